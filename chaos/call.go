@@ -1,0 +1,117 @@
+package chaos
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/shakedown-go/shakedown/internal/hash"
+)
+
+// A Call is one crossing of an injection point: the coordinates that a [When]
+// decides by. It is passed by value, so that handing it to a When does not
+// allocate.
+//
+// For a rule with a [Rule.Group] the Key is 0, and Occurrence and Ordinal count
+// the lane's calls to all targets of the group together.
+type Call struct {
+	// Cell names the run the call belongs to, as given to [Plan.Injector];
+	// empty for a live injector.
+	Cell string
+	// Lane names the strand of concurrent work, as set by [Lane]; empty by default.
+	Lane string
+	// Target is the name of the injection point.
+	Target string
+	// Key is a hash of the call's arguments, or 0: see [WrapOptions] and [WrapRegistry].
+	Key uint64
+	// Occurrence counts the earlier calls with this Key in this lane to this target: 0, 1, 2…
+	Occurrence uint64
+	// Ordinal counts the earlier calls in this lane to this target: 0, 1, 2…
+	// For a rule registered at run time it counts from the registration.
+	Ordinal uint64
+	// Turn is the agent's turn, as set by [Turn]; 0 by default.
+	Turn int
+
+	coord uint64 // hash of seed, cell, lane, target or group, and rule name; 0 in a Call made by hand
+	path  uint64 // the position within a combined trigger
+	clock *slot  // whom to ask for the time; nil: it is at
+	at    time.Duration
+}
+
+// Elapsed is the time since the injector was armed, 0 for a Call made by hand.
+// All triggers that look at one call see the same time; the clock is read at
+// most once per call, and only if some trigger asks.
+func (c Call) Elapsed() time.Duration {
+	if c.clock == nil {
+		return c.at
+	}
+	return c.clock.askTime()
+}
+
+// Draw returns a number in [0,1) that depends on the seed, the cell, the lane,
+// the target, the key, the occurrence, the name of the rule, the position
+// within a combined trigger and salt, and on nothing else: not on the order of
+// calls, other rules or other targets. Distinct salts are independent draws.
+//
+// It is the output of splitmix64 (Steele, Lea and Flood, "Fast splittable
+// pseudorandom number generators", OOPSLA 2014) at a place in its sequence
+// that the coordinates choose.
+func (c Call) Draw(salt uint64) float64 {
+	if c.coord == 0 {
+		c.coord = c.byHand()
+	}
+	return hash.Unit(place(c.coord, c.Key, c.Occurrence, c.path+salt*saltStep))
+}
+
+// saltStep and keyTurn keep salts, keys and occurrences from cancelling out.
+const (
+	saltStep = 0xD1342543DE82EF95 // odd: distinct salts are distinct steps
+	keyTurn  = 23
+)
+
+// place is the 64 bits behind a draw. coord and key are hashes already, so one
+// round over their sum with the steps is enough: for one rule and key it is
+// the plain splitmix64 sequence in the occurrence.
+func place(coord, key, occurrence, step uint64) uint64 {
+	return hash.Mix((coord ^ bits.RotateLeft64(key, keyTurn)) + occurrence*hash.Gamma + step)
+}
+
+// Sub is the call as the i-th part of a combinator sees it: the same
+// coordinates, independent draws.
+func (c Call) Sub(i int) Call {
+	c.path = hash.Combine(c.path+1, uint64(i))
+	return c
+}
+
+// At returns the call as it would look with another occurrence and ordinal,
+// the rest unchanged. Triggers with memory, such as bursts, use it to walk
+// back over earlier calls without keeping state.
+func (c Call) At(occurrence, ordinal uint64) Call {
+	c.Occurrence, c.Ordinal = occurrence, ordinal
+	return c
+}
+
+// byHand hashes the names of a Call made in a test of a trigger, under seed 0.
+func (c Call) byHand() uint64 {
+	return ruleHash(scopeHash(cellHash(0, c.Cell), hash.String(c.Lane), hash.String(c.Target)), 0)
+}
+
+// The chain of hashes behind every draw, outermost first. Each level is kept
+// by whatever lives that long (injector, slot, bound rule), so that a draw
+// costs only the last few steps. Golden vectors hold it across releases.
+
+func cellHash(seed uint64, cell string) uint64 {
+	return hash.Combine(hash.Mix(seed), hash.String(cell))
+}
+
+func scopeHash(cell, lane, target uint64) uint64 {
+	return hash.Combine(hash.Combine(cell, lane), target)
+}
+
+// ruleHash never returns 0, which marks a Call made by hand.
+func ruleHash(scope, name uint64) uint64 {
+	h := hash.Combine(scope, name)
+	if h == 0 {
+		return 1
+	}
+	return h
+}

@@ -1,0 +1,134 @@
+package chaos
+
+import "context"
+
+// frame is what the context carries: one link, whatever was set in how many
+// steps, found by a type assertion or a single Value lookup.
+type frame struct {
+	context.Context
+	in       *Injector // nil when only a lane or a turn was set
+	lane     string
+	laneHash uint64
+	turn     int
+	attempt  int     // of the next call; 0: counted
+	target   string  // the enclosing injection point
+	reenter  bool    // a call of the same target is a new one
+	strike   *strike // the struck call, for Sleep and Changed
+}
+
+type frameKey struct{}
+
+// Value answers for the frame's own key and else asks the parent.
+func (f *frame) Value(key any) any {
+	if _, ok := key.(frameKey); ok {
+		return f
+	}
+	return f.Context.Value(key)
+}
+
+// frameOf finds the frame of a context, nil where there is none.
+func frameOf(ctx context.Context) *frame {
+	if f, ok := ctx.(*frame); ok {
+		return f
+	}
+	if ctx == nil {
+		return nil
+	}
+	f, _ := ctx.Value(frameKey{}).(*frame)
+	return f
+}
+
+// derive copies the frame of ctx, to be changed in one respect.
+func derive(ctx context.Context) *frame {
+	f := &frame{}
+	if old := frameOf(ctx); old != nil {
+		*f = *old
+	}
+	f.Context = orBackground(ctx)
+	return f
+}
+
+// orBackground keeps a nil context from breaking where wrapped functions
+// without an injector let it be.
+func orBackground(ctx context.Context) context.Context {
+	if ctx == nil {
+		return context.Background()
+	}
+	return ctx
+}
+
+// NewContext returns a context in which wrapped calls meet the injector. A nil
+// injector makes them inert again.
+func NewContext(ctx context.Context, in *Injector) context.Context {
+	f := derive(ctx)
+	if f.in != in {
+		f.target, f.strike = "", nil
+	}
+	f.in = in
+	return f
+}
+
+// FromContext returns the injector of a context, or nil.
+func FromContext(ctx context.Context) *Injector {
+	if f := frameOf(ctx); f != nil {
+		return f.in
+	}
+	return nil
+}
+
+// Lane names the strand of concurrent work that the context belongs to. Calls
+// are counted per lane, so give each goroutine that calls the same targets at
+// the same time a lane of its own, with a name that is the same in every run
+// ("worker-3"): then every trigger is reproducible. A lane must itself be
+// sequential. Lanes do not nest: the innermost name counts.
+func Lane(ctx context.Context, name string) context.Context {
+	f := derive(ctx)
+	f.lane, f.laneHash = name, laneHash(name)
+	return f
+}
+
+// Turn sets the agent's turn, which triggers and events show.
+func Turn(ctx context.Context, n int) context.Context {
+	f := derive(ctx)
+	f.turn = n
+	return f
+}
+
+// WithAttempt says that the calls made directly with this context are the n-th
+// attempt (1: the first; 0: counted) at what they do, for [Event.Attempt].
+// Without it attempts are counted from the failures of equal calls.
+func WithAttempt(ctx context.Context, n int) context.Context {
+	f := derive(ctx)
+	f.attempt = n
+	return f
+}
+
+// Reenter says that a call of the enclosing target made with this context is
+// a new call, a deliberate recursion. Without it, in a recorded injector or
+// inside a struck call, it is taken for the same call seen by two wrappers
+// (say, a wrapped function in a wrapped registry) and passes through.
+func Reenter(ctx context.Context) context.Context {
+	f := derive(ctx)
+	f.reenter = true
+	return f
+}
+
+// inside tells whether a call of target is the enclosing call seen again.
+func (f *frame) inside(in *Injector, target string) bool {
+	return f != nil && f.target == target && f.in == in && !f.reenter && target != ""
+}
+
+func (f *frame) caller() string {
+	if f == nil {
+		return ""
+	}
+	return f.target
+}
+
+// within fills in the frame that a call's callee and faults see.
+func (f *frame) within(ctx context.Context, parent *frame, s *slot) {
+	if parent != nil {
+		f.lane, f.laneHash, f.turn = parent.lane, parent.laneHash, parent.turn
+	}
+	f.Context, f.in, f.target = orBackground(ctx), s.in, s.target
+}

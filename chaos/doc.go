@@ -1,0 +1,61 @@
+// Package chaos breaks an agent's world on purpose, in process and reproducibly.
+//
+// # Injection points and rules
+//
+// An injection point is a place where something may go wrong: a function
+// wrapped by [Wrap], the tools of a registry ([WrapRegistry]) or of a dispatch
+// function ([WrapDispatch]), a stream ([WrapStream]), a line of code ([Point]).
+// It has a name, its target. A [Rule] says what goes wrong there (a [Fault]) and
+// on which calls (a [When]); a [Plan] is a checked list of rules with a seed.
+//
+//	lookup := chaos.Wrap("orders.lookup", orders.Lookup) // once, in the program
+//
+//	plan, err := chaos.NewPlan(42, chaos.Rule{ // in the test
+//		Target: "orders.*",
+//		When:   when.Prob(0.3),
+//		Fault:  fault.Fail(fault.ErrUnavailable),
+//	})
+//	in := plan.Injector("my test", nil)
+//	order, err := lookup(chaos.NewContext(ctx, in), 1042)
+//
+// The wrapped function finds its [Injector] in its context. Without one it is
+// inert and costs a few nanoseconds, which is what makes it fit to stay in
+// production code; there is no global switch. For experiments in a live
+// program [NewInjector] makes an injector whose rules come and go.
+//
+// # What happens to a call
+//
+// Every rule that matches the target is drawn on its own. Of those drawn, all
+// delays act first; then the first failure, in the order of the rules, decides
+// in the callee's place; otherwise the callee runs, its result passes through
+// the changes in order, and a lost reply comes last ([Phase]). An error that a
+// fault made matches [ErrInjected] and also what a real one would match, and
+// its text is that of the real one.
+//
+// A fault counts only when the caller saw it: every struck call leaves an
+// [Event], and with [InjectorOptions.Record] every call does. The wrapper never
+// retries, heals or swallows anything.
+//
+// # The same seed, the same run
+//
+// Chance is a pure function of a call's coordinates: seed, cell, lane, target,
+// key, occurrence, name of the rule ([Call.Draw]). There is no random stream
+// that calls take turns on, so the draws do not depend on how concurrent calls
+// interleave, and adding a rule or a call elsewhere moves none of them. Give
+// strands of concurrent work that call the same target a [Lane] each. What
+// depends on order or time all the same is listed in docs/determinism.md.
+//
+// # Time
+//
+// Time is the standard library's: in a bubble of testing/synctest injected
+// hours pass at once. Waits end with their context, and when the injector is
+// disarmed. No goroutine is started, no lock is held while a fault waits.
+//
+// # Costs
+//
+// Measured figures are in BENCHMARKS.md: nothing is allocated by a call that no
+// rule strikes, and rules on other targets cost a call nothing. Package
+// chaos/fault has the ready-made faults, chaos/when the triggers; both talk to
+// this package through its exported interfaces alone, so a fault of your own
+// (docs/adding-a-fault.md) is as good as theirs.
+package chaos

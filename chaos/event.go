@@ -1,0 +1,72 @@
+package chaos
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// An Event is what happened to one call. Every call that a rule struck leaves
+// one; with [InjectorOptions.Record] every call does.
+type Event struct {
+	Cell   string `json:"cell,omitempty"`
+	Lane   string `json:"lane,omitempty"`
+	Target string `json:"target"`
+	// Layer is that of the injection point: tool for those of a registry or a
+	// dispatch function, stream, else point; empty for [Injector.Trigger].
+	Layer Layer `json:"layer,omitempty"`
+	// Caller is the target of the enclosing injection point, known from the
+	// context; empty at the top. Without recording only struck calls enclose.
+	Caller     string `json:"caller,omitempty"`
+	Key        uint64 `json:"key,string"`
+	Occurrence uint64 `json:"occurrence,string"`
+	Ordinal    uint64 `json:"ordinal,string"`
+	Turn       int    `json:"turn,omitempty"`
+	// Start and End are times since the injector was armed.
+	Start time.Duration `json:"startNs"`
+	End   time.Duration `json:"endNs"`
+	// Attempt is 1 plus the number of directly preceding failed calls of the
+	// same lane, caller, target and key; [WithAttempt] overrides it.
+	Attempt int `json:"attempt"`
+	// Rule and Fault (its kind) name the rule that decided what the caller
+	// got; empty when no rule struck. Where several rules acted and were
+	// delivered, it is the last of them in the order of their phases, and Also
+	// names the others.
+	Rule  string   `json:"rule,omitempty"`
+	Fault string   `json:"fault,omitempty"`
+	Also  []string `json:"also,omitempty"`
+	// Idle names rules that acted besides, but without effect: a change that changed nothing.
+	Idle []string `json:"idle,omitempty"`
+	// Masked names rules that were drawn but hidden by the one that decided, or
+	// whose turn did not come: a delay ended with the call, or the injector was
+	// disarmed during one.
+	Masked []string `json:"masked,omitempty"`
+	// Asked is the delay that faults asked for, Spent the time they waited.
+	Asked   time.Duration `json:"askedNs,omitempty"`
+	Spent   time.Duration `json:"spentNs,omitempty"`
+	Outcome Outcome       `json:"outcome"`
+	// Delivered says that the caller saw the fault. An undelivered one changed nothing.
+	Delivered bool `json:"delivered"`
+	// Effect is what the real callee did: none when it was not reached, what
+	// the tool declares (see [Tool]) when it succeeded, else unknown.
+	Effect Effect `json:"effect"`
+	// Err is the text of the error that the caller got; empty for none.
+	Err string `json:"err,omitempty"`
+	// Note tells of a fault that could not be delivered, and why.
+	Note    string   `json:"note,omitempty"`
+	Changes []Change `json:"changes,omitempty"`
+	// Args and Result are the call's values as JSON, with
+	// [InjectorOptions.KeepValues]; a value that has no JSON is left out, and Note says so.
+	Args   json.RawMessage `json:"args,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+}
+
+// An Outcome is how a call ended for its caller.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeOK       Outcome = "ok"       // it returned no error
+	OutcomeFailed   Outcome = "failed"   // the callee returned an error
+	OutcomeInjected Outcome = "injected" // a fault returned an error, on this call or on one that the callee made and passed on
+	OutcomePanicked Outcome = "panicked" // it panicked or ended its goroutine: callee or fault, or the consumer of a stream
+)

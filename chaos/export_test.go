@@ -1,0 +1,26 @@
+package chaos
+
+// SlotCount is how many pairs of lane and target an injector keeps counts of.
+func SlotCount(in *Injector) (n int) {
+	for range in.points.all() {
+		n++
+	}
+	return n
+}
+
+// Pending is how many reservations of limits and cool-downs are not settled.
+func Pending(in *Injector) (n int) {
+	for _, a := range in.rules {
+		n += a.gate.pending
+	}
+	return n
+}
+
+// KeyCount is how many keys, failing keys and groups an injector remembers.
+func KeyCount(in *Injector) (keys, failing, groups int) {
+	for s := range in.points.all() {
+		keys += len(s.keyed)
+		failing += len(s.fails.other)
+	}
+	return keys, failing, len(in.groups.byName)
+}

@@ -1,0 +1,186 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// A Next carries a call on: to the next fault that acts on it, or to the
+// callee. The arguments must have the type that the fault was given. Calls of
+// it come one after the other, and none after Inject has returned.
+type Next func(ctx context.Context, args any) (any, error)
+
+// A Fault is what happens to a call that a rule was drawn on. Inject runs in
+// the caller's goroutine and returns what the caller gets; it may call next
+// once, several times or not at all, and must pass on the ctx it was given or
+// one derived from it. It ends at once when ctx does.
+//
+// An error that Inject returns, other than one it got from next, is wrapped in
+// an [*InjectedError], so a fault returns the error that a real dependency
+// would. Waits go through [Sleep], changes of a result are declared with
+// [Changed]. A Fault is used by many goroutines at once and must not keep
+// state, unless it is [Stateful].
+//
+// Package chaos/fault has the ready-made ones.
+type Fault interface {
+	Inject(ctx context.Context, c Call, args any, next Next) (any, error)
+}
+
+// A Failer is a fault that only makes an error. It needs neither the arguments
+// nor the callee, so nothing is boxed and firing costs one allocation. It acts
+// in [PhaseInstead].
+type Failer interface {
+	Fault
+	Fail(c Call) error
+}
+
+// A Phase is the place of a fault in a call. On one call all faults of
+// PhaseBefore act first, in the order of their rules; then the first drawn one
+// of PhaseInstead; then the callee; then those of PhaseChange on its result, in
+// order; then those of PhaseAfter. In a stream ([WrapStream]) a fault of
+// PhaseChange acts on each item in turn; to the others the stream is one result
+// that they pass on as it is.
+type Phase uint8
+
+// The phases. The zero value is PhaseInstead.
+const (
+	PhaseInstead Phase = iota // failures: the fault decides in the callee's place; the default
+	PhaseBefore               // delays
+	PhaseChange               // changes of the result; not delivered unless it calls Changed or fails
+	PhaseAfter                // the reply is lost after the callee did its work
+)
+
+// Phased is implemented by faults that do not act in [PhaseInstead].
+type Phased interface {
+	Phase() Phase
+}
+
+// Checked is implemented by faults and triggers that can be misconfigured.
+// [NewPlan] and [Injector.Register] report what it returns; combinators pass
+// on the problems of their parts, joined.
+type Checked interface {
+	Check() error
+}
+
+// Stateful is implemented by faults that remember something between calls.
+// Fresh is called once per injector and returns a fault with empty memory, so
+// that cells cannot see each other through a shared rule.
+type Stateful interface {
+	Fault
+	Fresh() Fault
+}
+
+// Described is implemented by faults and triggers that can say what they are,
+// for reports and for plans as data.
+type Described interface {
+	Describe() Description
+}
+
+// A Description names a fault or trigger and places it in the catalogue of
+// faults. A trigger fills Kind and Params only.
+type Description struct {
+	Kind        string          `json:"kind"`             // such as "lost_reply" or "prob"
+	Params      json.RawMessage `json:"params,omitempty"` // its parameters, a JSON object; empty: none
+	Class       Class           `json:"class,omitempty"`
+	Visibility  Visibility      `json:"visibility,omitempty"`
+	Persistence Persistence     `json:"persistence,omitempty"`
+	Effect      Effect          `json:"effect,omitempty"` // what the callee did when the fault was delivered
+	Layer       Layer           `json:"layer,omitempty"`  // empty: that of the point it strikes
+}
+
+// A Class says in which way a faulty call departs from a correct one.
+type Class string
+
+// The classes, after Avizienis, Laprie, Randell and Landwehr, "Basic Concepts
+// and Taxonomy of Dependable and Secure Computing" (2004), with the last two added.
+const (
+	ClassCrash       Class = "crash"
+	ClassOmission    Class = "omission"
+	ClassTiming      Class = "timing"
+	ClassValue       Class = "value"
+	ClassProtocol    Class = "protocol"
+	ClassAdversarial Class = "adversarial"
+)
+
+// Visibility says whether the caller can tell that something went wrong.
+type Visibility string
+
+// The visibilities.
+const (
+	Explicit Visibility = "explicit" // the caller gets an error
+	Implicit Visibility = "implicit" // the caller gets a well-formed lie
+)
+
+// Persistence says whether trying again can help.
+type Persistence string
+
+// The persistences.
+const (
+	Transient Persistence = "transient"
+	Permanent Persistence = "permanent"
+)
+
+// A Layer is the part of an agent's world that a fault strikes.
+type Layer string
+
+// The layers.
+const (
+	LayerTool       Layer = "tool"
+	LayerLLM        Layer = "llm"
+	LayerHTTP       Layer = "http"
+	LayerStream     Layer = "stream"
+	LayerPoint      Layer = "point" // a wrapped function or a Point, unless its rule says otherwise
+	LayerContext    Layer = "context"
+	LayerControl    Layer = "control"
+	LayerResource   Layer = "resource"
+	LayerMultiAgent Layer = "multi-agent"
+)
+
+// An Effect is what a call did to the world.
+type Effect string
+
+// The effects.
+const (
+	EffectUnknown Effect = "unknown" // it may have done its work; the empty Effect means the same
+	EffectNone    Effect = "none"    // nothing was changed
+	EffectDone    Effect = "done"    // the work was done
+)
+
+// A Change is one alteration of a result, with the value before and after.
+// An empty Path is the whole result.
+type Change struct {
+	Path   string          `json:"path"`
+	Before json.RawMessage `json:"before"`
+	After  json.RawMessage `json:"after"`
+}
+
+// Changed declares, from within [Fault.Inject], that the result handed to the
+// caller differs from what the callee returned; the changes, the first 256 of
+// a rule on one call, appear on the event. A fault of [PhaseChange] that does not call it was not delivered.
+// Outside a fault it does nothing.
+func Changed(ctx context.Context, ch ...Change) {
+	if f := frameOf(ctx); f != nil && f.strike != nil {
+		f.strike.changed(ch)
+	}
+}
+
+// Note adds a sentence to the event, from within [Fault.Inject]: why the fault
+// could not do what it is there for. Outside a fault it does nothing.
+func Note(ctx context.Context, text string) {
+	if f := frameOf(ctx); f != nil && f.strike != nil {
+		f.strike.note(text)
+	}
+}
+
+// Sleep waits, from within [Fault.Inject], for d. It returns nil after d, the
+// context's error if that ends first, and [ErrDisarmed] if the injector is
+// disarmed meanwhile: the fault then calls next. A d of 0 does not wait, and a
+// negative d waits until one of those two ends it. The runtime rounds waits under a millisecond up to
+// about one. Outside a fault it waits all the same.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if f := frameOf(ctx); f != nil && f.strike != nil {
+		return f.strike.sleep(ctx, d)
+	}
+	return wait(ctx, d, nil)
+}

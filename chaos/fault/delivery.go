@@ -1,0 +1,45 @@
+package fault
+
+import (
+	"context"
+	"errors"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Duplicate is [Repeat] with n = 2: the call is executed twice.
+func Duplicate() chaos.Fault { return repeat{2} }
+
+// Repeat executes a call n times, one after the other and with the same
+// arguments, as a network does that delivers a request again: the caller sees
+// the first reply, be it a result or an error, and nothing of the others. n is
+// at least 2.
+//
+// The executions end when the caller's context does. The callee must not
+// change its arguments, which are not copied.
+func Repeat(n int) chaos.Fault { return repeat{n} }
+
+type repeat struct{ n int }
+
+func (r repeat) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	result, err := next(ctx, args)
+	for i := 1; i < r.n && ctx.Err() == nil && !errors.Is(err, chaos.ErrCellEnded); i++ {
+		_, _ = next(ctx, args) // nobody waits for these replies
+	}
+	return result, err
+}
+
+func (r repeat) Check() error {
+	c := check{kind: "duplicate"}
+	c.that(r.n >= 2, "times", r.n, "a number of executions, at least 2")
+	return c.err()
+}
+
+func (r repeat) Describe() chaos.Description {
+	return with(chaos.Description{
+		Kind: "duplicate", Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	}, struct {
+		Times int `json:"times"`
+	}{r.n})
+}

@@ -1,0 +1,106 @@
+package fault_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// cut gives the caller the first n bytes of a text result.
+type cut struct{ n int }
+
+func (f cut) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	result, err := next(ctx, args)
+	text, ok := result.(string)
+	if err != nil || !ok || len(text) <= f.n {
+		return result, err // nothing is changed, so nothing is declared
+	}
+	chaos.Changed(ctx, chaos.Change{Before: quote(text), After: quote(text[:f.n])})
+	return text[:f.n], nil
+}
+
+func quote(s string) json.RawMessage {
+	doc, _ := json.Marshal(s) // a string always has JSON
+	return doc
+}
+
+// Phase puts the fault behind the callee.
+func (f cut) Phase() chaos.Phase { return chaos.PhaseChange }
+
+// Check is asked when a plan is made of the rule.
+func (f cut) Check() error {
+	if f.n < 0 {
+		return fmt.Errorf("shop: cut: n is %d; allowed: 0 or more", f.n)
+	}
+	return nil
+}
+
+// Describe places the fault in reports.
+func (f cut) Describe() chaos.Description {
+	return chaos.Description{
+		Kind: "cut_text", Params: fmt.Appendf(nil, `{"n":%d}`, f.n),
+		Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	}
+}
+
+// quotaError is the error of the shop's own client library.
+type quotaError struct{ wait time.Duration }
+
+func (e quotaError) Error() string { return fmt.Sprintf("quota exceeded, try again in %v", e.wait) }
+
+// quota fails as the shop's payment service does, with a wait of 1 to 30 s.
+type quota struct{}
+
+// drawWait is the salt of the draw: any number but 0, which triggers use.
+const drawWait = 0x77616974
+
+func (quota) Fail(c chaos.Call) error {
+	return quotaError{time.Duration(1+c.Draw(drawWait)*30) * time.Second}
+}
+
+func (f quota) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
+	return nil, f.Fail(c)
+}
+
+// again matches the calls with arguments that the lane has sent before.
+type again struct{}
+
+func (again) Match(c chaos.Call) bool { return c.Occurrence > 0 }
+
+func Example_yourOwn() {
+	plan, err := chaos.NewPlan(1,
+		chaos.Rule{Target: "describe", Fault: cut{n: 12}},
+		chaos.Rule{Target: "pay", When: again{}, Fault: quota{}},
+	)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	in := plan.Injector("example", nil)
+	ctx := chaos.NewContext(context.Background(), in)
+	describe := chaos.Wrap("describe", func(_ context.Context, item string) (string, error) {
+		return "a " + item + " of good make", nil
+	})
+	pay := chaos.WrapWith("pay", func(_ context.Context, order uint64) (string, error) {
+		return "paid", nil
+	}, chaos.WrapOptions[uint64]{Key: func(order uint64) uint64 { return order }})
+
+	fmt.Println(describe(ctx, "table"))
+	for _, order := range []uint64{1041, 1042, 1041} {
+		fmt.Println(pay(ctx, order))
+	}
+	for _, e := range in.Events() {
+		fmt.Println(e.Target, e.Fault, e.Delivered, len(e.Changes))
+	}
+	// Output:
+	// a table of g <nil>
+	// paid <nil>
+	// paid <nil>
+	//  quota exceeded, try again in 11s
+	// describe cut_text true 1
+	// pay fault_test.quota true 0
+}

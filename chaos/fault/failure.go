@@ -1,0 +1,89 @@
+package fault
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Fail makes a call fail with err, which is required; the callee is not
+// reached. The caller's error matches err and [chaos.ErrInjected] and has
+// err's text.
+func Fail(err error) chaos.Fault { return failure{kind: "error", err: err, asked: true} }
+
+// ResourceExhausted makes a call fail with [ErrResourceExhausted]; the callee
+// is not reached. With when.After(n) it is a quota of n calls.
+func ResourceExhausted() chaos.Fault {
+	return failure{kind: "resource_exhaustion", err: ErrResourceExhausted}
+}
+
+// Partition makes a call fail with [ErrNetworkPartition]; the callee is not
+// reached. One rule whose target matches several injection points and that has
+// a group cuts them off together, from the same moment until it heals: see the
+// example, and [chaos.Rule.Group].
+func Partition() chaos.Fault {
+	return failure{kind: "network_partition", err: ErrNetworkPartition}
+}
+
+// failure is a fault that is nothing but its error.
+type failure struct {
+	kind  string
+	err   error
+	asked bool // the error is a parameter
+}
+
+func (f failure) Fail(chaos.Call) error { return f.err }
+
+func (f failure) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
+	return nil, f.Fail(c)
+}
+
+func (f failure) Check() error {
+	c := check{kind: f.kind}
+	c.that(f.err != nil, "err", nil, "an error, such as ErrUnavailable")
+	return c.err()
+}
+
+func (f failure) Describe() chaos.Description {
+	d := chaos.Description{
+		Kind: f.kind, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	}
+	if f.asked && f.err != nil {
+		d = with(d, messageParams{f.err.Error()})
+	}
+	return d
+}
+
+type messageParams struct {
+	Message string `json:"message"`
+}
+
+// Panic makes a call panic with v in the caller's goroutine; the callee is not
+// reached. A nil v panics as an index out of range does, with a [runtime.Error].
+func Panic(v any) chaos.Fault { return panicking{v} }
+
+type panicking struct{ v any }
+
+func (p panicking) Inject(context.Context, chaos.Call, any, chaos.Next) (any, error) {
+	if p.v == nil {
+		return firstOf(nil), nil
+	}
+	panic(p.v)
+}
+
+// firstOf panics as the runtime does, since that cannot be imitated: its errors
+// have a method of their own.
+func firstOf(none []any) any { return none[0] }
+
+func (p panicking) Describe() chaos.Description {
+	d := chaos.Description{
+		Kind: "panic", Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	}
+	if p.v != nil {
+		d = with(d, messageParams{fmt.Sprint(p.v)})
+	}
+	return d
+}

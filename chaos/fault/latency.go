@@ -1,0 +1,155 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Delay makes a call take d longer: the caller waits, then the call goes
+// through. d is more than 0. Callers wait side by side, each for itself.
+//
+// As for all latencies, a context that ends during the wait ends it, and the
+// call returns the context's error without reaching the callee; disarming the
+// injector ends the wait too, and the call goes through at once.
+func Delay(d time.Duration) chaos.Fault { return latency{fixed{d}} }
+
+// Uniform is [Delay] by a time drawn uniformly from lo up to hi, for each call
+// from its coordinates. 0 ≤ lo < hi.
+func Uniform(lo, hi time.Duration) chaos.Fault { return latency{uniform{lo, hi}} }
+
+// Normal is [Delay] by a time drawn for each call from the normal distribution
+// of that mean and standard deviation, truncated at 0: of the bell, only the
+// part above 0 is drawn from, so that no draw is wasted on a delay that cannot
+// be. With a mean under two deviations that moves the average up noticeably: at
+// mean = stddev it is 1.29 means. mean is at least 0, stddev more than 0.
+func Normal(mean, stddev time.Duration) chaos.Fault { return latency{normal{mean, stddev}} }
+
+// Exponential is [Delay] by a time drawn for each call from the exponential
+// distribution of that mean, the waiting time for events that come at a
+// constant rate: most delays are short, one in twenty is over three means.
+// mean is more than 0.
+func Exponential(mean time.Duration) chaos.Fault { return latency{exponential{mean}} }
+
+// latency is a delay of a distribution.
+type latency struct{ of distribution }
+
+// distribution is a quantile function: it maps a uniform draw in [0,1) to a time.
+type distribution interface {
+	quantile(u float64) time.Duration
+	check(c *check)
+	params() any
+}
+
+// drawLatency is the salt of the draw: ASCII for "latency".
+const drawLatency = 0x6c6174656e6379
+
+func (l latency) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	if _, err := pause(ctx, l.of.quantile(c.Draw(drawLatency))); err != nil {
+		return nil, err
+	}
+	return next(ctx, args)
+}
+
+func (l latency) Phase() chaos.Phase { return chaos.PhaseBefore }
+
+func (l latency) Check() error {
+	c := check{kind: "latency"}
+	l.of.check(&c)
+	return c.err()
+}
+
+func (l latency) Describe() chaos.Description {
+	return with(chaos.Description{
+		Kind: "latency", Class: chaos.ClassTiming, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	}, l.of.params())
+}
+
+// pause waits for d, negative: without end. It returns the context's error if
+// that ends first, and tells whether the injector was disarmed meanwhile.
+func pause(ctx context.Context, d time.Duration) (disarmed bool, err error) {
+	err = chaos.Sleep(ctx, d)
+	if errors.Is(err, chaos.ErrDisarmed) {
+		return true, nil
+	}
+	return false, err
+}
+
+// latencyParams are the parameters of all distributions.
+type latencyParams struct {
+	Distribution string `json:"distribution"`
+	Duration     string `json:"duration,omitempty"`
+	Lo           string `json:"lo,omitempty"`
+	Hi           string `json:"hi,omitempty"`
+	Mean         string `json:"mean,omitempty"`
+	Stddev       string `json:"stddev,omitempty"`
+}
+
+type fixed struct{ d time.Duration }
+
+func (f fixed) quantile(float64) time.Duration { return f.d }
+func (f fixed) params() any                    { return latencyParams{Distribution: "fixed", Duration: f.d.String()} }
+
+func (f fixed) check(c *check) {
+	c.that(f.d > 0, "duration", f.d, "a duration of more than 0: a delay of nothing is no fault")
+}
+
+type uniform struct{ lo, hi time.Duration }
+
+func (f uniform) quantile(u float64) time.Duration { return f.lo + span(u*float64(f.hi-f.lo)) }
+
+func (f uniform) params() any {
+	return latencyParams{Distribution: "uniform", Lo: f.lo.String(), Hi: f.hi.String()}
+}
+
+func (f uniform) check(c *check) {
+	c.wait("lo", f.lo)
+	c.that(f.hi > f.lo, "hi", f.hi, "a duration of more than lo, which is "+f.lo.String())
+}
+
+type normal struct{ mean, stddev time.Duration }
+
+// quantile works from the upper tail, which keeps its precision where the
+// draws that matter are, and never meets the infinity at its end.
+func (f normal) quantile(u float64) time.Duration {
+	mean, stddev := float64(f.mean), float64(f.stddev)
+	positive := math.Erfc(-mean/(stddev*math.Sqrt2)) / 2 // the share of the bell above 0
+	z := math.Erfcinv(2*(1-u)*positive) * math.Sqrt2
+	return span(mean + z*stddev)
+}
+
+func (f normal) params() any {
+	return latencyParams{Distribution: "normal", Mean: f.mean.String(), Stddev: f.stddev.String()}
+}
+
+func (f normal) check(c *check) {
+	c.wait("mean", f.mean)
+	c.that(f.stddev > 0, "stddev", f.stddev, "a duration of more than 0; Delay has no spread")
+}
+
+type exponential struct{ mean time.Duration }
+
+func (f exponential) quantile(u float64) time.Duration {
+	return span(-math.Log1p(-u) * float64(f.mean))
+}
+
+func (f exponential) params() any {
+	return latencyParams{Distribution: "exponential", Mean: f.mean.String()}
+}
+
+func (f exponential) check(c *check) {
+	c.that(f.mean > 0, "mean", f.mean, "a duration of more than 0")
+}
+
+// span brings nanoseconds into the range of a wait: a conversion that
+// overflows would come out negative, and wait for ever.
+func span(ns float64) time.Duration {
+	if ns >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return time.Duration(max(ns, 0))
+}

@@ -1,0 +1,133 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Timeout makes a call time out before it reaches its callee: the caller waits
+// d, or until its own context ends, and gets [ErrTimeout] or the context's
+// error. d is at least 0. If the injector is disarmed during the wait, the
+// call goes through.
+func Timeout(d time.Duration) chaos.Fault { return timeout{d, ErrTimeout} }
+
+// TimeoutWith is [Timeout] with the text of err, which is required. The error
+// matches err and all that [ErrTimeout] matches.
+func TimeoutWith(d time.Duration, err error) chaos.Fault {
+	if err == nil {
+		return timeout{d, nil}
+	}
+	return timeout{d, &netError{text: err.Error(), timeout: true, like: []error{err, ErrTimeout}}}
+}
+
+type timeout struct {
+	d   time.Duration
+	err error
+}
+
+func (t timeout) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	disarmed, err := pause(ctx, t.d)
+	switch {
+	case disarmed:
+		return next(ctx, args)
+	case err != nil:
+		return nil, err
+	}
+	return nil, t.err
+}
+
+func (t timeout) Check() error {
+	c := check{kind: "timeout"}
+	c.wait("duration", t.d)
+	c.that(t.err != nil, "err", nil, "an error, such as ErrTimeout")
+	return c.err()
+}
+
+func (t timeout) Describe() chaos.Description {
+	params := waitParams{Duration: t.d.String()}
+	if t.err != nil && t.err != ErrTimeout {
+		params.Message = t.err.Error()
+	}
+	return with(chaos.Description{
+		Kind: "timeout", Class: chaos.ClassTiming, Visibility: chaos.Explicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	}, params)
+}
+
+// LoseReply is [LoseReplyAfter] with a wait of one second.
+func LoseReply() chaos.Fault { return LoseReplyAfter(time.Second) }
+
+// LoseReplyAfter lets the call happen and loses its reply: the callee does its
+// work, its result is thrown away, and after a further d, or when its own
+// context ends, the caller sees the same as with [Timeout]. d is at least 0.
+// What a caller that tries again does twice, this finds.
+//
+// An error of the callee is lost like any other reply. A call that another
+// fault failed has no reply to lose and is left as it is. If the injector is
+// disarmed during the wait, the reply arrives after all.
+func LoseReplyAfter(d time.Duration) chaos.Fault { return loseReply{d} }
+
+type loseReply struct{ d time.Duration }
+
+func (l loseReply) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	result, failed := next(ctx, args)
+	if unreached(failed, c) {
+		return result, failed
+	}
+	disarmed, err := pause(ctx, l.d)
+	switch {
+	case disarmed:
+		return result, failed
+	case err != nil:
+		return nil, err
+	}
+	return nil, ErrTimeout
+}
+
+// unreached tells whether the error is not the callee's own: made on this very
+// call by another fault, or by an injector that was closed. An error injected
+// into a call further in is the callee's reply like any other.
+func unreached(err error, c chaos.Call) bool {
+	var injected *chaos.InjectedError
+	return errors.Is(err, chaos.ErrCellEnded) ||
+		errors.As(err, &injected) && injected.Target == c.Target && injected.Ordinal == c.Ordinal
+}
+
+func (l loseReply) Phase() chaos.Phase { return chaos.PhaseAfter }
+
+func (l loseReply) Check() error {
+	c := check{kind: "lost_reply"}
+	c.wait("duration", l.d)
+	return c.err()
+}
+
+func (l loseReply) Describe() chaos.Description {
+	return with(chaos.Description{
+		Kind: "lost_reply", Class: chaos.ClassTiming, Visibility: chaos.Explicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	}, waitParams{Duration: l.d.String()})
+}
+
+// Hang makes a call hang before it reaches its callee: it returns the
+// context's error when that ends, and never if it does not. If the injector is
+// disarmed meanwhile, the call goes through.
+func Hang() chaos.Fault { return hang{} }
+
+type hang struct{}
+
+func (hang) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	if _, err := pause(ctx, -1); err != nil {
+		return nil, err
+	}
+	return next(ctx, args)
+}
+
+func (hang) Describe() chaos.Description {
+	return chaos.Description{
+		Kind: "hang", Class: chaos.ClassTiming, Visibility: chaos.Explicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	}
+}

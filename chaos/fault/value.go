@@ -1,0 +1,115 @@
+package fault
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Replace lets the callee do its work and gives the caller v in place of the
+// result. v has the type of the wrapped function's result; where that is JSON,
+// as a tool's is, v may be any value that has JSON, or nil for null; elsewhere
+// nil is the zero value. A v of another type is not delivered, and the event
+// says why. v is given to all callers, who must not change it.
+//
+// An error of the callee passes through. A v equal to the real result changes
+// nothing and is not delivered.
+func Replace(v any) chaos.Fault { return replace{v} }
+
+type replace struct{ v any }
+
+func (r replace) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	result, err := next(ctx, args)
+	if err != nil {
+		return result, err
+	}
+	after := inForm(r.v, result)
+	if equal(result, after) {
+		return result, nil
+	}
+	chaos.Changed(ctx, chaos.Change{Before: document(result), After: document(after)})
+	return after, nil
+}
+
+func (r replace) Phase() chaos.Phase { return chaos.PhaseChange }
+
+func (r replace) Describe() chaos.Description {
+	return with(chaos.Description{
+		Kind: "replace", Class: chaos.ClassValue, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	}, struct {
+		Value any `json:"value"`
+	}{document(r.v)})
+}
+
+// Mutate lets the callee do its work and gives the caller what fn makes of the
+// result. The name says in reports what fn does; it is required.
+//
+// T is the type of the wrapped function's result. Where that is JSON, as a
+// tool's is, T may also be a Go type, [any] included, into which it is decoded
+// and from which it is encoded again; what T does not hold, such as further
+// members of an object, is lost when fn changes something. fn returns a new
+// value and leaves the one it is given as it is; it must be safe for
+// concurrent use.
+//
+// An error of the callee passes through. A result that fn leaves equal, or
+// that does not fit T, reaches the caller unchanged and is not delivered; in
+// the latter case the event has a note.
+func Mutate[T any](name string, fn func(T) T) chaos.Fault { return mutate[T]{name, fn} }
+
+type mutate[T any] struct {
+	name string
+	fn   func(T) T
+}
+
+func (m mutate[T]) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	result, err := next(ctx, args)
+	if err != nil {
+		return result, err
+	}
+	value, ok := fit[T](result)
+	if !ok {
+		chaos.Note(ctx, fmt.Sprintf("mutate %q: the result, %T, does not fit %v", m.name, result, reflect.TypeFor[T]()))
+		return result, nil
+	}
+	before, seen := document(result), document(value) // now: fn may write to what value points to
+	changed := m.fn(value)
+	if m.same(seen, value, changed, result) {
+		return result, nil
+	}
+	after := inForm(changed, result)
+	chaos.Changed(ctx, chaos.Change{Before: before, After: document(after)})
+	return after, nil
+}
+
+// same tells whether fn left the value as it was. Of JSON nothing but the
+// document counts; a Go value may differ in what has no JSON.
+func (m mutate[T]) same(seen json.RawMessage, value, changed T, result any) bool {
+	if !equal(seen, document(changed)) {
+		return false
+	}
+	_, isText := text(result)
+	return isText || reflect.DeepEqual(value, changed)
+}
+
+func (m mutate[T]) Phase() chaos.Phase { return chaos.PhaseChange }
+
+func (m mutate[T]) Check() error {
+	c := check{kind: "mutate"}
+	c.that(m.name != "", "name", `""`, "a name that says what fn does")
+	c.that(m.fn != nil, "fn", nil, "a function")
+	return c.err()
+}
+
+func (m mutate[T]) Describe() chaos.Description {
+	return with(chaos.Description{
+		Kind: "mutate", Class: chaos.ClassValue, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	}, struct {
+		Name string `json:"name"`
+		Type string `json:"type"`
+	}{m.name, fmt.Sprint(reflect.TypeFor[T]())})
+}

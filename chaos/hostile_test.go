@@ -1,0 +1,247 @@
+package chaos_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Code of users that misbehaves must not take the wrapper's accounts with it.
+
+// unsteady is a failer that panics, or ends its goroutine, at its first call.
+type unsteady struct {
+	n   *int
+	end func()
+}
+
+func (f unsteady) Fail(chaos.Call) error {
+	if *f.n++; *f.n == 1 {
+		f.end()
+	}
+	return errDown
+}
+
+func (f unsteady) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
+	return nil, f.Fail(c)
+}
+
+// apart runs do in a goroutine of its own, which may panic or end.
+func apart(do func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { _ = recover() }()
+		do()
+	}()
+	<-done
+}
+
+// A fault or callee that panics or ends its goroutine leaves an event, and
+// gives back what it reserved of a limit.
+func TestNoReservationIsLost(t *testing.T) {
+	boom := func() { panic("boom") }
+	for name, end := range map[string]func(){"panic": boom, "goexit": runtime.Goexit} {
+		for _, keep := range []bool{false, true} { // by way of the slow path, too
+			t.Run(name, func(t *testing.T) {
+				o := &chaos.InjectorOptions{KeepValues: keep}
+				in := plan(t, chaos.Rule{Target: "work", Limit: 2, Fault: unsteady{new(int), end}}).Injector("", o)
+				ctx := chaos.NewContext(context.Background(), in)
+				work := chaos.Wrap("work", double)
+				apart(func() { _, _ = work(ctx, 1) })
+				e := only(t, in)
+				assert.Equal(t, chaos.OutcomePanicked, e.Outcome)
+				assert.True(t, e.Delivered)
+				assert.Equal(t, []int{0}, hits(t, ctx, 3, work), "one of two deliveries is left")
+			})
+		}
+		t.Run(name+" of the callee", func(t *testing.T) {
+			n := 0
+			in := plan(t, chaos.Rule{Target: "work", Limit: 1, Fault: replace(7)}).Injector("", nil)
+			work := chaos.Wrap("work", func(context.Context, int) (int, error) {
+				if n++; n == 1 {
+					end()
+				}
+				return 0, nil
+			})
+			ctx := chaos.NewContext(context.Background(), in)
+			apart(func() { _, _ = work(ctx, 1) })
+			out, _ := work(ctx, 1)
+			assert.Equal(t, 7, out, "the first change was not delivered")
+		})
+	}
+}
+
+// uncomparable is of a type that can be compared, though its value cannot.
+type uncomparable struct{ with any }
+
+func (uncomparable) Error() string { return "uncomparable" }
+
+func TestErrorsThatCannotBeCompared(t *testing.T) {
+	_, ctx := recording(t, chaos.Rule{Target: "work", Fault: delay(0)})
+	own := uncomparable{[]int{1}}
+	_, err := chaos.Wrap("work", func(context.Context, int) (int, error) { return 0, own })(ctx, 1)
+	assert.Equal(t, own, err)
+	assert.NotErrorIs(t, err, chaos.ErrInjected)
+}
+
+type explosive struct{}
+
+func (*explosive) UnmarshalJSON([]byte) error  { panic("boom") }
+func (explosive) MarshalJSON() ([]byte, error) { panic("boom") }
+
+func TestJSONMethodsThatPanic(t *testing.T) {
+	in := plan(t, chaos.Rule{Target: "work", Fault: replace(json.RawMessage(`1`))}).
+		Injector("", &chaos.InjectorOptions{KeepValues: true})
+	work := chaos.Wrap("work", func(context.Context, explosive) (explosive, error) { return explosive{}, nil })
+	assert.NotPanics(t, func() { _, _ = work(chaos.NewContext(context.Background(), in), explosive{}) })
+	e := only(t, in)
+	assert.False(t, e.Delivered)
+	assert.Contains(t, e.Note, "does not decode")
+	assert.Contains(t, e.Note, "arguments not kept")
+}
+
+// A listener that panics does so to the caller whose event it was given, and
+// the injector goes on.
+func TestAListenerThatPanics(t *testing.T) {
+	n := 0
+	o := &chaos.InjectorOptions{Record: true, OnEvent: func(chaos.Event) {
+		if n++; n <= 2 {
+			panic("listener")
+		}
+	}}
+	in := plan(t, chaos.Rule{Target: "work", Limit: 2, Fault: down()}).Injector("", o)
+	ctx := chaos.NewContext(context.Background(), in)
+	work := chaos.Wrap("work", double)
+	assert.PanicsWithValue(t, "listener", func() { _, _ = work(ctx, 1) })
+	assert.PanicsWithValue(t, "listener", func() { _, _ = chaos.Wrap("calm", double)(ctx, 1) })
+	assert.Equal(t, []int{0}, hits(t, ctx, 3, work), "the first delivery counted")
+	assert.Len(t, in.Events(), 5)
+}
+
+// A listener may call wrapped functions and ask the injector: no lock is held.
+func TestAListenerThatCallsBack(t *testing.T) {
+	var in *chaos.Injector
+	depth := 0
+	work := chaos.Wrap("work", double)
+	in = chaos.NewInjector(1, &chaos.InjectorOptions{Record: true, OnEvent: func(chaos.Event) {
+		if depth++; depth > 3 {
+			return
+		}
+		_, _ = work(chaos.NewContext(context.Background(), in), 1)
+		_, _ = in.Trigger(context.Background(), "r")
+		in.Disarm()
+		in.Arm()
+		assert.NoError(t, in.Register(chaos.Rule{Name: "r", Target: "x", Fault: down()}))
+		_ = in.Events()
+	}})
+	_, _ = work(chaos.NewContext(context.Background(), in), 1)
+	assert.NotEmpty(t, in.Events())
+}
+
+// A goroutine that a callee leaves behind still has the context of its call,
+// whose event is closed.
+func TestAGoroutineLeftBehindDoesNotTouchTheEvent(t *testing.T) {
+	in, ctx := recording(t, chaos.Rule{Target: "work", Fault: delay(time.Microsecond)})
+	var left sync.WaitGroup
+	_, _ = chaos.Wrap("work", func(ctx context.Context, _ int) (int, error) {
+		left.Go(func() {
+			_ = chaos.Sleep(ctx, time.Millisecond)
+			chaos.Note(ctx, "late")
+			chaos.Changed(ctx, chaos.Change{})
+		})
+		return 0, nil
+	})(ctx, 1)
+	first := only(t, in)
+	left.Wait()
+	assert.Equal(t, first, only(t, in))
+}
+
+// detached shows a deadline and outlives it, as contexts do that forward Value
+// and Deadline alone.
+type detached struct{ context.Context }
+
+func (detached) Done() <-chan struct{} { return nil }
+func (detached) Err() error            { return nil }
+
+func TestOddContexts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, ctx := recording(t, chaos.Rule{Target: "work", Fault: delay(time.Hour)})
+		brief, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		start := time.Now()
+		_, err := chaos.Wrap("work", double)(detached{brief}, 1)
+		assert.NoError(t, err)
+		assert.Equal(t, time.Hour, time.Since(start), "the wait has an end of its own")
+
+		var none context.Context
+		_, err = chaos.WrapWith("work", double, chaos.WrapOptions[int]{Injector: in})(none, 1)
+		assert.NoError(t, err, "a nil context is like context.Background()")
+		_, err = chaos.Wrap("work", double)(chaos.NewContext(none, in), 1)
+		assert.NoError(t, err)
+		assert.NoError(t, chaos.Point(none, "work"))
+		assert.Nil(t, chaos.Turn(chaos.Lane(none, "a"), 1).Value("key"))
+		assert.Len(t, in.Events(), 3)
+	})
+}
+
+// Names are data: they may hold anything.
+func TestOddNames(t *testing.T) {
+	for _, name := range []string{"*", `a"b`, "a/b.c", "\x00", "\xff\xfe", " ", "{", strings.Repeat("x", 1<<16), "名前"} {
+		in := chaos.NewInjector(1, &chaos.InjectorOptions{Record: true})
+		require.NoError(t, in.Register(chaos.Rule{Name: name, Target: "*", Fault: down()}))
+		ctx := chaos.Lane(chaos.NewContext(context.Background(), in), name)
+		_, err := chaos.Wrap(name, double)(ctx, 1)
+		assert.ErrorIs(t, err, errDown)
+		fired, err := in.Trigger(ctx, name)
+		assert.True(t, fired)
+		assert.ErrorIs(t, err, errDown)
+		for _, e := range in.Events() {
+			assert.Equal(t, name, e.Rule)
+			assert.Equal(t, name, e.Target)
+			_, err := json.Marshal(e)
+			assert.NoError(t, err)
+		}
+		assert.True(t, in.Remove(name))
+	}
+}
+
+// Whatever faults and callees say, an event has JSON, and it comes back.
+func FuzzEventHasJSON(f *testing.F) {
+	f.Add("work", "connection refused", "/a/0", []byte(`1`), []byte(`{"a":`), []byte{})
+	f.Add("\xff", "\x00\u2028", "", []byte{}, []byte("null"), []byte("\xff"))
+	f.Add("", "", "~", []byte(nil), []byte(`"\ud800"`), []byte(`[1,`))
+	f.Fuzz(func(t *testing.T, target, text, path string, before, after, result []byte) {
+		in := plan(t, chaos.Rule{Name: "r", Target: "*", Fault: faultFunc{chaos.PhaseChange,
+			func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+				chaos.Changed(ctx, chaos.Change{Path: path, Before: before, After: after})
+				chaos.Note(ctx, text)
+				if len(before) == 0 {
+					return nil, errors.New(text)
+				}
+				return next(ctx, args)
+			}}}).Injector(text, &chaos.InjectorOptions{KeepValues: true})
+		work := chaos.Wrap(target, func(context.Context, json.RawMessage) (json.RawMessage, error) { return result, nil })
+		_, _ = work(chaos.NewContext(context.Background(), in), after)
+		e := only(t, in)
+		doc, err := json.Marshal(e)
+		require.NoError(t, err)
+		var back chaos.Event
+		require.NoError(t, json.Unmarshal(doc, &back))
+		assert.Equal(t, e.Key, back.Key)
+		if utf8.ValidString(target + text + path) {
+			assert.Equal(t, []any{e.Target, e.Cell, e.Err, e.Note, e.Changes[0].Path}, []any{back.Target, back.Cell, back.Err, back.Note, back.Changes[0].Path})
+		}
+	})
+}

@@ -1,0 +1,316 @@
+package chaos
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// InjectorOptions are the settings of an [Injector]; the zero value works.
+type InjectorOptions struct {
+	_ struct{}
+	// Targets are the known injection points. Where there are any,
+	// [Injector.Register] refuses a rule whose target matches none of them.
+	Targets []string
+	// Record keeps an event for every call, struck or not. It also makes every
+	// call an enclosing point: see [Event.Caller] and [Reenter].
+	Record bool
+	// KeepValues keeps the arguments and results of recorded and struck calls, as JSON.
+	KeepValues bool
+	// MaxLog is the number of events kept, the newest; older ones are dropped
+	// and counted. 0: 4096. Negative: none is kept.
+	MaxLog int
+	// OnEvent is called with every event, in the caller's goroutine and before
+	// the call returns; it must be fast and safe for concurrent use. nil: not called.
+	OnEvent func(Event)
+}
+
+const defaultMaxLog = 4096
+
+// An Injector decides, for the calls of one cell or one live process, which
+// rules strike, and keeps what happened. It is made by [Plan.Injector] or
+// [NewInjector] and reaches wrapped calls through their context ([NewContext])
+// or by binding. All methods are safe for concurrent use.
+type Injector struct {
+	seed   uint64
+	cell   string
+	scope  uint64 // hash of seed and cell
+	opts   InjectorOptions
+	born   time.Time // times are measured from here
+	armed  atomic.Int64
+	state  atomic.Uint32 // stateClosed, stateDisarmed
+	late   atomic.Uint64
+	begun  atomic.Uint64 // numbers the calls that leave an event, in steps of two
+	points table
+	log    log
+
+	mu      sync.Mutex // guards what follows
+	rules   []*active
+	groups  groupGates
+	waiters map[chan struct{}]struct{}
+}
+
+const (
+	stateClosed uint32 = 1 << iota
+	stateDisarmed
+)
+
+// NewInjector makes a live injector: empty, armed, its rules registered and
+// removed at run time. o may be nil. Bubbles are as with [Plan.Injector].
+func NewInjector(seed uint64, o *InjectorOptions) *Injector {
+	return newInjector(seed, "", o)
+}
+
+func newInjector(seed uint64, cell string, o *InjectorOptions) *Injector {
+	in := &Injector{seed: seed, cell: cell, scope: cellHash(seed, cell), born: time.Now()}
+	if o != nil {
+		in.opts = *o
+		in.opts.Targets = slices.Clone(o.Targets)
+	}
+	in.log.max = in.opts.MaxLog
+	if in.log.max == 0 {
+		in.log.max = defaultMaxLog
+	}
+	return in
+}
+
+// Register adds a rule, or replaces the one of the same name in its place; its
+// counting triggers, limit and memory start afresh, the deliveries of a group
+// only where it has no other rule. Calls under way keep the rule they were
+// struck by. The error joins every problem, each a [*RuleError].
+func (in *Injector) Register(r Rule) error {
+	c, problems := compile(r, "#0")
+	if len(problems) > 0 {
+		return errors.Join(problems...)
+	}
+	if len(in.opts.Targets) > 0 {
+		if err := c.checkTargets(in.opts.Targets); err != nil {
+			return err
+		}
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	rules, i := slices.Clone(in.rules), indexOf(in.rules, c.Name)
+	if i >= 0 {
+		rules = slices.Delete(rules, i, i+1)
+	} else {
+		i = len(rules)
+	}
+	for _, other := range rules {
+		if err := c.conflict(other.compiled); err != nil {
+			return err
+		}
+	}
+	in.groups.forget(rules)
+	a := &active{}
+	a.init(c, in)
+	in.setRules(slices.Insert(rules, i, a))
+	return nil
+}
+
+// Remove takes a rule away and reports whether there was one of that name.
+// Calls that it is delaying wait on; [Injector.Disarm] ends waits.
+func (in *Injector) Remove(name string) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	i := indexOf(in.rules, name)
+	if i < 0 {
+		return false
+	}
+	in.setRules(slices.Delete(slices.Clone(in.rules), i, i+1))
+	return true
+}
+
+func indexOf(rules []*active, name string) int {
+	return slices.IndexFunc(rules, func(a *active) bool { return a.Name == name })
+}
+
+// setRules puts a new list in force at every slot; in.mu is held.
+func (in *Injector) setRules(rules []*active) {
+	in.rules = rules
+	for s := range in.points.all() {
+		if s.kind == groupSlot { // first: the others take their base from them
+			s.bind(rules)
+		}
+	}
+	for s := range in.points.all() {
+		if s.kind != groupSlot {
+			s.bind(rules)
+		}
+	}
+}
+
+// Trigger draws the named rule once, at the trigger's own count of such
+// requests, and when drawn runs its fault there and then with no callee behind
+// it: a latency is waited out, an error is made and returned. The rule's limit
+// and cool-down hold. The error is the injected one, or matches
+// [ErrUnknownRule] or [ErrCellEnded]. Its event has the rule's name as target.
+// Nothing fires while the injector is disarmed.
+func (in *Injector) Trigger(ctx context.Context, name string) (fired bool, err error) {
+	if in.state.Load()&stateClosed != 0 {
+		in.late.Add(1)
+		return false, ErrCellEnded
+	}
+	in.mu.Lock()
+	if indexOf(in.rules, name) < 0 {
+		defer in.mu.Unlock()
+		return false, fmt.Errorf("%w %q; registered: %s", ErrUnknownRule, name, listOr(in.ruleNames(), "none"))
+	}
+	s := in.findOrAdd(triggerSlot, name, "")
+	in.mu.Unlock()
+	return s.trigger(ctx)
+}
+
+// Arm puts the rules in force and starts the injector's clock anew. A new
+// injector is armed.
+func (in *Injector) Arm() {
+	in.armed.Store(int64(time.Since(in.born)))
+	in.state.And(^stateDisarmed)
+}
+
+// Disarm takes the rules out of force at once: injected waits end and those
+// calls go through, whatever else was drawn on them. Calls are counted on. With waiters in a testing/synctest bubble it must be
+// called from that bubble.
+func (in *Injector) Disarm() {
+	in.state.Or(stateDisarmed)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for w := range in.waiters {
+		close(w)
+		delete(in.waiters, w)
+	}
+}
+
+// Close ends the cell: later calls, and calls that come out of an injected
+// wait on their way to the callee, get [ErrCellEnded] and do not reach it. It
+// ends no wait ([Injector.Disarm] does) and only sets a flag, so it may be
+// called from anywhere, and more than once. There is no way back.
+func (in *Injector) Close() { in.state.Or(stateClosed) }
+
+// LateCalls is the number of calls that were refused because the injector was closed.
+func (in *Injector) LateCalls() uint64 { return in.late.Load() }
+
+// Rules returns the rules in force, in order, names filled in.
+func (in *Injector) Rules() []Rule {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	rules := make([]Rule, len(in.rules))
+	for i, a := range in.rules {
+		rules[i] = a.Rule
+	}
+	return rules
+}
+
+// Targets returns the injection points known so far, sorted: those of
+// [InjectorOptions] and those that calls have crossed.
+func (in *Injector) Targets() []string {
+	targets := slices.Clone(in.opts.Targets)
+	for s := range in.points.all() {
+		if s.kind == callSlot {
+			targets = append(targets, s.target)
+		}
+	}
+	slices.Sort(targets)
+	return slices.Compact(targets)
+}
+
+// Unfired returns the names of the rules that were not delivered to any call,
+// in order: a test that meant to break something asks for none.
+func (in *Injector) Unfired() []string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	var names []string
+	for _, a := range in.rules {
+		if !a.fired.Load() {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// Events returns the kept events in the order in which the calls began. A call
+// still under way has none yet. What the events point to is shared with the
+// log, and must not be changed.
+func (in *Injector) Events() []Event {
+	records := in.log.snapshot()
+	slices.SortStableFunc(records, func(a, b record) int { return cmp.Compare(a.begun, b.begun) })
+	events := make([]Event, len(records))
+	for i := range records {
+		events[i] = records[i].event()
+	}
+	return events
+}
+
+// Dropped is the number of events that were not kept because the log was full.
+func (in *Injector) Dropped() uint64 { return in.log.drops() }
+
+func (in *Injector) ruleNames() []string {
+	names := make([]string, len(in.rules))
+	for i, a := range in.rules {
+		names[i] = a.Name
+	}
+	return names
+}
+
+// elapsed is the time since the injector was armed.
+func (in *Injector) elapsed() time.Duration {
+	return time.Since(in.born) - time.Duration(in.armed.Load())
+}
+
+// sleep waits for d on behalf of a fault and says how long that took, 0 when
+// there was nothing to wait for. Each waiter brings a channel of its own, made
+// in its own bubble where it runs in one.
+func (in *Injector) sleep(ctx context.Context, d time.Duration) (spent time.Duration, err error) {
+	if err := ctx.Err(); err != nil || d == 0 {
+		return 0, err
+	}
+	stop := make(chan struct{})
+	in.mu.Lock()
+	if in.state.Load()&stateDisarmed != 0 {
+		in.mu.Unlock()
+		return 0, ErrDisarmed
+	}
+	if in.waiters == nil {
+		in.waiters = make(map[chan struct{}]struct{})
+	}
+	in.waiters[stop] = struct{}{}
+	in.mu.Unlock()
+	start := time.Now()
+	err = wait(ctx, d, stop)
+	spent = time.Since(start)
+	in.mu.Lock()
+	delete(in.waiters, stop)
+	in.mu.Unlock()
+	return spent, err
+}
+
+// wait is the one place where a goroutine waits on behalf of a fault. A wait
+// without end has no timer: in a bubble one would let the clock run to it. Nor
+// has one that the context's deadline ends: of two timers that fire at one
+// moment, which is usual in a bubble, either might win.
+func wait(ctx context.Context, d time.Duration, stop <-chan struct{}) error {
+	if err := ctx.Err(); err != nil || d == 0 {
+		return err
+	}
+	var over <-chan time.Time
+	deadline, bounded := ctx.Deadline()
+	ends := bounded && ctx.Done() != nil // some contexts show a deadline and outlive it
+	if d > 0 && !(ends && time.Until(deadline) <= d) {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		over = t.C
+	}
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-stop:
+		return ErrDisarmed
+	}
+}

@@ -1,0 +1,188 @@
+package chaos_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// A group whose last rule is replaced or removed begins afresh with the next;
+// one that has a rule left goes on counting.
+func TestAGroupThatComesBackBeginsAfresh(t *testing.T) {
+	in := chaos.NewInjector(1, nil)
+	ctx := chaos.NewContext(context.Background(), in)
+	a, b := chaos.Wrap("a", double), chaos.Wrap("b", double)
+	cutA := chaos.Rule{Name: "a", Target: "a", Group: "g", Limit: 2, Fault: down()}
+	cutB := chaos.Rule{Name: "b", Target: "b", Group: "g", Limit: 2, Fault: down()}
+
+	require.NoError(t, in.Register(cutA))
+	assert.Len(t, hits(t, ctx, 5, a), 2)
+	require.NoError(t, in.Register(cutA))
+	assert.Len(t, hits(t, ctx, 5, a), 2, "replaced")
+	require.True(t, in.Remove("a"))
+	require.NoError(t, in.Register(cutA))
+	assert.Len(t, hits(t, ctx, 5, a), 2, "removed and registered again")
+	require.NoError(t, in.Register(cutB))
+	assert.Empty(t, hits(t, ctx, 5, b), "the limit of the group was used up by the rule that is still there")
+}
+
+func TestCoolDownDoesNotDependOnTheClockThatArmSets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, ctx := recording(t, chaos.Rule{Target: "work", CoolDown: time.Second, Fault: down()})
+		work := chaos.Wrap("work", double)
+		time.Sleep(time.Hour)
+		assert.Equal(t, []int{0}, hits(t, ctx, 3, work))
+		in.Arm()
+		assert.Empty(t, hits(t, ctx, 3, work), "not over yet")
+		time.Sleep(time.Second)
+		assert.Equal(t, []int{0}, hits(t, ctx, 3, work), "over, though the clock says one second and the delivery was at one hour")
+
+		_, ctx = recording(t, chaos.Rule{Target: "work", CoolDown: math.MaxInt64, Fault: down()})
+		time.Sleep(time.Second)
+		assert.Equal(t, []int{0}, hits(t, ctx, 3, work), "a cool-down without end")
+	})
+}
+
+// Whether calls are recorded changes nothing of what is struck, also where the
+// injector was disarmed for a while: it counts on.
+func TestRecordingChangesNothing(t *testing.T) {
+	run := func(record bool) (struck []int) {
+		in := plan(t, chaos.Rule{Target: "work", When: ordinals(3), Fault: down()},
+			chaos.Rule{Name: "group", Group: "g", Target: "work", When: ordinals(5), Fault: down()},
+			chaos.Rule{Name: "chance", Target: "work", When: chance(0.3), Fault: down()}).
+			Injector("", &chaos.InjectorOptions{Record: record})
+		ctx := chaos.NewContext(context.Background(), in)
+		work := chaos.WrapWith("work", double, chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n % 2) }})
+		in.Disarm()
+		assert.Empty(t, hits(t, ctx, 2, work))
+		in.Arm()
+		return hits(t, ctx, 20, work)
+	}
+	struck := run(true)
+	assert.Equal(t, struck, run(false))
+	assert.Contains(t, struck, 1, "the fourth call, two of which came while it was disarmed")
+	assert.Contains(t, struck, 3, "the sixth of the group")
+}
+
+// An injector may be made outside the bubble in which it is used; its clock
+// then starts with Arm.
+func TestAnInjectorMadeOutsideTheBubble(t *testing.T) {
+	in := plan(t, chaos.Rule{Target: "work", When: whenFunc(func(c chaos.Call) bool { return c.Elapsed() == time.Minute }), Fault: delay(time.Hour)}).
+		Injector("", nil)
+	synctest.Test(t, func(t *testing.T) {
+		in.Arm()
+		time.Sleep(time.Minute)
+		ctx, start := chaos.NewContext(t.Context(), in), time.Now()
+		_, err := chaos.Wrap("work", double)(ctx, 1)
+		assert.NoError(t, err)
+		assert.Equal(t, time.Hour, time.Since(start))
+		assert.Equal(t, time.Minute, only(t, in).Start)
+	})
+}
+
+// Several groups at one target count apart, each over its own targets.
+func TestSeveralGroupsAtOneTarget(t *testing.T) {
+	nth := map[string]map[string][]uint64{"g": {}, "h": {}}
+	note := func(group string) chaos.When {
+		return whenFunc(func(c chaos.Call) bool {
+			nth[group][c.Target] = append(nth[group][c.Target], c.Ordinal)
+			assert.Equal(t, c.Ordinal, c.Occurrence)
+			assert.Zero(t, c.Key)
+			return false
+		})
+	}
+	_, ctx := recording(t,
+		chaos.Rule{Name: "1", Target: "{a,b}", Group: "g", When: note("g"), Fault: down()},
+		chaos.Rule{Name: "2", Target: "{b,c}", Group: "h", When: note("h"), Fault: down()})
+	for _, target := range []string{"a", "b", "c", "b", "a", "c"} {
+		_, _ = chaos.WrapWith(target, double, chaos.WrapOptions[int]{Key: func(int) uint64 { return 7 }})(ctx, 1)
+	}
+	assert.Equal(t, map[string]map[string][]uint64{
+		"g": {"a": {0, 3}, "b": {1, 2}},
+		"h": {"b": {0, 2}, "c": {1, 3}},
+	}, nth)
+}
+
+func TestStatefulFaultsInAGroupRememberApart(t *testing.T) {
+	_, ctx := recording(t,
+		chaos.Rule{Name: "1", Target: "a", Group: "g", Fault: counter{new(int)}},
+		chaos.Rule{Name: "2", Target: "b", Group: "g", Fault: counter{new(int)}})
+	assert.Equal(t, []int{2, 3}, hits(t, ctx, 4, chaos.Wrap("a", double)))
+	assert.Equal(t, []int{2, 3}, hits(t, ctx, 4, chaos.Wrap("b", double)))
+}
+
+// Coordinates that read the same when written one after the other are not the same.
+func TestCoordinatesAreNotConcatenated(t *testing.T) {
+	draws := map[float64]string{}
+	for _, names := range [][4]string{{"ab", "c", "d", "e"}, {"a", "bc", "d", "e"}, {"a", "b", "cd", "e"}, {"a", "b", "c", "de"}, {"abcd", "", "e", "f"}, {"", "abcd", "e", "f"}} {
+		when := whenFunc(func(c chaos.Call) bool {
+			where := fmt.Sprint(names)
+			assert.Empty(t, draws[c.Draw(0)], where)
+			draws[c.Draw(0)] = where
+			return false
+		})
+		in := plan(t, chaos.Rule{Name: names[3], Target: "*", When: when, Fault: down()}).Injector(names[0], nil)
+		ctx := chaos.Lane(chaos.NewContext(context.Background(), in), names[1])
+		_, _ = chaos.Wrap(names[2], double)(ctx, 1)
+	}
+	assert.Len(t, draws, 6)
+}
+
+// A target, a group and a rule may have one name, and yet draw apart.
+func TestNamesOfDifferentThingsDrawApart(t *testing.T) {
+	var draws []float64
+	note := whenFunc(func(c chaos.Call) bool { draws = append(draws, c.Draw(0)); return false })
+	in := plan(t, chaos.Rule{Name: "orders", Target: "orders", When: note, Fault: down()},
+		chaos.Rule{Name: "group", Target: "orders", Group: "orders", When: note, Fault: down()}).Injector("", nil)
+	ctx := chaos.NewContext(context.Background(), in)
+	_, _ = chaos.Wrap("orders", double)(ctx, 1)
+	_, _ = in.Trigger(ctx, "orders")
+	require.Len(t, draws, 3)
+	assert.NotEqual(t, draws[0], draws[1], "the rule and the group")
+	assert.NotEqual(t, draws[0], draws[2], "a call and a trigger by hand")
+	assert.NotEqual(t, draws[1], draws[2])
+}
+
+// A trigger that looks at arguments is asked with none by Trigger.
+func TestTriggerHasNoArguments(t *testing.T) {
+	in := chaos.NewInjector(1, nil)
+	var seen []any
+	w := argsWhen(func(args any) bool { seen = append(seen, args); return args == nil })
+	require.NoError(t, in.Register(chaos.Rule{Name: "r", Target: "work", When: w, Fault: down()}))
+	fired, err := in.Trigger(context.Background(), "r")
+	assert.True(t, fired)
+	assert.ErrorIs(t, err, errDown)
+	assert.Equal(t, []any{nil}, seen)
+	e := only(t, in)
+	assert.Equal(t, "r", e.Target, "there is no target: the event has the rule's name")
+	assert.Equal(t, chaos.EffectNone, e.Effect)
+}
+
+// A server that runs for ever sees any number of keys, of failing calls and of
+// groups that came and went.
+func TestALiveInjectorsMemoryIsBounded(t *testing.T) {
+	in := chaos.NewInjector(1, nil)
+	ctx := chaos.NewContext(context.Background(), in)
+	work := chaos.WrapWith("work", double, chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) + 1 }})
+	require.NoError(t, in.Register(chaos.Rule{Name: "down", Target: "work", Fault: down()}))
+	for i := range 150_000 {
+		_, _ = work(ctx, i)
+	}
+	for i := range 1000 {
+		require.NoError(t, in.Register(chaos.Rule{Name: "outage", Target: "work", Group: fmt.Sprint(i), Limit: 1, Fault: down()}))
+	}
+	keys, failing, groups := chaos.KeyCount(in)
+	assert.LessOrEqual(t, keys, 1<<16)
+	assert.LessOrEqual(t, failing, 1<<12)
+	assert.Equal(t, 1, groups)
+	assert.Len(t, in.Events(), 4096)
+	assert.EqualValues(t, 150_000-4096, in.Dropped())
+}

@@ -1,0 +1,175 @@
+package chaos
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+)
+
+// record is an event as it is kept: a third of its size, no text made yet.
+type record struct {
+	slot       *slot
+	main       *active // the rule that decided; nil when none struck
+	more       *details
+	values     *values
+	caller     string
+	layer      Layer
+	err        error
+	key        uint64
+	occurrence uint64
+	ordinal    uint64
+	begun      uint64
+	start, end time.Duration
+	turn       int
+	attempt    int
+	outcome    outcome
+	effect     effect
+	delivered  bool
+}
+
+// outcome and effect are the events' strings in a byte.
+type (
+	outcome uint8
+	effect  uint8
+)
+
+const (
+	ok outcome = iota
+	failed
+	injected
+	panicked
+)
+
+const (
+	unknown effect = iota
+	none
+	done
+)
+
+var (
+	outcomes = [...]Outcome{ok: OutcomeOK, failed: OutcomeFailed, injected: OutcomeInjected, panicked: OutcomePanicked}
+	effects  = [...]Effect{unknown: EffectUnknown, none: EffectNone, done: EffectDone}
+)
+
+// details are what most events do not have.
+type details struct {
+	also, idle, masked []string
+	asked, spent       time.Duration
+	changes            []Change
+	note               string
+}
+
+// values are what a call was given and gave, as JSON.
+type values struct{ args, result json.RawMessage }
+
+// note adds a sentence.
+func (r *record) note(text string) {
+	if r.more == nil {
+		r.more = &details{}
+	}
+	if r.more.note != "" {
+		text = r.more.note + "; " + text
+	}
+	r.more.note = text
+}
+
+// event spells a record out.
+func (r *record) event() Event {
+	e := Event{
+		Cell: r.slot.in.cell, Lane: r.slot.lane, Target: r.slot.target, Layer: r.layer, Caller: r.caller,
+		Key: r.key, Occurrence: r.occurrence, Ordinal: r.ordinal, Turn: r.turn,
+		Start: r.start, End: r.end, Attempt: r.attempt,
+		Outcome: outcomes[r.outcome], Delivered: r.delivered, Effect: effects[r.effect],
+	}
+	if r.main != nil {
+		e.Rule, e.Fault = r.main.Name, r.main.kind
+	}
+	if r.err != nil {
+		e.Err = errorText(r.err)
+	}
+	if m := r.more; m != nil {
+		e.Also, e.Idle, e.Masked, e.Asked, e.Spent = m.also, m.idle, m.masked, m.asked, m.spent
+		e.Note = m.note
+		for _, ch := range m.changes {
+			e.Changes = append(e.Changes, Change{ch.Path, asJSON(ch.Before), asJSON(ch.After)})
+		}
+	}
+	if v := r.values; v != nil {
+		e.Args, e.Result = asJSON(v.args), asJSON(v.result)
+	}
+	return e
+}
+
+// errorText is err.Error(), of user code that may panic.
+func errorText(err error) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = "chaos: the Error method of the error panicked"
+		}
+	}()
+	return err.Error()
+}
+
+// asJSON keeps what a tool returned embeddable: text that is not JSON becomes
+// a JSON string.
+func asJSON(raw json.RawMessage) json.RawMessage {
+	switch {
+	case len(raw) == 0:
+		return nil // an empty RawMessage that is not nil has no JSON
+	case json.Valid(raw):
+		return raw
+	}
+	quoted, _ := json.Marshal(string(raw)) // a string always has JSON
+	return quoted
+}
+
+// log keeps the newest records up to max, in a ring once it is full.
+type log struct {
+	mu      sync.Mutex
+	max     int
+	records []record
+	oldest  int
+	dropped uint64
+}
+
+// add keeps a record, and numbers its attempt where the context did not.
+func (l *log) add(r *record, failed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	attempt := r.slot.streak(streak{r.caller, r.key}, failed)
+	if r.attempt == 0 {
+		r.attempt = attempt
+	}
+	switch {
+	case len(l.records) < l.max:
+		l.records = append(l.records, *r)
+	case l.max <= 0:
+		l.dropped++
+	default:
+		l.records[l.oldest] = *r
+		if l.oldest++; l.oldest == l.max {
+			l.oldest = 0
+		}
+		l.dropped++
+	}
+}
+
+func (l *log) snapshot() []record {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]record(nil), l.records...)
+}
+
+func (l *log) drops() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dropped
+}
+
+// keep logs a finished call and tells whoever listens.
+func (in *Injector) keep(r *record) {
+	in.log.add(r, r.err != nil || r.outcome == panicked)
+	if in.opts.OnEvent != nil {
+		in.opts.OnEvent(r.event())
+	}
+}

@@ -1,0 +1,251 @@
+package chaos
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/hash"
+)
+
+// A Plan is a checked, immutable list of rules with a seed. One plan serves
+// any number of cells at once: each takes an [Injector] of its own from it.
+type Plan struct {
+	seed  uint64
+	rules []*compiled
+}
+
+// NewPlan checks the rules and makes a plan of them. The error joins every
+// problem of every rule, each a [*RuleError]. A plan without rules is valid:
+// it is calm weather. The order of the rules is the order in which those of
+// one [Phase] act on a call.
+func NewPlan(seed uint64, rules ...Rule) (*Plan, error) {
+	p := &Plan{seed: seed, rules: make([]*compiled, 0, len(rules))}
+	var problems []error
+	names := make(map[string]int, len(rules))
+	for i, r := range rules {
+		c, wrong := compile(r, fmt.Sprintf("#%d", i))
+		if len(wrong) > 0 {
+			problems = append(problems, wrong...)
+			continue
+		}
+		if first, dup := names[c.Name]; dup {
+			problems = append(problems, &RuleError{Rule: c.Name, Field: "Name", Value: c.Name,
+				Allowed: fmt.Sprintf("a name of its own: rules #%d and #%d share this one", first, i)})
+			continue
+		}
+		names[c.Name] = i
+		for _, other := range p.rules {
+			if err := c.conflict(other); err != nil {
+				problems = append(problems, err)
+				break
+			}
+		}
+		p.rules = append(p.rules, c)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Seed is the seed the plan was made with.
+func (p *Plan) Seed() uint64 { return p.seed }
+
+// Rules returns the rules in order, names filled in.
+func (p *Plan) Rules() []Rule {
+	rules := make([]Rule, len(p.rules))
+	for i, c := range p.rules {
+		rules[i] = c.Rule
+	}
+	return rules
+}
+
+// CheckTargets returns an error, joining one [*RuleError] per rule, for rules
+// whose target matches none of the given injection points: they could never fire.
+func (p *Plan) CheckTargets(targets ...string) error {
+	var problems []error
+	for _, c := range p.rules {
+		if err := c.checkTargets(targets); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// compiled is a checked rule with all that can be known before the first call.
+type compiled struct {
+	Rule
+	glob     *glob.Glob
+	nameHash uint64
+	hash     uint64 // of the name, or of the group for grouped rules
+	kind     string // of the fault
+	phase    Phase
+	chancy   bool    // the trigger is nothing but chance
+	chance   float64 // and this likely
+	args     bool    // the trigger wants the arguments
+	gated    bool    // it has a limit or a cool-down
+	stateful bool
+}
+
+// compile checks one rule; label stands in for a missing name. Each problem is
+// a [*RuleError].
+func compile(r Rule, label string) (c *compiled, problems []error) {
+	c = &compiled{Rule: r}
+	if r.Name != "" {
+		label = r.Name
+	}
+	refuse := func(field string, value any, allowed string, cause error) {
+		problems = append(problems, &RuleError{Rule: label, Field: field, Value: value, Allowed: allowed, Err: cause})
+	}
+	var err error
+	if c.glob, err = glob.Compile(r.Target); err != nil {
+		refuse("Target", r.Target, "a glob over names of injection points, such as \"orders.*\"", err)
+	}
+	for _, part := range []struct {
+		field string
+		value any
+	}{{"When", r.When}, {"Fault", r.Fault}} {
+		for _, err := range check(part.value) {
+			refuse(part.field, nil, "", err)
+		}
+	}
+	if r.Fault == nil {
+		refuse("Fault", nil, "a fault, such as fault.Fail(err)", errors.New("is missing"))
+	}
+	if r.Limit < 0 {
+		refuse("Limit", r.Limit, "a number of deliveries, or 0 for no limit", nil)
+	}
+	if r.CoolDown < 0 {
+		refuse("CoolDown", r.CoolDown, "a duration of 0 or more", nil)
+	}
+	if !r.Layer.valid() {
+		refuse("Layer", r.Layer, "one of "+strings.Join(layerNames(), ", ")+", or empty for that of the point", nil)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	c.resolve()
+	return c, nil
+}
+
+// check asks a trigger or fault whether it is well configured, and takes
+// joined problems apart.
+func check(part any) []error {
+	if c, ok := part.(Checked); ok {
+		if err := c.Check(); err != nil {
+			return apart(err)
+		}
+	}
+	if w, ok := part.(Probabilistic); ok && !(w.Probability() >= 0 && w.Probability() <= 1) {
+		return []error{&ParamError{Kind: fmt.Sprintf("%T", w), Param: "Probability", Value: w.Probability(), Allowed: "a number from 0 to 1"}}
+	}
+	return nil
+}
+
+// apart is the errors that errors.Join joined. An error with several causes
+// and a text of its own stays whole.
+func apart(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		parts := joined.Unwrap()
+		if again := errors.Join(parts...); again != nil && again.Error() == err.Error() {
+			return parts
+		}
+	}
+	return []error{err}
+}
+
+// conflict refuses a rule that would share its group's limit and cool-down with
+// one that states others.
+func (c *compiled) conflict(o *compiled) error {
+	if c.Group == "" || o.Group != c.Group {
+		return nil
+	}
+	theirs := fmt.Sprintf("that of rule %q in the same group", o.Name)
+	switch {
+	case o.Limit != c.Limit:
+		return &RuleError{Rule: c.Name, Field: "Limit", Value: c.Limit, Allowed: fmt.Sprintf("%d, %s", o.Limit, theirs)}
+	case o.CoolDown != c.CoolDown:
+		return &RuleError{Rule: c.Name, Field: "CoolDown", Value: c.CoolDown, Allowed: fmt.Sprintf("%v, %s", o.CoolDown, theirs)}
+	}
+	return nil
+}
+
+// resolve finds out once what the call path would otherwise ask every time.
+func (c *compiled) resolve() {
+	c.kind = kindOf(c.Fault)
+	if c.Name == "" {
+		c.Name = c.Target + ":" + c.kind
+	}
+	c.nameHash = hash.String(c.Name)
+	c.hash = c.nameHash
+	if c.Group != "" {
+		c.hash = hash.String(c.Group)
+	}
+	if p, ok := c.Fault.(Phased); ok {
+		c.phase = p.Phase()
+	}
+	_, c.args = c.When.(ArgsWhen)
+	c.chance = 1
+	if w, ok := c.When.(Probabilistic); ok && !c.args {
+		c.chancy, c.chance = true, w.Probability()
+	}
+	_, c.stateful = c.Fault.(Stateful)
+	c.gated = c.Limit > 0 || c.CoolDown > 0
+}
+
+// kindOf is what a fault calls itself, else the name of its type.
+func kindOf(f Fault) string {
+	if d, ok := f.(Described); ok {
+		return d.Describe().Kind
+	}
+	return strings.TrimPrefix(fmt.Sprintf("%T", f), "*")
+}
+
+func (c *compiled) checkTargets(targets []string) error {
+	if slices.ContainsFunc(targets, c.glob.Match) {
+		return nil
+	}
+	return &RuleError{Rule: c.Name, Field: "Target", Value: c.Target,
+		Allowed: "a glob that matches at least one injection point; known: " + listOr(targets, "none"),
+		Err:     errors.New("matches no known injection point")}
+}
+
+// listOr joins up to twenty names for an error message.
+func listOr(names []string, none string) string {
+	const most = 20
+	switch n := len(names); {
+	case n == 0:
+		return none
+	case n > most:
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", n-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+func layerNames() []string {
+	return []string{string(LayerTool), string(LayerLLM), string(LayerHTTP), string(LayerStream), string(LayerPoint),
+		string(LayerContext), string(LayerControl), string(LayerResource), string(LayerMultiAgent)}
+}
+
+func (l Layer) valid() bool { return l == "" || slices.Contains(layerNames(), string(l)) }
+
+// Injector makes the injector of one cell: its own counters, log and memory
+// over the shared rules, armed from now on. It is cheap, so make one per cell;
+// o may be nil. For calls in a testing/synctest bubble make it in that bubble,
+// or call [Injector.Arm] there: its clock is the one it was armed by.
+//
+// It does not check targets, having no error to return: call [Plan.CheckTargets]
+// first, or look at [Injector.Unfired] afterwards.
+func (p *Plan) Injector(cell string, o *InjectorOptions) *Injector {
+	in := newInjector(p.seed, cell, o)
+	in.rules = make([]*active, len(p.rules))
+	actives := make([]active, len(p.rules))
+	for i, c := range p.rules {
+		actives[i].init(c, in)
+		in.rules[i] = &actives[i]
+	}
+	return in
+}

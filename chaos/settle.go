@@ -1,0 +1,131 @@
+package chaos
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// finish settles the acts' accounts and logs the event. err is what the caller
+// gets; ended says that it gets none: the call panicked.
+func (x *strike) finish(err error, ended bool) {
+	x.close()
+	in := x.set.slot.in
+	x.rec.end, x.rec.err = in.elapsed(), err
+	if x.rec.effect = none; x.runs > 0 {
+		x.rec.effect = effectOf(x.effect, x.worked)
+	}
+	refused, lost := x.anyMade(PhaseInstead), x.anyMade(PhaseAfter)
+	for _, a := range x.byPhase() {
+		delivered := a.ran && x.delivered(a)
+		noResult := refused && !delivered && (a.phase == PhaseChange || a.phase == PhaseAfter)
+		if unseen := lost && a.phase == PhaseChange; noResult || unseen || !x.hadTurn(a) {
+			a.settle(false)
+			x.mask(a.place)
+			continue
+		}
+		a.settle(delivered)
+		x.credit(a, delivered)
+	}
+	slices.Sort(x.hidden)
+	for _, place := range x.hidden {
+		x.more.masked = append(x.more.masked, x.drawn[place].Name)
+	}
+	x.rec.outcome = outcomeOf(err, ended)
+	in.keep(&x.rec)
+}
+
+// hadTurn tells whether the act ran, or would have, had the stream had items:
+// what stood before it may have ended the call, or the injector was disarmed.
+func (x *strike) hadTurn(a *act) bool {
+	return a.ran || x.perItem && a.phase == PhaseChange && x.runs > 0
+}
+
+// anyMade tells whether a fault of the phase made an error.
+func (x *strike) anyMade(p Phase) bool {
+	return slices.ContainsFunc(x.acts, func(a act) bool { return a.phase == p && a.made != nil })
+}
+
+// credit names the act on the event: as the one that decided, if it is the
+// last delivered so far or nothing was, else among the others.
+func (x *strike) credit(a *act, delivered bool) {
+	former := x.rec.main
+	switch {
+	case former == nil:
+		x.rec.main = a.active
+	case !delivered:
+		x.more.idle = append(x.more.idle, a.Name)
+	case x.rec.delivered:
+		x.more.also = append(x.more.also, former.Name)
+		x.rec.main = a.active
+	default:
+		x.more.idle = append(x.more.idle, former.Name)
+		x.rec.main = a.active
+	}
+	x.rec.delivered = x.rec.delivered || delivered
+	x.more.changes = append(x.more.changes, a.changes...)
+	if a.more > 0 {
+		x.rec.note(fmt.Sprintf("rule %q: %d more changes not kept", a.Name, a.more))
+	}
+}
+
+// delivered tells whether the caller saw what the act did.
+func (x *strike) delivered(a *act) bool {
+	switch {
+	case a.running: // it panicked itself, or a panic of the callee passed through it
+		return x.at < len(x.acts) && &x.acts[x.at] == a || a.phase == PhaseBefore && a.waited()
+	case a.made != nil || a.changed:
+		return true
+	case a.refused:
+		return false
+	case a.phase == PhaseBefore:
+		return a.waited()
+	case a.phase == PhaseInstead:
+		return a.nexts != 1 || a.slept && a.spent > 0
+	case a.phase == PhaseAfter:
+		return a.slept && a.spent > 0
+	}
+	return false
+}
+
+// waited tells whether a fault that acts before the callee did so. One that
+// did not ask for a wait acts in a way of its own.
+func (a *act) waited() bool { return !a.slept || a.spent > 0 }
+
+// byPhase lists the acts in the order in which they act on a call: the delays
+// as they stand, then from the innermost out.
+func (x *strike) byPhase() []*act {
+	acts := make([]*act, len(x.acts))
+	for i := range x.acts {
+		acts[i] = &x.acts[i]
+	}
+	inner := slices.IndexFunc(acts, func(a *act) bool { return a.phase != PhaseBefore })
+	if inner >= 0 {
+		slices.Reverse(acts[inner:])
+	}
+	return acts
+}
+
+// effectOf is what a callee did that was reached: what it declares when it
+// returned well; a failure or a panic leaves open how far it got.
+func effectOf(declared Effect, worked bool) effect {
+	switch {
+	case declared == EffectNone:
+		return none
+	case worked && declared == EffectDone:
+		return done
+	}
+	return unknown
+}
+
+func outcomeOf(err error, ended bool) outcome {
+	switch {
+	case ended:
+		return panicked
+	case err == nil:
+		return ok
+	case errors.Is(err, ErrInjected):
+		return injected
+	}
+	return failed
+}

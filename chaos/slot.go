@@ -1,0 +1,171 @@
+package chaos
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/shakedown-go/shakedown/internal/hash"
+)
+
+// A slot is what one injector knows of one target in one lane: which rules
+// can strike there, and the counts that give a call its coordinates.
+type slot struct {
+	in     *Injector
+	hash   uint64 // of kind, lane and target
+	target string // or the name of the rule or group
+	lane   string
+	kind   slotKind
+	set    atomic.Pointer[bindings]
+	clock  atomic.Bool // some trigger asks for the time: read it before drawing
+
+	calls   atomic.Uint64 // the next ordinal
+	failing atomic.Bool   // fails is not empty
+	mixed   atomic.Bool   // calls with a key have come: occurrences are in keyed
+
+	mu    sync.Mutex
+	keyed map[uint64]uint64 // next occurrence, by key
+	fails streaks           // guarded by the lock of the injector's log
+
+	calm bindings // no rule: while the injector is disarmed
+}
+
+type slotKind uint8
+
+const (
+	callSlot    slotKind = iota
+	triggerSlot          // of Injector.Trigger
+	groupSlot            // counts the calls of a lane to all targets of a group
+)
+
+// bindings are the rules that match a slot's target, replaced as a whole when
+// rules come and go.
+type bindings struct {
+	slot   *slot
+	rules  []bound
+	groups []*slot // the distinct groups among them
+	args   bool    // some trigger wants the arguments
+	simple bool    // every trigger is chance or none: no Call, no clock, no group is needed
+}
+
+// bound is a rule at a slot.
+type bound struct {
+	*active
+	coord uint64 // prefix of the draws of its trigger
+	own   uint64 // prefix of the draws of its fault: of the target also in a group
+	limit uint64 // of a probabilistic trigger: it is drawn on 53 bits below this
+	base  uint64 // the ordinal at which it was registered, of the group where it has one
+	group int    // index into bindings.groups; -1 without a group
+}
+
+// bind puts the matching rules in force. Rules that were there before keep the
+// ordinal they count from. The caller holds in.mu.
+func (s *slot) bind(rules []*active) {
+	old, set := s.set.Load(), &bindings{slot: s, simple: true}
+	at := 0 // in the old list, whose order the new one mostly has
+	for _, a := range rules {
+		if s.reaches(a) {
+			base, i := old.baseOf(a, at)
+			if i >= 0 {
+				at = i + 1
+			} else {
+				base = s.calls.Load()
+			}
+			set.rules = append(set.rules, s.boundTo(a, base, set))
+			set.args = set.args || a.args
+			set.simple = set.simple && a.Group == "" && (a.When == nil || a.chancy)
+		}
+	}
+	s.set.Store(set)
+}
+
+func (s *slot) reaches(a *active) bool {
+	switch s.kind {
+	case groupSlot:
+		return a.Group == s.target
+	case triggerSlot:
+		return a.Name == s.target
+	}
+	return a.glob.Match(s.target)
+}
+
+// boundTo makes a rule one of the set's; base is the ordinal at which this slot met it.
+func (s *slot) boundTo(a *active, base uint64, set *bindings) bound {
+	b := bound{active: a, group: -1, limit: drawLimit(a.chance), base: base}
+	kind, scope := s.kind, s.target
+	b.own = s.coord(kind, scope, a.nameHash)
+	if a.Group != "" && s.kind == callSlot {
+		g := s.in.findOrAdd(groupSlot, a.Group, s.lane)
+		if b.group = slices.Index(set.groups, g); b.group < 0 {
+			b.group = len(set.groups)
+			set.groups = append(set.groups, g)
+		}
+		b.base, _ = g.set.Load().baseOf(a, 0)
+		kind, scope = groupSlot, a.Group
+	}
+	b.coord = s.coord(kind, scope, a.hash)
+	return b
+}
+
+// coord is the prefix of a rule's draws. A group, or a rule that is triggered
+// by hand, does not share those of a target that happens to have its name.
+func (s *slot) coord(kind slotKind, scope string, rule uint64) uint64 {
+	h := hash.String(scope)
+	if kind != callSlot {
+		h = hash.Combine(h, uint64(kind))
+	}
+	return ruleHash(scopeHash(s.in.scope, hash.String(s.lane), h), rule)
+}
+
+// drawLimit turns a probability into a bound on the 53 bits of a draw, so that
+// comparing integers agrees with comparing [Call.Draw] with p.
+func drawLimit(p float64) uint64 {
+	return uint64(math.Ceil(p * (1 << 53)))
+}
+
+// baseOf finds a rule and the ordinal it counts from. It looks at the place
+// where the rule is likely to be first; -1: it is not there.
+func (set *bindings) baseOf(a *active, likely int) (base uint64, place int) {
+	if set == nil {
+		return 0, -1
+	}
+	if likely < len(set.rules) && set.rules[likely].active == a {
+		return set.rules[likely].base, likely
+	}
+	for i := range set.rules {
+		if set.rules[i].active == a {
+			return set.rules[i].base, i
+		}
+	}
+	return 0, -1
+}
+
+// maxKeys bounds the keys counted per slot. Past it all counts of the slot
+// start over, which repeats draws but biases none.
+const maxKeys = 1 << 16
+
+// occurrence counts by key. Up to the first call with a key all had none.
+func (s *slot) occurrence(key, ordinal uint64) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.keyed == nil:
+		s.keyed = map[uint64]uint64{0: ordinal}
+		s.mixed.Store(true)
+	case len(s.keyed) >= maxKeys:
+		clear(s.keyed)
+	}
+	n := s.keyed[key]
+	s.keyed[key] = n + 1
+	return n
+}
+
+// askTime is how a trigger learns the time of a call whose clock was not read.
+// From then on the slot reads it before the first trigger looks; draw repeats
+// the call at hand, so that all its triggers see one time.
+func (s *slot) askTime() time.Duration {
+	s.clock.Store(true)
+	return s.in.elapsed()
+}

@@ -1,0 +1,246 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+)
+
+// strike is one call that rules were drawn on, while it runs. It is the slow
+// path: one allocation holds the state, one closure per acting fault follows.
+type strike struct {
+	visit
+	frame  frame    // what callee and faults see
+	drawn  []*bound // in the order of the list
+	hidden []int    // those of drawn that are masked
+	acts   []act    // outermost first
+	callee Next
+	fit    func(any) (any, error) // brings a result into the type of the call
+	effect Effect                 // what a successful callee does
+	rec    record
+	more   details
+
+	mu      sync.Mutex // a fault may declare changes from a goroutine of its own
+	at      int        // the act whose code is running; len(acts): the callee
+	runs    int        // how often the callee was reached, as it counts itself
+	worked  bool       // it returned without an error at least once
+	perItem bool       // a stream: changes act on items, not on the call
+	over    bool       // the event is closed: what comes later changes nothing
+}
+
+// act is one rule's part in a strike.
+type act struct {
+	*bound
+	place   int     // in the list of drawn rules
+	ran     bool    // its turn came
+	nexts   int     // how often it passed the call on
+	inner   []error // what it got back, where that was an error
+	made    error   // the error it made itself, wrapped
+	refused bool    // its result did not fit the call
+	changed bool
+	changes []Change
+	more    int  // changes that were not kept
+	slept   bool // it asked for a wait
+	spent   time.Duration
+	running bool // still true afterwards: it panicked
+}
+
+// begin orders the drawn rules into acts. A rule whose limit or cool-down
+// forbids a strike drops out, and the first failure that remains decides. One
+// that needs no callee stands before the changes and the lost replies, which
+// then do not run at all; another stands behind them, next to the callee.
+func (x *strike) begin(ctx context.Context, d drawn) {
+	x.frame.within(ctx, x.visit.frame, x.set.slot)
+	x.frame.strike, x.rec.more = x, &x.more
+	x.drawn = append([]*bound{d.first}, d.more...)
+	decider := x.decider()
+	var before, change, after []act
+	for i, b := range x.drawn {
+		if b.phase == PhaseInstead || !b.reserve() {
+			continue
+		}
+		switch a := (act{bound: b, place: i}); b.phase {
+		case PhaseBefore:
+			before = append(before, a)
+		case PhaseChange:
+			change = append(change, a)
+		default:
+			after = append(after, a)
+		}
+	}
+	slices.Reverse(change) // the first in order is the innermost
+	slices.Reverse(after)
+	if len(decider) > 0 && decider[0].failer != nil {
+		x.acts = slices.Concat(before, decider, after, change)
+	} else {
+		x.acts = slices.Concat(before, after, change, decider)
+	}
+	x.at = len(x.acts)
+}
+
+// decider is the first failure that may strike, or nothing; those after it are masked.
+func (x *strike) decider() (decider []act) {
+	for i, b := range x.drawn {
+		switch {
+		case b.phase != PhaseInstead:
+		case decider != nil:
+			x.mask(i)
+		case b.reserve():
+			decider = []act{{bound: b, place: i}}
+		}
+	}
+	return decider
+}
+
+func (x *strike) mask(place int) { x.hidden = append(x.hidden, place) }
+
+// run carries the call through the acts from i on, to the callee. An injector
+// that was disarmed or closed while an act waited has no further rule in force.
+func (x *strike) run(i int, ctx context.Context, args any) (any, error) {
+	if i == len(x.acts) || x.set.slot.in.state.Load() != 0 {
+		return x.reach(ctx, args)
+	}
+	if x.perItem && x.acts[i].phase == PhaseChange {
+		return x.run(i+1, ctx, args)
+	}
+	return x.act(i, ctx, args, x.fit, func(ctx context.Context, args any) (any, error) { return x.run(i+1, ctx, args) })
+}
+
+// act lets one fault act, and attributes to it what comes of that.
+func (x *strike) act(i int, ctx context.Context, args any, fit func(any) (any, error), next Next) (any, error) {
+	a, outer := &x.acts[i], x.at
+	x.at, a.ran, a.running = i, true, true
+	var real any // what next returned last
+	var realErr error
+	result, err := a.inject(ctx, x.call(a.own), args, func(ctx context.Context, args any) (any, error) {
+		a.nexts++
+		result, err := next(ctx, args)
+		x.at, real, realErr = i, result, err
+		if err != nil {
+			a.inner = append(a.inner, err)
+		}
+		return result, err
+	})
+	x.at, a.running = outer, false
+	if err != nil {
+		if !slices.ContainsFunc(a.inner, func(inner error) bool { return same(err, inner) }) {
+			a.made = x.injected(a, err)
+			err = a.made
+		}
+		return result, err
+	}
+	fitting, wrong := fit(result)
+	if wrong == nil {
+		return fitting, nil
+	}
+	x.refuse(a, wrong)
+	if a.nexts > 0 {
+		return real, realErr
+	}
+	a.made = x.injected(a, fmt.Errorf("chaos: rule %q made a result of the wrong type: %w", a.Name, wrong))
+	return nil, a.made
+}
+
+func (x *strike) injected(a *act, err error) error {
+	return &InjectedError{Rule: a.Name, Target: x.set.slot.target, Ordinal: x.ordinal, Err: err}
+}
+
+// inject runs the fault; one that is only an error and makes none lets the
+// call through.
+func (a *act) inject(ctx context.Context, c Call, args any, next Next) (any, error) {
+	if a.failer == nil {
+		return a.fault.Inject(ctx, c, args, next)
+	}
+	if err := a.failer.Fail(c); err != nil {
+		return nil, err
+	}
+	return next(ctx, args)
+}
+
+// reach calls the callee, unless the cell ended while a fault was waiting.
+func (x *strike) reach(ctx context.Context, args any) (any, error) {
+	if in := x.set.slot.in; in.state.Load()&stateClosed != 0 {
+		in.late.Add(1)
+		return nil, ErrCellEnded
+	}
+	outer := x.at
+	x.at = len(x.acts)
+	result, err := x.callee(ctx, args)
+	x.worked = x.worked || err == nil
+	x.at = outer
+	return result, err
+}
+
+// same tells whether two errors are the same value, also where == would panic.
+func same(a, b error) bool {
+	if a == nil || b == nil || reflect.TypeOf(a) != reflect.TypeOf(b) {
+		return a == nil && b == nil
+	}
+	if !reflect.ValueOf(a).Comparable() || !reflect.ValueOf(b).Comparable() {
+		return reflect.DeepEqual(a, b)
+	}
+	return a == b
+}
+
+// refuse notes that a fault's result does not fit the call: it was not delivered.
+func (x *strike) refuse(a *act, wrong error) {
+	x.note(fmt.Sprintf("rule %q replaced the result by one of the wrong type: %v", a.Name, wrong))
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	a.refused, a.changed, a.changes, a.more = true, false, nil, 0
+}
+
+// close is the end of the account: goroutines that the callee or a fault left
+// behind may still hold the context.
+func (x *strike) close() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.over = true
+}
+
+// note adds a sentence to the event.
+func (x *strike) note(text string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.over {
+		x.rec.note(text)
+	}
+}
+
+// maxChanges bounds the changes kept of one rule on one call: a stream may
+// have any number of items.
+const maxChanges = 256
+
+// changed notes what the act at work declared.
+func (x *strike) changed(ch []Change) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.over || x.at == len(x.acts) {
+		return
+	}
+	a := &x.acts[x.at]
+	kept := min(len(ch), maxChanges-len(a.changes))
+	a.changed, a.changes = true, append(a.changes, ch[:kept]...)
+	a.more += len(ch) - kept
+}
+
+// sleep waits for the act at work, and keeps account of it.
+func (x *strike) sleep(ctx context.Context, d time.Duration) error {
+	spent, err := x.set.slot.in.sleep(ctx, d)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.over {
+		return err
+	}
+	x.more.asked += min(max(d, 0), math.MaxInt64-x.more.asked)
+	x.more.spent += spent
+	if x.at < len(x.acts) {
+		x.acts[x.at].slept = true
+		x.acts[x.at].spent += spent
+	}
+	return err
+}

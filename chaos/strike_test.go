@@ -1,0 +1,217 @@
+package chaos_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// second are the faults of every phase, to stand behind a delay.
+func second() map[string]chaos.Fault {
+	return map[string]chaos.Fault{
+		"failure": down(), "twice": twice(), "delay": delay(time.Hour), "change": replace(7), "lost reply": loseReply(),
+	}
+}
+
+// A rule whose turn does not come, since the call ended before, has done
+// nothing: the caller did not see it, and its limit is not used up.
+func TestARuleWhoseTurnDoesNotComeIsMasked(t *testing.T) {
+	for name, f := range second() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in, ctx := recording(t, chaos.Rule{Name: "slow", Target: "work", Fault: delay(time.Hour)},
+					chaos.Rule{Name: "second", Target: "work", Limit: 1, Fault: f})
+				brief, cancel := context.WithTimeout(ctx, time.Minute)
+				defer cancel()
+				_, err := chaos.Wrap("work", double)(brief, 1)
+				assert.ErrorIs(t, err, context.DeadlineExceeded)
+				e := only(t, in)
+				assert.Equal(t, "slow", e.Rule)
+				assert.Empty(t, e.Also)
+				assert.Empty(t, e.Idle)
+				assert.Equal(t, []string{"second"}, e.Masked)
+				assert.Equal(t, []string{"second"}, in.Unfired())
+				_, _ = chaos.Wrap("work", double)(ctx, 1)
+				assert.NotContains(t, in.Unfired(), "slow")
+				if name != "delay" {
+					assert.Empty(t, in.Unfired(), "its limit is still there for the next call")
+				}
+			})
+		})
+	}
+}
+
+// Disarming during a delay lets the call go through, whatever else was drawn.
+func TestDisarmingDuringADelayTakesTheOtherRulesOutToo(t *testing.T) {
+	for name, f := range second() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in, ctx := recording(t, chaos.Rule{Name: "slow", Target: "work", Fault: delay(time.Hour)},
+					chaos.Rule{Name: "second", Target: "work", Fault: f})
+				time.AfterFunc(time.Minute, in.Disarm)
+				calls := 0
+				start := time.Now()
+				out, err := chaos.Wrap("work", func(context.Context, int) (int, error) { calls++; return 42, nil })(ctx, 1)
+				assert.NoError(t, err)
+				assert.Equal(t, 42, out)
+				assert.Equal(t, 1, calls)
+				assert.Equal(t, time.Minute, time.Since(start))
+				assert.Equal(t, []string{"second"}, only(t, in).Masked)
+				assert.Equal(t, []string{"second"}, in.Unfired())
+			})
+		})
+	}
+}
+
+// Closing does the same, but the callee is not reached.
+func TestClosingDuringADelayComesBeforeTheOtherRules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, ctx := recording(t, chaos.Rule{Name: "slow", Target: "work", Fault: delay(time.Hour)},
+			chaos.Rule{Name: "down", Target: "work", Fault: down()})
+		time.AfterFunc(time.Minute, in.Close)
+		_, err := chaos.Wrap("work", double)(ctx, 1)
+		assert.ErrorIs(t, err, chaos.ErrCellEnded)
+		assert.EqualValues(t, 1, in.LateCalls())
+		assert.Equal(t, []string{"down"}, in.Unfired())
+	})
+}
+
+// A failer that makes no error lets the call through, with all that other
+// rules do to it.
+func TestAFailerThatMakesNoErrorHidesNothing(t *testing.T) {
+	in, ctx := recording(t, chaos.Rule{Name: "none", Target: "work", Fault: failer{nil}},
+		chaos.Rule{Name: "change", Target: "work", Fault: replace(7)})
+	out, err := chaos.Wrap("work", double)(ctx, 1)
+	assert.NoError(t, err)
+	assert.Equal(t, 7, out)
+	e := only(t, in)
+	assert.Equal(t, "change", e.Rule)
+	assert.Equal(t, []string{"none"}, e.Idle)
+}
+
+func TestMaskedRulesAreNamedInTheirOrder(t *testing.T) {
+	in, ctx := recording(t,
+		chaos.Rule{Name: "a", Target: "work", Fault: replace(7)}, chaos.Rule{Name: "b", Target: "work", Fault: down()},
+		chaos.Rule{Name: "c", Target: "work", Fault: loseReply()}, chaos.Rule{Name: "d", Target: "work", Fault: down()},
+		chaos.Rule{Name: "e", Target: "work", Fault: replace(8)})
+	_, _ = chaos.Wrap("work", double)(ctx, 1)
+	assert.Equal(t, []string{"a", "c", "d", "e"}, only(t, in).Masked)
+}
+
+// The wrapper swallows no error: a fault that drops the callee's and has
+// nothing fitting to put in its place has not healed the call.
+func TestAMisfitDoesNotSwallowTheCalleesError(t *testing.T) {
+	own := errors.New("the callee's own")
+	in, ctx := recording(t, chaos.Rule{Target: "work", Fault: faultFunc{chaos.PhaseChange,
+		func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+			_, _ = next(ctx, args)
+			return "seven", nil
+		}}})
+	_, err := chaos.Wrap("work", func(context.Context, int) (int, error) { return 0, own })(ctx, 1)
+	assert.Equal(t, own, err)
+	e := only(t, in)
+	assert.False(t, e.Delivered)
+	assert.Contains(t, e.Note, "string, want int")
+}
+
+// A fault's own mistake is the fault's error, not the callee's.
+func TestWrongTypes(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		do       func(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error)
+		injected bool
+		note     string
+	}{
+		{"of a result, without a callee", func(context.Context, chaos.Call, any, chaos.Next) (any, error) { return "seven", nil }, true, "string, want int"},
+		{"of arguments", func(ctx context.Context, _ chaos.Call, _ any, next chaos.Next) (any, error) {
+			return next(ctx, "seven")
+		}, false, "arguments"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in, ctx := recording(t, chaos.Rule{Target: "work", Fault: faultFunc{chaos.PhaseInstead, tt.do}})
+			_, err := chaos.Wrap("work", double)(ctx, 1)
+			assert.ErrorContains(t, err, "wrong type")
+			assert.Equal(t, tt.injected, errors.Is(err, chaos.ErrInjected))
+			e := only(t, in)
+			assert.Contains(t, e.Note, tt.note)
+			assert.Equal(t, chaos.EffectNone, e.Effect, "the callee was not reached")
+		})
+	}
+}
+
+// JSON for a point that passes documents as bytes is the document itself.
+func TestBytesAreADocument(t *testing.T) {
+	_, ctx := recording(t, chaos.Rule{Target: "work", Fault: replace(json.RawMessage(`"aGVsbG8="`))})
+	out, err := chaos.Wrap("work", func(context.Context, int) ([]byte, error) { return []byte(`"x"`), nil })(ctx, 1)
+	assert.NoError(t, err)
+	assert.Equal(t, `"aGVsbG8="`, string(out), "not what base64 makes of it")
+}
+
+func TestArgumentsAreKeptAsTheyWereGiven(t *testing.T) {
+	for _, rules := range [][]chaos.Rule{nil, {{Target: "work", Fault: delay(0)}}} {
+		in := plan(t, rules...).Injector("c", &chaos.InjectorOptions{Record: true, KeepValues: true})
+		ctx := chaos.NewContext(context.Background(), in)
+		work := chaos.Wrap("work", func(_ context.Context, m map[string]int) (int, error) { m["a"] = 2; return 0, nil })
+		_, _ = work(ctx, map[string]int{"a": 1})
+		assert.JSONEq(t, `{"a":1}`, string(only(t, in).Args), "the callee changes its arguments later")
+	}
+}
+
+func TestLongDelaysAddUpWithoutOverflow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		work := chaos.Wrap("work", double)
+		in, ctx := recording(t, chaos.Rule{Name: "a", Target: "work", Fault: faultFunc{chaos.PhaseBefore,
+			func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+				brief, cancel := context.WithTimeout(ctx, time.Second)
+				defer cancel()
+				_ = chaos.Sleep(brief, math.MaxInt64)
+				_ = chaos.Sleep(ctx, time.Second)
+				return next(ctx, args)
+			}}})
+		_, _ = work(ctx, 1)
+		e := only(t, in)
+		assert.EqualValues(t, math.MaxInt64, e.Asked)
+		assert.Equal(t, 2*time.Second, e.Spent)
+	})
+}
+
+func TestChangesOfOneRuleAreBounded(t *testing.T) {
+	many := make([]chaos.Change, 1000)
+	in, ctx := recording(t, chaos.Rule{Name: "many", Target: "work", Fault: faultFunc{chaos.PhaseChange,
+		func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+			chaos.Changed(ctx, many...)
+			chaos.Changed(ctx, many...)
+			return next(ctx, args)
+		}}})
+	_, _ = chaos.Wrap("work", double)(ctx, 1)
+	e := only(t, in)
+	assert.Len(t, e.Changes, 256)
+	assert.Equal(t, `rule "many": 1744 more changes not kept`, e.Note)
+}
+
+// A thousand rules on one target: each is drawn, acts, and is named.
+func TestManyRulesOnOneTarget(t *testing.T) {
+	in := chaos.NewInjector(1, nil)
+	ctx := chaos.NewContext(context.Background(), in)
+	work := chaos.Wrap("work", double)
+	_, _ = work(ctx, 1)
+	const n = 1000
+	for i := range n {
+		assert.NoError(t, in.Register(chaos.Rule{Name: fmt.Sprint(i), Target: "work", Fault: replace(i)}))
+	}
+	out, err := work(ctx, 1)
+	assert.NoError(t, err)
+	assert.Equal(t, n-1, out, "the last change counts")
+	e := only(t, in)
+	assert.Len(t, e.Also, n-1)
+	assert.Empty(t, in.Unfired())
+}

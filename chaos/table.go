@@ -1,0 +1,121 @@
+package chaos
+
+import (
+	"iter"
+	"sync/atomic"
+
+	"github.com/shakedown-go/shakedown/internal/hash"
+)
+
+// slotHash finds a slot. A call in the default lane, the usual one, costs no
+// arithmetic.
+func slotHash(kind slotKind, target, lane uint64) uint64 {
+	if kind != callSlot {
+		target = hash.Combine(target, uint64(kind))
+	}
+	if lane == 0 {
+		return target
+	}
+	return hash.Combine(target, lane)
+}
+
+// laneHash is 0 for the default lane.
+func laneHash(lane string) uint64 {
+	if lane == "" {
+		return 0
+	}
+	return hash.String(lane)
+}
+
+// findOrAdd returns the slot of a target in a lane; in.mu is held.
+func (in *Injector) findOrAdd(kind slotKind, target, lane string) *slot {
+	h := slotHash(kind, hash.String(target), laneHash(lane))
+	if s := in.points.find(h, target); s != nil {
+		return s
+	}
+	s := &slot{in: in, hash: h, target: target, lane: lane, kind: kind}
+	s.calm = bindings{slot: s, simple: true}
+	s.bind(in.rules)
+	in.points.add(s)
+	return s
+}
+
+// addSlot makes the slot of a call at the first one.
+func (in *Injector) addSlot(target, lane string) *slot {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.findOrAdd(callSlot, target, lane)
+}
+
+// A table finds slots without a lock: open addressing over an array that is
+// at most half full, replaced when it must grow.
+type table struct {
+	array atomic.Pointer[[]atomic.Pointer[slot]]
+	n     int // guarded by the injector's mutex, which add needs
+}
+
+func (t *table) find(h uint64, target string) *slot {
+	array := t.array.Load()
+	if array == nil {
+		return nil
+	}
+	slots := *array
+	mask := uint64(len(slots) - 1)
+	for i := h & mask; ; i = (i + 1) & mask {
+		s := slots[i].Load()
+		if s == nil || s.hash == h && s.target == target {
+			return s
+		}
+	}
+}
+
+// all ranges over the slots; the caller holds in.mu or needs no fixed view.
+func (t *table) all() iter.Seq[*slot] {
+	return func(yield func(*slot) bool) {
+		array := t.array.Load()
+		if array == nil {
+			return
+		}
+		for i := range *array {
+			if s := (*array)[i].Load(); s != nil && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// maxSlots bounds the pairs of lane and target counted in one injector. Past
+// it all counts start over: a live server may make a lane per request.
+const maxSlots = 1 << 14
+
+// add puts a slot in; the caller holds in.mu and has looked for it.
+func (t *table) add(s *slot) {
+	array := t.array.Load()
+	switch {
+	case array == nil || t.n >= maxSlots:
+		array, t.n = newArray(8), 0
+	case t.n*2 >= len(*array):
+		grown := newArray(len(*array) * 2)
+		for old := range t.all() {
+			insert(*grown, old)
+		}
+		array = grown
+	}
+	insert(*array, s)
+	t.n++
+	t.array.Store(array)
+}
+
+func newArray(n int) *[]atomic.Pointer[slot] {
+	a := make([]atomic.Pointer[slot], n)
+	return &a
+}
+
+func insert(slots []atomic.Pointer[slot], s *slot) {
+	mask := uint64(len(slots) - 1)
+	i := s.hash & mask
+	for slots[i].Load() != nil {
+		i = (i + 1) & mask
+	}
+	slots[i].Store(s)
+}

@@ -1,0 +1,181 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+
+	"github.com/shakedown-go/shakedown/internal/jsonhash"
+)
+
+// A ToolRegistry is what an agent calls its tools through. Both methods must
+// be safe for concurrent use.
+type ToolRegistry interface {
+	// Tools lists the tools.
+	Tools(ctx context.Context) ([]Tool, error)
+	// CallTool calls one with its arguments, a JSON object, and returns its
+	// result, a JSON value.
+	CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error)
+}
+
+// A Tool is what a model is told of a tool, and what a contract needs to know.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // a JSON Schema; empty: not stated
+	// Effect is what a successful call does to the world; empty: unknown.
+	Effect Effect `json:"effect,omitempty"`
+	// IdempotencyKey is a JSON pointer (RFC 6901) to the argument by which the
+	// tool knows a repeated request; empty: it does not.
+	IdempotencyKey string `json:"idempotencyKey,omitempty"`
+}
+
+// ListTarget is the injection point of a wrapped registry's Tools method.
+const ListTarget = "tools/list"
+
+// WrapRegistry makes an injection point of every tool of a registry, under the
+// tool's name, and one of its listing, [ListTarget]. in binds it to an
+// injector; nil: the one in the context of each call, and without one it is
+// inert. A call's key is a hash of its canonical JSON arguments: the order of
+// members, white space, the spelling of numbers and of escapes do not matter.
+// No arguments, null and {} are one.
+//
+// What a tool declares ([Tool.Effect]) is known from the start for a [*Registry],
+// and for another registry once Tools was called; before, effects are unknown.
+//
+// Wrapping a wrapped registry with the same in returns it as it is. r must not
+// be nil: a call then panics, as it would without the wrapping.
+func WrapRegistry(r ToolRegistry, in *Injector) ToolRegistry {
+	if w, ok := r.(*wrappedRegistry); ok && w.in == in {
+		return w
+	}
+	w := &wrappedRegistry{inner: r, in: in}
+	w.list = &callee[struct{}, []Tool]{point: newPoint(ListTarget, LayerTool), fn: w.listInner, effect: EffectNone}
+	if known, ok := r.(*Registry); ok {
+		w.learn(known.list)
+	}
+	return w
+}
+
+type wrappedRegistry struct {
+	inner ToolRegistry
+	in    *Injector
+	list  *callee[struct{}, []Tool]
+	known atomic.Pointer[map[string]*toolCallee]
+}
+
+// enter is that of the injector in charge; without one the call goes through.
+func (w *wrappedRegistry) enter(p *point, f *frame) (*bindings, error) {
+	in := w.in
+	if in == nil && f != nil {
+		in = f.in
+	}
+	if in == nil {
+		return nil, nil
+	}
+	return in.enter(p, f)
+}
+
+func (w *wrappedRegistry) Tools(ctx context.Context) ([]Tool, error) {
+	f := frameOf(ctx)
+	set, err := w.enter(&w.list.point, f)
+	if set == nil {
+		if err != nil {
+			return nil, err
+		}
+		return w.listInner(ctx, struct{}{})
+	}
+	return cross(ctx, f, set, w.list, struct{}{}, 0)
+}
+
+func (w *wrappedRegistry) listInner(ctx context.Context, _ struct{}) ([]Tool, error) {
+	tools, err := w.inner.Tools(ctx)
+	if err == nil {
+		w.learn(tools)
+	}
+	return tools, err
+}
+
+// learn remembers what the tools declare, for the effect of their calls.
+func (w *wrappedRegistry) learn(tools []Tool) {
+	known := make(map[string]*toolCallee, len(tools))
+	for _, t := range tools {
+		known[t.Name] = w.callee(t.Name, t.Effect)
+	}
+	w.known.Store(&known)
+}
+
+func (w *wrappedRegistry) CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+	f := frameOf(ctx)
+	if w.in == nil && (f == nil || f.in == nil) {
+		return w.inner.CallTool(ctx, name, args)
+	}
+	t := w.tool(name)
+	set, err := w.enter(&t.point, f)
+	if set == nil {
+		if err != nil {
+			return nil, err
+		}
+		return w.inner.CallTool(ctx, name, args)
+	}
+	return cross(ctx, f, set, t, args, jsonhash.Sum(args))
+}
+
+// tool finds a listed tool; a name the model made up is a point like any other.
+func (w *wrappedRegistry) tool(name string) *toolCallee {
+	if known := w.known.Load(); known != nil {
+		if t := (*known)[name]; t != nil {
+			return t
+		}
+	}
+	return w.callee(name, EffectUnknown)
+}
+
+type toolCallee = callee[json.RawMessage, json.RawMessage]
+
+func (w *wrappedRegistry) callee(name string, does Effect) *toolCallee {
+	return &toolCallee{point: newPoint(name, LayerTool), effect: does,
+		fn: func(ctx context.Context, args json.RawMessage) (json.RawMessage, error) {
+			return w.inner.CallTool(ctx, name, args)
+		}}
+}
+
+// WrapDispatch makes injection points of a dispatch function, the switch by
+// which many agents call their tools: the target is the name. The key is that
+// of [WrapRegistry] when A is JSON (json.RawMessage, []byte or string); other
+// arguments are encoded first, which costs what encoding/json costs.
+func WrapDispatch[A, R any](fn func(ctx context.Context, name string, args A) (R, error)) func(ctx context.Context, name string, args A) (R, error) {
+	return func(ctx context.Context, name string, args A) (R, error) {
+		f := frameOf(ctx)
+		if f == nil || f.in == nil {
+			return fn(ctx, name, args)
+		}
+		p := newPoint(name, LayerTool)
+		set, err := f.in.enter(&p, f)
+		if set == nil {
+			if err != nil {
+				var none R
+				return none, err
+			}
+			return fn(ctx, name, args)
+		}
+		c := &callee[A, R]{point: p, fn: func(ctx context.Context, args A) (R, error) { return fn(ctx, name, args) }}
+		return cross(ctx, f, set, c, args, dispatchKey(args))
+	}
+}
+
+func dispatchKey[A any](args A) uint64 {
+	switch doc := any(args).(type) {
+	case json.RawMessage:
+		return jsonhash.Sum(doc)
+	case []byte:
+		return jsonhash.Sum(doc)
+	case string:
+		return jsonhash.Sum([]byte(doc))
+	}
+	doc, err := encode(args)
+	if err != nil {
+		return 0 // no JSON: counted in order, like any function without a key
+	}
+	return jsonhash.Sum(doc)
+}

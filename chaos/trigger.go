@@ -1,0 +1,31 @@
+package chaos
+
+import "context"
+
+// trigger draws the rules of a trigger slot (there is one) and runs what was
+// drawn with nothing behind it.
+func (s *slot) trigger(ctx context.Context) (fired bool, err error) {
+	if s.in.state.Load()&stateDisarmed != 0 {
+		return false, nil
+	}
+	v := visit{set: s.set.Load(), frame: frameOf(ctx)}
+	v.ordinal = s.calls.Add(1) - 1
+	v.occurrence = v.ordinal
+	d := v.draw(nil)
+	if d.first == nil {
+		return false, nil
+	}
+	x := &strike{visit: v, effect: EffectNone}
+	v.open(&x.rec)
+	x.rec.begun = s.in.begun.Add(2)
+	if x.begin(ctx, d); len(x.acts) == 0 {
+		return false, nil
+	}
+	x.callee = func(context.Context, any) (any, error) { return nil, nil }
+	x.fit = func(v any) (any, error) { return v, nil }
+	returned := false
+	defer func() { x.finish(err, !returned) }()
+	_, err = x.run(0, &x.frame, nil)
+	returned = true
+	return true, err
+}

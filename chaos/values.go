@@ -1,0 +1,93 @@
+package chaos
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// as brings a boxed value into the type that a call has. nil is the zero
+// value. Where JSON is wanted, a Go value is encoded; where a Go value is
+// wanted and JSON is there, it is decoded: so a fault made for one kind of
+// point serves the other.
+func as[T any](v any) (T, error) {
+	var t T
+	if v == nil {
+		return t, nil
+	}
+	if t, ok := v.(T); ok {
+		return t, nil
+	}
+	if raw, ok := any(&t).(*json.RawMessage); ok {
+		encoded, err := marshal(v)
+		if err != nil {
+			return t, fmt.Errorf("%T has no JSON: %w", v, err)
+		}
+		*raw = encoded
+		return t, nil
+	}
+	if raw, ok := v.(json.RawMessage); ok {
+		if doc, ok := any(&t).(*[]byte); ok { // a document too; decoding would take it for base64
+			*doc = raw
+			return t, nil
+		}
+		if err := unmarshal(raw, &t); err == nil {
+			return t, nil
+		}
+		var none T
+		return none, fmt.Errorf("JSON that does not decode into %T", none)
+	}
+	return t, fmt.Errorf("%T, want %T", v, t)
+}
+
+// marshal is json.Marshal of user values, whose methods may panic.
+func marshal(v any) (raw json.RawMessage, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("its MarshalJSON panicked: %v", p)
+		}
+	}()
+	return json.Marshal(v)
+}
+
+// unmarshal is json.Unmarshal into user values, whose methods may panic.
+func unmarshal(raw json.RawMessage, v any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("its UnmarshalJSON panicked: %v", p)
+		}
+	}()
+	return json.Unmarshal(raw, v)
+}
+
+// encode is a value as the event keeps it: JSON, copied. The kinds that agents
+// mostly pass are written without boxing them.
+func encode[T any](v T) (json.RawMessage, error) {
+	if raw, ok := any(v).(json.RawMessage); ok {
+		return slices.Clone(raw), nil
+	}
+	if n, ok := any(v).(int); ok {
+		return strconv.AppendInt(make([]byte, 0, 20), int64(n), 10), nil
+	}
+	if _, ok := any(v).(struct{}); ok {
+		return nil, nil
+	}
+	return marshal(v)
+}
+
+func keepArgs[T any](r *record, v T) {
+	raw, err := encode(v)
+	if err != nil {
+		r.note(fmt.Sprintf("arguments not kept: %v", err))
+	}
+	r.values = &values{args: raw}
+}
+
+func keepResult[T any](r *record, v T) {
+	raw, err := encode(v)
+	if err != nil {
+		r.note(fmt.Sprintf("result not kept: %v", err))
+	}
+	r.values.result = raw
+}

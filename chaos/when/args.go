@@ -1,0 +1,78 @@
+package when
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Args matches the calls whose arguments satisfy pred. The name says in
+// reports what pred looks for; it is required.
+//
+// T is the type of the wrapped function's argument. Where the arguments are
+// JSON, as those of tools are, T may also be a Go type into which they are
+// decoded, [any] included; empty arguments decode as null does. Arguments of
+// another type, or that do not decode into T, do not match, and neither does a
+// call without arguments ([chaos.Injector.Trigger]).
+//
+// pred must be a pure function and must not change what it is given. A panic
+// of pred is the caller's. Decoding costs what encoding/json costs, on every
+// call to a target that matches.
+func Args[T any](name string, pred func(T) bool) chaos.When { return args[T]{name, pred} }
+
+type args[T any] struct {
+	name string
+	pred func(T) bool
+}
+
+// Match is asked only where there are no arguments to look at.
+func (w args[T]) Match(chaos.Call) bool { return false }
+
+func (w args[T]) MatchArgs(_ chaos.Call, v any) bool {
+	if w.pred == nil || v == nil {
+		return false
+	}
+	if t, ok := v.(T); ok && reflect.TypeFor[T]().Kind() != reflect.Interface {
+		return w.pred(t)
+	}
+	t, ok := decode[T](v)
+	return ok && w.pred(t)
+}
+
+func (w args[T]) Check() error {
+	c := check{kind: "args"}
+	c.that(w.name != "", "name", `""`, "a name that says what pred looks for")
+	c.that(w.pred != nil, "pred", nil, "a function")
+	return c.err()
+}
+
+func (w args[T]) Describe() chaos.Description {
+	return describe("args", struct {
+		Name string `json:"name"`
+		Type string `json:"type"`
+	}{w.name, reflect.TypeFor[T]().String()})
+}
+
+// decode brings arguments into T: JSON in one of the three types in which
+// tools are given it is decoded, a value that an interface type T admits is
+// itself.
+func decode[T any](v any) (t T, ok bool) {
+	var doc []byte
+	switch v := v.(type) {
+	case json.RawMessage:
+		doc = v
+	case []byte:
+		doc = v
+	case string:
+		doc = []byte(v)
+	default:
+		t, ok = v.(T)
+		return t, ok
+	}
+	if len(doc) == 0 {
+		return t, true
+	}
+	ok = json.Unmarshal(doc, &t) == nil
+	return t, ok
+}

@@ -1,0 +1,52 @@
+package when
+
+import "github.com/shakedown-go/shakedown/chaos"
+
+// Always matches every call. A rule without a trigger does the same.
+func Always() chaos.When { return always{} }
+
+type always struct{}
+
+func (always) Match(chaos.Call) bool       { return true }
+func (always) Describe() chaos.Description { return describe("always", nil) }
+
+// Prob matches each call with probability p, from 0 (never) to 1 (always),
+// each call on its own. The draw depends on the seed and the coordinates of
+// the call alone, see [chaos.Call.Draw]: a retry with the same arguments is
+// another occurrence and so another draw.
+func Prob(p float64) chaos.When { return prob{p} }
+
+type prob struct{ p float64 }
+
+// drawProb is the salt of the draw, the one that chaos.Probabilistic promises.
+// Faults use salts of their own, so that what a fault does is independent of
+// the draw that let it happen.
+const drawProb = 0
+
+// Match has branches of their own for 0 and 1, so that "never" and "always"
+// do not hang on how a draw compares with a limit.
+func (w prob) Match(c chaos.Call) bool {
+	switch {
+	case w.p >= 1:
+		return true
+	case w.p <= 0:
+		return false
+	}
+	return c.Draw(drawProb) < w.p
+}
+
+// Probability makes this a [chaos.Probabilistic] trigger, which costs least. A
+// p that Check refuses never gets as far.
+func (w prob) Probability() float64 { return w.p }
+
+func (w prob) Check() error {
+	c := check{kind: "prob"}
+	c.that(w.p >= 0 && w.p <= 1, "p", w.p, "a probability from 0 to 1")
+	return c.err()
+}
+
+func (w prob) Describe() chaos.Description {
+	return describe("prob", struct {
+		P float64 `json:"p"`
+	}{w.p})
+}

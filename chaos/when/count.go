@@ -1,0 +1,80 @@
+package when
+
+import (
+	"slices"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Nth matches the n-th call of a lane to a target, counted from 1; with several
+// numbers, each of those calls. Nth(4) is "fail on call 4".
+func Nth(n ...int) chaos.When { return nth{slices.Clone(n)} }
+
+type nth struct{ n []int }
+
+func (w nth) Match(c chaos.Call) bool {
+	for _, n := range w.n {
+		if c.Ordinal+1 == uint64(n) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w nth) Check() error {
+	c := check{kind: "nth"}
+	c.that(len(w.n) > 0, "n", w.n, "at least one call number")
+	for _, n := range w.n {
+		c.that(n >= 1, "n", n, "a call number: 1 is the first call")
+	}
+	return c.err()
+}
+
+func (w nth) Describe() chaos.Description {
+	return describe("nth", struct {
+		N []int `json:"n"`
+	}{w.n})
+}
+
+// First matches the first n calls of a lane to a target; n is at least 1.
+func First(n int) chaos.When { return count{kind: "first", n: n, least: 1, match: first} }
+
+// After matches all calls of a lane to a target but the first n; n is at least
+// 0. A quota is After with fault.ResourceExhausted.
+func After(n int) chaos.When { return count{kind: "after", n: n, least: 0, match: after} }
+
+// Every matches the n-th call of a lane to a target, the 2n-th, the 3n-th and
+// so on; n is at least 1.
+func Every(n int) chaos.When { return count{kind: "every", n: n, least: 1, match: every} }
+
+// count is a trigger that compares the number of a call with n.
+type count struct {
+	kind  string
+	n     int
+	least int
+	match func(ordinal, n uint64) bool
+}
+
+func first(ordinal, n uint64) bool { return ordinal < n }
+func after(ordinal, n uint64) bool { return ordinal >= n }
+func every(ordinal, n uint64) bool { return (ordinal+1)%n == 0 }
+
+func (w count) Match(c chaos.Call) bool {
+	return w.n >= w.least && w.match(c.Ordinal, uint64(w.n))
+}
+
+func (w count) Check() error {
+	c := check{kind: w.kind}
+	allowed := "a number of calls, at least 1"
+	if w.least == 0 {
+		allowed = "a number of calls, 0 or more"
+	}
+	c.that(w.n >= w.least, "n", w.n, allowed)
+	return c.err()
+}
+
+func (w count) Describe() chaos.Description {
+	return describe(w.kind, struct {
+		N int `json:"n"`
+	}{w.n})
+}

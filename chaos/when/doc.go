@@ -1,0 +1,40 @@
+// Package when says on which calls a rule is drawn.
+//
+// A trigger is one half of a [chaos.Rule]; package chaos/fault has the other.
+// Any trigger goes with any fault:
+//
+//	{Target: "orders.*", When: when.Prob(0.3), Fault: fault.Fail(fault.ErrUnavailable)}
+//	{Target: "refund", When: when.Nth(2), Fault: fault.LoseReply()}
+//	{Target: "search", When: when.Between(0, time.Minute), Fault: fault.Hang()}
+//
+// [All], [Any] and [Not] combine triggers into others:
+//
+//	when.All(when.After(10), when.Prob(0.5))  // half of the calls after the tenth
+//
+// # What a trigger depends on
+//
+// A trigger is a pure function of the call: asked again, it answers the same.
+// What differs is how much of the call must be the same for that to help.
+//
+//   - [Always], [Prob], [Exactly], [Lane], [Turn], [TurnBetween] and [Args] look
+//     at what a call is, not at when it comes: concurrent calls with distinct
+//     arguments, such as those of tools, meet the same fate in every run.
+//   - [Nth], [First], [After] and [Every] count the calls of one lane to one
+//     target. They repeat where the lane is sequential; see [chaos.Lane].
+//   - [Between] and [Since] look at the clock. They repeat in virtual time.
+//
+// The full table, each row tested against its claim, is docs/determinism.md.
+//
+// A rule of a group ([chaos.Rule.Group]) sees the calls of its lane to all
+// targets of the group as one sequence: it counts those, and its triggers see
+// key 0 and the position in that sequence as occurrence.
+//
+// # Costs
+//
+// No trigger here allocates, but for [Args], which may have to decode JSON and
+// for which alone the arguments of a call are boxed. A trigger is immutable
+// and may be shared by any number of rules, plans and goroutines.
+//
+// A trigger with parameters that make no sense is reported by [chaos.NewPlan]
+// and [chaos.Injector.Register], as a [*chaos.ParamError] for each.
+package when

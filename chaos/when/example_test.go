@@ -1,0 +1,91 @@
+package when_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
+)
+
+// struck calls "orders" six times and shows which calls were struck.
+func struck(w chaos.When) {
+	plan, err := chaos.NewPlan(1, chaos.Rule{Target: "orders", When: w, Fault: fault.Fail(fault.ErrUnavailable)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := chaos.NewContext(context.Background(), plan.Injector("example", nil))
+	orders := chaos.Wrap("orders", func(_ context.Context, n int) (int, error) { return n, nil })
+	var numbers []int
+	for n := 1; n <= 6; n++ {
+		if _, err := orders(ctx, n); err != nil {
+			numbers = append(numbers, n)
+		}
+	}
+	fmt.Println(numbers)
+}
+
+func Example() {
+	struck(when.Nth(4))
+	struck(when.First(2))
+	struck(when.Every(3))
+	struck(when.Prob(0.5)) // the same calls in every run
+	// Output:
+	// [4]
+	// [1 2]
+	// [3 6]
+	// [3 4]
+}
+
+// Triggers combine. The parts of a combination draw independently.
+func ExampleAll() {
+	struck(when.All(when.After(2), when.Not(when.Nth(5))))
+	// Output: [3 4 6]
+}
+
+// A predicate looks at the arguments.
+func ExampleArgs() {
+	struck(when.Args("even orders", func(n int) bool { return n%2 == 0 }))
+	// Output: [2 4 6]
+}
+
+// The events of a run name its calls, so a chance find becomes a fixed test.
+func ExampleExactly() {
+	orders := chaos.Wrap("orders", func(_ context.Context, n int) (int, error) { return n, nil })
+	run := func(w chaos.When) (struck []when.Coord) {
+		plan, err := chaos.NewPlan(7, chaos.Rule{Target: "orders", When: w, Fault: fault.Fail(fault.ErrUnavailable)})
+		if err != nil {
+			fmt.Println(err)
+			return nil
+		}
+		in := plan.Injector("example", nil)
+		ctx := chaos.NewContext(context.Background(), in)
+		for n := range 8 {
+			_, _ = orders(ctx, n)
+		}
+		for _, e := range in.Events() {
+			struck = append(struck, when.Coord{Lane: e.Lane, Target: e.Target, Key: e.Key, Occurrence: e.Occurrence})
+		}
+		return struck
+	}
+	found := run(when.Prob(0.3))
+	fmt.Println(len(found), "calls struck by chance")
+	fmt.Println("the same ones again:", fmt.Sprint(run(when.Exactly(found...))) == fmt.Sprint(found))
+	// Output:
+	// 4 calls struck by chance
+	// the same ones again: true
+}
+
+// Every problem of a trigger is reported, with its place.
+func Example_problems() {
+	_, err := chaos.NewPlan(1, chaos.Rule{
+		Name: "flaky", Target: "orders", Fault: fault.Fail(fault.ErrUnavailable),
+		When: when.All(when.Prob(30), when.Every(0)),
+	})
+	fmt.Println(err)
+	// Output:
+	// chaos: rule "flaky": When: all: parts[0]: prob: p is 30; allowed: a probability from 0 to 1
+	// chaos: rule "flaky": When: all: parts[1]: every: n is 0; allowed: a number of calls, at least 1
+}

@@ -1,0 +1,101 @@
+package chaos
+
+import (
+	"context"
+
+	"github.com/shakedown-go/shakedown/internal/hash"
+)
+
+// point is an injection point, resolved when it is wrapped.
+type point struct {
+	target string
+	hash   uint64
+	layer  Layer
+}
+
+func newPoint(target string, layer Layer) point { return point{target, hash.String(target), layer} }
+
+// Wrap makes an injection point of a function: the returned one behaves like
+// fn, and under an injector in its context it meets the rules that match
+// target. Without one it is inert and costs a few nanoseconds.
+//
+// A fault that decides the call returns the zero Out and its error. The
+// returned function is as safe for concurrent use as fn. fn must not be nil:
+// reaching it panics, as it would without the wrapping. A function of another
+// shape is wrapped in a closure of this one, or has a [Point] inside.
+func Wrap[In, Out any](target string, fn func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
+	return WrapWith(target, fn, WrapOptions[In]{})
+}
+
+// WrapOptions are the settings of [WrapWith]; the zero value is that of [Wrap].
+type WrapOptions[In any] struct {
+	_ struct{}
+	// Key tells the calls of a target apart, so that draws do not depend on
+	// the order of calls: equal arguments, equal keys. It must be a pure
+	// function. nil, or a result of 0: the empty key, by which calls are
+	// counted in their order within the lane.
+	Key func(In) uint64
+	// Injector binds the function to an injector, whatever its context
+	// carries: for code that drops its context. Lane, turn and caller still
+	// come from the context. fn finds the bound injector in its own context
+	// where the call is recorded or struck; else its context is the caller's.
+	Injector *Injector
+}
+
+// WrapWith is [Wrap] with options.
+func WrapWith[In, Out any](target string, fn func(context.Context, In) (Out, error), o WrapOptions[In]) func(context.Context, In) (Out, error) {
+	c := &callee[In, Out]{point: newPoint(target, LayerPoint), fn: fn}
+	bound, keyOf := o.Injector, o.Key
+	return func(ctx context.Context, in In) (Out, error) {
+		f, ok := ctx.(*frame) // frameOf, spelled out: this is the path of production code
+		if !ok && ctx != nil {
+			f, _ = ctx.Value(frameKey{}).(*frame)
+		}
+		injector := bound
+		if injector == nil {
+			if f == nil || f.in == nil {
+				return fn(ctx, in)
+			}
+			injector = f.in
+		}
+		set, err := injector.enter(&c.point, f)
+		if set == nil {
+			if err != nil {
+				var none Out
+				return none, err
+			}
+			return fn(ctx, in)
+		}
+		var key uint64
+		if keyOf != nil {
+			key = keyOf(in)
+		}
+		return cross(ctx, f, set, c, in, key)
+	}
+}
+
+// Point is an injection point inside a function: it returns the error of the
+// fault that struck, after any delay, and else nil at once.
+func Point(ctx context.Context, target string) error {
+	f := frameOf(ctx)
+	if f == nil || f.in == nil {
+		return nil
+	}
+	p := newPoint(target, LayerPoint)
+	set, err := f.in.enter(&p, f)
+	if set == nil {
+		return err
+	}
+	_, err = cross(ctx, f, set, &callee[struct{}, struct{}]{point: p, fn: nothing, effect: EffectNone}, struct{}{}, 0)
+	return err
+}
+
+func nothing(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }
+
+// callee is what stands behind an injection point.
+type callee[In, Out any] struct {
+	point
+	fn     func(context.Context, In) (Out, error)
+	effect Effect // what it declares that a successful call does
+	attach func(*strike)
+}

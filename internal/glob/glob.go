@@ -1,0 +1,54 @@
+// Package glob matches the names of injection points against patterns.
+//
+//	?        one character
+//	*        any run of characters, an empty one and '/' and '.' included
+//	[a-z]    one character of the class; [^a-z] or [!a-z] one that is not in it
+//	{a,b*}   one of the alternatives, which are patterns themselves, nested ones too, and may be empty
+//	\x       the character x itself, whatever it is
+//
+// The whole name has to match, case and all: orders.{get,list*} takes orders.get and orders.list_open, and neither
+// orders.getter nor Orders.get. A comma outside braces, and a ^ or ! or - that is not in its place in a class, stand for
+// themselves. Empty braces, an empty class and an empty pattern are refused, each being a slip more often than a wish.
+//
+// A pattern becomes a nondeterministic automaton with one state a character, and a name runs through it once, all states
+// side by side, kept as bits. For n characters of name and m of pattern that is at worst O(n·m·(1+m/64)) steps, whatever
+// the pattern: nothing backtracks, and alternatives are not multiplied out. Match does not allocate.
+package glob
+
+// maxLength is how many bytes a pattern may have. It bounds the automaton, and so the stack that Match needs.
+const maxLength = 1023
+
+// A Glob is a compiled pattern. It does not change and is safe for concurrent use. The zero value matches the empty name
+// alone; Compile makes all others.
+type Glob struct {
+	pattern string
+	literal string
+	auto    *automaton
+}
+
+// Compile reads a pattern. Its error is a *SyntaxError.
+func Compile(pattern string) (*Glob, error) {
+	root, err := parse(pattern)
+	if err != nil {
+		return nil, err
+	}
+	if text, ok := root.text(); ok {
+		return &Glob{pattern: pattern, literal: text}, nil
+	}
+	return &Glob{pattern: pattern, auto: build(root)}, nil
+}
+
+// String returns the pattern as Compile got it.
+func (g *Glob) String() string { return g.pattern }
+
+// Literal returns the one name that g matches, escapes undone, if its pattern has no wildcard, class or braces.
+func (g *Glob) Literal() (name string, ok bool) { return g.literal, g.auto == nil }
+
+// Match reports whether all of name matches. In a name that is not valid UTF-8 each wrong byte is a character of its own,
+// which only *, ? and a negated class take.
+func (g *Glob) Match(name string) bool {
+	if g.auto == nil {
+		return name == g.literal
+	}
+	return g.auto.match(name)
+}

@@ -1,0 +1,148 @@
+package glob_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"github.com/shakedown-go/shakedown/internal/glob"
+)
+
+// reference translates a well-formed pattern to a regular expression, by its own reading of the syntax.
+func reference(pattern string) *regexp.Regexp {
+	var b strings.Builder
+	b.WriteString(`(?s)\A`)
+	depth, rest := 0, []rune(pattern)
+	for len(rest) > 0 {
+		r := rest[0]
+		rest = rest[1:]
+		switch {
+		case r == '*':
+			b.WriteString(".*")
+		case r == '?':
+			b.WriteString(".")
+		case r == '{':
+			depth++
+			b.WriteString("(?:")
+		case r == '}':
+			depth--
+			b.WriteString(")")
+		case r == ',' && depth > 0:
+			b.WriteString("|")
+		case r == '\\':
+			b.WriteString(regexp.QuoteMeta(string(rest[0])))
+			rest = rest[1:]
+		case r == '[':
+			rest = referenceClass(&b, rest)
+		default:
+			b.WriteString(regexp.QuoteMeta(string(r)))
+		}
+	}
+	return regexp.MustCompile(b.String() + `\z`)
+}
+
+// referenceClass copies a class with every member escaped, and returns what follows it.
+func referenceClass(b *strings.Builder, rest []rune) []rune {
+	b.WriteByte('[')
+	if rest[0] == '^' || rest[0] == '!' {
+		b.WriteByte('^')
+		rest = rest[1:]
+	}
+	afterLow := false // a hyphen here makes a range, unless the class ends behind it
+	for rest[0] != ']' {
+		r := rest[0]
+		rest = rest[1:]
+		if r == '-' && afterLow && rest[0] != ']' {
+			b.WriteByte('-')
+			if r = rest[0]; r == '\\' {
+				rest = rest[1:]
+				r = rest[0]
+			}
+			rest = rest[1:]
+			b.WriteString(member(r))
+			afterLow = false
+			continue
+		}
+		if r == '\\' {
+			r = rest[0]
+			rest = rest[1:]
+		}
+		b.WriteString(member(r))
+		afterLow = true
+	}
+	b.WriteByte(']')
+	return rest[1:]
+}
+
+func member(r rune) string {
+	if strings.ContainsRune(`-^[]\`, r) {
+		return `\` + string(r)
+	}
+	return string(r)
+}
+
+// FuzzMatch holds Match against the regular expression, on valid text: a wrong byte is U+FFFD to package regexp.
+func FuzzMatch(f *testing.F) {
+	for _, pattern := range []string{
+		"a", "*", "a*b?c", "[a-c]x", "[^a]", "[!-]", "[a-]", `[\]-a]`, "{a,b*}", "{,a{b,c}}d", `\*\,`, "{a*,*b}{a*,*b}c", "]", "{", "[z-a]", `\`, "é?[東-😀]",
+	} {
+		for _, name := range []string{"", "a", "ab", "axbyc", "东", "a,b", "-"} {
+			f.Add(pattern, name)
+		}
+	}
+	f.Fuzz(func(t *testing.T, pattern, name string) {
+		g, err := glob.Compile(pattern)
+		if err != nil {
+			return
+		}
+		matched := g.Match(name)
+		if literal, ok := g.Literal(); ok && matched != (literal == name) {
+			t.Errorf("%q is the literal %q, but Match(%q) is %t", pattern, literal, name, matched)
+		}
+		if !utf8.ValidString(name) || len(pattern) > 100 || len(name) > 100 {
+			return
+		}
+		if want := reference(pattern).MatchString(name); matched != want {
+			t.Errorf("%q on %q: got %t, want %t by %s", pattern, name, matched, want, reference(pattern))
+		}
+	})
+}
+
+// patterns draws well-formed patterns over few characters, so that names over the same ones often match.
+func patterns() *rapid.Generator[string] {
+	piece := rapid.SampledFrom([]string{"a", "b", "é", "*", "?", "[ab]", "[^a]", "[a-é]", "[!b-]", `\*`, `\,`, `\\`})
+	pattern := rapid.Map(rapid.SliceOfN(piece, 0, 4), func(s []string) string { return strings.Join(s, "") })
+	for range 2 {
+		group := rapid.Map(rapid.SliceOfN(pattern, 2, 4), func(s []string) string { return "{" + strings.Join(s, ",") + "}" })
+		pattern = rapid.Map(rapid.SliceOfN(rapid.OneOf(piece, group), 1, 5), func(s []string) string { return strings.Join(s, "") })
+	}
+	return pattern
+}
+
+func TestMatchAgreesWithTheReference(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pattern := patterns().Draw(t, "pattern")
+		name := rapid.StringOfN(rapid.SampledFrom([]rune(`abé*,\-`)), 0, 12, -1).Draw(t, "name")
+		g, err := glob.Compile(pattern)
+		assert.NoError(t, err)
+		assert.Equal(t, reference(pattern).MatchString(name), g.Match(name))
+	})
+}
+
+func TestEscapedNameMatchesItselfAlone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name, other := rapid.StringN(1, 20, 100).Draw(t, "name"), rapid.String().Draw(t, "other")
+		var pattern strings.Builder
+		for _, r := range name {
+			pattern.WriteString(`\` + string(r))
+		}
+		g, err := glob.Compile(pattern.String())
+		assert.NoError(t, err)
+		assert.True(t, g.Match(name))
+		assert.Equal(t, other == name, g.Match(other))
+	})
+}

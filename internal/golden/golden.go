@@ -1,0 +1,78 @@
+// Package golden compares what a test produced with a file that was reviewed once and committed.
+//
+//	func TestReport(t *testing.T) {
+//		golden.Equal(t, "report.txt", render(run()))
+//	}
+//
+// The file is testdata/report.txt beside the test. When it has to change, run the test with UPDATE_GOLDEN=1 in the
+// environment and read the difference in version control before committing it. An environment variable and not a flag, so
+// that it can be set for all packages at once: go test refuses a flag that one of the packages does not define.
+//
+// Nothing is normalised: not line ends, not trailing space, not the last newline. Whoever commits golden files should keep
+// version control from converting them.
+package golden
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const (
+	variable  = "UPDATE_GOLDEN"
+	directory = "testdata"
+)
+
+// Equal marks the test as failed, and lets it go on, if got differs from the file name under testdata, byte for byte; a file
+// that does not exist is a difference too. With UPDATE_GOLDEN=1 it writes got to the file instead, if they differ, and
+// logs that it did. name is a slash-separated path that stays inside testdata.
+//
+// It may be called from several goroutines if the names differ.
+func Equal(t testing.TB, name string, got []byte) {
+	t.Helper()
+	if !filepath.IsLocal(filepath.FromSlash(name)) || name == "." {
+		t.Errorf("golden: name %q: want the path of a file inside %s", name, directory)
+		return
+	}
+	path := filepath.Join(directory, filepath.FromSlash(name))
+	want, err := os.ReadFile(path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case err != nil && !missing:
+		t.Errorf("golden: %v", err)
+	case !missing && bytes.Equal(want, got):
+	case os.Getenv(variable) == "1":
+		update(t, path, got)
+	case missing:
+		t.Errorf("golden: %s does not exist; to create it:\n\t%s", path, command(t))
+	default:
+		t.Errorf("golden: %s differs (-want +got); to accept what the test got:\n\t%s\n%s", path, command(t), diff(want, got))
+	}
+}
+
+func update(t testing.TB, path string, got []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Errorf("golden: %v", err)
+		return
+	}
+	if err := os.WriteFile(path, got, 0o644); err != nil {
+		t.Errorf("golden: %v", err)
+		return
+	}
+	t.Logf("golden: wrote %s", path)
+}
+
+// command is the line that updates the files of this test alone, to be run in the directory of its package.
+func command(t testing.TB) string {
+	parts := strings.Split(t.Name(), "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	return variable + "=1 go test -run '" + strings.Join(parts, "/") + "' ."
+}

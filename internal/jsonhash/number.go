@@ -1,0 +1,88 @@
+package jsonhash
+
+import "github.com/shakedown-go/shakedown/internal/hash"
+
+// limb is how many decimal digits are hashed at once. At 17 a power of ten below 10^limb on either side of zero leaves
+// room for a tag in the same word.
+const (
+	limb       = 17
+	limbBase   = 100_000_000_000_000_000 // 10^limb
+	numberStep = 16
+)
+
+// number hashes the number that starts at d[i] as an exact decimal: a sign, the significant digits without zeros at either
+// end, and the power of ten of the last one.
+func number(d []byte, i int) (uint64, int) {
+	tag := tagNumber
+	if d[i] == '-' {
+		tag = tagNegative
+		i++
+	}
+	start := i
+	mantissa, i := digits(d, i, 0)
+	if i == start || d[start] == '0' && i != start+1 {
+		return 0, invalid
+	}
+	point, end := i, i
+	if i < len(d) && d[i] == '.' {
+		if mantissa, end = digits(d, i+1, mantissa); end == i+1 {
+			return 0, invalid
+		}
+		i = end
+	}
+	var shift int64
+	if i < len(d) && d[i]|0x20 == 'e' {
+		if shift, i = exponent(d, i+1); i == invalid {
+			return 0, invalid
+		}
+	}
+	if end-start > limb || i-end > limb {
+		return decimal(tag, d[start:end], point-start, d[end:i]), i
+	}
+	if mantissa == 0 {
+		return zero(), i
+	}
+	if end > point {
+		shift -= int64(end - point - 1)
+	}
+	for mantissa%10 == 0 {
+		mantissa /= 10
+		shift++
+	}
+	return hash.Combine(scaled(tag, shift), mantissa), i
+}
+
+// zero is the hash of 0, whatever its sign and exponent.
+func zero() uint64 { return hash.Combine(tagNumber, 0) }
+
+// scaled puts the power of ten beside the tag; it must be smaller than 10^limb.
+func scaled(tag uint64, power int64) uint64 { return tag + uint64(power)*numberStep }
+
+// digits appends the decimal digits from d[i] to x, which overflows in silence after limb digits.
+func digits(d []byte, i int, x uint64) (uint64, int) {
+	for i < len(d) {
+		c := d[i] - '0'
+		if c > 9 {
+			break
+		}
+		x = x*10 + uint64(c)
+		i++
+	}
+	return x, i
+}
+
+// exponent reads the sign and the digits of the exponent at d[i], behind its letter. The value is right up to limb digits.
+func exponent(d []byte, i int) (int64, int) {
+	negative := i < len(d) && d[i] == '-'
+	if negative || i < len(d) && d[i] == '+' {
+		i++
+	}
+	x, end := digits(d, i, 0)
+	if end == i {
+		return 0, invalid
+	}
+	if negative {
+		return -int64(x), end
+	}
+	return int64(x), end
+}

@@ -1,0 +1,107 @@
+// Package jsonhash hashes a JSON document by its value, so that two spellings of the same arguments make the same draw.
+//
+// A model that repeats a tool call seldom repeats its bytes: keys change places, 1 becomes 1.0, a quote is escaped another
+// way. A draw keyed by the bytes would treat the retry as another call. Sum looks through all that:
+//
+//	jsonhash.Sum([]byte(`{"id": 7, "name": "A"}`)) == jsonhash.Sum([]byte(`{"name":"\u0041","id":7.0}`))
+//
+// What counts as equal:
+//
+//   - White space between tokens and the order of an object's members do not matter; the order of an array does.
+//   - Numbers are compared as exact decimals of any length: 1, 1.0, 10e-1 and 0.1E+1 are one value, and so are 0 and -0.
+//     Nothing is rounded: 0.1 and 0.1000000000000000000000001 differ.
+//   - Strings are compared as encoding/json decodes them: escapes undone, a lone surrogate and each byte of invalid
+//     UTF-8 replaced by U+FFFD. Unicode normal forms stay apart.
+//   - A repeated key counts as often as it occurs, in any order: {"a":1,"a":2} equals {"a":2,"a":1} and nothing shorter.
+//     Callees disagree on which occurrence wins, so none is dropped.
+//   - At the top level alone an empty document (nil, or white space), null and {} are one value, since clients use all
+//     three for "no arguments". Inside a document null, {} and an absent member stay distinct.
+//   - What is not JSON by the rules of encoding/json (nesting deeper than 10,000 included) is hashed as raw bytes, apart
+//     from every valid document.
+//
+// One pass, no allocation, and half to nine tenths of the time of json.Valid on the same bytes; about the same time where
+// hundreds of brackets are open at once. It is not cryptographic: whoever chooses the documents freely can construct
+// collisions. The values are stable across releases and architectures.
+package jsonhash
+
+import "github.com/shakedown-go/shakedown/internal/hash"
+
+// maxDepth is the nesting that encoding/json accepts.
+const maxDepth = 10000
+
+// A tag starts the hash of one type of value, so that "1", 1 and [1] differ. All are below numberStep, which leaves room
+// for a power of ten beside the tag of a number.
+const (
+	tagNull uint64 = iota + 1
+	tagFalse
+	tagTrue
+	tagNumber
+	tagNegative
+	tagHuge
+	tagText
+	tagArray
+	tagObject
+	tagInvalid
+)
+
+// invalid is the position that a parsing function returns for a document that is not JSON.
+const invalid = -1
+
+// Sum hashes the value of doc. It is never 0, which callers keep for "no key". It accepts any bytes, does not keep doc,
+// and is safe for concurrent use.
+func Sum(doc []byte) uint64 {
+	h := document(doc)
+	if h == 0 {
+		return 1
+	}
+	return h
+}
+
+func document(doc []byte) uint64 {
+	i := space(doc, 0)
+	if i == len(doc) {
+		return hash.Mix(tagObject)
+	}
+	h, i := value(doc, i, 0)
+	if i == invalid || space(doc, i) != len(doc) {
+		return hash.Combine(tagInvalid, hash.Bytes(doc))
+	}
+	if h == hash.Mix(tagNull) {
+		return hash.Mix(tagObject)
+	}
+	return h
+}
+
+// scalar hashes the string, number or word at d[i] and returns the position after it.
+func scalar(d []byte, i int) (uint64, int) {
+	switch c := d[i]; {
+	case c == '"':
+		h, next := text(d, i+1)
+		return h + tagText, next
+	case c == '-' || '0' <= c && c <= '9':
+		return number(d, i)
+	case c == 't':
+		return literal(d, i, "true", tagTrue)
+	case c == 'f':
+		return literal(d, i, "false", tagFalse)
+	case c == 'n':
+		return literal(d, i, "null", tagNull)
+	}
+	return 0, invalid
+}
+
+func literal(d []byte, i int, word string, tag uint64) (uint64, int) {
+	end := i + len(word)
+	if end > len(d) || string(d[i:end]) != word {
+		return 0, invalid
+	}
+	return hash.Mix(tag), end
+}
+
+// space returns the position of the first byte at or after i that is not white space.
+func space(d []byte, i int) int {
+	for i < len(d) && d[i] <= ' ' && (d[i] == ' ' || d[i] == '\n' || d[i] == '\t' || d[i] == '\r') {
+		i++
+	}
+	return i
+}

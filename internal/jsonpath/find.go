@@ -1,0 +1,140 @@
+package jsonpath
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A segment takes one step down, or, where it is deep, that step from every value below.
+type segment struct {
+	deep      bool
+	selectors []selector
+}
+
+// A selector picks among the children of a value. One that does not fit the value picks none.
+type selector interface {
+	pick(v any, found func(key, child any))
+}
+
+// Find returns the values of doc that the path names, parents before their children.
+func (p *Path) Find(doc any) []Match {
+	matches := []Match{{Value: doc}}
+	for _, s := range p.segments {
+		if s.deep {
+			matches = topmost(matches)
+		}
+		var next []Match
+		for _, m := range matches {
+			s.step(m, &next)
+		}
+		if len(s.selectors) > 1 {
+			next = distinct(next)
+		}
+		matches = next
+	}
+	return matches
+}
+
+// topmost leaves out what stands below another match: a step to any depth gets there anyway. Without it a path such as
+// $..a..a..a would find one value in more ways than can be counted.
+func topmost(matches []Match) []Match {
+	starts := make(map[string]bool, len(matches))
+	for _, m := range matches {
+		starts[m.Location()] = true
+	}
+	return slices.DeleteFunc(matches, func(m Match) bool {
+		var b strings.Builder
+		b.WriteByte('$')
+		for _, key := range m.Keys {
+			if starts[b.String()] {
+				return true
+			}
+			writeKey(&b, key)
+		}
+		return false
+	})
+}
+
+// distinct leaves out what was found before.
+func distinct(matches []Match) []Match {
+	seen := make(map[string]bool, len(matches))
+	return slices.DeleteFunc(matches, func(m Match) bool {
+		at := m.Location()
+		again := seen[at]
+		seen[at] = true
+		return again
+	})
+}
+
+func (s segment) step(from Match, to *[]Match) {
+	for _, sel := range s.selectors {
+		sel.pick(from.Value, func(key, child any) { *to = append(*to, from.below(key, child)) })
+	}
+	if s.deep {
+		all{}.pick(from.Value, func(key, child any) { s.step(from.below(key, child), to) })
+	}
+}
+
+// below is the match of a child. The keys are copied: siblings must not share what they append to.
+func (m Match) below(key, child any) Match {
+	return Match{Keys: append(slices.Clip(m.Keys), key), Value: child}
+}
+
+type member string
+
+func (name member) pick(v any, found func(key, child any)) {
+	if object, ok := v.(map[string]any); ok {
+		if child, ok := object[string(name)]; ok {
+			found(string(name), child)
+		}
+	}
+}
+
+type element int
+
+func (i element) pick(v any, found func(key, child any)) {
+	list, _ := v.([]any)
+	at := int(i)
+	if at < 0 {
+		at += len(list)
+	}
+	if at >= 0 && at < len(list) {
+		found(at, list[at])
+	}
+}
+
+type all struct{}
+
+func (all) pick(v any, found func(key, child any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			found(name, v[name])
+		}
+	case []any:
+		for i, child := range v {
+			found(i, child)
+		}
+	}
+}
+
+// span is a slice from one element to before another; a nil bound is the end on its side.
+type span struct{ from, to *int }
+
+func (s span) pick(v any, found func(key, child any)) {
+	list, _ := v.([]any)
+	for i := bound(s.from, 0, len(list)); i < bound(s.to, len(list), len(list)); i++ {
+		found(i, list[i])
+	}
+}
+
+func bound(i *int, otherwise, length int) int {
+	switch {
+	case i == nil:
+		return otherwise
+	case *i < 0:
+		return max(0, *i+length)
+	}
+	return min(*i, length)
+}

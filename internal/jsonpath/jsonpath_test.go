@@ -1,0 +1,180 @@
+package jsonpath_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/internal/jsonpath"
+)
+
+const store = `{
+	"name": "desk",
+	"open": true,
+	"note": null,
+	"it's": {"a.b": 1},
+	"items": [
+		{"id": 1, "status": "ok", "price": 5, "tags": ["x", "y"]},
+		{"id": 2, "status": "late", "price": 12.5, "gift": null},
+		{"id": 3, "status": "ok", "price": 20, "tags": []}
+	],
+	"by": {"b": {"id": 7}, "a": {"id": 8}}
+}`
+
+func decode(t testing.TB, text string) any {
+	var doc any
+	require.NoError(t, json.Unmarshal([]byte(text), &doc))
+	return doc
+}
+
+func TestFind(t *testing.T) {
+	for _, tc := range []struct{ path, want, reason string }{
+		{"$.name", `$['name']="desk"`, "a member"},
+		{" $.name\n", `$['name']="desk"`, "white space around a path in a file"},
+		{"$['name']", `$['name']="desk"`, "the same in brackets"},
+		{`$["name"]`, `$['name']="desk"`, "either quote"},
+		{`$['it\'s']['a.b']`, `$['it\'s']['a.b']=1`, "quotes in names, and names with dots"},
+		{"$.note", `$['note']=null`, "null is a value"},
+		{"$.nothing", ``, "what is not there is not found"},
+		{"$.name.length", ``, "a text has no members"},
+		{"$.items[0].id", `$['items'][0]['id']=1`, "an element"},
+		{"$.items[-1].id", `$['items'][2]['id']=3`, "from the back"},
+		{"$.items[3].id", ``, "past the end"},
+		{"$.items[-4].id", ``, "before the start"},
+		{"$.by[0]", ``, "objects have no elements"},
+		{"$.items[1:].id", `$['items'][1]['id']=2 $['items'][2]['id']=3`, "a slice to the end"},
+		{"$.items[:-1].id", `$['items'][0]['id']=1 $['items'][1]['id']=2`, "a slice up to the last"},
+		{"$.items[ 1 : 2 ].id", `$['items'][1]['id']=2`, "white space in brackets"},
+		{"$.items[-9:9].id", `$['items'][0]['id']=1 $['items'][1]['id']=2 $['items'][2]['id']=3`, "bounds are clamped"},
+		{"$.items[2:1]", ``, "an empty slice"},
+		{"$.by[*].id", `$['by']['a']['id']=8 $['by']['b']['id']=7`, "members in the order of their names"},
+		{"$.by.*.id", `$['by']['a']['id']=8 $['by']['b']['id']=7`, "the same with a dot"},
+		{"$.by['b','a'].id", `$['by']['b']['id']=7 $['by']['a']['id']=8`, "several, in the order asked for"},
+		{"$.items[2,0,2].id", `$['items'][2]['id']=3 $['items'][0]['id']=1`, "each once"},
+		{"$..id", `$['by']['a']['id']=8 $['by']['b']['id']=7 $['items'][0]['id']=1 $['items'][1]['id']=2 $['items'][2]['id']=3`, "at any depth"},
+		{"$..tags[0]", `$['items'][0]['tags'][0]="x"`, "and on from there"},
+		{"$..['tags'][0]", `$['items'][0]['tags'][0]="x"`, "at any depth in brackets"},
+		{"$..tags..*", `$['items'][0]['tags'][0]="x" $['items'][0]['tags'][1]="y"`, "twice at any depth"},
+		{"$.items[?(@.status=='ok')].id", `$['items'][0]['id']=1 $['items'][2]['id']=3`, "a condition"},
+		{`$.items[?(@.status = "ok")].id`, `$['items'][0]['id']=1 $['items'][2]['id']=3`, "as Chaos Toolkit writes it"},
+		{"$.items[?@.status!='ok'].id", `$['items'][1]['id']=2`, "without parentheses"},
+		{"$.items[?(@.price>=12.5)].id", `$['items'][1]['id']=2 $['items'][2]['id']=3`, "numbers are ordered"},
+		{"$.items[?(@.price<12.5)].id", `$['items'][0]['id']=1`, "either way"},
+		{"$.items[?(@.price>'1')].id", ``, "a number is not ordered with a text"},
+		{"$.items[?(@.status>'m')].id", `$['items'][0]['id']=1 $['items'][2]['id']=3`, "texts are ordered"},
+		{"$.items[?(@.gift)].id", `$['items'][1]['id']=2`, "a path alone: it is there, even as null"},
+		{"$.items[?(!@.gift)].id", `$['items'][0]['id']=1 $['items'][2]['id']=3`, "it is not there"},
+		{"$.items[?(@.gift==null)].id", `$['items'][1]['id']=2`, "what is not there is not null"},
+		{"$.items[?(@.tags[0]=='x')].id", `$['items'][0]['id']=1`, "elements in conditions"},
+		{"$.items[?(@.status=='ok' && @.price>10)].id", `$['items'][2]['id']=3`, "and"},
+		{"$.items[?(@.id==1 or @.id==2 and @.price<1)].id", `$['items'][0]['id']=1`, "and binds closer than or"},
+		{"$.items[?((@.id==1 || @.id==2) && not (@.price<6))].id", `$['items'][1]['id']=2`, "parentheses"},
+		{"$.by[?(@.id==8)].id", `$['by']['a']['id']=8`, "members are candidates too"},
+		{"$.items[0].tags[?(@=='y')]", `$['items'][0]['tags'][1]="y"`, "the candidate itself"},
+		{"$[?(@==true)]", `$['open']=true`, "true"},
+	} {
+		p, err := jsonpath.Parse(tc.path)
+		require.NoError(t, err, tc.path)
+		assert.Equal(t, tc.path, p.String())
+		assert.Equal(t, tc.want, show(t, p.Find(decode(t, store))), "%s: %s", tc.path, tc.reason)
+	}
+}
+
+func TestFindTheDocumentItself(t *testing.T) {
+	p, err := jsonpath.Parse("$")
+	require.NoError(t, err)
+	assert.Equal(t, []jsonpath.Match{{Value: 1.0}}, p.Find(1.0))
+}
+
+func TestNumbersKeptAsText(t *testing.T) {
+	p, err := jsonpath.Parse("$[?(@ >= 2)]")
+	require.NoError(t, err)
+	found := p.Find([]any{json.Number("1"), json.Number("2e0"), json.Number("x")})
+	assert.Equal(t, []jsonpath.Match{{Keys: []any{1}, Value: json.Number("2e0")}}, found)
+}
+
+func TestErrorsAreLocated(t *testing.T) {
+	for _, tc := range []struct {
+		path   string
+		offset int
+		reason string
+	}{
+		{"", 0, "want $"},
+		{"name", 0, "want $"},
+		{"$name", 1, "want . or [ or the end"},
+		{"$.", 2, "want a name"},
+		{"$.a b", 3, "want . or [ or the end"},
+		{"$['a", 2, "the string does not end"},
+		{`$['a\`, 2, "the string does not end"},
+		{"$[a]", 2, "want a quoted name"},
+		{"$[1", 3, "want ]"},
+		{"$[-]", 2, "want an index"},
+		{"$[99999999999999999999]", 2, "want an index"},
+		{"$[0:4:2]", 5, "slices with a step are not supported"},
+		{"$[?(@.a=='x'", 12, "want )"},
+		{"$[?(a=='x')]", 4, "want a path that begins with @"},
+		{"$[?(@..a=='x')]", 5, "only members and single elements"},
+		{"$[?(@[*]=='x')]", 5, "only members and single elements"},
+		{"$[?(@.a==x)]", 9, "want a string, a number"},
+		{"$[?(@.a=='x' && )]", 16, "want a path that begins with @"},
+		{"$.\xff", 2, "not UTF-8"},
+		{"$['\xff']", 2, "not UTF-8"},
+		{"$" + strings.Repeat(".a", 3000), 0, "too long"},
+	} {
+		_, err := jsonpath.Parse(tc.path)
+		var wrong *jsonpath.Error
+		require.ErrorAs(t, err, &wrong, tc.path)
+		assert.Equal(t, tc.offset, wrong.Offset, tc.path)
+		assert.Contains(t, wrong.Reason, tc.reason, tc.path)
+		assert.Contains(t, err.Error(), "jsonpath: ")
+	}
+}
+
+func TestManyWaysToOneValueCostNothing(t *testing.T) {
+	doc := any("end")
+	for range 60 {
+		doc = map[string]any{"a": doc}
+	}
+	p, err := jsonpath.Parse("$" + strings.Repeat("..a", 30))
+	require.NoError(t, err)
+	assert.Len(t, p.Find(doc), 31, "one for each depth that thirty steps reach")
+	p, err = jsonpath.Parse("$" + strings.Repeat("['a','a']", 60))
+	require.NoError(t, err)
+	assert.Len(t, p.Find(doc), 1)
+}
+
+// A location is a path that finds the match and nothing else.
+func FuzzLocations(f *testing.F) {
+	for _, path := range []string{"$", "$..*", "$.items[?(@.status=='ok')].id", `$['it\'s'].*`, "$.items[1:-1]", "$..[0]", "$[?(!@.a||@.b)]"} {
+		f.Add(path, store)
+	}
+	f.Fuzz(func(t *testing.T, path, text string) {
+		var doc any
+		p, err := jsonpath.Parse(path)
+		if err != nil || len(text) > 2000 || json.Unmarshal([]byte(text), &doc) != nil {
+			return
+		}
+		for _, m := range p.Find(doc) {
+			at, err := jsonpath.Parse(m.Location())
+			if err != nil {
+				assert.Greater(t, len(m.Location()), 4096, "%v", err)
+				continue
+			}
+			assert.Equal(t, []jsonpath.Match{m}, at.Find(doc), m.Location())
+		}
+	})
+}
+
+func show(t *testing.T, matches []jsonpath.Match) string {
+	var parts []string
+	for _, m := range matches {
+		text, err := json.Marshal(m.Value)
+		require.NoError(t, err)
+		parts = append(parts, fmt.Sprintf("%s=%s", m.Location(), text))
+	}
+	return strings.Join(parts, " ")
+}

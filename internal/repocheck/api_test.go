@@ -1,0 +1,275 @@
+package repocheck
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/printer"
+	"go/token"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/internal/golden"
+)
+
+// Types and functions that a package may export. Methods are read with their
+// type and constants with theirs, so neither counts.
+const usualNames = 25 // what a reader takes in on one page
+
+var otherNames = map[string]struct {
+	limit  int
+	reason string
+}{
+	"chaos":               {55, "the ground: wrapping, rules, plans and what faults are made of"},
+	"contract":            {40, "the matrix, its parts and its report"},
+	"contract/experiment": {30, "an experiment, its parts and its journal, each a type in JSON"},
+	"scoring/timeline":    {36, "each question of a timeline has an answer type of its own, in JSON"},
+	"chaos/fault":         {0, "a catalogue: one constructor a fault"},
+	"chaos/when":          {0, "a catalogue: one constructor a trigger"},
+	"chaos/lies":          {0, "a catalogue: one constructor a lie"},
+	"contract/invariant":  {0, "a catalogue: one constructor an invariant"},
+}
+
+func TestExportedAPI(t *testing.T) {
+	expected := make(map[string]bool)
+	for _, p := range publicPackages(t) {
+		name := strings.ReplaceAll(p.dir, "/", "_")
+		if p.dir == "." {
+			name = "shakedown"
+		}
+		name = path.Join("api", name+".txt")
+		expected[name] = true
+		golden.Equal(t, name, fmt.Appendf(nil, "package %s\n\n%s\n", p.importPath(), strings.Join(exports(p), "\n")))
+	}
+	entries, err := os.ReadDir("testdata/api")
+	require.NoError(t, err)
+	for _, e := range entries {
+		assert.Contains(t, expected, path.Join("api", e.Name()), "the package of this file is gone; remove the file")
+	}
+}
+
+func TestFewExportedNames(t *testing.T) {
+	for _, p := range publicPackages(t) {
+		limit, why := usualNames, "more than a page of names loses the reader"
+		if other, ok := otherNames[p.dir]; ok {
+			limit, why = other.limit, other.reason
+		}
+		names := topLevelNames(exports(p))
+		if limit > 0 {
+			assert.LessOrEqual(t, len(names), limit, "%s: %s; it exports %s", p.dir, why, strings.Join(names, ", "))
+		}
+	}
+}
+
+func TestExportsOfASnippet(t *testing.T) {
+	p := snippet(t, `package snippet
+		const ( A Kind = iota; B; hidden )
+		const Loose = 1
+		var ErrX = f()
+		type Kind uint8
+		type Alias = Kind
+		type Pair[K comparable, V any] struct { Key K; left, Right V; inner; Embedded }
+		type Doer interface { Do(x int) (err error); private(); error }
+		func (p *Pair[K, V]) Swap(with Pair[K, V]) bool { return true }
+		func (k Kind) String() string { return "" }
+		func (h inner) Exported() {}
+		func Make[T any](f func(T,
+			int) error) (t T) { return }
+		func f() error { return nil }
+		type inner struct{}
+		type Embedded struct{}`)
+	assert.Equal(t, []string{
+		"const A Kind",
+		"const B Kind",
+		"const Loose",
+		"func Make[T any](f func(T, int) error) (t T)",
+		"type Alias = Kind",
+		"type Doer interface",
+		"type Doer interface, Do(x int) (err error)",
+		"type Doer interface, error",
+		"type Doer interface, unexported methods",
+		"type Embedded struct",
+		"type Kind uint8",
+		"type Kind, method (k Kind) String() string",
+		"type Pair struct, Embedded",
+		"type Pair struct, Key K",
+		"type Pair struct, Right V",
+		"type Pair, method (p *Pair[K, V]) Swap(with Pair[K, V]) bool",
+		"type Pair[K comparable, V any] struct",
+		"var ErrX",
+	}, exports(p))
+	assert.Equal(t, []string{"Make", "Alias", "Doer", "Embedded", "Kind", "Pair"}, topLevelNames(exports(p)))
+}
+
+// publicPackages are those that users can import.
+func publicPackages(t *testing.T) []goPackage {
+	return slices.DeleteFunc(library(t), func(p goPackage) bool {
+		return p.internal() || p.name() == "main" || p.name() == ""
+	})
+}
+
+// topLevelNames are the types and functions among the lines of exports.
+func topLevelNames(lines []string) []string {
+	var names []string
+	for _, line := range lines {
+		kind, rest, _ := strings.Cut(line, " ")
+		name := rest[:strings.IndexFunc(rest+" ", func(r rune) bool { return strings.ContainsRune(" ([,", r) })]
+		if (kind == "type" || kind == "func") && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// exports lists what a package exports, a sorted line for each item, so that a
+// change of the API is a change of lines.
+func exports(p goPackage) []string {
+	lines := make(map[string]bool)
+	for _, f := range p.code() {
+		for _, decl := range f.syntax.Decls {
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				addFunc(lines, p.fset, d)
+			case *ast.GenDecl:
+				addGen(lines, p.fset, d)
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(lines))
+}
+
+func addFunc(lines map[string]bool, fset *token.FileSet, d *ast.FuncDecl) {
+	if !d.Name.IsExported() {
+		return
+	}
+	signature := *d
+	signature.Doc, signature.Body = nil, nil
+	text := oneLine(fset, &signature)
+	if d.Recv == nil {
+		lines[text] = true
+	} else if base := receiver(d); ast.IsExported(base) {
+		lines["type "+base+", method "+strings.TrimPrefix(text, "func ")] = true
+	}
+}
+
+// receiver is the name of the type that a method belongs to.
+func receiver(d *ast.FuncDecl) string {
+	expr := d.Recv.List[0].Type
+	for {
+		switch e := expr.(type) {
+		case *ast.StarExpr:
+			expr = e.X
+		case *ast.IndexExpr:
+			expr = e.X
+		case *ast.IndexListExpr:
+			expr = e.X
+		case *ast.Ident:
+			return e.Name
+		default:
+			return ""
+		}
+	}
+}
+
+func addGen(lines map[string]bool, fset *token.FileSet, d *ast.GenDecl) {
+	var inherited string // the type of a constant without type and value is the one before's
+	for _, spec := range d.Specs {
+		switch s := spec.(type) {
+		case *ast.ValueSpec:
+			if s.Type != nil {
+				inherited = " " + oneLine(fset, s.Type)
+			} else if len(s.Values) > 0 {
+				inherited = ""
+			}
+			for _, name := range s.Names {
+				if name.IsExported() {
+					lines[d.Tok.String()+" "+name.Name+inherited] = true
+				}
+			}
+		case *ast.TypeSpec:
+			if s.Name.IsExported() {
+				addType(lines, fset, s)
+			}
+		}
+	}
+}
+
+func addType(lines map[string]bool, fset *token.FileSet, s *ast.TypeSpec) {
+	kind := ""
+	var members *ast.FieldList
+	switch typ := s.Type.(type) {
+	case *ast.StructType:
+		kind, members = " struct", typ.Fields
+	case *ast.InterfaceType:
+		kind, members = " interface", typ.Methods
+	default:
+		if s.Assign.IsValid() {
+			kind = " ="
+		}
+		kind, members = kind+" "+oneLine(fset, typ), new(ast.FieldList)
+	}
+	lines["type "+s.Name.Name+typeParams(fset, s)+kind] = true
+	for _, m := range members.List {
+		for _, text := range member(fset, m) {
+			lines["type "+s.Name.Name+kind+", "+text] = true
+		}
+	}
+}
+
+func typeParams(fset *token.FileSet, s *ast.TypeSpec) string {
+	if s.TypeParams == nil {
+		return ""
+	}
+	var params []string
+	for _, p := range s.TypeParams.List {
+		var names []string
+		for _, n := range p.Names {
+			names = append(names, n.Name)
+		}
+		params = append(params, strings.Join(names, ", ")+" "+oneLine(fset, p.Type))
+	}
+	return "[" + strings.Join(params, ", ") + "]"
+}
+
+// member describes the exported fields or methods that one line declares.
+func member(fset *token.FileSet, m *ast.Field) []string {
+	text := oneLine(fset, m.Type)
+	if len(m.Names) == 0 { // embedded
+		name := strings.TrimLeft(text[strings.LastIndex(text, ".")+1:], "*")
+		if ast.IsExported(name) || name == "error" || strings.ContainsAny(text, "|~") {
+			return []string{text}
+		}
+		return nil
+	}
+	fn, method := m.Type.(*ast.FuncType)
+	method = method && !fn.Func.IsValid() // a field of function type has the keyword
+	var out []string
+	for _, name := range m.Names {
+		switch {
+		case method && name.IsExported():
+			out = append(out, name.Name+strings.TrimPrefix(text, "func"))
+		case method:
+			out = append(out, "unexported methods")
+		case name.IsExported():
+			out = append(out, name.Name+" "+text)
+		}
+	}
+	return out
+}
+
+// oneLine prints a piece of syntax without line breaks.
+func oneLine(fset *token.FileSet, node any) string {
+	var buf bytes.Buffer
+	if err := printer.Fprint(&buf, fset, node); err != nil {
+		return err.Error()
+	}
+	text := strings.Join(strings.Fields(buf.String()), " ")
+	return strings.NewReplacer("( ", "(", ", )", ")", "[ ", "[").Replace(text)
+}

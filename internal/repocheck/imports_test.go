@@ -1,0 +1,207 @@
+package repocheck
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A listed package is what "go list -deps -json" says of it. Imports of tests
+// are not among them.
+type listed struct {
+	ImportPath string
+	Standard   bool
+	Imports    []string
+	Deps       []string // Imports, and theirs, and so on
+}
+
+// An edge is an import that must not be.
+type edge struct {
+	from   []string // packages of ours by folder; "/..." takes in all below
+	except []string
+	to     []string // folders of ours, import paths of others, or thirdParty
+	direct bool     // judge the package's own imports, not what they bring along
+	reason string
+}
+
+const thirdParty = "third-party modules"
+
+var forbidden = []edge{
+	{from: []string{"chaos/..."}, to: []string{thirdParty},
+		reason: "whoever wraps production code with chaos compiles the standard library alone"},
+	{from: []string{"chaos"}, to: []string{"chaos/*"},
+		reason: "chaos is the ground: it knows faults and triggers through its interfaces, never a concrete one"},
+	{from: []string{"chaos/..."}, to: []string{"scoring/...", "contract/...", "mcpadapter/..."},
+		reason: "imports point down: breaking things knows nothing of judging them"},
+	{from: []string{"scoring/..."}, to: []string{"/..."},
+		reason: "scores are pure functions of their arguments, usable without anything else of ours"},
+	{from: []string{"scoring"}, to: []string{thirdParty},
+		reason: "a score is arithmetic"},
+	{from: []string{"contract"}, to: []string{"contract/*"},
+		reason: "imports point down: the engine knows invariants, reports and test skins through its own types"},
+	{from: []string{"contract/..."}, to: []string{"mcpadapter/..."},
+		reason: "imports point down: the adapter stands on the library, not in it"},
+	{from: []string{"internal/..."}, except: []string{"internal/repocheck"},
+		to:     []string{".", "chaos/...", "scoring/...", "contract/...", "mcpadapter/..."},
+		reason: "internal packages are leaves that every room may use"},
+	{from: []string{"/..."}, except: []string{"contract/contracttest", "internal/golden"}, to: []string{"testing"},
+		reason: "testing registers flags and belongs in test binaries; contracttest is the one skin over it"},
+	{from: []string{"/..."}, except: []string{"contract/contracttest", "internal/golden"}, direct: true,
+		to:     []string{"testing/*", "github.com/stretchr/testify/..."},
+		reason: "what only tests need must not reach a user's build"},
+	{from: []string{"/..."}, to: []string{"pgregory.net/rapid", "go.uber.org/goleak"},
+		reason: "these are for our own tests"},
+	{from: []string{"/..."}, except: []string{"mcpadapter/..."}, to: []string{"github.com/modelcontextprotocol/go-sdk/..."},
+		reason: "mcpadapter keeps the protocol's library away from everyone who does not serve MCP"},
+}
+
+// The requirements of the root module, which every user inherits.
+var allowedRequirements = map[string]string{
+	"github.com/stretchr/testify":             "contracttest's assertions and our tests",
+	"golang.org/x/sync":                       "bounded concurrency",
+	"github.com/HdrHistogram/hdrhistogram-go": "percentiles of a timeline, mergeable; compiles the standard library alone",
+	"github.com/sergi/go-diff":                "similarity of answers",
+	"github.com/google/jsonschema-go":         "schemas of tools; the MCP SDK brings it anyway",
+	"github.com/modelcontextprotocol/go-sdk":  "mcpadapter",
+	"go.yaml.in/yaml/v3":                      "plans in YAML; testify brings it anyway",
+	"pgregory.net/rapid":                      "property tests",
+	"go.uber.org/goleak":                      "leak checks in tests",
+}
+
+func TestImportsPointDown(t *testing.T) {
+	for _, problem := range wrongEdges(listPackages(t), forbidden) {
+		t.Error(problem)
+	}
+}
+
+func TestForbiddenEdgesAreSeen(t *testing.T) {
+	ours := func(dir string, deps ...string) listed {
+		return listed{ImportPath: module + "/" + dir, Imports: deps, Deps: deps}
+	}
+	const sdk = "github.com/modelcontextprotocol/go-sdk/mcp"
+	std := listed{ImportPath: "testing", Standard: true}
+	for _, tc := range []struct {
+		pkg  listed
+		want int
+	}{
+		{ours("chaos", "context", module+"/internal/hash"), 0},
+		{ours("chaos", "golang.org/x/sync/errgroup"), 1},
+		{ours("chaos", module+"/chaos/fault"), 1},
+		{ours("chaos/spec", module+"/chaos/fault"), 0},
+		{ours("chaos/spec", module+"/contract"), 1},
+		{ours("scoring/timeline", module+"/internal/hash"), 1},
+		{ours("scoring/timeline", "example.com/sketch"), 0},
+		{ours("contract", module+"/chaos", module+"/scoring"), 0},
+		{ours("contract", module+"/contract/report"), 1},
+		{ours("contract/report", "testing"), 1},
+		{ours("contract/contracttest", "testing", "testing/synctest"), 0},
+		{ours("contract/record", sdk), 1},
+		{ours("mcpadapter/incident", sdk), 0},
+		{ours("internal/glob", module+"/chaos"), 1},
+		{ours("internal/glob", "pgregory.net/rapid"), 1},
+		{listed{ImportPath: module, Imports: []string{"testing"}, Deps: []string{"testing"}}, 1},
+	} {
+		got := wrongEdges([]listed{std, tc.pkg}, forbidden)
+		assert.Len(t, got, tc.want, "%s imports %s", tc.pkg.ImportPath, tc.pkg.Imports)
+	}
+}
+
+func TestRequirementsOfTheRootModule(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	require.NoError(t, err)
+	line := regexp.MustCompile(`(?m)^(?:require|\t)\s*([^\s()]+) v\S+$`) // a direct one has no "// indirect"
+	found := line.FindAllStringSubmatch(string(text), -1)
+	require.NotEmpty(t, found)
+	for _, m := range found {
+		assert.Contains(t, allowedRequirements, m[1], "go.mod requires %s directly; every user would inherit it", m[1])
+	}
+	assert.NotRegexp(t, `(?m)^(tool|replace|exclude)\b`, string(text),
+		"a tool raises users' dependencies (it belongs in internal/tools), and a replace does not reach them")
+}
+
+// listPackages asks the go command for the packages of the root module and all
+// they bring along.
+func listPackages(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,Imports,Deps", "./...")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		t.Fatalf("go list: %v\n%s", err, exit.Stderr)
+	}
+	require.NoError(t, err)
+	var pkgs []listed
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		err := dec.Decode(&p)
+		if err == io.EOF {
+			return pkgs
+		}
+		require.NoError(t, err)
+		pkgs = append(pkgs, p)
+	}
+}
+
+// wrongEdges returns a line for every import that a rule forbids.
+func wrongEdges(pkgs []listed, rules []edge) []string {
+	standard := make(map[string]bool)
+	for _, p := range pkgs {
+		standard[p.ImportPath] = p.Standard
+	}
+	foreign := func(p string) bool { return !within(p, module) && !standard[p] && strings.Contains(p, ".") }
+	var problems []string
+	for _, p := range pkgs {
+		for _, rule := range rules {
+			for _, to := range rule.judged(p) {
+				if matchesAny(rule.to, to) || foreign(to) && slices.Contains(rule.to, thirdParty) {
+					problems = append(problems, fmt.Sprintf("%s imports %s: %s", p.ImportPath, to, rule.reason))
+				}
+			}
+		}
+	}
+	return problems
+}
+
+// judged returns those imports of p that the rule looks at.
+func (e edge) judged(p listed) []string {
+	switch {
+	case !within(p.ImportPath, module), !matchesAny(e.from, p.ImportPath), matchesAny(e.except, p.ImportPath):
+		return nil
+	case e.direct:
+		return p.Imports
+	}
+	return p.Deps
+}
+
+// matchesAny reads a pattern without a dot in its first part, or ".", as a
+// folder of ours, "testing" apart. "x/..." is x and all below it, "x/*" all
+// below it without x.
+func matchesAny(patterns []string, importPath string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		first, _, _ := strings.Cut(pattern, "/")
+		switch {
+		case pattern == ".":
+			return importPath == module
+		case first != "testing" && !strings.Contains(first, "."):
+			pattern = module + "/" + strings.TrimPrefix(pattern, "/")
+		}
+		if below, ok := strings.CutSuffix(pattern, "/*"); ok {
+			return importPath != below && within(importPath, below)
+		}
+		if top, ok := strings.CutSuffix(pattern, "/..."); ok {
+			return within(importPath, top)
+		}
+		return importPath == pattern
+	})
+}

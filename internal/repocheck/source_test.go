@@ -1,0 +1,137 @@
+package repocheck
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	module = "github.com/shakedown-go/shakedown"
+	root   = "../.." // tests run in the folder of their package
+)
+
+// A goPackage is the Go files of one folder, whatever their build constraints,
+// so that a rule holds for every operating system.
+type goPackage struct {
+	dir   string // slash-separated, from the root of the repository
+	fset  *token.FileSet
+	files []goFile // by name
+}
+
+type goFile struct {
+	path   string // as goPackage.dir
+	test   bool
+	lines  int
+	syntax *ast.File
+}
+
+// name is the package's own name, not that of its external tests.
+func (p goPackage) name() string {
+	for _, f := range p.files {
+		if !f.test {
+			return f.syntax.Name.Name
+		}
+	}
+	return ""
+}
+
+// importPath is the path by which the root module's users know the package.
+func (p goPackage) importPath() string { return path.Join(module, p.dir) }
+
+func (p goPackage) internal() bool { return within(p.dir, "internal") }
+
+// code is the files that are compiled into the package itself.
+func (p goPackage) code() []goFile {
+	return slices.DeleteFunc(slices.Clone(p.files), func(f goFile) bool { return f.test })
+}
+
+// within says whether dir is top or lies below it.
+func within(dir, top string) bool { return dir == top || strings.HasPrefix(dir, top+"/") }
+
+// filesOfRepository lists all files with that ending, slash-separated from the
+// root, without those that belong to no build: hidden folders and testdata.
+func filesOfRepository(t *testing.T, ending string) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && file != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if !d.IsDir() && strings.HasSuffix(d.Name(), ending) {
+			rel, err := filepath.Rel(root, file)
+			if err != nil {
+				return err
+			}
+			files = append(files, filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, files, "a rule over no files would hold vacuously")
+	return files
+}
+
+// everyPackage parses the packages of all modules in the repository.
+func everyPackage(t *testing.T) []goPackage {
+	t.Helper()
+	var pkgs []goPackage
+	fset := token.NewFileSet()
+	for _, file := range filesOfRepository(t, ".go") {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		require.NoError(t, err)
+		// A walk comes back to a folder after those below it.
+		dir := path.Dir(file)
+		i := slices.IndexFunc(pkgs, func(p goPackage) bool { return p.dir == dir })
+		if i < 0 {
+			i = len(pkgs)
+			pkgs = append(pkgs, goPackage{dir: dir, fset: fset})
+		}
+		pkgs[i].files = append(pkgs[i].files, parse(t, fset, file, text))
+	}
+	return pkgs
+}
+
+func parse(t *testing.T, fset *token.FileSet, file string, text []byte) goFile {
+	t.Helper()
+	syntax, err := parser.ParseFile(fset, file, text, parser.ParseComments)
+	require.NoError(t, err)
+	return goFile{
+		path:   file,
+		test:   strings.HasSuffix(file, "_test.go"),
+		lines:  strings.Count(string(text), "\n"),
+		syntax: syntax,
+	}
+}
+
+// library parses the packages of the root module: what users import, and what
+// those import of internal/.
+func library(t *testing.T) []goPackage {
+	t.Helper()
+	nested := filesOfRepository(t, "go.mod")
+	return slices.DeleteFunc(everyPackage(t), func(p goPackage) bool {
+		return slices.ContainsFunc(nested, func(mod string) bool {
+			return path.Dir(mod) != "." && within(p.dir, path.Dir(mod))
+		})
+	})
+}
+
+// snippet is a package made of one file of source text, to show a rule what
+// breaks it.
+func snippet(t *testing.T, source string) goPackage {
+	t.Helper()
+	fset := token.NewFileSet()
+	return goPackage{dir: "snippet", fset: fset, files: []goFile{parse(t, fset, "snippet/snippet.go", []byte(source))}}
+}

@@ -1,0 +1,207 @@
+package repocheck
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Calls whose result nobody can change, and which therefore may fill a variable
+// of a package.
+var immutable = map[string]string{
+	"errors.New":          "sentinels are compared, never changed",
+	"fmt.Errorf":          "as errors.New, for a sentinel that matches another",
+	"regexp.MustCompile":  "safe for concurrent use, and without a setter in use here",
+	"strings.NewReplacer": "safe for concurrent use",
+	"reflect.TypeFor":     "types are values",
+}
+
+// Variables that break the rule all the same, as "folder name", with the reason.
+var excused = map[string]string{}
+
+func TestNoPackageState(t *testing.T) {
+	for _, p := range library(t) {
+		for name, problem := range packageState(p) {
+			if excused[p.dir+" "+name] == "" {
+				t.Errorf("%s: %s %s: parallel cells must not see each other", p.dir, name, problem)
+			}
+		}
+	}
+}
+
+func TestPackageStateIsSeen(t *testing.T) {
+	p := snippet(t, `package snippet
+		var ErrFine = errors.New("fine")
+		var ErrTyped = &thing{}
+		//go:embed page.html
+		var page string
+		var table = [...]string{"a", "b"}
+		var lookup = map[string]*regexp.Regexp{"a": regexp.MustCompile("a")}
+		var _ Doer = (*thing)(nil)
+		const limit = 3
+		var text, number = "x", -1
+
+		var counter int
+		var mu sync.Mutex; type thing struct{}
+		var made = build()
+		var late = func() int { return 1 }
+		var shared = &thing{}
+		var overwritten = map[string]int{}
+		var raised = 1
+		var lent = [1]int{}
+		func init() {}
+		func change() { overwritten["a"] = 1; raised++; lend(&lent); number := 2; number++ }
+	`)
+	assert.Equal(t, map[string]string{
+		"counter":     "has no value, so something must set it later",
+		"mu":          "has no value, so something must set it later",
+		"made":        "is made by a call that is not known to give something immutable",
+		"late":        "holds a function",
+		"shared":      "holds a pointer",
+		"overwritten": "is changed",
+		"raised":      "is changed",
+		"lent":        "is lent by address",
+		"init":        "runs at import",
+	}, packageState(p))
+}
+
+// packageState names what a package keeps or does outside its functions, and
+// what is wrong with it.
+func packageState(p goPackage) map[string]string {
+	problems := make(map[string]string)
+	for _, f := range p.code() {
+		for _, decl := range f.syntax.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+				problems["init"] = "runs at import"
+			}
+			gen, ok := decl.(*ast.GenDecl)
+			if !ok || gen.Tok != token.VAR {
+				continue
+			}
+			for _, spec := range gen.Specs {
+				if spec := spec.(*ast.ValueSpec); !embedded(gen.Doc) && !embedded(spec.Doc) {
+					judgeVars(spec, problems)
+				}
+			}
+		}
+	}
+	maps.Copy(problems, changes(p))
+	return problems
+}
+
+// embedded says whether the compiler fills the variable from a file.
+func embedded(doc *ast.CommentGroup) bool {
+	return doc != nil && slices.ContainsFunc(doc.List, func(c *ast.Comment) bool {
+		return strings.HasPrefix(c.Text, "//go:embed ")
+	})
+}
+
+func judgeVars(spec *ast.ValueSpec, problems map[string]string) {
+	for i, name := range spec.Names {
+		if name.Name == "_" { // an assertion that a type implements an interface
+			continue
+		}
+		if i >= len(spec.Values) {
+			problems[name.Name] = "has no value, so something must set it later"
+		} else if problem := mutableValue(name.Name, spec.Values[i]); problem != "" {
+			problems[name.Name] = problem
+		}
+	}
+}
+
+// mutableValue says what makes an initial value something other than a fixed
+// table or an error. An error of a type of its own may be a pointer: it is
+// compared, not changed.
+func mutableValue(name string, value ast.Expr) (problem string) {
+	sentinel := strings.HasPrefix(strings.ToLower(name), "err")
+	ast.Inspect(value, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			problem = "holds a function"
+			return false
+		case *ast.UnaryExpr:
+			if n.Op == token.AND && !sentinel {
+				problem = "holds a pointer"
+			}
+		case *ast.CallExpr:
+			if immutable[callee(n)] == "" {
+				problem = "is made by a call that is not known to give something immutable"
+			}
+		}
+		return true
+	})
+	return problem
+}
+
+func callee(call *ast.CallExpr) string {
+	fun := call.Fun
+	if index, ok := fun.(*ast.IndexExpr); ok {
+		fun = index.X
+	}
+	if sel, ok := fun.(*ast.SelectorExpr); ok {
+		return fmt.Sprintf("%s.%s", sel.X, sel.Sel)
+	}
+	return ""
+}
+
+// changes finds the statements that change a variable of the package. Imports
+// are not resolved: whose name a name is needs none of them.
+func changes(p goPackage) map[string]string {
+	var files []*ast.File
+	for _, f := range p.code() {
+		files = append(files, f.syntax)
+	}
+	info := &types.Info{Uses: make(map[*ast.Ident]types.Object)}
+	lenient := types.Config{Error: func(error) {}}
+	pkg, _ := lenient.Check(p.dir, p.fset, files, info)
+
+	found := make(map[string]string)
+	note := func(target ast.Expr, how string) {
+		if v, ok := info.Uses[base(target)].(*types.Var); ok && v.Parent() == pkg.Scope() {
+			found[v.Name()] = how
+		}
+	}
+	for _, f := range files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				for _, target := range n.Lhs {
+					note(target, "is changed")
+				}
+			case *ast.IncDecStmt:
+				note(n.X, "is changed")
+			case *ast.UnaryExpr:
+				if n.Op == token.AND {
+					note(n.X, "is lent by address")
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// base is the variable that an expression such as a.b[c] starts from.
+func base(expr ast.Expr) *ast.Ident {
+	for {
+		switch e := expr.(type) {
+		case *ast.Ident:
+			return e
+		case *ast.SelectorExpr:
+			expr = e.X
+		case *ast.IndexExpr:
+			expr = e.X
+		case *ast.ParenExpr:
+			expr = e.X
+		default:
+			return nil
+		}
+	}
+}
