@@ -1,0 +1,301 @@
+package scoring
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// calm and stormy are cells of a scenario without and with rules.
+func calm(sev Severity, state CellState) Cell {
+	return Cell{Scenario: "calm", Invariant: "inv", Severity: sev, State: state}
+}
+
+func stormy(sev Severity, state CellState, delivered int) Cell {
+	return Cell{Scenario: "stormy", Invariant: "inv", Severity: sev, State: state, Delivered: delivered, HasRules: true}
+}
+
+func repeat(n int, c Cell) []Cell { return slices.Repeat([]Cell{c}, n) }
+
+func TestContractValue(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		cells  []Cell
+		want   float64
+	}{
+		{"everything held", repeat(3, calm(High, CellHeld)), 100},
+		{"everything broke", repeat(3, calm(High, CellBroken)), 0},
+		{"critical weighs 3, low 1", []Cell{calm(Critical, CellHeld), calm(Low, CellBroken)}, 75},
+		{"high weighs 2, medium 1", []Cell{calm(High, CellHeld), calm(Medium, CellBroken)}, 66.67},
+		{"low weighs as much as medium", []Cell{calm(Low, CellHeld), calm(Medium, CellBroken)}, 50},
+		{"a critical failure does not change the number", []Cell{calm(Critical, CellBroken), calm(Critical, CellHeld)}, 50},
+		{"inconclusive and not run cells are in neither count",
+			[]Cell{calm(Low, CellHeld), calm(Critical, CellInconclusive), calm(Critical, CellNotRun)}, 100},
+		{"undelivered cells are in neither count, broken or not", []Cell{
+			calm(Low, CellHeld), stormy(Critical, CellUndelivered, 0),
+			{Scenario: "stormy", Invariant: "inv", Severity: Low, State: CellUndelivered, Broken: true, HasRules: true},
+		}, 100},
+		{"1/800 is exactly 0.125 %: half to even is down",
+			append(repeat(799, calm(Low, CellBroken)), calm(Low, CellHeld)), 0.12},
+		{"3/800 is exactly 0.375 %: half to even is up",
+			append(repeat(797, calm(Low, CellBroken)), repeat(3, calm(Low, CellHeld))...), 0.38},
+		{"107/4000 is 2.675 %, in binary a shade less: down",
+			append(repeat(3893, calm(Low, CellBroken)), repeat(107, calm(Low, CellHeld))...), 2.67},
+	} {
+		score, err := Contract(tc.cells)
+		require.NoError(t, err, tc.reason)
+		assert.Equal(t, tc.want, score.Value, tc.reason)
+	}
+}
+
+func TestContractVerdict(t *testing.T) {
+	undeliveredBroken := stormy(Critical, CellUndelivered, 0)
+	undeliveredBroken.Broken = true
+	allowed := stormy(High, CellUndelivered, 0)
+	allowed.AllowUndelivered = true
+	for _, tc := range []struct {
+		reason  string
+		cells   []Cell
+		options ContractOptions
+		want    Verdict
+		why     string
+	}{
+		{"all held", repeat(2, calm(Critical, CellHeld)), ContractOptions{}, Pass,
+			`no critical invariant broke; 2 of 2 decided cells held`},
+		{"a broken high does not fail", []Cell{calm(High, CellBroken), calm(Critical, CellHeld)}, ContractOptions{}, Pass,
+			`no critical invariant broke; 1 of 2 decided cells held`},
+		{"a broken critical fails", []Cell{calm(Critical, CellBroken)}, ContractOptions{}, Fail,
+			`critical invariant "inv" broke in scenario "calm"`},
+		{"the first by name is named, the others counted",
+			[]Cell{stormy(Critical, CellBroken, 1), calm(Critical, CellBroken), stormy(Critical, CellBroken, 1)}, ContractOptions{}, Fail,
+			`critical invariant "inv" broke in scenario "calm", and 2 more critical cells`},
+		{"an undelivered critical that broke fails", []Cell{calm(Low, CellHeld), undeliveredBroken}, ContractOptions{}, Fail,
+			`critical invariant "inv" broke in scenario "stormy"`},
+		{"fail goes over inconclusive", []Cell{calm(Critical, CellBroken), calm(Low, CellInconclusive)}, ContractOptions{}, Fail,
+			`critical invariant "inv" broke in scenario "calm"`},
+		{"one inconclusive, none allowed", []Cell{calm(Low, CellHeld), calm(Low, CellInconclusive)}, ContractOptions{}, Inconclusive,
+			`1 cell inconclusive, allowed 0`},
+		{"one inconclusive, one allowed", []Cell{calm(Low, CellHeld), calm(Low, CellInconclusive)}, ContractOptions{AllowInconclusive: 1}, Pass,
+			`no critical invariant broke; 1 of 1 decided cell held`},
+		{"no fault delivered in a scenario with rules", []Cell{calm(Low, CellHeld), stormy(Low, CellUndelivered, 0)}, ContractOptions{}, Inconclusive,
+			`no fault was delivered in scenario "stormy"`},
+		{"one delivery feeds its whole scenario", []Cell{stormy(Low, CellHeld, 1), stormy(Low, CellUndelivered, 0)}, ContractOptions{}, Pass,
+			`no critical invariant broke; 1 of 1 decided cell held`},
+		{"an inconclusive cell may have been the one that saw a fault",
+			[]Cell{calm(Low, CellHeld), stormy(Low, CellInconclusive, 2)}, ContractOptions{AllowInconclusive: 1}, Pass,
+			`no critical invariant broke; 1 of 1 decided cell held`},
+		{"undelivered by leave", []Cell{calm(Low, CellHeld), allowed}, ContractOptions{}, Pass,
+			`no critical invariant broke; 1 of 1 decided cell held`},
+		{"a scenario that was not run is outside the verdict", []Cell{calm(Low, CellHeld), stormy(Critical, CellNotRun, 0)}, ContractOptions{}, Pass,
+			`no critical invariant broke; 1 of 1 decided cell held`},
+		{"all reasons are given", []Cell{stormy(Low, CellUndelivered, 0), calm(Low, CellInconclusive)}, ContractOptions{}, Inconclusive,
+			`no cell was decided; no fault was delivered in scenario "stormy"; 1 cell inconclusive, allowed 0`},
+	} {
+		score, err := ContractWith(tc.cells, tc.options)
+		if score.Decided > 0 {
+			require.NoError(t, err, tc.reason)
+		}
+		assert.Equal(t, tc.want, score.Verdict, tc.reason)
+		assert.Equal(t, tc.why, score.Why, tc.reason)
+	}
+}
+
+func TestContractLongListsOfScenariosAreCut(t *testing.T) {
+	cells := []Cell{calm(Low, CellHeld)}
+	for _, name := range []string{"e", "d", "c", "b", "a"} {
+		c := stormy(Low, CellUndelivered, 0)
+		c.Scenario = name
+		cells = append(cells, c)
+	}
+	score, err := Contract(cells)
+	require.NoError(t, err)
+	assert.Equal(t, `no fault was delivered in scenarios "a", "b", "c" and 2 more`, score.Why)
+}
+
+func TestContractCounts(t *testing.T) {
+	score, err := Contract([]Cell{
+		calm(Critical, CellHeld), calm(Critical, CellHeld), calm(Low, CellBroken), calm(Low, CellInconclusive),
+		stormy(Medium, CellUndelivered, 0), stormy(Medium, CellNotRun, 0), stormy(Critical, CellHeld, 3),
+	})
+	require.NoError(t, err)
+	critical, _ := Wilson(3, 3, Level95)
+	low, _ := Wilson(0, 1, Level95)
+	all, _ := Wilson(3, 4, Level95)
+	assert.Equal(t, ContractScore{
+		Value: 90, Verdict: Inconclusive, Why: "1 cell inconclusive, allowed 0",
+		Passed: 3, Decided: 4, Total: 7, Inconclusive: 1, Undelivered: 1, NotRun: 1,
+		Interval: all,
+		Severities: []SeverityScore{
+			{Severity: Critical, Passed: 3, Decided: 3, Total: 3, Interval: critical},
+			{Severity: Medium, Total: 2},
+			{Severity: Low, Passed: 0, Decided: 1, Total: 2, Interval: low},
+		},
+	}, score)
+}
+
+func TestContractWithoutScore(t *testing.T) {
+	broken := stormy(Critical, CellUndelivered, 0)
+	broken.Broken = true
+	for _, tc := range []struct {
+		reason  string
+		cells   []Cell
+		err     error
+		verdict Verdict
+	}{
+		{"no cells", nil, ErrNoCells, Inconclusive},
+		{"none ran", repeat(2, calm(Low, CellNotRun)), ErrNoneRan, Inconclusive},
+		{"none decided", repeat(2, calm(Low, CellInconclusive)), ErrNoDecidedCell, Inconclusive},
+		{"none decided, but a critical invariant broke in still weather", []Cell{broken}, ErrNoDecidedCell, Fail},
+	} {
+		score, err := Contract(tc.cells)
+		assert.ErrorIs(t, err, tc.err, tc.reason)
+		assert.Equal(t, tc.verdict, score.Verdict, tc.reason)
+		assert.Equal(t, len(tc.cells), score.Total, tc.reason)
+		assert.Zero(t, score.Interval, tc.reason)
+		text, err := json.Marshal(score)
+		require.NoError(t, err, tc.reason)
+		assert.NotContains(t, string(text), `"value"`, tc.reason)
+		assert.NotContains(t, string(text), `"interval"`, tc.reason)
+	}
+}
+
+func TestContractRefusesContradictions(t *testing.T) {
+	with := func(change func(*Cell)) Cell {
+		c := calm(Low, CellHeld)
+		change(&c)
+		return c
+	}
+	for _, tc := range []struct {
+		cell Cell
+		want string
+	}{
+		{with(func(c *Cell) { c.Scenario = "" }), `cells[1].scenario is empty; allowed: a name`},
+		{with(func(c *Cell) { c.Invariant = "" }), `cells[1].invariant is empty; allowed: a name`},
+		{with(func(c *Cell) { c.Severity = 0 }), `cells[1].severity is Severity(0); allowed: low, medium, high, critical`},
+		{with(func(c *Cell) { c.Severity = 9 }), `cells[1].severity is Severity(9); allowed: low, medium, high, critical`},
+		{with(func(c *Cell) { c.State = 5 }), `cells[1].state is CellState(5); allowed: not run, held, broken, inconclusive, undelivered`},
+		{with(func(c *Cell) { c.Broken = true }), `cells[1].broken is true with state held; allowed: true with state broken or undelivered`},
+		{with(func(c *Cell) { c.Delivered = -1 }), `cells[1].delivered is -1; allowed: 0 or more`},
+		{with(func(c *Cell) { c.Count = -1 }), `cells[1].count is -1; allowed: 1 to 1000000000, or 0 for 1`},
+		{with(func(c *Cell) { c.Count = 1e9 + 1 }), `cells[1].count is 1000000001; allowed: 1 to 1000000000, or 0 for 1`},
+		{stormy(Low, CellHeld, 0), `cells[1].state is held with rules and none delivered; allowed: undelivered, or delivered of 1 or more`},
+		{stormy(Low, CellBroken, 0), `cells[1].state is broken with rules and none delivered; allowed: undelivered, or delivered of 1 or more`},
+		{stormy(Low, CellUndelivered, 2), `cells[1].state is undelivered with 2 delivered; allowed: undelivered with delivered of 0`},
+		{with(func(c *Cell) { c.State = CellUndelivered }), `cells[1].state is undelivered without rules; allowed: undelivered where the scenario has rules`},
+		{with(func(c *Cell) { c.HasRules, c.Delivered = true, 1 }), `cells[1].hasRules is true; allowed: the same as in cells[0], which is of scenario "calm" too`},
+		{with(func(c *Cell) { c.AllowUndelivered = true }), `cells[1].allowUndelivered is true; allowed: the same as in cells[0], which is of scenario "calm" too`},
+	} {
+		score, err := Contract([]Cell{calm(Low, CellHeld), tc.cell})
+		assert.EqualError(t, err, "scoring: "+tc.want)
+		var field *FieldError
+		assert.ErrorAs(t, err, &field)
+		assert.Zero(t, score)
+	}
+}
+
+func TestContractJoinsAllProblems(t *testing.T) {
+	_, err := ContractWith([]Cell{{}, calm(0, CellHeld)}, ContractOptions{AllowInconclusive: -1})
+	assert.EqualError(t, err, `scoring: allowInconclusive is -1; allowed: 0 or more
+scoring: cells[0].scenario is empty; allowed: a name
+scoring: cells[0].invariant is empty; allowed: a name
+scoring: cells[0].severity is Severity(0); allowed: low, medium, high, critical
+scoring: cells[1].severity is Severity(0); allowed: low, medium, high, critical`)
+}
+
+func TestContractScoreSurvivesJSON(t *testing.T) {
+	for _, cells := range [][]Cell{
+		{calm(Critical, CellBroken)}, // a measured 0 is written, not left out
+		{calm(Critical, CellHeld), stormy(Low, CellBroken, 1)},
+		{calm(Critical, CellInconclusive)},
+	} {
+		score, err := Contract(cells)
+		if !errors.Is(err, ErrNoDecidedCell) {
+			require.NoError(t, err)
+		}
+		text, err := json.Marshal(score)
+		require.NoError(t, err)
+		assert.Equal(t, score.Decided > 0, json.Valid(text) && containsValue(t, text))
+		var back ContractScore
+		require.NoError(t, json.Unmarshal(text, &back))
+		assert.Equal(t, score, back)
+	}
+}
+
+func containsValue(t *testing.T, text []byte) bool {
+	var members map[string]any
+	require.NoError(t, json.Unmarshal(text, &members))
+	_, ok := members["value"]
+	return ok
+}
+
+// validCell draws a cell without contradictions; what a scenario has is read off
+// its name, so that its cells agree.
+func validCell() *rapid.Generator[Cell] {
+	return rapid.Custom(func(t *rapid.T) Cell {
+		c := Cell{
+			Scenario:  rapid.SampledFrom([]string{"calm", "storm", "leave"}).Draw(t, "scenario"),
+			Invariant: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "invariant"),
+			Severity:  Severity(rapid.IntRange(int(Low), int(Critical)).Draw(t, "severity")),
+			State:     rapid.SampledFrom([]CellState{CellNotRun, CellHeld, CellBroken, CellInconclusive}).Draw(t, "state"),
+		}
+		c.HasRules, c.AllowUndelivered = c.Scenario != "calm", c.Scenario == "leave"
+		if c.HasRules {
+			c.Delivered = rapid.IntRange(0, 3).Draw(t, "delivered")
+		}
+		if c.HasRules && c.Delivered == 0 && c.decided() {
+			c.State, c.Broken = CellUndelivered, c.State == CellBroken
+		}
+		return c
+	})
+}
+
+// merge gives equal cells as one.
+func merge(cells []Cell) []Cell {
+	counts := map[Cell]int{}
+	for _, c := range cells {
+		counts[c]++
+	}
+	var merged []Cell
+	for c, n := range counts {
+		if c.Count = n; n == 1 {
+			c.Count = 0
+		}
+		merged = append(merged, c)
+	}
+	return merged
+}
+
+func TestContractLaws(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cells := rapid.SliceOfN(validCell(), 1, 30).Draw(t, "cells")
+		score, err := Contract(cells)
+		if !errors.Is(err, ErrNoneRan) && !errors.Is(err, ErrNoDecidedCell) {
+			require.NoError(t, err)
+		}
+		assert.True(t, score.Value >= 0 && score.Value <= 100, "value in range")
+		assert.Equal(t, len(cells), score.Decided+score.Inconclusive+score.Undelivered+score.NotRun)
+		assert.NotEmpty(t, score.Why)
+
+		shuffled, _ := Contract(rapid.Permutation(cells).Draw(t, "shuffled"))
+		assert.Equal(t, score, shuffled, "the order of cells does not matter")
+
+		merged, _ := Contract(merge(cells))
+		assert.Equal(t, score, merged, "equal cells may be given as one with a count")
+
+		more, err := Contract(append(slices.Clone(cells), calm(Critical, CellHeld)))
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, more.Value, score.Value, "a held cell never lowers the value")
+
+		less, err := Contract(append(slices.Clone(cells), calm(Critical, CellBroken)))
+		require.NoError(t, err)
+		assert.Equal(t, Fail, less.Verdict, "a broken critical fails in any company")
+		if score.Decided > 0 {
+			assert.LessOrEqual(t, less.Value, score.Value, "a broken cell never raises the value")
+		}
+	})
+}

@@ -1,0 +1,99 @@
+package scoring
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// judge returns the verdict of valid cells and the reason for it, neither of
+// which depends on the order of the cells.
+func judge(cells []Cell, s ContractScore, o ContractOptions) (Verdict, string) {
+	if why := whyFail(cells); why != "" {
+		return Fail, why
+	}
+	if s.NotRun == s.Total {
+		return Inconclusive, fmt.Sprintf("none of the %s ran", plural(s.Total, "cell"))
+	}
+	var why []string
+	if s.Decided == 0 {
+		why = append(why, "no cell was decided")
+	}
+	if names := starved(cells); len(names) > 0 {
+		why = append(why, "no fault was delivered in "+scenarios(names))
+	}
+	if s.Inconclusive > o.AllowInconclusive {
+		why = append(why, fmt.Sprintf("%s inconclusive, allowed %d", plural(s.Inconclusive, "cell"), o.AllowInconclusive))
+	}
+	if len(why) > 0 {
+		return Inconclusive, strings.Join(why, "; ")
+	}
+	return Pass, fmt.Sprintf("no critical invariant broke; %d of %s held", s.Passed, plural(s.Decided, "decided cell"))
+}
+
+// whyFail names the first broken critical cell in the order of names, and counts
+// the others.
+func whyFail(cells []Cell) string {
+	var worst Cell
+	n := 0
+	for _, c := range cells {
+		if !c.failsVerdict() {
+			continue
+		}
+		if n == 0 || byName(c, worst) < 0 {
+			worst = c
+		}
+		n += c.count()
+	}
+	if n == 0 {
+		return ""
+	}
+	why := fmt.Sprintf("critical invariant %q broke in scenario %q", worst.Invariant, worst.Scenario)
+	if n > 1 {
+		why += ", and " + plural(n-1, "more critical cell")
+	}
+	return why
+}
+
+func byName(a, b Cell) int {
+	return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Invariant, b.Invariant))
+}
+
+// starved returns the scenarios that had faults to deliver, ran, and delivered
+// none in any cell, without leave to do so. Sorted.
+func starved(cells []Cell) []string {
+	delivered := make(map[string]int)
+	for _, c := range cells {
+		if c.State != CellNotRun && c.HasRules && !c.AllowUndelivered {
+			delivered[c.Scenario] += c.Delivered
+		}
+	}
+	maps.DeleteFunc(delivered, func(_ string, n int) bool { return n > 0 })
+	return slices.Sorted(maps.Keys(delivered))
+}
+
+// scenarios names up to three of them: the phrase is for one line of a report.
+func scenarios(names []string) string {
+	const shown = 3
+	quoted := make([]string, 0, shown)
+	for _, name := range names[:min(shown, len(names))] {
+		quoted = append(quoted, fmt.Sprintf("%q", name))
+	}
+	list := strings.Join(quoted, ", ")
+	if more := len(names) - shown; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	if len(names) == 1 {
+		return "scenario " + list
+	}
+	return "scenarios " + list
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

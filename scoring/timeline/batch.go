@@ -1,0 +1,61 @@
+package timeline
+
+// A batch adds many samples with few look-ups and few lockings: it remembers the
+// edges it saw last, and keeps the locks of their series for a while.
+type batch struct {
+	run    *Run
+	recent [64]struct {
+		caller, target, class string
+		edge                  *edge
+		turn                  int // the edge's series is locked while this is the batch's turn
+	}
+	held []*series
+	turn int
+	left int // samples until the locks are released
+}
+
+// patience bounds how many samples others wait for.
+const patience = 256
+
+// edge gives the edge of a sample, its series locked.
+func (b *batch) edge(x *Sample) *edge {
+	if b.left--; b.left <= 0 {
+		b.release()
+	}
+	n := len(x.Target)
+	// Comparing strings that are the same is quicker than hashing them whole.
+	slot := &b.recent[(n*7+int(x.Target[n-1])+int(x.Target[n/2])*3+len(x.Caller)*5+len(x.Class))%len(b.recent)]
+	if slot.edge == nil || slot.target != x.Target || slot.caller != x.Caller || slot.class != x.Class {
+		slot.caller, slot.target, slot.class = x.Caller, x.Target, x.Class
+		slot.edge, slot.turn = b.run.edge(x.edge()), 0
+	}
+	if slot.turn != b.turn {
+		b.hold(slot.edge.series)
+		slot.turn = b.turn
+	}
+	return slot.edge
+}
+
+// hold locks a series. It never waits for a lock while it has one, so that two
+// batches cannot wait for each other.
+func (b *batch) hold(s *series) {
+	for _, held := range b.held {
+		if held == s {
+			return
+		}
+	}
+	if !s.mu.TryLock() {
+		b.release()
+		s.mu.Lock()
+	}
+	b.held = append(b.held, s)
+}
+
+func (b *batch) release() {
+	for _, s := range b.held {
+		s.mu.Unlock()
+	}
+	b.held = b.held[:0]
+	b.turn++ // from 1, so that a slot's zero turn is never the present one
+	b.left = patience
+}

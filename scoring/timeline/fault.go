@@ -1,0 +1,139 @@
+package timeline
+
+import (
+	"maps"
+	"slices"
+)
+
+// quietBins without a strike end an episode of a fault: a fault that strikes one
+// call in ten is one episode, not many.
+const quietBins = 3
+
+// FaultStats say how a node bore one fault of one rule.
+//
+// An episode is a stretch of bins with calls that the fault struck, ended by
+// three without any. The incidents of the node that begin in an episode or
+// before the three bins are over are its doing, as far as time can tell.
+type FaultStats struct {
+	Node     string `json:"nodeId"`
+	Rule     string `json:"rule,omitempty"`
+	Fault    string `json:"fault,omitempty"`
+	Struck   int64  `json:"struck"` // calls
+	Episodes int    `json:"episodes"`
+	// Detected are the episodes that an incident followed; the others were borne.
+	Detected int `json:"detected"`
+	// Recovered are the detected episodes whose last incident ended before the window did.
+	Recovered int `json:"recovered"`
+	// MeanTimeToDetect is from the beginning of an episode until the outage rule
+	// could have told, the end of the incident's MinBins-th bin; in seconds.
+	MeanTimeToDetect Value `json:"meanTimeToDetectSec"`
+	// MeanTimeToRecover is from the beginning of an episode to the end of its
+	// last incident, over the recovered ones; in seconds.
+	MeanTimeToRecover Value `json:"meanTimeToRecoverSec"`
+	// RecoveryRate is recovered/detected.
+	RecoveryRate Value `json:"recoveryRate"`
+}
+
+// Faults gives a row for every node, rule and fault of the window, sorted. All
+// times are multiples of the length of a bin, which is as finely as a run knows
+// them; null where there was nothing to average.
+func (r *Run) Faults(q Query, rule OutageRule) ([]FaultStats, error) {
+	return judged(r, q, rule, func(x extent, w span, v view) (stats []FaultStats, err error) {
+		strikes, err := r.strikes(x, v.node, q.Classes)
+		if err != nil {
+			return nil, err
+		}
+		incidents := rule.incidents(v, w)
+		for _, key := range slices.SortedFunc(maps.Keys(strikes), faultKey.compare) {
+			s := FaultStats{Node: v.node, Rule: key.rule, Fault: key.fault}
+			if s.count(strikes[key], x, w, incidents, rule.minBins()); s.Struck > 0 {
+				stats = append(stats, s)
+			}
+		}
+		return stats, nil
+	})
+}
+
+// strikes are the struck calls of a node in each bin of the run.
+func (r *Run) strikes(x extent, node string, classes []string) (map[faultKey][]int64, error) {
+	sum := make(map[faultKey][]int64)
+	for _, s := range r.index.Load().of(node, classes) {
+		if err := s.lockAt(x.slot); err != nil {
+			return nil, err
+		}
+		for key, counts := range s.faults {
+			for i, n := range counts {
+				sum[key] = raise(sum[key], i, n)
+			}
+		}
+		s.mu.Unlock()
+	}
+	return sum, nil
+}
+
+func (s *FaultStats) count(strikes []int64, x extent, w span, incidents []Incident, minBins int) {
+	var toDetect, toRecover int64 // bins
+	for _, e := range episodes(strikes, w) {
+		s.Episodes++
+		first, last := within(incidents, e)
+		if first < 0 {
+			continue
+		}
+		s.Detected++
+		toDetect += int64(incidents[first].StartBin + minBins - e.first)
+		if end := incidents[last].EndBin; end < w.last {
+			s.Recovered++
+			toRecover += int64(end + 1 - e.first)
+		}
+	}
+	for i := w.first; i <= w.last && i < len(strikes); i++ {
+		s.Struck += strikes[i]
+	}
+	seconds := x.binSize().Seconds()
+	s.MeanTimeToDetect = ratio(float64(toDetect)*seconds, int64(s.Detected))
+	s.MeanTimeToRecover = ratio(float64(toRecover)*seconds, int64(s.Recovered))
+	s.RecoveryRate = ratio(int64(s.Recovered), int64(s.Detected))
+}
+
+// episodes are the stretches of a window with strikes, in bins of the run.
+func episodes(strikes []int64, w span) []span {
+	var found []span
+	for i := w.first; i <= w.last && i < len(strikes); i++ {
+		if strikes[i] == 0 {
+			continue
+		}
+		if n := len(found); n > 0 && i-found[n-1].last <= quietBins {
+			found[n-1].last = i
+		} else {
+			found = append(found, span{i, i})
+		}
+	}
+	return found
+}
+
+// within gives the first and the last incident that began in an episode, or
+// before it was sure to be over; -1 where there is none.
+func within(incidents []Incident, e span) (first, last int) {
+	first, last = -1, -1
+	for i, incident := range incidents {
+		if incident.StartBin < e.first || incident.StartBin > e.last+quietBins {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		last = i
+	}
+	return first, last
+}
+
+// faultBins marks, for a plot, the bins in which any fault struck.
+func faultBins(strikes map[faultKey][]int64, w span) []span {
+	struck := make([]bool, w.bins())
+	for _, counts := range strikes {
+		for i := w.first; i <= w.last && i < len(counts); i++ {
+			struck[i-w.first] = struck[i-w.first] || counts[i] > 0
+		}
+	}
+	return streaks(struck, 1)
+}

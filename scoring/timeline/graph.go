@@ -1,0 +1,108 @@
+package timeline
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Graph says who called whom, over a whole run.
+type Graph struct {
+	Nodes      []Node   `json:"nodes"`
+	Edges      []Edge   `json:"edges"`
+	Subsystems []string `json:"subsystems,omitempty"`
+	Classes    []string `json:"classes,omitempty"`
+}
+
+// A Node is an agent or an injection point. Its subsystem is the part of its
+// name before the first dot, "" where there is none.
+type Node struct {
+	ID        string   `json:"id"`
+	Name      string   `json:"name"`
+	Type      NodeType `json:"type"`
+	Subsystem string   `json:"subsystemId,omitempty"`
+}
+
+// An Edge counts the calls from one node to another, of one class.
+type Edge struct {
+	From     string `json:"fromNodeId"`
+	To       string `json:"toNodeId"`
+	Class    string `json:"classId,omitempty"`
+	Attempts int64  `json:"attempts"`
+	Failures int64  `json:"failures"`
+}
+
+// GraphQuery narrows a graph. The zero value narrows nothing.
+type GraphQuery struct {
+	_ struct{}
+	// Subsystem keeps the edges with an end in it; "": all.
+	Subsystem string
+	// Class keeps the edges of that class; "": all.
+	Class string
+}
+
+// Graph gives the nodes and edges of the run, each list sorted. A node that only
+// calls, and is never called, is an agent. A subsystem or class that the run does
+// not have gives an empty graph.
+func (r *Run) Graph(q GraphQuery) Graph {
+	ix := r.index.Load()
+	g := Graph{Nodes: []Node{}, Edges: []Edge{}}
+	nodes := map[string]Node{}
+	for _, key := range sortedEdges(ix.edges) {
+		e := ix.edges[key].read(key)
+		near := q.Subsystem == "" || subsystem(e.From) == q.Subsystem || subsystem(e.To) == q.Subsystem
+		if !near || q.Class != "" && e.Class != q.Class {
+			continue
+		}
+		g.Edges = append(g.Edges, e)
+		for _, name := range []string{e.From, e.To} {
+			nodes[name] = Node{ID: name, Name: name, Type: ix.nodeType(name), Subsystem: subsystem(name)}
+		}
+		g.Classes = append(g.Classes, e.Class)
+	}
+	g.Nodes = slices.AppendSeq(g.Nodes, maps.Values(nodes))
+	slices.SortFunc(g.Nodes, func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
+	for _, n := range g.Nodes {
+		g.Subsystems = append(g.Subsystems, n.Subsystem)
+	}
+	g.Subsystems, g.Classes = distinct(g.Subsystems), distinct(g.Classes)
+	return g
+}
+
+func (e *edge) read(key edgeKey) Edge {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return Edge{
+		From: key.caller, To: key.target, Class: key.class,
+		Attempts: e.attempts, Failures: e.failures,
+	}
+}
+
+func (ix *index) nodeType(node string) NodeType {
+	called := ix.of(node, nil)
+	if len(called) == 0 {
+		return NodeAgent
+	}
+	rank := lowestRank
+	for _, s := range called {
+		s.mu.Lock()
+		rank = min(rank, s.rank)
+		s.mu.Unlock()
+	}
+	return typeOfRank(rank)
+}
+
+func subsystem(node string) string {
+	name, _, dotted := strings.Cut(node, ".")
+	if !dotted {
+		return ""
+	}
+	return name
+}
+
+// distinct are the names but "", sorted, each once.
+func distinct(names []string) []string {
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(s string) bool { return s == "" })
+}

@@ -1,0 +1,171 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// The directions and the ways in which a node is [Affected].
+const (
+	Upstream   = "upstream"   // it calls the node, itself or through others
+	Downstream = "downstream" // it is called by the node, itself or through others
+	Failing    = "failing"    // bad by the outage rule
+	Starved    = "starved"    // it got less than half of the operations it got before
+)
+
+// starvedShare of the arrivals before the outage, or less, is starved.
+const starvedShare = 0.5
+
+// An Impact says which nodes around another were affected in a window.
+type Impact struct {
+	Node   string       `json:"nodeId"`
+	Window WindowBounds `json:"window"`
+	// Affected are the affected nodes: nearest first, upstream before downstream.
+	Affected []Affected `json:"affected"`
+	// Unaffected are those that were connected and fine.
+	Unaffected []string `json:"unaffected"`
+	// NotJudged are those that were never called, so that nothing is known of
+	// how they did: as a rule, agents.
+	NotJudged []string `json:"notJudged"`
+}
+
+// An Affected node was so after the start of the window, with a delay.
+type Affected struct {
+	Node         string    `json:"nodeId"`
+	Direction    string    `json:"direction"`
+	Distance     int       `json:"distance"` // in calls
+	How          string    `json:"how"`
+	StartTs      time.Time `json:"startTs"`
+	EndTs        time.Time `json:"endTs"` // exclusive: the end of the last affected bin
+	DelayBins    int       `json:"delayBins"`
+	DelaySec     float64   `json:"delaySec"`
+	AffectedBins int       `json:"affectedBins"`
+	Details      string    `json:"details"`
+}
+
+// Impact looks along the calls to and from a node, in the window that begins
+// with its outage and ends with the lookahead, for nodes that failed or starved
+// there. It shows what happened after and nearby, which is not proof of a cause.
+// Starvation is judged against the mean arrivals before the window, where those
+// were at least one a bin. The query's Nodes narrow the answer.
+func (r *Run) Impact(node string, q Query, rule OutageRule) (Impact, error) {
+	if err := rule.check(); err != nil {
+		return Impact{}, err
+	}
+	return steadily(r, func(x extent) (Impact, error) { return r.impact(x, node, q, rule) })
+}
+
+func (r *Run) impact(x extent, node string, q Query, rule OutageRule) (Impact, error) {
+	w, err := q.window(x)
+	if err != nil {
+		return Impact{}, err
+	}
+	ix := r.index.Load()
+	if _, err := ix.checkNodes([]string{node}); err != nil {
+		return Impact{}, err
+	}
+	called := ix.nodes()
+	answer := Impact{Node: node, Window: x.bounds(w), Affected: []Affected{}, Unaffected: []string{}, NotJudged: []string{}}
+	for _, n := range ix.neighbours(node) {
+		if q.Nodes != nil && !slices.Contains(q.Nodes, n.name) {
+			continue
+		}
+		if _, known := slices.BinarySearch(called, n.name); !known {
+			answer.NotJudged = append(answer.NotJudged, n.name)
+			continue
+		}
+		v, err := r.view(x, n.name, q.Classes, rule.question())
+		if err != nil {
+			return Impact{}, err
+		}
+		if a, hit := rule.affected(v, w, n); hit {
+			answer.Affected = append(answer.Affected, a)
+		} else {
+			answer.Unaffected = append(answer.Unaffected, n.name)
+		}
+	}
+	return answer, nil
+}
+
+// affected prefers failing to starved: a node that fails needs no other reason.
+func (o OutageRule) affected(v view, w span, n neighbour) (Affected, bool) {
+	how := Failing
+	bad := make([]bool, w.bins())
+	for _, i := range o.incidents(v, w) {
+		for b := i.StartBin; b <= i.EndBin; b++ {
+			bad[b-w.first] = true
+		}
+	}
+	found := streaks(bad, o.minBins())
+	if len(found) == 0 {
+		how = Starved
+		found = streaks(v.starved(w), o.minBins())
+	}
+	if len(found) == 0 {
+		return Affected{}, false
+	}
+	bins := 0
+	for _, s := range found {
+		bins += s.bins()
+	}
+	first, last := found[0].first, found[len(found)-1].last
+	sum := v.total(span{w.first + first, w.first + last})
+	return Affected{
+		Node: n.name, Direction: n.direction, Distance: n.distance, How: how,
+		StartTs: v.start(w.first + first), EndTs: v.start(w.first + last + 1),
+		DelayBins: first, DelaySec: (time.Duration(first) * v.binSize()).Seconds(), AffectedBins: bins,
+		Details: fmt.Sprintf("%d arrivals, %d served, %d errors from first to last affected bin", sum.arrivals, sum.served, sum.errors),
+	}, true
+}
+
+// starved marks the bins with too few arrivals, compared with those before the window.
+func (v view) starved(w span) []bool {
+	bad := make([]bool, w.bins())
+	if w.first == 0 {
+		return bad
+	}
+	before := mean(v.values(Arrivals, span{0, w.first - 1}))
+	for i, arrivals := range v.values(Arrivals, w) {
+		bad[i] = before >= 1 && float64(arrivals) < starvedShare*float64(before)
+	}
+	return bad
+}
+
+type neighbour struct {
+	name, direction string
+	distance        int
+}
+
+// neighbours are the nodes reachable along the calls, and against them.
+func (ix *index) neighbours(node string) []neighbour {
+	callers, callees := map[string][]string{}, map[string][]string{}
+	for _, key := range sortedEdges(ix.edges) {
+		callers[key.target] = append(callers[key.target], key.caller)
+		callees[key.caller] = append(callees[key.caller], key.target)
+	}
+	found := append(walk(node, Upstream, callers), walk(node, Downstream, callees)...)
+	slices.SortStableFunc(found, func(a, b neighbour) int { return cmp.Compare(a.distance, b.distance) })
+	seen := map[string]bool{node: true}
+	return slices.DeleteFunc(found, func(n neighbour) bool {
+		repeated := seen[n.name]
+		seen[n.name] = true
+		return repeated
+	})
+}
+
+// walk visits in order of distance.
+func walk(from, direction string, next map[string][]string) []neighbour {
+	seen := map[string]bool{from: true}
+	queue := []neighbour{{name: from, direction: direction}}
+	for i := 0; i < len(queue); i++ {
+		for _, name := range next[queue[i].name] {
+			if !seen[name] {
+				seen[name] = true
+				queue = append(queue, neighbour{name, direction, queue[i].distance + 1})
+			}
+		}
+	}
+	return queue[1:]
+}

@@ -1,0 +1,124 @@
+package timeline
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func drawLatencies(t *rapid.T, label string) []time.Duration {
+	n := rapid.SampledFrom([]int{0, 1, 5, 100, maxExact - 1, maxExact, maxExact + 1, 3 * maxExact}).Draw(t, label)
+	highest := rapid.Int64Range(1, int64(time.Hour)).Draw(t, label+" up to")
+	step := rapid.Int64Range(1, 1<<40).Draw(t, label+" step")
+	all := make([]time.Duration, n)
+	for i := range all {
+		all[i] = time.Duration((int64(i)*step&(1<<62-1) + int64(i)) % highest)
+	}
+	return all
+}
+
+func latenciesOf(all []time.Duration) *latencies {
+	var l latencies
+	for _, d := range all {
+		l.add(d)
+	}
+	return &l
+}
+
+func TestThePercentileIsWithinItsBound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := drawLatencies(t, "n")
+		got := latenciesOf(all).percentile95()
+		if len(all) == 0 {
+			require.Equal(t, int64(-1), got)
+			return
+		}
+		slices.Sort(all)
+		rank := int(0.95*float64(len(all)) + 0.5)
+		want := float64(all[min(max(rank, 1), len(all))-1])
+		require.GreaterOrEqual(t, float64(got), want*(1-1e-6)-1, "seven digits")
+		if len(all) <= maxExact {
+			require.LessOrEqual(t, float64(got), want*(1+1e-6)+1, "exact")
+		} else {
+			require.LessOrEqual(t, float64(got), want*(1+1./128)*(1+1e-6)+1)
+		}
+	})
+}
+
+func TestMergedLatenciesAreThoseOfOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := drawLatencies(t, "a"), drawLatencies(t, "b")
+		limit := time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "limit"))
+		one := latenciesOf(slices.Concat(a, b))
+		left, right := latenciesOf(a), latenciesOf(b)
+		_ = left.percentile95() // what was asked before does not stick
+		left.merge(right)
+		require.Equal(t, int64(len(b)), right.count(), "the merged is unchanged")
+		require.Equal(t, one.count(), left.count())
+		require.Equal(t, one.percentile95(), left.percentile95())
+		require.Equal(t, one.within(limit), left.within(limit))
+		within := int64(0)
+		for _, d := range slices.Concat(a, b) {
+			if float32(d) <= float32(limit) {
+				within++
+			}
+		}
+		require.LessOrEqual(t, one.within(limit), within, "only those that surely are")
+	})
+}
+
+func TestSelectionIsSorting(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := rapid.SliceOfN(rapid.Float32Range(0, 50), 1, 200).Draw(t, "a")
+		n := rapid.IntRange(0, len(a)-1).Draw(t, "n")
+		sorted := slices.Sorted(slices.Values(a))
+		require.Equal(t, sorted[n], nth(a, n))
+		slices.Sort(a)
+		require.Equal(t, sorted, a, "reordered, nothing else")
+	})
+}
+
+func TestHalvingSlotsJoinsNeighbours(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		slots := rapid.Uint64().Draw(t, "slots")
+		var want uint64
+		for i := range slotsInBin {
+			if slots>>i&1 == 1 {
+				want |= 1 << (i / 2)
+			}
+		}
+		require.Equal(t, want, halve(slots), "%d slots", bits.OnesCount64(slots))
+	})
+}
+
+func TestRoundStepsOfTheAxis(t *testing.T) {
+	for length, want := range map[time.Duration]time.Duration{
+		10 * time.Millisecond: 2 * time.Millisecond,
+		time.Second:           200 * time.Millisecond,
+		time.Minute:           10 * time.Second,
+		15 * time.Minute:      2 * time.Minute,
+		time.Hour:             10 * time.Minute,
+		50 * time.Hour:        6 * time.Hour,
+		1000 * time.Hour:      192 * time.Hour,
+	} {
+		assert.Equal(t, want, niceStep(length), "%v", length)
+	}
+	assert.Equal(t, []string{"1m", "2h", "1h30m", "10s", "0s"},
+		[]string{brief(time.Minute), brief(2 * time.Hour), brief(90 * time.Minute), brief(10 * time.Second), brief(0)})
+}
+
+func TestTheSlotIsThatOfDividing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := newSeries(seriesKey{}, rapid.Int64Range(1, 100_000).Draw(t, "ms")*int64(time.Millisecond)/slotsInBin)
+		at := rapid.Int64Range(0, math.MaxInt64).Draw(t, "t")
+		for _, near := range []int64{at, at / s.slot * s.slot, max(0, at/s.slot*s.slot-1), math.MaxInt64} {
+			require.Equal(t, near/s.slot, s.slotOf(time.Duration(near)))
+		}
+	})
+}

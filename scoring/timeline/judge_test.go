@@ -1,0 +1,230 @@
+package timeline_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/scoring/timeline"
+)
+
+func TestWarningsNeedThreeBins(t *testing.T) {
+	type warning struct {
+		kind        string
+		first, last int
+	}
+	slow := func(seconds ...time.Duration) (all []timeline.Sample) {
+		for bin, latency := range seconds {
+			start := time.Duration(bin) * 2 * sec
+			all = append(all, timeline.Sample{Target: "a", Start: start, End: start + latency})
+		}
+		return all
+	}
+	for _, tt := range []struct {
+		why       string
+		samples   []timeline.Sample
+		binSize   time.Duration
+		objective time.Duration
+		want      []warning
+	}{
+		{why: "a backlog that grows three times, while the node is busy and serves nothing", samples: queued("a", 0, 1, 2, 3, 3, 0),
+			want: []warning{{timeline.GrowingBacklog, 1, 3}, {timeline.ArrivalsOverCapacity, 1, 3}}},
+		{why: "twice is not enough", samples: queued("a", 0, 1, 2, 2, 3, 0)},
+		{why: "as large as before is not growing", samples: queued("a", 5, 5, 5, 5, 0)},
+		// 60 calls of 20 ms begin in a second of which 1 s is busy: 50 a second are served.
+		{why: "more arrive than are served in a busy second", samples: crowd(4, 60),
+			want: []warning{{timeline.GrowingBacklog, 0, 3}, {timeline.ArrivalsOverCapacity, 0, 3}}},
+		{why: "as many as can be served", samples: crowd(4, 50)},
+		{why: "p95 above the objective", samples: slow(110*ms, 120*ms, 130*ms), binSize: 2 * sec, objective: 100 * ms,
+			want: []warning{{timeline.SlowerThanObjective, 0, 2}}},
+		{why: "at the objective is within", samples: slow(100*ms, 100*ms, 100*ms), binSize: 2 * sec, objective: 100 * ms},
+		{why: "a bin that served nothing breaks the streak", samples: append(slow(200*ms, 200*ms), slow(0, 0, 0, 200*ms, 200*ms)[3:]...), binSize: 2 * sec, objective: 100 * ms},
+		{why: "no objective, no warning", samples: slow(time.Second, time.Second, time.Second), binSize: 2 * sec},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			r := newRun(t, &timeline.RunOptions{Epoch: epoch, BinSize: tt.binSize}, tt.samples...)
+			found, err := r.Warnings(timeline.Query{Start: timeline.Bin(0)}, tt.objective)
+			require.NoError(t, err)
+			var got []warning
+			for _, w := range found {
+				got = append(got, warning{w.Kind, w.StartBin, w.EndBin})
+				assert.NotEmpty(t, w.Details)
+				assert.Equal(t, time.Duration(w.EndBin-w.StartBin+1)*r.BinSize(), w.EndTs.Sub(w.StartTs))
+			}
+			assert.Equal(t, tt.want, got)
+		})
+	}
+	_, err := newRun(t, nil, call("a", 0)).Warnings(timeline.Query{}, -1)
+	assert.EqualError(t, err, "timeline: objective -1ns: must not be negative")
+}
+
+// crowd is a node that works on one call at a time for 20 ms, and each second
+// gets more or less than the fifty that it can do.
+func crowd(seconds, perSecond int) (all []timeline.Sample) {
+	free := time.Duration(0)
+	for n := range seconds * perSecond {
+		arrival := time.Duration(n) * sec / time.Duration(perSecond)
+		free = max(free, arrival) + 20*ms
+		all = append(all, timeline.Sample{Target: "a", Start: arrival, End: free})
+	}
+	return all
+}
+
+func TestFaultsAreFollowedToTheirRecovery(t *testing.T) {
+	strike := func(all []timeline.Sample, bins ...int) []timeline.Sample {
+		for i := range all {
+			for _, bin := range bins {
+				if int(all[i].Start/sec) == bin {
+					all[i].Fault, all[i].Rule = "timeout", "slow-db"
+				}
+			}
+		}
+		return all
+	}
+	four := func(n int) (each []int) {
+		for range n {
+			each = append(each, 4)
+		}
+		return each
+	}
+	for _, tt := range []struct {
+		why     string
+		served  []int
+		struck  []int
+		rule    timeline.OutageRule
+		want    timeline.FaultStats
+		detect  string
+		recover string
+		rate    string
+	}{
+		{why: "borne: the node served all the same", served: []int{4, 4, 4, 4, 4}, struck: []int{1, 2},
+			want: timeline.FaultStats{Struck: 8, Episodes: 1}, detect: "n/a", recover: "n/a", rate: "n/a"},
+		{why: "detected when the first bad bin is over, recovered after three", served: []int{4, 0, 0, 0, 4}, struck: []int{1, 2},
+			want: timeline.FaultStats{Struck: 8, Episodes: 1, Detected: 1, Recovered: 1}, detect: "1", recover: "3", rate: "1"},
+		{why: "a rule that waits for two bins detects later", served: []int{4, 4, 0, 0, 4}, struck: []int{1, 2}, rule: timeline.OutageRule{MinBins: 2},
+			want: timeline.FaultStats{Struck: 8, Episodes: 1, Detected: 1, Recovered: 1}, detect: "3", recover: "3", rate: "1"},
+		{why: "not recovered where the incident lasts to the end", served: []int{4, 4, 0, 0, 0}, struck: []int{2},
+			want: timeline.FaultStats{Struck: 4, Episodes: 1, Detected: 1}, detect: "1", recover: "n/a", rate: "0"},
+		{why: "a gap of two quiet bins is within an episode", served: []int{4, 0, 4, 4, 0, 4, 4, 4, 4}, struck: []int{1, 4},
+			want: timeline.FaultStats{Struck: 8, Episodes: 1, Detected: 1, Recovered: 1}, detect: "1", recover: "4", rate: "1"},
+		{why: "three end it", served: []int{4, 0, 4, 4, 4, 0, 4, 4, 4}, struck: []int{1, 5},
+			want: timeline.FaultStats{Struck: 8, Episodes: 2, Detected: 2, Recovered: 2}, detect: "1", recover: "1", rate: "1"},
+		{why: "what was bad before is not the fault's doing", served: []int{0, 0, 0, 4, 4}, struck: []int{1},
+			want: timeline.FaultStats{Struck: 4, Episodes: 1}, detect: "n/a", recover: "n/a", rate: "n/a"},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			r := newRun(t, nil, strike(perBin("db", four(len(tt.served)), tt.served), tt.struck...)...)
+			stats, err := r.Faults(timeline.Query{}, tt.rule)
+			require.NoError(t, err)
+			require.Len(t, stats, 1)
+			got := stats[0]
+			assert.Equal(t, tt.detect, got.MeanTimeToDetect.String(), "detect")
+			assert.Equal(t, tt.recover, got.MeanTimeToRecover.String(), "recover")
+			assert.Equal(t, tt.rate, got.RecoveryRate.String(), "rate")
+			tt.want.Node, tt.want.Fault, tt.want.Rule = "db", "timeout", "slow-db"
+			got.MeanTimeToDetect, got.MeanTimeToRecover, got.RecoveryRate = 0, 0, 0
+			assert.Equal(t, tt.want, got)
+		})
+	}
+}
+
+func TestBudgets(t *testing.T) {
+	arrivals, served := make([]int, 100), make([]int, 100)
+	for i := range arrivals {
+		arrivals[i], served[i] = 10, 10
+	}
+	served[50], served[51] = 0, 5
+	r := newRun(t, nil, perBin("a", arrivals, served)...)
+	judge := func(slo timeline.SLO) timeline.Budget {
+		b, err := r.Budgets(timeline.Query{}, slo)
+		require.NoError(t, err)
+		require.Len(t, b, 1)
+		return b[0]
+	}
+	b := judge(timeline.SLO{Objective: 0.95})
+	assert.Equal(t, int64(1000), b.Ended)
+	assert.Equal(t, int64(985), b.Good)
+	assert.InDelta(t, 0.3, float64(b.BurnRate), 1e-9, "1.5 % bad of 5 % allowed")
+	assert.InDelta(t, 0.3, float64(b.Consumed), 1e-9, "the window is the period")
+	assert.Equal(t, "a: 0.985 of 1000 good, objective 0.95, burn rate 0.3", b.String())
+	assert.Len(t, b.Alerts, 3)
+	// A period of 100 bins: the windows are 100/720, 100/120 and 100/10 bins, and
+	// at least one.
+	fast, _, slow := b.Alerts[0], b.Alerts[1], b.Alerts[2]
+	assert.Equal(t, []int{1, 1, 100}, []int{fast.LongBins, fast.ShortBins, fast.Judged})
+	require.Len(t, fast.Fired, 1)
+	assert.Equal(t, 50, fast.Fired[0].StartBin)
+	assert.Equal(t, 50, fast.Fired[0].EndBin, "burn rate 20 in bin 50, 10 in bin 51")
+	assert.Equal(t, []int{10, 1, 91}, []int{slow.LongBins, slow.ShortBins, slow.Judged})
+	require.Len(t, slow.Fired, 1)
+	assert.Equal(t, 51, slow.Fired[0].EndBin, "the short window ends the alert when it is over")
+
+	assert.InDelta(t, 0.03, float64(judge(timeline.SLO{Objective: 0.95, Period: 1000 * sec}).Consumed), 1e-9, "a tenth of the period")
+	for _, a := range judge(timeline.SLO{Period: 30 * 24 * time.Hour}).Alerts {
+		assert.Zero(t, a.Judged, "100 s are too short for windows of hours")
+		assert.Empty(t, a.Fired)
+	}
+	assert.Equal(t, int64(985), judge(timeline.SLO{Latency: 20 * ms}).Good, "within the limit is good")
+	assert.Equal(t, int64(0), judge(timeline.SLO{Latency: 19 * ms}).Good, "slower is bad, though served")
+
+	for _, bad := range []timeline.SLO{{Objective: 1}, {Objective: -1}, {Latency: -1}, {Period: -1}} {
+		_, err := r.Budgets(timeline.Query{}, bad)
+		var input *timeline.InputError
+		assert.ErrorAs(t, err, &input)
+	}
+}
+
+func TestAComparisonHasNullsWhereThereIsNothingToCompare(t *testing.T) {
+	a, b := newRun(t, nil, failed(call("a", 0))), newRun(t, nil, call("a", 0), call("b", 0))
+	c, err := timeline.Compare(a, b, timeline.Query{})
+	require.NoError(t, err)
+	text, err := json.Marshal(c)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `{"nodeId":"a","metric":"served","baseline":0,"scenario":1,"change":1,"ratio":null,"worse":false}`)
+	assert.Contains(t, string(text), `{"nodeId":"b","metric":"served","baseline":null,"scenario":1,"change":null,"ratio":null,"worse":false}`)
+	assert.Contains(t, string(text), `"degradation":{"a":null,"b":null}`, "a served nothing before; b was not there")
+
+	queue := newRun(t, nil, queued("a", 0, 3, 5, 2, 0)...)
+	c, err = timeline.Compare(queue, queue, timeline.Query{})
+	require.NoError(t, err)
+	assert.Equal(t, timeline.Value(5), c.Changes[5].Baseline, "the largest backlog, not a sum")
+
+	_, err = timeline.Compare(a, b, timeline.Query{Nodes: []string{"c"}})
+	assert.EqualError(t, err, `timeline: nodeId "c": was called in neither run; a, b were`)
+	_, err = timeline.Compare(a, b, timeline.Query{Classes: []string{"x"}})
+	assert.EqualError(t, err, `timeline: classId "x": is not a class of this run`)
+	_, err = timeline.Compare(newRun(t, nil), b, timeline.Query{})
+	assert.ErrorContains(t, err, "the run has no samples")
+}
+
+func TestARareCallIsNotStarved(t *testing.T) {
+	rare := []timeline.Sample{call("rare", 0), call("rare", 2*sec)}
+	for i := range rare {
+		rare[i].Caller = "a"
+	}
+	r := newRun(t, nil, append(rare, perBin("a", []int{4, 4, 4, 4, 4, 4}, []int{4, 4, 4, 0, 0, 4})...)...)
+	impact, err := r.Impact("a", timeline.Query{Start: timeline.Bin(3)}, timeline.OutageRule{})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"rare"}, impact.Unaffected, "less than a call a bin says nothing by staying away")
+}
+
+func TestImpactGoesOnlyAlongTheCalls(t *testing.T) {
+	edge := func(caller, target string) timeline.Sample {
+		s := call(target, 0)
+		s.Caller = caller
+		return s
+	}
+	r := newRun(t, nil, edge("agent", "a"), edge("a", "b"), edge("b", "c"), edge("c", "a"), edge("agent", "other"))
+	impact, err := r.Impact("b", timeline.Query{}, timeline.OutageRule{})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", "c"}, impact.Unaffected, "each once, though the calls form a ring; other is not connected")
+	assert.Equal(t, []string{"agent"}, impact.NotJudged)
+	impact, err = r.Impact("b", timeline.Query{Nodes: []string{"c"}}, timeline.OutageRule{})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"c"}, impact.Unaffected)
+	_, err = r.Impact("nope", timeline.Query{}, timeline.OutageRule{})
+	assert.ErrorContains(t, err, `nodeId "nope": was not called in this run; a, b, c, other were`)
+}

@@ -1,0 +1,164 @@
+package timeline
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// latencies holds how long the served operations of one bin took. Up to maxExact are
+// kept one by one; beyond that all are in a sparse HDR histogram, whose buckets
+// depend on the value alone. So what is held depends on the operations and not on
+// their order or on how they were merged, and its size is bounded.
+type latencies struct {
+	few   []float32 // ns, in no order; all of them while many is nil, else those not yet in many
+	many  *hdrhistogram.PackedHistogram
+	known int64 // the percentile, while fresh
+	fresh bool
+}
+
+const (
+	// maxExact is chosen so that a million operations in a thousand bins stay
+	// exact: recording in the histogram costs some ten times as much.
+	maxExact = 1024
+	// Two significant digits keep a value within 1/128 of the truth.
+	sketchDigits = 2
+)
+
+func (l *latencies) count() int64 {
+	n := int64(len(l.few))
+	if l.many != nil {
+		n += l.many.TotalCount()
+	}
+	return n
+}
+
+func (l *latencies) add(d time.Duration) {
+	if len(l.few) == maxExact {
+		l.flush()
+	}
+	if len(l.few) == cap(l.few) {
+		l.few = slices.Grow(l.few, max(8, min(len(l.few), maxExact-len(l.few))))
+	}
+	l.few = append(l.few, float32(d))
+	l.fresh = false
+}
+
+// flush moves what is kept one by one into the histogram.
+func (l *latencies) flush() {
+	if l.many == nil {
+		l.many = hdrhistogram.NewPacked(1, math.MaxInt64/2, sketchDigits)
+	}
+	highest := l.many.HighestTrackableValue()
+	slices.Sort(l.few) // neighbours share a bucket, which the histogram is quick at
+	for _, ns := range l.few {
+		// The limit makes the value recordable: there is no error to report.
+		_ = l.many.RecordValue(min(int64(ns), highest))
+	}
+	l.few = l.few[:0]
+}
+
+// merge adds o, without keeping any part of it.
+func (l *latencies) merge(o *latencies) {
+	if l.many == nil && o.many == nil && len(l.few)+len(o.few) <= maxExact {
+		l.few = append(l.few, o.few...)
+		l.fresh = false
+		return
+	}
+	l.fresh = false
+	l.flush()
+	if o.many != nil {
+		l.many.Merge(o.many)
+	}
+	for _, ns := range o.few {
+		l.add(time.Duration(ns))
+	}
+}
+
+func (l latencies) clone() latencies {
+	l.few = slices.Clone(l.few)
+	if l.many != nil {
+		l.many = l.many.Clone()
+	}
+	return l
+}
+
+// percentile95 is that of the nearest rank, in ns; -1 where there is none. It is
+// exact to seven digits while all are kept, and at most 1/128 too high otherwise.
+func (l *latencies) percentile95() int64 {
+	if !l.fresh {
+		l.known, l.fresh = l.percentile(95), true
+	}
+	return l.known
+}
+
+func (l *latencies) percentile(p float64) int64 {
+	if l.many != nil {
+		l.flush()
+		return l.many.ValueAtPercentile(p)
+	}
+	if len(l.few) == 0 {
+		return -1
+	}
+	rank := int(p/100*float64(len(l.few)) + 0.5) // as the histogram rounds
+	return int64(nth(l.few, min(max(rank, 1), len(l.few))-1))
+}
+
+// nth reorders a so that a[n] is what it would be were a sorted, and returns it.
+// This is Hoare's selection: it looks at three elements for every one of a,
+// where sorting looks at a dozen.
+func nth(a []float32, n int) float32 {
+	low, high := 0, len(a)-1
+	for low < high {
+		pivot := median(a[low], a[low+(high-low)/2], a[high])
+		i, j := low, high
+		for i <= j {
+			for a[i] < pivot {
+				i++
+			}
+			for a[j] > pivot {
+				j--
+			}
+			if i <= j {
+				a[i], a[j] = a[j], a[i]
+				i++
+				j--
+			}
+		}
+		if n <= j {
+			high = j
+		} else if n >= i {
+			low = i
+		} else {
+			break
+		}
+	}
+	return a[n]
+}
+
+func median(a, b, c float32) float32 {
+	return max(min(a, b), min(max(a, b), c))
+}
+
+// within counts the operations that surely took no longer than limit.
+func (l *latencies) within(limit time.Duration) int64 {
+	var n int64
+	if l.many == nil {
+		for _, ns := range l.few {
+			if float64(ns) <= float64(limit) {
+				n++
+			}
+		}
+		return n
+	}
+	l.flush()
+	for lowest, count := range l.many.ForEachBucket {
+		if lowest+lowest/128 > int64(limit) { // the bucket's highest value, or a little more
+			break
+		}
+		n += count
+	}
+	return n
+}

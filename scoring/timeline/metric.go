@@ -1,0 +1,154 @@
+package timeline
+
+import (
+	"strings"
+	"time"
+)
+
+// A Metric is something that is known of a node in every bin. What begins is
+// counted in the bin in which it begins, what ends in the bin in which it ends.
+type Metric string
+
+// The metrics. With B the length of a bin in seconds:
+const (
+	// Arrivals are the operations that began.
+	Arrivals Metric = "arrivals"
+	// Served are the operations that ended well.
+	Served Metric = "served"
+	// Errors are the operations that ended badly, all retries included.
+	Errors Metric = "errors"
+	// Attempts are the calls that began: operations and their retries.
+	Attempts Metric = "attempts"
+	// Failures are the calls that ended badly.
+	Failures Metric = "failures"
+	// Backlog is the number of operations that have begun and not ended by the end of the bin.
+	Backlog Metric = "backlog"
+	// Latency is the mean time that the served operations took from beginning to
+	// end, retries and the pauses between them included, in ms; null where none
+	// was served. Operations that failed have none.
+	Latency Metric = "latency"
+	// LatencyP95 is their 95th percentile, in ms: exact up to 1024 operations in
+	// the bin, at most 1/128 too high beyond; null where none was served.
+	LatencyP95 Metric = "latencyP95"
+	// Busy is the time with at least one call in flight, in seconds, 0 to B.
+	Busy Metric = "busy"
+	// Capacity is served/busy, in operations a busy second: 0 where the node was
+	// busy and served nothing, null where it was idle.
+	Capacity Metric = "capacity"
+	// Utilization is busy/B, 0 to 1.
+	Utilization Metric = "utilization"
+	// ThroughputRatio is served/arrivals; null where nothing arrived.
+	ThroughputRatio Metric = "throughputRatio"
+	// RetryTax is failures/attempts; null where nothing was attempted.
+	RetryTax Metric = "retryTax"
+)
+
+// metrics are all of them, in the order of their documentation.
+func metrics() []Metric {
+	return []Metric{Arrivals, Served, Errors, Attempts, Failures, Backlog, Latency, LatencyP95,
+		Busy, Capacity, Utilization, ThroughputRatio, RetryTax}
+}
+
+func checkMetrics(asked []Metric) ([]Metric, error) {
+	if len(asked) == 0 {
+		return metrics(), nil
+	}
+	for _, m := range asked {
+		if !m.known() {
+			return nil, &InputError{"metric", string(m), "must be one of " + metricNames(metrics())}
+		}
+	}
+	return asked, nil
+}
+
+func (m Metric) known() bool {
+	for _, k := range metrics() {
+		if m == k {
+			return true
+		}
+	}
+	return false
+}
+
+func metricNames(ms []Metric) string {
+	names := make([]string, len(ms))
+	for i, m := range ms {
+		names[i] = string(m)
+	}
+	return strings.Join(names, ", ")
+}
+
+// values are those of a metric in the bins of a window.
+func (v view) values(m Metric, w span) []Value {
+	values := make([]Value, w.bins())
+	if m == Backlog {
+		var backlog int64
+		for i := range v.bins[:w.last+1] {
+			b := &v.bins[i]
+			backlog += b.arrivals - b.served - b.errors
+			if i >= w.first {
+				values[i-w.first] = Value(backlog)
+			}
+		}
+		return values
+	}
+	if m == LatencyP95 {
+		for i := range values {
+			values[i] = milliseconds(v.asked[w.first+i], v.bins[w.first+i].slowest)
+		}
+		return values
+	}
+	for i := range values {
+		values[i] = v.bins[w.first+i].value(m, v.slot)
+	}
+	return values
+}
+
+// value is that of a metric that the counts of the bin tell: not the backlog, nor the percentile.
+func (b *bin) value(m Metric, slot int64) Value {
+	width := time.Duration(slot * slotsInBin)
+	switch m {
+	case Arrivals:
+		return Value(b.arrivals)
+	case Served:
+		return Value(b.served)
+	case Errors:
+		return Value(b.errors)
+	case Attempts:
+		return Value(b.attempts)
+	case Failures:
+		return Value(b.failures)
+	case Latency:
+		return ratio(float64(b.latency)/float64(time.Millisecond), b.served)
+	case Busy:
+		return Value(b.busyFor(slot).Seconds())
+	case Capacity:
+		return ratio(b.served, b.busyFor(slot).Seconds())
+	case Utilization:
+		return Value(float64(b.busyFor(slot)) / float64(width))
+	case ThroughputRatio:
+		return ratio(b.served, b.arrivals)
+	case RetryTax:
+		return ratio(b.failures, b.attempts)
+	default:
+		return undefined()
+	}
+}
+
+// milliseconds is a percentile in ns as a value. The slowest is known exactly,
+// and no percentile is above it.
+func milliseconds(ns, slowest int64) Value {
+	if ns < 0 {
+		return undefined()
+	}
+	return Value(float64(min(ns, slowest)) / float64(time.Millisecond))
+}
+
+// total is one bin made of a window's.
+func (v view) total(w span) bin {
+	var sum bin
+	for i := range v.bins[w.first : w.last+1] {
+		sum.mergeCounts(&v.bins[w.first+i])
+	}
+	return sum
+}

@@ -1,0 +1,133 @@
+package timeline
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// An operation that failed may yet be retried. openOperations remembers those of
+// one series, in bounded memory.
+type openOperations map[operationKey]openOperation
+
+type operationKey struct {
+	caller, lane string
+	key          uint64
+}
+
+type openOperation struct {
+	start, end time.Duration // of the operation's first attempt, of its last so far
+	attempt    int
+}
+
+// maxOpen bounds the failed operations that a series remembers. When they are
+// more, the half that failed longest ago is taken to have ended.
+const maxOpen = 1024
+
+// maxFaults bounds the different faults that a series tells apart.
+const maxFaults = 64
+
+// overflow is the name under which whatever exceeds a limit is counted.
+const overflow = "(other)"
+
+// add counts one attempt. Every sample is counted whole when it is added: no
+// second pass is needed, and only failed operations are remembered.
+func (s *series) add(x *Sample, o *RunOptions) {
+	to := s.reach(x.End, o.MaxBins)
+	from := s.slotOf(x.Start)
+	s.occupy(x.Start, x.End, from, to)
+	began, ended := &s.bins[from>>slotBits], &s.bins[to>>slotBits]
+	began.attempts++
+	start, retried := x.Start, false
+	if x.Attempt > 1 || x.Failed {
+		start, retried = s.resume(x, o.RetryWithin)
+	}
+	if !retried {
+		began.arrivals++
+	}
+	if x.Failed {
+		ended.failures++
+	}
+	switch {
+	case !x.Failed:
+		ended.serve(x.End - start)
+	case x.Final:
+		ended.errors++
+	default:
+		s.suspend(x, start)
+	}
+	s.rank = min(s.rank, x.Type.rank())
+	if x.Fault != "" || x.Rule != "" {
+		s.strike(x)
+	}
+}
+
+// resume finds the operation that x continues, if any, and takes it from the
+// open ones. Whatever else was open under the same key has ended by now.
+func (s *series) resume(x *Sample, within time.Duration) (start time.Duration, retried bool) {
+	key := operationKey{x.Caller, x.Lane, x.Key}
+	before, ok := s.open[key]
+	if !ok {
+		return x.Start, false
+	}
+	delete(s.open, key)
+	if x.Attempt > before.attempt && (within == 0 || x.Start-before.end <= within) {
+		return before.start, true
+	}
+	s.at(before.end).errors++
+	return x.Start, false
+}
+
+// suspend remembers an operation that failed and may be retried.
+func (s *series) suspend(x *Sample, start time.Duration) {
+	if s.open == nil {
+		s.open = make(openOperations)
+	}
+	if len(s.open) >= maxOpen {
+		s.closeOldest()
+	}
+	key := operationKey{x.Caller, x.Lane, x.Key}
+	s.open[key] = openOperation{start: start, end: x.End, attempt: max(1, x.Attempt)}
+}
+
+// closeOldest ends half of the open operations, so that the cost of sorting is
+// spread over the many that then fit.
+func (s *series) closeOldest() {
+	keys := make([]operationKey, 0, len(s.open))
+	for key := range s.open {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b operationKey) int {
+		return cmp.Or(
+			cmp.Compare(s.open[a].end, s.open[b].end),
+			cmp.Compare(a.caller, b.caller),
+			cmp.Compare(a.lane, b.lane),
+			cmp.Compare(a.key, b.key))
+	})
+	for _, key := range keys[:len(keys)/2] {
+		op := s.open[key]
+		s.at(op.end).errors++
+		delete(s.open, key)
+	}
+}
+
+// strike counts a fault in the bin in which the struck call began.
+func (s *series) strike(x *Sample) {
+	key := faultKey{x.Rule, x.Fault}
+	if s.faults == nil {
+		s.faults = make(map[faultKey][]int64)
+	}
+	if _, known := s.faults[key]; !known && len(s.faults) >= maxFaults {
+		key = faultKey{overflow, overflow}
+	}
+	s.faults[key] = raise(s.faults[key], s.binOf(x.Start), 1)
+}
+
+// raise adds n to counts[i], extending it where it is too short.
+func raise(counts []int64, i int, n int64) []int64 {
+	for len(counts) <= i {
+		counts = append(counts, 0)
+	}
+	counts[i] += n
+	return counts
+}

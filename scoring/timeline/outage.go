@@ -1,0 +1,199 @@
+package timeline
+
+import (
+	"fmt"
+	"time"
+)
+
+// An OutageRule says which bins of a node are bad. The zero value is the default
+// rule: less than or just half of what arrived was served.
+type OutageRule struct {
+	_ struct{}
+	// Metric is judged in each bin. A bin in which it is undefined is not bad.
+	//
+	//   - Served (default), or ThroughputRatio: bad where served/arrivals ≤ Threshold, 0.5 by default
+	//   - Capacity: bad where it is ≤ Threshold, a tenth of the window's largest by default
+	//   - Backlog, Latency, LatencyP95: bad where above Threshold, which has no default
+	Metric Metric
+	// Threshold is in the unit of the metric; nil means the default.
+	Threshold *float64
+	// MinBins is the length of the shortest streak of bad bins that is reported; 0 means 1.
+	MinBins int
+}
+
+const (
+	defaultServedThreshold   = 0.5 // of what arrived
+	defaultCapacityThreshold = 0.1 // of the largest in the window
+)
+
+// The types and severities of an [Incident].
+const (
+	Outage      = "outage"      // nothing was served in any of its bins
+	Degradation = "degradation" // something was
+	High        = "high"        // an outage, or at least half of the window
+	Medium      = "medium"      // at least three bins
+	Low         = "low"         // less
+)
+
+const mediumBins = 3
+
+// An Incident is a maximal streak of bad bins.
+type Incident struct {
+	Node     string    `json:"nodeId"`
+	StartTs  time.Time `json:"startTs"`
+	EndTs    time.Time `json:"endTs"` // exclusive
+	StartBin int       `json:"startBin"`
+	EndBin   int       `json:"endBin"` // inclusive
+	Type     string    `json:"type"`
+	Severity string    `json:"severity"`
+	Metric   Metric    `json:"metric"`
+	Details  string    `json:"details"`
+}
+
+// Bins is the length of the incident.
+func (i Incident) Bins() int { return i.EndBin - i.StartBin + 1 }
+
+// DetectOutages finds the incidents of the query's nodes, sorted by node and
+// time. Errors are [*WindowError] and [*InputError]. An incident that begins
+// with the window, or ends with it, may be longer than the window shows.
+func (r *Run) DetectOutages(q Query, rule OutageRule) ([]Incident, error) {
+	return judged(r, q, rule, func(_ extent, w span, v view) ([]Incident, error) { return rule.incidents(v, w), nil })
+}
+
+// judged asks about each node of the query what an outage rule makes of it, and
+// joins the answers.
+func judged[T any](r *Run, q Query, rule OutageRule, ask func(extent, span, view) ([]T, error)) ([]T, error) {
+	if err := rule.check(); err != nil {
+		return nil, err
+	}
+	return steadily(r, func(x extent) ([]T, error) {
+		w, err := q.window(x)
+		if err != nil {
+			return nil, err
+		}
+		views, err := r.views(x, q, rule.question())
+		if err != nil {
+			return nil, err
+		}
+		var answers []T
+		for _, v := range views {
+			more, err := ask(x, w, v)
+			if err != nil {
+				return nil, err
+			}
+			answers = append(answers, more...)
+		}
+		return answers, nil
+	})
+}
+
+func (o OutageRule) metric() Metric {
+	if o.Metric == "" || o.Metric == ThroughputRatio {
+		return Served
+	}
+	return o.Metric
+}
+
+func (o OutageRule) question() question { return latencyQuestion([]Metric{o.metric()}) }
+
+func (o OutageRule) minBins() int { return max(1, o.MinBins) }
+
+func (o OutageRule) check() error {
+	if o.MinBins < 0 {
+		return &InputError{"minDurationBins", o.MinBins, "must not be negative"}
+	}
+	switch m := o.metric(); m {
+	case Served, Capacity:
+		return nil
+	case Backlog, Latency, LatencyP95:
+		if o.Threshold == nil {
+			return &InputError{"threshold", "", fmt.Sprintf("metric %s has no default: one must be given", m)}
+		}
+		return nil
+	default:
+		return &InputError{"metric", string(m), "outages are found by served, capacity, backlog, latency or latencyP95"}
+	}
+}
+
+// incidents judges the bins of a window.
+func (o OutageRule) incidents(v view, w span) []Incident {
+	judged := o.metric()
+	if judged == Served {
+		judged = ThroughputRatio
+	}
+	values := v.values(judged, w)
+	threshold := o.threshold(values)
+	bad := make([]bool, len(values))
+	for i, value := range values {
+		bad[i] = value.Defined() && (float64(value) <= threshold) == o.low()
+	}
+	var found []Incident
+	for _, s := range streaks(bad, o.minBins()) {
+		at := span{w.first + s.first, w.first + s.last}
+		found = append(found, o.incident(v, w, at, threshold))
+	}
+	return found
+}
+
+// low says whether small values are the bad ones.
+func (o OutageRule) low() bool { return o.metric() == Served || o.metric() == Capacity }
+
+func (o OutageRule) threshold(values []Value) float64 {
+	if o.Threshold != nil {
+		return *o.Threshold
+	}
+	if o.metric() == Served {
+		return defaultServedThreshold
+	}
+	largest := 0.0
+	for _, v := range values {
+		if v.Defined() {
+			largest = max(largest, float64(v))
+		}
+	}
+	return defaultCapacityThreshold * largest
+}
+
+func (o OutageRule) incident(v view, w, at span, threshold float64) Incident {
+	sum := v.total(at)
+	i := Incident{
+		Node: v.node, Metric: o.metric(), Type: Degradation, Severity: Low,
+		StartTs: v.start(at.first), EndTs: v.start(at.last + 1), StartBin: at.first, EndBin: at.last,
+	}
+	if sum.served == 0 {
+		i.Type = Outage
+	}
+	switch {
+	case i.Type == Outage || 2*at.bins() >= w.bins():
+		i.Severity = High
+	case at.bins() >= mediumBins:
+		i.Severity = Medium
+	}
+	rule := "above"
+	if o.low() {
+		rule = "at most"
+	}
+	name := map[Metric]string{Served: "served/arrivals", Capacity: "capacity", Backlog: "backlog",
+		Latency: "mean latency in ms", LatencyP95: "p95 latency in ms"}[o.metric()]
+	i.Details = fmt.Sprintf("%s %s %v for %d bins: %d arrivals, %d served, %d errors",
+		name, rule, Value(threshold), at.bins(), sum.arrivals, sum.served, sum.errors)
+	return i
+}
+
+// streaks are the maximal runs of true that are at least so long.
+func streaks(bad []bool, atLeast int) []span {
+	var found []span
+	for i := 0; i < len(bad); i++ {
+		if !bad[i] {
+			continue
+		}
+		first := i
+		for i+1 < len(bad) && bad[i+1] {
+			i++
+		}
+		if i-first+1 >= atLeast {
+			found = append(found, span{first, i})
+		}
+	}
+	return found
+}

@@ -1,0 +1,239 @@
+package timeline
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// PlotOptions say what is drawn. The zero value draws the whole run.
+type PlotOptions struct {
+	_ struct{}
+	// Title is written above; "" means "Timeline".
+	Title string
+	// Query chooses the window, nodes and classes.
+	Query Query
+	// Rule is the one by which outages are marked.
+	Rule OutageRule
+	// MaxNodes bounds the panels, one a node; 0 means 12. The picture says how
+	// many were left out.
+	MaxNodes int
+}
+
+const defaultPlotNodes = 12
+
+// A panel is what is drawn of one node.
+type panel struct {
+	view
+	window    span
+	incidents []Incident
+	faults    []span // in bins of the window
+}
+
+// Plot writes the timeline of the run as an SVG picture: for every node the
+// operations that were served and that failed, bin by bin, with the bins in
+// which faults struck, the outages and degradations, and where each ended. It
+// follows the reader's light or dark preference, needs no script and no font of
+// its own, and is the same for the same run. Errors are those of the writer,
+// [*WindowError] and [*InputError].
+func (r *Run) Plot(w io.Writer, o PlotOptions) error {
+	if err := o.Rule.check(); err != nil {
+		return err
+	}
+	if o.MaxNodes < 0 {
+		return &InputError{"maxNodes", o.MaxNodes, "must not be negative"}
+	}
+	if o.Query.Nodes != nil && len(o.Query.Nodes) == 0 {
+		return &InputError{"nodeIds", "", "a plot needs at least one node"}
+	}
+	panels, err := steadily(r, func(x extent) ([]panel, error) { return r.panels(x, o) })
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(draw(panels, o))
+	return err
+}
+
+func (r *Run) panels(x extent, o PlotOptions) ([]panel, error) {
+	w, err := o.Query.window(x)
+	if err != nil {
+		return nil, err
+	}
+	views, err := r.views(x, o.Query, o.Rule.question())
+	if err != nil {
+		return nil, err
+	}
+	panels := make([]panel, len(views))
+	for i, v := range views {
+		strikes, err := r.strikes(x, v.node, o.Query.Classes)
+		if err != nil {
+			return nil, err
+		}
+		panels[i] = panel{view: v, window: w, incidents: o.Rule.incidents(v, w), faults: faultBins(strikes, w)}
+	}
+	return panels, nil
+}
+
+// Measures of the picture, in pixels.
+const (
+	plotWidth   = 960
+	marginLeft  = 56
+	marginRight = 24
+	innerWidth  = plotWidth - marginLeft - marginRight
+	headHeight  = 76 // title and legend
+	panelHeight = 130
+	panelTop    = 46 // within a panel: its name, and the labels of incidents
+	barsHeight  = 64
+	faultHeight = 6
+	axisHeight  = 44
+)
+
+// draw makes the picture; there is at least one panel.
+func draw(panels []panel, o PlotOptions) []byte {
+	shown := panels[:min(len(panels), orDefault(o.MaxNodes, defaultPlotNodes))]
+	height := headHeight + len(shown)*panelHeight + axisHeight
+	c := &canvas{}
+	c.open(plotWidth, height)
+	title := orDefault(o.Title, "Timeline")
+	c.element("title", title)
+	c.rect("paper", 0, 0, plotWidth, float64(height))
+	c.text("heading", marginLeft, 28, "start", title)
+	first := shown[0]
+	bounds := first.extent.bounds(first.window)
+	from := bounds.Start.Format(time.RFC3339)
+	caption := fmt.Sprintf("from %s, %d bins of %s", from, first.window.bins(), brief(first.binSize()))
+	if left := len(panels) - len(shown); left > 0 {
+		caption += fmt.Sprintf(", %d more nodes not shown", left)
+	}
+	c.text("faint", plotWidth-marginRight, 28, "end", caption)
+	c.legend(marginLeft, 52)
+	for i, p := range shown {
+		p.draw(c, float64(headHeight+i*panelHeight))
+	}
+	first.axis(c, float64(height-axisHeight))
+	c.close()
+	return c.Bytes()
+}
+
+// x is where the bin of the window begins.
+func (p panel) x(bin int) float64 {
+	return marginLeft + innerWidth*float64(bin)/float64(p.window.bins())
+}
+
+func (p panel) draw(c *canvas, top float64) {
+	floor := top + panelTop + barsHeight
+	for _, i := range p.incidents {
+		left, right := p.x(i.StartBin-p.window.first), p.x(i.EndBin+1-p.window.first)
+		c.begin("g")
+		c.element("title", fmt.Sprintf("%s, %s: %s", i.Type, i.Severity, i.Details))
+		c.rect(i.Type, left, floor-barsHeight, right-left, barsHeight)
+		c.end("g")
+	}
+	served, errors := p.values(Served, p.window), p.values(Errors, p.window)
+	highest := 1.0
+	for i := range served {
+		highest = max(highest, float64(served[i]+errors[i]))
+	}
+	c.steps("served", p, floor, highest, nil, served)
+	c.steps("errors", p, floor, highest, served, errors)
+	c.line("rule", marginLeft, floor, plotWidth-marginRight, floor)
+	c.text("faint", marginLeft-8, floor-barsHeight+10, "end", Value(highest).String())
+	c.text("faint", marginLeft-8, floor, "end", "0")
+	for _, s := range p.faults {
+		c.rect("fault", p.x(s.first), floor+3, p.x(s.last+1)-p.x(s.first), faultHeight)
+	}
+	p.recoveries(c, floor)
+	sum := p.total(p.window)
+	c.label("name", marginLeft, top+16, p.node)
+	c.text("faint", plotWidth-marginRight, top+16, "end",
+		fmt.Sprintf("%d served · %d errors · %s", sum.served, sum.errors, incidents(len(p.incidents))))
+}
+
+func incidents(n int) string {
+	if n == 1 {
+		return "1 incident"
+	}
+	return fmt.Sprintf("%d incidents", n)
+}
+
+// recoveries marks the end of each incident, and writes how long it was where
+// the last label leaves room.
+func (p panel) recoveries(c *canvas, floor float64) {
+	free, head := 0.0, 0.0
+	for _, i := range p.incidents {
+		length := time.Duration(i.Bins()) * p.binSize()
+		label := i.Type + " " + brief(length)
+		end := p.x(i.EndBin + 1 - p.window.first)
+		if i.EndBin < p.window.last {
+			c.line("recovered", end, floor-barsHeight-8, end, floor)
+			if end >= head {
+				c.flag("recovered", end, floor-barsHeight-8)
+				head = end + flagWidth + 2
+			}
+		} else {
+			label += ", not over"
+		}
+		const letter = 6.2 // about the width of one
+		width := letter * float64(len(label))
+		left := min(p.x(i.StartBin-p.window.first), plotWidth-marginRight-width)
+		if left >= free {
+			c.text("mark", left, floor-barsHeight-13, "start", label)
+			free = left + width + 2*letter
+		}
+	}
+}
+
+// axis writes the time since the beginning of the run.
+func (p panel) axis(c *canvas, bottom float64) {
+	start := time.Duration(p.window.first) * p.binSize()
+	length := time.Duration(p.window.bins()) * p.binSize()
+	step := niceStep(length)
+	for t := (start + step - 1) / step * step; t <= start+length; t += step {
+		x := marginLeft + innerWidth*float64(t-start)/float64(length)
+		c.line("grid", x, bottom-8, x, bottom-2)
+		c.text("faint", x, bottom+12, "middle", brief(t))
+	}
+	c.text("faint", marginLeft+innerWidth/2, bottom+30, "middle", "time since the epoch of the run; operations a bin")
+}
+
+// brief is a duration without the zeros at its end: 1m, not 1m0s.
+func brief(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// niceStep is the shortest round step that gives at most nine ticks.
+func niceStep(length time.Duration) time.Duration {
+	const most = 9
+	for unit := time.Millisecond; unit < 10*time.Second; unit *= 10 {
+		for _, n := range []time.Duration{1, 2, 5} {
+			if length/(n*unit) < most {
+				return n * unit
+			}
+		}
+	}
+	for _, step := range []time.Duration{
+		10 * time.Second, 20 * time.Second, 30 * time.Second,
+		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+		time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
+	} {
+		if length/step < most {
+			return step
+		}
+	}
+	step := 24 * time.Hour
+	for length/step >= most {
+		step *= 2
+	}
+	return step
+}
+
+type canvas struct{ bytes.Buffer }

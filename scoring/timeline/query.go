@@ -1,0 +1,162 @@
+package timeline
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// A Bound is one end of a window: the index of a bin, or a time, which stands
+// for the bin that it falls in. Both ends of a window are inclusive. The zero
+// value is open: the first bin as a start, the last as an end.
+//
+// In JSON it is a number, a string in RFC 3339, or null.
+type Bound struct {
+	kind boundKind
+	bin  int
+	time time.Time
+}
+
+type boundKind uint8
+
+const (
+	boundOpen boundKind = iota
+	boundBin
+	boundTime
+)
+
+// Bin is the bound at the bin of that index, from 0.
+func Bin(i int) Bound { return Bound{kind: boundBin, bin: i} }
+
+// At is the bound at the bin that t falls in. A time before the run's epoch
+// stands for bin 0.
+func At(t time.Time) Bound { return Bound{kind: boundTime, time: t} }
+
+// UnmarshalText reads a bin index or an RFC 3339 time; the empty text is open.
+func (b *Bound) UnmarshalText(text []byte) error {
+	s := string(text)
+	if s == "" {
+		*b = Bound{}
+		return nil
+	}
+	if i, err := strconv.Atoi(s); err == nil {
+		*b = Bin(i)
+		return nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return &InputError{"bound", s, "must be a bin index or a time in RFC 3339"}
+	}
+	*b = At(t)
+	return nil
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (b Bound) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
+// String is the bin index, the time in RFC 3339, or "".
+func (b Bound) String() string {
+	switch b.kind {
+	case boundBin:
+		return strconv.Itoa(b.bin)
+	case boundTime:
+		return b.time.Format(time.RFC3339Nano)
+	default:
+		return ""
+	}
+}
+
+// UnmarshalJSON reads a number, a string or null.
+func (b *Bound) UnmarshalJSON(text []byte) error {
+	text = bytes.TrimSpace(text)
+	if bytes.Equal(text, []byte("null")) {
+		*b = Bound{}
+		return nil
+	}
+	if len(text) > 0 && text[0] == '"' {
+		var s string
+		if err := json.Unmarshal(text, &s); err != nil {
+			return &InputError{"bound", string(text), "must be a bin index or a time in RFC 3339"}
+		}
+		return b.UnmarshalText([]byte(s))
+	}
+	i, err := strconv.Atoi(string(text))
+	if err != nil {
+		return &InputError{"bound", string(text), "must be a bin index or a time in RFC 3339"}
+	}
+	*b = Bin(i)
+	return nil
+}
+
+// MarshalJSON writes a number, a string or null.
+func (b Bound) MarshalJSON() ([]byte, error) {
+	switch b.kind {
+	case boundBin:
+		return strconv.AppendInt(nil, int64(b.bin), 10), nil
+	case boundTime:
+		return json.Marshal(b.String())
+	default:
+		return []byte("null"), nil
+	}
+}
+
+// A Query says which part of a run is asked about. Its zero value asks about all
+// of it, all classes together.
+type Query struct {
+	_ struct{}
+	// Start and End bound the window, both inclusive. What lies after the last
+	// recorded bin is left out of the answer.
+	Start, End Bound
+	// Nodes are the nodes asked about; nil: all that were called.
+	Nodes []string
+	// Classes are the classes asked about, each apart where the answer has
+	// room for it, else together; nil: all together.
+	Classes []string
+	// MaxBins is the most bins a window may span; 0 means 1000.
+	MaxBins int
+}
+
+// WindowError says that a window is no window, or too large a one.
+type WindowError struct {
+	StartBin, EndBin int
+	MaxBins          int
+}
+
+// Error is "endBin must be >= startBin." or "Requested window N exceeds maxBins
+// M.", word for word as the contract of the tools has it.
+func (e *WindowError) Error() string {
+	if e.EndBin < e.StartBin {
+		return "endBin must be >= startBin."
+	}
+	return fmt.Sprintf("Requested window %d exceeds maxBins %d.", uint64(e.EndBin-e.StartBin)+1, e.MaxBins)
+}
+
+// A span is a window in bins of the present size, both ends inclusive.
+type span struct{ first, last int }
+
+func (w span) bins() int { return w.last - w.first + 1 }
+
+// window resolves the bounds against what is recorded.
+func (q Query) window(x extent) (span, error) {
+	if x.bins == 0 {
+		return span{}, &InputError{"window", q.Start.String() + ".." + q.End.String(), "the run has no samples"}
+	}
+	limit := orDefault(q.MaxBins, defaultMaxBins)
+	if limit < 0 {
+		return span{}, &InputError{"maxBins", limit, "must not be negative"}
+	}
+	w := span{first: x.resolve(q.Start, 0), last: x.resolve(q.End, x.bins-1)}
+	if w.first < 0 {
+		return span{}, &InputError{"startBin", w.first, "must be >= 0"}
+	}
+	if w.last < w.first || w.last-w.first >= limit {
+		return span{}, &WindowError{w.first, w.last, limit}
+	}
+	if w.first >= x.bins {
+		return span{}, &InputError{"startBin", w.first, fmt.Sprintf("the last recorded bin is %d", x.bins-1)}
+	}
+	w.last = min(w.last, x.bins-1)
+	return w, nil
+}

@@ -1,0 +1,262 @@
+package timeline
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// An extent is the grid of bins at the moment of a question.
+type extent struct {
+	epoch time.Time
+	slot  int64 // ns
+	bins  int
+}
+
+// extent is that of the coarsest series: the others are widened as they are read.
+func (r *Run) extent() extent {
+	x := extent{epoch: r.options.Epoch, slot: int64(r.options.BinSize) / slotsInBin}
+	ix := r.index.Load()
+	for _, s := range ix.series {
+		s.mu.Lock()
+		x.slot = max(x.slot, s.slot)
+		s.mu.Unlock()
+	}
+	for _, s := range ix.series {
+		s.mu.Lock()
+		// A series may have been widened since; then its bins are fewer, never more.
+		bins := len(s.bins)
+		for slot := s.slot; slot < x.slot; slot *= 2 {
+			bins = (bins + 1) / 2
+		}
+		s.mu.Unlock()
+		x.bins = max(x.bins, bins)
+	}
+	return x
+}
+
+func (x extent) binSize() time.Duration { return time.Duration(x.slot * slotsInBin) }
+
+// start is the time at which a bin begins.
+func (x extent) start(bin int) time.Time { return x.epoch.Add(time.Duration(bin) * x.binSize()) }
+
+func (x extent) resolve(b Bound, open int) int {
+	switch b.kind {
+	case boundBin:
+		return b.bin
+	case boundTime:
+		return int(max(0, b.time.Sub(x.epoch)) / x.binSize())
+	default:
+		return open
+	}
+}
+
+// BinAt is the index of the bin that a bound stands for, at the present length of
+// a bin; it may lie after the last recorded one. It is -1 for an open bound,
+// which stands for none.
+func (r *Run) BinAt(b Bound) int { return r.extent().resolve(b, -1) }
+
+// A view is what is read of one node: its bins over the whole run, each standing
+// alone, so that a backlog can be summed from the beginning. The bins carry no
+// latencies; asked is what was asked of those, bin by bin.
+type view struct {
+	extent
+	node  string
+	bins  []bin
+	asked []int64
+}
+
+// A question is asked of the latencies of each bin; nil asks nothing.
+type question func(*latencies) int64
+
+// nodes are the names of all nodes that were called, sorted.
+func (ix *index) nodes() []string {
+	var names []string
+	for key := range ix.series {
+		names = append(names, key.node)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// errWidened ends a reading that a widening overtook: its bins are no more.
+var errWidened = errors.New("timeline: bins were widened meanwhile")
+
+// steadily asks again while bins are widened meanwhile, which ends because each
+// widening doubles them.
+func steadily[T any](r *Run, ask func(extent) (T, error)) (T, error) {
+	for {
+		answer, err := ask(r.extent())
+		if err != errWidened {
+			return answer, err
+		}
+	}
+}
+
+// view reads a node, the given classes together (nil: all).
+func (r *Run) view(x extent, node string, classes []string, ask question) (view, error) {
+	v := view{extent: x, node: node, bins: make([]bin, x.bins)}
+	all := r.index.Load().of(node, classes)
+	for _, s := range all {
+		if err := s.readInto(&v); err != nil {
+			return v, err
+		}
+	}
+	settle(v.bins, x.slot)
+	if ask == nil {
+		return v, nil
+	}
+	v.asked = make([]int64, x.bins)
+	return v, v.ask(all, ask)
+}
+
+// views reads the nodes of a query, its classes together.
+func (r *Run) views(x extent, q Query, ask question) ([]view, error) {
+	ix := r.index.Load()
+	nodes, err := ix.checkNodes(q.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	if err := ix.checkClasses(q.Classes); err != nil {
+		return nil, err
+	}
+	views := make([]view, len(nodes))
+	for i, node := range nodes {
+		if views[i], err = r.view(x, node, q.Classes, ask); err != nil {
+			return nil, err
+		}
+	}
+	return views, nil
+}
+
+// of are the series of a node, in a fixed order.
+func (ix *index) of(node string, classes []string) []*series {
+	var found []*series
+	for key, s := range ix.series {
+		if key.node == node && (classes == nil || slices.Contains(classes, key.class)) {
+			found = append(found, s)
+		}
+	}
+	slices.SortFunc(found, func(a, b *series) int { return strings.Compare(a.class, b.class) })
+	return found
+}
+
+// lockAt locks the series with slots of the given length.
+func (s *series) lockAt(slot int64) error {
+	s.mu.Lock()
+	s.widen(slot)
+	if s.slot > slot {
+		s.mu.Unlock()
+		return errWidened
+	}
+	return nil
+}
+
+// readInto adds the series to the view. Operations that failed and have not been
+// retried are errors, as far as is known.
+func (s *series) readInto(v *view) error {
+	if err := s.lockAt(v.slot); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	n := min(len(s.bins), len(v.bins))
+	for i := range n {
+		v.bins[i].mergeCounts(&s.bins[i])
+	}
+	for _, op := range s.open {
+		if i := s.binOf(op.end); i < n {
+			v.bins[i].errors++
+		}
+	}
+	return nil
+}
+
+// ask puts the question to every bin: in place where there is one series, which
+// costs least, and to merged copies where there are several, or none.
+func (v *view) ask(all []*series, ask question) error {
+	var merged []latencies
+	if len(all) != 1 {
+		merged = make([]latencies, len(v.bins))
+	}
+	for _, s := range all {
+		if err := s.lockAt(v.slot); err != nil {
+			return err
+		}
+		for i := range min(len(s.bins), len(v.bins)) {
+			if merged == nil {
+				v.asked[i] = ask(&s.bins[i].latencies)
+			} else {
+				merged[i].merge(&s.bins[i].latencies)
+			}
+		}
+		s.mu.Unlock()
+	}
+	var none latencies
+	for i := range v.asked {
+		if merged != nil {
+			v.asked[i] = ask(&merged[i])
+		} else if v.bins[i].served == 0 {
+			v.asked[i] = ask(&none)
+		}
+	}
+	return nil
+}
+
+// distribution merges the latencies of a window.
+func (r *Run) distribution(v view, classes []string, w span) (*latencies, error) {
+	sum := new(latencies)
+	for _, s := range r.index.Load().of(v.node, classes) {
+		if err := s.lockAt(v.slot); err != nil {
+			return nil, err
+		}
+		for i := w.first; i <= w.last && i < len(s.bins); i++ {
+			sum.merge(&s.bins[i].latencies)
+		}
+		s.mu.Unlock()
+	}
+	return sum, nil
+}
+
+// checkNodes refuses the names of nodes that the run does not have.
+func (ix *index) checkNodes(nodes []string) ([]string, error) {
+	known := ix.nodes()
+	if nodes == nil {
+		return known, nil
+	}
+	for _, node := range nodes {
+		if _, found := slices.BinarySearch(known, node); !found {
+			return nil, &InputError{"nodeId", node, "was not called in this run; " + list(known)}
+		}
+	}
+	return nodes, nil
+}
+
+func (ix *index) checkClasses(classes []string) error {
+	for _, class := range classes {
+		known := false
+		for key := range ix.series {
+			known = known || key.class == class
+		}
+		if !known {
+			return &InputError{"classId", class, "is not a class of this run"}
+		}
+	}
+	return nil
+}
+
+// list names the first few of what there is.
+func list(names []string) string {
+	const few = 8
+	if len(names) == 0 {
+		return "none was"
+	}
+	if len(names) > few {
+		return strings.Join(names[:few], ", ") + " and " + strconv.Itoa(len(names)-few) + " more were"
+	}
+	if len(names) == 1 {
+		return names[0] + " was"
+	}
+	return strings.Join(names, ", ") + " were"
+}

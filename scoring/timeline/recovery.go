@@ -1,0 +1,200 @@
+package timeline
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// The definitions of recovery.
+const (
+	// Zero: the metric has fallen to the tolerance, 0 by default.
+	Zero = "zero"
+	// Baseline: it is again as it was before, within the tolerance, a tenth of
+	// the baseline by default.
+	Baseline = "baseline"
+)
+
+const defaultBaselineTolerance = 0.1
+
+// RecoveryOptions say what counts as recovered. The zero value asks for the
+// first bin without a backlog, from the first bin of the run to its last.
+type RecoveryOptions struct {
+	_ struct{}
+	// OutageStart and LookaheadEnd bound the search, both inclusive.
+	OutageStart, LookaheadEnd Bound
+	// BasedOn is the metric judged; "" means Backlog.
+	BasedOn Metric
+	// Definition is Zero (default) or Baseline. Zero fits counts that a healthy
+	// node does not have: Backlog, Errors, Failures, RetryTax.
+	Definition string
+	// Tolerance replaces the default: for Zero a value of the metric, for
+	// Baseline a share of the baseline. It must not be negative.
+	Tolerance *float64
+	// BaselineStart and BaselineEnd bound the window whose mean is the baseline,
+	// both inclusive; open ends mean the run's first bin and the bin before the outage.
+	BaselineStart, BaselineEnd Bound
+	// Classes are the classes judged, together; nil: all.
+	Classes []string
+	// MaxBins is the most bins a window may span; 0 means 1000.
+	MaxBins int
+}
+
+// A Recovery says when a node was well again. Where it was not, or never had
+// been unwell, RecoveryTs is nil, the durations are undefined, and a note says why.
+type Recovery struct {
+	Node            string     `json:"nodeId"`
+	BasedOn         Metric     `json:"basedOn"`
+	RecoveryTs      *time.Time `json:"recoveryTs"` // the beginning of the first recovered bin
+	DurationBins    Value      `json:"durationBins"`
+	DurationMinutes Value      `json:"durationMinutes"`
+	Notes           []string   `json:"notes"`
+}
+
+// RecoveryTime measures from the start of an outage to the first bin in which
+// the node had recovered, having been unwell. Bins in which the metric is
+// undefined count neither way. Errors are [*WindowError] and [*InputError].
+func (r *Run) RecoveryTime(node string, o RecoveryOptions) (Recovery, error) {
+	o.BasedOn = orDefault(o.BasedOn, Backlog)
+	o.Definition = orDefault(o.Definition, Zero)
+	if err := o.check(); err != nil {
+		return Recovery{}, err
+	}
+	return steadily(r, func(x extent) (Recovery, error) { return r.recoveryTime(x, node, o) })
+}
+
+func (o RecoveryOptions) check() error {
+	var errs []error
+	if !o.BasedOn.known() {
+		errs = append(errs, &InputError{"basedOn", string(o.BasedOn), "must be one of " + metricNames(metrics())})
+	}
+	fitsZero := []Metric{Backlog, Errors, Failures, RetryTax}
+	switch {
+	case o.Definition != Zero && o.Definition != Baseline:
+		errs = append(errs, &InputError{"recoveryDefinition", o.Definition, "must be zero or baseline"})
+	case o.Definition == Zero && o.BasedOn.known() && !slices.Contains(fitsZero, o.BasedOn):
+		errs = append(errs, &InputError{"basedOn", string(o.BasedOn), "recovery to zero is defined for " + metricNames(fitsZero)})
+	}
+	if o.Tolerance != nil && !(*o.Tolerance >= 0) {
+		errs = append(errs, &InputError{"tolerance", *o.Tolerance, "must be a number, not negative"})
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Run) recoveryTime(x extent, node string, o RecoveryOptions) (Recovery, error) {
+	w, err := Query{Start: o.OutageStart, End: o.LookaheadEnd, MaxBins: o.MaxBins}.window(x)
+	if err != nil {
+		return Recovery{}, err
+	}
+	views, err := r.views(x, Query{Nodes: []string{node}, Classes: o.Classes}, latencyQuestion([]Metric{o.BasedOn}))
+	if err != nil {
+		return Recovery{}, err
+	}
+	v := views[0]
+	rec := Recovery{Node: node, BasedOn: o.BasedOn, Notes: []string{}, DurationBins: undefined(), DurationMinutes: undefined()}
+	recovered, what, err := o.condition(v, w)
+	if err != nil {
+		return Recovery{}, err
+	}
+	if recovered == nil {
+		rec.Notes = append(rec.Notes, what)
+		return rec, nil
+	}
+	rec.judge(v, w, o, recovered, what)
+	return rec, nil
+}
+
+// condition gives what a recovered value fulfils, in code and in words; no code
+// where there is no baseline to go by.
+func (o RecoveryOptions) condition(v view, w span) (func(float64) bool, string, error) {
+	if o.Definition == Zero {
+		tolerance := 0.0
+		if o.Tolerance != nil {
+			tolerance = *o.Tolerance
+		}
+		return func(f float64) bool { return f <= tolerance }, fmt.Sprintf("%s at most %v", o.BasedOn, Value(tolerance)), nil
+	}
+	before, err := o.baselineWindow(v.extent, w)
+	if err != nil {
+		return nil, "", err
+	}
+	baseline := mean(v.values(o.BasedOn, before))
+	if !baseline.Defined() {
+		return nil, fmt.Sprintf("no baseline: %s is undefined in all bins %d to %d", o.BasedOn, before.first, before.last), nil
+	}
+	share := defaultBaselineTolerance
+	if o.Tolerance != nil {
+		share = *o.Tolerance
+	}
+	b, slack := float64(baseline), share*float64(baseline)
+	switch o.BasedOn {
+	case Capacity:
+		return func(f float64) bool { return f >= b-slack }, fmt.Sprintf("capacity at least %v", Value(b-slack)), nil
+	case Latency, LatencyP95:
+		return func(f float64) bool { return f <= b+slack }, fmt.Sprintf("%s at most %v", o.BasedOn, Value(b+slack)), nil
+	default:
+		within := func(f float64) bool { return f >= b-slack && f <= b+slack }
+		return within, fmt.Sprintf("%s within %v of %v", o.BasedOn, Value(slack), baseline), nil
+	}
+}
+
+func (o RecoveryOptions) baselineWindow(x extent, w span) (span, error) {
+	if o.BaselineEnd.kind == boundOpen {
+		if w.first == 0 {
+			return span{}, &InputError{"baselineWindow", "", "the outage starts in the first bin: nothing was recorded before it"}
+		}
+		o.BaselineEnd = Bin(w.first - 1)
+	}
+	return Query{Start: o.BaselineStart, End: o.BaselineEnd, MaxBins: o.MaxBins}.window(x)
+}
+
+// judge walks the bins: unwell first, then recovered, then perhaps unwell again.
+func (r *Recovery) judge(v view, w span, o RecoveryOptions, recovered func(float64) bool, what string) {
+	at, entered, well, relapses := -1, false, true, 0
+	for i, value := range v.values(o.BasedOn, w) {
+		if !value.Defined() {
+			continue
+		}
+		was := well
+		well = recovered(float64(value))
+		entered = entered || !well
+		if well && entered && at < 0 {
+			at = w.first + i
+		}
+		if was && !well && at >= 0 {
+			relapses++
+		}
+	}
+	if !entered {
+		r.Notes = append(r.Notes, fmt.Sprintf("nothing to recover from: %s in every bin %d to %d", what, w.first, w.last))
+		return
+	}
+	if at < 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("not recovered by bin %d: never %s after it had not been", w.last, what))
+		return
+	}
+	start := v.start(at)
+	r.RecoveryTs = &start
+	r.DurationBins = Value(at - w.first)
+	r.DurationMinutes = Value((time.Duration(at-w.first) * v.binSize()).Minutes())
+	if relapses > 0 {
+		state := "recovered at the end"
+		if !well {
+			state = "not recovered at the end"
+		}
+		r.Notes = append(r.Notes, fmt.Sprintf("flapping: unwell again %d times after the first recovery, %s", relapses, state))
+	}
+}
+
+func mean(values []Value) Value {
+	var sum float64
+	var n int64
+	for _, v := range values {
+		if v.Defined() {
+			sum += float64(v)
+			n++
+		}
+	}
+	return ratio(sum, n)
+}

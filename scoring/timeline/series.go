@@ -1,0 +1,227 @@
+package timeline
+
+import (
+	"math/bits"
+	"sync"
+	"time"
+)
+
+// A bin is cut into 64 slots, a bit each, to know when a node was busy.
+const (
+	slotBits   = 6
+	slotsInBin = 1 << slotBits
+)
+
+// A bin counts what began and what ended in one stretch of time. Every field is
+// a sum, a maximum or a union, so that bins are merged field by field in any
+// order: that is what makes widening, merging and reading agree.
+type bin struct {
+	arrivals, attempts       int64 // began here
+	served, errors, failures int64 // ended here
+	inflight                 int64 // ns in flight, of calls that do not cover the whole bin
+	covering                 int64 // calls that cover the whole bin: the change from the bin before
+	busy                     uint64
+	latency, slowest         int64 // ns, of operations served here
+	latencies                latencies
+}
+
+// serve ends an operation well. Only these have a latency: failures that come
+// quickly would make a broken node look fast.
+func (b *bin) serve(latency time.Duration) {
+	b.served++
+	b.latency += int64(latency)
+	b.slowest = max(b.slowest, int64(latency))
+	b.latencies.add(latency)
+}
+
+// merge adds o to b without keeping any part of o.
+func (b *bin) merge(o *bin) {
+	b.mergeCounts(o)
+	b.latencies.merge(&o.latencies)
+}
+
+func (b *bin) mergeCounts(o *bin) {
+	b.arrivals += o.arrivals
+	b.attempts += o.attempts
+	b.served += o.served
+	b.errors += o.errors
+	b.failures += o.failures
+	b.inflight += o.inflight
+	b.covering += o.covering
+	b.busy |= o.busy
+	b.latency += o.latency
+	b.slowest = max(b.slowest, o.slowest)
+}
+
+// clone shares nothing with b.
+func (b *bin) clone() bin {
+	c := *b
+	c.latencies = c.latencies.clone()
+	return c
+}
+
+// settle turns the calls that cover whole bins into time in flight and busy
+// slots, in place; afterwards every bin stands alone.
+func settle(bins []bin, slot int64) {
+	var covering int64
+	for i := range bins {
+		b := &bins[i]
+		covering += b.covering
+		b.covering = 0
+		if covering > 0 {
+			b.inflight += covering * slot * slotsInBin
+			b.busy = ^uint64(0)
+		}
+	}
+}
+
+// busyFor is the time with at least one call in flight. Both the sum of the
+// calls' times and the time of the slots they touched are upper bounds; the
+// first is exact when calls do not overlap.
+func (b *bin) busyFor(slot int64) time.Duration {
+	return time.Duration(min(b.inflight, int64(bits.OnesCount64(b.busy))*slot))
+}
+
+// A series holds the bins of one node and class. Its own lock guards it, so that
+// calls to different nodes are added side by side.
+type series struct {
+	node, class string
+
+	mu     sync.Mutex
+	slot   int64   // ns; doubles with every widening
+	perNs  float64 // 1/slot
+	bins   []bin   // as far as anything was seen
+	rank   int     // of the node type
+	faults map[faultKey][]int64
+	open   openOperations
+}
+
+// A faultKey names a fault as it is counted.
+type faultKey struct{ rule, fault string }
+
+func newSeries(of seriesKey, slot int64) *series {
+	return &series{node: of.node, class: of.class, slot: slot, perNs: 1 / float64(slot), rank: lowestRank}
+}
+
+// slotOf is t/slot. Every sample needs it twice, and multiplying takes a third of
+// the time of dividing; the product is off by one at most, which is put right.
+func (s *series) slotOf(t time.Duration) int64 {
+	at := int64(float64(t) * s.perNs)
+	if rest := int64(t) - at*s.slot; rest < 0 {
+		at--
+	} else if rest >= s.slot {
+		at++
+	}
+	return at
+}
+
+// reach gives the slot of t, and makes room for its bin, widening where the bins
+// would exceed the limit.
+func (s *series) reach(t time.Duration, maxBins int) int64 {
+	at := s.slotOf(t)
+	for at>>slotBits >= int64(maxBins) {
+		s.widen(s.slot * 2)
+		at = s.slotOf(t)
+	}
+	need := int(at>>slotBits) + 1
+	if need > cap(s.bins) {
+		grown := make([]bin, len(s.bins), min(maxBins, max(need, 2*cap(s.bins), 16)))
+		copy(grown, s.bins)
+		s.bins = grown
+	}
+	if need > len(s.bins) {
+		s.bins = s.bins[:need]
+	}
+	return at
+}
+
+// widen merges neighbours until a slot is as long as asked for.
+func (s *series) widen(slot int64) {
+	for s.slot < slot {
+		settle(s.bins, s.slot)
+		half := (len(s.bins) + 1) / 2
+		for i := range half {
+			s.bins[i] = joined(s.bins, i)
+		}
+		clear(s.bins[half:])
+		s.bins = s.bins[:half]
+		for key, counts := range s.faults {
+			s.faults[key] = joinedCounts(counts)
+		}
+		s.slot *= 2
+		s.perNs /= 2
+	}
+}
+
+// joined is the bin that bins 2i and 2i+1 become.
+func joined(bins []bin, i int) bin {
+	left := bins[2*i]
+	left.busy = halve(left.busy)
+	if 2*i+1 == len(bins) {
+		return left
+	}
+	right := bins[2*i+1]
+	right.busy = halve(right.busy) << (slotsInBin / 2)
+	left.merge(&right)
+	return left
+}
+
+func joinedCounts(counts []int64) []int64 {
+	half := (len(counts) + 1) / 2
+	for i := range half {
+		sum := counts[2*i]
+		if 2*i+1 < len(counts) {
+			sum += counts[2*i+1]
+		}
+		counts[i] = sum
+	}
+	return counts[:half]
+}
+
+// halve joins neighbouring slots, so that the 64 slots of a bin become the first
+// 32 of one twice as long: or pairs, then gather the even bits.
+func halve(slots uint64) uint64 {
+	x := (slots | slots>>1) & 0x5555555555555555
+	x = (x | x>>1) & 0x3333333333333333
+	x = (x | x>>2) & 0x0f0f0f0f0f0f0f0f
+	x = (x | x>>4) & 0x00ff00ff00ff00ff
+	x = (x | x>>8) & 0x0000ffff0000ffff
+	return (x | x>>16) & 0x00000000ffffffff
+}
+
+// occupy notes that a call was in flight from start to end, which lie in the
+// slots from and to. It takes constant time: the first and the last bin get
+// their part, the bins between are counted as covered.
+func (s *series) occupy(start, end time.Duration, from, to int64) {
+	if end == start {
+		return
+	}
+	if int64(end) == to*s.slot {
+		to-- // ended as that slot began
+	}
+	first, last := from>>slotBits, to>>slotBits
+	a := &s.bins[first]
+	if first == last {
+		a.inflight += int64(end - start)
+		a.busy |= slotsFrom(from) & slotsTo(to)
+		return
+	}
+	width := s.slot * slotsInBin
+	z := &s.bins[last]
+	a.inflight += (first+1)*width - int64(start)
+	a.busy |= slotsFrom(from)
+	z.inflight += int64(end) - last*width
+	z.busy |= slotsTo(to)
+	if last > first+1 {
+		s.bins[first+1].covering++
+		z.covering--
+	}
+}
+
+// slotsFrom and slotsTo are the slots of a bin from, and up to, the given one.
+func slotsFrom(slot int64) uint64 { return ^uint64(0) << (slot & (slotsInBin - 1)) }
+func slotsTo(slot int64) uint64   { return ^uint64(0) >> (slotsInBin - 1 - slot&(slotsInBin-1)) }
+
+func (s *series) binOf(t time.Duration) int { return int(s.slotOf(t) >> slotBits) }
+
+func (s *series) at(t time.Duration) *bin { return &s.bins[s.binOf(t)] }

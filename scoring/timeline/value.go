@@ -1,0 +1,60 @@
+package timeline
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+)
+
+// A Value is a number that may be undefined, as served/arrivals is where nothing
+// arrived. Undefined is null in JSON and NaN in Go; it is never 0. The zero value is a defined 0.
+type Value float64
+
+// Defined says whether v is a number.
+func (v Value) Defined() bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }
+
+// MarshalJSON writes the number, or null.
+func (v Value) MarshalJSON() ([]byte, error) {
+	if !v.Defined() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(v))
+}
+
+// UnmarshalJSON reads a number, or null.
+func (v *Value) UnmarshalJSON(text []byte) error {
+	var number *float64
+	if err := json.Unmarshal(text, &number); err != nil {
+		return &InputError{"value", string(text), "must be a number or null"}
+	}
+	*v = undefined()
+	if number != nil {
+		*v = Value(*number)
+	}
+	return nil
+}
+
+// String is the number, to at least four significant digits, or "n/a".
+func (v Value) String() string {
+	f := float64(v)
+	switch {
+	case !v.Defined():
+		return "n/a"
+	case f == math.Trunc(f):
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	case math.Abs(f) >= 100:
+		return strconv.FormatFloat(f, 'f', 1, 64)
+	default:
+		return strconv.FormatFloat(f, 'g', 4, 64)
+	}
+}
+
+func undefined() Value { return Value(math.NaN()) }
+
+// ratio is a/b, undefined where b is 0.
+func ratio[A, B int64 | float64](a A, b B) Value {
+	if b == 0 {
+		return undefined()
+	}
+	return Value(float64(a) / float64(b))
+}
