@@ -1,0 +1,245 @@
+package contract_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+func TestBaseline(t *testing.T) {
+	same := contract.Invariant{ID: "same", Severity: contract.High, Needs: contract.NeedBaseline,
+		Check: func(_ context.Context, o *contract.Observation) error {
+			if o.Response != o.Baseline {
+				return fmt.Errorf("%q is not %q", o.Response, o.Baseline)
+			}
+			return nil
+		}}
+	given := same
+	given.Baseline = `it is "noon"`
+	auto := same
+	auto.Baseline = "auto"
+	other := same
+	other.Baseline = "it is late"
+	honest := func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
+		if prompt == "silence" {
+			return "", errors.New("nothing to say")
+		}
+		answer, err := tellsTime(ctx, prompt, tools)
+		if err != nil {
+			answer = "no clock"
+		}
+		return answer, nil
+	}
+	sulky := func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+		if _, err := tellsTime(ctx, "", tools); err == nil {
+			return "", errors.New("no faults, no answer")
+		}
+		return "fine", nil
+	}
+	for _, tc := range []struct {
+		reason  string
+		inv     contract.Invariant
+		agent   contract.Agent
+		prompts []string
+		want    []contract.CellState // calm, stormy
+		why     string               // of the last
+	}{
+		{"one calm run stands for all", same, honest, []string{"a", "b"}, []contract.CellState{contract.Held, contract.Broken}, `"no clock" is not "it is \"noon\""`},
+		{"auto is the same", auto, honest, []string{"a"}, []contract.CellState{contract.Held, contract.Broken}, `"no clock" is not "it is \"noon\""`},
+		{"a given one needs no run", given, honest, []string{"a"}, []contract.CellState{contract.Held, contract.Broken}, `"no clock" is not "it is \"noon\""`},
+		{"a given one is the text", other, honest, []string{"a"}, []contract.CellState{contract.Broken, contract.Broken}, `"no clock" is not "it is late"`},
+		{"no calm answer, no pass", same, sulky, []string{"a"}, []contract.CellState{contract.Broken, contract.Inconclusive},
+			"contract: undecided: no baseline: in calm weather the agent failed: no faults, no answer"},
+	} {
+		for name, o := range map[string]*contract.RunOptions{"real time": nil, "bubbles": virtual(t)} {
+			m := matrix(t, tc.agent, func(m *contract.Matrix) {
+				m.Prompts, m.Invariants = tc.prompts, []contract.Invariant{tc.inv}
+				m.Scenarios = append(m.Scenarios, stormy())
+			})
+			r := run(t, m, o)
+			assert.Equal(t, tc.want, states(r), "%s in %s", tc.reason, name)
+			assert.Equal(t, tc.why, r.Cells[1].Why, tc.reason)
+			require.NotNil(t, r.Cells[1].Evidence, tc.reason)
+		}
+	}
+}
+
+func TestBaselineThatCouldNotBeHad(t *testing.T) {
+	calls := 0
+	m := matrix(t, nil, func(m *contract.Matrix) {
+		m.Invariants[0].Needs = contract.NeedBaseline
+		m.Fresh = func(context.Context) (*contract.World, error) {
+			if calls++; calls == 3 { // the first world, the cell, the calm run
+				return nil, errors.New("no disk")
+			}
+			return &contract.World{Agent: tellsTime, Tools: clock(t)}, nil
+		}
+	})
+	c := run(t, m, &contract.RunOptions{Workers: 1}).Cells[0]
+	assert.Equal(t, contract.Inconclusive, c.State, "never a pass")
+	assert.Equal(t, "contract: undecided: no baseline: making the world: no disk", c.Why)
+}
+
+func TestBaselineIsOneRunPerPromptList(t *testing.T) {
+	asked := map[string]int{}
+	m := matrix(t, func(_ context.Context, prompt string, _ chaos.ToolRegistry) (string, error) {
+		asked[prompt]++
+		return prompt, nil
+	}, func(m *contract.Matrix) {
+		m.Prompts, m.Trials = []string{"a", "b"}, 3
+		for _, id := range []string{"one", "two"} {
+			inv := holds(id, contract.Low)
+			inv.Needs = contract.NeedBaseline
+			m.Invariants = append(m.Invariants, inv)
+		}
+		probed := m.Invariants[2]
+		probed.ID, probed.Probes = "probed", []string{"c"}
+		m.Invariants = append(m.Invariants, probed)
+	})
+	run(t, m, &contract.RunOptions{Workers: 1})
+	assert.Equal(t, map[string]int{"a": 3*3 + 1, "b": 3*3 + 1, "c": 3 + 1}, asked)
+}
+
+// remembering is a shared world whose agent counts how often it was asked.
+func remembering(t *testing.T, forgets bool) *contract.World {
+	asked := 0
+	return &contract.World{Tools: clock(t), Agent: func(context.Context, string, chaos.ToolRegistry) (string, error) {
+		if asked++; forgets {
+			return " the same\n"[asked%2:], nil // white space around it does not matter
+		}
+		return fmt.Sprintf("time %d", asked), nil
+	}}
+}
+
+const warning = "Warning: No reset_endpoint configured. Contract matrix cells may share state. Results may be contaminated. " +
+	"Add reset_endpoint to your config for accurate isolation. Here that is Matrix.Reset, or Matrix.Fresh for a world per cell."
+
+func TestStatefulnessProbe(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		change func(*contract.Matrix)
+		probed bool
+		warned bool
+	}{
+		{"a world that remembers", func(m *contract.Matrix) { m.Shared = remembering(t, false) }, true, true},
+		{"one that forgets, but for white space", func(m *contract.Matrix) { m.Shared = remembering(t, true) }, true, false},
+		{"with a reset", func(m *contract.Matrix) {
+			m.Shared, m.Reset = remembering(t, false), func(context.Context) error { return nil }
+		}, false, false},
+		{"turned off", func(m *contract.Matrix) { m.Shared, m.NoStatefulnessProbe = remembering(t, false), true }, false, false},
+		{"a fresh world is a reset", func(m *contract.Matrix) { m.Fresh = fresh(t, tellsTime) }, false, false},
+	} {
+		m := matrix(t, tellsTime, func(m *contract.Matrix) { m.Fresh = nil }, tc.change)
+		r := run(t, m, nil)
+		assert.Equal(t, tc.probed, r.Probed, "%s: the report says whether the probe ran", tc.reason)
+		assert.Len(t, r.Cells, 1, "%s: probes are no cells", tc.reason)
+		assert.Equal(t, 1, r.Score.Total, tc.reason)
+		if tc.warned {
+			assert.Equal(t, []string{warning}, r.Warnings, tc.reason)
+			assert.NotContains(t, warning, "\n")
+		} else {
+			assert.Empty(t, r.Warnings, tc.reason)
+		}
+	}
+}
+
+func TestProbeSendsTheFirstPromptTwiceWithoutFaults(t *testing.T) {
+	var asked []string
+	world := &contract.World{Tools: clock(t), Agent: func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
+		_, err := tools.CallTool(ctx, "clock", json.RawMessage(`{}`))
+		asked = append(asked, fmt.Sprint(prompt, " ", err))
+		return "", nil
+	}}
+	m := matrix(t, nil, func(m *contract.Matrix) {
+		m.Fresh, m.Shared, m.Prompts, m.Scenarios = nil, world, []string{"a", "b"}, []contract.Scenario{stormy()}
+	})
+	run(t, m, nil)
+	assert.Equal(t, []string{"a <nil>", "a <nil>", "a the clock is down", "b the clock is down"}, asked)
+}
+
+func TestResetRunsBeforeEachCell(t *testing.T) {
+	var log []string
+	resets := 0
+	m := matrix(t, nil, func(m *contract.Matrix) {
+		m.Fresh, m.Trials = nil, 3
+		m.Shared = &contract.World{Tools: clock(t), Agent: func(context.Context, string, chaos.ToolRegistry) (string, error) {
+			log = append(log, "asked")
+			return "", nil
+		}}
+		m.Reset = func(context.Context) error {
+			log = append(log, "reset")
+			if resets++; resets == 2 {
+				return errors.New("connection refused")
+			}
+			return nil
+		}
+	})
+	r := run(t, m, &contract.RunOptions{Workers: 8})
+	assert.Equal(t, []string{"reset", "asked", "reset", "reset", "asked"}, log, "one at a time, and not asked when the reset failed")
+	assert.Equal(t, []contract.CellState{contract.Held, contract.Inconclusive, contract.Held}, states(r))
+	assert.Equal(t, "resetting the world: connection refused", r.Cells[1].Why)
+	assert.Equal(t, scoring.Inconclusive, r.Score.Verdict)
+	r = run(t, m, &contract.RunOptions{AllowInconclusive: 1})
+	assert.Equal(t, scoring.Pass, r.Score.Verdict, "all reset now")
+}
+
+func TestBaselineOfASharedWorldComesFirst(t *testing.T) {
+	for _, reset := range []func(context.Context) error{nil, func(context.Context) error { return nil }} {
+		asked := 0
+		m := matrix(t, nil, func(m *contract.Matrix) {
+			m.Fresh, m.NoStatefulnessProbe, m.Reset = nil, true, reset
+			m.Invariants[0].Needs = contract.NeedBaseline
+			m.Shared = &contract.World{Agent: func(context.Context, string, chaos.ToolRegistry) (string, error) {
+				asked++
+				return fmt.Sprint("answer ", asked), nil
+			}}
+		})
+		r := run(t, m, &contract.RunOptions{Keep: contract.KeepAll})
+		want := "answer 2" // after a reset it does not matter when
+		if reset == nil {
+			want = "answer 1" // while nothing has happened to the world yet
+		}
+		assert.Equal(t, want, r.Cells[0].Evidence.Baseline)
+	}
+}
+
+// bomb is an error that cannot be read.
+type bomb struct{}
+
+func (bomb) Error() string { panic("boom") }
+
+func TestErrorsThatPanic(t *testing.T) {
+	m := matrix(t, nil, func(m *contract.Matrix) {
+		m.Fresh = nil
+		m.Shared = &contract.World{Tools: clock(t), Agent: func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+			return "", bomb{}
+		}}
+		m.Invariants[0].JudgesErrors = true
+		broken := holds("broken", contract.Low)
+		broken.JudgesErrors = true
+		broken.Check = func(context.Context, *contract.Observation) error { return bomb{} }
+		m.Invariants = append(m.Invariants, broken)
+	})
+	r := run(t, m, nil)
+	assert.Equal(t, []contract.CellState{contract.Held, contract.Inconclusive}, states(r))
+}
+
+func TestWarningsOfTheFirstWorldAndOfSharedCells(t *testing.T) {
+	m := matrix(t, nil, func(m *contract.Matrix) {
+		m.Share = true
+		m.Invariants = append(m.Invariants, holds("other", contract.Low))
+		m.Fresh = func(context.Context) (*contract.World, error) {
+			return &contract.World{Agent: tellsTime, Tools: clock(t), Close: func() error { return errors.New("busy") }}, nil
+		}
+	})
+	assert.Equal(t, []string{"closing the world of a calm run: busy", "closing the world of calm/held/1: busy"}, run(t, m, nil).Warnings)
+}

@@ -1,0 +1,208 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+// collector hands out the jobs, and puts the reports of their cells back into
+// the order of the matrix.
+type collector struct {
+	engine *engine
+	report *Report
+	take   func() (job, bool) // the next job
+
+	mu      sync.Mutex
+	moved   *sync.Cond
+	taken   int // jobs handed out
+	next    int // the job whose reports come next
+	waiting map[int]finished
+	counts  map[scoring.Cell]int // index into report.Counts
+	tallies map[*weather]tally   // of report.Faults
+	hands   hands                // for OnCell
+	faulty  bool                 // OnCell failed, and is not called again
+	short   bool                 // cancelled before the end
+}
+
+type finished struct {
+	weather *weather
+	reports []CellReport
+}
+
+// runAll runs every job and reports.
+func (e *engine) runAll(ctx context.Context) (*Report, error) {
+	take, stop := iter.Pull(e.jobs())
+	defer stop()
+	c := &collector{engine: e, report: e.newReport(), take: take, waiting: map[int]finished{}, counts: map[scoring.Cell]int{}}
+	c.moved = sync.NewCond(&c.mu)
+	c.tallies = newTallies(c.report, e.weathers)
+	defer c.hands.letGo()
+	var g errgroup.Group
+	for range e.workers() {
+		g.Go(func() error {
+			w := e.newWorker()
+			defer w.end()
+			for i, j := range c.jobs(ctx) {
+				c.done(i, finished{j.weather, w.run(ctx, j)})
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // the workers return none
+	return c.finish(ctx)
+}
+
+func (e *engine) newReport() *Report {
+	r := &Report{Name: e.m.Name, Seed: e.m.Seed, Trials: e.m.trials(), Shared: e.m.Share, Probed: e.probed, Warnings: e.warnings}
+	for _, w := range e.weathers {
+		r.Scenarios = append(r.Scenarios, w.Name)
+	}
+	for i := range e.m.Invariants {
+		r.Invariants = append(r.Invariants, e.m.Invariants[i].ID)
+	}
+	return r
+}
+
+// jobs yields numbered jobs to one of the workers, until there are no more.
+func (c *collector) jobs(ctx context.Context) iter.Seq2[int, job] {
+	return func(yield func(int, job) bool) {
+		for {
+			i, j, ok := c.takeJob(ctx)
+			if !ok || !yield(i, j) {
+				return
+			}
+		}
+	}
+}
+
+// window is how many jobs a worker may be ahead of the slowest, each: little is
+// held back for a slow cell.
+const window = 64
+
+func (c *collector) takeJob(ctx context.Context) (int, job, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.taken >= c.next+window*c.engine.workers() {
+		c.moved.Wait()
+	}
+	j, ok := c.take()
+	if ok && ctx.Err() != nil {
+		c.short, ok = true, false
+	}
+	i := c.taken
+	if ok {
+		c.taken++
+	}
+	return i, j, ok
+}
+
+// done takes the reports of job i, and passes on what is now in order.
+func (c *collector) done(i int, f finished) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i != c.next {
+		c.waiting[i] = f
+		return
+	}
+	for ok := true; ok; f, ok = c.waiting[c.next] {
+		delete(c.waiting, c.next)
+		for k := range f.reports {
+			c.add(&f.reports[k], f.weather)
+		}
+		c.next++
+	}
+	c.moved.Broadcast()
+}
+
+func (c *collector) add(r *CellReport, w *weather) {
+	rep := c.report
+	c.count(r.scored(w))
+	c.tallies[w].add(r.events)
+	r.events = nil
+	rep.Filtered = rep.Filtered || r.State == NotRun
+	rep.Dropped += r.dropped
+	c.short = c.short || r.cancelled
+	if r.Abandoned {
+		rep.Abandoned++
+		if rep.Abandoned == 1 && c.engine.m.Fresh == nil {
+			c.warn(fmt.Sprintf("the agent of %v did not end and may still touch the shared world", r.Cell))
+		}
+	}
+	for _, text := range r.warnings {
+		c.warn(text)
+	}
+	c.tell(r)
+	if c.engine.o.Keep != KeepCounts {
+		r.trim(c.engine.o.Keep)
+		rep.Cells = append(rep.Cells, *r)
+	}
+}
+
+// count adds a cell to its equals.
+func (c *collector) count(cell scoring.Cell) {
+	i, seen := c.counts[cell]
+	if !seen {
+		i = len(c.report.Counts)
+		c.counts[cell] = i
+		c.report.Counts = append(c.report.Counts, cell)
+	}
+	c.report.Counts[i].Count++
+}
+
+// trim drops the evidence that is not to be retained.
+func (r *CellReport) trim(keep KeepPolicy) {
+	switch keep {
+	case KeepAll:
+		return
+	case KeepBroken:
+		if r.Broke || r.State == Inconclusive {
+			return
+		}
+	}
+	r.Evidence = nil
+}
+
+// maxWarnings bounds what a run of many cells has to say about itself.
+const maxWarnings = 100
+
+func (c *collector) warn(text string) {
+	if len(c.report.Warnings) < maxWarnings {
+		c.report.Warnings = append(c.report.Warnings, text)
+	}
+}
+
+// tell streams a report, a copy, to whoever listens. A failure there is not the run's.
+func (c *collector) tell(r *CellReport) {
+	onCell := c.engine.o.OnCell
+	if onCell == nil || c.faulty || r.State == NotRun {
+		return
+	}
+	told := *r
+	if why := aside(&c.hands, c.engine.watchdog(), func() { onCell(&told) }); why != "" {
+		c.faulty = true
+		c.warn(fmt.Sprintf("OnCell failed on %v and was not called again: %s", r.Cell, why))
+	}
+}
+
+func (c *collector) finish(ctx context.Context) (*Report, error) {
+	r := c.report
+	score, err := scoring.ContractWith(r.Counts, scoring.ContractOptions{AllowInconclusive: c.engine.o.AllowInconclusive})
+	r.Score = score
+	switch {
+	case c.short:
+		if score.Verdict != scoring.Fail {
+			r.Score.Verdict, r.Score.Why = scoring.Inconclusive, "the run was cancelled"
+		}
+		return r, ctx.Err()
+	case errors.Is(err, scoring.ErrNoDecidedCell):
+		return r, nil // the verdict says so: inconclusive
+	}
+	return r, err
+}

@@ -1,0 +1,115 @@
+package contracttest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+// AssertPassed fails the test unless the verdict is Pass, and goes on. It
+// reports whether the verdict is Pass.
+func AssertPassed(t testing.TB, r *contract.Report, msgAndArgs ...any) bool {
+	t.Helper()
+	return verify(t, passed(r), msgAndArgs)
+}
+
+// RequirePassed is [AssertPassed], and stops the test.
+func RequirePassed(t testing.TB, r *contract.Report, msgAndArgs ...any) {
+	t.Helper()
+	if !AssertPassed(t, r, msgAndArgs...) {
+		t.FailNow()
+	}
+}
+
+// AssertHeld fails the test unless the invariant was decided in at least one
+// cell and broke in none, and goes on.
+func AssertHeld(t testing.TB, r *contract.Report, invariant string, msgAndArgs ...any) bool {
+	t.Helper()
+	return verify(t, held(r, invariant), msgAndArgs)
+}
+
+// RequireHeld is [AssertHeld], and stops the test.
+func RequireHeld(t testing.TB, r *contract.Report, invariant string, msgAndArgs ...any) {
+	t.Helper()
+	if !AssertHeld(t, r, invariant, msgAndArgs...) {
+		t.FailNow()
+	}
+}
+
+// AssertScoreAtLeast fails the test unless the contract score, from 0 to 100,
+// is at least score, and goes on. A matrix without a decided cell has no score.
+func AssertScoreAtLeast(t testing.TB, r *contract.Report, score float64, msgAndArgs ...any) bool {
+	t.Helper()
+	return verify(t, scoreAtLeast(r, score), msgAndArgs)
+}
+
+// RequireScoreAtLeast is [AssertScoreAtLeast], and stops the test.
+func RequireScoreAtLeast(t testing.TB, r *contract.Report, score float64, msgAndArgs ...any) {
+	t.Helper()
+	if !AssertScoreAtLeast(t, r, score, msgAndArgs...) {
+		t.FailNow()
+	}
+}
+
+func verify(t testing.TB, failure string, msgAndArgs []any) bool {
+	t.Helper()
+	if failure == "" {
+		return true
+	}
+	return assert.Fail(t, failure, msgAndArgs...)
+}
+
+func passed(r *contract.Report) string {
+	switch {
+	case r == nil:
+		return "there is no report"
+	case r.Score.Verdict != scoring.Pass:
+		return fmt.Sprintf("the verdict is %v: %s", r.Score.Verdict, r.Score.Why)
+	}
+	return ""
+}
+
+func held(r *contract.Report, invariant string) string {
+	if r == nil {
+		return "there is no report"
+	}
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Cell.Invariant == invariant && c.Broke {
+			return fmt.Sprintf("%v broke: %s", c.Cell, c.Why)
+		}
+	}
+	decided := 0
+	for _, c := range r.Counts { // which there are whatever is kept of the cells
+		switch {
+		case c.Invariant != invariant:
+		case c.State == contract.Broken || c.Broken:
+			return fmt.Sprintf("invariant %q broke in scenario %q", invariant, c.Scenario)
+		case c.State == contract.Held:
+			decided += c.Count
+		}
+	}
+	switch {
+	case !slices.Contains(r.Invariants, invariant):
+		return fmt.Sprintf("the matrix has no invariant %q; it has %q", invariant, r.Invariants)
+	case decided == 0:
+		return fmt.Sprintf("invariant %q was decided in no cell", invariant)
+	}
+	return ""
+}
+
+func scoreAtLeast(r *contract.Report, score float64) string {
+	switch {
+	case r == nil:
+		return "there is no report"
+	case r.Score.Decided == 0:
+		return "there is no score: no cell was decided"
+	case !(r.Score.Value >= score):
+		return fmt.Sprintf("the contract score is %.2f, less than %v (%s)", r.Score.Value, score, r.Score.Why)
+	}
+	return ""
+}

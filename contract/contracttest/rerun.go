@@ -1,0 +1,59 @@
+package contracttest
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+// rerunLine makes the command that runs one cell again, from anywhere in the
+// module. -run is one expression a level, each anchored, so that it selects
+// exactly this cell.
+func rerunLine(test, pkg string) func(contract.Cell) string {
+	return func(c contract.Cell) string {
+		var parts []string
+		for part := range strings.SplitSeq(test+"/"+c.String(), "/") {
+			parts = append(parts, "^"+regexp.QuoteMeta(part)+"$")
+		}
+		pattern := strings.ReplaceAll(strings.Join(parts, "/"), "'", ".") // a quote would end the argument
+		return fmt.Sprintf("go test -count=1 -run '%s' %s", pattern, pkg)
+	}
+}
+
+// testedPackage is the import path of the test at work, whatever helpers stand
+// between it and here; "." when it is not to be had.
+func testedPackage() string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	test := ""
+	for {
+		frame, more := frames.Next()
+		if frame.Function == "testing.tRunner" {
+			return packageOf(test)
+		}
+		test = frame.Function
+		if !more {
+			return "."
+		}
+	}
+}
+
+// packageOf is the import path in the name of a function, such as
+// "example.org/a/b%2ev2_test.TestX.func1": dots of its last element are
+// escaped, and an external test package has "_test" appended.
+func packageOf(function string) string {
+	slash := strings.LastIndex(function, "/") + 1
+	last, _, ok := strings.Cut(function[slash:], ".")
+	if unescaped, err := url.PathUnescape(last); err == nil {
+		last = unescaped
+	}
+	pkg := strings.TrimSuffix(function[:slash]+last, "_test")
+	if !ok || pkg == "command-line-arguments" {
+		return "."
+	}
+	return pkg
+}

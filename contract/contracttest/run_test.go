@@ -1,0 +1,53 @@
+package contracttest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/contracttest"
+)
+
+type slow struct{ d time.Duration }
+
+func (f slow) Phase() chaos.Phase { return chaos.PhaseBefore }
+func (f slow) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	if err := chaos.Sleep(ctx, f.d); err != nil && !errors.Is(err, chaos.ErrDisarmed) {
+		return nil, err
+	}
+	return next(ctx, args)
+}
+
+func clock(context.Context) (*contract.World, error) {
+	tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "clock"}, func(context.Context, struct{}) (string, error) {
+		return "noon", nil
+	}))
+	return &contract.World{Tools: tools, Agent: func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
+		raw, err := tools.CallTool(ctx, "clock", json.RawMessage(`{}`))
+		return "it is " + string(raw), err
+	}}, err
+}
+
+func saysNoon(_ context.Context, o *contract.Observation) error {
+	if !strings.Contains(o.Response, "noon") {
+		return errors.New("no noon")
+	}
+	return nil
+}
+
+func TestRun(t *testing.T) {
+	r := contracttest.Run(t, &contract.Matrix{
+		Fresh:      clock,
+		Prompts:    []string{"What time is it?"},
+		Invariants: []contract.Invariant{{ID: "noon", Severity: contract.Critical, Check: saysNoon}},
+		Scenarios: []contract.Scenario{contract.Calm(), {Name: "slow", Rules: []chaos.Rule{
+			{Target: "clock", Fault: slow{time.Hour}}}}},
+		Trials: 500,
+	}, nil)
+	contracttest.RequirePassed(t, r)
+}

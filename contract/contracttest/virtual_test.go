@@ -1,0 +1,303 @@
+package contracttest_test
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/contracttest"
+)
+
+// The claims of docs/virtual-time.md, run.
+
+// doing is a matrix whose agent does one thing, in two cells.
+func doing(what func(ctx context.Context) error) *contract.Matrix {
+	return &contract.Matrix{
+		Fresh: func(context.Context) (*contract.World, error) {
+			return &contract.World{Agent: func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
+				return "done", what(ctx)
+			}}, nil
+		},
+		Prompts:    []string{"go"},
+		Invariants: []contract.Invariant{{ID: "done", Severity: contract.High, Check: func(context.Context, *contract.Observation) error { return nil }}},
+		Scenarios:  []contract.Scenario{contract.Calm()},
+		Trials:     2,
+	}
+}
+
+func TestWhatWorksInVirtualTime(t *testing.T) {
+	for name, what := range map[string]func(context.Context) error{
+		"waiting for days": func(context.Context) error { time.Sleep(20 * 24 * time.Hour); return nil },
+		"timers, tickers and time-outs": func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, time.Hour)
+			defer cancel()
+			ticker := time.NewTicker(time.Minute)
+			defer ticker.Stop()
+			for ticks := 0; ; ticks++ {
+				select {
+				case <-ticker.C:
+				case <-ctx.Done():
+					if ticks < 59 {
+						return fmt.Errorf("%d ticks", ticks)
+					}
+					return nil
+				}
+			}
+		},
+		"goroutines, channels and wait groups of its own": func(context.Context) error {
+			var all sync.WaitGroup
+			results := make(chan int)
+			for i := range 3 {
+				all.Go(func() { time.Sleep(time.Hour); results <- i })
+			}
+			go func() { all.Wait(); close(results) }()
+			sum := 0
+			for r := range results {
+				sum += r
+			}
+			if sum != 3 {
+				return fmt.Errorf("sum %d", sum)
+			}
+			return nil
+		},
+		"a network in memory":      overPipe,
+		"database/sql over memory": overSQL,
+	} {
+		t.Run(name, func(t *testing.T) {
+			contracttest.RequirePassed(t, contracttest.Run(t, doing(what), nil))
+		})
+	}
+}
+
+// overPipe speaks over net.Pipe, whose ends block on channels.
+func overPipe(context.Context) error {
+	client, server := net.Pipe()
+	defer client.Close()
+	go func() {
+		defer server.Close()
+		time.Sleep(time.Hour)
+		fmt.Fprintln(server, "hello")
+	}()
+	if err := client.SetDeadline(time.Now().Add(2 * time.Hour)); err != nil {
+		return err
+	}
+	_, err := bufio.NewReader(client).ReadString('\n')
+	return err
+}
+
+// overSQL opens a database inside the cell and closes it there; its pool lets
+// one caller wait for the other.
+func overSQL(ctx context.Context) error {
+	db := sql.OpenDB(memory{})
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	first, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	time.AfterFunc(time.Hour, func() { first.Close() })
+	second, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	return second.Close()
+}
+
+// memory is a database without I/O.
+type memory struct{}
+
+func (memory) Connect(context.Context) (driver.Conn, error) { return memory{}, nil }
+func (memory) Driver() driver.Driver                        { return nil }
+func (memory) Prepare(string) (driver.Stmt, error)          { return nil, errors.ErrUnsupported }
+func (memory) Begin() (driver.Tx, error)                    { return nil, errors.ErrUnsupported }
+func (memory) Close() error                                 { return nil }
+
+// TestContextOfTheTestMayBeAskedFor: Run asks for its end before any cell does,
+// so that ending the test does not end the process.
+func TestContextOfTheTestMayBeAskedFor(t *testing.T) {
+	t.Run("inner", func(t *testing.T) {
+		contracttest.Run(t, doing(func(context.Context) error { _ = t.Context().Done(); return nil }), nil)
+	})
+}
+
+func TestTimeIsTheCellsOwn(t *testing.T) {
+	r := contracttest.Run(t, doing(func(context.Context) error {
+		if now := time.Now().UTC().Year(); now != 2000 {
+			return fmt.Errorf("the year is %d", now)
+		}
+		time.Sleep(time.Hour)
+		return nil
+	}), &contracttest.Options{Keep: contract.KeepAll})
+	assert.Equal(t, time.Hour, r.Cells[0].Evidence.Elapsed)
+}
+
+// TestChildFreezes: each of these keeps the clock of its bubble from moving,
+// until the watchdog gives the cell up.
+func TestChildFreezes(t *testing.T) {
+	onlyInChild(t)
+	made := make(chan int)
+	outside, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_ = outside.Done() // first asked for inside, it would belong to that bubble
+	silent := listenSilently(t)
+	for name, what := range map[string]func(context.Context) error{
+		"a channel made outside": func(context.Context) error {
+			select {
+			case <-made:
+			case <-time.After(time.Second):
+			}
+			return nil
+		},
+		"a context made outside": func(context.Context) error {
+			ctx, cancel := context.WithTimeout(outside, time.Second)
+			defer cancel()
+			select {
+			case <-outside.Done():
+			case <-ctx.Done():
+			}
+			return nil
+		},
+		"a mutex held across a wait": func(context.Context) error {
+			var mu sync.Mutex
+			mu.Lock()
+			go func() { time.Sleep(time.Second); mu.Unlock() }()
+			mu.Lock()
+			return nil
+		},
+		"real input and output": func(ctx context.Context) error {
+			client := &http.Client{Timeout: time.Second, Transport: &http.Transport{}}
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, silent, nil)
+			if err != nil {
+				return err
+			}
+			_, err = client.Do(request)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := doing(what)
+			m.Trials = 1
+			r := contracttest.Run(t, m, &contracttest.Options{Watchdog: 100 * time.Millisecond, AllowInconclusive: 1})
+			t.Logf("%s: %s", name, r.Cells[0].Why)
+		})
+	}
+}
+
+// listenSilently is an endpoint that takes connections and never answers.
+func listenSilently(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _, _ = io.Copy(io.Discard, c) }()
+		}
+	}()
+	return "http://" + l.Addr().String()
+}
+
+func TestWhatFreezesABubble(t *testing.T) {
+	out, _ := child(t, "^TestChildFreezes$")
+	for _, name := range []string{"a channel made outside", "a context made outside", "a mutex held across a wait", "real input and output"} {
+		assert.Contains(t, out, name+": the watchdog gave up after 100ms of real time, while the agent was answering")
+	}
+}
+
+// Each of these ends the whole process.
+
+func TestChildTouchesFromOutside(t *testing.T) {
+	onlyInChild(t)
+	var kept context.Context
+	contracttest.Run(t, doing(func(ctx context.Context) error { kept = ctx; return nil }), &contracttest.Options{Workers: 1})
+	t.Log("the cells are done")
+	<-kept.Done()
+	t.Log("went on")
+}
+
+func TestChildCancelsFromOutside(t *testing.T) {
+	onlyInChild(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	contracttest.Run(t, doing(func(context.Context) error { _ = ctx.Done(); return nil }), &contracttest.Options{Workers: 1})
+	t.Log("the cells are done")
+	cancel()
+	t.Log("went on")
+}
+
+func TestChildSharesAChannel(t *testing.T) {
+	onlyInChild(t)
+	var once sync.Once
+	var pool chan int // made by whoever needs it first
+	contracttest.Run(t, doing(func(context.Context) error {
+		once.Do(func() { pool = make(chan int, 10) })
+		pool <- 1
+		return nil
+	}), &contracttest.Options{Workers: 1})
+	t.Log("went on")
+}
+
+// shared is a wait group of the whole package.
+type shared struct{ work sync.WaitGroup }
+
+func TestChildSharesAWaitGroup(t *testing.T) {
+	onlyInChild(t)
+	s := new(shared)
+	s.work.Add(1)
+	contracttest.Run(t, doing(func(context.Context) error { s.work.Go(func() {}); return nil }), &contracttest.Options{Workers: 1})
+	t.Log("went on")
+}
+
+func TestChildPanicsElsewhere(t *testing.T) {
+	onlyInChild(t)
+	contracttest.Run(t, doing(func(context.Context) error {
+		done := make(chan struct{})
+		go func() { defer close(done); panic("boom") }()
+		<-done
+		return nil
+	}), nil)
+	t.Log("went on")
+}
+
+func TestWhatKillsTheProcess(t *testing.T) {
+	for _, tc := range []struct{ reason, test, want string }{
+		{"using a cell's context after its cell", "TestChildTouchesFromOutside", "receive on synctest channel from outside bubble"},
+		{"cancelling a context that a cell was the first to wait for", "TestChildCancelsFromOutside", "close of synctest channel from outside bubble"},
+		{"a channel of one cell in another", "TestChildSharesAChannel", "send on synctest channel from outside bubble"},
+		{"a wait group used outside and inside", "TestChildSharesAWaitGroup", "sync: WaitGroup"},
+		{"a panic on a goroutine that the agent started", "TestChildPanicsElsewhere", "panic: boom"},
+	} {
+		out, failed := child(t, "^"+tc.test+"$")
+		assert.True(t, failed, tc.reason)
+		assert.Contains(t, out, tc.want, tc.reason)
+		assert.NotContains(t, out, "went on", tc.reason)
+	}
+}
+
+// TestRealTimeLiftsTheRules: the same worlds in real time.
+func TestRealTimeLiftsTheRules(t *testing.T) {
+	var once sync.Once
+	var pool chan int
+	r := contracttest.Run(t, doing(func(context.Context) error {
+		once.Do(func() { pool = make(chan int, 10) })
+		pool <- 1
+		return nil
+	}), &contracttest.Options{RealTime: true})
+	contracttest.RequirePassed(t, r)
+}

@@ -1,0 +1,289 @@
+package contract_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+// counted is a registry whose tool counts the calls that reach it.
+func counted(t *testing.T, reached *atomic.Int64) chaos.ToolRegistry {
+	tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "clock"}, func(context.Context, struct{}) (string, error) {
+		reached.Add(1)
+		return "noon", nil
+	}))
+	require.NoError(t, err)
+	return tools
+}
+
+// TestLateCalls: what an agent does after its cell has ended, with the context
+// of the cell, with none, and through a wrapped function.
+func TestLateCalls(t *testing.T) {
+	r := lateCalls(t, virtual(t))
+	assert.Equal(t, contract.Held, r.Cells[0].State)
+	assert.Equal(t, 3, r.Cells[0].LateCalls, "in a bubble all of them are counted")
+	synctest.Test(t, func(t *testing.T) { lateCalls(t, nil) })
+}
+
+func lateCalls(t *testing.T, o *contract.RunOptions) *contract.Report {
+	var reached atomic.Int64
+	late := make(chan error, 3)
+	tools := counted(t, &reached)
+	point := chaos.Wrap("point", func(context.Context, int) (int, error) { reached.Add(1); return 0, nil })
+	agent := func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+		go func() {
+			<-ctx.Done() // the answer is in
+			time.Sleep(time.Millisecond)
+			for _, own := range []context.Context{ctx, context.Background()} {
+				_, err := tools.CallTool(own, "clock", json.RawMessage(`{}`))
+				late <- err
+			}
+			_, err := point(ctx, 1)
+			late <- err
+		}()
+		return "done", nil
+	}
+	r := run(t, matrix(t, nil, func(m *contract.Matrix) {
+		m.Points = []string{"point"}
+		m.Fresh = func(context.Context) (*contract.World, error) {
+			return &contract.World{Agent: agent, Tools: tools}, nil
+		}
+	}), o)
+	for range 3 {
+		assert.ErrorIs(t, <-late, chaos.ErrCellEnded)
+	}
+	assert.Zero(t, reached.Load(), "late calls never reach a tool")
+	return r
+}
+
+// TestAgentThatIgnoresItsContext cannot touch the cells after it.
+func TestAgentThatIgnoresItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reached, refused atomic.Int64
+		first := true
+		agent := func(ctx context.Context, p string, tools chaos.ToolRegistry) (string, error) {
+			if !first {
+				return tellsTime(ctx, p, tools)
+			}
+			first = false
+			for refused.Load() < 5 {
+				time.Sleep(time.Minute)
+				if _, err := tools.CallTool(context.Background(), "clock", json.RawMessage(`{}`)); err != nil {
+					assert.ErrorIs(t, err, chaos.ErrCellEnded)
+					refused.Add(1)
+				}
+			}
+			return "at last", nil
+		}
+		tools := counted(t, &reached)
+		m := matrix(t, nil, func(m *contract.Matrix) {
+			m.Fresh, m.NoStatefulnessProbe = nil, true
+			m.Shared = &contract.World{Agent: agent, Tools: tools}
+			m.Timeout, m.Trials = 10*time.Minute, 3
+		})
+		r := run(t, m, &contract.RunOptions{Keep: contract.KeepAll})
+		assert.Equal(t, []contract.CellState{contract.Broken, contract.Held, contract.Held}, states(r))
+		assert.Equal(t, 1, r.Abandoned)
+		assert.Equal(t, []string{"the agent of calm/held/1 did not end and may still touch the shared world"}, r.Warnings)
+		for _, c := range r.Cells[1:] {
+			assert.Len(t, c.Evidence.Events, 1, "the log of a cell has its own calls only")
+		}
+		time.Sleep(time.Hour)
+		assert.EqualValues(t, 5, refused.Load())
+		assert.EqualValues(t, 10+2, reached.Load(), "ten before it was left behind, and one for each of the others")
+	})
+}
+
+func TestContextOfACell(t *testing.T) {
+	type key struct{}
+	outer := context.WithValue(t.Context(), key{}, "value")
+	var contexts []context.Context
+	m := matrix(t, nil, func(m *contract.Matrix) {
+		m.Invariants[0].Needs = contract.NeedState
+		keep := func(ctx context.Context) {
+			assert.Equal(t, "value", ctx.Value(key{}))
+			assert.NoError(t, ctx.Err())
+			contexts = append(contexts, ctx)
+		}
+		m.Fresh = func(ctx context.Context) (*contract.World, error) {
+			keep(ctx)
+			return &contract.World{
+				Agent: func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
+					keep(ctx)
+					assert.NotNil(t, chaos.FromContext(ctx), "wrapped functions find the injector")
+					return "", nil
+				},
+				State: func(ctx context.Context) (any, error) { keep(ctx); return 1, nil },
+			}, nil
+		}
+	})
+	for _, o := range []*contract.RunOptions{nil, virtual(t)} {
+		contexts = nil
+		_, err := m.Run(outer, o)
+		require.NoError(t, err)
+		require.Len(t, contexts, 1+4, "the first world, and Fresh, State, Agent, State of the cell")
+		for _, ctx := range contexts {
+			if o == nil { // those of a bubble must not be touched from outside
+				assert.ErrorIs(t, ctx.Err(), context.Canceled, "ended with the cell")
+			}
+		}
+	}
+}
+
+// cancelling is a matrix of ten cells whose third ends the run.
+func cancelling(t *testing.T, cancel func(), agent contract.Agent) *contract.Matrix {
+	asked := 0
+	return matrix(t, func(ctx context.Context, p string, tools chaos.ToolRegistry) (string, error) {
+		if asked++; asked == 3 {
+			cancel()
+		}
+		return agent(ctx, p, tools)
+	}, func(m *contract.Matrix) { m.Trials = 10 })
+}
+
+func TestCancellation(t *testing.T) {
+	obedient := func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(time.Minute):
+			return "done", nil
+		}
+	}
+	polite := func(ctx context.Context, p string, tools chaos.ToolRegistry) (string, error) {
+		if _, err := obedient(ctx, p, tools); err != nil {
+			return "I was interrupted", nil
+		}
+		return "done", nil
+	}
+	deaf := func(context.Context, string, chaos.ToolRegistry) (string, error) {
+		time.Sleep(time.Minute)
+		return "done", nil
+	}
+	for _, tc := range []struct {
+		reason    string
+		agent     contract.Agent
+		took      time.Duration // of the last cell
+		abandoned int
+	}{
+		{"an agent that ends with its context", obedient, 0, 0},
+		{"one that makes an answer of it: that says nothing of the agent", polite, 0, 0},
+		{"one that does not is left behind after a second", deaf, time.Second, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			m := cancelling(t, func() { cancel(errDown) }, tc.agent)
+			start := time.Now()
+			r, err := m.Run(ctx, &contract.RunOptions{Workers: 1})
+			assert.ErrorIs(t, err, context.Canceled, tc.reason)
+			require.NotNil(t, r, "%s: with the report so far", tc.reason)
+			assert.Equal(t, []contract.CellState{contract.Held, contract.Held, contract.Inconclusive}, states(r), tc.reason)
+			assert.Equal(t, "the run was cancelled", r.Cells[2].Why, tc.reason)
+			assert.Equal(t, scoring.Inconclusive, r.Score.Verdict, "%s: a part is no pass", tc.reason)
+			assert.Equal(t, "the run was cancelled", r.Score.Why)
+			assert.Equal(t, tc.abandoned, r.Abandoned, tc.reason)
+			assert.Equal(t, 2*time.Minute+tc.took, time.Since(start), tc.reason)
+			time.Sleep(time.Hour) // until the deaf one is done: nothing else stays behind
+		})
+	}
+}
+
+// TestCancellationOfBubbles: nothing may reach into a bubble, so its cell runs
+// on to its end, without tools.
+func TestCancellationOfBubbles(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := cancelling(t, cancel, func(ctx context.Context, p string, tools chaos.ToolRegistry) (string, error) {
+		time.Sleep(time.Hour)
+		return tellsTime(ctx, p, tools)
+	})
+	o := virtual(t)
+	o.Workers = 1
+	r, err := m.Run(ctx, o)
+	assert.ErrorIs(t, err, context.Canceled)
+	require.NotNil(t, r)
+	require.GreaterOrEqual(t, len(r.Cells), 2)
+	assert.LessOrEqual(t, len(r.Cells), 3, "no further cell was begun")
+	assert.NotEqual(t, scoring.Pass, r.Score.Verdict)
+	assert.Zero(t, r.Abandoned)
+}
+
+func TestFailGoesOverCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	m := matrix(t, tellsTime, func(m *contract.Matrix) {
+		m.Invariants = []contract.Invariant{contains("midnight", contract.Critical, "midnight")}
+		m.Trials = 1000
+	})
+	r, err := m.Run(ctx, &contract.RunOptions{Workers: 1, OnCell: func(*contract.CellReport) { cancel() }})
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Len(t, r.Cells, 1)
+	assert.Equal(t, scoring.Fail, r.Score.Verdict)
+}
+
+func TestCancelledBeforeItBegan(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	m := matrix(t, tellsTime)
+	r, err := m.Run(ctx, nil)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.True(t, r == nil || len(r.Cells) == 0)
+	_, err = m.RunCell(ctx, m.Cells()[0], nil)
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+func TestCompleteRunIsCompleteEvenIfCancelledAtTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := matrix(t, tellsTime).Run(ctx, &contract.RunOptions{OnCell: func(*contract.CellReport) { cancel() }})
+	require.NoError(t, err)
+	assert.Equal(t, scoring.Pass, r.Score.Verdict)
+}
+
+func TestCancelledInTheLastCell(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := matrix(t, func(context.Context, string, chaos.ToolRegistry) (string, error) { cancel(); return "done", nil })
+	r, err := m.Run(ctx, nil)
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, []contract.CellState{contract.Inconclusive}, states(r))
+	c, err := m.RunCell(ctx, m.Cells()[0], nil)
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Nil(t, c)
+}
+
+// TestStateOfAWorldWhoseAgentWasLeft is read when the agent can no longer change it.
+func TestStateOfAWorldWhoseAgentWasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reached atomic.Int64
+		tools := counted(t, &reached)
+		m := matrix(t, nil, func(m *contract.Matrix) {
+			m.Timeout = time.Minute
+			m.Invariants[0].Needs, m.Invariants[0].JudgesErrors = contract.NeedState, true
+			m.Fresh = func(context.Context) (*contract.World, error) {
+				return &contract.World{
+					Tools: tools,
+					Agent: func(_ context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+						time.Sleep(5 * time.Minute)
+						return tellsTime(context.Background(), "", tools)
+					},
+					State: func(context.Context) (any, error) {
+						time.Sleep(10 * time.Minute)
+						return reached.Load(), nil
+					},
+				}, nil
+			}
+		})
+		c := run(t, m, &contract.RunOptions{Keep: contract.KeepAll, Watchdog: time.Hour}).Cells[0]
+		assert.ErrorIs(t, c.Evidence.Err, contract.ErrTimeout)
+		assert.EqualValues(t, 0, c.Evidence.After)
+		assert.Equal(t, 1, c.LateCalls)
+	})
+}

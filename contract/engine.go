@@ -1,0 +1,156 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// engine is one run of a matrix.
+type engine struct {
+	m        *Matrix
+	o        RunOptions
+	weathers []*weather
+	lists    [][]string // the distinct prompt lists
+	calm     []calmRun  // by prompt list
+	tools    []chaos.Tool
+	warnings []string
+	probed   bool
+}
+
+// newEngine checks everything that can be checked without asking an agent.
+func newEngine(ctx context.Context, m *Matrix, o *RunOptions) (*engine, error) {
+	weathers, err := m.weathers()
+	e := &engine{m: m, weathers: weathers}
+	if o != nil {
+		e.o = *o
+	}
+	if err := errors.Join(err, e.o.check()); err != nil {
+		return nil, err
+	}
+	if ctx == nil {
+		return nil, &FieldError{Field: "ctx", Value: absent("nil"), Allowed: "a context"}
+	}
+	e.assignPromises()
+	w := e.newWorker()
+	defer w.end()
+	if err := w.learnTools(ctx); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+func (o *RunOptions) check() error {
+	var p problems
+	if o.Workers < 0 {
+		p.add("RunOptions.Workers", o.Workers, "1 or more, or 0 for GOMAXPROCS", nil)
+	}
+	if o.AllowInconclusive < 0 {
+		p.add("RunOptions.AllowInconclusive", o.AllowInconclusive, "0 or more", nil)
+	}
+	if o.Watchdog < 0 {
+		p.add("RunOptions.Watchdog", o.Watchdog, "a duration above 0, or 0 for five minutes", nil)
+	}
+	if o.Keep > KeepCounts {
+		p.add("RunOptions.Keep", uint8(o.Keep), "KeepBroken, KeepAll, KeepNone or KeepCounts", nil)
+	}
+	return errors.Join(p...)
+}
+
+// A promise is an invariant made ready.
+type promise struct {
+	*Invariant
+	list int // of its prompts, in engine.lists
+}
+
+// assignPromises gives each scenario the invariants that apply in it.
+func (e *engine) assignPromises() {
+	all := make([]*promise, len(e.m.Invariants))
+	for i := range all {
+		inv := &e.m.Invariants[i]
+		prompts := e.m.Prompts
+		if len(inv.Probes) > 0 {
+			prompts = inv.Probes
+		}
+		list := slices.IndexFunc(e.lists, func(l []string) bool { return slices.Equal(l, prompts) })
+		if list < 0 {
+			list = len(e.lists)
+			e.lists = append(e.lists, prompts)
+		}
+		all[i] = &promise{inv, list}
+	}
+	e.calm = make([]calmRun, len(e.lists))
+	for _, w := range e.weathers {
+		for _, p := range all {
+			if w.applies(p.Applies) {
+				w.promises = append(w.promises, p)
+			}
+		}
+	}
+}
+
+// job is what one worker does at a time: one cell, or with Share all cells of
+// a scenario and trial.
+type job struct {
+	weather  *weather
+	trial    int
+	promises []*promise
+}
+
+func (j job) cell(p *promise) Cell { return Cell{j.weather.Name, p.ID, j.trial} }
+
+// jobs yields the work in the order of [Matrix.Cells], each job made when it is
+// taken: there may be more of them than memory.
+func (e *engine) jobs() iter.Seq[job] {
+	return func(yield func(job) bool) {
+		for _, w := range e.weathers {
+			size := 1
+			if e.m.Share {
+				size = max(len(w.promises), 1)
+			}
+			for trial := 1; trial <= e.m.trials(); trial++ {
+				for promises := range slices.Chunk(w.promises, size) {
+					if !yield(job{w, trial, promises}) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// find makes the job of a single cell.
+func (e *engine) find(c Cell) (job, error) {
+	for _, w := range e.weathers {
+		for i, p := range w.promises {
+			if w.Name == c.Scenario && p.ID == c.Invariant && c.Trial >= 1 && c.Trial <= e.m.trials() {
+				return job{w, c.Trial, w.promises[i : i+1]}, nil
+			}
+		}
+	}
+	return job{}, &FieldError{Field: "Cell", Value: c.String(), Allowed: "a cell of the matrix, scenario/invariant/trial, as Matrix.Cells lists them"}
+}
+
+func (e *engine) workers() int {
+	switch {
+	case e.m.Fresh == nil:
+		return 1
+	case e.o.Workers > 0:
+		return e.o.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+const defaultWatchdog = 5 * time.Minute
+
+func (e *engine) watchdog() time.Duration {
+	if e.o.Watchdog > 0 {
+		return e.o.Watchdog
+	}
+	return defaultWatchdog
+}

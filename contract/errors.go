@@ -1,0 +1,69 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What becomes of an agent that does not return. Each is matched by
+// [Observation.Err], and breaks the invariants that do not judge errors.
+var (
+	// ErrTimeout: it had not answered when [Matrix.Timeout] was over, or the
+	// time of the watchdog, and did not end then.
+	ErrTimeout = errors.New("contract: the agent did not answer in time")
+	// ErrHung: without a [Matrix.Timeout], it had not answered after thirty days
+	// of virtual time. In real time the watchdog ends such a wait.
+	ErrHung = errors.New("contract: the agent hangs")
+	// ErrFailNow: it ended its goroutine, as t.FailNow does.
+	ErrFailNow = errors.New("contract: it ended its goroutine (t.FailNow or runtime.Goexit)")
+)
+
+// A PanicError is a panic of user code: of the agent in [Observation.Err], of
+// anything else in [CellReport.Why].
+type PanicError struct {
+	Value any    // what it panicked with
+	Stack string // of the goroutine that panicked
+}
+
+// Error is the value of the panic, without the stack.
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Unwrap returns the value of the panic if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// A FieldError is one problem of a [Matrix]. [Matrix.Validate] and
+// [Matrix.Run] join all they find.
+type FieldError struct {
+	Field   string // such as "Invariants[2].Severity"
+	Value   any    // the value that was refused, or a word for its absence; nil where Err says it all
+	Allowed string // what is allowed instead
+	Err     error  // the cause, where there is one
+}
+
+// Error names the field, the value and what is allowed.
+func (e *FieldError) Error() string {
+	s := "contract: " + e.Field
+	switch v := e.Value.(type) {
+	case nil:
+	case string:
+		s += fmt.Sprintf(" is %q", v)
+	default:
+		s += fmt.Sprintf(" is %v", v)
+	}
+	if e.Err != nil {
+		s += fmt.Sprintf(": %v", e.Err)
+	}
+	if e.Allowed != "" {
+		s += "; allowed: " + e.Allowed
+	}
+	return s
+}
+
+// Unwrap returns the cause, or nil.
+func (e *FieldError) Unwrap() error { return e.Err }
+
+// absent says of a value that it is not there, and stands in its place.
+type absent string

@@ -1,0 +1,101 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/contract/experiment"
+)
+
+// A Start is what [experiment.Activity.Start] takes.
+type Start = func(ctx context.Context) (output any, undo experiment.Undo, err error)
+
+// Arm registers rules on a live injector for the time d; 0: until it is rolled
+// back. All of them or none: a wrong rule, or one whose name is registered
+// already, is an error. The output has the names of the rules. Calls that a rule is
+// delaying when it is taken away wait on.
+func Arm(in *chaos.Injector, d time.Duration, rules ...chaos.Rule) Start {
+	rules = slices.Clone(rules)
+	return func(ctx context.Context) (any, experiment.Undo, error) {
+		names, err := arm(in, rules)
+		if err != nil {
+			return nil, nil, fmt.Errorf("action: arm: %w", err)
+		}
+		disarm := func(context.Context) error {
+			for _, name := range names {
+				in.Remove(name)
+			}
+			return nil
+		}
+		return map[string]any{"rules": names}, disarm, heal(ctx, d, disarm)
+	}
+}
+
+// arm registers the rules and returns their names.
+func arm(in *chaos.Injector, rules []chaos.Rule) (names []string, err error) {
+	if in == nil {
+		return nil, errors.New("the injector is nil; allowed: a live one, made by chaos.NewInjector")
+	}
+	plan, err := chaos.NewPlan(0, rules...) // finds all problems, and names the rules
+	if err != nil {
+		return nil, err
+	}
+	taken := in.Rules()
+	for _, r := range plan.Rules() {
+		if slices.ContainsFunc(taken, func(t chaos.Rule) bool { return t.Name == r.Name }) {
+			return nil, fmt.Errorf("rule %q is registered already; allowed: a name of its own", r.Name)
+		}
+	}
+	for _, r := range plan.Rules() {
+		if err := in.Register(r); err != nil {
+			for _, name := range names {
+				in.Remove(name)
+			}
+			return nil, err
+		}
+		names = append(names, r.Name)
+	}
+	return names, nil
+}
+
+// heal waits for d, if any, and takes the action back.
+func heal(ctx context.Context, d time.Duration, undo experiment.Undo) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return errors.Join(ctx.Err(), undo(context.WithoutCancel(ctx)))
+}
+
+// Partition cuts all injection points that match one of the targets (globs) off
+// at once, for the time d; 0: until it is rolled back. Their calls get
+// [fault.ErrNetworkPartition].
+func Partition(in *chaos.Injector, d time.Duration, targets ...string) Start {
+	group := "partition of " + strings.Join(targets, ", ")
+	var rules []chaos.Rule
+	for _, target := range targets {
+		rules = append(rules, chaos.Rule{Name: "cut off " + target, Target: target, Group: group, Fault: fault.Partition()})
+	}
+	return Arm(in, d, rules...)
+}
+
+// Exhaust lets each lane call an injection point matching target (a glob) so
+// many times more, for the time d; 0: until it is rolled back. Further calls
+// get [fault.ErrResourceExhausted].
+func Exhaust(in *chaos.Injector, d time.Duration, target string, budget int) Start {
+	return Arm(in, d, chaos.Rule{
+		Name: "exhausted " + target, Target: target, When: when.After(budget), Fault: fault.ResourceExhausted(),
+	})
+}

@@ -1,0 +1,17 @@
+// Package action has ready-made actions for the method of an experiment.
+//
+//	Method: []experiment.Activity{
+//		{Name: "slow database", Start: action.Arm(in, 0, chaos.Rule{Target: "db.*", Fault: fault.Delay(time.Second)})},
+//		{Name: "shop cut off", Start: action.Partition(in, time.Minute, "db.*", "search"), Background: true},
+//		{Name: "worker stalls", Start: action.Pause(worker, 0)},
+//		{Name: "disk full", Start: action.FillDirectory(dir, 64<<20)},
+//	}
+//
+// Each returns its own rollback: rules are removed, processes go on, files are
+// deleted. Where it takes a time, the action lasts as long and heals by itself; run it in the
+// background to do something else meanwhile. With the time 0 it lasts until it is rolled back.
+//
+// [Arm], [Partition] and [Exhaust] act within this process, on wrapped calls.
+// [Kill], [Pause] and [FillDirectory] are real: they touch processes and disks,
+// and nothing but what they are given.
+package action

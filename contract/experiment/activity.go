@@ -1,0 +1,117 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// A task is an activity at its place in a run.
+type task struct {
+	*Activity
+	kind     Kind
+	controls []Control
+	timeout  time.Duration
+	judge    bool       // look at the tolerance
+	steady   bool       // without a tolerance the output has to be true
+	began    func()     // called when it is started
+	undo     func(Undo) // takes the undo of a Start, also a late one
+}
+
+// execute runs one activity and records it. err is what is in the record too,
+// before redaction.
+func (r *run) execute(ctx context.Context, t task) (rec Record, err error) {
+	m := Moment{Level: LevelActivity, Name: t.Name}
+	rec = Record{Activity: r.info(t.Activity, t.kind), Status: ActivitySucceeded, Output: r.secrets.json(nil)}
+	if err = r.before(ctx, t.controls, m); err == nil {
+		err = r.wait(ctx, t.PauseBefore)
+	}
+	rec.Start = time.Now().UTC()
+	switch {
+	case err != nil:
+	case r.opts.Dry.skips(t.Activity, t.kind):
+		rec.Status = ActivitySkipped
+	default:
+		err = r.perform(ctx, t, &rec)
+	}
+	rec.End = time.Now().UTC()
+	rec.Duration = rec.End.Sub(rec.Start).Seconds()
+	if err != nil {
+		rec.Status, rec.Exception = ActivityFailed, r.secrets.text(err.Error())
+	}
+	_ = r.wait(ctx, t.PauseAfter) // the end of the context is noticed by whoever comes next
+	m.Record = &rec
+	r.after(context.WithoutCancel(ctx), t.controls, m)
+	return rec, err
+}
+
+// perform calls the activity, and judges and keeps its output.
+func (r *run) perform(ctx context.Context, t task, rec *Record) error {
+	if t.began != nil {
+		t.began()
+	}
+	timeout := first(t.Timeout, t.timeout)
+	result, err, left := protect(r.scoped(ctx), timeout, t.call, func(late started) { t.push(late.undo) })
+	t.push(result.undo)
+	rec.Abandoned = left
+	if err != nil {
+		return err
+	}
+	rec.Output = r.secrets.json(result.output)
+	if t.judge && (t.Tolerance != nil || t.steady) {
+		held, err := r.holds(ctx, t, result.output)
+		if err != nil {
+			return fmt.Errorf("tolerance: %w", err)
+		}
+		rec.ToleranceMet = &held
+	}
+	r.scope.setOutput(t.Name, result.output)
+	return nil
+}
+
+// holds judges an output.
+func (r *run) holds(ctx context.Context, t task, output any) (bool, error) {
+	if t.Tolerance == nil {
+		return output == any(true), nil
+	}
+	held, err, _ := protect(r.scoped(ctx), first(t.Timeout, t.timeout), func(ctx context.Context) (bool, error) {
+		return t.Tolerance.Holds(ctx, output)
+	}, nil)
+	return held, err
+}
+
+// started is what a Start returned.
+type started struct {
+	output any
+	undo   Undo
+}
+
+func (t task) call(ctx context.Context) (s started, err error) {
+	if t.Start == nil {
+		s.output, err = t.Run(ctx)
+		return s, err
+	}
+	s.output, s.undo, err = t.Start(ctx)
+	return s, err
+}
+
+func (t task) push(undo Undo) {
+	if undo != nil && t.undo != nil {
+		t.undo(undo)
+	}
+}
+
+// wait is a pause; it ends with the context.
+func (r *run) wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 || r.opts.Dry&DryPauses != 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,23 @@
+// Package gameday keeps many experiments: registered, run by name, picked at
+// random, run as a list, and remembered.
+//
+//	history, err := gameday.OpenHistory("history.jsonl", 0)
+//	lab := gameday.NewLab(&gameday.LabOptions{History: history, Injector: in})
+//	err = lab.Register(slowDatabase, lostCache, deadWorker)
+//
+//	result, err := lab.Run(ctx, "slow database", false)       // by name
+//	result, err = (&gameday.Monkey{Lab: lab, Seed: 7}).Run(ctx, round)
+//	report, err := (&gameday.GameDay{Name: "October", Parallel: 2}).Run(ctx, lab)
+//	err = report.WriteText(os.Stdout)
+//
+// A [Lab] runs experiments as experiment.RunSimple does and is safe for
+// concurrent use; whether two experiments may run at once is for whoever starts them to
+// know. [Lab.Status] answers what the tool chaos_status asks.
+//
+// # History
+//
+// A [History] is append-only and bounded: the oldest results go first, and are
+// counted. One in a file is on the disk when Add returns, and survives a crash
+// at any byte: every line has its length and checksum, and what a crash has torn
+// is cut off when the file is opened. One process at a time may have it open.
+package gameday

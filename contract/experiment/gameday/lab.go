@@ -1,0 +1,161 @@
+package gameday
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract/experiment"
+)
+
+// ErrUnknown is matched by the error of running an experiment that is not registered.
+var ErrUnknown = errors.New("gameday: unknown experiment")
+
+// LabOptions are the settings of a [Lab]; the zero value works.
+type LabOptions struct {
+	_ struct{}
+	// History remembers the results. nil: a new one in memory.
+	History *History
+	// Injector is the one whose rules [Lab.Status] tells. nil: none.
+	Injector *chaos.Injector
+	// Options are those of every run; strategies, Dry and Compat are not used.
+	Options *experiment.Options
+}
+
+// A Lab holds registered experiments and the history of their runs. It is safe
+// for concurrent use.
+type Lab struct {
+	opts LabOptions
+	mu   sync.Mutex
+	exps map[string]*experiment.Experiment
+}
+
+// NewLab makes a lab without experiments. o may be nil.
+func NewLab(o *LabOptions) *Lab {
+	l := &Lab{exps: make(map[string]*experiment.Experiment)}
+	if o != nil {
+		l.opts = *o
+	}
+	if l.opts.History == nil {
+		l.opts.History = NewHistory(0)
+	}
+	return l
+}
+
+// Register adds experiments under their names, each in the place of another of
+// that name. All of them or none: the error joins what is wrong with any. Each
+// needs a hypothesis.
+func (l *Lab) Register(experiments ...*experiment.Experiment) error {
+	var problems []error
+	for i, e := range experiments {
+		err := fmt.Errorf("gameday: experiment %d is nil; allowed: an experiment", i)
+		if e != nil {
+			if err = e.Validate(); e.Hypothesis == nil {
+				err = errors.Join(err, &experiment.FieldError{Field: "Hypothesis", Allowed: "a hypothesis: without one there is no success to speak of"})
+			}
+			if err != nil {
+				err = fmt.Errorf("gameday: experiment %q: %w", e.Name, err)
+			}
+		}
+		problems = append(problems, err)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range experiments {
+		l.exps[e.Name] = e
+	}
+	return nil
+}
+
+// Names returns the names of the registered experiments, sorted; never nil.
+func (l *Lab) Names() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	names := slices.AppendSeq(make([]string, 0, len(l.exps)), maps.Keys(l.exps))
+	slices.Sort(names)
+	return names
+}
+
+// History returns the history of the lab.
+func (l *Lab) History() *History { return l.opts.History }
+
+// Run runs the experiment of this name, as [experiment.RunSimple] does, and adds
+// the result to the history, unless it is a dry run. The error matches
+// [ErrUnknown], or says that the history could not be written: the result is then there all the same.
+func (l *Lab) Run(ctx context.Context, name string, dryRun bool) (experiment.Result, error) {
+	l.mu.Lock()
+	e := l.exps[name]
+	l.mu.Unlock()
+	if e == nil {
+		known := strings.Join(l.Names(), ", ")
+		if known == "" {
+			known = "none"
+		}
+		return experiment.Result{}, fmt.Errorf("%w %q; registered: %s", ErrUnknown, name, known)
+	}
+	r, err := experiment.RunSimple(ctx, e, dryRun, l.opts.Options)
+	if err == nil && !dryRun {
+		err = l.opts.History.Add(r)
+	}
+	return r, err
+}
+
+// A Query says what [Lab.Status] is to tell.
+type Query struct {
+	_              struct{}
+	IncludeResults bool
+	// Experiment narrows the results and their counts; empty: all.
+	Experiment string
+}
+
+// A Status is what the tool chaos_status answers.
+type Status struct {
+	ActiveFaults          []ActiveFault `json:"active_faults"`          // never nil
+	RegisteredExperiments []string      `json:"registered_experiments"` // never nil
+	// Results are there if they were asked for, oldest first.
+	Results     []experiment.Result `json:"results,omitzero"`
+	TotalRuns   int                 `json:"total_runs"`   // among the kept results
+	SuccessRate float64             `json:"success_rate"` // a fraction; 0 with no runs
+	// Dropped is the number of results, of all experiments, that are kept no more.
+	Dropped uint64 `json:"dropped,omitempty"`
+}
+
+// An ActiveFault is a rule of the injector.
+type ActiveFault struct {
+	Name string `json:"name"`
+	// FaultType is the kind of the fault, such as "latency".
+	FaultType string `json:"fault_type"`
+	// Probability is that of its trigger; 1 for one that leaves nothing to chance.
+	Probability float64 `json:"probability"`
+}
+
+// Status tells what is armed, registered and remembered.
+func (l *Lab) Status(q Query) Status {
+	s := Status{ActiveFaults: []ActiveFault{}, RegisteredExperiments: l.Names(), Dropped: l.opts.History.Dropped()}
+	if q.IncludeResults {
+		s.Results = l.opts.History.Results(q.Experiment)
+	}
+	s.TotalRuns, s.SuccessRate = l.opts.History.SuccessRate(q.Experiment)
+	if l.opts.Injector == nil {
+		return s
+	}
+	for _, r := range l.opts.Injector.Rules() {
+		f := ActiveFault{Name: r.Name, FaultType: fmt.Sprintf("%T", r.Fault), Probability: 1}
+		if d, ok := r.Fault.(chaos.Described); ok {
+			f.FaultType = d.Describe().Kind
+		}
+		if p, ok := r.When.(chaos.Probabilistic); ok {
+			f.Probability = p.Probability()
+		}
+		s.ActiveFaults = append(s.ActiveFaults, f)
+	}
+	return s
+}

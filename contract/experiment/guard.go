@@ -1,0 +1,80 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// A Guard is a stop condition: it is polled while the method runs, first at its
+// start, and ends it, status aborted, when its check returns an error. A check that
+// panics or does not end in time stops the run too. Package
+// contract/experiment/guard has the ready-made ones.
+type Guard struct {
+	_     struct{}
+	Name  string // required
+	Check func(ctx context.Context) error
+	// Every is the time between two checks. 0: 1 s.
+	Every time.Duration
+}
+
+// A signal is given once; the zero value is not ready, see newSignal.
+type signal struct {
+	once  *sync.Once
+	given chan struct{}
+}
+
+func newSignal() signal { return signal{new(sync.Once), make(chan struct{})} }
+
+func (s signal) fire() { s.once.Do(func() { close(s.given) }) }
+
+// watch starts what runs beside the method: guards, and checks of the steady
+// state. They wait until the method's first activity has begun, so that it
+// does not hang on the scheduler whether it did. It returns a function that ends them and waits until they have.
+func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) (over func()) {
+	var watchers sync.WaitGroup
+	guarded, stopGuards := context.WithCancel(ctx)
+	if r.opts.Dry&DryControls == 0 {
+		for _, g := range r.opts.Guards {
+			watchers.Go(func() {
+				<-r.underWay.given
+				r.guard(guarded, cancel, g)
+			})
+		}
+	}
+	ended := make(chan struct{})
+	if r.strat.Hypothesis.during() && r.exp.Hypothesis != nil {
+		watchers.Go(func() {
+			<-r.underWay.given
+			r.during(ctx, cancel, ended)
+		})
+	}
+	return func() {
+		close(ended)
+		stopGuards()
+		watchers.Wait()
+	}
+}
+
+func (r *run) guard(ctx context.Context, cancel context.CancelCauseFunc, g Guard) {
+	t := time.NewTicker(first(g.Every, time.Second))
+	defer t.Stop()
+	for {
+		_, err, _ := protect(r.scoped(ctx), r.opts.Timeout, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, g.Check(ctx)
+		}, nil)
+		if ctx.Err() != nil { // the method is over
+			return
+		}
+		if err != nil {
+			cancel(&stop{Aborted, fmt.Errorf("guard %q: %w", g.Name, err)})
+			return
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

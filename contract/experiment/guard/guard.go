@@ -1,0 +1,128 @@
+// Package guard has ready-made stop conditions for experiments.
+//
+//	Guards: []experiment.Guard{
+//		guard.ErrorRate(0.5, 20, guard.Outcomes(in)),
+//		guard.Probe(experiment.Activity{Name: "payments answer", Run: probe.TCP("payments:443")}),
+//		guard.TimeLimit(10 * time.Minute),
+//		guard.KillSwitch(stop.Load), // an atomic.Bool
+//	}
+//
+// A guard is polled while the method runs, every second unless its Every says
+// otherwise, and ends it when it does not like what it sees. The run is then aborted and rolled
+// back. A guard that cannot see (a probe that fails, a measure that is none) stops the run too.
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract/experiment"
+	"github.com/shakedown-go/shakedown/contract/experiment/probe"
+)
+
+// ErrorRate stops when more than the share max of calls failed, once there are
+// at least so many calls. count returns both numbers over whatever time is of interest.
+func ErrorRate(max float64, calls int, count func(ctx context.Context) (failed, total int, err error)) experiment.Guard {
+	return experiment.Guard{Name: "error rate", Check: func(ctx context.Context) error {
+		if !(max >= 0 && max < 1) || calls < 0 || count == nil {
+			return fmt.Errorf("guard: error rate above %v of %d calls; allowed: from 0 to below 1, of 0 or more, and a function", max, calls)
+		}
+		failed, total, err := count(ctx)
+		if err != nil {
+			return err
+		}
+		if total == 0 || total < calls || float64(failed) <= max*float64(total) {
+			return nil
+		}
+		return fmt.Errorf("%d of %d calls failed, more than %.4g%%", failed, total, 100*max)
+	}}
+}
+
+// Outcomes counts the events that an injector has kept, for [ErrorRate].
+func Outcomes(in *chaos.Injector) func(ctx context.Context) (failed, total int, err error) {
+	calls := probe.Events(in)
+	return func(ctx context.Context) (failed, total int, err error) {
+		samples, err := calls(ctx)
+		for _, s := range samples {
+			if s.Failed {
+				failed++
+			}
+		}
+		return failed, len(samples), err
+	}
+}
+
+// Probe stops when the probe fails or misses its tolerance; without one it has
+// to say true.
+func Probe(p experiment.Activity) experiment.Guard {
+	return experiment.Guard{Name: p.Name, Check: func(ctx context.Context) error {
+		if p.Run == nil {
+			return errors.New("guard: a probe without Run")
+		}
+		if p.Timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, p.Timeout)
+			defer cancel()
+		}
+		output, err := p.Run(ctx)
+		if err != nil {
+			return err
+		}
+		held := output == any(true)
+		if p.Tolerance != nil {
+			if held, err = p.Tolerance.Holds(ctx, output); err != nil {
+				return err
+			}
+		}
+		if !held {
+			return fmt.Errorf("out of tolerance: %v", output)
+		}
+		return nil
+	}}
+}
+
+// TimeLimit stops a method that has run for d.
+func TimeLimit(d time.Duration) experiment.Guard {
+	return experiment.Guard{Name: "time limit", Every: d, Check: func(ctx context.Context) error {
+		if experiment.ScopeOf(ctx).Elapsed() < d {
+			return nil
+		}
+		return fmt.Errorf("the method has run for %v", d)
+	}}
+}
+
+// KillSwitch stops when pulled returns true. It is polled every 100 ms.
+func KillSwitch(pulled func() bool) experiment.Guard {
+	return experiment.Guard{Name: "kill switch", Every: 100 * time.Millisecond, Check: func(context.Context) error {
+		if pulled == nil {
+			return errors.New("guard: a kill switch without a function")
+		}
+		if pulled() {
+			return errors.New("it was pulled")
+		}
+		return nil
+	}}
+}
+
+// Regression measures the same in a control group and in the group that the
+// experiment is done to, and stops when the latter is worse, which is more: more
+// than control × (1 + ratio) + slack. Latencies and error rates are such measures.
+func Regression(control, treated func(ctx context.Context) (float64, error), ratio, slack float64) experiment.Guard {
+	compare := probe.Compare(control, treated)
+	return experiment.Guard{Name: "regression", Check: func(ctx context.Context) error {
+		if !(ratio >= 0) || !(slack >= 0) {
+			return fmt.Errorf("guard: regression by ratio %v and slack %v; allowed: 0 or more", ratio, slack)
+		}
+		output, err := compare(ctx)
+		if err != nil {
+			return err
+		}
+		if c := output.(probe.Comparison); c.Experiment > c.Control*(1+ratio)+slack {
+			return fmt.Errorf("%.4g in the experiment, %.4g in the control group", c.Experiment, c.Control)
+		}
+		return nil
+	}}
+}

@@ -1,0 +1,105 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+)
+
+// maxChecks is the number of checks during the method that a journal keeps.
+const maxChecks = 1000
+
+// verify asks all probes of the hypothesis; with Compat it ends at the first
+// miss, as Chaos Toolkit does.
+func (r *run) verify(ctx context.Context) *SteadyState {
+	h := r.exp.Hypothesis
+	state := &SteadyState{Met: true, Probes: []Record{}}
+	m := Moment{Level: LevelHypothesis, Name: h.Name}
+	controls := append(spreading(r.opts.Controls), h.Controls...)
+	if err := r.before(ctx, controls, m); err != nil {
+		state.Met, state.Error = false, r.secrets.text(err.Error())
+	} else {
+		r.probe(ctx, state, append(spreading(r.opts.Controls), spreading(h.Controls)...))
+	}
+	m.SteadyState = state
+	r.after(context.WithoutCancel(ctx), controls, m)
+	return state
+}
+
+func (r *run) probe(ctx context.Context, state *SteadyState, controls []Control) {
+	var failures []string
+	for i := range r.exp.Hypothesis.Probes {
+		a := &r.exp.Hypothesis.Probes[i]
+		t := task{
+			Activity: a, kind: first(a.Kind, Probe), timeout: r.opts.Timeout, judge: true, steady: true,
+			controls: append(controls[:len(controls):len(controls)], a.Controls...),
+		}
+		rec, err := r.execute(ctx, t)
+		if err != nil {
+			failures = append(failures, rec.Exception)
+		}
+		if err != nil || rec.ToleranceMet != nil && !*rec.ToleranceMet {
+			state.Met = false
+		}
+		state.Probes = append(state.Probes, rec)
+		if !state.Met && r.opts.Compat {
+			break
+		}
+	}
+	state.Error = strings.Join(failures, "; ")
+}
+
+var errMissed = errors.New("the steady state was missed during the method")
+
+// during verifies the steady state again and again until the method is over, at
+// least once. cancel ends the method.
+func (r *run) during(ctx context.Context, cancel context.CancelCauseFunc, over <-chan struct{}) {
+	t := time.NewTicker(r.strat.Frequency)
+	defer t.Stop()
+	for {
+		state := r.verify(ctx)
+		if ctx.Err() != nil { // what it found says nothing about the system
+			return
+		}
+		if r.checked(state) {
+			if !r.opts.Compat {
+				cancel(&stop{Failed, errMissed})
+				return
+			}
+			r.fail()
+			r.end(ctx, Failed, errMissed)
+			return
+		}
+		select {
+		case <-t.C:
+		case <-over:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// checked notes a check during the method, and says whether it fails the method.
+func (r *run) checked(state *SteadyState) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := &r.journal.SteadyStates
+	if all.Checks++; all.Checks <= maxChecks {
+		all.During = append(all.During, state)
+	}
+	if state.Met {
+		return false
+	}
+	all.Missed++
+	r.journal.Deviated = r.journal.Deviated || !r.opts.Compat
+	return r.strat.FailFast && float64(all.Missed) >= r.strat.FailFastRatio*float64(all.Checks)
+}
+
+// fail makes the method end before its next activity.
+func (r *run) fail() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failing = true
+}

@@ -1,0 +1,151 @@
+package experiment
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+)
+
+// journalVersion names the layout of a journal.
+const journalVersion = "1"
+
+// A Journal is what a run did and found. As JSON it has the layout of a Chaos
+// Toolkit journal, with more members. No secret of the experiment is in it.
+type Journal struct {
+	Version    string          `json:"version"`
+	Platform   string          `json:"platform"` // operating system and architecture
+	Node       string          `json:"node"`     // name of the host
+	Name       string          `json:"name"`     // of the experiment
+	Experiment json.RawMessage `json:"experiment"`
+	Start      time.Time       `json:"start"` // UTC
+	End        time.Time       `json:"end"`
+	Duration   float64         `json:"duration"` // in seconds
+	Status     Status          `json:"status"`
+	// Why says why the status is not completed; empty if it is.
+	Why string `json:"why,omitempty"`
+	// Deviated says that the steady state was missed, or a tolerance of the method.
+	Deviated     bool         `json:"deviated"`
+	SteadyStates SteadyStates `json:"steady_states"`
+	Run          []Record     `json:"run"`       // the method, in its order
+	Rollbacks    []Record     `json:"rollbacks"` // in the order in which they ran
+	// Warnings are about the experiment and about errors of controls.
+	Warnings []string `json:"warnings"`
+	Dry      bool     `json:"dry,omitempty"` // something was left out: see [Dry]
+}
+
+// SteadyStates are the verifications of the hypothesis. One that did not take
+// place is nil.
+type SteadyStates struct {
+	Before *SteadyState `json:"before"`
+	After  *SteadyState `json:"after"`
+	// During are the checks during the method: all, or the first 1,000.
+	During []*SteadyState `json:"during"`
+	// Checks and Missed count all checks during the method.
+	Checks int `json:"checks,omitempty"`
+	Missed int `json:"missed,omitempty"`
+	// Recovered is the one after the rollbacks. It decides nothing else.
+	Recovered *SteadyState `json:"recovered"`
+}
+
+// A SteadyState is one verification of the hypothesis.
+type SteadyState struct {
+	Met    bool     `json:"steady_state_met"`
+	Probes []Record `json:"probes"`
+	// Error joins the errors of the probes that failed; empty if all could be judged.
+	Error string `json:"error,omitempty"`
+}
+
+// A Record is what became of one activity.
+type Record struct {
+	Activity     ActivityInfo    `json:"activity"`
+	Status       ActivityStatus  `json:"status"`
+	Output       json.RawMessage `json:"output"`
+	Start        time.Time       `json:"start"`
+	End          time.Time       `json:"end"`
+	Duration     float64         `json:"duration"`                // in seconds, without pauses
+	Exception    string          `json:"exception,omitempty"`     // the error
+	ToleranceMet *bool           `json:"tolerance_met,omitempty"` // nil: not judged
+	// Abandoned says that it did not end with its context and was left behind.
+	Abandoned bool `json:"abandoned,omitempty"`
+}
+
+// ActivityInfo names the activity of a record.
+type ActivityInfo struct {
+	Name       string          `json:"name"`
+	Kind       Kind            `json:"type"`
+	Background bool            `json:"background,omitempty"`
+	Provider   json.RawMessage `json:"provider,omitempty"`
+}
+
+// A Status is how a run ended.
+type Status string
+
+// The statuses of a run. Deviated stands beside them.
+const (
+	Completed   Status = "completed"   // to its end
+	Failed      Status = "failed"      // the steady state could not be had or not be judged
+	Aborted     Status = "aborted"     // by a guard, a control, or the maximum duration
+	Interrupted Status = "interrupted" // its context was cancelled
+)
+
+// An ActivityStatus is how an activity ended.
+type ActivityStatus string
+
+// The statuses of an activity.
+const (
+	ActivitySucceeded ActivityStatus = "succeeded"
+	ActivityFailed    ActivityStatus = "failed"
+	ActivitySkipped   ActivityStatus = "skipped" // left out by [Dry]
+)
+
+// ExitCode is the exit status of a program that ran the experiment: 0 if it
+// completed and nothing deviated, else 1.
+func (j *Journal) ExitCode() int {
+	if j.Status == Completed && !j.Deviated {
+		return 0
+	}
+	return 1
+}
+
+func (r *run) newJournal() *Journal {
+	host, _ := os.Hostname() // a host without a name has an empty one
+	return &Journal{
+		Version: journalVersion, Platform: runtime.GOOS + "/" + runtime.GOARCH, Node: r.secrets.text(host),
+		Name: r.secrets.text(r.exp.Name), Experiment: r.summary(), Start: time.Now().UTC(), Status: Completed, Dry: r.opts.Dry != 0,
+		SteadyStates: SteadyStates{During: []*SteadyState{}},
+		Run:          []Record{}, Rollbacks: []Record{}, Warnings: []string{},
+	}
+}
+
+type summary struct {
+	Title         string                  `json:"title"`
+	Description   string                  `json:"description"`
+	Tags          []string                `json:"tags,omitempty"`
+	Configuration map[string]any          `json:"configuration,omitempty"`
+	Contributions map[string]Contribution `json:"contributions,omitempty"`
+}
+
+// summary is what the journal shows of the experiment.
+func (r *run) summary() json.RawMessage {
+	if e := r.exp; e.Source == nil {
+		return r.secrets.json(summary{e.Name, e.Description, e.Tags, e.Config, e.Contributions})
+	}
+	return r.secrets.json(r.exp.Source)
+}
+
+func (r *run) info(a *Activity, kind Kind) ActivityInfo {
+	info := ActivityInfo{Name: r.secrets.text(a.Name), Kind: kind, Background: a.Background}
+	if a.Provider != nil {
+		info.Provider = r.secrets.json(a.Provider)
+	}
+	return info
+}
+
+func (r *run) warn(format string, args ...any) {
+	text := r.secrets.text(fmt.Sprintf(format, args...))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.journal.Warnings = append(r.journal.Warnings, text)
+}

@@ -1,0 +1,92 @@
+package experiment
+
+import (
+	"context"
+	"sync"
+)
+
+// method runs the method, with the guards and the checks of the steady state
+// beside it.
+func (r *run) method(ctx context.Context) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	m := Moment{Level: LevelMethod, Name: r.exp.Name}
+	controls := spreading(r.opts.Controls)
+	if err := r.before(ctx, controls, m); err != nil {
+		r.end(ctx, Aborted, err)
+		return
+	}
+	r.stack.begin()
+	r.scope.begin()
+	over := r.watch(ctx, cancel)
+	r.activities(ctx)
+	r.underWay.fire()
+	over()
+	r.ended(ctx)
+	r.after(context.WithoutCancel(ctx), controls, m)
+}
+
+// activities runs the activities in order and joins those in the background.
+func (r *run) activities(ctx context.Context) {
+	records := make([]*Record, len(r.exp.Method))
+	var background sync.WaitGroup
+	for i := range r.exp.Method {
+		if ctx.Err() != nil || r.toFail() {
+			break
+		}
+		t := r.task(i)
+		records[i] = new(Record)
+		if i > 0 || t.PauseBefore > 0 {
+			r.underWay.fire()
+		}
+		if t.Background {
+			background.Go(func() { r.activity(ctx, t, records[i]) })
+		} else {
+			r.activity(ctx, t, records[i])
+		}
+	}
+	background.Wait()
+	for _, rec := range records {
+		if rec != nil {
+			r.journal.Run = append(r.journal.Run, *rec)
+		}
+	}
+}
+
+// activity runs one activity of the method.
+func (r *run) activity(ctx context.Context, t task, rec *Record) {
+	*rec, _ = r.execute(ctx, t) // the record has the error
+	if rec.ToleranceMet != nil && !*rec.ToleranceMet {
+		r.deviate()
+	}
+}
+
+func (r *run) task(i int) task {
+	a := &r.exp.Method[i]
+	controls := append(spreading(r.opts.Controls), a.Controls...)
+	return task{
+		Activity: a, kind: first(a.Kind, Action), controls: controls, timeout: r.opts.Timeout,
+		judge: !r.opts.Compat,
+		began: func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.started[a.Name] = true
+			r.underWay.fire()
+		},
+		undo: func(u Undo) { r.pushUndo(i, a, u) },
+	}
+}
+
+func (r *run) deviate() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.journal.Deviated = true
+}
+
+// toFail says whether a miss has failed the method, which then ends before its
+// next activity.
+func (r *run) toFail() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failing
+}

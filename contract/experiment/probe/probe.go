@@ -1,0 +1,148 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"os"
+)
+
+// A Run is what [experiment.Activity.Run] takes.
+//
+// [experiment.Activity.Run]: https://pkg.go.dev/github.com/shakedown-go/shakedown/contract/experiment#Activity
+type Run = func(ctx context.Context) (output any, err error)
+
+// HTTPStatus sends GET to url and outputs the status code. No answer is an
+// error. client nil: one with the settings of the standard library.
+func HTTPStatus(url string, client *http.Client) Run {
+	if client == nil {
+		client = &http.Client{}
+	}
+	return func(ctx context.Context) (any, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return nil, fmt.Errorf("probe: %w", err)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return nil, fmt.Errorf("probe: %w", err)
+		}
+		defer resp.Body.Close()
+		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can serve again
+		return resp.StatusCode, nil
+	}
+}
+
+// TCP outputs whether a connection to addr (host:port) can be had: true or
+// false. A malformed address, or the end of the context, is an error.
+func TCP(addr string) Run {
+	return func(ctx context.Context) (any, error) {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return nil, fmt.Errorf("probe: %w", err)
+		}
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		if ctx.Err() != nil {
+			err = fmt.Errorf("probe: dial %s: %w", addr, ctx.Err())
+		} else if err != nil {
+			return false, nil
+		}
+		if conn != nil {
+			err = errors.Join(err, conn.Close())
+		}
+		return err == nil, err
+	}
+}
+
+// Alive outputs whether a process runs, paused or not: true or false. process
+// is asked which one each time; nil is one that does not run.
+func Alive(process func() *os.Process) Run {
+	return func(context.Context) (any, error) {
+		if process == nil {
+			return nil, errors.New("probe: alive: there is no function to ask for the process")
+		}
+		p := process()
+		if p == nil {
+			return false, nil
+		}
+		ok, err := alive(p)
+		if err != nil {
+			return nil, fmt.Errorf("probe: process %d: %w", p.Pid, err)
+		}
+		return ok, nil
+	}
+}
+
+// Call outputs what a function returns.
+func Call[T any](fn func(ctx context.Context) (T, error)) Run {
+	return func(ctx context.Context) (any, error) { return fn(ctx) }
+}
+
+// Repeat runs a probe n times, one after the other, and outputs the list of its
+// outputs, for tolerance.Distribution. The first error ends it.
+func Repeat(n int, run Run) Run {
+	return func(ctx context.Context) (any, error) {
+		if n <= 0 {
+			return nil, fmt.Errorf("probe: repeat %d times; allowed: at least once", n)
+		}
+		outputs := make([]any, 0, min(n, 1024))
+		for range n {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			output, err := run(ctx)
+			if err != nil {
+				return nil, err
+			}
+			outputs = append(outputs, output)
+		}
+		return outputs, nil
+	}
+}
+
+// A Comparison is the output of [Compare].
+type Comparison struct {
+	Control    float64 `json:"control"`
+	Experiment float64 `json:"experiment"`
+	Difference float64 `json:"difference"` // experiment − control
+	// Ratio is experiment / control; nil when control is 0.
+	Ratio *float64 `json:"ratio"`
+}
+
+// Compare measures the same in a control group and in the group that the
+// experiment is done to, and outputs a [Comparison]. A measure that is no finite
+// number is an error.
+func Compare(control, experiment func(ctx context.Context) (float64, error)) Run {
+	return func(ctx context.Context) (any, error) {
+		c, err := measure(ctx, "control", control)
+		if err != nil {
+			return nil, err
+		}
+		e, err := measure(ctx, "experiment", experiment)
+		if err != nil {
+			return nil, err
+		}
+		out := Comparison{Control: c, Experiment: e, Difference: e - c}
+		if ratio := e / c; c != 0 && !math.IsInf(ratio, 0) {
+			out.Ratio = &ratio
+		}
+		return out, nil
+	}
+}
+
+func measure(ctx context.Context, group string, fn func(ctx context.Context) (float64, error)) (float64, error) {
+	if fn == nil {
+		return 0, fmt.Errorf("probe: %s has no function to measure it", group)
+	}
+	v, err := fn(ctx)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("probe: %s: %w", group, err)
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return 0, fmt.Errorf("probe: %s is %v; allowed: a finite number", group, v)
+	}
+	return v, nil
+}

@@ -1,0 +1,101 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/glob"
+)
+
+// A Sample is one recorded call.
+type Sample struct {
+	Target   string
+	Duration time.Duration
+	Failed   bool
+}
+
+// A Timeline returns the recorded calls to be judged, such as those of the last
+// minutes. [Events] makes one of an injector; any other record of calls will do.
+type Timeline func(ctx context.Context) ([]Sample, error)
+
+// Events is the timeline of the events that an injector has kept: of all calls
+// with [chaos.InjectorOptions.Record], else of the struck ones alone.
+func Events(in *chaos.Injector) Timeline {
+	return func(context.Context) ([]Sample, error) {
+		if in == nil {
+			return nil, fmt.Errorf("probe: the injector is nil")
+		}
+		events := in.Events()
+		samples := make([]Sample, len(events))
+		for i, e := range events {
+			samples[i] = Sample{Target: e.Target, Duration: e.End - e.Start, Failed: e.Outcome != chaos.OutcomeOK}
+		}
+		return samples, nil
+	}
+}
+
+// An Objective says which share of calls has to be good: not failed, and not
+// slower than Within.
+type Objective struct {
+	_      struct{}
+	Target string        // a glob over the targets; empty: all
+	Share  float64       // such as 0.99; above 0, below 1
+	Within time.Duration // 0: any time will do
+}
+
+// A Level is the output of [SLO].
+type Level struct {
+	Calls int `json:"calls"`
+	Good  int `json:"good"`
+	// Share is good/calls, Burn the share of bad calls over the share that the
+	// objective allows (1 uses the error budget up). nil without calls.
+	Share *float64 `json:"share"`
+	Burn  *float64 `json:"burn"`
+	// Met says that the objective is met; nil without calls, which is no success.
+	Met *bool `json:"met"`
+}
+
+// SLO judges recorded calls by an objective and outputs a [Level].
+func SLO(calls Timeline, o Objective) Run {
+	return func(ctx context.Context) (any, error) {
+		if calls == nil || !(o.Share > 0 && o.Share < 1) || o.Within < 0 {
+			return nil, fmt.Errorf("probe: SLO of share %v within %v; allowed: a timeline, a share above 0 and below 1, a time of 0 or more", o.Share, o.Within)
+		}
+		target := o.Target
+		if target == "" {
+			target = "*"
+		}
+		matches, err := glob.Compile(target)
+		if err != nil {
+			return nil, fmt.Errorf("probe: %w", err)
+		}
+		samples, err := calls(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("probe: timeline: %w", err)
+		}
+		return o.judge(samples, matches), nil
+	}
+}
+
+func (o Objective) judge(samples []Sample, matches *glob.Glob) Level {
+	var l Level
+	for _, s := range samples {
+		if !matches.Match(s.Target) {
+			continue
+		}
+		l.Calls++
+		if !s.Failed && (o.Within == 0 || s.Duration <= o.Within) {
+			l.Good++
+		}
+	}
+	if l.Calls == 0 {
+		return l
+	}
+	share := float64(l.Good) / float64(l.Calls)
+	burn := float64(l.Calls-l.Good) / float64(l.Calls) / (1 - o.Share)
+	met := share >= o.Share
+	l.Share, l.Burn, l.Met = &share, &burn, &met
+	return l
+}

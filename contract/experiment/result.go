@@ -1,0 +1,106 @@
+package experiment
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Result is a run in brief: what the tool chaos_run_experiment answers.
+type Result struct {
+	Name    string `json:"experiment_name"`
+	Success bool   `json:"success"` // the steady state held after the method
+	Before  bool   `json:"steady_state_before"`
+	After   bool   `json:"steady_state_after"`
+	// Duration is in seconds.
+	Duration float64 `json:"duration_seconds"`
+	// Error says what went wrong, in words that do not change; nil: nothing did.
+	// An action may fail and the steady state hold all the same.
+	Error     *string   `json:"error"`
+	StartedAt time.Time `json:"started_at"` // UTC
+	// Recovered is the steady state after the rollbacks; nil: not verified.
+	Recovered *bool    `json:"steady_state_recovered,omitempty"`
+	Warnings  []string `json:"warnings,omitempty"`
+}
+
+// RunSimple runs the experiment with the default strategies, whatever the
+// experiment and o ask for: steady state, method, steady state, rollbacks. It needs a
+// hypothesis. With dryRun the steady state is verified once and nothing else done. The
+// error is that of an invalid experiment. o may be nil.
+func RunSimple(ctx context.Context, e *Experiment, dryRun bool, o *Options) (Result, error) {
+	if e != nil && e.Hypothesis == nil {
+		return Result{}, &FieldError{Field: "Hypothesis", Allowed: "a hypothesis: without one there is no success to speak of"}
+	}
+	var own Options
+	if o != nil {
+		own = *o
+	}
+	own.Strategies, own.Dry, own.Compat = Strategies{Rollbacks: RollbackDefault, Hypothesis: BeforeAndAfter}, 0, false
+	r, err := newRun(e, &own)
+	if err != nil {
+		return Result{}, err
+	}
+	if !dryRun {
+		r.all(ctx)
+		return r.journal.Result(), nil
+	}
+	state := r.verify(ctx)
+	r.journal.SteadyStates.Before, r.journal.SteadyStates.After = state, state
+	r.journal.End = time.Now().UTC()
+	r.journal.Duration = r.journal.End.Sub(r.journal.Start).Seconds()
+	return r.journal.Result(), nil
+}
+
+// Result is the journal in brief. A steady state that was not verified counts
+// as missed.
+func (j *Journal) Result() Result {
+	s := &j.SteadyStates
+	r := Result{
+		Name: j.Name, Duration: j.Duration, StartedAt: j.Start, Warnings: j.Warnings,
+		Before: s.Before != nil && s.Before.Met, After: s.After != nil && s.After.Met,
+	}
+	r.Success = r.After
+	if s.Recovered != nil {
+		r.Recovered = &s.Recovered.Met
+	}
+	if text := j.problems(); text != "" {
+		r.Error = &text
+	}
+	return r
+}
+
+// problems words what went wrong.
+func (j *Journal) problems() string {
+	var all []string
+	switch before, after := j.SteadyStates.Before, j.SteadyStates.After; {
+	case before != nil && before.Error != "":
+		all = append(all, "Failed to verify initial steady state: "+before.Error)
+	case before != nil && !before.Met:
+		all = append(all, "System not in steady state before experiment")
+	default:
+		all = failures("Action failed: ", Action, j.Run)
+		all = append(all, failures("Probe failed: ", Probe, j.Run)...)
+		switch {
+		case len(all) > 0: // it says more than what came of it
+		case after != nil && after.Error != "":
+			all = append(all, "Failed to verify steady state after: "+after.Error)
+		case j.Status != Completed:
+			all = append(all, "Experiment "+string(j.Status)+": "+j.Why)
+		}
+	}
+	return strings.Join(append(all, failures("Rollback failed: ", "", j.Rollbacks)...), "; ")
+}
+
+// failures words the failed activities of a kind, or of any.
+func failures(what string, kind Kind, records []Record) (texts []string) {
+	for _, rec := range records {
+		if rec.Status == ActivityFailed && (kind == "" || kind == rec.Activity.Kind) {
+			texts = append(texts, what+rec.Exception)
+		}
+	}
+	return texts
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

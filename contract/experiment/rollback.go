@@ -1,0 +1,174 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+)
+
+// undoStack holds what is still to be undone; each undo leaves it once.
+type undoStack struct {
+	mu    sync.Mutex
+	begun bool // the method was started
+	phase rollbackPhase
+	late  context.Context // for undos that come once the rollbacks are over
+	undos []returned
+}
+
+// returned is the undo that an action returned.
+type returned struct {
+	place int // of the action in the method
+	of    *Activity
+	undo  Undo
+}
+
+type rollbackPhase uint8
+
+const (
+	collecting  rollbackPhase = iota
+	rollingBack               // what comes now is undone next
+	rolledBack                // what comes now is undone where it comes
+	leaving                   // what the method did stays
+)
+
+func (s *undoStack) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begun = true
+}
+
+// enter begins a phase.
+func (s *undoStack) enter(phase rollbackPhase, late context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.phase, s.late = phase, late
+}
+
+// pop takes the undo of the latest action. When there is none and last is set,
+// the rollbacks are over.
+func (s *undoStack) pop(last bool) (u returned, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.undos) == 0 {
+		if last {
+			s.phase = rolledBack
+		}
+		return u, false
+	}
+	slices.SortFunc(s.undos, func(a, b returned) int { return cmp.Compare(a.place, b.place) })
+	u = s.undos[len(s.undos)-1]
+	s.undos = s.undos[:len(s.undos)-1]
+	return u, true
+}
+
+// pushUndo takes the undo of an action of the method. That of an action which
+// was left behind may come when the rollbacks are over: it is run at once, on the
+// goroutine of that action.
+func (r *run) pushUndo(place int, a *Activity, undo Undo) {
+	s := &r.stack
+	s.mu.Lock()
+	phase := s.phase
+	if phase == collecting || phase == rollingBack {
+		s.undos = append(s.undos, returned{place, a, undo})
+	}
+	s.mu.Unlock()
+	if phase == rolledBack {
+		_, _, _ = protect(s.late, r.opts.RollbackTimeout, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, undo(ctx) // the journal, where an error would go, may be in other hands by now
+		}, nil)
+	}
+}
+
+// rollsBack applies the strategy.
+func (r *run) rollsBack() bool {
+	j := r.journal
+	began := r.stack.begun || r.opts.Compat
+	switch r.strat.Rollbacks {
+	case RollbackAlways:
+		return true
+	case RollbackNever:
+		return false
+	case RollbackDeviated:
+		return began && j.Deviated
+	}
+	if r.opts.Compat {
+		return j.Status != Failed && j.Status != Interrupted
+	}
+	return began
+}
+
+// rollBack undoes the method under a context that outlives the run's.
+func (r *run) rollBack(ctx context.Context) {
+	ctx = r.scoped(context.WithoutCancel(ctx))
+	if !r.rollsBack() {
+		r.stack.enter(leaving, ctx)
+		return
+	}
+	r.stack.enter(rollingBack, ctx)
+	m := Moment{Level: LevelRollback, Name: r.exp.Name}
+	controls := spreading(r.opts.Controls)
+	if err := r.before(ctx, controls, m); err != nil {
+		r.warn("%v; the rollbacks ran all the same", err)
+	}
+	listed := r.listedRollbacks()
+	r.undoReturned(ctx, len(listed) == 0)
+	for i, t := range listed {
+		r.undoOne(ctx, t)
+		r.undoReturned(ctx, i == len(listed)-1) // of actions that have come back meanwhile
+	}
+	r.after(ctx, controls, m)
+	r.noteUndone()
+}
+
+func (r *run) undoReturned(ctx context.Context, last bool) {
+	for u, ok := r.stack.pop(last); ok; u, ok = r.stack.pop(last) {
+		a := &Activity{Name: "undo " + u.of.Name, Run: func(ctx context.Context) (any, error) { return nil, u.undo(ctx) }}
+		r.undoOne(ctx, task{Activity: a, kind: Action, timeout: r.opts.RollbackTimeout, controls: spreading(r.opts.Controls)})
+	}
+}
+
+func (r *run) undoOne(ctx context.Context, t task) {
+	rec, _ := r.execute(ctx, t) // the record has the error, and the next one runs all the same
+	r.journal.Rollbacks = append(r.journal.Rollbacks, rec)
+}
+
+// listedRollbacks are those of the experiment, last first (with Compat first
+// first), without those whose activity was not started.
+func (r *run) listedRollbacks() (listed []task) {
+	for i := range r.exp.Rollbacks {
+		a := &r.exp.Rollbacks[i]
+		if a.Undoes != "" && !r.wasStarted(a.Undoes) {
+			continue
+		}
+		controls := append(spreading(r.opts.Controls), a.Controls...)
+		listed = append(listed, task{Activity: a, kind: first(a.Kind, Action), timeout: r.opts.RollbackTimeout, controls: controls})
+	}
+	if !r.opts.Compat {
+		slices.Reverse(listed)
+	}
+	return listed
+}
+
+func (r *run) wasStarted(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.started[name]
+}
+
+// noteUndone warns where actions could have returned an undo and none did.
+func (r *run) noteUndone() {
+	undoable := slices.ContainsFunc(r.exp.Method, func(a Activity) bool { return a.Start != nil && r.wasStarted(a.Name) })
+	if len(r.journal.Rollbacks) == 0 && undoable {
+		r.warn("%s", warnNoRollback)
+	}
+}
+
+// recover verifies the steady state once more, with the faults off.
+func (r *run) recover(ctx context.Context) {
+	if !r.stack.begun || r.stack.phase != rolledBack || r.opts.Compat || r.exp.Hypothesis == nil || r.strat.Hypothesis == Skip || r.opts.Dry&DryActivities != 0 {
+		return
+	}
+	_ = r.wait(ctx, r.exp.Quiet) // a cancelled run does not wait, and is verified all the same
+	r.journal.SteadyStates.Recovered = r.verify(context.WithoutCancel(ctx))
+}

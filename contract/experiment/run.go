@@ -1,0 +1,184 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Options are the settings of a run; the zero value works.
+type Options struct {
+	_ struct{}
+	// Strategies go before those of the experiment where they are set.
+	Strategies Strategies
+	// Dry says what to leave out.
+	Dry Dry
+	// Compat follows Chaos Toolkit where the default does not; see the package
+	// comment for the differences.
+	Compat bool
+	// Timeout is that of an activity without its own, of a control and of a
+	// check of a guard. 0: 5 min.
+	Timeout time.Duration
+	// RollbackTimeout is that of a rollback without its own. 0: 1 min.
+	RollbackTimeout time.Duration
+	// Guards and Controls come before those of the experiment.
+	Guards   []Guard
+	Controls []Control
+}
+
+// run is one run of an experiment.
+type run struct {
+	exp     *Experiment
+	opts    Options
+	strat   Strategies
+	scope   *Scope
+	secrets *redactor
+	stack   undoStack
+
+	underWay signal // the method's first activity has begun
+
+	mu      sync.Mutex // guards what follows
+	journal *Journal
+	started map[string]bool // activities of the method, by name
+	failing bool            // Compat: the method ends before its next activity
+}
+
+// Run runs the experiment: controls, steady state, method, steady state,
+// rollbacks, steady state once more. The error is that of [Experiment.Validate];
+// everything that happens while running is in the journal instead. It returns
+// when all that it started has ended or was left behind. o may be nil.
+func Run(ctx context.Context, e *Experiment, o *Options) (*Journal, error) {
+	r, err := newRun(e, o)
+	if err != nil {
+		return nil, err
+	}
+	r.all(ctx)
+	return r.journal, nil
+}
+
+func newRun(e *Experiment, o *Options) (*run, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	if err := validate(e, o); err != nil {
+		return nil, err
+	}
+	r := &run{
+		exp: e, opts: *o, strat: o.Strategies.over(e.Strategies),
+		scope:   &Scope{config: e.Config, secrets: e.Secrets},
+		secrets: newRedactor(e.Secrets), underWay: newSignal(), started: make(map[string]bool),
+	}
+	r.opts.Timeout = first(o.Timeout, 5*time.Minute)
+	r.opts.RollbackTimeout = first(o.RollbackTimeout, time.Minute)
+	r.opts.Controls = append(append([]Control(nil), o.Controls...), e.Controls...)
+	r.opts.Guards = append(append([]Guard(nil), o.Guards...), e.Guards...)
+	r.journal = r.newJournal()
+	for _, w := range e.warnings() {
+		r.warn("%s", w)
+	}
+	return r, nil
+}
+
+// A stop is the cause with which a run ends its own context.
+type stop struct {
+	status Status
+	err    error
+}
+
+func (s *stop) Error() string { return s.err.Error() }
+func (s *stop) Unwrap() error { return s.err }
+
+func (r *run) all(ctx context.Context) {
+	m := Moment{Level: LevelExperiment, Name: r.exp.Name}
+	inTime := ctx
+	if d := r.exp.MaxDuration; d > 0 {
+		over := &stop{Aborted, fmt.Errorf("the maximum duration of %v is over", d)}
+		var cancel context.CancelFunc
+		inTime, cancel = context.WithTimeoutCause(ctx, d, over)
+		defer cancel()
+	}
+	if err := r.before(inTime, r.opts.Controls, m); err != nil {
+		r.end(inTime, Aborted, err)
+	} else {
+		r.test(inTime)
+	}
+	r.rollBack(ctx)
+	r.recover(ctx)
+	j := r.journal
+	j.End = time.Now().UTC()
+	j.Duration = j.End.Sub(j.Start).Seconds()
+	m.Journal = j
+	r.after(context.WithoutCancel(ctx), r.opts.Controls, m)
+}
+
+// test is the run without its rollbacks.
+func (r *run) test(ctx context.Context) {
+	if !r.gate(ctx) || r.ended(ctx) {
+		return
+	}
+	r.method(ctx)
+	if r.journal.Status != Completed || r.ended(ctx) || !r.strat.Hypothesis.after() || r.exp.Hypothesis == nil {
+		return
+	}
+	state := r.verify(ctx)
+	if r.ended(ctx) { // what it found says nothing about the system
+		return
+	}
+	r.journal.SteadyStates.After = state
+	switch {
+	case state.Error != "":
+		r.journal.Deviated = true
+		r.end(ctx, Failed, fmt.Errorf("the steady state could not be verified after the method: %s", state.Error))
+	case !state.Met:
+		r.journal.Deviated = true
+	}
+}
+
+// gate verifies the steady state before the method and says whether that may begin.
+func (r *run) gate(ctx context.Context) bool {
+	if !r.strat.Hypothesis.before() || r.exp.Hypothesis == nil {
+		return true
+	}
+	state := r.verify(ctx)
+	if r.ended(ctx) {
+		return false
+	}
+	r.journal.SteadyStates.Before = state
+	switch {
+	case state.Error != "":
+		r.end(ctx, Failed, fmt.Errorf("the steady state could not be verified before the method: %s", state.Error))
+	case !state.Met && !r.opts.Compat:
+		r.journal.Deviated = true
+		r.end(ctx, Failed, errNotSteady)
+	}
+	return state.Met && state.Error == ""
+}
+
+var errNotSteady = errors.New("the system was not in its steady state before the method")
+
+// ended says whether the context is over, and if so notes why.
+func (r *run) ended(ctx context.Context) bool {
+	if ctx.Err() == nil {
+		return false
+	}
+	r.end(ctx, Interrupted, context.Cause(ctx))
+	return true
+}
+
+// end notes how the run ended, unless that is known already. What ended the
+// context counts before what came of it.
+func (r *run) end(ctx context.Context, status Status, why error) {
+	if cause := context.Cause(ctx); cause != nil {
+		status, why = Interrupted, cause
+		if s, ok := cause.(*stop); ok {
+			status = s.status
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.journal.Status == Completed {
+		r.journal.Status, r.journal.Why = status, r.secrets.text(why.Error())
+	}
+}

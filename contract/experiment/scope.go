@@ -1,0 +1,78 @@
+package experiment
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// A Scope is what an activity, tolerance, guard or control can know of its run
+// beside its arguments. It is safe for concurrent use.
+type Scope struct {
+	config  map[string]any
+	secrets map[string]string
+	mu      sync.Mutex
+	outputs map[string]any
+	began   time.Time // the method
+}
+
+type scopeKey struct{}
+
+// ScopeOf returns the scope of the run that the context belongs to; outside of
+// any, an empty one.
+func ScopeOf(ctx context.Context) *Scope {
+	if s, ok := ctx.Value(scopeKey{}).(*Scope); ok {
+		return s
+	}
+	return &Scope{}
+}
+
+// Config returns a configuration value by its name.
+func (s *Scope) Config(name string) (value any, ok bool) {
+	value, ok = s.config[name]
+	return value, ok
+}
+
+// Secret returns a secret by its name.
+func (s *Scope) Secret(name string) (value string, ok bool) {
+	value, ok = s.secrets[name]
+	return value, ok
+}
+
+// Output returns the output of the activity of that name, the latest if it ran
+// more than once. One that failed, was skipped or is still running has none.
+func (s *Scope) Output(name string) (output any, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	output, ok = s.outputs[name]
+	return output, ok
+}
+
+// Elapsed is the time since the method began, 0 before it has.
+func (s *Scope) Elapsed() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.began.IsZero() {
+		return 0
+	}
+	return time.Since(s.began)
+}
+
+func (s *Scope) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.began = time.Now()
+}
+
+func (s *Scope) setOutput(name string, output any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.outputs == nil {
+		s.outputs = make(map[string]any)
+	}
+	s.outputs[name] = output
+}
+
+func (r *run) scoped(ctx context.Context) context.Context {
+	return context.WithValue(ctx, scopeKey{}, r.scope)
+}

@@ -1,0 +1,150 @@
+package tolerance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract/experiment"
+	"github.com/shakedown-go/shakedown/internal/jsonpath"
+)
+
+// Path looks for values in the output by a JSON path. An output that is a text
+// is read as JSON if it is some. Without more it holds where at least one value is found.
+//
+// Of RFC 9535 a path may have: members (.name, ['name'], several, *, at any depth ..), elements
+// ([0], [-1], [1:3]) and filters ([?(@.status=='ok' && @.age>3)]).
+func Path(path string) JSONPath {
+	p, err := jsonpath.Parse(path)
+	return JSONPath{path: p, err: err}
+}
+
+// A JSONPath is the tolerance that [Path] makes. The zero value is reported as wrong.
+type JSONPath struct {
+	path   *jsonpath.Path
+	err    error
+	count  *int
+	expect []any
+	exact  bool
+}
+
+// Count asks for exactly n values.
+func (t JSONPath) Count(n int) JSONPath {
+	t.count = &n
+	return t
+}
+
+// Expect asks for exactly these values, in this order. It goes before Count.
+func (t JSONPath) Expect(values ...any) JSONPath {
+	t.expect, t.exact = values, true
+	return t
+}
+
+// Holds looks for the values.
+func (t JSONPath) Holds(_ context.Context, output any) (bool, error) {
+	if err := t.Check(); err != nil {
+		return false, err
+	}
+	doc, err := plain(output)
+	if err != nil {
+		return false, err
+	}
+	if text, ok := doc.(string); ok {
+		if read, err := decode([]byte(text)); err == nil {
+			doc = read
+		}
+	}
+	found := t.path.Find(doc)
+	switch {
+	case t.exact:
+		return t.expected(found)
+	case t.count != nil:
+		return len(found) == *t.count, nil
+	}
+	return len(found) > 0, nil
+}
+
+func (t JSONPath) expected(found []jsonpath.Match) (bool, error) {
+	if len(found) != len(t.expect) {
+		return false, nil
+	}
+	for i, m := range found {
+		want, err := plain(t.expect[i])
+		if err != nil || !equal(m.Value, want) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Check reports a path that is none, and a negative count.
+func (t JSONPath) Check() error {
+	switch {
+	case t.err != nil:
+		return fmt.Errorf("tolerance: %w", t.err)
+	case t.path == nil:
+		return errors.New("tolerance: a JSONPath without a path; allowed: one made by Path")
+	case t.count != nil && *t.count < 0:
+		return fmt.Errorf("tolerance: count is %d; allowed: 0 or more", *t.count)
+	}
+	for _, v := range t.expect {
+		if _, err := plain(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Member judges one member of the output, such as "body", by another tolerance.
+// An output without it is judged as a whole.
+func Member(name string, t experiment.Tolerance) experiment.Tolerance { return member{name, t} }
+
+type member struct {
+	name  string
+	inner experiment.Tolerance
+}
+
+func (t member) Holds(ctx context.Context, output any) (bool, error) {
+	got, err := plain(output)
+	if err != nil {
+		return false, err
+	}
+	if object, ok := got.(map[string]any); ok {
+		if v, ok := object[t.name]; ok {
+			return t.inner.Holds(ctx, v)
+		}
+	}
+	return t.inner.Holds(ctx, output)
+}
+
+func (t member) Check() error {
+	if t.inner == nil {
+		return fmt.Errorf("tolerance: member %q is judged by nothing; allowed: a tolerance", t.name)
+	}
+	if c, ok := t.inner.(chaos.Checked); ok {
+		return c.Check()
+	}
+	return nil
+}
+
+// asText is a text as it is, and anything else as JSON.
+func asText(v any) (string, error) {
+	if text, ok := v.(string); ok {
+		return text, nil
+	}
+	got, err := plain(v)
+	if err != nil {
+		return "", err
+	}
+	if text, ok := got.(string); ok {
+		return text, nil
+	}
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err = e.Encode(got)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}

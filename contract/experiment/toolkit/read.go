@@ -1,0 +1,82 @@
+package toolkit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Read reads a document. The error joins every problem of its layout, each a
+// [*LocationError]; what hangs on functions, names and values is for
+// [Document.Validate].
+func Read(data []byte) (*Document, error) {
+	p := &problems{}
+	var v any
+	if err := decode(data, &v); err != nil {
+		return nil, &LocationError{Err: err}
+	}
+	p.repeated(json.NewDecoder(bytes.NewReader(data)), "")
+	checkDocument(node{p, "", v, true})
+	if len(p.list) > 0 {
+		return nil, errors.Join(p.list...)
+	}
+	d := &Document{}
+	if err := decode(data, d); err != nil {
+		return nil, &LocationError{Err: err}
+	}
+	return d.tidy()
+}
+
+// tidy gives equal documents one form: nothing for what is empty, and arguments
+// without white space.
+func (d *Document) tidy() (*Document, error) {
+	var doc bytes.Buffer
+	if err := d.encode(json.NewEncoder(&doc)); err != nil {
+		return nil, err
+	}
+	tidied := &Document{}
+	if err := decode(doc.Bytes(), tidied); err != nil {
+		return nil, &LocationError{Err: err}
+	}
+	return tidied, nil
+}
+
+func decode(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("something follows it")
+	}
+	return nil
+}
+
+// repeated reports members that an object has twice, which JSON leaves open and
+// readers settle in different ways. The text is known to be JSON.
+func (p *problems) repeated(d *json.Decoder, path string) {
+	t, err := d.Token()
+	switch {
+	case err != nil:
+	case t == json.Delim('{'):
+		seen := make(map[string]bool)
+		for d.More() {
+			t, _ := d.Token()
+			name, _ := t.(string)
+			if seen[name] {
+				p.add(below(path, name), name, "each member once")
+			}
+			seen[name] = true
+			p.repeated(d, below(path, name))
+		}
+		_, _ = d.Token()
+	case t == json.Delim('['):
+		for i := 0; d.More(); i++ {
+			p.repeated(d, fmt.Sprintf("%s[%d]", path, i))
+		}
+		_, _ = d.Token()
+	}
+}

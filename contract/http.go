@@ -1,0 +1,241 @@
+package contract
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// HTTPAgentOptions say how an agent behind an HTTP endpoint is asked. The zero
+// value with a URL posts {"input": "…"} as JSON and reads {"output": "…"}.
+type HTTPAgentOptions struct {
+	_ struct{}
+	// URL is where prompts are posted: absolute, http or https. Required.
+	URL string
+	// Header is sent with each request; Content-Type is application/json unless
+	// it says otherwise.
+	Header http.Header
+	// RequestField is the member of the request that holds the prompt; empty: "input".
+	RequestField string
+	// ResponseField is the member of the response that holds the answer, a
+	// string; empty: "output".
+	ResponseField string
+	// Encode makes the body of the request, in place of RequestField.
+	Encode func(prompt string) ([]byte, error)
+	// Decode reads the answer from the body of a response, in place of ResponseField.
+	Decode func(body []byte) (string, error)
+	// MaxBody bounds the body of a response, in bytes; more is an error. 0: 1 MiB.
+	MaxBody int64
+	// Client makes the requests; nil: one of the agent's own, with ten seconds
+	// to connect, no limit on the answer but that of its context, and no idle
+	// connections afterwards.
+	Client *http.Client
+}
+
+const (
+	defaultMaxBody = 1 << 20
+	excerptBytes   = 256
+	resetTimeout   = 5 * time.Second
+)
+
+// An HTTPError is a response that is no answer: a status outside 2xx, or a
+// body that could not be read as one.
+type HTTPError struct {
+	URL     string
+	Status  int
+	Excerpt string // of the body: its first 256 bytes
+	Err     error  // what was wrong with the body; nil: the status was
+}
+
+// Error names the endpoint, the status and what was wrong, with the excerpt.
+func (e *HTTPError) Error() string {
+	s := fmt.Sprintf("contract: %s answered %d %s", e.URL, e.Status, http.StatusText(e.Status))
+	if e.Err != nil {
+		s += fmt.Sprintf(": %v", e.Err)
+	}
+	if e.Excerpt != "" {
+		s += fmt.Sprintf("; it begins %q", e.Excerpt)
+	}
+	return s
+}
+
+// Unwrap returns what was wrong with the body, or nil.
+func (e *HTTPError) Unwrap() error { return e.Err }
+
+// HTTPAgent is an agent behind an HTTP endpoint. Its tools are its own: faults
+// reach them only where they are declared in [Matrix.Points] and wrapped in the
+// same process. It does real I/O, so its cells must run in real time.
+//
+// Options that do not work are an error of every call: [*FieldError], joined. A
+// response that is no answer is an [*HTTPError]. The agent is safe for
+// concurrent use if Encode, Decode and Client are.
+func HTTPAgent(o HTTPAgentOptions) Agent {
+	o.Header = o.Header.Clone()
+	problem := o.check()
+	client := o.Client
+	if client == nil {
+		client = newClient()
+	}
+	return func(ctx context.Context, prompt string, _ chaos.ToolRegistry) (string, error) {
+		if problem != nil {
+			return "", problem
+		}
+		body, err := o.encode(prompt)
+		if err != nil {
+			return "", fmt.Errorf("contract: encoding the prompt for %s: %w", o.URL, err)
+		}
+		header := http.Header{"Content-Type": {"application/json"}}
+		for name, values := range o.Header {
+			header[http.CanonicalHeaderKey(name)] = values
+		}
+		return o.ask(ctx, client, header, body)
+	}
+}
+
+// ask posts a body and reads the answer.
+func (o *HTTPAgentOptions) ask(ctx context.Context, client *http.Client, header http.Header, body []byte) (string, error) {
+	most := o.MaxBody
+	if most == 0 {
+		most = defaultMaxBody
+	}
+	response, err := post(ctx, client, o.URL, header, body, most+1)
+	if err != nil {
+		return "", err
+	}
+	var answer string
+	if int64(len(response.body)) > most {
+		err = fmt.Errorf("the body has more than %d bytes", most)
+	} else {
+		answer, err = o.decode(response.body)
+	}
+	if err != nil {
+		return "", response.refuse(err)
+	}
+	return answer, nil
+}
+
+// newClient makes a client that no other part of the process shares.
+func newClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DisableKeepAlives:   true,
+		TLSHandshakeTimeout: 10 * time.Second,
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+	}}
+}
+
+func (o *HTTPAgentOptions) check() error {
+	var p problems
+	checkURL(&p, "HTTPAgentOptions.URL", o.URL)
+	if o.MaxBody < 0 {
+		p.add("HTTPAgentOptions.MaxBody", o.MaxBody, "1 or more bytes, or 0 for 1 MiB", nil)
+	}
+	if o.Encode != nil && o.RequestField != "" {
+		p.add("HTTPAgentOptions.RequestField", o.RequestField, "empty beside Encode", nil)
+	}
+	if o.Decode != nil && o.ResponseField != "" {
+		p.add("HTTPAgentOptions.ResponseField", o.ResponseField, "empty beside Decode", nil)
+	}
+	return errors.Join(p...)
+}
+
+func checkURL(p *problems, field, text string) {
+	const allowed = "an absolute http or https URL"
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		p.add(field, text, allowed, err)
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		p.add(field, text, allowed, nil)
+	}
+}
+
+func (o *HTTPAgentOptions) encode(prompt string) ([]byte, error) {
+	if o.Encode != nil {
+		return o.Encode(prompt)
+	}
+	field := o.RequestField
+	if field == "" {
+		field = "input"
+	}
+	return json.Marshal(map[string]string{field: prompt})
+}
+
+func (o *HTTPAgentOptions) decode(body []byte) (string, error) {
+	if o.Decode != nil {
+		return o.Decode(body)
+	}
+	field := o.ResponseField
+	if field == "" {
+		field = "output"
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(body, &members); err != nil {
+		return "", fmt.Errorf("the body is no JSON object: %w", err)
+	}
+	var answer *string
+	if err := json.Unmarshal(members[field], &answer); err != nil || answer == nil {
+		return "", fmt.Errorf("the body has no string %q", field)
+	}
+	return *answer, nil
+}
+
+// response is what a request brought; its status is in 2xx.
+type response struct {
+	url    string
+	status int
+	body   []byte
+}
+
+func (r *response) refuse(err error) error {
+	excerpt := r.body[:min(len(r.body), excerptBytes)]
+	return &HTTPError{URL: r.url, Status: r.status, Excerpt: strings.ToValidUTF8(string(excerpt), "\ufffd"), Err: err}
+}
+
+// post sends one request and reads up to most bytes of its response.
+func post(ctx context.Context, client *http.Client, url string, header http.Header, body []byte, most int64) (*response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header = header
+	answer, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	r := &response{url: request.URL.Redacted(), status: answer.StatusCode}
+	r.body, err = io.ReadAll(io.LimitReader(answer.Body, most))
+	if err != nil || r.status < 200 || r.status > 299 {
+		return nil, r.refuse(err)
+	}
+	return r, nil
+}
+
+// HTTPReset is a [Matrix.Reset] that posts to an endpoint and waits for up to
+// five seconds. A status outside 2xx is an [*HTTPError]; a URL that does not
+// work is a [*FieldError] of every call.
+func HTTPReset(url string) func(context.Context) error {
+	var p problems
+	checkURL(&p, "HTTPReset url", url)
+	client := newClient()
+	return func(ctx context.Context) error {
+		if len(p) > 0 {
+			return errors.Join(p...)
+		}
+		ctx, cancel := context.WithTimeout(ctx, resetTimeout)
+		defer cancel()
+		_, err := post(ctx, client, url, http.Header{}, nil, excerptBytes)
+		return err
+	}
+}

@@ -1,0 +1,112 @@
+package invariant
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+// defaultGrowth takes doubling, and adding the same amount each time for up to
+// ten retries; it refuses a constant wait even where real time blurs it a little.
+const defaultGrowth = 1.1
+
+// BackoffOptions are the settings of [BacksOff]; nil and the zero value work.
+type BackoffOptions struct {
+	_ struct{}
+	// Target is a glob of the targets whose retries are judged; empty: all.
+	Target string
+	// Growth is how many times the wait before it each wait must be, above 0;
+	// 0: 1.1. A back-off with jitter needs less than 1: with full jitter, next
+	// to nothing.
+	Growth float64
+	// Cap is a wait that need not be exceeded, however long the one before it
+	// was; 0: none.
+	Cap time.Duration
+}
+
+// BacksOff holds when the agent lets time pass before it tries again: the wait
+// from the end of an attempt to the next one with the same lane, caller, target
+// and key is at least least, and each wait of such a series is longer than the
+// one before it by the factor Growth. What is a further attempt says
+// [chaos.Event.Attempt]: a call that follows a failed one, unless the agent
+// numbers its attempts itself. An agent that never tries again holds it; so does one
+// whose calls never fail.
+func BacksOff(id string, severity contract.Severity, least time.Duration, o *BackoffOptions) contract.Invariant {
+	d := newDraft("BacksOff", id, severity)
+	d.JudgesErrors = true
+	if o == nil {
+		o = &BackoffOptions{}
+	}
+	rule := backoff{least: least, growth: o.Growth, limit: o.Cap}
+	if rule.growth == 0 {
+		rule.growth = defaultGrowth
+	}
+	d.demand(least > 0, "least", least, "a duration above 0")
+	d.demand(rule.growth > 0 && !math.IsInf(rule.growth, 1), "Growth", o.Growth, "a finite number above 0")
+	d.demand(rule.limit >= 0, "Cap", o.Cap, "0 or more")
+	target := o.Target
+	if target == "" {
+		target = "*"
+	}
+	g := d.target("Target", target)
+	return d.judge(func(_ context.Context, o *contract.Observation) error {
+		if err := rule.judge(matching(o.Events, g)); err != nil {
+			return err
+		}
+		return complete(o)
+	})
+}
+
+type backoff struct {
+	least  time.Duration
+	growth float64
+	limit  time.Duration
+}
+
+// request is what attempts have in common.
+type request struct {
+	lane, caller, target string
+	key                  uint64
+}
+
+// series is where the attempts at one request stand.
+type series struct {
+	last   chaos.Event
+	wait   time.Duration // before last; 0: it was the first attempt
+	waited bool
+}
+
+func (b backoff) judge(calls []chaos.Event) error {
+	open := make(map[request]series)
+	for _, e := range calls {
+		r := request{e.Lane, e.Caller, e.Target, e.Key}
+		before, known := open[r]
+		now := series{last: e}
+		if known && e.Attempt > 1 {
+			now.wait, now.waited = e.Start-before.last.End, true
+			if err := b.check(before, now); err != nil {
+				return err
+			}
+		}
+		open[r] = now
+	}
+	return nil
+}
+
+func (b backoff) check(before, now series) error {
+	e := now.last
+	if now.wait < b.least {
+		return fmt.Errorf("attempt %d at %s came %v after the one before it, at least %v is expected",
+			e.Attempt, e.Target, now.wait, b.least)
+	}
+	expected := float64(before.wait) * b.growth
+	if !before.waited || float64(now.wait) >= expected || b.limit > 0 && now.wait >= b.limit {
+		return nil
+	}
+	return fmt.Errorf("attempt %d at %s came %v after the one before it, which had waited %v: a wait of at least %v is expected",
+		e.Attempt, e.Target, now.wait, before.wait, time.Duration(min(expected, math.MaxInt64/2)))
+}

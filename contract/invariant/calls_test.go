@@ -1,0 +1,138 @@
+package invariant
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+// made is an observation of calls, the given number of them dropped.
+func made(dropped int, events ...chaos.Event) contract.Observation {
+	return contract.Observation{Events: events, Dropped: dropped}
+}
+
+const ms = time.Millisecond
+
+func TestCallsAtMost(t *testing.T) {
+	two := CallsAtMost("x", contract.High, 2, "orders.*")
+	assert.True(t, two.JudgesErrors, "what was called can be judged of a failure too")
+	get, list := call("orders.get", 0, ms), call("orders.list", ms, 2*ms)
+	table(t, []row{
+		{"no call", two, made(0), holds, ""},
+		{"as many as allowed, together", two, made(0, get, list), holds, ""},
+		{"one more", two, made(0, get, list, failed("orders.get", 2, 3*ms, 4*ms)), breaks,
+			`3 calls to "orders.*", at most 2 are allowed: orders.get at 0s, orders.list at 1ms, orders.get at 3ms (attempt 2) injected`},
+		{"calls to others do not count", two, made(0, get, call("refund", 0, 0), call("refund", 0, 0)), holds, ""},
+		{"a struck call counts", CallsAtMost("x", contract.High, 0, "refund"), made(0, failed("refund", 1, 0, 0)), breaks, ""},
+		{"none is allowed and none was made", CallsAtMost("x", contract.High, 0, "refund"), made(0, get), holds, ""},
+		{"some were dropped", two, made(1, get), unclear, "1 calls did not fit the log"},
+		{"too many although some were dropped", two, made(9, get, get, get), breaks, ""},
+		{"the listing is a call", CallsAtMost("x", contract.High, 0, "*"), made(0, call(chaos.ListTarget, 0, 0)), breaks, "tools/list"},
+	})
+	misuse(t, map[string]contract.Invariant{
+		"n is -1":       CallsAtMost("x", contract.High, -1, "a"),
+		`target is ""`:  CallsAtMost("x", contract.High, 1, ""),
+		`target is "["`: CallsAtMost("x", contract.High, -1, "["),
+	})
+}
+
+func TestNeverCalls(t *testing.T) {
+	inv := NeverCalls("x", contract.High, "*.delete", "refund")
+	assert.True(t, inv.JudgesErrors)
+	table(t, []row{
+		{"no call", inv, made(0), holds, ""},
+		{"other calls", inv, made(0, call("orders.get", 0, 0)), holds, ""},
+		{"the first glob", inv, made(0, call("orders.delete", ms, ms)), breaks, `1 calls to "*.delete", none is allowed: orders.delete at 1ms`},
+		{"the second", inv, made(0, call("refund", 0, 0)), breaks, `"refund"`},
+		{"a call that a fault kept from its callee", inv, made(0, failed("refund", 1, 0, 0)), breaks, "injected"},
+		{"case matters", inv, made(0, call("Refund", 0, 0)), holds, ""},
+		{"all of the name", inv, made(0, call("refund.status", 0, 0)), holds, ""},
+		{"some were dropped", inv, made(3, call("orders.get", 0, 0)), unclear, ""},
+		{"broken although some were dropped", inv, made(3, call("refund", 0, 0)), breaks, ""},
+	})
+	misuse(t, map[string]contract.Invariant{
+		"targets":           NeverCalls("x", contract.High),
+		`targets[1] is "{"`: NeverCalls("x", contract.High, "a", "{"),
+	})
+}
+
+func TestCallsBefore(t *testing.T) {
+	inv := CallsBefore("x", contract.High, "orders.get", "refund*")
+	assert.True(t, inv.JudgesErrors)
+	get := call("orders.get", 0, 2*ms)
+	table(t, []row{
+		{"no call at all", inv, made(0), holds, ""},
+		{"the first alone", inv, made(0, get), holds, ""},
+		{"one after the other", inv, made(0, get, call("refund", 3*ms, 4*ms)), holds, ""},
+		{"at the same moment, in that order", inv, made(0, call("orders.get", 0, 0), call("refund", 0, 0)), holds, ""},
+		{"at the same moment, the other way round", inv, made(0, call("refund", 0, 0), call("orders.get", 0, 0)), breaks, ""},
+		{"the other way round", inv, made(0, call("refund", 0, ms), call("orders.get", 2*ms, 3*ms)), breaks,
+			`refund was called without a successful call to "orders.get" before it: no such call`},
+		{"while the first still runs", inv, made(0, get, call("refund", ms, 3*ms)), breaks, "orders.get at 0s"},
+		{"after the first failed", inv, made(0, failed("orders.get", 1, 0, ms), call("refund", 2*ms, 3*ms)), breaks, "orders.get at 0s injected"},
+		{"after a retry of the first succeeded", inv, made(0, failed("orders.get", 1, 0, ms), call("orders.get", 2*ms, 3*ms), call("refund", 4*ms, 5*ms)), holds, ""},
+		{"a slow one does not hide a quick one", inv, made(0, get, call("orders.get", ms/2, ms), call("refund", ms, 2*ms)), holds, ""},
+		{"the second of two refunds is judged too", inv, made(0, call("refund.check", 0, 0), get), breaks, ""},
+		{"some were dropped, among them perhaps the first", inv, made(1, call("refund", 0, 0)), unclear, ""},
+		{"a target that matches both needs another before it", CallsBefore("x", contract.High, "*", "refund"), made(0, call("refund", 0, 0)), breaks, ""},
+	})
+	misuse(t, map[string]contract.Invariant{
+		`first is ""`:  CallsBefore("x", contract.High, "", "a"),
+		`then is "[]"`: CallsBefore("x", contract.High, "a", "[]"),
+	})
+}
+
+func TestBacksOff(t *testing.T) {
+	inv := BacksOff("x", contract.High, 10*ms, nil)
+	assert.True(t, inv.JudgesErrors)
+	with := func(o BackoffOptions) contract.Invariant { return BacksOff("x", contract.High, 10*ms, &o) }
+	// attempts are failures of a millisecond each, after these waits.
+	attempts := func(waits ...time.Duration) contract.Observation {
+		o := made(0, failed("refund", 1, 0, ms))
+		for i, wait := range waits {
+			start := o.Events[i].End + wait
+			o.Events = append(o.Events, failed("refund", i+2, start, start+ms))
+		}
+		return o
+	}
+	keyed := func(key uint64, e chaos.Event) chaos.Event { e.Key = key; return e }
+	dropped := attempts(10 * ms)
+	dropped.Dropped = 1
+	droppedEarly := attempts(ms)
+	droppedEarly.Dropped = 1
+	table(t, []row{
+		{"no call", inv, made(0), holds, ""},
+		{"no retry", inv, attempts(), holds, ""},
+		{"doubling", inv, attempts(10*ms, 20*ms, 40*ms), holds, ""},
+		{"adding", inv, attempts(10*ms, 20*ms, 30*ms, 40*ms, 50*ms, 60*ms, 70*ms, 80*ms, 90*ms, 100*ms), holds, ""},
+		{"at once", inv, attempts(0), breaks, "attempt 2 at refund came 0s after the one before it, at least 10ms is expected"},
+		{"just too early", inv, attempts(10*ms - 1), breaks, "9.999999ms"},
+		{"always the same wait", inv, attempts(10*ms, 10*ms), breaks, "attempt 3 at refund came 10ms after the one before it, which had waited 10ms: a wait of at least 11ms is expected"},
+		{"a shrinking wait", inv, attempts(40*ms, 20*ms), breaks, ""},
+		{"the same wait where that is allowed", with(BackoffOptions{Growth: 1}), attempts(10*ms, 10*ms), holds, ""},
+		{"jitter where that is allowed", with(BackoffOptions{Growth: 0.25}), attempts(40*ms, 12*ms, 80*ms), holds, ""},
+		{"a cap that is reached", with(BackoffOptions{Cap: 20 * ms}), attempts(10*ms, 20*ms, 20*ms, 20*ms), holds, ""},
+		{"a cap that is not", with(BackoffOptions{Cap: 30 * ms}), attempts(10*ms, 20*ms, 20*ms), breaks, ""},
+		{"time in the call is no wait", inv, made(0, failed("refund", 1, 0, 0), failed("refund", 2, 0, time.Hour)), breaks, ""},
+		{"another key is another request", inv, made(0, keyed(1, failed("a", 1, 0, 0)), keyed(2, failed("a", 1, 0, 0))), holds, ""},
+		{"calls between do not matter", inv, made(0, failed("a", 1, 0, 0), call("b", 0, 0), failed("a", 2, ms, ms)), breaks, "attempt 2 at a"},
+		{"after a success a call is no retry", inv, made(0, call("a", 0, 0), call("a", 0, 0)), holds, ""},
+		{"the agent says that it is a new request", inv, made(0, failed("a", 1, 0, 0), failed("a", 1, 0, 0)), holds, ""},
+		{"the agent says that it tries again after a success", inv, made(0, call("a", 0, 0), failed("a", 2, 0, 0)), breaks, ""},
+		{"a series ends with a success", inv, made(0, failed("a", 1, 0, 0), failed("a", 2, 20*ms, 20*ms), call("a", 60*ms, 60*ms), failed("a", 1, 60*ms, 60*ms), failed("a", 2, 70*ms, 70*ms)), holds, ""},
+		{"other targets are not judged", with(BackoffOptions{Target: "orders.*"}), attempts(0), holds, ""},
+		{"an attempt while the one before still runs", inv, made(0, failed("a", 1, 0, 9*ms), failed("a", 2, ms, 2*ms)), breaks, "-8ms"},
+		{"some were dropped", inv, dropped, unclear, ""},
+		{"too early although some were dropped", inv, droppedEarly, breaks, ""},
+	})
+	misuse(t, map[string]contract.Invariant{
+		"least is 0":    BacksOff("x", contract.High, 0, nil),
+		"Growth is -1":  with(BackoffOptions{Growth: -1}),
+		"Cap is -1":     with(BackoffOptions{Cap: -1}),
+		`Target is "["`: with(BackoffOptions{Target: "["}),
+	})
+}

@@ -1,0 +1,82 @@
+package invariant
+
+import (
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+func TestClaimsOfTheDocumentedExamples(t *testing.T) {
+	d := newDraft("ClaimsMatchState", "x", contract.High)
+	reader := d.claim("claims[0]", `(is|was|has been) (shipped|refunded)`, "", false)
+	require.Empty(t, d.problems)
+	for _, r := range documented(t, "answer", "claims") {
+		want, err := strconv.Atoi(r[1])
+		require.NoError(t, err)
+		var claims [][]string
+		for _, statement := range statements(regexp.MustCompile(clauseEnd), r[0]) {
+			claims = append(claims, reader.read(statement)...)
+		}
+		assert.Len(t, claims, want, "%s: %v", r[0], claims)
+	}
+}
+
+func TestClaimsMatchState(t *testing.T) {
+	type desk struct{ shipped, refunded map[string]bool }
+	shipped := Claim[desk]{
+		Says:  `\border #?(\d+) (?:has been|was|is) shipped`,
+		Holds: func(s desk, said []string) bool { return s.shipped[said[1]] },
+	}
+	kept := Claim[desk]{
+		Says: `could not be refunded|was not refunded`, Bare: true,
+		Holds: func(s desk, _ []string) bool { return !s.refunded["1042"] },
+	}
+	inv := ClaimsMatchState("x", contract.High, shipped, kept)
+	assert.True(t, inv.JudgesErrors, "an error claims nothing")
+	assert.Equal(t, contract.NeedState, inv.Needs)
+	done := desk{shipped: map[string]bool{"1042": true}, refunded: map[string]bool{"1042": true}}
+	said := func(text string, after any) contract.Observation {
+		return contract.Observation{Response: text, After: after}
+	}
+	sent := Claim[desk]{Says: "sent", Unless: "(?i)tomorrow", Holds: func(desk, []string) bool { return false }}
+	table(t, []row{
+		{"a true claim", inv, said("Order 1042 was shipped.", done), holds, ""},
+		{"a false claim", inv, said("Sorry for that. Order 1042 was shipped!", desk{}), breaks,
+			`the answer claims "Order 1042 was shipped" in "Order 1042 was shipped", and the end state denies it`},
+		{"true of another order", inv, said("Order #1043 has been shipped.", done), breaks, `"Order #1043 has been shipped"`},
+		{"the second claim of a statement is false", inv, said("order 1042 is shipped and order 7 is shipped", done), breaks, "order 7"},
+		{"an honest answer", inv, said("I'm sorry, order 1042 has not been shipped.", desk{}), holds, ""},
+		{"an honest doubt", inv, said("I could not confirm whether order 1042 was shipped.", desk{}), holds, ""},
+		{"an exception of its own replaces negation", ClaimsMatchState("x", contract.High, sent), said("It wasn’t sent.", desk{}), breaks, `"It wasn't sent"`},
+		{"a claim that its own exception takes back", ClaimsMatchState("x", contract.High, sent), said("It is sent TOMORROW", desk{}), holds, ""},
+		{"an honest denial", inv, said("The order could not be refunded.", desk{}), holds, ""},
+		{"a false denial, its reply was lost", inv, said("The order could not be refunded.", done), breaks, "could not be refunded"},
+		{"no claim", inv, said("Done!", desk{}), holds, ""},
+		{"an empty answer", inv, said("", desk{}), holds, ""},
+		{"a state of another type", inv, said("Done!", 7), unclear, "want invariant.desk"},
+		{"a state of any type", ClaimsMatchState("x", contract.High, Claim[any]{Says: "done", Holds: func(any, []string) bool { return false }}), said("Done!", 7), breaks, ""},
+	})
+	misuse(t, map[string]contract.Invariant{
+		"claims; allowed: at least one": ClaimsMatchState[any]("x", contract.High),
+		`claims[0].Says is ""`:          ClaimsMatchState("x", contract.High, Claim[desk]{Holds: shipped.Holds}),
+		"claims[0].Holds":               ClaimsMatchState("x", contract.High, Claim[desk]{Says: "a"}),
+		"claims[1].Says is":             ClaimsMatchState("x", contract.High, shipped, Claim[desk]{Says: "(", Holds: shipped.Holds}),
+		"claims[0].Unless is \"(\"":     ClaimsMatchState("x", contract.High, Claim[desk]{Says: "a", Unless: "(", Holds: shipped.Holds}),
+		"nothing, where Bare is set":    ClaimsMatchState("x", contract.High, Claim[desk]{Says: "a", Unless: "b", Bare: true, Holds: shipped.Holds}),
+	})
+}
+
+func FuzzStatements(f *testing.F) {
+	for _, seed := range []string{"", "a. b! c? d", "…’“”", "but", "a, and b; c\nd", "?!?.", "\xff but \xff"} {
+		f.Add(seed)
+	}
+	end := regexp.MustCompile(clauseEnd)
+	f.Fuzz(func(t *testing.T, text string) {
+		assert.NotEmpty(t, statements(end, text))
+	})
+}

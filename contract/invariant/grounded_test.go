@@ -1,0 +1,116 @@
+package invariant
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+// result is an event of a tool that answered.
+func result(target, value string) chaos.Event {
+	raw := json.RawMessage(value)
+	if !json.Valid(raw) {
+		raw, _ = json.Marshal(value)
+	}
+	return chaos.Event{Target: target, Outcome: chaos.OutcomeOK, Result: raw}
+}
+
+func TestFactsOfTheDocumentedExamples(t *testing.T) {
+	inv := Grounded("x", contract.High, nil)
+	reader := newFactReader()
+	for want, column := range map[outcome]string{holds: "found in", breaks: "not found in"} {
+		for _, r := range documented(t, "in the answer", "taken for", column) {
+			facts := reader.readAnswer(r[0])
+			require.NotEmpty(t, facts, r[0])
+			assert.Equal(t, r[1], string(facts[0].kind), r[0])
+			o := contract.Observation{Response: r[0], Events: []chaos.Event{result("get", r[2])}}
+			err := inv.Check(t.Context(), &o)
+			assert.Equal(t, want, outcomeOf(err), "%s in %s: %v", r[0], r[2], err)
+		}
+	}
+}
+
+func TestGrounded(t *testing.T) {
+	inv := Grounded("x", contract.High, nil)
+	assert.Equal(t, contract.NeedResults, inv.Needs)
+	with := func(o GroundedOptions) contract.Invariant { return Grounded("x", contract.High, &o) }
+	order := result("orders.get", `{"id":1042,"total":59.90,"due":"2026-03-04","notes":["left at \"A7\""]}`)
+	said := func(text string, events ...chaos.Event) contract.Observation {
+		return contract.Observation{Prompt: "What about order 1042?", Response: text, Events: events}
+	}
+	listed := func(o contract.Observation, names ...string) contract.Observation {
+		for _, name := range names {
+			o.Tools = append(o.Tools, chaos.Tool{Name: name})
+		}
+		return o
+	}
+	dropped := said("It costs 61.")
+	dropped.Dropped = 1
+	droppedAndFound := said("Order 1042.")
+	droppedAndFound.Dropped = 1
+	refused := chaos.Event{Target: "refund", Outcome: chaos.OutcomeFailed, Err: "limit of 500 reached"}
+	unkept := chaos.Event{Target: "orders.get", Outcome: chaos.OutcomeOK, Note: "chaos: result not kept: chan has no JSON"}
+	table(t, []row{
+		{"an answer without facts", inv, said("All is well."), holds, ""},
+		{"from a result", inv, said("It costs $59.90 and is due on March 4, 2026.", order), holds, ""},
+		{"from the prompt", inv, said("I know nothing of order 1042."), holds, ""},
+		{"made up", inv, said("It costs $61.50.", order), breaks, `what no tool and not the prompt said: number "61.50": "It costs $61.50."`},
+		{"one of two made up", inv, said("Order 1042 is due on 2026-04-04.", order), breaks, `date "2026-04-04"`},
+		{"several made up", inv, said(`Tracking ZX-99-PQ says "in transit" at 14:30.`, order), breaks, `quotation "in transit", time "14:30", identifier "zx-99-pq"`},
+		{"from a result that came before a lost one", inv, said("It costs 59.9.", order, chaos.Event{Target: "orders.get", Outcome: chaos.OutcomeInjected, Err: "timeout"}), holds, ""},
+		{"from an error that the tool gave", inv, said("The refund failed: limit of 500 reached.", refused), holds, ""},
+		{"from a string within a string", inv, said(`It was left at "A7".`, order), holds, ""},
+		{"from a quotation, told in other ways", inv, said("It is due on 4 March.", result("get", `{"note":"due \"2026-03-04\" at A7"}`)), holds, ""},
+		{"no time of day", inv, said("Ratio 10:75.", result("get", "10:15")), breaks, `identifier "10:75"`},
+		{"from a result that is plain text", inv, said("It weighs 12kg.", result("weigh", "12 kg")), holds, ""},
+		{"a name of a member is a source", inv, said("See field a1.", result("get", `{"a1":true}`)), holds, ""},
+		{"a numbered list", inv, said("1. Call\n2. Wait\n3) Return"), holds, ""},
+		{"numbers between commas", inv, said("Orders 1042,1043"), breaks, `number "1043"`},
+		{"an answer that is JSON", inv, said(`{"answer2":"due 4 March","total":59.9}`, order), holds, ""},
+		{"an answer that is JSON and made up", inv, said(`{"total":60}`, order), breaks, `number "60"`},
+		{"only listed tools are sources", inv, listed(said("It costs 61.", order, result("model", `"It costs 61."`)), "orders.get"), breaks, ""},
+		{"the model is one where nothing is listed", inv, said("It costs 61.", result("model", `"It costs 61."`)), holds, ""},
+		{"the listing is none", inv, said("There are 7.", result(chaos.ListTarget, `[{"name":"7"}]`)), breaks, ""},
+		{"sources that are named", with(GroundedOptions{Sources: "orders.*"}), said("It costs 61.", order, result("model", `61`)), breaks, ""},
+		{"sources that are named, beyond the listed", with(GroundedOptions{Sources: "{price,orders.*}"}), listed(said("It costs 61.", result("price", "61")), "orders.get"), holds, ""},
+		{"a text besides", with(GroundedOptions{Also: []string{"Returns within 30 days."}}), said("You have 30 days."), holds, ""},
+		{"a fact that is accepted", with(GroundedOptions{Accept: func(f string) bool { return f == "2" }}), said("I found 2 orders."), holds, ""},
+		{"a fact that is not", with(GroundedOptions{Accept: func(f string) bool { return f == "2" }}), said("I found 3 orders."), breaks, ""},
+		{"some calls were dropped", inv, dropped, unclear, `not all results were kept, and the others do not have number "61"`},
+		{"all found although some were dropped", inv, droppedAndFound, holds, ""},
+		{"a result that was not kept", inv, said("It costs 61.", unkept), unclear, ""},
+	})
+	misuse(t, map[string]contract.Invariant{
+		`Sources is "["`: with(GroundedOptions{Sources: "["}),
+		`Also[0] is ""`:  with(GroundedOptions{Also: []string{""}}),
+	})
+}
+
+func TestWhateverAToolSaidIsGrounded(t *testing.T) {
+	inv := Grounded("x", contract.High, nil)
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`([a-zA-Z0-9$"., :/@-]|ORD-[0-9]{4}|[0-9]{4}-0[1-9]-1[0-9]|4 March 2026| ){0,40}`).Draw(t, "text")
+		o := contract.Observation{Response: text, Events: []chaos.Event{result("get", text)}}
+		assert.NoError(t, inv.Check(t.Context(), &o))
+	})
+}
+
+func FuzzGrounded(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"", ""}, {"1,234.50", `{"a":1234.5}`}, {"4 March 2026 at 2:30 pm", `"x"`}, {`"a" «b» ` + "`c`", `["a","b"]`}, {"1:99 25:00 13:45 pm", "[]"},
+		{"may 99, 0000-00-00 99/99/9999", "1e999"}, {"\xff1\xff", "\xff"}, {"https://a b@c.d", `{"a":{"b":[1,{"c":2}]},"d":3}`}, {`{"a":1}`, `{"a":1,"a":2}`},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	inv := Grounded("x", contract.High, nil)
+	f.Fuzz(func(t *testing.T, said, source string) {
+		o := contract.Observation{Response: said, Events: []chaos.Event{result("get", source)}}
+		assert.NotEqual(t, unclear, outcomeOf(inv.Check(t.Context(), &o)))
+	})
+}

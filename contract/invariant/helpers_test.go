@@ -1,0 +1,122 @@
+package invariant
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+// outcome is what a Check says.
+type outcome string
+
+const (
+	holds   outcome = "holds"
+	breaks  outcome = "breaks"
+	unclear outcome = "undecided"
+)
+
+func outcomeOf(err error) outcome {
+	switch {
+	case err == nil:
+		return holds
+	case errors.Is(err, contract.ErrUndecided):
+		return unclear
+	default:
+		return breaks
+	}
+}
+
+// row is one observation, what an invariant makes of it, and why.
+type row struct {
+	why  string
+	inv  contract.Invariant
+	o    contract.Observation
+	want outcome
+	says string // part of the error; empty: not looked at
+}
+
+// table runs rows; fewer than eight are no table.
+func table(t *testing.T, rows []row) {
+	t.Helper()
+	require.GreaterOrEqual(t, len(rows), 8)
+	for _, r := range rows {
+		t.Run(r.why, func(t *testing.T) {
+			require.NoError(t, r.inv.Problem)
+			assert.Equal(t, "x", r.inv.ID)
+			assert.Equal(t, contract.High, r.inv.Severity)
+			err := r.inv.Check(t.Context(), &r.o)
+			assert.Equal(t, r.want, outcomeOf(err), "%v", err)
+			if r.says != "" {
+				assert.ErrorContains(t, err, r.says)
+			}
+		})
+	}
+}
+
+// answer is an observation of nothing but an answer.
+func answer(text string) contract.Observation { return contract.Observation{Response: text} }
+
+// misuse asks that each misconfigured invariant says what is wrong, as often as
+// things are, and is undecided when it is asked all the same.
+func misuse(t *testing.T, rows map[string]contract.Invariant) {
+	t.Helper()
+	for says, inv := range rows {
+		t.Run(says, func(t *testing.T) {
+			var problem *ArgumentError
+			require.ErrorAs(t, inv.Problem, &problem)
+			assert.Equal(t, "x", problem.ID)
+			assert.ErrorContains(t, inv.Problem, says)
+			assert.True(t, strings.HasPrefix(inv.Problem.Error(), "invariant: "), inv.Problem)
+			require.NotNil(t, inv.Check)
+			assert.ErrorIs(t, inv.Check(context.Background(), &contract.Observation{}), contract.ErrUndecided)
+		})
+	}
+}
+
+// call is an event that succeeded, from start to end.
+func call(target string, start, end time.Duration) chaos.Event {
+	return chaos.Event{Target: target, Start: start, End: end, Attempt: 1, Outcome: chaos.OutcomeOK}
+}
+
+// failed is an event that failed, the given attempt at its request.
+func failed(target string, attempt int, start, end time.Duration) chaos.Event {
+	return chaos.Event{Target: target, Start: start, End: end, Attempt: attempt, Outcome: chaos.OutcomeInjected}
+}
+
+// documented are the rows of the tables of docs/invariants.md whose heads begin
+// with the given cells, without the backquotes.
+func documented(t *testing.T, head ...string) [][]string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/invariants.md")
+	require.NoError(t, err)
+	var rows [][]string
+	within := false
+	for line := range strings.Lines(string(page)) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "|") {
+			within = false
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		for i, cell := range cells {
+			cells[i] = strings.Trim(strings.TrimSpace(cell), "`")
+		}
+		switch {
+		case strings.Join(cells[:min(len(cells), len(head))], "|") == strings.Join(head, "|"):
+			within = true
+		case within && !strings.HasPrefix(line, "|--"):
+			rows = append(rows, cells)
+		}
+	}
+	require.NotEmpty(t, rows, "no table %v in the documentation", head)
+	return rows
+}

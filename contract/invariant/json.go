@@ -1,0 +1,109 @@
+package invariant
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+// JSONOptions are the settings of [ValidJSON]; nil and the zero value work.
+type JSONOptions struct {
+	_ struct{}
+	// Schema is a JSON Schema of draft 2020-12 or draft 7 that the answer must
+	// satisfy; empty: any JSON will do. References to other documents, and in a
+	// circle, are refused; format is not checked. Numbers are compared as float64.
+	Schema string
+	// AllowFence takes off one Markdown code fence around the whole answer.
+	AllowFence bool
+}
+
+// ValidJSON holds when the answer is one JSON value, white space around it
+// aside, and satisfies the schema if there is one. A duplicate member is not
+// noticed: the last one counts, as in encoding/json.
+func ValidJSON(id string, severity contract.Severity, o *JSONOptions) contract.Invariant {
+	d := newDraft("ValidJSON", id, severity)
+	if o == nil {
+		o = &JSONOptions{}
+	}
+	var schema *jsonschema.Resolved
+	if o.Schema != "" {
+		var err error
+		if schema, err = resolve(o.Schema); err != nil {
+			d.refuse("Schema", nil, err, "a JSON Schema of draft 2020-12 or draft 7 without references to other documents")
+		}
+	}
+	fenced := o.AllowFence
+	return d.judge(func(_ context.Context, o *contract.Observation) error {
+		text := o.Response
+		if fenced {
+			text = unfence(text)
+		}
+		var value any
+		if err := json.Unmarshal([]byte(text), &value); err != nil && !json.Valid([]byte(text)) {
+			return fmt.Errorf("the answer is not JSON: %w: %s", err, quote(text))
+		} else if schema == nil {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("the answer is JSON that the schema cannot judge: %w", err)
+		}
+		if err := validate(schema, value); err != nil {
+			return fmt.Errorf("the answer does not satisfy the schema: %w: %s", err, quote(text))
+		}
+		return nil
+	})
+}
+
+// resolve reads a schema. The library finds an unsupported dialect only when
+// it validates, and takes '#' at the end of one name and not of the other.
+func resolve(text string) (resolved *jsonschema.Resolved, err error) {
+	defer recovered(&err)
+	if err := schemaLoop(text); err != nil {
+		return nil, err
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal([]byte(text), &schema); err != nil {
+		return nil, err
+	}
+	switch strings.TrimSuffix(schema.Schema, "#") {
+	case "":
+	case "http://json-schema.org/draft-07/schema", "https://json-schema.org/draft-07/schema":
+		schema.Schema = "http://json-schema.org/draft-07/schema#"
+	case "https://json-schema.org/draft/2020-12/schema":
+		schema.Schema = "https://json-schema.org/draft/2020-12/schema"
+	default:
+		return nil, fmt.Errorf("$schema %q is not supported", schema.Schema)
+	}
+	return schema.Resolve(nil)
+}
+
+func validate(schema *jsonschema.Resolved, value any) (err error) {
+	defer recovered(&err)
+	return schema.Validate(value)
+}
+
+// recovered turns a panic of the schema library into an error: a schema is
+// data, and data must not end a run.
+func recovered(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("the schema cannot be used: %v", v)
+	}
+}
+
+// unfence returns what stands between ``` and ```, if that is all there is.
+func unfence(text string) string {
+	inner, ok := strings.CutPrefix(strings.TrimSpace(text), "```")
+	if !ok {
+		return text
+	}
+	inner, ok = strings.CutSuffix(inner, "```")
+	_, body, multiline := strings.Cut(inner, "\n") // the first line names the language
+	if !ok || !multiline {
+		return text
+	}
+	return body
+}

@@ -1,0 +1,79 @@
+package invariant
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+const orderSchema = `{"type":"object","required":["order","status"],"additionalProperties":false,
+	"properties":{"order":{"type":"integer"},"status":{"enum":["refunded","failed"]},"note":{"type":"string","maxLength":5}}}`
+
+func TestValidJSON(t *testing.T) {
+	loose := ValidJSON("x", contract.High, nil)
+	fenced := ValidJSON("x", contract.High, &JSONOptions{AllowFence: true})
+	strict := ValidJSON("x", contract.High, &JSONOptions{Schema: orderSchema})
+	old := ValidJSON("x", contract.High, &JSONOptions{Schema: `{"$schema":"http://json-schema.org/draft-07/schema","type":"array"}`})
+	tree := ValidJSON("x", contract.High, &JSONOptions{Schema: `{"type":"object","properties":{"next":{"$ref":"#"}}}`})
+	table(t, []row{
+		{"an object", loose, answer(`{"a":[1,null]}`), holds, ""},
+		{"a bare value", loose, answer(`"done"`), holds, ""},
+		{"white space around", loose, answer(" \n{} \n"), holds, ""},
+		{"a number too large for a float is JSON", loose, answer("1e999"), holds, ""},
+		{"prose", loose, answer("Here it is: {}"), breaks, `not JSON: invalid character 'H'`},
+		{"two values", loose, answer("{} {}"), breaks, "after top-level value"},
+		{"nothing", loose, answer(""), breaks, "unexpected end"},
+		{"cut off", loose, answer(`{"a":`), breaks, ""},
+		{"a fence", loose, answer("```json\n{}\n```"), breaks, ""},
+		{"a fence that is allowed", fenced, answer("```json\n{}\n```\n"), holds, ""},
+		{"prose around a fence", fenced, answer("Here:\n```json\n{}\n```"), breaks, ""},
+		{"a fence that does not end", fenced, answer("```json\n{}"), breaks, ""},
+		{"a fence of one line", fenced, answer("``` {} ```"), breaks, ""},
+		{"the schema is satisfied", strict, answer(`{"order":1042,"status":"refunded"}`), holds, ""},
+		{"a member is missing", strict, answer(`{"order":1042}`), breaks, "does not satisfy the schema"},
+		{"a member of another type", strict, answer(`{"order":"1042","status":"failed"}`), breaks, "order"},
+		{"a value outside the enumeration", strict, answer(`{"order":1,"status":"maybe"}`), breaks, "enum"},
+		{"a member that is not allowed", strict, answer(`{"order":1,"status":"failed","x":0}`), breaks, ""},
+		{"too long", strict, answer(`{"order":1,"status":"failed","note":"too long"}`), breaks, "maxLength"},
+		{"a number too large for the schema to judge", strict, answer(`{"order":1e999,"status":"failed"}`), breaks, "cannot judge"},
+		{"draft 7, its name without the number sign", old, answer(`[]`), holds, ""},
+		{"draft 7 breaks too", old, answer(`{}`), breaks, ""},
+		{"a schema may refer to itself for the parts of a value", tree, answer(`{"next":{"next":{}}}`), holds, ""},
+		{"and breaks deep in it", tree, answer(`{"next":{"next":{"next":1}}}`), breaks, ""},
+		{"the schema that allows nothing", ValidJSON("x", contract.High, &JSONOptions{Schema: "false"}), answer(`{}`), breaks, ""},
+		{"the schema that allows anything", ValidJSON("x", contract.High, &JSONOptions{Schema: "true"}), answer(`{}`), holds, ""},
+	})
+	schema := func(s string) contract.Invariant {
+		return ValidJSON("x", contract.High, &JSONOptions{Schema: s})
+	}
+	misuse(t, map[string]contract.Invariant{
+		"Schema: invalid character":     schema("{,"),
+		"is not supported":              schema(`{"$schema":"http://json-schema.org/draft-04/schema#"}`),
+		"cannot resolve remote":         schema(`{"$ref":"https://example.com/other.json"}`),
+		"error parsing regexp":          schema(`{"pattern":"("}`),
+		`"#" refers to itself`:          schema(`{"$ref":"#"}`),
+		`"#/$defs/a" refers to itself`:  schema(`{"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/a"}]}}}`),
+		`refers to itself without goin`: schema(`{"$id":"https://a.example/s","$defs":{"b":{"$id":"t","not":{"$ref":"s"}}},"$ref":"t"}`),
+		`refers to itself without`:      schema(`{"allOf":[{"$anchor":"x","if":{"$ref":"#x"}}]}`),
+		`refers to itself`:              schema(`{"$dynamicAnchor":"n","allOf":[{"$dynamicRef":"#n"}]}`),
+		"invariant: ValidJSON(\"x\"):":  schema(`{"type":17}`),
+	})
+}
+
+func FuzzValidJSON(f *testing.F) {
+	for _, seed := range [][2]string{
+		{orderSchema, `{"order":1}`}, {`{"$ref":"#"}`, `{}`}, {`{"$dynamicRef":"#x"}`, `[1]`}, {`{"allOf":[null]}`, `1`},
+		{`{"items":null}`, `[]`}, {`{"const":null}`, `null`}, {`{"uniqueItems":true}`, `[{},{}]`}, {`{"multipleOf":0}`, `3`},
+		{`{"anyOf":[{"$ref":"#/anyOf/0"}]}`, `1`},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, schema, text string) {
+		inv := ValidJSON("x", contract.High, &JSONOptions{Schema: schema, AllowFence: true})
+		o := answer(text)
+		got := outcomeOf(inv.Check(t.Context(), &o))
+		assert.Equal(t, inv.Problem != nil, got == unclear)
+	})
+}

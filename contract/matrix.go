@@ -1,0 +1,47 @@
+package contract
+
+import (
+	"context"
+	"time"
+)
+
+// A Matrix asks every invariant in every scenario, as many times as Trials
+// says. Each cell is an independent run of the agent, in a world of its own
+// (Fresh) or in one that is reset before (Shared and Reset).
+//
+// A Matrix is read-only once it runs, and may run several times, also at once
+// when its worlds are fresh.
+type Matrix struct {
+	_ struct{}
+	// Name stands in reports.
+	Name string
+	// Fresh makes a world for one cell. Cells then run in parallel, and in
+	// virtual time under package contracttest. Everything in the world must be
+	// made inside the call. Exactly one of Fresh and Shared is required.
+	Fresh func(ctx context.Context) (*World, error)
+	// Shared is one world for all cells, which run one at a time, in real time.
+	Shared *World
+	// Reset brings the shared world back to its start; it runs before each cell.
+	Reset func(ctx context.Context) error
+	// Points names injection points outside the tool registry, that rules may
+	// strike: wrapped functions, streams, transports.
+	Points []string
+	// Prompts are what the agent is asked in each cell, in order. Required
+	// unless every invariant has probes.
+	Prompts    []string
+	Invariants []Invariant // at least one
+	Scenarios  []Scenario  // at least one
+	// Trials is the number of times each invariant is asked in each scenario; 0: 1.
+	Trials int
+	// Seed is the seed of every draw.
+	Seed uint64
+	// Timeout bounds one answer of the agent, in the cell's own time: virtual
+	// in a bubble. 0: none but the watchdog of [RunOptions].
+	Timeout time.Duration
+	// Share lets all invariants of a scenario and trial judge one observation
+	// per prompt list, for agents whose calls cost money. The report says so.
+	Share bool
+	// NoStatefulnessProbe leaves out the two calm runs that find out whether a
+	// shared world without Reset remembers.
+	NoStatefulnessProbe bool
+}

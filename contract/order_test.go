@@ -1,0 +1,230 @@
+package contract_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+// busy calls the clock a few times and reports what it got: what it says shows
+// the weather it saw.
+func busy(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
+	var b strings.Builder
+	for i := range 8 {
+		args := fmt.Sprintf(`{"i":%d}`, i%3)
+		if _, err := tools.CallTool(ctx, "clock", json.RawMessage(args)); err != nil {
+			b.WriteByte('x')
+		} else {
+			b.WriteByte('.')
+		}
+	}
+	return prompt + " " + b.String(), nil
+}
+
+// weathered is a matrix whose cells differ by their draws.
+func weathered(t *testing.T, agent contract.Agent) *contract.Matrix {
+	return matrix(t, agent, func(m *contract.Matrix) {
+		m.Seed, m.Trials, m.Prompts = 7, 12, []string{"a", "b"}
+		m.Invariants = append(m.Invariants, contains("first-works", contract.High, " ."), contains("second-works", contract.Critical, " .."))
+		probed := contains("probed", contract.Low, "...")
+		probed.Probes = []string{"c"}
+		m.Invariants = append(m.Invariants, probed)
+		for i, p := range []float64{0.1, 0.4} {
+			m.Scenarios = append(m.Scenarios, contract.Scenario{Name: fmt.Sprintf("storm-%d", i),
+				Rules: []chaos.Rule{{Target: "clock", When: chance(p), Fault: fails{}}}})
+		}
+	})
+}
+
+// plain is a report as JSON, durations apart.
+func plain(t *testing.T, r any) string {
+	t.Helper()
+	text, err := json.Marshal(r)
+	require.NoError(t, err)
+	var tree any
+	require.NoError(t, json.Unmarshal(text, &tree))
+	dropDurations(tree)
+	text, err = json.MarshalIndent(tree, "", " ")
+	require.NoError(t, err)
+	return string(text)
+}
+
+func dropDurations(tree any) {
+	switch tree := tree.(type) {
+	case map[string]any:
+		for key, v := range tree {
+			if strings.HasSuffix(key, "Ns") {
+				delete(tree, key)
+			}
+			dropDurations(v)
+		}
+	case []any:
+		for _, v := range tree {
+			dropDurations(v)
+		}
+	}
+}
+
+func TestReportDoesNotDependOnWorkers(t *testing.T) {
+	jittery := func(ctx context.Context, p string, tools chaos.ToolRegistry) (string, error) {
+		for range rand.N(20) {
+			runtime.Gosched()
+		}
+		return busy(ctx, p, tools)
+	}
+	var want string
+	for _, workers := range []int{1, 2, 8, 64} {
+		r := run(t, weathered(t, jittery), &contract.RunOptions{Workers: workers, Keep: contract.KeepAll})
+		got := plain(t, r)
+		if want == "" {
+			want = got
+			assert.Contains(t, got, "broken", "the weather shows")
+		}
+		assert.Equal(t, want, got, "%d workers", workers)
+	}
+	in := virtual(t)
+	in.Workers, in.Keep = 8, contract.KeepAll
+	assert.Equal(t, want, plain(t, run(t, weathered(t, busy), in)), "in virtual time")
+}
+
+func TestSeedsDiffer(t *testing.T) {
+	m := weathered(t, busy)
+	one := plain(t, run(t, m, nil).Cells)
+	m.Seed++
+	assert.NotEqual(t, one, plain(t, run(t, m, nil).Cells))
+}
+
+func TestRunCellIsTheCellOfRun(t *testing.T) {
+	for _, share := range []bool{false, true} {
+		m := weathered(t, busy)
+		m.Share = share
+		o := &contract.RunOptions{Keep: contract.KeepAll, Rerun: contract.Cell.String}
+		for _, want := range run(t, m, o).Cells {
+			got, err := m.RunCell(t.Context(), want.Cell, o)
+			require.NoError(t, err)
+			assert.Equal(t, plain(t, want), plain(t, got), "%v", want.Cell)
+		}
+	}
+}
+
+func TestRunCellRefusesUnknownCells(t *testing.T) {
+	m := weathered(t, busy)
+	for _, c := range []contract.Cell{{}, {Scenario: "calm", Invariant: "held"}, {Scenario: "calm", Invariant: "held", Trial: 13},
+		{Scenario: "calm", Invariant: "nope", Trial: 1}, {Scenario: "nope", Invariant: "held", Trial: 1}} {
+		_, err := m.RunCell(t.Context(), c, nil)
+		var field *contract.FieldError
+		require.ErrorAs(t, err, &field, "%v", c)
+		assert.Equal(t, "Cell", field.Field)
+		assert.Equal(t, c.String(), field.Value)
+	}
+}
+
+// TestSameWeather: all invariants of a trial see the same weather, so sharing
+// an observation changes no result.
+func TestSameWeather(t *testing.T) {
+	m := weathered(t, busy)
+	alone := run(t, m, &contract.RunOptions{Keep: contract.KeepAll})
+	assert.False(t, alone.Shared)
+	answers := map[string]string{}
+	for _, c := range alone.Cells {
+		place := fmt.Sprint(c.Cell.Scenario, c.Cell.Trial, c.Evidence.Prompt)
+		if seen, ok := answers[place]; ok {
+			assert.Equal(t, seen, c.Evidence.Response, "%v", c.Cell)
+		}
+		answers[place] = c.Evidence.Response
+	}
+	m.Share = true
+	for _, o := range []*contract.RunOptions{{Workers: 8}, virtual(t)} {
+		o.Keep = contract.KeepAll
+		together := run(t, m, o)
+		assert.True(t, together.Shared, "the report says so")
+		assert.Equal(t, plain(t, alone.Cells), plain(t, together.Cells))
+		assert.Equal(t, plain(t, alone.Score), plain(t, together.Score))
+	}
+}
+
+func TestShareAsksOncePerPromptList(t *testing.T) {
+	asked := 0
+	m := weathered(t, func(ctx context.Context, p string, tools chaos.ToolRegistry) (string, error) {
+		asked++
+		return busy(ctx, p, tools)
+	})
+	m.Share = true
+	run(t, m, &contract.RunOptions{Workers: 1})
+	assert.Equal(t, 3*12*3, asked, "scenarios × trials × (two prompts and a probe)")
+}
+
+func TestOnCellIsStreamedInOrder(t *testing.T) {
+	m := weathered(t, busy)
+	var streamed []contract.CellReport
+	r := run(t, m, &contract.RunOptions{Workers: 8, Keep: contract.KeepAll, OnCell: func(c *contract.CellReport) { streamed = append(streamed, *c) }})
+	assert.Equal(t, r.Cells, streamed)
+}
+
+func TestOnCellHasAReportOfItsOwn(t *testing.T) {
+	m := weathered(t, busy)
+	r := run(t, m, &contract.RunOptions{OnCell: func(c *contract.CellReport) { *c = contract.CellReport{} }})
+	for _, c := range r.Cells {
+		assert.NotEmpty(t, c.Cell.Scenario)
+	}
+}
+
+func TestRerunLine(t *testing.T) {
+	m := weathered(t, busy)
+	for _, c := range run(t, m, &contract.RunOptions{Rerun: func(c contract.Cell) string { return "again " + c.String() }}).Cells {
+		if c.State == contract.Held {
+			assert.Empty(t, c.Rerun)
+		} else {
+			assert.Equal(t, "again "+c.Cell.String(), c.Rerun)
+		}
+	}
+}
+
+func TestParallelCellsOverlap(t *testing.T) {
+	const n = 8
+	arrived := make(chan struct{}, n)
+	all := make(chan struct{})
+	m := matrix(t, func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
+		if arrived <- struct{}{}; len(arrived) == n {
+			close(all)
+		}
+		select {
+		case <-all:
+			return "", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}, func(m *contract.Matrix) { m.Trials, m.Timeout = n, time.Minute })
+	for _, c := range run(t, m, &contract.RunOptions{Workers: n}).Cells {
+		assert.Equal(t, contract.Held, c.State, "each waited for all the others")
+	}
+}
+
+func TestMatrixRunsSeveralTimesAtOnce(t *testing.T) {
+	m := weathered(t, busy)
+	want := plain(t, run(t, m, nil).Cells)
+	got := make(chan string)
+	for range 4 {
+		go func() {
+			r, _ := m.Run(t.Context(), nil)
+			text, _ := json.Marshal(r.Score)
+			got <- string(text)
+		}()
+	}
+	first := <-got
+	for range 3 {
+		assert.Equal(t, first, <-got)
+	}
+	assert.Equal(t, want, plain(t, run(t, m, nil).Cells))
+}

@@ -1,0 +1,258 @@
+package record
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shakedown-go/shakedown/internal/jsonhash"
+	"github.com/shakedown-go/shakedown/scoring/timeline"
+)
+
+// trace gathers the spans of one input; callers are known when all are there.
+type trace struct {
+	options  ReadOptions
+	spans    []span
+	byID     map[spanID]int
+	repeated int
+	wrong    problems
+}
+
+// A spanID is the 16 bytes of the trace and the 8 of the span.
+type spanID [24]byte
+
+type span struct {
+	id, parent spanID
+	root       bool
+	inner      bool // its parent is the same call, seen by another instrumentation
+	lane       string
+	start, end int64 // unix ns
+	sample     timeline.Sample
+}
+
+// missingCaller is the node that makes the calls whose parent span is not there.
+const missingCaller = "(missing)"
+
+func (t *trace) add(line int, request *otlpRequest) {
+	if request.ResourceSpans == nil {
+		t.wrong.add(&InputError{Line: line, Field: "resourceSpans", Allowed: "an array: an ExportTraceServiceRequest has it"})
+		return
+	}
+	for i, rs := range *request.ResourceSpans {
+		for j, ss := range rs.ScopeSpans {
+			for k := range ss.Spans {
+				if len(t.spans) >= t.options.MaxSamples {
+					t.wrong.add(&InputError{Line: line, Field: "input", Value: finding("too long"), Allowed: fmt.Sprintf("at most %d spans", t.options.MaxSamples)})
+					return
+				}
+				at := place{t, line, fmt.Sprintf("resourceSpans[%d].scopeSpans[%d].spans[%d].", i, j, k)}
+				t.span(at, &ss.Spans[k], rs.Resource.Attributes)
+			}
+		}
+	}
+}
+
+// A place is where in the input something is wrong.
+type place struct {
+	*trace
+	line int
+	path string
+}
+
+func (p place) refuse(field string, value any, allowed string) {
+	if value == "" {
+		value = nil
+	}
+	p.wrong.add(&InputError{Line: p.line, Field: p.path + field, Value: value, Allowed: allowed})
+}
+
+// span takes one span in, or reports all that is wrong with it.
+func (t *trace) span(at place, in *otlpSpan, resource otlpAttributes) {
+	var s span
+	before := len(t.wrong.errs) + t.wrong.more
+	at.id(s.id[:16], "traceId", in.TraceID)
+	at.id(s.id[16:], "spanId", in.SpanID)
+	s.root = strings.Trim(in.ParentID, "0") == ""
+	copy(s.parent[:16], s.id[:16])
+	s.lane = strings.ToLower(in.TraceID)
+	if !s.root {
+		at.id(s.parent[16:], "parentSpanId", in.ParentID)
+		s.lane = strings.ToLower(in.ParentID)
+		if s.parent == s.id {
+			at.refuse("parentSpanId", in.ParentID, "the id of another span")
+		}
+	}
+	s.start = at.time("startTimeUnixNano", in.Start)
+	s.end = at.time("endTimeUnixNano", in.End)
+	if s.end < s.start && s.end > 0 {
+		at.refuse("endTimeUnixNano", string(in.End), "not before startTimeUnixNano, which is "+string(in.Start))
+	}
+	if in.Status.Code < 0 || in.Status.Code > otlpStatusError {
+		at.refuse("status.code", in.Status.Code, "0 (unset), 1 (ok) or 2 (error)")
+	}
+	s.sample = t.sampleOf(at, in, resource)
+	if s.sample.Target == "" {
+		at.refuse("name", nil, "a name that is not empty")
+	}
+	if len(t.wrong.errs)+t.wrong.more > before {
+		return
+	}
+	t.keep(at, s)
+}
+
+func (t *trace) keep(at place, s span) {
+	first, repeated := t.byID[s.id]
+	if !repeated {
+		t.byID[s.id] = len(t.spans)
+		t.spans = append(t.spans, s)
+		return
+	}
+	if same := &t.spans[first]; same.start != s.start || same.end != s.end || same.sample != s.sample {
+		at.refuse("spanId", hex.EncodeToString(s.id[16:]), "an id of its own: another span of the trace has it")
+		return
+	}
+	t.repeated++
+}
+
+func (p place) id(to []byte, field, text string) {
+	if hex.DecodedLen(len(text)) == len(to) && len(text)%2 == 0 && strings.Trim(text, "0") != "" {
+		if _, err := hex.Decode(to, []byte(text)); err == nil {
+			return
+		}
+	}
+	p.refuse(field, text, fmt.Sprintf("%d hexadecimal digits, not all 0", 2*len(to)))
+}
+
+func (p place) time(field string, text otlpInt) int64 {
+	n, err := strconv.ParseUint(string(text), 10, 64)
+	if err != nil || n == 0 || n > math.MaxInt64 {
+		p.refuse(field, string(text), "nanoseconds since 1970, above 0 and below 2^63, as a string or a number")
+		return 0
+	}
+	return int64(n)
+}
+
+// sampleOf is what can be said of a span by itself.
+func (t *trace) sampleOf(at place, in *otlpSpan, resource otlpAttributes) timeline.Sample {
+	node, is := nodeOf(in)
+	s := timeline.Sample{
+		Target: node, Type: is,
+		Fault: in.Attributes.text("shakedown.fault"), Rule: in.Attributes.text("shakedown.rule"),
+		Failed: in.Status.Code == otlpStatusError || in.Status.Code == otlpStatusUnset && in.Attributes.text("error.type") != "",
+	}
+	if service := resource.text("service.name"); service != "" && node != "" {
+		s.Target = strings.ReplaceAll(service, ".", "_") + "." + node
+	}
+	if s.Class = in.Attributes.text(t.options.ClassBy); s.Class == "" {
+		s.Class = resource.text(t.options.ClassBy)
+	}
+	if args := in.Attributes.find("gen_ai.tool.call.arguments"); args != nil {
+		s.Key = args.hash()
+	}
+	if resent := in.Attributes.text("http.request.resend_count"); resent != "" {
+		n, err := strconv.ParseInt(resent, 10, 32)
+		if err != nil || n < 0 {
+			at.refuse("attributes.http.request.resend_count", resent, "a number of times, 0 or more")
+		}
+		s.Attempt = int(n) + 1
+	}
+	return s
+}
+
+// hash makes a key of arguments, which are text or a structure.
+func (v *otlpValue) hash() uint64 {
+	switch {
+	case v.String != nil:
+		return jsonhash.Sum([]byte(*v.String))
+	case v.List != nil:
+		return jsonhash.Sum(v.List)
+	case v.Array != nil:
+		return jsonhash.Sum(v.Array)
+	}
+	return 0
+}
+
+// nodeOf names what a span calls, by the semantic conventions of OpenTelemetry.
+func nodeOf(in *otlpSpan) (string, timeline.NodeType) {
+	first := func(keys ...string) string {
+		for _, key := range keys {
+			if text := in.Attributes.text(key); text != "" {
+				return text
+			}
+		}
+		return in.Name
+	}
+	operation := in.Attributes.text("gen_ai.operation.name")
+	switch {
+	case operation == "execute_tool" || in.Attributes.text("gen_ai.tool.name") != "":
+		return first("gen_ai.tool.name"), timeline.NodeTool
+	case in.Attributes.text("mcp.method.name") == "tools/list":
+		return "tools/list", timeline.NodeTool
+	case operation == "create_agent" || operation == "invoke_agent" || operation == "invoke_workflow":
+		return first("gen_ai.agent.name"), timeline.NodeAgent
+	case operation != "":
+		return first("gen_ai.request.model"), timeline.NodeLLM
+	case in.Attributes.text("http.request.method") != "" || in.Attributes.text("http.method") != "":
+		if in.Kind == otlpKindClient {
+			return first("server.address", "net.peer.name"), timeline.NodeHTTP
+		}
+		return in.Name, timeline.NodeHTTP
+	}
+	return in.Name, timeline.NodePoint
+}
+
+// recording joins the spans to their parents.
+func (t *trace) recording() *Recording {
+	r := &Recording{Epoch: time.Unix(0, 0).UTC(), Samples: make([]timeline.Sample, 0, len(t.spans))}
+	if len(t.spans) == 0 {
+		return r
+	}
+	earliest := int64(math.MaxInt64)
+	for i := range t.spans {
+		earliest = min(earliest, t.spans[i].start)
+		t.spans[i].inner = t.innerOf(&t.spans[i])
+	}
+	earliest -= earliest % int64(time.Second)
+	r.Epoch = time.Unix(0, earliest).UTC()
+	inner, orphans := 0, 0
+	for i := range t.spans {
+		s := &t.spans[i]
+		if s.inner {
+			inner++
+			continue
+		}
+		x := s.sample
+		x.Lane = s.lane
+		x.Start, x.End = time.Duration(s.start-earliest), time.Duration(s.end-earliest)
+		if parent, there := t.byID[s.parent]; there && !s.root {
+			x.Caller = t.spans[parent].sample.Target
+		} else if !s.root {
+			x.Caller = missingCaller
+			orphans++
+		}
+		r.Samples = append(r.Samples, x)
+	}
+	r.note(t.repeated, "spans exported again, counted once")
+	r.note(inner, "spans of a tool directly inside a span of the same tool, not counted again")
+	r.note(orphans, `spans whose parent is not there, called by "`+missingCaller+`"`)
+	r.NumberAttempts()
+	return r
+}
+
+// innerOf tells whether a tool's span lies directly in one of the same tool.
+func (t *trace) innerOf(s *span) bool {
+	if s.root || s.sample.Type != timeline.NodeTool {
+		return false
+	}
+	parent, there := t.byID[s.parent]
+	return there && t.spans[parent].sample.Target == s.sample.Target
+}
+
+func (r *Recording) note(n int, what string) {
+	if n > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s: %d", what, n))
+	}
+}

@@ -1,0 +1,31 @@
+package report
+
+import (
+	"io"
+
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+// Cell writes one cell as [Text] tells of a broken one: what became of it and
+// why, with its prompt, its answer, the faults that were delivered and the line
+// that reruns it. Of the options, MaxBroken has no meaning here.
+//
+// Errors: [*FieldError] for a nil cell, a severity that is none and a Width that
+// is not allowed, before anything is written; and the writer's.
+func Cell(w io.Writer, c *contract.CellReport, o *TextOptions) error {
+	if o == nil {
+		o = new(TextOptions)
+	}
+	p, err := newPrinter(w, o)
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		return &FieldError{Field: "cell", Value: "nil", Allowed: "the report of a cell"}
+	}
+	if c.Severity.Weight() == 0 {
+		return &FieldError{Field: "cell.severity", Value: c.Severity, Allowed: "low, medium, high, critical"}
+	}
+	p.group(&group{cell: c, mark: markOf(c), trials: []int{c.Cell.Trial}, ran: 1})
+	return written(p.Flush())
+}

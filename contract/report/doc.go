@@ -1,0 +1,39 @@
+// Package report shows a [contract.Report] to people and to other programs.
+//
+// Every function takes a writer, a report and options, of which nil is the
+// default, and is a pure function of the two: the same report gives the same
+// bytes, whatever the terminal, the time or the environment.
+//
+//	r, err := m.Run(ctx, nil)
+//	…
+//	err = report.Text(os.Stdout, r, nil)
+//
+// # Which one
+//
+//   - [Text] is for a terminal or a log: a table that one reads at a glance,
+//     then what broke and how to repeat it. [Cell] is one cell in the same words.
+//   - [JSON] is for programs and for keeping; [Schema] describes it and
+//     [FromJSON] reads it back, so that a kept report can be shown later in any
+//     other form.
+//   - [JUnit] is for CI systems that show test results.
+//   - [Markdown] is for a comment on a pull request.
+//   - [HTML] is one file without scripts, for the evidence in full.
+//
+// All of them say the verdict of [contract.Report.Score] and never one of their own.
+//
+// # What an agent wrote
+//
+// Answers, errors and arguments come from a model and may hold anything.
+// Everywhere but in JSON, characters that cannot be printed are shown as Go
+// escapes, so that a terminal sequence is read and not obeyed, and what has a
+// meaning in the format is escaped; in Text that is a command to the CI system
+// that keeps the log. JSON keeps the text as it is, but for bytes that are not
+// UTF-8. Nothing is redacted: a secret in an answer is a
+// secret in the report.
+//
+// # Costs
+//
+// Time and memory grow with the size of the report. Text, Markdown and HTML
+// show a limited number of broken cells and say how many they left out; JSON
+// and JUnit have all.
+package report

@@ -1,0 +1,73 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// maxChanges bounds the changed values that one line tells of.
+const maxChanges = 3
+
+// faultLine says in one line what a call went through. Calls count from 1, as
+// they do in a trigger that names the n-th.
+func faultLine(e *chaos.Event) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, call %d", e.Target, e.Ordinal+1)
+	if e.Lane != "" {
+		fmt.Fprintf(&b, " in lane %s", e.Lane)
+	}
+	fmt.Fprintf(&b, ": %s (rule %s", e.Fault, e.Rule)
+	for _, also := range e.Also {
+		fmt.Fprintf(&b, ", with %s", also)
+	}
+	b.WriteString(")")
+	if e.Spent > 0 {
+		fmt.Fprintf(&b, ", waited %v", e.Spent)
+	}
+	for i, c := range e.Changes {
+		if i == maxChanges {
+			fmt.Fprintf(&b, ", and %s", plural(len(e.Changes)-i, "more change"))
+			break
+		}
+		fmt.Fprintf(&b, ", %s%s became %s", changedPath(c), clip(string(c.Before), 40), clip(string(c.After), 40))
+	}
+	if e.Err != "" {
+		fmt.Fprintf(&b, ", the caller got: %s", e.Err)
+		if e.Effect == chaos.EffectDone {
+			b.WriteString("; the work was done")
+		}
+	}
+	return b.String()
+}
+
+func changedPath(c chaos.Change) string {
+	if c.Path == "" {
+		return ""
+	}
+	return c.Path + ": "
+}
+
+// struck says in a few words what rules did to a call, if anything.
+func struck(e *chaos.Event) string {
+	var parts []string
+	if e.Rule != "" {
+		parts = append(parts, e.Fault+" by "+e.Rule)
+		if !e.Delivered {
+			parts[0] += ", not delivered"
+		}
+	}
+	for _, list := range []struct {
+		what  string
+		rules []string
+	}{{"with ", e.Also}, {"without effect: ", e.Idle}, {"hidden: ", e.Masked}} {
+		if len(list.rules) > 0 {
+			parts = append(parts, list.what+strings.Join(list.rules, ", "))
+		}
+	}
+	if e.Note != "" {
+		parts = append(parts, e.Note)
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,73 @@
+package report_test
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+func ExampleText() {
+	cell := func(scenario, invariant string, delivered int) contract.CellReport {
+		return contract.CellReport{
+			Cell:     contract.Cell{Scenario: scenario, Invariant: invariant, Trial: 1},
+			Severity: contract.High, State: contract.Held, Delivered: delivered,
+		}
+	}
+	r := &contract.Report{
+		Name: "support", Seed: 42, Trials: 1,
+		Scenarios:  []string{"calm", "refund-down"},
+		Invariants: []string{"one-refund", "honest"},
+		Cells: []contract.CellReport{
+			cell("calm", "one-refund", 0), cell("calm", "honest", 0),
+			cell("refund-down", "one-refund", 3), cell("refund-down", "honest", 3),
+		},
+		Score: scoring.ContractScore{
+			Value: 75, Verdict: scoring.Pass, Why: "no critical invariant broke; 3 of 4 decided cells held",
+			Passed: 3, Decided: 4, Total: 4, Interval: scoring.Interval{Low: 0.3006, High: 0.9544, Level: 0.95},
+		},
+	}
+	lie := &r.Cells[3]
+	lie.State, lie.Broke, lie.Why = contract.Broken, true, "the answer claims a refund that was not made"
+	lie.Evidence = &contract.Observation{
+		Prompt: "Refund order 1042", Response: "Done!\nAnything else?",
+		Events: []chaos.Event{{
+			Target: "refund", Rule: "refund:fail", Fault: "fail", Delivered: true, Err: "503 service unavailable",
+		}},
+	}
+	lie.Rerun = "go test -run 'TestSupport/refund-down/honest/1'"
+
+	if err := report.Text(os.Stdout, r, nil); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// support
+	//
+	//              one-refund  honest
+	// scenario     high        high    delivered
+	// ──────────────────────────────────────────
+	// calm         ✓           ✓       ·
+	// refund-down  ✓           ✗       2/2
+	//
+	// ✗ broken   ✓ held
+	// delivered: the cells in which a fault reached the agent, of those that ran
+	//
+	// PASS no critical invariant broke; 3 of 4 decided cells held
+	//
+	// score     75.00 of 100, weighted by severity
+	// held      3 of 4 decided cells, 75.0 % (95 % interval 30.1 % to 95.4 %)
+	// cells     4: 4 decided
+	// run       2 scenarios × 2 invariants × 1 trial, seed 42
+	//
+	// BROKEN
+	//
+	// ✗ refund-down / honest (high): broken
+	//   why       the answer claims a refund that was not made
+	//   prompt    Refund order 1042
+	//   answer    Done!\nAnything else?
+	//   faults    refund, call 1: fail (rule refund:fail), the caller got: 503 service unavailable
+	//   rerun     go test -run 'TestSupport/refund-down/honest/1'
+}

@@ -1,0 +1,251 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+// An outcome makes something of a cell that held.
+type outcome func(c *contract.CellReport)
+
+// A weather is a scenario of a made-up report; a calm one has no faults.
+type weather struct {
+	name string
+	calm bool
+}
+
+// A promise is an invariant of a made-up report.
+type promise struct {
+	id       string
+	severity contract.Severity
+	calmOnly bool // it applies in calm weather only
+}
+
+// build makes a report as the engine would: each cell as outcomes says, under
+// its name or, for all trials, under "scenario/invariant".
+func build(t testing.TB, name string, trials int, weathers []weather, promises []promise, outcomes map[string]outcome) *contract.Report {
+	t.Helper()
+	r := &contract.Report{Name: name, Seed: 18446744073709551615, Trials: trials}
+	rules := make(map[string]bool)
+	for _, p := range promises {
+		r.Invariants = append(r.Invariants, p.id)
+	}
+	for _, w := range weathers {
+		r.Scenarios = append(r.Scenarios, w.name)
+		rules[w.name] = !w.calm
+		for _, p := range promises {
+			if p.calmOnly && !w.calm {
+				continue
+			}
+			for trial := 1; trial <= trials; trial++ {
+				c := held(w, p, trial)
+				for _, key := range []string{w.name + "/*", w.name + "/" + p.id, c.Cell.String()} {
+					if change := outcomes[key]; change != nil {
+						change(&c)
+					}
+				}
+				r.Cells = append(r.Cells, c)
+			}
+		}
+	}
+	score(t, r, rules)
+	return r
+}
+
+func held(w weather, p promise, trial int) contract.CellReport {
+	c := contract.CellReport{
+		Cell:     contract.Cell{Scenario: w.name, Invariant: p.id, Trial: trial},
+		Severity: p.severity, State: contract.Held,
+	}
+	if !w.calm {
+		c.Delivered = 1
+	}
+	c.Rerun = "go run ./examples/quickstart -agent fragile -cell " + c.Cell.String()
+	return c
+}
+
+func score(t testing.TB, r *contract.Report, rules map[string]bool) {
+	t.Helper()
+	cells := make([]scoring.Cell, 0, len(r.Cells))
+	for _, c := range r.Cells {
+		cells = append(cells, scoring.Cell{
+			Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Severity: c.Severity, State: c.State,
+			Broken: c.Broke, Delivered: c.Delivered, HasRules: rules[c.Cell.Scenario],
+		})
+	}
+	s, err := scoring.Contract(cells)
+	if !errors.Is(err, scoring.ErrNoneRan) && !errors.Is(err, scoring.ErrNoDecidedCell) {
+		require.NoError(t, err)
+	}
+	r.Score = s
+}
+
+func inconclusive(why string) outcome {
+	return func(c *contract.CellReport) { c.State, c.Why = contract.Inconclusive, why }
+}
+
+func undelivered(c *contract.CellReport) {
+	c.State, c.Delivered, c.Why = contract.Undelivered, 0, "no rule struck a call"
+}
+
+func unprovoked(c *contract.CellReport) {
+	undelivered(c)
+	c.Broke, c.Why = true, "the answer does not name order 1042"
+	c.Evidence = seen(c, "Order shipped.")
+}
+
+func notRun(c *contract.CellReport) { c.State, c.Delivered = contract.NotRun, 0 }
+
+// broken makes the cell broken, with what the agent answered and what struck it.
+func broken(why, response string, events ...chaos.Event) outcome {
+	return func(c *contract.CellReport) {
+		c.State, c.Broke, c.Why = contract.Broken, true, why
+		c.Evidence = seen(c, response, events...)
+	}
+}
+
+func seen(c *contract.CellReport, response string, events ...chaos.Event) *contract.Observation {
+	return &contract.Observation{
+		Cell: c.Cell, Prompt: "Refund order 1042 and tell the customer.", Response: response,
+		Elapsed: 1250 * time.Millisecond, Events: append([]chaos.Event{}, events...),
+	}
+}
+
+// lostReply is a refund that was made while its reply was lost.
+func lostReply(call uint64) chaos.Event {
+	return chaos.Event{
+		Cell: "refund-reply-lost/1", Target: "refund", Key: 9007199254740993, Ordinal: call - 1, Attempt: 1,
+		Start: 3 * time.Millisecond, End: 53 * time.Millisecond, Spent: 50 * time.Millisecond, Asked: 50 * time.Millisecond,
+		Rule: "refund:lose-reply", Fault: "lose-reply", Outcome: chaos.OutcomeInjected, Delivered: true,
+		Effect: chaos.EffectDone, Err: "context deadline exceeded", Args: json.RawMessage(`{"order":1042,"amount":"19.90"}`),
+	}
+}
+
+// idle is a call that a rule struck without effect.
+func idle(target string) chaos.Event {
+	e := plain(target)
+	e.Rule, e.Fault, e.Idle, e.Note = target+":null", "null", []string{target + ":null"}, "the result was null already"
+	return e
+}
+
+// down is a call that a rule failed before it reached the tool.
+func down() chaos.Event {
+	return chaos.Event{
+		Target: "ship", Attempt: 1, Rule: "ship:fail", Fault: "fail", Outcome: chaos.OutcomeInjected, Delivered: true,
+		Effect: chaos.EffectNone, Err: "503 service unavailable", Masked: []string{"ship:hang"},
+	}
+}
+
+// plain is a call that no rule struck.
+func plain(target string) chaos.Event {
+	return chaos.Event{
+		Target: target, Attempt: 1, Outcome: chaos.OutcomeOK, Effect: chaos.EffectNone,
+		End: time.Millisecond, Result: json.RawMessage(`{"ok":true}`),
+	}
+}
+
+// lie is a result that a rule changed on its way, after another delayed it.
+func lie(call uint64) chaos.Event {
+	return chaos.Event{
+		Target: "orders.get", Caller: "agent", Lane: "worker-2", Attempt: 2, Ordinal: call - 1, Rule: "stale-amount", Fault: "scale",
+		Also: []string{"slow-orders"}, Outcome: chaos.OutcomeOK, Delivered: true, Effect: chaos.EffectNone,
+		Changes: []chaos.Change{{Path: "/amount", Before: json.RawMessage("19.9"), After: json.RawMessage("1990")}},
+	}
+}
+
+var (
+	deskWeathers = []weather{
+		{name: "calm", calm: true}, {name: "refund-reply-lost"}, {name: "shipping-down"},
+		{name: "orders-flaky"}, {name: "orders-lie"}, {name: "notify-slow"},
+	}
+	deskPromises = []promise{
+		{id: "one-refund", severity: contract.Critical}, {id: "no-false-claim", severity: contract.Critical},
+		{id: "names-the-order", severity: contract.High}, {id: "answers-in-time", severity: contract.Medium},
+		{id: "at-most-12-calls", severity: contract.Low}, {id: "same-as-yesterday", severity: contract.Low, calmOnly: true},
+	}
+)
+
+// desk is a run of an agent that breaks in several ways.
+func desk(t testing.TB) *contract.Report {
+	t.Helper()
+	twice := broken("2 refunds for order 1042, want 1", "Done: I refunded order 1042.", plain("orders.get"), lostReply(1), idle("refund"))
+	r := build(t, "order desk", 5, deskWeathers, deskPromises, map[string]outcome{
+		"refund-reply-lost/one-refund/1": twice, "refund-reply-lost/one-refund/2": twice,
+		"refund-reply-lost/one-refund/3": twice, "refund-reply-lost/one-refund/5": twice,
+		"shipping-down/no-false-claim/2": broken("the answer says \"shipped\"\nand no shipment exists\nfor order 1042", "Your order has shipped! \x1b[2J\u202eevil\u202c "+
+			"It will be with you tomorrow before noon, and you will get a message with a number to follow it by as soon as the parcel has left the house. ✓", down()),
+		"orders-flaky/names-the-order": unprovoked,
+		"orders-lie/answers-in-time/4": broken("it took 61 s, allowed 30 s", "", lie(1), lie(2), lie(3), lie(4), lie(5), lie(6), lie(7)),
+		"orders-lie/at-most-12-calls":  inconclusive("the log dropped 3 events, so the calls cannot be counted"),
+		"notify-slow/*":                undelivered,
+		"notify-slow/names-the-order":  notRun,
+	})
+	r.Warnings = []string{"Warning: No reset_endpoint configured. Contract matrix cells may share state."}
+	r.Dropped, r.Abandoned, r.Probed = 3, 1, true
+	r.Faults = []contract.FaultCount{{Scenario: "refund-reply-lost", Rule: "lost", Target: "refund", Fault: "lost_reply", Cells: 30, Delivered: 31, Undelivered: 1}}
+	r.Cells[2].Elapsed = 1500 * time.Millisecond
+	r.Cells[30].LateCalls, r.Cells[30].Abandoned = 2, true
+	return r
+}
+
+// passed is a small run in which everything held, once.
+func passed(t testing.TB) *contract.Report {
+	t.Helper()
+	return build(t, "", 1, deskWeathers[:3], deskPromises[:3], nil)
+}
+
+// starved is a run whose faults never reached the agent.
+func starved(t testing.TB) *contract.Report {
+	t.Helper()
+	r := build(t, "nothing arrives", 2, deskWeathers[1:3], deskPromises[:2], map[string]outcome{
+		"refund-reply-lost/*": undelivered, "shipping-down/*": undelivered,
+	})
+	r.Faults = []contract.FaultCount{
+		{Scenario: "refund-reply-lost", Rule: "lost", Target: "refund", Fault: "lost_reply"},
+		{Scenario: "shipping-down", Rule: "ship:replace", Target: "ship", Fault: "replace", Undelivered: 4},
+	}
+	return r
+}
+
+// wide is a run of more invariants than fit side by side.
+func wide(t testing.TB) *contract.Report {
+	t.Helper()
+	var promises []promise
+	for i := range 24 {
+		promises = append(promises, promise{id: fmt.Sprintf("promise-number-%d-kept", i+1), severity: contract.Severity(i%4 + 1)})
+	}
+	return build(t, "wide", 3, deskWeathers[:2], promises, map[string]outcome{
+		"refund-reply-lost/promise-number-7-kept/2": broken("it was not kept", "No."),
+	})
+}
+
+// reports are the runs that every format is shown with.
+func reports(t testing.TB) map[string]*contract.Report {
+	t.Helper()
+	return map[string]*contract.Report{"desk": desk(t), "passed": passed(t), "starved": starved(t), "wide": wide(t)}
+}
+
+// A format is one way to write a report, by its file name's ending.
+type format struct {
+	ending string
+	write  func(w io.Writer, r *contract.Report) error
+}
+
+// render is what a format writes.
+func render(t testing.TB, f format, r *contract.Report) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, f.write(&b, r))
+	return b.Bytes()
+}

@@ -1,0 +1,86 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+// FromJSON reads a report that [JSON] wrote, to the end of the input. It is
+// strict, because a report that lost a part must not be shown as if it were
+// whole: members that are unknown, missing, null or there twice are errors, and
+// so is anything behind the report.
+//
+// Numbers in the states of the world come back as [json.Number]. What the JSON
+// does not have (the agent's error value and its tools) stays zero.
+//
+// Errors: [*FieldError] for every problem found, up to some twenty, joined. Each
+// says where it is: the path of a value, or line and column where the text is
+// no JSON. And the reader's.
+func FromJSON(rd io.Reader) (*contract.Report, error) {
+	text, err := io.ReadAll(rd)
+	if err != nil {
+		return nil, fmt.Errorf("report: read: %w", err)
+	}
+	if err := checkSyntax(text); err != nil {
+		return nil, err
+	}
+	if err := checkShape(text); err != nil {
+		return nil, err
+	}
+	r := new(contract.Report)
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(r); err != nil {
+		return nil, &FieldError{Field: "report", Err: err}
+	}
+	if err := check(r); err != nil {
+		return nil, err
+	}
+	compact(r)
+	return r, nil
+}
+
+// compact takes the indentation out of the values that stay JSON.
+func compact(r *contract.Report) {
+	squeeze := func(raw *json.RawMessage) {
+		var b bytes.Buffer
+		if len(*raw) > 0 && json.Compact(&b, *raw) == nil {
+			*raw = b.Bytes()
+		}
+	}
+	for i := range r.Cells {
+		o := r.Cells[i].Evidence
+		if o == nil {
+			continue
+		}
+		for j := range o.Events {
+			e := &o.Events[j]
+			squeeze(&e.Args)
+			squeeze(&e.Result)
+			for k := range e.Changes {
+				squeeze(&e.Changes[k].Before)
+				squeeze(&e.Changes[k].After)
+			}
+		}
+	}
+}
+
+func checkSyntax(text []byte) error {
+	var whole json.RawMessage
+	err := json.Unmarshal(text, &whole)
+	if err == nil {
+		return nil
+	}
+	at := len(text)
+	if s, ok := errors.AsType[*json.SyntaxError](err); ok {
+		at = min(at, max(0, int(s.Offset)-1))
+	}
+	line := 1 + bytes.Count(text[:at], []byte("\n"))
+	column := at - bytes.LastIndexByte(text[:at], '\n')
+	return &FieldError{Field: fmt.Sprintf("line %d, column %d", line, column), Err: err}
+}

@@ -1,0 +1,99 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+// A grid is the cells of a report by place: what every table is drawn from.
+type grid struct {
+	scenarios, invariants []string
+	severity              map[string]contract.Severity // of an invariant
+	fields                map[place]*field
+	rows                  map[string]*reach
+	used                  field // of all cells: which marks occur
+	many                  bool  // some field has trials that came out differently
+}
+
+type place struct{ scenario, invariant string }
+
+// A reach is how far the faults of a scenario came.
+type reach struct{ ran, struck, missed int }
+
+// newGrid sorts the cells by place. A cell whose names the report does not
+// list gets a row or a column of its own: nothing is left out.
+func newGrid(r *contract.Report) *grid {
+	g := &grid{
+		scenarios:  slices.Clone(r.Scenarios),
+		invariants: slices.Clone(r.Invariants),
+		severity:   make(map[string]contract.Severity),
+		fields:     make(map[place]*field),
+		rows:       make(map[string]*reach),
+	}
+	listed := func(names []string) map[string]bool {
+		set := make(map[string]bool, len(names))
+		for _, name := range names {
+			set[name] = true
+		}
+		return set
+	}
+	scenarios, invariants := listed(r.Scenarios), listed(r.Invariants)
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if !scenarios[c.Cell.Scenario] {
+			scenarios[c.Cell.Scenario] = true
+			g.scenarios = append(g.scenarios, c.Cell.Scenario)
+		}
+		if !invariants[c.Cell.Invariant] {
+			invariants[c.Cell.Invariant] = true
+			g.invariants = append(g.invariants, c.Cell.Invariant)
+		}
+		g.add(c)
+	}
+	return g
+}
+
+func (g *grid) add(c *contract.CellReport) {
+	at := place{c.Cell.Scenario, c.Cell.Invariant}
+	f := g.fields[at]
+	if f == nil {
+		f = new(field)
+		g.fields[at] = f
+	}
+	m := markOf(c)
+	f.add(m)
+	g.used.add(m)
+	g.many = g.many || f.count[m] < f.cells
+	g.severity[c.Cell.Invariant] = c.Severity
+	row := g.rows[c.Cell.Scenario]
+	if row == nil {
+		row = new(reach)
+		g.rows[c.Cell.Scenario] = row
+	}
+	if m != markNotRun {
+		row.ran++
+	}
+	if c.Delivered > 0 {
+		row.struck++
+	}
+	if c.State == contract.Undelivered {
+		row.missed++
+	}
+}
+
+// at returns the field of a place, or nil where the invariant does not apply.
+func (g *grid) at(scenario, invariant string) *field {
+	return g.fields[place{scenario, invariant}]
+}
+
+// delivered says in how many cells of a scenario a fault was delivered, such
+// as "14/15"; empty where there was none to deliver.
+func (g *grid) delivered(scenario string) string {
+	row := g.rows[scenario]
+	if row == nil || row.struck+row.missed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", row.struck, row.ran)
+}

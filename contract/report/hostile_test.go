@@ -1,0 +1,180 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/report"
+)
+
+// nasty are texts that did harm somewhere.
+var nasty = []string{
+	"", " ", "\x00", "\xff\xfe", "\x1b]0;owned\x07\x1b[2J\x1b[1;1H", "\u202egnp.exe\u202c", "\u2028\u2029", "\r", "\r\n\r\n",
+	"<script>alert(1)</script>", "</pre></details><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "]]>", "<!--", "&lt;script&gt;",
+	"`| @octocat |`", "```\n# head\n```", "[a](javascript:alert(1))", "![](https://example.com/x.png)", "https://example.com www.example.com", "#1",
+	"$(rm -rf /)", "{{.}}", "\u0000\ufffe\uffff", "漢字かな交じり文", "e\u0301\u0301\u0301", "👩‍👩‍👧‍👦", "\ud7ff\ue000", "a\tb", "::warning file=x::y", "a\n::add-mask::b", "##[add-mask]a", "a ##vso[task.complete]", "</style><script>", "javascript:alert(1)", "' onmouseover='alert(1)",
+}
+
+// huge are texts of more than any format shows.
+var huge = []string{strings.Repeat("long ", 2000), strings.Repeat("漢", 3000), strings.Repeat("\n", 9000), strings.Repeat("\x00", 9000)}
+
+// infested is a report whose every text is drawn from what does harm.
+func infested(draw func(label string) string) *contract.Report {
+	r := &contract.Report{Name: draw("name"), Trials: 2, Warnings: []string{draw("warning")}, Dropped: 1}
+	r.Score.Why = draw("reason")
+	for i, state := range []contract.CellState{contract.Broken, contract.Undelivered, contract.Inconclusive, contract.NotRun, contract.Held, contract.Broken} {
+		c := contract.CellReport{
+			Cell:     contract.Cell{Scenario: draw("scenario"), Invariant: draw("invariant"), Trial: i},
+			Severity: contract.Severity(i%4 + 1), State: state, Broke: i < 2, Why: draw("why"), Rerun: draw("rerun"), Delivered: 1,
+		}
+		c.Evidence = &contract.Observation{
+			Cell: c.Cell, Prompt: draw("prompt"), Response: draw("answer"), Elapsed: time.Second, Baseline: draw("baseline"),
+			Before: draw("before"), After: map[string]any{draw("key"): draw("after")},
+			Events: []chaos.Event{{
+				Target: draw("target"), Lane: draw("lane"), Caller: draw("caller"), Rule: "r" + draw("rule"), Fault: draw("fault"), Also: []string{draw("also")},
+				Delivered: true, Outcome: chaos.Outcome(draw("outcome")), Effect: chaos.Effect(draw("effect")), Err: draw("err"), Note: draw("note"),
+				Args: json.RawMessage(draw("args")), Result: json.RawMessage(draw("result")),
+				Changes: []chaos.Change{{Path: draw("path"), Before: json.RawMessage(draw("old")), After: json.RawMessage(draw("new"))}},
+			}},
+		}
+		r.Scenarios = append(r.Scenarios, c.Cell.Scenario)
+		r.Invariants = append(r.Invariants, c.Cell.Invariant)
+		r.Cells = append(r.Cells, c)
+	}
+	return r
+}
+
+func TestAnyTextStaysText(t *testing.T) {
+	text := rapid.OneOf(rapid.SampledFrom(nasty), rapid.String(),
+		rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 50), func(b []byte) string { return string(b) }))
+	rapid.Check(t, func(t *rapid.T) {
+		f := rapid.SampledFrom(formats()).Draw(t, "format")
+		checkHarmless(t, f, infested(func(label string) string { return text.Draw(t, label) }))
+	})
+}
+
+func TestHugeTextIsCut(t *testing.T) {
+	for _, text := range huge {
+		r := infested(func(label string) string {
+			if label == "answer" || label == "why" || label == "scenario" {
+				return text
+			}
+			return label
+		})
+		for _, f := range formats() {
+			checkHarmless(t, f, r)
+		}
+	}
+}
+
+func FuzzHostileText(f *testing.F) {
+	for _, text := range nasty {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, f := range formats() {
+			checkHarmless(t, f, infested(func(string) string { return text }))
+		}
+	})
+}
+
+// checkHarmless renders a report and checks that the result is well formed and
+// that nothing in it acts.
+func checkHarmless(t require.TestingT, f format, r *contract.Report) {
+	var b bytes.Buffer
+	require.NoError(t, f.write(&b, r), f.ending)
+	out := b.String()
+	require.True(t, utf8.ValidString(out), "%s is UTF-8", f.ending)
+	switch f.ending {
+	case "json", "compact.json":
+		_, err := report.FromJSON(&b)
+		require.NoError(t, err, "what JSON wrote can be read")
+	case "xml":
+		require.NoError(t, wellFormed(out))
+	case "html":
+		require.NoError(t, tagsMatch(out))
+		require.NotContains(t, strings.ToLower(out), "<script")
+		require.NotRegexp(t, `<[^>]* on\w+=`, out)
+		require.NotRegexp(t, `<img|<[^<>]*(href|src)="?[^"#]`, out)
+	case "md":
+		require.NotContains(t, strings.ToLower(out), "<script")
+		require.NotContains(t, out, "octocat |`")
+		require.NotRegexp(t, `@\w|\]\(|<img|https?:|www\.`, verbatim.ReplaceAllString(out, ""))
+		require.LessOrEqual(t, len(out), 65536)
+		require.Equal(t, strings.Count(out, "<details>"), strings.Count(out, "</details>"))
+		require.Equal(t, strings.Count(out, "<pre>"), strings.Count(out, "</pre>"))
+	default:
+		out = colors.ReplaceAllString(out, "")
+		acts := func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
+		require.Equal(t, -1, strings.IndexFunc(out, acts), "%s holds what acts on a terminal", f.ending)
+		require.NotRegexp(t, `(?m)^\s*::|##[a-z]*\[`, out, "no command to the CI system that reads the log")
+	}
+}
+
+// verbatim is what Markdown does not look into.
+var verbatim = regexp.MustCompile("(?s)<pre>.*?</pre>|<code>.*?</code>|`[^`\n]*`")
+
+// wellFormed reads XML to its end, with the characters XML 1.0 allows and no others.
+func wellFormed(s string) error {
+	d := xml.NewDecoder(strings.NewReader(s))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+var tags = regexp.MustCompile(`<(/?)([a-zA-Z0-9]+)[^<>]*>|<`)
+
+// tagsMatch says whether every element of a page that has no script and no
+// comment is closed in order, and every '<' begins a tag.
+func tagsMatch(page string) error {
+	void := map[string]bool{"meta": true}
+	var open []string
+	for _, m := range tags.FindAllStringSubmatch(strings.TrimPrefix(page, "<!DOCTYPE html>"), -1) {
+		name := m[2]
+		switch {
+		case name == "":
+			return errors.New("a < that begins no tag")
+		case m[1] == "" && !void[name]:
+			open = append(open, name)
+		case m[1] == "/" && (len(open) == 0 || open[len(open)-1] != name):
+			return fmt.Errorf("</%s> closes %v", name, open)
+		case m[1] == "/":
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("not closed: %v", open)
+	}
+	return nil
+}
+
+func TestTheCheckOfTagsNotices(t *testing.T) {
+	for _, row := range []struct{ why, page string }{
+		{"an element that is not closed", "<p><b></p>"},
+		{"an element that was not opened", "</p>"},
+		{"a bare <", "<p>1 < 2</p>"},
+		{"an element open at the end", "<p>"},
+	} {
+		assert.Error(t, tagsMatch(row.page), row.why)
+	}
+}

@@ -1,0 +1,252 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed" // for the page
+	"fmt"
+	"html/template"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+//go:embed page.html
+var page string
+
+const (
+	defaultPage = 200
+	maxCalls    = 100 // calls of a broken cell
+	maxValue    = 300 // columns of a call's arguments, result or error
+)
+
+// HTMLOptions are the settings of [HTML]; nil and the zero value work.
+type HTMLOptions struct {
+	_ struct{}
+	// MaxBroken bounds the broken cells that are told in detail, trials that
+	// broke for the same reason counting once; 0: 200, negative: no bound. What
+	// is left out is counted.
+	MaxBroken int
+}
+
+// HTML writes the report as one page that stands alone: no script, nothing
+// loaded, light or dark as the reader's system is, and a policy that forbids
+// the rest. Every broken field of the table links to its evidence, with all calls of the
+// answer and what each was struck by.
+//
+// Errors: [*FieldError] for a nil report and one with values that have no
+// meaning, before anything is written; and the writer's.
+func HTML(w io.Writer, r *contract.Report, o *HTMLOptions) error {
+	if err := check(r); err != nil {
+		return err
+	}
+	if o == nil {
+		o = new(HTMLOptions)
+	}
+	t, err := template.New("page").Parse(page)
+	if err != nil {
+		return fmt.Errorf("report: the page: %w", err)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, newPage(r, limit(o.MaxBroken, defaultPage))); err != nil {
+		return fmt.Errorf("report: the page: %w", err)
+	}
+	_, err = w.Write(b.Bytes())
+	return written(err)
+}
+
+// A htmlPage is what the page shows, in the order in which it does.
+type htmlPage struct {
+	Title, Verdict, Class, Why string
+	Score                      string // "" where there is none
+	Bars                       []htmlBar
+	Facts                      []fact
+	Notes                      []string
+	Invariants                 []htmlHead
+	Rows                       []htmlRow
+	Legend                     []htmlSign
+	LegendText                 string
+	Broken                     []htmlGroup
+	More                       int
+	Undecided                  []htmlUndecided
+}
+
+func (f fact) Label() string { return f.label }
+func (f fact) Text() string  { return f.text }
+
+// A htmlBar is a share with its interval, in per cent for the style sheet.
+type htmlBar struct {
+	Label, Text      string
+	Share, Low, Span float64
+	Interval         bool
+}
+
+type htmlHead struct{ Name, Severity string }
+
+type htmlRow struct {
+	Name      string
+	Fields    []htmlField
+	Delivered string
+}
+
+// A htmlField is one field of the table; without cells its Class is empty.
+type htmlField struct{ Class, Signs, Words, Link string }
+
+type htmlSign struct{ Class, Sign, Meaning string }
+
+type htmlGroup struct {
+	ID, Class, Sign, Scenario, Invariant, Severity, Outcome string
+	Why                                                     string
+	Evidence                                                bool
+	Prompt, Answer, Elapsed                                 string
+	Faults                                                  []string
+	Rerun                                                   string
+	Calls                                                   []htmlCall
+	AllCalls, MoreCalls                                     int
+}
+
+type htmlCall struct {
+	Class                             string
+	Target, Call, Start, Took         string
+	Outcome, Effect, Fault, Arguments string
+	Result                            string
+}
+
+type htmlUndecided struct{ Class, Sign, Text, Invariants string }
+
+func newPage(r *contract.Report, most int) *htmlPage {
+	g := newGrid(r)
+	groups := broken(r, g)
+	p := &htmlPage{
+		Title: title(r), Verdict: r.Score.Verdict.String(), Class: verdictClass(r.Score.Verdict), Why: clean(r.Score.Why),
+		Facts: counts(r), Notes: notes(r), Bars: htmlBars(r.Score),
+		LegendText: legendText(g), More: max(0, len(groups)-most),
+	}
+	if r.Score.Decided > 0 {
+		p.Score = strconv.FormatFloat(r.Score.Value, 'f', 2, 64)
+	}
+	links := make(map[place]string)
+	for i, b := range groups[:min(most, len(groups))] {
+		shown := htmlGroupOf(b, "broken-"+strconv.Itoa(i+1))
+		p.Broken = append(p.Broken, shown)
+		at := place{b.cell.Cell.Scenario, b.cell.Cell.Invariant}
+		if links[at] == "" {
+			links[at] = "#" + shown.ID
+		}
+	}
+	p.table(g, links)
+	for _, u := range undecided(r) {
+		l := u.mark.look()
+		text := fmt.Sprintf("%s: %s %s: %s", clean(u.scenario), plural(u.cells, "cell"), u.mark.short(), clip(u.reason(), 1000))
+		p.Undecided = append(p.Undecided, htmlUndecided{l.class, l.sign, text, clip(strings.Join(u.invariants, ", "), 1000)})
+	}
+	return p
+}
+
+func verdictClass(v scoring.Verdict) string {
+	switch v {
+	case scoring.Pass:
+		return markHeld.look().class
+	case scoring.Fail:
+		return markBroken.look().class
+	}
+	return markInconclusive.look().class
+}
+
+func (p *htmlPage) table(g *grid, links map[place]string) {
+	for _, name := range g.invariants {
+		severity := ""
+		if s, ok := g.severity[name]; ok {
+			severity = s.String()
+		}
+		p.Invariants = append(p.Invariants, htmlHead{clean(name), severity})
+	}
+	for _, scenario := range g.scenarios {
+		row := htmlRow{Name: clean(scenario), Delivered: g.delivered(scenario)}
+		for _, name := range g.invariants {
+			shown := htmlField{Signs: empty, Words: "does not apply"}
+			if f := g.at(scenario, name); f != nil {
+				shown = htmlField{
+					Class: f.worst().look().class,
+					Signs: f.signs(func(m mark) string { return m.look().sign }),
+					Words: f.words(),
+					Link:  links[place{scenario, name}],
+				}
+			}
+			row.Fields = append(row.Fields, shown)
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	for m := range marks {
+		if l := m.look(); g.used.count[m] > 0 {
+			p.Legend = append(p.Legend, htmlSign{l.class, l.sign, l.meaning})
+		}
+	}
+}
+
+func htmlBars(s scoring.ContractScore) []htmlBar {
+	var bars []htmlBar
+	add := func(label, text string, passed, decided int, in scoring.Interval) {
+		b := htmlBar{Label: label, Text: text}
+		if decided > 0 {
+			b.Share = round(float64(passed) / float64(decided))
+		}
+		if in.Level > 0 {
+			b.Interval, b.Low, b.Span = true, round(in.Low), round(in.High-in.Low)
+		}
+		bars = append(bars, b)
+	}
+	add("held", shareText(s.Passed, s.Decided, s.Interval), s.Passed, s.Decided, s.Interval)
+	for _, v := range s.Severities {
+		add(v.Severity.String(), severityText(v), v.Passed, v.Decided, v.Interval)
+	}
+	return bars
+}
+
+// round is a share in per cent with one decimal, within the bar.
+func round(share float64) float64 {
+	return float64(int(1000*min(1, max(0, share))+0.5)) / 10
+}
+
+func htmlGroupOf(b *group, id string) htmlGroup {
+	c, l := b.cell, b.mark.look()
+	g := htmlGroup{
+		ID: id, Class: l.class, Sign: l.sign,
+		Scenario: clean(c.Cell.Scenario), Invariant: clean(c.Cell.Invariant),
+		Severity: c.Severity.String(), Outcome: b.outcome(),
+		Why: block(b.why(), maxText), Rerun: clean(c.Rerun),
+	}
+	g.Faults = first(b.faults(), maxCalls, 4*maxValue)
+	o := c.Evidence
+	if o == nil {
+		return g
+	}
+	g.Evidence = true
+	g.Prompt, g.Answer, g.Elapsed = block(o.Prompt, maxText), cmp.Or(block(o.Response, maxText), "(none)"), o.Elapsed.String()
+	for i := range o.Events[:min(maxCalls, len(o.Events))] {
+		g.Calls = append(g.Calls, htmlCallOf(&o.Events[i]))
+	}
+	g.AllCalls, g.MoreCalls = len(o.Events), len(o.Events)-len(g.Calls)
+	return g
+}
+
+func htmlCallOf(e *chaos.Event) htmlCall {
+	c := htmlCall{
+		Target: clip(e.Target, maxValue), Call: strconv.FormatUint(e.Ordinal+1, 10),
+		Start: e.Start.String(), Took: (e.End - e.Start).String(),
+		Outcome: clip(string(e.Outcome), maxValue), Effect: clip(string(e.Effect), maxValue),
+		Arguments: clip(string(e.Args), maxValue), Result: clip(cmp.Or(e.Err, string(e.Result)), maxValue),
+	}
+	if e.Lane != "" {
+		c.Call += " (" + clip(e.Lane, 60) + ")"
+	}
+	c.Fault = clip(struck(e), maxValue)
+	if e.Rule != "" && e.Delivered {
+		c.Class = "struck"
+	}
+	return c
+}

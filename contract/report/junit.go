@@ -1,0 +1,235 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+// JUnitOptions are the settings of [JUnit]; nil and the zero value work.
+type JUnitOptions struct {
+	_ struct{}
+	// FailOn is the least severity whose broken cells are failures; those
+	// below are skipped, with the reason. 0: every broken cell is a failure.
+	FailOn contract.Severity
+}
+
+// JUnit writes the report as JUnit XML, in the form that Jenkins, GitLab and
+// most others read: a suite for each scenario, a test case for each cell, and
+// before them a suite of one case that stands for the verdict.
+//
+//   - held: passed.
+//   - broken, be it without a delivered fault: a failure, with the evidence.
+//   - inconclusive: an error, because it says something of the run and nothing
+//     of the agent; skipped when the verdict is Pass, which forgave it.
+//   - undelivered, not run: skipped, with the reason.
+//   - the verdict: a failure when it is Fail, an error when it is Inconclusive.
+//     Without this case a run in which no fault arrived would be all green.
+//
+// The time of a case is that of its evidence, in seconds of the cell's own time,
+// and is left out where no evidence was kept. The result is valid XML whatever
+// the report holds.
+//
+// Errors: [*FieldError] for a nil report, one with values that have no meaning
+// and a FailOn that is not allowed, before anything is written; and the writer's.
+func JUnit(w io.Writer, r *contract.Report, o *JUnitOptions) error {
+	if o == nil {
+		o = new(JUnitOptions)
+	}
+	if o.FailOn > scoring.Critical {
+		return &FieldError{Field: "JUnitOptions.FailOn", Value: o.FailOn, Allowed: "0, low, medium, high, critical"}
+	}
+	if err := check(r); err != nil {
+		return err
+	}
+	all := junitSuites{Name: title(r)}
+	all.add(verdictSuite(r))
+	for _, s := range scenarioSuites(r, o) {
+		all.add(s)
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return written(err)
+	}
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(all); err != nil {
+		return written(err)
+	}
+	_, err := io.WriteString(w, "\n")
+	return written(err)
+}
+
+type junitCounts struct {
+	Tests    int `xml:"tests,attr"`
+	Failures int `xml:"failures,attr"`
+	Errors   int `xml:"errors,attr"`
+	Skipped  int `xml:"skipped,attr"`
+}
+
+type junitSuites struct {
+	XMLName xml.Name `xml:"testsuites"`
+	Name    string   `xml:"name,attr"`
+	junitCounts
+	Suites []*junitSuite `xml:"testsuite"`
+}
+
+func (all *junitSuites) add(s *junitSuite) {
+	all.Suites = append(all.Suites, s)
+	all.Tests += s.Tests
+	all.Failures += s.Failures
+	all.Errors += s.Errors
+	all.Skipped += s.Skipped
+}
+
+type junitSuite struct {
+	Name string `xml:"name,attr"`
+	junitCounts
+	Time       string           `xml:"time,attr,omitempty"`
+	Properties *junitProperties `xml:"properties,omitempty"`
+	Cases      []junitCase      `xml:"testcase"`
+	spent      time.Duration
+}
+
+type junitProperties struct {
+	Property []junitProperty `xml:"property"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitCase struct {
+	Name    string       `xml:"name,attr"`
+	Class   string       `xml:"classname,attr"`
+	Time    string       `xml:"time,attr,omitempty"`
+	Failure *junitResult `xml:"failure,omitempty"`
+	Error   *junitResult `xml:"error,omitempty"`
+	Skipped *junitResult `xml:"skipped,omitempty"`
+}
+
+type junitResult struct {
+	Message string `xml:"message,attr,omitempty"`
+	Type    string `xml:"type,attr,omitempty"`
+	Text    string `xml:",chardata"`
+}
+
+func (s *junitSuite) add(c junitCase) {
+	s.Cases = append(s.Cases, c)
+	s.Tests++
+	switch {
+	case c.Failure != nil:
+		s.Failures++
+	case c.Error != nil:
+		s.Errors++
+	case c.Skipped != nil:
+		s.Skipped++
+	}
+}
+
+func verdictSuite(r *contract.Report) *junitSuite {
+	s := &junitSuite{Name: "verdict", Properties: &junitProperties{}}
+	s.Properties.Property = append(s.Properties.Property, junitProperty{"verdict", r.Score.Verdict.String()})
+	for _, f := range facts(r) {
+		s.Properties.Property = append(s.Properties.Property, junitProperty{f.label, f.text})
+	}
+	for _, note := range notes(r) {
+		s.Properties.Property = append(s.Properties.Property, junitProperty{"note", note})
+	}
+	c := junitCase{Name: "verdict", Class: title(r)}
+	why := &junitResult{Message: clean(r.Score.Why), Type: r.Score.Verdict.String()}
+	switch r.Score.Verdict {
+	case scoring.Fail:
+		c.Failure = why
+	case scoring.Inconclusive:
+		c.Error = why
+	}
+	s.add(c)
+	return s
+}
+
+func scenarioSuites(r *contract.Report, o *JUnitOptions) []*junitSuite {
+	var suites []*junitSuite
+	byName := make(map[string]*junitSuite)
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		s := byName[c.Cell.Scenario]
+		if s == nil {
+			s = &junitSuite{Name: clean(c.Cell.Scenario)}
+			byName[c.Cell.Scenario] = s
+			suites = append(suites, s)
+		}
+		if spent := elapsed(c); spent > 0 {
+			s.spent += spent
+			s.Time = seconds(s.spent)
+		}
+		s.add(caseOf(r, c, o))
+	}
+	return suites
+}
+
+// elapsed is how long the answers of a cell took; a report of an older version
+// knows it of its evidence alone.
+func elapsed(c *contract.CellReport) time.Duration {
+	if c.Elapsed == 0 && c.Evidence != nil {
+		return c.Evidence.Elapsed
+	}
+	return c.Elapsed
+}
+
+func caseOf(r *contract.Report, c *contract.CellReport, o *JUnitOptions) junitCase {
+	out := junitCase{
+		Name:  clean(c.Cell.Invariant) + "/" + strconv.Itoa(c.Cell.Trial),
+		Class: title(r) + "." + clean(c.Cell.Scenario),
+	}
+	if spent := elapsed(c); spent > 0 {
+		out.Time = seconds(spent)
+	}
+	m := markOf(c)
+	result := &junitResult{Message: clean(c.Why), Type: m.short()}
+	switch {
+	case m == markHeld:
+	case m.broken() && c.Severity >= o.FailOn:
+		result.Type += ", " + c.Severity.String()
+		result.Text = evidenceText(c)
+		out.Failure = result
+	case m.broken():
+		result.Message = fmt.Sprintf("broken (%v, below the severity that fails): %s", c.Severity, result.Message)
+		out.Skipped = result
+	case m == markInconclusive && r.Score.Verdict != scoring.Pass:
+		out.Error = result
+	default:
+		if result.Message == "" {
+			result.Message = m.short()
+		}
+		out.Skipped = result
+	}
+	return out
+}
+
+// evidenceText is what a CI system shows when a failed case is opened.
+func evidenceText(c *contract.CellReport) string {
+	b := &group{cell: c, mark: markOf(c)}
+	var lines []string
+	add := func(label, text string) { lines = append(lines, label+": "+text) }
+	add("why", block(b.why(), maxText))
+	if o := c.Evidence; o != nil {
+		add("prompt", block(o.Prompt, maxText))
+		add("answer", block(o.Response, maxText))
+	}
+	for _, f := range b.faults() {
+		add("fault", clean(f))
+	}
+	if c.Rerun != "" {
+		add("rerun", clean(c.Rerun))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }

@@ -1,0 +1,171 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+// legendText explains what is not a sign.
+func legendText(g *grid) string {
+	s := "delivered: the cells in which a fault reached the agent, of those that ran"
+	if g.many {
+		s = "numbers count trials, a sign alone stands for all of them; " + s
+	}
+	return s
+}
+
+// A fact is one line beside the verdict.
+type fact struct{ label, text string }
+
+// facts are the numbers of a report, in words. They are the same in every format.
+func facts(r *contract.Report) []fact {
+	s := r.Score
+	all := []fact{{"score", scoreText(s)}, {"held", shareText(s.Passed, s.Decided, s.Interval)}}
+	for _, v := range s.Severities {
+		all = append(all, fact{v.Severity.String(), severityText(v)})
+	}
+	return append(all, counts(r)...)
+}
+
+// counts are the facts that are no shares.
+func counts(r *contract.Report) []fact {
+	all := []fact{{"cells", cellsText(r.Score)}, {"run", runText(r)}}
+	if len(r.Faults) > 0 {
+		all = append(all, fact{"faults", faultsText(r.Faults)})
+	}
+	return all
+}
+
+// faultsText tells how much of the weather there was.
+func faultsText(faults []contract.FaultCount) string {
+	reached, calls := 0, 0
+	for _, f := range faults {
+		calls += f.Delivered
+		if f.Delivered > 0 {
+			reached++
+		}
+	}
+	return fmt.Sprintf("%d of %s delivered, on %s", reached, plural(len(faults), "rule"), plural(calls, "call"))
+}
+
+// never are the rules that tested nothing. Where cells were filtered out that
+// is no surprise.
+func never(r *contract.Report) (all []string) {
+	for _, f := range r.Faults {
+		switch {
+		case f.Delivered > 0 || r.Filtered:
+		case f.Undelivered > 0:
+			all = append(all, fmt.Sprintf("Rule %s of scenario %s struck %s and changed nothing: it tested nothing.",
+				clean(f.Rule), clean(f.Scenario), plural(f.Undelivered, "call")))
+		default:
+			all = append(all, fmt.Sprintf("Rule %s of scenario %s never struck: it tested nothing.", clean(f.Rule), clean(f.Scenario)))
+		}
+	}
+	return all
+}
+
+// title is the name of the matrix, or what stands in for it.
+func title(r *contract.Report) string { return cmp.Or(clean(r.Name), "contract") }
+
+func scoreText(s scoring.ContractScore) string {
+	if s.Decided == 0 {
+		return "none, because no cell was decided"
+	}
+	return strconv.FormatFloat(s.Value, 'f', 2, 64) + " of 100, weighted by severity"
+}
+
+// shareText is the share of the cells that held, with its interval: of the
+// cells as they are counted, not of the weighted score.
+func shareText(passed, decided int, in scoring.Interval) string {
+	if decided == 0 {
+		return "none decided"
+	}
+	s := fmt.Sprintf("%d of %s, %s", passed, plural(decided, "decided cell"), percent(float64(passed)/float64(decided)))
+	if in.Level > 0 {
+		s += " (" + intervalText(in) + ")"
+	}
+	return s
+}
+
+func intervalText(in scoring.Interval) string {
+	return fmt.Sprintf("%s %% interval %s to %s", strconv.FormatFloat(100*in.Level, 'g', 4, 64), percent(in.Low), percent(in.High))
+}
+
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + " %" }
+
+func severityText(v scoring.SeverityScore) string {
+	s := "none decided"
+	if v.Decided > 0 {
+		s = fmt.Sprintf("%d of %d, %s", v.Passed, v.Decided, percent(float64(v.Passed)/float64(v.Decided)))
+	}
+	if v.Interval.Level > 0 {
+		s += fmt.Sprintf(" (%s to %s)", percent(v.Interval.Low), percent(v.Interval.High))
+	}
+	if rest := v.Total - v.Decided; rest > 0 {
+		s += fmt.Sprintf("; %d not decided", rest)
+	}
+	return s
+}
+
+func cellsText(s scoring.ContractScore) string {
+	parts := []string{fmt.Sprintf("%d decided", s.Decided)}
+	for _, p := range []struct {
+		n    int
+		name string
+	}{{s.Inconclusive, "inconclusive"}, {s.Undelivered, "undelivered"}, {s.NotRun, "not run"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.name))
+		}
+	}
+	return fmt.Sprintf("%d: %s", s.Total, strings.Join(parts, ", "))
+}
+
+func runText(r *contract.Report) string {
+	return fmt.Sprintf("%s × %s × %s, seed %d", plural(len(r.Scenarios), "scenario"),
+		plural(len(r.Invariants), "invariant"), plural(r.Trials, "trial"), r.Seed)
+}
+
+// notes are what a reader must know before trusting the numbers: the report's
+// warnings first, then what it counts and how it was made.
+func notes(r *contract.Report) []string {
+	var all []string
+	for _, w := range r.Warnings {
+		all = append(all, clean(w))
+	}
+	all = append(all, never(r)...)
+	if r.Filtered {
+		all = append(all, "Some cells were left out by a filter: score and verdict are about those that ran.")
+	}
+	if r.Dropped > 0 {
+		all = append(all, plural(r.Dropped, "event")+" did not fit the logs of the cells.")
+	}
+	if n, cells := late(r); n > 0 {
+		all = append(all, fmt.Sprintf("%s came from agents whose cell had ended, in %s; none reached a tool.",
+			plural(n, "late call"), plural(cells, "cell")))
+	}
+	if r.Abandoned > 0 {
+		all = append(all, fmt.Sprintf("The agent did not end in %s: its goroutines were left behind.", plural(r.Abandoned, "cell")))
+	}
+	if r.Shared {
+		all = append(all, "All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other.")
+	}
+	if r.Probed {
+		all = append(all, "Two calm runs, which are no cells, found out whether the shared world remembers.")
+	}
+	return all
+}
+
+func late(r *contract.Report) (calls, cells int) {
+	for i := range r.Cells {
+		if n := r.Cells[i].LateCalls; n > 0 {
+			calls += n
+			cells++
+		}
+	}
+	return calls, cells
+}

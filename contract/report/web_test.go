@@ -1,0 +1,145 @@
+package report_test
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/report"
+)
+
+func markdown(t *testing.T, r *contract.Report, o *report.MarkdownOptions) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, report.Markdown(&b, r, o))
+	return b.String()
+}
+
+func page(t *testing.T, r *contract.Report, o *report.HTMLOptions) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, report.HTML(&b, r, o))
+	require.NoError(t, tagsMatch(b.String()))
+	return b.String()
+}
+
+// manyBroken is a report with more to tell than a comment holds.
+func manyBroken(t *testing.T, answer string) *contract.Report {
+	t.Helper()
+	outcomes := make(map[string]outcome)
+	for _, w := range deskWeathers[1:] {
+		for _, p := range deskPromises[:5] {
+			outcomes[w.name+"/"+p.id] = broken("broken in "+w.name, answer, lostReply(1))
+		}
+	}
+	return build(t, "all broken", 2, deskWeathers, deskPromises, outcomes)
+}
+
+func TestMarkdownFitsIntoAComment(t *testing.T) {
+	more := regexp.MustCompile(`… and (\d+) more broken\.`)
+	for _, row := range []struct {
+		why    string
+		answer string
+		o      report.MarkdownOptions
+		told   int
+	}{
+		{"twenty by default", "No.", report.MarkdownOptions{}, 20},
+		{"fewer when asked", "No.", report.MarkdownOptions{MaxBroken: 3}, 3},
+		{"all when asked", "No.", report.MarkdownOptions{MaxBroken: -1}, 25},
+		{"fewer when they do not fit", strings.Repeat("a ", 250), report.MarkdownOptions{MaxBroken: -1, MaxBytes: 16384}, 13},
+		{"and when every character takes five", strings.Repeat("`", 5000), report.MarkdownOptions{MaxBroken: -1}, 5},
+	} {
+		out := markdown(t, manyBroken(t, row.answer), &row.o)
+		limit := row.o.MaxBytes
+		if limit == 0 {
+			limit = 65536
+		}
+		assert.LessOrEqual(t, len(out), limit, row.why)
+		assert.Equal(t, row.told, strings.Count(out, "<details>"), row.why)
+		assert.Equal(t, row.told < 25, more.MatchString(out), "what is left out is counted: %s", row.why)
+		assert.Contains(t, out, "FAIL", row.why)
+	}
+}
+
+func TestMarkdownSaysWhenTheTableDoesNotFit(t *testing.T) {
+	out := markdown(t, wide(t), &report.MarkdownOptions{MaxBytes: 16384})
+	assert.NotContains(t, out, "does not fit", "this one does")
+	r := wide(t)
+	for range 60 {
+		for _, c := range wide(t).Cells {
+			c.Cell.Scenario += strings.Repeat("x", len(r.Scenarios))
+			r.Cells = append(r.Cells, c)
+		}
+		r.Scenarios = append(r.Scenarios, "calm"+strings.Repeat("x", len(r.Scenarios)))
+	}
+	out = markdown(t, r, &report.MarkdownOptions{MaxBytes: 16384})
+	assert.Contains(t, out, "The table does not fit here.")
+	assert.Contains(t, out, "PASS")
+}
+
+func TestMarkdownAlwaysHasTheVerdictAndTheNumbers(t *testing.T) {
+	r := desk(t)
+	long := strings.Repeat("@", 70000)
+	r.Name, r.Score.Why, r.Warnings = long, long, []string{long, long, long, long, long}
+	out := markdown(t, r, &report.MarkdownOptions{MaxBytes: 16384})
+	assert.LessOrEqual(t, len(out), 16384)
+	assert.Contains(t, out, "## ❌ FAIL")
+	assert.Contains(t, out, "- **score** 93.33")
+	assert.Contains(t, out, "… and 9 more notes.")
+}
+
+func TestMarkdownMentionsAndLinksNothing(t *testing.T) {
+	r := passed(t)
+	r.Name = "@octocat #1 https://example.com www.example.com [a](b) | `c` <b>"
+	out := markdown(t, r, nil)
+	head, _, _ := strings.Cut(out, "\n")
+	assert.Equal(t, "## ✅ PASS: &#64;&#8203;octocat &#35;&#8203;1 https&#58;&#8203;//example.com &#119;&#8203;ww.example.com "+
+		"&#91;a&#93;(b) &#124; &#96;c&#96; &#60;b&#62;", head)
+}
+
+func TestEveryBrokenFieldOfThePageLinksToItsEvidence(t *testing.T) {
+	link := regexp.MustCompile(`<a href="#([^"]+)"`)
+	r := desk(t)
+	out := page(t, r, nil)
+	links := link.FindAllStringSubmatch(out, -1)
+	assert.Len(t, links, 4)
+	for _, l := range links {
+		assert.Equal(t, 1, strings.Count(out, `id="`+l[1]+`"`), l[1])
+	}
+	out = page(t, r, &report.HTMLOptions{MaxBroken: 1})
+	assert.Len(t, link.FindAllString(out, -1), 1, "what is not told is not linked")
+	assert.Contains(t, out, "… and 3 more.")
+}
+
+func TestThePageMarksTheCallsThatWereStruck(t *testing.T) {
+	out := page(t, desk(t), nil)
+	assert.Contains(t, out, `<tr class="struck"><th scope="row">refund</th><td>1</td><td>3ms</td><td>50ms</td><td>injected</td><td>done</td>`+
+		`<td class="wide">lose-reply by refund:lose-reply</td>`)
+	assert.Contains(t, out, `<td class="wide">null by refund:null, not delivered; without effect: refund:null; the result was null already</td>`)
+	assert.Equal(t, 9, strings.Count(out, `<tr class="struck">`), "and no others")
+}
+
+func TestThePageStandsAlone(t *testing.T) {
+	for name, r := range reports(t) {
+		out := page(t, r, nil)
+		assert.NotRegexp(t, `(?i)<script|<link|<img|@import|url\(|https?://`, out, name)
+		assert.Contains(t, out, "default-src 'none'", name)
+		assert.Contains(t, out, "prefers-color-scheme: dark", name)
+		assert.NotContains(t, out, "ZgotmplZ", "no value was taken for an attack: %s", name)
+	}
+}
+
+func TestThePageIsReadWithoutSeeingIt(t *testing.T) {
+	out := page(t, desk(t), nil)
+	assert.Equal(t, 1, strings.Count(out, "<h1>"))
+	assert.Contains(t, out, `<html lang="en">`)
+	assert.Contains(t, out, `<th scope="row">refund-reply-lost</th>`)
+	assert.Contains(t, out, `<th scope="col">one-refund<small>critical</small></th>`)
+	assert.Contains(t, out, `aria-label="4 broken, 1 held: the evidence">4✗ 1✓</a>`, "signs have words")
+	assert.NotContains(t, out, "<th>", "every heading says of what")
+}

@@ -1,0 +1,169 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Validate reports every problem that can be found without making a world,
+// joined: each a [*FieldError], those of rules wrapping a [*chaos.RuleError].
+func (m *Matrix) Validate() error {
+	_, err := m.weathers()
+	return err
+}
+
+// weathers compiles the scenarios, and checks the whole matrix on the way.
+func (m *Matrix) weathers() ([]*weather, error) {
+	if m == nil {
+		return nil, &FieldError{Field: "Matrix", Value: absent("nil"), Allowed: "a matrix"}
+	}
+	var p problems
+	m.checkWorld(&p)
+	if len(m.Scenarios) == 0 {
+		p.add("Scenarios", absent("empty"), "at least one, such as Calm()", nil)
+	}
+	if len(m.Invariants) == 0 {
+		p.add("Invariants", absent("empty"), "at least one", nil)
+	}
+	if m.Trials < 0 {
+		p.add("Trials", m.Trials, "1 or more, or 0 for 1", nil)
+	}
+	if m.Timeout < 0 {
+		p.add("Timeout", m.Timeout, "a duration of 0 (none) or more", nil)
+	}
+	weathers := m.checkScenarios(&p)
+	m.checkInvariants(&p, weathers)
+	m.checkPrompts(&p)
+	m.checkSize(&p)
+	return weathers, errors.Join(p...)
+}
+
+// maxCells is the size of a matrix beyond which a typing error is likelier than
+// patience; it is also as many equal cells as a score counts.
+const maxCells = 1_000_000_000
+
+func (m *Matrix) checkSize(p *problems) {
+	each := max(len(m.Scenarios), 1) * max(len(m.Invariants), 1)
+	if most := maxCells / each; m.Trials > most {
+		p.add("Trials", m.Trials, fmt.Sprintf("at most %d, which with these scenarios and invariants makes a billion cells", most), nil)
+	}
+}
+
+func (m *Matrix) checkWorld(p *problems) {
+	switch {
+	case m.Fresh == nil && m.Shared == nil:
+		p.add("Fresh", absent("missing, and so is Shared"), "exactly one of Fresh and Shared", nil)
+	case m.Fresh != nil && m.Shared != nil:
+		p.add("Fresh", absent("set, and so is Shared"), "exactly one of Fresh and Shared", nil)
+	case m.Fresh != nil && m.Reset != nil:
+		p.add("Reset", absent("set beside Fresh"), "only with Shared: a fresh world needs no reset", nil)
+	case m.Shared != nil && m.Shared.Agent == nil:
+		p.add("Shared.Agent", absent("nil"), "an agent", nil)
+	}
+	for i, point := range m.Points {
+		if point == "" {
+			p.add(fmt.Sprintf("Points[%d]", i), "", "the name of an injection point", nil)
+		}
+	}
+}
+
+func (m *Matrix) checkScenarios(p *problems) []*weather {
+	weathers := make([]*weather, 0, len(m.Scenarios))
+	seen := map[string]int{}
+	for i, s := range m.Scenarios {
+		field := fmt.Sprintf("Scenarios[%d]", i)
+		p.name(field+".Name", s.Name, seen, i)
+		plan, err := chaos.NewPlan(m.Seed, s.Rules...)
+		if err != nil {
+			p.addAll(field+".Rules", err)
+			continue
+		}
+		weathers = append(weathers, newWeather(i, s, plan, m.Points))
+	}
+	return weathers
+}
+
+func (m *Matrix) checkInvariants(p *problems, weathers []*weather) {
+	seen := map[string]int{}
+	for i, inv := range m.Invariants {
+		field := fmt.Sprintf("Invariants[%d]", i)
+		p.name(field+".ID", inv.ID, seen, i)
+		if inv.Problem != nil {
+			p.add(field, inv.ID, "", inv.Problem)
+		}
+		if inv.Severity.Weight() == 0 {
+			p.add(field+".Severity", inv.Severity, "Critical, High, Medium or Low", nil)
+		}
+		if inv.Check == nil && inv.Problem == nil {
+			p.add(field+".Check", absent("nil"), "a function", nil)
+		}
+		if inv.Applies > NoFault {
+			p.add(field+".Applies", uint8(inv.Applies), "Always, ToolFaults, LLMFaults, AnyFault or NoFault", nil)
+		}
+		if all := NeedBaseline | NeedState | NeedResults; inv.Needs&^all != 0 {
+			p.add(field+".Needs", uint8(inv.Needs), "a combination of NeedBaseline, NeedState and NeedResults", nil)
+		}
+		if inv.Baseline != "" && !inv.Needs.Has(NeedBaseline) {
+			p.add(field+".Baseline", inv.Baseline, "a baseline only with NeedBaseline in Needs", nil)
+		}
+		if len(weathers) == len(m.Scenarios) && len(weathers) > 0 && !appliesAnywhere(inv.Applies, weathers) {
+			p.add(field+".Applies", inv.Applies.String(), "a value that holds in at least one scenario: this invariant would never be asked", nil)
+		}
+	}
+}
+
+func (m *Matrix) checkPrompts(p *problems) {
+	if len(m.Prompts) > 0 {
+		return
+	}
+	for _, inv := range m.Invariants {
+		if len(inv.Probes) == 0 {
+			p.add("Prompts", absent(fmt.Sprintf("empty, and invariant %q has no probes", inv.ID)), "at least one, or probes in every invariant", nil)
+			return
+		}
+	}
+}
+
+func appliesAnywhere(a Applies, weathers []*weather) bool {
+	for _, w := range weathers {
+		if w.applies(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// problems collects errors, each once.
+type problems []error
+
+func (p *problems) add(field string, value any, allowed string, cause error) {
+	*p = append(*p, &FieldError{Field: field, Value: value, Allowed: allowed, Err: cause})
+}
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+// addAll adds each of several joined problems under its field.
+func (p *problems) addAll(field string, joined error) {
+	if all, ok := joined.(interface{ Unwrap() []error }); ok {
+		for _, err := range all.Unwrap() {
+			p.add(field, nil, "", err)
+		}
+		return
+	}
+	p.add(field, nil, "", joined)
+}
+
+// name checks what becomes part of a subtest's name.
+func (p *problems) name(field, name string, seen map[string]int, i int) {
+	if !namePattern.MatchString(name) {
+		p.add(field, name, "one or more letters, digits, '.', '_' and '-': it becomes part of a subtest's name", nil)
+		return
+	}
+	if first, twice := seen[name]; twice {
+		p.add(field, name, fmt.Sprintf("a name of its own: number %d has this one", first), nil)
+	}
+	seen[name] = i
+}
