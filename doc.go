@@ -1,0 +1,22 @@
+// Package shakedown is the map of the module; the work is in its packages.
+//
+// Shakedown is for teams that build LLM agents in Go. It breaks an agent's
+// world on purpose, in process and reproducibly, states what must stay true
+// anyway, and says how sure it is of the answer.
+//
+//   - [github.com/shakedown-go/shakedown/chaos] wraps functions, tool
+//     registries and streams with faults. Its parts: chaos/fault, what goes
+//     wrong; chaos/when, on which calls.
+//   - [github.com/shakedown-go/shakedown/contract] asks every invariant in every
+//     scenario, each cell an independent run. Its parts: contract/invariant,
+//     ready-made promises; contract/contracttest, the matrix as go test subtests
+//     in virtual time; contract/report, what a person or a machine reads;
+//     contract/experiment, steady states, rollbacks and game days;
+//     contract/record, chaos events and traces as timelines.
+//   - [github.com/shakedown-go/shakedown/scoring] makes a number, a verdict of
+//     three values and an interval of the cells; scoring/timeline finds
+//     outages and recovery in a recorded run.
+//
+// The example below is a whole contract: an agent that refunds an order, one
+// promise, and the weather in which it must be kept.
+package shakedown

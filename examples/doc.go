@@ -1,0 +1,6 @@
+// Package examples holds the runnable programs; each has a folder of its own.
+//
+//   - quickstart: an agent in every weather, as a command with a report.
+//   - gotest: the same as go tests to copy, and one wrapped function.
+//   - gameday: real services killed, paused and cut off, judged by their recorded calls.
+package examples

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/contract/experiment"
+	"github.com/shakedown-go/shakedown/contract/experiment/action"
+	"github.com/shakedown-go/shakedown/contract/experiment/guard"
+	"github.com/shakedown-go/shakedown/contract/experiment/probe"
+	"github.com/shakedown-go/shakedown/contract/experiment/tolerance"
+	"github.com/shakedown-go/shakedown/scoring/timeline"
+)
+
+const (
+	// The service level: so many calls of customers are good, within so long.
+	goodShare  = 0.9
+	goodWithin = 400 * time.Millisecond
+	// judged is the time before a probe whose calls it looks at, and quiet the
+	// longer one after a rollback, so that only calls made since are judged.
+	judged = 600 * time.Millisecond
+	quiet  = time.Second
+	// probeTimeout is longer than the gateway takes to say that it has no answer.
+	probeTimeout = 3 * time.Second
+	// slowness is more than the customers notice and less than they mind.
+	slowness = 150 * time.Millisecond
+	noticed  = 100.0 // ms, of the 95th percentile
+	// minBins is more than one: a machine may well stall for a bin.
+	minBins = 2
+)
+
+// scenario is an experiment, and how to look at what it did.
+type scenario struct {
+	*experiment.Experiment
+	struck   string // the node whose neighbours are looked at
+	rule     timeline.OutageRule
+	recovery timeline.RecoveryOptions
+}
+
+// The experiments.
+const (
+	killStock     = "kill-stock"
+	pauseOrders   = "pause-orders"
+	slowGateway   = "slow-gateway"
+	gatewayCutOff = "gateway-cut-off"
+)
+
+func names() []string { return []string{killStock, pauseOrders, slowGateway, gatewayCutOff} }
+
+// canPause says whether this system can stop a process and let it go on.
+func canPause() bool { return runtime.GOOS != "windows" }
+
+// scenarios are what the day consists of. Nothing happens to the system before
+// they are run.
+func (d *day) scenarios() []scenario {
+	failing := timeline.OutageRule{MinBins: minBins}
+	errors := timeline.RecoveryOptions{BasedOn: timeline.Errors}
+	return []scenario{
+		{d.killStock(), reserve, failing, errors},
+		{d.pauseOrders(), ordersPlace, failing, errors},
+		{d.slowGateway(), placeOrder,
+			timeline.OutageRule{Metric: timeline.LatencyP95, Threshold: new(noticed), MinBins: minBins},
+			timeline.RecoveryOptions{BasedOn: timeline.LatencyP95, Definition: timeline.Baseline, Tolerance: new(10.0)}},
+		{d.cutOffGateway(), placeOrder, failing, errors},
+	}
+}
+
+func (d *day) killStock() *experiment.Experiment {
+	restart := d.system.restart(stock)
+	if d.set.noRestart {
+		restart = nil
+	}
+	return d.experiment(killStock, "The stock service is killed, and started again by the rollback.",
+		experiment.Activity{Name: "kill stock", Start: action.Kill(d.system.process(stock), restart), PauseAfter: d.set.fault})
+}
+
+func (d *day) pauseOrders() *experiment.Experiment {
+	return d.experiment(pauseOrders, "The orders service is stopped by a signal and goes on by itself: it is there, and silent.",
+		experiment.Activity{Name: fmt.Sprintf("pause orders for %v", d.set.fault), Start: action.Pause(d.system.process(orders), d.set.fault)})
+}
+
+func (d *day) slowGateway() *experiment.Experiment {
+	slow := chaos.Rule{Name: "slow network", Target: gateway + ".*", Fault: fault.Delay(slowness)}
+	return d.experiment(slowGateway, "The way to the gateway is slow for a while.",
+		experiment.Activity{Name: fmt.Sprintf("slow network for %v", d.set.fault), Start: action.Arm(d.injector, d.set.fault, slow)})
+}
+
+func (d *day) cutOffGateway() *experiment.Experiment {
+	return d.experiment(gatewayCutOff, "The customers are cut off from all of the gateway at once, until the rollback.",
+		experiment.Activity{Name: "cut customers off", Start: action.Partition(d.injector, 0, placeOrder, askStatus), PauseAfter: d.set.fault})
+}
+
+// experiment is what all experiments have in common: steady state and limits.
+func (d *day) experiment(name, description string, method ...experiment.Activity) *experiment.Experiment {
+	return &experiment.Experiment{
+		Name: name, Description: description,
+		Hypothesis: d.steadyState(), Method: method, Quiet: quiet,
+		Guards:      []experiment.Guard{guard.TimeLimit(2*d.set.fault + 5*time.Second)},
+		MaxDuration: 2*d.set.fault + 10*time.Second,
+		Config:      map[string]any{"seed": d.set.seed},
+	}
+}
+
+func (d *day) steadyState() *experiment.Hypothesis {
+	h := &experiment.Hypothesis{Name: "customers are served", Probes: []experiment.Activity{
+		{Name: "an order goes through", Run: d.system.status(placeOrder), Tolerance: tolerance.Equal(200)},
+		{Name: "stock accepts connections", Run: d.system.accepts(stock)},
+		{Name: fmt.Sprintf("%.0f %% of calls good within %v", 100*goodShare, goodWithin), Tolerance: tolerance.Member("met", tolerance.Equal(true)),
+			Run: probe.SLO(d.latest, probe.Objective{Target: gateway + ".*", Share: goodShare, Within: goodWithin})},
+	}}
+	for _, name := range services() {
+		h.Probes = append(h.Probes, experiment.Activity{Name: name + " lives", Run: probe.Alive(d.system.process(name))})
+	}
+	for i := range h.Probes {
+		h.Probes[i].Timeout = probeTimeout
+	}
+	return h
+}
+
+// latest are the calls that ended a short while ago, as a probe wants them.
+func (d *day) latest(context.Context) ([]probe.Sample, error) {
+	r := d.recorder.Recording()
+	since := time.Since(r.Epoch) - judged
+	var found []probe.Sample
+	for _, s := range r.Samples {
+		if s.End >= since {
+			found = append(found, probe.Sample{Target: s.Target, Duration: s.End - s.Start, Failed: s.Failed})
+		}
+	}
+	return found, nil
+}
+
+var errNeverSteady = errors.New("gameday: the services did not reach their steady state")
+
+// settle waits until there is something to compare with and all is well.
+func (d *day) settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, 15*time.Second, errNeverSteady)
+	defer cancel()
+	check := &experiment.Experiment{Name: "settle", Hypothesis: d.steadyState()}
+	t := time.NewTicker(d.set.bin())
+	defer t.Stop()
+	for {
+		if d.recorder.Run().Bins() > baselineBins {
+			if j, err := experiment.Run(ctx, check, nil); err != nil || j.ExitCode() == 0 {
+				return err
+			}
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// baselineBins are recorded before the first fault.
+const baselineBins = 5

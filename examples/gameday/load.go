@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+const (
+	customersClass = "customers" // as the calls of customers are recorded
+	customers      = 48
+	// Each customer asks once in this time, so that there are 60 calls a
+	// second; one who still waits for an answer does not ask again.
+	interval = 800 * time.Millisecond
+	// askingStatus is the share of calls that ask for the status of an order;
+	// the others place one.
+	askingStatus = 0.3
+)
+
+// load is what the customers do until the context ends. What each of them asks
+// for depends on the seed; when it is answered, on the machine.
+func load(ctx context.Context, c *client, in *chaos.Injector, seed uint64) {
+	ctx = chaos.NewContext(ctx, in)
+	var all sync.WaitGroup
+	for i := range customers {
+		all.Go(func() {
+			lane := fmt.Sprintf(customersClass+"/%d", i)
+			draw := rand.New(rand.NewPCG(seed, uint64(i)))
+			late := time.NewTimer(interval * time.Duration(i) / customers)
+			defer late.Stop()
+			select {
+			case <-late.C:
+			case <-ctx.Done():
+				return
+			}
+			customer(ctx, c, lane, draw)
+		})
+	}
+	all.Wait()
+}
+
+func customer(ctx context.Context, c *client, lane string, draw *rand.Rand) {
+	t := time.NewTicker(interval)
+	defer t.Stop()
+	for {
+		point := placeOrder
+		if draw.Float64() < askingStatus {
+			point = askStatus
+		}
+		_ = c.call(ctx, point, lane) // the recorder has seen what became of it
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// The services, in the order in which they start.
+const (
+	stock   = "stock"
+	orders  = "orders"
+	gateway = "gateway"
+)
+
+func services() []string { return []string{stock, orders, gateway} }
+
+// The injection points are what the services can be asked for: service.path.
+const (
+	placeOrder  = "gateway.order"
+	askStatus   = "gateway.status"
+	ordersPlace = "orders.place"
+	orderStatus = "orders.status"
+	reserve     = "stock.reserve"
+)
+
+// behind says what a point asks for in turn, and how long its callers wait for it.
+func behind() map[string]struct {
+	next     string
+	patience time.Duration
+} {
+	return map[string]struct {
+		next     string
+		patience time.Duration
+	}{
+		placeOrder:  {ordersPlace, 700 * time.Millisecond},
+		askStatus:   {orderStatus, 700 * time.Millisecond},
+		ordersPlace: {reserve, 500 * time.Millisecond},
+		orderStatus: {"", 500 * time.Millisecond},
+		reserve:     {"", 300 * time.Millisecond},
+	}
+}
+
+// laneHeader carries the lane of a call from process to process.
+const laneHeader = "Chaos-Lane"
+
+// client calls the services, each through an injection point of its own.
+type client struct {
+	http  *http.Client
+	calls map[string]func(context.Context, string) (struct{}, error)
+
+	mu    sync.Mutex
+	peers map[string]string // addresses by service; they change when one is restarted
+}
+
+func newClient() *client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = customers
+	t.Proxy = nil // loopback only
+	c := &client{http: &http.Client{Transport: t}, calls: map[string]func(context.Context, string) (struct{}, error){}, peers: map[string]string{}}
+	for point, b := range behind() {
+		c.calls[point] = chaos.Wrap(point, func(ctx context.Context, lane string) (struct{}, error) {
+			ctx, cancel := context.WithTimeout(ctx, b.patience)
+			defer cancel()
+			return struct{}{}, c.get(ctx, point, lane)
+		})
+	}
+	return c
+}
+
+// call asks for a point. Nobody here tries again, so each call is a first attempt.
+func (c *client) call(ctx context.Context, point, lane string) error {
+	_, err := c.calls[point](chaos.WithAttempt(chaos.Lane(ctx, lane), 1), lane)
+	return err
+}
+
+func (c *client) get(ctx context.Context, point, lane string) error {
+	url, err := c.url(point)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return fmt.Errorf("gameday: %s: %w", point, err)
+	}
+	req.Header.Set(laneHeader, lane)
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("gameday: %s: %w", point, err)
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return fmt.Errorf("gameday: %s: %w", point, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("gameday: %s: %s", point, resp.Status)
+	}
+	return nil
+}
+
+var errNoAddress = errors.New("gameday: its address is not known yet")
+
+func (c *client) url(point string) (string, error) {
+	service, path, _ := strings.Cut(point, ".")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	addr := c.peers[service]
+	if addr == "" {
+		return "", fmt.Errorf("%w: %s", errNoAddress, service)
+	}
+	return "http://" + addr + "/" + path, nil
+}
+
+// meet tells the client where services are.
+func (c *client) meet(peers map[string]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.Copy(c.peers, peers)
+}

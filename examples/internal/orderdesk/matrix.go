@@ -1,0 +1,23 @@
+package orderdesk
+
+import "github.com/shakedown-go/shakedown/contract"
+
+// DefaultSeed and DefaultTrials are the settings of [Matrix].
+const (
+	DefaultSeed   = 1
+	DefaultTrials = 5
+)
+
+// Matrix asks an agent with these habits to keep every promise in every
+// weather, each time in a world of its own.
+func Matrix(h Habits) *contract.Matrix {
+	return &contract.Matrix{
+		Name:       "order desk",
+		Fresh:      NewWorld(h),
+		Prompts:    prompts(),
+		Invariants: promises(),
+		Scenarios:  scenarios(),
+		Trials:     DefaultTrials,
+		Seed:       DefaultSeed,
+	}
+}

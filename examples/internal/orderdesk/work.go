@@ -1,0 +1,101 @@
+package orderdesk
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// The work of the tools that change something. Each is one transaction, which
+// first looks whether the request was carried out before.
+
+func (s *store) refund(ctx context.Context, in RefundArgs) (out Refund, err error) {
+	err = s.transact(ctx, func(tx *sql.Tx) error {
+		before := tx.QueryRowContext(ctx, `SELECT id, order_id, quantity, cents FROM refunds WHERE request = ?`, in.RequestID)
+		if out, err = scanRefund(before); !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		order, err := findOrder(ctx, tx, in.Order)
+		if err != nil {
+			return err
+		}
+		if err := mayRefund(ctx, tx, order, in.Quantity); err != nil {
+			return err
+		}
+		made := tx.QueryRowContext(ctx, `INSERT INTO refunds (order_id, quantity, cents, reason, request) VALUES (?, ?, ?, ?, ?)
+			RETURNING id, order_id, quantity, cents`,
+			order.ID, in.Quantity, in.Quantity*order.unitCents, in.Reason, nullable(in.RequestID))
+		out, err = scanRefund(made)
+		return err
+	})
+	return out, err
+}
+
+// mayRefund holds the shop's rule: nobody gets back more items than were paid for.
+func mayRefund(ctx context.Context, tx *sql.Tx, o Order, quantity int) error {
+	var refunded int
+	err := tx.QueryRowContext(ctx, `SELECT coalesce(sum(quantity), 0) FROM refunds WHERE order_id = ?`, o.ID).Scan(&refunded)
+	if err == nil && refunded+quantity > o.Quantity {
+		return refuse("of order %s, %d of %d are refunded already", o.ID, refunded, o.Quantity)
+	}
+	return err
+}
+
+func scanRefund(row *sql.Row) (Refund, error) {
+	var id, cents int
+	var r Refund
+	if err := row.Scan(&id, &r.Order, &r.Quantity, &cents); err != nil {
+		return Refund{}, err
+	}
+	r.ID, r.Amount = fmt.Sprintf("R-%d", id), euros(cents)
+	return r, nil
+}
+
+func (s *store) ship(ctx context.Context, in ShipArgs) (out Shipment, err error) {
+	err = s.transact(ctx, func(tx *sql.Tx) error {
+		before := tx.QueryRowContext(ctx, `SELECT order_id, tracking FROM shipments WHERE request = ?`, in.RequestID)
+		if err := before.Scan(&out.Order, &out.Tracking); !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		order, err := findOrder(ctx, tx, in.Order)
+		if err != nil {
+			return err
+		}
+		if order.Status != "paid" {
+			return refuse("order %s is %s already", order.ID, order.Status)
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE orders SET status = 'shipped' WHERE id = ?`, order.ID); err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, `INSERT INTO shipments (order_id, tracking, request) VALUES (?, ?, ?) RETURNING order_id, tracking`,
+			order.ID, "PL-"+order.ID+"-A", nullable(in.RequestID)).Scan(&out.Order, &out.Tracking)
+	})
+	return out, err
+}
+
+func (s *store) mail(ctx context.Context, in MailArgs) (out Mail, err error) {
+	err = s.transact(ctx, func(tx *sql.Tx) error {
+		before := tx.QueryRowContext(ctx, `SELECT id FROM mails WHERE request = ?`, in.RequestID)
+		if out, err = scanMail(before); !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if _, err := findCustomer(ctx, tx, in.Customer); err != nil {
+			return err
+		}
+		made := tx.QueryRowContext(ctx, `INSERT INTO mails (customer, body, request) VALUES (?, ?, ?) RETURNING id`,
+			in.Customer, in.Body, nullable(in.RequestID))
+		out, err = scanMail(made)
+		return err
+	})
+	return out, err
+}
+
+func scanMail(row *sql.Row) (Mail, error) {
+	var id int
+	err := row.Scan(&id)
+	if err != nil {
+		return Mail{}, err
+	}
+	return Mail{ID: fmt.Sprintf("M-%d", id)}, nil
+}

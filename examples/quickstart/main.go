@@ -1,0 +1,132 @@
+// Command quickstart puts the order desk, a small agent over a real database,
+// through every weather, and says which of its promises it keeps.
+//
+//	go run ./examples/quickstart                  # an agent that stands it
+//	go run ./examples/quickstart -agent fragile   # one that does not
+//
+// The status it exits with is the verdict: 0 Pass, 1 Fail, 2 Inconclusive; 3
+// says that it could not do its work.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+const (
+	exitPass         = 0
+	exitFail         = 1
+	exitInconclusive = 2
+	exitError        = 3
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // so that a second Ctrl-C ends it the hard way
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is the program; it returns the status to exit with.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	s, err := parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, usage())
+		return exitPass
+	}
+	var status int
+	if err == nil {
+		if s.cell != nil {
+			status, err = runCell(ctx, s, stdout)
+		} else {
+			status, err = runMatrix(ctx, s, stdout, stderr)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return exitError
+	}
+	return status
+}
+
+// runMatrix runs all cells and writes the report.
+func runMatrix(ctx context.Context, s *settings, stdout, stderr io.Writer) (int, error) {
+	m := s.matrix()
+	all := len(m.Cells())
+	bar := newProgress(stderr, all)
+	r, err := m.Run(ctx, &contract.RunOptions{Workers: s.workers, Rerun: s.rerun, OnCell: bar.cell})
+	bar.done()
+	if err != nil {
+		return exitError, interrupted(ctx, r, all, err)
+	}
+	text := stdout
+	if s.json == "-" {
+		text = stderr // standard output is for the program that reads it
+	}
+	if err := report.Text(text, r, &report.TextOptions{Width: width(text), Color: s.color(text)}); err != nil {
+		return exitError, err
+	}
+	fmt.Fprintf(text, "\n%s\n", s.next())
+	if err := writeJSON(s.json, stdout, r); err != nil {
+		return exitError, err
+	}
+	return statusOf(r.Score.Verdict), nil
+}
+
+func statusOf(v scoring.Verdict) int {
+	switch v {
+	case scoring.Pass:
+		return exitPass
+	case scoring.Fail:
+		return exitFail
+	}
+	return exitInconclusive
+}
+
+// interrupted says how far a run came that Ctrl-C ended.
+func interrupted(ctx context.Context, r *contract.Report, all int, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	ran := 0
+	if r != nil { // nil: it ended before the first cell
+		for i := range r.Cells {
+			if r.Cells[i].State != contract.NotRun {
+				ran++
+			}
+		}
+	}
+	return fmt.Errorf("quickstart: interrupted after %d of %d cells", ran, all)
+}
+
+// writeJSON writes the report to a file, to stdout for "-", or nowhere for "".
+func writeJSON(to string, stdout io.Writer, r *contract.Report) (err error) {
+	switch to {
+	case "":
+		return nil
+	case "-":
+		return report.JSON(stdout, r, nil)
+	}
+	f, err := os.Create(to)
+	if err != nil {
+		return fmt.Errorf("quickstart: -json: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return report.JSON(f, r, nil)
+}
+
+// matrix is the order desk's, with the seed and the number of trials asked for.
+func (s *settings) matrix() *contract.Matrix {
+	m := orderdesk.Matrix(s.habits)
+	m.Seed, m.Trials = s.seed, s.trials
+	return m
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/examples/internal/cli"
+	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
+)
+
+// settings are what the flags say.
+type settings struct {
+	agent   string
+	habits  orderdesk.Habits
+	seed    uint64
+	trials  int
+	cell    *contract.Cell
+	json    string
+	workers int
+	noColor bool
+}
+
+const (
+	robust  = "robust"
+	fragile = "fragile"
+	// Most cells wait most of the time, so there may be more than processors.
+	defaultWorkers = 16
+)
+
+func (s *settings) flags() *flag.FlagSet {
+	*s = settings{
+		agent: robust, habits: orderdesk.Robust(),
+		seed: orderdesk.DefaultSeed, trials: orderdesk.DefaultTrials, workers: defaultWorkers,
+	}
+	f := flag.NewFlagSet("quickstart", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.Usage = func() {}
+	f.Func("agent", "`name` of the agent: robust or fragile (default "+robust+")", s.setAgent)
+	f.Func("seed", fmt.Sprintf("`number` behind every draw (default %d)", s.seed), s.setSeed)
+	f.Func("trials", fmt.Sprintf("`times` each promise is asked in each weather (default %d)", s.trials), atLeast1(&s.trials))
+	f.Func("cell", "run only this cell, `scenario/invariant/trial`, and show what happened", s.setCell)
+	f.StringVar(&s.json, "json", "", "write the report as JSON to this `file`; - is standard output")
+	f.Func("workers", fmt.Sprintf("`number` of cells that run at once (default %d)", s.workers), atLeast1(&s.workers))
+	f.BoolVar(&s.noColor, "no-color", false, "no colours, even on a terminal")
+	return f
+}
+
+// parse reads the flags. The error joins every problem, not just the first.
+func parse(args []string) (*settings, error) {
+	s := new(settings)
+	problems := cli.Parse(s.flags(), args)
+	if len(problems) == 1 && errors.Is(problems[0], flag.ErrHelp) {
+		return nil, flag.ErrHelp
+	}
+	if s.cell != nil && s.json != "" {
+		problems = append(problems, errors.New("quickstart: -json with -cell; allowed: one of the two, a cell is shown as text"))
+	}
+	if len(problems) > 0 {
+		problems = append(problems, errors.New("quickstart: -help lists the flags"))
+		return nil, errors.Join(problems...)
+	}
+	if s.cell != nil {
+		s.trials = max(s.trials, s.cell.Trial)
+	}
+	return s, nil
+}
+
+func usage() string {
+	var b strings.Builder
+	b.WriteString("Usage: go run ./examples/quickstart [flags]\n\n")
+	f := new(settings).flags()
+	f.SetOutput(&b)
+	f.PrintDefaults()
+	b.WriteString("\nExit status: 0 Pass, 1 Fail, 2 Inconclusive, 3 could not run.\n")
+	return b.String()
+}
+
+func (s *settings) setAgent(name string) error {
+	switch name {
+	case robust:
+		s.habits = orderdesk.Robust()
+	case fragile:
+		s.habits = orderdesk.Fragile()
+	default:
+		return errors.New("allowed: robust, fragile")
+	}
+	s.agent = name
+	return nil
+}
+
+func (s *settings) setSeed(text string) (err error) {
+	if s.seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+		return errors.New("allowed: 0 to 18446744073709551615")
+	}
+	return nil
+}
+
+func atLeast1(into *int) func(string) error {
+	return func(text string) error {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return errors.New("allowed: a number of 1 or more")
+		}
+		*into = n
+		return nil
+	}
+}
+
+func (s *settings) setCell(text string) error {
+	parts := strings.Split(text, "/")
+	if len(parts) == 3 {
+		trial, err := strconv.Atoi(parts[2])
+		if err == nil && trial >= 1 {
+			s.cell = &contract.Cell{Scenario: parts[0], Invariant: parts[1], Trial: trial}
+			return nil
+		}
+	}
+	return errors.New("allowed: scenario/invariant/trial, as in calm/one-refund/1")
+}
+
+// rerun is the line that repeats a cell.
+func (s *settings) rerun(c contract.Cell) string {
+	line := "go run ./examples/quickstart -agent " + s.agent
+	if s.seed != orderdesk.DefaultSeed {
+		line += " -seed " + strconv.FormatUint(s.seed, 10)
+	}
+	return fmt.Sprintf("%s -cell '%s'", line, c)
+}
+
+// next is what to look at after this run.
+func (s *settings) next() string {
+	if s.agent == robust {
+		return "The same agent without its good habits:  go run ./examples/quickstart -agent fragile"
+	}
+	return "The same agent with its good habits:  go run ./examples/quickstart -agent robust"
+}
