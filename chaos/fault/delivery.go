@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
 // Duplicate is [Repeat] with n = 2: the call is executed twice.
@@ -30,13 +31,13 @@ func (r repeat) Inject(ctx context.Context, c chaos.Call, args any, next chaos.N
 }
 
 func (r repeat) Check() error {
-	c := check{kind: "duplicate"}
-	c.that(r.n >= 2, "times", r.n, "a number of executions, at least 2")
-	return c.err()
+	c := param.Check{Kind: "duplicate"}
+	c.That(r.n >= 2, "times", r.n, "a number of executions, at least 2")
+	return c.Err()
 }
 
 func (r repeat) Describe() chaos.Description {
-	return with(chaos.Description{
+	return param.With(chaos.Description{
 		Kind: "duplicate", Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectDone,
 	}, struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
 // Fail makes a call fail with err, which is required; the callee is not
@@ -40,9 +41,9 @@ func (f failure) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (a
 }
 
 func (f failure) Check() error {
-	c := check{kind: f.kind}
-	c.that(f.err != nil, "err", nil, "an error, such as ErrUnavailable")
-	return c.err()
+	c := param.Check{Kind: f.kind}
+	c.That(f.err != nil, "err", nil, "an error, such as ErrUnavailable")
+	return c.Err()
 }
 
 func (f failure) Describe() chaos.Description {
@@ -51,7 +52,7 @@ func (f failure) Describe() chaos.Description {
 		Persistence: chaos.Transient, Effect: chaos.EffectNone,
 	}
 	if f.asked && f.err != nil {
-		d = with(d, messageParams{f.err.Error()})
+		d = param.With(d, messageParams{f.err.Error()})
 	}
 	return d
 }
@@ -83,7 +84,7 @@ func (p panicking) Describe() chaos.Description {
 		Persistence: chaos.Transient, Effect: chaos.EffectNone,
 	}
 	if p.v != nil {
-		d = with(d, messageParams{fmt.Sprint(p.v)})
+		d = param.With(d, messageParams{fmt.Sprint(p.v)})
 	}
 	return d
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
 // Delay makes a call take d longer: the caller waits, then the call goes
@@ -40,7 +41,7 @@ type latency struct{ of distribution }
 // distribution is a quantile function: it maps a uniform draw in [0,1) to a time.
 type distribution interface {
 	quantile(u float64) time.Duration
-	check(c *check)
+	check(c *param.Check)
 	params() any
 }
 
@@ -57,13 +58,13 @@ func (l latency) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 func (l latency) Phase() chaos.Phase { return chaos.PhaseBefore }
 
 func (l latency) Check() error {
-	c := check{kind: "latency"}
+	c := param.Check{Kind: "latency"}
 	l.of.check(&c)
-	return c.err()
+	return c.Err()
 }
 
 func (l latency) Describe() chaos.Description {
-	return with(chaos.Description{
+	return param.With(chaos.Description{
 		Kind: "latency", Class: chaos.ClassTiming, Visibility: chaos.Implicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectDone,
 	}, l.of.params())
@@ -94,8 +95,8 @@ type fixed struct{ d time.Duration }
 func (f fixed) quantile(float64) time.Duration { return f.d }
 func (f fixed) params() any                    { return latencyParams{Distribution: "fixed", Duration: f.d.String()} }
 
-func (f fixed) check(c *check) {
-	c.that(f.d > 0, "duration", f.d, "a duration of more than 0: a delay of nothing is no fault")
+func (f fixed) check(c *param.Check) {
+	c.That(f.d > 0, "duration", f.d, "a duration of more than 0: a delay of nothing is no fault")
 }
 
 type uniform struct{ lo, hi time.Duration }
@@ -106,9 +107,9 @@ func (f uniform) params() any {
 	return latencyParams{Distribution: "uniform", Lo: f.lo.String(), Hi: f.hi.String()}
 }
 
-func (f uniform) check(c *check) {
-	c.wait("lo", f.lo)
-	c.that(f.hi > f.lo, "hi", f.hi, "a duration of more than lo, which is "+f.lo.String())
+func (f uniform) check(c *param.Check) {
+	c.Wait("lo", f.lo)
+	c.That(f.hi > f.lo, "hi", f.hi, "a duration of more than lo, which is "+f.lo.String())
 }
 
 type normal struct{ mean, stddev time.Duration }
@@ -126,9 +127,9 @@ func (f normal) params() any {
 	return latencyParams{Distribution: "normal", Mean: f.mean.String(), Stddev: f.stddev.String()}
 }
 
-func (f normal) check(c *check) {
-	c.wait("mean", f.mean)
-	c.that(f.stddev > 0, "stddev", f.stddev, "a duration of more than 0; Delay has no spread")
+func (f normal) check(c *param.Check) {
+	c.Wait("mean", f.mean)
+	c.That(f.stddev > 0, "stddev", f.stddev, "a duration of more than 0; Delay has no spread")
 }
 
 type exponential struct{ mean time.Duration }
@@ -141,8 +142,8 @@ func (f exponential) params() any {
 	return latencyParams{Distribution: "exponential", Mean: f.mean.String()}
 }
 
-func (f exponential) check(c *check) {
-	c.that(f.mean > 0, "mean", f.mean, "a duration of more than 0")
+func (f exponential) check(c *param.Check) {
+	c.That(f.mean > 0, "mean", f.mean, "a duration of more than 0")
 }
 
 // span brings nanoseconds into the range of a wait: a conversion that

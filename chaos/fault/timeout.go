@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
 // Timeout makes a call time out before it reaches its callee: the caller waits
@@ -40,10 +41,10 @@ func (t timeout) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 }
 
 func (t timeout) Check() error {
-	c := check{kind: "timeout"}
-	c.wait("duration", t.d)
-	c.that(t.err != nil, "err", nil, "an error, such as ErrTimeout")
-	return c.err()
+	c := param.Check{Kind: "timeout"}
+	c.Wait("duration", t.d)
+	c.That(t.err != nil, "err", nil, "an error, such as ErrTimeout")
+	return c.Err()
 }
 
 func (t timeout) Describe() chaos.Description {
@@ -51,7 +52,7 @@ func (t timeout) Describe() chaos.Description {
 	if t.err != nil && t.err != ErrTimeout {
 		params.Message = t.err.Error()
 	}
-	return with(chaos.Description{
+	return param.With(chaos.Description{
 		Kind: "timeout", Class: chaos.ClassTiming, Visibility: chaos.Explicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectNone,
 	}, params)
@@ -99,13 +100,13 @@ func unreached(err error, c chaos.Call) bool {
 func (l loseReply) Phase() chaos.Phase { return chaos.PhaseAfter }
 
 func (l loseReply) Check() error {
-	c := check{kind: "lost_reply"}
-	c.wait("duration", l.d)
-	return c.err()
+	c := param.Check{Kind: "lost_reply"}
+	c.Wait("duration", l.d)
+	return c.Err()
 }
 
 func (l loseReply) Describe() chaos.Description {
-	return with(chaos.Description{
+	return param.With(chaos.Description{
 		Kind: "lost_reply", Class: chaos.ClassTiming, Visibility: chaos.Explicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectDone,
 	}, waitParams{Duration: l.d.String()})

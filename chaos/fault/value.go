@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
 // Replace lets the callee do its work and gives the caller v in place of the
@@ -37,7 +38,7 @@ func (r replace) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 func (r replace) Phase() chaos.Phase { return chaos.PhaseChange }
 
 func (r replace) Describe() chaos.Description {
-	return with(chaos.Description{
+	return param.With(chaos.Description{
 		Kind: "replace", Class: chaos.ClassValue, Visibility: chaos.Implicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectDone,
 	}, struct {
@@ -98,14 +99,14 @@ func (m mutate[T]) same(seen json.RawMessage, value, changed T, result any) bool
 func (m mutate[T]) Phase() chaos.Phase { return chaos.PhaseChange }
 
 func (m mutate[T]) Check() error {
-	c := check{kind: "mutate"}
-	c.that(m.name != "", "name", `""`, "a name that says what fn does")
-	c.that(m.fn != nil, "fn", nil, "a function")
-	return c.err()
+	c := param.Check{Kind: "mutate"}
+	c.That(m.name != "", "name", `""`, "a name that says what fn does")
+	c.That(m.fn != nil, "fn", nil, "a function")
+	return c.Err()
 }
 
 func (m mutate[T]) Describe() chaos.Description {
-	return with(chaos.Description{
+	return param.With(chaos.Description{
 		Kind: "mutate", Class: chaos.ClassValue, Visibility: chaos.Implicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectDone,
 	}, struct {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
 // Args matches the calls whose arguments satisfy pred. The name says in
@@ -41,10 +42,10 @@ func (w args[T]) MatchArgs(_ chaos.Call, v any) bool {
 }
 
 func (w args[T]) Check() error {
-	c := check{kind: "args"}
-	c.that(w.name != "", "name", `""`, "a name that says what pred looks for")
-	c.that(w.pred != nil, "pred", nil, "a function")
-	return c.err()
+	c := param.Check{Kind: "args"}
+	c.That(w.name != "", "name", `""`, "a name that says what pred looks for")
+	c.That(w.pred != nil, "pred", nil, "a function")
+	return c.Err()
 }
 
 func (w args[T]) Describe() chaos.Description {

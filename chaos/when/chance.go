@@ -1,6 +1,9 @@
 package when
 
-import "github.com/shakedown-go/shakedown/chaos"
+import (
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
+)
 
 // Always matches every call. A rule without a trigger does the same.
 func Always() chaos.When { return always{} }
@@ -40,9 +43,9 @@ func (w prob) Match(c chaos.Call) bool {
 func (w prob) Probability() float64 { return w.p }
 
 func (w prob) Check() error {
-	c := check{kind: "prob"}
-	c.that(w.p >= 0 && w.p <= 1, "p", w.p, "a probability from 0 to 1")
-	return c.err()
+	c := param.Check{Kind: "prob"}
+	c.That(w.p >= 0 && w.p <= 1, "p", w.p, "a probability from 0 to 1")
+	return c.Err()
 }
 
 func (w prob) Describe() chaos.Description {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
 // Between matches the calls that begin at least from and less than to after
@@ -19,10 +20,10 @@ func (w between) Match(c chaos.Call) bool {
 }
 
 func (w between) Check() error {
-	c := check{kind: "between"}
-	c.that(w.from >= 0, "from", w.from, "a time since the injector was armed, 0 or more")
-	c.that(w.to > w.from, "to", w.to, "a time later than from, which is "+w.from.String()+"; Since has no end")
-	return c.err()
+	c := param.Check{Kind: "between"}
+	c.That(w.from >= 0, "from", w.from, "a time since the injector was armed, 0 or more")
+	c.That(w.to > w.from, "to", w.to, "a time later than from, which is "+w.from.String()+"; Since has no end")
+	return c.Err()
 }
 
 func (w between) Describe() chaos.Description {
@@ -41,9 +42,9 @@ type since struct{ from time.Duration }
 func (w since) Match(c chaos.Call) bool { return c.Elapsed() >= w.from }
 
 func (w since) Check() error {
-	c := check{kind: "since"}
-	c.that(w.from >= 0, "from", w.from, "a time since the injector was armed, 0 or more")
-	return c.err()
+	c := param.Check{Kind: "since"}
+	c.That(w.from >= 0, "from", w.from, "a time since the injector was armed, 0 or more")
+	return c.Err()
 }
 
 func (w since) Describe() chaos.Description {

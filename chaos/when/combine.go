@@ -1,11 +1,11 @@
 package when
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
 // All matches the calls that every part matches. The parts draw independently:
@@ -74,44 +74,13 @@ func matchArgs(part chaos.When, c chaos.Call, args any) bool {
 
 // Check joins the problems of the parts, each with the position of its part.
 func (w combined) Check() error {
-	c := check{kind: w.kind}
-	c.that(len(w.parts) > 0, "parts", "empty", "at least one trigger")
+	c := param.Check{Kind: w.kind}
+	c.That(len(w.parts) > 0, "parts", "empty", "at least one trigger")
 	for i, part := range w.parts {
-		c.that(part != nil, fmt.Sprintf("parts[%d]", i), nil, "a trigger")
-		checked, ok := part.(chaos.Checked)
-		if !ok {
-			continue
-		}
-		for _, problem := range split(checked.Check()) {
-			c.problems = append(c.problems, located(problem, fmt.Sprintf("%s: parts[%d]: ", w.kind, i)))
-		}
+		c.That(part != nil, fmt.Sprintf("parts[%d]", i), nil, "a trigger")
+		c.Part(fmt.Sprintf("parts[%d]", i), part)
 	}
-	return c.err()
-}
-
-// located says of a part's problem which part it is of.
-func located(problem error, place string) error {
-	if p, ok := problem.(*chaos.ParamError); ok {
-		inner := *p
-		inner.Kind = place + p.Kind
-		return &inner
-	}
-	return fmt.Errorf("%s%w", place, problem)
-}
-
-// split takes joined problems apart, so that each gets its own position. An
-// error with several causes and a text of its own stays whole.
-func split(err error) []error {
-	if err == nil {
-		return nil
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		parts := joined.Unwrap()
-		if again := errors.Join(parts...); again != nil && again.Error() == err.Error() {
-			return parts
-		}
-	}
-	return []error{err}
+	return c.Err()
 }
 
 func (w combined) Describe() chaos.Description {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
 // Nth matches the n-th call of a lane to a target, counted from 1; with several
@@ -22,12 +23,12 @@ func (w nth) Match(c chaos.Call) bool {
 }
 
 func (w nth) Check() error {
-	c := check{kind: "nth"}
-	c.that(len(w.n) > 0, "n", w.n, "at least one call number")
+	c := param.Check{Kind: "nth"}
+	c.That(len(w.n) > 0, "n", w.n, "at least one call number")
 	for _, n := range w.n {
-		c.that(n >= 1, "n", n, "a call number: 1 is the first call")
+		c.That(n >= 1, "n", n, "a call number: 1 is the first call")
 	}
-	return c.err()
+	return c.Err()
 }
 
 func (w nth) Describe() chaos.Description {
@@ -64,13 +65,13 @@ func (w count) Match(c chaos.Call) bool {
 }
 
 func (w count) Check() error {
-	c := check{kind: w.kind}
+	c := param.Check{Kind: w.kind}
 	allowed := "a number of calls, at least 1"
 	if w.least == 0 {
 		allowed = "a number of calls, 0 or more"
 	}
-	c.that(w.n >= w.least, "n", w.n, allowed)
-	return c.err()
+	c.That(w.n >= w.least, "n", w.n, allowed)
+	return c.Err()
 }
 
 func (w count) Describe() chaos.Description {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
@@ -42,12 +43,12 @@ func (w exactly) Match(c chaos.Call) bool {
 }
 
 func (w exactly) Check() error {
-	c := check{kind: "exactly"}
-	c.that(len(w.list) > 0, "calls", w.list, "at least one call")
+	c := param.Check{Kind: "exactly"}
+	c.That(len(w.list) > 0, "calls", w.list, "at least one call")
 	for i, call := range w.list {
-		c.that(call.Target != "", fmt.Sprintf("calls[%d].target", i), `""`, "the name of an injection point")
+		c.That(call.Target != "", fmt.Sprintf("calls[%d].target", i), `""`, "the name of an injection point")
 	}
-	return c.err()
+	return c.Err()
 }
 
 func (w exactly) Describe() chaos.Description {
@@ -91,17 +92,17 @@ func (w lane) Match(c chaos.Call) bool {
 }
 
 func (w lane) Check() error {
-	c := check{kind: "lane"}
-	c.that(len(w.names) > 0, "lanes", w.names, "at least one glob")
+	c := param.Check{Kind: "lane"}
+	c.That(len(w.names) > 0, "lanes", w.names, "at least one glob")
 	for _, name := range w.names {
 		if name == "" {
 			continue
 		}
 		if _, err := glob.Compile(name); err != nil {
-			c.that(false, "lanes", fmt.Sprintf("%q (%v)", name, err), `a glob over names of lanes, such as "worker-*"`)
+			c.That(false, "lanes", fmt.Sprintf("%q (%v)", name, err), `a glob over names of lanes, such as "worker-*"`)
 		}
 	}
-	return c.err()
+	return c.Err()
 }
 
 func (w lane) Describe() chaos.Description {
@@ -119,9 +120,9 @@ type turn struct{ n []int }
 func (w turn) Match(c chaos.Call) bool { return slices.Contains(w.n, c.Turn) }
 
 func (w turn) Check() error {
-	c := check{kind: "turn"}
-	c.that(len(w.n) > 0, "n", w.n, "at least one turn")
-	return c.err()
+	c := param.Check{Kind: "turn"}
+	c.That(len(w.n) > 0, "n", w.n, "at least one turn")
+	return c.Err()
 }
 
 func (w turn) Describe() chaos.Description {
@@ -139,9 +140,9 @@ type turnBetween struct{ first, last int }
 func (w turnBetween) Match(c chaos.Call) bool { return w.first <= c.Turn && c.Turn <= w.last }
 
 func (w turnBetween) Check() error {
-	c := check{kind: "turn_between"}
-	c.that(w.first <= w.last, "last", w.last, fmt.Sprintf("a turn not before first, which is %d", w.first))
-	return c.err()
+	c := param.Check{Kind: "turn_between"}
+	c.That(w.first <= w.last, "last", w.last, fmt.Sprintf("a turn not before first, which is %d", w.first))
+	return c.Err()
 }
 
 func (w turnBetween) Describe() chaos.Description {

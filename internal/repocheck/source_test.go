@@ -48,7 +48,7 @@ func (p goPackage) name() string {
 // importPath is the path by which the root module's users know the package.
 func (p goPackage) importPath() string { return path.Join(module, p.dir) }
 
-func (p goPackage) internal() bool { return within(p.dir, "internal") }
+func (p goPackage) internal() bool { return strings.Contains("/"+p.dir+"/", "/internal/") }
 
 // code is the files that are compiled into the package itself.
 func (p goPackage) code() []goFile {
