@@ -1,0 +1,186 @@
+package spec_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/spec"
+)
+
+// partOf is a row's example as a part of a plan.
+func partOf(r spec.Row) string { return fmt.Sprintf(`{"kind":%q,"params":%s}`, r.Name, r.Example) }
+
+// documentOf is a plan of the row's example.
+func documentOf(r spec.Row) []byte {
+	if r.Trigger {
+		return oneRule(partOf(r), `{"kind":"hang"}`)
+	}
+	return oneRule(`{"kind":"always"}`, partOf(r))
+}
+
+// Every kind has an example, which means what it says: it is read, describes
+// itself by the same parameters, all coordinates set, and matches the schema.
+func TestEveryKindHasAnExample(t *testing.T) {
+	s := resolved(t, []byte(spec.Schema()))
+	for _, r := range spec.Rows() {
+		t.Run(r.Name, func(t *testing.T) {
+			assert.NotEmpty(t, r.Code)
+			assert.NotEmpty(t, r.Doc)
+			require.NoError(t, validate(s, documentOf(r)))
+			plan, err := spec.Decode(documentOf(r), nil)
+			if r.Held {
+				assert.ErrorContains(t, err, "needs code")
+				return
+			}
+			require.NoError(t, err)
+			rule := plan.Rules()[0]
+			var d chaos.Description
+			if r.Trigger {
+				d = rule.When.(chaos.Described).Describe()
+			} else {
+				d = rule.Fault.(chaos.Described).Describe()
+				assert.NotEmpty(t, d.Class, "class")
+				assert.NotEmpty(t, d.Visibility, "visibility")
+				assert.NotEmpty(t, d.Persistence, "persistence")
+				assert.NotEmpty(t, d.Effect, "effect")
+			}
+			assert.Equal(t, r.Name, d.Kind)
+			if string(d.Params) != "" || r.Example != "{}" {
+				assert.JSONEq(t, r.Example, string(d.Params))
+			}
+		})
+	}
+}
+
+// Whatever the parameters: what is read and written is the same, byte for byte
+// once it was written, and rule by rule as Go values describe themselves. What
+// the decoder takes, the schema takes.
+func TestDecodeAndEncodeAreInverse(t *testing.T) {
+	s := resolved(t, []byte(spec.Schema()))
+	for _, r := range spec.Rows() {
+		if r.Held {
+			continue
+		}
+		t.Run(r.Name, func(t *testing.T) {
+			taken := 0
+			rapid.Check(t, func(rt *rapid.T) {
+				row := r
+				row.Example = vary(rt, r.Example)
+				doc := documentOf(row)
+				plan, err := spec.Decode(doc, nil)
+				if err != nil {
+					return
+				}
+				taken++
+				require.NoError(rt, validate(s, doc), string(doc))
+				roundTrip(rt, plan, s)
+			})
+			assert.Greater(t, taken, 10, "enough of the variants were valid")
+		})
+	}
+}
+
+// roundTrip holds a plan to the laws.
+func roundTrip(t require.TestingT, plan *chaos.Plan, s interface{ Validate(any) error }) {
+	first, err := spec.Encode(plan, nil)
+	require.NoError(t, err)
+	var v any
+	require.NoError(t, json.Unmarshal(first, &v))
+	require.NoError(t, s.Validate(v), string(first))
+	back, err := spec.Decode(first, nil)
+	require.NoError(t, err, string(first))
+	second, err := spec.Encode(back, nil)
+	require.NoError(t, err)
+	require.Equal(t, string(first), string(second))
+	require.Equal(t, plan.Seed(), back.Seed())
+	a, b := plan.Rules(), back.Rules()
+	require.Len(t, b, len(a))
+	for i := range a {
+		require.Equal(t, describe(a[i].When), describe(b[i].When))
+		require.Equal(t, describe(a[i].Fault), describe(b[i].Fault))
+		a[i].When, a[i].Fault, b[i].When, b[i].Fault = nil, nil, nil, nil
+	}
+	require.Equal(t, a, b)
+}
+
+func describe(v any) chaos.Description {
+	if d, ok := v.(chaos.Described); ok {
+		return d.Describe()
+	}
+	return chaos.Description{}
+}
+
+// vary changes numbers, durations and the lengths of lists of a document.
+func vary(t *rapid.T, doc string) string {
+	var v any
+	dec := json.NewDecoder(bytes.NewReader([]byte(doc)))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := json.Marshal(varied(t, v))
+	return string(text)
+}
+
+func varied(t *rapid.T, v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if bytes.ContainsAny([]byte(v), ".eE") {
+			return rapid.Float64Range(0, 1.2).Draw(t, "number")
+		}
+		return rapid.IntRange(0, 40).Draw(t, "integer")
+	case string:
+		if _, err := time.ParseDuration(v); err == nil {
+			return rapid.SampledFrom([]time.Duration{0, 1, 1500 * time.Millisecond, time.Minute, 1<<63 - 1}).Draw(t, "duration").String()
+		}
+	case []any:
+		if len(v) > 0 && rapid.Bool().Draw(t, "longer") {
+			v = append(v[:len(v):len(v)], v[0])
+		}
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = varied(t, v[i])
+		}
+		return list
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for k := range v {
+			m[k] = v[k]
+			if rapid.IntRange(0, 3).Draw(t, "vary "+k) > 0 {
+				m[k] = varied(t, v[k])
+			}
+		}
+		return m
+	}
+	return v
+}
+
+// FuzzDecode: the decoder never panics, and what it takes can be written and
+// read again as the same.
+func FuzzDecode(f *testing.F) {
+	for _, r := range spec.Rows() {
+		f.Add(documentOf(r))
+	}
+	f.Add([]byte(`{"seed":7,"rules":[],"$schema":"x"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		plan, err := spec.Decode(data, &spec.Options{MaxBytes: 1 << 16})
+		if err != nil {
+			return
+		}
+		first, err := spec.Encode(plan, nil)
+		require.NoError(t, err)
+		back, err := spec.Decode(first, nil)
+		require.NoError(t, err)
+		second, err := spec.Encode(back, nil)
+		require.NoError(t, err)
+		require.Equal(t, string(first), string(second))
+	})
+}

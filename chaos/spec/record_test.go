@@ -1,0 +1,215 @@
+package spec_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/spec"
+	"github.com/shakedown-go/shakedown/chaos/when"
+)
+
+// step is one call of the agent of these tests.
+type step struct {
+	target string
+	order  uint64
+}
+
+// walk makes the calls of each lane one after the other, the lanes at once, and
+// returns what the callers got.
+func walk(t *testing.T, in *chaos.Injector, lanes map[string][]step) map[string][]string {
+	got := make(map[string][]string)
+	var mu sync.Mutex
+	synctest.Test(t, func(t *testing.T) {
+		in.Arm()
+		call := func(target string) func(context.Context, uint64) (uint64, error) {
+			return chaos.WrapWith(target, func(_ context.Context, order uint64) (uint64, error) { return order, nil },
+				chaos.WrapOptions[uint64]{Key: func(order uint64) uint64 { return order }})
+		}
+		var group sync.WaitGroup
+		for lane, steps := range lanes {
+			group.Go(func() {
+				ctx := chaos.Lane(chaos.NewContext(t.Context(), in), lane)
+				for _, s := range steps {
+					ctx, stop := context.WithTimeout(ctx, time.Minute)
+					start := time.Now()
+					result, err := call(s.target)(ctx, s.order)
+					stop()
+					mu.Lock()
+					got[lane] = append(got[lane], fmt.Sprint(result, err, time.Since(start)))
+					mu.Unlock()
+				}
+			})
+		}
+		group.Wait()
+	})
+	return got
+}
+
+// sorted are the events as text, without the times that they measure.
+func sorted(events []chaos.Event) []string {
+	var lines []string
+	for _, e := range events {
+		e.Start, e.End = 0, 0
+		line, _ := json.Marshal(e)
+		lines = append(lines, string(line))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// Whatever the plan and the calls: what was recorded is had again, from the
+// recording's JSON too, and the callers get the same.
+func TestARecordedRunReplays(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		plan, lanes := anyPlan(rt), anyLanes(rt)
+		in := plan.Injector("cell/7", &chaos.InjectorOptions{Record: true})
+		got := walk(t, in, lanes)
+		kept, err := spec.Record(plan, in.Events())
+		require.NoError(rt, err)
+		doc, err := kept.Encode(nil)
+		require.NoError(rt, err)
+		back, err := spec.DecodeRecording(doc, nil)
+		require.NoError(rt, err, string(doc))
+		again, err := back.Encode(nil)
+		require.NoError(rt, err)
+		require.Equal(rt, string(doc), string(again))
+
+		replay := back.Injector(nil)
+		require.Equal(rt, got, walk(t, replay, lanes), "what the callers get")
+		require.NoError(rt, back.Check(replay.Events()))
+		require.Equal(rt, sorted(in.Events()), sorted(replay.Events()))
+	})
+}
+
+func anyLanes(t *rapid.T) map[string][]step {
+	lanes := make(map[string][]step)
+	for i := range rapid.IntRange(1, 3).Draw(t, "lanes") {
+		lanes[[]string{"", "a", "b"}[i]] = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
+			return step{rapid.SampledFrom([]string{"orders.get", "orders.pay", "mail"}).Draw(t, "target"), rapid.Uint64Range(0, 3).Draw(t, "order")}
+		}), 1, 12).Draw(t, "steps")
+	}
+	return lanes
+}
+
+// anyPlan has faults of every phase under triggers of every sort. Limits and
+// cool-downs depend on which lane comes first, so they are given a lane each.
+func anyPlan(t *rapid.T) *chaos.Plan {
+	whens := []chaos.When{
+		nil, when.Prob(0.5), when.Nth(1, 3), when.After(2), when.Turn(0), when.Between(time.Second, time.Minute),
+		when.All(when.Prob(0.7), when.Not(when.Every(2))),
+	}
+	faults := []chaos.Fault{
+		fault.Fail(fault.ErrUnavailable), fault.Uniform(time.Second, time.Minute), fault.Normal(time.Second, time.Second), fault.Timeout(time.Second),
+		fault.LoseReply(), fault.Replace(json.RawMessage(`7`)), fault.Replace(json.RawMessage(`1`)), fault.Duplicate(), fault.Delay(2 * time.Minute),
+	}
+	rules := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) chaos.Rule {
+		r := chaos.Rule{
+			Target: rapid.SampledFrom([]string{"*", "orders.*", "mail"}).Draw(t, "target"),
+			When:   rapid.SampledFrom(whens).Draw(t, "when"), Fault: rapid.SampledFrom(faults).Draw(t, "fault"),
+			Group: rapid.SampledFrom([]string{"", "", "shared"}).Draw(t, "group"),
+		}
+		if lane := rapid.SampledFrom([]string{"", "-", "a"}).Draw(t, "lane"); lane != "-" && r.Group == "" {
+			r.Limit, r.CoolDown = rapid.IntRange(0, 3).Draw(t, "limit"), time.Duration(rapid.IntRange(0, 90).Draw(t, "coolDown"))*time.Second
+			only := []chaos.When{when.Lane(lane)}
+			if r.When != nil {
+				only = append(only, r.When)
+			}
+			r.When = when.All(only...)
+		}
+		return r
+	}), 0, 5).Draw(t, "rules")
+	for i := range rules {
+		rules[i].Name = fmt.Sprint("rule ", i)
+	}
+	p, err := chaos.NewPlan(rapid.Uint64().Draw(t, "seed"), rules...)
+	require.NoError(t, err)
+	return p
+}
+
+// A run that makes other calls is no replay, and the error says where they part.
+func TestARunWithOtherCallsIsNoReplay(t *testing.T) {
+	lanes := map[string][]step{"a": {{"get", 1}, {"pay", 1}, {"mail", 2}}, "b": {{"get", 5}}}
+	plan, err := chaos.NewPlan(3, chaos.Rule{Name: "down", Target: "pay", Fault: fault.Fail(fault.ErrUnavailable)})
+	require.NoError(t, err)
+	in := plan.Injector("c", &chaos.InjectorOptions{Record: true})
+	walk(t, in, lanes)
+	kept, err := spec.Record(plan, in.Events())
+	require.NoError(t, err)
+	for _, c := range []struct {
+		why   string
+		lanes map[string][]step
+		want  string
+	}{
+		{"the same calls", lanes, ""},
+		{"other arguments", map[string][]step{"a": {{"get", 1}, {"pay", 9}, {"mail", 2}}, "b": {{"get", 5}}},
+			`lane "a", call 1: expected pay, key 1, occurrence 0, struck by [down]; got pay, key 9, occurrence 0 (missing: 1, additional: 1, struck otherwise: 0)`},
+		{"a call too few", map[string][]step{"a": {{"get", 1}, {"pay", 1}}, "b": {{"get", 5}}},
+			`lane "a", call 2: expected mail, key 2, occurrence 0; got no call (missing: 1, additional: 0, struck otherwise: 0)`},
+		{"a retry more", map[string][]step{"a": {{"get", 1}, {"pay", 1}, {"pay", 1}, {"mail", 2}}, "b": {{"get", 5}}},
+			`lane "a", call 2: expected no call; got pay, key 1, occurrence 1 (missing: 0, additional: 1, struck otherwise: 0)`},
+		{"another lane", map[string][]step{"a": {{"get", 1}, {"pay", 1}, {"mail", 2}}, "c": {{"get", 5}}},
+			`expected`},
+		{"another order of the same calls, whose faults are the same", map[string][]step{"a": {{"mail", 2}, {"pay", 1}, {"get", 1}}, "b": {{"get", 5}}}, ""},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			again := kept.Injector(nil)
+			walk(t, again, c.lanes)
+			err := kept.Check(again.Events())
+			if c.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			var diverged *spec.DivergedError
+			require.ErrorAs(t, err, &diverged)
+			assert.ErrorContains(t, err, c.want)
+		})
+	}
+	altered := in.Events()
+	for i := range altered {
+		altered[i].Delivered = false
+	}
+	assert.ErrorContains(t, kept.Check(altered), `expected pay, key 1, occurrence 0, struck by [down]; got pay, key 1, occurrence 0 (missing: 0, additional: 0, struck otherwise: 1)`)
+	altered[0].Cell = "d"
+	assert.ErrorContains(t, kept.Check(altered), `cell "d"`)
+}
+
+// What is not a whole run is not recorded, and all reasons are given.
+func TestWhatCannotBeRecorded(t *testing.T) {
+	plan, err := chaos.NewPlan(3, chaos.Rule{Name: "down", Target: "pay", Fault: fault.Fail(errors.New("down"))})
+	require.NoError(t, err)
+	_, err = spec.Record(nil, nil)
+	assert.ErrorContains(t, err, "the plan of the run")
+	_, err = spec.Record(plan, []chaos.Event{
+		{Cell: "a", Target: "get", Layer: chaos.LayerPoint, Ordinal: 1},
+		{Cell: "b", Target: "pay", Layer: chaos.LayerPoint, Rule: "other", Delivered: true},
+		{Cell: "a", Target: "down", Rule: "down"},
+	})
+	for _, want := range []string{"ordinal 0 in lane", `of cell "b"`, `rule "other"`, "Injector.Trigger"} {
+		assert.ErrorContains(t, err, want)
+	}
+	calm, err := spec.Record(plan, nil)
+	require.NoError(t, err, "a run without calls is one")
+	doc, err := calm.Encode(nil)
+	require.NoError(t, err)
+	_, err = spec.DecodeRecording(doc, nil)
+	require.NoError(t, err)
+	twice := strings.Replace(string(doc), `"calls": []`, `"calls": [{"target":"a","key":"1","occurrence":"0"},{"target":"a","key":"1","occurrence":"0"},{"target":7}]`, 1)
+	_, err = spec.DecodeRecording([]byte(twice), nil)
+	for _, want := range []string{"/calls/1: duplicate", "/calls/2/target: wrong type", "/calls/2/key: missing"} {
+		assert.ErrorContains(t, err, want)
+	}
+}
