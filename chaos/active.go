@@ -17,6 +17,7 @@ type active struct {
 	gate   *gate
 	own    gate        // what gate points to, for rules without a group
 	fired  atomic.Bool // it was delivered
+	barred bool        // the rails allow none of its targets
 }
 
 func (a *active) init(c *compiled, in *Injector) {
@@ -27,6 +28,7 @@ func (a *active) init(c *compiled, in *Injector) {
 	if c.phase == PhaseInstead {
 		a.failer, _ = a.fault.(Failer)
 	}
+	a.barred = in.bars(c)
 	if c.Group != "" {
 		a.gate = in.groups.of(c.Group)
 	}
@@ -43,8 +45,18 @@ func (a *active) settle(delivered bool) {
 	if delivered && !a.fired.Load() {
 		a.fired.Store(true)
 	}
+	if a.in.rails != nil {
+		a.in.rails.settle(delivered)
+	}
 	if a.gated {
 		a.gate.settle(delivered, a.CoolDown, a.in)
+	}
+}
+
+// release ends what reserve began where the rails forbid the strike.
+func (a *active) release() {
+	if a.gated {
+		a.gate.settle(false, a.CoolDown, a.in)
 	}
 }
 

@@ -20,6 +20,7 @@ func TestAllocations(t *testing.T) {
 	}
 	record := &InjectorOptions{Record: true, MaxLog: 64} // full at once: what is counted is a call, not the growth of the log
 	keep := &InjectorOptions{Record: true, KeepValues: true, MaxLog: 64}
+	rails := &Rails{Kill: make(chan struct{}), Budget: 1 << 30, Share: 1, Rate: 1e9, Concurrent: 8, Targets: []string{"w*"}}
 	custom := Rule{Target: "work", When: customWhen{1e-12}, Fault: failFault{errDown}}
 	grouped := Rule{Target: "work", Group: "g", When: customWhen{1e-12}, Fault: failFault{errDown}}
 	fires := Rule{Target: "work", Fault: failFault{errDown}}
@@ -42,6 +43,8 @@ func TestAllocations(t *testing.T) {
 		{"drawn, not fired, in a lane", 0, Lane(under(nil, neverFires()), "a"), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"drawn, not fired, keyed", 0, under(nil, neverFires()), func(ctx context.Context) { _, _ = keyed(ctx, 1) }},
 		{"drawn, not fired, tool", 0, under(nil, neverFires()), func(ctx context.Context) { _, _ = tools.CallTool(ctx, "work", args) }},
+		{"drawn, not fired, with rails", 0, under(&InjectorOptions{Rails: rails}, neverFires()), func(ctx context.Context) { _, _ = work(ctx, 1) }},
+		{"fired, with rails", 1, under(&InjectorOptions{MaxLog: 64, Rails: rails}, fires), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"fired", 1, under(&InjectorOptions{MaxLog: 64}, fires), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"recorded", 2, under(record), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"recorded with values", 4, under(keep), func(ctx context.Context) { _, _ = work(ctx, 1) }},

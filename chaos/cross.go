@@ -60,6 +60,9 @@ func (in *Injector) enterLimited(p *point, f *frame) (*bindings, error) {
 func cross[In, Out any](ctx context.Context, f *frame, set *bindings, c *callee[In, Out], in In, key uint64) (Out, error) {
 	s := set.slot
 	ordinal := s.calls.Add(1) - 1
+	if g := s.in.rails; g != nil && len(set.rules) > 0 {
+		g.crossed()
+	}
 	occurrence := ordinal
 	if key != 0 || s.mixed.Load() {
 		occurrence = s.occurrence(key, ordinal)
@@ -116,7 +119,7 @@ func unstruck[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], in
 // fail strikes with a fault that is only an error. It returns nil when the
 // rule rests, or makes no error after all.
 func (v *visit) fail(b *bound) error {
-	if !b.reserve() {
+	if !v.reserve(b) {
 		return nil
 	}
 	returned := false
@@ -178,6 +181,7 @@ func recorded[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], in
 	inner.within(ctx, v.frame, s)
 	var r record
 	v.open(&r)
+	v.kept.tell(&r)
 	r.begun = s.in.begun.Add(2)
 	keep := s.in.opts.KeepValues
 	returned := false
@@ -204,6 +208,7 @@ func acted[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, Ou
 	v.open(&x.rec)
 	x.rec.begun = v.set.slot.in.begun.Add(2)
 	if x.begin(ctx, d); len(x.acts) == 0 {
+		v.kept = x.kept
 		return unstruck(ctx, v, c, in)
 	}
 	if c.attach != nil {

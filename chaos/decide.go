@@ -35,6 +35,7 @@ type visit struct {
 	ordinal    uint64
 	occurrence uint64
 	at         timed
+	kept       *kept // what the rails held back; nil: nothing
 }
 
 // quiet tells whether triggers that are nothing but chance let a call be.

@@ -21,7 +21,8 @@
 // The wrapped function finds its [Injector] in its context. Without one it is
 // inert and costs a few nanoseconds, which is what makes it fit to stay in
 // production code; there is no global switch. For experiments in a live
-// program [NewInjector] makes an injector whose rules come and go.
+// program [NewInjector] makes an injector whose rules come and go, and [Rails]
+// bound what they may do there: a kill switch, a budget, a rate, an allow-list.
 //
 // # What happens to a call
 //

@@ -38,7 +38,7 @@ type Event struct {
 	Idle []string `json:"idle,omitempty"`
 	// Masked names rules that were drawn but hidden by the one that decided, or
 	// whose turn did not come: a delay ended with the call, or the injector was
-	// disarmed during one.
+	// disarmed during one. So does it name those that [Rails] held back.
 	Masked []string `json:"masked,omitempty"`
 	// Asked is the delay that faults asked for, Spent the time they waited.
 	Asked   time.Duration `json:"askedNs,omitempty"`

@@ -179,3 +179,32 @@ func ExampleNewPlan() {
 	fmt.Println(errors.As(err, &problem), problem.Rule, problem.Field)
 	// Output: true a Target
 }
+
+// Rails keep an experiment in a running process within bounds: of ten calls
+// that the rule would fail, three do, and after the switch none.
+func ExampleRails() {
+	experiment, stop := context.WithCancel(context.Background())
+	in := chaos.NewInjector(1, &chaos.InjectorOptions{Rails: &chaos.Rails{
+		Kill:    experiment.Done(),
+		Budget:  3,
+		Targets: []string{"orders.*"},
+	}})
+	fmt.Println(in.Register(chaos.Rule{Name: "payments", Target: "pay", Fault: fault.Partition()}))
+	if err := in.Register(chaos.Rule{Name: "everything", Target: "*", Fault: fault.Fail(fault.ErrUnavailable)}); err != nil {
+		log.Fatal(err)
+	}
+	ctx := chaos.NewContext(context.Background(), in)
+	failed := 0
+	for range 10 {
+		if chaos.Point(ctx, "orders.lookup") != nil {
+			failed++
+		}
+	}
+	stop()
+	fmt.Println(failed, chaos.Point(ctx, "orders.lookup"), chaos.Point(ctx, "pay"))
+	fmt.Println(in.HeldBack())
+	// Output:
+	// chaos: rule "payments": Target is "pay": reaches no allowed target; allowed: a glob that meets the targets of the rails: orders.*
+	// 3 <nil> <nil>
+	// map[budget:7 kill:1]
+}

@@ -16,6 +16,9 @@ func Pending(in *Injector) (n int) {
 	return n
 }
 
+// RailsPending is how many faults the rails take to be at work.
+func RailsPending(in *Injector) uint64 { return in.rails.pending }
+
 // KeyCount is how many keys, failing keys and groups an injector remembers.
 func KeyCount(in *Injector) (keys, failing, groups int) {
 	for s := range in.points.all() {

@@ -182,5 +182,5 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	if f := frameOf(ctx); f != nil && f.strike != nil {
 		return f.strike.sleep(ctx, d)
 	}
-	return wait(ctx, d, nil)
+	return wait(ctx, d, nil, nil)
 }

@@ -28,6 +28,8 @@ type InjectorOptions struct {
 	// OnEvent is called with every event, in the caller's goroutine and before
 	// the call returns; it must be fast and safe for concurrent use. nil: not called.
 	OnEvent func(Event)
+	// Rails bound what the rules may do; nil: nothing does.
+	Rails *Rails
 }
 
 const defaultMaxLog = 4096
@@ -48,6 +50,7 @@ type Injector struct {
 	begun  atomic.Uint64 // numbers the calls that leave an event, in steps of two
 	points table
 	log    log
+	rails  *guard // nil: none
 
 	mu      sync.Mutex // guards what follows
 	rules   []*active
@@ -72,6 +75,7 @@ func newInjector(seed uint64, cell string, o *InjectorOptions) *Injector {
 		in.opts = *o
 		in.opts.Targets = slices.Clone(o.Targets)
 	}
+	in.rails = newGuard(in.opts.Rails, in.born)
 	in.log.max = in.opts.MaxLog
 	if in.log.max == 0 {
 		in.log.max = defaultMaxLog
@@ -92,6 +96,9 @@ func (in *Injector) Register(r Rule) error {
 		if err := c.checkTargets(in.opts.Targets); err != nil {
 			return err
 		}
+	}
+	if err := in.checkRails(c); err != nil {
+		return err
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -271,7 +278,7 @@ func (in *Injector) sleep(ctx context.Context, d time.Duration) (spent time.Dura
 	}
 	stop := make(chan struct{})
 	in.mu.Lock()
-	if in.state.Load()&stateDisarmed != 0 {
+	if in.state.Load()&stateDisarmed != 0 || in.killed() {
 		in.mu.Unlock()
 		return 0, ErrDisarmed
 	}
@@ -281,7 +288,7 @@ func (in *Injector) sleep(ctx context.Context, d time.Duration) (spent time.Dura
 	in.waiters[stop] = struct{}{}
 	in.mu.Unlock()
 	start := time.Now()
-	err = wait(ctx, d, stop)
+	err = wait(ctx, d, stop, in.killSwitch())
 	spent = time.Since(start)
 	in.mu.Lock()
 	delete(in.waiters, stop)
@@ -293,7 +300,7 @@ func (in *Injector) sleep(ctx context.Context, d time.Duration) (spent time.Dura
 // without end has no timer: in a bubble one would let the clock run to it. Nor
 // has one that the context's deadline ends: of two timers that fire at one
 // moment, which is usual in a bubble, either might win.
-func wait(ctx context.Context, d time.Duration, stop <-chan struct{}) error {
+func wait(ctx context.Context, d time.Duration, stop, kill <-chan struct{}) error {
 	if err := ctx.Err(); err != nil || d == 0 {
 		return err
 	}
@@ -311,6 +318,8 @@ func wait(ctx context.Context, d time.Duration, stop <-chan struct{}) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-stop:
+		return ErrDisarmed
+	case <-kill:
 		return ErrDisarmed
 	}
 }

@@ -31,6 +31,7 @@ func (x *strike) finish(err error, ended bool) {
 	for _, place := range x.hidden {
 		x.more.masked = append(x.more.masked, x.drawn[place].Name)
 	}
+	x.kept.tell(&x.rec)
 	x.rec.outcome = outcomeOf(err, ended)
 	in.keep(&x.rec)
 }

@@ -82,13 +82,16 @@ func (s *slot) bind(rules []*active) {
 }
 
 func (s *slot) reaches(a *active) bool {
+	if a.barred {
+		return false
+	}
 	switch s.kind {
 	case groupSlot:
 		return a.Group == s.target
 	case triggerSlot:
 		return a.Name == s.target
 	}
-	return a.glob.Match(s.target)
+	return a.glob.Match(s.target) && s.in.allows(s.target)
 }
 
 // boundTo makes a rule one of the set's; base is the ordinal at which this slot met it.

@@ -126,7 +126,7 @@ func (c *stream[In, T]) release() {
 // change passes an item through the changes of the strike.
 func (c *stream[In, T]) change(ctx context.Context, item T) (T, error) {
 	x := c.strike
-	if x.set.slot.in.state.Load()&stateDisarmed != 0 {
+	if in := x.set.slot.in; in.state.Load()&stateDisarmed != 0 || in.killed() {
 		return item, nil
 	}
 	fit := func(v any) (any, error) { return as[T](v) }

@@ -60,7 +60,7 @@ func (x *strike) begin(ctx context.Context, d drawn) {
 	decider := x.decider()
 	var before, change, after []act
 	for i, b := range x.drawn {
-		if b.phase == PhaseInstead || !b.reserve() {
+		if b.phase == PhaseInstead || !x.reserve(b) {
 			continue
 		}
 		switch a := (act{bound: b, place: i}); b.phase {
@@ -89,7 +89,7 @@ func (x *strike) decider() (decider []act) {
 		case b.phase != PhaseInstead:
 		case decider != nil:
 			x.mask(i)
-		case b.reserve():
+		case x.reserve(b):
 			decider = []act{{bound: b, place: i}}
 		}
 	}
@@ -101,7 +101,7 @@ func (x *strike) mask(place int) { x.hidden = append(x.hidden, place) }
 // run carries the call through the acts from i on, to the callee. An injector
 // that was disarmed or closed while an act waited has no further rule in force.
 func (x *strike) run(i int, ctx context.Context, args any) (any, error) {
-	if i == len(x.acts) || x.set.slot.in.state.Load() != 0 {
+	if i == len(x.acts) || x.set.slot.in.resting() {
 		return x.reach(ctx, args)
 	}
 	if x.perItem && x.acts[i].phase == PhaseChange {

@@ -45,6 +45,23 @@ func TestBadParameters(t *testing.T) {
 		{"any of nothing", when.Any(), []string{"parts"}},
 		{"a nil part", when.All(when.Always(), nil), []string{"parts[1]"}},
 		{"not nil", when.Not(nil), []string{"parts[0]"}},
+		{"a burst of nothing before the first call", when.Burst(0, 0), []string{"from", "n"}},
+		{"a burst that does not fit", when.BurstWithin(3, 2), []string{"calls"}},
+		{"a burst of nothing somewhere", when.BurstWithin(0, 2), []string{"n"}},
+		{"never on and never off", when.Intermittent(0, 0), []string{"on", "off"}},
+		{"flapping without time", when.Flapping(0, -1), []string{"on", "off"}},
+		{"flapping for longer than a Duration", when.Flapping(math.MaxInt64, 1), []string{"off"}},
+		{"a chain that never goes down", when.Markov(0, 0.5), []string{"enter"}},
+		{"a chain that never recovers", when.Markov(0.5, 0), []string{"leave"}},
+		{"a chain that only turns", when.Markov(1, 1), []string{"leave"}},
+		{"a chain of no numbers", when.GilbertElliott(math.NaN(), math.NaN(), math.NaN(), 2), []string{"enter", "leave", "good", "bad"}},
+		{"two calls have no thirds", when.Late(2), []string{"calls"}},
+		{"no stage", when.Stages(), []string{"stages"}},
+		{"a stage without a trigger", when.Stages(when.Stage{Calls: 1}), []string{"stages[0].when"}},
+		{"a stage in the middle that lasts for good", when.Stages(when.Stage{When: when.Always()}, when.Stage{When: when.Always()}), []string{"stages[0].calls"}},
+		{"stages by the clock and by calls", when.Stages(when.Stage{For: 1, When: when.Always()}, when.Stage{Calls: 1, When: when.Always()}), []string{"stages[1].calls"}},
+		{"a timed stage for good in the middle", when.Stages(when.Stage{When: when.Always()}, when.Stage{For: 1, When: when.Always()}), []string{"stages[0].for"}},
+		{"stages that last less than nothing", when.Stages(when.Stage{For: -1, Calls: -1, When: when.Prob(2)}), []string{"stages[0].for", "stages[0].calls", "p"}},
 		{"parts with problems of their own", when.Any(when.Prob(2), when.All(when.Nth(0), nil)), []string{"p", "n", "parts[1]"}},
 	} {
 		t.Run(c.why, func(t *testing.T) {
@@ -70,6 +87,9 @@ func TestBadTriggersDoNotPanic(t *testing.T) {
 	for _, w := range []chaos.When{
 		when.Prob(math.NaN()), when.Nth(0, -1), when.First(-1), when.After(-1), when.Every(0), when.Exactly(),
 		when.Lane("["), when.All(), when.Any(nil), when.All(nil),
+		when.Burst(0, -1), when.Burst(-1, 5), when.BurstWithin(0, 0), when.BurstWithin(3, 2), when.Intermittent(-1, 1),
+		when.Flapping(math.MaxInt64, math.MaxInt64), when.Flapping(0, 0), when.Markov(math.NaN(), math.NaN()), when.Markov(0, 0),
+		when.Early(0), when.Late(-3), when.Stages(), when.Stages(when.Stage{Calls: -1, For: -1}), when.Stages(when.Stage{}),
 	} {
 		for i := range uint64(4) {
 			assert.False(t, w.Match(chaos.Call{Ordinal: i}), "%T", w)

@@ -86,12 +86,17 @@ func (w combined) Check() error {
 func (w combined) Describe() chaos.Description {
 	parts := make([]chaos.Description, len(w.parts))
 	for i, part := range w.parts {
-		parts[i].Kind = fmt.Sprintf("%T", part)
-		if d, ok := part.(chaos.Described); ok {
-			parts[i] = d.Describe()
-		}
+		parts[i] = describePart(part)
 	}
 	return describe(w.kind, struct {
 		Parts []chaos.Description `json:"parts"`
 	}{parts})
+}
+
+// describePart is what a part says of itself, else the name of its type.
+func describePart(part chaos.When) chaos.Description {
+	if d, ok := part.(chaos.Described); ok {
+		return d.Describe()
+	}
+	return chaos.Description{Kind: fmt.Sprintf("%T", part)}
 }

@@ -19,21 +19,27 @@
 //   - [Always], [Prob], [Exactly], [Lane], [Turn], [TurnBetween] and [Args] look
 //     at what a call is, not at when it comes: concurrent calls with distinct
 //     arguments, such as those of tools, meet the same fate in every run.
-//   - [Nth], [First], [After] and [Every] count the calls of one lane to one
-//     target. They repeat where the lane is sequential; see [chaos.Lane].
-//   - [Between] and [Since] look at the clock. They repeat in virtual time.
+//   - [Nth], [First], [After], [Every], [Burst], [BurstWithin], [Intermittent],
+//     [Early], [Mid], [Late], [Markov] and [GilbertElliott] count the calls of one
+//     lane to one target. They repeat where the lane is sequential; see [chaos.Lane].
+//   - [Between], [Since] and [Flapping] look at the clock. They repeat in virtual time.
+//   - [Stages] does the one or the other.
 //
 // The full table, each row tested against its claim, is docs/determinism.md.
 //
 // A rule of a group ([chaos.Rule.Group]) sees the calls of its lane to all
 // targets of the group as one sequence: it counts those, and its triggers see
-// key 0 and the position in that sequence as occurrence.
+// key 0 and the position in that sequence as occurrence. A trigger that lasts,
+// such as Markov or Stages, is then the state of a dependency that the targets
+// share; docs/triggers.md shows outages that spread and heal.
 //
 // # Costs
 //
 // No trigger here allocates, but for [Args], which may have to decode JSON and
-// for which alone the arguments of a call are boxed. A trigger is immutable
-// and may be shared by any number of rules, plans and goroutines.
+// for which alone the arguments of a call are boxed. [Markov] takes some
+// nanoseconds for each call back to the last one that settles its state. A
+// trigger is immutable and may be shared by any number of rules, plans and
+// goroutines.
 //
 // A trigger with parameters that make no sense is reported by [chaos.NewPlan]
 // and [chaos.Injector.Register], as a [*chaos.ParamError] for each.

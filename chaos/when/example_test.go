@@ -45,6 +45,54 @@ func ExampleAll() {
 	// Output: [3 4 6]
 }
 
+// A deployment goes wrong by degrees, and is rolled back.
+func ExampleStages() {
+	struck(when.Stages(
+		when.Stage{Calls: 2, When: when.Prob(0)},
+		when.Stage{Calls: 3, When: when.Every(2)},
+		when.Stage{Calls: 1, When: when.Always()},
+	))
+	// Output: [4 6]
+}
+
+// weather shows, call by call, which of two targets failed.
+func weather(calls string, rules ...chaos.Rule) {
+	plan, err := chaos.NewPlan(3, rules...)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := chaos.NewContext(context.Background(), plan.Injector("example", nil))
+	name := map[rune]string{'o': "orders", 's': "stock", '-': "search"}
+	for _, call := range calls {
+		if chaos.Point(ctx, name[call]) != nil {
+			call = 'x'
+		}
+		fmt.Print(string(call))
+	}
+	fmt.Println()
+}
+
+// A dependency that two targets share goes down for both, and comes back.
+func ExampleMarkov() {
+	weather("osososososososososososososososososososos", chaos.Rule{
+		Target: "{orders,stock}", Group: "database", // one chain over the calls to both
+		When: when.Markov(0.1, 0.25), Fault: fault.Fail(fault.ErrUnavailable),
+	})
+	// Output: oxxxxxxxxxososososoxxxxxxxosososxxxxxxox
+}
+
+// An outage that spreads and heals, in calls to either target: from the third
+// on the stock fails, from the seventh the orders too, after the tenth neither.
+func Example_cascade() {
+	down := fault.Fail(fault.ErrUnavailable)
+	weather("osososososososo-", // search stands apart
+		chaos.Rule{Target: "stock", Group: "outage", When: when.Burst(3, 8), Fault: down},
+		chaos.Rule{Target: "orders", Group: "outage", When: when.Burst(7, 4), Fault: down},
+	)
+	// Output: osoxoxxxxxososo-
+}
+
 // A predicate looks at the arguments.
 func ExampleArgs() {
 	struck(when.Args("even orders", func(n int) bool { return n%2 == 0 }))

@@ -42,7 +42,15 @@ func TestCounting(t *testing.T) {
 		{"every one", when.Every(1), []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
 		{"never is a probability too", when.Prob(0), nil},
 		{"so is always", when.Prob(1), []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
-		{"a burst", when.All(when.After(4), when.First(6)), []int{5, 6}},
+		{"a burst", when.Burst(5, 2), []int{5, 6}},
+		{"a burst, spelled out", when.All(when.After(4), when.First(6)), []int{5, 6}},
+		{"a burst of one from the start", when.Burst(1, 1), []int{1}},
+		{"a burst that has room in one place only", when.BurstWithin(4, 4), []int{1, 2, 3, 4}},
+		{"two on, three off", when.Intermittent(2, 3), []int{1, 2, 6, 7}},
+		{"in turns", when.Intermittent(1, 1), []int{1, 3, 5, 7, 9}},
+		{"the first third of nine", when.Early(9), []int{1, 2, 3}},
+		{"the second third of ten", when.Mid(10), []int{4, 5, 6}},
+		{"the last third of nine and all beyond", when.Late(9), []int{7, 8, 9, 10}},
 		{"one or the other", when.Any(when.Nth(2), when.Every(4)), []int{2, 4, 8}},
 		{"all but", when.Not(when.First(8)), []int{9, 10}},
 		{"nothing and everything", when.Not(when.Always()), nil},
@@ -215,6 +223,11 @@ func triggers() map[string]chaos.When {
 		"args": when.Args("is seven", func(n int) bool { return n == 7 }),
 		"all":  when.All(when.Prob(0.5), when.Not(when.Nth(2)), when.Between(0, time.Second)),
 		"any":  when.Any(when.First(1), when.Lane("a")), "not": when.Not(when.Every(2)),
+		"burst": when.Burst(3, 2), "burst_within": when.BurstWithin(2, 9), "intermittent": when.Intermittent(2, 3),
+		"flapping": when.Flapping(time.Second, time.Minute), "markov": when.Markov(0.25, 0.5),
+		"gilbert_elliott": when.GilbertElliott(0.25, 0.5, 0.01, 0.9),
+		"stages":          when.Stages(when.Stage{Calls: 5, When: when.Prob(0.5)}, when.Stage{When: when.First(2)}),
+		"early":           when.Early(9), "mid": when.Mid(9), "late": when.Late(9),
 	}
 }
 
@@ -242,8 +255,13 @@ func TestDescriptions(t *testing.T) {
 		"args": `{"name":"is seven","type":"int"}`,
 		"all": `{"parts":[{"kind":"prob","params":{"p":0.5}},{"kind":"not","params":{"parts":[{"kind":"nth","params":{"n":[2]}}]}},
 			{"kind":"between","params":{"from":"0s","to":"1s"}}]}`,
-		"any": `{"parts":[{"kind":"first","params":{"n":1}},{"kind":"lane","params":{"lanes":["a"]}}]}`,
-		"not": `{"parts":[{"kind":"every","params":{"n":2}}]}`,
+		"any":   `{"parts":[{"kind":"first","params":{"n":1}},{"kind":"lane","params":{"lanes":["a"]}}]}`,
+		"not":   `{"parts":[{"kind":"every","params":{"n":2}}]}`,
+		"burst": `{"from":3,"n":2}`, "burst_within": `{"n":2,"calls":9}`, "intermittent": `{"on":2,"off":3}`,
+		"flapping": `{"on":"1s","off":"1m0s"}`, "markov": `{"enter":0.25,"leave":0.5}`,
+		"gilbert_elliott": `{"enter":0.25,"leave":0.5,"good":0.01,"bad":0.9}`,
+		"stages":          `{"stages":[{"calls":5,"when":{"kind":"prob","params":{"p":0.5}}},{"when":{"kind":"first","params":{"n":2}}}]}`,
+		"early":           `{"calls":9}`, "mid": `{"calls":9}`, "late": `{"calls":9}`,
 	}
 	for kind, w := range triggers() {
 		d := w.(chaos.Described).Describe()
@@ -254,6 +272,8 @@ func TestDescriptions(t *testing.T) {
 		}
 		assert.JSONEq(t, want[kind], string(d.Params), kind)
 	}
+	timed := when.Stages(when.Stage{For: time.Minute, When: when.Always()}).(chaos.Described).Describe()
+	assert.JSONEq(t, `{"stages":[{"for":"1m0s","when":{"kind":"always"}}]}`, string(timed.Params))
 	stranger := when.All(stranger{}).(chaos.Described).Describe()
 	assert.JSONEq(t, `{"parts":[{"kind":"when_test.stranger"}]}`, string(stranger.Params), "a part of the user's own")
 }

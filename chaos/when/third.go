@@ -1,0 +1,53 @@
+package when
+
+import (
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
+)
+
+// Early matches the first third of the calls of a lane to a target, of which
+// calls are expected, at least 3: those that the same run makes without
+// faults. contract.Thirds counts them in a calm run and makes the scenarios.
+//
+// Of calls numbered from 0, the thirds begin at 0, calls/3 and 2·calls/3,
+// rounded down, so that none is empty. In a rule with a [chaos.Rule.Group] the
+// calls to all its targets count as one sequence.
+func Early(calls int) chaos.When { return third{"early", 0, calls} }
+
+// Mid matches the second third of the calls; see [Early].
+func Mid(calls int) chaos.When { return third{"mid", 1, calls} }
+
+// Late matches the last third of the calls, and what comes after it: a run that
+// tries again makes more calls than one without faults. See [Early].
+func Late(calls int) chaos.When { return third{"late", 2, calls} }
+
+type third struct {
+	kind  string
+	which uint64
+	calls int
+}
+
+func (w third) Match(c chaos.Call) bool {
+	if w.calls < 3 {
+		return false
+	}
+	return c.Ordinal >= w.begin(w.which) && (w.which == 2 || c.Ordinal < w.begin(w.which+1))
+}
+
+// begin is the first call of a third. Written so that it cannot overflow.
+func (w third) begin(which uint64) uint64 {
+	n := uint64(w.calls)
+	return n/3*which + n%3*which/3
+}
+
+func (w third) Check() error {
+	c := param.Check{Kind: w.kind}
+	c.That(w.calls >= 3, "calls", w.calls, "a number of calls, at least 3: fewer have no three thirds")
+	return c.Err()
+}
+
+func (w third) Describe() chaos.Description {
+	return describe(w.kind, struct {
+		Calls int `json:"calls"`
+	}{w.calls})
+}
