@@ -46,6 +46,42 @@ type (
 		Name string `json:"name" doc:"what the function looks for or does"`
 		Type string `json:"type" doc:"the Go type that it takes"`
 	}
+	burst struct {
+		From int `json:"from" spec:"min=1" doc:"the first call struck, counted from 1"`
+		N    int `json:"n" spec:"min=1" doc:"number of calls"`
+	}
+	burstWithin struct {
+		N     int `json:"n" spec:"min=1" doc:"number of calls struck"`
+		Calls int `json:"calls" spec:"min=1" doc:"number of calls among which they are, at least n"`
+	}
+	intermittent struct {
+		On  int `json:"on" spec:"min=1" doc:"number of calls struck"`
+		Off int `json:"off" spec:"min=1" doc:"number of calls let be"`
+	}
+	flapping struct {
+		On  time.Duration `json:"on" doc:"time down"`
+		Off time.Duration `json:"off" doc:"time up"`
+	}
+	chain struct {
+		Enter float64 `json:"enter" spec:"over=0,max=1" doc:"probability to go down, before each call"`
+		Leave float64 `json:"leave" spec:"over=0,max=1" doc:"probability to come back, before each call"`
+	}
+	errorChain struct {
+		chain
+		Good float64 `json:"good" spec:"min=0,max=1" doc:"probability of a call while up"`
+		Bad  float64 `json:"bad" spec:"min=0,max=1" doc:"probability of a call while down"`
+	}
+	expected struct {
+		Calls int `json:"calls" spec:"min=3" doc:"calls of a lane to the target that a run without faults makes"`
+	}
+	stage struct {
+		For   time.Duration `json:"for,omitempty" doc:"how long the stage lasts; left out in the last: for good"`
+		Calls int           `json:"calls,omitempty" spec:"min=0" doc:"how many calls it lasts, where stages do not go by the clock"`
+		When  chaos.When    `json:"when" doc:"which of its calls"`
+	}
+	stages struct {
+		Stages []stage `json:"stages" spec:"min=1" doc:"in order; all by the clock or all by calls"`
+	}
 	parts struct {
 		Parts []chaos.When `json:"parts" spec:"min=1" doc:"triggers that draw independently"`
 	}
@@ -89,6 +125,27 @@ func whenKinds() []Kind {
 		when1("not", "when.Not(part)", "The calls that the part does not match.",
 			`{"parts":[{"kind":"first","params":{"n":1}}]}`,
 			onePart.when),
+		when1("burst", "when.Burst(from, n)", "A run of consecutive calls.", `{"from":4,"n":3}`,
+			func(p burst) chaos.When { return when.Burst(p.From, p.N) }),
+		when1("burst_within", "when.BurstWithin(n, calls)", "A run of consecutive calls somewhere among the first ones.", `{"n":3,"calls":12}`,
+			func(p burstWithin) chaos.When { return when.BurstWithin(p.N, p.Calls) }),
+		when1("intermittent", "when.Intermittent(on, off)", "So many calls, then as many not, and again.", `{"on":2,"off":3}`,
+			func(p intermittent) chaos.When { return when.Intermittent(p.On, p.Off) }),
+		when1("flapping", "when.Flapping(on, off)", "Down for a time, up for a time, and again.", `{"on":"10s","off":"30s"}`,
+			func(p flapping) chaos.When { return when.Flapping(p.On, p.Off) }),
+		when1("markov", "when.Markov(enter, leave)", "Bursts, as a chain of two states makes them.", `{"enter":0.05,"leave":0.45}`,
+			func(p chain) chaos.When { return when.Markov(p.Enter, p.Leave) }),
+		when1("gilbert_elliott", "when.GilbertElliott(enter, leave, good, bad)", "Bursts with errors in both states.",
+			`{"enter":0.05,"leave":0.45,"good":0.01,"bad":0.8}`,
+			func(p errorChain) chaos.When { return when.GilbertElliott(p.Enter, p.Leave, p.Good, p.Bad) }),
+		when1("early", "when.Early(calls)", "The first third of the calls that are expected.", `{"calls":9}`,
+			func(p expected) chaos.When { return when.Early(p.Calls) }),
+		when1("mid", "when.Mid(calls)", "The second third.", `{"calls":9}`,
+			func(p expected) chaos.When { return when.Mid(p.Calls) }),
+		when1("late", "when.Late(calls)", "The last third and what comes after.", `{"calls":9}`,
+			func(p expected) chaos.When { return when.Late(p.Calls) }),
+		when1("stages", "when.Stages(list...)", "Triggers that follow one another.",
+			`{"stages":[{"for":"1m0s","when":{"kind":"prob","params":{"p":0.1}}},{"when":{"kind":"always"}}]}`, stages.when),
 		inCode[named](true, "args", "when.Args(name, pred)", "Calls whose arguments satisfy a Go function.",
 			`{"name":"is seven","type":"int"}`),
 	}
@@ -101,6 +158,14 @@ func (p onePart) when() chaos.When {
 		return notOne{len(p.Parts)}
 	}
 	return when.Not(p.Parts[0])
+}
+
+func (p stages) when() chaos.When {
+	list := make([]when.Stage, len(p.Stages))
+	for i, s := range p.Stages {
+		list[i] = when.Stage{For: s.For, Calls: s.Calls, When: s.When}
+	}
+	return when.Stages(list...)
 }
 
 // notOne is a negation of another number of parts than one; Check refuses it.
