@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"time"
 )
 
@@ -39,8 +40,9 @@ type Failer interface {
 // PhaseBefore act first, in the order of their rules; then the first drawn one
 // of PhaseInstead; then the callee; then those of PhaseChange on its result, in
 // order; then those of PhaseAfter. In a stream ([WrapStream]) a fault of
-// PhaseChange acts on each item in turn; to the others the stream is one result
-// that they pass on as it is.
+// PhaseChange acts on each item in turn, or on the sequence of them all if it
+// is a [Streamer]; to the others the stream is one result that they pass on as
+// it is.
 type Phase uint8
 
 // The phases. The zero value is PhaseInstead.
@@ -54,6 +56,27 @@ const (
 // Phased is implemented by faults that do not act in [PhaseInstead].
 type Phased interface {
 	Phase() Phase
+}
+
+// A Streamer is a fault of [PhaseChange] that acts on a stream as a whole: it
+// counts items, holds them back, hands them over twice, ends the stream. In a
+// [WrapStream] its Stream is called once per call, in place of Inject; at every
+// other point Inject is.
+//
+// Stream returns what the consumer gets of items, which can be ranged over
+// once; an item has the type of the stream's. Both run in the consumer's
+// goroutine: nothing is pulled before the consumer asks for it, and when the
+// consumer stops, yield returns false and the fault returns, which stops
+// items. An error that it yields, other than one it got from items, is wrapped
+// in an [*InjectedError].
+//
+// It calls [Changed], if need be without a change, directly before it hands
+// over what differs or comes late, or before it ends early: a difference that
+// the consumer was not handed is not delivered. Where it does not wait, it asks
+// Sleep(ctx, 0) between items whether the injector was disarmed.
+type Streamer interface {
+	Fault
+	Stream(ctx context.Context, c Call, items iter.Seq2[any, error]) iter.Seq2[any, error]
 }
 
 // Checked is implemented by faults and triggers that can be misconfigured.
@@ -175,7 +198,7 @@ func Note(ctx context.Context, text string) {
 
 // Sleep waits, from within [Fault.Inject], for d. It returns nil after d, the
 // context's error if that ends first, and [ErrDisarmed] if the injector is
-// disarmed meanwhile: the fault then calls next. A d of 0 does not wait, and a
+// disarmed before or meanwhile: the fault then calls next. A d of 0 does not wait, and a
 // negative d waits until one of those two ends it. The runtime rounds waits under a millisecond up to
 // about one. Outside a fault it waits all the same.
 func Sleep(ctx context.Context, d time.Duration) error {

@@ -8,23 +8,32 @@ import (
 // WrapStream makes an injection point of a function that returns a stream.
 // Each iteration of the stream is one call, decided when it begins: delays
 // come before the first item, a failure is yielded in place of the items,
-// changes apply to every item, a lost reply lets the stream run unseen and
-// yields a time-out, a repeated execution is consumed unseen after the first,
-// as far as the first was. A consumer that stops early ends the call. What is
-// consumed unseen ends when the context does.
+// changes apply to every item or to the whole sequence ([Streamer]), a lost
+// reply lets the stream run unseen and yields a time-out, a repeated execution
+// is consumed unseen after the first, as far as the first was. A consumer that
+// stops early ends the call: no further item is taken from fn's stream. What is
+// consumed unseen ends when the context does. No goroutine is started.
 //
-// Without an injector in the context of the call the stream is fn's own. fn
-// must not be nil; under an injector it is called when an iteration begins.
-func WrapStream[In, T any](target string, fn func(context.Context, In) iter.Seq2[T, error]) func(context.Context, In) iter.Seq2[T, error] {
+// Without an injector the stream is fn's own. fn must not be nil; under an
+// injector it is called when an iteration begins. Of several options the last
+// counts; none is the zero [WrapOptions].
+func WrapStream[In, T any](target string, fn func(context.Context, In) iter.Seq2[T, error], o ...WrapOptions[In]) func(context.Context, In) iter.Seq2[T, error] {
 	p := newPoint(target, LayerStream)
+	var opts WrapOptions[In]
+	if len(o) > 0 {
+		opts = o[len(o)-1]
+	}
 	return func(ctx context.Context, v In) iter.Seq2[T, error] {
-		f := frameOf(ctx)
-		if f == nil || f.in == nil {
-			return fn(ctx, v)
+		f, in := frameOf(ctx), opts.Injector
+		if in == nil {
+			if f == nil || f.in == nil {
+				return fn(ctx, v)
+			}
+			in = f.in
 		}
 		return func(yield func(T, error) bool) {
-			c := &stream[In, T]{fn: fn, yield: yield}
-			_, err := c.cross(ctx, f, &p, v)
+			c := &stream[In, T]{fn: fn, key: opts.Key, yield: yield}
+			_, err := c.cross(ctx, f, in, &p, v)
 			switch {
 			case c.stopped:
 			case len(c.held) > 0 && same(err, c.last): // the reply arrived after all
@@ -45,8 +54,10 @@ type streamed struct {
 // stream is one iteration of a wrapped stream.
 type stream[In, T any] struct {
 	fn      func(context.Context, In) iter.Seq2[T, error]
+	key     func(In) uint64
 	yield   func(T, error) bool
 	strike  *strike
+	chain   *chain // of the changes; nil: there are none
 	runs    int
 	stopped bool            // the consumer wants no more
 	last    error           // the error that was yielded or held last
@@ -59,15 +70,19 @@ type streamItem[T any] struct {
 	err   error
 }
 
-func (c *stream[In, T]) cross(ctx context.Context, f *frame, p *point, v In) (streamed, error) {
-	set, err := f.in.enter(p, f)
+func (c *stream[In, T]) cross(ctx context.Context, f *frame, in *Injector, p *point, v In) (streamed, error) {
+	set, err := in.enter(p, f)
 	if err != nil {
 		return streamed{}, err
 	}
 	if set == nil {
 		return c.call(ctx, v)
 	}
-	return cross(ctx, f, set, &callee[In, streamed]{point: *p, fn: c.call, attach: c.attach}, v, 0)
+	var key uint64
+	if c.key != nil {
+		key = c.key(v)
+	}
+	return cross(ctx, f, set, &callee[In, streamed]{point: *p, fn: c.call, attach: c.attach}, v, key)
 }
 
 // attach makes the changes of a strike act on items.
@@ -78,14 +93,14 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 		return c.again(ctx, v)
 	}
 	hold := c.strike != nil && c.strike.losesReply()
-	defer func() { end.Items = c.items }()
-	for item, itemErr := range c.fn(ctx, v) {
+	defer func() {
+		end.Items = c.items
+		c.chain.settle(c.items, c.stopped)
+	}()
+	for item, itemErr := range c.changed(ctx, c.fn(ctx, v)) {
 		err = itemErr
-		if itemErr == nil && c.strike != nil {
-			item, itemErr = c.change(ctx, item)
-			err = itemErr
-		}
 		c.items++
+		c.chain.hand(c.items)
 		c.last = itemErr
 		if hold {
 			c.held = append(c.held, streamItem[T]{item, itemErr})
@@ -100,6 +115,31 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 		}
 	}
 	return end, err
+}
+
+// changed is the stream as the changes of the strike leave it.
+func (c *stream[In, T]) changed(ctx context.Context, items iter.Seq2[T, error]) iter.Seq2[T, error] {
+	x := c.strike
+	if x == nil || !x.changesItems() {
+		return items
+	}
+	c.chain = newChain(x, func(v any) (any, error) { return as[T](v) })
+	source := func(yield func(any, error) bool) {
+		for item, err := range items {
+			if !yield(item, err) {
+				return
+			}
+		}
+	}
+	all := c.chain.of(ctx, source)
+	return func(yield func(T, error) bool) {
+		for item, err := range all {
+			value, _ := item.(T) // the chain made it fit; nil is the zero value
+			if !yield(value, err) {
+				return
+			}
+		}
+	}
 }
 
 // again consumes a repeated execution, which nobody sees: of a stream without
@@ -123,34 +163,15 @@ func (c *stream[In, T]) release() {
 	}
 }
 
-// change passes an item through the changes of the strike.
-func (c *stream[In, T]) change(ctx context.Context, item T) (T, error) {
-	x := c.strike
-	if in := x.set.slot.in; in.state.Load()&stateDisarmed != 0 || in.killed() {
-		return item, nil
-	}
-	fit := func(v any) (any, error) { return as[T](v) }
-	var result any = item
-	for i := len(x.acts) - 1; i >= 0; i-- { // innermost first
-		if x.acts[i].phase != PhaseChange {
-			continue
-		}
-		before := result
-		var err error
-		result, err = x.act(i, ctx, nil, fit, func(context.Context, any) (any, error) { return before, nil })
-		if err != nil {
-			var none T
-			return none, err
-		}
-	}
-	changed, _ := result.(T)
-	return changed, nil
-}
-
 // losesReply tells whether the consumer will see none of the items.
-func (x *strike) losesReply() bool {
+func (x *strike) losesReply() bool { return x.hasPhase(PhaseAfter) }
+
+// changesItems tells whether some act changes the items of a stream.
+func (x *strike) changesItems() bool { return x.hasPhase(PhaseChange) }
+
+func (x *strike) hasPhase(p Phase) bool {
 	for i := range x.acts {
-		if x.acts[i].phase == PhaseAfter {
+		if x.acts[i].phase == p {
 			return true
 		}
 	}

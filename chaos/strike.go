@@ -230,7 +230,11 @@ func (x *strike) changed(ch []Change) {
 
 // sleep waits for the act at work, and keeps account of it.
 func (x *strike) sleep(ctx context.Context, d time.Duration) error {
-	spent, err := x.set.slot.in.sleep(ctx, d)
+	in := x.set.slot.in
+	spent, err := in.sleep(ctx, d)
+	if err == nil && d == 0 && in.state.Load()&stateDisarmed != 0 {
+		err = ErrDisarmed
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.over {

@@ -1,0 +1,175 @@
+package chaosio
+
+import (
+	"context"
+	"io"
+	"iter"
+	"sync"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Options are the settings of [NewReader]; the zero value works.
+type Options struct {
+	_ struct{}
+	// Chunk is the largest number of bytes of a chunk. 0 or less: 4096.
+	Chunk int
+	// Exact fills every chunk but the last, waiting for the source where need
+	// be, so that chunks do not depend on how the source is cut.
+	Exact bool
+	// Key tells the readers of a target apart, as [chaos.WrapOptions] says; 0: the empty key.
+	Key uint64
+	// Injector binds the reader to an injector, whatever ctx carries; nil: the one in ctx.
+	Injector *chaos.Injector
+}
+
+const defaultChunk = 4096
+
+// NewReader makes an injection point of a reader, which must not be nil. o may
+// be nil.
+//
+// The faults wait with ctx; Close ends their waits too. Close closes r if it is
+// an [io.Closer], and may be called while a Read is under way, as far as r
+// allows it for its own methods. Reads must come one after the other. After
+// Close they fail with [io.ErrClosedPipe]. An error of r, or of a fault, ends
+// the stream: later reads return it again.
+func NewReader(ctx context.Context, target string, r io.Reader, o *Options) io.ReadCloser {
+	var opts Options
+	if o != nil {
+		opts = *o
+	}
+	if opts.Chunk <= 0 {
+		opts.Chunk = defaultChunk
+	}
+	if opts.Injector == nil && chaos.FromContext(ctx) == nil {
+		return plain{r}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	wrap := chaos.WrapOptions[struct{}]{Injector: opts.Injector}
+	if opts.Key != 0 {
+		wrap.Key = func(struct{}) uint64 { return opts.Key }
+	}
+	chunks := chaos.WrapStream(target, func(context.Context, struct{}) iter.Seq2[[]byte, error] {
+		return opts.chunks(r)
+	}, wrap)
+	return &reader{closer: plain{r}, cancel: cancel, chunks: chunks(ctx, struct{}{})}
+}
+
+// chunks reads r chunk by chunk. Each is a slice of its own: faults may hold it.
+func (o Options) chunks(r io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		buf := make([]byte, o.Chunk)
+		for {
+			n, err := o.read(r, buf)
+			if n > 0 && !yield(append([]byte(nil), buf[:n]...), nil) {
+				return
+			}
+			if err != nil {
+				if err != io.EOF {
+					yield(nil, err)
+				}
+				return
+			}
+		}
+	}
+}
+
+// read is one chunk and what comes after it.
+func (o Options) read(r io.Reader, buf []byte) (n int, err error) {
+	if !o.Exact {
+		return r.Read(buf)
+	}
+	for n < len(buf) && err == nil {
+		var more int
+		more, err = r.Read(buf[n:])
+		n += more
+	}
+	return n, err
+}
+
+// reader pulls chunks and deals them out.
+type reader struct {
+	closer io.Closer
+	cancel context.CancelFunc // ends waits
+
+	closing sync.Mutex // guards closed, apart from mu: Close comes while a Read waits
+	closed  bool
+
+	mu     sync.Mutex // held during a Read: next and stop must not meet
+	chunks iter.Seq2[[]byte, error]
+	next   func() ([]byte, error, bool) // nil before the first Read: then there is nothing to stop
+	stop   func()
+	rest   []byte
+	err    error // how the stream ended
+}
+
+// Read returns what is left of the chunk at hand, or of the next.
+func (b *reader) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.isClosed() {
+		return 0, io.ErrClosedPipe
+	}
+	for len(b.rest) == 0 && b.err == nil && len(p) > 0 {
+		b.pull()
+	}
+	n := copy(p, b.rest)
+	if b.rest = b.rest[n:]; n > 0 || len(p) == 0 {
+		return n, nil
+	}
+	return 0, b.err
+}
+
+// pull takes the next chunk, or learns how the stream ended.
+func (b *reader) pull() {
+	if b.next == nil {
+		b.next, b.stop = iter.Pull2(b.chunks)
+	}
+	chunk, err, more := b.next()
+	switch {
+	case !more:
+		b.err = io.EOF
+	case err != nil:
+		b.err = err
+	default:
+		b.rest = chunk
+		return
+	}
+	b.stop()
+	b.cancel()
+}
+
+func (b *reader) isClosed() bool {
+	b.closing.Lock()
+	defer b.closing.Unlock()
+	return b.closed
+}
+
+// Close ends the stream and a Read that is waiting in it.
+func (b *reader) Close() error {
+	b.closing.Lock()
+	again := b.closed
+	b.closed = true
+	b.closing.Unlock()
+	if again {
+		return nil
+	}
+	b.cancel()
+	err := b.closer.Close() // first: a Read may be waiting for the source
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stop != nil {
+		b.stop()
+	}
+	return err
+}
+
+// plain is a reader that is closed if it can be.
+type plain struct{ io.Reader }
+
+func (p plain) Close() error {
+	if c, ok := p.Reader.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}

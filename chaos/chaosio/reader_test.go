@@ -1,0 +1,177 @@
+package chaosio_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaosio"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+)
+
+const target = "download"
+
+func under(t testing.TB, rules ...chaos.Rule) (context.Context, *chaos.Injector) {
+	t.Helper()
+	for i := range rules {
+		rules[i].Target = target
+	}
+	p, err := chaos.NewPlan(1, rules...)
+	require.NoError(t, err)
+	in := p.Injector("cell", &chaos.InjectorOptions{Record: true, KeepValues: true})
+	return chaos.NewContext(t.Context(), in), in
+}
+
+// body notices that it was closed.
+type body struct {
+	io.Reader
+	closed int
+}
+
+func (b *body) Close() error {
+	b.closed++
+	return nil
+}
+
+// Whoever reads the whole gets what the faults leave of it.
+func TestReadAll(t *testing.T) {
+	errDisk := errors.New("read error")
+	const s = time.Second
+	for _, c := range []struct {
+		why       string
+		fault     chaos.Fault
+		want      string
+		is        error
+		spent     time.Duration
+		delivered bool
+	}{
+		{"cut", fault.CutAfter(2), "abcdef", io.ErrUnexpectedEOF, 0, true},
+		{"an early end reads as the end", fault.EndAfter(1), "abc", nil, 0, true},
+		{"slow chunks", fault.SlowItems(s), "abcdefghij", nil, 4 * s, true},
+		{"slow first chunk", fault.SlowFirstItem(s), "abcdefghij", nil, s, true},
+		{"a chunk twice", fault.DuplicateItem(0), "abcabcdefghij", nil, 0, true},
+		{"a chunk with a byte that is no UTF-8", fault.MalformItem(1), "abcd\xffefghij", nil, 0, true},
+		{"pairs swapped", fault.ReorderItems(2), "defabcjghi", nil, 0, true},
+		{"a delay before the first byte", fault.Delay(s), "abcdefghij", nil, s, true},
+		{"a failure in place of the stream", fault.Fail(errDisk), "", errDisk, 0, true},
+		{"a stall that the context ends", fault.HangAtItem(1), "abc", context.DeadlineExceeded, time.Minute, true},
+		{"nothing", fault.CutAfter(9), "abcdefghij", nil, 0, false},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, in := under(t, chaos.Rule{Fault: c.fault})
+				ctx, cancel := context.WithTimeout(ctx, time.Minute)
+				defer cancel()
+				src := &body{Reader: strings.NewReader("abcdefghij")}
+				r := chaosio.NewReader(ctx, target, src, &chaosio.Options{Chunk: 3})
+				start := time.Now()
+				got, err := io.ReadAll(r)
+				assert.Equal(t, c.spent, time.Since(start))
+				assert.Equal(t, c.want, string(got))
+				assert.ErrorIs(t, err, c.is)
+				_, again := r.Read(make([]byte, 1))
+				if err != nil {
+					assert.Equal(t, err, again, "the error stays")
+				}
+				events := in.Events()
+				require.Len(t, events, 1, "one reader is one call")
+				assert.Equal(t, c.delivered, events[0].Delivered)
+				assert.NoError(t, r.Close())
+				assert.NoError(t, r.Close())
+				assert.Equal(t, 1, src.closed)
+				_, err = r.Read(make([]byte, 1))
+				assert.ErrorIs(t, err, io.ErrClosedPipe)
+			})
+		})
+	}
+}
+
+// A consumer that closes early ends the call: nothing more is read, and what it
+// did not come to was not delivered.
+func TestCloseEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, in := under(t, chaos.Rule{Fault: fault.CutAfter(3)})
+		src := strings.NewReader("abcdefghij")
+		r := chaosio.NewReader(ctx, target, src, &chaosio.Options{Chunk: 2})
+		n, err := io.ReadFull(r, make([]byte, 3))
+		assert.NoError(t, err)
+		assert.Equal(t, 3, n)
+		assert.NoError(t, r.Close())
+		assert.Equal(t, 6, src.Len(), "two chunks were read")
+		assert.False(t, in.Events()[0].Delivered)
+		assert.Equal(t, json.RawMessage(`{"items":2}`), in.Events()[0].Result)
+	})
+}
+
+// Close ends the wait of a Read, which is under way in another goroutine.
+func TestCloseDuringARead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, _ := under(t, chaos.Rule{Fault: fault.HangAtItem(0)})
+		r := chaosio.NewReader(ctx, target, strings.NewReader("abc"), nil)
+		done := make(chan error)
+		go func() {
+			_, err := io.ReadAll(r)
+			done <- err
+		}()
+		synctest.Wait()
+		assert.NoError(t, r.Close())
+		assert.ErrorIs(t, <-done, context.Canceled)
+	})
+}
+
+// A reader that is closed before it was read was no call.
+func TestCloseUnread(t *testing.T) {
+	ctx, in := under(t, chaos.Rule{Fault: fault.CutAfter(0)})
+	assert.NoError(t, chaosio.NewReader(ctx, target, strings.NewReader("abc"), nil).Close())
+	assert.Empty(t, in.Events())
+}
+
+// Without an injector it is the reader itself.
+func TestWithoutInjector(t *testing.T) {
+	src := &body{Reader: strings.NewReader("abc")}
+	r := chaosio.NewReader(t.Context(), target, src, nil)
+	got, err := io.ReadAll(r)
+	assert.NoError(t, err)
+	assert.Equal(t, "abc", string(got))
+	assert.NoError(t, r.Close())
+	assert.Equal(t, 1, src.closed)
+}
+
+// Exact chunks do not depend on how the source is cut, and a bound injector
+// needs no context.
+func TestExactChunks(t *testing.T) {
+	for _, src := range []io.Reader{strings.NewReader("abcdefghij"), iotest.OneByteReader(strings.NewReader("abcdefghij"))} {
+		_, in := under(t, chaos.Rule{Fault: fault.CutAfter(2)})
+		r := chaosio.NewReader(t.Context(), target, src, &chaosio.Options{Chunk: 4, Exact: true, Injector: in, Key: 7})
+		got, err := io.ReadAll(r)
+		assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		assert.Equal(t, "abcdefgh", string(got))
+		assert.EqualValues(t, 7, in.Events()[0].Key)
+		assert.NoError(t, r.Close())
+	}
+}
+
+// Under calm weather it is a reader like any other, at any size of chunk.
+func TestReaderKeepsTheContract(t *testing.T) {
+	text := strings.Repeat("all of it, in order; ", 50)
+	for _, chunk := range []int{1, 7, 64, 0} {
+		ctx, _ := under(t)
+		r := chaosio.NewReader(ctx, target, strings.NewReader(text), &chaosio.Options{Chunk: chunk})
+		assert.NoError(t, iotest.TestReader(r, []byte(text)))
+		ctx, _ = under(t)
+		failing := io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(io.ErrNoProgress))
+		got, err := io.ReadAll(chaosio.NewReader(ctx, target, failing, &chaosio.Options{Chunk: chunk}))
+		assert.Equal(t, "abc", string(got))
+		assert.Equal(t, io.ErrNoProgress, err, "as it came")
+	}
+}
