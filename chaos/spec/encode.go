@@ -122,4 +122,6 @@ func unlike(v, back any, d chaos.Description, t *table) string {
 }
 
 // byValue names the kinds that keep a Go value of which only the text is written.
-func byValue(kind string) bool { return kind == "error" || kind == "timeout" || kind == "panic" }
+func byValue(kind string) bool {
+	return kind == "error" || kind == "timeout" || kind == "panic" || kind == "stream_cut"
+}

@@ -123,5 +123,6 @@ func readyMade() []Kind {
 	var kinds []Kind
 	kinds = append(kinds, whenKinds()...)
 	kinds = append(kinds, faultKinds()...)
+	kinds = append(kinds, streamKinds()...)
 	return kinds
 }

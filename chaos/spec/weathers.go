@@ -1,0 +1,106 @@
+package spec
+
+import (
+	"errors"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
+)
+
+// weathers is the table. Each has a fault within the first ten calls to its
+// targets, or a chance of one in each call of at least a quarter: weather that
+// a short run does not notice is calm.
+func weathers() []weather {
+	tools, streams := needs{tools: true}, needs{streams: true}
+	return []weather{
+		{"high-latency", "Half of the calls take some seconds longer, one in twenty half a minute.", tools, highLatency},
+		{"flaky-network", "Bursts of reset connections, a quarter of the calls in the long run; others time out or are late.", tools, flakyNetwork},
+		{"api-outage", "From the third call on, all tools together are unavailable for eight calls, and then come back.", tools, apiOutage},
+		{"partition", "From the second call on, no tool can be reached any more.", tools, partition},
+		{"cascading-failure", "A dependency fails by degrees: two calls of calm, three that are slow, three that time out, and then nothing but exhaustion.", tools, cascadingFailure},
+		{"rate-limited", "Of every five calls to a tool the last two are refused, as one too many are.", tools, rateLimited},
+		{"auth-expired", "After three calls to a tool its credentials are no longer accepted, for good.", tools, authExpired},
+		{"budget-exhausted", "After eight calls over all tools together, none is left.", tools, budgetExhausted},
+		{"lost-replies", "Three calls in ten do their work, and the caller sees a time-out.", tools, lostReplies},
+		{"repeated-calls", "Three calls in ten are executed twice, and the caller sees one reply.", tools, repeatedCalls},
+		{"hanging-tools", "A quarter of the calls hang until the caller gives up.", tools, hangingTools},
+		{"slow-streams", "Streams begin late and trickle; a quarter stall in the middle, a quarter break off.", streams, slowStreams},
+		{"garbled-streams", "Streams repeat, swap or spoil items, or end without their last one.", streams, garbledStreams},
+	}
+}
+
+func highLatency(t targets) []chaos.Rule {
+	return []chaos.Rule{
+		{Name: "slow", Target: t.tools, When: when.Prob(0.5), Fault: fault.Uniform(time.Second, 5*time.Second)},
+		{Name: "stuck", Target: t.tools, When: when.Prob(0.05), Fault: fault.Delay(30 * time.Second)},
+	}
+}
+
+func flakyNetwork(t targets) []chaos.Rule {
+	return []chaos.Rule{
+		{Name: "reset", Target: t.tools, When: when.Markov(0.2, 0.6), Fault: fault.Fail(fault.ErrConnectionReset)},
+		{Name: "time-out", Target: t.tools, When: when.Prob(0.1), Fault: fault.Timeout(5 * time.Second)},
+		{Name: "late", Target: t.tools, When: when.Prob(0.3), Fault: fault.Exponential(time.Second)},
+	}
+}
+
+func apiOutage(t targets) []chaos.Rule {
+	return []chaos.Rule{{Name: "down", Target: t.tools, Group: "api-outage", When: when.Burst(3, 8), Fault: fault.Fail(fault.ErrUnavailable)}}
+}
+
+func partition(t targets) []chaos.Rule {
+	return []chaos.Rule{{Name: "cut off", Target: t.tools, Group: "partition", When: when.After(1), Fault: fault.Partition()}}
+}
+
+func cascadingFailure(t targets) []chaos.Rule {
+	const group = "cascading-failure"
+	return []chaos.Rule{
+		{Name: "slow", Target: t.tools, Group: group, When: when.Burst(3, 3), Fault: fault.Uniform(2*time.Second, 8*time.Second)},
+		{Name: "time-out", Target: t.tools, Group: group, When: when.Burst(6, 3), Fault: fault.Timeout(10 * time.Second)},
+		{Name: "exhausted", Target: t.tools, Group: group, When: when.After(8), Fault: fault.ResourceExhausted()},
+	}
+}
+
+func rateLimited(t targets) []chaos.Rule {
+	return []chaos.Rule{{Name: "refused", Target: t.tools, When: when.Not(when.Intermittent(3, 2)), Fault: fault.Fail(fault.ErrRateLimited)}}
+}
+
+func authExpired(t targets) []chaos.Rule {
+	return []chaos.Rule{{Name: "expired", Target: t.tools, When: when.After(3), Fault: fault.Fail(errors.New("401 Unauthorized: token expired"))}}
+}
+
+func budgetExhausted(t targets) []chaos.Rule {
+	return []chaos.Rule{{Name: "spent", Target: t.tools, Group: "budget-exhausted", When: when.After(8), Fault: fault.ResourceExhausted()}}
+}
+
+func lostReplies(t targets) []chaos.Rule {
+	return []chaos.Rule{{Name: "lost", Target: t.tools, When: when.Prob(0.3), Fault: fault.LoseReplyAfter(5 * time.Second)}}
+}
+
+func repeatedCalls(t targets) []chaos.Rule {
+	return []chaos.Rule{{Name: "twice", Target: t.tools, When: when.Prob(0.3), Fault: fault.Duplicate()}}
+}
+
+func hangingTools(t targets) []chaos.Rule {
+	return []chaos.Rule{{Name: "hang", Target: t.tools, When: when.Prob(0.25), Fault: fault.Hang()}}
+}
+
+func slowStreams(t targets) []chaos.Rule {
+	return []chaos.Rule{
+		{Name: "begins late", Target: t.streams, Fault: fault.SlowFirstItem(5 * time.Second)},
+		{Name: "trickles", Target: t.streams, When: when.Prob(0.5), Fault: fault.SlowItems(time.Second)},
+		{Name: "stalls", Target: t.streams, When: when.Prob(0.25), Fault: fault.HangAtItem(2)},
+		{Name: "breaks off", Target: t.streams, When: when.Prob(0.25), Fault: fault.CutAfter(2)},
+	}
+}
+
+func garbledStreams(t targets) []chaos.Rule {
+	return []chaos.Rule{
+		{Name: "repeats", Target: t.streams, When: when.Prob(0.5), Fault: fault.DuplicateItem(1)},
+		{Name: "swaps", Target: t.streams, When: when.Prob(0.5), Fault: fault.ReorderItems(3)},
+		{Name: "spoils", Target: t.streams, When: when.Prob(0.25), Fault: fault.MalformItem(1)},
+		{Name: "ends short", Target: t.streams, When: when.Prob(0.25), Fault: fault.DropLastItem()},
+	}
+}
