@@ -224,6 +224,7 @@ func acted[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, Ou
 		x.runs++
 		return c.fn(ctx, in)
 	}
+	x.late = func(ctx context.Context, args any) (any, error) { return overdue(ctx, &x.visit, c, args) }
 	x.fit = func(v any) (any, error) { return as[Out](v) }
 	keep := v.set.slot.in.opts.KeepValues
 	returned := false
@@ -241,4 +242,25 @@ func acted[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, Ou
 	out, _ = result.(Out) // run made it fit; nil is the zero value
 	returned = true
 	return out, err
+}
+
+// overdue executes a call whose caller has gone, on behalf of a later one: in
+// its own lane and under its own name, without an event.
+func overdue[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], args any) (any, error) {
+	s := v.set.slot
+	if s.in.state.Load()&stateClosed != 0 {
+		s.in.late.Add(1)
+		return nil, ErrCellEnded
+	}
+	in, err := as[In](args)
+	if err != nil {
+		return nil, fmt.Errorf("chaos: a fault passed on arguments of the wrong type: %w", err)
+	}
+	inner := &frame{}
+	inner.within(ctx, v.frame, s)
+	fn := c.fn
+	if c.unseen != nil {
+		fn = c.unseen
+	}
+	return fn(inner, in)
 }

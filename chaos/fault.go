@@ -9,7 +9,10 @@ import (
 
 // A Next carries a call on: to the next fault that acts on it, or to the
 // callee. The arguments must have the type that the fault was given. Calls of
-// it come one after the other, and none after Inject has returned.
+// it come one after the other, and none after Inject has returned, except from
+// a later Inject and with the context of that one: then it is a late request,
+// which goes straight to the callee and leaves no trace in the event of the
+// first call.
 type Next func(ctx context.Context, args any) (any, error)
 
 // A Fault is what happens to a call that a rule was drawn on. Inject runs in

@@ -82,7 +82,7 @@ func (c *stream[In, T]) cross(ctx context.Context, f *frame, in *Injector, p *po
 	if c.key != nil {
 		key = c.key(v)
 	}
-	return cross(ctx, f, set, &callee[In, streamed]{point: *p, fn: c.call, attach: c.attach}, v, key)
+	return cross(ctx, f, set, &callee[In, streamed]{point: *p, fn: c.call, attach: c.attach, unseen: c.drain}, v, key)
 }
 
 // attach makes the changes of a strike act on items.
@@ -148,6 +148,16 @@ func (c *stream[In, T]) again(ctx context.Context, v In) (end streamed, err erro
 	for _, err = range c.fn(ctx, v) {
 		end.Items++
 		if ctx.Err() != nil || c.stopped && end.Items == c.items {
+			break
+		}
+	}
+	return end, err
+}
+
+// drain consumes an execution that nobody sees; it shares no state with the others.
+func (c *stream[In, T]) drain(ctx context.Context, v In) (end streamed, err error) {
+	for _, err = range c.fn(ctx, v) {
+		if end.Items++; ctx.Err() != nil {
 			break
 		}
 	}

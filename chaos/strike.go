@@ -19,6 +19,7 @@ type strike struct {
 	hidden []int    // those of drawn that are masked
 	acts   []act    // outermost first
 	callee Next
+	late   Next                   // the callee for a later call, which shares nothing with this one; nil: there is none
 	fit    func(any) (any, error) // brings a result into the type of the call
 	effect Effect                 // what a successful callee does
 	rec    record
@@ -117,6 +118,9 @@ func (x *strike) act(i int, ctx context.Context, args any, fit func(any) (any, e
 	var real any // what next returned last
 	var realErr error
 	result, err := a.inject(ctx, x.call(a.own), args, func(ctx context.Context, args any) (any, error) {
+		if x.late != nil && x.foreign(ctx) {
+			return x.late(ctx, args)
+		}
 		a.nexts++
 		result, err := next(ctx, args)
 		x.at, real, realErr = i, result, err
@@ -173,6 +177,12 @@ func (x *strike) reach(ctx context.Context, args any) (any, error) {
 	x.worked = x.worked || err == nil
 	x.at = outer
 	return result, err
+}
+
+// foreign tells whether a context is that of another struck call.
+func (x *strike) foreign(ctx context.Context) bool {
+	f := frameOf(ctx)
+	return f != nil && f.strike != nil && f.strike != x
 }
 
 // same tells whether two errors are the same value, also where == would panic.

@@ -98,4 +98,5 @@ type callee[In, Out any] struct {
 	fn     func(context.Context, In) (Out, error)
 	effect Effect // what it declares that a successful call does
 	attach func(*strike)
+	unseen func(context.Context, In) (Out, error) // fn where nobody takes its result; nil: fn itself
 }

@@ -1,0 +1,113 @@
+package fault
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
+)
+
+// SilentNoOp makes a call succeed without doing anything: the callee is not
+// reached, and the caller gets the result of an earlier call to the same target,
+// a success like any other. It learns it from the first successful call to the target
+// that it is drawn on, which goes through and is not delivered; on a trigger that
+// strikes but once give it the result with [SilentNoOpWith].
+func SilentNoOp() chaos.Fault { return &silentNoOp{learns: true} }
+
+// SilentNoOpWith is [SilentNoOp] with the result v, as with [Replace]; nil is
+// the zero value, and null where the result is JSON. On a stream only nil fits: the
+// stream is empty.
+func SilentNoOpWith(v any) chaos.Fault { return &silentNoOp{v: v} }
+
+type silentNoOp struct {
+	v      any
+	learns bool
+
+	mu      sync.Mutex
+	learned map[string]any // results, by target
+}
+
+func (n *silentNoOp) Fresh() chaos.Fault { return &silentNoOp{v: n.v, learns: n.learns} }
+
+func (n *silentNoOp) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	if !n.learns {
+		return given(n.v, args), nil
+	}
+	if v, ok := n.known(c.Target); ok {
+		return kept(v), nil
+	}
+	result, err := next(ctx, args)
+	if err == nil {
+		chaos.Note(ctx, "the call went through, to learn what a success looks like")
+		n.learn(c.Target, result)
+	}
+	return result, err
+}
+
+func (n *silentNoOp) known(target string) (any, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	v, ok := n.learned[target]
+	return v, ok
+}
+
+func (n *silentNoOp) learn(target string, result any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.learned == nil {
+		n.learned = make(map[string]any)
+	}
+	if _, ok := n.learned[target]; !ok && len(n.learned) < maxRemembered {
+		n.learned[target] = kept(result)
+	}
+}
+
+func (n *silentNoOp) Describe() chaos.Description {
+	return describeNoOp("silent_no_op", "", n)
+}
+
+func describeNoOp(kind string, layer chaos.Layer, n *silentNoOp) chaos.Description {
+	d := chaos.Description{
+		Kind: kind, Layer: layer, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	}
+	if n.learns {
+		return d
+	}
+	return param.With(d, valueParams{orNull(document(n.v))})
+}
+
+// valueParams are the parameters of a fault that gives a value.
+type valueParams struct {
+	Value json.RawMessage `json:"value"`
+}
+
+func orNull(doc json.RawMessage) json.RawMessage {
+	if doc == nil {
+		return json.RawMessage("null")
+	}
+	return doc
+}
+
+// given is a result that no callee made: nothing, to one who called with JSON, is null.
+func given(v, args any) any {
+	if _, ok := args.(json.RawMessage); ok && v == nil {
+		return json.RawMessage("null")
+	}
+	return v
+}
+
+// kept is a value that later calls may be given: bytes are copied, since whoever
+// had them may write to them.
+func kept(v any) any {
+	switch v := v.(type) {
+	case json.RawMessage:
+		return slices.Clone(v)
+	case []byte:
+		return slices.Clone(v)
+	}
+	return v
+}

@@ -1,0 +1,121 @@
+package fault
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/internal/glob"
+)
+
+// DelayedVisibility keeps a write from being read for d, as a replica does that
+// lags behind. Calls to targets that match the glob writes are let be; all other
+// calls that the rule is drawn on are reads, and a read within d after a write gives
+// what the same read (target and key) gave before it. A read that was not made
+// before the write gives the value before, as [Replace] would, or, where that is nil,
+// what is there. Only a result that differs from the real one is delivered.
+//
+// Errors pass. It knows the calls that it was drawn on: use it with a target
+// that takes in reads and writes, such as "orders.*", and no trigger. At
+// most 4096 reads are remembered. d is more than 0.
+func DelayedVisibility(writes string, d time.Duration, before any) chaos.Fault {
+	g, err := glob.Compile(writes)
+	return &delayedVisibility{writes: pattern{writes, g, err}, d: d, before: before}
+}
+
+type delayedVisibility struct {
+	writes pattern
+	d      time.Duration
+	before any
+
+	mu      sync.Mutex
+	written bool
+	last    time.Time // of the last write
+	seen    map[read]any
+}
+
+// read is what tells one read from another.
+type read struct {
+	target string
+	key    uint64
+}
+
+func (v *delayedVisibility) Fresh() chaos.Fault {
+	return &delayedVisibility{writes: v.writes, d: v.d, before: v.before}
+}
+
+func (v *delayedVisibility) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	result, err := next(ctx, args)
+	switch {
+	case err != nil:
+		return result, err
+	case v.writes.match(c.Target):
+		v.write()
+		return result, nil
+	}
+	old, stale := v.read(read{c.Target, c.Key}, result)
+	if !stale {
+		return result, nil
+	}
+	if old = inForm(old, result); equal(result, old) {
+		return result, nil
+	}
+	chaos.Changed(ctx, chaos.Change{Before: document(result), After: document(old)})
+	return kept(old), nil
+}
+
+func (v *delayedVisibility) write() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.written, v.last = true, time.Now()
+}
+
+// read returns what a read may see, if that is not the real result.
+func (v *delayedVisibility) read(r read, result any) (old any, stale bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.written && time.Since(v.last) < v.d {
+		if old, ok := v.seen[r]; ok {
+			return old, true
+		}
+		return v.before, v.before != nil
+	}
+	if v.seen == nil {
+		v.seen = make(map[read]any)
+	}
+	if _, known := v.seen[r]; known || len(v.seen) < maxRemembered {
+		v.seen[r] = kept(result)
+	}
+	return nil, false
+}
+
+// Phase puts the fault behind the callee.
+func (v *delayedVisibility) Phase() chaos.Phase { return chaos.PhaseChange }
+
+func (v *delayedVisibility) Check() error {
+	c := param.Check{Kind: "delayed_visibility"}
+	v.writes.check(&c, "writes")
+	c.That(v.d > 0, "duration", v.d, "a duration of more than 0")
+	return c.Err()
+}
+
+func (v *delayedVisibility) Describe() chaos.Description {
+	return param.With(chaos.Description{
+		Kind: "delayed_visibility", Class: chaos.ClassTiming, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	}, struct {
+		Writes   string `json:"writes"`
+		Duration string `json:"duration"`
+		Before   any    `json:"before,omitempty"`
+	}{v.writes.text, v.d.String(), valueOrNothing(v.before)})
+}
+
+// valueOrNothing is a value as an optional parameter.
+func valueOrNothing(v any) any {
+	if doc := document(v); v != nil && doc != nil {
+		return doc
+	}
+	return nil
+}
