@@ -124,5 +124,6 @@ func readyMade() []Kind {
 	kinds = append(kinds, whenKinds()...)
 	kinds = append(kinds, faultKinds()...)
 	kinds = append(kinds, streamKinds()...)
+	kinds = append(kinds, deliveryKinds()...)
 	return kinds
 }
