@@ -205,3 +205,28 @@ func (s slowShop) Describe() chaos.Description {
 	params, _ := json.Marshal(map[string]string{"wait": s.wait.String()})
 	return chaos.Description{Kind: "slow_shop", Params: params}
 }
+
+// A plan as data can be changed and made into one that runs.
+func TestPlanAsData(t *testing.T) {
+	plan, err := chaos.NewPlan(1<<63, chaos.Rule{Name: "slow <& late>", Target: "t", Fault: fault.Delay(time.Second), CoolDown: time.Minute, Layer: chaos.LayerControl})
+	require.NoError(t, err)
+	doc, err := spec.Describe(plan, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "latency", doc.Rules[0].Fault.Kind)
+	text, err := doc.Indented()
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"seed": "9223372036854775808"`)
+	assert.Contains(t, string(text), `"slow <& late>"`, "readable")
+	var again spec.Plan
+	require.NoError(t, json.Unmarshal(text, &again))
+	assert.Equal(t, doc.Rules[0].CoolDown, again.Rules[0].CoolDown)
+	again.Rules[0].When = &spec.Part{Kind: "first", Params: json.RawMessage(`{"n":2}`)}
+	built, err := again.Build(nil)
+	require.NoError(t, err)
+	assert.Equal(t, when.First(2).(chaos.Described).Describe(), built.Rules()[0].When.(chaos.Described).Describe())
+	again.Rules[0].Fault.Params = json.RawMessage(`{`)
+	_, err = again.Build(nil)
+	assert.Error(t, err)
+	_, err = spec.Describe(nil, nil)
+	assert.ErrorContains(t, err, "missing; allowed: a plan")
+}

@@ -111,11 +111,16 @@ func shapeOf(t reflect.Type) string {
 	return "an object"
 }
 
-// meant proposes the nearest name, if one is near.
+// meant proposes the nearest name, if one is near; a name that begins with
+// another one is near to it.
 func meant(name string, names []string) string {
 	best, least := "", len(name)/3+2
 	for _, other := range names {
-		if d := distance(name, other); d < least {
+		d := distance(name, other)
+		if len(other) > 2 && strings.HasPrefix(name, other) {
+			d = min(d, least-1)
+		}
+		if d < least {
 			best, least = other, d
 		}
 	}
