@@ -13,6 +13,7 @@ type frame struct {
 	attempt  int     // of the next call; 0: counted
 	target   string  // the enclosing injection point
 	reenter  bool    // a call of the same target is a new one
+	act      int16   // 1 + the act of the strike that the context is pinned to; 0: the one at work
 	strike   *strike // the struck call, for Sleep and Changed
 }
 

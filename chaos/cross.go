@@ -21,7 +21,7 @@ func (in *Injector) enter(p *point, f *frame) (*bindings, error) {
 	}
 	s := in.points.find(h, p.target)
 	if s == nil {
-		s = in.addSlot(p.target, lane)
+		s = in.addSlot(p, lane)
 	}
 	set := s.set.Load()
 	if len(set.rules) == 0 && !in.opts.Record {
@@ -45,7 +45,7 @@ func (in *Injector) enterLimited(p *point, f *frame) (*bindings, error) {
 	if f != nil {
 		lane = f.lane
 	}
-	s := in.addSlot(p.target, lane)
+	s := in.addSlot(p, lane)
 	set := s.set.Load()
 	if len(set.rules) == 0 && !in.opts.Record {
 		return nil, nil
@@ -223,11 +223,16 @@ func acted[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, Ou
 	keep := v.set.slot.in.opts.KeepValues
 	returned := false
 	defer func() {
-		x.close()
-		if keep && returned && err == nil {
+		well := returned && err == nil
+		if !well || !x.outlasted() {
+			x.close()
+		}
+		if keep && well {
 			keepResult(&x.rec, out)
 		}
-		x.finish(err, !returned)
+		if x.leave() {
+			x.finish(err, !returned)
+		}
 	}()
 	if keep {
 		keepArgs(&x.rec, in)

@@ -161,7 +161,7 @@ type Change struct {
 // Outside a fault it does nothing.
 func Changed(ctx context.Context, ch ...Change) {
 	if f := frameOf(ctx); f != nil && f.strike != nil {
-		f.strike.changed(ch)
+		f.strike.changed(f.act, ch)
 	}
 }
 
@@ -180,7 +180,7 @@ func Note(ctx context.Context, text string) {
 // about one. Outside a fault it waits all the same.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if f := frameOf(ctx); f != nil && f.strike != nil {
-		return f.strike.sleep(ctx, d)
+		return f.strike.sleep(ctx, f.act, d)
 	}
 	return wait(ctx, d, nil)
 }

@@ -161,7 +161,7 @@ func (in *Injector) Trigger(ctx context.Context, name string) (fired bool, err e
 		defer in.mu.Unlock()
 		return false, fmt.Errorf("%w %q; registered: %s", ErrUnknownRule, name, listOr(in.ruleNames(), "none"))
 	}
-	s := in.findOrAdd(triggerSlot, name, "")
+	s := in.findOrAdd(triggerSlot, name, "", "")
 	in.mu.Unlock()
 	return s.trigger(ctx)
 }

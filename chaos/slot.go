@@ -15,7 +15,8 @@ import (
 type slot struct {
 	in     *Injector
 	hash   uint64 // of kind, lane and target
-	target string // or the name of the rule or group
+	target string // or the name of the rule or group, or what names begin with
+	alias  string // of the target; empty: it has none
 	lane   string
 	kind   slotKind
 	set    atomic.Pointer[bindings]
@@ -38,6 +39,7 @@ const (
 	callSlot    slotKind = iota
 	triggerSlot          // of Injector.Trigger
 	groupSlot            // counts the calls of a lane to all targets of a group
+	prefixSlot           // of Injector.Concerns: the rules for targets that begin with its own
 )
 
 // bindings are the rules that match a slot's target, replaced as a whole when
@@ -87,8 +89,10 @@ func (s *slot) reaches(a *active) bool {
 		return a.Group == s.target
 	case triggerSlot:
 		return a.Name == s.target
+	case prefixSlot:
+		return a.glob.Begins(s.target)
 	}
-	return a.glob.Match(s.target)
+	return a.glob.Match(s.target) || s.alias != "" && a.glob.Match(s.alias)
 }
 
 // boundTo makes a rule one of the set's; base is the ordinal at which this slot met it.
@@ -97,7 +101,7 @@ func (s *slot) boundTo(a *active, base uint64, set *bindings) bound {
 	kind, scope := s.kind, s.target
 	b.own = s.coord(kind, scope, a.nameHash)
 	if a.Group != "" && s.kind == callSlot {
-		g := s.in.findOrAdd(groupSlot, a.Group, s.lane)
+		g := s.in.findOrAdd(groupSlot, a.Group, "", s.lane)
 		if b.group = slices.Index(set.groups, g); b.group < 0 {
 			b.group = len(set.groups)
 			set.groups = append(set.groups, g)

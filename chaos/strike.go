@@ -29,6 +29,9 @@ type strike struct {
 	runs    int        // how often the callee was reached, as it counts itself
 	worked  bool       // it returned without an error at least once
 	perItem bool       // a stream: changes act on items, not on the call
+	open    int        // faults that outlast their Inject and have not ended
+	left    bool       // the call has returned
+	late    error      // by which it ended after that
 	over    bool       // the event is closed: what comes later changes nothing
 }
 
@@ -216,20 +219,29 @@ func (x *strike) note(text string) {
 const maxChanges = 256
 
 // changed notes what the act at work declared.
-func (x *strike) changed(ch []Change) {
+func (x *strike) changed(pinned int16, ch []Change) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.over || x.at == len(x.acts) {
+	at := x.actOf(pinned)
+	if x.over || at == len(x.acts) {
 		return
 	}
-	a := &x.acts[x.at]
+	a := &x.acts[at]
 	kept := min(len(ch), maxChanges-len(a.changes))
 	a.changed, a.changes = true, append(a.changes, ch[:kept]...)
 	a.more += len(ch) - kept
 }
 
+// actOf is the act at work, or the one that a context is pinned to.
+func (x *strike) actOf(pinned int16) int {
+	if pinned > 0 {
+		return int(pinned) - 1
+	}
+	return x.at
+}
+
 // sleep waits for the act at work, and keeps account of it.
-func (x *strike) sleep(ctx context.Context, d time.Duration) error {
+func (x *strike) sleep(ctx context.Context, pinned int16, d time.Duration) error {
 	spent, err := x.set.slot.in.sleep(ctx, d)
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -238,9 +250,9 @@ func (x *strike) sleep(ctx context.Context, d time.Duration) error {
 	}
 	x.more.asked += min(max(d, 0), math.MaxInt64-x.more.asked)
 	x.more.spent += spent
-	if x.at < len(x.acts) {
-		x.acts[x.at].slept = true
-		x.acts[x.at].spent += spent
+	if at := x.actOf(pinned); at < len(x.acts) {
+		x.acts[at].slept = true
+		x.acts[at].spent += spent
 	}
 	return err
 }

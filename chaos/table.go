@@ -28,12 +28,12 @@ func laneHash(lane string) uint64 {
 }
 
 // findOrAdd returns the slot of a target in a lane; in.mu is held.
-func (in *Injector) findOrAdd(kind slotKind, target, lane string) *slot {
+func (in *Injector) findOrAdd(kind slotKind, target, alias, lane string) *slot {
 	h := slotHash(kind, hash.String(target), laneHash(lane))
 	if s := in.points.find(h, target); s != nil {
 		return s
 	}
-	s := &slot{in: in, hash: h, target: target, lane: lane, kind: kind}
+	s := &slot{in: in, hash: h, target: target, alias: alias, lane: lane, kind: kind}
 	s.calm = bindings{slot: s, simple: true}
 	s.bind(in.rules)
 	in.points.add(s)
@@ -41,10 +41,10 @@ func (in *Injector) findOrAdd(kind slotKind, target, lane string) *slot {
 }
 
 // addSlot makes the slot of a call at the first one.
-func (in *Injector) addSlot(target, lane string) *slot {
+func (in *Injector) addSlot(p *point, lane string) *slot {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.findOrAdd(callSlot, target, lane)
+	return in.findOrAdd(callSlot, p.target, p.alias, lane)
 }
 
 // A table finds slots without a lock: open addressing over an array that is

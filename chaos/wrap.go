@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/shakedown-go/shakedown/internal/hash"
@@ -9,11 +10,14 @@ import (
 // point is an injection point, resolved when it is wrapped.
 type point struct {
 	target string
+	alias  string // rules find it under this name too; empty: it has none
 	hash   uint64
 	layer  Layer
 }
 
-func newPoint(target string, layer Layer) point { return point{target, hash.String(target), layer} }
+func newPoint(target string, layer Layer) point {
+	return point{target: target, hash: hash.String(target), layer: layer}
+}
 
 // Wrap makes an injection point of a function: the returned one behaves like
 // fn, and under an injector in its context it meets the rules that match
@@ -40,11 +44,18 @@ type WrapOptions[In any] struct {
 	// come from the context. fn finds the bound injector in its own context
 	// where the call is recorded or struck; else its context is the caller's.
 	Injector *Injector
+	// Layer is that of the point, as events show it; empty: [LayerPoint].
+	Layer Layer
+	// Alias is another name of the point, under which rules find it too; empty:
+	// it has none. Events and draws go by the target. A point whose name ends in
+	// something that few rules care for has the name without it as alias.
+	Alias string
 }
 
 // WrapWith is [Wrap] with options.
 func WrapWith[In, Out any](target string, fn func(context.Context, In) (Out, error), o WrapOptions[In]) func(context.Context, In) (Out, error) {
-	c := &callee[In, Out]{point: newPoint(target, LayerPoint), fn: fn}
+	c := &callee[In, Out]{point: newPoint(target, cmp.Or(o.Layer, LayerPoint)), fn: fn}
+	c.alias = o.Alias
 	bound, keyOf := o.Injector, o.Key
 	return func(ctx context.Context, in In) (Out, error) {
 		f, ok := ctx.(*frame) // frameOf, spelled out: this is the path of production code

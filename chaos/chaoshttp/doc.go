@@ -1,0 +1,2 @@
+// Package chaoshttp breaks HTTP, on the client's side and on the server's.
+package chaoshttp

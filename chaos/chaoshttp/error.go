@@ -1,0 +1,41 @@
+package chaoshttp
+
+import (
+	"net/http"
+	"strconv"
+)
+
+// An HTTPError is an answer with a status of 400 or above. Within a call it is
+// the error by which events, attempts and changes of results know a failure;
+// the client gets the response that it stands for. A function, tool or point
+// that is struck by [Status] or [APIError] returns it.
+type HTTPError struct {
+	StatusCode int
+	Header     http.Header // as answered
+	Body       []byte      // of an injected answer; nil for a real one, whose body is the caller's to read
+	Message    string      // what the body says in words; empty: nothing, or not known
+
+	real *http.Response // that a callee returned
+}
+
+// Error is the status line, and what the answer says in words.
+func (e *HTTPError) Error() string {
+	s := strconv.Itoa(e.StatusCode) + " " + statusText(e.StatusCode)
+	if e.Message != "" {
+		s += ": " + e.Message
+	}
+	return s
+}
+
+// Timeout reports whether the status is that of a time-out: 408 or 504.
+func (e *HTTPError) Timeout() bool {
+	return e.StatusCode == http.StatusRequestTimeout || e.StatusCode == http.StatusGatewayTimeout
+}
+
+// response is what the client gets.
+func (e *HTTPError) response() *http.Response {
+	if e.real != nil {
+		return e.real
+	}
+	return answer(e.StatusCode, e.Header.Clone(), e.Body)
+}

@@ -1,0 +1,161 @@
+package chaoshttp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Options are the settings of [NewTransport] and [Handler]; the zero value works.
+type Options struct {
+	_ struct{}
+	// Injector binds to an injector, whatever the contexts of requests carry;
+	// nil: the one in the context of each request, and without one there are no faults.
+	Injector *chaos.Injector
+	// Target names the injection point of a request, for instance to fold
+	// paths into one: "GET api.example.com/orders/{id}". It must be pure, and
+	// is asked about every request under an injector. nil, or a result that is
+	// empty: [Target]. The model of a call is added to either.
+	Target func(*http.Request) string
+	// MaxBody is how much of a request's body is read for its key and for the
+	// model, in bytes; what is longer tells its calls apart by the beginning.
+	// 0: 4 MiB.
+	MaxBody int64
+}
+
+const defaultMaxBody = 4 << 20
+
+// points are the injection points of one transport or handler.
+type points struct {
+	opts  Options
+	sites sites
+}
+
+func (p *points) injector(ctx context.Context) *chaos.Injector {
+	if p.opts.Injector != nil {
+		return p.opts.Injector
+	}
+	return chaos.FromContext(ctx)
+}
+
+func (p *points) site(r *http.Request) *site {
+	if p.opts.Target == nil {
+		return p.sites.of(r)
+	}
+	own := p.opts.Target(r)
+	if own == "" {
+		return p.sites.of(r)
+	}
+	s := *p.sites.of(r)
+	s.target = own
+	return &s
+}
+
+// exchange is one call that something may happen to: a request and what it is
+// answered with, however often faults send it.
+type exchange struct {
+	do       func(*http.Request) (*http.Response, error)
+	original *http.Request
+	payload  *payload
+	server   bool
+
+	mu    sync.Mutex
+	sent  int
+	taken []*http.Response // from the callee
+}
+
+// cross takes an exchange over its injection point. Its error is not an
+// [*HTTPError].
+func (p *points) cross(in *chaos.Injector, s *site, x *exchange) (*http.Response, error) {
+	limit := p.opts.MaxBody
+	if limit <= 0 {
+		limit = defaultMaxBody
+	}
+	var err error
+	if x.payload, err = read(x.original, limit); err != nil {
+		return nil, err
+	}
+	target := s.target
+	if s.api != "" {
+		if model := x.payload.model(); model != "" {
+			target += "#" + model
+		}
+	}
+	call := chaos.WrapWith(target, x.send, chaos.WrapOptions[Request]{
+		Key: func(Request) uint64 { return x.payload.key(x.original) }, Injector: in, Layer: s.layer, Alias: s.target,
+	})
+	r, err := call(x.original.Context(), Request{Request: x.original, server: x.server})
+	return x.settle(r, err)
+}
+
+// send is the callee: it may be called several times. A status of 400 and
+// above is an error to whoever stands in front of it.
+func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
+	x.mu.Lock()
+	again := x.sent > 0
+	x.sent++
+	x.mu.Unlock()
+	req, err := x.payload.request(ctx, r.Request, again)
+	if err != nil {
+		return Response{}, err
+	}
+	resp, err := x.do(req)
+	if err != nil {
+		return Response{}, err
+	}
+	x.mu.Lock()
+	x.taken = append(x.taken, resp)
+	x.mu.Unlock()
+	if resp.StatusCode >= http.StatusBadRequest {
+		return Response{}, &HTTPError{StatusCode: resp.StatusCode, Header: resp.Header, real: resp}
+	}
+	return Response{resp}, nil
+}
+
+// settle makes of what the call came to what the client gets.
+func (x *exchange) settle(r Response, err error) (*http.Response, error) {
+	if x.sent == 0 && x.original.Body != nil && !x.server {
+		x.original.Body.Close() // a transport closes it in any case
+	}
+	resp := r.Response
+	var status *HTTPError
+	if errors.As(err, &status) {
+		resp, err = status.response(), nil
+	}
+	if err != nil {
+		x.drop()
+		return nil, err
+	}
+	if resp == nil { // a fault replaced it by nothing
+		resp = answer(http.StatusOK, http.Header{}, nil)
+	}
+	resp.Request = x.original
+	if !slices.Contains(x.taken, resp) || len(x.taken) > 1 {
+		resp.Body = &owner{resp.Body, x}
+	}
+	return resp, nil
+}
+
+// drop closes what the callee gave and nobody will read.
+func (x *exchange) drop() {
+	for _, resp := range x.taken {
+		resp.Body.Close()
+	}
+}
+
+// owner is a body that stands for others: they are closed with it.
+type owner struct {
+	io.ReadCloser
+	x *exchange
+}
+
+func (o *owner) Close() error {
+	err := o.ReadCloser.Close()
+	o.x.drop()
+	return err
+}

@@ -1,0 +1,72 @@
+package chaoshttp
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+)
+
+// A Request is what faults and triggers get as the arguments of an HTTP call.
+// Its body is read by the call alone: a fault leaves it.
+type Request struct {
+	*http.Request
+	server bool // it was received
+}
+
+// MarshalJSON is the request as events keep it: method and URL, without what
+// may be secret: headers, query, body.
+func (r Request) MarshalJSON() ([]byte, error) {
+	u := *r.URL
+	u.User, u.RawQuery = nil, ""
+	return json.Marshal(struct {
+		Method string `json:"method"`
+		URL    string `json:"url"`
+	}{r.Method, u.String()})
+}
+
+// A Response is what a call gives, and what a fault of [chaos.PhaseChange]
+// changes. Status codes of 400 and above are not responses here but errors, an
+// [*HTTPError]; the caller gets them as responses all the same.
+//
+// A fault may return JSON in its place, as [fault.Replace] does: that becomes
+// a response 200 with that body.
+type Response struct{ *http.Response }
+
+// MarshalJSON is the response as events keep it: its status and content type.
+func (r Response) MarshalJSON() ([]byte, error) {
+	if r.Response == nil {
+		return []byte("null"), nil
+	}
+	return json.Marshal(struct {
+		StatusCode  int    `json:"statusCode"`
+		ContentType string `json:"contentType,omitempty"`
+	}{r.StatusCode, r.Header.Get("Content-Type")})
+}
+
+// UnmarshalJSON makes a response 200 with the document as its body.
+func (r *Response) UnmarshalJSON(doc []byte) error {
+	r.Response = answer(http.StatusOK, http.Header{"Content-Type": {"application/json"}}, bytes.Clone(doc))
+	return nil
+}
+
+// answer makes a response of a finite body.
+func answer(code int, header http.Header, body []byte) *http.Response {
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	return &http.Response{
+		Status: strconv.Itoa(code) + " " + statusText(code), StatusCode: code,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: header, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}
+
+// statusText is http.StatusText, with the status that Anthropic made up.
+func statusText(code int) string {
+	if code == statusOverloaded {
+		return "Overloaded"
+	}
+	return http.StatusText(code)
+}
+
+const statusOverloaded = 529

@@ -1,0 +1,133 @@
+package chaoshttp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/jsonhash"
+)
+
+// payload is the beginning of a request's body, read before the call: all of
+// it where it is not longer than the limit.
+type payload struct {
+	head []byte
+	body io.ReadCloser // what the callee reads instead of the request's, which was read from; nil: it was not
+	all  bool          // head is the whole body
+}
+
+// read takes a copy of a body. A request that can give one (GetBody) keeps its
+// own untouched; else the body is read, and the callee gets head and rest. A
+// body whose size nobody states is read only where it is JSON: another may
+// be a stream whose writer waits for the answer.
+func read(r *http.Request, limit int64) (*payload, error) {
+	p := &payload{}
+	if r.Body == nil || r.Body == http.NoBody {
+		p.all = true
+		return p, nil
+	}
+	if r.ContentLength < 0 && !strings.Contains(r.Header.Get("Content-Type"), "json") {
+		return p, nil
+	}
+	src := r.Body
+	if r.GetBody != nil {
+		again, err := r.GetBody()
+		if err != nil {
+			r.Body.Close()
+			return nil, err
+		}
+		defer again.Close()
+		src = again
+	}
+	head, err := io.ReadAll(io.LimitReader(src, limit+1))
+	if p.head, p.all = head, err == nil && int64(len(head)) <= limit; !p.all {
+		p.head = head[:min(int64(len(head)), limit)]
+	}
+	if r.GetBody == nil {
+		rest := io.MultiReader(bytes.NewReader(head), src)
+		if err != nil {
+			rest = io.MultiReader(bytes.NewReader(head), broken{err})
+		}
+		p.body = struct {
+			io.Reader
+			io.Closer
+		}{rest, src}
+	}
+	return p, nil
+}
+
+// broken is the end of a body that failed while it was read.
+type broken struct{ err error }
+
+func (b broken) Read([]byte) (int, error) { return 0, b.err }
+
+// errSentOnce is met by a fault that sends a request again whose body was a stream.
+var errSentOnce = errors.New("http: the body of the request cannot be sent again")
+
+// request is what the callee gets: the first time the request's own body.
+func (p *payload) request(ctx context.Context, r *http.Request, again bool) (*http.Request, error) {
+	req := r.WithContext(ctx)
+	switch {
+	case !again && p.body != nil:
+		req.Body = p.body
+	case !again || r.Body == nil || r.Body == http.NoBody:
+	case r.GetBody != nil:
+		body, err := r.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		req.Body = body
+	case p.all:
+		req.Body = io.NopCloser(bytes.NewReader(p.head))
+	default:
+		return nil, errSentOnce
+	}
+	return req, nil
+}
+
+// key tells calls of one target apart: by the body, by its value where it is
+// JSON, and the query. A request without either has the empty key.
+func (p *payload) key(r *http.Request) (key uint64) {
+	if len(p.head) > 0 {
+		key = jsonhash.Sum(p.head)
+	}
+	if r.URL.RawQuery != "" {
+		key = hash.Combine(key, hash.String(r.URL.RawQuery))
+	}
+	return key
+}
+
+// maxModel bounds the name of a model: it becomes part of a target.
+const maxModel = 128
+
+// model is the member "model" of a JSON object, as far as it was read; empty:
+// there is none, or it cannot be one.
+func (p *payload) model() string {
+	d := json.NewDecoder(bytes.NewReader(p.head))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return ""
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return ""
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return ""
+		}
+		var model string
+		if name == "model" {
+			if json.Unmarshal(value, &model) != nil || len(model) > maxModel {
+				return ""
+			}
+			return model
+		}
+	}
+	return ""
+}

@@ -1,0 +1,107 @@
+package chaoshttp
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/hash"
+)
+
+// Target is the name of a request's injection point: its method, host and
+// path, "GET api.example.com/orders/7". The host is in lower case and has a
+// port where the request names one; the query is not part of it. A call of a
+// model ("POST api.openai.com/v1/chat/completions") has the model behind a #
+// besides, once that was read from its body: see [Transport].
+func Target(r *http.Request) string { return siteKeyOf(r).site().target }
+
+// siteKey is what of a request its target is made of, as it is found there.
+type siteKey struct{ method, host, path string }
+
+func siteKeyOf(r *http.Request) siteKey {
+	k := siteKey{method: r.Method, host: r.Host}
+	if r.URL != nil {
+		k.path = r.URL.Path
+		if r.URL.Host != "" && r.RequestURI == "" { // a client's request
+			k.host = r.URL.Host
+		}
+	}
+	return k
+}
+
+func (k siteKey) hash() uint64 {
+	return hash.Combine(hash.Combine(hash.String(k.method), hash.String(k.host)), hash.String(k.path))
+}
+
+func (k siteKey) site() *site {
+	method, path := k.method, k.path
+	if method == "" {
+		method = http.MethodGet
+	}
+	if path == "" {
+		path = "/"
+	}
+	s := &site{key: k, target: method + " " + strings.ToLower(k.host) + path}
+	s.api = apiOf(method, path)
+	s.layer = chaos.LayerHTTP
+	if s.api != "" {
+		s.layer = chaos.LayerLLM
+	}
+	return s
+}
+
+// site is a target, found again without making its name anew.
+type site struct {
+	key    siteKey
+	target string // without a model
+	layer  chaos.Layer
+	api    API // whose bodies name a model; empty: an ordinary path
+}
+
+// sites finds the sites of requests without a lock and without allocating. It
+// is a cache of one entry a place: paths that name an order each would fill any other.
+type sites struct {
+	places [siteCount]atomic.Pointer[site]
+}
+
+const siteCount = 256 // a power of two
+
+func (t *sites) of(r *http.Request) *site {
+	k := siteKeyOf(r)
+	place := &t.places[k.hash()%siteCount]
+	if s := place.Load(); s != nil && s.key == k {
+		return s
+	}
+	s := k.site()
+	place.Store(s)
+	return s
+}
+
+// apiOf recognises the endpoints of model providers, whatever their host and
+// whatever stands before: gateways put both in other places.
+func apiOf(method, path string) API {
+	if method != http.MethodPost {
+		return ""
+	}
+	for _, end := range [...]string{"/chat/completions", "/completions", "/responses", "/embeddings", "/moderations"} {
+		if strings.HasSuffix(path, end) {
+			return OpenAI
+		}
+	}
+	for _, end := range [...]string{"/v1/messages", "/v1/messages/count_tokens"} {
+		if strings.HasSuffix(path, end) {
+			return Anthropic
+		}
+	}
+	return ""
+}
+
+// An API is a family of model providers, by the form of its messages.
+type API string
+
+// The APIs whose endpoints and error bodies are known.
+const (
+	OpenAI    API = "openai"    // and those compatible with it
+	Anthropic API = "anthropic" // the Messages API
+)

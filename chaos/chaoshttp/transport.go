@@ -1,0 +1,43 @@
+package chaoshttp
+
+import "net/http"
+
+// A Transport is an injection point in front of an [http.RoundTripper]. It is
+// made by [NewTransport] and safe for concurrent use.
+type Transport struct {
+	points
+	base http.RoundTripper
+}
+
+// NewTransport makes an injection point of base; nil: [http.DefaultTransport].
+// o may be nil.
+func NewTransport(base http.RoundTripper, o *Options) *Transport {
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	t := &Transport{base: base}
+	if o != nil {
+		t.opts = *o
+	}
+	return t
+}
+
+// RoundTrip sends a request, or does what the faults that strike it say.
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	in := t.injector(r.Context())
+	if in == nil {
+		return t.base.RoundTrip(r)
+	}
+	s := t.site(r)
+	if !in.Concerns(s.target) {
+		return t.base.RoundTrip(r)
+	}
+	return t.cross(in, s, &exchange{do: t.base.RoundTrip, original: r})
+}
+
+// CloseIdleConnections closes those of the base, as [http.Client.CloseIdleConnections] asks.
+func (t *Transport) CloseIdleConnections() {
+	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}

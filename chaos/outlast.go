@@ -1,0 +1,79 @@
+package chaos
+
+import "context"
+
+// Outlast says, from within [Fault.Inject], that the call goes on after Inject
+// has returned, as an HTTP call does until the body of its response was read:
+// whether the fault is delivered is known only then. The fault must return
+// without an error, and whatever it returns must see to it that end is called.
+//
+// Until then [Changed], [Note] and [Sleep] with the context late count for the
+// fault, from any one goroutine at a time; late ends with ctx. The event is written by the first call
+// of end, of the last fault that asked for it; a call that nobody ends is one
+// under way, and has no event. end takes the error by which the call ended, if any, and whether the
+// fault made it, and returns it as the caller should see it: an error that the
+// fault made as an [*InjectedError].
+//
+// Where the call failed after all, nothing waits for end. Outside a fault end
+// returns the error as it is.
+func Outlast(ctx context.Context) (late context.Context, end func(err error, made bool) error) {
+	f := frameOf(ctx)
+	if f == nil || f.strike == nil {
+		return ctx, func(err error, _ bool) error { return err }
+	}
+	x := f.strike
+	x.mu.Lock()
+	at := x.actOf(f.act)
+	if x.over || at == len(x.acts) {
+		x.mu.Unlock()
+		return ctx, func(err error, _ bool) error { return err }
+	}
+	x.open++
+	x.mu.Unlock()
+	pinned := derive(ctx)
+	pinned.act = int16(at) + 1
+	ended := false // guarded by x.mu
+	return pinned, func(err error, made bool) error { return x.end(&ended, &x.acts[at], err, made) }
+}
+
+// end is the end of one fault that outlasted its Inject. The last one settles
+// the call, unless that is still to return.
+func (x *strike) end(ended *bool, a *act, err error, made bool) error {
+	x.mu.Lock()
+	if made && err != nil {
+		err = x.injected(a, err)
+	}
+	if *ended || x.over {
+		x.mu.Unlock()
+		return err
+	}
+	*ended = true
+	if made && err != nil {
+		a.made = err
+	}
+	if x.late == nil {
+		x.late = err
+	}
+	x.open--
+	settle := x.left && x.open == 0
+	x.mu.Unlock()
+	if settle {
+		x.finish(x.late, false)
+	}
+	return err
+}
+
+// outlasted tells whether the account is to stay open when the call returns.
+func (x *strike) outlasted() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.open > 0
+}
+
+// leave is called when the call returns, and tells whether to settle it now.
+func (x *strike) leave() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.left = true
+	return x.over || x.open == 0
+}
