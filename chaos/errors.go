@@ -37,6 +37,13 @@ func (e *InjectedError) Error() string { return e.Err.Error() }
 // Unwrap returns Err, so that the error matches what a real one would match.
 func (e *InjectedError) Unwrap() error { return e.Err }
 
+// Timeout reports whether Err is, or wraps, an error that says it is a
+// time-out, as url.Error asks of what it holds.
+func (e *InjectedError) Timeout() bool {
+	var timeout interface{ Timeout() bool }
+	return errors.As(e.Err, &timeout) && timeout.Timeout()
+}
+
 // Is reports whether target is [ErrInjected].
 func (e *InjectedError) Is(target error) bool { return target == ErrInjected }
 

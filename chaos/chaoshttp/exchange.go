@@ -89,7 +89,7 @@ func (p *points) cross(in *chaos.Injector, s *site, x *exchange) (*http.Response
 	call := chaos.WrapWith(target, x.send, chaos.WrapOptions[Request]{
 		Key: func(Request) uint64 { return x.payload.key(x.original) }, Injector: in, Layer: s.layer, Alias: s.target,
 	})
-	r, err := call(x.original.Context(), Request{Request: x.original, server: x.server})
+	r, err := call(numbered(x.original.Context(), target), Request{Request: x.original, server: x.server})
 	return x.settle(r, err)
 }
 

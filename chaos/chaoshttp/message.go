@@ -55,7 +55,7 @@ func (r *Response) UnmarshalJSON(doc []byte) error {
 func answer(code int, header http.Header, body []byte) *http.Response {
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	return &http.Response{
-		Status: strconv.Itoa(code) + " " + statusText(code), StatusCode: code,
+		Status: strconv.Itoa(code) + " " + http.StatusText(code), StatusCode: code,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: header, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 	}

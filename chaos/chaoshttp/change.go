@@ -1,0 +1,112 @@
+package chaoshttp
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
+)
+
+// change is a fault that spoils a response: one with a status below 400.
+type change struct {
+	d     chaos.Description
+	check func(*param.Check)
+	apply func(ctx context.Context, c chaos.Call, r Response, of Request) (Response, error)
+}
+
+func (f change) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	result, err := next(ctx, args)
+	if err != nil {
+		return result, err
+	}
+	r, ok := result.(Response)
+	if !ok || r.Response == nil || r.Body == nil {
+		chaos.Note(ctx, "what the call gave is not an HTTP response")
+		return result, nil
+	}
+	of, _ := args.(Request)
+	return f.apply(ctx, c, r, of)
+}
+
+func (f change) Phase() chaos.Phase { return chaos.PhaseChange }
+
+func (f change) Check() error {
+	c := param.Check{Kind: f.d.Kind}
+	if f.check != nil {
+		f.check(&c)
+	}
+	return c.Err()
+}
+
+func (f change) Describe() chaos.Description { return f.d }
+
+// spoils describes a fault of what was answered after the work was done.
+func spoils(kind string, class chaos.Class, v chaos.Visibility, params any) chaos.Description {
+	d := chaos.Description{
+		Kind: kind, Class: class, Visibility: v, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	}
+	if params != nil {
+		d = param.With(d, params)
+	}
+	return d
+}
+
+// copied is a response whose header may be changed.
+func copied(r Response) Response {
+	c := *r.Response
+	c.Header = r.Header.Clone()
+	if c.Header == nil {
+		c.Header = http.Header{}
+	}
+	return Response{&c}
+}
+
+// resized is a copy of a response that does not say how long it is.
+func resized(r Response) Response { return sized(r, -1) }
+
+// sized is a copy of a response that says it is n bytes long; negative: that
+// it does not know.
+func sized(r Response, n int64) Response {
+	c := copied(r)
+	if c.ContentLength = n; n < 0 {
+		c.Header.Del("Content-Length")
+		return c
+	}
+	c.Header.Set("Content-Length", strconv.FormatInt(n, 10))
+	c.TransferEncoding = nil
+	return c
+}
+
+// altered reads a document that is not the one that was sent, and says so once
+// the byte was read that makes the difference.
+type altered struct {
+	s    *spoiled
+	doc  []byte
+	mark int // the place of that byte
+	off  int
+	what chaos.Change
+	told bool
+}
+
+func (a *altered) Read(p []byte) (int, error) {
+	n := copy(p, a.doc[a.off:])
+	a.off += n
+	if !a.told && a.off > a.mark {
+		a.told = true
+		a.s.changed(a.what)
+	}
+	if a.off == len(a.doc) && n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// number is a JSON number.
+func number(n int64) json.RawMessage { return strconv.AppendInt(nil, n, 10) }
+
+// text is a JSON string.
+func text(s string) json.RawMessage { return encode(s) }

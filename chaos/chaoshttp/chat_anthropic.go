@@ -1,0 +1,94 @@
+package chaoshttp
+
+import (
+	"encoding/json"
+
+	"github.com/shakedown-go/shakedown/internal/jsondoc"
+)
+
+// messageWords are the reasons of Anthropic's messages. The filter of the
+// service and a refusal of the model end alike.
+func messageWords() words {
+	return words{{"end_turn", reasonStop}, {"tool_use", reasonCalls}, {"max_tokens", reasonLength},
+		{"refusal", reasonFilter}, {"refusal", reasonRefusal}}
+}
+
+// editMessage edits a message that came as one document.
+func editMessage(doc *jsondoc.Value, fresh func(i int) editor, log *changeLog) bool {
+	content := doc.Get("content")
+	if kind, _ := doc.Get("type").Text(); kind != "message" || content.Kind() != '[' {
+		return false
+	}
+	ed, dropped := fresh(0), 0
+	for i := 0; i < content.Len(); {
+		block, at := content.At(i), index(".content", i+dropped)
+		if !editBlock(block, ed, log, at) {
+			log.note(at, block.Bytes(), nil)
+			content.Remove(i)
+			dropped++
+			continue
+		}
+		i++
+	}
+	if wire, ok := doc.Get("stop_reason").Text(); ok {
+		if p := stopFor(doc, ed, wire, log, ""); p.more != "" {
+			block := jsondoc.Of(textBlock{"text", p.more})
+			log.note(index(".content", content.Len()+dropped), nil, block.Bytes())
+			content.Add(block)
+		}
+	}
+	return true
+}
+
+type textBlock struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// editBlock tells whether the block stays. Of a text nothing may be left: the
+// service sends no empty one.
+func editBlock(block *jsondoc.Value, ed editor, log *changeLog, path string) bool {
+	switch kind, _ := block.Get("type").Text(); kind {
+	case "text":
+		text, _ := block.Get("text").Text()
+		p := wholeText(ed, text)
+		if p.text == "" && text != "" {
+			return false
+		}
+		log.text(block, "text", path, p, text)
+	case "tool_use":
+		name, _ := block.Get("name").Text()
+		p := ask(ed, pieceCall, name)
+		if p.drop {
+			return false
+		}
+		log.text(block, "name", path, p, name)
+		args := string(block.Get("input").Bytes())
+		if p := wholeArgs(ed, args); p.text != args {
+			log.set(block, "input", path, asInput(p.text))
+		}
+	}
+	return true
+}
+
+// asInput is the value of a block's input. It is a value and no text, so
+// arguments that are no JSON can only come as a string.
+func asInput(args string) *jsondoc.Value {
+	if json.Valid([]byte(args)) {
+		return jsondoc.Of(json.RawMessage(args))
+	}
+	return jsondoc.Of(args)
+}
+
+// stopFor edits the reason in a message or in the delta that ends its stream.
+func stopFor(in *jsondoc.Value, ed editor, wire string, log *changeLog, path string) piece {
+	p, changed := messageWords().finish(ed, wire)
+	if !changed {
+		return p
+	}
+	log.set(in, "stop_reason", path, jsondoc.Of(p.text))
+	if p.text == "refusal" {
+		log.set(in, "stop_details", path, jsondoc.Of(json.RawMessage(`{"type":"refusal","category":null,"explanation":null}`)))
+	}
+	return p
+}

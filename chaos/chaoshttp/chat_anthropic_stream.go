@@ -1,0 +1,135 @@
+package chaoshttp
+
+import "github.com/shakedown-go/shakedown/internal/jsondoc"
+
+// messageStream is the stream of a message: blocks that start, grow and stop,
+// then a delta of the message itself with the reason.
+type messageStream struct {
+	editor
+	kinds map[int]string // the open and closed blocks by their index
+	gone  map[int]bool   // blocks that were dropped: later ones move up, since clients expect no gap
+	next  int            // the index of the next block that the caller has not seen
+}
+
+func (s *messageStream) rewrite(doc *jsondoc.Value, log *changeLog) (before []*jsondoc.Value, drop bool) {
+	kind, _ := doc.Get("type").Text()
+	n := doc.Get("index").Int(0)
+	switch kind {
+	case "content_block_start":
+		drop = s.start(doc, n, log)
+	case "content_block_delta":
+		if drop = s.gone[n]; !drop {
+			s.grow(doc.Get("delta"), s.kinds[n], log)
+		}
+	case "content_block_stop":
+		if drop = s.gone[n]; !drop {
+			before = s.stop(n, log)
+		}
+	case "message_delta":
+		if wire, ok := doc.Get("delta").Get("stop_reason").Text(); ok {
+			p := stopFor(doc.Get("delta"), s, wire, log, ".delta")
+			log.kept(index(".content", s.next)+".text", p)
+			before = s.block(p.more)
+		}
+		return before, false
+	default:
+		return nil, false
+	}
+	if drop {
+		log.note("", doc.Bytes(), nil)
+	} else if at := s.place(n); at != n {
+		doc.Set("index", jsondoc.Of(at)) // not noted: the content is what it was
+	}
+	return before, drop
+}
+
+// place is the index of a block as the caller sees it.
+func (s *messageStream) place(n int) int {
+	at := n
+	for gone := range s.gone {
+		if gone < n {
+			at--
+		}
+	}
+	return at
+}
+
+func (s *messageStream) start(doc *jsondoc.Value, n int, log *changeLog) (drop bool) {
+	block := doc.Get("content_block")
+	kind, _ := block.Get("type").Text()
+	s.kinds[n] = kind
+	switch kind {
+	case "tool_use":
+		name, _ := block.Get("name").Text()
+		p := ask(s, pieceCall, name)
+		if p.drop {
+			s.gone[n] = true
+			return true
+		}
+		log.text(block, "name", ".content_block", p, name)
+	case "text":
+		if text, _ := block.Get("text").Text(); text != "" {
+			log.text(block, "text", ".content_block", ask(s, pieceText, text), text)
+		}
+	}
+	s.next = s.place(n) + 1
+	return false
+}
+
+func (s *messageStream) grow(delta *jsondoc.Value, block string, log *changeLog) {
+	switch kind, _ := delta.Get("type").Text(); {
+	case kind == "text_delta":
+		text, _ := delta.Get("text").Text()
+		log.text(delta, "text", ".delta", ask(s, pieceText, text), text)
+	case kind == "input_json_delta" && block == "tool_use":
+		args, _ := delta.Get("partial_json").Text()
+		log.text(delta, "partial_json", ".delta", ask(s, pieceArgs, args), args)
+	}
+}
+
+// stop ends a block. What is still to come of it comes before.
+func (s *messageStream) stop(n int, log *changeLog) []*jsondoc.Value {
+	end, name, delta := pieceCallEnd, "partial_json", "input_json_delta"
+	switch s.kinds[n] {
+	case "text":
+		end, name, delta = pieceTextEnd, "text", "text_delta"
+	case "tool_use":
+	default:
+		return nil
+	}
+	p := ask(s, end, "")
+	log.kept(index(".content", n)+"."+name, p)
+	if p.more == "" {
+		return nil
+	}
+	return []*jsondoc.Value{blockDelta(s.place(n), map[string]any{"type": delta, name: p.more})}
+}
+
+// block is a whole further block of text; of nothing there is none.
+func (s *messageStream) block(text string) []*jsondoc.Value {
+	if text == "" {
+		return nil
+	}
+	n := s.next
+	s.next++
+	return []*jsondoc.Value{
+		jsondoc.Of(struct {
+			Type  string    `json:"type"`
+			Index int       `json:"index"`
+			Block textBlock `json:"content_block"`
+		}{"content_block_start", n, textBlock{"text", ""}}),
+		blockDelta(n, map[string]any{"type": "text_delta", "text": text}),
+		jsondoc.Of(struct {
+			Type  string `json:"type"`
+			Index int    `json:"index"`
+		}{"content_block_stop", n}),
+	}
+}
+
+func blockDelta(n int, delta any) *jsondoc.Value {
+	return jsondoc.Of(struct {
+		Type  string `json:"type"`
+		Index int    `json:"index"`
+		Delta any    `json:"delta"`
+	}{"content_block_delta", n, delta})
+}

@@ -1,0 +1,180 @@
+package chaoshttp
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/jsondoc"
+	"github.com/shakedown-go/shakedown/internal/sse"
+)
+
+// maxCompletion bounds the completion that is held to be edited as a whole.
+const maxCompletion = 8 << 20
+
+// notUnderstood is why a completion passes as it is.
+const notUnderstood = "the body is no chat completion, message or response that is understood"
+
+// edited puts an editor in front of a response, if that may be a completion.
+func edited(ctx context.Context, result any, fresh func(i int) editor) any {
+	r, problem := plainIn(result)
+	switch {
+	case problem == "" && isStream(r.Header):
+		return scripted(ctx, result, &rewriting{fresh: fresh})
+	case problem == "" && !isJSON(r.Header):
+		problem = "the response is neither JSON nor an event stream: its content type is " + r.Header.Get("Content-Type")
+	}
+	if problem != "" {
+		chaos.Note(ctx, problem)
+		return result
+	}
+	return spoil(ctx, sizeless(r), func(s *spoiled, body io.Reader) io.Reader {
+		return &editedBody{s: s, src: body, fresh: fresh}
+	})
+}
+
+func isJSON(h http.Header) bool {
+	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
+}
+
+// sizeless is the response without its length, which is another afterwards.
+func sizeless(r Response) Response {
+	out := *r.Response
+	out.Header = r.Header.Clone()
+	out.Header.Del("Content-Length")
+	out.ContentLength = -1
+	return Response{&out}
+}
+
+// editedBody is a document, edited when it is first read from.
+type editedBody struct {
+	s     *spoiled
+	src   io.Reader
+	fresh func(i int) editor
+	out   io.Reader
+	due   []chaos.Change
+}
+
+// Read reads the whole document when it is called first.
+func (b *editedBody) Read(p []byte) (int, error) {
+	if b.out == nil {
+		b.out = b.edit()
+	}
+	n, err := b.out.Read(p)
+	if n > 0 && b.due != nil {
+		b.s.changed(b.due...)
+		b.due = nil
+	}
+	return n, err
+}
+
+func (b *editedBody) edit() io.Reader {
+	body, err := io.ReadAll(io.LimitReader(b.src, maxCompletion+1))
+	switch {
+	case err != nil:
+		return io.MultiReader(bytes.NewReader(body), broken{err})
+	case len(body) > maxCompletion:
+		b.s.note("the body is too long to be edited")
+		return io.MultiReader(bytes.NewReader(body), b.src)
+	}
+	out, changes, ok := editBody(body, b.fresh)
+	switch {
+	case !ok:
+		b.s.note(notUnderstood)
+	case len(changes) == 0:
+		b.s.note("the completion has nothing that this fault changes")
+	}
+	b.due = changes
+	return bytes.NewReader(out)
+}
+
+// editBody edits a completion that is one document, whoever's.
+func editBody(body []byte, fresh func(i int) editor) (out []byte, changes []chaos.Change, ok bool) {
+	doc, err := jsondoc.Parse(body)
+	if err != nil {
+		return body, nil, false
+	}
+	log := &changeLog{root: "$"}
+	if !editChat(doc, fresh, log) && !editMessage(doc, fresh, log) && !editResponse(doc, fresh, log) {
+		return body, nil, false
+	}
+	if len(log.list) == 0 {
+		return body, nil, true
+	}
+	return doc.Bytes(), log.list, true
+}
+
+// rewriting is the script that edits a completion in a stream.
+type rewriting struct {
+	fresh   func(i int) editor
+	form    form
+	changed bool
+}
+
+func (w *rewriting) event(n int, e sse.Event) step {
+	doc, err := jsondoc.Parse([]byte(e.Data))
+	if err != nil {
+		return as(e)
+	}
+	if w.form == nil {
+		w.form = formOf(doc, w.fresh)
+	}
+	if w.form == nil {
+		return as(e)
+	}
+	log := &changeLog{root: index("$", n)}
+	before, drop := w.form.rewrite(doc, log)
+	w.changed = w.changed || len(log.list) > 0
+	st := step{changes: log.list}
+	for _, d := range before {
+		st.out = append(st.out, written(e, d)...)
+	}
+	switch {
+	case drop:
+	case string(doc.Bytes()) == strings.TrimSpace(e.Data) && len(before) == 0:
+		st.out = e.Raw
+	default:
+		st.out = append(st.out, written(e, doc)...)
+	}
+	return st
+}
+
+func (w *rewriting) end(int) step {
+	switch {
+	case w.form == nil:
+		return step{note: notUnderstood}
+	case !w.changed:
+		return step{note: "the completion has nothing that this fault changes"}
+	}
+	return step{}
+}
+
+// written is the event with a document as its data. Where the type of the
+// event is that of the document, it stays so.
+func written(e sse.Event, doc *jsondoc.Value) []byte {
+	if kind, ok := doc.Get("type").Text(); ok && e.Type != "" {
+		e.Type = kind
+	}
+	e.Data = string(doc.Bytes())
+	return sse.Append(nil, e)
+}
+
+// formOf recognises whose stream it is by its first event of meaning; nil: it
+// was not that yet.
+func formOf(doc *jsondoc.Value, fresh func(i int) editor) form {
+	kind, _ := doc.Get("type").Text()
+	switch {
+	case doc.Get("choices").Kind() == '[':
+		return &chatStream{fresh: fresh, choices: map[int]*chatChoice{}}
+	case kind == "message_start":
+		return &messageStream{editor: fresh(0), kinds: map[int]string{}, gone: map[int]bool{}}
+	case strings.HasPrefix(kind, "response."):
+		return newResponseStream(fresh)
+	}
+	return nil
+}

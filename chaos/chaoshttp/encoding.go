@@ -1,0 +1,167 @@
+package chaoshttp
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
+)
+
+// WrongEncoding says in the header that the body is compressed with gzip, which it
+// is not. A client whose transport decompresses by itself, the usual case,
+// fails to read it ([gzip.ErrHeader]); one that asked for gzip in its own name gets the header and the plain
+// body. A body that has an encoding already is not changed.
+func WrongEncoding() chaos.Fault {
+	return change{
+		d: spoils("wrong_encoding", chaos.ClassProtocol, chaos.Explicit, nil),
+		apply: func(ctx context.Context, _ chaos.Call, r Response, of Request) (Response, error) {
+			if r.Header.Get("Content-Encoding") != "" {
+				chaos.Note(ctx, "the body has an encoding already")
+				return r, nil
+			}
+			if of.server || of.Request != nil && of.Header.Get("Accept-Encoding") != "" {
+				c := copied(r)
+				c.Header.Set("Content-Encoding", "gzip")
+				return spoil(ctx, c, func(s *spoiled, body io.Reader) io.Reader {
+					return &marked{s: s, body: body, what: chaos.Change{Path: "/Content-Encoding", After: text("gzip")}}
+				}), nil
+			}
+			c := resized(r)
+			c.Uncompressed = true
+			return spoil(ctx, c, func(s *spoiled, body io.Reader) io.Reader { return &inflated{s: s, body: body} }), nil
+		},
+	}
+}
+
+// marked tells of a change at the first byte that is read under it.
+type marked struct {
+	s    *spoiled
+	body io.Reader
+	what chaos.Change
+	told bool
+}
+
+func (m *marked) Read(p []byte) (int, error) {
+	n, err := m.body.Read(p)
+	if n > 0 && !m.told {
+		m.told = true
+		m.s.changed(m.what)
+	}
+	return n, err
+}
+
+// inflated reads a body as a transport does that decompresses it.
+type inflated struct {
+	s    *spoiled
+	body io.Reader
+	zip  io.Reader
+}
+
+func (r *inflated) Read(p []byte) (int, error) {
+	if r.zip == nil {
+		zip, err := gzip.NewReader(r.body)
+		switch {
+		case errors.Is(err, gzip.ErrHeader), errors.Is(err, io.ErrUnexpectedEOF):
+			return 0, r.s.fail(err)
+		case err != nil:
+			return 0, err
+		}
+		r.zip = zip // it was compressed after all
+	}
+	return r.zip.Read(p)
+}
+
+// WrongCharset sends text in ISO 8859-1 under a content type of UTF-8: what is
+// beyond ASCII becomes bytes that are no UTF-8, and what ISO 8859-1 does not have a
+// question mark. A body of ASCII alone is not changed.
+func WrongCharset() chaos.Fault {
+	return change{
+		d: spoils("wrong_charset", chaos.ClassProtocol, chaos.Implicit, nil),
+		apply: func(ctx context.Context, _ chaos.Call, r Response, _ Request) (Response, error) {
+			c := resized(r)
+			kind, params, err := mime.ParseMediaType(c.Header.Get("Content-Type"))
+			if err == nil {
+				params["charset"] = "utf-8"
+				c.Header.Set("Content-Type", mime.FormatMediaType(kind, params))
+			}
+			return spoil(ctx, c, func(s *spoiled, body io.Reader) io.Reader {
+				return &latin1{s: s, body: bufio.NewReader(body)}
+			}), nil
+		},
+	}
+}
+
+type latin1 struct {
+	s    *spoiled
+	body *bufio.Reader
+	told bool
+}
+
+func (l *latin1) Read(p []byte) (n int, err error) {
+	for n < len(p) && (n == 0 || l.body.Buffered() >= utf8.UTFMax) {
+		r, size, err := l.body.ReadRune()
+		if err != nil {
+			return n, err
+		}
+		switch {
+		case r == utf8.RuneError && size == 1: // it was not UTF-8 before
+			_ = l.body.UnreadRune()
+			p[n], _ = l.body.ReadByte()
+		case r > 0xFF:
+			p[n] = '?'
+		default:
+			p[n] = byte(r)
+		}
+		n++
+		if size > 1 && !l.told {
+			l.told = true
+			l.s.changed(chaos.Change{Before: text(string(r)), After: text("\uFFFD")})
+		}
+	}
+	return n, nil
+}
+
+// Oversized puts white space in front of the body, until it is n bytes long:
+// JSON stays JSON, and a client that reads all of it at once needs that much
+// memory. n is from 1 to 1 TiB; nothing of it is held here. A body that is not shorter is not changed.
+func Oversized(n int64) chaos.Fault {
+	const most = 1 << 40
+	return change{
+		d: spoils("oversized_body", chaos.ClassValue, chaos.Implicit, bytesParams{n}),
+		check: func(c *param.Check) {
+			c.That(n >= 1 && n <= most, "bytes", n, "a number of bytes from 1 to 1099511627776")
+		},
+		apply: func(ctx context.Context, _ chaos.Call, r Response, of Request) (Response, error) {
+			more := n - max(r.ContentLength, 0)
+			if more <= 0 || of.Request != nil && of.Method == http.MethodHead {
+				chaos.Note(ctx, "the body is that long already, or there is none")
+				return r, nil
+			}
+			c := resized(r)
+			if r.ContentLength >= 0 {
+				c = sized(r, n)
+			}
+			return spoil(ctx, c, func(s *spoiled, body io.Reader) io.Reader {
+				pad := &marked{s: s, body: io.LimitReader(blank{}, more), what: chaos.Change{After: number(n)}}
+				return io.MultiReader(pad, body)
+			}), nil
+		},
+	}
+}
+
+// blank is white space without end.
+type blank struct{}
+
+func (blank) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}

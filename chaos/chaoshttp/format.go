@@ -1,0 +1,147 @@
+package chaoshttp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
+)
+
+// MalformedJSON spoils one character of a JSON body, drawn for each call from
+// its coordinates, so that it is no JSON any more; its length stays. It looks
+// at the first 4 MiB; a body that is no JSON, or longer, is not changed.
+func MalformedJSON() chaos.Fault {
+	return change{
+		d: spoils("malformed_json", chaos.ClassProtocol, chaos.Implicit, nil),
+		apply: func(ctx context.Context, c chaos.Call, r Response, _ Request) (Response, error) {
+			return spoil(ctx, r, func(s *spoiled, body io.Reader) io.Reader {
+				return &lazy{open: func() io.Reader { return malformed(s, c, body) }}
+			}), nil
+		},
+	}
+}
+
+// drawPlace is the salt of the draw: ASCII for "place".
+const drawPlace = 0x706c616365
+
+// mostJSON is how much of a body is held in memory to be spoiled.
+const mostJSON = 4 << 20
+
+// malformed reads the document once somebody reads it.
+func malformed(s *spoiled, c chaos.Call, body io.Reader) io.Reader {
+	doc, err := io.ReadAll(io.LimitReader(body, mostJSON+1))
+	rest := body
+	if err != nil {
+		rest = broken{err}
+	}
+	if err != nil || len(doc) > mostJSON || !json.Valid(doc) {
+		s.note("the body is no JSON of at most 4 MiB")
+		return io.MultiReader(bytes.NewReader(doc), rest)
+	}
+	at, with := misprint(doc, c.Draw(drawPlace))
+	before := doc[at]
+	doc[at] = with
+	return &altered{s: s, doc: doc, mark: at, what: chaos.Change{Before: text(string(before)), After: text(string(with))}}
+}
+
+// misprint chooses a character between values, and another for it; in a
+// document without any, the first. The document is JSON: it was not empty.
+func misprint(doc []byte, draw float64) (at int, with byte) {
+	var places []int
+	inString, escaped := false, false
+	for i, b := range doc {
+		switch {
+		case escaped:
+			escaped = false
+		case inString && b == '\\':
+			escaped = true
+		case b == '"':
+			inString = !inString
+		case !inString && strings.IndexByte(":,]}", b) >= 0:
+			places = append(places, i)
+		}
+	}
+	if len(places) == 0 {
+		return bytes.IndexFunc(doc, func(r rune) bool { return !strings.ContainsRune(" \t\r\n", r) }), '\''
+	}
+	at = places[int(draw*float64(len(places)))]
+	switch doc[at] {
+	case ':':
+		return at, '='
+	case ',':
+		return at, ';'
+	case ']':
+		return at, '}'
+	}
+	return at, ']'
+}
+
+// lazy opens its reader at the first Read.
+type lazy struct {
+	open func() io.Reader
+	r    io.Reader
+}
+
+func (l *lazy) Read(p []byte) (int, error) {
+	if l.r == nil {
+		l.r = l.open()
+	}
+	return l.r.Read(p)
+}
+
+// HTMLPage puts the page of a gateway in place of the body, under status 200
+// and the content type of JSON.
+func HTMLPage() chaos.Fault {
+	const page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n" +
+		"<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
+	return change{
+		d: spoils("html_page", chaos.ClassProtocol, chaos.Implicit, nil),
+		apply: func(ctx context.Context, _ chaos.Call, r Response, _ Request) (Response, error) {
+			return replaced(ctx, r, []byte(page)), nil
+		},
+	}
+}
+
+// ErrorInOK puts an error in place of the body and keeps status 200, as some
+// gateways do. The error is that of the API and kind; an empty api with an
+// empty kind: a plain one, {"error":…}.
+func ErrorInOK(api API, kind ErrorKind) chaos.Fault {
+	return change{
+		d: spoils("error_in_ok", chaos.ClassProtocol, chaos.Implicit, struct {
+			API   API       `json:"api,omitempty"`
+			Error ErrorKind `json:"error,omitempty"`
+		}{api, kind}),
+		check: func(c *param.Check) {
+			if api != "" || kind != "" {
+				status{api: api, as: kind}.checkAPI(c)
+			}
+		},
+		apply: func(ctx context.Context, c chaos.Call, r Response, _ Request) (Response, error) {
+			doc := []byte(`{"error":{"code":500,"message":"Internal server error"}}`)
+			if api != "" {
+				_, model, _ := strings.Cut(c.Target, "#")
+				doc, _ = errorBody(api, kind, model, requestID(c))
+			}
+			return replaced(ctx, r, doc), nil
+		},
+	}
+}
+
+// replaced is a response with another body, under the content type of JSON.
+func replaced(ctx context.Context, r Response, doc []byte) Response {
+	c := sized(r, int64(len(doc)))
+	c.StatusCode, c.Status = http.StatusOK, "200 OK"
+	c.Header.Del("Content-Encoding")
+	if kinds := c.Header.Values("Content-Type"); !slices.ContainsFunc(kinds, func(k string) bool { return strings.Contains(k, "json") }) {
+		c.Header.Set("Content-Type", "application/json")
+	}
+	return spoil(ctx, c, func(s *spoiled, _ io.Reader) io.Reader {
+		return &altered{s: s, doc: doc, what: chaos.Change{After: text(string(doc))}}
+	})
+}

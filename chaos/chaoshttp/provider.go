@@ -1,0 +1,198 @@
+package chaoshttp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
+)
+
+// An ErrorKind is a way in which a model provider refuses a call. Those that
+// an [API] does not have are refused when a plan is made.
+type ErrorKind string
+
+// The kinds of error, with the status that OpenAI and Anthropic give them; – :
+// it has none.
+const (
+	ErrInvalidRequest ErrorKind = "invalid_request" // 400 400
+	ErrContextLength  ErrorKind = "context_length"  // 400 400: the prompt is too long
+	ErrContentFilter  ErrorKind = "content_filter"  // 400 400: of Azure for OpenAI
+	ErrAuthentication ErrorKind = "authentication"  // 401 401
+	ErrQuota          ErrorKind = "quota"           // 429 402: no credit is left
+	ErrPermission     ErrorKind = "permission"      // 403 403
+	ErrNotFound       ErrorKind = "not_found"       // 404 404: the model
+	ErrTooLarge       ErrorKind = "too_large"       // –   413
+	ErrRateLimit      ErrorKind = "rate_limit"      // 429 429
+	ErrServer         ErrorKind = "server"          // 500 500
+	ErrTimeout        ErrorKind = "timeout"         // –   504
+	ErrOverloaded     ErrorKind = "overloaded"      // 503 529
+)
+
+// APIError answers a call as the provider does: status, headers with a request
+// identifier, and the JSON of its error. The model that it speaks of is that
+// of the target. o may be nil. It is otherwise like [Status].
+func APIError(api API, kind ErrorKind, o *StatusOptions) chaos.Fault {
+	f, _ := Status(providers()[api][kind].status, o).(status)
+	f.kind, f.api, f.as = "api_error", api, kind
+	return f
+}
+
+// said is what a provider says.
+type said struct {
+	status     int
+	kind, code string // code: of OpenAI; empty: null
+	param      string // of OpenAI; empty: null
+	text       string // %s: the model
+
+}
+
+// providers are the errors as they are documented: the errors and error codes
+// pages of both APIs, the errors of their SDKs, and Azure's for the filter.
+func providers() map[API]map[ErrorKind]said {
+	const invalid = "invalid_request_error"
+	return map[API]map[ErrorKind]said{
+		OpenAI: {
+			ErrInvalidRequest: {status: 400, kind: invalid, code: "missing_required_parameter", param: "messages", text: "Missing required parameter: 'messages'."},
+			ErrContextLength: {status: 400, kind: invalid, code: "context_length_exceeded", param: "messages",
+				text: "This model's maximum context length is 128000 tokens. However, your messages resulted in 131245 tokens. Please reduce the length of the messages."},
+			ErrContentFilter: {status: 400, code: "content_filter", param: "prompt",
+				text: "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please modify your prompt and retry. To learn more about our content filtering policies please read our documentation: https://go.microsoft.com/fwlink/?linkid=2198766"},
+			ErrAuthentication: {status: 401, kind: invalid, code: "invalid_api_key",
+				text: "Incorrect API key provided: sk-proj-********************************aB3d. You can find your API key at https://platform.openai.com/account/api-keys."},
+			ErrQuota: {status: 429, kind: "insufficient_quota", code: "insufficient_quota",
+				text: "You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors."},
+			ErrPermission: {status: 403, kind: "request_forbidden", code: "unsupported_country_region_territory", text: "Country, region, or territory not supported"},
+			ErrNotFound:   {status: 404, kind: invalid, code: "model_not_found", text: "The model `%s` does not exist or you do not have access to it."},
+			ErrRateLimit: {status: 429, kind: "requests", code: "rate_limit_exceeded",
+				text: "Rate limit reached for %s in organization org-7Yq2LmVx on requests per min (RPM): Limit 500, Used 500, Requested 1. Please try again in 120ms. Visit https://platform.openai.com/account/rate-limits to learn more."},
+			ErrServer:     {status: 500, kind: "server_error", text: "The server had an error while processing your request. Sorry about that!"},
+			ErrOverloaded: {status: 503, kind: "server_error", text: "The engine is currently overloaded, please try again later."},
+		},
+		Anthropic: {
+			ErrInvalidRequest: {status: 400, kind: invalid, text: "messages: at least one message is required"},
+			ErrContextLength:  {status: 400, kind: invalid, text: "prompt is too long: 208310 tokens > 200000 maximum"},
+			ErrContentFilter:  {status: 400, kind: invalid, text: "Output blocked by content filtering policy"},
+			ErrAuthentication: {status: 401, kind: "authentication_error", text: "invalid x-api-key"},
+			ErrQuota:          {status: 402, kind: "billing_error", text: "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."},
+			ErrPermission:     {status: 403, kind: "permission_error", text: "Your API key does not have permission to use the specified resource."},
+			ErrNotFound:       {status: 404, kind: "not_found_error", text: "model: %s"},
+			ErrTooLarge:       {status: 413, kind: "request_too_large", text: "Request exceeds the maximum size"},
+			ErrRateLimit: {status: 429, kind: "rate_limit_error",
+				text: "This request would exceed your organization's rate limit of 50 requests per minute. For details, refer to: https://docs.claude.com/en/api/rate-limits."},
+			ErrServer:     {status: 500, kind: "api_error", text: "Internal server error"},
+			ErrTimeout:    {status: 504, kind: "timeout_error", text: "Request timed out."},
+			ErrOverloaded: {status: statusOverloaded, kind: "overloaded_error", text: "Overloaded"},
+		},
+	}
+}
+
+func (f status) checkAPI(c *param.Check) {
+	kinds, known := providers()[f.api]
+	c.That(known, "api", f.api, "openai or anthropic")
+	if !known {
+		return
+	}
+	var names []string
+	for kind := range kinds {
+		names = append(names, string(kind))
+	}
+	slices.Sort(names)
+	_, has := kinds[f.as]
+	c.That(has, "error", f.as, "for "+string(f.api)+": "+strings.Join(names, ", "))
+}
+
+// speak fills in an answer as the provider writes it.
+func (f status) speak(e *HTTPError, c chaos.Call) {
+	model := "gpt-4o"
+	if f.api == Anthropic {
+		model = "claude-sonnet-4-5"
+	}
+	if _, named, ok := strings.Cut(c.Target, "#"); ok {
+		model = named
+	}
+	e.Body, e.Message = errorBody(f.api, f.as, model, requestID(c))
+	e.Header.Set("Content-Type", "application/json")
+	if f.api == Anthropic {
+		e.Header.Set("Request-Id", requestID(c))
+		e.Header.Set("X-Should-Retry", fmt.Sprint(f.code >= 500 || f.code == http.StatusTooManyRequests))
+		return
+	}
+	e.Header.Set("X-Request-Id", requestID(c))
+}
+
+// requestID names the call, the same in every run.
+func requestID(c chaos.Call) string {
+	const half = 1 << 32
+	return fmt.Sprintf("req_%08x%08x%08x", uint32(c.Draw(drawRequestID)*half), uint32(c.Draw(drawRequestID+1)*half), uint32(c.Draw(drawRequestID+2)*half))
+}
+
+// errorBody is the JSON of an error, and its message.
+func errorBody(api API, kind ErrorKind, model, requestID string) (body []byte, message string) {
+	s := providers()[api][kind]
+	if message = s.text; strings.Contains(message, "%s") {
+		message = fmt.Sprintf(message, model)
+	}
+	if api == Anthropic {
+		var doc struct {
+			Type  string `json:"type"`
+			Error struct {
+				Type    string `json:"type"`
+				Message string `json:"message"`
+			} `json:"error"`
+			RequestID string `json:"request_id"`
+		}
+		doc.Type, doc.Error.Type, doc.Error.Message, doc.RequestID = "error", s.kind, message, requestID
+		return encode(doc), message
+	}
+	return openAIBody(s, message), message
+}
+
+// openAIBody has null for what does not apply, and for the filter what was found.
+func openAIBody(s said, message string) []byte {
+	orNull := func(text string) *string {
+		if text == "" {
+			return nil
+		}
+		return &text
+	}
+	type verdict struct {
+		Filtered bool   `json:"filtered"`
+		Severity string `json:"severity"`
+	}
+	type inner struct {
+		Code   string             `json:"code"`
+		Result map[string]verdict `json:"content_filter_result"`
+	}
+	var doc struct {
+		Error struct {
+			Message string  `json:"message"`
+			Type    *string `json:"type"`
+			Param   *string `json:"param"`
+			Code    *string `json:"code"`
+			Status  int     `json:"status,omitempty"`
+			Inner   *inner  `json:"innererror,omitempty"`
+		} `json:"error"`
+	}
+	doc.Error.Message, doc.Error.Type, doc.Error.Param, doc.Error.Code = message, orNull(s.kind), orNull(s.param), orNull(s.code)
+	if s.code == "content_filter" {
+		safe := verdict{Severity: "safe"}
+		doc.Error.Status = s.status
+		doc.Error.Inner = &inner{"ResponsibleAIPolicyViolation", map[string]verdict{
+			"hate": safe, "self_harm": safe, "sexual": safe, "violence": {true, "medium"}}}
+	}
+	return encode(doc)
+}
+
+// encode writes & and < as they are, as the providers do.
+func encode(doc any) []byte {
+	var body bytes.Buffer
+	e := json.NewEncoder(&body)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(doc) // plain values have JSON
+	return bytes.TrimSuffix(body.Bytes(), []byte("\n"))
+}

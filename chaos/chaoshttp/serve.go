@@ -1,0 +1,194 @@
+package chaoshttp
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"sync"
+)
+
+// A Server runs a handler in the same process: a request that goes through its
+// RoundTrip reaches the handler without a socket. So all of it, waits and
+// streams included, can run in a bubble of testing/synctest, where hours take
+// no time. It is made by [Serve] and safe for concurrent use.
+//
+// The client sees what it would see of a server on a connection of its own:
+// the header comes with the first flush, with 2 KiB, or at the handler's end; the body can be read while
+// the handler runs, which is held up once 64 KiB are unread; a panic cuts the
+// answer off; a Content-Length that is not filled is an unexpected end. The
+// handler's context ends with the request's, and when the client closes the
+// body early; it carries the request's values, so wrapped functions in the
+// handler find the injector. Hijacking, trailers and informational answers
+// are not to be had.
+type Server struct {
+	handler http.Handler
+
+	mu       sync.Mutex
+	closed   bool
+	panicked []panicked
+	running  sync.WaitGroup
+}
+
+// panicked is a panic of a handler.
+type panicked struct {
+	value any
+	stack []byte
+}
+
+// Serve makes a server of a handler.
+func Serve(h http.Handler) *Server { return &Server{handler: h} }
+
+var (
+	errServerClosed   = errors.New("http: Server closed")
+	errReadAfterClose = errors.New("http: read on closed response body")
+)
+
+// RoundTrip runs the handler in a goroutine of its own, which ends before
+// [Server.Close] returns.
+func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := s.begin(r.Context()); err != nil {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, err
+	}
+	return s.serve(r, received)
+}
+
+// serve runs the handler on the request that as makes of r.
+func (s *Server) serve(r *http.Request, as func(r *http.Request, ctx context.Context) *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(r.Context())
+	w := newWriter(r.Method == http.MethodHead)
+	go s.run(w, as(r, ctx), cancel)
+	// The header, or the end of the client's patience, whichever comes first.
+	select {
+	case <-w.ready:
+	case <-ctx.Done():
+		select {
+		case <-w.ready: // both: the answer was there
+		default:
+			cause := context.Cause(ctx)
+			w.body.cut(cause)
+			return nil, cause
+		}
+	}
+	if w.failed != nil {
+		return nil, w.failed
+	}
+	resp := w.response(r)
+	stop := context.AfterFunc(r.Context(), func() { w.body.cut(context.Cause(r.Context())) })
+	resp.Body = &servedBody{pipe: w.body, cancel: func() { stop(); cancel() }}
+	return resp, nil
+}
+
+func (s *Server) begin(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errServerClosed
+	}
+	s.running.Add(1)
+	return nil
+}
+
+// run is the goroutine of one request.
+func (s *Server) run(w *writer, r *http.Request, cancel context.CancelFunc) {
+	defer s.running.Done()
+	defer r.Body.Close()
+	returned := false
+	defer func() {
+		p := recover() // nil besides: the handler ended its goroutine, or returned
+		w.finish(returned)
+		if !returned && p != nil && p != http.ErrAbortHandler {
+			s.mu.Lock()
+			s.panicked = append(s.panicked, panicked{p, debug.Stack()})
+			s.mu.Unlock()
+		}
+		cancel()
+	}()
+	s.handler.ServeHTTP(w, r)
+	returned = true
+}
+
+// Close waits for the handlers under way, and refuses later requests. Those
+// whose clients read slowly or not at all end when their contexts do, so
+// cancel them first. It returns the panics of handlers, joined, other than
+// [http.ErrAbortHandler].
+func (s *Server) Close() error {
+	var errs []error
+	for _, p := range s.join() {
+		errs = append(errs, fmt.Errorf("chaoshttp: the handler panicked: %v\n%s", p.value, p.stack))
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Server) join() []panicked {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.running.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.panicked
+}
+
+// received is a client's request as a server sees it.
+func received(r *http.Request, ctx context.Context) *http.Request {
+	in := r.Clone(ctx)
+	in.RequestURI = r.URL.RequestURI()
+	in.URL.Scheme, in.URL.Host, in.URL.User, in.URL.Fragment = "", "", nil, ""
+	if in.Host == "" {
+		in.Host = r.URL.Host
+	}
+	if in.Method == "" {
+		in.Method = http.MethodGet
+	}
+	if in.Header == nil {
+		in.Header = http.Header{}
+	}
+	in.Proto, in.ProtoMajor, in.ProtoMinor = "HTTP/1.1", 1, 1
+	in.RemoteAddr, in.Close, in.GetBody = "127.0.0.1:51234", false, nil
+	if r.URL.Scheme == "https" {
+		in.TLS = &tls.ConnectionState{Version: tls.VersionTLS13, HandshakeComplete: true, ServerName: r.URL.Hostname()}
+	}
+	switch {
+	case r.Body == nil || r.Body == http.NoBody:
+		in.Body, in.ContentLength = http.NoBody, 0
+	case r.ContentLength == 0: // a client that does not know
+		in.ContentLength = -1
+	}
+	if in.ContentLength < 0 {
+		in.TransferEncoding = []string{"chunked"}
+	}
+	return in
+}
+
+// servedBody is the client's end of an answer.
+type servedBody struct {
+	*pipe
+	cancel func()
+}
+
+// Read ends the handler's context once all is read, as a server does when its
+// handler has returned.
+func (b *servedBody) Read(p []byte) (int, error) {
+	n, err := b.pipe.Read(p)
+	if err != nil && err != io.EOF {
+		b.cancel()
+	}
+	return n, err
+}
+
+// Close gives up the rest.
+func (b *servedBody) Close() error {
+	b.close()
+	b.cancel()
+	return nil
+}

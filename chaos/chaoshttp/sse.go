@@ -1,0 +1,213 @@
+package chaoshttp
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/jsondoc"
+	"github.com/shakedown-go/shakedown/internal/sse"
+)
+
+// The faults of this file act on responses of the type text/event-stream, of
+// any service. Events are counted from 0, those alone that a client is handed;
+// comments and unknown blocks pass. On another response, or a stream that ends
+// before its position, a fault is not delivered, and the event of the call says why.
+
+// SlowFirstEvent lets the first event of a stream come later by d, which is
+// more than 0: the model takes its time.
+func SlowFirstEvent(d time.Duration) chaos.Fault { return streamFault{kind: kindSlowFirst, wait: d} }
+
+// SlowEvents lets each event of a stream come later by d, which is more than 0.
+func SlowEvents(d time.Duration) chaos.Fault { return streamFault{kind: kindSlowEvents, wait: d} }
+
+// HangStream lets a stream fall silent after so many events, or [Anywhere]: the
+// reader waits until the request's context ends or the body is closed.
+func HangStream(after int) chaos.Fault { return streamFault{kind: kindHang, after: after} }
+
+// CutEvent breaks the connection in the midst of an event, after so many whole
+// ones, or [Anywhere]: the reader gets [io.ErrUnexpectedEOF].
+func CutEvent(after int) chaos.Fault { return streamFault{kind: kindCutEvent, after: after} }
+
+// CutStream ends a stream in good order after so many events, or [Anywhere], as
+// a proxy does whose own upstream broke: nothing but what is missing tells.
+func CutStream(after int) chaos.Fault { return streamFault{kind: kindCutStream, after: after} }
+
+// MalformEvent cuts the data of an event to its first half, after so many
+// events, or [Anywhere]. Events before that whose data is no JSON object do
+// not count.
+func MalformEvent(after int) chaos.Fault { return streamFault{kind: kindMalformed, after: after} }
+
+// DuplicateEvent sends an event twice, after so many others, or [Anywhere].
+func DuplicateEvent(after int) chaos.Fault { return streamFault{kind: kindDuplicate, after: after} }
+
+// SwapEvents lets an event come behind the one that follows it, after so many
+// others, or [Anywhere]. Two events of equal data are not swapped.
+func SwapEvents(after int) chaos.Fault { return streamFault{kind: kindSwapped, after: after} }
+
+// DropTerminator leaves out the events that say that a stream is complete:
+// "[DONE]" of chat completions, message_stop of Anthropic's messages, and
+// response.completed of OpenAI's responses.
+func DropTerminator() chaos.Fault { return streamFault{kind: kindTerminator} }
+
+// slow waits before one event, or before every one.
+type slow struct {
+	wait  time.Duration
+	first bool
+	after int
+}
+
+func (f *slow) event(n int, e sse.Event) step {
+	st := as(e)
+	if !f.first || n == f.after {
+		st.wait = f.wait
+	}
+	return st
+}
+
+func (f *slow) end(n int) step {
+	if f.first {
+		return short(n, f.after)
+	}
+	return step{}
+}
+
+// short is the end of a stream whose fault lies behind it. One at the very end
+// has its place there where that makes sense.
+func short(n, after int) step {
+	if n > after {
+		return step{}
+	}
+	return step{note: fmt.Sprintf("the stream ended after %d events; the fault comes after %d", n, after)}
+}
+
+type cut struct {
+	after  int
+	within bool
+}
+
+func (f *cut) event(n int, e sse.Event) step {
+	switch {
+	case n != f.after:
+		return as(e)
+	case f.within:
+		return step{out: e.Raw[:len(e.Raw)/2], changes: gone(n, e), stop: io.ErrUnexpectedEOF}
+	}
+	return step{changes: gone(n, e), stop: io.EOF}
+}
+
+func (f *cut) end(n int) step { return short(n, f.after) }
+
+// gone is the change that takes an event away.
+func gone(n int, e sse.Event) []chaos.Change {
+	return []chaos.Change{{Path: index("$", n), Before: document(e.Data)}}
+}
+
+// document is the data of an event as a change shows it: itself if it is JSON.
+func document(data string) []byte {
+	if doc, err := jsondoc.Parse([]byte(data)); err == nil {
+		return doc.Bytes()
+	}
+	return jsondoc.Of(data).Bytes()
+}
+
+type malformed struct {
+	after   int
+	objects int
+}
+
+func (f *malformed) event(n int, e sse.Event) step {
+	if !strings.HasPrefix(strings.TrimSpace(e.Data), "{") {
+		return as(e)
+	}
+	f.objects++
+	if f.objects-1 != f.after {
+		return as(e)
+	}
+	half := e
+	half.Data = strings.ToValidUTF8(e.Data[:(len(e.Data)+1)/2], "")
+	return step{out: sse.Append(nil, half), changes: []chaos.Change{
+		{Path: index("$", n), Before: document(e.Data), After: document(half.Data)},
+	}}
+}
+
+func (f *malformed) end(int) step { return short(f.objects, f.after) }
+
+type duplicate struct{ after int }
+
+func (f *duplicate) event(n int, e sse.Event) step {
+	if n != f.after {
+		return as(e)
+	}
+	return step{out: bytes.Join([][]byte{e.Whole(), e.Whole()}, nil), changes: []chaos.Change{
+		{Path: index("$", n+1), After: document(e.Data)},
+	}}
+}
+
+func (f *duplicate) end(n int) step { return short(n, f.after) }
+
+type swapped struct {
+	after int
+	held  *sse.Event
+}
+
+func (f *swapped) event(n int, e sse.Event) step {
+	switch {
+	case n == f.after:
+		e.Raw = bytes.Clone(e.Raw)
+		f.held = &e
+		return step{}
+	case f.held == nil:
+		return as(e)
+	}
+	first := *f.held
+	f.held = nil
+	if first.Data == e.Data {
+		return step{out: bytes.Join([][]byte{first.Whole(), e.Raw}, nil), note: "the two events are equal"}
+	}
+	return step{out: bytes.Join([][]byte{e.Whole(), first.Whole()}, nil), changes: []chaos.Change{
+		{Path: index("$", n-1), Before: document(first.Data), After: document(e.Data)},
+		{Path: index("$", n), Before: document(e.Data), After: document(first.Data)},
+	}}
+}
+
+func (f *swapped) end(n int) step {
+	st := short(n-1, f.after)
+	if f.held != nil {
+		st.out = f.held.Raw
+	}
+	return st
+}
+
+type unterminated struct{ done bool }
+
+func (f *unterminated) event(n int, e sse.Event) step {
+	if !terminates(e) {
+		return as(e)
+	}
+	f.done = true
+	return step{changes: gone(n, e)}
+}
+
+func (f *unterminated) end(int) step {
+	if f.done {
+		return step{}
+	}
+	return step{note: "the stream has no terminator"}
+}
+
+// terminates tells whether the event says that the stream is complete.
+func terminates(e sse.Event) bool {
+	if strings.TrimSpace(e.Data) == "[DONE]" {
+		return true
+	}
+	doc, err := jsondoc.Parse([]byte(e.Data))
+	if err != nil {
+		return false
+	}
+	kind, _ := doc.Get("type").Text()
+	return kind == "message_stop" || kind == "response.completed"
+}

@@ -1,0 +1,116 @@
+package chaoshttp
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
+)
+
+// Anywhere, as the position of a fault in a stream, is drawn from the
+// coordinates of each call: behind none to seven events.
+const Anywhere = -1
+
+// anywhere is the number of positions that are drawn from, and drawPosition the
+// salt: ASCII for "position".
+const (
+	anywhere     = 8
+	drawPosition = 0x706f736974696f6e
+)
+
+// streamFault is a fault on the events of a stream, whatever they mean.
+type streamFault struct {
+	kind  string
+	after int           // the position, for those that have one
+	wait  time.Duration // for those that wait
+}
+
+func (f streamFault) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	result, err := next(ctx, args)
+	if err != nil {
+		return result, err
+	}
+	after := f.after
+	if after == Anywhere {
+		after = int(c.Draw(drawPosition) * anywhere)
+	}
+	return scripted(ctx, result, f.script(after)), nil
+}
+
+// The kinds of faults on events.
+const (
+	kindSlowFirst  = "slow_first_event"
+	kindSlowEvents = "slow_events"
+	kindHang       = "hanging_stream"
+	kindCutEvent   = "cut_event"
+	kindCutStream  = "cut_stream"
+	kindMalformed  = "malformed_event"
+	kindDuplicate  = "duplicate_event"
+	kindSwapped    = "swapped_events"
+	kindTerminator = "missing_terminator"
+)
+
+func (f streamFault) script(after int) script {
+	switch f.kind {
+	case kindSlowFirst:
+		return &slow{wait: f.wait, first: true}
+	case kindSlowEvents:
+		return &slow{wait: f.wait}
+	case kindHang:
+		return &slow{wait: -1, first: true, after: after}
+	case kindCutEvent:
+		return &cut{after: after, within: true}
+	case kindCutStream:
+		return &cut{after: after}
+	case kindMalformed:
+		return &malformed{after: after}
+	case kindDuplicate:
+		return &duplicate{after: after}
+	case kindSwapped:
+		return &swapped{after: after}
+	}
+	return &unterminated{}
+}
+
+func (f streamFault) Phase() chaos.Phase { return chaos.PhaseChange }
+
+// waits tells whether the fault is one of time, and has a time as its parameter.
+func (f streamFault) waits() bool { return f.kind == kindSlowFirst || f.kind == kindSlowEvents }
+
+func (f streamFault) Check() error {
+	c := param.Check{Kind: f.kind}
+	switch {
+	case f.waits():
+		c.That(f.wait > 0, "duration", f.wait, "a duration of more than 0")
+	case f.kind != kindTerminator:
+		c.That(f.after >= Anywhere, "after", f.after, fmt.Sprintf("a number of events of 0 or more, or %d: anywhere", Anywhere))
+	}
+	return c.Err()
+}
+
+func (f streamFault) Describe() chaos.Description {
+	d := chaos.Description{
+		Kind: f.kind, Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	}
+	switch f.kind {
+	case kindSlowFirst, kindSlowEvents:
+		d.Class = chaos.ClassTiming
+		return param.With(d, struct {
+			Duration string `json:"duration"`
+		}{f.wait.String()})
+	case kindHang:
+		d.Class, d.Visibility = chaos.ClassTiming, chaos.Explicit
+	case kindCutEvent:
+		d.Class, d.Visibility = chaos.ClassCrash, chaos.Explicit
+	case kindCutStream:
+		d.Class = chaos.ClassOmission
+	case kindTerminator:
+		return d
+	}
+	return param.With(d, struct {
+		After int `json:"after"`
+	}{f.after})
+}

@@ -1,0 +1,146 @@
+package chaoshttp
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
+)
+
+// StatusOptions are the settings of [Status] and [APIError]; the zero value
+// works.
+type StatusOptions struct {
+	_ struct{}
+	// RetryAfter is sent in the header of that name, in seconds, rounded up
+	// (RFC 9110, section 10.2.3); 0: it is not sent.
+	RetryAfter time.Duration
+	// RetryDate sends RetryAfter as the moment at which it is over.
+	RetryDate bool
+	// Header is sent besides; its values replace those of the fault.
+	Header http.Header
+	// Body is sent as it is; empty: the text of the status, or the body of the
+	// API. Its content type is that of Header, else found by looking at it.
+	Body string
+}
+
+// Status answers a call with a status code from 400 to 599; the callee is not
+// reached. A client gets the response; a function, tool or point that is
+// struck returns the [*HTTPError]. o may be nil.
+//
+// Quotas and expiry are triggers: with when.After(n) a 429 is a quota of n
+// calls, and a 401 an authentication that expires after n.
+func Status(code int, o *StatusOptions) chaos.Fault {
+	f := status{kind: "http_status", code: code}
+	if o != nil {
+		f.o = *o
+		f.o.Header = o.Header.Clone()
+	}
+	return f
+}
+
+// status is a fault that is an answer.
+type status struct {
+	kind string
+	code int
+	o    StatusOptions
+	api  API
+	as   ErrorKind
+}
+
+// drawRequestID is the salt of the draw: ASCII for "request".
+const drawRequestID = 0x72657175657374
+
+func (f status) Fail(c chaos.Call) error {
+	e := &HTTPError{StatusCode: f.code, Header: http.Header{}}
+	if f.api == "" {
+		e.Body = []byte(http.StatusText(f.code) + "\n")
+		e.Header.Set("Content-Type", "text/plain; charset=utf-8")
+	} else {
+		f.speak(e, c)
+	}
+	if f.o.Body != "" {
+		e.Body, e.Message = []byte(f.o.Body), ""
+		e.Header.Set("Content-Type", contentType(e.Body))
+	}
+	e.Header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	if after := f.o.RetryAfter; after > 0 && f.o.RetryDate {
+		at := time.Now().Add(after + time.Second - 1).UTC().Truncate(time.Second)
+		e.Header.Set("Retry-After", at.Format(http.TimeFormat))
+	} else if after > 0 {
+		e.Header.Set("Retry-After", strconv.FormatInt(int64(math.Ceil(after.Seconds())), 10))
+	}
+	for name, values := range f.o.Header {
+		e.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	return e
+}
+
+// contentType is that of JSON, or what net/http would find.
+func contentType(body []byte) string {
+	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
+		return "application/json"
+	}
+	return http.DetectContentType(body)
+}
+
+func (f status) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
+	return nil, f.Fail(c)
+}
+
+func (f status) Check() error {
+	c := param.Check{Kind: f.kind}
+	if f.api == "" && f.as == "" {
+		c.That(f.code >= 400 && f.code <= 599, "code", f.code, "a status code from 400 to 599")
+	} else {
+		f.checkAPI(&c)
+	}
+	c.Wait("retryAfter", f.o.RetryAfter)
+	c.That(!f.o.RetryDate || f.o.RetryAfter > 0, "retryDate", f.o.RetryDate, "false, or a retryAfter of more than 0")
+	return c.Err()
+}
+
+func (f status) Describe() chaos.Description {
+	d := chaos.Description{
+		Kind: f.kind, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+		Persistence: persistence(f.code, f.as), Effect: chaos.EffectNone,
+	}
+	if f.api != "" {
+		d.Layer = chaos.LayerLLM
+	}
+	p := statusParams{API: f.api, Error: f.as, RetryDate: f.o.RetryDate, Header: f.o.Header, Body: f.o.Body}
+	if f.kind == "http_status" {
+		p.Code = f.code
+	}
+	if f.o.RetryAfter != 0 {
+		p.RetryAfter = f.o.RetryAfter.String()
+	}
+	return param.With(d, p)
+}
+
+type statusParams struct {
+	API        API         `json:"api,omitempty"`
+	Error      ErrorKind   `json:"error,omitempty"`
+	Code       int         `json:"code,omitempty"`
+	RetryAfter string      `json:"retryAfter,omitempty"`
+	RetryDate  bool        `json:"retryDate,omitempty"`
+	Header     http.Header `json:"header,omitempty"`
+	Body       string      `json:"body,omitempty"`
+}
+
+// persistence tells whether trying the same again can help: the statuses of a
+// request that is wrong in itself stay.
+func persistence(code int, as ErrorKind) chaos.Persistence {
+	switch {
+	case as == ErrQuota:
+		return chaos.Permanent
+	case code >= 500, code == http.StatusRequestTimeout, code == http.StatusConflict,
+		code == http.StatusTooEarly, code == http.StatusTooManyRequests:
+		return chaos.Transient
+	}
+	return chaos.Permanent
+}

@@ -1,0 +1,141 @@
+package sse
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"strings"
+)
+
+// DefaultMax is the usual bound on the length of a block: 1 MiB, some hundred
+// times the longest event of a chat completion.
+const DefaultMax = 1 << 20
+
+// A Reader takes a stream apart into its events. It is not safe for concurrent use.
+type Reader struct {
+	src     *bufio.Reader
+	max     int
+	begun   bool // something was read: no byte order mark comes any more
+	afterCR bool // a line feed now ends no line of its own
+	long    bool // within a block of which parts were handed over already
+	column  int  // bytes of the line that went with those parts
+	err     error
+}
+
+// NewReader reads events from src. Of a block of more than max bytes it hands
+// over parts; a max of 0 or less is [DefaultMax].
+func NewReader(src io.Reader, max int) *Reader {
+	if max <= 0 {
+		max = DefaultMax
+	}
+	return &Reader{src: bufio.NewReader(src), max: max}
+}
+
+// Next returns the next event. At the end of the stream what came without a
+// blank line is returned first, then [io.EOF] for ever; so it is with any
+// other error of the source.
+func (r *Reader) Next() (Event, error) {
+	var raw []byte
+	line := -r.column // where the line began
+	for {
+		b, err := r.read()
+		if err != nil {
+			if len(raw) > 0 {
+				return r.event(raw, false), nil
+			}
+			return Event{}, err
+		}
+		raw = append(raw, b)
+		switch second := r.afterCR && b == '\n'; {
+		case second:
+			r.afterCR = false
+			line = len(raw)
+		case b == '\n' || b == '\r':
+			r.afterCR = b == '\r'
+			if blank := r.blank(raw, line); blank {
+				return r.event(r.feed(raw), true), nil
+			}
+			line = len(raw)
+		default:
+			r.afterCR = false
+		}
+		if len(raw) >= r.max {
+			r.long, r.begun, r.column = true, true, len(raw)-line
+			return Event{Raw: raw, Part: true}, nil
+		}
+	}
+}
+
+// read keeps an error, which a bufio.Reader forgets once it returned it.
+func (r *Reader) read() (b byte, err error) {
+	if r.err == nil {
+		b, r.err = r.src.ReadByte()
+	}
+	return b, r.err
+}
+
+// blank tells whether the line that ends with raw is empty.
+func (r *Reader) blank(raw []byte, line int) bool {
+	if line < 0 {
+		return false // some of it went before
+	}
+	content := raw[line : len(raw)-1]
+	return len(content) == 0 || !r.begun && line == 0 && string(content) == mark
+}
+
+// feed takes in the line feed of the last line if it is here already. One that
+// is still under way goes with the next block, for waiting could take for ever.
+func (r *Reader) feed(raw []byte) []byte {
+	if !r.afterCR || r.src.Buffered() == 0 {
+		return raw
+	}
+	if b, err := r.src.Peek(1); err != nil || b[0] != '\n' {
+		return raw
+	}
+	_, _ = r.src.Discard(1)
+	r.afterCR = false
+	return append(raw, '\n')
+}
+
+// mark is the byte order mark that a stream may begin with.
+const mark = "\ufeff"
+
+// event gives the block its meaning.
+func (r *Reader) event(raw []byte, ended bool) Event {
+	e := Event{Raw: raw, Ended: ended, Part: r.long}
+	text := raw
+	if !r.begun {
+		text = bytes.TrimPrefix(text, []byte(mark))
+	}
+	r.begun, r.column = true, 0
+	if r.long {
+		r.long = !ended
+		return e
+	}
+	var data []string
+	for line := range strings.SplitSeq(unify(string(text)), "\n") {
+		e.line(line, &data)
+	}
+	e.Data, e.HasData = strings.Join(data, "\n"), len(data) > 0
+	return e
+}
+
+// line takes in one line: a comment, a field, or a field without a value.
+func (e *Event) line(line string, data *[]string) {
+	name, value, _ := strings.Cut(line, ":")
+	value = strings.TrimPrefix(value, " ")
+	switch name {
+	case "event":
+		e.Type = value
+	case "data":
+		*data = append(*data, value)
+	case "id":
+		if strings.IndexByte(value, 0) < 0 {
+			e.ID, e.HasID = value, true
+		}
+	case "retry":
+		if value != "" && strings.Trim(value, "0123456789") == "" {
+			e.Retry = value
+		}
+	}
+}

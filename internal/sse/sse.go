@@ -1,0 +1,74 @@
+// Package sse reads and writes streams of server-sent events, as the HTML
+// standard defines them ("9.2.5 Parsing an event stream").
+//
+// The [Reader] keeps the bytes of every event beside their meaning, so that a
+// stream can be passed on untouched but for the one event that is changed. It
+// hands over an event as soon as its last byte is there, and never holds more
+// than a bounded part of the stream.
+package sse
+
+import "strings"
+
+// An Event is one block of a stream: the lines up to and with a blank line.
+type Event struct {
+	Type    string // of the field "event"
+	Data    string // of the fields "data", joined by line feeds
+	HasData bool   // there was such a field: without one, clients do not see the event
+	ID      string // of the field "id"
+	HasID   bool   // there was such a field: an empty one forgets the last
+	Retry   string // of the field "retry": decimal digits, in milliseconds
+
+	// Raw is the block as it came, the byte order mark and comments included.
+	// The Raws of a stream, one behind the other, are the stream.
+	Raw []byte
+	// Ended says that the block ended in a blank line. Clients drop the last
+	// block of a stream if it did not.
+	Ended bool
+	// Part says that the block was too long to be held: Raw is some part of it
+	// and has no meaning of its own.
+	Part bool
+}
+
+// Seen tells whether clients are handed the event.
+func (e Event) Seen() bool { return e.HasData && e.Ended && !e.Part }
+
+// Whole is the block in a form that may stand before any other: Raw, unless its
+// last line feed did not come with it.
+func (e Event) Whole() []byte {
+	if e.Ended && len(e.Raw) > 0 && e.Raw[len(e.Raw)-1] == '\n' {
+		return e.Raw
+	}
+	return Append(nil, e)
+}
+
+// Append writes the event behind dst, with line feeds alone. Line ends in Data
+// of any kind become line feeds; in Type, ID and Retry they become spaces.
+func Append(dst []byte, e Event) []byte {
+	dst = field(dst, "event", e.Type, e.Type != "")
+	dst = field(dst, "id", e.ID, e.HasID)
+	dst = field(dst, "retry", e.Retry, e.Retry != "")
+	if e.HasData {
+		for line := range strings.SplitSeq(unify(e.Data), "\n") {
+			dst = field(dst, "data", line, true)
+		}
+	}
+	return append(dst, '\n')
+}
+
+func field(dst []byte, name, value string, given bool) []byte {
+	if !given {
+		return dst
+	}
+	dst = append(dst, name...)
+	dst = append(dst, ": "...)
+	dst = append(dst, strings.ReplaceAll(unify(value), "\n", " ")...)
+	return append(dst, '\n')
+}
+
+// unify makes one kind of line end of three.
+func unify(s string) string {
+	if strings.IndexByte(s, '\r') < 0 {
+		return s
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+}
