@@ -1,0 +1,158 @@
+// Package lint finds what is wrong with a plan that is well formed: rules that
+// can never fire, rules that others hide, texts that give the test away.
+//
+//	for _, f := range lint.Plan(plan, &lint.Options{Targets: targets}) {
+//		fmt.Println(f)
+//	}
+//	// error: rule "late": never: the trigger matches no call
+//
+// [chaos.NewPlan] refuses what makes no sense by itself, such as a probability
+// of 30; what is reported here makes sense and yet does not do what its author
+// meant. A plan without findings may still be pointless, but not for a reason
+// that can be read off it.
+//
+// # What it knows
+//
+// Triggers and faults are read by what their Describe method says, kind and
+// parameters, never by their type. So a plan that was read from JSON is judged
+// as one written in Go, and a kind that is not known here is left alone: it
+// might match any call, and do anything. Of what is known nothing is guessed
+// either: a trigger that is said to match no call does not match one, and a
+// rule that is said to be hidden is. Not all such rules are found, though.
+//
+// # Costs
+//
+// Milliseconds for a plan of a hundred rules. Every pair of rules is compared.
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/glob"
+)
+
+// A Finding is one thing that is wrong with a rule.
+type Finding struct {
+	Rule     string   `json:"rule"` // its name
+	Code     Code     `json:"code"`
+	Severity Severity `json:"severity"`
+	Message  string   `json:"message"` // what is wrong, for people
+}
+
+// String is the finding in one line.
+func (f Finding) String() string {
+	return fmt.Sprintf("%s: rule %q: %s: %s", f.Severity, f.Rule, f.Code, f.Message)
+}
+
+// Severity says how bad a finding is.
+type Severity string
+
+// The severities.
+const (
+	Error   Severity = "error"   // the rule does nothing
+	Warning Severity = "warning" // it does something else than it seems to
+)
+
+// A Code is the kind of a finding, for programs.
+type Code string
+
+// The codes.
+const (
+	Never         Code = "never"          // the trigger matches no call
+	UnknownTarget Code = "unknown-target" // the target matches no known injection point
+	Unreachable   Code = "unreachable"    // some of the calls of an exact list cannot be the rule's
+	Shadowed      Code = "shadowed"       // another rule decides on every call that this one is drawn on
+	ChanceOnList  Code = "chance-on-list" // a probability on top of calls that were named one by one
+	DefaultText   Code = "default-text"   // the text is the one that a tool puts in for want of another
+	TelltaleText  Code = "telltale-text"  // the text tells that this is a test
+	CutDelay      Code = "cut-delay"      // the caller gives up before the delay is over
+	GroupOfOne    Code = "group-of-one"   // a group that holds nothing together
+)
+
+// Options are what a linter may know besides the plan; the zero value is
+// nothing.
+type Options struct {
+	_ struct{}
+	// Targets are all injection points there are; empty: not known.
+	Targets []string
+	// Timeout is how long callers wait for one call; 0: not known.
+	Timeout time.Duration
+}
+
+// Plan returns the findings of a plan, in the order of its rules, errors first
+// within a rule; nil: there are none. o may be nil.
+func Plan(p *chaos.Plan, o *Options) []Finding { return Rules(p.Rules(), o) }
+
+// Rules is [Plan] for rules in the order in which they act, names filled in,
+// such as those of a live injector ([chaos.Injector.Rules]).
+func Rules(rules []chaos.Rule, o *Options) []Finding {
+	l := linter{}
+	if o != nil {
+		l.Options = *o
+	}
+	for _, r := range rules {
+		l.add(r)
+	}
+	for i := range l.rules {
+		l.check(i)
+	}
+	return l.found
+}
+
+type linter struct {
+	Options
+	rules []*rule
+	found []Finding
+}
+
+// rule is a rule as far as it can be read.
+type rule struct {
+	chaos.Rule
+	glob   *glob.Glob // nil: malformed
+	when   trigger
+	fault  chaos.Description
+	phase  chaos.Phase
+	never  bool
+	always bool // it strikes every call to its targets
+}
+
+func (l *linter) add(r chaos.Rule) {
+	read := &rule{Rule: r}
+	read.glob, _ = glob.Compile(r.Target)
+	if d, ok := r.Fault.(chaos.Described); ok {
+		read.fault = d.Describe()
+	}
+	if p, ok := r.Fault.(chaos.Phased); ok {
+		read.phase = p.Phase()
+	}
+	read.when = trigger{Kind: "always"}
+	if r.When != nil {
+		read.when = trigger{}
+		if d, ok := r.When.(chaos.Described); ok {
+			read.when = readTrigger(d.Describe())
+		}
+	}
+	never, always := read.verdict()
+	read.never, read.always = never, always && r.Limit == 0 && r.CoolDown == 0
+	l.rules = append(l.rules, read)
+}
+
+// check adds the findings of one rule.
+func (l *linter) check(i int) {
+	first, r := len(l.found), l.rules[i]
+	l.target(r)
+	l.trigger(r)
+	l.shadow(i)
+	l.text(r)
+	l.delay(r)
+	l.group(r)
+	slices.SortStableFunc(l.found[first:], func(a, b Finding) int { return cmp.Compare(a.Severity, b.Severity) })
+}
+
+func (l *linter) report(r *rule, code Code, s Severity, format string, args ...any) {
+	l.found = append(l.found, Finding{r.Name, code, s, fmt.Sprintf(format, args...)})
+}

@@ -1,0 +1,118 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/glob"
+)
+
+// target looks for a target that matches nothing there is.
+func (l *linter) target(r *rule) {
+	if r.glob != nil && len(l.Targets) > 0 && !slices.ContainsFunc(l.Targets, r.glob.Match) {
+		l.report(r, UnknownTarget, Error, "the target %q matches no known injection point", r.Target)
+	}
+}
+
+// trigger looks for triggers that match nothing, or not what they seem to.
+func (l *linter) trigger(r *rule) {
+	if r.never {
+		l.report(r, Never, Error, "the trigger matches no call")
+	}
+	for _, t := range r.when.all() {
+		if t.Kind == "all" {
+			l.chanceOnList(r, t)
+		}
+		if t.Kind == "exactly" && !r.never {
+			l.unreachable(r, t)
+		}
+	}
+}
+
+func (l *linter) unreachable(r *rule, t trigger) {
+	for i, c := range t.Calls.list {
+		switch {
+		case r.could(c):
+		case r.Group != "" && c.Key != 0:
+			l.report(r, Unreachable, Warning, "calls[%d] has a key, and in a group no call has one", i)
+		default:
+			l.report(r, Unreachable, Warning, "calls[%d] is a call to %q, which the target %q does not match", i, c.Target, r.Target)
+		}
+	}
+}
+
+// chanceOnList looks for a probability among the parts of All beside a list of
+// calls: part of what was named will not be struck.
+func (l *linter) chanceOnList(r *rule, t trigger) {
+	named, chancy := false, false
+	for _, part := range t.Parts {
+		named = named || part.Kind == "exactly" || part.Kind == "nth" || part.Kind == "burst"
+		chancy = chancy || part.Kind == "prob" && part.P != nil && *part.P > 0 && *part.P < 1
+	}
+	if named && chancy {
+		l.report(r, ChanceOnList, Warning, "a probability on top of calls that are named one by one: some of them will not be struck")
+	}
+}
+
+// shadow looks for a rule that decides in this one's place on all its calls.
+func (l *linter) shadow(i int) {
+	r := l.rules[i]
+	if r.phase == chaos.PhaseBefore || r.glob == nil {
+		return
+	}
+	var hiding []*rule
+	for k, other := range l.rules {
+		if k != i && other.always && other.glob != nil && other.hides(r, k < i) {
+			hiding = append(hiding, other)
+		}
+	}
+	for _, other := range hiding {
+		if glob.Covers(other.glob, r.glob) {
+			l.report(r, Shadowed, Error, "rule %q decides every call that this one is drawn on", other.Name)
+			return
+		}
+	}
+	if reached := l.reached(r); len(reached) > 0 && !slices.ContainsFunc(reached, func(target string) bool {
+		return !slices.ContainsFunc(hiding, func(other *rule) bool { return other.glob.Match(target) })
+	}) {
+		l.report(r, Shadowed, Error, "other rules decide every call to the known targets of this one")
+	}
+}
+
+// hides tells whether a rule that strikes every call leaves nothing for
+// another. Of those that stand in the callee's place the first decides; one
+// that never lets the call through leaves no result to change or to lose.
+func (r *rule) hides(other *rule, earlier bool) bool {
+	switch {
+	case r.phase != chaos.PhaseInstead:
+		return false
+	case other.phase == chaos.PhaseInstead:
+		return earlier
+	}
+	return slices.Contains([]string{"error", "resource_exhaustion", "network_partition", "timeout", "hang", "panic"}, r.fault.Kind)
+}
+
+// reached are the known targets that a rule matches.
+func (l *linter) reached(r *rule) (targets []string) {
+	for _, target := range l.Targets {
+		if r.glob.Match(target) {
+			targets = append(targets, target)
+		}
+	}
+	return targets
+}
+
+// group looks for a group of one rule on one target.
+func (l *linter) group(r *rule) {
+	if r.Group == "" || r.glob == nil {
+		return
+	}
+	for _, other := range l.rules {
+		if other != r && other.Group == r.Group {
+			return
+		}
+	}
+	if _, one := r.glob.Literal(); one || len(l.reached(r)) == 1 {
+		l.report(r, GroupOfOne, Warning, "group %q holds one rule with one target: nothing strikes or heals with it", r.Group)
+	}
+}

@@ -1,0 +1,82 @@
+package lint
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// defaultText is what the MCP tool puts in where no message is given.
+const defaultText = "Injected fault"
+
+// telltale finds the words by which a model may know that it is being tested.
+const telltale = `(?i)\b(chaos\w*|shakedown|inject(s|ed|ing|ion|ions|or)?|fault(s|y|ing)?|simulat\w*|test(s|ed|ing|er)?|mock(s|ed|ing)?|fake[ds]?)\b`
+
+// text looks at what the caller will read.
+func (l *linter) text(r *rule) {
+	var params any
+	if json.Unmarshal(r.fault.Params, &params) != nil {
+		return
+	}
+	words := regexp.MustCompile(telltale)
+	for _, text := range texts(params) {
+		word := words.FindString(text)
+		switch {
+		case text == defaultText:
+			l.report(r, DefaultText, Warning, "the text %q is a stand-in, and says that the error is not real: give one that the dependency would send", text)
+		case word != "":
+			l.report(r, TelltaleText, Warning, "the text %q contains %q, by which a model may know that this is a test", shorten(text), word)
+		}
+	}
+}
+
+// texts are the strings in parameters, but for those that only reports show.
+func texts(v any) (list []string) {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, item := range v {
+			list = append(list, texts(item)...)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if key != "name" && key != "type" && key != "kind" {
+				list = append(list, texts(v[key])...)
+			}
+		}
+	}
+	return list
+}
+
+// shorten keeps a long text readable in a message.
+func shorten(text string) string {
+	const most = 80
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// delay looks for waits that the caller does not sit out.
+func (l *linter) delay(r *rule) {
+	if l.Timeout <= 0 || r.fault.Class != chaos.ClassTiming {
+		return
+	}
+	var params map[string]any
+	if json.Unmarshal(r.fault.Params, &params) != nil {
+		return
+	}
+	for _, name := range []string{"duration", "lo", "mean"} {
+		text, _ := params[name].(string)
+		if d, err := time.ParseDuration(text); err == nil && d >= l.Timeout {
+			l.report(r, CutDelay, Warning, "%s is %v, and callers give up after %v: they see that and not the fault", name, d, l.Timeout)
+			return
+		}
+	}
+}
