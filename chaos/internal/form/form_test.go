@@ -1,0 +1,49 @@
+package form_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos/internal/form"
+)
+
+type touchy struct{}
+
+func (touchy) MarshalJSON() ([]byte, error) { panic("no") }
+func (*touchy) UnmarshalJSON([]byte) error  { panic("no") }
+
+func TestMethodsThatPanicAreErrors(t *testing.T) {
+	_, err := form.Encode(touchy{})
+	assert.ErrorContains(t, err, "panicked")
+	_, err = form.Decode[touchy]([]byte("1"))
+	assert.ErrorContains(t, err, "panicked")
+	_, err = form.DecodeLike([]byte("1"), touchy{})
+	assert.ErrorContains(t, err, "panicked")
+	assert.Nil(t, form.Document(touchy{}))
+}
+
+func TestForms(t *testing.T) {
+	for _, v := range []any{json.RawMessage("{}"), []byte("{}"), "{}"} {
+		doc, ok := form.Text(v)
+		require.True(t, ok)
+		assert.Equal(t, v, form.Like(doc, v), "back in its own type")
+	}
+	_, ok := form.Text(7)
+	assert.False(t, ok)
+	assert.Equal(t, json.RawMessage("7"), form.Like([]byte("7"), 3))
+	v, err := form.DecodeLike([]byte(`{"a":[1]}`), map[string][]int{})
+	require.NoError(t, err)
+	assert.Equal(t, map[string][]int{"a": {1}}, v)
+}
+
+func TestDocument(t *testing.T) {
+	raw := json.RawMessage(`{"a":1}`)
+	shown := form.Document(raw)
+	raw[1] = 'x'
+	assert.JSONEq(t, `{"a":1}`, string(shown), "a copy")
+	assert.Equal(t, `"{x"`, string(form.Document(json.RawMessage("{x"))), "no JSON: a string")
+	assert.Equal(t, `[1]`, string(form.Document([]int{1})))
+}

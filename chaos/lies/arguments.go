@@ -1,0 +1,60 @@
+package lies
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
+)
+
+// Arguments tells a lie to the callee: about the arguments of a call and not
+// about its result, as when a model makes up an argument or a hand-off garbles
+// one. f is a fault of this package that acts on results, or another of
+// [chaos.PhaseChange]. Its notes say "result" of what are arguments here.
+//
+// It acts in the callee's place, and on one call at most one such fault does.
+// What the callee did is not known: it did something else than it was asked.
+func Arguments(f chaos.Fault) chaos.Fault {
+	if _, ok := f.(chaos.Stateful); ok {
+		return statefulArguments{arguments{f}}
+	}
+	return arguments{f}
+}
+
+type arguments struct{ lie chaos.Fault }
+
+// statefulArguments is that of a lie that remembers.
+type statefulArguments struct{ arguments }
+
+func (a statefulArguments) Fresh() chaos.Fault {
+	return arguments{a.lie.(chaos.Stateful).Fresh()}
+}
+
+func (a arguments) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	changed, err := a.lie.Inject(ctx, c, args, func(context.Context, any) (any, error) { return args, nil })
+	if err != nil {
+		return nil, err
+	}
+	return next(ctx, changed)
+}
+
+func (a arguments) Check() error {
+	c := &param.Check{Kind: "changed_call"}
+	phased, ok := a.lie.(chaos.Phased)
+	c.That(ok && phased.Phase() == chaos.PhaseChange, "fault", fmt.Sprintf("%T", a.lie), "a fault that changes results")
+	c.Part("fault", a.lie)
+	return c.Err()
+}
+
+func (a arguments) Describe() chaos.Description {
+	d := chaos.Description{Kind: "changed_call", Class: chaos.ClassValue, Visibility: chaos.Implicit,
+		Persistence: chaos.Transient, Effect: chaos.EffectUnknown}
+	described, ok := a.lie.(chaos.Described)
+	if !ok {
+		return d
+	}
+	inner := described.Describe()
+	d.Class = inner.Class
+	return param.With(d, map[string]any{"fault": chaos.Description{Kind: inner.Kind, Params: inner.Params}})
+}

@@ -1,0 +1,42 @@
+package lies
+
+import (
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+)
+
+// FlipType writes the same value in another type: 42 as "42", "42" as 42, true
+// as "true", a text as the only element of a list. Without paths it is a drawn
+// number, boolean or numeric text, or else a text; null, lists and objects
+// have [Retype].
+func FlipType(paths ...string) chaos.Fault {
+	return lie{kind: "flipped_type", class: chaos.ClassValue, wants: "number, boolean or text",
+		rank: func(t *tale, i int) int {
+			switch t.doc.Kind(i) {
+			case jsonedit.Number, jsonedit.Bool:
+				return 1
+			case jsonedit.String:
+				if isNumeral(t.doc.String(i)) {
+					return 1
+				}
+				return 2
+			}
+			return 0
+		},
+		turn: func(t *tale, i int) bool {
+			before := t.doc.Raw(i)
+			if t.doc.Kind(i) != jsonedit.String {
+				return t.replace(i, jsonedit.Quote(string(before)))
+			}
+			if text := t.doc.String(i); isNumeral(text) {
+				return t.replace(i, []byte(text))
+			}
+			return t.replace(i, listOf(before))
+		}}.at(paths)
+}
+
+// listOf is a list with one element.
+func listOf(raw []byte) []byte {
+	list := append(make([]byte, 0, len(raw)+2), '[')
+	return append(append(list, raw...), ']')
+}

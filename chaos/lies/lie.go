@@ -1,0 +1,114 @@
+package lies
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/internal/jsonpath"
+)
+
+// lie is what nearly all faults here are: places that suit it, and what becomes
+// of a value at such a place.
+type lie struct {
+	kind     string
+	class    chaos.Class
+	explicit bool           // the caller can tell that something is wrong
+	layer    chaos.Layer    // empty: that of the point
+	params   map[string]any // without the paths
+	paths    []string
+	where    []*jsonpath.Path // of paths, those that parse
+	check    func(*param.Check)
+
+	wants string                      // what suits, for the note of a lie that found none
+	rank  func(t *tale, i int) int    // 0: node i does not suit; 1 is better than 2, and so on
+	turn  func(t *tale, i int) bool   // tells the lie at node i; false: nothing would change
+	after func(t *tale, ok bool) bool // looks at the whole once more; nil: nothing to do
+}
+
+// maxRank is the last of the ranks.
+const maxRank = 4
+
+// at completes a lie with the places that its user asked for.
+func (l lie) at(paths []string) chaos.Fault {
+	l.paths, l.where = slices.Clone(paths), parsed(paths)
+	return &l
+}
+
+// parsed are the paths that parse; the others are Check's affair.
+func parsed(paths []string) (where []*jsonpath.Path) {
+	for _, text := range paths {
+		if p, err := jsonpath.Parse(text); err == nil {
+			where = append(where, p)
+		}
+	}
+	return where
+}
+
+func (l *lie) Phase() chaos.Phase { return chaos.PhaseChange }
+
+func (l *lie) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	result, err := next(ctx, args)
+	if err != nil {
+		return result, err
+	}
+	p, why := open(result)
+	if why != "" {
+		chaos.Note(ctx, why)
+		return result, nil
+	}
+	t := &tale{call: c, doc: p.doc, plain: p.plain}
+	l.tell(t)
+	return t.end(ctx, p, l.kind, l.wants)
+}
+
+// tell acts on every place that the paths name, or on one that is drawn.
+func (l *lie) tell(t *tale) {
+	ok := false
+	if len(l.paths) > 0 {
+		t.addressed = true
+		for _, i := range t.find(l.where) {
+			ok = l.rank(t, i) > 0 && l.turn(t, i) || ok
+		}
+	} else {
+		ok = t.any(l.rank, l.turn)
+	}
+	if l.after != nil {
+		l.after(t, ok)
+	}
+}
+
+func (l *lie) Check() error {
+	c := &param.Check{Kind: l.kind}
+	for i, text := range l.paths {
+		_, err := jsonpath.Parse(text)
+		c.That(err == nil, fmt.Sprintf("paths[%d]", i), fmt.Sprintf("%q", text), fmt.Sprintf(`a JSON path such as "$.items[0].price" (%v)`, err))
+	}
+	if l.check != nil {
+		l.check(c)
+	}
+	return c.Err()
+}
+
+func (l *lie) Describe() chaos.Description {
+	d := chaos.Description{
+		Kind: l.kind, Class: l.class, Visibility: chaos.Implicit, Layer: l.layer,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	}
+	if l.explicit {
+		d.Visibility = chaos.Explicit
+	}
+	params := make(map[string]any, len(l.params)+1)
+	for name, value := range l.params {
+		params[name] = value
+	}
+	if len(l.paths) > 0 {
+		params["paths"] = l.paths
+	}
+	if len(params) == 0 {
+		return d
+	}
+	return param.With(d, params)
+}

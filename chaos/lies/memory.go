@@ -1,0 +1,173 @@
+package lies
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/form"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
+)
+
+// Bounds of what one rule remembers in one injector. What does not fit is not
+// remembered, so that its calls have no earlier answer.
+const (
+	maxRequests = 1024    // requests told apart
+	maxLag      = 64      // answers of one request
+	maxReplays  = 256     // answers of all, in order
+	maxKept     = 1 << 20 // bytes of one answer
+	maxMemory   = 8 << 20 // bytes of the answers by request, and as many of those in order
+)
+
+// request is what an answer belongs to.
+type request struct {
+	target string
+	key    uint64
+}
+
+// answer is a result as it was returned.
+type answer struct {
+	of   request
+	like any    // a zero value of its type
+	text []byte // its bytes, or of a Go value its JSON
+}
+
+// memory is what a lie knows of earlier calls in its injector.
+type memory struct {
+	mu     sync.Mutex
+	past   map[request][]answer // of each request, the last ones in order
+	order  []answer             // the last answers of all, in order
+	inPast int                  // bytes
+	inAll  int
+}
+
+// recall is a fault that hands out an answer of an earlier call. It remembers
+// the answers of the calls that its rule was drawn on.
+type recall struct {
+	kind   string
+	layer  chaos.Layer
+	params map[string]any
+	check  func(*param.Check)
+	lag    int    // answers to keep of each request
+	first  bool   // keep the first ones, not the last
+	wants  string // for the note
+	// choose returns what the caller is told; it is called with the memory
+	// locked, before the answer is added.
+	choose func(m *memory, c chaos.Call, now answer) (told answer, ok bool)
+	memory *memory // nil: the rule is not in an injector yet
+}
+
+func (f *recall) Fresh() chaos.Fault {
+	fresh := *f
+	fresh.memory = &memory{past: make(map[request][]answer)}
+	return &fresh
+}
+
+func (f *recall) Phase() chaos.Phase { return chaos.PhaseChange }
+
+func (f *recall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	result, err := next(ctx, args)
+	if err != nil || f.memory == nil {
+		return result, err
+	}
+	now, why := take(c, result)
+	if why != "" {
+		chaos.Note(ctx, f.kind+": "+why)
+		return result, nil
+	}
+	told, ok := f.remember(c, now)
+	if !ok || bytes.Equal(told.text, now.text) || reflect.TypeOf(told.like) != reflect.TypeOf(now.like) {
+		chaos.Note(ctx, f.kind+": "+f.wants)
+		return result, nil
+	}
+	after, err := told.result()
+	if err != nil {
+		chaos.Note(ctx, fmt.Sprintf("%s: the earlier answer does not decode into %T", f.kind, told.like))
+		return result, nil
+	}
+	chaos.Changed(ctx, chaos.Change{Before: shown(now.text), After: shown(told.text)})
+	return after, nil
+}
+
+// take copies a result: its caller may write to its own.
+func take(c chaos.Call, result any) (a answer, why string) {
+	a.of = request{c.Target, c.Key}
+	text, isText := form.Text(result)
+	if !isText {
+		encoded, err := form.Encode(result)
+		if err != nil {
+			return a, fmt.Sprintf("the result, %T, has no JSON: %v", result, err)
+		}
+		text = encoded
+	}
+	if len(text) > maxKept {
+		return a, "the result has more than 1 MiB and is not remembered"
+	}
+	if result != nil {
+		a.like = reflect.Zero(reflect.TypeOf(result)).Interface()
+	}
+	a.text = bytes.Clone(text)
+	return a, ""
+}
+
+// result is the answer once more, for another caller.
+func (a answer) result() (any, error) {
+	if _, isText := form.Text(a.like); isText || a.like == nil {
+		return form.Like(bytes.Clone(a.text), a.like), nil
+	}
+	return form.DecodeLike(a.text, a.like)
+}
+
+// remember chooses what to tell, then adds the answer.
+func (f *recall) remember(c chaos.Call, now answer) (told answer, ok bool) {
+	m := f.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	told, ok = f.choose(m, c, now)
+	m.addPast(now, f.lag, f.first)
+	m.order, m.inAll = append(m.order, now), m.inAll+len(now.text)
+	for len(m.order) > maxReplays || m.inAll > maxMemory {
+		m.inAll -= len(m.order[0].text)
+		m.order = m.order[1:]
+	}
+	return told, ok
+}
+
+// addPast keeps an answer with those of the same request: at most lag, the
+// last or the first ones.
+func (m *memory) addPast(now answer, lag int, first bool) {
+	past, known := m.past[now.of]
+	if !known && len(m.past) >= maxRequests || first && len(past) >= lag {
+		return
+	}
+	if len(past) >= lag {
+		m.inPast -= len(past[0].text)
+		past = past[1:]
+	}
+	if m.inPast+len(now.text) <= maxMemory {
+		past, m.inPast = append(past, now), m.inPast+len(now.text)
+	}
+	m.past[now.of] = past
+}
+
+func (f *recall) Check() error {
+	c := &param.Check{Kind: f.kind}
+	if f.check != nil {
+		f.check(c)
+	}
+	return c.Err()
+}
+
+func (f *recall) Describe() chaos.Description {
+	d := chaos.Description{
+		Kind: f.kind, Class: chaos.ClassValue, Visibility: chaos.Implicit, Layer: f.layer,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	}
+	if len(f.params) == 0 {
+		return d
+	}
+	return param.With(d, f.params)
+}

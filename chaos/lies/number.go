@@ -1,0 +1,191 @@
+package lies
+
+import (
+	"math"
+	"math/big"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+)
+
+// WrongNumber changes a number by at most the share within of it, above 0 up
+// to 1, up or down, and never to the same: 0.1 makes 180 to 220 of 200. It
+// stays plausible: an integer stays an integer, and an amount keeps its
+// decimals. Where the range holds no other such number, as around 3 with 0.1,
+// nothing changes.
+//
+// Without paths it is a drawn quantity: a number, or where there is none a number within a
+// text, that is not an identifier by its name (id, order_id, orderId, sku…).
+func WrongNumber(within float64, paths ...string) chaos.Fault {
+	range_ := new(big.Rat)
+	if !math.IsNaN(within) && !math.IsInf(within, 0) {
+		range_.SetFloat64(within)
+	}
+	return numeric("wrong_number", false, map[string]any{"within": within},
+		func(c *param.Check) {
+			c.That(within > 0 && within <= 1, "within", within, "a share above 0, up to 1")
+		},
+		func(t *tale, i int, number string) (string, bool) {
+			d, ok := parseDecimal(number)
+			if !ok {
+				return "", false
+			}
+			most := new(big.Int).Abs(d.unscaled)
+			most.Quo(most.Mul(most, range_.Num()), range_.Denom())
+			if most.Sign() == 0 {
+				return "", false
+			}
+			by := new(big.Int).Mul(most, big.NewInt(int64(t.draw(i, 1)*(1<<53))))
+			by.Rsh(by, 53).Add(by, big.NewInt(1)) // 1 to most
+			if t.draw(i, 2) < 0.5 {
+				by.Neg(by)
+			}
+			return d.plus(by).text(), true
+		}).at(paths)
+}
+
+// Scale multiplies a number by ten to the given power, exactly: 1 is ×10, -2
+// is ÷100, as where cents are taken for euros. The power is from -18 to 18 and
+// not 0. What is drawn without paths is as for [WrongNumber].
+func Scale(power int, paths ...string) chaos.Fault {
+	return numeric("scaled_number", false, map[string]any{"power": power},
+		func(c *param.Check) {
+			c.That(power != 0 && power >= -18 && power <= 18, "power", power, "from -18 to 18, not 0")
+		},
+		func(_ *tale, _ int, number string) (string, bool) {
+			d, ok := parseDecimal(number)
+			if !ok || d.unscaled.Sign() == 0 {
+				return "", false
+			}
+			return d.shift(power).text(), true
+		}).at(paths)
+}
+
+// FlipSign changes the sign of a number that is not 0: a refund becomes a
+// charge. What is drawn without paths is as for [WrongNumber].
+func FlipSign(paths ...string) chaos.Fault {
+	return numeric("flipped_sign", false, nil, nil, func(_ *tale, _ int, number string) (string, bool) {
+		if strings.Trim(number, "-0.eE+") == "" {
+			return "", false
+		}
+		if rest, negative := strings.CutPrefix(number, "-"); negative {
+			return rest, true
+		}
+		return "-" + number, true
+	}).at(paths)
+}
+
+// SwapDigits exchanges two neighbouring digits of a number, as people do who
+// copy them: 1042 becomes 1402. Identifiers are as good as quantities here.
+func SwapDigits(paths ...string) chaos.Fault {
+	return numeric("swapped_digits", true, nil, nil, func(t *tale, i int, number string) (string, bool) {
+		pairs := swappable(number)
+		if len(pairs) == 0 {
+			return "", false
+		}
+		at := pairs[t.pick(i, 1, len(pairs))]
+		return number[:at] + string(number[at+1]) + string(number[at]) + number[at+2:], true
+	}).at(paths)
+}
+
+// swappable are the places of digits that may change places with the next
+// one: they differ, are no part of an exponent, and leave no zero in front.
+func swappable(number string) (pairs []int) {
+	for at := 0; at+1 < len(number); at++ {
+		a, b := number[at], number[at+1]
+		if a == 'e' || a == 'E' {
+			break
+		}
+		if a < '0' || a > '9' || b < '0' || b > '9' || a == b {
+			continue
+		}
+		if first := at == 0 || at == 1 && number[0] == '-'; !first || b != '0' {
+			pairs = append(pairs, at)
+		}
+	}
+	return pairs
+}
+
+// OffByOne adds 1 to an integer or takes 1 away, at even odds; from 0 it only
+// adds. What is drawn without paths is as for [WrongNumber], but numbers with
+// decimals are not meant.
+func OffByOne(paths ...string) chaos.Fault {
+	return numeric("off_by_one", false, nil, nil, func(t *tale, i int, number string) (string, bool) {
+		d, ok := parseDecimal(number)
+		if !ok || d.scale > 0 {
+			return "", false
+		}
+		by := big.NewInt(1)
+		if d.unscaled.Sign() != 0 && t.draw(i, 1) < 0.5 {
+			by.Neg(by)
+		}
+		return d.plus(by).text(), true
+	}).at(paths)
+}
+
+// Overflow puts a number beyond what common types hold in the place of one:
+// 9223372036854775808 of an integer, 2 to the 63rd; 1e400 of one with decimals,
+// beyond float64. Decoders fail, saturate or wrap.
+func Overflow(paths ...string) chaos.Fault {
+	return lie{kind: "number_overflow", class: chaos.ClassValue, wants: "number", rank: ofKind(jsonedit.Number),
+		turn: func(t *tale, i int) bool {
+			if strings.ContainsAny(string(t.doc.Raw(i)), ".eE") {
+				return t.replace(i, []byte("1e400"))
+			}
+			return t.replace(i, []byte("9223372036854775808"))
+		}}.at(paths)
+}
+
+// NotANumber puts a bare NaN, Infinity or -Infinity in the place of a number,
+// as some encoders write them. The result is no JSON any more: strict decoders
+// refuse it, others hand NaN on.
+func NotANumber(paths ...string) chaos.Fault {
+	return lie{kind: "not_a_number", class: chaos.ClassValue, explicit: true, wants: "number", rank: ofKind(jsonedit.Number),
+		turn: func(t *tale, i int) bool {
+			return t.replace(i, []byte([]string{"NaN", "Infinity", "-Infinity"}[t.pick(i, 0, 3)]))
+		}}.at(paths)
+}
+
+// numeric makes a lie about numbers, also those within texts. ids says whether
+// identifiers are meant too. wrong makes another number of one.
+func numeric(kind string, ids bool, params map[string]any, check func(*param.Check),
+	wrong func(t *tale, i int, number string) (string, bool)) lie {
+	return lie{kind: kind, class: chaos.ClassValue, params: params, check: check, wants: "number",
+		rank: func(t *tale, i int) int {
+			k := t.doc.Kind(i)
+			switch {
+			case k != jsonedit.Number && (k != jsonedit.String || !hasDigit(t.doc.Raw(i))):
+				return 0
+			case !ids && !t.addressed && isID(nameOf(t, i)):
+				return 0
+			case k == jsonedit.Number:
+				return 1
+			}
+			return 2
+		},
+		turn: func(t *tale, i int) bool {
+			if t.doc.Kind(i) == jsonedit.Number {
+				after, ok := wrong(t, i, string(t.doc.Raw(i)))
+				return ok && t.replace(i, []byte(after))
+			}
+			return within(t, i, wrong)
+		}}
+}
+
+func hasDigit(raw []byte) bool { return strings.ContainsAny(string(raw), "0123456789") }
+
+// within tells the lie about one of the numbers in a text.
+func within(t *tale, i int, wrong func(t *tale, i int, number string) (string, bool)) bool {
+	text := t.doc.String(i)
+	spans := numerals(text)
+	first := t.pick(i, 0, len(spans))
+	for k := range spans {
+		s := spans[(first+k)%len(spans)]
+		if after, ok := wrong(t, i, text[s[0]:s[1]]); ok {
+			return t.replace(i, jsonedit.Quote(text[:s[0]]+after+text[s[1]:]))
+		}
+	}
+	return false
+}

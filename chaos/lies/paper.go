@@ -1,0 +1,72 @@
+package lies
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/shakedown-go/shakedown/chaos/internal/form"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+)
+
+// paper is a result as a document: what a lie is written on.
+type paper struct {
+	original any
+	doc      *jsonedit.Doc
+	plain    bool // a text that is no JSON: the document is the text as a JSON string
+	value    bool // a Go value
+}
+
+// open reads a result. why says why it has no document.
+func open(result any) (p paper, why string) {
+	p.original = result
+	text, isText := form.Text(result)
+	if !isText {
+		encoded, err := form.Encode(result)
+		if err != nil {
+			return p, fmt.Sprintf("the result, %T, has no JSON: %v", result, err)
+		}
+		text, p.value = encoded, true
+	}
+	if d, ok := jsonedit.Parse(text); ok {
+		p.doc = d
+		return p, ""
+	}
+	p.plain = true
+	p.doc, _ = jsonedit.Parse(jsonedit.Quote(string(text)))
+	if p.doc == nil {
+		return p, "the result is too large"
+	}
+	return p, ""
+}
+
+// close brings a changed document back into the form of the result. A text
+// stays one as long as the document is a string.
+func (p paper) close(after []byte) (result any, why string) {
+	if p.value {
+		return p.closeValue(after)
+	}
+	if p.plain {
+		if d, ok := jsonedit.Parse(after); ok && d.Kind(0) == jsonedit.String {
+			after = []byte(d.String(0))
+		}
+	}
+	return form.Like(after, p.original), ""
+}
+
+// closeValue decodes into the type that the caller knows. What that type does
+// not hold, the caller does not see: both sides are compared as decoded.
+func (p paper) closeValue(after []byte) (result any, why string) {
+	if p.original == nil {
+		return json.RawMessage(after), ""
+	}
+	result, err := form.DecodeLike(after, p.original)
+	if err != nil {
+		return nil, fmt.Sprintf("the changed result does not decode into %T", p.original)
+	}
+	before, err := form.DecodeLike(p.doc.Text, p.original)
+	if err == nil && reflect.DeepEqual(before, result) {
+		return nil, fmt.Sprintf("a %T does not show what was changed", p.original)
+	}
+	return result, ""
+}

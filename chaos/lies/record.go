@@ -1,0 +1,168 @@
+package lies
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+)
+
+// FabricateRecord adds an element to a list that nobody has heard of: a copy
+// of a drawn one in which the digits of each number, and of each text that has
+// some, are others. Where there are no digits, the words of a text are
+// turned round. Paths name lists.
+func FabricateRecord(paths ...string) chaos.Fault {
+	return lie{kind: "fabricated_record", class: chaos.ClassValue, wants: "list with elements", rank: lists(1),
+		turn: func(t *tale, i int) bool {
+			rows := t.doc.Children(i)
+			first := t.pick(i, 0, len(rows))
+			for k := range rows {
+				row := rows[(first+k)%len(rows)]
+				made := t.fabricate(row)
+				if !bytes.Equal(made, t.doc.Raw(row)) {
+					return t.insert(i, "", made)
+				}
+			}
+			return false
+		}}.at(paths)
+}
+
+// fabricate is node i with other scalars.
+func (t *tale) fabricate(i int) []byte {
+	part, ok := jsonedit.Parse(t.doc.Raw(i))
+	if !ok {
+		return t.doc.Raw(i)
+	}
+	var edits []jsonedit.Edit
+	for n := range part.Nodes {
+		switch part.Kind(n) {
+		case jsonedit.Number:
+			edits = append(edits, part.Replace(n, []byte(t.otherDigits(i+n, string(part.Raw(n)), -1))))
+		case jsonedit.String:
+			text := part.String(n)
+			if other := t.otherDigits(i+n, text, -1); other != text {
+				edits = append(edits, part.Replace(n, jsonedit.Quote(other)))
+			} else if a, b, two := strings.Cut(text, " "); two && !strings.Contains(b, " ") {
+				edits = append(edits, part.Replace(n, jsonedit.Quote(b+" "+a)))
+			}
+		}
+	}
+	return part.Apply(edits...)
+}
+
+// otherDigits puts other digits in the place of those of a text, each a drawn
+// one that differs, from 1 up; at most n of them, the last; -1: all. Of dates and exponents it
+// leaves what would make them something else.
+func (t *tale) otherDigits(i int, text string, n int) string {
+	if dates.MatchString(text) {
+		return text
+	}
+	out := []byte(text)
+	end := len(out)
+	if at := strings.IndexAny(text, "eE"); at >= 0 && isNumeral(strings.TrimRight(text[:at], "+-")) {
+		end = at
+	}
+	for at := end - 1; at >= 0 && n != 0; at-- {
+		if c := out[at]; c >= '0' && c <= '9' {
+			turned := '1' + (c-'0'+8+byte(t.pick(i, at+8, 8)))%9 // 1 to 9
+			if turned == c {
+				turned = '1' + (c-'1'+1)%9
+			}
+			out[at] = turned
+			n--
+		}
+	}
+	return string(out)
+}
+
+// DanglingReference makes an identifier point to nothing: its last digits, or
+// its last letters where it has no digits, become others, so that the document
+// has no such value. Without paths it is a drawn member whose name is that of a
+// reference (customer_id, orderId, ref…), or else an id.
+func DanglingReference(paths ...string) chaos.Fault {
+	return lie{kind: "dangling_reference", class: chaos.ClassValue, wants: "identifier",
+		rank: func(t *tale, i int) int {
+			if k := t.doc.Kind(i); k != jsonedit.Number && k != jsonedit.String {
+				return 0
+			}
+			name := nameOf(t, i)
+			switch {
+			case t.addressed:
+				return 1
+			case !isID(name):
+				return 0
+			case strings.EqualFold(name, "id") || strings.EqualFold(name, "uuid"):
+				return 2
+			}
+			return 1
+		},
+		turn: func(t *tale, i int) bool {
+			text := string(t.doc.Raw(i))
+			if t.doc.Kind(i) == jsonedit.String {
+				text = t.doc.String(i)
+			}
+			for n := 4; n < 12; n++ { // longer where that value is taken
+				other := t.otherDigits(i+n, text, n)
+				if other == text {
+					other = otherLetters(text)
+				}
+				if other != text && !bytes.Contains(t.doc.Text, []byte(other)) {
+					if t.doc.Kind(i) == jsonedit.String {
+						return t.replace(i, jsonedit.Quote(other))
+					}
+					return t.replace(i, []byte(other))
+				}
+			}
+			return false
+		}}.at(paths)
+}
+
+// otherLetters moves the last letter on in the alphabet.
+func otherLetters(text string) string {
+	if text == "" {
+		return text
+	}
+	switch c := text[len(text)-1]; {
+	case 'a' <= c && c <= 'z':
+		return text[:len(text)-1] + string('a'+(c-'a'+7)%26)
+	case 'A' <= c && c <= 'Z':
+		return text[:len(text)-1] + string('A'+(c-'A'+7)%26)
+	}
+	return text
+}
+
+// DuplicateRows has a drawn element of a list twice, one behind the other, as
+// an at-least-once feed has it. Paths name lists.
+func DuplicateRows(paths ...string) chaos.Fault {
+	return lie{kind: "duplicated_rows", class: chaos.ClassValue, wants: "list with elements", rank: lists(1),
+		turn: func(t *tale, i int) bool {
+			rows := t.doc.Children(i)
+			at := t.pick(i, 0, len(rows))
+			twice := append(append(rows[:at+1:at+1], rows[at]), rows[at+1:]...)
+			return t.arrange(i, twice)
+		}}.at(paths)
+}
+
+// ReorderRows has the elements of a list in another order, in which at least
+// two differ from what stood there. Paths name lists.
+func ReorderRows(paths ...string) chaos.Fault {
+	return lie{kind: "reordered_rows", class: chaos.ClassValue, wants: "list with two elements that differ", rank: lists(2),
+		turn: func(t *tale, i int) bool {
+			return t.arrange(i, t.shuffled(i, t.doc.Children(i)))
+		}}.at(paths)
+}
+
+// shuffled are the nodes in a drawn order; one that looks like the old is
+// turned by one place.
+func (t *tale) shuffled(i int, nodes []int) []int {
+	out := append([]int(nil), nodes...)
+	for k := len(out) - 1; k > 0; k-- {
+		other := t.pick(i, 8+k, k+1)
+		out[k], out[other] = out[other], out[k]
+	}
+	if bytes.Equal(t.doc.Arrange(i, out), t.doc.Raw(i)) {
+		out = append(out[1:], out[0])
+	}
+	return out
+}

@@ -1,0 +1,74 @@
+package lies
+
+import (
+	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+)
+
+// anything suits where a path leads; without one the whole result does.
+func anything(t *tale, i int) int {
+	if t.addressed || i == 0 {
+		return 1
+	}
+	return 0
+}
+
+// kind makes a rank of a type of values.
+func ofKind(k jsonedit.Kind) func(*tale, int) int {
+	return func(t *tale, i int) int {
+		if t.doc.Kind(i) == k {
+			return 1
+		}
+		return 0
+	}
+}
+
+// members suit wherever they are; elements only where a path leads.
+func members(t *tale, i int) int {
+	if t.addressed && i > 0 || t.doc.IsMember(i) {
+		return 1
+	}
+	return 0
+}
+
+// lists suit with so many elements at least.
+func lists(least int) func(*tale, int) int {
+	return func(t *tale, i int) int {
+		if t.doc.Kind(i) == jsonedit.Array && len(t.doc.Children(i)) >= least {
+			return 1
+		}
+		return 0
+	}
+}
+
+// isRow tells whether node i is an element of a list.
+func isRow(t *tale, i int) bool { return i > 0 && !t.doc.IsMember(i) }
+
+// nameOf is the name that node i has, or that the list has in which it stands.
+func nameOf(t *tale, i int) string {
+	for ; i > 0; i = int(t.doc.Nodes[i].Parent) {
+		if t.doc.IsMember(i) {
+			return t.doc.Name(i)
+		}
+	}
+	return ""
+}
+
+// isID tells whether a name is that of an identifier: id, order_id, orderId,
+// orderID, uuid, sku, ref.
+func isID(name string) bool {
+	for _, end := range []string{"_id", "-id", "_ids", "Id", "Ids", "ID", "IDs", "_ref", "Ref"} {
+		if len(name) > len(end) && strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	switch strings.ToLower(name) {
+	case "id", "ids", "uuid", "guid", "sku", "ref", "reference", "key":
+		return true
+	}
+	return false
+}
+
+// isScalar tells whether a node has nothing below it.
+func isScalar(k jsonedit.Kind) bool { return k != jsonedit.Array && k != jsonedit.Object }

@@ -1,0 +1,114 @@
+package lies
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+)
+
+// units are groups that a reader may take for each other: the number beside
+// them stays as it is and means something else. The first three are currencies.
+var units = [...][]string{
+	{"EUR", "USD", "GBP", "CHF", "JPY"},
+	{"eur", "usd", "gbp", "chf", "jpy"},
+	{"€", "$", "£", "¥"},
+	{"km", "mi", "m", "ft"},
+	{"cm", "in", "mm"},
+	{"kg", "lb", "g", "oz"},
+	{"°C", "°F"},
+	{"celsius", "fahrenheit"},
+	{"metric", "imperial"},
+	{"ms", "s", "min", "h"},
+	{"seconds", "minutes", "hours", "days"},
+	{"KB", "MB", "GB", "TB"},
+	{"km/h", "mph", "m/s"},
+}
+
+// SwapUnit puts another unit or currency in the place of one and leaves the
+// number as it is: a value that is one ("EUR", "km"), or one within a text
+// beside a number ("12 km", "€19.90"). It knows common currencies, and units of length, weight, temperature,
+// time, speed and size.
+func SwapUnit(paths ...string) chaos.Fault {
+	return lie{kind: "swapped_unit", class: chaos.ClassValue, wants: "unit or currency",
+		rank: func(t *tale, i int) int {
+			if t.doc.Kind(i) != jsonedit.String {
+				return 0
+			}
+			if _, isUnit := groupOf(t.doc.String(i)); isUnit {
+				return 1
+			}
+			if hasDigit(t.doc.Raw(i)) {
+				return 2
+			}
+			return 0
+		},
+		turn: func(t *tale, i int) bool {
+			text := t.doc.String(i)
+			if group, isUnit := groupOf(text); isUnit {
+				return t.replace(i, jsonedit.Quote(another(t, i, group, text)))
+			}
+			from, to := unitIn(text)
+			if from == to {
+				return false
+			}
+			group, _ := groupOf(text[from:to])
+			return t.replace(i, jsonedit.Quote(text[:from]+another(t, i, group, text[from:to])+text[to:]))
+		}}.at(paths)
+}
+
+func groupOf(unit string) (group []string, ok bool) {
+	for _, group := range units {
+		if slices.Contains(group, unit) {
+			return group, true
+		}
+	}
+	return nil, false
+}
+
+// isCurrency tells which units stand in front of their number too.
+func isCurrency(unit string) bool {
+	for _, group := range units[:3] {
+		if slices.Contains(group, unit) {
+			return true
+		}
+	}
+	return false
+}
+
+// another is a drawn unit of the group that is not the given one.
+func another(t *tale, i int, group []string, unit string) string {
+	at := slices.Index(group, unit)
+	return group[(at+1+t.pick(i, 0, len(group)-1))%len(group)]
+}
+
+// unitIn finds a unit in front of a number of the text or behind it, a space
+// between or none; from and to are equal if there is none.
+func unitIn(text string) (from, to int) {
+	for at := range len(text) {
+		if c := text[at]; c < '0' || c > '9' {
+			continue
+		}
+		before, after := text[:at], text[at+1:]
+		if before != "" && strings.IndexByte("0123456789.,", before[len(before)-1]) < 0 {
+			word := before[strings.LastIndexAny(strings.TrimRight(before, " "), " (")+1:]
+			unit := strings.TrimRight(word, " ")
+			if isCurrency(unit) {
+				return len(before) - len(word), len(before) - len(word) + len(unit)
+			}
+		}
+		if after == "" || strings.IndexByte("0123456789.,", after[0]) < 0 {
+			rest := strings.TrimLeft(after, " ")
+			unit := rest
+			if end := strings.IndexAny(rest, " ,;)."); end >= 0 {
+				unit = rest[:end]
+			}
+			if _, ok := groupOf(unit); ok {
+				start := len(text) - len(rest)
+				return start, start + len(unit)
+			}
+		}
+	}
+	return 0, 0
+}

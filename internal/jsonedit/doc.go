@@ -1,0 +1,147 @@
+// Package jsonedit changes parts of a JSON document and leaves every other byte as it is.
+//
+//	d, ok := jsonedit.Parse([]byte(`{"id": 7, "total": 19.90}`))
+//	i, _ := d.Lookup("total")
+//	text := d.Apply(d.Replace(i, []byte("1.99"))) // {"id": 7, "total": 1.99}
+//
+// Decoding into Go values and encoding them again loses the order of members, the spelling of numbers, digits of large ones,
+// and white space. Here a document is its text and an index of where each value stands; an edit exchanges a span of the text.
+//
+// What counts as JSON is what encoding/json accepts. Parsing is one pass; a [Doc] is immutable and safe for concurrent use.
+package jsonedit
+
+import (
+	"slices"
+
+	"github.com/shakedown-go/shakedown/internal/jsonpath"
+)
+
+// A Kind is the type of a value.
+type Kind byte
+
+// The kinds.
+const (
+	Null   Kind = 'n'
+	Bool   Kind = 'b'
+	Number Kind = '0'
+	String Kind = '"'
+	Array  Kind = '['
+	Object Kind = '{'
+)
+
+// A Node is one value of a document: where its text begins and ends, and the same of its name, quotes included, where it is
+// the member of an object.
+type Node struct {
+	Start, End         int32
+	NameStart, NameEnd int32 // equal: it has no name
+	Parent             int32 // -1: it is the document
+	Next               int32 // the first node that is not below this one
+	Index              int32 // its place among its siblings
+}
+
+// A Doc is a parsed document. Nodes are in the order of the text: parents before their children, node 0 is the document.
+type Doc struct {
+	Text  []byte
+	Nodes []Node
+}
+
+// Kind returns the type of node i.
+func (d *Doc) Kind(i int) Kind {
+	switch c := d.Text[d.Nodes[i].Start]; c {
+	case 'n', '"', '[', '{':
+		return Kind(c)
+	case 't', 'f':
+		return Bool
+	}
+	return Number
+}
+
+// Raw returns the text of node i, which must not be changed.
+func (d *Doc) Raw(i int) []byte { return d.Text[d.Nodes[i].Start:d.Nodes[i].End] }
+
+// String returns what the text of node i stands for, if it is a string; else "".
+func (d *Doc) String(i int) string {
+	if d.Kind(i) != String {
+		return ""
+	}
+	return Unquote(d.Raw(i))
+}
+
+// Name returns the name under which node i is a member; "": it is none.
+func (d *Doc) Name(i int) string {
+	n := d.Nodes[i]
+	if n.NameStart == n.NameEnd {
+		return ""
+	}
+	return Unquote(d.Text[n.NameStart:n.NameEnd])
+}
+
+// IsMember tells whether node i is the member of an object.
+func (d *Doc) IsMember(i int) bool { return d.Nodes[i].NameStart != d.Nodes[i].NameEnd }
+
+// Children returns the nodes directly below node i.
+func (d *Doc) Children(i int) []int {
+	var list []int
+	for c := i + 1; c < int(d.Nodes[i].Next); c = int(d.Nodes[c].Next) {
+		list = append(list, c)
+	}
+	return list
+}
+
+// Member finds the member of an object; of several with one name, the last, as encoding/json has it.
+func (d *Doc) Member(object int, name string) (i int, ok bool) {
+	if d.Kind(object) != Object {
+		return 0, false
+	}
+	for c := object + 1; c < int(d.Nodes[object].Next); c = int(d.Nodes[c].Next) {
+		if d.Name(c) == name {
+			i, ok = c, true
+		}
+	}
+	return i, ok
+}
+
+// Lookup follows names (string) and elements (int; negative ones count from the back) down from the document.
+func (d *Doc) Lookup(keys ...any) (i int, ok bool) {
+	for _, key := range keys {
+		switch key := key.(type) {
+		case string:
+			if i, ok = d.Member(i, key); !ok {
+				return 0, false
+			}
+		case int:
+			if i, ok = d.element(i, key); !ok {
+				return 0, false
+			}
+		}
+	}
+	return i, true
+}
+
+func (d *Doc) element(list, at int) (i int, ok bool) {
+	if d.Kind(list) != Array {
+		return 0, false
+	}
+	elements := d.Children(list)
+	if at < 0 {
+		at += len(elements)
+	}
+	if at < 0 || at >= len(elements) {
+		return 0, false
+	}
+	return elements[at], true
+}
+
+// Path is the place of node i as package jsonpath writes it.
+func (d *Doc) Path(i int) string {
+	var keys []any
+	for ; d.Nodes[i].Parent >= 0; i = int(d.Nodes[i].Parent) {
+		if d.IsMember(i) {
+			keys = append(keys, d.Name(i))
+		} else {
+			keys = append(keys, int(d.Nodes[i].Index))
+		}
+	}
+	slices.Reverse(keys)
+	return jsonpath.Match{Keys: keys}.Location()
+}

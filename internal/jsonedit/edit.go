@@ -1,0 +1,133 @@
+package jsonedit
+
+import (
+	"cmp"
+	"slices"
+)
+
+// An Edit puts With in the place of the text from From to before To.
+type Edit struct {
+	From, To int
+	With     []byte
+}
+
+// Apply makes the edits and returns the new text. Of edits that overlap, the one that begins first counts, and of those the
+// longer one; insertions at one place follow each other in their order.
+func (d *Doc) Apply(edits ...Edit) []byte {
+	edits = slices.Clone(edits)
+	slices.SortStableFunc(edits, func(a, b Edit) int {
+		if a.From == b.From && a.From < a.To && b.From < b.To {
+			return cmp.Compare(b.To, a.To)
+		}
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(min(a.To-a.From, 1), min(b.To-b.From, 1)))
+	})
+	size := len(d.Text)
+	for _, e := range edits {
+		size += len(e.With)
+	}
+	out, at := make([]byte, 0, size), 0
+	for _, e := range edits {
+		if e.From < at {
+			continue
+		}
+		out = append(append(out, d.Text[at:e.From]...), e.With...)
+		at = e.To
+	}
+	return append(out, d.Text[at:]...)
+}
+
+// Replace puts another value in the place of node i.
+func (d *Doc) Replace(i int, raw []byte) Edit {
+	return Edit{int(d.Nodes[i].Start), int(d.Nodes[i].End), raw}
+}
+
+// Rename gives the member i another name.
+func (d *Doc) Rename(i int, name string) Edit {
+	return Edit{int(d.Nodes[i].NameStart), int(d.Nodes[i].NameEnd), Quote(name)}
+}
+
+// Insert adds a member (name is looked at) to the end of an object, or an element to the end of a list.
+func (d *Doc) Insert(container int, name string, raw []byte) Edit {
+	end := int(d.Nodes[container].End) - 1
+	var with []byte
+	if children := d.Children(container); len(children) > 0 {
+		last := children[len(children)-1]
+		end = int(d.Nodes[last].End)
+		with = append(with, ',')
+		if len(children) > 1 { // as those before it
+			with = append(with[:0], d.Text[d.Nodes[children[len(children)-2]].End:d.begin(last)]...)
+		}
+	}
+	if d.Kind(container) == Object {
+		with = append(append(with, Quote(name)...), ':')
+	}
+	return Edit{end, end, append(with, raw...)}
+}
+
+// begin is where node i begins, its name included.
+func (d *Doc) begin(i int) int {
+	if n := d.Nodes[i]; n.NameStart < n.NameEnd {
+		return int(n.NameStart)
+	}
+	return int(d.Nodes[i].Start)
+}
+
+// Remove takes nodes out of their lists and objects, with the commas that they leave. The document itself stays.
+func (d *Doc) Remove(nodes ...int) []Edit {
+	gone := make(map[int]bool, len(nodes))
+	for _, i := range nodes {
+		gone[i] = true
+	}
+	var edits []Edit
+	done := make(map[int32]bool)
+	for _, i := range nodes {
+		if parent := d.Nodes[i].Parent; parent >= 0 && !done[parent] {
+			done[parent] = true
+			edits = append(edits, d.without(d.Children(int(parent)), gone)...)
+		}
+	}
+	return edits
+}
+
+// without removes runs of siblings: with the comma before them, and at the front with the one behind.
+func (d *Doc) without(siblings []int, gone map[int]bool) (edits []Edit) {
+	for from := 0; from < len(siblings); from++ {
+		if !gone[siblings[from]] {
+			continue
+		}
+		to := from
+		for to+1 < len(siblings) && gone[siblings[to+1]] {
+			to++
+		}
+		e := Edit{From: d.begin(siblings[from]), To: int(d.Nodes[siblings[to]].End)}
+		if from > 0 {
+			e.From = int(d.Nodes[siblings[from-1]].End)
+		} else if to+1 < len(siblings) {
+			e.To = d.begin(siblings[to+1])
+		}
+		edits, from = append(edits, e), to
+	}
+	return edits
+}
+
+// Arrange writes list i anew with the given elements of its own, in that order and as often as they are named; the white
+// space is that of the list as it stands.
+func (d *Doc) Arrange(i int, elements []int) []byte {
+	old := d.Children(i)
+	if len(elements) == 0 || len(old) == 0 {
+		return []byte("[]")
+	}
+	n := d.Nodes[i]
+	sep := []byte{','}
+	if len(old) > 1 {
+		sep = d.Text[d.Nodes[old[0]].End:d.Nodes[old[1]].Start]
+	}
+	out := slices.Clone(d.Text[n.Start:d.Nodes[old[0]].Start])
+	for k, e := range elements {
+		if k > 0 {
+			out = append(out, sep...)
+		}
+		out = append(out, d.Raw(e)...)
+	}
+	return append(out, d.Text[d.Nodes[old[len(old)-1]].End:n.End]...)
+}

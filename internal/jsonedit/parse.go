@@ -1,0 +1,137 @@
+package jsonedit
+
+import (
+	"bytes"
+	"math"
+)
+
+// maxDepth is the nesting that encoding/json accepts.
+const maxDepth = 10000
+
+// Parse indexes a document; ok is false for what is not JSON, and for more than 2 GiB. It keeps text.
+func Parse(text []byte) (d *Doc, ok bool) {
+	if len(text) > math.MaxInt32 {
+		return nil, false
+	}
+	p := parser{text: text, nodes: make([]Node, 0, 8+len(text)/12)}
+	p.space()
+	if !p.value(-1, 0, 0, 0, 0) {
+		return nil, false
+	}
+	p.space()
+	return &Doc{Text: text, Nodes: p.nodes}, p.at == len(text)
+}
+
+type parser struct {
+	text  []byte
+	at    int
+	nodes []Node
+}
+
+func (p *parser) next() byte {
+	if p.at < len(p.text) {
+		return p.text[p.at]
+	}
+	return 0
+}
+
+func (p *parser) space() {
+	for p.at < len(p.text) {
+		switch p.text[p.at] {
+		case ' ', '\t', '\n', '\r':
+			p.at++
+		default:
+			return
+		}
+	}
+}
+
+// value reads one value, below parent, as its child number index.
+func (p *parser) value(parent, index int32, nameStart, nameEnd, depth int) (ok bool) {
+	self := len(p.nodes)
+	p.nodes = append(p.nodes, Node{Start: int32(p.at), NameStart: int32(nameStart), NameEnd: int32(nameEnd), Parent: parent, Index: index})
+	switch c := p.next(); {
+	case c == '"':
+		ok = p.text8()
+	case c == '{' || c == '[':
+		ok = depth < maxDepth && p.list(int32(self), c, depth+1)
+	case c == 't':
+		ok = p.word("true")
+	case c == 'f':
+		ok = p.word("false")
+	case c == 'n':
+		ok = p.word("null")
+	default:
+		ok = p.number()
+	}
+	p.nodes[self].End, p.nodes[self].Next = int32(p.at), int32(len(p.nodes))
+	return ok
+}
+
+// list reads what stands between brackets.
+func (p *parser) list(self int32, open byte, depth int) bool {
+	p.at++
+	p.space()
+	if p.next() == open+2 { // ']' and '}' both follow theirs by two
+		p.at++
+		return true
+	}
+	for index := int32(0); ; index++ {
+		nameStart, nameEnd := 0, 0
+		if open == '{' {
+			nameStart = p.at
+			if p.next() != '"' || !p.text8() {
+				return false
+			}
+			nameEnd = p.at
+			p.space()
+			if p.next() != ':' {
+				return false
+			}
+			p.at++
+			p.space()
+		}
+		if !p.value(self, index, nameStart, nameEnd, depth) {
+			return false
+		}
+		p.space()
+		c := p.next()
+		p.at++
+		if c == open+2 {
+			return true
+		}
+		if c != ',' {
+			return false
+		}
+		p.space()
+	}
+}
+
+func (p *parser) word(w string) bool {
+	if !bytes.HasPrefix(p.text[p.at:], []byte(w)) {
+		return false
+	}
+	p.at += len(w)
+	return true
+}
+
+// text8 reads a string: any bytes but control characters, and escapes that JSON knows.
+func (p *parser) text8() bool {
+	for p.at++; p.at < len(p.text); p.at++ {
+		switch c := p.text[p.at]; {
+		case c == '"':
+			p.at++
+			return true
+		case c < ' ':
+			return false
+		case c == '\\':
+			p.at++
+			if n := escapeLength(p.text[p.at:]); n > 0 {
+				p.at += n - 1
+			} else {
+				return false
+			}
+		}
+	}
+	return false
+}
