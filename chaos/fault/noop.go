@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/form"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
@@ -77,7 +78,7 @@ func describeNoOp(kind string, layer chaos.Layer, n *silentNoOp) chaos.Descripti
 	if n.learns {
 		return d
 	}
-	return param.With(d, valueParams{orNull(document(n.v))})
+	return param.With(d, valueParams{orNull(form.Document(n.v))})
 }
 
 // valueParams are the parameters of a fault that gives a value.

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/form"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
@@ -24,7 +25,7 @@ func (f endAfter) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any,
 		if n != f.after || disarmed(ctx) {
 			return yield(item, nil)
 		}
-		chaos.Changed(ctx, chaos.Change{Path: place(n), Before: document(item)})
+		chaos.Changed(ctx, chaos.Change{Path: place(n), Before: form.Document(item)})
 		return false
 	})
 }
@@ -68,7 +69,7 @@ func (dropLast) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, e
 		case disarmed(ctx):
 			yield(held, nil)
 		default:
-			chaos.Changed(ctx, chaos.Change{Path: place(n), Before: document(held)})
+			chaos.Changed(ctx, chaos.Change{Path: place(n), Before: form.Document(held)})
 		}
 	}
 }
@@ -127,7 +128,7 @@ func (s *shuffle) flush() bool {
 	for i, from := range order {
 		item := s.held[from]
 		if !equal(s.held[i], item) {
-			chaos.Changed(s.ctx, chaos.Change{Path: place(s.n), Before: document(s.held[i]), After: document(item)})
+			chaos.Changed(s.ctx, chaos.Change{Path: place(s.n), Before: form.Document(s.held[i]), After: form.Document(item)})
 		}
 		s.n++
 		if !s.yield(item, nil) {
