@@ -114,12 +114,12 @@ func document(data string) []byte {
 	return jsondoc.Of(data).Bytes()
 }
 
-type malformed struct {
+type halved struct {
 	after   int
 	objects int
 }
 
-func (f *malformed) event(n int, e sse.Event) step {
+func (f *halved) event(n int, e sse.Event) step {
 	if !strings.HasPrefix(strings.TrimSpace(e.Data), "{") {
 		return as(e)
 	}
@@ -134,7 +134,7 @@ func (f *malformed) event(n int, e sse.Event) step {
 	}}
 }
 
-func (f *malformed) end(int) step { return short(f.objects, f.after) }
+func (f *halved) end(int) step { return short(f.objects, f.after) }
 
 type duplicate struct{ after int }
 

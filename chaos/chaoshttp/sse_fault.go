@@ -65,7 +65,7 @@ func (f streamFault) script(after int) script {
 	case kindCutStream:
 		return &cut{after: after}
 	case kindMalformed:
-		return &malformed{after: after}
+		return &halved{after: after}
 	case kindDuplicate:
 		return &duplicate{after: after}
 	case kindSwapped:
