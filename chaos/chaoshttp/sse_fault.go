@@ -49,7 +49,7 @@ const (
 	kindMalformed  = "malformed_event"
 	kindDuplicate  = "duplicate_event"
 	kindSwapped    = "swapped_events"
-	kindTerminator = "missing_terminator"
+	kindTerminator = "unterminated_stream"
 )
 
 func (f streamFault) script(after int) script {

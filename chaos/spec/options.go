@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
@@ -120,10 +121,6 @@ func (t *table) named(text string) error {
 
 // readyMade are the rows of all catalogues.
 func readyMade() []Kind {
-	var kinds []Kind
-	kinds = append(kinds, whenKinds()...)
-	kinds = append(kinds, faultKinds()...)
-	kinds = append(kinds, streamKinds()...)
-	kinds = append(kinds, deliveryKinds()...)
-	return kinds
+	return slices.Concat(whenKinds(), faultKinds(), deliveryKinds(), streamKinds(),
+		lieKinds(), attackKinds(), messageKinds(), httpKinds(), chatKinds(), eventKinds())
 }
