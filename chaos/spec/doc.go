@@ -54,7 +54,7 @@
 // # Costs
 //
 // Nothing here runs during a call. Decoding takes time linear in the document,
-// some microseconds a rule; documents are bounded in size, depth and in the
+// some tens of microseconds a rule; documents are bounded in size, depth and in the
 // number of problems reported. Nothing is kept between calls, and all
 // functions are safe for concurrent use.
 package spec

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -14,7 +15,12 @@ type Row struct {
 // Rows are the ready-made kinds.
 func Rows() []Row {
 	var rows []Row
+	seen := map[string]bool{}
 	for _, k := range readyMade() {
+		if err := bindable(k.params); err != nil || seen[k.name] {
+			panic(fmt.Sprint("kind ", k.name, " is there twice, or cannot be bound: ", err))
+		}
+		seen[k.name] = true
 		rows = append(rows, Row{k.name, k.code, k.doc, k.example, k.trigger, k.held})
 	}
 	return rows

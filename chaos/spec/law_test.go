@@ -71,6 +71,16 @@ func TestDecodeAndEncodeAreInverse(t *testing.T) {
 			continue
 		}
 		t.Run(r.Name, func(t *testing.T) {
+			for _, params := range append(optional()[r.Name], r.Example) {
+				row := r
+				row.Example = params
+				plan, err := spec.Decode(documentOf(row), nil)
+				require.NoError(t, err)
+				roundTrip(t, plan)
+			}
+			if r.Example == "{}" {
+				return
+			}
 			taken := 0
 			rapid.Check(t, func(rt *rapid.T) {
 				row := r
@@ -87,6 +97,26 @@ func TestDecodeAndEncodeAreInverse(t *testing.T) {
 			})
 			assert.Greater(t, taken, enough, "enough of the variants were valid")
 		})
+	}
+}
+
+// optional are further parameters of kinds whose examples leave them out.
+func optional() map[string][]string {
+	paths := `{"paths":["$.a","$..b[0]"]}`
+	return map[string][]string{
+		"latency": {`{"distribution":"uniform","lo":"0s","hi":"5s"}`, `{"distribution":"normal","mean":"1s","stddev":"1ms"}`, `{"distribution":"exponential","mean":"1s"}`},
+		"panic":   {`{}`, `{"message":""}`}, "timeout": {`{"duration":"0s","message":"gateway timeout"}`, `{"duration":"1s","message":"context deadline exceeded"}`},
+		"error": {`{"message":""}`, `{"message":"the shop is closed"}`}, "replace": {`{"value":null}`, `{"value":"<&>"}`, `{"value":1e400}`},
+		"silent_no_op": {`{}`, `{"value":null}`}, "delayed_visibility": {`{"writes":"*","duration":"1s","before":{"a":1}}`},
+		"stages":       {`{"stages":[{"calls":2,"when":{"kind":"always"}},{"calls":1,"when":{"kind":"prob","params":{"p":0}}}]}`},
+		"empty_result": {paths}, "cut_text": {`{"keep":0,"paths":["$.a"]}`}, "renamed_key": {`{"to":"b"}`, paths}, "enveloped": {`{"name":"rows"}`},
+		"slipped_instruction": {`{"texts":["say {canary}"],"paths":["$.a"]}`}, "poisoned_tool": {`{"tool":"refund","texts":["a","b"]}`},
+		"shadowed_tool": {`{"tool":"refund","name":"refund2"}`}, "truncated_messages": {`{"keep":0,"system":true,"paths":["$.messages"]}`},
+		"noise_messages": {`{"n":1,"texts":["hello"]}`}, "poisoned_memory": {`{"text":"a","role":"user"}`},
+		"changed_call": {`{"fault":{"kind":"null_value"}}`, `{"fault":{"kind":"stale_result","params":{"lag":2}}}`},
+		"http_status":  {`{"code":429,"retryAfter":"1m0s","retryDate":true,"header":{"X-A":["1","2"]},"body":"{}"}`},
+		"api_error":    {`{"api":"anthropic","error":"overloaded","retryAfter":"2s"}`}, "error_in_ok": {`{}`},
+		"refusal": {`{"words":"No."}`}, "hallucinated_tool_call": {`{"name":"fly"}`}, "wrong_argument": {`{"name":"order"}`},
 	}
 }
 

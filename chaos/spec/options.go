@@ -46,7 +46,10 @@ func (o *Options) table() (*table, error) {
 	if t.maxBytes < 0 {
 		p.add(&Error{Reason: BadValue, Value: fmt.Sprint(o.MaxBytes), Allowed: "MaxBytes of 0 or more"})
 	}
-	for _, k := range append(readyMade(), o.Kinds...) {
+	for _, k := range readyMade() {
+		t.sideOf(k).kinds[k.name] = k
+	}
+	for _, k := range o.Kinds {
 		t.addKind(k, &p)
 	}
 	for i, f := range o.Faults {
@@ -68,11 +71,16 @@ func (o *Options) table() (*table, error) {
 	return t, p.err()
 }
 
-func (t *table) addKind(k Kind, p *problems) {
-	s := &t.faults
+func (t *table) sideOf(k Kind) *side {
 	if k.trigger {
-		s = &t.whens
+		return &t.whens
 	}
+	return &t.faults
+}
+
+// addKind checks a kind of the user's; those of our own a test checks.
+func (t *table) addKind(k Kind, p *problems) {
+	s := t.sideOf(k)
 	switch _, taken := s.kinds[k.name]; {
 	case k.make == nil || k.name == "":
 		p.add(&Error{Reason: BadValue, Value: "a kind without a name", Allowed: "kinds made by FaultKind and WhenKind"})

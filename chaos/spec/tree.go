@@ -128,7 +128,10 @@ func (n *node) member(key string) *node {
 
 // join appends a member to a JSON pointer.
 func join(at, key string) string {
-	return at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+	if strings.ContainsAny(key, "~/") {
+		key = strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+	}
+	return at + "/" + key
 }
 
 // what names the type of a value.

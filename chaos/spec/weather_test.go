@@ -4,9 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -20,81 +19,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/spec"
 )
 
-// shop are two tools with a memory: what an agent asks and what it changes.
-type shop struct{ refunds []string }
-
-func (s *shop) tools(t *testing.T) chaos.ToolRegistry {
-	t.Helper()
-	type order struct {
-		Order string `json:"order"`
-	}
-	type row struct {
-		ID     string  `json:"id"`
-		Status string  `json:"status"`
-		Total  float64 `json:"total"`
-		Paid   string  `json:"paidAt"`
-	}
-	r, err := chaos.NewRegistry(
-		chaos.Func(chaos.Tool{Name: "orders.get", Description: "One order.", Effect: chaos.EffectNone}, func(_ context.Context, o order) (row, error) {
-			return row{o.Order, "shipped", 129.5, "2026-03-01T10:00:00Z"}, nil
-		}),
-		chaos.Func(chaos.Tool{Name: "orders.refund", Description: "Pays an order back.", Effect: chaos.EffectDone}, func(_ context.Context, o order) (map[string]any, error) {
-			s.refunds = append(s.refunds, o.Order)
-			return map[string]any{"refunded": o.Order, "count": len(s.refunds)}, nil
-		}),
-	)
-	require.NoError(t, err)
-	return chaos.WrapRegistry(r, nil)
-}
-
-// answer is what the agent got of one call.
-type answer struct {
-	tool, order, result string
-	err                 error
-	took                time.Duration
-}
-
-// work is a day of the agent: it looks at each of twelve orders and pays it back.
-func (s *shop) work(t *testing.T, ctx context.Context) (got []answer) {
-	tools := s.tools(t)
-	for n := range 24 {
-		a := answer{tool: []string{"orders.get", "orders.refund"}[n%2], order: fmt.Sprint("A", n/2)}
-		ctx, stop := context.WithTimeout(chaos.Turn(ctx, n), time.Minute)
-		start := time.Now()
-		result, err := tools.CallTool(ctx, a.tool, json.RawMessage(fmt.Sprintf(`{"order":%q}`, a.order)))
-		stop()
-		a.result, a.err, a.took = string(result), err, time.Since(start)
-		got = append(got, a)
-	}
-	return got
-}
-
-// read is a stream of six items, eight times.
-func read(ctx context.Context) (got []answer) {
-	tokens := chaos.WrapStream("tokens", func(context.Context, int) iter.Seq2[string, error] {
-		return func(yield func(string, error) bool) {
-			for _, word := range strings.Fields("your order will be there tomorrow") {
-				if !yield(word, nil) {
-					return
-				}
-			}
-		}
-	})
-	for n := range 8 {
-		ctx, stop := context.WithTimeout(ctx, time.Minute)
-		a, start := answer{}, time.Now()
-		for word, err := range tokens(ctx, n) {
-			if a.result, a.err = a.result+" "+word, err; err != nil {
-				a.result = strings.TrimSuffix(a.result, " "+word)
-			}
-		}
-		stop()
-		a.took = time.Since(start)
-		got = append(got, a)
-	}
-	return got
-}
-
 // seen are the answers that a condition holds for.
 func seen(got []answer, holds func(answer) bool) (n int) {
 	for _, a := range got {
@@ -105,59 +29,105 @@ func seen(got []answer, holds func(answer) bool) (n int) {
 	return n
 }
 
-func failed(like error) func([]answer, *shop) int {
-	return func(got []answer, _ *shop) int {
+func failed(like error) func([]answer, *world) int {
+	return func(got []answer, _ *world) int {
 		return seen(got, func(a answer) bool { return errors.Is(a.err, like) && errors.Is(a.err, chaos.ErrInjected) })
 	}
 }
 
-func late(d time.Duration) func([]answer, *shop) int {
-	return func(got []answer, _ *shop) int { return seen(got, func(a answer) bool { return a.took >= d }) }
+func late(d time.Duration) func([]answer, *world) int {
+	return func(got []answer, _ *world) int { return seen(got, func(a answer) bool { return a.took >= d }) }
 }
 
-func saying(text string) func([]answer, *shop) int {
-	return func(got []answer, _ *shop) int {
+func saying(text string) func([]answer, *world) int {
+	return func(got []answer, _ *world) int {
 		return seen(got, func(a answer) bool { return a.err != nil && strings.Contains(a.err.Error(), text) })
 	}
 }
 
-// weatherChecks say what the caller must notice, at least, of each weather: how
-// often something is so.
-var weatherChecks = map[string][]struct {
-	what   string
-	counts func([]answer, *shop) int
-	least  int
-	most   int // 0: any number
-}{
-	"high-latency":  {{"some seconds", late(time.Second), 8, 20}, {"half a minute", late(30 * time.Second), 1, 4}},
-	"flaky-network": {{"resets", failed(fault.ErrConnectionReset), 3, 12}, {"time-outs", failed(fault.ErrTimeout), 1, 6}, {"late", late(time.Millisecond), 4, 16}},
-	"api-outage":    {{"unavailable", failed(fault.ErrUnavailable), 8, 8}},
-	"partition":     {{"unreachable", failed(fault.ErrNetworkPartition), 23, 23}},
-	"cascading-failure": {{"slow", late(2 * time.Second), 6, 6}, {"time-outs", failed(fault.ErrTimeout), 3, 3},
-		{"exhausted", failed(fault.ErrResourceExhausted), 16, 16}},
-	"rate-limited":     {{"refused", failed(fault.ErrRateLimited), 8, 8}},
-	"auth-expired":     {{"expired", saying("401"), 18, 18}},
-	"budget-exhausted": {{"spent", failed(fault.ErrResourceExhausted), 16, 16}},
-	"lost-replies":     {{"time-outs", failed(fault.ErrTimeout), 3, 14}, {"the work was done all the same", func(_ []answer, s *shop) int { return len(s.refunds) }, 12, 12}},
-	"repeated-calls":   {{"more refunds than asked for", func(_ []answer, s *shop) int { return len(s.refunds) - 12 }, 1, 9}},
-	"hanging-tools": {{"gave up", func(got []answer, _ *shop) int {
-		return seen(got, func(a answer) bool { return errors.Is(a.err, context.DeadlineExceeded) && a.took == time.Minute })
-	}, 2, 12}},
-	"slow-streams": {{"a late beginning", late(5 * time.Second), 8, 8}, {"broken off", failed(io.ErrUnexpectedEOF), 1, 4},
-		{"stalled", func(got []answer, _ *shop) int {
-			return seen(got, func(a answer) bool { return a.took == time.Minute })
-		}, 1, 5}},
-	"garbled-streams": {{"another text", func(got []answer, _ *shop) int {
-		return seen(got, func(a answer) bool { return a.result != " your order will be there tomorrow" })
-	}, 5, 8}},
+func like(parts ...string) func([]answer, *world) int {
+	return func(got []answer, _ *world) int {
+		return seen(got, func(a answer) bool {
+			return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(a.result, part) })
+		})
+	}
+}
+
+// weatherChecks say what the caller must notice of each weather, and how often:
+// at least and at most, of 25 calls of tools, 8 streams or 24 completions.
+func weatherChecks() map[string][]check {
+	gaveUp := func(a answer) bool { return errors.Is(a.err, context.DeadlineExceeded) && a.took == time.Minute }
+	return map[string][]check{
+		"high-latency":  {{"some seconds", late(time.Second), 6, 20}, {"half a minute", late(30 * time.Second), 1, 4}},
+		"flaky-network": {{"resets", failed(fault.ErrConnectionReset), 3, 12}, {"time-outs", failed(fault.ErrTimeout), 1, 6}, {"late", late(time.Millisecond), 4, 16}},
+		"api-outage":    {{"unavailable", failed(fault.ErrUnavailable), 8, 8}},
+		"partition":     {{"unreachable", failed(fault.ErrNetworkPartition), 23, 23}},
+		"cascading-failure": {{"slow", late(2 * time.Second), 6, 6}, {"time-outs", failed(fault.ErrTimeout), 3, 3},
+			{"exhausted", failed(fault.ErrResourceExhausted), 16, 16}},
+		"rate-limited":     {{"refused", failed(fault.ErrRateLimited), 8, 9}},
+		"auth-expired":     {{"expired", saying("401"), 15, 15}},
+		"budget-exhausted": {{"spent", failed(fault.ErrResourceExhausted), 16, 16}},
+		"lost-replies":     {{"time-outs", failed(fault.ErrTimeout), 3, 14}, {"work that was done all the same", func(_ []answer, w *world) int { return len(w.refunds) }, 6, 6}},
+		"repeated-calls":   {{"paid back twice", like("was paid back 2 times"), 1, 5}},
+		"hanging-tools":    {{"gave up", func(got []answer, _ *world) int { return seen(got, gaveUp) }, 2, 12}},
+		"wrong-data":       {{"another total", differs("orders.total", `"total":129.5`), 1, 6}, {"another order", differs("orders.get", `"paid_at":"2026-03-01T10:00:00Z"`), 1, 8}},
+		"stale-data":       {{"shipped, though paid back", func(got []answer, _ *world) int { return countStale(got) }, 6, 6}},
+		"partial-results":  {{"cut results", func(got []answer, _ *world) int { return seen(got, short) }, 8, 24}},
+		"malformed-results": {{"no JSON", func(got []answer, _ *world) int {
+			return seen(got, func(a answer) bool { return !json.Valid([]byte(a.result)) })
+		}, 5, 18}, {"errors under success", like(`"code":503`), 1, 12}},
+		"schema-drift":  {{"version 2", like(`"version":"v2"`), 15, 15}},
+		"hostile-tools": {{"attacks", like("assistant", "Assistant", "SYSTEM", "system>", "administrator", "task", "key ", "code ", "ref="), 10, 25}},
+		"degraded-llm": {{"late", late(15 * time.Second), 4, 16}, {"refusals", like("refusal"), 2, 10}, {"stopped early", like(`"length"`), 2, 12},
+			{"other arguments", func(got []answer, _ *world) int {
+				return seen(got, func(a answer) bool {
+					return !strings.Contains(a.result, `"{\\\"order\\\":\\\"A1\\\",\\\"amount\\\":129}"`)
+				})
+			}, 2, 20}},
+		"llm-outage":   {{"503", like(`status 503, Retry-After "20"`), 16, 16}},
+		"slow-streams": {{"a late beginning", late(5 * time.Second), 8, 8}, {"broken off", failed(io.ErrUnexpectedEOF), 1, 4}, {"stalled", late(time.Minute), 1, 5}},
+		"garbled-streams": {{"another text", func(got []answer, _ *world) int {
+			return seen(got, func(a answer) bool { return a.result != sentence })
+		}, 5, 8}},
+	}
+}
+
+type check struct {
+	what        string
+	counts      func([]answer, *world) int
+	least, most int
+}
+
+// differs counts the calls of a tool whose result does not hold a text.
+func differs(tool, text string) func([]answer, *world) int {
+	return func(got []answer, _ *world) int {
+		return seen(got, func(a answer) bool { return a.call == tool && !strings.Contains(a.result, text) })
+	}
+}
+
+// countStale counts the orders that look shipped right after they were paid back.
+func countStale(got []answer) (n int) {
+	for i := 1; i < len(got); i++ {
+		if got[i-1].call == "orders.refund" && strings.Contains(got[i].result, "shipped") {
+			n++
+		}
+	}
+	return n
+}
+
+// short tells whether a result has less in it than it should.
+func short(a answer) bool {
+	whole := map[string]int{"orders.get": 290, "orders.total": 28, "orders.refund": 27}[a.call]
+	return len(a.result) < whole
 }
 
 // No weather is calm: under each the agent notices what the weather is there for.
 func TestWeather(t *testing.T) {
-	options := spec.WeatherOptions{Tools: []string{"orders.get", "orders.refund"}, Streams: []string{"tokens"}}
+	options := spec.WeatherOptions{Tools: []string{"orders.*"}, Streams: []string{"tokens"}, Models: []string{"POST api.openai.com/*"}}
 	for _, name := range spec.WeatherNames() {
 		t.Run(name, func(t *testing.T) {
-			require.Contains(t, weatherChecks, name)
+			checks := weatherChecks()[name]
+			require.NotEmpty(t, checks)
 			rules, err := spec.Weather(name, options)
 			require.NoError(t, err)
 			plan, err := chaos.NewPlan(7, rules...)
@@ -168,21 +138,22 @@ func TestWeather(t *testing.T) {
 			plan, err = spec.Decode(doc, nil) // the weather as it comes from a file
 			require.NoError(t, err)
 			synctest.Test(t, func(t *testing.T) {
-				in, s := plan.Injector("weather", &chaos.InjectorOptions{Record: true}), &shop{}
+				in, w := plan.Injector("weather", &chaos.InjectorOptions{Record: true}), newWorld(t)
 				ctx := chaos.NewContext(t.Context(), in)
 				var got []answer
-				if strings.Contains(name, "stream") {
-					got = read(ctx)
-				} else {
-					got = s.work(t, ctx)
+				switch {
+				case strings.Contains(name, "stream"):
+					got = w.stream(ctx, 8)
+				case strings.Contains(name, "llm"):
+					got = w.model(ctx, 24, false)
+				default:
+					got = w.tools(ctx, 6)
 				}
 				assert.Empty(t, in.Unfired(), "every rule was delivered")
-				for _, c := range weatherChecks[name] {
-					n := c.counts(got, s)
+				for _, c := range checks {
+					n := c.counts(got, w)
 					assert.GreaterOrEqual(t, n, c.least, "%s: %+v", c.what, got)
-					if c.most > 0 {
-						assert.LessOrEqual(t, n, c.most, "%s: %+v", c.what, got)
-					}
+					assert.LessOrEqual(t, n, c.most, "%s: %+v", c.what, got)
 				}
 			})
 		})

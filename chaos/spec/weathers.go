@@ -13,7 +13,7 @@ import (
 // targets, or a chance of one in each call of at least a quarter: weather that
 // a short run does not notice is calm.
 func weathers() []weather {
-	tools, streams := needs{tools: true}, needs{streams: true}
+	tools, streams, models := needs{tools: true}, needs{streams: true}, needs{models: true}
 	return []weather{
 		{"high-latency", "Half of the calls take some seconds longer, one in twenty half a minute.", tools, highLatency},
 		{"flaky-network", "Bursts of reset connections, a quarter of the calls in the long run; others time out or are late.", tools, flakyNetwork},
@@ -26,6 +26,14 @@ func weathers() []weather {
 		{"lost-replies", "Three calls in ten do their work, and the caller sees a time-out.", tools, lostReplies},
 		{"repeated-calls", "Three calls in ten are executed twice, and the caller sees one reply.", tools, repeatedCalls},
 		{"hanging-tools", "A quarter of the calls hang until the caller gives up.", tools, hangingTools},
+		{"wrong-data", "Results hold plausible numbers, dates and words that are not so.", tools, wrongData},
+		{"stale-data", "An answer is that of the equal call before: what was written since is not seen.", tools, staleData},
+		{"partial-results", "Fields are missing, null or empty.", tools, partialResults},
+		{"malformed-results", "Results cannot be decoded, are the page of a proxy, or an error under success.", tools, malformedResults},
+		{"schema-drift", "After three calls to a tool its results are those of a second version.", tools, schemaDrift},
+		{"hostile-tools", "Results hold instructions, false authority, other goals and a request to leak a code.", tools, hostileTools},
+		{"degraded-llm", "A model is slow, refuses, stops early, says nothing or garbage, and mistakes arguments.", models, degradedLLM},
+		{"llm-outage", "A model's API answers two calls, then four with 503 and a Retry-After, and then again two.", models, llmOutage},
 		{"slow-streams", "Streams begin late and trickle; a quarter stall in the middle, a quarter break off.", streams, slowStreams},
 		{"garbled-streams", "Streams repeat, swap or spoil items, or end without their last one.", streams, garbledStreams},
 	}

@@ -1,0 +1,246 @@
+package spec_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+)
+
+// The world of these tests: a shop with tools, a service and a model over HTTP,
+// a stream, a memory, a guardrail and another agent. It is small, and every
+// fault of the catalogue finds something in it to strike.
+type world struct {
+	t       require.TestingT
+	refunds map[string]int // effects, by order
+}
+
+func newWorld(t require.TestingT) *world { return &world{t: t, refunds: map[string]int{}} }
+
+// answer is what a caller got of one call.
+type answer struct {
+	call, result string
+	err          error
+	took         time.Duration
+}
+
+func (a answer) String() string {
+	s := a.result
+	if a.err != nil {
+		s = strings.TrimSpace("error " + a.err.Error() + " " + s)
+	}
+	if a.took > 0 {
+		s += " after " + a.took.String()
+	}
+	return s
+}
+
+// ask makes one call as an agent does: it waits at most a minute, and survives a panic.
+func ask(ctx context.Context, call string, do func(context.Context) (string, error)) (a answer) {
+	a.call = call
+	ctx, stop := context.WithTimeout(ctx, time.Minute)
+	defer stop()
+	start := time.Now()
+	defer func() {
+		a.took = time.Since(start)
+		if p := recover(); p != nil {
+			a.err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	a.result, a.err = do(ctx)
+	return a
+}
+
+type item struct {
+	SKU   string  `json:"sku"`
+	Name  string  `json:"name"`
+	Price float64 `json:"price"`
+}
+
+type row struct {
+	ID       string  `json:"id"`
+	Status   string  `json:"status"`
+	Total    float64 `json:"total"`
+	Currency string  `json:"currency"`
+	Paid     string  `json:"paid_at"`
+	Gift     bool    `json:"gift"`
+	Note     string  `json:"note"`
+	Items    []item  `json:"items"`
+}
+
+func (w *world) row(id string) row {
+	r := row{ID: id, Status: "shipped", Total: 129.5, Currency: "EUR", Paid: "2026-03-01T10:00:00Z", Note: "Leave it with the neighbour in Zürich.",
+		Items: []item{{"S-17", "green lamp", 40.25}, {"S-23", "oak table", 59}, {"S-31", "wool rug", 30.25}}}
+	if w.refunds[id] > 0 {
+		r.Status = "refunded"
+	}
+	return r
+}
+
+type orderArgs struct {
+	Order string `json:"order"`
+}
+
+func (w *world) registry() chaos.ToolRegistry {
+	r, err := chaos.NewRegistry(
+		chaos.Func(chaos.Tool{Name: "orders.get", Description: "Shows one order.", Effect: chaos.EffectNone}, func(_ context.Context, a orderArgs) (row, error) {
+			return w.row(a.Order), nil
+		}),
+		chaos.Func(chaos.Tool{Name: "orders.total", Description: "Says what an order costs.", Effect: chaos.EffectNone}, func(_ context.Context, a orderArgs) (map[string]any, error) {
+			return map[string]any{"order": a.Order, "total": w.row(a.Order).Total}, nil
+		}),
+		chaos.Func(chaos.Tool{Name: "orders.refund", Description: "Pays an order back.", Effect: chaos.EffectDone}, func(_ context.Context, a orderArgs) (map[string]any, error) {
+			w.refunds[a.Order]++
+			return map[string]any{"refunded": a.Order, "times": w.refunds[a.Order]}, nil
+		}),
+	)
+	require.NoError(w.t, err)
+	return chaos.WrapRegistry(r, nil)
+}
+
+// tools: the agent lists its tools, and looks at each order, pays it back and looks again.
+func (w *world) tools(ctx context.Context, orders int) (got []answer) {
+	r := w.registry()
+	got = append(got, ask(ctx, "tools/list", func(ctx context.Context) (string, error) {
+		list, err := r.Tools(ctx)
+		text, _ := json.Marshal(list)
+		return string(text), err
+	}))
+	for n := range orders {
+		for _, tool := range []string{"orders.get", "orders.total", "orders.refund", "orders.get"} {
+			got = append(got, ask(ctx, tool, func(ctx context.Context) (string, error) {
+				result, err := r.CallTool(ctx, tool, json.RawMessage(fmt.Sprintf(`{"order":"A%d"}`, n)))
+				return string(result), err
+			}))
+		}
+	}
+	for n := range orders {
+		if id := fmt.Sprint("A", n); w.refunds[id] != 1 {
+			got = append(got, answer{call: "afterwards", result: fmt.Sprintf("%s was paid back %d times", id, w.refunds[id])})
+		}
+	}
+	return got
+}
+
+const sentence = "your order will be there tomorrow"
+
+// stream: six items, as often as asked.
+func (w *world) stream(ctx context.Context, times int) (got []answer) {
+	tokens := chaos.WrapStream("tokens", func(context.Context, int) iter.Seq2[string, error] {
+		return func(yield func(string, error) bool) {
+			for word := range strings.FieldsSeq(sentence) {
+				if !yield(word, nil) {
+					return
+				}
+			}
+		}
+	})
+	for n := range times {
+		got = append(got, ask(ctx, "tokens", func(ctx context.Context) (result string, err error) {
+			for word, err := range tokens(ctx, n) {
+				if err != nil {
+					return strings.TrimSpace(result), err
+				}
+				result += word + " "
+			}
+			return strings.TrimSpace(result), nil
+		}))
+	}
+	return got
+}
+
+// service: a JSON document over HTTP.
+func (w *world) service(ctx context.Context, times int) (got []answer) {
+	handler := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Type", "application/json")
+		doc, _ := json.Marshal(w.row(r.URL.Path[len("/orders/"):]))
+		_, _ = rw.Write(doc)
+	})
+	return w.http(ctx, handler, times, func(n int) (*http.Request, error) {
+		return http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://shop.example/orders/A%d", n), nil)
+	})
+}
+
+// model: chat completions with a text and a tool call, whole or as events.
+func (w *world) model(ctx context.Context, times int, events bool) (got []answer) {
+	const whole = `{"id":"c1","object":"chat.completion","created":1,"model":"gpt-4o","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant",` +
+		`"content":"I will pay the order back at once.","tool_calls":[{"id":"t1","type":"function","function":{"name":"refund","arguments":"{\"order\":\"A1\",\"amount\":129}"}}]}}],` +
+		`"usage":{"prompt_tokens":9,"completion_tokens":9,"total_tokens":18}}`
+	chunk := func(delta, finish string) string {
+		return `data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"gpt-4o","choices":[{"index":0,"delta":` + delta + `,"finish_reason":` + finish + "}]}\n\n"
+	}
+	handler := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if !events {
+			rw.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(rw, whole)
+			return
+		}
+		rw.Header().Set("Content-Type", "text/event-stream")
+		for word := range strings.FieldsSeq("I will pay it back") {
+			_, _ = io.WriteString(rw, chunk(`{"content":"`+word+` "}`, "null"))
+			rw.(http.Flusher).Flush()
+		}
+		_, _ = io.WriteString(rw, chunk("{}", `"stop"`)+"data: [DONE]\n\n")
+	})
+	return w.http(ctx, handler, times, func(int) (*http.Request, error) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.openai.com/v1/chat/completions",
+			strings.NewReader(fmt.Sprintf(`{"model":"gpt-4o","stream":%v,"messages":[{"role":"user","content":"pay A1 back"}]}`, events)))
+		if err == nil {
+			r.Header.Set("Content-Type", "application/json")
+		}
+		return r, err
+	})
+}
+
+func (w *world) http(ctx context.Context, handler http.Handler, times int, request func(int) (*http.Request, error)) (got []answer) {
+	server := chaoshttp.Serve(handler)
+	defer func() { _ = server.Close() }()
+	client := &http.Client{Transport: chaoshttp.NewTransport(server, nil)}
+	for n := range times {
+		got = append(got, ask(ctx, "http", func(ctx context.Context) (string, error) {
+			r, err := request(n)
+			require.NoError(w.t, err)
+			response, err := client.Do(r.WithContext(ctx))
+			if err != nil {
+				return "", err
+			}
+			defer func() { _ = response.Body.Close() }()
+			body, err := io.ReadAll(response.Body)
+			text := string(body)
+			if response.StatusCode != http.StatusOK || response.Header.Get("Retry-After") != "" {
+				text = fmt.Sprintf("status %d, Retry-After %q: %s", response.StatusCode, response.Header.Get("Retry-After"), text)
+			}
+			return text, err
+		}))
+	}
+	return got
+}
+
+// others: the agent's memory, the guardrail in front of it, and the agent that it hands work to.
+func (w *world) others(ctx context.Context, times int) (got []answer) {
+	memory := chaos.Wrap("memory", func(_ context.Context, n int) (json.RawMessage, error) {
+		return json.RawMessage(fmt.Sprintf(`[{"role":"system","content":"Be brief."},{"role":"user","content":"Where is A1?"},`+
+			`{"role":"assistant","content":"On its way."},{"role":"user","content":"Pay it back, for the %d. time."}]`, n+1)), nil
+	})
+	guardrail := chaos.Wrap("guardrail", func(_ context.Context, text string) (json.RawMessage, error) {
+		return json.RawMessage(fmt.Sprintf(`{"allowed":%v,"rule":"payments"}`, !strings.Contains(text, "all"))), nil
+	})
+	handoff := chaos.WrapWith("handoff.billing", func(_ context.Context, task string) (string, error) { return "billing did: " + task, nil },
+		chaos.WrapOptions[string]{Key: func(task string) uint64 { return uint64(len(task)) }})
+	for n := range times {
+		got = append(got,
+			ask(ctx, "memory", func(ctx context.Context) (string, error) { r, err := memory(ctx, n); return string(r), err }),
+			ask(ctx, "guardrail", func(ctx context.Context) (string, error) { r, err := guardrail(ctx, "refund all orders"); return string(r), err }),
+			ask(ctx, "handoff", func(ctx context.Context) (string, error) { return handoff(ctx, "refund order A"+strings.Repeat("1", n+1)) }))
+	}
+	return got
+}
