@@ -79,11 +79,7 @@ func weatherChecks() map[string][]check {
 		"schema-drift":  {{"version 2", like(`"version":"v2"`), 15, 15}},
 		"hostile-tools": {{"attacks", like("assistant", "Assistant", "SYSTEM", "system>", "administrator", "task", "key ", "code ", "ref="), 10, 25}},
 		"degraded-llm": {{"late", late(15 * time.Second), 4, 16}, {"refusals", like("refusal"), 2, 10}, {"stopped early", like(`"length"`), 2, 12},
-			{"other arguments", func(got []answer, _ *world) int {
-				return seen(got, func(a answer) bool {
-					return !strings.Contains(a.result, `"{\\\"order\\\":\\\"A1\\\",\\\"amount\\\":129}"`)
-				})
-			}, 2, 20}},
+			{"other arguments", differs("http", `{\"order\":\"A1\",\"amount\":129}`, `"arguments"`), 1, 10}},
 		"llm-outage":   {{"503", like(`status 503, Retry-After "20"`), 16, 16}},
 		"slow-streams": {{"a late beginning", late(5 * time.Second), 8, 8}, {"broken off", failed(io.ErrUnexpectedEOF), 1, 4}, {"stalled", late(time.Minute), 1, 5}},
 		"garbled-streams": {{"another text", func(got []answer, _ *world) int {
@@ -98,10 +94,18 @@ type check struct {
 	least, most int
 }
 
-// differs counts the calls of a tool whose result does not hold a text.
-func differs(tool, text string) func([]answer, *world) int {
+// differs counts the calls whose result does not hold a text, of those that
+// hold the others.
+func differs(call, text string, others ...string) func([]answer, *world) int {
 	return func(got []answer, _ *world) int {
-		return seen(got, func(a answer) bool { return a.call == tool && !strings.Contains(a.result, text) })
+		return seen(got, func(a answer) bool {
+			for _, other := range others {
+				if !strings.Contains(a.result, other) {
+					return false
+				}
+			}
+			return a.call == call && !strings.Contains(a.result, text)
+		})
 	}
 }
 
