@@ -31,10 +31,13 @@ type node struct {
 
 func (n node) Member(name string) (child any, ok bool) {
 	i, ok := n.d.Member(n.i, name)
-	return node{n.d, i}, ok
+	if !ok {
+		return nil, false
+	}
+	return node{n.d, i}, true
 }
 
-func (n node) Members(found func(name string, child any)) {
+func (n node) Members(found func(name, child any)) {
 	if n.d.Kind(n.i) != Object {
 		return
 	}
@@ -42,7 +45,7 @@ func (n node) Members(found func(name string, child any)) {
 		name string
 		i    int
 	}
-	var members []member
+	members := make([]member, 0, 16)
 	for c := n.i + 1; c < int(n.d.Nodes[n.i].Next); c = int(n.d.Nodes[c].Next) {
 		members = append(members, member{n.d.Name(c), c})
 	}
@@ -64,6 +67,11 @@ func (n node) Elements() []any {
 		elements[k] = node{n.d, c}
 	}
 	return elements
+}
+
+func (n node) Leaf() bool {
+	k := n.d.Kind(n.i)
+	return k != Object && k != Array
 }
 
 func (n node) Scalar() any {

@@ -68,6 +68,9 @@ func distinct(matches []Match) []Match {
 }
 
 func (s segment) step(from Match, to *[]Match) {
+	if leaf(from.Value) {
+		return
+	}
 	for _, sel := range s.selectors {
 		sel.pick(from.Value, func(key, child any) { *to = append(*to, from.below(key, child)) })
 	}
@@ -115,7 +118,7 @@ func (all) pick(v any, found func(key, child any)) {
 			found(name, v[name])
 		}
 	case Node:
-		v.Members(func(name string, child any) { found(name, child) })
+		v.Members(found)
 	}
 	for i, child := range elementsOf(v) {
 		found(i, child)

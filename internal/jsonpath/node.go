@@ -6,9 +6,11 @@ type Node interface {
 	// Member returns a member of an object.
 	Member(name string) (child any, ok bool)
 	// Members visits the members of an object in the order of their names, each name once.
-	Members(found func(name string, child any))
+	Members(found func(name, child any))
 	// Elements returns those of a list.
 	Elements() []any
+	// Leaf tells whether it is neither an object nor a list.
+	Leaf() bool
 	// Scalar returns a string, number, boolean or nil as encoding/json decodes it, and itself for an object or a list.
 	Scalar() any
 }
@@ -38,4 +40,15 @@ func scalarOf(v any) any {
 		return n.Scalar()
 	}
 	return v
+}
+
+// leaf tells whether there is nothing to pick from a value.
+func leaf(v any) bool {
+	switch v := v.(type) {
+	case map[string]any, []any:
+		return false
+	case Node:
+		return v.Leaf()
+	}
+	return true
 }
