@@ -10,11 +10,7 @@
 // What counts as JSON is what encoding/json accepts. Parsing is one pass; a [Doc] is immutable and safe for concurrent use.
 package jsonedit
 
-import (
-	"slices"
-
-	"github.com/shakedown-go/shakedown/internal/jsonpath"
-)
+import "bytes"
 
 // A Kind is the type of a value.
 type Kind byte
@@ -94,11 +90,17 @@ func (d *Doc) Member(object int, name string) (i int, ok bool) {
 		return 0, false
 	}
 	for c := object + 1; c < int(d.Nodes[object].Next); c = int(d.Nodes[c].Next) {
-		if d.Name(c) == name {
+		if d.named(c, name) {
 			i, ok = c, true
 		}
 	}
 	return i, ok
+}
+
+// named is Name(i) == name without a copy of most names.
+func (d *Doc) named(i int, name string) bool {
+	raw := d.Text[d.Nodes[i].NameStart+1 : d.Nodes[i].NameEnd-1]
+	return string(raw) == name || bytes.IndexByte(raw, '\\') >= 0 && d.Name(i) == name
 }
 
 // Lookup follows names (string) and elements (int; negative ones count from the back) down from the document.
@@ -130,18 +132,4 @@ func (d *Doc) element(list, at int) (i int, ok bool) {
 		return 0, false
 	}
 	return elements[at], true
-}
-
-// Path is the place of node i as package jsonpath writes it.
-func (d *Doc) Path(i int) string {
-	var keys []any
-	for ; d.Nodes[i].Parent >= 0; i = int(d.Nodes[i].Parent) {
-		if d.IsMember(i) {
-			keys = append(keys, d.Name(i))
-		} else {
-			keys = append(keys, int(d.Nodes[i].Index))
-		}
-	}
-	slices.Reverse(keys)
-	return jsonpath.Match{Keys: keys}.Location()
 }

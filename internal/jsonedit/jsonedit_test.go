@@ -178,3 +178,29 @@ func BenchmarkParse10KB(b *testing.B) {
 		}
 	}
 }
+
+// A path finds in the text what it finds in the decoded document.
+func FuzzFind(f *testing.F) {
+	for _, path := range []string{"$..*", "$.a[*].b", "$..b[?(@.c==1)]", "$.*['a','b'][-1:]", "$..[0]", "$[?(@.a<'x')]", "$[?(!@.a)]", "$.a.a"} {
+		f.Add(path, []byte(`{"a":[{"b":[{"c":1.0},{"c":"x"}],"b":2},[3,null]],"\u0061b":{"a":true,"b":[]}}`))
+	}
+	f.Fuzz(func(t *testing.T, path string, text []byte) {
+		p, err := jsonpath.Parse(path)
+		d, ok := jsonedit.Parse(text)
+		if err != nil || !ok || len(text) > 1000 || !utf8.Valid(text) {
+			return
+		}
+		var v any
+		dec := json.NewDecoder(bytes.NewReader(text))
+		dec.UseNumber()
+		require.NoError(t, dec.Decode(&v))
+		want, got := []string{}, []string{}
+		for _, m := range p.Find(v) {
+			want = append(want, m.Location())
+		}
+		for _, i := range d.Find(p) {
+			got = append(got, jsonpath.Match{}.Location()+strings.TrimPrefix(d.Path(i), "$"))
+		}
+		require.Equal(t, want, got, "%s in %s", path, text)
+	})
+}

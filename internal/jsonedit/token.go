@@ -1,6 +1,7 @@
 package jsonedit
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -100,6 +101,9 @@ func Quote(s string) []byte {
 // Unquote reads a string that Parse accepted. It is what encoding/json reads, but for bytes that are not UTF-8, which stay.
 func Unquote(raw []byte) string {
 	raw = raw[1 : len(raw)-1]
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw)
+	}
 	var b strings.Builder
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' {

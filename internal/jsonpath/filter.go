@@ -75,7 +75,7 @@ func (s *scanner) comparison() condition {
 	literal := s.literal()
 	return func(v any) bool {
 		found := find(v)
-		return len(found) > 0 && holds(found[0].Value, literal)
+		return len(found) > 0 && holds(scalarOf(found[0].Value), literal)
 	}
 }
 

@@ -68,11 +68,18 @@ func distinct(matches []Match) []Match {
 }
 
 func (s segment) step(from Match, to *[]Match) {
+	if leaf(from.Value) {
+		return
+	}
 	for _, sel := range s.selectors {
 		sel.pick(from.Value, func(key, child any) { *to = append(*to, from.below(key, child)) })
 	}
 	if s.deep {
-		all{}.pick(from.Value, func(key, child any) { s.step(from.below(key, child), to) })
+		keys := from.Keys
+		if len(keys) == cap(keys) {
+			keys = slices.Grow(keys, 8) // which children share: what is found copies its keys
+		}
+		all{}.pick(from.Value, func(key, child any) { s.step(Match{Keys: append(keys, key), Value: child}, to) })
 	}
 }
 
@@ -84,17 +91,15 @@ func (m Match) below(key, child any) Match {
 type member string
 
 func (name member) pick(v any, found func(key, child any)) {
-	if object, ok := v.(map[string]any); ok {
-		if child, ok := object[string(name)]; ok {
-			found(string(name), child)
-		}
+	if child, ok := memberOf(v, string(name)); ok {
+		found(string(name), child)
 	}
 }
 
 type element int
 
 func (i element) pick(v any, found func(key, child any)) {
-	list, _ := v.([]any)
+	list := elementsOf(v)
 	at := int(i)
 	if at < 0 {
 		at += len(list)
@@ -112,10 +117,11 @@ func (all) pick(v any, found func(key, child any)) {
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			found(name, v[name])
 		}
-	case []any:
-		for i, child := range v {
-			found(i, child)
-		}
+	case Node:
+		v.Members(found)
+	}
+	for i, child := range elementsOf(v) {
+		found(i, child)
 	}
 }
 
@@ -123,7 +129,7 @@ func (all) pick(v any, found func(key, child any)) {
 type span struct{ from, to *int }
 
 func (s span) pick(v any, found func(key, child any)) {
-	list, _ := v.([]any)
+	list := elementsOf(v)
 	for i := bound(s.from, 0, len(list)); i < bound(s.to, len(list), len(list)); i++ {
 		found(i, list[i])
 	}
