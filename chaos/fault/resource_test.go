@@ -143,12 +143,15 @@ func TestConcurrencyLimit(t *testing.T) {
 		})
 		ctx, in := weather(t, chaos.Rule{Fault: fault.ConcurrencyLimit(2)})
 		var callers sync.WaitGroup
+		var mu sync.Mutex
 		var failed []error
 		for i := range 6 {
 			callers.Go(func() {
 				defer func() { _ = recover() }()
 				time.Sleep(time.Duration(i) * 400 * time.Millisecond)
 				if _, err := work(ctx, i); err != nil {
+					mu.Lock()
+					defer mu.Unlock()
 					failed = append(failed, err)
 				}
 			})
