@@ -12,14 +12,25 @@
 //
 // # The faults
 //
-//   - The call takes longer: [Delay], [Uniform], [Normal], [Exponential].
-//   - The caller gets an error and the callee is not reached: [Fail], [Timeout],
-//     [ResourceExhausted], [Partition], and [Hang], which waits for the caller to give up; [Panic] panics.
-//   - The callee does its work and the caller does not learn of it: [LoseReply].
+//   - The call takes longer: [Delay], [Uniform], [Normal], [Exponential], [Spike]; more and more so: [Degrading], [DegradingOver].
+//   - The caller gets an error and the callee is not reached: [Fail], [Timeout], [LoseRequest], [AuthExpired],
+//     [ResourceExhausted], [Partition], and [Hang], which waits for the caller to give up; [Panic] panics. [ToolRemoved]
+//     takes a tool out of its registry.
+//   - The callee does its work and the caller does not learn of it: [LoseReply]; or not in time: [LateResult].
 //   - The callee does its work and the caller is told something else: [Replace], [Mutate].
-//   - The callee does its work twice: [Duplicate], [Repeat].
+//   - The callee does its work twice: [Duplicate], [Repeat], [DeliverTwice]; or that of another call again: [ReplayRequest].
+//   - The callee does nothing and the caller is told that it did: [SilentNoOp].
+//   - The order is another: [ReorderCalls]; a read does not see the write before it: [DelayedVisibility]; a call that was
+//     cancelled goes on: [IgnoreCancel].
+//   - A budget is used up: [CallBudget], [RateLimit], [TokenBudget], [CostBudget], [TimeBudget], [MemoryBudget], [DiskBudget],
+//     [ConcurrencyLimit]; [DiskFull]. A quota of n calls is also [ResourceExhausted] with when.After(n).
+//   - A stream is slow, stalls, breaks off, ends early, or its items are doubled, reordered or spoiled: [SlowFirstItem],
+//     [SlowItems], [HangAtItem], [CutAfter], [EndAfter], [DropLastItem], [DuplicateItem], [ReorderItems], [MalformItem], [MutateItem].
+//   - A guardrail fails or is wrong: [GuardrailDown], [GuardrailHang], [ForceVerdict], [StaleApproval].
+//   - A hand-off between agents goes wrong: [CorruptHandoff], [DropHandoff], [DelayHandoff], [Misroute], [MessageStorm],
+//     [CycleHandoff], [RejectDelegation].
 //
-// The first two groups are what everyone injects; the others hurt more.
+// Failures and delays are what everyone injects; the others hurt more.
 //
 // Several faults may strike one call: delays add up, the first failure
 // decides, changes apply in the order of their rules, a lost reply comes last.
@@ -27,21 +38,69 @@
 // # Where they stand
 //
 // The coordinates of each fault, which its Describe method returns for reports.
-// The layer is that of the point it strikes; all are transient: how long they
-// last is the trigger's affair.
+// The layer is that of the point it strikes, but for the last four groups, which have
+// their own: stream, resource, control, multi-agent. All are transient, that is, how long they
+// last is the trigger's affair, but for those that say otherwise of themselves: AuthExpired,
+// ToolRemoved, RejectDelegation, and budgets that are not filled again.
 //
-//	faults                                kind                 class     visibility  effect
-//	Delay Uniform Normal Exponential      latency              timing    implicit    done
-//	Fail                                  error                crash     explicit    none
-//	ResourceExhausted                     resource_exhaustion  crash     explicit    none
-//	Partition                             network_partition    crash     explicit    none
-//	Panic                                 panic                crash     explicit    none
-//	Timeout TimeoutWith                   timeout              timing    explicit    none
-//	Hang                                  hang                 timing    explicit    none
-//	LoseReply LoseReplyAfter              lost_reply           timing    explicit    done
-//	Replace                               replace              value     implicit    done
-//	Mutate                                mutate               value     implicit    done
-//	Duplicate Repeat                      duplicate            protocol  implicit    done
+//	faults                                kind                  class     visibility  effect
+//	Delay Uniform Normal Exponential      latency               timing    implicit    done
+//	Spike Degrading DegradingOver         latency               timing    implicit    done
+//	Fail                                  error                 crash     explicit    none
+//	ResourceExhausted                     resource_exhaustion   crash     explicit    none
+//	Partition                             network_partition     crash     explicit    none
+//	AuthExpired                           auth_expired          crash     explicit    none
+//	ToolRemoved                           tool_removed          crash     explicit    none
+//	Panic                                 panic                 crash     explicit    none
+//	Timeout TimeoutWith                   timeout               timing    explicit    none
+//	Hang                                  hang                  timing    explicit    none
+//	LoseRequest                           lost_request          omission  explicit    none
+//	LoseReply LoseReplyAfter              lost_reply            timing    explicit    done
+//	LateResult                            late_result           timing    explicit    unknown
+//	IgnoreCancel                          ignored_cancellation  timing    implicit    done
+//	DelayedVisibility                     delayed_visibility    timing    implicit    done
+//	Replace                               replace               value     implicit    done
+//	Mutate                                mutate                value     implicit    done
+//	SilentNoOp SilentNoOpWith             silent_no_op          omission  implicit    none
+//	Duplicate Repeat                      duplicate             protocol  implicit    done
+//	DeliverTwice                          delivered_twice       protocol  implicit    done
+//	ReplayRequest                         replayed_request      protocol  implicit    done
+//	ReorderCalls                          reordered_calls       protocol  implicit    done
+//
+//	CutAfter CutAfterWith                 stream_cut            crash     explicit    unknown
+//	HangAtItem                            stream_hang           timing    explicit    unknown
+//	SlowFirstItem                         slow_first_item       timing    implicit    done
+//	SlowItems                             slow_items            timing    implicit    done
+//	EndAfter                              early_end             omission  implicit    done
+//	DropLastItem                          missing_terminator    omission  implicit    done
+//	DuplicateItem                         duplicate_item        protocol  implicit    done
+//	ReorderItems                          reordered_items       protocol  implicit    done
+//	MalformItem                           malformed_item        protocol  implicit    done
+//	MutateItem                            mutate_item           value     implicit    done
+//
+//	CallBudget                            call_budget           crash     explicit    none
+//	RateLimit                             rate_limit            crash     explicit    none
+//	TokenBudget                           token_budget          crash     explicit    none
+//	CostBudget                            cost_budget           crash     explicit    none
+//	TimeBudget                            time_budget           crash     explicit    none
+//	MemoryBudget                          memory_budget         crash     explicit    none
+//	DiskBudget                            disk_budget           crash     explicit    none
+//	DiskFull                              disk_full             crash     explicit    none
+//	ConcurrencyLimit                      concurrency_limit     crash     explicit    none
+//
+//	GuardrailDown                         guardrail_down        crash     explicit    none
+//	GuardrailHang                         guardrail_hang        timing    explicit    none
+//	ForceVerdict                          forced_verdict        value     implicit    done
+//	StaleApproval                         stale_approval        value     implicit    done
+//
+//	CorruptHandoff CorruptHandoffFunc     handoff_corrupt       value     implicit    done
+//	DropHandoff                           handoff_dropped       omission  implicit    none
+//	DelayHandoff                          handoff_delayed       timing    implicit    done
+//	Misroute                              misroute              protocol  implicit    done
+//	MisrouteTo                            misroute              protocol  implicit    none
+//	MessageStorm                          message_storm         protocol  implicit    done
+//	CycleHandoff                          handoff_cycle         protocol  implicit    none
+//	RejectDelegation                      delegation_rejected   crash     explicit    none
 //
 // The effect is what the callee did when the fault was delivered and nothing
 // else went wrong; what it did on one call is in that call's event.
@@ -56,12 +115,13 @@
 // Every wait ends at once when the caller's context does, and when the
 // injector is disarmed, after which the call goes through. A fault that
 // changed nothing, such as a replaced value equal to the real one, is not
-// delivered, and its event says so.
+// delivered, and its event says so. [IgnoreCancel] alone outlasts the context.
 //
 // # Costs
 //
-// Faults are immutable and may be shared by any number of rules, plans and
-// goroutines. A fault that only fails costs one small allocation a call, the
+// Faults may be shared by any number of rules, plans and goroutines; one that
+// remembers calls, such as a budget, does so per injector and rule, for all targets and
+// lanes of the rule together, and bounded. A fault that only fails costs one small allocation a call, the
 // others a few; on calls that a rule was not drawn on they cost nothing. Waits
 // are timers of the standard library: the runtime rounds those under a
 // millisecond up to about one, and in a testing/synctest bubble they take no time.

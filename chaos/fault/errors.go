@@ -16,6 +16,12 @@ var (
 	ErrInternal = errors.New("internal server error")
 	// ErrRateLimited is what a service answers to too many requests.
 	ErrRateLimited = errors.New("too many requests")
+	// ErrTokenExpired is the error of [AuthExpired]: what a service answers to
+	// credentials that are no longer good.
+	ErrTokenExpired = errors.New("401 Unauthorized: the access token expired")
+	// ErrDeclined is what an agent may answer to a task that it does not take:
+	// see [RejectDelegation].
+	ErrDeclined = errors.New("the agent declined the task")
 	// ErrResourceExhausted is the error of [ResourceExhausted].
 	ErrResourceExhausted = errors.New("resource exhausted")
 

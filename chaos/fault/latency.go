@@ -49,10 +49,17 @@ type distribution interface {
 const drawLatency = 0x6c6174656e6379
 
 func (l latency) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	if _, err := pause(ctx, l.of.quantile(c.Draw(drawLatency))); err != nil {
+	if _, err := pause(ctx, l.delay(c)); err != nil {
 		return nil, err
 	}
 	return next(ctx, args)
+}
+
+func (l latency) delay(c chaos.Call) time.Duration {
+	if g, ok := l.of.(growing); ok {
+		return g.at(c)
+	}
+	return l.of.quantile(c.Draw(drawLatency))
 }
 
 func (l latency) Phase() chaos.Phase { return chaos.PhaseBefore }
@@ -88,6 +95,13 @@ type latencyParams struct {
 	Hi           string `json:"hi,omitempty"`
 	Mean         string `json:"mean,omitempty"`
 	Stddev       string `json:"stddev,omitempty"`
+
+	Usual string  `json:"usual,omitempty"`
+	Spike string  `json:"spike,omitempty"`
+	Share float64 `json:"share,omitempty"`
+	Step  string  `json:"step,omitempty"`
+	Most  string  `json:"most,omitempty"`
+	Over  string  `json:"over,omitempty"`
 }
 
 type fixed struct{ d time.Duration }

@@ -93,6 +93,27 @@ func TestNoFaultOutlastsTheContextOrDisarm(t *testing.T) {
 	}
 }
 
+// So it is with the other families, of which one ignores its context by
+// definition: but here the callee takes no time.
+func TestNoFamilyOutlastsTheContextOrDisarm(t *testing.T) {
+	for _, p := range families() {
+		t.Run(p.name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
+				ctx, in := weather(t, chaos.Rule{Fault: p.fault})
+				ended, cancel := context.WithCancel(ctx)
+				time.AfterFunc(moment, cancel)
+				assert.LessOrEqual(t, took(func() { _, _ = call(ended) }), moment)
+				time.AfterFunc(moment, in.Disarm)
+				assert.LessOrEqual(t, took(func() { _, _ = call(ctx) }), moment)
+				in.Disarm()
+				status, err := call(ctx)
+				assert.NoError(t, err)
+				assert.Equal(t, "shipped", status, "disarmed, nothing is struck")
+			})
+		})
+	}
+}
+
 // A context that is over already is not waited for at all.
 func TestNoWaitUnderAnEndedContext(t *testing.T) {
 	for name, f := range waiting() {

@@ -31,6 +31,7 @@ type claimed struct {
 	claim   string
 	rule    chaos.Rule
 	unkeyed bool // the calls have no key
+	site    shape
 }
 
 // claims has every row: a trigger stands there with a fault that draws
@@ -45,7 +46,7 @@ func claims() []claimed {
 	}
 	half := when.Prob(0.5)
 	const ms = time.Millisecond
-	return []claimed{
+	return append(faultClaims(), []claimed{
 		trigger("when.Always", independent, when.Always()),
 		trigger("when.Prob", independent, half),
 		trigger("when.Exactly", independent, when.Exactly(coordOf(3, 0), coordOf(4, 1), coordOf(9, 2))),
@@ -98,7 +99,7 @@ func claims() []claimed {
 		effect("fault.Mutate", fault.Mutate("shout", strings.ToUpper)),
 		effect("fault.Duplicate", fault.Duplicate()),
 		effect("fault.Repeat", fault.Repeat(3)),
-	}
+	}...)
 }
 
 // job is one call that the work consists of; everything about it but its
@@ -149,9 +150,7 @@ func newSite(t *testing.T, c claimed, seed, disorder uint64) *site {
 		if c.unkeyed {
 			o.Key = nil
 		}
-		s.points[target] = chaos.WrapWith(target, func(_ context.Context, n int) (string, error) {
-			return fmt.Sprint("item ", n), nil
-		}, o)
+		s.points[target] = c.site.point(target, o)
 	}
 	return s
 }
@@ -272,7 +271,7 @@ func TestClaims(t *testing.T) {
 				c.repeats(t, func(s *site, workers int) { s.clockwork(workers, work(), 0) })
 				c.varies(t, func(s *site, n uint64) { s.clockwork(1, work(), time.Duration(n)*250*time.Millisecond) })
 			case deliveries:
-				c.repeats(t, func(s *site, _ int) { s.clockwork(1, work(), 0) })
+				c.repeats(t, func(s *site, _ int) { s.clockwork(max(1, c.site.workers), work(), 0) })
 				c.varies(t, func(s *site, _ uint64) { s.crowd(8, lanes(work())) })
 			default:
 				t.Fatalf("no such claim: %q", c.claim)

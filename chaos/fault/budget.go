@@ -1,0 +1,203 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
+)
+
+// A BudgetError says that a budget is used up. It matches [ErrResourceExhausted],
+// for calls within a time and for concurrency also [ErrRateLimited], for memory
+// [syscall.ENOMEM], for disk space [syscall.ENOSPC].
+type BudgetError struct {
+	Resource string  // "call", "rate", "token", "cost", "time", "memory", "disk" or "concurrency"
+	Limit    float64 // of the budget: calls, tokens, bytes, seconds, or the currency of the cost
+	Used     float64 // of it; the last call may have used more than was left
+	// RetryAfter is the time until the budget is filled again; 0: it is not, or nobody knows when.
+	RetryAfter time.Duration
+}
+
+// Error reads as that of a dependency with such a budget.
+func (e *BudgetError) Error() string {
+	switch e.Resource {
+	case "rate":
+		return "too many requests: the limit is " + amount(e.Limit) + e.again()
+	case "concurrency":
+		return "too many concurrent requests: the limit is " + amount(e.Limit)
+	case "memory":
+		return "cannot allocate memory"
+	case "disk":
+		return "write: no space left on device"
+	}
+	return fmt.Sprintf("quota exceeded: %s of %s%s used", amount(e.Used), amount(e.Limit), e.unit()) + e.again()
+}
+
+func (e *BudgetError) unit() string {
+	switch e.Resource {
+	case "call", "token":
+		return " " + e.Resource + "s"
+	case "time":
+		return " seconds"
+	}
+	return ""
+}
+
+func (e *BudgetError) again() string {
+	if e.RetryAfter <= 0 {
+		return ""
+	}
+	return ", try again in " + e.RetryAfter.String()
+}
+
+func amount(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// Is reports whether target is what an exhausted resource of the kind matches.
+func (e *BudgetError) Is(target error) bool {
+	switch target {
+	case ErrResourceExhausted:
+		return true
+	case ErrRateLimited:
+		return e.Resource == "rate" || e.Resource == "concurrency"
+	}
+	switch e.Resource {
+	case "memory":
+		return errors.Is(syscall.ENOMEM, target)
+	case "disk":
+		return errors.Is(syscall.ENOSPC, target)
+	}
+	return false
+}
+
+// budget is a fault that counts what its calls use, and fails them when the
+// limit is reached. All targets of a rule share it, in one injector.
+type budget struct {
+	terms
+
+	mu    sync.Mutex
+	used  float64
+	since time.Time // of the first use after it was filled
+}
+
+// terms are what a budget is made of.
+type terms struct {
+	resource string
+	limit    float64
+	refill   time.Duration // 0: never
+	measure  func(u use) (amount float64, known bool)
+	before   bool // what a call uses is known before it is made
+	params   any
+	check    func(c *param.Check)
+}
+
+// use is a call as a budget measures it.
+type use struct {
+	args, result any
+	err          error
+	took         time.Duration
+}
+
+func (b *budget) Fresh() chaos.Fault { return &budget{terms: b.terms} }
+
+func (b *budget) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	if b.before {
+		amount, _ := b.measure(use{args: args})
+		if err := b.take(amount, amount); err != nil {
+			return nil, err
+		}
+		unseen(ctx)
+		return next(ctx, args)
+	}
+	if err := b.take(0, 0); err != nil {
+		return nil, err
+	}
+	unseen(ctx)
+	start := time.Now()
+	result, err := next(ctx, args)
+	amount, known := b.measure(use{args, result, err, time.Since(start)})
+	if !known {
+		chaos.Note(ctx, "the result does not say what it used of the "+b.resource+" budget")
+	}
+	b.add(amount)
+	return result, err
+}
+
+// take uses an amount up if need is left, and of any budget a trace.
+func (b *budget) take(amount, need float64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	if b.refill > 0 && now.Sub(b.since) >= b.refill {
+		b.used, b.since = 0, now
+	}
+	if b.used >= b.limit || b.used+need > b.limit {
+		err := &BudgetError{Resource: b.resource, Limit: b.limit, Used: b.used}
+		if b.refill > 0 {
+			err.RetryAfter = b.refill - now.Sub(b.since)
+		}
+		return err
+	}
+	b.used += amount
+	return nil
+}
+
+func (b *budget) add(amount float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if amount > 0 { // neither a negative usage nor NaN
+		b.used += amount
+	}
+}
+
+// Phase puts the budget before the call, beside the delays.
+func (b *budget) Phase() chaos.Phase { return chaos.PhaseBefore }
+
+func (b *budget) kind() string { return b.resource + "_budget" }
+
+func (b *budget) Check() error {
+	c := param.Check{Kind: b.kind()}
+	c.That(b.limit > 0 && !math.IsInf(b.limit, 0), "limit", b.limit, "a number of more than 0")
+	if b.check != nil {
+		b.check(&c)
+	}
+	c.Wait("refill", b.refill)
+	return c.Err()
+}
+
+func (b *budget) Describe() chaos.Description {
+	return param.With(describeResource(b.kind(), b.refill > 0), b.params)
+}
+
+func describeResource(kind string, again bool) chaos.Description {
+	d := chaos.Description{
+		Kind: kind, Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+		Persistence: chaos.Permanent, Effect: chaos.EffectNone,
+	}
+	if again {
+		d.Persistence = chaos.Transient
+	}
+	return d
+}
+
+// budgetParams are the parameters of most budgets.
+type budgetParams struct {
+	Limit       any     `json:"limit"`
+	InputPrice  float64 `json:"inputPrice,omitempty"`
+	OutputPrice float64 `json:"outputPrice,omitempty"`
+	Usage       string  `json:"usage,omitempty"`
+	Refill      string  `json:"refill,omitempty"`
+}
+
+func optional(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
+}

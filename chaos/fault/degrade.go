@@ -1,0 +1,92 @@
+package fault
+
+import (
+	"math"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
+)
+
+// Spike is [Delay] by usual, and for a share of the calls, drawn from their
+// coordinates, by spike: mostly normal, sometimes huge. usual is at least 0;
+// where it is 0 only the spikes are delivered. spike is more than usual, share more
+// than 0 and less than 1.
+func Spike(usual, spike time.Duration, share float64) chaos.Fault {
+	return latency{spiky{usual, spike, share}}
+}
+
+type spiky struct {
+	usual, spike time.Duration
+	share        float64
+}
+
+func (s spiky) quantile(u float64) time.Duration {
+	if u >= 1-s.share {
+		return s.spike
+	}
+	return s.usual
+}
+
+func (s spiky) params() any {
+	return latencyParams{Distribution: "spike", Usual: s.usual.String(), Spike: s.spike.String(), Share: s.share}
+}
+
+func (s spiky) check(c *param.Check) {
+	c.Wait("usual", s.usual)
+	c.That(s.spike > s.usual, "spike", s.spike, "a duration of more than usual, which is "+s.usual.String())
+	c.That(s.share > 0 && s.share < 1, "share", s.share, "a number between 0 and 1")
+}
+
+// Degrading is [Delay] by a time that grows with every call of a lane to the
+// target: step for the first, twice that for the second, up to most. step is
+// more than 0, most at least step.
+func Degrading(step, most time.Duration) chaos.Fault { return latency{stepwise{step, most}} }
+
+// DegradingOver is [Delay] by a time that grows with the time since the
+// injector was armed: from 0 evenly up to most, which is reached after over and
+// stays. Both are more than 0.
+func DegradingOver(most, over time.Duration) chaos.Fault { return latency{gradual{most, over}} }
+
+// growing is a delay that follows from the call, without a draw.
+type growing interface {
+	at(c chaos.Call) time.Duration
+}
+
+type stepwise struct{ step, most time.Duration }
+
+func (s stepwise) at(c chaos.Call) time.Duration {
+	if n := float64(c.Ordinal) + 1; float64(s.step)*n < float64(s.most) {
+		return time.Duration(n) * s.step
+	}
+	return s.most
+}
+
+func (s stepwise) quantile(float64) time.Duration { return s.most }
+
+func (s stepwise) params() any {
+	return latencyParams{Distribution: "degrading", Step: s.step.String(), Most: s.most.String()}
+}
+
+func (s stepwise) check(c *param.Check) {
+	c.That(s.step > 0, "step", s.step, "a duration of more than 0")
+	c.That(s.most >= s.step, "most", s.most, "a duration of at least step, which is "+s.step.String())
+}
+
+type gradual struct{ most, over time.Duration }
+
+func (g gradual) at(c chaos.Call) time.Duration {
+	share := math.Min(1, math.Max(0, float64(c.Elapsed())/float64(g.over)))
+	return span(float64(g.most) * share)
+}
+
+func (g gradual) quantile(float64) time.Duration { return g.most }
+
+func (g gradual) params() any {
+	return latencyParams{Distribution: "degrading_over", Most: g.most.String(), Over: g.over.String()}
+}
+
+func (g gradual) check(c *param.Check) {
+	c.That(g.most > 0, "most", g.most, "a duration of more than 0")
+	c.That(g.over > 0, "over", g.over, "a duration of more than 0")
+}

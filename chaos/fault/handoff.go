@@ -1,0 +1,142 @@
+package fault
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
+)
+
+// CorruptHandoff spoils what one agent hands to another: the other agent is
+// reached with arguments that the patch changed, a JSON merge patch (RFC 7396) such as
+// {"order":null,"amount":1}. The arguments are JSON, or a Go value that has JSON and
+// decodes from it. The event shows the arguments before and after. Arguments that the
+// patch leaves equal, or that it does not fit, reach the other agent as they are, and are not
+// delivered. The patch must be a JSON object.
+//
+// Like all faults of hand-offs it stands on the callable through which an agent
+// hands over; that may be a tool.
+func CorruptHandoff(patch json.RawMessage) chaos.Fault {
+	return handoff{kind: "handoff_corrupt", class: chaos.ClassValue, params: struct {
+		Patch json.RawMessage `json:"patch"`
+	}{orNull(document(patch))}, check: func(c *param.Check) {
+		v, err := numbered(patch)
+		_, ok := v.(map[string]any)
+		c.That(err == nil && ok, "patch", string(patch), "a JSON object")
+	}, change: patching(patch)}
+}
+
+// CorruptHandoffFunc is [CorruptHandoff] by a function on arguments of type T,
+// or on JSON that decodes into it. Name and fn are required, and what [Mutate] says of fn holds.
+func CorruptHandoffFunc[T any](name string, fn func(T) T) chaos.Fault {
+	typ := fmt.Sprint(reflect.TypeFor[T]())
+	return handoff{kind: "handoff_corrupt", class: chaos.ClassValue, params: namedParams{name, typ}, check: func(c *param.Check) {
+		c.That(name != "", "name", `""`, "a name that says what fn does")
+		c.That(fn != nil, "fn", nil, "a function")
+	}, change: func(args any) (any, error) {
+		value, ok := fit[T](args)
+		if !ok {
+			return nil, fmt.Errorf("%T does not fit %s", args, typ)
+		}
+		return inForm(fn(value), args), nil
+	}}
+}
+
+// Misroute sends a hand-off to another agent: it sets the member of the
+// arguments that names the agent. The rest is as with [CorruptHandoff]; the member's name is
+// required. Where each agent has a callable of its own, use [MisrouteTo].
+func Misroute(member, agent string) chaos.Fault {
+	patch := fmt.Appendf(nil, "{%s:%s}", quoted(member), quoted(agent))
+	return handoff{kind: "misroute", class: chaos.ClassProtocol, params: struct {
+		Member string `json:"member"`
+		Agent  string `json:"agent"`
+	}{member, agent}, check: func(c *param.Check) {
+		c.That(member != "", "member", strconv.Quote(member), "the name of a member of the arguments")
+	}, change: patching(patch)}
+}
+
+func quoted(s string) json.RawMessage {
+	doc, _ := json.Marshal(s) // a string always has JSON
+	return doc
+}
+
+func patching(patch json.RawMessage) func(any) (any, error) {
+	return func(args any) (any, error) {
+		doc, isText := text(args)
+		if !isText {
+			doc = document(args)
+		}
+		out, err := merged(doc, patch)
+		if err != nil || isText {
+			return inForm(out, args), err
+		}
+		return typed(out, reflect.TypeOf(args))
+	}
+}
+
+// typed decodes a document into a type that is known at run time only.
+func typed(doc json.RawMessage, t reflect.Type) (v any, err error) {
+	defer recovered(&err)
+	if t == nil {
+		return nil, errors.New("there are none")
+	}
+	p := reflect.New(t)
+	if err := json.Unmarshal(doc, p.Interface()); err != nil {
+		return nil, err
+	}
+	return p.Elem().Interface(), nil
+}
+
+// handoff is a fault that changes the arguments of a call.
+type handoff struct {
+	kind   string
+	class  chaos.Class
+	params any
+	check  func(c *param.Check)
+	change func(args any) (any, error)
+}
+
+type namedParams struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+}
+
+func (h handoff) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	unseen(ctx)
+	before := document(args)
+	changed, err := h.change(args)
+	if err != nil {
+		chaos.Note(ctx, fmt.Sprintf("the arguments, %T, were not changed: %v", args, err))
+		return next(ctx, args)
+	}
+	if after := document(changed); !equal(before, after) {
+		chaos.Changed(ctx, chaos.Change{Path: "$args", Before: before, After: after})
+		args = changed
+	}
+	return next(ctx, args)
+}
+
+// Phase puts the fault before the callee.
+func (h handoff) Phase() chaos.Phase { return chaos.PhaseBefore }
+
+func (h handoff) Check() error {
+	c := param.Check{Kind: h.kind}
+	h.check(&c)
+	return c.Err()
+}
+
+func (h handoff) Describe() chaos.Description {
+	return describeHandoff(h.kind, h.class, chaos.Implicit, chaos.EffectDone, h.params)
+}
+
+func describeHandoff(kind string, class chaos.Class, seen chaos.Visibility, effect chaos.Effect, params any) chaos.Description {
+	return param.With(chaos.Description{
+		Kind: kind, Layer: chaos.LayerMultiAgent, Class: class, Visibility: seen,
+		Persistence: chaos.Transient, Effect: effect,
+	}, params)
+}

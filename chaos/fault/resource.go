@@ -1,0 +1,186 @@
+package fault
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/param"
+)
+
+// CallBudget lets limit calls through and fails those after them with a
+// [*BudgetError]; their callees are not reached. refill is the time after which
+// the whole budget is there again, counted from its first use; 0: never. limit
+// is at least 1.
+//
+// As with all budgets the targets of a rule share one in an injector, calls
+// that fail use it up like others, and calls that the rule is not drawn on cost nothing.
+// Who finds it used up depends on the order of the calls over all lanes.
+func CallBudget(limit int, refill time.Duration) chaos.Fault {
+	return &budget{terms: terms{
+		resource: "call", limit: float64(limit), refill: refill, before: true,
+		measure: func(use) (float64, bool) { return 1, true },
+		params:  budgetParams{Limit: limit, Refill: optional(refill)},
+	}}
+}
+
+// TimeBudget fails calls once those before have taken limit together, be they
+// concurrent or not; the one under way is not ended. The rest is as with [CallBudget].
+func TimeBudget(limit, refill time.Duration) chaos.Fault {
+	return &budget{terms: terms{
+		resource: "time", limit: limit.Seconds(), refill: refill,
+		measure: func(u use) (float64, bool) { return u.took.Seconds(), true },
+		params:  budgetParams{Limit: limit.String(), Refill: optional(refill)},
+	}}
+}
+
+// MemoryBudget fails calls as a process does that has no memory left, once the
+// results of those before have limit bytes together, as JSON or as text. Items
+// of a stream are not weighed. The rest is as with [CallBudget].
+func MemoryBudget(limit int, refill time.Duration) chaos.Fault {
+	return &budget{terms: terms{
+		resource: "memory", limit: float64(limit), refill: refill,
+		measure: func(u use) (float64, bool) {
+			if u.err != nil {
+				return 0, true
+			}
+			return size(u.result)
+		},
+		params: budgetParams{Limit: limit, Refill: optional(refill)},
+	}}
+}
+
+// DiskBudget fails calls whose arguments do not fit on the disk any more: those
+// before, and it, have more than limit bytes together, as JSON or as text. The rest is as with
+// [CallBudget]; the error is that of [DiskFull].
+func DiskBudget(limit int, refill time.Duration) chaos.Fault {
+	return &budget{terms: terms{
+		resource: "disk", limit: float64(limit), refill: refill, before: true,
+		measure: func(u use) (float64, bool) { return size(u.args) },
+		params:  budgetParams{Limit: limit, Refill: optional(refill)},
+	}}
+}
+
+// size is the length of a value in bytes, as JSON or text.
+func size(v any) (n float64, known bool) {
+	if doc, ok := text(v); ok {
+		return float64(len(doc)), true
+	}
+	doc, err := encode(v)
+	return float64(len(doc)), err == nil
+}
+
+// DiskFull makes a call fail with "write: no space left on device", a
+// [*BudgetError] that matches [syscall.ENOSPC]; the callee is not reached.
+func DiskFull() chaos.Fault {
+	return diskFull{failure{kind: "disk_full", err: &BudgetError{Resource: "disk"}}}
+}
+
+type diskFull struct{ failure }
+
+func (f diskFull) Describe() chaos.Description { return describeResource(f.kind, true) }
+
+// ConcurrencyLimit fails a call that comes while limit others are under way,
+// over all targets of the rule, with a [*BudgetError]. limit is at least 1. The
+// rest is as with [CallBudget].
+func ConcurrencyLimit(limit int) chaos.Fault { return &concurrency{limit: limit} }
+
+type concurrency struct {
+	limit int
+	mu    sync.Mutex
+	under int // way
+}
+
+func (l *concurrency) Fresh() chaos.Fault { return &concurrency{limit: l.limit} }
+
+func (l *concurrency) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	if !l.begin() {
+		return nil, &BudgetError{Resource: "concurrency", Limit: float64(l.limit), Used: float64(l.limit)}
+	}
+	defer l.end()
+	unseen(ctx)
+	return next(ctx, args)
+}
+
+func (l *concurrency) begin() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.under >= l.limit {
+		return false
+	}
+	l.under++
+	return true
+}
+
+func (l *concurrency) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.under--
+}
+
+// Phase puts the limit before the call.
+func (l *concurrency) Phase() chaos.Phase { return chaos.PhaseBefore }
+
+func (l *concurrency) Check() error {
+	c := param.Check{Kind: "concurrency_limit"}
+	c.That(l.limit >= 1, "limit", l.limit, "a number of calls, at least 1")
+	return c.Err()
+}
+
+func (l *concurrency) Describe() chaos.Description {
+	return param.With(describeResource("concurrency_limit", true), budgetParams{Limit: l.limit})
+}
+
+// RateLimit fails a call that comes when limit calls were let through within
+// the last per, with a [*BudgetError] whose RetryAfter is the time until one
+// more will be. Refused calls do not count. limit is at least 1, per more than 0.
+// The rest is as with [CallBudget].
+func RateLimit(limit int, per time.Duration) chaos.Fault { return &rate{limit: limit, per: per} }
+
+type rate struct {
+	limit int
+	per   time.Duration
+	mu    sync.Mutex
+	let   []time.Time // the last calls that were let through, oldest first
+}
+
+func (r *rate) Fresh() chaos.Fault { return &rate{limit: r.limit, per: r.per} }
+
+func (r *rate) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	if err := r.admit(time.Now()); err != nil {
+		return nil, err
+	}
+	unseen(ctx)
+	return next(ctx, args)
+}
+
+func (r *rate) admit(now time.Time) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.let) > 0 && now.Sub(r.let[0]) >= r.per {
+		r.let = r.let[1:]
+	}
+	if n := len(r.let); n >= r.limit {
+		return &BudgetError{Resource: "rate", Limit: float64(r.limit), Used: float64(n), RetryAfter: r.per - now.Sub(r.let[0])}
+	}
+	r.let = append(r.let, now)
+	return nil
+}
+
+// Phase puts the limit before the call.
+func (r *rate) Phase() chaos.Phase { return chaos.PhaseBefore }
+
+func (r *rate) Check() error {
+	c := param.Check{Kind: "rate_limit"}
+	c.That(r.limit >= 1, "limit", r.limit, "a number of calls, at least 1")
+	c.That(r.per > 0, "per", r.per, "a duration of more than 0")
+	return c.Err()
+}
+
+func (r *rate) Describe() chaos.Description {
+	return param.With(describeResource("rate_limit", true), struct {
+		Limit int    `json:"limit"`
+		Per   string `json:"per"`
+	}{r.limit, r.per.String()})
+}

@@ -1,0 +1,270 @@
+package chaos_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// streamer is a fault of whole streams as a user would write it.
+type streamer struct {
+	do func(ctx context.Context, items iter.Seq2[any, error], yield func(any, error) bool)
+}
+
+func (streamer) Phase() chaos.Phase { return chaos.PhaseChange }
+func (streamer) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+	return next(ctx, args)
+}
+func (f streamer) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) { f.do(ctx, items, yield) }
+}
+
+// insert puts an item before each.
+func insert(v any) streamer {
+	return streamer{func(ctx context.Context, items iter.Seq2[any, error], yield func(any, error) bool) {
+		for item, err := range items {
+			if chaos.Changed(ctx); !yield(v, nil) || !yield(item, err) {
+				return
+			}
+		}
+	}}
+}
+
+func TestStreamerComposes(t *testing.T) {
+	in, ctx := recording(t, chaos.Rule{Name: "a", Target: "words", Fault: insert("-")}, chaos.Rule{Name: "b", Target: "words", Fault: replace("x")})
+	got, err := collect(chaos.WrapStream("words", letters)(ctx, 2), 9)
+	assert.NoError(t, err)
+	assert.Equal(t, []string{"x", "x", "x", "x"}, got)
+	e := only(t, in)
+	assert.Equal(t, "b", e.Rule)
+	assert.Equal(t, []string{"a"}, e.Also)
+}
+
+// An item of the wrong type is not delivered; the real one takes its place.
+func TestStreamerOfTheWrongType(t *testing.T) {
+	wrong := streamer{func(ctx context.Context, items iter.Seq2[any, error], yield func(any, error) bool) {
+		for _, err := range items {
+			if chaos.Changed(ctx); !yield(7, err) {
+				return
+			}
+		}
+	}}
+	in, ctx := recording(t, chaos.Rule{Target: "words", Fault: wrong})
+	got, err := collect(chaos.WrapStream("words", letters)(ctx, 2), 9)
+	assert.NoError(t, err)
+	assert.Equal(t, []string{"a", "b"}, got)
+	e := only(t, in)
+	assert.Contains(t, e.Note, "wrong type")
+}
+
+// Its own errors are injected ones; those of the stream stay as they are.
+func TestErrorsOfStreamers(t *testing.T) {
+	errBad := errors.New("bad item")
+	failing := func(context.Context, int) iter.Seq2[string, error] {
+		return func(yield func(string, error) bool) { _ = yield("a", nil) && yield("", errBad) && yield("c", nil) }
+	}
+	for _, c := range []struct {
+		why      string
+		fault    streamer
+		injected bool
+	}{
+		{"passed on", streamer{func(_ context.Context, items iter.Seq2[any, error], yield func(any, error) bool) { items(yield) }}, false},
+		{"made anew", streamer{func(_ context.Context, items iter.Seq2[any, error], yield func(any, error) bool) {
+			for item, err := range items {
+				if err != nil {
+					err = errDown
+				}
+				if !yield(item, err) {
+					return
+				}
+			}
+		}}, true},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			in, ctx := recording(t, chaos.Rule{Target: "words", Fault: c.fault})
+			var errs []error
+			var got []string
+			for item, err := range chaos.WrapStream("words", failing)(ctx, 0) {
+				if got = append(got, item); err != nil {
+					errs = append(errs, err)
+				}
+			}
+			assert.Equal(t, []string{"a", "", "c"}, got)
+			assert.Len(t, errs, 1)
+			assert.Equal(t, c.injected, errors.Is(errs[0], chaos.ErrInjected))
+			assert.Equal(t, !c.injected, errs[0] == errBad)
+			assert.Equal(t, c.injected, only(t, in).Delivered)
+		})
+	}
+}
+
+// A panic is put down to whose it is: fault, source or consumer.
+func TestPanicsInStreams(t *testing.T) {
+	boom := streamer{func(_ context.Context, items iter.Seq2[any, error], _ func(any, error) bool) {
+		for range items {
+			panic("fault")
+		}
+	}}
+	broken := func(context.Context, int) iter.Seq2[string, error] {
+		return func(yield func(string, error) bool) {
+			yield("a", nil)
+			panic("source")
+		}
+	}
+	for _, c := range []struct {
+		why       string
+		fault     chaos.Fault
+		source    func(context.Context, int) iter.Seq2[string, error]
+		stop      bool
+		delivered bool
+	}{
+		{"the fault's own", boom, letters, false, true},
+		{"the source's, behind a fault that does nothing", streamer{func(_ context.Context, items iter.Seq2[any, error], yield func(any, error) bool) { items(yield) }}, broken, false, false},
+		{"the source's, behind a fault that was seen", insert("-"), broken, false, true},
+		{"the consumer's, who has seen the fault", insert("-"), letters, true, true},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			in, ctx := recording(t, chaos.Rule{Target: "words", Fault: c.fault})
+			apart(func() {
+				for range chaos.WrapStream("words", c.source)(ctx, 3) {
+					if c.stop {
+						panic("consumer")
+					}
+				}
+			})
+			e := only(t, in)
+			assert.Equal(t, chaos.OutcomePanicked, e.Outcome)
+			assert.Equal(t, c.delivered, e.Delivered)
+		})
+	}
+}
+
+// A stream has keys and a bound injector as functions do.
+func TestStreamOptions(t *testing.T) {
+	in := plan(t).Injector("", &chaos.InjectorOptions{Record: true})
+	words := chaos.WrapStream("words", letters, chaos.WrapOptions[int]{Injector: in, Key: func(n int) uint64 { return uint64(n) }})
+	for _, n := range []int{3, 2, 3} {
+		got, err := collect(words(context.Background(), n), 9)
+		assert.NoError(t, err)
+		assert.Len(t, got, n)
+	}
+	var seen [][2]uint64
+	for _, e := range in.Events() {
+		seen = append(seen, [2]uint64{e.Key, e.Occurrence})
+	}
+	assert.Equal(t, [][2]uint64{{3, 0}, {2, 0}, {3, 1}}, seen)
+}
+
+// lateness keeps the first call of its target back until another one comes.
+type lateness struct {
+	mu    sync.Mutex
+	first func(context.Context) (any, error)
+}
+
+func (f *lateness) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	f.mu.Lock()
+	late := f.first
+	if f.first = nil; late == nil {
+		f.first = func(ctx context.Context) (any, error) { return next(ctx, args) }
+	}
+	f.mu.Unlock()
+	if late == nil {
+		return nil, context.DeadlineExceeded
+	}
+	_, _ = late(ctx)
+	return next(ctx, args)
+}
+
+// A call whose caller has gone is executed on behalf of a later one: once, in its own
+// lane, and without a trace in either event.
+func TestALateCall(t *testing.T) {
+	var mu sync.Mutex
+	var reached []int
+	in, ctx := recording(t, chaos.Rule{Target: "work", Fault: &lateness{}})
+	inner := chaos.Wrap("inner", double)
+	work := chaos.Wrap("work", func(ctx context.Context, n int) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		reached = append(reached, n)
+		return inner(ctx, n)
+	})
+	_, err := work(chaos.Lane(ctx, "first"), 1)
+	assert.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = work(chaos.Lane(ctx, "second"), 2)
+	assert.NoError(t, err)
+	assert.Equal(t, []int{1, 2}, reached)
+	var seen []string
+	for _, e := range in.Events() {
+		seen = append(seen, e.Caller+">"+e.Target+" "+e.Lane+" "+string(e.Effect))
+	}
+	assert.Equal(t, []string{">work first none", ">work second unknown", "work>inner first unknown", "work>inner second unknown"}, seen)
+
+	_, _ = work(ctx, 3)
+	in.Close()
+	_, err = work(ctx, 4)
+	assert.ErrorIs(t, err, chaos.ErrCellEnded)
+	assert.Equal(t, []int{1, 2}, reached)
+}
+
+// Many callers at once race for nothing.
+func TestLateCallsOfMany(t *testing.T) {
+	_, ctx := recording(t, chaos.Rule{Target: "*", Fault: &lateness{}})
+	var mu sync.Mutex
+	reached := map[int]int{}
+	count := func(n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		reached[n]++
+	}
+	work := chaos.Wrap("work", func(_ context.Context, n int) (int, error) {
+		count(n)
+		return n, nil
+	})
+	words := chaos.WrapStream("words", func(_ context.Context, n int) iter.Seq2[string, error] {
+		return func(yield func(string, error) bool) {
+			count(n)
+			_ = yield("a", nil) && yield("b", nil)
+		}
+	})
+	var callers sync.WaitGroup
+	for w := range 8 {
+		callers.Go(func() {
+			for i := range 50 {
+				if w%2 == 0 {
+					_, _ = work(ctx, 100*w+i)
+				} else {
+					_, _ = collect(words(ctx, 100*w+i), 9)
+				}
+			}
+		})
+	}
+	callers.Wait()
+	assert.Len(t, reached, 400, "the number of calls is even: each first one has a later one")
+	for n, times := range reached {
+		assert.Equal(t, 1, times, n)
+	}
+}
+
+// A wait of nothing tells a fault whether it is still wanted.
+func TestSleepOfNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []error
+		ask := faultFunc{chaos.PhaseBefore, func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+			got = append(got, chaos.Sleep(ctx, 0), chaos.Sleep(ctx, time.Second), chaos.Sleep(ctx, 0))
+			return next(ctx, args)
+		}}
+		in, ctx := recording(t, chaos.Rule{Target: "work", Fault: ask})
+		time.AfterFunc(time.Millisecond, in.Disarm)
+		_, err := chaos.Wrap("work", double)(ctx, 1)
+		assert.NoError(t, err)
+		assert.Equal(t, []error{nil, chaos.ErrDisarmed, chaos.ErrDisarmed}, got)
+	})
+}
