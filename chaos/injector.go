@@ -52,6 +52,8 @@ type Injector struct {
 	log    log
 	rails  *guard // nil: none
 
+	prefixes table // of targets, for Concerns
+
 	mu      sync.Mutex // guards what follows
 	rules   []*active
 	groups  groupGates
@@ -149,6 +151,9 @@ func (in *Injector) setRules(rules []*active) {
 		if s.kind != groupSlot {
 			s.bind(rules)
 		}
+	}
+	for s := range in.prefixes.all() {
+		s.bind(rules)
 	}
 }
 
