@@ -49,6 +49,8 @@ type Injector struct {
 	points table
 	log    log
 
+	prefixes table // of targets, for Concerns
+
 	mu      sync.Mutex // guards what follows
 	rules   []*active
 	groups  groupGates
@@ -142,6 +144,9 @@ func (in *Injector) setRules(rules []*active) {
 		if s.kind != groupSlot {
 			s.bind(rules)
 		}
+	}
+	for s := range in.prefixes.all() {
+		s.bind(rules)
 	}
 }
 

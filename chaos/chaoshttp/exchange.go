@@ -64,9 +64,10 @@ type exchange struct {
 	payload  *payload
 	server   bool
 
-	mu    sync.Mutex
-	sent  int
-	taken []*http.Response // from the callee
+	mu     sync.Mutex
+	sent   int
+	taken  []*http.Response // from the callee
+	bodies []io.Closer      // of those
 }
 
 // cross takes an exchange over its injection point. Its error is not an
@@ -109,7 +110,7 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 		return Response{}, err
 	}
 	x.mu.Lock()
-	x.taken = append(x.taken, resp)
+	x.taken, x.bodies = append(x.taken, resp), append(x.bodies, resp.Body)
 	x.mu.Unlock()
 	if resp.StatusCode >= http.StatusBadRequest {
 		return Response{}, &HTTPError{StatusCode: resp.StatusCode, Header: resp.Header, real: resp}
@@ -143,8 +144,8 @@ func (x *exchange) settle(r Response, err error) (*http.Response, error) {
 
 // drop closes what the callee gave and nobody will read.
 func (x *exchange) drop() {
-	for _, resp := range x.taken {
-		resp.Body.Close()
+	for _, body := range x.bodies {
+		body.Close()
 	}
 }
 

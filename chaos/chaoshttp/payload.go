@@ -23,15 +23,16 @@ type payload struct {
 
 // read takes a copy of a body. A request that can give one (GetBody) keeps its
 // own untouched; else the body is read, and the callee gets head and rest. A
-// body whose size nobody states is read only where it is JSON: another may
-// be a stream whose writer waits for the answer.
+// body whose size nobody states (0 or negative, as there is a body) is read
+// only where it is JSON: another may be a stream whose writer waits for the
+// answer.
 func read(r *http.Request, limit int64) (*payload, error) {
 	p := &payload{}
 	if r.Body == nil || r.Body == http.NoBody {
 		p.all = true
 		return p, nil
 	}
-	if r.ContentLength < 0 && !strings.Contains(r.Header.Get("Content-Type"), "json") {
+	if r.ContentLength <= 0 && !strings.Contains(r.Header.Get("Content-Type"), "json") {
 		return p, nil
 	}
 	src := r.Body

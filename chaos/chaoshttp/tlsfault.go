@@ -21,7 +21,7 @@ const (
 	TLSUnknownAuthority TLSFailure = "unknown_authority" // an x509.UnknownAuthorityError
 	TLSExpired          TLSFailure = "expired"           // an x509.CertificateInvalidError: expired
 	TLSWrongHost        TLSFailure = "wrong_host"        // an x509.HostnameError
-	TLSHandshake        TLSFailure = "handshake_failure" // a tls.AlertError that the server sent
+	TLSHandshake        TLSFailure = "handshake_failure" // an alert that the server sent, in a net.OpError
 	TLSNotSpoken        TLSFailure = "not_spoken"        // http.ErrSchemeMismatch: the server speaks plain HTTP
 )
 
@@ -43,8 +43,10 @@ func TLS(how TLSFailure) chaos.Fault {
 	}
 }
 
-// handshakeFailure is the alert of RFC 8446, section 6.2.
-const handshakeFailure tls.AlertError = 40
+// alert reads as that of crypto/tls over TCP, whose type no program can name.
+type alert string
+
+func (a alert) Error() string { return "tls: " + string(a) }
 
 func handshakeError(how TLSFailure, h host) error {
 	cert := &x509.Certificate{
@@ -61,7 +63,7 @@ func handshakeError(how TLSFailure, h host) error {
 		cert.Subject.CommonName, cert.DNSNames = "localhost", []string{"localhost"}
 		cause = x509.HostnameError{Certificate: cert, Host: h.name}
 	case TLSHandshake:
-		return &net.OpError{Op: "remote error", Err: handshakeFailure}
+		return &net.OpError{Op: "remote error", Err: alert("handshake failure")}
 	case TLSNotSpoken:
 		return http.ErrSchemeMismatch
 	default:

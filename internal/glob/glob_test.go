@@ -114,3 +114,28 @@ func TestMatchDoesNotBlowUp(t *testing.T) {
 		assert.False(t, compile(t, pattern).Match(name), pattern)
 	}
 }
+
+func TestBegins(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, prefix string
+		want            bool
+	}{
+		{"orders.get", "orders.", true},
+		{"orders.get", "orders.get", true},
+		{"orders.get", "orders.get2", false},
+		{"orders.*", "orders.get", true},
+		{"orders.*", "orders", true},
+		{"orders.*", "order ", false},
+		{"{a,bc}d", "b", true},
+		{"{a,bc}d", "bd", false},
+		{"a?c", "ab", true},
+		{"a?c", "abcd", false},
+		{"[xy]z", "x", true},
+		{"*z", "anything", true},
+		{"*", "", true},
+	} {
+		if got := compile(t, tt.pattern).Begins(tt.prefix); got != tt.want {
+			t.Errorf("%q begins with %q: %v, want %v", tt.pattern, tt.prefix, got, tt.want)
+		}
+	}
+}

@@ -146,3 +146,22 @@ func TestEscapedNameMatchesItselfAlone(t *testing.T) {
 		assert.Equal(t, other == name, g.Match(other))
 	})
 }
+
+// A prefix of a name that matches begins one, and what matches begins itself.
+func TestBeginsAgreesWithMatch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g, err := glob.Compile(patterns().Draw(t, "pattern"))
+		if err != nil {
+			t.Skip("no pattern")
+		}
+		name := rapid.StringOfN(rapid.SampledFrom([]rune(`abé*,\-`)), 0, 12, -1).Draw(t, "name")
+		if !g.Match(name) {
+			return
+		}
+		for i := range len(name) + 1 {
+			if !g.Begins(name[:i]) {
+				t.Fatalf("%q matches %q and does not begin with %q", g, name, name[:i])
+			}
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package chaoshttp_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+)
+
+// instant answers without doing anything: what is measured is the point.
+type instant struct{ resp *http.Response }
+
+func (i instant) RoundTrip(*http.Request) (*http.Response, error) { return i.resp, nil }
+
+type nothing struct{}
+
+func (nothing) ServeHTTP(http.ResponseWriter, *http.Request) {}
+
+// calm are the contexts in which nothing can happen to a call.
+func calm(t testing.TB) map[string]context.Context {
+	var others []chaos.Rule
+	for range 100 {
+		others = append(others, chaos.Rule{Name: strings.Repeat("x", len(others)+1),
+			Target: "GET other.example.com/*", Fault: chaoshttp.Refused()})
+	}
+	p, err := chaos.NewPlan(1, others...)
+	require.NoError(t, err)
+	return map[string]context.Context{
+		"no injector":                context.Background(),
+		"no rule":                    chaos.NewContext(context.Background(), chaos.NewInjector(1, nil)),
+		"100 rules for other places": chaos.NewContext(context.Background(), p.Injector("cell", nil)),
+	}
+}
+
+func chatRequest(t testing.TB, ctx context.Context) *http.Request {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.openai.com/v1/chat/completions", strings.NewReader(`{"model":"gpt-4o"}`))
+	require.NoError(t, err)
+	return req
+}
+
+func TestNothingIsAllocatedWhereNothingCanHappen(t *testing.T) {
+	for name, ctx := range calm(t) {
+		point := chaoshttp.NewTransport(instant{&http.Response{StatusCode: 200}}, nil)
+		req := chatRequest(t, ctx)
+		require.Zero(t, testing.AllocsPerRun(200, func() { _, _ = point.RoundTrip(req) }), name)
+
+		handler := chaoshttp.Handler(nothing{}, nil)
+		received := httptest.NewRequest(http.MethodPost, "/v1/orders", nil).WithContext(ctx)
+		w := httptest.NewRecorder()
+		require.Zero(t, testing.AllocsPerRun(200, func() { handler.ServeHTTP(w, received) }), name)
+	}
+}
+
+// BenchmarkRoundTrip holds the promise that a transport without a matching
+// rule costs at most 100 ns and no allocation over its base.
+func BenchmarkRoundTrip(b *testing.B) {
+	base := instant{&http.Response{StatusCode: 200}}
+	bench := func(name string, t http.RoundTripper, ctx context.Context) {
+		req := chatRequest(b, ctx)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = t.RoundTrip(req)
+			}
+		})
+		b.Run(name+"/parallel", func(b *testing.B) {
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					_, _ = t.RoundTrip(req)
+				}
+			})
+		})
+	}
+	bench("base", base, context.Background())
+	for name, ctx := range calm(b) {
+		bench(name, chaoshttp.NewTransport(base, nil), ctx)
+	}
+	in := weather(b, chaos.Rule{Fault: chaoshttp.Status(503, nil)})
+	bench("struck, recorded", chaoshttp.NewTransport(base, nil), chaos.NewContext(context.Background(), in))
+}
