@@ -1,0 +1,76 @@
+// Command anthropic runs an agent on Anthropic's Go client while the provider fails.
+//
+//	go run .
+//
+// All it takes is the line that makes the client: its transport is an injection
+// point (chaoshttp.NewTransport), so every wire attempt meets the rules of the
+// injector in the request's context. The agent, with its loop over tool calls,
+// knows nothing of it, and neither does the client, which tries again twice by
+// itself: attempts on the wire are not calls of the model.
+//
+// The provider is a handler in the same process (chaoshttp.Serve): no key is
+// needed and nothing is sent. With a key of yours, leave WithBaseURL out and
+// put http.DefaultTransport in its place.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/option"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/chaos/when"
+)
+
+func main() {
+	if err := run(context.Background(), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// newClient makes a client whose calls are injection points.
+func newClient(base http.RoundTripper) anthropic.Client {
+	return anthropic.NewClient(
+		option.WithoutEnvironmentDefaults(),
+		option.WithAPIKey("sk-none"), option.WithBaseURL("https://api.anthropic.example/"),
+		option.WithHTTPClient(&http.Client{Transport: chaoshttp.NewTransport(base, nil)}),
+	)
+}
+
+// run asks the same question in several weathers.
+func run(ctx context.Context, out io.Writer) error {
+	for _, w := range []struct {
+		name string
+		rule chaos.Rule
+	}{
+		{"one overload", chaos.Rule{When: when.Nth(1), Fault: chaoshttp.APIError(chaoshttp.Anthropic, chaoshttp.ErrOverloaded, &chaoshttp.StatusOptions{RetryAfter: time.Second})}},
+		{"the answer is cut", chaos.Rule{When: when.Nth(2), Fault: chaoshttp.CutCompletion(12)}},
+		{"a tool that is none", chaos.Rule{When: when.Nth(1), Fault: chaoshttp.HallucinateToolCall("orders_find")}},
+		{"the model refuses", chaos.Rule{Fault: chaoshttp.RefuseCompletion("")}},
+	} {
+		w.rule.Target = "POST api.anthropic.example/*"
+		plan, err := chaos.NewPlan(1, w.rule)
+		if err != nil {
+			return err
+		}
+		in := plan.Injector(w.name, &chaos.InjectorOptions{Record: true})
+		answer, err := visit(chaos.NewContext(ctx, in))
+		fmt.Fprintf(out, "%s, %d attempts on the wire: %q %v\n", w.name, len(in.Events()), answer, err)
+	}
+	return nil
+}
+
+// visit asks once, with a provider of its own.
+func visit(ctx context.Context) (string, error) {
+	provider := chaoshttp.Serve(http.HandlerFunc(complete))
+	defer provider.Close()
+	return ask(ctx, newClient(provider), "Where is order 1042?")
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+)
+
+// seen is what the client's caller gets, in words.
+type seen struct {
+	text, refusal string
+	calls         []string
+	reason        string
+	err           error
+}
+
+func (s seen) String() string {
+	var parts []string
+	if s.text != "" {
+		parts = append(parts, code(strconv.Quote(s.text)))
+	}
+	if s.refusal != "" {
+		parts = append(parts, "refusal "+code(strconv.Quote(s.refusal)))
+	}
+	for _, c := range s.calls {
+		parts = append(parts, code(c))
+	}
+	if s.reason != "" {
+		parts = append(parts, "finish_reason "+s.reason)
+	}
+	if s.err != nil {
+		parts = append(parts, "**error** "+told(s.err))
+	}
+	if len(parts) == 0 {
+		return "nothing, and no error"
+	}
+	if s.text+s.refusal == "" && len(s.calls) == 0 && s.err == nil {
+		parts = append([]string{"nothing"}, parts...)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// told is an error as a line of a table.
+func told(err error) string {
+	var api *openai.Error
+	if errors.As(err, &api) {
+		return strings.TrimSpace(fmt.Sprintf("`*openai.Error` %d %s", api.StatusCode, api.Code))
+	}
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	text := err.Error()
+	if i := strings.Index(text, ": current time"); i >= 0 {
+		text = text[:i]
+	}
+	return code(text)
+}
+
+// code is a text as it may stand in a table, shortened in the middle.
+func code(text string) string {
+	const longest = 80
+	if runes := []rune(text); len(runes) > longest {
+		text = string(runes[:longest/2]) + " … " + string(runes[len(runes)-longest/2:])
+	}
+	return "`" + strings.NewReplacer("|", `\|`, "`", "'").Replace(text) + "`"
+}
+
+func params(calls bool) openai.ChatCompletionNewParams {
+	p := openai.ChatCompletionNewParams{
+		Model:    openai.ChatModelGPT4oMini,
+		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Where is order 1042?")},
+	}
+	if calls {
+		p.Tools = tools()
+	}
+	return p
+}
+
+func whole(ctx context.Context, client openai.Client, calls bool) (s seen) {
+	c, err := client.Chat.Completions.New(ctx, params(calls))
+	if s.err = err; err != nil || len(c.Choices) == 0 {
+		return s
+	}
+	m := c.Choices[0].Message
+	s.text, s.refusal, s.reason = m.Content, m.Refusal, c.Choices[0].FinishReason
+	for _, call := range m.ToolCalls {
+		s.calls = append(s.calls, call.Function.Name+" "+call.Function.Arguments)
+	}
+	return s
+}
+
+func streamed(ctx context.Context, client openai.Client, calls bool) (s seen) {
+	stream := client.Chat.Completions.NewStreaming(ctx, params(calls))
+	defer stream.Close()
+	for stream.Next() {
+		for _, choice := range stream.Current().Choices {
+			s.text += choice.Delta.Content
+			s.refusal += choice.Delta.Refusal
+			for _, call := range choice.Delta.ToolCalls {
+				if call.Function.Name != "" {
+					s.calls = append(s.calls, call.Function.Name+" ")
+				}
+				s.calls[len(s.calls)-1] += call.Function.Arguments
+			}
+			if choice.FinishReason != "" {
+				s.reason = choice.FinishReason
+			}
+		}
+	}
+	s.err = stream.Err()
+	return s
+}
+
+// meet makes one call through the fault, in virtual time, with two minutes to
+// wait for it, and returns what came of it, and the attempts on the wire.
+func meet(t *testing.T, r row, how func(context.Context, openai.Client, bool) seen) (cell, attempts string) {
+	t.Run(r.name, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			plan, err := chaos.NewPlan(1, chaos.Rule{Target: "POST api.openai.example/*", Fault: r.fault})
+			require.NoError(t, err)
+			in := plan.Injector("table", &chaos.InjectorOptions{Record: true})
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			provider := chaoshttp.Serve(http.HandlerFunc(complete))
+			s := how(chaos.NewContext(ctx, in), newClient(provider), r.calls)
+			cancel()
+			require.NoError(t, provider.Close())
+			events := in.Events()
+			require.NotEmpty(t, events)
+			cell, attempts = s.String(), fmt.Sprint(len(events))
+			if !events[0].Delivered {
+				require.NotEmpty(t, events[0].Note)
+				cell, attempts = "not delivered", "–"
+			}
+			if s.err != nil {
+				assert.NotContains(t, strings.ToLower(s.err.Error()), "chaos", "nothing tells of a test")
+			}
+		})
+	})
+	return cell, attempts
+}
+
+// The section of this client in docs/llm-faults.md is what the client does.
+func TestTable(t *testing.T) {
+	var table strings.Builder
+	table.WriteString("| fault | not streamed | attempts | streamed | attempts |\n|---|---|---|---|---|\n")
+	for _, r := range rows() {
+		one, tries := meet(t, r, whole)
+		other, retries := meet(t, r, streamed)
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s |\n", r.name, one, tries, other, retries)
+	}
+	section(t, "openai-go", table.String())
+}
+
+// section holds the part of the page between two comments to what the test
+// found; with UPDATE_GOLDEN=1 it writes it anew.
+func section(t *testing.T, name, text string) {
+	path := filepath.Join("..", "..", "..", "docs", "llm-faults.md")
+	page, err := os.ReadFile(path)
+	require.NoError(t, err)
+	begin, end := []byte("<!-- "+name+" begin -->\n"), []byte("<!-- "+name+" end -->\n")
+	head, rest, found := bytes.Cut(page, begin)
+	require.True(t, found, "%s has no section %s", path, name)
+	old, tail, found := bytes.Cut(rest, end)
+	require.True(t, found, "the section %s of %s has no end", name, path)
+	text = "\n" + text + "\n"
+	if string(old) == text {
+		return
+	}
+	if os.Getenv("UPDATE_GOLDEN") == "1" {
+		require.NoError(t, os.WriteFile(path, bytes.Join([][]byte{head, begin, []byte(text), end, tail}, nil), 0o644))
+		return
+	}
+	assert.Equal(t, string(old), text, "to accept what the test found: UPDATE_GOLDEN=1 go test -run TestTable .")
+}
