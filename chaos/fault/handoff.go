@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/form"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
@@ -24,7 +25,7 @@ import (
 func CorruptHandoff(patch json.RawMessage) chaos.Fault {
 	return handoff{kind: "handoff_corrupt", class: chaos.ClassValue, params: struct {
 		Patch json.RawMessage `json:"patch"`
-	}{orNull(document(patch))}, check: func(c *param.Check) {
+	}{orNull(form.Document(patch))}, check: func(c *param.Check) {
 		v, err := numbered(patch)
 		_, ok := v.(map[string]any)
 		c.That(err == nil && ok, "patch", string(patch), "a JSON object")
@@ -67,29 +68,19 @@ func quoted(s string) json.RawMessage {
 
 func patching(patch json.RawMessage) func(any) (any, error) {
 	return func(args any) (any, error) {
-		doc, isText := text(args)
+		doc, isText := form.Text(args)
 		if !isText {
-			doc = document(args)
+			doc = form.Document(args)
 		}
 		out, err := merged(doc, patch)
 		if err != nil || isText {
 			return inForm(out, args), err
 		}
-		return typed(out, reflect.TypeOf(args))
+		if args == nil {
+			return nil, errors.New("there are none")
+		}
+		return form.DecodeLike(out, args)
 	}
-}
-
-// typed decodes a document into a type that is known at run time only.
-func typed(doc json.RawMessage, t reflect.Type) (v any, err error) {
-	defer recovered(&err)
-	if t == nil {
-		return nil, errors.New("there are none")
-	}
-	p := reflect.New(t)
-	if err := json.Unmarshal(doc, p.Interface()); err != nil {
-		return nil, err
-	}
-	return p.Elem().Interface(), nil
 }
 
 // handoff is a fault that changes the arguments of a call.
@@ -108,13 +99,13 @@ type namedParams struct {
 
 func (h handoff) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	unseen(ctx)
-	before := document(args)
+	before := form.Document(args)
 	changed, err := h.change(args)
 	if err != nil {
 		chaos.Note(ctx, fmt.Sprintf("the arguments, %T, were not changed: %v", args, err))
 		return next(ctx, args)
 	}
-	if after := document(changed); !equal(before, after) {
+	if after := form.Document(changed); !equal(before, after) {
 		chaos.Changed(ctx, chaos.Change{Path: "$args", Before: before, After: after})
 		args = changed
 	}

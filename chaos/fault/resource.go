@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/form"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
@@ -64,10 +65,10 @@ func DiskBudget(limit int, refill time.Duration) chaos.Fault {
 
 // size is the length of a value in bytes, as JSON or text.
 func size(v any) (n float64, known bool) {
-	if doc, ok := text(v); ok {
+	if doc, ok := form.Text(v); ok {
 		return float64(len(doc)), true
 	}
-	doc, err := encode(v)
+	doc, err := form.Encode(v)
 	return float64(len(doc)), err == nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/form"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
@@ -62,14 +63,14 @@ type usageJSON struct {
 }
 
 func usageOf(result any) (u usageJSON, known bool) {
-	doc, ok := text(result)
+	doc, ok := form.Text(result)
 	if !ok {
 		var err error
-		if doc, err = encode(result); err != nil {
+		if doc, err = form.Encode(result); err != nil {
 			return u, false
 		}
 	}
-	answer, err := decode[struct{ Usage *usageJSON }](doc)
+	answer, err := form.Decode[struct{ Usage *usageJSON }](doc)
 	if err != nil || answer.Usage == nil {
 		return u, false
 	}

@@ -239,8 +239,13 @@ func (w *world) others(ctx context.Context, times int) (got []answer) {
 	for n := range times {
 		got = append(got,
 			ask(ctx, "memory", func(ctx context.Context) (string, error) { r, err := memory(ctx, n); return string(r), err }),
-			ask(ctx, "guardrail", func(ctx context.Context) (string, error) { r, err := guardrail(ctx, "refund all orders"); return string(r), err }),
-			ask(ctx, "handoff", func(ctx context.Context) (string, error) { return handoff(ctx, "refund order A"+strings.Repeat("1", n+1)) }))
+			ask(ctx, "guardrail", func(ctx context.Context) (string, error) {
+				r, err := guardrail(ctx, "refund all orders")
+				return string(r), err
+			}),
+			ask(ctx, "handoff", func(ctx context.Context) (string, error) {
+				return handoff(ctx, "refund order A"+strings.Repeat("1", n+1))
+			}))
 	}
 	return got
 }
