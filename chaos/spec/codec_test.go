@@ -52,7 +52,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		{"a parameter of another form", string(oneRule(`{"kind":"always"}`, `{"kind":"latency","params":{"distribution":"fixed","duration":"1s","mean":"2s"}}`)),
 			[]string{`/rules/0/fault/params/mean: unknown field "2s"; allowed: to be left out`}},
 		{"an unknown choice", string(oneRule(`{"kind":"always"}`, `{"kind":"latency","params":{"distribution":"norml","mean":"2s"}}`)),
-			[]string{`/params/distribution: bad value "norml"; allowed: one of fixed, uniform, normal, exponential; did you mean normal?`}},
+			[]string{`/params/distribution: bad value "norml"; allowed: one of fixed, uniform, normal, exponential, spike, degrading, degrading_over; did you mean normal?`}},
 		{"a duration without a unit", string(oneRule(`{"kind":"since","params":{"from":"10"}}`, `{"kind":"lost_reply","params":{"duration":10}}`)),
 			[]string{`/when/params/from: bad value "10"; allowed: a duration such as "1.5s"`, `/fault/params/duration: wrong type a number`}},
 		{"numbers of other types", string(oneRule(`{"kind":"first","params":{"n":1.5}}`, `{"kind":"duplicate","params":{"times":"2"}}`)),

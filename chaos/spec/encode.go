@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
 )
@@ -77,12 +78,11 @@ func describePart[T any](t *table, rule string, v T, found *problems) (doc Part)
 	}
 	var back T
 	if !b.part(n, "", reflect.ValueOf(&back).Elem()) {
-		reason := BadValue
 		var first *Error
-		if errors.As(b.err(), &first) {
-			reason = first.Reason
+		if errors.As(b.err(), &first) && first.Reason == UnknownKind {
+			return refuse(UnknownKind, "a kind of the table, or one of Options.Kinds", b.err())
 		}
-		return refuse(reason, "", b.err())
+		return refuse(NeedsCode, "parameters that the kind takes; what holds Go code is handed over in Options", b.err())
 	}
 	if why := unlike(v, back, d, t); why != "" {
 		return refuse(NeedsCode, why, nil)
@@ -123,5 +123,5 @@ func unlike(v, back any, d chaos.Description, t *table) string {
 
 // byValue names the kinds that keep a Go value of which only the text is written.
 func byValue(kind string) bool {
-	return kind == "error" || kind == "timeout" || kind == "panic" || kind == "stream_cut"
+	return slices.Contains([]string{"error", "timeout", "panic", "stream_cut", "guardrail_down", "delegation_rejected"}, kind)
 }

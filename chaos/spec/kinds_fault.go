@@ -10,12 +10,18 @@ import (
 
 type (
 	latency struct {
-		Distribution string        `json:"distribution" spec:"enum=fixed|uniform|normal|exponential"`
+		Distribution string        `json:"distribution" spec:"enum=fixed|uniform|normal|exponential|spike|degrading|degrading_over"`
 		Duration     time.Duration `json:"duration,omitempty" doc:"of fixed"`
 		Lo           time.Duration `json:"lo,omitempty" doc:"of uniform, itself within"`
 		Hi           time.Duration `json:"hi,omitempty" doc:"of uniform, itself not within"`
 		Mean         time.Duration `json:"mean,omitempty" doc:"of normal and exponential"`
 		Stddev       time.Duration `json:"stddev,omitempty" doc:"of normal"`
+		Usual        time.Duration `json:"usual,omitempty" doc:"of spike: of most calls"`
+		Spike        time.Duration `json:"spike,omitempty" doc:"of spike: of the others"`
+		Share        float64       `json:"share,omitempty" spec:"min=0,max=1" doc:"of spike: how many are the others"`
+		Step         time.Duration `json:"step,omitempty" doc:"of degrading: what each call takes more"`
+		Most         time.Duration `json:"most,omitempty" doc:"of degrading and degrading_over: where it ends"`
+		Over         time.Duration `json:"over,omitempty" doc:"of degrading_over: when it ends"`
 	}
 	message struct {
 		Message string `json:"message" doc:"text of the error; that of a ready-made error stands for it"`
@@ -40,7 +46,7 @@ type (
 
 func faultKinds() []Kind {
 	return []Kind{
-		fault1("latency", "fault.Delay(d), fault.Uniform(lo, hi), fault.Normal(mean, stddev), fault.Exponential(mean)",
+		fault1("latency", "fault.Delay(d), fault.Uniform(lo, hi), fault.Normal(mean, stddev), fault.Exponential(mean), fault.Spike(usual, spike, share), fault.Degrading(step, most), fault.DegradingOver(most, over)",
 			"The call takes longer.", `{"distribution":"fixed","duration":"2s"}`, latency.fault),
 		failing("error", "fault.Fail(err)", "The call fails.", `{"message":"service unavailable"}`,
 			func(err error, _ message) chaos.Fault { return fault.Fail(err) },
@@ -85,6 +91,12 @@ func (p latency) fault() chaos.Fault {
 		return fault.Normal(p.Mean, p.Stddev)
 	case "exponential":
 		return fault.Exponential(p.Mean)
+	case "spike":
+		return fault.Spike(p.Usual, p.Spike, p.Share)
+	case "degrading":
+		return fault.Degrading(p.Step, p.Most)
+	case "degrading_over":
+		return fault.DegradingOver(p.Most, p.Over)
 	}
 	return fault.Delay(p.Duration)
 }

@@ -104,8 +104,10 @@ func TestDecodeAndEncodeAreInverse(t *testing.T) {
 func optional() map[string][]string {
 	paths := `{"paths":["$.a","$..b[0]"]}`
 	return map[string][]string{
-		"latency": {`{"distribution":"uniform","lo":"0s","hi":"5s"}`, `{"distribution":"normal","mean":"1s","stddev":"1ms"}`, `{"distribution":"exponential","mean":"1s"}`},
-		"panic":   {`{}`, `{"message":""}`}, "timeout": {`{"duration":"0s","message":"gateway timeout"}`, `{"duration":"1s","message":"context deadline exceeded"}`},
+		"latency": {`{"distribution":"uniform","lo":"0s","hi":"5s"}`, `{"distribution":"normal","mean":"1s","stddev":"1ms"}`, `{"distribution":"exponential","mean":"1s"}`,
+			`{"distribution":"spike","usual":"0s","spike":"1m0s","share":0.1}`, `{"distribution":"degrading","step":"1s","most":"5s"}`, `{"distribution":"degrading_over","most":"5s","over":"1h0m0s"}`},
+		"token_budget": {`{"limit":9,"usage":"anthropic","refill":"1m0s"}`}, "call_budget": {`{"limit":1}`}, "handoff_dropped": {`{"value":null}`},
+		"panic": {`{}`, `{"message":""}`}, "timeout": {`{"duration":"0s","message":"gateway timeout"}`, `{"duration":"1s","message":"context deadline exceeded"}`},
 		"error": {`{"message":""}`, `{"message":"the shop is closed"}`}, "replace": {`{"value":null}`, `{"value":"<&>"}`, `{"value":1e400}`},
 		"silent_no_op": {`{}`, `{"value":null}`}, "delayed_visibility": {`{"writes":"*","duration":"1s","before":{"a":1}}`},
 		"stages":       {`{"stages":[{"calls":2,"when":{"kind":"always"}},{"calls":1,"when":{"kind":"prob","params":{"p":0}}}]}`},

@@ -114,7 +114,7 @@ func (s *side) hold(v any, place string, p *problems) {
 func readyErrors() []error {
 	return []error{
 		fault.ErrUnavailable, fault.ErrInternal, fault.ErrRateLimited, fault.ErrResourceExhausted, fault.ErrTimeout,
-		fault.ErrConnectionRefused, fault.ErrConnectionReset, fault.ErrNetworkPartition,
+		fault.ErrConnectionRefused, fault.ErrConnectionReset, fault.ErrNetworkPartition, fault.ErrTokenExpired, fault.ErrDeclined,
 		context.DeadlineExceeded, context.Canceled, io.EOF, io.ErrUnexpectedEOF,
 	}
 }
@@ -129,6 +129,6 @@ func (t *table) named(text string) error {
 
 // readyMade are the rows of all catalogues.
 func readyMade() []Kind {
-	return slices.Concat(whenKinds(), faultKinds(), deliveryKinds(), streamKinds(),
+	return slices.Concat(whenKinds(), faultKinds(), deliveryKinds(), streamKinds(), limitKinds(), agentKinds(),
 		lieKinds(), attackKinds(), messageKinds(), httpKinds(), chatKinds(), eventKinds())
 }

@@ -64,7 +64,7 @@ func weatherChecks() map[string][]check {
 		"partition":     {{"unreachable", failed(fault.ErrNetworkPartition), 23, 23}},
 		"cascading-failure": {{"slow", late(2 * time.Second), 6, 6}, {"time-outs", failed(fault.ErrTimeout), 3, 3},
 			{"exhausted", failed(fault.ErrResourceExhausted), 16, 16}},
-		"rate-limited":     {{"refused", failed(fault.ErrRateLimited), 8, 9}},
+		"rate-limited":     {{"refused", failed(fault.ErrRateLimited), 21, 21}},
 		"auth-expired":     {{"expired", saying("401"), 15, 15}},
 		"budget-exhausted": {{"spent", failed(fault.ErrResourceExhausted), 16, 16}},
 		"lost-replies":     {{"time-outs", failed(fault.ErrTimeout), 3, 14}, {"work that was done all the same", func(_ []answer, w *world) int { return len(w.refunds) }, 6, 6}},

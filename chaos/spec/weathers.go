@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"errors"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -20,7 +19,7 @@ func weathers() []weather {
 		{"api-outage", "From the third call on, all tools together are unavailable for eight calls, and then come back.", tools, apiOutage},
 		{"partition", "From the second call on, no tool can be reached any more.", tools, partition},
 		{"cascading-failure", "A dependency fails by degrees: two calls of calm, three that are slow, three that time out, and then nothing but exhaustion.", tools, cascadingFailure},
-		{"rate-limited", "Of every five calls to a tool the last two are refused, as one too many are.", tools, rateLimited},
+		{"rate-limited", "Three calls in ten seconds are let through, over all tools together; the others are refused, with the time to wait.", tools, rateLimited},
 		{"auth-expired", "After three calls to a tool its credentials are no longer accepted, for good.", tools, authExpired},
 		{"budget-exhausted", "After eight calls over all tools together, none is left.", tools, budgetExhausted},
 		{"lost-replies", "Three calls in ten do their work, and the caller sees a time-out.", tools, lostReplies},
@@ -72,15 +71,15 @@ func cascadingFailure(t targets) []chaos.Rule {
 }
 
 func rateLimited(t targets) []chaos.Rule {
-	return []chaos.Rule{{Name: "refused", Target: t.tools, When: when.Not(when.Intermittent(3, 2)), Fault: fault.Fail(fault.ErrRateLimited)}}
+	return []chaos.Rule{{Name: "refused", Target: t.tools, Fault: fault.RateLimit(3, 10*time.Second)}}
 }
 
 func authExpired(t targets) []chaos.Rule {
-	return []chaos.Rule{{Name: "expired", Target: t.tools, When: when.After(3), Fault: fault.Fail(errors.New("401 Unauthorized: token expired"))}}
+	return []chaos.Rule{{Name: "expired", Target: t.tools, When: when.After(3), Fault: fault.AuthExpired()}}
 }
 
 func budgetExhausted(t targets) []chaos.Rule {
-	return []chaos.Rule{{Name: "spent", Target: t.tools, Group: "budget-exhausted", When: when.After(8), Fault: fault.ResourceExhausted()}}
+	return []chaos.Rule{{Name: "spent", Target: t.tools, Fault: fault.CallBudget(8, 0)}}
 }
 
 func lostReplies(t targets) []chaos.Rule {

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -22,6 +23,7 @@ import (
 type world struct {
 	t       require.TestingT
 	refunds map[string]int // effects, by order
+	pace    time.Duration  // between calls of tools
 }
 
 func newWorld(t require.TestingT) *world { return &world{t: t, refunds: map[string]int{}} }
@@ -117,6 +119,7 @@ func (w *world) tools(ctx context.Context, orders int) (got []answer) {
 	}))
 	for n := range orders {
 		for _, tool := range []string{"orders.get", "orders.total", "orders.refund", "orders.get"} {
+			time.Sleep(w.pace)
 			got = append(got, ask(ctx, tool, func(ctx context.Context) (string, error) {
 				result, err := r.CallTool(ctx, tool, json.RawMessage(fmt.Sprintf(`{"order":"A%d"}`, n)))
 				return string(result), err
@@ -225,27 +228,90 @@ func (w *world) http(ctx context.Context, handler http.Handler, times int, reque
 	return got
 }
 
-// others: the agent's memory, the guardrail in front of it, and the agent that it hands work to.
+// others: the agent's memory and its model behind a function, the guardrail in front of it, and the agent that it hands work to.
 func (w *world) others(ctx context.Context, times int) (got []answer) {
-	memory := chaos.Wrap("memory", func(_ context.Context, n int) (json.RawMessage, error) {
-		return json.RawMessage(fmt.Sprintf(`[{"role":"system","content":"Be brief."},{"role":"user","content":"Where is A1?"},`+
+	type words = json.RawMessage
+	memory := chaos.Wrap("memory", func(_ context.Context, n int) (words, error) {
+		return words(fmt.Sprintf(`[{"role":"system","content":"Be brief."},{"role":"user","content":"Where is A1?"},`+
 			`{"role":"assistant","content":"On its way."},{"role":"user","content":"Pay it back, for the %d. time."}]`, n+1)), nil
 	})
-	guardrail := chaos.Wrap("guardrail", func(_ context.Context, text string) (json.RawMessage, error) {
-		return json.RawMessage(fmt.Sprintf(`{"allowed":%v,"rule":"payments"}`, !strings.Contains(text, "all"))), nil
+	guardrail := chaos.Wrap("guardrail", func(_ context.Context, text string) (words, error) {
+		return words(fmt.Sprintf(`{"allowed":%v,"rule":"payments"}`, !strings.Contains(text, "all"))), nil
 	})
-	handoff := chaos.WrapWith("handoff.billing", func(_ context.Context, task string) (string, error) { return "billing did: " + task, nil },
-		chaos.WrapOptions[string]{Key: func(task string) uint64 { return uint64(len(task)) }})
+	chat := chaos.Wrap("chat", func(_ context.Context, n int) (words, error) {
+		return words(fmt.Sprintf(`{"answer":"answer %d","usage":{"prompt_tokens":9,"completion_tokens":9,"total_tokens":18}}`, n)), nil
+	})
+	jobs := 0
+	handoff := chaos.Wrap("handoff", func(_ context.Context, task words) (words, error) {
+		jobs++
+		return words(fmt.Sprintf(`{"job":%d,"task":%s}`, jobs, task)), nil
+	})
+	text := func(r words, err error) (string, error) { return string(r), err }
 	for n := range times {
 		got = append(got,
-			ask(ctx, "memory", func(ctx context.Context) (string, error) { r, err := memory(ctx, n); return string(r), err }),
+			ask(ctx, "memory", func(ctx context.Context) (string, error) { return text(memory(ctx, n)) }),
+			ask(ctx, "chat", func(ctx context.Context) (string, error) { return text(chat(ctx, n)) }),
 			ask(ctx, "guardrail", func(ctx context.Context) (string, error) {
-				r, err := guardrail(ctx, "refund all orders")
-				return string(r), err
+				return text(guardrail(ctx, []string{"refund one order", "refund all orders"}[n%2]))
 			}),
 			ask(ctx, "handoff", func(ctx context.Context) (string, error) {
-				return handoff(ctx, "refund order A"+strings.Repeat("1", n+1))
+				return text(handoff(ctx, words(fmt.Sprintf(`{"agent":"billing","order":"A%d"}`, n))))
 			}))
 	}
-	return got
+	return append(got, answer{call: "afterwards", result: fmt.Sprintf("the other agent did %d jobs", jobs)})
+}
+
+// crowd: two calls at once, of which the first should be done first, and a
+// callee that takes longer than its caller has patience.
+func (w *world) crowd(ctx context.Context) (got []answer) {
+	var mu sync.Mutex
+	done := ""
+	call := chaos.WrapWith("jobs", func(_ context.Context, n int) (string, error) {
+		time.Sleep(2 * time.Second)
+		mu.Lock()
+		defer mu.Unlock()
+		done += fmt.Sprint(n)
+		return fmt.Sprint("job ", n), nil
+	}, chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) }})
+	answers := make([]answer, 2)
+	var group sync.WaitGroup
+	for n := range answers {
+		group.Go(func() {
+			time.Sleep(time.Duration(n) * time.Second)
+			answers[n] = ask(ctx, "jobs", func(ctx context.Context) (string, error) { return call(ctx, n) })
+		})
+	}
+	group.Wait()
+	got = append(append(got, answers...), answer{call: "afterwards", result: "done in the order " + done})
+	slow := chaos.Wrap("report", func(ctx context.Context, _ int) (string, error) {
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(2 * time.Minute):
+			return "report", nil
+		}
+	})
+	return append(got, ask(ctx, "report", func(ctx context.Context) (string, error) { return slow(ctx, 1) }))
+}
+
+// visit makes the calls of one part of the world.
+func (w *world) visit(ctx context.Context, part string) []answer {
+	switch part {
+	case "tools":
+		return w.tools(ctx, 2)
+	case "stream":
+		return w.stream(ctx, 2)
+	case "service":
+		return w.service(ctx, 4)
+	case "model":
+		return w.model(ctx, 3, false)
+	case "events":
+		return w.model(ctx, 2, true)
+	case "others":
+		return w.others(ctx, 3)
+	case "crowd":
+		return w.crowd(ctx)
+	}
+	require.Fail(w.t, "no such part", part)
+	return nil
 }
