@@ -47,17 +47,50 @@ func experience(t *testing.T, plan *chaos.Plan, part string) (got []answer, even
 	return got, events
 }
 
-// difference is the first answer that is another than without faults.
+// difference shows the first answer that is another than without faults, from
+// shortly before where it departs.
 func difference(calm, got []answer) string {
 	for i, a := range got {
-		if i >= len(calm) || a.String() != calm[i].String() {
-			return a.call + ": " + a.String()
+		said := a.String()
+		if i >= len(calm) {
+			return a.call + ": " + excerpt(said, 0)
+		}
+		if usual := calm[i].String(); said != usual {
+			at := 0
+			for at < len(said) && at < len(usual) && said[at] == usual[at] {
+				at++
+			}
+			return a.call + ": " + excerpt(said, at)
 		}
 	}
 	if len(calm) > len(got) {
 		return "no more of " + calm[len(got)].call
 	}
 	return ""
+}
+
+// excerpt is a text in one line, around byte at if it is long.
+func excerpt(s string, at int) string {
+	const before, most = 24, 120
+	if len(s) <= most {
+		return inLine(s)
+	}
+	head, tail := "", ""
+	if len(s) > 1000 {
+		head = fmt.Sprintf("(%d bytes) ", len(s))
+	}
+	if from := max(0, min(at-before, len(s)-most)); from > 0 {
+		head, s = head+"… ", s[from:]
+	}
+	if len(s) > most {
+		s, tail = s[:most], " …"
+	}
+	return head + inLine(s) + tail
+}
+
+// inLine keeps a text on one line; what is no UTF-8 shows as such.
+func inLine(s string) string {
+	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
 }
 
 // Every fault of the catalogue can be written in Go and in JSON, and is
@@ -86,8 +119,8 @@ func TestEveryFaultOfTheCatalogueIsDelivered(t *testing.T) {
 			seen := difference(calm[r.part], got)
 			assert.NotEmpty(t, seen, "the caller noticed")
 			kinds[doc.Rules[0].Fault.Kind] = true
-			assert.NotEmpty(t, code[r.fault], "the rule stands in the file")
-			fmt.Fprintf(&table, "| %s | %s | `%s` | `%s` | %s |\n", r.family, r.fault, cell(code[r.fault]), cell(faultText(t, doc)), inLine(seen))
+			assert.NotEmpty(t, code[r.family+"/"+r.fault], "the rule stands in the file")
+			fmt.Fprintf(&table, "| %s | %s | `%s` | `%s` | `%s` |\n", r.family, r.fault, cell(code[r.family+"/"+r.fault]), cell(faultText(doc)), strings.ReplaceAll(cell(seen), "`", "'"))
 		})
 	}
 	page(t, "faults.md", "catalogue", table.String())
@@ -97,7 +130,7 @@ func TestEveryFaultOfTheCatalogueIsDelivered(t *testing.T) {
 }
 
 // faultText is the rule's trigger and fault as JSON, without what is only there to find them.
-func faultText(t *testing.T, doc *spec.Plan) string {
+func faultText(doc *spec.Plan) string {
 	r := doc.Rules[0]
 	var part bytes.Buffer
 	if r.When != nil {
@@ -117,16 +150,6 @@ func partText(p spec.Part) string {
 	return fmt.Sprintf(`{"kind":%q,"params":%s}`, p.Kind, p.Params)
 }
 
-// inLine is a text that a cell of a table holds.
-func inLine(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
-	const most = 150
-	if runes := []rune(s); len(runes) > most {
-		s = string(runes[:most/2]) + " … " + string(runes[len(runes)-most/2:])
-	}
-	return "`" + strings.ReplaceAll(cell(s), "`", "'") + "`"
-}
-
 // ruleTexts finds the rules of a file of rows, as they are written, by the name
 // of their fault.
 func ruleTexts(t *testing.T, file string) map[string]string {
@@ -139,9 +162,10 @@ func ruleTexts(t *testing.T, file string) map[string]string {
 		if !ok || len(row.Elts) != 4 {
 			return true
 		}
+		family, named := row.Elts[0].(*ast.BasicLit)
 		name, ok := row.Elts[1].(*ast.BasicLit)
 		rule, isRule := row.Elts[3].(*ast.CompositeLit)
-		if !ok || !isRule {
+		if !named || !ok || !isRule {
 			return true
 		}
 		var fields []string
@@ -152,7 +176,7 @@ func ruleTexts(t *testing.T, file string) map[string]string {
 				fields = append(fields, b.String())
 			}
 		}
-		texts[strings.Trim(name.Value, `"`)] = strings.TrimPrefix(strings.Join(fields, ", "), "Fault: ")
+		texts[strings.Trim(family.Value, `"`)+"/"+strings.Trim(name.Value, `"`)] = strings.TrimPrefix(strings.Join(fields, ", "), "Fault: ")
 		return true
 	})
 	return texts

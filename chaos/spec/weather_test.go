@@ -80,7 +80,7 @@ func weatherChecks() map[string][]check {
 		"hostile-tools": {{"attacks", like("assistant", "Assistant", "SYSTEM", "system>", "administrator", "task", "key ", "code ", "ref="), 10, 25}},
 		"degraded-llm": {{"late", late(15 * time.Second), 4, 16}, {"refusals", like("refusal"), 2, 10}, {"stopped early", like(`"length"`), 2, 12},
 			{"other arguments", differs("http", `{\"order\":\"A1\",\"amount\":129}`, `"arguments"`), 1, 10}},
-		"llm-outage":   {{"503", like(`status 503, Retry-After "20"`), 16, 16}},
+		"llm-outage":   {{"503", like("status 503: retry after 20"), 16, 16}},
 		"slow-streams": {{"a late beginning", late(5 * time.Second), 8, 8}, {"broken off", failed(io.ErrUnexpectedEOF), 1, 4}, {"stalled", late(time.Minute), 1, 5}},
 		"garbled-streams": {{"another text", func(got []answer, _ *world) int {
 			return seen(got, func(a answer) bool { return a.result != sentence })

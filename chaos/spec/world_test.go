@@ -40,8 +40,8 @@ func (a answer) String() string {
 	if a.err != nil {
 		s = strings.TrimSpace("error " + a.err.Error() + " " + s)
 	}
-	if a.took > 0 {
-		s += " after " + a.took.String()
+	if took := a.took.Round(time.Millisecond); took > 0 {
+		s += " after " + took.String()
 	}
 	return s
 }
@@ -219,8 +219,11 @@ func (w *world) http(ctx context.Context, handler http.Handler, times int, reque
 			defer func() { _ = response.Body.Close() }()
 			body, err := io.ReadAll(response.Body)
 			text := string(body)
-			if response.StatusCode != http.StatusOK || response.Header.Get("Retry-After") != "" {
-				text = fmt.Sprintf("status %d, Retry-After %q: %s", response.StatusCode, response.Header.Get("Retry-After"), text)
+			if after := response.Header.Get("Retry-After"); after != "" {
+				text = "retry after " + after + ": " + text
+			}
+			if response.StatusCode != http.StatusOK {
+				text = fmt.Sprintf("status %d: %s", response.StatusCode, text)
 			}
 			return text, err
 		}))
@@ -303,8 +306,12 @@ func (w *world) visit(ctx context.Context, part string) []answer {
 		return w.stream(ctx, 2)
 	case "service":
 		return w.service(ctx, 4)
+	case "long service":
+		return w.service(ctx, 12)
 	case "model":
 		return w.model(ctx, 3, false)
+	case "long model":
+		return w.model(ctx, 12, false)
 	case "events":
 		return w.model(ctx, 2, true)
 	case "others":
