@@ -18,6 +18,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/lies"
 	"github.com/shakedown-go/shakedown/chaos/spec"
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
@@ -91,6 +92,33 @@ func TestARecordedRunReplays(t *testing.T) {
 		replay := back.Injector(nil)
 		require.Equal(rt, got, walk(t, replay, lanes), "what the callers get")
 		require.NoError(rt, back.Check(replay.Events()))
+		require.Equal(rt, sorted(in.Events()), sorted(replay.Events()))
+	})
+}
+
+// Faults that remember are given what they were given: in one lane they
+// remember the same.
+func TestARecordedRunOfFaultsThatRememberReplays(t *testing.T) {
+	remember := []chaos.Fault{
+		lies.Stale(1), lies.Frozen(), lies.Crossed(), lies.Replayed(), lies.Contradict(), fault.SilentNoOp(), fault.ReplayRequest(), fault.CallBudget(4, 0),
+		fault.RateLimit(2, time.Minute), fault.DelayedVisibility("orders.pay", time.Minute, 7), fault.LateResult("orders.pay", time.Second, 2*time.Second),
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		var rules []chaos.Rule
+		for i := range rapid.IntRange(1, 4).Draw(rt, "rules") {
+			rules = append(rules, chaos.Rule{Name: fmt.Sprint("rule ", i), Target: rapid.SampledFrom([]string{"*", "orders.*"}).Draw(rt, "target"),
+				When: when.Prob(0.7), Fault: rapid.SampledFrom(remember).Draw(rt, "fault"), Limit: rapid.IntRange(0, 3).Draw(rt, "limit")})
+		}
+		plan, err := chaos.NewPlan(rapid.Uint64().Draw(rt, "seed"), rules...)
+		require.NoError(rt, err)
+		lanes := map[string][]step{"": anyLanes(rt)[""]}
+		in := plan.Injector("cell", &chaos.InjectorOptions{Record: true})
+		got := walk(t, in, lanes)
+		kept, err := spec.Record(plan, in.Events())
+		require.NoError(rt, err)
+		replay := kept.Injector(nil)
+		require.Equal(rt, got, walk(t, replay, lanes), "what the callers get")
+		require.NoError(rt, kept.Check(replay.Events()))
 		require.Equal(rt, sorted(in.Events()), sorted(replay.Events()))
 	})
 }
