@@ -1,12 +1,15 @@
 package spec_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -63,11 +66,37 @@ func built(t *testing.T, r spec.Row) chaos.Description {
 	return v.(chaos.Described).Describe()
 }
 
+// pattern is what a trigger's example strikes of some calls: of its own lane,
+// turn and arguments where it asks for them.
+func pattern(t *testing.T, r spec.Row) (marks string) {
+	o := &spec.Options{Triggers: []chaos.When{held()["args"].(chaos.When)}}
+	plan, err := spec.Decode(oneRule(partOf(r), `{"kind":"error","params":{"message":"down"}}`), o)
+	require.NoError(t, err)
+	plan, err = chaos.NewPlan(4, chaos.Rule{Name: r.Name, Target: "refund", When: plan.Rules()[0].When, Fault: plan.Rules()[0].Fault})
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		call := chaos.WrapWith("refund", func(context.Context, int) (int, error) { return 0, nil },
+			chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) + 10 }})
+		ctx := chaos.NewContext(t.Context(), plan.Injector("pattern", nil))
+		for n := range 16 {
+			ctx := chaos.Turn(chaos.Lane(ctx, map[bool]string{true: "worker-1"}[r.Name == "lane"]), n/3)
+			if _, err := call(ctx, n%8); err != nil {
+				marks += "x"
+			} else {
+				marks += "·"
+			}
+			time.Sleep(10 * time.Second)
+		}
+	})
+	require.Contains(t, marks, "x", "the example of %s strikes", r.Name)
+	return marks
+}
+
 // The pages list every kind and every weather, as they are in the code.
 func TestPagesAreTrue(t *testing.T) {
 	var faults, triggers strings.Builder
 	fmt.Fprint(&faults, "| kind | what happens | Go | parameters, an example | layer | class | visibility | persistence | effect |\n|---|---|---|---|---|---|---|---|---|\n")
-	fmt.Fprint(&triggers, "| kind | which calls | Go | parameters, an example |\n|---|---|---|---|\n")
+	fmt.Fprint(&triggers, "| kind | which calls | Go | parameters, an example | of 16 calls, one every 10 s |\n|---|---|---|---|---|\n")
 	for _, r := range spec.Rows() {
 		d := built(t, r)
 		require.Equal(t, r.Name, d.Kind)
@@ -77,7 +106,7 @@ func TestPagesAreTrue(t *testing.T) {
 		}
 		row := fmt.Sprintf("| %s | %s | %s | %s |", code(r.Name), cell(r.Doc), code(r.Code), strings.Replace(code(example), " (the function is handed over)`", "`, with its function in `Options`", 1))
 		if r.Trigger {
-			fmt.Fprintln(&triggers, row)
+			fmt.Fprintln(&triggers, row, code(pattern(t, r)), "|")
 			continue
 		}
 		fmt.Fprintln(&faults, row, d.Layer, "|", d.Class, "|", d.Visibility, "|", d.Persistence, "|", d.Effect, "|")
