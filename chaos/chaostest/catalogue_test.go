@@ -118,7 +118,25 @@ func TestFaultsKeepTheRules(t *testing.T) {
 	}
 }
 
-// So does every trigger.
+// What a fault is there for is no violation, if it is said.
+func TestFaultsThatAreMeantTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		deaf := inject(func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+			_ = chaos.Sleep(context.WithoutCancel(ctx), time.Second)
+			return next(ctx, args)
+		})
+		assert.Equal(t, []chaostest.Check{chaostest.Cancelled}, checks(chaostest.Fault(deaf, nil)))
+		assert.NoError(t, chaostest.Fault(deaf, &chaostest.FaultOptions{IgnoresContext: true}))
+		hides := inject(func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+			result, _ := next(ctx, args)
+			return result, nil
+		})
+		assert.Equal(t, []chaostest.Check{chaostest.PassesErrors}, checks(chaostest.Fault(hides, nil)))
+		assert.NoError(t, chaostest.Fault(hides, &chaostest.FaultOptions{LosesErrors: true}))
+	})
+}
+
+// Every ready-made trigger keeps the rules too.
 func TestTriggersKeepTheRules(t *testing.T) {
 	for name, c := range triggers() {
 		t.Run(name, func(t *testing.T) {

@@ -27,6 +27,9 @@ type FaultOptions struct {
 	// LosesErrors says that the fault may hide an error of the callee, as one
 	// in PhaseAfter may anyway.
 	LosesErrors bool
+	// IgnoresContext says that the fault goes on when its context has ended,
+	// which is what it is for.
+	IgnoresContext bool
 }
 
 // order is what the callee gives unless it is told what.
@@ -150,7 +153,7 @@ func (s *scene) let(lane string) outcome {
 		o = task.ended(s.clock)
 		o.cut = true
 	}
-	if o.stuck || o.cut && o.after > s.prompt {
+	if o.stuck || o.cut && o.after > s.prompt && !s.IgnoresContext {
 		s.add(Cancelled, "the call went on for %v after its context had ended", o.after)
 	}
 	if !o.stuck && left(label, s.clock) {

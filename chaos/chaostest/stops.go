@@ -7,11 +7,16 @@ import (
 
 // stops ends calls from outside: before they begin, and while they wait.
 func (t *trial) stops() {
-	t.cancelledBefore()
-	if t.waits && !t.has(Cancelled) {
-		t.again(t.cancelledDuring)
-		t.again(t.disarmedDuring)
+	if !t.IgnoresContext {
+		t.cancelledBefore()
 	}
+	if !t.waits || t.has(Cancelled) {
+		return
+	}
+	if !t.IgnoresContext {
+		t.again(t.cancelledDuring)
+	}
+	t.again(t.disarmedDuring)
 }
 
 // again repeats what a slow machine may have disturbed until it is judged, and
