@@ -3,19 +3,16 @@ package lint
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/words"
 )
 
 // defaultText is what the MCP tool puts in where no message is given.
 const defaultText = "Injected fault"
-
-// telltale finds the words by which a model may know that it is being tested.
-const telltale = `(?i)\b(chaos\w*|shakedown|inject(s|ed|ing|ion|ions|or)?|fault(s|y|ing)?|simulat\w*|test(s|ed|ing|er)?|mock(s|ed|ing)?|fake[ds]?)\b`
 
 // text looks at what the caller will read.
 func (l *linter) text(r *rule) {
@@ -23,9 +20,8 @@ func (l *linter) text(r *rule) {
 	if json.Unmarshal(r.fault.Params, &params) != nil {
 		return
 	}
-	words := regexp.MustCompile(telltale)
 	for _, text := range texts(params) {
-		word := words.FindString(text)
+		word := words.Telltale(text)
 		switch {
 		case text == defaultText:
 			l.report(r, DefaultText, Warning, "the text %q is a stand-in, and says that the error is not real: give one that the dependency would send", text)

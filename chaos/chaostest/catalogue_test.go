@@ -1,0 +1,189 @@
+package chaostest_test
+
+import (
+	"context"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaostest"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
+)
+
+// builtFault is a row of the catalogue of faults, by its constructor.
+type builtFault struct {
+	fault chaos.Fault
+	o     chaostest.FaultOptions
+}
+
+func faults() map[string]builtFault {
+	text := chaostest.FaultOptions{Args: "1042", Result: "shipped"}
+	with := func(f chaos.Fault, is []error, bad ...chaos.Fault) builtFault {
+		return builtFault{f, chaostest.FaultOptions{Is: is, Bad: bad}}
+	}
+	late := []error{context.DeadlineExceeded, os.ErrDeadlineExceeded}
+	const ms = time.Millisecond
+	all := map[string]builtFault{
+		"Delay":             with(fault.Delay(20*ms), nil, fault.Delay(0)),
+		"Uniform":           with(fault.Uniform(0, 20*ms), nil, fault.Uniform(1, 1)),
+		"Normal":            with(fault.Normal(20*ms, 10*ms), nil, fault.Normal(-1, 0)),
+		"Exponential":       with(fault.Exponential(20*ms), nil, fault.Exponential(0)),
+		"Fail":              with(fault.Fail(fault.ErrUnavailable), []error{fault.ErrUnavailable}, fault.Fail(nil)),
+		"ResourceExhausted": with(fault.ResourceExhausted(), []error{fault.ErrResourceExhausted}),
+		"Partition":         with(fault.Partition(), []error{syscall.EHOSTUNREACH}),
+		"Timeout":           with(fault.Timeout(time.Minute), late, fault.Timeout(-1)),
+		"TimeoutWith":       with(fault.TimeoutWith(10*ms, errBusy), append(late, errBusy), fault.TimeoutWith(1, nil)),
+		"LoseReply":         with(fault.LoseReply(), late),
+		"LoseReplyAfter":    with(fault.LoseReplyAfter(10*ms), late, fault.LoseReplyAfter(-1)),
+		"Hang":              with(fault.Hang(), nil),
+		"Panic":             with(fault.Panic("index out of range"), nil),
+		"Replace":           with(fault.Replace(map[string]any{"id": 7}), nil),
+		"Mutate":            {fault.Mutate("shout", strings.ToUpper), text},
+		"Duplicate":         with(fault.Duplicate(), nil),
+		"Repeat":            with(fault.Repeat(3), nil, fault.Repeat(1)),
+	}
+	return all
+}
+
+var errBusy = errors.New("upstream is busy")
+
+// builtTrigger is a row of the catalogue of triggers.
+type builtTrigger struct {
+	when chaos.When
+	o    chaostest.WhenOptions
+}
+
+func triggers() map[string]builtTrigger {
+	with := func(w chaos.When, bad ...chaos.When) builtTrigger {
+		return builtTrigger{w, chaostest.WhenOptions{Bad: bad}}
+	}
+	of := func(combine func(a, b chaos.When) chaos.When, bad ...chaos.When) builtTrigger {
+		return builtTrigger{combine(when.Prob(0.5), when.Nth(3)), chaostest.WhenOptions{Bad: bad, Combine: combine}}
+	}
+	isLarge := func(n int) bool { return n > 3 }
+	return map[string]builtTrigger{
+		"Always":         with(when.Always()),
+		"Prob":           with(when.Prob(0.3), when.Prob(2), when.Prob(math.NaN())),
+		"Exactly":        with(when.Exactly(when.Coord{Target: "search", Key: 1}), when.Exactly()),
+		"Args":           {when.Args("is large", isLarge), chaostest.WhenOptions{Args: 7, Bad: []chaos.When{when.Args("", isLarge)}}},
+		"Lane":           with(when.Lane("worker-*"), when.Lane()),
+		"Turn":           with(when.Turn(3), when.Turn()),
+		"TurnBetween":    with(when.TurnBetween(1, 3), when.TurnBetween(3, 1)),
+		"Nth":            with(when.Nth(4), when.Nth(0)),
+		"First":          with(when.First(4), when.First(0)),
+		"After":          with(when.After(4), when.After(-1)),
+		"Every":          with(when.Every(4), when.Every(0)),
+		"Between":        with(when.Between(0, time.Second), when.Between(1, 1)),
+		"Since":          with(when.Since(0), when.Since(-1)),
+		"Burst":          with(when.Burst(3, 5), when.Burst(0, 5)),
+		"BurstWithin":    with(when.BurstWithin(3, 50), when.BurstWithin(3, 2)),
+		"Intermittent":   with(when.Intermittent(2, 3), when.Intermittent(0, 3)),
+		"Flapping":       with(when.Flapping(time.Second, time.Minute), when.Flapping(0, 1)),
+		"Markov":         with(when.Markov(0.1, 0.3), when.Markov(0, 0.3), when.Markov(1, 1)),
+		"GilbertElliott": with(when.GilbertElliott(0.1, 0.3, 0.01, 0.9), when.GilbertElliott(0.1, 0.3, -1, 0)),
+		"Early":          with(when.Early(90), when.Early(2)),
+		"Mid":            with(when.Mid(90), when.Mid(2)),
+		"Late":           with(when.Late(90), when.Late(2)),
+		"All":            of(func(a, b chaos.When) chaos.When { return when.All(a, b) }, when.All()),
+		"Any":            of(func(a, b chaos.When) chaos.When { return when.Any(a, b) }, when.Any()),
+		"Not":            of(func(a, _ chaos.When) chaos.When { return when.Not(a) }, when.Not(nil)),
+		"Stages": of(func(a, b chaos.When) chaos.When {
+			return when.Stages(when.Stage{Calls: 50, When: a}, when.Stage{When: b})
+		}, when.Stages()),
+	}
+}
+
+// Every ready-made fault keeps the rules, in virtual time and in real time.
+func TestFaultsKeepTheRules(t *testing.T) {
+	for name, c := range faults() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { assert.NoError(t, chaostest.Fault(c.fault, &c.o)) })
+		})
+		t.Run(name+" in real time", func(t *testing.T) { assert.NoError(t, chaostest.Fault(c.fault, &c.o)) })
+	}
+}
+
+// What a fault is there for is no violation, if it is said.
+func TestFaultsThatAreMeantTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		deaf := inject(func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+			_ = chaos.Sleep(context.WithoutCancel(ctx), time.Second)
+			return next(ctx, args)
+		})
+		assert.Equal(t, []chaostest.Check{chaostest.Cancelled}, checks(chaostest.Fault(deaf, nil)))
+		assert.NoError(t, chaostest.Fault(deaf, &chaostest.FaultOptions{IgnoresContext: true}))
+		hides := inject(func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+			result, _ := next(ctx, args)
+			return result, nil
+		})
+		assert.Equal(t, []chaostest.Check{chaostest.PassesErrors}, checks(chaostest.Fault(hides, nil)))
+		assert.NoError(t, chaostest.Fault(hides, &chaostest.FaultOptions{LosesErrors: true}))
+	})
+}
+
+// Every ready-made trigger keeps the rules too.
+func TestTriggersKeepTheRules(t *testing.T) {
+	for name, c := range triggers() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { assert.NoError(t, chaostest.When(c.when, &c.o)) })
+		})
+		t.Run(name+" in real time", func(t *testing.T) { assert.NoError(t, chaostest.When(c.when, &c.o)) })
+	}
+}
+
+// The tables above have a row for each exported function of the two packages
+// that makes a fault or a trigger.
+func TestTheCatalogueIsComplete(t *testing.T) {
+	for result, rows := range map[string][]string{"Fault": keys(faults()), "When": keys(triggers())} {
+		made := constructors(t, filepath.Join("..", strings.ToLower(result)), result)
+		assert.Greater(t, len(made), 10)
+		slices.Sort(made)
+		assert.Equal(t, made, rows, "of package chaos/%s", strings.ToLower(result))
+	}
+}
+
+func keys[V any](m map[string]V) (names []string) {
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// constructors are the exported functions of a package that return chaos.result.
+func constructors(t *testing.T, dir, result string) (names []string) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	require.NoError(t, err)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		require.NoError(t, err)
+		for _, decl := range parsed.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok || fn.Recv != nil || !fn.Name.IsExported() || fn.Type.Results == nil {
+				continue
+			}
+			if of, ok := fn.Type.Results.List[0].Type.(*ast.SelectorExpr); ok && of.Sel.Name == result {
+				names = append(names, fn.Name.Name)
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,172 @@
+package chaostest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"sync/atomic"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// FaultOptions say what a fault is tried on; the zero value is a tool call:
+// its arguments and its result are JSON objects.
+type FaultOptions struct {
+	_ struct{}
+	// Args and Result are what the callee is called with and returns, of the
+	// types that the fault is made for. They are not changed. nil: a
+	// json.RawMessage with an object that has members of every type.
+	Args, Result any
+	// Bad are faults of the same kind with parameters that make no sense: a
+	// plan must refuse each.
+	Bad []chaos.Fault
+	// Is are errors that the caller's error must match: what a real one would
+	// match. That it matches chaos.ErrInjected too is the injector's affair.
+	Is []error
+	// LosesErrors says that the fault may hide an error of the callee, as one
+	// in PhaseAfter may anyway.
+	LosesErrors bool
+	// IgnoresContext says that the fault goes on when its context has ended,
+	// which is what it is for.
+	IgnoresContext bool
+}
+
+// order is what the callee gives unless it is told what.
+const order = `{"id":1042,"status":"shipped","total":17.5,"paid":true,"note":null,"items":["kettle","cup"],"customer":{"name":"Ann","since":"2024-02-29"}}`
+
+// Fault checks a fault and returns all violations, joined, each a
+// [*Violation]; nil: there are none. o may be nil. The callee is one that Fault
+// brings along, so nothing outside is touched.
+//
+// A fault that is not delivered on any call passes as long as it says so.
+func Fault(f chaos.Fault, o *FaultOptions) error {
+	t := &trial{fault: f, clock: read()}
+	if o != nil {
+		t.FaultOptions = *o
+	}
+	if t.Args == nil {
+		t.Args = json.RawMessage(`{"order":1042,"reason":"damaged"}`)
+	}
+	if t.Result == nil {
+		t.Result = json.RawMessage(order)
+	}
+	if f == nil {
+		t.add(Present, "the fault is nil")
+		return t.err()
+	}
+	t.form()
+	if t.has(Checked) {
+		return t.err() // no plan would take it
+	}
+	t.undisturbed()
+	if !t.has(Cancelled) && !t.has(Goroutines) { // else each further call would take as long
+		t.inTurn()
+		t.passesErrors()
+		t.stops()
+		t.repeats()
+	}
+	if t.virtual {
+		time.Sleep(t.guard) // for what comes late: it costs nothing
+	}
+	return t.err()
+}
+
+// trial is the check of one fault.
+type trial struct {
+	FaultOptions
+	report
+	clock
+	labels
+	fault chaos.Fault
+	phase chaos.Phase
+
+	fails   bool          // it makes an error of its own
+	waits   bool          // it was seen to wait
+	endless bool          // for longer than the guard
+	lasts   time.Duration // else for at least so long
+}
+
+// scene is a callee, the fault under trial, and an injector between them.
+type scene struct {
+	*trial
+	in      *chaos.Injector
+	fn      func(context.Context, any) (any, error)
+	failing error         // of the callee
+	pause   time.Duration // that the callee takes
+	reached atomic.Int64
+}
+
+const target = "orders.status"
+
+// scene makes an injector that strikes every call. It never fails: what a plan
+// would refuse, form has found.
+func (t *trial) scene() *scene {
+	s := &scene{trial: t}
+	plan, err := chaos.NewPlan(1, chaos.Rule{Name: "trial", Target: target, Fault: spy{t.fault, t}})
+	if err != nil {
+		t.add(Checked, "a plan refuses it: %v", err)
+		plan, _ = chaos.NewPlan(1)
+	}
+	s.in = plan.Injector("trial", &chaos.InjectorOptions{Record: true})
+	s.fn = chaos.Wrap(target, s.callee)
+	return s
+}
+
+func (s *scene) callee(context.Context, any) (any, error) {
+	s.reached.Add(1)
+	if s.pause > 0 {
+		time.Sleep(s.pause)
+	}
+	if s.failing != nil {
+		return nil, s.failing
+	}
+	return copied(s.Result), nil
+}
+
+// copied keeps a fault from writing into the caller's document.
+func copied(v any) any {
+	switch v := v.(type) {
+	case json.RawMessage:
+		return json.RawMessage(bytes.Clone(v))
+	case []byte:
+		return bytes.Clone(v)
+	}
+	return v
+}
+
+// call starts a call in a lane; its goroutines have the label.
+func (s *scene) call(ctx context.Context, lane, label string) *task {
+	ctx = chaos.Lane(chaos.NewContext(ctx, s.in), lane)
+	return start(label, func() (any, error) { return s.fn(ctx, copied(s.Args)) })
+}
+
+// let makes a call and lets it take its time, but no longer than the guard.
+func (s *scene) let(lane string) outcome {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	label := s.next()
+	task := s.call(ctx, lane, label)
+	o, ok := task.within(s.guard)
+	if !ok {
+		cancel()
+		o = task.ended(s.clock)
+		o.cut = true
+	}
+	if o.stuck || o.cut && o.after > s.prompt && !s.IgnoresContext {
+		s.add(Cancelled, "the call went on for %v after its context had ended", o.after)
+	}
+	if !o.stuck && left(label, s.clock) {
+		s.add(Goroutines, "a goroutine was still there after the call had returned")
+	}
+	return o
+}
+
+// event is that of the only call.
+func (s *scene) event() (e chaos.Event, ok bool) {
+	events := s.in.Events()
+	if len(events) == 0 {
+		return e, false
+	}
+	return events[0], true
+}

@@ -1,0 +1,199 @@
+package chaostest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/internal/words"
+)
+
+// undisturbed lets the fault strike one call, and compares what the caller got
+// with what the callee gave and with what the event says.
+func (t *trial) undisturbed() {
+	s := t.scene()
+	o := s.let("")
+	e, ok := s.event()
+	if o.cut && !o.stuck && !t.virtual && e.Asked == 0 && e.Spent == 0 {
+		t.guard = t.prompt // it was the machine that was slow, or the fault waits in a way of its own
+		s = t.scene()
+		o = s.let("")
+		e, ok = s.event()
+	}
+	t.learnWait(o, e)
+	if !ok || o.stuck || o.cut {
+		return
+	}
+	if t.fails = o.err != nil; t.fails {
+		t.error(o.err)
+	}
+	if o.err == nil && o.panicked == nil && !t.fits(o.result) {
+		t.add(Types, "the caller got %T, and the callee's result is %T", o.result, t.Result)
+		return
+	}
+	t.honest(o, e)
+	t.keepsItsWord(s, o, e)
+	t.failer(o)
+}
+
+// learnWait notes whether the fault waits, and for how long at least.
+func (t *trial) learnWait(o outcome, e chaos.Event) {
+	t.waits, t.endless, t.lasts = e.Asked > 0 || e.Spent > 0, e.Asked == 0, e.Asked
+	if t.virtual {
+		t.waits, t.endless, t.lasts = o.took > 0, o.cut, o.took
+	}
+	if !t.waits {
+		t.guard = max(t.guard, t.prompt)
+	}
+}
+
+// error checks the error that the caller got of a fault.
+func (t *trial) error(err error) {
+	for _, like := range t.Is {
+		if !errors.Is(err, like) {
+			t.add(Matches, "the error %q (%T) does not match %q", err, err, like)
+		}
+	}
+	text := err.Error()
+	if text == "" {
+		t.add(Text, "the error has no text")
+	}
+	if word := words.Telltale(text); word != "" {
+		t.add(Text, "the text of the error, %q, contains %q", text, word)
+	}
+}
+
+// fits tells whether a result is of the callee's type, or will be brought into
+// it: nil is the zero value, and JSON and Go values become each other.
+func (t *trial) fits(result any) bool {
+	if result == nil || reflect.TypeOf(result) == reflect.TypeOf(t.Result) {
+		return true
+	}
+	if _, ok := t.Result.(json.RawMessage); ok {
+		_, err := json.Marshal(result)
+		return err == nil
+	}
+	doc, ok := result.(json.RawMessage)
+	return ok && json.Unmarshal(doc, reflect.New(reflect.TypeOf(t.Result)).Interface()) == nil
+}
+
+// honest compares the event with what the caller saw of the result.
+func (t *trial) honest(o outcome, e chaos.Event) {
+	if o.err != nil || o.panicked != nil {
+		return
+	}
+	same := equal(o.result, t.Result)
+	switch {
+	case !same && !e.Delivered:
+		t.add(Honest, "the caller got %s where the callee gave %s, and Changed was not called", show(o.result), show(t.Result))
+	case same && len(e.Changes) > 0:
+		t.add(Honest, "Changed was called, and the caller got what the callee gave")
+	case same && t.phase == chaos.PhaseChange && e.Delivered:
+		t.add(Honest, "it says that it changed the result, which is what the callee gave")
+	}
+}
+
+// keepsItsWord compares a delivered fault with its description.
+func (t *trial) keepsItsWord(s *scene, o outcome, e chaos.Event) {
+	said, ok := t.fault.(chaos.Described)
+	if !ok || !e.Delivered {
+		return
+	}
+	d, failed, reached := said.Describe(), o.err != nil || o.panicked != nil, s.reached.Load()
+	switch {
+	case d.Visibility == chaos.Explicit && !failed:
+		t.add(Described, "it says that it is explicit, and the caller got no error")
+	case d.Visibility == chaos.Implicit && failed:
+		t.add(Described, "it says that it is implicit, and the caller got an error")
+	}
+	switch {
+	case d.Effect == chaos.EffectNone && reached > 0:
+		t.add(Described, "it says that the callee does nothing, and the callee was reached %d times", reached)
+	case d.Effect == chaos.EffectDone && reached == 0:
+		t.add(Described, "it says that the callee does its work, and the callee was not reached")
+	}
+}
+
+// failer compares the two ways in which a Failer may be asked.
+func (t *trial) failer(o outcome) {
+	f, ok := t.fault.(chaos.Failer)
+	if !ok {
+		return
+	}
+	c := chaos.Call{Target: target}
+	reached := false
+	_, injected := f.Inject(context.Background(), c, nil, func(context.Context, any) (any, error) {
+		reached = true
+		return nil, nil
+	})
+	failed := f.Fail(c)
+	switch {
+	case failed != nil && reached:
+		t.add(Failing, "Fail makes an error, and Inject calls the callee")
+	case (failed == nil) != (injected == nil) || failed != nil && failed.Error() != injected.Error():
+		t.add(Failing, "Fail says %v, and Inject %v", failed, injected)
+	}
+}
+
+// inTurn lets the callee take a moment, so that calls of next that are not made
+// one after the other overlap.
+func (t *trial) inTurn() {
+	s := t.scene()
+	s.pause = t.glance
+	s.let("")
+}
+
+var errCallee = errors.New("no such order")
+
+// passesErrors lets the callee fail: its error is no business of a fault that
+// delays, repeats or changes.
+func (t *trial) passesErrors() {
+	if t.LosesErrors || t.fails || t.phase == chaos.PhaseAfter {
+		return
+	}
+	s := t.scene()
+	s.failing = errCallee
+	o := s.let("")
+	e, ok := s.event()
+	if !ok || o.stuck || o.cut || o.panicked != nil || s.reached.Load() == 0 {
+		return
+	}
+	if o.err != errCallee {
+		t.add(PassesErrors, "the callee failed with %q, and the caller got %v", errCallee, o.err)
+		return
+	}
+	if e.Delivered && t.phase == chaos.PhaseChange {
+		t.add(Honest, "the callee's error went through, and the event says that a change was delivered")
+	}
+}
+
+// equal tells whether a caller would see a difference. Documents are compared
+// by their values.
+func equal(a, b any) bool {
+	if reflect.DeepEqual(a, b) {
+		return true
+	}
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	if errX != nil || errY != nil {
+		return false
+	}
+	_, isDoc := b.(json.RawMessage)
+	var u, v any
+	return isDoc && json.Unmarshal(x, &u) == nil && json.Unmarshal(y, &v) == nil && reflect.DeepEqual(u, v)
+}
+
+// show is a value in a message.
+func show(v any) string {
+	doc, err := json.Marshal(v)
+	if err != nil {
+		return "a value without JSON"
+	}
+	const most = 100
+	if len(doc) > most {
+		return string(doc[:most]) + "…"
+	}
+	return string(doc)
+}

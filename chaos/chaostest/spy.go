@@ -1,0 +1,117 @@
+package chaostest
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"sync"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// spy stands between the injector and the fault and watches what they say to
+// each other.
+type spy struct {
+	fault chaos.Fault
+	t     *trial
+}
+
+// given marks the context that the fault is given.
+type given struct{}
+
+var errLate = errors.New("the call is over")
+
+func (s spy) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	w := &watch{t: s.t, ctx: context.WithValue(ctx, given{}, true), args: reflect.TypeOf(args), next: next, turn: make(chan struct{}, 1)}
+	defer w.end()
+	return s.fault.Inject(w.ctx, c, args, w.pass)
+}
+
+// watch is the spy's account of one call.
+type watch struct {
+	t    *trial
+	ctx  context.Context
+	args reflect.Type
+	next chaos.Next
+
+	turn   chan struct{} // keeps calls of next that overlap from each other; a lock would freeze a bubble
+	mu     sync.Mutex
+	inside bool
+	over   bool
+}
+
+func (w *watch) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+}
+
+// enter notes a call of next, and tells whether it may go on.
+func (w *watch) enter() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		w.t.add(NextInTime, "next was called after Inject had returned")
+		return false
+	}
+	if w.inside {
+		w.t.add(NextInTurn, "next was called while an earlier call of it was under way")
+	}
+	w.inside = true
+	return true
+}
+
+func (w *watch) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.inside = false
+}
+
+func (w *watch) pass(ctx context.Context, args any) (any, error) {
+	if !w.enter() {
+		return nil, errLate
+	}
+	w.turn <- struct{}{}
+	defer func() { <-w.turn }()
+	defer w.leave()
+	if ctx == nil || ctx.Value(given{}) == nil {
+		w.t.add(Context, "next was given a context that is not derived from that of the call")
+		ctx = w.ctx
+	}
+	if reflect.TypeOf(args) != w.args {
+		w.t.add(Types, "next was given %T as arguments, and Inject %v", args, w.args)
+	}
+	return w.next(ctx, args)
+}
+
+// Phase is that of the fault.
+func (s spy) Phase() chaos.Phase { return phaseOf(s.fault) }
+
+func phaseOf(f chaos.Fault) chaos.Phase {
+	if p, ok := f.(chaos.Phased); ok {
+		return p.Phase()
+	}
+	return chaos.PhaseInstead
+}
+
+// Check is that of the fault.
+func (s spy) Check() error {
+	if c, ok := s.fault.(chaos.Checked); ok {
+		return c.Check()
+	}
+	return nil
+}
+
+// Fresh is that of the fault, if it has one.
+func (s spy) Fresh() chaos.Fault {
+	stateful, ok := s.fault.(chaos.Stateful)
+	if !ok {
+		return s
+	}
+	fresh := stateful.Fresh()
+	if fresh == nil {
+		s.t.add(Fresh, "Fresh returned nil")
+		return s
+	}
+	return spy{fresh, s.t}
+}

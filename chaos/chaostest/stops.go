@@ -1,0 +1,109 @@
+package chaostest
+
+import (
+	"context"
+	"errors"
+)
+
+// stops ends calls from outside: before they begin, and while they wait.
+func (t *trial) stops() {
+	if !t.IgnoresContext {
+		t.cancelledBefore()
+	}
+	if !t.waits || t.has(Cancelled) {
+		return
+	}
+	if !t.IgnoresContext {
+		t.again(t.cancelledDuring)
+	}
+	t.again(t.disarmedDuring)
+}
+
+// again repeats what a slow machine may have disturbed until it is judged, and
+// a violation only counts that is seen each time.
+func (t *trial) again(attempt func(*report) (judged bool)) {
+	var last report
+	for range t.retries {
+		last = report{}
+		if attempt(&last) && len(last.found) == 0 {
+			return
+		}
+	}
+	for _, err := range last.found {
+		v := err.(*Violation)
+		t.add(v.Check, "%s", v.Detail)
+	}
+}
+
+func (t *trial) cancelledBefore() {
+	t.again(func(r *report) bool {
+		s := t.scene()
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		label := t.next()
+		o := s.call(ctx, "", label).ended(t.clock)
+		if o.stuck || o.after > t.prompt {
+			r.add(Cancelled, "with a context that had ended before, the call took %v", o.after)
+		} else if left(label, t.clock) {
+			r.add(Goroutines, "a goroutine was still there after a call whose context had ended")
+		}
+		return true
+	})
+}
+
+// cancelledDuring cancels a call that waits.
+func (t *trial) cancelledDuring(r *report) (judged bool) {
+	s := t.scene()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	label := t.next()
+	task := s.call(ctx, "", label)
+	if _, over := task.within(t.glance); over {
+		return false
+	}
+	cancel()
+	o := task.ended(t.clock)
+	switch {
+	case o.stuck || o.after > t.prompt:
+		r.add(Cancelled, "the call went on for %v after its context had ended", o.after)
+	case left(label, t.clock):
+		r.add(Goroutines, "a goroutine was still there after a call whose context had ended")
+	case t.satOut(o):
+		return false
+	case o.err == nil && o.panicked == nil:
+		r.add(Cancelled, "the context ended during the wait, and the caller got no error")
+	case o.err != nil && !errors.Is(o.err, context.Canceled):
+		r.add(Cancelled, "the context ended during the wait, and the caller got %q in place of its error", o.err)
+	}
+	return true
+}
+
+// satOut tells whether the wait was over by itself before it could be ended.
+func (t *trial) satOut(o outcome) bool { return !t.endless && o.took >= t.lasts }
+
+// disarmedDuring disarms the injector while a call waits: the call goes through.
+func (t *trial) disarmedDuring(r *report) (judged bool) {
+	s := t.scene()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel() // ends what disarming does not
+	task := s.call(ctx, "", t.next())
+	if _, over := task.within(t.glance); over {
+		return false
+	}
+	s.in.Disarm()
+	o := task.ended(t.clock)
+	reached := s.reached.Load()
+	switch {
+	case o.stuck || o.after > t.prompt:
+		r.add(Disarmed, "the call went on waiting for %v after the injector was disarmed", o.after)
+	case t.satOut(o):
+		return false
+	case o.panicked != nil:
+		r.add(Disarmed, "the injector was disarmed during the wait, and the call panicked: %v", o.panicked)
+	case o.err != nil:
+		r.add(Disarmed, "the injector was disarmed during the wait, and the call failed: %v", o.err)
+	case reached == 0 || !equal(o.result, t.Result):
+		r.add(Disarmed, "the injector was disarmed during the wait; the callee was reached %d times and the caller got %s", reached, show(o.result))
+	}
+	return true
+}

@@ -1,0 +1,167 @@
+package chaostest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// WhenOptions say what a trigger is tried on; the zero value is a tool call.
+type WhenOptions struct {
+	_ struct{}
+	// Args are the arguments that an ArgsWhen looks at, of the type that it is
+	// made for. They are not changed. nil: a json.RawMessage with an object.
+	Args any
+	// Bad are triggers of the same kind with parameters that make no sense: a
+	// plan must refuse each.
+	Bad []chaos.When
+	// Combine makes the trigger of two parts, if it is a combination; a trigger
+	// of one part leaves the other out.
+	Combine func(a, b chaos.When) chaos.When
+}
+
+// When checks a trigger and returns all violations, joined, each a
+// [*Violation]; nil: there are none. o may be nil.
+func When(w chaos.When, o *WhenOptions) error {
+	q := &inquiry{when: w, clock: read()}
+	if o != nil {
+		q.WhenOptions = *o
+	}
+	if q.Args == nil {
+		q.Args = json.RawMessage(`{"order":1042,"reason":"damaged"}`)
+	}
+	if w == nil {
+		q.add(Present, "the trigger is nil")
+		return q.err()
+	}
+	checked(&q.report, w)
+	for i, bad := range q.Bad {
+		if _, err := chaos.NewPlan(1, chaos.Rule{Target: target, When: bad, Fault: nothing{}}); err == nil {
+			q.add(Checked, "Bad[%d] makes no sense, and a plan takes it", i)
+		}
+	}
+	described(&q.report, w, false)
+	label := q.next()
+	o2 := start(label, func() (any, error) { q.questions(); return nil, nil }).ended(q.clock)
+	if o2.stuck {
+		q.add(Panics, "Match did not return")
+	} else if left(label, q.clock) {
+		q.add(Goroutines, "a goroutine was still there after Match had returned")
+	}
+	if q.Combine != nil {
+		q.parts()
+	}
+	return q.err()
+}
+
+// inquiry is the check of one trigger.
+type inquiry struct {
+	WhenOptions
+	report
+	clock
+	labels
+	when chaos.When
+}
+
+// calls are such as a trigger may meet: the first and the last there can be,
+// and some of each kind between.
+func calls() (list []chaos.Call) {
+	for i := range uint64(200) {
+		list = append(list, chaos.Call{
+			Cell: []string{"", "cell/0"}[i%2], Lane: []string{"", "worker-1", "b"}[i%3], Target: []string{target, "search"}[i/5%2],
+			Key: i % 4, Occurrence: i / 4, Ordinal: i, Turn: int(i % 7),
+		})
+	}
+	const most = math.MaxUint64
+	return append(list, chaos.Call{}, chaos.Call{Target: target, Key: most, Occurrence: most, Ordinal: most, Turn: math.MaxInt},
+		chaos.Call{Target: target, Ordinal: 1 << 40, Occurrence: 1 << 40, Turn: math.MinInt})
+}
+
+// questions asks about all calls in order, later in the opposite order, and
+// from several goroutines at once.
+func (q *inquiry) questions() {
+	list := calls()
+	first := make([]bool, len(list))
+	for i, c := range list {
+		first[i] = q.ask(c)
+	}
+	if q.has(Panics) {
+		return
+	}
+	time.Sleep(q.glance) // a trigger has no clock of its own
+	for i := len(list) - 1; i >= 0; i-- {
+		if q.ask(list[i]) != first[i] {
+			q.add(Pure, "asked about one call, it answered %v and then %v: %s", first[i], !first[i], shortly(list[i]))
+			return
+		}
+	}
+	q.probable(list, first)
+	q.crowd(list, first)
+}
+
+func shortly(c chaos.Call) string {
+	return fmt.Sprintf("lane %q, target %q, key %d, occurrence %d, ordinal %d, turn %d", c.Lane, c.Target, c.Key, c.Occurrence, c.Ordinal, c.Turn)
+}
+
+// crowd asks from several goroutines.
+func (q *inquiry) crowd(list []chaos.Call, first []bool) {
+	var all sync.WaitGroup
+	for worker := range 4 {
+		all.Go(func() {
+			for i := range list {
+				at := (i*7 + worker*53) % len(list)
+				if q.ask(list[at]) != first[at] {
+					q.add(Concurrent, "asked by several goroutines at once, it answered otherwise")
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// ask asks as the injector would.
+func (q *inquiry) ask(c chaos.Call) (hit bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			q.add(Panics, "it panicked: %v", p)
+		}
+	}()
+	args, ok := q.when.(chaos.ArgsWhen)
+	if !ok {
+		return q.when.Match(c)
+	}
+	args.MatchArgs(c, nil) // as Injector.Trigger does
+	args.Match(c)
+	given := copied(q.Args)
+	hit = args.MatchArgs(c, given)
+	if !reflect.DeepEqual(given, q.Args) {
+		q.add(Arguments, "MatchArgs changed the arguments, %s, to %s", show(q.Args), show(given))
+	}
+	return hit
+}
+
+// probable compares a trigger that is nothing but chance with what the injector
+// draws in its place.
+func (q *inquiry) probable(list []chaos.Call, first []bool) {
+	w, ok := q.when.(chaos.Probabilistic)
+	if !ok {
+		return
+	}
+	p := w.Probability()
+	if !(p >= 0 && p <= 1) || w.Probability() != p {
+		q.add(Probable, "Probability is %v and then %v; allowed: a number from 0 to 1, always the same", p, w.Probability())
+		return
+	}
+	for i, c := range list {
+		if first[i] != (c.Draw(0) < p) {
+			q.add(Probable, "its probability is %v, and on a draw of %v it answered %v", p, c.Draw(0), first[i])
+			return
+		}
+	}
+}
