@@ -31,6 +31,8 @@ type claimed struct {
 	claim   string
 	rule    chaos.Rule
 	unkeyed bool // the calls have no key
+	lie     bool // the calls have JSON arguments and results
+	ages    bool // a result tells how often it was asked for
 }
 
 // claims has every row: a trigger stands there with a fault that draws
@@ -45,7 +47,7 @@ func claims() []claimed {
 	}
 	half := when.Prob(0.5)
 	const ms = time.Millisecond
-	return []claimed{
+	return append(lieClaims(), []claimed{
 		trigger("when.Always", independent, when.Always()),
 		trigger("when.Prob", independent, half),
 		trigger("when.Exactly", independent, when.Exactly(coordOf(3, 0), coordOf(4, 1), coordOf(9, 2))),
@@ -87,7 +89,7 @@ func claims() []claimed {
 		effect("fault.Mutate", fault.Mutate("shout", strings.ToUpper)),
 		effect("fault.Duplicate", fault.Duplicate()),
 		effect("fault.Repeat", fault.Repeat(3)),
-	}
+	}...)
 }
 
 // job is one call that the work consists of; everything about it but its
@@ -133,7 +135,12 @@ func newSite(t *testing.T, c claimed, seed, disorder uint64) *site {
 	s := &site{in: p.Injector("cell", &chaos.InjectorOptions{Record: true, KeepValues: true}), chance: rand.New(rand.NewPCG(disorder, 0))}
 	s.ctx = chaos.NewContext(t.Context(), s.in)
 	s.points = make(map[string]func(context.Context, int) (string, error))
+	w := &teller{ages: c.ages, seen: make(map[string]int)}
 	for _, target := range []string{"orders", "stock"} {
+		if c.lie {
+			s.points[target] = w.point(target)
+			continue
+		}
 		o := chaos.WrapOptions[int]{Key: keyOf}
 		if c.unkeyed {
 			o.Key = nil
