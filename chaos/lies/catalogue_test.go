@@ -60,6 +60,7 @@ func catalogue() []row {
 		{"NotANumber()", lies.NotANumber(), "not_a_number", `{"rate":0.5}`, `{"rate":Infinity}`, "as some encoders write it"},
 		{"ShiftDate(30)", lies.ShiftDate(30), "shifted_date", `{"due":"2024-02-01T10:00:00+02:00"}`, `{"due":"2024-03-02T10:00:00+02:00"}`, "time and zone stay; February had 29 days"},
 		{"ShiftDate(-1)", lies.ShiftDate(-1), "shifted_date", `"Due 2026-01-01, net"`, `"Due 2025-12-31, net"`, "within a text"},
+		{"ShiftDate(1)", lies.ShiftDate(1), "shifted_date", `"Due:\n2026-01-01"`, `"Due:\n2026-01-02"`, "behind an escape"},
 		{"SwapUnit()", lies.SwapUnit(), "swapped_unit", `{"amount":5,"currency":"EUR"}`, `{"amount":5,"currency":"USD"}`, "the number stays"},
 		{"SwapUnit()", lies.SwapUnit(), "swapped_unit", `"It is 12 km away, in 3 days."`, `"It is 12 mi away, in 3 days."`, "beside a number in a text"},
 		{`FlipType("$.n", "$.s", "$.b", "$.t")`, lies.FlipType("$.n", "$.s", "$.b", "$.t"), "flipped_type", `{"n":42,"s":"4.20","b":true,"t":"x"}`, `{"n":"42","s":4.20,"b":"true","t":["x"]}`, "the same in another type"},
@@ -72,6 +73,7 @@ func catalogue() []row {
 		{"ReorderRows()", lies.ReorderRows(), "reordered_rows", `[1, 2, 3]`, `[3, 2, 1]`, "another order"},
 
 		{`RenameKey("")`, lies.RenameKey(""), "renamed_key", `[{"order_id":1},{"order_id":2}]`, `[{"orderId":1},{"orderId":2}]`, "wherever the name occurs"},
+		{`RenameKey("")`, lies.RenameKey(""), "renamed_key", `{"größe_änderung":1}`, `{"größeÄnderung":1}`, "letters of any script"},
 		{`RenameKey("sum", "$.total")`, lies.RenameKey("sum", "$.total"), "renamed_key", `{"total":1}`, `{"sum":1}`, "to a given name"},
 		{"RemoveKey()", lies.RemoveKey(), "removed_key", `[{"a":1},{"a":2}]`, `[{},{}]`, "wherever the name occurs"},
 		{`AddKey("v", 2)`, lies.AddKey("v", 2), "added_key", `[{"a":1},{}]`, `[{"a":1,"v":2},{"v":2}]`, "to each element"},

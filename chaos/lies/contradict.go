@@ -20,8 +20,11 @@ import (
 // It remembers 4,096 facts of the calls that its rule was drawn on, in its injector.
 func Contradict() chaos.Fault { return &contradict{} }
 
-// maxFacts bounds the memory of a rule in one injector.
-const maxFacts = 4096
+// Bounds of the memory of a rule in one injector.
+const (
+	maxFacts = 4096
+	maxFact  = 256 // bytes of a value
+)
 
 type contradict struct {
 	facts *facts // nil: the rule is not in an injector yet
@@ -88,16 +91,14 @@ func (f *facts) learn(t *tale) map[int]int {
 }
 
 func tellable(t *tale, i int) bool {
-	if !t.doc.IsMember(i) || isID(t.doc.Name(i)) {
+	if !t.doc.IsMember(i) || len(t.doc.Raw(i)) > maxFact || isID(t.doc.Name(i)) {
 		return false
 	}
 	switch t.doc.Kind(i) {
 	case jsonedit.Number, jsonedit.Bool:
 		return true
-	case jsonedit.String:
-		return dates.Match(t.doc.Raw(i))
 	}
-	return false
+	return hasDate(t, i)
 }
 
 // near is a value of the same kind close to that of node i; nil: there is none.

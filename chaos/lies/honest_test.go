@@ -42,6 +42,7 @@ func TestNotDelivered(t *testing.T) {
 		{"half a thing is not counted", lies.OffByOne(), `[1.5]`, "no number"},
 		{"versions and words are no numbers", lies.Scale(1), `"v1.2.3 on 2026-01-01, ORD-7, 10.0.0.1"`, "no number"},
 		{"no such day", lies.ShiftDate(1), `"2026-02-31"`, "no date"},
+		{"letters behind it, if escaped", lies.ShiftDate(1), `"2026-01-01\u0041"`, "no date"},
 		{"after the year 9999 there is none", lies.ShiftDate(1), `"9999-12-31"`, "no date"},
 		{"words are no units", lies.SwapUnit(), `{"a":"in 3 easy steps","b":"room 7"}`, "no unit"},
 		{"null has no type to flip", lies.FlipType(), `[null]`, "no number"},
