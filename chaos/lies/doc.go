@@ -66,5 +66,6 @@
 //
 // A lie costs one pass over the document, an index of 28 bytes a value, and one
 // copy with the changes: for a document of 10 KB less than decoding and
-// encoding it once. It is safe for concurrent use.
+// encoding it once. A Go value is encoded before and decoded after, and once more to
+// see whether it shows the change. Lies are safe for concurrent use.
 package lies

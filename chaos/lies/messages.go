@@ -212,7 +212,8 @@ func message(role, text string) []byte {
 }
 
 // RollBack gives back the state of a memory as it was lag calls ago, from 1 to
-// 64, in place of the state that it has: what was remembered since is lost. It is [Stale] for a memory.
+// 64, in place of the state that it has: what was remembered since is lost. It
+// is [Stale] for a memory.
 func RollBack(lag int) chaos.Fault { return stale("rolled_back_memory", lag, chaos.LayerContext) }
 
 func atLeast(name string, v, least int) func(*param.Check) {

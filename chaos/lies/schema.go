@@ -49,7 +49,8 @@ func RemoveKey(paths ...string) chaos.Fault {
 
 // AddKey adds a member that callers do not know: to the result if it is an
 // object, to its elements if it is a list of objects, or to the objects that
-// the paths name. value is anything that has JSON. An object that has the name already stays as it is.
+// the paths name. value is anything that has JSON. An object that has the name
+// already stays as it is.
 func AddKey(name string, value any, paths ...string) chaos.Fault {
 	doc, err := json.Marshal(value)
 	return lie{kind: "added_key", class: chaos.ClassProtocol, params: map[string]any{"name": name, "value": json.RawMessage(doc)},
