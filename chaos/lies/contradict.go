@@ -11,13 +11,14 @@ import (
 )
 
 // Contradict makes two tools disagree. It remembers what the targets of its
-// rule tell: the members of objects that are numbers, booleans and dates, with
-// their names, identifiers aside. When another target tells the same under the same name,
-// the caller gets something near it instead: a number that is up to a fifth or
-// 1 larger in size, the other boolean, the next day. The rule's target is a glob over both tools,
-// such as "{orders,invoices}.get".
+// rule tell: the members of objects that are numbers, booleans and texts with a
+// date, with their names, identifiers aside. When another target tells the same
+// under the same name, the caller gets something near it instead: a number that
+// is off by up to a fifth of its size, or by 1, the other boolean, the next day.
+// The rule's target is a glob over both tools, such as "{orders,invoices}.get".
 //
-// It remembers 4,096 facts of the calls that its rule was drawn on, in its injector.
+// It remembers 4,096 facts of the calls that its rule was drawn on, in its
+// injector; values of more than 256 bytes are none.
 func Contradict() chaos.Fault { return &contradict{} }
 
 // Bounds of the memory of a rule in one injector.
