@@ -11,7 +11,9 @@ import (
 // Arguments tells a lie to the callee: about the arguments of a call and not
 // about its result, as when a model makes up an argument or a hand-off garbles
 // one. f is a fault of this package that acts on results, or another of
-// [chaos.PhaseChange]. Its notes say "result" of what are arguments here.
+// [chaos.PhaseChange]. The changes in the event are those of the arguments, and
+// where a note says result, the arguments are meant. Around a function that
+// calls a model it damages the request: its messages, its list of tools.
 //
 // It acts in the callee's place, and on one call at most one such fault does.
 // What the callee did is not known: it did something else than it was asked.

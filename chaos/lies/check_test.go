@@ -36,7 +36,7 @@ func TestWrongParameters(t *testing.T) {
 		`added_key: value is chan int; allowed: a value that has JSON`:                   lies.AddKey("a", make(chan int)),
 		`truncated_messages: keep is -1; allowed: 0 or more`:                             lies.TruncateMessages(-1, lies.Messages{}),
 		`stale_messages: n is 0; allowed: 1 or more`:                                     lies.StaleMessages(0, lies.Messages{}),
-		`dropped_messages: paths[0] is "m"`:                                              lies.DropMessages(1, lies.Messages{Path: "m"}),
+		`dropped_messages: path is "m"`:                                                  lies.DropMessages(1, lies.Messages{Path: "m"}),
 		`noise_messages: n is 1001; allowed: from 1 to 1000`:                             lies.NoiseMessages(1001, nil, lies.Messages{}),
 		`noise_messages: texts[1] is ""; allowed: a text that is not empty`:              lies.NoiseMessages(1, []string{"a", ""}, lies.Messages{}),
 		`overflowed_messages: bytes is 0`:                                                lies.OverflowMessages(0, lies.Messages{}),
@@ -96,7 +96,7 @@ func TestDescriptions(t *testing.T) {
 	}{
 		{lies.Scale(-2, "$.a", "$.b"), `{"power":-2,"paths":["$.a","$.b"]}`},
 		{lies.AddKey("v", []int{1}), `{"name":"v","value":[1]}`},
-		{lies.Poison("x", "user", lies.Messages{Path: "$.m", System: true}), `{"text":"x","role":"user","system":true,"paths":["$.m"]}`},
+		{lies.Poison("x", "user", lies.Messages{Path: "$.m", System: true}), `{"text":"x","role":"user","system":true,"path":"$.m"}`},
 		{lies.Exfiltrate(lies.Attack{Texts: []string{"{canary}"}}), `{"texts":["{canary}"]}`},
 		{lies.RenameKey("b", "$.a"), `{"to":"b","paths":["$.a"]}`},
 	} {

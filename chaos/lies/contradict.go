@@ -11,17 +11,21 @@ import (
 )
 
 // Contradict makes two tools disagree. It remembers what the targets of its
-// rule tell: the members of objects that are numbers, booleans and dates, with
-// their names, identifiers aside. When another target tells the same under the same name,
-// the caller gets something near it instead: a number that is up to a fifth or
-// 1 larger in size, the other boolean, the next day. The rule's target is a glob over both tools,
-// such as "{orders,invoices}.get".
+// rule tell: the members of objects that are numbers, booleans and texts with a
+// date, with their names, identifiers aside. When another target tells the same
+// under the same name, the caller gets something near it instead: a number that
+// is off by up to a fifth of its size, or by 1, the other boolean, the next day.
+// The rule's target is a glob over both tools, such as "{orders,invoices}.get".
 //
-// It remembers 4,096 facts of the calls that its rule was drawn on, in its injector.
+// It remembers 4,096 facts of the calls that its rule was drawn on, in its
+// injector; values of more than 256 bytes are none.
 func Contradict() chaos.Fault { return &contradict{} }
 
-// maxFacts bounds the memory of a rule in one injector.
-const maxFacts = 4096
+// Bounds of the memory of a rule in one injector.
+const (
+	maxFacts = 4096
+	maxFact  = 256 // bytes of a value
+)
 
 type contradict struct {
 	facts *facts // nil: the rule is not in an injector yet
@@ -88,16 +92,14 @@ func (f *facts) learn(t *tale) map[int]int {
 }
 
 func tellable(t *tale, i int) bool {
-	if !t.doc.IsMember(i) || isID(t.doc.Name(i)) {
+	if !t.doc.IsMember(i) || len(t.doc.Raw(i)) > maxFact || isID(t.doc.Name(i)) {
 		return false
 	}
 	switch t.doc.Kind(i) {
 	case jsonedit.Number, jsonedit.Bool:
 		return true
-	case jsonedit.String:
-		return dates.Match(t.doc.Raw(i))
 	}
-	return false
+	return hasDate(t, i)
 }
 
 // near is a value of the same kind close to that of node i; nil: there is none.

@@ -23,7 +23,7 @@ func ShiftDate(days int, paths ...string) chaos.Fault {
 		},
 		wants: "date of the form 2006-01-02",
 		rank: func(t *tale, i int) int {
-			if t.doc.Kind(i) == jsonedit.String && dates.Match(t.doc.Raw(i)) {
+			if hasDate(t, i) {
 				return 1
 			}
 			return 0
@@ -43,4 +43,9 @@ func ShiftDate(days int, paths ...string) chaos.Fault {
 			}
 			return false
 		}}.at(paths)
+}
+
+// hasDate looks at the text itself: an escape before a date would hide it.
+func hasDate(t *tale, i int) bool {
+	return t.doc.Kind(i) == jsonedit.String && hasDigit(t.doc.Raw(i)) && dates.MatchString(t.doc.String(i))
 }

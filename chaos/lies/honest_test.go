@@ -42,6 +42,7 @@ func TestNotDelivered(t *testing.T) {
 		{"half a thing is not counted", lies.OffByOne(), `[1.5]`, "no number"},
 		{"versions and words are no numbers", lies.Scale(1), `"v1.2.3 on 2026-01-01, ORD-7, 10.0.0.1"`, "no number"},
 		{"no such day", lies.ShiftDate(1), `"2026-02-31"`, "no date"},
+		{"letters behind it, if escaped", lies.ShiftDate(1), `"2026-01-01\u0041"`, "no date"},
 		{"after the year 9999 there is none", lies.ShiftDate(1), `"9999-12-31"`, "no date"},
 		{"words are no units", lies.SwapUnit(), `{"a":"in 3 easy steps","b":"room 7"}`, "no unit"},
 		{"null has no type to flip", lies.FlipType(), `[null]`, "no number"},
@@ -82,7 +83,7 @@ func TestErrorsPass(t *testing.T) {
 		ctx := chaos.NewContext(t.Context(), p.Injector("cell", nil))
 		fn := chaos.Wrap("get", func(context.Context, int) (json.RawMessage, error) { return nil, context.Canceled })
 		_, err = fn(ctx, 1)
-		assert.Equal(t, context.Canceled, err, r.name)
+		assert.Equal(t, context.Canceled, err, r.call)
 	}
 }
 
@@ -133,15 +134,15 @@ func TestLaws(t *testing.T) {
 		case !json.Valid([]byte(doc)):
 			rt.Fatalf("the generator made %q", doc)
 		case got != again:
-			rt.Fatalf("%s says %q, and again %q", r.name, got, again)
+			rt.Fatalf("%s says %q, and again %q", r.call, got, again)
 		case (got != doc) != e.Delivered || e.Delivered != (len(e.Changes) > 0) || e.Delivered != (e.Note == ""):
-			rt.Fatalf("%s of %q says %q; delivered %v, changes %v, note %q", r.name, doc, got, e.Delivered, e.Changes, e.Note)
+			rt.Fatalf("%s of %q says %q; delivered %v, changes %v, note %q", r.call, doc, got, e.Delivered, e.Changes, e.Note)
 		case !json.Valid([]byte(got)) && r.fault.(chaos.Described).Describe().Visibility != chaos.Explicit:
-			rt.Fatalf("%s of %q is no JSON: %q", r.name, doc, got)
+			rt.Fatalf("%s of %q is no JSON: %q", r.call, doc, got)
 		}
 		for _, ch := range e.Changes {
 			if ch.Path != "" && bytes.Equal(ch.Before, ch.After) {
-				rt.Fatalf("%s changed %s from %s to the same", r.name, ch.Path, ch.Before)
+				rt.Fatalf("%s changed %s from %s to the same", r.call, ch.Path, ch.Before)
 			}
 		}
 	})

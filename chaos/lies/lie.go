@@ -19,6 +19,7 @@ type lie struct {
 	layer    chaos.Layer    // empty: that of the point
 	params   map[string]any // without the paths
 	paths    []string
+	one      bool             // there is at most one path, and its parameter is named so
 	where    []*jsonpath.Path // of paths, those that parse
 	check    func(*param.Check)
 
@@ -84,7 +85,11 @@ func (l *lie) Check() error {
 	c := &param.Check{Kind: l.kind}
 	for i, text := range l.paths {
 		_, err := jsonpath.Parse(text)
-		c.That(err == nil, fmt.Sprintf("paths[%d]", i), fmt.Sprintf("%q", text), fmt.Sprintf(`a JSON path such as "$.items[0].price" (%v)`, err))
+		place := fmt.Sprintf("paths[%d]", i)
+		if l.one {
+			place = "path"
+		}
+		c.That(err == nil, place, fmt.Sprintf("%q", text), fmt.Sprintf(`a JSON path such as "$.items[0].price" (%v)`, err))
 	}
 	if l.check != nil {
 		l.check(c)
@@ -104,7 +109,11 @@ func (l *lie) Describe() chaos.Description {
 	for name, value := range l.params {
 		params[name] = value
 	}
-	if len(l.paths) > 0 {
+	switch {
+	case len(l.paths) == 0:
+	case l.one:
+		params["path"] = l.paths[0]
+	default:
 		params["paths"] = l.paths
 	}
 	if len(params) == 0 {

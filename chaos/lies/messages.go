@@ -29,7 +29,7 @@ type Messages struct {
 
 // history completes a lie about lists of messages. turn is given the list and
 // those of its messages that may be changed, of which there are least at least.
-func (o Messages) history(kind string, least int, params map[string]any, check func(*param.Check),
+func (o Messages) history(kind string, class chaos.Class, least int, params map[string]any, check func(*param.Check),
 	turn func(t *tale, list int, free []int) bool) chaos.Fault {
 	all := map[string]any{}
 	for name, value := range params {
@@ -42,7 +42,7 @@ func (o Messages) history(kind string, least int, params map[string]any, check f
 	if o.Path != "" {
 		paths = []string{o.Path}
 	}
-	return lie{kind: kind, class: chaos.ClassValue, layer: chaos.LayerContext, params: all, check: check,
+	return lie{kind: kind, class: class, one: true, layer: chaos.LayerContext, params: all, check: check,
 		wants: "list of messages",
 		rank: func(t *tale, i int) int {
 			switch {
@@ -89,21 +89,21 @@ func roleOf(t *tale, message int) string {
 // agent does that runs out of its context window. keep is 0 or more and does
 // not count system messages.
 func TruncateMessages(keep int, o Messages) chaos.Fault {
-	return o.history("truncated_messages", keep+1, map[string]any{"keep": keep}, atLeast("keep", keep, 0),
+	return o.history("truncated_messages", chaos.ClassOmission, keep+1, map[string]any{"keep": keep}, atLeast("keep", keep, 0),
 		func(t *tale, _ int, free []int) bool { return t.remove(free[:len(free)-keep]...) })
 }
 
 // StaleMessages drops the newest n messages, 1 or more, but leaves one: the
 // agent goes on from where it was.
 func StaleMessages(n int, o Messages) chaos.Fault {
-	return o.history("stale_messages", 2, map[string]any{"n": n}, atLeast("n", n, 1),
+	return o.history("stale_messages", chaos.ClassOmission, 2, map[string]any{"n": n}, atLeast("n", n, 1),
 		func(t *tale, _ int, free []int) bool { return t.remove(free[max(1, len(free)-n):]...) })
 }
 
 // DropMessages drops n drawn messages, 1 or more, but leaves one. A tool's
 // answer may lose its question that way, and a provider may refuse the rest.
 func DropMessages(n int, o Messages) chaos.Fault {
-	return o.history("dropped_messages", 2, map[string]any{"n": n}, atLeast("n", n, 1),
+	return o.history("dropped_messages", chaos.ClassOmission, 2, map[string]any{"n": n}, atLeast("n", n, 1),
 		func(t *tale, list int, free []int) bool {
 			return t.remove(t.shuffled(list, free)[:min(n, len(free)-1)]...)
 		})
@@ -111,7 +111,7 @@ func DropMessages(n int, o Messages) chaos.Fault {
 
 // ReorderMessages exchanges the places of two drawn messages that differ.
 func ReorderMessages(o Messages) chaos.Fault {
-	return o.history("reordered_messages", 2, nil, nil, func(t *tale, _ int, free []int) bool {
+	return o.history("reordered_messages", chaos.ClassValue, 2, nil, nil, func(t *tale, _ int, free []int) bool {
 		pairs := pairsOf(t, free)
 		if len(pairs) == 0 {
 			return false
@@ -123,7 +123,7 @@ func ReorderMessages(o Messages) chaos.Fault {
 
 // DuplicateMessage has a drawn message twice, one behind the other.
 func DuplicateMessage(o Messages) chaos.Fault {
-	return o.history("duplicated_message", 1, nil, nil, func(t *tale, list int, free []int) bool {
+	return o.history("duplicated_message", chaos.ClassValue, 1, nil, nil, func(t *tale, list int, free []int) bool {
 		twice := free[t.pick(list, 0, len(free))]
 		var order []int
 		for _, m := range t.doc.Children(list) {
@@ -151,7 +151,7 @@ func NoiseMessages(n int, texts []string, o Messages) chaos.Fault {
 		c.That(n >= 1 && n <= 1000, "n", n, "from 1 to 1000")
 		nonEmpty(c, "texts", texts)
 	}
-	return o.history("noise_messages", 1, params, check, func(t *tale, list int, free []int) bool {
+	return o.history("noise_messages", chaos.ClassValue, 1, params, check, func(t *tale, list int, free []int) bool {
 		for k := range n {
 			t.before(free[len(free)-1], message("user", said[t.pick(list, k, len(said))]))
 		}
@@ -165,7 +165,7 @@ func OverflowMessages(bytes int, o Messages) chaos.Fault {
 	check := func(c *param.Check) {
 		c.That(bytes > 0 && bytes <= maxOversize, "bytes", bytes, "from 1 to 67108864")
 	}
-	return o.history("overflowed_messages", 1, map[string]any{"bytes": bytes}, check, func(t *tale, list int, free []int) bool {
+	return o.history("overflowed_messages", chaos.ClassValue, 1, map[string]any{"bytes": bytes}, check, func(t *tale, list int, free []int) bool {
 		first := t.pick(list, 0, len(free))
 		missing := bytes - len(t.doc.Raw(list))
 		for k := range free {
@@ -202,7 +202,7 @@ func Poison(text, role string, o Messages) chaos.Fault {
 		params["role"] = role
 	}
 	check := func(c *param.Check) { nonEmpty(c, "text", []string{text}) }
-	return o.history("poisoned_memory", 1, params, check, func(t *tale, _ int, free []int) bool {
+	return o.history("poisoned_memory", chaos.ClassAdversarial, 1, params, check, func(t *tale, _ int, free []int) bool {
 		return t.before(free[len(free)-1], message(cmp.Or(role, "assistant"), text))
 	})
 }
@@ -212,7 +212,8 @@ func message(role, text string) []byte {
 }
 
 // RollBack gives back the state of a memory as it was lag calls ago, from 1 to
-// 64, in place of the state that it has: what was remembered since is lost. It is [Stale] for a memory.
+// 64, in place of the state that it has: what was remembered since is lost. It
+// is [Stale] for a memory.
 func RollBack(lag int) chaos.Fault { return stale("rolled_back_memory", lag, chaos.LayerContext) }
 
 func atLeast(name string, v, least int) func(*param.Check) {

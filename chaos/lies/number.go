@@ -16,8 +16,9 @@ import (
 // decimals. Where the range holds no other such number, as around 3 with 0.1,
 // nothing changes.
 //
-// Without paths it is a drawn quantity: a number, or where there is none a number within a
-// text, that is not an identifier by its name (id, order_id, orderId, sku…).
+// Without paths it is a drawn quantity: a number, or where there is none a
+// number within a text, that is not an identifier by its name (id, order_id,
+// orderId, sku…).
 func WrongNumber(within float64, paths ...string) chaos.Fault {
 	range_ := new(big.Rat)
 	if !math.IsNaN(within) && !math.IsInf(within, 0) {

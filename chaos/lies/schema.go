@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
@@ -22,7 +23,7 @@ func RenameKey(to string, paths ...string) chaos.Fault {
 	if to != "" {
 		params["to"] = to
 	}
-	return lie{kind: "renamed_key", class: chaos.ClassValue, params: params, wants: "member", rank: members,
+	return lie{kind: "renamed_key", class: chaos.ClassProtocol, params: params, wants: "member", rank: members,
 		turn: everywhere(func(t *tale, i int) bool {
 			name := to
 			if name == "" {
@@ -37,7 +38,7 @@ func RenameKey(to string, paths ...string) chaos.Fault {
 // drawn name wherever it occurs in the document, or those that the paths name.
 // One object alone loses a member with [Missing].
 func RemoveKey(paths ...string) chaos.Fault {
-	return lie{kind: "removed_key", class: chaos.ClassValue, wants: "member", rank: members,
+	return lie{kind: "removed_key", class: chaos.ClassProtocol, wants: "member", rank: members,
 		turn: func(t *tale, i int) bool {
 			if t.addressed {
 				return t.remove(i)
@@ -48,10 +49,11 @@ func RemoveKey(paths ...string) chaos.Fault {
 
 // AddKey adds a member that callers do not know: to the result if it is an
 // object, to its elements if it is a list of objects, or to the objects that
-// the paths name. value is anything that has JSON. An object that has the name already stays as it is.
+// the paths name. value is anything that has JSON. An object that has the name
+// already stays as it is.
 func AddKey(name string, value any, paths ...string) chaos.Fault {
 	doc, err := json.Marshal(value)
-	return lie{kind: "added_key", class: chaos.ClassValue, params: map[string]any{"name": name, "value": json.RawMessage(doc)},
+	return lie{kind: "added_key", class: chaos.ClassProtocol, params: map[string]any{"name": name, "value": json.RawMessage(doc)},
 		check: func(c *param.Check) {
 			c.That(name != "", "name", `""`, "a name that is not empty")
 			c.That(err == nil, "value", fmt.Sprintf("%T", value), fmt.Sprintf("a value that has JSON (%v)", err))
@@ -81,7 +83,7 @@ func AddKey(name string, value any, paths ...string) chaos.Fault {
 // of one, a list becomes its first element, or null if it is empty. It is a drawn name
 // wherever it occurs in the document, or the values that the paths name.
 func Retype(paths ...string) chaos.Fault {
-	return lie{kind: "retyped_key", class: chaos.ClassValue, wants: "member",
+	return lie{kind: "retyped_key", class: chaos.ClassProtocol, wants: "member",
 		rank: func(t *tale, i int) int {
 			if t.addressed {
 				return 1 // the result itself too
@@ -108,7 +110,7 @@ func Envelope(name string, paths ...string) chaos.Fault {
 	} else {
 		params["name"] = name
 	}
-	return lie{kind: "enveloped", class: chaos.ClassValue, params: params, wants: "value", rank: anything,
+	return lie{kind: "enveloped", class: chaos.ClassProtocol, params: params, wants: "value", rank: anything,
 		turn: func(t *tale, i int) bool {
 			return t.replace(i, fmt.Appendf(nil, `{%s:%s}`, jsonedit.Quote(name), t.doc.Raw(i)))
 		}}.at(paths)
@@ -118,7 +120,7 @@ func Envelope(name string, paths ...string) chaos.Fault {
 // snake_case and camelCase where it has several words, and the whole stands in
 // an envelope, {"version":"v2","data":…}.
 func SchemaDrift() chaos.Fault {
-	return lie{kind: "schema_drift", class: chaos.ClassValue, wants: "value", rank: anything,
+	return lie{kind: "schema_drift", class: chaos.ClassProtocol, wants: "value", rank: anything,
 		turn: func(t *tale, _ int) bool {
 			var edits []jsonedit.Edit
 			for i := range t.doc.Nodes {
@@ -136,7 +138,7 @@ func severalWords(r rune) bool { return r == '_' || unicode.IsUpper(r) }
 // few: a text of one word in lower or upper case under a name such as status,
 // state, type or kind, or else another such text. The new word keeps the case.
 func UnknownEnum(paths ...string) chaos.Fault {
-	return lie{kind: "unknown_enum", class: chaos.ClassValue, wants: "word in lower or upper case",
+	return lie{kind: "unknown_enum", class: chaos.ClassProtocol, wants: "word in lower or upper case",
 		rank: func(t *tale, i int) int {
 			if t.doc.Kind(i) != jsonedit.String || !enumWord.MatchString(t.doc.String(i)) {
 				return 0
@@ -199,10 +201,12 @@ func restyled(name string) string {
 	var b strings.Builder
 	if strings.Contains(strings.Trim(name, "_"), "_") {
 		for k, word := range strings.FieldsFunc(name, func(r rune) bool { return r == '_' }) {
+			first, size := utf8.DecodeRuneInString(word)
 			if k > 0 {
-				word = strings.ToUpper(word[:1]) + word[1:]
+				first = unicode.ToUpper(first)
 			}
-			b.WriteString(word)
+			b.WriteRune(first)
+			b.WriteString(word[size:])
 		}
 		return b.String()
 	}

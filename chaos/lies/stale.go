@@ -12,8 +12,9 @@ import (
 // With fewer earlier answers it is the oldest.
 //
 // Like all lies about time it remembers the answers of the calls that its rule
-// was drawn on, in its injector: a rule without a trigger sees all of them. Where the
-// world did not change in between there is nothing to lie about, and it is not delivered.
+// was drawn on, in its injector: a rule without a trigger sees all of them.
+// Where the world did not change in between there is nothing to lie about, and
+// it is not delivered.
 func Stale(lag int) chaos.Fault { return stale("stale_result", lag, "") }
 
 func stale(kind string, lag int, layer chaos.Layer) *recall {

@@ -173,7 +173,7 @@ func shown(raw []byte) json.RawMessage {
 		return nil
 	}
 	if !utf8.Valid(raw) { // an event is written as JSON in UTF-8
-		raw = bytes.ToValidUTF8(raw, []byte("\ufffd"))
+		raw = []byte(string([]rune(string(raw))))
 	}
 	if len(raw) > maxShown {
 		head, tail := maxShown/2, len(raw)-maxShown/2

@@ -11,31 +11,40 @@ import (
 )
 
 // isTools tells whether a list is one of tools: objects with a name, and with
-// a description or a schema of their arguments.
+// a description or a schema of their arguments, as MCP and Anthropic's interface
+// have them, or such objects under "function", as OpenAI's has them.
 func isTools(t *tale, i int) int {
 	if t.doc.Kind(i) != jsonedit.Array {
 		return 0
 	}
 	rows := t.doc.Children(i)
 	for _, row := range rows {
-		if name, ok := t.doc.Member(row, "name"); !ok || t.doc.Kind(name) != jsonedit.String {
+		if name, ok := t.doc.Member(faceOf(t.doc, row), "name"); !ok || t.doc.Kind(name) != jsonedit.String {
 			return 0
 		}
 	}
 	if len(rows) == 0 {
 		return 0
 	}
-	_, described := t.doc.Member(rows[0], "description")
+	_, described := t.doc.Member(faceOf(t.doc, rows[0]), "description")
 	if _, ok := schemaOf(t, rows[0]); !ok && !described && i > 0 {
 		return 0
 	}
 	return 1
 }
 
+// faceOf is the object in which a tool's name and description are.
+func faceOf(d *jsonedit.Doc, tool int) int {
+	if i, ok := d.Member(tool, "function"); ok && d.Kind(i) == jsonedit.Object {
+		return i
+	}
+	return tool
+}
+
 // schemaOf finds the schema of a tool's arguments.
 func schemaOf(t *tale, tool int) (i int, ok bool) {
 	for _, name := range []string{"inputSchema", "input_schema", "parameters"} {
-		if i, ok = t.doc.Member(tool, name); ok {
+		if i, ok = t.doc.Member(faceOf(t.doc, tool), name); ok {
 			return i, true
 		}
 	}
@@ -57,7 +66,7 @@ func toolIn(t *tale, list int, name string) (tool int, ok bool) {
 }
 
 func toolName(t *tale, tool int) string {
-	i, _ := t.doc.Member(tool, "name")
+	i, _ := t.doc.Member(faceOf(t.doc, tool), "name")
 	return t.doc.String(i)
 }
 
@@ -85,10 +94,11 @@ func PoisonTool(tool string, texts ...string) chaos.Fault {
 				return false
 			}
 			text := payload(t.call, said[t.pick(i, 1, len(said))])
-			if d, ok := t.doc.Member(row, "description"); ok && t.doc.Kind(d) == jsonedit.String {
+			face := faceOf(t.doc, row)
+			if d, ok := t.doc.Member(face, "description"); ok && t.doc.Kind(d) == jsonedit.String {
 				return t.replace(d, appended(t.doc.Raw(d), text))
 			}
-			return t.insert(row, "description", jsonedit.Quote(text))
+			return t.insert(face, "description", jsonedit.Quote(text))
 		}}.at(nil)
 }
 
@@ -127,12 +137,13 @@ func shadow(tool []byte, name string) []byte {
 	if !ok {
 		return tool
 	}
-	at, _ := d.Member(0, "name")
+	face := faceOf(d, 0)
+	at, _ := d.Member(face, "name")
 	edits := []jsonedit.Edit{d.Replace(at, jsonedit.Quote(name))}
-	if about, ok := d.Member(0, "description"); ok && d.Kind(about) == jsonedit.String {
+	if about, ok := d.Member(face, "description"); ok && d.Kind(about) == jsonedit.String {
 		edits = append(edits, d.Replace(about, appended(d.Raw(about), pitch)))
 	} else {
-		edits = append(edits, d.Insert(0, "description", jsonedit.Quote(pitch)))
+		edits = append(edits, d.Insert(face, "description", jsonedit.Quote(pitch)))
 	}
 	return d.Apply(edits...)
 }

@@ -28,8 +28,8 @@ var units = [...][]string{
 
 // SwapUnit puts another unit or currency in the place of one and leaves the
 // number as it is: a value that is one ("EUR", "km"), or one within a text
-// beside a number ("12 km", "€19.90"). It knows common currencies, and units of length, weight, temperature,
-// time, speed and size.
+// beside a number ("12 km", "€19.90"). It knows common currencies, and units of
+// length, weight, temperature, time, speed and size.
 func SwapUnit(paths ...string) chaos.Fault {
 	return lie{kind: "swapped_unit", class: chaos.ClassValue, wants: "unit or currency",
 		rank: func(t *tale, i int) int {

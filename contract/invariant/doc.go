@@ -17,6 +17,7 @@
 //   - How it came: [Completes], [Within].
 //   - The answer beside something else: [BehaviorUnchanged] (a calm answer),
 //     [Grounded] (what the tools said), [ClaimsMatchState] (the end state).
+//   - The answer and the calls: [NoExfiltration].
 //   - The calls, not the answer: [CallsAtMost], [NeverCalls], [CallsBefore], [BacksOff].
 //   - The state, not the answer: [ExactlyOnce], [AtMostOnce], [StateUnchanged], [PartUnchanged].
 //
