@@ -26,12 +26,14 @@ func newChain(x *strike, fit func(any) (any, error)) *chain {
 type items = iter.Seq2[any, error]
 
 // of builds the chain over a source, innermost first. An injector that was
-// disarmed before the first item changes nothing.
-func (ch *chain) of(ctx context.Context, source items) items {
+// disarmed before the first item changes nothing. The acts wait with the
+// consumer's context, whatever a fault further in gave the source.
+func (ch *chain) of(source items) items {
 	x := ch.x
-	if x.set.slot.in.state.Load()&stateDisarmed != 0 {
+	if x.calm() {
 		return source
 	}
+	var ctx context.Context = &x.frame
 	seq := ch.part(len(x.acts), func() items { return source })
 	for i := len(x.acts) - 1; i >= 0; i-- {
 		a, inner := &x.acts[i], seq
@@ -46,6 +48,9 @@ func (ch *chain) of(ctx context.Context, source items) items {
 	}
 	return seq
 }
+
+// calm tells whether the injector was disarmed.
+func (x *strike) calm() bool { return x.set.slot.in.state.Load()&stateDisarmed != 0 }
 
 // part runs a sequence as the code of act i, and what it yields to as that of
 // whoever ranges over it.
@@ -90,7 +95,7 @@ func (ch *chain) each(ctx context.Context, i int, inner items) items {
 	x := ch.x
 	return func(yield func(any, error) bool) {
 		for item, err := range inner {
-			if err == nil && x.set.slot.in.state.Load()&stateDisarmed == 0 {
+			if err == nil && !x.calm() {
 				before := item
 				item, err = x.act(i, ctx, nil, ch.fit, func(context.Context, any) (any, error) { return before, nil })
 				if err != nil {

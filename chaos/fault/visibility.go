@@ -20,7 +20,7 @@ import (
 //
 // Errors pass. It knows the calls that it was drawn on: use it with a target
 // that takes in reads and writes, such as "orders.*", and no trigger. At most
-// 4096 reads are remembered. d is more than 0.
+// 4096 reads are remembered. It is not for streams. d is more than 0.
 func DelayedVisibility(writes string, d time.Duration, before any) chaos.Fault {
 	g, err := glob.Compile(writes)
 	return &delayedVisibility{writes: pattern{writes, g, err}, d: d, before: before}
