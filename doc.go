@@ -6,7 +6,9 @@
 //
 //   - [github.com/shakedown-go/shakedown/chaos] wraps functions, tool
 //     registries and streams with faults. Its parts: chaos/fault, what goes
-//     wrong; chaos/when, on which calls; chaos/lint, what is wrong with a
+//     wrong; chaos/when, on which calls; chaos/lies, results that are
+//     well-formed and wrong; chaos/chaoshttp and chaos/chaosio, HTTP and
+//     readers; chaos/spec, plans as data; chaos/lint, what is wrong with a
 //     plan; chaos/chaostest, checks for faults and triggers of your own.
 //   - [github.com/shakedown-go/shakedown/contract] asks every invariant in every
 //     scenario, each cell an independent run. Its parts: contract/invariant,

@@ -26,12 +26,14 @@ func newChain(x *strike, fit func(any) (any, error)) *chain {
 type items = iter.Seq2[any, error]
 
 // of builds the chain over a source, innermost first. An injector that was
-// disarmed before the first item changes nothing.
-func (ch *chain) of(ctx context.Context, source items) items {
+// disarmed before the first item changes nothing. The acts wait with the
+// consumer's context, whatever a fault further in gave the source.
+func (ch *chain) of(source items) items {
 	x := ch.x
-	if in := x.set.slot.in; in.state.Load()&stateDisarmed != 0 || in.killed() {
+	if x.calm() {
 		return source
 	}
+	var ctx context.Context = &x.frame
 	seq := ch.part(len(x.acts), func() items { return source })
 	for i := len(x.acts) - 1; i >= 0; i-- {
 		a, inner := &x.acts[i], seq
@@ -45,6 +47,12 @@ func (ch *chain) of(ctx context.Context, source items) items {
 		}
 	}
 	return seq
+}
+
+// calm tells whether the injector was disarmed, or killed by its rails.
+func (x *strike) calm() bool {
+	in := x.set.slot.in
+	return in.state.Load()&stateDisarmed != 0 || in.killed()
 }
 
 // part runs a sequence as the code of act i, and what it yields to as that of
@@ -90,7 +98,7 @@ func (ch *chain) each(ctx context.Context, i int, inner items) items {
 	x := ch.x
 	return func(yield func(any, error) bool) {
 		for item, err := range inner {
-			if in := x.set.slot.in; err == nil && in.state.Load()&stateDisarmed == 0 && !in.killed() {
+			if err == nil && !x.calm() {
 				before := item
 				item, err = x.act(i, ctx, nil, ch.fit, func(context.Context, any) (any, error) { return before, nil })
 				if err != nil {

@@ -97,14 +97,14 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 		end.Items = c.items
 		c.chain.settle(c.items, c.stopped)
 	}()
-	for item, itemErr := range c.changed(ctx, c.fn(ctx, v)) {
+	for item, itemErr := range c.changed(c.fn(ctx, v)) {
 		err = itemErr
 		c.items++
 		c.chain.hand(c.items)
 		c.last = itemErr
 		if hold {
 			c.held = append(c.held, streamItem[T]{item, itemErr})
-			if ctx.Err() != nil {
+			if c.strike.frame.Err() != nil { // not ctx: the source's may outlast it
 				return end, err
 			}
 			continue
@@ -118,7 +118,7 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 }
 
 // changed is the stream as the changes of the strike leave it.
-func (c *stream[In, T]) changed(ctx context.Context, items iter.Seq2[T, error]) iter.Seq2[T, error] {
+func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 	x := c.strike
 	if x == nil || !x.changesItems() {
 		return items
@@ -131,7 +131,7 @@ func (c *stream[In, T]) changed(ctx context.Context, items iter.Seq2[T, error]) 
 			}
 		}
 	}
-	all := c.chain.of(ctx, source)
+	all := c.chain.of(source)
 	return func(yield func(T, error) bool) {
 		for item, err := range all {
 			value, _ := item.(T) // the chain made it fit; nil is the zero value

@@ -252,9 +252,8 @@ func (x *strike) actOf(pinned int16) int {
 
 // sleep waits for the act at work, and keeps account of it.
 func (x *strike) sleep(ctx context.Context, pinned int16, d time.Duration) error {
-	in := x.set.slot.in
-	spent, err := in.sleep(ctx, d)
-	if err == nil && d == 0 && in.state.Load()&stateDisarmed != 0 {
+	spent, err := x.set.slot.in.sleep(ctx, d)
+	if err == nil && d == 0 && x.calm() {
 		err = ErrDisarmed
 	}
 	x.mu.Lock()

@@ -17,9 +17,11 @@ type Options struct {
 	// Exact fills every chunk but the last, waiting for the source where need
 	// be, so that chunks do not depend on how the source is cut.
 	Exact bool
-	// Key tells the readers of a target apart, as [chaos.WrapOptions] says; 0: the empty key.
+	// Key tells the readers of a target apart, as [chaos.WrapOptions] says; 0:
+	// the empty key.
 	Key uint64
-	// Injector binds the reader to an injector, whatever ctx carries; nil: the one in ctx.
+	// Injector binds the reader to an injector, whatever ctx carries; nil: the
+	// one in ctx.
 	Injector *chaos.Injector
 }
 
@@ -55,7 +57,8 @@ func NewReader(ctx context.Context, target string, r io.Reader, o *Options) io.R
 	return &reader{closer: plain{r}, cancel: cancel, chunks: chunks(ctx, struct{}{})}
 }
 
-// chunks reads r chunk by chunk. Each is a slice of its own: faults may hold it.
+// chunks reads r chunk by chunk. Each is a slice of its own: faults may hold
+// it.
 func (o Options) chunks(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		buf := make([]byte, o.Chunk)

@@ -31,10 +31,10 @@ func (p placed) Describe() chaos.Description {
 }
 
 // ToolRemoved takes tools out of a registry: its listing does not have them,
-// and a call of one fails as that of an unknown tool, with an error that matches
-// [chaos.ErrUnknownTool]. The target of the rule takes in the listing and the tools,
-// "{tools/list,refund}" or "*"; with when.Since(d) they are removed in mid-run. At
-// least one name is required.
+// and a call of one fails as that of an unknown tool, with an error that
+// matches [chaos.ErrUnknownTool]. The target of the rule takes in the listing
+// and the tools, "{tools/list,refund}" or "*"; with when.Since(d) they are
+// removed in mid-run. At least one name is required.
 //
 // A listing that had none of them, and calls of other tools, pass.
 func ToolRemoved(tools ...string) chaos.Fault { return toolRemoved{slices.Clone(tools)} }

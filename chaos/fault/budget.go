@@ -14,14 +14,16 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// A BudgetError says that a budget is used up. It matches [ErrResourceExhausted],
-// for calls within a time and for concurrency also [ErrRateLimited], for memory
-// [syscall.ENOMEM], for disk space [syscall.ENOSPC].
+// A BudgetError says that a budget is used up. It matches
+// [ErrResourceExhausted], for calls within a time and for concurrency also
+// [ErrRateLimited], for memory [syscall.ENOMEM], for disk space
+// [syscall.ENOSPC].
 type BudgetError struct {
 	Resource string  // "call", "rate", "token", "cost", "time", "memory", "disk" or "concurrency"
 	Limit    float64 // of the budget: calls, tokens, bytes, seconds, or the currency of the cost
 	Used     float64 // of it; the last call may have used more than was left
-	// RetryAfter is the time until the budget is filled again; 0: it is not, or nobody knows when.
+	// RetryAfter is the time until the budget is filled again; 0: it is not, or
+	// nobody knows when.
 	RetryAfter time.Duration
 }
 

@@ -10,8 +10,8 @@ import (
 
 // Spike is [Delay] by usual, and for a share of the calls, drawn from their
 // coordinates, by spike: mostly normal, sometimes huge. usual is at least 0;
-// where it is 0 only the spikes are delivered. spike is more than usual, share more
-// than 0 and less than 1.
+// where it is 0 only the spikes are delivered. spike is more than usual, share
+// more than 0 and less than 1.
 func Spike(usual, spike time.Duration, share float64) chaos.Fault {
 	return latency{spiky{usual, spike, share}}
 }

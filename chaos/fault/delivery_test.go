@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strings"
 	"sync"
 	"testing"
@@ -285,6 +286,30 @@ func TestIgnoreCancel(t *testing.T) {
 				}))
 				assert.Equal(t, c.delivered, onlyEvent(t, in).Delivered)
 			})
+		})
+	}
+}
+
+// The source of a stream may not notice; its consumer's waits do.
+func TestIgnoreCancelOnAStream(t *testing.T) {
+	for _, other := range []chaos.Fault{fault.HangAtItem(1), fault.LoseReplyAfter(time.Hour)} {
+		synctest.Test(t, func(t *testing.T) {
+			src := &source{words: strings.Split(strings.Repeat("a", 1000), "")}
+			slow := func(ctx context.Context, n int) iter.Seq2[string, error] {
+				return func(yield func(string, error) bool) {
+					for w, err := range src.stream(ctx, n) {
+						if time.Sleep(time.Second); !yield(w, err) {
+							return
+						}
+					}
+				}
+			}
+			ctx, _ := weather(t, chaos.Rule{Name: "deaf", Fault: fault.IgnoreCancel()}, chaos.Rule{Name: "other", Fault: other})
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
+			_, err := consume(chaos.WrapStream(target, slow)(ctx, 0), all)
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.Less(t, src.taken, 5)
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -66,6 +67,36 @@ func (f quota) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any
 	return nil, f.Fail(c)
 }
 
+// stutter hands over every n-th item of a stream twice.
+type stutter struct{ n int }
+
+func (f stutter) Stream(ctx context.Context, c chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
+		i := 0
+		for item, err := range items {
+			if !yield(item, err) {
+				return // the consumer wants no more
+			}
+			if i++; err != nil || i%f.n != 0 || chaos.Sleep(ctx, 0) != nil {
+				continue
+			}
+			chaos.Changed(ctx)
+			if !yield(item, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Inject is asked where there is no stream.
+func (f stutter) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	chaos.Note(ctx, "not a stream")
+	return next(ctx, args)
+}
+
+// Phase is that of all faults of streams.
+func (f stutter) Phase() chaos.Phase { return chaos.PhaseChange }
+
 // again matches the calls with arguments that the lane has sent before.
 type again struct{}
 
@@ -75,6 +106,7 @@ func Example_yourOwn() {
 	plan, err := chaos.NewPlan(1,
 		chaos.Rule{Target: "describe", Fault: cut{n: 12}},
 		chaos.Rule{Target: "pay", When: again{}, Fault: quota{}},
+		chaos.Rule{Target: "parcels", Fault: stutter{n: 2}},
 	)
 	if err != nil {
 		fmt.Println(err)
@@ -93,6 +125,13 @@ func Example_yourOwn() {
 	for _, order := range []uint64{1041, 1042, 1041} {
 		fmt.Println(pay(ctx, order))
 	}
+	parcels := chaos.WrapStream("parcels", func(context.Context, struct{}) iter.Seq2[string, error] {
+		return func(yield func(string, error) bool) { _ = yield("A1", nil) && yield("A2", nil) && yield("A3", nil) }
+	})
+	for parcel := range parcels(ctx, struct{}{}) {
+		fmt.Print(parcel, ";")
+	}
+	fmt.Println()
 	for _, e := range in.Events() {
 		fmt.Println(e.Target, e.Fault, e.Delivered, len(e.Changes))
 	}
@@ -101,6 +140,8 @@ func Example_yourOwn() {
 	// paid <nil>
 	// paid <nil>
 	//  quota exceeded, try again in 11s
+	// A1;A2;A2;A3;
 	// describe cut_text true 1
 	// pay fault_test.quota true 0
+	// parcels fault_test.stutter true 0
 }

@@ -136,7 +136,7 @@ func TestBadParametersOfFamilies(t *testing.T) {
 		{"no tool", fault.ToolRemoved(), []string{"tools"}},
 		{"a tool without a name", fault.ToolRemoved("a", ""), []string{"tools"}},
 		{"lost before it was sent", fault.LoseRequest(-1), []string{"duration"}},
-		{"late but not later", fault.LateResult("*.set", time.Second, time.Second), []string{"after"}},
+		{"late, and there before its time", fault.LateResult("*.set", time.Second, 0), []string{"after"}},
 		{"late of nothing", fault.LateResult("", -1, 0), []string{"calls", "wait"}},
 		{"visible at once", fault.DelayedVisibility("[", 0, nil), []string{"writes", "duration"}},
 		{"held for nothing", fault.ReorderCalls(0), []string{"wait"}},

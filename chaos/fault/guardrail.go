@@ -13,8 +13,8 @@ import (
 
 // GuardrailDown makes a guardrail's callable fail with err, which is required:
 // a check of inputs or outputs, a policy engine, a request for a human's
-// approval. The guardrail is not reached. What is to stay true then, that
-// the agent fails closed, is an invariant's affair.
+// approval. The guardrail is not reached. What is to stay true then, that the
+// agent fails closed, is an invariant's affair.
 func GuardrailDown(err error) chaos.Fault {
 	return placed{failure{kind: "guardrail_down", err: err, asked: true}, chaos.LayerControl, chaos.Transient}
 }
@@ -31,8 +31,8 @@ func (g guardrailHang) Describe() chaos.Description {
 }
 
 // ForceVerdict is [Replace] on a guardrail's callable: it is asked, and its
-// caller gets the verdict v whatever it says. A verdict that was v anyway is not
-// delivered.
+// caller gets the verdict v whatever it says. A verdict that was v anyway is
+// not delivered.
 func ForceVerdict(v any) chaos.Fault { return forceVerdict{replace{v}} }
 
 type forceVerdict struct{ replace }
@@ -43,11 +43,11 @@ func (f forceVerdict) Describe() chaos.Description {
 	return d
 }
 
-// StaleApproval lets an approval stand for a request that it was not given
-// for: a guardrail whose verdict on a request is not the approval gives its
-// caller the approval all the same, if it has given it before to a request with other
-// arguments. approval is the verdict that approves, a value as with [Replace]; it
-// is required.
+// StaleApproval lets an approval stand for a request that it was not given for:
+// a guardrail whose verdict on a request is not the approval gives its caller
+// the approval all the same, if it has given it before to a request with other
+// arguments. approval is the verdict that approves, a value as with [Replace];
+// it is required.
 //
 // It knows the calls that it was drawn on, over all targets of the rule.
 func StaleApproval(approval any) chaos.Fault { return &staleApproval{approval: approval} }

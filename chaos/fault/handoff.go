@@ -14,11 +14,12 @@ import (
 )
 
 // CorruptHandoff spoils what one agent hands to another: the other agent is
-// reached with arguments that the patch changed, a JSON merge patch (RFC 7396) such as
-// {"order":null,"amount":1}. The arguments are JSON, or a Go value that has JSON and
-// decodes from it. The event shows the arguments before and after. Arguments that the
-// patch leaves equal, or that it does not fit, reach the other agent as they are, and are not
-// delivered. The patch must be a JSON object.
+// reached with arguments that the patch changed, a JSON merge patch (RFC 7396)
+// such as {"order":null,"amount":1}. The arguments are JSON, or a Go value that
+// has JSON and decodes from it. The event shows the arguments before and after.
+// Arguments that the patch leaves equal, or that it does not fit, reach the
+// other agent as they are, and are not delivered. The patch must be a JSON
+// object.
 //
 // Like all faults of hand-offs it stands on the callable through which an agent
 // hands over; that may be a tool.
@@ -33,7 +34,8 @@ func CorruptHandoff(patch json.RawMessage) chaos.Fault {
 }
 
 // CorruptHandoffFunc is [CorruptHandoff] by a function on arguments of type T,
-// or on JSON that decodes into it. Name and fn are required, and what [Mutate] says of fn holds.
+// or on JSON that decodes into it. Name and fn are required, and what [Mutate]
+// says of fn holds.
 func CorruptHandoffFunc[T any](name string, fn func(T) T) chaos.Fault {
 	typ := fmt.Sprint(reflect.TypeFor[T]())
 	return handoff{kind: "handoff_corrupt", class: chaos.ClassValue, params: namedParams{name, typ}, check: func(c *param.Check) {
@@ -49,8 +51,9 @@ func CorruptHandoffFunc[T any](name string, fn func(T) T) chaos.Fault {
 }
 
 // Misroute sends a hand-off to another agent: it sets the member of the
-// arguments that names the agent. The rest is as with [CorruptHandoff]; the member's name is
-// required. Where each agent has a callable of its own, use [MisrouteTo].
+// arguments that names the agent. The rest is as with [CorruptHandoff]; the
+// member's name is required. Where each agent has a callable of its own, use
+// [MisrouteTo].
 func Misroute(member, agent string) chaos.Fault {
 	patch := fmt.Appendf(nil, "{%s:%s}", quoted(member), quoted(agent))
 	return handoff{kind: "misroute", class: chaos.ClassProtocol, params: struct {

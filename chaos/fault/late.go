@@ -13,15 +13,16 @@ import (
 // LateResult lets a request arrive after its caller gave up. Of the calls to
 // targets that match the glob calls, the first with its arguments in its lane
 // times out after wait, or when its context ends, and is not executed yet: it
-// arrives at the first call that the rule is drawn on from after later than
-// it was made, and is executed before that one. A retry with the same
-// arguments goes through at once; so both are executed, in either order.
+// arrives at the first call that the rule is drawn on from after later than it
+// was made, and is executed before that one. A retry with the same arguments
+// goes through at once; so both are executed, in either order.
 //
 // No goroutine waits for the moment: a request that no such call follows never
 // arrives. Let the target of the rule take in the calls that should find the
-// request executed, such as reads; to those the fault does nothing else. What the late
-// execution takes, the call it comes before waits; it ends with that call's context. At most
-// 4096 requests are late at once; more are lost. wait is at least 0, after more than wait.
+// request executed, such as reads; to those the fault does nothing else. What
+// the late execution takes, the call it comes before waits; it ends with that
+// call's context. At most 4096 requests are late at once; more are lost. wait
+// is at least 0, after at least wait.
 func LateResult(calls string, wait, after time.Duration) chaos.Fault {
 	g, err := glob.Compile(calls)
 	return &lateResult{calls: pattern{calls, g, err}, wait: wait, after: after}
@@ -100,7 +101,7 @@ func (l *lateResult) Check() error {
 	c := param.Check{Kind: "late_result"}
 	l.calls.check(&c, "calls")
 	c.Wait("wait", l.wait)
-	c.That(l.after > l.wait, "after", l.after, "a duration of more than wait, which is "+l.wait.String())
+	c.That(l.after >= l.wait, "after", l.after, "a duration of at least wait, which is "+l.wait.String())
 	return c.Err()
 }
 

@@ -34,7 +34,8 @@ func (l lostRequest) Describe() chaos.Description {
 // DeliverTwice delivers a request twice, and the caller sees the second reply,
 // the first being lost: a callee that knows repeated requests answers with a
 // conflict, or with what it answered before; another one has done its work
-// twice. [Duplicate] shows the first reply.
+// twice. [Duplicate] shows the first reply; so does this one on a stream, whose
+// items are handed over as they come.
 func DeliverTwice() chaos.Fault { return deliverTwice{} }
 
 type deliverTwice struct{}

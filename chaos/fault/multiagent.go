@@ -11,9 +11,9 @@ import (
 )
 
 // MisrouteTo sends a hand-off to another agent's callable: to is reached in the
-// callee's place, with the same arguments, and its reply is the caller's, an error
-// of it an injected one. Name, by which
-// reports know it, and to are required. Arguments of another type than In, which do not decode into it
+// callee's place, with the same arguments, and its reply is the caller's, an
+// error of it an injected one. Name, by which reports know it, and to are
+// required. Arguments of another type than In, which do not decode into it
 // either, reach the callee, and the event has a note.
 func MisrouteTo[In, Out any](name string, to func(context.Context, In) (Out, error)) chaos.Fault {
 	m := misrouteTo{params: namedParams{name, fmt.Sprint(reflect.TypeFor[In]())}, missing: to == nil}
@@ -69,8 +69,8 @@ func (d dropHandoff) Describe() chaos.Description {
 
 // CycleHandoff lets the other agent hand the task straight back: it is not
 // reached, and the caller gets reply, which is what a hand-off back to it looks
-// like among the agents at hand. Without a [chaos.Rule.Limit] it does so for ever; what finds
-// out is an invariant over the number of calls.
+// like among the agents at hand. Without a [chaos.Rule.Limit] it does so for
+// ever; what finds out is an invariant over the number of calls.
 func CycleHandoff(reply any) chaos.Fault { return cycleHandoff{dropHandoff{&silentNoOp{v: reply}}} }
 
 type cycleHandoff struct{ dropHandoff }

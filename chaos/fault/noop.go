@@ -12,15 +12,15 @@ import (
 )
 
 // SilentNoOp makes a call succeed without doing anything: the callee is not
-// reached, and the caller gets the result of an earlier call to the same target,
-// a success like any other. It learns it from the first successful call to the target
-// that it is drawn on, which goes through and is not delivered; on a trigger that
-// strikes but once give it the result with [SilentNoOpWith].
+// reached, and the caller gets the result of an earlier call to the same
+// target, a success like any other. It learns it from the first successful call
+// to the target that it is drawn on, which goes through and is not delivered;
+// on a trigger that strikes but once give it the result with [SilentNoOpWith].
 func SilentNoOp() chaos.Fault { return &silentNoOp{learns: true} }
 
 // SilentNoOpWith is [SilentNoOp] with the result v, as with [Replace]; nil is
-// the zero value, and null where the result is JSON. On a stream only nil fits: the
-// stream is empty.
+// the zero value, and null where the result is JSON. On a stream only nil fits:
+// the stream is empty.
 func SilentNoOpWith(v any) chaos.Fault { return &silentNoOp{v: v} }
 
 type silentNoOp struct {
@@ -93,7 +93,8 @@ func orNull(doc json.RawMessage) json.RawMessage {
 	return doc
 }
 
-// given is a result that no callee made: nothing, to one who called with JSON, is null.
+// given is a result that no callee made: nothing, to one who called with JSON,
+// is null.
 func given(v, args any) any {
 	if _, ok := args.(json.RawMessage); ok && v == nil {
 		return json.RawMessage("null")
@@ -101,8 +102,8 @@ func given(v, args any) any {
 	return v
 }
 
-// kept is a value that later calls may be given: bytes are copied, since whoever
-// had them may write to them.
+// kept is a value that later calls may be given: bytes are copied, since
+// whoever had them may write to them.
 func kept(v any) any {
 	switch v := v.(type) {
 	case json.RawMessage:

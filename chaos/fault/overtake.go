@@ -11,11 +11,12 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// ReorderCalls lets concurrent calls overtake each other: a call that the rule is
-// drawn on is held until another one has been executed, which then goes ahead
-// of it, or until wait is over. One call is held at a time, over all targets
-// of the rule; so of calls that come in pairs each pair changes places. A call that no
-// other overtook has waited for nothing, which its event notes. wait is more than 0.
+// ReorderCalls lets concurrent calls overtake each other: a call that the rule
+// is drawn on is held until another one has been executed, which then goes
+// ahead of it, or until wait is over. One call is held at a time, over all
+// targets of the rule; so of calls that come in pairs each pair changes places.
+// A call that no other overtook has waited for nothing, which its event notes.
+// wait is more than 0.
 //
 // Which calls meet depends on when they come.
 func ReorderCalls(wait time.Duration) chaos.Fault { return &reorderCalls{wait: wait} }

@@ -16,8 +16,9 @@ import (
 // is at least 1.
 //
 // As with all budgets the targets of a rule share one in an injector, calls
-// that fail use it up like others, and calls that the rule is not drawn on cost nothing.
-// Who finds it used up depends on the order of the calls over all lanes.
+// that fail use it up like others, and calls that the rule is not drawn on cost
+// nothing. Who finds it used up depends on the order of the calls over all
+// lanes.
 func CallBudget(limit int, refill time.Duration) chaos.Fault {
 	return &budget{terms: terms{
 		resource: "call", limit: float64(limit), refill: refill, before: true,
@@ -27,7 +28,8 @@ func CallBudget(limit int, refill time.Duration) chaos.Fault {
 }
 
 // TimeBudget fails calls once those before have taken limit together, be they
-// concurrent or not; the one under way is not ended. The rest is as with [CallBudget].
+// concurrent or not; the one under way is not ended. The rest is as with
+// [CallBudget].
 func TimeBudget(limit, refill time.Duration) chaos.Fault {
 	return &budget{terms: terms{
 		resource: "time", limit: limit.Seconds(), refill: refill,
@@ -53,8 +55,8 @@ func MemoryBudget(limit int, refill time.Duration) chaos.Fault {
 }
 
 // DiskBudget fails calls whose arguments do not fit on the disk any more: those
-// before, and it, have more than limit bytes together, as JSON or as text. The rest is as with
-// [CallBudget]; the error is that of [DiskFull].
+// before, and it, have more than limit bytes together, as JSON or as text. The
+// rest is as with [CallBudget]; the error is that of [DiskFull].
 func DiskBudget(limit int, refill time.Duration) chaos.Fault {
 	return &budget{terms: terms{
 		resource: "disk", limit: float64(limit), refill: refill, before: true,
@@ -135,8 +137,8 @@ func (l *concurrency) Describe() chaos.Description {
 
 // RateLimit fails a call that comes when limit calls were let through within
 // the last per, with a [*BudgetError] whose RetryAfter is the time until one
-// more will be. Refused calls do not count. limit is at least 1, per more than 0.
-// The rest is as with [CallBudget].
+// more will be. Refused calls do not count. limit is at least 1, per more than
+// 0. The rest is as with [CallBudget].
 func RateLimit(limit int, per time.Duration) chaos.Fault { return &rate{limit: limit, per: per} }
 
 type rate struct {

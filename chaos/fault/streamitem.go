@@ -48,15 +48,16 @@ func (f duplicateItem) Describe() chaos.Description {
 
 // MalformItem spoils one item of a stream, the one that n others stand before:
 // a JSON document is cut in the middle, another text gets a byte that is no
-// UTF-8. n is at least 0. An item is a json.RawMessage, a []byte or a string; one of
-// another type, or an empty one, passes, and the event has a note: [MutateItem] is for those.
+// UTF-8. n is at least 0. An item is a json.RawMessage, a []byte or a string;
+// one of another type, or an empty one, passes, and the event has a note:
+// [MutateItem] is for those.
 func MalformItem(n int) chaos.Fault {
 	return oneItem{kind: "malformed_item", class: chaos.ClassProtocol, after: n, spoil: malform}
 }
 
 // MutateItem changes one item of a stream, the one that n others stand before,
-// into what fn makes of it; [Mutate], which also strikes streams, changes all. The
-// rest is as there.
+// into what fn makes of it; [Mutate], which also strikes streams, changes all.
+// The rest is as there.
 func MutateItem[T any](n int, name string, fn func(T) T) chaos.Fault {
 	m := mutate[T]{name, fn}
 	return oneItem{kind: "mutate_item", class: chaos.ClassValue, after: n, name: name, typ: fmt.Sprint(reflect.TypeFor[T]()), noFunc: fn == nil,

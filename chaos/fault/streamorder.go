@@ -79,11 +79,11 @@ func (dropLast) Describe() chaos.Description {
 }
 
 // ReorderItems hands over the items of a stream in another order. It takes
-// window items at a time, the last time what is left, and puts them in an
-// order drawn from the call's coordinates that is not their own; so none comes
-// more than window-1 places too early or too late. window is at least 2.
-// Items are held back until their window is full. Equal items changing places
-// are no difference.
+// window items at a time, the last time what is left, and puts them in an order
+// drawn from the call's coordinates that is not their own; so none comes more
+// than window-1 places too early or too late. window is at least 2. Items are
+// held back until their window is full. Equal items changing places are no
+// difference.
 func ReorderItems(window int) chaos.Fault { return reorderItems{window: window} }
 
 type reorderItems struct {

@@ -16,8 +16,8 @@ type Usage struct {
 }
 
 // OpenAIUsage reads the usage member of OpenAI's answers, chat completions and
-// responses, and of services compatible with them. The result is that JSON, or a Go
-// value that has it. Its name in a plan as JSON is "openai".
+// responses, and of services compatible with them. The result is that JSON, or
+// a Go value that has it. Its name in a plan as JSON is "openai".
 func OpenAIUsage() Usage {
 	return Usage{"openai", func(result any) (input, output float64, known bool) {
 		u, known := usageOf(result)
@@ -36,8 +36,8 @@ func AnthropicUsage() Usage {
 }
 
 // UsageFunc reads the usage of results of type T, or of JSON that decodes into
-// it, by a function of one's own. The name says in reports what it reads; both are
-// required. fn must be safe for concurrent use.
+// it, by a function of one's own. The name says in reports what it reads; both
+// are required. fn must be safe for concurrent use.
 func UsageFunc[T any](name string, fn func(result T) (input, output int)) Usage {
 	if fn == nil {
 		return Usage{name: name}
@@ -78,8 +78,9 @@ func usageOf(result any) (u usageJSON, known bool) {
 }
 
 // TokenBudget fails calls once those before have used limit tokens together,
-// input and output, as the results tell. A result that does not tell is free, and the event
-// has a note. The call that uses up the budget is not ended. The rest is as with [CallBudget].
+// input and output, as the results tell. A result that does not tell is free,
+// and the event has a note. The call that uses up the budget is not ended. The
+// rest is as with [CallBudget].
 func TokenBudget(limit int, usage Usage, refill time.Duration) chaos.Fault {
 	return &budget{terms: terms{
 		resource: "token", limit: float64(limit), refill: refill,

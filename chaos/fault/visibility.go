@@ -12,15 +12,16 @@ import (
 )
 
 // DelayedVisibility keeps a write from being read for d, as a replica does that
-// lags behind. Calls to targets that match the glob writes are let be; all other
-// calls that the rule is drawn on are reads, and a read within d after a write gives
-// what the same read (target and key) gave before it. A read that was not made
-// before the write gives the value before, as [Replace] would, or, where that is nil,
-// what is there. Only a result that differs from the real one is delivered.
+// lags behind. Calls to targets that match the glob writes are let be; all
+// other calls that the rule is drawn on are reads, and a read within d after a
+// write gives what the same read (target and key) gave before it. A read that
+// was not made before the write gives the value before, as [Replace] would, or,
+// where that is nil, what is there. Only a result that differs from the real
+// one is delivered.
 //
 // Errors pass. It knows the calls that it was drawn on: use it with a target
-// that takes in reads and writes, such as "orders.*", and no trigger. At
-// most 4096 reads are remembered. d is more than 0.
+// that takes in reads and writes, such as "orders.*", and no trigger. At most
+// 4096 reads are remembered. It is not for streams. d is more than 0.
 func DelayedVisibility(writes string, d time.Duration, before any) chaos.Fault {
 	g, err := glob.Compile(writes)
 	return &delayedVisibility{writes: pattern{writes, g, err}, d: d, before: before}

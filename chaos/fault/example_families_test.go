@@ -1,0 +1,152 @@
+package fault_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"syscall"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
+)
+
+// spell is a model that streams a word letter by letter.
+var spell = chaos.WrapStream("model", func(_ context.Context, word string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, letter := range word {
+			if !yield(string(letter), nil) {
+				return
+			}
+		}
+	}
+})
+
+// A stream breaks off in the middle. A consumer that takes no more than it gets
+// anyway was not struck.
+func ExampleCutAfter() {
+	ctx, in := under(chaos.Rule{Target: "model", Fault: fault.CutAfter(3)})
+	for letter, err := range spell(ctx, "shipped") {
+		fmt.Println(letter, err)
+	}
+	for letter := range spell(ctx, "shipped") {
+		fmt.Println(letter)
+		break
+	}
+	for _, e := range in.Events() {
+		fmt.Println("delivered:", e.Delivered)
+	}
+	// Output:
+	// s <nil>
+	// h <nil>
+	// i <nil>
+	//  unexpected EOF
+	// s
+	// delivered: true
+	// delivered: false
+}
+
+// The order of what a stream says is drawn from the call.
+func ExampleReorderItems() {
+	ctx, _ := under(chaos.Rule{Target: "model", Fault: fault.ReorderItems(3)})
+	for letter := range spell(ctx, "shipped") {
+		fmt.Print(letter)
+	}
+	fmt.Println()
+	// Output:
+	// ihseppd
+}
+
+// The caller hears of a time-out and tries again; then its first request arrives, too.
+func ExampleLateResult() {
+	paid := 0
+	refund := chaos.Wrap("refund", func(_ context.Context, amount int) (int, error) {
+		paid += amount
+		return paid, nil
+	})
+	balance := chaos.Wrap("balance", func(context.Context, struct{}) (int, error) { return paid, nil })
+	ctx, _ := under(chaos.Rule{Target: "*", Fault: fault.LateResult("refund", 0, 0)})
+
+	_, err := refund(ctx, 100)
+	fmt.Println(err, "paid:", paid)
+	_, err = refund(ctx, 100)
+	fmt.Println(err)
+	paid, err = balance(ctx, struct{}{})
+	fmt.Println(paid, err)
+	// Output:
+	// i/o timeout paid: 0
+	// <nil>
+	// 200 <nil>
+}
+
+// The caller is told that its order was cancelled, and it was not.
+func ExampleSilentNoOpWith() {
+	open := true
+	cancel := chaos.Wrap("cancel", func(context.Context, int) (string, error) {
+		open = false
+		return "cancelled", nil
+	})
+	ctx, in := under(chaos.Rule{Target: "cancel", Fault: fault.SilentNoOpWith("cancelled")})
+	fmt.Println(cancel(ctx, 7))
+	fmt.Println("open:", open, "effect:", in.Events()[0].Effect)
+	// Output:
+	// cancelled <nil>
+	// open: true effect: none
+}
+
+// A budget of tokens, read from the answers of a provider.
+func ExampleTokenBudget() {
+	model := chaos.Wrap("model", func(context.Context, string) (json.RawMessage, error) {
+		return json.RawMessage(`{"choices":[],"usage":{"prompt_tokens":300,"completion_tokens":200}}`), nil
+	})
+	ctx, _ := under(chaos.Rule{Target: "model", Fault: fault.TokenBudget(800, fault.OpenAIUsage(), 0)})
+	for range 3 {
+		_, err := model(ctx, "hello")
+		var budget *fault.BudgetError
+		fmt.Println(err, errors.As(err, &budget))
+	}
+	// Output:
+	// <nil> false
+	// <nil> false
+	// quota exceeded: 1000 of 800 tokens used true
+}
+
+// A full disk reads, and matches, as the operating system's does.
+func ExampleDiskFull() {
+	save := chaos.Wrap("save", func(context.Context, string) (int, error) { return 0, nil })
+	ctx, _ := under(chaos.Rule{Target: "save", When: when.After(1), Fault: fault.DiskFull()})
+	for range 2 {
+		_, err := save(ctx, "report")
+		fmt.Println(err, errors.Is(err, syscall.ENOSPC))
+	}
+	// Output:
+	// <nil> false
+	// write: no space left on device true
+}
+
+// Approved was another request than the one that is paid.
+func ExampleStaleApproval() {
+	approve := chaos.Wrap("approve", func(_ context.Context, amount int) (bool, error) { return amount <= 100, nil })
+	ctx, _ := under(chaos.Rule{Target: "approve", Fault: fault.StaleApproval(true)})
+	fmt.Println(approve(ctx, 50))
+	fmt.Println(approve(ctx, 5000))
+	// Output:
+	// true <nil>
+	// true <nil>
+}
+
+// What arrives at the other agent is not what was handed over.
+func ExampleCorruptHandoff() {
+	handOff := chaos.Wrap("handoff", func(_ context.Context, w task) (string, error) {
+		return fmt.Sprintf("%s works on order %d", w.To, w.Order), nil
+	})
+	ctx, in := under(chaos.Rule{Target: "handoff", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":1043}`))})
+	fmt.Println(handOff(ctx, task{To: "refunds", Order: 1042}))
+	change := in.Events()[0].Changes[0]
+	fmt.Printf("%s → %s\n", change.Before, change.After)
+	// Output:
+	// refunds works on order 1043 <nil>
+	// {"to":"refunds","order":1042} → {"to":"refunds","order":1043}
+}
