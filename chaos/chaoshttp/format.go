@@ -3,7 +3,6 @@ package chaoshttp
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
@@ -35,13 +34,8 @@ const mostJSON = 4 << 20
 
 // malformed reads the document once somebody reads it.
 func malformed(s *spoiled, c chaos.Call, body io.Reader) io.Reader {
-	doc, err := io.ReadAll(io.LimitReader(body, mostJSON+1))
-	rest := body
-	if err != nil {
-		rest = broken{err}
-	}
-	if err != nil || len(doc) > mostJSON || !json.Valid(doc) {
-		s.note("the body is no JSON of at most 4 MiB")
+	doc, rest, ok := whole(s, body)
+	if !ok {
 		return io.MultiReader(bytes.NewReader(doc), rest)
 	}
 	at, with := misprint(doc, c.Draw(drawPlace))
