@@ -24,11 +24,9 @@
 // The name of a call is its method, host and path: "GET api.example.com/orders/7"
 // ([Target]). A call of a model has the model behind a #, as
 // "POST api.openai.com/v1/chat/completions#gpt-4o"; rules find it under its
-// name with and without the model. So
-//
-//   - api.openai.com/*        everything sent to that host
-//     POST *{completions,messages}   what looks like a conversation, whatever the gateway
-//     *#gpt-4o*               a family of models, wherever it is asked
+// name with and without the model. "* api.openai.com/*" is everything sent to
+// that host, "POST *{completions,messages}" what looks like a conversation,
+// whatever the gateway, "*#gpt-4o*" a family of models, wherever it is asked.
 //
 // Calls are counted for each target, and paths that name an order are targets of their own:
 // [Options] can fold them, and a [chaos.Rule] with a group counts them as one.
