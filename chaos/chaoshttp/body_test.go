@@ -56,6 +56,8 @@ func TestBodies(t *testing.T) {
 		{"malformed, a text", chaoshttp.MalformedJSON(), jsonKind, `"a:b"`, false, `'a:b"`, nil, 5, true},
 		{"malformed, one place", chaoshttp.MalformedJSON(), jsonKind, `["a\",]"]`, false, `["a\",]"}`, nil, 9, true},
 		{"malformed, empty", chaoshttp.MalformedJSON(), jsonKind, "", false, "", nil, 0, false},
+		{"malformed, a stream", chaoshttp.MalformedJSON(), "text/event-stream", "{}", true, "{}", nil, -1, false},
+		{"on the body of a stream", chaoshttp.OnBody(chaoshttp.MalformedJSON()), "application/x-ndjson", "{}", true, "{}", nil, -1, false},
 		{"page for a text", chaoshttp.ErrorInOK("", ""), plain, "abc", true, `{"error":{"code":500,"message":"Internal server error"}}`, nil, 56, true},
 		{"oversized already", chaoshttp.Oversized(3), plain, "abcdef", false, "abcdef", nil, 6, false},
 		{"oversized, of unknown length", chaoshttp.Oversized(3), plain, "abc", true, "   abc", nil, -1, true},

@@ -14,13 +14,17 @@ import (
 // OnBody lets a fault of results, such as one of package chaos/lies, change
 // the JSON body of a response: it gets the body as its result. f acts in
 // [chaos.PhaseChange]. It runs when somebody reads the body, and its call ends
-// with that. A body that is no JSON, or longer than 4 MiB, is not changed.
+// with that. A body that is no JSON, longer than 4 MiB, or a stream of events
+// or documents, is not changed.
 func OnBody(f chaos.Fault) chaos.Fault { return onBody{f} }
 
 type onBody struct{ inner chaos.Fault }
 
 func (f onBody) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	return change{apply: func(ctx context.Context, c chaos.Call, r Response, _ Request) (Response, error) {
+		if streams(ctx, r) {
+			return r, nil
+		}
 		return spoil(ctx, resized(r), func(s *spoiled, body io.Reader) io.Reader {
 			return &lazy{open: func() io.Reader { return f.read(s, c, args, body) }}
 		}), nil
