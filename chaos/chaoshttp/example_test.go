@@ -17,8 +17,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
-// complete asks a model, and once more when that fails.
-func complete(ctx context.Context, client *http.Client) (string, error) {
+// twice asks a model, and once more when that fails.
+func twice(ctx context.Context, client *http.Client) (string, error) {
 	var failed error
 	for range 2 {
 		const question = `{"model":"gpt-4o","messages":[{"role":"user","content":"Where is order 7?"}]}`
@@ -61,7 +61,7 @@ func ExampleNewTransport() {
 		return
 	}
 	in := plan.Injector("example", &chaos.InjectorOptions{Record: true})
-	fmt.Println(complete(chaos.NewContext(context.Background(), in), client))
+	fmt.Println(twice(chaos.NewContext(context.Background(), in), client))
 	for _, e := range in.Events() {
 		fmt.Println(e.Attempt, e.Outcome, e.Layer, e.Target)
 	}
