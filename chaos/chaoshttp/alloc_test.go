@@ -85,6 +85,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	for name, ctx := range calm(b) {
 		bench(name, chaoshttp.NewTransport(base, nil), ctx)
 	}
+	bench("recorded", chaoshttp.NewTransport(base, nil), chaos.NewContext(context.Background(), weather(b)))
 	in := weather(b, chaos.Rule{Fault: chaoshttp.Status(503, nil)})
 	bench("struck, recorded", chaoshttp.NewTransport(base, nil), chaos.NewContext(context.Background(), in))
 }
