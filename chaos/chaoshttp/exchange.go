@@ -24,7 +24,7 @@ type Options struct {
 	Target func(*http.Request) string
 	// MaxBody is how much of a request's body is read for its key and for the
 	// model, in bytes; what is longer tells its calls apart by the beginning.
-	// 0: 4 MiB.
+	// 0 or less: 4 MiB.
 	MaxBody int64
 }
 
@@ -43,17 +43,15 @@ func (p *points) injector(ctx context.Context) *chaos.Injector {
 	return chaos.FromContext(ctx)
 }
 
-func (p *points) site(r *http.Request) *site {
-	if p.opts.Target == nil {
-		return p.sites.of(r)
+// site is where a request goes, and the name of that.
+func (p *points) site(r *http.Request) (s *site, target string) {
+	s = p.sites.of(r)
+	if p.opts.Target != nil {
+		if own := p.opts.Target(r); own != "" {
+			return s, own
+		}
 	}
-	own := p.opts.Target(r)
-	if own == "" {
-		return p.sites.of(r)
-	}
-	s := *p.sites.of(r)
-	s.target = own
-	return &s
+	return s, s.target
 }
 
 // exchange is one call that something may happen to: a request and what it is
@@ -72,7 +70,7 @@ type exchange struct {
 
 // cross takes an exchange over its injection point. Its error is not an
 // [*HTTPError].
-func (p *points) cross(in *chaos.Injector, s *site, x *exchange) (*http.Response, error) {
+func (p *points) cross(in *chaos.Injector, s *site, name string, x *exchange) (*http.Response, error) {
 	limit := p.opts.MaxBody
 	if limit <= 0 {
 		limit = defaultMaxBody
@@ -81,14 +79,14 @@ func (p *points) cross(in *chaos.Injector, s *site, x *exchange) (*http.Response
 	if x.payload, err = read(x.original, limit); err != nil {
 		return nil, err
 	}
-	target := s.target
-	if s.api != "" {
+	target := name
+	if s.layer == chaos.LayerLLM {
 		if model := x.payload.model(); model != "" {
 			target += "#" + model
 		}
 	}
 	call := chaos.WrapWith(target, x.send, chaos.WrapOptions[Request]{
-		Key: func(Request) uint64 { return x.payload.key(x.original) }, Injector: in, Layer: s.layer, Alias: s.target,
+		Key: func(Request) uint64 { return x.payload.key(x.original) }, Injector: in, Layer: s.layer, Alias: name,
 	})
 	r, err := call(numbered(x.original.Context(), target), Request{Request: x.original, server: x.server})
 	return x.settle(r, err)

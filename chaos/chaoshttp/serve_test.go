@@ -54,7 +54,7 @@ var handlers = map[string]http.HandlerFunc{
 		w.Header().Set("Content-Length", "9")
 		fmt.Fprint(w, "abc")
 	},
-	"large":   func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("0123456789", 20_000)) },
+	"large":   func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("0123456789", 10_000)) },
 	"flushed": func(w http.ResponseWriter, _ *http.Request) { w.(http.Flusher).Flush(); fmt.Fprint(w, "rest") },
 	"JSON": func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

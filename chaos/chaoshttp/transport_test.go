@@ -36,6 +36,7 @@ func TestTargets(t *testing.T) {
 		{"POST", chat, `{"model":"` + strings.Repeat("x", 129) + `"}`, "POST api.openai.com/v1/chat/completions", chaos.LayerLLM},
 		{"POST", "https://gateway/anthropic/v1/messages", `{"model":"claude"}`, "POST gateway/anthropic/v1/messages#claude", chaos.LayerLLM},
 		{"POST", "https://x/v1/embeddings", `{"model":"e3"}`, "POST x/v1/embeddings#e3", chaos.LayerLLM},
+		{"POST", "https://x/v1beta/models/gemini-pro:generateContent", `{}`, "POST x/v1beta/models/gemini-pro:generateContent", chaos.LayerLLM},
 		{"GET", "https://x/v1/responses", ``, "GET x/v1/responses", chaos.LayerHTTP},
 		{"POST", "https://x/orders", `{"model":"T"}`, "POST x/orders", chaos.LayerHTTP},
 	} {
@@ -281,4 +282,24 @@ func TestAClosedInjectorLetsNothingThrough(t *testing.T) {
 	in.Close()
 	g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), chat, "{}")
 	assert.ErrorIs(t, g.err, chaos.ErrCellEnded)
+}
+
+func TestAnswersWithoutABodyPass(t *testing.T) {
+	for _, f := range []chaos.Fault{chaoshttp.ShortBody(1), chaoshttp.HTMLPage(), chaoshttp.Oversized(1000), chaoshttp.WrongEncoding()} {
+		in := weather(t, chaos.Rule{Fault: f})
+		req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodHead, "https://example.com/", nil)
+		require.NoError(t, err)
+		resp, err := inProcess(t, desk).Do(req)
+		require.NoError(t, err)
+		resp.Body.Close()
+		assert.EqualValues(t, len(document), resp.ContentLength)
+		assert.False(t, onlyEvent(t, in).Delivered)
+		assert.NotEmpty(t, onlyEvent(t, in).Note)
+	}
+}
+
+func TestARequestWithoutURLIsTheBasesAffair(t *testing.T) {
+	in := weather(t)
+	_, err := chaoshttp.NewTransport(http.DefaultTransport, &chaoshttp.Options{Injector: in}).RoundTrip(&http.Request{})
+	assert.ErrorContains(t, err, "nil Request.URL")
 }
