@@ -27,7 +27,7 @@ func CutCompletion(keep int) chaos.Fault {
 // FilterCompletion lets the provider's filter end a completion after keep
 // characters, at least 0: finish_reason "content_filter", stop_reason "refusal".
 func FilterCompletion(keep int) chaos.Fault {
-	return completionFault{cutText{"content_filter", keep, reasonFilter}}
+	return completionFault{cutText{"filtered_completion", keep, reasonFilter}}
 }
 
 type cutText struct {
@@ -63,7 +63,7 @@ func (f refuse) editor(chaos.Call) editor {
 }
 
 func (f refuse) describe() chaos.Description {
-	return param.With(chaos.Description{Kind: "refusal", Class: chaos.ClassOmission}, struct {
+	return param.With(chaos.Description{Kind: "refused_completion", Class: chaos.ClassOmission}, struct {
 		Words string `json:"words,omitempty"`
 	}{f.words})
 }
@@ -73,7 +73,7 @@ func (f refuse) check(*param.Check) {}
 // GarbleCompletion lets a model talk gibberish: every letter, digit and sign of
 // its text becomes another, drawn from the call's coordinates.
 func GarbleCompletion() chaos.Fault {
-	return completionFault{plain{"garbage_completion", chaos.ClassValue, func(c chaos.Call) editor { return &garbler{call: c, text: true} }}}
+	return completionFault{plain{"garbled_completion", chaos.ClassValue, func(c chaos.Call) editor { return &garbler{call: c, text: true} }}}
 }
 
 // MalformToolCall takes the last sign of a tool call's arguments away, so that
@@ -158,7 +158,7 @@ type drift struct{ of Drift }
 func (f drift) editor(c chaos.Call) editor { return newDrifter(c, f.of) }
 
 func (f drift) describe() chaos.Description {
-	return param.With(chaos.Description{Kind: "drift", Class: chaos.ClassValue}, struct {
+	return param.With(chaos.Description{Kind: "drifted_completion", Class: chaos.ClassValue}, struct {
 		Drift Drift `json:"drift"`
 	}{f.of})
 }

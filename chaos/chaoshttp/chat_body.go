@@ -32,7 +32,7 @@ func edited(ctx context.Context, result any, fresh func(i int) editor) any {
 		chaos.Note(ctx, problem)
 		return result
 	}
-	return spoil(ctx, sizeless(r), func(s *spoiled, body io.Reader) io.Reader {
+	return spoil(ctx, resized(r), func(s *spoiled, body io.Reader) io.Reader {
 		return &editedBody{s: s, src: body, fresh: fresh}
 	})
 }
@@ -40,15 +40,6 @@ func edited(ctx context.Context, result any, fresh func(i int) editor) any {
 func isJSON(h http.Header) bool {
 	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
-}
-
-// sizeless is the response without its length, which is another afterwards.
-func sizeless(r Response) Response {
-	out := *r.Response
-	out.Header = r.Header.Clone()
-	out.Header.Del("Content-Length")
-	out.ContentLength = -1
-	return Response{&out}
 }
 
 // editedBody is a document, edited when it is first read from.

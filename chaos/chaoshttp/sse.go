@@ -53,6 +53,13 @@ func SwapEvents(after int) chaos.Fault { return streamFault{kind: kindSwapped, a
 // response.completed of OpenAI's responses.
 func DropTerminator() chaos.Fault { return streamFault{kind: kindTerminator} }
 
+// ErrorEvent sends the provider's error as an event, after so many others, or
+// [Anywhere], and ends the stream: the status was 200 long before. The kinds
+// are those of [APIError].
+func ErrorEvent(api API, kind ErrorKind, after int) chaos.Fault {
+	return streamFault{kind: kindError, after: after, api: api, as: kind}
+}
+
 // slow waits before one event, or before every one.
 type slow struct {
 	wait  time.Duration
@@ -75,8 +82,7 @@ func (f *slow) end(n int) step {
 	return step{}
 }
 
-// short is the end of a stream whose fault lies behind it. One at the very end
-// has its place there where that makes sense.
+// short is the end of a stream, which may have come before the fault's place.
 func short(n, after int) step {
 	if n > after {
 		return step{}
@@ -100,6 +106,28 @@ func (f *cut) event(n int, e sse.Event) step {
 }
 
 func (f *cut) end(n int) step { return short(n, f.after) }
+
+// failed ends a stream with an error of the provider.
+type failed struct {
+	after int
+	api   API
+	body  []byte
+}
+
+func (f *failed) event(n int, e sse.Event) step {
+	if n != f.after {
+		return as(e)
+	}
+	failure := sse.Event{Data: string(f.body), HasData: true}
+	if f.api == Anthropic {
+		failure.Type = "error"
+	}
+	return step{stop: io.EOF, out: sse.Append(nil, failure), changes: []chaos.Change{
+		{Path: index("$", n), Before: document(e.Data), After: f.body},
+	}}
+}
+
+func (f *failed) end(n int) step { return short(n, f.after) }
 
 // gone is the change that takes an event away.
 func gone(n int, e sse.Event) []chaos.Change {

@@ -55,7 +55,7 @@ func scripted(ctx context.Context, result any, sc script) any {
 		chaos.Note(ctx, problem)
 		return result
 	}
-	return spoil(ctx, r, func(s *spoiled, body io.Reader) io.Reader {
+	return spoil(ctx, resized(r), func(s *spoiled, body io.Reader) io.Reader {
 		return &eventBody{s: s, src: sse.NewReader(body, 0), script: sc}
 	})
 }

@@ -3,6 +3,7 @@ package chaoshttp
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -25,6 +26,8 @@ type streamFault struct {
 	kind  string
 	after int           // the position, for those that have one
 	wait  time.Duration // for those that wait
+	api   API           // of an error
+	as    ErrorKind
 }
 
 func (f streamFault) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
@@ -35,6 +38,11 @@ func (f streamFault) Inject(ctx context.Context, c chaos.Call, args any, next ch
 	after := f.after
 	if after == Anywhere {
 		after = int(c.Draw(drawPosition) * anywhere)
+	}
+	if f.kind == kindError {
+		_, model, _ := strings.Cut(c.Target, "#")
+		body, _ := errorBody(f.api, f.as, model, requestID(c))
+		return scripted(ctx, result, &failed{after: after, api: f.api, body: body}), nil
 	}
 	return scripted(ctx, result, f.script(after)), nil
 }
@@ -50,6 +58,7 @@ const (
 	kindDuplicate  = "duplicate_event"
 	kindSwapped    = "swapped_events"
 	kindTerminator = "unterminated_stream"
+	kindError      = "error_event"
 )
 
 func (f streamFault) script(after int) script {
@@ -87,6 +96,9 @@ func (f streamFault) Check() error {
 	case f.kind != kindTerminator:
 		c.That(f.after >= Anywhere, "after", f.after, fmt.Sprintf("a number of events of 0 or more, or %d: anywhere", Anywhere))
 	}
+	if f.kind == kindError {
+		status{api: f.api, as: f.as}.checkAPI(&c)
+	}
 	return c.Err()
 }
 
@@ -109,6 +121,13 @@ func (f streamFault) Describe() chaos.Description {
 		d.Class = chaos.ClassOmission
 	case kindTerminator:
 		return d
+	case kindError:
+		d.Class, d.Visibility = chaos.ClassCrash, chaos.Explicit
+		return param.With(d, struct {
+			API   API       `json:"api"`
+			Error ErrorKind `json:"error"`
+			After int       `json:"after"`
+		}{f.api, f.as, f.after})
 	}
 	return param.With(d, struct {
 		After int `json:"after"`

@@ -91,6 +91,7 @@ func streams() []row {
 		{name: "MalformEvent(4)", fault: chaoshttp.MalformEvent(4)},
 		{name: "DuplicateEvent(4)", fault: chaoshttp.DuplicateEvent(4)},
 		{name: "SwapEvents(4)", fault: chaoshttp.SwapEvents(4)},
+		{name: "ErrorEvent(overloaded, 4)", fault: chaoshttp.ErrorEvent(api, chaoshttp.ErrOverloaded, 4)},
 		{name: "DropTerminator()", fault: chaoshttp.DropTerminator()},
 	}
 }
