@@ -31,7 +31,7 @@ func TestStreamCoordinates(t *testing.T) {
 		{chaoshttp.DuplicateEvent(1), "duplicate_event", `{"after":1}`, stream, chaos.ClassProtocol, chaos.Implicit},
 		{chaoshttp.SwapEvents(1), "swapped_events", `{"after":1}`, stream, chaos.ClassProtocol, chaos.Implicit},
 		{chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.ErrServer, 1), "error_event", `{"api":"openai","error":"server","after":1}`, stream, chaos.ClassCrash, chaos.Explicit},
-		{chaoshttp.DropTerminator(), "missing_terminator", ``, stream, chaos.ClassProtocol, chaos.Implicit},
+		{chaoshttp.DropTerminator(), "unterminated_stream", ``, stream, chaos.ClassProtocol, chaos.Implicit},
 		{chaoshttp.EmptyCompletion(), "empty_completion", ``, llm, chaos.ClassOmission, chaos.Implicit},
 		{chaoshttp.CutCompletion(9), "cut_completion", `{"keep":9}`, llm, chaos.ClassOmission, chaos.Implicit},
 		{chaoshttp.FilterCompletion(0), "filtered_completion", `{"keep":0}`, llm, chaos.ClassOmission, chaos.Implicit},

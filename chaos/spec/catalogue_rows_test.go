@@ -117,6 +117,7 @@ func valueRows() []catalogued {
 		{"value", "reordered rows", "tools", chaos.Rule{Target: "orders.get", Fault: lies.ReorderRows("$.items")}},
 		{"value", "NaN", "tools", chaos.Rule{Target: "orders.total", Fault: lies.NotANumber("$.total")}},
 		{"value", "overflow", "tools", chaos.Rule{Target: "orders.total", Fault: lies.Overflow("$.total")}},
+		{"value", "plausible wrong number over HTTP", "service", chaos.Rule{Target: "GET shop.example/*", Fault: chaoshttp.OnBody(lies.WrongNumber(0.1, "$.total"))}},
 		{"value", "wrong arguments reach the tool", "tools", chaos.Rule{Target: "orders.refund", Fault: lies.Arguments(lies.DanglingReference("$.order"))}},
 
 		{"schema", "rename key", "tools", chaos.Rule{Target: "orders.get", Fault: lies.RenameKey("state", "$.status")}},
@@ -156,6 +157,7 @@ func deliveryRows() []catalogued {
 		{"stream", "malformed chunk", "events", chaos.Rule{Target: "POST api.openai.com/*", Fault: chaoshttp.MalformEvent(2)}},
 		{"stream", "duplicate chunk", "events", chaos.Rule{Target: "POST api.openai.com/*", Fault: chaoshttp.DuplicateEvent(2)}},
 		{"stream", "out-of-order chunk", "events", chaos.Rule{Target: "POST api.openai.com/*", Fault: chaoshttp.SwapEvents(2)}},
+		{"stream", "provider's error mid-response", "events", chaos.Rule{Target: "POST api.openai.com/*", Fault: chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.ErrServer, 2)}},
 		{"stream", "missing terminator", "events", chaos.Rule{Target: "POST api.openai.com/*", Fault: chaoshttp.DropTerminator()}},
 	}
 }

@@ -30,6 +30,11 @@ type (
 	eventDelay struct {
 		Duration time.Duration `json:"duration" doc:"time that an event takes longer"`
 	}
+	errorEvent struct {
+		API   string `json:"api" spec:"enum=openai|anthropic"`
+		Error string `json:"error" spec:"enum=invalid_request|context_length|content_filter|authentication|quota|permission|not_found|too_large|rate_limit|server|timeout|overloaded"`
+		afterEvents
+	}
 	afterEvents struct {
 		After int `json:"after" spec:"min=-1" doc:"number of events that come before; -1: a drawn one"`
 	}
@@ -41,11 +46,11 @@ func chatKinds() []Kind {
 		plain("empty_completion", "chaoshttp.EmptyCompletion", "The model says nothing.", chaoshttp.EmptyCompletion),
 		fault1("cut_completion", "chaoshttp.CutCompletion(keep)", "The completion ends at the limit of its tokens.", `{"keep":12}`,
 			func(p characters) chaos.Fault { return chaoshttp.CutCompletion(p.Keep) }),
-		fault1("content_filter", "chaoshttp.FilterCompletion(keep)", "The provider's filter ends the completion.", `{"keep":12}`,
+		fault1("filtered_completion", "chaoshttp.FilterCompletion(keep)", "The provider's filter ends the completion.", `{"keep":12}`,
 			func(p characters) chaos.Fault { return chaoshttp.FilterCompletion(p.Keep) }),
-		fault1("refusal", "chaoshttp.RefuseCompletion(words)", "The model refuses.", `{}`,
+		fault1("refused_completion", "chaoshttp.RefuseCompletion(words)", "The model refuses.", `{}`,
 			func(p words) chaos.Fault { return chaoshttp.RefuseCompletion(p.Words) }),
-		plain("garbage_completion", "chaoshttp.GarbleCompletion", "The model talks gibberish.", chaoshttp.GarbleCompletion),
+		plain("garbled_completion", "chaoshttp.GarbleCompletion", "The model talks gibberish.", chaoshttp.GarbleCompletion),
 		plain("malformed_tool_call", "chaoshttp.MalformToolCall", "A tool call's arguments are no JSON.", chaoshttp.MalformToolCall),
 		plain("stripped_tool_call", "chaoshttp.StripToolCalls", "The completion lacks its tool calls.", chaoshttp.StripToolCalls),
 		fault1("hallucinated_tool_call", "chaoshttp.HallucinateToolCall(name)", "A tool call names a tool that does not exist.", `{}`,
@@ -54,7 +59,7 @@ func chatKinds() []Kind {
 			func(p argumentName) chaos.Fault { return chaoshttp.WrongArgument(p.Name) }),
 		fault1("missing_argument", "chaoshttp.MissingArgument(name)", "A tool call lacks an argument.", `{}`,
 			func(p argumentName) chaos.Fault { return chaoshttp.MissingArgument(p.Name) }),
-		fault1("drift", "chaoshttp.DriftCompletion(d)", "The model answers in another manner.", `{"drift":"format"}`,
+		fault1("drifted_completion", "chaoshttp.DriftCompletion(d)", "The model answers in another manner.", `{"drift":"format"}`,
 			func(p drifting) chaos.Fault { return chaoshttp.DriftCompletion(chaoshttp.Drift(p.Drift)) }),
 		fault1("spoiled_completion", "chaoshttp.SpoilCompletion(part, spoil)", "One part of the completion is spoiled.", `{"part":"content","spoil":"truncate"}`,
 			func(p spoiled) chaos.Fault {
@@ -79,6 +84,10 @@ func eventKinds() []Kind {
 		at("malformed_event", "MalformEvent", "An event's data is half of it.", chaoshttp.MalformEvent),
 		at("duplicate_event", "DuplicateEvent", "An event comes twice.", chaoshttp.DuplicateEvent),
 		at("swapped_events", "SwapEvents", "Two events have changed places.", chaoshttp.SwapEvents),
+		fault1("error_event", "chaoshttp.ErrorEvent(api, kind, after)", "The provider sends an error in the midst of a response.",
+			`{"api":"openai","error":"server","after":2}`, func(p errorEvent) chaos.Fault {
+				return chaoshttp.ErrorEvent(chaoshttp.API(p.API), chaoshttp.ErrorKind(p.Error), p.After)
+			}),
 		plain("unterminated_stream", "chaoshttp.DropTerminator", "The events that end a response are missing.", chaoshttp.DropTerminator),
 	}
 }

@@ -82,6 +82,8 @@ func httpKinds() []Kind {
 		plain("wrong_charset", "chaoshttp.WrongCharset", "The body is in another character set than it is said to be.", chaoshttp.WrongCharset),
 		plain("malformed_json", "chaoshttp.MalformedJSON", "One character of the body is wrong, so that it is no JSON.", chaoshttp.MalformedJSON),
 		plain("html_page", "chaoshttp.HTMLPage", "The body is the page of a gateway, under the type of JSON.", chaoshttp.HTMLPage),
+		fault1("on_body", "chaoshttp.OnBody(f)", "The JSON of the body is changed, by a fault that changes results.",
+			`{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`, func(p inner) chaos.Fault { return chaoshttp.OnBody(p.Fault) }),
 		fault1("error_in_ok", "chaoshttp.ErrorInOK(api, kind)", "The body is an error, under status 200.", `{"api":"anthropic","error":"overloaded"}`,
 			func(p errorInOK) chaos.Fault {
 				return chaoshttp.ErrorInOK(chaoshttp.API(p.API), chaoshttp.ErrorKind(p.Error))

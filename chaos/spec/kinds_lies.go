@@ -61,7 +61,7 @@ type (
 		Lag int `json:"lag" spec:"min=1,max=64" doc:"number of calls that the answer is behind"`
 	}
 	inner struct {
-		Fault chaos.Fault `json:"fault" doc:"a fault that changes results, here told about the arguments"`
+		Fault chaos.Fault `json:"fault" doc:"a fault that changes results"`
 	}
 )
 

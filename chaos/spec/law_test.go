@@ -152,7 +152,7 @@ func optional() map[string][]string {
 		"changed_call": {`{"fault":{"kind":"null_value"}}`, `{"fault":{"kind":"stale_result","params":{"lag":2}}}`},
 		"http_status":  {`{"code":429,"retryAfter":"1m0s","retryDate":true,"header":{"X-A":["1","2"]},"body":"{}"}`},
 		"api_error":    {`{"api":"anthropic","error":"overloaded","retryAfter":"2s"}`}, "error_in_ok": {`{}`},
-		"refusal": {`{"words":"No."}`}, "hallucinated_tool_call": {`{"name":"fly"}`}, "wrong_argument": {`{"name":"order"}`},
+		"refused_completion": {`{"words":"No."}`}, "hallucinated_tool_call": {`{"name":"fly"}`}, "wrong_argument": {`{"name":"order"}`},
 	}
 }
 

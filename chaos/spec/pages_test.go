@@ -136,3 +136,27 @@ func TestPlansOnPagesAreRead(t *testing.T) {
 		}
 	}
 }
+
+// A constructor that no row of the table names is a fault that cannot be
+// written down.
+func TestEveryConstructorHasAKind(t *testing.T) {
+	var all strings.Builder
+	for _, r := range spec.Rows() {
+		all.WriteString(r.Code + " ")
+	}
+	for _, pkg := range []string{"fault", "when", "lies", "chaoshttp"} {
+		files, err := filepath.Glob(filepath.Join("..", pkg, "*.go"))
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for _, f := range regexp.MustCompile(`(?m)^func ([A-Z]\w*)(?:\[.*?\])?\(.*\) chaos\.(?:Fault|When) \{`).FindAllSubmatch(text, -1) {
+				assert.Contains(t, all.String(), pkg+"."+string(f[1])+"(", "of %s", file)
+			}
+		}
+	}
+}
