@@ -1,8 +1,6 @@
 package spec
 
 import (
-	"fmt"
-
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/lies"
 )
@@ -26,8 +24,8 @@ type (
 		To       string `json:"to" doc:"name that is listed and accepted"`
 	}
 	list struct {
-		Paths  []string `json:"paths,omitempty" spec:"max=1" doc:"JSON path of the list of messages; left out: the result, or a drawn list in it"`
-		System bool     `json:"system,omitempty" doc:"system messages may be struck too"`
+		Path   string `json:"path,omitempty" doc:"JSON path of the list of messages; left out: the result, or a drawn list in it"`
+		System bool   `json:"system,omitempty" doc:"system messages may be struck too"`
 	}
 	keepMessages struct {
 		Keep int `json:"keep" spec:"min=0" doc:"number of messages that stay"`
@@ -77,24 +75,11 @@ func attackKinds() []Kind {
 }
 
 // of is a row of a fault on a list of messages.
-func of[P any](name, code, doc, example string, build func(P, lies.Messages) chaos.Fault, where func(P) list) Kind {
-	k := newKind(false, name, doc, func(p P, _ *table) (any, error) {
-		l := where(p)
-		o := lies.Messages{System: l.System}
-		switch len(l.Paths) {
-		case 0:
-		case 1:
-			o.Path = l.Paths[0]
-		default:
-			return nil, &chaos.ParamError{Kind: name, Param: "paths", Value: fmt.Sprint(len(l.Paths), " paths"), Allowed: "one path"}
-		}
-		return build(p, o), nil
-	})
-	k.code, k.example = code, example
-	return k
+func of[P any](name, code, doc, example string, build func(P, lies.Messages) chaos.Fault, where func(P) lies.Messages) Kind {
+	return fault1(name, code, doc, example, func(p P) chaos.Fault { return build(p, where(p)) })
 }
 
-func (l list) itself() list { return l }
+func (l list) itself() lies.Messages { return lies.Messages{Path: l.Path, System: l.System} }
 
 // messageKinds strike an agent's context and memory: lists of messages.
 func messageKinds() []Kind {
