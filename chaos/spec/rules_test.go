@@ -1,0 +1,47 @@
+package spec_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos/chaostest"
+	"github.com/shakedown-go/shakedown/chaos/spec"
+)
+
+// What chaostest cannot see from where it stands.
+var beyondTheChecks = map[string]string{
+	"handoff_corrupt":  "it changes arguments, which the callee alone sees",
+	"misroute":         "it changes arguments",
+	"changed_call":     "it changes arguments",
+	"malformed_result": "whoever decodes the result gets an error, at the latest then",
+	"html_result":      "whoever decodes the result gets an error",
+	"not_a_number":     "whoever decodes the result gets an error",
+}
+
+// What comes out of a document keeps the rules for faults and triggers, as
+// package chaostest checks them.
+func TestEveryKindKeepsTheRules(t *testing.T) {
+	for _, r := range spec.Rows() {
+		if r.Held || beyondTheChecks[r.Name] != "" {
+			continue
+		}
+		t.Run(r.Name, func(t *testing.T) {
+			plan, err := spec.Decode(documentOf(r), nil)
+			require.NoError(t, err)
+			rule := plan.Rules()[0]
+			synctest.Test(t, func(t *testing.T) {
+				if r.Trigger {
+					assert.NoError(t, chaostest.When(rule.When, nil))
+					return
+				}
+				assert.NoError(t, chaostest.Fault(rule.Fault, &chaostest.FaultOptions{
+					IgnoresContext: r.Name == "ignored_cancellation",
+					LosesErrors:    r.Name == "duplicate" || r.Name == "delivered_twice" || r.Name == "message_storm",
+				}))
+			})
+		})
+	}
+}
