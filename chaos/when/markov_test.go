@@ -57,9 +57,9 @@ func TestMarkovWalksBackToTheChain(t *testing.T) {
 	})
 }
 
-// chain counts what a trigger does over many cells of 500 calls.
+// chain counts what a trigger does over many cells.
 func chain(w chaos.When) (rate, meanBurst, meanPause float64) {
-	const cells, calls = 400, 500
+	const cells, calls = 200, 250
 	matched, bursts, pauses := 0, 0, 0
 	for cell := range cells {
 		last := false
@@ -99,7 +99,7 @@ func TestMarkovRates(t *testing.T) {
 			want := c.enter / (c.enter + c.leave)
 			// The variance of a mean over a chain is that of independent calls times (1+λ)/(1-λ).
 			lambda := 1 - c.enter - c.leave
-			assert.InDelta(t, want, rate, 5*math.Sqrt(want*(1-want)/200_000*(1+lambda)/(1-lambda))+1e-9, "share")
+			assert.InDelta(t, want, rate, 5*math.Sqrt(want*(1-want)/50_000*(1+lambda)/(1-lambda))+1e-9, "share")
 			assert.InEpsilon(t, 1/c.leave, burst, 0.1, "mean burst")
 			assert.InEpsilon(t, 1/c.enter, pause, 0.1, "mean pause")
 		})
@@ -136,8 +136,8 @@ func TestGilbertElliottRate(t *testing.T) {
 func TestMarkovWalkIsBounded(t *testing.T) {
 	w := when.Markov(1e-300, 1e-300)
 	assert.NotPanics(t, func() { w.Match(chaos.Call{Ordinal: math.MaxUint64}) })
-	for n := range uint64(when.Block - 1) {
-		assert.Equal(t, w.Match(chaos.Call{Ordinal: n}), w.Match(chaos.Call{Ordinal: n + 1}), "within a block nothing happens")
+	for n := uint64(1); n < when.Block; n += 97 {
+		assert.Equal(t, w.Match(chaos.Call{}), w.Match(chaos.Call{Ordinal: n}), "within a block nothing happens")
 	}
 }
 

@@ -1,5 +1,10 @@
 package glob
 
+import (
+	"iter"
+	"math/bits"
+)
+
 // Meets reports whether some name matches both globs.
 func Meets(a, b *Glob) bool {
 	x, y := machine(a), machine(b)
@@ -8,16 +13,15 @@ func Meets(a, b *Glob) bool {
 	seen := make([]set, len(x.states))
 	var todo [][2]int
 	reach := func(ps, qs set) (end bool) {
-		for p := range x.states {
-			for q := range y.states {
-				if !ps.has(p) || !qs.has(q) || seen[p] != nil && seen[p].has(q) {
-					continue
+		for p := range ps.all() {
+			if seen[p] == nil {
+				seen[p] = make(set, len(y.start))
+			}
+			for q := range qs.all() {
+				if !seen[p].has(q) {
+					seen[p].add(q)
+					todo = append(todo, [2]int{p, q})
 				}
-				if seen[p] == nil {
-					seen[p] = make(set, len(y.start))
-				}
-				seen[p].add(q)
-				todo = append(todo, [2]int{p, q})
 			}
 		}
 		return ps.has(0) && qs.has(0)
@@ -36,7 +40,7 @@ func Meets(a, b *Glob) bool {
 }
 
 // maxSteps bounds the search of Covers, which is exponential in the pattern of a at worst.
-const maxSteps = 1 << 14
+const maxSteps = 1 << 12
 
 // Covers reports whether every name that b matches is matched by a. It answers
 // false where it would take too long to tell, which takes a pattern made for that.
@@ -57,9 +61,13 @@ func Covers(a, b *Glob) bool {
 		if qs.has(0) && !ps.has(0) {
 			return false
 		}
-		for q := range y.states {
-			at := position{q, ps.key()}
-			if q == 0 || !qs.has(q) || seen[at] || ps.meets(x.always) {
+		if ps.meets(x.always) {
+			return true
+		}
+		key := ps.key()
+		for q := range qs.all() {
+			at := position{q, key}
+			if q == 0 || seen[at] {
 				continue
 			}
 			seen[at] = true
@@ -85,6 +93,19 @@ func Covers(a, b *Glob) bool {
 		}
 	}
 	return true
+}
+
+// all ranges over the states in a set.
+func (s set) all() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for w, word := range s {
+			for ; word != 0; word &= word - 1 {
+				if !yield(w*64 + bits.TrailingZeros64(word)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // key is a set as the key of a map.
