@@ -116,3 +116,17 @@ func paths(e chaos.Event) (list []string) {
 	}
 	return list
 }
+
+// What holds under every seed, not only under that of the catalogue.
+func TestUnderEverySeed(t *testing.T) {
+	for seed := range uint64(60) {
+		got, _ := under(t, seed, lies.OffByOne(), "0")
+		assert.Equal(t, "1", got, "there is no count below 0")
+		got, _ = under(t, seed, lies.ReorderRows(), "[1,2]")
+		assert.Equal(t, "[2,1]", got, "never the order that it was")
+		got, e := under(t, seed, lies.DanglingReference("$.ref"), `{"ref":5,"ids":[1,2,3,4,5,6,7,8]}`)
+		if e.Delivered {
+			assert.Equal(t, `{"ref":9,"ids":[1,2,3,4,5,6,7,8]}`, got, "a reference to nothing that is there")
+		}
+	}
+}
