@@ -50,6 +50,9 @@ func TestWrongParameters(t *testing.T) {
 		`changed_arguments: to is "a"; allowed: another name than the argument's`:        lies.ChangeArguments("t", "a", "a"),
 		`changed_arguments: tool is ""; allowed: a name that is not empty`:               lies.ChangeArguments("", "a", "b"),
 		`changed_call: fault: scaled_number: power is 19`:                                lies.Arguments(lies.Scale(19)),
+		`lie_in_text: fault is *lies.recall; allowed: a lie about one result`:            lies.InText(lies.Stale(1)),
+		`lie_in_text: fault: scaled_number: power is 0`:                                  lies.InText(lies.Scale(0)),
+		`lie_in_text: paths[0] is "x"`:                                                   lies.InText(lies.Null(), "x"),
 		`changed_call: fault is <nil>; allowed: a fault that changes results`:            lies.Arguments(nil),
 	} {
 		_, err := chaos.NewPlan(1, chaos.Rule{Name: "r", Target: "*", Fault: f})
@@ -98,6 +101,7 @@ func TestDescriptions(t *testing.T) {
 		{lies.AddKey("v", []int{1}), `{"name":"v","value":[1]}`},
 		{lies.Poison("x", "user", lies.Messages{Path: "$.m", System: true}), `{"text":"x","role":"user","system":true,"path":"$.m"}`},
 		{lies.Exfiltrate(lies.Attack{Texts: []string{"{canary}"}}), `{"texts":["{canary}"]}`},
+		{lies.InText(lies.Null("$.a"), "$.t"), `{"fault":{"kind":"null_value","params":{"paths":["$.a"]}},"paths":["$.t"]}`},
 		{lies.RenameKey("b", "$.a"), `{"to":"b","paths":["$.a"]}`},
 	} {
 		assert.JSONEq(t, c.want, string(c.fault.(chaos.Described).Describe().Params))

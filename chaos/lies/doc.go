@@ -27,7 +27,8 @@
 //   - Somebody means harm: [Instruct], [SpoofAuthority], [Exfiltrate], [HijackGoal] in results; [PoisonTool],
 //     [ShadowTool], [ChurnTools] in the list of tools. [Leaks] tells whether an agent passed a canary on.
 //
-// [Arguments] tells any of them to the callee, about the arguments of a call.
+// [Arguments] tells any of them to the callee, about the arguments of a call;
+// [InText] tells one about the JSON within a text.
 // The page docs/lies.md shows an example of each.
 //
 // # Where

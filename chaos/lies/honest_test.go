@@ -58,6 +58,8 @@ func TestNotDelivered(t *testing.T) {
 		{"nothing but a system message", lies.StaleMessages(1, plain), `[{"role":"system","content":"a"}]`, "list of messages"},
 		{"equal messages", lies.ReorderMessages(plain), `[{"role":"user"},{"role":"user"}]`, "list of messages"},
 		{"no place for a text", lies.Instruct(lies.Attack{}), `[1,2]`, "text or object"},
+		{"no JSON in the text", lies.InText(lies.Null()), `["null","7","{x}"]`, "text with JSON"},
+		{"nothing to lie about in it", lies.InText(lies.FlipSign()), `["{}"]`, "text with JSON"},
 		{"no tools", lies.ChurnTools(), `[{"name":"a"}]`, "list of two tools"},
 		{"the first answer", lies.Stale(1), `1`, "no earlier answer"},
 		{"the first answer", lies.Frozen(), `1`, "no first answer"},

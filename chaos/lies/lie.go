@@ -23,10 +23,10 @@ type lie struct {
 	where    []*jsonpath.Path // of paths, those that parse
 	check    func(*param.Check)
 
-	wants string                      // what suits, for the note of a lie that found none
-	rank  func(t *tale, i int) int    // 0: node i does not suit; 1 is better than 2, and so on
-	turn  func(t *tale, i int) bool   // tells the lie at node i; false: nothing would change
-	after func(t *tale, ok bool) bool // looks at the whole once more; nil: nothing to do
+	wants string                    // what suits, for the note of a lie that found none
+	rank  func(t *tale, i int) int  // 0: node i does not suit; 1 is better than 2, and so on
+	turn  func(t *tale, i int) bool // tells the lie at node i; false: nothing would change
+	whole func(t *tale)             // tells it in place of those two; nil: they do
 }
 
 // maxRank is the last of the ranks.
@@ -67,17 +67,18 @@ func (l *lie) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Nex
 
 // tell acts on every place that the paths name, or on one that is drawn.
 func (l *lie) tell(t *tale) {
-	ok := false
-	if len(l.paths) > 0 {
-		t.addressed = true
+	t.addressed = len(l.paths) > 0
+	switch {
+	case l.whole != nil:
+		l.whole(t)
+	case !t.addressed:
+		t.any(l.rank, l.turn)
+	default:
 		for _, i := range t.find(l.where) {
-			ok = l.rank(t, i) > 0 && l.turn(t, i) || ok
+			if l.rank(t, i) > 0 {
+				l.turn(t, i)
+			}
 		}
-	} else {
-		ok = t.any(l.rank, l.turn)
-	}
-	if l.after != nil {
-		l.after(t, ok)
 	}
 }
 

@@ -1,8 +1,6 @@
 package lies
 
 import (
-	"encoding/json"
-
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
@@ -141,10 +139,4 @@ func PartialBatch(lost float64, paths ...string) chaos.Fault {
 // share checks what is kept of something that must lose a part.
 func share(name string, v float64) func(*param.Check) {
 	return func(c *param.Check) { c.That(v >= 0 && v < 1, name, v, "a share from 0 to below 1") }
-}
-
-// raw is a Go value of plain parts as JSON.
-func raw(v any) []byte {
-	doc, _ := json.Marshal(v)
-	return doc
 }

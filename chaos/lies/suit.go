@@ -14,7 +14,7 @@ func anything(t *tale, i int) int {
 	return 0
 }
 
-// kind makes a rank of a type of values.
+// ofKind makes a rank of a type of values.
 func ofKind(k jsonedit.Kind) func(*tale, int) int {
 	return func(t *tale, i int) int {
 		if t.doc.Kind(i) == k {
@@ -41,9 +41,6 @@ func lists(least int) func(*tale, int) int {
 		return 0
 	}
 }
-
-// isRow tells whether node i is an element of a list.
-func isRow(t *tale, i int) bool { return i > 0 && !t.doc.IsMember(i) }
 
 // nameOf is the name that node i has, or that the list has in which it stands.
 func nameOf(t *tale, i int) string {

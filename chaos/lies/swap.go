@@ -29,10 +29,10 @@ func SwapFields(paths ...string) chaos.Fault {
 		}}
 	if len(paths) > 0 {
 		where := parsed(paths)
-		l.rank, l.turn = anything, func(*tale, int) bool { return false }
-		l.after = func(t *tale, _ bool) bool {
-			nodes := t.find(where)
-			return len(nodes) == 2 && t.exchange(nodes[0], nodes[1])
+		l.whole = func(t *tale) {
+			if nodes := t.find(where); len(nodes) == 2 {
+				t.exchange(nodes[0], nodes[1])
+			}
 		}
 		l.wants = "two values, one at each of the paths,"
 	}

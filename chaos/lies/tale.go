@@ -196,6 +196,14 @@ func quoteJSON(s string) json.RawMessage {
 	return doc
 }
 
+// text is what became of the document.
+func (t *tale) text() []byte {
+	if t.whole != nil {
+		return t.whole
+	}
+	return t.doc.Apply(t.edits...)
+}
+
 // end hands over what became of the result, and declares it.
 func (t *tale) end(ctx context.Context, p paper, kind, wants string) (any, error) {
 	if len(t.changes) == 0 {
@@ -205,11 +213,7 @@ func (t *tale) end(ctx context.Context, p paper, kind, wants string) (any, error
 		chaos.Note(ctx, kind+": "+t.why)
 		return p.original, nil
 	}
-	after := t.whole
-	if after == nil {
-		after = t.doc.Apply(t.edits...)
-	}
-	result, why := p.close(after)
+	result, why := p.close(t.text())
 	if why != "" {
 		chaos.Note(ctx, kind+": "+why)
 		return p.original, nil
