@@ -379,6 +379,22 @@ func TestReorderCalls(t *testing.T) {
 	})
 }
 
+// Overtaken at the very instant it came, a call has waited for no time at all,
+// and was struck all the same.
+func TestReorderCallsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop(t)
+		ctx, in := everyOrder(t, fault.ReorderCalls(time.Second))
+		go func() { _, _ = s.write(ctx, "0=open") }()
+		synctest.Wait() // it is held
+		_, err := s.write(ctx, "1=open")
+		assert.NoError(t, err)
+		synctest.Wait()
+		assert.Equal(t, []string{"set 1=open", "set 0=open"}, s.reached)
+		assert.Equal(t, []string{"set true", "set false"}, told(in))
+	})
+}
+
 // A held call ends with its context, and the next one waits in its turn.
 func TestReorderCallsEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

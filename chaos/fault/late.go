@@ -17,6 +17,9 @@ import (
 // was made, and is executed before that one. A retry with the same arguments
 // goes through at once; so both are executed, in either order.
 //
+// Of a function without a key that is the first call of the lane. Do not give
+// the rule a limit: once it rests, nothing arrives.
+//
 // No goroutine waits for the moment: a request that no such call follows never
 // arrives. Let the target of the rule take in the calls that should find the
 // request executed, such as reads; to those the fault does nothing else. What

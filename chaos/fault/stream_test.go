@@ -163,6 +163,20 @@ func TestStreamFaultsTogether(t *testing.T) {
 	}
 }
 
+// An end that comes early is seen by who comes to it, not by who leaves while an
+// outer fault still hands over what it held.
+func TestAnEndThatNobodyComesTo(t *testing.T) {
+	for most, seen := range map[int]bool{1: false, all: true} {
+		src := &source{words: []string{"a", "b", "c", "d"}}
+		ctx, in := weather(t, chaos.Rule{Name: "end", Fault: fault.EndAfter(2)}, chaos.Rule{Name: "order", Fault: fault.ReorderItems(4)})
+		got, err := consume(chaos.WrapStream(target, src.stream)(ctx, 0), most)
+		assert.NoError(t, err)
+		assert.Equal(t, "ba"[:min(most, 2)], got)
+		assert.Equal(t, !seen, len(in.Unfired()) == 1)
+		assert.Equal(t, !seen, len(onlyEvent(t, in).Idle) == 1)
+	}
+}
+
 // An error of the source reaches the consumer as it is, through every fault.
 func TestStreamFaultsLeaveErrorsAlone(t *testing.T) {
 	errSource := errors.New("source failed")
