@@ -43,7 +43,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s, target := h.site(r)
-	if !in.Concerns(target) {
+	if !in.Concerns(target, s.llm()) {
 		h.next.ServeHTTP(w, r)
 		return
 	}

@@ -147,7 +147,7 @@ func TestEscapedNameMatchesItselfAlone(t *testing.T) {
 	})
 }
 
-// A prefix of a name that matches begins one, and what matches begins itself.
+// A prefix of a name that matches begins one, and what matches begins itself; the names here have no spaces.
 func TestBeginsAgreesWithMatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g, err := glob.Compile(patterns().Draw(t, "pattern"))
