@@ -7,7 +7,7 @@ import (
 )
 
 // Begins reports whether some name matches that begins with prefix and has no space behind it; the prefix itself counts
-// as one. It says yes also where only a class that takes nothing but a space stands in the way. It is not for hot paths.
+// as one. It ends between characters. Begins says yes also where only a class that takes nothing but a space stands in the way. It is not for hot paths.
 func (g *Glob) Begins(prefix string) bool {
 	if g.auto == nil {
 		rest, ok := strings.CutPrefix(g.literal, prefix)
