@@ -52,7 +52,7 @@ type Injector struct {
 	log    log
 	rails  *guard // nil: none
 
-	prefixes table // of targets, for Concerns
+	asked table // the names that Concerns was asked about
 
 	mu      sync.Mutex // guards what follows
 	rules   []*active
@@ -152,7 +152,7 @@ func (in *Injector) setRules(rules []*active) {
 			s.bind(rules)
 		}
 	}
-	for s := range in.prefixes.all() {
+	for s := range in.asked.all() {
 		s.bind(rules)
 	}
 }

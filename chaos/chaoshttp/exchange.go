@@ -80,7 +80,7 @@ func (p *points) cross(in *chaos.Injector, s *site, name string, x *exchange) (*
 		return nil, err
 	}
 	target := name
-	if s.layer == chaos.LayerLLM {
+	if s.llm() {
 		if model := x.payload.model(); model != "" {
 			target += "#" + model
 		}
@@ -99,7 +99,7 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 	again := x.sent > 0
 	x.sent++
 	x.mu.Unlock()
-	req, err := x.payload.request(ctx, r.Request, again)
+	req, err := x.payload.request(r.WithContext(ctx), x.original, again)
 	if err != nil {
 		return Response{}, err
 	}
@@ -118,7 +118,10 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 
 // settle makes of what the call came to what the client gets.
 func (x *exchange) settle(r Response, err error) (*http.Response, error) {
-	if x.sent == 0 && x.original.Body != nil && !x.server {
+	x.mu.Lock()
+	sent, own := x.sent, x.taken
+	x.mu.Unlock()
+	if sent == 0 && x.original.Body != nil && !x.server {
 		x.original.Body.Close() // a transport closes it in any case
 	}
 	resp := r.Response
@@ -134,15 +137,21 @@ func (x *exchange) settle(r Response, err error) (*http.Response, error) {
 		resp = answer(http.StatusOK, http.Header{}, nil)
 	}
 	resp.Request = x.original
-	if !slices.Contains(x.taken, resp) || len(x.taken) > 1 {
+	if !slices.Contains(own, resp) || len(own) > 1 {
 		resp.Body = &owner{resp.Body, x}
+	}
+	if len(own) == 0 && x.original.Method == http.MethodHead {
+		resp.Body = http.NoBody // what was made here would have one
 	}
 	return resp, nil
 }
 
 // drop closes what the callee gave and nobody will read.
 func (x *exchange) drop() {
-	for _, body := range x.bodies {
+	x.mu.Lock()
+	bodies := x.bodies
+	x.mu.Unlock()
+	for _, body := range bodies {
 		body.Close()
 	}
 }

@@ -138,3 +138,24 @@ func TestOneExchangeIsStruckOnce(t *testing.T) {
 	assert.Len(t, in.Events(), 1)
 	require.NoError(t, s.Close())
 }
+
+// On HTTP/2 a connection carries other streams: it is the stream that ends.
+func TestAnHTTP2ServerEndsTheStream(t *testing.T) {
+	for _, f := range []chaos.Fault{chaoshttp.Reset(), chaoshttp.HangUp(), chaoshttp.CutBody(10)} {
+		in := weather(t, chaos.Rule{When: when.Nth(1), Fault: f})
+		s := httptest.NewUnstartedServer(chaoshttp.Handler(http.HandlerFunc(desk), &chaoshttp.Options{Injector: in}))
+		s.EnableHTTP2 = true
+		s.StartTLS()
+		g := ask(t.Context(), t, s.Client(), s.URL, "{}")
+		if g.err == nil {
+			assert.Error(t, g.cut)
+			assert.Equal(t, document[:10], g.body)
+		}
+		g = ask(t.Context(), t, s.Client(), s.URL, "{}")
+		require.NoError(t, g.err)
+		assert.Equal(t, 2, g.resp.ProtoMajor)
+		assert.Equal(t, document, g.body)
+		s.Close()
+		assert.True(t, in.Events()[0].Delivered)
+	}
+}

@@ -148,6 +148,8 @@ func TestWrongParameters(t *testing.T) {
 	}{
 		{chaoshttp.Status(200, nil), []string{"code"}},
 		{chaoshttp.Status(0, &chaoshttp.StatusOptions{RetryAfter: -1, RetryDate: true}), []string{"code", "retryAfter", "retryDate"}},
+		{chaoshttp.Status(500, &chaoshttp.StatusOptions{Header: http.Header{"X-A": {"1\r\nX-B: 2"}}}), []string{"header"}},
+		{chaoshttp.Status(500, &chaoshttp.StatusOptions{Header: http.Header{"X A": {"1"}}}), []string{"header"}},
 		{chaoshttp.APIError("", chaoshttp.ErrServer, nil), []string{"api"}},
 		{chaoshttp.APIError("gemini", chaoshttp.ErrServer, nil), []string{"api"}},
 		{chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.ErrTimeout, nil), []string{"error"}},
