@@ -6,7 +6,8 @@
 //
 //   - [github.com/shakedown-go/shakedown/chaos] wraps functions, tool
 //     registries and streams with faults. Its parts: chaos/fault, what goes
-//     wrong; chaos/when, on which calls.
+//     wrong; chaos/when, on which calls; chaos/chaoshttp, HTTP and the APIs
+//     of model providers.
 //   - [github.com/shakedown-go/shakedown/contract] asks every invariant in every
 //     scenario, each cell an independent run. Its parts: contract/invariant,
 //     ready-made promises; contract/contracttest, the matrix as go test subtests

@@ -4,7 +4,8 @@
 //
 // An injection point is a place where something may go wrong: a function
 // wrapped by [Wrap], the tools of a registry ([WrapRegistry]) or of a dispatch
-// function ([WrapDispatch]), a stream ([WrapStream]), a line of code ([Point]).
+// function ([WrapDispatch]), a stream ([WrapStream]), a line of code ([Point]),
+// an HTTP client or server (package chaos/chaoshttp).
 // It has a name, its target. A [Rule] says what goes wrong there (a [Fault]) and
 // on which calls (a [When]); a [Plan] is a checked list of rules with a seed.
 //

@@ -12,7 +12,8 @@ type Event struct {
 	Lane   string `json:"lane,omitempty"`
 	Target string `json:"target"`
 	// Layer is that of the injection point: tool for those of a registry or a
-	// dispatch function, stream, else point; empty for [Injector.Trigger].
+	// dispatch function, stream, what its options say, else point; empty for
+	// [Injector.Trigger].
 	Layer Layer `json:"layer,omitempty"`
 	// Caller is the target of the enclosing injection point, known from the
 	// context; empty at the top. Without recording only struck calls enclose.

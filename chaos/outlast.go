@@ -4,15 +4,18 @@ import "context"
 
 // Outlast says, from within [Fault.Inject], that the call goes on after Inject
 // has returned, as an HTTP call does until the body of its response was read:
-// whether the fault is delivered is known only then. The fault must return
-// without an error, and whatever it returns must see to it that end is called.
+// whether the fault is delivered is known only then. The fault returns without
+// an error, and what it returns must see to it that end is called.
 //
 // Until then [Changed], [Note] and [Sleep] with the context late count for the
-// fault, from any one goroutine at a time; late ends with ctx. The event is written by the first call
-// of end, of the last fault that asked for it; a call that nobody ends is one
-// under way, and has no event. end takes the error by which the call ended, if any, and whether the
-// fault made it, and returns it as the caller should see it: an error that the
-// fault made as an [*InjectedError].
+// fault, from one goroutine at a time; late ends with ctx. The call is settled
+// and its event written when end was called, by the last of the faults that
+// asked for it; of one fault the first end counts. A call that nobody ends is
+// under way for ever, and has no event.
+//
+// end takes the error by which the call ended, if any, and whether the fault
+// made it, and returns it as the caller should see it: one that the fault made
+// as an [*InjectedError].
 //
 // Where the call failed after all, nothing waits for end. Outside a fault end
 // returns the error as it is.

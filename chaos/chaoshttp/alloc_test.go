@@ -50,6 +50,9 @@ func TestNothingIsAllocatedWhereNothingCanHappen(t *testing.T) {
 		req := chatRequest(t, ctx)
 		require.Zero(t, testing.AllocsPerRun(200, func() { _, _ = point.RoundTrip(req) }), name)
 
+		folded := chaoshttp.NewTransport(instant{&http.Response{StatusCode: 200}}, &chaoshttp.Options{Target: func(*http.Request) string { return "orders" }})
+		require.Zero(t, testing.AllocsPerRun(200, func() { _, _ = folded.RoundTrip(req) }), name)
+
 		handler := chaoshttp.Handler(nothing{}, nil)
 		received := httptest.NewRequest(http.MethodPost, "/v1/orders", nil).WithContext(ctx)
 		w := httptest.NewRecorder()
@@ -82,6 +85,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	for name, ctx := range calm(b) {
 		bench(name, chaoshttp.NewTransport(base, nil), ctx)
 	}
+	bench("recorded", chaoshttp.NewTransport(base, nil), chaos.NewContext(context.Background(), weather(b)))
 	in := weather(b, chaos.Rule{Fault: chaoshttp.Status(503, nil)})
 	bench("struck, recorded", chaoshttp.NewTransport(base, nil), chaos.NewContext(context.Background(), in))
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
@@ -29,6 +30,10 @@ func (f change) Inject(ctx context.Context, c chaos.Call, args any, next chaos.N
 		return result, nil
 	}
 	of, _ := args.(Request)
+	if r.StatusCode == http.StatusSwitchingProtocols || of.Request != nil && of.Method == http.MethodHead {
+		chaos.Note(ctx, "the answer has no body")
+		return result, nil
+	}
 	return f.apply(ctx, c, r, of)
 }
 
@@ -53,6 +58,19 @@ func spoils(kind string, class chaos.Class, v chaos.Visibility, params any) chao
 		d = param.With(d, params)
 	}
 	return d
+}
+
+// streams tells whether a response is one of documents that come one by one:
+// to wait for the last of them would spoil more than was asked.
+func streams(ctx context.Context, r Response) bool {
+	kind := r.Header.Get("Content-Type")
+	for _, stream := range [...]string{"event-stream", "ndjson", "jsonl", "json-seq"} {
+		if strings.Contains(kind, stream) {
+			chaos.Note(ctx, "the body is a stream")
+			return true
+		}
+	}
+	return false
 }
 
 // copied is a response whose header may be changed.

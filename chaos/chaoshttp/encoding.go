@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"mime"
-	"net/http"
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -138,10 +137,10 @@ func Oversized(n int64) chaos.Fault {
 		check: func(c *param.Check) {
 			c.That(n >= 1 && n <= most, "bytes", n, "a number of bytes from 1 to 1099511627776")
 		},
-		apply: func(ctx context.Context, _ chaos.Call, r Response, of Request) (Response, error) {
+		apply: func(ctx context.Context, _ chaos.Call, r Response, _ Request) (Response, error) {
 			more := n - max(r.ContentLength, 0)
-			if more <= 0 || of.Request != nil && of.Method == http.MethodHead {
-				chaos.Note(ctx, "the body is that long already, or there is none")
+			if more <= 0 {
+				chaos.Note(ctx, "the body is that long already")
 				return r, nil
 			}
 			c := resized(r)

@@ -24,7 +24,7 @@ type Options struct {
 	Target func(*http.Request) string
 	// MaxBody is how much of a request's body is read for its key and for the
 	// model, in bytes; what is longer tells its calls apart by the beginning.
-	// 0: 4 MiB.
+	// 0 or less: 4 MiB.
 	MaxBody int64
 }
 
@@ -43,17 +43,15 @@ func (p *points) injector(ctx context.Context) *chaos.Injector {
 	return chaos.FromContext(ctx)
 }
 
-func (p *points) site(r *http.Request) *site {
-	if p.opts.Target == nil {
-		return p.sites.of(r)
+// site is where a request goes, and the name of that.
+func (p *points) site(r *http.Request) (s *site, target string) {
+	s = p.sites.of(r)
+	if p.opts.Target != nil {
+		if own := p.opts.Target(r); own != "" {
+			return s, own
+		}
 	}
-	own := p.opts.Target(r)
-	if own == "" {
-		return p.sites.of(r)
-	}
-	s := *p.sites.of(r)
-	s.target = own
-	return &s
+	return s, s.target
 }
 
 // exchange is one call that something may happen to: a request and what it is
@@ -72,7 +70,7 @@ type exchange struct {
 
 // cross takes an exchange over its injection point. Its error is not an
 // [*HTTPError].
-func (p *points) cross(in *chaos.Injector, s *site, x *exchange) (*http.Response, error) {
+func (p *points) cross(in *chaos.Injector, s *site, name string, x *exchange) (*http.Response, error) {
 	limit := p.opts.MaxBody
 	if limit <= 0 {
 		limit = defaultMaxBody
@@ -81,14 +79,14 @@ func (p *points) cross(in *chaos.Injector, s *site, x *exchange) (*http.Response
 	if x.payload, err = read(x.original, limit); err != nil {
 		return nil, err
 	}
-	target := s.target
-	if s.api != "" {
+	target := name
+	if s.layer == chaos.LayerLLM {
 		if model := x.payload.model(); model != "" {
 			target += "#" + model
 		}
 	}
 	call := chaos.WrapWith(target, x.send, chaos.WrapOptions[Request]{
-		Key: func(Request) uint64 { return x.payload.key(x.original) }, Injector: in, Layer: s.layer, Alias: s.target,
+		Key: func(Request) uint64 { return x.payload.key(x.original) }, Injector: in, Layer: s.layer, Alias: name,
 	})
 	r, err := call(numbered(x.original.Context(), target), Request{Request: x.original, server: x.server})
 	return x.settle(r, err)
@@ -101,7 +99,7 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 	again := x.sent > 0
 	x.sent++
 	x.mu.Unlock()
-	req, err := x.payload.request(ctx, r.Request, again)
+	req, err := x.payload.request(r.WithContext(ctx), x.original, again)
 	if err != nil {
 		return Response{}, err
 	}
@@ -120,7 +118,10 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 
 // settle makes of what the call came to what the client gets.
 func (x *exchange) settle(r Response, err error) (*http.Response, error) {
-	if x.sent == 0 && x.original.Body != nil && !x.server {
+	x.mu.Lock()
+	sent, own := x.sent, x.taken
+	x.mu.Unlock()
+	if sent == 0 && x.original.Body != nil && !x.server {
 		x.original.Body.Close() // a transport closes it in any case
 	}
 	resp := r.Response
@@ -136,15 +137,21 @@ func (x *exchange) settle(r Response, err error) (*http.Response, error) {
 		resp = answer(http.StatusOK, http.Header{}, nil)
 	}
 	resp.Request = x.original
-	if !slices.Contains(x.taken, resp) || len(x.taken) > 1 {
+	if !slices.Contains(own, resp) || len(own) > 1 {
 		resp.Body = &owner{resp.Body, x}
+	}
+	if len(own) == 0 && x.original.Method == http.MethodHead {
+		resp.Body = http.NoBody // what was made here would have one
 	}
 	return resp, nil
 }
 
 // drop closes what the callee gave and nobody will read.
 func (x *exchange) drop() {
-	for _, body := range x.bodies {
+	x.mu.Lock()
+	bodies := x.bodies
+	x.mu.Unlock()
+	for _, body := range bodies {
 		body.Close()
 	}
 }

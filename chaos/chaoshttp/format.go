@@ -3,7 +3,6 @@ package chaoshttp
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
@@ -15,11 +14,15 @@ import (
 
 // MalformedJSON spoils one character of a JSON body, drawn for each call from
 // its coordinates, so that it is no JSON any more; its length stays. It looks
-// at the first 4 MiB; a body that is no JSON, or longer, is not changed.
+// at the first 4 MiB; a body that is no JSON, or longer, or a stream of events
+// or documents, is not changed.
 func MalformedJSON() chaos.Fault {
 	return change{
 		d: spoils("malformed_json", chaos.ClassProtocol, chaos.Implicit, nil),
 		apply: func(ctx context.Context, c chaos.Call, r Response, _ Request) (Response, error) {
+			if streams(ctx, r) {
+				return r, nil
+			}
 			return spoil(ctx, r, func(s *spoiled, body io.Reader) io.Reader {
 				return &lazy{open: func() io.Reader { return malformed(s, c, body) }}
 			}), nil
@@ -35,13 +38,8 @@ const mostJSON = 4 << 20
 
 // malformed reads the document once somebody reads it.
 func malformed(s *spoiled, c chaos.Call, body io.Reader) io.Reader {
-	doc, err := io.ReadAll(io.LimitReader(body, mostJSON+1))
-	rest := body
-	if err != nil {
-		rest = broken{err}
-	}
-	if err != nil || len(doc) > mostJSON || !json.Valid(doc) {
-		s.note("the body is no JSON of at most 4 MiB")
+	doc, rest, ok := whole(s, body)
+	if !ok {
 		return io.MultiReader(bytes.NewReader(doc), rest)
 	}
 	at, with := misprint(doc, c.Draw(drawPlace))

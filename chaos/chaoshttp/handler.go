@@ -42,13 +42,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
-	s := h.site(r)
-	if !in.Concerns(s.target) {
+	s, target := h.site(r)
+	if !in.Concerns(target) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
 	inner := Serve(h.next)
-	err := h.answer(w, r, in, s, inner)
+	err := h.answer(w, r, in, s, target, inner)
 	for _, p := range inner.join() {
 		panic(p.value) // as next itself would have
 	}
@@ -59,14 +59,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // answer takes the call over its point and writes what comes of it. Its error
 // is how the answer ended short.
-func (h *handler) answer(w http.ResponseWriter, r *http.Request, in *chaos.Injector, s *site, inner *Server) error {
+func (h *handler) answer(w http.ResponseWriter, r *http.Request, in *chaos.Injector, s *site, target string, inner *Server) error {
 	run := func(r *http.Request) (*http.Response, error) {
 		if err := inner.begin(r.Context()); err != nil {
 			return nil, err
 		}
 		return inner.serve(r, func(r *http.Request, ctx context.Context) *http.Request { return r.WithContext(ctx) })
 	}
-	resp, err := h.cross(in, s, &exchange{do: run, original: r, server: true})
+	resp, err := h.cross(in, s, target, &exchange{do: run, original: r, server: true})
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package chaoshttp_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -90,4 +91,12 @@ func onlyEvent(t testing.TB, in *chaos.Injector) chaos.Event {
 	events := in.Events()
 	require.Len(t, events, 1)
 	return events[0]
+}
+
+// numbered is a handler that counts its calls.
+func numbered(n *int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		*n++
+		fmt.Fprint(w, *n)
+	}
 }

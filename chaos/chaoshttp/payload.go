@@ -2,11 +2,11 @@ package chaoshttp
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/hash"
@@ -70,25 +70,35 @@ func (b broken) Read([]byte) (int, error) { return 0, b.err }
 // errSentOnce is met by a fault that sends a request again whose body was a stream.
 var errSentOnce = errors.New("http: the body of the request cannot be sent again")
 
-// request is what the callee gets: the first time the request's own body.
-func (p *payload) request(ctx context.Context, r *http.Request, again bool) (*http.Request, error) {
-	req := r.WithContext(ctx)
+// request makes of r what the callee gets: the first time with the body that
+// the original had, later with another of the kind. A body that a fault put
+// there is its own affair.
+func (p *payload) request(r, original *http.Request, again bool) (*http.Request, error) {
 	switch {
+	case r.Body == nil || r.Body == http.NoBody || !sameBody(r.Body, original.Body):
 	case !again && p.body != nil:
-		req.Body = p.body
-	case !again || r.Body == nil || r.Body == http.NoBody:
-	case r.GetBody != nil:
-		body, err := r.GetBody()
+		r.Body = p.body
+	case !again:
+	case original.GetBody != nil:
+		body, err := original.GetBody()
 		if err != nil {
 			return nil, err
 		}
-		req.Body = body
+		r.Body = body
 	case p.all:
-		req.Body = io.NopCloser(bytes.NewReader(p.head))
+		r.Body = io.NopCloser(bytes.NewReader(p.head))
 	default:
 		return nil, errSentOnce
 	}
-	return req, nil
+	return r, nil
+}
+
+// sameBody is a == b, also where that would panic.
+func sameBody(a, b io.ReadCloser) bool {
+	if !reflect.ValueOf(a).Comparable() || !reflect.ValueOf(b).Comparable() {
+		return reflect.DeepEqual(a, b)
+	}
+	return a == b
 }
 
 // key tells calls of one target apart: by the body, by its value where it is

@@ -5,10 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"runtime/debug"
 	"sync"
+	"time"
 )
 
 // A Server runs a handler in the same process: a request that goes through its
@@ -67,27 +67,38 @@ func (s *Server) serve(r *http.Request, as func(r *http.Request, ctx context.Con
 	// The header, or the end of the client's patience, whichever comes first.
 	select {
 	case <-w.ready:
-	case <-ctx.Done():
-		select {
-		case <-w.ready: // both: the answer was there
-		default:
-			cause := context.Cause(ctx)
-			w.body.cut(cause)
-			return nil, cause
-		}
+	case <-r.Context().Done():
+	}
+	if gone := ended(r.Context()); gone != nil {
+		cancel()
+		w.body.cut(gone)
+		return nil, gone
 	}
 	if w.failed != nil {
 		return nil, w.failed
 	}
 	resp := w.response(r)
 	stop := context.AfterFunc(r.Context(), func() { w.body.cut(context.Cause(r.Context())) })
-	resp.Body = &servedBody{pipe: w.body, cancel: func() { stop(); cancel() }}
+	resp.Body = &servedBody{pipe: w.body, ctx: r.Context(), cancel: func() { stop(); cancel() }}
 	return resp, nil
 }
 
-func (s *Server) begin(ctx context.Context) error {
+// ended is why a client has gone; nil: it has not. Of an answer and a deadline
+// that come at one instant, which is usual in a bubble, the deadline counts,
+// whichever timer was first.
+func ended(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if deadline, ok := ctx.Deadline(); ok && ctx.Done() != nil && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+func (s *Server) begin(ctx context.Context) error {
+	if gone := ended(ctx); gone != nil {
+		return gone
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,15 +184,17 @@ func received(r *http.Request, ctx context.Context) *http.Request {
 // servedBody is the client's end of an answer.
 type servedBody struct {
 	*pipe
+	ctx    context.Context // of the client
 	cancel func()
 }
 
-// Read ends the handler's context once all is read, as a server does when its
-// handler has returned.
+// Read gives the error of a client that has gone, also where all was sent.
 func (b *servedBody) Read(p []byte) (int, error) {
 	n, err := b.pipe.Read(p)
-	if err != nil && err != io.EOF {
-		b.cancel()
+	if err != nil {
+		if gone := ended(b.ctx); gone != nil && !errors.Is(err, errReadAfterClose) {
+			err = gone
+		}
 	}
 	return n, err
 }

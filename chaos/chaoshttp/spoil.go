@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -33,6 +34,7 @@ type spoiled struct {
 	reader io.Reader
 	end    func(err error, made bool) error
 	made   error // by the reader, by calling fail
+	closed atomic.Bool
 
 	mu   sync.Mutex // held by Read
 	last error
@@ -42,7 +44,10 @@ type spoiled struct {
 func (s *spoiled) Read(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.last != nil {
+	switch {
+	case s.closed.Load():
+		return 0, errReadAfterClose
+	case s.last != nil:
 		return 0, s.last
 	}
 	n, err := s.reader.Read(p)
@@ -60,6 +65,7 @@ func (s *spoiled) Read(p []byte) (int, error) {
 
 // Close ends the call, and waits of the fault.
 func (s *spoiled) Close() error {
+	s.closed.Store(true)
 	s.cancel()
 	err := s.body.Close()
 	_ = s.end(nil, false)

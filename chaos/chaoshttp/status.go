@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -100,6 +101,11 @@ func (f status) Check() error {
 		f.checkAPI(&c)
 	}
 	c.Wait("retryAfter", f.o.RetryAfter)
+	for name, values := range f.o.Header {
+		bad := name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == ':' || r > '~' }) ||
+			strings.ContainsAny(strings.Join(values, ""), "\r\n\x00")
+		c.That(!bad, "header", name, "names and values that a header can have (RFC 9110, section 5)")
+	}
 	c.That(!f.o.RetryDate || f.o.RetryAfter > 0, "retryDate", f.o.RetryDate, "false, or a retryAfter of more than 0")
 	return c.Err()
 }

@@ -1,6 +1,7 @@
 package chaoshttp
 
 import (
+	"math/bits"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -30,8 +31,9 @@ func siteKeyOf(r *http.Request) siteKey {
 	return k
 }
 
+// hash only chooses a place: what is cheap is good enough.
 func (k siteKey) hash() uint64 {
-	return hash.Combine(hash.Combine(hash.String(k.method), hash.String(k.host)), hash.String(k.path))
+	return hash.String(k.path) + bits.RotateLeft64(hash.String(k.host), 1) + uint64(len(k.method))
 }
 
 func (k siteKey) site() *site {
@@ -43,9 +45,8 @@ func (k siteKey) site() *site {
 		path = "/"
 	}
 	s := &site{key: k, target: method + " " + strings.ToLower(k.host) + path}
-	s.api = apiOf(method, path)
 	s.layer = chaos.LayerHTTP
-	if s.api != "" {
+	if method == http.MethodPost && asksModel(path) {
 		s.layer = chaos.LayerLLM
 	}
 	return s
@@ -56,7 +57,6 @@ type site struct {
 	key    siteKey
 	target string // without a model
 	layer  chaos.Layer
-	api    API // whose bodies name a model; empty: an ordinary path
 }
 
 // sites finds the sites of requests without a lock and without allocating. It
@@ -78,23 +78,21 @@ func (t *sites) of(r *http.Request) *site {
 	return s
 }
 
-// apiOf recognises the endpoints of model providers, whatever their host and
-// whatever stands before: gateways put both in other places.
-func apiOf(method, path string) API {
-	if method != http.MethodPost {
-		return ""
-	}
-	for _, end := range [...]string{"/chat/completions", "/completions", "/responses", "/embeddings", "/moderations"} {
+// asksModel recognises the endpoints of model providers by their ends: gateways
+// put others before them. All but Gemini's, which has it in the path, name the
+// model in the body.
+func asksModel(path string) bool {
+	for _, end := range [...]string{
+		"/chat/completions", "/completions", "/responses", "/embeddings", "/moderations", // OpenAI and compatible
+		"/v1/messages", "/v1/messages/count_tokens", // Anthropic
+		":generateContent", ":streamGenerateContent", // Gemini
+		"/api/chat", "/api/generate", // Ollama
+	} {
 		if strings.HasSuffix(path, end) {
-			return OpenAI
+			return true
 		}
 	}
-	for _, end := range [...]string{"/v1/messages", "/v1/messages/count_tokens"} {
-		if strings.HasSuffix(path, end) {
-			return Anthropic
-		}
-	}
-	return ""
+	return false
 }
 
 // An API is a family of model providers, by the form of its messages.

@@ -25,14 +25,14 @@ func NewTransport(base http.RoundTripper, o *Options) *Transport {
 // RoundTrip sends a request, or does what the faults that strike it say.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	in := t.injector(r.Context())
-	if in == nil {
+	if in == nil || r.URL == nil { // without a URL the base says so
 		return t.base.RoundTrip(r)
 	}
-	s := t.site(r)
-	if !in.Concerns(s.target) {
+	s, target := t.site(r)
+	if !in.Concerns(target) {
 		return t.base.RoundTrip(r)
 	}
-	return t.cross(in, s, &exchange{do: t.base.RoundTrip, original: r})
+	return t.cross(in, s, target, &exchange{do: t.base.RoundTrip, original: r})
 }
 
 // CloseIdleConnections closes those of the base, as [http.Client.CloseIdleConnections] asks.

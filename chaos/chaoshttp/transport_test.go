@@ -36,6 +36,7 @@ func TestTargets(t *testing.T) {
 		{"POST", chat, `{"model":"` + strings.Repeat("x", 129) + `"}`, "POST api.openai.com/v1/chat/completions", chaos.LayerLLM},
 		{"POST", "https://gateway/anthropic/v1/messages", `{"model":"claude"}`, "POST gateway/anthropic/v1/messages#claude", chaos.LayerLLM},
 		{"POST", "https://x/v1/embeddings", `{"model":"e3"}`, "POST x/v1/embeddings#e3", chaos.LayerLLM},
+		{"POST", "https://x/v1beta/models/gemini-pro:generateContent", `{}`, "POST x/v1beta/models/gemini-pro:generateContent", chaos.LayerLLM},
 		{"GET", "https://x/v1/responses", ``, "GET x/v1/responses", chaos.LayerHTTP},
 		{"POST", "https://x/orders", `{"model":"T"}`, "POST x/orders", chaos.LayerHTTP},
 	} {
@@ -281,4 +282,70 @@ func TestAClosedInjectorLetsNothingThrough(t *testing.T) {
 	in.Close()
 	g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), chat, "{}")
 	assert.ErrorIs(t, g.err, chaos.ErrCellEnded)
+}
+
+func TestAnswersWithoutABodyPass(t *testing.T) {
+	for _, f := range []chaos.Fault{chaoshttp.ShortBody(1), chaoshttp.HTMLPage(), chaoshttp.Oversized(1000), chaoshttp.WrongEncoding()} {
+		in := weather(t, chaos.Rule{Fault: f})
+		req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodHead, "https://example.com/", nil)
+		require.NoError(t, err)
+		resp, err := inProcess(t, desk).Do(req)
+		require.NoError(t, err)
+		resp.Body.Close()
+		assert.EqualValues(t, len(document), resp.ContentLength)
+		assert.False(t, onlyEvent(t, in).Delivered)
+		assert.NotEmpty(t, onlyEvent(t, in).Note)
+	}
+}
+
+func TestAnInjectedAnswerToAHeadHasNoBody(t *testing.T) {
+	in := weather(t, chaos.Rule{Fault: chaoshttp.Status(503, nil)})
+	resp, err := (&http.Client{Transport: chaoshttp.NewTransport(instant{}, &chaoshttp.Options{Injector: in})}).Head("https://example.com/")
+	require.NoError(t, err)
+	doc, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	assert.Empty(t, doc)
+	assert.Equal(t, 503, resp.StatusCode)
+	assert.Positive(t, resp.ContentLength)
+}
+
+func TestARequestWithoutURLIsTheBasesAffair(t *testing.T) {
+	in := weather(t)
+	_, err := chaoshttp.NewTransport(http.DefaultTransport, &chaoshttp.Options{Injector: in}).RoundTrip(&http.Request{})
+	assert.ErrorContains(t, err, "nil Request.URL")
+}
+
+// What a fault changes of a request is what is sent.
+func TestAFaultMayChangeTheRequest(t *testing.T) {
+	for name, change := range map[string]func(r *http.Request){
+		"its header": func(r *http.Request) { r.Header.Set("X-Mark", "changed") },
+		"its body":   func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("changed")) },
+	} {
+		for _, of := range []io.Reader{strings.NewReader("order 7"), io.MultiReader(strings.NewReader("order 7"))} {
+			in := weather(t, chaos.Rule{Fault: rewriting(change)})
+			var seen string
+			client := inProcess(t, func(_ http.ResponseWriter, r *http.Request) {
+				doc, err := io.ReadAll(r.Body)
+				assert.NoError(t, err)
+				seen = string(doc) + " " + r.Header.Get("X-Mark")
+			})
+			req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodPost, "https://example.com/", of)
+			require.NoError(t, err)
+			req.Header.Set("Content-Type", "application/json")
+			resp, err := client.Do(req)
+			require.NoError(t, err)
+			resp.Body.Close()
+			assert.Equal(t, map[string]string{"its header": "order 7 changed", "its body": "changed "}[name], seen)
+		}
+	}
+}
+
+// rewriting is a fault that sends another request.
+type rewriting func(*http.Request)
+
+func (f rewriting) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+	r := args.(chaoshttp.Request)
+	r.Request = r.Clone(ctx)
+	f(r.Request)
+	return next(ctx, r)
 }

@@ -54,18 +54,23 @@ func (w *writer) Write(b []byte) (int, error) {
 		return 0, nil
 	case !bodyAllowed(w.code):
 		return 0, http.ErrBodyNotAllowed
-	case w.length >= 0 && w.written+int64(len(b)) > w.length:
-		return 0, http.ErrContentLength
 	}
-	w.written += int64(len(b))
-	if w.head {
-		return len(b), nil
+	if w.written += int64(len(b)); w.length >= 0 && w.written > w.length {
+		return 0, http.ErrContentLength // and short it stays: what was refused counts, as in net/http
 	}
 	if !w.isSent() {
 		w.pending = append(w.pending, b...)
 		if len(w.pending) > headerRoom {
 			return len(b), w.FlushError()
 		}
+		return len(b), nil
+	}
+	return w.put(b)
+}
+
+// put is Write behind the header.
+func (w *writer) put(b []byte) (int, error) {
+	if w.head {
 		return len(b), nil
 	}
 	return w.body.Write(b)
@@ -83,7 +88,7 @@ func (w *writer) FlushError() error {
 	if len(w.pending) == 0 {
 		return nil
 	}
-	_, err := w.body.Write(w.pending)
+	_, err := w.put(w.pending)
 	w.pending = nil
 	return err
 }
@@ -121,19 +126,22 @@ func (w *writer) finish(orderly bool) {
 			w.failed = io.EOF // the connection closes without an answer
 			w.once.Do(func() { close(w.ready) })
 		}
+		if w.head {
+			w.body.end(io.EOF)
+		}
 		w.body.end(io.ErrUnexpectedEOF)
 		return
 	}
 	w.WriteHeader(http.StatusOK)
 	declared := w.length
 	if !w.isSent() {
-		if declared < 0 && !w.head {
+		if declared < 0 && (!w.head || len(w.pending) > 0) {
 			declared = int64(len(w.pending))
 		}
 		w.send(declared)
 	}
 	_ = w.FlushError()
-	if !w.head && declared > w.written && bodyAllowed(w.code) {
+	if !w.head && declared >= 0 && declared != w.written && bodyAllowed(w.code) {
 		w.body.end(io.ErrUnexpectedEOF)
 		return
 	}
@@ -147,7 +155,7 @@ func (w *writer) response(r *http.Request) *http.Response {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: w.sent, ContentLength: w.length, Request: r,
 	}
 	switch {
-	case !bodyAllowed(w.code):
+	case !bodyAllowed(w.code) && !w.head:
 		resp.ContentLength = 0
 	case w.length < 0 && !w.head:
 		resp.TransferEncoding = []string{"chunked"}

@@ -1,0 +1,99 @@
+package chaoshttp_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/chaos/when"
+)
+
+// persistent is a client library that sends a request up to three times.
+func persistent(ctx context.Context, t *testing.T, c *http.Client) (g got) {
+	for range 3 {
+		if g = ask(ctx, t, c, "https://api.example.com/v1/messages", `{"model":"m"}`); g.err == nil && g.resp.StatusCode < 500 {
+			return g
+		}
+	}
+	return g
+}
+
+const messages = "POST api.example.com/v1/messages#m"
+
+func TestWireAttemptsAndLogicalCalls(t *testing.T) {
+	rule := func(w chaos.When) chaos.Rule {
+		return chaos.Rule{Target: messages, When: w, Fault: chaoshttp.Status(503, nil)}
+	}
+	for _, tt := range []struct {
+		name     string
+		when     chaos.When
+		mark     bool // each call of the program by LogicalCall
+		attempts []int
+		want     chaoshttp.Tally
+	}{
+		{"nothing fails", when.Nth(99), false, []int{1, 1}, chaoshttp.Tally{Target: messages, Calls: 2, Attempts: 2}},
+		{"the first attempts fail", when.First(2), false, []int{1, 2, 3, 1}, chaoshttp.Tally{Target: messages, Calls: 2, Attempts: 4, Failures: 2}},
+		{"every attempt fails, by the failures before", when.Always(), false, []int{1, 2, 3, 4, 5, 6},
+			chaoshttp.Tally{Target: messages, Calls: 1, Attempts: 6, Failures: 6, Failed: 1}},
+		{"every attempt fails, marked", when.Always(), true, []int{1, 2, 3, 1, 2, 3},
+			chaoshttp.Tally{Target: messages, Calls: 2, Attempts: 6, Failures: 6, Failed: 2}},
+		{"the second call fails at first, marked", when.Nth(2, 3), true, []int{1, 1, 2, 3},
+			chaoshttp.Tally{Target: messages, Calls: 2, Attempts: 4, Failures: 2}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := weather(t, rule(tt.when))
+			client := inProcess(t, desk)
+			for range 2 {
+				ctx := chaos.NewContext(t.Context(), in)
+				if tt.mark {
+					ctx = chaoshttp.LogicalCall(ctx)
+				}
+				persistent(ctx, t, client)
+			}
+			var attempts []int
+			for _, e := range in.Events() {
+				attempts = append(attempts, e.Attempt)
+			}
+			assert.Equal(t, tt.attempts, attempts)
+			assert.Equal(t, []chaoshttp.Tally{tt.want}, chaoshttp.Count(in.Events()))
+		})
+	}
+}
+
+// A wrapped function of the program is the caller of what its library sends.
+func TestTheCallerOfAWireAttempt(t *testing.T) {
+	in := weather(t, chaos.Rule{Target: messages, When: when.First(1), Fault: chaoshttp.HangUp()})
+	client := inProcess(t, desk)
+	complete := chaos.Wrap("complete", func(ctx context.Context, _ string) (string, error) {
+		g := persistent(ctx, t, client)
+		return g.body, g.err
+	})
+	_, err := complete(chaos.NewContext(t.Context(), in), "question")
+	require.NoError(t, err)
+	var callers []string
+	for _, e := range in.Events() {
+		callers = append(callers, e.Target+" by "+e.Caller)
+	}
+	assert.Equal(t, []string{"complete by ", messages + " by complete", messages + " by complete"}, callers)
+	assert.Equal(t, []chaoshttp.Tally{{Target: messages, Calls: 1, Attempts: 2, Failures: 1}}, chaoshttp.Count(in.Events()),
+		"calls of functions are not counted")
+}
+
+func TestAttemptsAreCountedForEachTarget(t *testing.T) {
+	in := weather(t)
+	ctx := chaoshttp.LogicalCall(chaos.NewContext(t.Context(), in))
+	client := inProcess(t, desk)
+	for _, path := range []string{"/b", "/a", "/b"} {
+		require.NoError(t, ask(ctx, t, client, "https://example.com"+path, "").err)
+	}
+	assert.Equal(t, []chaoshttp.Tally{
+		{Target: "POST example.com/a", Calls: 1, Attempts: 1},
+		{Target: "POST example.com/b", Calls: 1, Attempts: 2},
+	}, chaoshttp.Count(in.Events()))
+	assert.Empty(t, chaoshttp.Count(nil))
+}
