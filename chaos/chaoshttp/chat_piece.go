@@ -106,12 +106,6 @@ func (l *changeLog) set(in *jsondoc.Value, name, path string, to *jsondoc.Value)
 	l.note(path+"."+name, before, to.Bytes())
 }
 
-// delete takes a member out and notes it.
-func (l *changeLog) delete(in *jsondoc.Value, name, path string) {
-	l.note(path+"."+name, in.Get(name).Bytes(), nil)
-	in.Delete(name)
-}
-
 // kept notes what became of a text that was kept until the end.
 func (l *changeLog) kept(path string, p piece) {
 	if p.more != p.was {

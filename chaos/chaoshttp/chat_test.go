@@ -181,7 +181,7 @@ func TestAllFormsTellTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := completions().Draw(t, "completion")
 		sizes := rapid.SliceOfN(rapid.IntRange(1, 9), 1, 4).Draw(t, "sizes")
-		for _, name := range rapid.SliceOfN(rapid.SampledFrom(slices.Sorted(maps.Keys(faults))), 6, 6).Draw(t, "faults") {
+		for _, name := range rapid.SliceOfN(rapid.SampledFrom(slices.Sorted(maps.Keys(faults))), 3, 3).Draw(t, "faults") {
 			want, told := under(t, faults[name], wires()["chat"], s)
 			for form, w := range wires() {
 				got, e := under(t, faults[name], w, s, sizes...)

@@ -17,7 +17,8 @@ import (
 type script interface {
 	// event is asked about the n-th event, counting from 0.
 	event(n int, e sse.Event) step
-	// end is asked when the stream ended well after n events.
+	// end is asked when the stream ended after n events, well or not: what the
+	// script kept back is to come now.
 	end(n int) step
 }
 
@@ -28,7 +29,6 @@ type step struct {
 	// changes are declared when the caller is handed out or, if there is none,
 	// what comes next: what nobody reads was not delivered.
 	changes []chaos.Change
-	changed bool  // there is a change even if changes is empty
 	stop    error // after out: io.EOF, or an error that the fault makes
 	note    string
 }
@@ -38,14 +38,13 @@ func as(e sse.Event) step { return step{out: e.Raw} }
 
 // eventBody is the body of an event stream that follows a script.
 type eventBody struct {
-	s       *spoiled
-	src     *sse.Reader
-	script  script // nil: the rest passes as it is
-	n       int
-	out     []byte
-	due     []chaos.Change
-	changed bool
-	stop    error
+	s      *spoiled
+	src    *sse.Reader
+	script script // nil: the rest passes as it is
+	n      int
+	out    []byte
+	due    []chaos.Change
+	stop   error
 }
 
 // scripted puts a script in front of a response, if that is an event stream.
@@ -99,9 +98,9 @@ func (b *eventBody) Read(p []byte) (int, error) {
 	for len(b.out) == 0 && b.stop == nil {
 		b.fill()
 	}
-	if b.changed {
+	if len(b.due) > 0 {
 		b.s.changed(b.due...)
-		b.due, b.changed = nil, false
+		b.due = nil
 	}
 	n := copy(p, b.out)
 	b.out = b.out[n:]
@@ -115,12 +114,12 @@ func (b *eventBody) Read(p []byte) (int, error) {
 func (b *eventBody) fill() {
 	e, err := b.src.Next()
 	switch {
-	case err == io.EOF && b.script != nil:
+	case err != nil && b.script != nil:
 		sc := b.script
 		b.script = nil
 		b.take(sc.end(b.n))
 		if b.stop == nil {
-			b.stop = io.EOF
+			b.stop = err
 		}
 	case err != nil:
 		b.stop = err
@@ -149,7 +148,6 @@ func (b *eventBody) take(st step) {
 	}
 	b.out = st.out
 	b.due = append(b.due, st.changes...)
-	b.changed = b.changed || st.changed || len(st.changes) > 0
 	switch {
 	case st.stop == io.EOF:
 		b.stop = io.EOF

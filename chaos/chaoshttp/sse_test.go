@@ -207,3 +207,13 @@ func TestErrorsOfTheProviderPass(t *testing.T) {
 	assert.NotErrorIs(t, a.err, chaos.ErrInjected)
 	assert.Equal(t, chaos.OutcomeFailed, a.event(t).Outcome)
 }
+
+// What was kept back comes before the provider's error.
+func TestErrorsOfTheProviderLoseNothing(t *testing.T) {
+	broken := errors.New("broken")
+	from := &canned{contentType: "text/event-stream", body: io.MultiReader(strings.NewReader("data: a\n\n"), iotest.ErrReader(broken))}
+	a := fetch(t, from, chaoshttp.SwapEvents(0))
+	assert.Equal(t, "data: a\n\n", a.body)
+	assert.ErrorIs(t, a.err, broken)
+	assert.False(t, a.event(t).Delivered)
+}
