@@ -118,6 +118,7 @@ func valueRows() []catalogued {
 		{"value", "NaN", "tools", chaos.Rule{Target: "orders.total", Fault: lies.NotANumber("$.total")}},
 		{"value", "overflow", "tools", chaos.Rule{Target: "orders.total", Fault: lies.Overflow("$.total")}},
 		{"value", "plausible wrong number over HTTP", "service", chaos.Rule{Target: "GET shop.example/*", Fault: chaoshttp.OnBody(lies.WrongNumber(0.1, "$.total"))}},
+		{"value", "plausible wrong number in a text that holds JSON", "others", chaos.Rule{Target: "chat", Fault: lies.InText(lies.WrongNumber(0.1, "$.total"))}},
 		{"value", "wrong arguments reach the tool", "tools", chaos.Rule{Target: "orders.refund", Fault: lies.Arguments(lies.DanglingReference("$.order"))}},
 
 		{"schema", "rename key", "tools", chaos.Rule{Target: "orders.get", Fault: lies.RenameKey("state", "$.status")}},

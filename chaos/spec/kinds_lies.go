@@ -60,6 +60,10 @@ type (
 	lag struct {
 		Lag int `json:"lag" spec:"min=1,max=64" doc:"number of calls that the answer is behind"`
 	}
+	inText struct {
+		Fault chaos.Fault `json:"fault" doc:"a lie about one result"`
+		where
+	}
 	inner struct {
 		Fault chaos.Fault `json:"fault" doc:"a fault that changes results"`
 	}
@@ -141,6 +145,8 @@ func pastKinds() []Kind {
 		fault1("schema_drift", "lies.SchemaDrift()", "The result is that of a second version.", `{}`,
 			func(none) chaos.Fault { return lies.SchemaDrift() }),
 		lying("unknown_enum", "UnknownEnum", "A word of few is one that nobody knows.", lies.UnknownEnum),
+		fault1("lie_in_text", "lies.InText(f, paths...)", "A document within a text is changed, by another lie.",
+			`{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`, func(p inText) chaos.Fault { return lies.InText(p.Fault, p.Paths...) }),
 		fault1("changed_call", "lies.Arguments(f)", "The arguments of the call are changed, by a fault that changes results.",
 			`{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`, func(p inner) chaos.Fault { return lies.Arguments(p.Fault) }),
 	}

@@ -242,7 +242,7 @@ func (w *world) others(ctx context.Context, times int) (got []answer) {
 		return words(fmt.Sprintf(`{"allowed":%v,"rule":"payments"}`, !strings.Contains(text, "all"))), nil
 	})
 	chat := chaos.Wrap("chat", func(_ context.Context, n int) (words, error) {
-		return words(fmt.Sprintf(`{"answer":"answer %d","usage":{"prompt_tokens":9,"completion_tokens":9,"total_tokens":18}}`, n)), nil
+		return words(fmt.Sprintf(`{"answer":"{\"n\":%d,\"total\":129.5}","usage":{"prompt_tokens":9,"completion_tokens":9,"total_tokens":18}}`, n)), nil
 	})
 	jobs := 0
 	handoff := chaos.Wrap("handoff", func(_ context.Context, task words) (words, error) {
