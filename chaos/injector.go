@@ -49,7 +49,7 @@ type Injector struct {
 	points table
 	log    log
 
-	prefixes table // of targets, for Concerns
+	asked table // the names that Concerns was asked about
 
 	mu      sync.Mutex // guards what follows
 	rules   []*active
@@ -145,7 +145,7 @@ func (in *Injector) setRules(rules []*active) {
 			s.bind(rules)
 		}
 	}
-	for s := range in.prefixes.all() {
+	for s := range in.asked.all() {
 		s.bind(rules)
 	}
 }

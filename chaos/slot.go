@@ -39,7 +39,8 @@ const (
 	callSlot    slotKind = iota
 	triggerSlot          // of Injector.Trigger
 	groupSlot            // counts the calls of a lane to all targets of a group
-	prefixSlot           // of Injector.Concerns: the rules for targets that begin with its own
+	wholeSlot            // of Injector.Concerns: the rules for this target
+	prefixSlot           // and those for targets that begin with it
 )
 
 // bindings are the rules that match a slot's target, replaced as a whole when

@@ -80,7 +80,7 @@ func (p *points) cross(in *chaos.Injector, s *site, name string, x *exchange) (*
 		return nil, err
 	}
 	target := name
-	if s.layer == chaos.LayerLLM {
+	if s.llm() {
 		if model := x.payload.model(); model != "" {
 			target += "#" + model
 		}

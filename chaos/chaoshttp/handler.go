@@ -16,7 +16,8 @@ import (
 // answered to real clients. A reset is one of the TCP connection, an orderly
 // close and a cut body close it, on HTTP/2 the stream. Faults of the way to
 // the server (refused, DNS, TLS) cannot be had behind it and are not
-// delivered, as their events say; other errors close the connection without an answer.
+// delivered, as their events say; other errors close the connection without an
+// answer.
 //
 // A call that no rule could strike goes straight to next. Others run next in a
 // goroutine of their own, which ends before ServeHTTP does, and pass on what
@@ -43,7 +44,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s, target := h.site(r)
-	if !in.Concerns(target) {
+	if !in.Concerns(target, s.llm()) {
 		h.next.ServeHTTP(w, r)
 		return
 	}

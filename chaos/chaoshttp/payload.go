@@ -113,7 +113,8 @@ func (p *payload) key(r *http.Request) (key uint64) {
 	return key
 }
 
-// maxModel bounds the name of a model: it becomes part of a target.
+// maxModel bounds the name of a model: it becomes part of a target. Names have
+// no spaces, by which rules for other paths are told from those for a model.
 const maxModel = 128
 
 // model is the member "model" of a JSON object, as far as it was read; empty:
@@ -134,7 +135,7 @@ func (p *payload) model() string {
 		}
 		var model string
 		if name == "model" {
-			if json.Unmarshal(value, &model) != nil || len(model) > maxModel {
+			if json.Unmarshal(value, &model) != nil || len(model) > maxModel || strings.ContainsAny(model, " \t\r\n") {
 				return ""
 			}
 			return model

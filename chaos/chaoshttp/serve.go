@@ -17,13 +17,16 @@ import (
 // no time. It is made by [Serve] and safe for concurrent use.
 //
 // The client sees what it would see of a server on a connection of its own:
-// the header comes with the first flush, with 2 KiB, or at the handler's end; the body can be read while
-// the handler runs, which is held up once 64 KiB are unread; a panic cuts the
-// answer off; a Content-Length that is not filled is an unexpected end. The
-// handler's context ends with the request's, and when the client closes the
-// body early; it carries the request's values, so wrapped functions in the
-// handler find the injector. Hijacking, trailers and informational answers
-// are not to be had.
+// the header comes with the first flush, with 2 KiB, or at the handler's end;
+// the body can be read while the handler runs, which is held up once 64 KiB
+// are unread; a panic cuts the answer off; a Content-Length that is not filled
+// is an unexpected end. The handler's context ends with the request's, and
+// when the client closes the body early; it carries the request's values, so
+// wrapped functions in the handler find the injector. Hijacking, trailers and
+// informational answers are not to be had, and nothing is compressed.
+//
+// For requests in a bubble make it in that bubble: it belongs to the one that
+// it was used in first.
 type Server struct {
 	handler http.Handler
 

@@ -59,6 +59,9 @@ type site struct {
 	layer  chaos.Layer
 }
 
+// llm tells whether a model is asked there, whose name may follow the target.
+func (s *site) llm() bool { return s.layer == chaos.LayerLLM }
+
 // sites finds the sites of requests without a lock and without allocating. It
 // is a cache of one entry a place: paths that name an order each would fill any other.
 type sites struct {

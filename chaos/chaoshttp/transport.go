@@ -29,7 +29,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.base.RoundTrip(r)
 	}
 	s, target := t.site(r)
-	if !in.Concerns(target) {
+	if !in.Concerns(target, s.llm()) {
 		return t.base.RoundTrip(r)
 	}
 	return t.cross(in, s, target, &exchange{do: t.base.RoundTrip, original: r})

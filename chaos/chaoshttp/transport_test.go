@@ -32,6 +32,7 @@ func TestTargets(t *testing.T) {
 		{"", "http://127.0.0.1:8080", "", "GET 127.0.0.1:8080/", chaos.LayerHTTP},
 		{"POST", chat, `{"messages":[{"role":"user","content":"{"}],"model":"gpt-4o"}`, "POST api.openai.com/v1/chat/completions#gpt-4o", chaos.LayerLLM},
 		{"POST", chat, `{"model":7}`, "POST api.openai.com/v1/chat/completions", chaos.LayerLLM},
+		{"POST", chat, `{"model":"a model"}`, "POST api.openai.com/v1/chat/completions", chaos.LayerLLM},
 		{"POST", chat, `not JSON`, "POST api.openai.com/v1/chat/completions", chaos.LayerLLM},
 		{"POST", chat, `{"model":"` + strings.Repeat("x", 129) + `"}`, "POST api.openai.com/v1/chat/completions", chaos.LayerLLM},
 		{"POST", "https://gateway/anthropic/v1/messages", `{"model":"claude"}`, "POST gateway/anthropic/v1/messages#claude", chaos.LayerLLM},
@@ -124,6 +125,36 @@ func TestTheRequestStaysIntact(t *testing.T) {
 		assert.Equal(t, "POST api.openai.com/v1/chat/completions#gpt-4o", onlyEvent(t, in).Target, name)
 	}
 }
+
+// Where no rule could match, nothing is looked at.
+func TestTheBodyIsReadOnlyWhereARuleCouldCare(t *testing.T) {
+	for pattern, want := range map[string]map[string]bool{
+		"GET other.example.com/*":             {},
+		"* api.openai.com/v1/embeddings":      {},
+		"*#gpt-4o":                            {chat: true}, // a path that asks no model has no #
+		"POST api.openai.com/v1/chat/*":       {chat: true},
+		"POST api.openai.com/v1/chat/*#gpt-4": {chat: true},
+		"* api.openai.com/orders":             {"https://api.openai.com/orders": true},
+	} {
+		for _, url := range []string{chat, "https://api.openai.com/orders"} {
+			in := chaos.NewInjector(1, nil)
+			require.NoError(t, in.Register(chaos.Rule{Target: pattern, When: when.Nth(99), Fault: chaoshttp.HangUp()}))
+			read := false
+			req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodPost, url, nil)
+			require.NoError(t, err)
+			req.Body = io.NopCloser(noticing{&read})
+			req.ContentLength = 2
+			_, err = chaoshttp.NewTransport(instant{&http.Response{StatusCode: 200, Body: http.NoBody}}, nil).RoundTrip(req)
+			require.NoError(t, err)
+			assert.Equal(t, want[url], read, "%s for %s", pattern, url)
+		}
+	}
+}
+
+// noticing tells that it was read.
+type noticing struct{ read *bool }
+
+func (n noticing) Read([]byte) (int, error) { *n.read = true; return 0, io.EOF }
 
 // closing is a body that tells whether it was closed.
 type closing struct {

@@ -97,11 +97,7 @@ func (a *automaton) before(n *node, rest set) set {
 // wrongByte stands for a byte of a name that is no character; no pattern can contain it.
 const wrongByte rune = -1
 
-func (a *automaton) match(name string) bool { return a.run(name, false) }
-
-// run reports whether name matches or, with more to come, may be the beginning of a name that does: every state leads to
-// the accepting one, so it suffices that any is left.
-func (a *automaton) run(name string, more bool) bool {
+func (a *automaton) match(name string) bool {
 	var buffers [2][maxWords]uint64
 	current, next := a.start, set(buffers[0][:len(a.start)])
 	spare := set(buffers[1][:len(a.start)])
@@ -119,7 +115,7 @@ func (a *automaton) run(name string, more bool) bool {
 		}
 		current, next, spare = next, spare, next
 	}
-	return more || current.has(0)
+	return current.has(0)
 }
 
 // step puts into next the states that follow those in current that take r, and reports whether there are any.

@@ -15,8 +15,6 @@
 // the pattern: nothing backtracks, and alternatives are not multiplied out. Match does not allocate.
 package glob
 
-import "strings"
-
 // maxLength is how many bytes a pattern may have. It bounds the automaton, and so the stack that Match needs.
 const maxLength = 1023
 
@@ -53,13 +51,4 @@ func (g *Glob) Match(name string) bool {
 		return name == g.literal
 	}
 	return g.auto.match(name)
-}
-
-// Begins reports whether some name that begins with prefix matches; the prefix itself counts as one. It says yes also
-// where only a class that takes no character stands in the way. Begins does not allocate.
-func (g *Glob) Begins(prefix string) bool {
-	if g.auto == nil {
-		return strings.HasPrefix(g.literal, prefix)
-	}
-	return g.auto.run(prefix, true)
 }

@@ -133,6 +133,11 @@ func TestBegins(t *testing.T) {
 		{"[xy]z", "x", true},
 		{"*z", "anything", true},
 		{"*", "", true},
+		{"* orders", "GET orders", true},
+		{"* orders", "GET stock", false},
+		{"* {orders,stock}", "GET st", true},
+		{"GET orders", "GET", false},
+		{"*#gpt*", "GET stock", true},
 	} {
 		if got := compile(t, tt.pattern).Begins(tt.prefix); got != tt.want {
 			t.Errorf("%q begins with %q: %v, want %v", tt.pattern, tt.prefix, got, tt.want)
