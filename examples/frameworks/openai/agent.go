@@ -12,10 +12,13 @@ import (
 // errCut says that an answer is not complete.
 var errCut = errors.New("the answer is incomplete")
 
+// model answers, in a made-up world.
+const model = openai.ChatModelGPT5_2
+
 // ask is the loop of an agent: the model is asked until it calls no more tools.
 func ask(ctx context.Context, client openai.Client, question string) (string, error) {
 	params := openai.ChatCompletionNewParams{
-		Model:    openai.ChatModelGPT4oMini,
+		Model:    model,
 		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(question)},
 		Tools:    tools(),
 	}

@@ -40,7 +40,7 @@ func complete(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(object{
-		"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "gpt-4o-mini",
+		"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": model,
 		"choices": []any{object{"index": 0, "message": message, "finish_reason": reason}},
 		"usage":   object{"prompt_tokens": 20, "completion_tokens": 9, "total_tokens": 29},
 	})
@@ -51,7 +51,7 @@ func stream(w http.ResponseWriter, calls bool) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	send := func(delta object, reason any) {
 		chunk, _ := json.Marshal(object{
-			"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "gpt-4o-mini",
+			"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model,
 			"choices": []any{object{"index": 0, "delta": delta, "finish_reason": reason}},
 		})
 		fmt.Fprintf(w, "data: %s\n\n", chunk)

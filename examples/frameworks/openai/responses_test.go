@@ -23,7 +23,7 @@ func respond(w http.ResponseWriter, r *http.Request) {
 	text := func(s string) object { return object{"type": "output_text", "text": s, "annotations": []any{}} }
 	message := object{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": []any{text(answerText)}}
 	call := object{"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": toolName, "arguments": toolArgs, "status": "completed"}
-	whole := object{"id": "resp_1", "object": "response", "model": "gpt-4o-mini", "status": "completed", "incomplete_details": nil, "output": []any{message, call}}
+	whole := object{"id": "resp_1", "object": "response", "model": model, "status": "completed", "incomplete_details": nil, "output": []any{message, call}}
 	if !in.Stream {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(whole)
@@ -92,7 +92,7 @@ func TestResponses(t *testing.T) {
 				ctx := chaos.NewContext(t.Context(), in)
 				provider := chaoshttp.Serve(http.HandlerFunc(respond))
 				client := newClient(provider)
-				params := responses.ResponseNewParams{Model: openai.ChatModelGPT4oMini, Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("Where is it?")}}
+				params := responses.ResponseNewParams{Model: model, Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("Where is it?")}}
 
 				r, err := client.Responses.New(ctx, params)
 				require.NoError(t, err)

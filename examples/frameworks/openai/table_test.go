@@ -85,7 +85,7 @@ func code(text string) string {
 
 func params(calls bool) openai.ChatCompletionNewParams {
 	p := openai.ChatCompletionNewParams{
-		Model:    openai.ChatModelGPT4oMini,
+		Model:    model,
 		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Where is order 1042?")},
 	}
 	if calls {
