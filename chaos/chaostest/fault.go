@@ -85,6 +85,8 @@ type trial struct {
 	waits   bool          // it was seen to wait
 	endless bool          // for longer than the guard
 	lasts   time.Duration // else for at least so long
+
+	otherArgs atomic.Bool // it passed on arguments other than those it was given
 }
 
 // scene is a callee, the fault under trial, and an injector between them.

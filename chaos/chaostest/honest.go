@@ -88,7 +88,7 @@ func (t *trial) honest(o outcome, e chaos.Event) {
 	switch {
 	case !same && !e.Delivered:
 		t.add(Honest, "the caller got %s where the callee gave %s, and Changed was not called", show(o.result), show(t.Result))
-	case same && len(e.Changes) > 0:
+	case same && len(e.Changes) > 0 && !t.otherArgs.Load(): // a change of arguments is the callee's to see
 		t.add(Honest, "Changed was called, and the caller got what the callee gave")
 	case same && t.phase == chaos.PhaseChange && e.Delivered:
 		t.add(Honest, "it says that it changed the result, which is what the callee gave")

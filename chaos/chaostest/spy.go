@@ -22,17 +22,18 @@ type given struct{}
 var errLate = errors.New("the call is over")
 
 func (s spy) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	w := &watch{t: s.t, ctx: context.WithValue(ctx, given{}, true), args: reflect.TypeOf(args), next: next, turn: make(chan struct{}, 1)}
+	w := &watch{t: s.t, ctx: context.WithValue(ctx, given{}, true), args: reflect.TypeOf(args), given: args, next: next, turn: make(chan struct{}, 1)}
 	defer w.end()
 	return s.fault.Inject(w.ctx, c, args, w.pass)
 }
 
 // watch is the spy's account of one call.
 type watch struct {
-	t    *trial
-	ctx  context.Context
-	args reflect.Type
-	next chaos.Next
+	t     *trial
+	ctx   context.Context
+	args  reflect.Type
+	given any // as the fault got them
+	next  chaos.Next
 
 	turn   chan struct{} // keeps calls of next that overlap from each other; a lock would freeze a bubble
 	mu     sync.Mutex
@@ -80,6 +81,9 @@ func (w *watch) pass(ctx context.Context, args any) (any, error) {
 	}
 	if reflect.TypeOf(args) != w.args {
 		w.t.add(Types, "next was given %T as arguments, and Inject %v", args, w.args)
+	}
+	if !equal(args, w.given) {
+		w.t.otherArgs.Store(true)
 	}
 	return w.next(ctx, args)
 }

@@ -13,9 +13,6 @@ import (
 
 // What chaostest cannot see from where it stands.
 var beyondTheChecks = map[string]string{
-	"handoff_corrupt":  "it changes arguments, which the callee alone sees",
-	"misroute":         "it changes arguments",
-	"changed_call":     "it changes arguments",
 	"malformed_result": "whoever decodes the result gets an error, at the latest then",
 	"html_result":      "whoever decodes the result gets an error",
 	"not_a_number":     "whoever decodes the result gets an error",
