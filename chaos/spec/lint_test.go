@@ -1,0 +1,23 @@
+package spec_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/lint"
+	"github.com/shakedown-go/shakedown/chaos/spec"
+)
+
+// The linter has nothing to say about ready-made weather.
+func TestWeatherIsWithoutFindings(t *testing.T) {
+	for _, name := range spec.WeatherNames() {
+		rules, err := spec.Weather(name, spec.WeatherOptions{Tools: []string{"orders.*"}, Streams: []string{"tokens"}, Models: []string{theModel}})
+		require.NoError(t, err)
+		plan, err := chaos.NewPlan(7, rules...)
+		require.NoError(t, err)
+		assert.Empty(t, lint.Plan(plan, nil), name)
+	}
+}
