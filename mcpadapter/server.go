@@ -1,0 +1,226 @@
+package mcpadapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Options are the settings of a [Server]; the zero value, and nil, work.
+type Options struct {
+	_ struct{}
+	// Getenv reads the environment; nil: os.Getenv.
+	Getenv func(string) string
+	// Environments are those in which clients may arm faults and run
+	// experiments, as SHAKEDOWN_ENVIRONMENT names them. Empty: everywhere.
+	Environments []string
+	// Limits bound what a client can ask for.
+	Limits Limits
+	// Hosts are the names under which the server may be reached over HTTP; a
+	// request for another, as after DNS rebinding, is refused. Empty: over a
+	// loopback address loopback names alone, elsewhere any.
+	Hosts []string
+	// Log is for what the host should know, such as the stack of a tool that
+	// panicked; nil: nothing is written.
+	Log *slog.Logger
+}
+
+// A Server serves a host to MCP clients over any number of transports. Its
+// methods are safe for concurrent use. Make one with [NewServer], and end it
+// with [Server.Shutdown].
+type Server struct {
+	host    Host
+	options Options
+	limits  Limits
+	getenv  func(string) string
+	log     *slog.Logger
+	mcp     *mcp.Server
+	tools   []*tool
+	reports reports
+	armed   armed
+	single  exclusive // what runs once at a time
+
+	life   context.Context // of everything that outlives its call
+	stop   context.CancelFunc
+	pumped chan struct{} // closed when the pump has ended
+
+	mu      sync.Mutex // guards what follows
+	closing bool
+	active  int
+	idle    chan struct{} // closed when closing and active is 0
+	sinks   []func(chaos.Event)
+}
+
+// NewServer makes a server of a host. The error joins all that is wrong. o may
+// be nil.
+func NewServer(h Host, o *Options) (*Server, error) {
+	s := &Server{host: h, idle: make(chan struct{}), pumped: make(chan struct{})}
+	if o != nil {
+		s.options = *o
+	}
+	var err error
+	s.limits, err = s.options.Limits.withDefaults()
+	if err = errors.Join(h.check(), err); err != nil {
+		return nil, err
+	}
+	s.getenv = getenv(s.options.Getenv)
+	if s.log = s.options.Log; s.log == nil {
+		s.log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if s.tools, err = table(h); err != nil {
+		return nil, err
+	}
+	s.life, s.stop = context.WithCancel(context.Background())
+	s.mcp = mcp.NewServer(&mcp.Implementation{Name: h.Name, Title: h.Name, Version: version()}, &mcp.ServerOptions{
+		Instructions: instructions,
+		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}},
+	})
+	for _, t := range s.tools {
+		s.mcp.AddTool(t.listed(), t.serve(s))
+	}
+	s.addResources()
+	s.addPrompts()
+	s.pump()
+	return s, nil
+}
+
+const instructions = `Tools to break a running program on purpose and to judge how it bears it.
+Look before you break: chaos_status and get_graph say what there is. Register a fault with a low probability and a limit, aim it at
+one injection point, and remove it when you are done. Answers begin with a summary and say what they left out: narrow a question by
+node, subsystem and time instead of asking for everything. Seeds are decimal strings. Durations are in the unit that a member's name says.
+A failed call has {status, code, detail, hint}; follow the hint.`
+
+// begin counts a call in, unless the server is closing; done counts it out.
+func (s *Server) begin() (done func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return nil, &problem{503, codeClosing, "the server is shutting down", "Connect again when it is back."}
+	}
+	s.active++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.active--
+		s.settle()
+	}, nil
+}
+
+// settle tells Shutdown that no call is left. s.mu is held.
+func (s *Server) settle() {
+	if !s.closing || s.active > 0 {
+		return
+	}
+	select {
+	case <-s.idle:
+	default:
+		close(s.idle)
+	}
+}
+
+// Shutdown refuses new calls, waits for those under way until ctx ends, then
+// cancels what is left and closes all sessions. It returns ctx's error if calls had
+// to be cancelled. Faults that clients registered stay: they are the host's.
+// It may be called more than once.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.closing = true
+	s.settle()
+	s.mu.Unlock()
+	var err error
+	select {
+	case <-s.idle:
+	case <-ctx.Done():
+		err = fmt.Errorf("mcpadapter: shutdown: calls were cancelled: %w", ctx.Err())
+	}
+	s.stop()
+	var closed sync.WaitGroup
+	for session := range s.mcp.Sessions() {
+		closed.Go(func() { _ = session.Close() }) // it is gone either way
+	}
+	over := make(chan struct{})
+	go func() {
+		closed.Wait()
+		<-s.pumped
+		close(over)
+	}()
+	select {
+	case <-over:
+	case <-ctx.Done(): // a session whose reader is stuck
+	}
+	return err
+}
+
+// onEvent adds a reader of the events in which faults were delivered. It runs
+// on the one goroutine of the pump and must not block. To be called before the
+// server serves.
+func (s *Server) onEvent(sink func(chaos.Event)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sinks = append(s.sinks, sink)
+}
+
+// pump hands the events of the host's feed to the sinks until Shutdown.
+func (s *Server) pump() {
+	if s.host.Events == nil {
+		close(s.pumped)
+		return
+	}
+	queue, leave := s.host.Events.listen()
+	go func() {
+		defer close(s.pumped)
+		defer leave()
+		for {
+			select {
+			case e := <-queue.events:
+				s.mu.Lock()
+				sinks := s.sinks
+				s.mu.Unlock()
+				for _, sink := range sinks {
+					sink(e)
+				}
+			case <-s.life.Done():
+				return
+			}
+		}
+	}()
+}
+
+// during is the context of a call: it ends with the client's interest, with
+// the time a call may take, and with the server.
+func (s *Server) during(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, s.limits.CallTime)
+	unhook := context.AfterFunc(s.life, cancel)
+	return ctx, func() { unhook(); cancel() }
+}
+
+// exclusive keeps what must not run twice at a time apart.
+type exclusive struct {
+	mu      sync.Mutex
+	running map[string]bool
+}
+
+// take returns a problem if what is named runs already.
+func (x *exclusive) take(what string) (free func(), err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.running[what] {
+		return nil, &problem{409, codeConflict, what + " is running already", "Wait for the call that is under way, then call again."}
+	}
+	if x.running == nil {
+		x.running = make(map[string]bool)
+	}
+	x.running[what] = true
+	return func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		delete(x.running, what)
+	}, nil
+}

@@ -1,0 +1,158 @@
+package mcpadapter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A tool is a row of the table: what clients are told, what the policy has to
+// know, and what runs.
+type tool struct {
+	name, title, description string
+	kind                     kind
+	input, output            *jsonschema.Schema
+	handle                   func(ctx context.Context, c *call) (any, error)
+	// onError makes the structured output of a failed call, where that is not the problem itself.
+	onError func(c *call, p *problem) any
+}
+
+// A kind is what a tool does to the program it serves.
+type kind struct {
+	write       bool // else it only looks
+	destructive bool // it may break something that works
+	idempotent  bool // a second time changes nothing
+	openWorld   bool // it may reach beyond the program
+}
+
+// A call is one call of a tool on its way through.
+type call struct {
+	server *Server
+	tool   *tool
+	req    *mcp.CallToolRequest
+}
+
+// define makes a row. The functions of the library that tools stand for take
+// typed inputs and give typed outputs; so do rows.
+func define[In, Out any](t tool, run func(ctx context.Context, c *call, in In) (Out, error)) (*tool, error) {
+	var err error
+	if t.input, err = schemaOf[In](); err != nil {
+		return nil, err
+	}
+	if t.output, err = schemaOf[Out](); err != nil {
+		return nil, err
+	}
+	failed, err := schemaOf[problem]()
+	if err != nil {
+		return nil, err
+	}
+	input := t.input
+	if t.onError == nil {
+		t.output = either(t.output, failed)
+	}
+	t.handle = func(ctx context.Context, c *call) (any, error) {
+		in, err := decode[In](c.req.Params.Arguments, input, c.server.limits.ArgumentBytes)
+		if err != nil {
+			return nil, err
+		}
+		return run(ctx, c, in)
+	}
+	return &t, nil
+}
+
+// listed is the tool as clients see it.
+func (t *tool) listed() *mcp.Tool {
+	return &mcp.Tool{
+		Name: t.name, Title: t.title, Description: t.description, InputSchema: t.input, OutputSchema: t.output,
+		Annotations: &mcp.ToolAnnotations{
+			Title: t.title, ReadOnlyHint: !t.kind.write, DestructiveHint: new(t.kind.destructive),
+			IdempotentHint: t.kind.idempotent || !t.kind.write, OpenWorldHint: new(t.kind.openWorld),
+		},
+	}
+}
+
+// serve is the handler of the tool: whatever happens in it becomes a result.
+func (t *tool) serve(s *Server) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		c := &call{server: s, tool: t, req: req}
+		ctx, cancel := s.during(ctx)
+		defer cancel()
+		out, err := c.run(ctx)
+		if err != nil {
+			return c.failed(err), nil
+		}
+		text, err := json.Marshal(out)
+		if err != nil {
+			return c.failed(fmt.Errorf("mcpadapter: answer of %s: %w", t.name, err)), nil
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}, StructuredContent: json.RawMessage(text)}, nil
+	}
+}
+
+// outcome is what became of a tool's function.
+type outcome struct {
+	out any
+	err error
+}
+
+// patience is how long a tool may take to end after its context did.
+const patience = 5 * time.Second
+
+// run calls the tool on a goroutine of its own: nothing stops a Goexit, and a
+// function of the host that ignores its context must not keep the client
+// waiting. Shutdown waits for those that were left behind.
+func (c *call) run(ctx context.Context) (any, error) {
+	done, err := c.server.begin()
+	if err != nil {
+		return nil, err
+	}
+	ended := make(chan outcome, 1)
+	go func() {
+		defer done()
+		o := outcome{err: c.broke("ended its goroutine (t.FailNow or runtime.Goexit)")}
+		defer func() {
+			if v := recover(); v != nil {
+				stack := make([]byte, 16<<10)
+				c.server.log.Error("panic in a tool", "tool", c.tool.name, "panic", fmt.Sprint(v), "stack", string(stack[:runtime.Stack(stack, false)]))
+				o.err = c.broke("panicked: " + shorten(fmt.Sprint(v), 500))
+			}
+			ended <- o
+		}()
+		o.out, o.err = c.tool.handle(ctx, c)
+	}()
+	select {
+	case o := <-ended:
+		return o.out, o.err
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case o := <-ended:
+		return o.out, o.err
+	case <-late.C:
+		return nil, ctx.Err()
+	}
+}
+
+func (c *call) broke(how string) error {
+	return &problem{http.StatusInternalServerError, codeInternal, c.tool.name + " " + how, "A function of the host did that; look at the host's log."}
+}
+
+// failed is the result of a call that went wrong: the problem as text, and as
+// structured output.
+func (c *call) failed(err error) *mcp.CallToolResult {
+	p := problemOf(err)
+	text, _ := json.Marshal(p) // of plain texts and a number
+	var structured any = json.RawMessage(text)
+	if c.tool.onError != nil {
+		structured = c.tool.onError(c, p)
+	}
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}, StructuredContent: structured}
+}
