@@ -13,6 +13,10 @@ import (
 // ScopeAdmin satisfies every scope.
 const ScopeAdmin = "admin"
 
+// minToken is the least length of a token, in bytes: what is shorter can be
+// guessed, and would be struck out of the audit log wherever it is a word.
+const minToken = 8
+
 // defaultConfirmTimeout is how long a user may take to answer a question.
 const defaultConfirmTimeout = 2 * time.Minute
 
@@ -62,7 +66,7 @@ type Options struct {
 type Token struct {
 	_ struct{}
 
-	Value   string
+	Value   string // at least 8 bytes
 	Subject string
 	Scopes  []string
 }
@@ -148,8 +152,8 @@ func build(o *Options, rows map[string]*row) *Gate {
 }
 
 func (t Token) check(bad complain, i int) {
-	if !plainWord(t.Value) {
-		bad("text without space, comma and control characters", fmt.Sprintf("%d bytes", len(t.Value)), "Tokens[%d].Value", i)
+	if len(t.Value) < minToken || !plainWord(t.Value) { // the value itself has no place in an error
+		bad(fmt.Sprintf("at least %d bytes, without space, comma and control characters", minToken), fmt.Sprintf("%d bytes", len(t.Value)), "Tokens[%d].Value", i)
 	}
 	if t.Subject != "" {
 		checkCaller(bad, fmt.Sprintf("Tokens[%d]", i), t.Subject, t.Scopes)
