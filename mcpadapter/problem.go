@@ -9,6 +9,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
@@ -24,18 +25,18 @@ type problem struct {
 
 func (p *problem) Error() string { return p.Detail }
 
-// The codes of problems.
+// The codes of problems, besides those of the gate.
 const (
-	codeArguments = "invalid_arguments"
+	codeArguments = policy.CodeInvalidArguments
 	codeConflict  = "busy"
 	codeNotFound  = "not_found"
 	codeForbidden = "environment_not_allowed"
 	codeNothing   = "nothing_recorded"
-	codeTimeout   = "deadline_exceeded"
-	codeCancelled = "cancelled"
+	codeTimeout   = policy.CodeDeadlineExceeded
+	codeCancelled = policy.CodeCancelled
 	codeClosing   = "shutting_down"
 	codeUnread    = "parameters_unread"
-	codeInternal  = "internal"
+	codeInternal  = policy.CodeToolError
 )
 
 func badArguments(detail, hint string) *problem {

@@ -30,7 +30,7 @@ func (s *Server) serveTransport(ctx context.Context, t mcp.Transport) error {
 	if err != nil {
 		return err
 	}
-	done() // the session is no call: Shutdown closes it
+	done() // a session is no call: Shutdown closes it
 	err = s.mcp.Run(ctx, t)
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
@@ -45,7 +45,8 @@ const (
 	pathHealth = "/healthz"
 )
 
-// routes are all paths, behind nothing. One URL serves the revisions of the
+// routes are the paths of the protocol, behind the gate, which without a token
+// lets in what comes from this machine alone, if that. One URL serves the revisions of the
 // protocol with sessions and without: a handler with sessions refuses those
 // without, and one without cannot push.
 func (s *Server) routes() http.Handler {
@@ -54,15 +55,25 @@ func (s *Server) routes() http.Handler {
 		SessionTimeout: s.limits.SessionTime, MaxRequestBodyBytes: s.limits.BodyBytes, Logger: s.log})
 	without := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
 		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: s.limits.BodyBytes, Logger: s.log})
-	mux := http.NewServeMux()
-	mux.HandleFunc(pathMCP, func(w http.ResponseWriter, r *http.Request) {
+	streams := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Mcp-Protocol-Version") >= sessionless {
 			without.ServeHTTP(w, r)
 			return
 		}
 		with.ServeHTTP(w, r)
 	})
-	mux.Handle(pathSSE, mcp.NewSSEHandler(server, &mcp.SSEOptions{MaxRequestBodyBytes: s.limits.BodyBytes}))
+	events := mcp.NewSSEHandler(server, &mcp.SSEOptions{MaxRequestBodyBytes: s.limits.BodyBytes})
+	mux := http.NewServeMux()
+	for _, route := range []struct {
+		path, transport string
+		handler         http.Handler
+	}{{pathMCP, "http", streams}, {pathSSE, "sse", events}} {
+		h, err := s.guarded(route.handler, route.transport, anyLoopback)
+		if err != nil {
+			h = refusing(err)
+		}
+		mux.Handle(route.path, h)
+	}
 	return mux
 }
 
@@ -122,6 +133,9 @@ const (
 // it shuts down, giving calls under way ten seconds. It refuses to start without a token,
 // unless Options.LoopbackWithoutToken is set and the listener's address is a loopback one.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	if err := s.mayListen(l.Addr()); err != nil {
+		return errors.Join(fmt.Errorf("mcpadapter: %w", err), l.Close())
+	}
 	web := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime}
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(l) }()

@@ -11,11 +11,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 // Options are the settings of a [Server]; the zero value, and nil, work.
 type Options struct {
 	_ struct{}
+	// Policy says who may do what; its rows for tools go before the server's
+	// own, and the environment before its mode. nil: the environment alone.
+	Policy *policy.Options
+	// Audit receives the audit lines, in place of Policy.Audit; nil: see there.
+	Audit io.Writer
+	// LoopbackWithoutToken lets everyone on this machine call over HTTP where no
+	// token is configured. Without it such a server does not listen.
+	LoopbackWithoutToken bool
 	// Getenv reads the environment; nil: os.Getenv.
 	Getenv func(string) string
 	// Environments are those in which clients may arm faults and run
@@ -42,6 +51,7 @@ type Server struct {
 	getenv  func(string) string
 	log     *slog.Logger
 	mcp     *mcp.Server
+	gate    *policy.Gate
 	tools   []*tool
 	reports reports
 	armed   armed
@@ -87,6 +97,10 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	}
 	s.addResources()
 	s.addPrompts()
+	if err := s.addGate(); err != nil {
+		s.stop()
+		return nil, fmt.Errorf("mcpadapter: %w", err)
+	}
 	s.pump()
 	return s, nil
 }

@@ -10,15 +10,22 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 // A tool is a row of the table: what clients are told, what the policy has to
 // know, and what runs.
 type tool struct {
 	name, title, description string
+	room                     string // chaos, contract or timeline: the first half of its scopes
 	kind                     kind
+	target                   string        // argument that the audit names as what the call is about
+	readsIf                  string        // argument that makes a call which only looks, if true
+	limit                    *policy.Limit // nil: none but the host's
 	input, output            *jsonschema.Schema
-	handle                   func(ctx context.Context, c *call) (any, error)
+	read                     func(args json.RawMessage, maxBytes int) (any, error)
+	handle                   func(ctx context.Context, c *call, in any) (any, error)
 	// onError makes the structured output of a failed call, where that is not the problem itself.
 	onError func(c *call, p *problem) any
 }
@@ -52,17 +59,12 @@ func define[In, Out any](t tool, run func(ctx context.Context, c *call, in In) (
 	if err != nil {
 		return nil, err
 	}
-	input := t.input
 	if t.onError == nil {
 		t.output = either(t.output, failed)
 	}
-	t.handle = func(ctx context.Context, c *call) (any, error) {
-		in, err := decode[In](c.req.Params.Arguments, input, c.server.limits.ArgumentBytes)
-		if err != nil {
-			return nil, err
-		}
-		return run(ctx, c, in)
-	}
+	input := t.input
+	t.read = func(args json.RawMessage, maxBytes int) (any, error) { return decode[In](args, input, maxBytes) }
+	t.handle = func(ctx context.Context, c *call, in any) (any, error) { return run(ctx, c, in.(In)) }
 	return &t, nil
 }
 
@@ -115,16 +117,21 @@ func (c *call) run(ctx context.Context) (any, error) {
 	ended := make(chan outcome, 1)
 	go func() {
 		defer done()
-		o := outcome{err: c.broke("ended its goroutine (t.FailNow or runtime.Goexit)")}
+		o := outcome{err: c.broke(policy.CodeToolError, "ended its goroutine (t.FailNow or runtime.Goexit)")}
 		defer func() {
 			if v := recover(); v != nil {
 				stack := make([]byte, 16<<10)
 				c.server.log.Error("panic in a tool", "tool", c.tool.name, "panic", fmt.Sprint(v), "stack", string(stack[:runtime.Stack(stack, false)]))
-				o.err = c.broke("panicked: " + shorten(fmt.Sprint(v), 500))
+				o.err = c.broke(policy.CodePanic, "panicked: "+shorten(fmt.Sprint(v), 500))
 			}
 			ended <- o
 		}()
-		o.out, o.err = c.tool.handle(ctx, c)
+		in, err := c.tool.read(c.req.Params.Arguments, c.server.limits.ArgumentBytes)
+		if err != nil {
+			o.err = err
+			return
+		}
+		o.out, o.err = c.tool.handle(ctx, c, in)
 	}()
 	select {
 	case o := <-ended:
@@ -141,18 +148,19 @@ func (c *call) run(ctx context.Context) (any, error) {
 	}
 }
 
-func (c *call) broke(how string) error {
-	return &problem{http.StatusInternalServerError, codeInternal, c.tool.name + " " + how, "A function of the host did that; look at the host's log."}
+func (c *call) broke(code, how string) error {
+	return &problem{http.StatusInternalServerError, code, c.tool.name + " " + how, "A function of the host did that; look at the host's log."}
 }
 
-// failed is the result of a call that went wrong: the problem as text, and as
-// structured output.
+// failed is the result of a call that went wrong. The gate makes its text of
+// the error; the structured output says the same.
 func (c *call) failed(err error) *mcp.CallToolResult {
 	p := problemOf(err)
-	text, _ := json.Marshal(p) // of plain texts and a number
-	var structured any = json.RawMessage(text)
+	res := new(mcp.CallToolResult)
+	res.SetError(&policy.Error{Status: p.Status, Code: p.Code, Detail: p.Detail, Hint: p.Hint})
+	res.StructuredContent = p
 	if c.tool.onError != nil {
-		structured = c.tool.onError(c, p)
+		res.StructuredContent = c.tool.onError(c, p)
 	}
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}, StructuredContent: structured}
+	return res
 }

@@ -38,7 +38,7 @@ type injectOutput struct {
 
 func injectFault() (*tool, error) {
 	return define(tool{
-		name: "chaos_inject_fault", title: "Inject a fault",
+		name: "chaos_inject_fault", title: "Inject a fault", room: "chaos", target: "fault_name",
 		description: `Puts a fault in force at injection points of the live program, fires it once, or takes it away.
 register: from now on each call of a point that target matches is struck with the probability, drawn for each call on its own, until remove or limit. Registering a name again replaces the fault.
 inject: draws a registered fault once at its probability and, when drawn, fires it there and then, with nothing behind it: a latency is waited out, an error is made and reported in injected_error. was_triggered says whether it was drawn; that it fired is no failure of this call. With arm_next the next matching call is struck instead, with certainty, once.
