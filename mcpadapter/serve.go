@@ -99,10 +99,7 @@ func (s *Server) hostCheck(next http.Handler) http.Handler {
 // closed refuses requests once the server shuts down.
 func (s *Server) closed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		closing := s.closing
-		s.mu.Unlock()
-		if closing {
+		if s.isClosing() {
 			w.Header().Set("Retry-After", "5")
 			http.Error(w, "shutting down", http.StatusServiceUnavailable)
 			return

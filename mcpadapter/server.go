@@ -238,3 +238,9 @@ func (x *exclusive) take(what string) (free func(), err error) {
 		delete(x.running, what)
 	}, nil
 }
+
+func (s *Server) isClosing() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closing
+}
