@@ -150,7 +150,7 @@ func (a *arguments) withoutConfirm() (json.RawMessage, error) {
 // holds says whether a value is among those of an action: nothing else counts.
 func holds(value json.RawMessage, among []any) bool {
 	got, ok := scalar(value)
-	return ok && contains(among, got, func(s string) string { return s })
+	return ok && contains(among, got, equalASCII)
 }
 
 // mayHold says whether a value may be among those of a confirmation: space
@@ -176,7 +176,7 @@ func mayHold(value json.RawMessage, among []any) bool {
 		return false
 	}
 	got, ok := scalar(trimmed)
-	return ok && contains(among, got, strings.TrimSpace)
+	return ok && contains(among, got, func(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) })
 }
 
 // scalar decodes a string, boolean or number; ok is false for all else, null too.
@@ -192,11 +192,11 @@ func scalar(value json.RawMessage) (any, bool) {
 	return nil, false
 }
 
-func contains(among []any, got any, trim func(string) string) bool {
+func contains(among []any, got any, equal func(a, b string) bool) bool {
 	for _, want := range among {
 		switch want := want.(type) {
 		case string:
-			if s, ok := got.(string); ok && strings.EqualFold(trim(s), trim(want)) {
+			if s, ok := got.(string); ok && equal(s, want) {
 				return true
 			}
 		case int:

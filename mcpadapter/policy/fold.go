@@ -5,13 +5,39 @@ import (
 	"unicode/utf8"
 )
 
-// foldRune is the smallest of the characters that differ in case alone.
+// foldRune is the smallest of the characters that differ in case alone; for an
+// ASCII letter, and what folds to one, the small letter.
 func foldRune(r rune) rune {
 	least := r
 	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
 		least = min(least, next)
 	}
+	if 'A' <= least && least <= 'Z' {
+		return least - 'A' + 'a'
+	}
 	return least
+}
+
+// equalASCII compares without the case of ASCII letters. Unlike
+// strings.EqualFold it takes no long s for an s: what makes a call harmless has
+// to be the very word.
+func equalASCII(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		if lowerASCII(a[i]) != lowerASCII(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func lowerASCII(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c - 'A' + 'a'
+	}
+	return c
 }
 
 // clip cuts s to at most n bytes, between characters, and marks the cut.

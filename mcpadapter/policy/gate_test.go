@@ -244,7 +244,9 @@ func TestBadArgumentsAreForTheModelToCorrect(t *testing.T) {
 func TestAPanicIsAnAnswerAndALine(t *testing.T) {
 	each(t, func(t *testing.T, era string) {
 		d := newDesk()
-		d.tool("raw", func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { panic("password=hunter22 is wrong") })
+		d.tool("raw", func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			panic("password=hunter22 is wrong")
+		})
 		_, j := d.behind(t, everything("raw"))
 		cs := d.connect(t, era, nil)
 		e := envelope(t, call(t, cs, "raw", `{}`))
