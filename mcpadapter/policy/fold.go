@@ -1,9 +1,22 @@
 package policy
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
+
+// fold gives names that differ in case alone the same form, by the rule of
+// strings.EqualFold, which is that of decoders that ignore case: the Kelvin sign
+// is a k, and the long s an s.
+func fold(s string) string {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' {
+			return strings.Map(foldRune, s)
+		}
+	}
+	return s
+}
 
 // foldRune is the smallest of the characters that differ in case alone; for an
 // ASCII letter, and what folds to one, the small letter.

@@ -34,6 +34,9 @@ func TestRedact(t *testing.T) {
 		`secret="two words" x`:              `secret="[redacted]" x`,
 		`secret='two "words' x`:             `secret='[redacted]' x`,
 		`passwd="never closed`:              `passwd="[redacted]"`,
+		"token := abc x":                    "token := [redacted] x",
+		`"token" => "abc"`:                  `"token" => "[redacted]"`,
+		"tokentoken: abc":                   "tokentoken: [redacted]",
 		"client.secret=abc":                 "client.secret=[redacted]",
 		"AWS_SECRET_ACCESS_KEY=abc/def+ghi": "AWS_SECRET_ACCESS_KEY=[redacted]",
 		// JSON
