@@ -34,7 +34,7 @@ type member struct {
 // ignore case take for the same.
 func parseArguments(raw json.RawMessage) (*arguments, error) {
 	a := &arguments{raw: raw}
-	trimmed := bytes.TrimSpace(raw)
+	trimmed := bytes.Trim(raw, " \t\r\n")
 	switch {
 	case len(trimmed) == 0, string(trimmed) == "null":
 		return a, nil
