@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"maps"
 	"strings"
 	"unicode/utf8"
 )
@@ -23,7 +20,12 @@ const (
 // further.
 type arguments struct {
 	raw     json.RawMessage
-	members map[string]json.RawMessage
+	members []member
+}
+
+type member struct {
+	name  string
+	value json.RawMessage
 }
 
 // parseArguments reads what came as arguments; nothing and null are an empty
@@ -32,7 +34,7 @@ type arguments struct {
 // ignore case take for the same.
 func parseArguments(raw json.RawMessage) (*arguments, error) {
 	a := &arguments{raw: raw}
-	trimmed := bytes.TrimLeft(raw, " \t\r\n")
+	trimmed := bytes.Trim(raw, " \t\r\n")
 	switch {
 	case len(trimmed) == 0, string(trimmed) == "null":
 		return a, nil
@@ -40,92 +42,30 @@ func parseArguments(raw json.RawMessage) (*arguments, error) {
 		return nil, errors.New("the arguments are not a JSON object")
 	case !utf8.Valid(raw):
 		return nil, errors.New("the arguments are not valid UTF-8")
+	case !json.Valid(raw):
+		return nil, errors.New("the arguments are not valid JSON")
 	}
-	if err := unambiguous(raw); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(raw, &a.members); err != nil {
-		return nil, fmt.Errorf("the arguments are not valid JSON: %v", err)
-	}
-	return a, nil
+	w := walker{text: raw}
+	err := w.walk()
+	a.members = w.members
+	return a, err
 }
 
-// A level is an object or array that the reader is inside of.
-type level struct {
-	object bool
-	onName bool            // the next token is a member's name
-	names  map[string]bool // folded
-}
-
-// unambiguous walks through the tokens once.
-func unambiguous(raw []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var levels []level
-	for {
-		token, err := dec.Token()
-		if err == io.EOF && len(levels) == 0 {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("the arguments are not valid JSON: %v", err)
-		}
-		if delim, ok := token.(json.Delim); ok && (delim == '}' || delim == ']') {
-			levels = levels[:len(levels)-1]
-			continue
-		}
-		if n := len(levels); n > 0 && levels[n-1].object {
-			top := &levels[n-1]
-			if top.onName {
-				if err := top.name(token.(string)); err != nil {
-					return err
-				}
-				continue
-			}
-			top.onName = true
-		}
-		if delim, ok := token.(json.Delim); ok {
-			if len(levels) == maxDepth {
-				return fmt.Errorf("the arguments are nested deeper than %d levels", maxDepth)
-			}
-			levels = append(levels, level{object: delim == '{', onName: delim == '{'})
+// exact returns the member of this very name.
+func (a *arguments) exact(field string) (json.RawMessage, bool) {
+	for _, m := range a.members {
+		if m.name == field {
+			return m.value, true
 		}
 	}
+	return nil, false
 }
 
-// name takes the name of a member.
-func (l *level) name(name string) error {
-	if l.names == nil {
-		l.names = make(map[string]bool)
-	}
-	folded := fold(name)
-	if l.names[folded] {
-		return fmt.Errorf("the arguments name the member %q more than once (case apart)", clip(name, 100))
-	}
-	l.names[folded], l.onName = true, false
-	return nil
-}
-
-// fold gives names that differ in case alone the same form, by the rule of
-// strings.EqualFold, which is that of decoders that ignore case: the Kelvin sign
-// is a k, and the long s an s.
-func fold(s string) string {
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' {
-			return strings.Map(foldRune, s)
-		}
-	}
-	return s
-}
-
-// loose returns the members whose name is field but for case: at most one.
+// loose returns the member whose name is field but for case: at most one.
 func (a *arguments) loose(field string) (json.RawMessage, bool) {
-	if value, ok := a.members[field]; ok {
-		return value, true
-	}
-	for name, value := range a.members {
-		if strings.EqualFold(name, field) {
-			return value, true
+	for _, m := range a.members {
+		if strings.EqualFold(m.name, field) {
+			return m.value, true
 		}
 	}
 	return nil, false
@@ -133,24 +73,28 @@ func (a *arguments) loose(field string) (json.RawMessage, bool) {
 
 // confirmed says whether the caller confirmed, and whether it said anything.
 func (a *arguments) confirmed() (yes, said bool) {
-	value, said := a.members[confirmField]
-	return said && string(bytes.TrimSpace(value)) == "true", said
+	value, said := a.exact(confirmField)
+	return said && string(value) == "true", said
 }
 
 // withoutConfirm is the arguments as they go on to the handler.
 func (a *arguments) withoutConfirm() (json.RawMessage, error) {
-	if _, ok := a.members[confirmField]; !ok {
+	if _, ok := a.exact(confirmField); !ok {
 		return a.raw, nil
 	}
-	rest := maps.Clone(a.members)
-	delete(rest, confirmField)
+	rest := make(map[string]json.RawMessage, len(a.members))
+	for _, m := range a.members {
+		if m.name != confirmField {
+			rest[m.name] = m.value
+		}
+	}
 	return json.Marshal(rest)
 }
 
 // holds says whether a value is among those of an action: nothing else counts.
 func holds(value json.RawMessage, among []any) bool {
 	got, ok := scalar(value)
-	return ok && contains(among, got, func(s string) string { return s })
+	return ok && contains(among, got, equalASCII)
 }
 
 // mayHold says whether a value may be among those of a confirmation: space
@@ -176,7 +120,7 @@ func mayHold(value json.RawMessage, among []any) bool {
 		return false
 	}
 	got, ok := scalar(trimmed)
-	return ok && contains(among, got, strings.TrimSpace)
+	return ok && contains(among, got, func(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) })
 }
 
 // scalar decodes a string, boolean or number; ok is false for all else, null too.
@@ -192,11 +136,11 @@ func scalar(value json.RawMessage) (any, bool) {
 	return nil, false
 }
 
-func contains(among []any, got any, trim func(string) string) bool {
+func contains(among []any, got any, equal func(a, b string) bool) bool {
 	for _, want := range among {
 		switch want := want.(type) {
 		case string:
-			if s, ok := got.(string); ok && strings.EqualFold(trim(s), trim(want)) {
+			if s, ok := got.(string); ok && equal(s, want) {
 				return true
 			}
 		case int:

@@ -129,7 +129,7 @@ func (v *visit) pass(ctx context.Context, req *mcp.CallToolRequest, next mcp.Met
 func (v *visit) permitted(args *arguments) *Error {
 	capability, scopes, what := v.row.Capability, v.row.Scopes, "tool "+v.tool
 	for _, a := range v.row.Actions {
-		if value, ok := args.members[a.Field]; ok && holds(value, a.Values) {
+		if value, ok := args.exact(a.Field); ok && holds(value, a.Values) {
 			capability, scopes = a.Capability, a.Scopes
 			break
 		}

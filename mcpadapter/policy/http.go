@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -34,10 +35,7 @@ type grant struct {
 }
 
 func (t Token) grant() grant {
-	g := grant{hash: sha256.Sum256([]byte(t.Value)), caller: Caller{Subject: t.Subject, Scopes: slices.Clone(t.Scopes)}}
-	if t.Subject == "" {
-		g.caller.Subject = "token"
-	}
+	g := grant{hash: sha256.Sum256([]byte(t.Value)), caller: Caller{Subject: cmp.Or(t.Subject, defaultSubject), Scopes: slices.Clone(t.Scopes)}}
 	if t.Scopes == nil {
 		g.caller.Scopes = []string{ScopeAdmin}
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -16,6 +17,9 @@ const ScopeAdmin = "admin"
 // minToken is the least length of a token, in bytes: what is shorter can be
 // guessed, and would be struck out of the audit log wherever it is a word.
 const minToken = 8
+
+// defaultSubject is whose a token is that does not say.
+const defaultSubject = "token"
 
 // defaultConfirmTimeout is how long a user may take to answer a question.
 const defaultConfirmTimeout = 2 * time.Minute
@@ -120,9 +124,7 @@ func New(o *Options) (*Gate, error) {
 	if o.ConfirmTimeout < 0 {
 		bad("0 (two minutes) or more", o.ConfirmTimeout, "ConfirmTimeout")
 	}
-	for i, t := range o.Tokens {
-		t.check(bad, i)
-	}
+	checkTokens(bad, o.Tokens)
 	if o.Local != nil {
 		checkCaller(bad, "Local", o.Local.Subject, o.Local.Scopes)
 	}
@@ -151,13 +153,28 @@ func build(o *Options, rows map[string]*row) *Gate {
 	return g
 }
 
+// checkTokens wants a subject of its own for each token: sessions are bound to
+// subjects.
+func checkTokens(bad complain, tokens []Token) {
+	values, subjects := make(map[string]bool), make(map[string]bool)
+	for i, t := range tokens {
+		t.check(bad, i)
+		subject := t.grant().caller.Subject
+		if values[t.Value] {
+			bad("each token once", "that of another one", "Tokens[%d].Value", i)
+		}
+		if subjects[subject] {
+			bad("a subject of its own for each token", subject, "Tokens[%d].Subject", i)
+		}
+		values[t.Value], subjects[subject] = true, true
+	}
+}
+
 func (t Token) check(bad complain, i int) {
 	if len(t.Value) < minToken || !plainWord(t.Value) { // the value itself has no place in an error
 		bad(fmt.Sprintf("at least %d bytes, without space, comma and control characters", minToken), fmt.Sprintf("%d bytes", len(t.Value)), "Tokens[%d].Value", i)
 	}
-	if t.Subject != "" {
-		checkCaller(bad, fmt.Sprintf("Tokens[%d]", i), t.Subject, t.Scopes)
-	}
+	checkCaller(bad, fmt.Sprintf("Tokens[%d]", i), cmp.Or(t.Subject, defaultSubject), t.Scopes)
 }
 
 func checkCaller(bad complain, place, subject string, scopes []string) {

@@ -58,15 +58,35 @@ func (r *redactor) text(s string) string {
 	return redacted
 }
 
+// pass looks for each kind of secret once. A search is begun only where a part
+// of what it looks for is there: most texts hold none.
 func (r *redactor) pass(s string) string {
 	if r.known != nil {
 		s = r.known.Replace(s)
 	}
-	s = privateKey.ReplaceAllString(s, redacted)
-	s = userInfo.ReplaceAllString(s, "${1}"+redacted+"@")
-	s = prefixed.ReplaceAllString(s, "${1}"+redacted)
-	s = scheme.ReplaceAllStringFunc(s, credentials)
+	if strings.Contains(s, "-----BEGIN") {
+		s = privateKey.ReplaceAllString(s, redacted)
+	}
+	if strings.Contains(s, "://") {
+		s = userInfo.ReplaceAllString(s, "${1}"+redacted+"@")
+	}
+	if containsAny(s, prefixes) {
+		s = prefixed.ReplaceAllString(s, "${1}"+redacted)
+	}
+	small := strings.ToLower(s)
+	if strings.Contains(small, "bearer") || strings.Contains(small, "basic") {
+		s = scheme.ReplaceAllStringFunc(s, credentials)
+	}
 	return namedValues(s)
+}
+
+func containsAny(s string, parts []string) bool {
+	for _, p := range parts {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
 }
 
 var (
@@ -77,15 +97,31 @@ var (
 		`|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|gl(?:pat|dt|rt)-[A-Za-z0-9_-]{16,}|(?:AKIA|ASIA)[A-Z0-9]{12,}` +
 		`|xox[a-z]-[A-Za-z0-9-]{8,}|xapp-[A-Za-z0-9-]{8,}|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|whsec_[A-Za-z0-9+/=]{16,}` +
 		`|eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*`)
+	prefixes = []string{"sk-", "sk_", "rk-", "rk_", "SG.", "npm_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glrt-",
+		"AKIA", "ASIA", "xox", "xapp-", "AIza", "ya29.", "whsec_", "eyJ"}
 	scheme = regexp.MustCompile(`(?i)\b(?:bearer|basic)(?:\s|%20|\+|\\[tn])+[A-Za-z0-9._~+/=%-]{4,}`)
-	name   = regexp.MustCompile(`(?i)[A-Za-z0-9_.-]*(?:` + secretNames + `)[\\"']*\s*(?:[=:]|%3[DA])\s*`)
-	whole  = regexp.MustCompile(`(?i)(?:` + secretNames + `)$`)
+	// Names whose values are secrets, in small letters, without - and _.
+	secretNames = []string{"token", "secret", "password", "passwd", "passphrase", "pwd", "apikey", "accesskey", "accesskeyid", "privatekey", "signingkey",
+		"encryptionkey", "credential", "credentials", "authorization", "auth", "cookie"}
 )
 
-const secretNames = `token|secret|passwo?r?d|passphrase|pwd|api[_-]?key|access[_-]?key(?:[_-]?id)?|private[_-]?key|signing[_-]?key|encryption[_-]?key|credentials?|authorization|auth|cookie`
+var joined = strings.NewReplacer("-", "", "_", "")
 
-// secretName says whether whatever stands under this name is a secret.
-func secretName(s string) bool { return whole.MatchString(s) }
+// maxName is longer than any of them with all their hyphens, in bytes.
+const maxName = 32
+
+// secretName says whether whatever stands under this name is a secret: the name
+// ends in one of those.
+func secretName(s string) bool {
+	s = s[max(0, len(s)-maxName):]
+	s = strings.ToLower(joined.Replace(s))
+	for _, n := range secretNames {
+		if strings.HasSuffix(s, n) {
+			return true
+		}
+	}
+	return false
+}
 
 // credentials judges a word behind "bearer" or "basic", which are also words of
 // the language.
@@ -113,19 +149,26 @@ func credentials(match string) string {
 // namedValues redacts the values behind secret names.
 func namedValues(s string) string {
 	var b strings.Builder
-	from := 0
-	for from < len(s) {
-		at := name.FindStringIndex(s[from:])
-		if at == nil {
-			break
+	from := 0 // all before it is written
+	for at := 0; at < len(s); {
+		behind := separator(s[at:])
+		if behind == 0 {
+			at++
+			continue
 		}
-		begin := from + at[1]
-		open, end, closing := value(s, begin, headerLike(s[from+at[0]:begin]))
+		name := strings.TrimRight(strings.TrimRight(s[from:at], " \t\r\n"), "\\\"'")
+		begin := at + behind
+		if !secretName(name) {
+			at = begin
+			continue
+		}
+		begin += len(s[begin:]) - len(strings.TrimLeft(s[begin:], "=:> \t\r\n"))
+		open, end, closing := value(s, begin, header(name, s[at]))
 		b.WriteString(s[from:begin])
 		if end > begin {
 			b.WriteString(open + redacted + closing)
 		}
-		from = max(end, begin)
+		from, at = end, end
 	}
 	if from == 0 {
 		return s
@@ -134,15 +177,25 @@ func namedValues(s string) string {
 	return b.String()
 }
 
-// headerLike says whether the value may hold spaces: that of a header does.
-func headerLike(name string) bool {
-	name = strings.ToLower(name)
-	return strings.Contains(name, ":") && !strings.ContainsAny(name, `"'`) &&
-		(strings.Contains(name, "authorization") || strings.Contains(name, "cookie"))
+// separator is how many bytes at the start of s part a name from its value.
+func separator(s string) int {
+	switch {
+	case s[0] == '=' || s[0] == ':':
+		return 1
+	case s[0] == '%' && len(s) > 2 && s[1] == '3' && strings.IndexByte("DdAa", s[2]) >= 0:
+		return 3
+	}
+	return 0
+}
+
+// header says whether the value may hold spaces: that of these two headers does.
+func header(name string, separator byte) bool {
+	name = strings.ToLower(name[max(0, len(name)-maxName):])
+	return separator == ':' && (strings.HasSuffix(name, "authorization") || strings.HasSuffix(name, "cookie"))
 }
 
 // value finds where the value at begin ends, and the quotes that it stands in.
-func value(s string, begin int, header bool) (open string, end int, closing string) {
+func value(s string, begin int, toLineEnd bool) (open string, end int, closing string) {
 	rest := s[begin:]
 	slashes := len(rest) - len(strings.TrimLeft(rest, `\`))
 	if slashes < len(rest) && (rest[slashes] == '"' || rest[slashes] == '\'') {
@@ -150,7 +203,7 @@ func value(s string, begin int, header bool) (open string, end int, closing stri
 		return open, begin + quotedLen(rest, slashes, rest[slashes]), open
 	}
 	switch {
-	case header:
+	case toLineEnd:
 		end = strings.IndexAny(rest, "\r\n\"")
 	case rest != "" && (rest[0] == '{' || rest[0] == '['):
 		return "", begin + bracketLen(rest), ""

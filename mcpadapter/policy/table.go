@@ -36,15 +36,15 @@ type Tool struct {
 // An Action is a way to call a tool that needs something else than the tool in
 // general, told by the value of one argument. It fits a call whose argument
 // Field, spelt exactly so, is a string, boolean or number among Values: strings
-// are compared without case, booleans and numbers only with their own kind (the
-// string "true" is not the boolean).
+// are compared without the case of ASCII letters, booleans and numbers only with
+// their own kind (the string "true" is not the boolean).
 type Action struct {
 	_ struct{}
 
-	Field      string
-	Values     []any // of string, bool, int, float64
-	Capability Capability
-	Scopes     []string
+	Field      string     `yaml:"field"`
+	Values     []any      `yaml:"values,flow"` // of string, bool, int, float64
+	Capability Capability `yaml:"capability"`
+	Scopes     []string   `yaml:"scopes,flow"`
 }
 
 // A Confirm is a rule for calls that somebody has to confirm. It is a rule for
@@ -59,9 +59,9 @@ type Action struct {
 type Confirm struct {
 	_ struct{}
 
-	Tool   string
-	Field  string
-	Values []any // of string, bool, int, float64; required with Field
+	Tool   string `yaml:"tool"`
+	Field  string `yaml:"field,omitempty"`
+	Values []any  `yaml:"values,flow,omitempty"` // of string, bool, int, float64; required with Field
 }
 
 // A row is a Tool made ready.
