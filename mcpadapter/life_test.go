@@ -163,8 +163,10 @@ func TestAToolThatDoesNotEndIsLeftBehind(t *testing.T) {
 		})
 		require.NoError(t, err)
 		began := time.Now()
-		res, err := stubborn.serve(srv)(t.Context(), &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Name: "stubborn"}})
+		request, answered := context.WithCancel(t.Context())
+		res, err := stubborn.serve(srv)(request, &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Name: "stubborn"}})
 		require.NoError(t, err)
+		answered()
 		assert.Equal(t, time.Minute+patience, time.Since(began))
 		assert.Equal(t, 504, res.StructuredContent.(*problem).Status)
 

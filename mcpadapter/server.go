@@ -96,6 +96,7 @@ func NewServer(h Host, o *Options) (*Server, error) {
 		s.mcp.AddTool(t.listed(), t.serve(s))
 	}
 	s.addResources()
+	s.addContract()
 	s.addPrompts()
 	if err := s.addGate(); err != nil {
 		s.stop()
@@ -125,6 +126,21 @@ func (s *Server) begin() (done func(), err error) {
 		s.active--
 		s.settle()
 	}, nil
+}
+
+// untilAnswered counts a request in until its answer is written: the SDK ends
+// a request's context then, and drops the answers of a session that is closed before.
+func (s *Server) untilAnswered(request context.Context) error {
+	done, err := s.begin()
+	if err != nil {
+		return err
+	}
+	if request.Done() == nil {
+		done()
+	} else {
+		context.AfterFunc(request, done)
+	}
+	return nil
 }
 
 // settle tells Shutdown that no call is left. s.mu is held.

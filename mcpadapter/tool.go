@@ -83,6 +83,9 @@ func (t *tool) listed() *mcp.Tool {
 func (t *tool) serve(s *Server) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		c := &call{server: s, tool: t, req: req}
+		if err := s.untilAnswered(ctx); err != nil {
+			return c.failed(err), nil
+		}
 		ctx, cancel := s.during(ctx)
 		defer cancel()
 		out, err := c.run(ctx)
