@@ -22,44 +22,49 @@ const largestExact = 1 << 53
 // plain form (5.0 is 5). It knows the keywords that the schemas of this package
 // use; another validator would not say what is allowed.
 func (c *checker) check(v any, s *jsonschema.Schema, path string) any {
-	types := s.Types
-	if s.Type != "" {
-		types = []string{s.Type}
+	for _, one := range slices.Concat(s.AnyOf, []*jsonschema.Schema{s}) {
+		if one.Type == typeOf(v) || one.Type == "integer" && typeOf(v) == "number" {
+			return c.checkOne(v, one, path)
+		}
 	}
-	complaints := len(c.complaints)
+	c.add(path, "is %s; allowed: %s", shown(v), allowed(s))
+	return v
+}
+
+// checkOne judges a value that has the schema's type.
+func (c *checker) checkOne(v any, s *jsonschema.Schema, path string) any {
 	switch v := v.(type) {
 	case map[string]any:
-		if slices.Contains(types, "object") {
-			c.checkObject(v, s, path)
-			return v
-		}
+		c.checkObject(v, s, path)
 	case []any:
-		if slices.Contains(types, "array") {
-			c.checkList(v, s, path)
-			return v
-		}
-	case string:
-		if slices.Contains(types, "string") {
-			n := utf8.RuneCountInString(v)
-			ok := (s.MinLength == nil || n >= *s.MinLength) && (s.MaxLength == nil || n <= *s.MaxLength)
-			if !ok || len(s.Enum) > 0 && !slices.Contains(s.Enum, any(v)) {
-				c.add(path, "is %s; allowed: %s%s", shown(v), allowed(s), meant(v, s))
-			}
-			return v
-		}
+		c.checkList(v, s, path)
 	case json.Number:
-		if slices.Contains(types, "integer") || slices.Contains(types, "number") {
-			return c.checkNumber(v, s, path)
+		return c.checkNumber(v, s, path)
+	case string:
+		n := utf8.RuneCountInString(v)
+		ok := (s.MinLength == nil || n >= *s.MinLength) && (s.MaxLength == nil || n <= *s.MaxLength)
+		if !ok || len(s.Enum) > 0 && !slices.Contains(s.Enum, any(v)) {
+			c.add(path, "is %s; allowed: %s%s", shown(v), allowed(s), meant(v, s))
 		}
-	case bool:
-		if slices.Contains(types, "boolean") {
-			return v
-		}
-	}
-	if len(c.complaints) == complaints {
-		c.add(path, "is %s; allowed: %s", shown(v), allowed(s))
 	}
 	return v
+}
+
+// typeOf is the JSON Schema type of a value.
+func typeOf(v any) string {
+	switch v.(type) {
+	case map[string]any:
+		return "object"
+	case []any:
+		return "array"
+	case string:
+		return "string"
+	case json.Number:
+		return "number"
+	case bool:
+		return "boolean"
+	}
+	return "null"
 }
 
 func (c *checker) checkList(list []any, s *jsonschema.Schema, path string) {
@@ -74,7 +79,7 @@ func (c *checker) checkList(list []any, s *jsonschema.Schema, path string) {
 
 func (c *checker) checkNumber(v json.Number, s *jsonschema.Schema, path string) any {
 	f, err := v.Float64()
-	integer := s.Type == "integer" || slices.Contains(s.Types, "integer")
+	integer := s.Type == "integer"
 	ok := err == nil && (!integer || f == math.Trunc(f) && math.Abs(f) <= largestExact) &&
 		(s.Minimum == nil || f >= *s.Minimum) && (s.Maximum == nil || f <= *s.Maximum) &&
 		(s.ExclusiveMinimum == nil || f > *s.ExclusiveMinimum)
@@ -99,19 +104,14 @@ func allowed(s *jsonschema.Schema) string {
 		}
 		return strings.Join(words, ", ")
 	}
-	kinds := s.Types
-	if s.Type != "" {
-		kinds = []string{s.Type}
-	}
 	var ways []string
-	for _, kind := range kinds {
-		ways = append(ways, allowedKind(kind, s))
+	for _, one := range s.AnyOf {
+		ways = append(ways, allowed(one))
 	}
-	return strings.Join(ways, " or ")
-}
-
-func allowedKind(kind string, s *jsonschema.Schema) string {
-	switch kind {
+	if len(ways) > 0 {
+		return strings.Join(ways, " or ")
+	}
+	switch s.Type {
 	case "string":
 		return "text" + between(s.MinLength, s.MaxLength, " characters")
 	case "array":

@@ -32,7 +32,44 @@ func schemaOf[T any]() (*jsonschema.Schema, error) {
 	if err := tighten(s, reflect.TypeFor[T]()); err != nil {
 		return nil, err
 	}
+	part(s)
 	return s, nil
+}
+
+// part makes alternatives of a schema with several types: many clients, and the
+// models behind them, read one type a schema.
+func part(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	for _, p := range s.Properties {
+		part(p)
+	}
+	part(s.Items)
+	part(s.AdditionalProperties)
+	if len(s.Types) < 2 {
+		return
+	}
+	own := *s
+	*s = jsonschema.Schema{Description: own.Description, Default: own.Default}
+	own.Description, own.Default = "", nil
+	for _, kind := range own.Types {
+		s.AnyOf = append(s.AnyOf, only(kind, own))
+	}
+}
+
+// only is the part of a schema that is about one type.
+func only(kind string, s jsonschema.Schema) *jsonschema.Schema {
+	switch kind {
+	case "null":
+		return &jsonschema.Schema{Type: kind}
+	case "string":
+		return &jsonschema.Schema{Type: kind, Enum: s.Enum, MinLength: s.MinLength, MaxLength: s.MaxLength, Format: s.Format, Pattern: s.Pattern}
+	case "integer", "number":
+		return &jsonschema.Schema{Type: kind, Minimum: s.Minimum, Maximum: s.Maximum, ExclusiveMinimum: s.ExclusiveMinimum}
+	}
+	s.Type, s.Types = kind, nil
+	return &s
 }
 
 func knownTypes() map[reflect.Type]*jsonschema.Schema {

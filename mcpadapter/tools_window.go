@@ -90,7 +90,7 @@ func windowOf(id string, w timeline.Window, in windowInput) windowOutput {
 			out.SeriesOmitted++
 			continue
 		}
-		out.Series = append(out.Series, only(s, metrics))
+		out.Series = append(out.Series, chosen(s, metrics))
 	}
 	out.Summary = fmt.Sprintf("%d bins of %v s, %d of %d nodes.", bins, w.Window.BinSize, len(out.Nodes), len(w.Series))
 	if out.Omitted > 0 {
@@ -102,8 +102,8 @@ func windowOf(id string, w timeline.Window, in windowInput) windowOutput {
 	return out
 }
 
-// only keeps the metrics that were asked for.
-func only(s timeline.Series, metrics []timeline.Metric) timeline.Series {
+// chosen keeps the metrics that were asked for.
+func chosen(s timeline.Series, metrics []timeline.Metric) timeline.Series {
 	kept := timeline.Series{Node: s.Node, Class: s.Class, Metrics: make(map[timeline.Metric][]timeline.Value, len(metrics))}
 	for m, values := range s.Metrics {
 		if slices.Contains(metrics, m) {
