@@ -12,7 +12,7 @@ import (
 func (r *Runner) handle(ctx context.Context, e Event) {
 	in := newIncident(e, time.Now())
 	report, result := r.investigate(ctx, &in)
-	r.save(in, report)
+	_ = r.save(in, report) // counted there; what the agent did counts all the same
 	r.mu.Lock()
 	r.counts.ended(in.Status)
 	r.seen.done(e.Key())
@@ -44,29 +44,33 @@ func (r *Runner) investigate(ctx context.Context, in *Incident) (report []byte, 
 
 // prepare writes the record before the agent starts, and the folder for its report.
 func (r *Runner) prepare(in *Incident, dir string) error {
-	r.save(*in, nil)
 	*in = in.started(time.Now())
-	if err := r.o.Workspaces.Save(*in, nil); err != nil {
+	if err := r.save(*in, nil); err != nil {
 		return err
 	}
 	return os.MkdirAll(filepath.Join(dir, filepath.Dir(ReportFile)), 0o700)
 }
 
-// save writes a record wherever records go. A store that is down does not stop
-// an investigation: it is logged and counted.
-func (r *Runner) save(in Incident, report []byte) {
-	stores := []Store{r.o.Workspaces}
+// save writes a record wherever records go, and returns why its workspace has
+// none. A store that is down does not stop an investigation: it is logged and
+// counted.
+func (r *Runner) save(in Incident, report []byte) error {
+	inWorkspace := r.o.Workspaces.Save(in, report)
+	r.noteStore(in, inWorkspace)
 	if r.o.Store != nil {
-		stores = append(stores, r.o.Store)
+		r.noteStore(in, r.o.Store.Save(in, report))
 	}
-	for _, s := range stores {
-		if err := s.Save(in, report); err != nil {
-			r.o.Log.Error("incident not stored", "incident", in.IncidentID, "status", in.Status, "error", err)
-			r.mu.Lock()
-			r.counts.StoreErrors++
-			r.mu.Unlock()
-		}
+	return inWorkspace
+}
+
+func (r *Runner) noteStore(in Incident, err error) {
+	if err == nil {
+		return
 	}
+	r.o.Log.Error("incident not stored", "incident", in.IncidentID, "status", in.Status, "error", err)
+	r.mu.Lock()
+	r.counts.StoreErrors++
+	r.mu.Unlock()
 }
 
 // recover ends the incidents that a crashed runner left under investigation.
@@ -78,7 +82,7 @@ func (r *Runner) recover() {
 	for _, in := range left {
 		if in.Status == StatusInvestigating {
 			in = in.interrupted(time.Now())
-			r.save(in, nil)
+			_ = r.save(in, nil)
 			r.o.Log.Warn("incident left by a stopped runner", "incident", in.IncidentID)
 		}
 	}

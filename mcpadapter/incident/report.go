@@ -144,7 +144,7 @@ func sections(text string) map[string]string {
 }
 
 func confidenceLine(text string) string {
-	m := regexp.MustCompile(`(?im)^[\s>*_-]*confidence[*_]*\s*:[*_]*\s*(.+?)[*_\s]*$`).FindStringSubmatch(text)
+	m := regexp.MustCompile(`(?im)^[\s>*_-]*confidence[*_]*\s*:[*_\s]*(\S.*?)[*_\s]*$`).FindStringSubmatch(text)
 	if m == nil {
 		return ""
 	}

@@ -112,7 +112,9 @@ func (s *Subscriber) session(ctx context.Context) (subscribed bool, err error) {
 		LoggingMessageHandler: s.receive,
 		KeepAlive:             keepAlive,
 	})
-	transport := &mcp.StreamableClientTransport{Endpoint: s.Endpoint, HTTPClient: s.client()}
+	// A stream that breaks ends the session, and a new one is made: servers that
+	// keep no events cannot resume, and would leave us deaf until the next ping.
+	transport := &mcp.StreamableClientTransport{Endpoint: s.Endpoint, HTTPClient: s.client(), MaxRetries: -1}
 	setup, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	session, err := client.Connect(setup, transport, &mcp.ClientSessionOptions{ProtocolVersion: pushingRevision})
@@ -222,20 +224,29 @@ func (s *Subscriber) client() *http.Client {
 		return base
 	}
 	with := *base
-	with.Transport = &bearer{token: s.Token, next: base.Transport}
+	b := &bearer{token: s.Token, next: base.Transport}
+	if u, err := url.Parse(s.Endpoint); err == nil {
+		b.host = u.Host
+	}
+	if b.next == nil {
+		b.next = http.DefaultTransport
+	}
+	with.Transport = b
 	return &with
 }
 
+// bearer sends the token, to its own host alone: a redirect must not carry it
+// away.
 type bearer struct {
-	token string
-	next  http.RoundTripper
+	token, host string
+	next        http.RoundTripper
 }
 
+// RoundTrip adds the header to a copy of the request.
 func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
-	req = req.Clone(req.Context())
-	req.Header.Set("Authorization", "Bearer "+b.token)
-	if b.next == nil {
-		return http.DefaultTransport.RoundTrip(req)
+	if req.URL.Host == b.host {
+		req = req.Clone(req.Context())
+		req.Header.Set("Authorization", "Bearer "+b.token)
 	}
 	return b.next.RoundTrip(req)
 }
