@@ -72,7 +72,7 @@ func open(t *testing.T, agent incident.Agent, change func(*incident.Options)) *d
 	return d
 }
 
-func fault(name string) json.RawMessage {
+func faultOf(name string) json.RawMessage {
 	return fmt.Appendf(nil, `{"faultType":"error","severity":"warning","cluster":"shop","resource":{"kind":"Tool","name":%q}}`, name)
 }
 
@@ -161,7 +161,7 @@ func TestHowIncidentsEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := open(t, incident.AgentFunc(tc.agent), nil)
-				require.NoError(t, d.Offer("chaos/faults", fault("refund")))
+				require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
 				in := <-d.ended
 				d.stop()
 				assert.Equal(t, tc.status, in.Status)
@@ -203,7 +203,7 @@ func TestLinksLeadNowhere(t *testing.T) {
 		},
 	} {
 		d := open(t, incident.AgentFunc(func(_ context.Context, job incident.Job) error { return agent(job) }), nil)
-		require.NoError(t, d.Offer("chaos/faults", fault(name)))
+		require.NoError(t, d.Offer("chaos/faults", faultOf(name)))
 		in := <-d.ended
 		d.stop()
 		assert.Equal(t, incident.StatusAgentFailed, in.Status, name)
@@ -241,7 +241,7 @@ func TestWhichEventsBecomeIncidents(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		d.stop()
 		assert.Equal(t, incident.Counts{Received: 8, Malformed: 1, Filtered: 1, Duplicate: 2, Resolved: 4}, d.Counts())
-		assert.NoError(t, d.Offer("chaos/faults", fault("late")))
+		assert.NoError(t, d.Offer("chaos/faults", faultOf("late")))
 		assert.EqualValues(t, 1, d.Counts().Refused, "after the shutdown")
 	})
 }
@@ -251,13 +251,13 @@ func TestADuplicateOfWhatIsUnderInvestigation(t *testing.T) {
 		release := make(chan struct{})
 		d := open(t, incident.AgentFunc(func(context.Context, incident.Job) error { <-release; return nil }),
 			func(o *incident.Options) { o.Timeout = 24 * time.Hour })
-		require.NoError(t, d.Offer("chaos/faults", fault("refund")))
+		require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
 		time.Sleep(time.Hour)
-		require.NoError(t, d.Offer("chaos/faults", fault("refund")))
+		require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
 		assert.EqualValues(t, 1, d.Counts().Duplicate, "long after the window, while its agent runs")
 		close(release)
 		<-d.ended
-		require.NoError(t, d.Offer("chaos/faults", fault("refund")))
+		require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
 		<-d.ended
 		d.stop()
 	})
@@ -274,7 +274,7 @@ func TestAHundredIncidents(t *testing.T) {
 		}), nil)
 		began := time.Now()
 		for i := range 100 {
-			require.NoError(t, d.Offer("chaos/faults", fault(fmt.Sprint("tool-", i))))
+			require.NoError(t, d.Offer("chaos/faults", faultOf(fmt.Sprint("tool-", i))))
 		}
 		for range 100 {
 			<-d.ended
@@ -292,7 +292,7 @@ func TestABurst(t *testing.T) {
 		d := open(t, incident.AgentFunc(works), func(o *incident.Options) { o.QueueSize = 50 })
 		began := time.Now()
 		for i := range 10_000 {
-			payload := fault(fmt.Sprint("tool-", i%2_000))
+			payload := faultOf(fmt.Sprint("tool-", i%2_000))
 			if i%10 == 0 {
 				payload = json.RawMessage(`{"faultType":"x","severity":"info"}`)
 			}
@@ -318,7 +318,7 @@ func TestTheOldestGoesFirst(t *testing.T) {
 			o.MaxAgents, o.QueueSize = 1, 2
 		})
 		for _, name := range []string{"running", "a", "b", "c", "a"} {
-			require.NoError(t, d.Offer("chaos/faults", fault(name)))
+			require.NoError(t, d.Offer("chaos/faults", faultOf(name)))
 			synctest.Wait()
 		}
 		assert.Equal(t, incident.Counts{Received: 5, Dropped: 2, Queued: 2, Running: 1}, d.Counts(), "a made room, and was news again")

@@ -38,9 +38,9 @@ func TestShutdown(t *testing.T) {
 						return context.Cause(ctx)
 					}
 				}), func(o *incident.Options) { o.MaxAgents, o.Grace = 1, tc.grace })
-				require.NoError(t, d.Offer("chaos/faults", fault("running")))
+				require.NoError(t, d.Offer("chaos/faults", faultOf("running")))
 				synctest.Wait()
-				require.NoError(t, d.Offer("chaos/faults", fault("waiting")))
+				require.NoError(t, d.Offer("chaos/faults", faultOf("waiting")))
 				began := time.Now()
 				d.stop()
 				assert.Equal(t, tc.want, time.Since(began))
@@ -96,7 +96,7 @@ func TestStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memory{down: errors.New("bucket gone")}
 		d := open(t, incident.AgentFunc(works), func(o *incident.Options) { o.Store = store })
-		require.NoError(t, d.Offer("chaos/faults", fault("refund")))
+		require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
 		in := <-d.ended
 		d.stop()
 		assert.Equal(t, incident.StatusResolved, in.Status, "a store that is down is no reason to stop")

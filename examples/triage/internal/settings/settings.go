@@ -1,4 +1,6 @@
-package incident
+// Package settings reads what the triage program is told from outside: flags
+// over environment over file over defaults.
+package settings
 
 import (
 	"errors"
@@ -13,6 +15,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 )
 
 // A Secret is a text that is not printed: not by fmt, not by a logger, not as
@@ -36,31 +40,31 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // MarshalText hides the value.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Settings are what a runner program can be told from outside, see [LoadSettings].
+// Settings are what a runner program can be told from outside, see [Load].
 type Settings struct {
-	Endpoint         string        // K8S_CLUSTER_MCP_ENDPOINT, required
-	Token            Secret        // MCP_TOKEN
-	WorkspaceRoot    string        // WORKSPACE_ROOT
-	Mode             string        // SUBSCRIBE_MODE
-	MinSeverity      Severity      // MIN_SEVERITY
-	DedupeWindow     time.Duration // DEDUPE_WINDOW, in seconds
-	MaxAgents        int           // MAX_AGENTS
-	QueueSize        int           // QUEUE_SIZE
-	ScriptPath       string        // AGENT_SCRIPT_PATH
-	SystemPromptFile string        // AGENT_SYSTEM_PROMPT_FILE
-	AllowedTools     string        // AGENT_ALLOWED_TOOLS
-	Model            string        // AGENT_MODEL
-	Timeout          time.Duration // AGENT_TIMEOUT, in seconds
-	CLI              string        // AGENT_CLI
-	AnthropicKey     Secret        // ANTHROPIC_API_KEY, required for claude
-	OpenAIKey        Secret        // OPENAI_API_KEY, required for codex
-	SlackWebhook     Secret        // SLACK_WEBHOOK_URL
-	StorageURL       string        // STORAGE_URL
-	LogLevel         slog.Level    // LOG_LEVEL
+	Endpoint         string            // K8S_CLUSTER_MCP_ENDPOINT, required
+	Token            Secret            // MCP_TOKEN
+	WorkspaceRoot    string            // WORKSPACE_ROOT
+	Mode             string            // SUBSCRIBE_MODE
+	MinSeverity      incident.Severity // MIN_SEVERITY
+	DedupeWindow     time.Duration     // DEDUPE_WINDOW, in seconds
+	MaxAgents        int               // MAX_AGENTS
+	QueueSize        int               // QUEUE_SIZE
+	ScriptPath       string            // AGENT_SCRIPT_PATH
+	SystemPromptFile string            // AGENT_SYSTEM_PROMPT_FILE
+	AllowedTools     string            // AGENT_ALLOWED_TOOLS
+	Model            string            // AGENT_MODEL
+	Timeout          time.Duration     // AGENT_TIMEOUT, in seconds
+	CLI              string            // AGENT_CLI
+	AnthropicKey     Secret            // ANTHROPIC_API_KEY, required for claude
+	OpenAIKey        Secret            // OPENAI_API_KEY, required for codex
+	SlackWebhook     Secret            // SLACK_WEBHOOK_URL
+	StorageURL       string            // STORAGE_URL
+	LogLevel         slog.Level        // LOG_LEVEL
 }
 
-// A SettingError is one wrong setting. Of a secret the value is not kept.
-type SettingError struct {
+// A Error is one wrong setting. Of a secret the value is not kept.
+type Error struct {
 	Name    string // as in the environment
 	Source  string // "flag", "environment", "file" or "default"
 	Value   any    // nil: none was given
@@ -68,11 +72,11 @@ type SettingError struct {
 }
 
 // Error names the setting, where it came from, its value and what is allowed.
-func (e *SettingError) Error() string {
+func (e *Error) Error() string {
 	if e.Value == nil {
-		return fmt.Sprintf("incident: %s is missing; allowed: %s", e.Name, e.Allowed)
+		return fmt.Sprintf("triage: %s is missing; allowed: %s", e.Name, e.Allowed)
 	}
-	return fmt.Sprintf("incident: %s (from the %s) is %q; allowed: %s", e.Name, e.Source, e.Value, e.Allowed)
+	return fmt.Sprintf("triage: %s (from the %s) is %q; allowed: %s", e.Name, e.Source, e.Value, e.Allowed)
 }
 
 // setting is one row of the table of settings.
@@ -87,16 +91,16 @@ func (r setting) flag() string { return strings.ReplaceAll(strings.ToLower(r.nam
 // AgentCLIs are the agents that AGENT_CLI may name.
 func AgentCLIs() []string { return []string{"claude", "codex", "goose", "gemini", "offline"} }
 
-func settings() []setting {
+func table() []setting {
 	return []setting{
 		{"K8S_CLUSTER_MCP_ENDPOINT", "", "URL of the MCP server whose faults are investigated", false, httpURL(func(s *Settings) *string { return &s.Endpoint })},
 		{"MCP_TOKEN", "", "bearer token for that server", true, hidden(func(s *Settings) *Secret { return &s.Token })},
 		{"WORKSPACE_ROOT", "./incidents", "directory of the incidents", false, filled(func(s *Settings) *string { return &s.WorkspaceRoot })},
-		{"SUBSCRIBE_MODE", ModeFaults, "which events to subscribe to", false, oneOf(func(s *Settings) *string { return &s.Mode }, ModeFaults, ModeResourceFaults)},
+		{"SUBSCRIBE_MODE", incident.ModeFaults, "which events to subscribe to", false, oneOf(func(s *Settings) *string { return &s.Mode }, incident.ModeFaults, incident.ModeResourceFaults)},
 		{"MIN_SEVERITY", "WARNING", "least severity of an incident", false, setSeverity},
 		{"DEDUPE_WINDOW", "300", "seconds within which like events are one", false, seconds(func(s *Settings) *time.Duration { return &s.DedupeWindow })},
 		{"MAX_AGENTS", "5", "agents at once", false, number(func(s *Settings) *int { return &s.MaxAgents }, 1000)},
-		{"QUEUE_SIZE", "1000", "events that wait for an agent", false, number(func(s *Settings) *int { return &s.QueueSize }, maxQueue)},
+		{"QUEUE_SIZE", "1000", "events that wait for an agent", false, number(func(s *Settings) *int { return &s.QueueSize }, 1<<20)},
 		{"AGENT_SCRIPT_PATH", "./agent-container/run-agent.sh", "script that runs the agent", false, filled(func(s *Settings) *string { return &s.ScriptPath })},
 		{"AGENT_SYSTEM_PROMPT_FILE", "./configs/triage-system-prompt.md", "its system prompt", false, anyText(func(s *Settings) *string { return &s.SystemPromptFile })},
 		{"AGENT_ALLOWED_TOOLS", "Read,Write,Grep,Glob,Bash,Skill", "tools that it may use", false, anyText(func(s *Settings) *string { return &s.AllowedTools })},
@@ -111,7 +115,7 @@ func settings() []setting {
 	}
 }
 
-// LoadSettings reads the settings from flags over environment over file over
+// Load reads the settings from flags over environment over file over
 // defaults; empty values count as not given. Flags are the names in lower case
 // with hyphens, such as -agent-timeout; the file, named by -config, is YAML with
 // the names of the environment as keys. Flags of the program's own can be put on
@@ -119,10 +123,10 @@ func settings() []setting {
 //
 // Secrets are refused on the command line, where everyone on the machine can
 // read them.
-func LoadSettings(fs *flag.FlagSet, args []string, getenv func(string) string) (*Settings, error) {
-	table := settings()
+func Load(fs *flag.FlagSet, args []string, getenv func(string) string) (*Settings, error) {
+	rows := table()
 	given := make(map[string]*string)
-	for _, r := range table {
+	for _, r := range rows {
 		if !r.secret {
 			given[r.name] = fs.String(r.flag(), "", r.usage+" ("+r.name+")"+defaultText(r.otherwise))
 		}
@@ -132,10 +136,10 @@ func LoadSettings(fs *flag.FlagSet, args []string, getenv func(string) string) (
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
-	file, err := readSettings(*config, table)
+	file, err := readFile(*config, rows)
 	problems := []error{err}
 	s := new(Settings)
-	for _, r := range table {
+	for _, r := range rows {
 		value, source := r.otherwise, "default"
 		for _, from := range []struct{ source, value string }{
 			{"flag", deref(given[r.name])}, {"environment", getenv(r.name)}, {"file", file[r.name]},
@@ -157,7 +161,7 @@ func LoadSettings(fs *flag.FlagSet, args []string, getenv func(string) string) (
 }
 
 func (r setting) problem(source, value, allowed string) error {
-	e := &SettingError{Name: r.name, Source: source, Value: value, Allowed: allowed}
+	e := &Error{Name: r.name, Source: source, Value: value, Allowed: allowed}
 	switch {
 	case value == "":
 		e.Value = nil
@@ -170,37 +174,37 @@ func (r setting) problem(source, value, allowed string) error {
 // keys are the secrets that some agents cannot do without.
 func (s *Settings) keys() (problems []error) {
 	if s.CLI == "claude" && s.AnthropicKey == "" {
-		problems = append(problems, &SettingError{Name: "ANTHROPIC_API_KEY", Allowed: "a key, when AGENT_CLI is claude"})
+		problems = append(problems, &Error{Name: "ANTHROPIC_API_KEY", Allowed: "a key, when AGENT_CLI is claude"})
 	}
 	if s.CLI == "codex" && s.OpenAIKey == "" {
-		problems = append(problems, &SettingError{Name: "OPENAI_API_KEY", Allowed: "a key, when AGENT_CLI is codex"})
+		problems = append(problems, &Error{Name: "OPENAI_API_KEY", Allowed: "a key, when AGENT_CLI is codex"})
 	}
 	return problems
 }
 
-// readSettings reads the file, and refuses what is no setting.
-func readSettings(path string, table []setting) (map[string]string, error) {
+// readFile reads the file, and refuses what is no setting.
+func readFile(path string, rows []setting) (map[string]string, error) {
 	if path == "" {
 		return nil, nil
 	}
 	doc, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("incident: config: %w", err)
+		return nil, fmt.Errorf("triage: config: %w", err)
 	}
 	var nodes map[string]yaml.Node
 	if err := yaml.Unmarshal(doc, &nodes); err != nil {
-		return nil, fmt.Errorf("incident: config: %s: %w", path, err)
+		return nil, fmt.Errorf("triage: config: %s: %w", path, err)
 	}
 	found := make(map[string]string)
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
 		node := nodes[name]
 		switch {
-		case !slices.ContainsFunc(table, func(r setting) bool { return r.name == name }):
+		case !slices.ContainsFunc(rows, func(r setting) bool { return r.name == name }):
 			// What it holds may be a secret whose name was misspelt.
-			problems = append(problems, &SettingError{Name: name, Source: "file", Value: "(hidden)", Allowed: "no such setting"})
+			problems = append(problems, &Error{Name: name, Source: "file", Value: "(hidden)", Allowed: "no such setting"})
 		case node.Kind != yaml.ScalarNode:
-			problems = append(problems, &SettingError{Name: name, Source: "file", Value: "a list or mapping", Allowed: "a text or number"})
+			problems = append(problems, &Error{Name: name, Source: "file", Value: "a list or mapping", Allowed: "a text or number"})
 		default:
 			found[name] = node.Value
 		}

@@ -1,4 +1,4 @@
-package incident_test
+package settings_test
 
 import (
 	"bytes"
@@ -14,17 +14,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/shakedown-go/shakedown/examples/triage/internal/settings"
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 )
 
-func load(args []string, env map[string]string) (*incident.Settings, error) {
-	return incident.LoadSettings(flag.NewFlagSet("triage", flag.ContinueOnError), args, func(name string) string { return env[name] })
+func load(args []string, env map[string]string) (*settings.Settings, error) {
+	return settings.Load(flag.NewFlagSet("triage", flag.ContinueOnError), args, func(name string) string { return env[name] })
 }
 
 func TestDefaults(t *testing.T) {
 	s, err := load(nil, map[string]string{"K8S_CLUSTER_MCP_ENDPOINT": "http://localhost:8080/mcp", "ANTHROPIC_API_KEY": "sk-ant-1"})
 	require.NoError(t, err)
-	assert.Equal(t, &incident.Settings{
+	assert.Equal(t, &settings.Settings{
 		Endpoint: "http://localhost:8080/mcp", WorkspaceRoot: "./incidents", Mode: "faults", MinSeverity: incident.Warning,
 		DedupeWindow: 300 * time.Second, MaxAgents: 5, QueueSize: 1000, ScriptPath: "./agent-container/run-agent.sh",
 		SystemPromptFile: "./configs/triage-system-prompt.md", AllowedTools: "Read,Write,Grep,Glob,Bash,Skill", Model: "sonnet",
@@ -53,17 +54,17 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	_, err := load([]string{"-config", file, "-agent-timeout", "soon"}, map[string]string{
 		"SUBSCRIBE_MODE": "all", "AGENT_CLI": "codex", "LOG_LEVEL": "loud", "QUEUE_SIZE": "0", "OPENAI_API_KEY": "",
 	})
-	var wrong *incident.SettingError
+	var wrong *settings.Error
 	require.ErrorAs(t, err, &wrong)
-	assert.EqualError(t, err, `incident: ANTROPIC_API_KEY (from the file) is "(hidden)"; allowed: no such setting
-incident: MAX_AGENTS (from the file) is "a list or mapping"; allowed: a text or number
-incident: K8S_CLUSTER_MCP_ENDPOINT is missing; allowed: an http or https URL
-incident: SUBSCRIBE_MODE (from the environment) is "all"; allowed: faults|resource-faults
-incident: MIN_SEVERITY (from the file) is "fatal"; allowed: info|warning|error|critical
-incident: QUEUE_SIZE (from the environment) is "0"; allowed: a whole number from 1 to 1048576
-incident: AGENT_TIMEOUT (from the flag) is "soon"; allowed: seconds, a whole number from 1 to 604800
-incident: LOG_LEVEL (from the environment) is "loud"; allowed: debug|info|warn|error
-incident: OPENAI_API_KEY is missing; allowed: a key, when AGENT_CLI is codex`)
+	assert.EqualError(t, err, `triage: ANTROPIC_API_KEY (from the file) is "(hidden)"; allowed: no such setting
+triage: MAX_AGENTS (from the file) is "a list or mapping"; allowed: a text or number
+triage: K8S_CLUSTER_MCP_ENDPOINT is missing; allowed: an http or https URL
+triage: SUBSCRIBE_MODE (from the environment) is "all"; allowed: faults|resource-faults
+triage: MIN_SEVERITY (from the file) is "fatal"; allowed: info|warning|error|critical
+triage: QUEUE_SIZE (from the environment) is "0"; allowed: a whole number from 1 to 1048576
+triage: AGENT_TIMEOUT (from the flag) is "soon"; allowed: seconds, a whole number from 1 to 604800
+triage: LOG_LEVEL (from the environment) is "loud"; allowed: debug|info|warn|error
+triage: OPENAI_API_KEY is missing; allowed: a key, when AGENT_CLI is codex`)
 	assert.NotContains(t, err.Error(), "oops", "a misspelt secret stays one")
 }
 
@@ -73,7 +74,7 @@ func TestBadFilesAndFlags(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bad.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("a: b: c"), 0o600))
 	_, err = load([]string{"-config", file}, nil)
-	assert.ErrorContains(t, err, "incident: config: ")
+	assert.ErrorContains(t, err, "triage: config: ")
 	_, err = load([]string{"-openai-api-key", "sk"}, nil)
 	assert.ErrorContains(t, err, "flag provided but not defined: -openai-api-key", "no secrets on the command line")
 	_, err = load([]string{"-h"}, nil)
@@ -81,14 +82,14 @@ func TestBadFilesAndFlags(t *testing.T) {
 }
 
 func TestSecretsAreNotPrinted(t *testing.T) {
-	s := incident.Settings{Token: "tok-123", SlackWebhook: "https://hooks/secret"}
+	s := settings.Settings{Token: "tok-123", SlackWebhook: "https://hooks/secret"}
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("settings", "settings", s, "token", s.Token)
-	doc, err := json.Marshal(struct{ Token incident.Secret }{s.Token})
+	doc, err := json.Marshal(struct{ Token settings.Secret }{s.Token})
 	require.NoError(t, err)
 	for _, printed := range []string{fmt.Sprint(s), fmt.Sprintf("%+v %#v %s %q", s, s, s.Token, s.Token), log.String(), string(doc)} {
 		assert.NotContains(t, printed, "tok-123")
 		assert.NotContains(t, printed, "hooks/secret")
 	}
-	assert.Equal(t, "(not set)", incident.Secret("").String())
+	assert.Equal(t, "(not set)", settings.Secret("").String())
 }

@@ -1,4 +1,4 @@
-package incident
+package settings
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 )
 
 // The functions here make setters: they put a text in its place, or say what
@@ -74,7 +76,7 @@ func seconds(at func(*Settings) *time.Duration) setter {
 }
 
 func setSeverity(s *Settings, value string) string {
-	severity, err := ParseSeverity(value)
+	severity, err := incident.ParseSeverity(value)
 	if s.MinSeverity = severity; err != nil {
 		return "info|warning|error|critical"
 	}
