@@ -191,7 +191,7 @@ func ask(t testing.TB, session *mcp.ClientSession, tool, args string) *mcp.CallT
 
 // outputs are the output schemas of all tools.
 var outputs = sync.OnceValue(func() map[string]*jsonschema.Resolved {
-	tools, err := table(Host{Injector: new(chaos.Injector), Experiments: new(gameday.Lab), Matrices: make([]*contract.Matrix, 1), Runs: new(record.Runs), Workload: true})
+	tools, err := table(Host{Injector: new(chaos.Injector), Experiments: new(gameday.Lab), Matrices: make([]*contract.Matrix, 1), Runs: new(record.Runs), Workload: true, Events: new(Feed)})
 	all := make(map[string]*jsonschema.Resolved)
 	for _, tool := range tools {
 		resolved, wrong := tool.output.Resolve(nil)

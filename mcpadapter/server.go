@@ -55,6 +55,7 @@ type Server struct {
 	tools   []*tool
 	reports reports
 	armed   armed
+	hub     *hub      // nil: there are no events to tell of
 	single  exclusive // what runs once at a time
 
 	life   context.Context // of everything that outlives its call
@@ -88,14 +89,17 @@ func NewServer(h Host, o *Options) (*Server, error) {
 		return nil, err
 	}
 	s.life, s.stop = context.WithCancel(context.Background())
-	s.mcp = mcp.NewServer(&mcp.Implementation{Name: h.Name, Title: h.Name, Version: version()}, &mcp.ServerOptions{
-		Instructions: instructions,
-		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}},
-	})
+	protocol := &mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}}
+	if h.Events != nil {
+		s.hub = &hub{host: h, readers: make(map[*mcp.ServerSession]*reader)}
+		protocol.SubscribeHandler, protocol.UnsubscribeHandler = s.subscribes, s.unsubscribes
+	}
+	s.mcp = mcp.NewServer(&mcp.Implementation{Name: h.Name, Title: h.Name, Version: version()}, protocol)
 	for _, t := range s.tools {
 		s.mcp.AddTool(t.listed(), t.serve(s))
 	}
 	s.addResources()
+	s.addFaults()
 	s.addContract()
 	s.addPrompts()
 	if err := s.addGate(); err != nil {
@@ -171,6 +175,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		err = fmt.Errorf("mcpadapter: shutdown: calls were cancelled: %w", ctx.Err())
 	}
 	s.stop()
+	if s.hub != nil {
+		s.hub.close()
+	}
 	var closed sync.WaitGroup
 	for session := range s.mcp.Sessions() {
 		closed.Go(func() { _ = session.Close() }) // it is gone either way
@@ -179,6 +186,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	go func() {
 		closed.Wait()
 		<-s.pumped
+		if s.hub != nil {
+			s.hub.ended.Wait()
+		}
 		close(over)
 	}()
 	select {

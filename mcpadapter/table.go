@@ -26,6 +26,9 @@ func table(h Host) ([]*tool, error) {
 		{h.Runs != nil, detectOutages},
 		{h.Runs != nil, computeRecoveryTime},
 		{h.Runs != nil && h.Workload, runScenario},
+		{h.Events != nil, eventsSubscribe},
+		{h.Events != nil, eventsUnsubscribe},
+		{h.Events != nil, eventsListSubscriptions},
 	}
 	var tools []*tool
 	var problems []error
