@@ -82,7 +82,9 @@ func (a *API) routes() {
 	a.handle("GET /power/transitions/{id}", a.getTransition)
 	a.handle("POST /power/transitions", a.createTransition)
 	a.handle("DELETE /power/transitions/{id}", a.abortTransition)
-	a.handle("/", func(req *http.Request) (any, error) { return nil, problem(404, "not-found", "There is no "+req.URL.Path) })
+	a.handle("/", func(req *http.Request) (any, error) {
+		return nil, problem(404, "not-found", "There is no "+req.URL.Path)
+	})
 }
 
 // ServeHTTP answers a request, after what has happened since the last one.
