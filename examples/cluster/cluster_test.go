@@ -120,13 +120,17 @@ func TestReadOnlyIsTheDefault(t *testing.T) {
 
 func TestDangerousOperationsWantAWord(t *testing.T) {
 	everywhere(t, writable(), func(t *testing.T, _ *surface, cs *mcp.ClientSession) {
-		for _, op := range []string{"ForceOff", "forceoff", "FORCEOFF", " ForceOff ", "GracefulShutdown", "gracefulSHUTDOWN", "GracefulRestart", "gracefulrestart", "ForceRestart", "FoRcErEsTaRt", "Nmi", "NMI", "nmi"} {
-			for _, confirm := range []string{"", `,"confirm":"true"`, `,"confirm":1`, `,"confirm":false`, `,"Confirm":true`} {
-				quoted, _ := json.Marshal(op)
-				e := refused(t, cs, "power.transitions.create", `{"operation":`+string(quoted)+`,"targets":["x0c0s1b0n0"]`+confirm+`}`)
-				assert.Equal(t, []any{400, policy.CodeConfirmationRequired}, []any{e.Status, e.Code}, "%s%s", op, confirm)
-				assert.True(t, strings.HasPrefix(e.Detail, "tool power.transitions.create requires confirm=true"), e.Detail)
-			}
+		want := func(op, confirm string) {
+			quoted, _ := json.Marshal(op)
+			e := refused(t, cs, "power.transitions.create", `{"operation":`+string(quoted)+`,"targets":["x0c0s1b0n0"]`+confirm+`}`)
+			assert.Equal(t, []any{400, policy.CodeConfirmationRequired}, []any{e.Status, e.Code}, "%s%s", op, confirm)
+			assert.True(t, strings.HasPrefix(e.Detail, "tool power.transitions.create requires confirm=true"), e.Detail)
+		}
+		for _, op := range []string{"ForceOff", "FORCEOFF", " ForceOff ", "GracefulShutdown", "gracefulSHUTDOWN", "gracefulrestart", "FoRcErEsTaRt", "Nmi", "nmi"} {
+			want(op, "")
+		}
+		for _, confirm := range []string{`,"confirm":"true"`, `,"confirm":1`, `,"confirm":false`, `,"Confirm":true`} {
+			want("ForceRestart", confirm)
 		}
 		for _, tool := range []string{"components.delete", "groups.delete", "boot.parameters.delete", "cloudinit.delete", "discovery.targets.delete", "power.transitions.abort"} {
 			assert.Equal(t, policy.CodeConfirmationRequired, refused(t, cs, tool, `{"id":"x0c0s1b0n0"}`).Code, tool)

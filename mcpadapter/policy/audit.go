@@ -92,7 +92,8 @@ func (a *auditor) toolCall(ctx context.Context, v *visit) {
 
 // Record writes an audit line of the host's own, for what it does without being
 // called: event is its name, such as "chaos.fault.delivered". Text in attrs is
-// redacted, groups and all; values of other types are written as they print.
+// redacted, groups and all, and so is whatever stands under a name such as
+// token; values of other types are written as they print.
 // The line goes where those of calls without HTTP go.
 func (g *Gate) Record(ctx context.Context, event string, attrs ...slog.Attr) {
 	line := make([]slog.Attr, 0, len(attrs)+1)
@@ -103,13 +104,18 @@ func (g *Gate) Record(ctx context.Context, event string, attrs ...slog.Attr) {
 	g.audit.other.LogAttrs(ctx, slog.LevelInfo, event, line...)
 }
 
+// attr is an attribute as it may be written: its name alone can say that it is a
+// secret.
 func (a *auditor) attr(attr slog.Attr) slog.Attr {
 	value := attr.Value.Resolve()
+	if secretName(attr.Key) {
+		return slog.String(attr.Key, redacted)
+	}
 	switch value.Kind() {
 	case slog.KindBool, slog.KindInt64, slog.KindUint64, slog.KindFloat64, slog.KindDuration, slog.KindTime:
 		return attr
 	case slog.KindString:
-		return slog.String(attr.Key, a.named(attr.Key, value.String()))
+		return slog.String(attr.Key, a.text(value.String()))
 	case slog.KindGroup:
 		var group []any
 		for _, member := range value.Group() {
@@ -117,14 +123,5 @@ func (a *auditor) attr(attr slog.Attr) slog.Attr {
 		}
 		return slog.Group(attr.Key, group...)
 	}
-	return slog.String(attr.Key, a.named(attr.Key, fmt.Sprint(value.Any())))
-}
-
-// named redacts a text that stands under a name: the name alone can say that it
-// is a secret.
-func (a *auditor) named(name, text string) string {
-	if secretName(name) {
-		return redacted
-	}
-	return a.text(text)
+	return slog.String(attr.Key, a.text(fmt.Sprint(value.Any())))
 }
