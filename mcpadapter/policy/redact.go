@@ -102,7 +102,7 @@ var (
 	scheme = regexp.MustCompile(`(?i)\b(?:bearer|basic)(?:\s|%20|\+|\\[tn])+[A-Za-z0-9._~+/=%-]{4,}`)
 	// Names whose values are secrets, in small letters, without - and _.
 	secretNames = []string{"token", "secret", "password", "passwd", "passphrase", "pwd", "apikey", "accesskey", "accesskeyid", "privatekey", "signingkey",
-		"encryptionkey", "credential", "credentials", "authorization", "auth", "cookie"}
+		"encryptionkey", "secretkey", "sessionkey", "sshkey", "masterkey", "passcode", "jwt", "bearer", "credential", "credentials", "authorization", "auth", "cookie"}
 )
 
 var joined = strings.NewReplacer("-", "", "_", "")
