@@ -4,7 +4,9 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/shakedown-go/shakedown/examples/cluster/sim"
@@ -31,12 +33,36 @@ type tool[In, Out any] struct {
 
 func add[In, Out any](s *mcp.Server, c *client, t tool[In, Out]) {
 	destructive := !t.reads
-	shown := &mcp.Tool{Name: t.name, Description: t.description,
+	shown := &mcp.Tool{Name: t.name, Description: t.description, InputSchema: schema[In](), OutputSchema: schema[Out](),
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.reads, DestructiveHint: &destructive}}
 	mcp.AddTool(s, shown, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		out, err := t.call(ctx, c, in)
 		return nil, out, err // the gate gives errors their form
 	})
+}
+
+// schema is what the type says, but for null in place of a list, which nobody
+// sends here and some clients cannot express.
+func schema[T any]() *jsonschema.Schema {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		panic(err) // a type of this program has no schema; the first test finds it
+	}
+	withoutNull(s)
+	return s
+}
+
+func withoutNull(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if slices.Equal(s.Types, []string{"null", "array"}) {
+		s.Type, s.Types = "array", nil
+	}
+	withoutNull(s.Items)
+	for _, p := range s.Properties {
+		withoutNull(p)
+	}
 }
 
 // fetch is the call of a tool that asks for a path.

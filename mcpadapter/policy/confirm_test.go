@@ -120,7 +120,9 @@ func TestTheArgumentIsListedAndStripped(t *testing.T) {
 			return nil, nil, nil
 		})
 		d.server.AddTool(&mcp.Tool{Name: "room.delete", InputSchema: json.RawMessage(`{"type":"object","properties":{"confirm":{"const":true}}}`)},
-			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return fine(nil, nil) })
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return fine(t.Context(), nil)
+			})
 		d.tool("power.abort", fine)
 		d.behind(t, power())
 		cs := d.connect(t, era, nil)
@@ -228,7 +230,7 @@ func TestAnAnswerNobodyAskedForIsAnAnswerAllTheSame(t *testing.T) {
 		{mcp.InputResponseMap{"shakedown_confirm": &mcp.ElicitResult{Action: "accept", Content: map[string]any{"confirm": true}}}, true},
 		{mcp.InputResponseMap{"shakedown_confirm": &mcp.ElicitResult{Action: "accept", Content: map[string]any{"confirm": "true"}}}, false},
 		{mcp.InputResponseMap{"shakedown_confirm": &mcp.ElicitResult{Action: "accept"}}, false},
-		{mcp.InputResponseMap{"shakedown_confirm": &mcp.ListRootsResult{Roots: []*mcp.Root{}}}, false},
+		{mcp.InputResponseMap{"another": &mcp.ElicitResult{Action: "accept", Content: map[string]any{"confirm": true}}}, false},
 	} {
 		res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "room.delete", InputResponses: tc.answers})
 		require.NoError(t, err)
@@ -246,7 +248,7 @@ func TestAToolWithAQuestionOfItsOwn(t *testing.T) {
 				states = append(states, req.Params.RequestState)
 				if _, ok := req.Params.InputResponses["which"]; ok {
 					assert.Len(t, req.Params.InputResponses, 1, "the gate's question is not the tool's affair")
-					return fine(nil, nil)
+					return fine(t.Context(), nil)
 				}
 				return &mcp.CallToolResult{RequestState: "half-way", InputRequests: mcp.InputRequestMap{"which": &mcp.ElicitParams{Message: "Which?",
 					RequestedSchema: json.RawMessage(`{"type":"object","properties":{"confirm":{"type":"boolean"}}}`)}}}, nil
