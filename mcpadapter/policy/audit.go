@@ -23,30 +23,34 @@ const (
 
 // An auditor writes the lines.
 type auditor struct {
-	http, other *slog.Logger
+	http, other *slog.Logger    // for what is recorded
+	calls       [2]*slog.Logger // for calls, over HTTP and else: what is the same in every line is written out already
 	redact      *redactor
 	prefix      string
 	count       atomic.Uint64
 }
 
 // newAuditor writes to w, or to where each transport leaves room.
-func newAuditor(w io.Writer, r *redactor) *auditor {
+func newAuditor(w io.Writer, r *redactor, mode Mode) *auditor {
 	logger := func(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }
 	a := &auditor{redact: r, prefix: newID() + "-"}
 	if w != nil {
 		a.http = logger(w)
 		a.other = a.http
-		return a
+	} else {
+		a.http, a.other = logger(os.Stdout), logger(os.Stderr)
 	}
-	a.http, a.other = logger(os.Stdout), logger(os.Stderr)
+	for i, l := range []*slog.Logger{a.http, a.other} {
+		a.calls[i] = l.With(slog.String("event", eventToolCall), slog.String("mode", mode.String()))
+	}
 	return a
 }
 
 func (a *auditor) logger(transport string) *slog.Logger {
 	if transport == transportStdio {
-		return a.other
+		return a.calls[1]
 	}
-	return a.http
+	return a.calls[0]
 }
 
 // text is what may be written of something that a caller had a hand in. Where it
@@ -76,12 +80,10 @@ func (a *auditor) toolCall(ctx context.Context, v *visit) {
 	}
 	took := time.Since(v.began)
 	a.logger(v.transport).LogAttrs(ctx, level, eventToolCall,
-		slog.String("event", eventToolCall),
 		slog.String("request_id", a.prefix+strconv.FormatUint(a.count.Add(1), 10)),
 		slog.String("session_id", v.session),
 		slog.String("transport", v.transport),
 		slog.String("tool", tool),
-		slog.String("mode", v.gate.mode.String()),
 		slog.String("caller_subject", a.text(v.caller.Subject)),
 		slog.String("target", a.text(v.target)),
 		slog.String("result", result),

@@ -14,13 +14,13 @@ import (
 )
 
 func TestWhereAuditLinesGo(t *testing.T) {
-	a := newAuditor(nil, newRedactor(nil))
-	assert.Same(t, a.http, a.logger("http"))
-	assert.Same(t, a.http, a.logger("sse"))
-	assert.Same(t, a.other, a.logger("stdio"), "its standard output is the protocol")
+	a := newAuditor(nil, newRedactor(nil), ReadOnly)
+	assert.Same(t, a.calls[0], a.logger("http"))
+	assert.Same(t, a.calls[0], a.logger("sse"))
+	assert.Same(t, a.calls[1], a.logger("stdio"), "its standard output is the protocol")
 	assert.NotSame(t, a.http, a.other)
 	var b bytes.Buffer
-	a = newAuditor(&b, newRedactor(nil))
+	a = newAuditor(&b, newRedactor(nil), ReadOnly)
 	assert.Same(t, a.http, a.other, "a writer of the host's own takes all")
 }
 
@@ -52,7 +52,7 @@ func TestRecord(t *testing.T) {
 }
 
 func TestLongTextsAreCut(t *testing.T) {
-	a := newAuditor(nil, newRedactor(nil))
+	a := newAuditor(nil, newRedactor(nil), ReadOnly)
 	assert.LessOrEqual(t, len(a.text(strings.Repeat("é", 5000))), maxAudited+len("…"))
 	half := strings.Repeat("x ", (maxExamined-16)/2) + "ghp_0123456789abcdef0123" // cut inside the token
 	assert.NotContains(t, a.text(half), "ghp_")

@@ -172,7 +172,7 @@ func (v *visit) run(ctx context.Context, req *mcp.CallToolRequest, args *argumen
 	if err != nil {
 		return v.refuse(req, toError(ctx, err))
 	}
-	res, err := next(contextWithCaller(ctx, v.caller), methodCallTool, passed)
+	res, err := next(context.WithValue(ctx, callerKey{}, v), methodCallTool, passed)
 	return v.outcome(ctx, req, v.carry(args, res), err)
 }
 

@@ -151,7 +151,7 @@ func build(o *Options, rows map[string]*row) *Gate {
 	rand.Read(g.sealKey[:]) // never fails
 	g.options.Tokens = nil  // from here on only their hashes are compared
 	g.redact = newRedactor(secrets)
-	g.audit = newAuditor(o.Audit, g.redact)
+	g.audit = newAuditor(o.Audit, g.redact, g.mode)
 	return g
 }
 

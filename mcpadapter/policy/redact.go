@@ -70,12 +70,14 @@ func (r *redactor) pass(s string) string {
 	if strings.Contains(s, "://") {
 		s = userInfo.ReplaceAllString(s, "${1}"+redacted+"@")
 	}
-	if containsAny(s, prefixes) {
+	if len(s) >= minPrefixed && containsAny(s, prefixes) {
 		s = prefixed.ReplaceAllString(s, "${1}"+redacted)
 	}
-	small := strings.ToLower(s)
-	if strings.Contains(small, "bearer") || strings.Contains(small, "basic") {
-		s = scheme.ReplaceAllStringFunc(s, credentials)
+	if len(s) >= len("basic 1234") {
+		small := strings.ToLower(s)
+		if strings.Contains(small, "bearer") || strings.Contains(small, "basic") {
+			s = scheme.ReplaceAllStringFunc(s, credentials)
+		}
 	}
 	return namedValues(s)
 }
@@ -106,6 +108,9 @@ var (
 )
 
 var joined = strings.NewReplacer("-", "", "_", "")
+
+// minPrefixed is the length of the shortest of the tokens told by a prefix.
+const minPrefixed = len("xoxb-12345678")
 
 // maxName is longer than any of them with all their hyphens, in bytes.
 const maxName = 32
