@@ -141,9 +141,11 @@ func serve(ctx context.Context, s *settings, server *mcp.Server, gate *policy.Ga
 // printContract asks the running server what it offers, as a client would.
 func printContract(ctx context.Context, server *mcp.Server, gate *policy.Gate, stdout io.Writer) error {
 	here, there := mcp.NewInMemoryTransports()
-	if _, err := server.Connect(ctx, there, nil); err != nil {
+	serving, err := server.Connect(ctx, there, nil)
+	if err != nil {
 		return err
 	}
+	defer serving.Wait()
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "contract", Version: "1.0.0"}, nil).Connect(ctx, here, nil)
 	if err != nil {
 		return err
