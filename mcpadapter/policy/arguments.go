@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -124,14 +125,25 @@ func mayHold(value json.RawMessage, among []any) bool {
 }
 
 // scalar decodes a string, boolean or number; ok is false for all else, null too.
+// The value is valid JSON.
 func scalar(value json.RawMessage) (any, bool) {
-	var v any
-	if json.Unmarshal(value, &v) != nil {
+	switch {
+	case len(value) == 0:
 		return nil, false
-	}
-	switch v.(type) {
-	case string, bool, float64:
-		return v, true
+	case value[0] == '"':
+		if plain := value[1 : len(value)-1]; bytes.IndexByte(plain, '\\') < 0 {
+			return string(plain), true
+		}
+		var s string
+		err := json.Unmarshal(value, &s)
+		return s, err == nil
+	case value[0] == 't':
+		return true, true
+	case value[0] == 'f':
+		return false, true
+	case value[0] == '-' || '0' <= value[0] && value[0] <= '9':
+		n, err := strconv.ParseFloat(string(value), 64)
+		return n, err == nil
 	}
 	return nil, false
 }

@@ -2,8 +2,10 @@ package policy
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,11 +16,16 @@ import (
 // several members.
 func FuzzArguments(f *testing.F) {
 	for _, s := range []string{`{"confirm":true}`, `{"dry_run":true,"Dry_Run":false}`, `{"a":{"b":1,"B":2}}`, `[{"a":1}]`, `null`, ``, `{"a":1}{"a":2}`, "{\"\xff\":1}",
-		`{"confirm":true,"op":[{"x":"ForceOff"}]}`, `{"\u017f":1,"s":2}`, `{"a":`, `{"a":1,}`, `{"confirm":true,"n":1e400}`, "\vnull"} {
+		`{"confirm":true,"op":[{"x":"ForceOff"}]}`, `{"\u017f":1,"s":2}`, `{"a":`, `{"a":1,}`, `{"confirm":true,"n":1e400}`, "\vnull", `{"a":[1,{"x":"}\"","X\\u0058":[]}],"b":{"\\u0061":1,"A":2}}`, `{"":{"":1}}`, `{"\\ud800":1,"\\ud801":2}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		a, err := parseArguments(json.RawMessage(text))
+		if trimmed := strings.Trim(text, " \t\r\n"); strings.HasPrefix(trimmed, "{") && utf8.ValidString(text) && json.Valid([]byte(text)) {
+			dec := json.NewDecoder(strings.NewReader(text))
+			dec.UseNumber()
+			assert.Equal(t, ambiguous(t, dec, 0), err != nil, "%v", err)
+		}
 		if err != nil {
 			return
 		}
@@ -49,6 +56,50 @@ func FuzzArguments(f *testing.F) {
 			}
 		}
 	})
+}
+
+// ambiguous is what parseArguments refuses, said in the simplest way: it compares
+// every name with every other.
+func ambiguous(t *testing.T, dec *json.Decoder, depth int) bool {
+	token, err := dec.Token()
+	require.NoError(t, err)
+	delim, ok := token.(json.Delim)
+	if !ok {
+		return false
+	}
+	found := depth >= maxDepth
+	var names []string
+	for dec.More() {
+		if delim == '{' {
+			name, err := dec.Token()
+			require.NoError(t, err)
+			for _, other := range names {
+				found = found || strings.EqualFold(other, name.(string))
+			}
+			names = append(names, name.(string))
+		}
+		found = ambiguous(t, dec, depth+1) || found
+	}
+	_, err = dec.Token()
+	require.NoError(t, err)
+	return found
+}
+
+func TestManyNames(t *testing.T) {
+	for _, n := range []int{2, fewNames, fewNames + 1, 200} {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `"name%d":%d,`, i, i)
+		}
+		a, err := parseArguments(json.RawMessage("{" + b.String() + `"last":[{"x":1},{"x":2}]}`))
+		require.NoError(t, err)
+		assert.Len(t, a.members, n+1)
+		assert.Equal(t, `[{"x":1},{"x":2}]`, string(a.members[n].value))
+		for _, again := range []int{0, n / 2, n - 1} {
+			_, err = parseArguments(json.RawMessage(fmt.Sprintf(`{%s"NAME%d":0}`, b.String(), again)))
+			assert.ErrorContains(t, err, "more than once", "%d of %d", again, n)
+		}
+	}
 }
 
 func TestFoldingIsThatOfDecoders(t *testing.T) {

@@ -23,30 +23,34 @@ const (
 
 // An auditor writes the lines.
 type auditor struct {
-	http, other *slog.Logger
+	http, other *slog.Logger    // for what is recorded
+	calls       [2]*slog.Logger // for calls, over HTTP and else: what is the same in every line is written out already
 	redact      *redactor
 	prefix      string
 	count       atomic.Uint64
 }
 
 // newAuditor writes to w, or to where each transport leaves room.
-func newAuditor(w io.Writer, r *redactor) *auditor {
+func newAuditor(w io.Writer, r *redactor, mode Mode) *auditor {
 	logger := func(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }
 	a := &auditor{redact: r, prefix: newID() + "-"}
 	if w != nil {
 		a.http = logger(w)
 		a.other = a.http
-		return a
+	} else {
+		a.http, a.other = logger(os.Stdout), logger(os.Stderr)
 	}
-	a.http, a.other = logger(os.Stdout), logger(os.Stderr)
+	for i, l := range []*slog.Logger{a.http, a.other} {
+		a.calls[i] = l.With(slog.String("event", eventToolCall), slog.String("mode", mode.String()))
+	}
 	return a
 }
 
 func (a *auditor) logger(transport string) *slog.Logger {
 	if transport == transportStdio {
-		return a.other
+		return a.calls[1]
 	}
-	return a.http
+	return a.calls[0]
 }
 
 // text is what may be written of something that a caller had a hand in. Where it
@@ -76,12 +80,10 @@ func (a *auditor) toolCall(ctx context.Context, v *visit) {
 	}
 	took := time.Since(v.began)
 	a.logger(v.transport).LogAttrs(ctx, level, eventToolCall,
-		slog.String("event", eventToolCall),
 		slog.String("request_id", a.prefix+strconv.FormatUint(a.count.Add(1), 10)),
 		slog.String("session_id", v.session),
 		slog.String("transport", v.transport),
 		slog.String("tool", tool),
-		slog.String("mode", v.gate.mode.String()),
 		slog.String("caller_subject", a.text(v.caller.Subject)),
 		slog.String("target", a.text(v.target)),
 		slog.String("result", result),
@@ -92,7 +94,8 @@ func (a *auditor) toolCall(ctx context.Context, v *visit) {
 
 // Record writes an audit line of the host's own, for what it does without being
 // called: event is its name, such as "chaos.fault.delivered". Text in attrs is
-// redacted, groups and all; values of other types are written as they print.
+// redacted, groups and all, and so is whatever stands under a name such as
+// token; values of other types are written as they print.
 // The line goes where those of calls without HTTP go.
 func (g *Gate) Record(ctx context.Context, event string, attrs ...slog.Attr) {
 	line := make([]slog.Attr, 0, len(attrs)+1)
@@ -103,13 +106,18 @@ func (g *Gate) Record(ctx context.Context, event string, attrs ...slog.Attr) {
 	g.audit.other.LogAttrs(ctx, slog.LevelInfo, event, line...)
 }
 
+// attr is an attribute as it may be written: its name alone can say that it is a
+// secret.
 func (a *auditor) attr(attr slog.Attr) slog.Attr {
 	value := attr.Value.Resolve()
+	if secretName(attr.Key) {
+		return slog.String(attr.Key, redacted)
+	}
 	switch value.Kind() {
 	case slog.KindBool, slog.KindInt64, slog.KindUint64, slog.KindFloat64, slog.KindDuration, slog.KindTime:
 		return attr
 	case slog.KindString:
-		return slog.String(attr.Key, a.named(attr.Key, value.String()))
+		return slog.String(attr.Key, a.text(value.String()))
 	case slog.KindGroup:
 		var group []any
 		for _, member := range value.Group() {
@@ -117,14 +125,5 @@ func (a *auditor) attr(attr slog.Attr) slog.Attr {
 		}
 		return slog.Group(attr.Key, group...)
 	}
-	return slog.String(attr.Key, a.named(attr.Key, fmt.Sprint(value.Any())))
-}
-
-// named redacts a text that stands under a name: the name alone can say that it
-// is a secret.
-func (a *auditor) named(name, text string) string {
-	if secretName(name) {
-		return redacted
-	}
-	return a.text(text)
+	return slog.String(attr.Key, a.text(fmt.Sprint(value.Any())))
 }

@@ -24,17 +24,27 @@ func gated() policy.Options {
 		Confirm: []policy.Confirm{{Tool: "noop", Field: "operation", Values: []any{"ForceOff"}}}}
 }
 
+// usual is what most tools have: a scope, a target, no limits and rules.
+func usual() policy.Options {
+	return policy.Options{Audit: io.Discard, Tools: []policy.Tool{{Name: "noop", Capability: policy.Read, Scopes: []string{"a"}, Target: "name"}}}
+}
+
 const benchArguments = `{"name":"room-3","operation":"On","count":3,"dry_run":false}`
 
 // BenchmarkOverhead calls a no-op tool of a bare server and of one behind the
-// gate in turns, in blocks, and reports the median of the blocks' ratios: the
-// machine's moods hit both. The promise is at most 1.10.
+// gate in turns, a few calls each, and reports the ratio of the tenth
+// percentiles: what else the machine does makes some turns slow, and none fast.
+// The promise is at most 1.10.
 func BenchmarkOverhead(b *testing.B) {
+	b.Run("usual", func(b *testing.B) { overhead(b, usual()) })
+	b.Run("everything", func(b *testing.B) { overhead(b, gated()) })
+}
+
+func overhead(b *testing.B, o policy.Options) {
 	session := func(behind bool) *mcp.ClientSession {
 		d := &desk{server: mcp.NewServer(&mcp.Implementation{Name: "desk", Version: "1"}, nil)}
-		d.server.AddTool(&mcp.Tool{Name: "noop", InputSchema: json.RawMessage(`{"type":"object"}`)}, noop)
+		mcp.AddTool(d.server, &mcp.Tool{Name: "noop"}, noop)
 		if behind {
-			o := gated()
 			g, err := policy.New(&o)
 			require.NoError(b, err)
 			d.server.AddReceivingMiddleware(g.Middleware())
@@ -43,33 +53,43 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 	bare, behind := session(false), session(true)
 	params := &mcp.CallToolParams{Name: "noop", Arguments: json.RawMessage(benchArguments)}
-	block := func(cs *mcp.ClientSession) time.Duration {
+	const calls = 5
+	turn := func(cs *mcp.ClientSession) float64 {
 		began := time.Now()
-		for range 50 {
+		for range calls {
 			res, err := cs.CallTool(b.Context(), params)
 			if err != nil || res.IsError {
 				b.Fatal(err, text(res))
 			}
 		}
-		return time.Since(began)
+		return float64(time.Since(began).Nanoseconds()) / calls
 	}
-	block(bare)
-	block(behind)
-	var ratios []float64
-	var without, with time.Duration
+	for range 20 {
+		turn(bare)
+		turn(behind)
+	}
+	var without, with []float64
 	for b.Loop() {
-		first, second := block(bare), block(behind)
-		without, with = without+first, with+second
-		ratios = append(ratios, float64(second)/float64(first))
+		without = append(without, turn(bare))
+		with = append(with, turn(behind))
 	}
-	slices.Sort(ratios)
-	b.ReportMetric(ratios[len(ratios)/2], "ratio")
-	b.ReportMetric(float64(without.Nanoseconds())/float64(50*len(ratios)), "bare-ns/call")
-	b.ReportMetric(float64(with.Nanoseconds())/float64(50*len(ratios)), "gated-ns/call")
+	slices.Sort(without)
+	slices.Sort(with)
+	tenth := len(with) / 10
+	b.ReportMetric(with[tenth]/without[tenth], "ratio")
+	b.ReportMetric(without[tenth], "bare-ns/call")
+	b.ReportMetric(with[tenth], "gated-ns/call")
 }
 
-func noop(_ context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	return new(mcp.CallToolResult), nil
+type benchInput struct {
+	Name      string `json:"name"`
+	Operation string `json:"operation"`
+	Count     int    `json:"count"`
+	DryRun    bool   `json:"dry_run"`
+}
+
+func noop(context.Context, *mcp.CallToolRequest, benchInput) (*mcp.CallToolResult, any, error) {
+	return nil, nil, nil
 }
 
 // BenchmarkGate is the gate alone, without a server.

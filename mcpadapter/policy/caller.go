@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -21,12 +20,11 @@ type originKey struct{}
 // CallerFrom returns who makes the call that a handler works on. ok is false
 // outside a handler behind a [Gate]. The caller's scopes must not be changed.
 func CallerFrom(ctx context.Context) (c Caller, ok bool) {
-	c, ok = ctx.Value(callerKey{}).(Caller)
-	return c, ok
-}
-
-func contextWithCaller(ctx context.Context, c Caller) context.Context {
-	return context.WithValue(ctx, callerKey{}, c)
+	v, ok := ctx.Value(callerKey{}).(*visit)
+	if !ok {
+		return c, false
+	}
+	return v.caller, true
 }
 
 // identify finds out who calls. A request that came over HTTP without passing
@@ -45,7 +43,7 @@ func (v *visit) identify(ctx context.Context, req *mcp.CallToolRequest) bool {
 	}
 	switch {
 	case req.Extra != nil && req.Extra.TokenInfo != nil: // of this very request, not of the one that began the session
-		v.caller = Caller{Subject: req.Extra.TokenInfo.UserID, Scopes: slices.Clone(req.Extra.TokenInfo.Scopes)}
+		v.caller = Caller{Subject: req.Extra.TokenInfo.UserID, Scopes: req.Extra.TokenInfo.Scopes}
 	case wrapped && (!overHTTP || len(v.gate.tokens) == 0): // SSE, or loopback without a token
 		v.caller = from.caller
 	case !overHTTP && !wrapped:

@@ -33,6 +33,7 @@ func (c *Contract) Check(running *Contract) error {
 		d.same(name, "actions", plain(want.Actions), plain(got.Actions))
 		d.same(name, "confirmation", plain(want.Confirmation), plain(got.Confirmation))
 		d.same(name, "target", want.Target, got.Target)
+		d.same(name, "keep_confirm", want.KeepConfirm, got.KeepConfirm)
 		d.same(name, "input_schema", want.InputSchema, got.InputSchema)
 		d.same(name, "output_schema", want.OutputSchema, got.OutputSchema)
 	}

@@ -28,12 +28,17 @@ func (v *visit) confirm(ctx context.Context, req *mcp.CallToolRequest, args *arg
 		return nil, v.unconfirmed(what)
 	}
 	if newEra(req) {
+		if _, v.answered = v.unseal(args, req.Params.RequestState); v.answered {
+			return nil, nil
+		}
 		answer, ok := req.Params.InputResponses[questionID]
 		if !ok {
 			return v.ask(req, what)
 		}
 		result, _ := answer.(*mcp.ElicitResult)
-		return nil, v.judge(result, what)
+		refusal := v.judge(result, what)
+		v.answered = refusal == nil
+		return nil, refusal
 	}
 	ctx, cancel := context.WithTimeout(ctx, v.gate.options.ConfirmTimeout)
 	defer cancel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,7 +120,9 @@ func TestTheArgumentIsListedAndStripped(t *testing.T) {
 			return nil, nil, nil
 		})
 		d.server.AddTool(&mcp.Tool{Name: "room.delete", InputSchema: json.RawMessage(`{"type":"object","properties":{"confirm":{"const":true}}}`)},
-			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return fine(nil, nil) })
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return fine(t.Context(), nil)
+			})
 		d.tool("power.abort", fine)
 		d.behind(t, power())
 		cs := d.connect(t, era, nil)
@@ -141,6 +144,18 @@ func TestTheArgumentIsListedAndStripped(t *testing.T) {
 		require.False(t, res.IsError, "the schema would refuse an argument that it does not know: %s", text(res))
 		assert.JSONEq(t, `{"operation":"ForceOff","big":1e3}`, string(got))
 	})
+}
+
+func TestAToolMayKeepAnArgumentOfItsOwn(t *testing.T) {
+	d := newDesk("room.delete")
+	o := everything("room.delete")
+	o.Tools[0].KeepConfirm = true
+	o.Confirm = []policy.Confirm{{Tool: "room.delete"}}
+	d.behind(t, o)
+	cs := d.connect(t, oldEra, nil)
+	assert.True(t, call(t, cs, "room.delete", `{"confirm":1}`).IsError)
+	assert.False(t, call(t, cs, "room.delete", `{"confirm":true}`).IsError)
+	assert.Equal(t, []string{`room.delete {"confirm":true}`}, d.reached())
 }
 
 // asked makes a client whose user answers so.
@@ -215,12 +230,54 @@ func TestAnAnswerNobodyAskedForIsAnAnswerAllTheSame(t *testing.T) {
 		{mcp.InputResponseMap{"shakedown_confirm": &mcp.ElicitResult{Action: "accept", Content: map[string]any{"confirm": true}}}, true},
 		{mcp.InputResponseMap{"shakedown_confirm": &mcp.ElicitResult{Action: "accept", Content: map[string]any{"confirm": "true"}}}, false},
 		{mcp.InputResponseMap{"shakedown_confirm": &mcp.ElicitResult{Action: "accept"}}, false},
-		{mcp.InputResponseMap{"shakedown_confirm": &mcp.ListRootsResult{Roots: []*mcp.Root{}}}, false},
+		{mcp.InputResponseMap{"another": &mcp.ElicitResult{Action: "accept", Content: map[string]any{"confirm": true}}}, false},
 	} {
 		res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "room.delete", InputResponses: tc.answers})
 		require.NoError(t, err)
 		assert.Equal(t, !tc.passes, res.IsError, fmt.Sprint(tc.answers))
 	}
+}
+
+// A tool that has a question of its own, after the gate's.
+func TestAToolWithAQuestionOfItsOwn(t *testing.T) {
+	each(t, func(t *testing.T, era string) {
+		d := newDesk()
+		var states []string
+		d.server.AddTool(&mcp.Tool{Name: "room.delete", InputSchema: json.RawMessage(`{"type":"object"}`)},
+			func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				states = append(states, req.Params.RequestState)
+				if _, ok := req.Params.InputResponses["which"]; ok {
+					assert.Len(t, req.Params.InputResponses, 1, "the gate's question is not the tool's affair")
+					return fine(t.Context(), nil)
+				}
+				return &mcp.CallToolResult{RequestState: "half-way", InputRequests: mcp.InputRequestMap{"which": &mcp.ElicitParams{Message: "Which?",
+					RequestedSchema: json.RawMessage(`{"type":"object","properties":{"confirm":{"type":"boolean"}}}`)}}}, nil
+			})
+		o := everything("room.delete")
+		o.Confirm = []policy.Confirm{{Tool: "*.delete"}}
+		d.behind(t, o)
+		var questions []string
+		cs := d.connect(t, era, asked(&mcp.ElicitResult{Action: "accept", Content: map[string]any{"confirm": true}}, nil, &questions))
+		res := call(t, cs, "room.delete", `{"id":"7"}`)
+		assert.False(t, res.IsError, text(res))
+		assert.Equal(t, []string{"Run room.delete? It cannot be undone.", "Which?"}, questions, "each question once")
+		assert.Equal(t, []string{"", "half-way"}, states)
+	})
+}
+
+func TestAForgedStateConfirmsNothing(t *testing.T) {
+	d := newDesk("room.delete")
+	o := everything("room.delete")
+	o.Confirm = []policy.Confirm{{Tool: "*.delete"}}
+	d.behind(t, o)
+	var questions []string
+	cs := d.connect(t, newEra, asked(&mcp.ElicitResult{Action: "decline"}, nil, &questions))
+	for _, state := range []string{"shakedown-confirmed:", "shakedown-confirmed::", "shakedown-confirmed:00:x", "shakedown-confirmed:" + strings.Repeat("0", 64) + ":"} {
+		res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "room.delete", RequestState: state})
+		require.NoError(t, err)
+		assert.Equal(t, policy.CodeDeclined, envelope(t, res).Code)
+	}
+	assert.Empty(t, d.reached())
 }
 
 func TestAUserWhoDoesNotAnswer(t *testing.T) {

@@ -42,6 +42,7 @@ type ContractTool struct {
 	Actions      []Action       `yaml:"actions,omitempty"`
 	Confirmation []Confirm      `yaml:"confirmation,omitempty"` // the rules whose pattern takes the tool
 	Target       string         `yaml:"target,omitempty"`
+	KeepConfirm  bool           `yaml:"keep_confirm,omitempty"`
 	InputSchema  map[string]any `yaml:"input_schema"`
 	OutputSchema map[string]any `yaml:"output_schema,omitempty"` // nil: none
 }
@@ -59,7 +60,7 @@ func (g *Gate) Contract(ctx context.Context, cs *mcp.ClientSession) (*Contract, 
 		if r == nil {
 			return nil, fmt.Errorf("policy: the session lists tool %s, which the gate does not know", t.Name)
 		}
-		tool := ContractTool{Name: t.Name, Capability: r.Capability, Scopes: append([]string{}, r.Scopes...), Target: r.Target,
+		tool := ContractTool{Name: t.Name, Capability: r.Capability, Scopes: append([]string{}, r.Scopes...), Target: r.Target, KeepConfirm: r.KeepConfirm,
 			Actions: slices.Clone(r.Actions), Confirmation: slices.Clone(r.confirm)}
 		if err := errors.Join(remake(t.InputSchema, &tool.InputSchema), remake(t.OutputSchema, &tool.OutputSchema)); err != nil {
 			return nil, fmt.Errorf("policy: schemas of tool %s: %w", t.Name, err)
@@ -148,7 +149,7 @@ func checkSchema(schema map[string]any, field string) error {
 func (c *Contract) Rows() []Tool {
 	rows := make([]Tool, len(c.Tools))
 	for i, t := range c.Tools {
-		rows[i] = Tool{Name: t.Name, Capability: t.Capability, Scopes: slices.Clone(t.Scopes), Actions: slices.Clone(t.Actions), Target: t.Target}
+		rows[i] = Tool{Name: t.Name, Capability: t.Capability, Scopes: slices.Clone(t.Scopes), Actions: slices.Clone(t.Actions), Target: t.Target, KeepConfirm: t.KeepConfirm}
 	}
 	return rows
 }

@@ -62,6 +62,7 @@ type visit struct {
 	row       *row   // nil: unknown
 	target    string
 	detail    string // of the error, for the audit log
+	answered  bool   // the user said yes to a question in a result
 }
 
 // call is the gate itself. The line of audit is written when it is left, however
@@ -171,8 +172,8 @@ func (v *visit) run(ctx context.Context, req *mcp.CallToolRequest, args *argumen
 	if err != nil {
 		return v.refuse(req, toError(ctx, err))
 	}
-	res, err := next(contextWithCaller(ctx, v.caller), methodCallTool, passed)
-	return v.outcome(ctx, req, res, err)
+	res, err := next(context.WithValue(ctx, callerKey{}, v), methodCallTool, passed)
+	return v.outcome(ctx, req, v.carry(args, res), err)
 }
 
 // forHandler is the request without what was meant for the gate. Only tools that
@@ -182,13 +183,16 @@ func (v *visit) forHandler(req *mcp.CallToolRequest, args *arguments) (*mcp.Call
 	if len(v.row.confirm) == 0 {
 		return req, nil
 	}
-	rest, err := args.withoutConfirm()
-	if err != nil {
-		return nil, err
-	}
 	params, passed := *req.Params, *req
-	params.Arguments = rest
+	if !v.row.KeepConfirm {
+		rest, err := args.withoutConfirm()
+		if err != nil {
+			return nil, err
+		}
+		params.Arguments = rest
+	}
 	params.InputResponses = withoutQuestion(params.InputResponses)
+	params.RequestState, _ = v.unseal(args, params.RequestState)
 	passed.Params = &params
 	return &passed, nil
 }
@@ -202,10 +206,11 @@ func (v *visit) setTarget(args *arguments) {
 	if !ok {
 		return
 	}
+	v.target = string(value) // numbers as they were written
 	if got, ok := scalar(value); ok {
-		v.target = fmt.Sprint(got)
-	} else {
-		v.target = string(value)
+		if s, ok := got.(string); ok {
+			v.target = s
+		}
 	}
 }
 

@@ -220,6 +220,28 @@ func TestWhatElseAnErrorResultHoldsStays(t *testing.T) {
 	assert.Equal(t, map[string]any{"tried": 3.0}, res.StructuredContent)
 }
 
+func TestAnEnvelopeOfTheHandlersOwnStaysAsItIs(t *testing.T) {
+	const own = `{"status":409,"code":"taken","detail":"room 3 is taken","hint":"list them"}`
+	for text, want := range map[string]string{
+		own: own,
+		`{"status":200,"code":"fine","detail":"x","hint":""}`: `{"status":500,"code":"tool_error","detail":"{\"status\":200,\"code\":\"fine\",\"detail\":\"x\",\"hint\":\"\"}","hint":""}`,
+		`{"error":"taken"}`: `{"status":500,"code":"tool_error","detail":"{\"error\":\"taken\"}","hint":""}`,
+	} {
+		d := newDesk()
+		d.tool("raw", func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{IsError: true, StructuredContent: map[string]any{"a": 1},
+				Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
+		})
+		_, j := d.behind(t, everything("raw"))
+		res := call(t, d.connect(t, newEra, nil), "raw", `{}`)
+		require.Len(t, res.Content, 1)
+		assert.JSONEq(t, want, res.Content[0].(*mcp.TextContent).Text)
+		if text == own {
+			assert.Equal(t, "taken: room 3 is taken", j.only(t)["error_detail"])
+		}
+	}
+}
+
 func TestBadArgumentsAreForTheModelToCorrect(t *testing.T) {
 	type room struct {
 		Floor int `json:"floor"`

@@ -121,6 +121,35 @@ func TestServerSentEvents(t *testing.T) {
 	assert.Equal(t, []any{"sse", "reader"}, []any{j.lines(t)[0]["transport"], j.lines(t)[0]["caller_subject"]})
 }
 
+// A session has a budget of its own; where there are no sessions, a caller has.
+func TestBudgetsOfSessionsAndCallers(t *testing.T) {
+	each(t, func(t *testing.T, era string) {
+		o := twoTokens()
+		o.Tools[0].SessionLimit, o.Tools[0].Limit = &policy.Limit{Budget: 1}, &policy.Limit{Budget: 3}
+		_, _, url := listen(t, o, nil, bothEras)
+		codes := func(token string) (codes []string) {
+			cs := dial(t, streamable(url, token), era, nil)
+			for range 2 {
+				code := "passes"
+				if res := call(t, cs, "look", `{}`); res.IsError {
+					code = envelope(t, res).Detail
+				}
+				codes = append(codes, code)
+			}
+			return codes
+		}
+		const own, all = "tool look: the budget of 1 calls of this session is used up", "tool look: the budget of 3 calls of the server is used up"
+		assert.Equal(t, []string{"passes", own}, codes(adminToken))
+		assert.Equal(t, []string{"passes", own}, codes(readerToken))
+		if era == newEra {
+			assert.Equal(t, []string{own, own}, codes(adminToken), "to reconnect does not help")
+			return
+		}
+		assert.Equal(t, []string{"passes", all}, codes(adminToken))
+		assert.Equal(t, []string{all, all}, codes(adminToken))
+	})
+}
+
 // A body that must not be read.
 type untouched struct{ read atomic.Bool }
 

@@ -94,6 +94,7 @@ type Gate struct {
 	redact  *redactor
 	audit   *auditor
 	limiter *limiter
+	sealKey [32]byte
 }
 
 // New reads the options, which it copies. Its error joins every problem, each a
@@ -147,9 +148,10 @@ func build(o *Options, rows map[string]*row) *Gate {
 		g.tokens = append(g.tokens, t.grant())
 		secrets = append(secrets, t.Value)
 	}
-	g.options.Tokens = nil // from here on only their hashes are compared
+	rand.Read(g.sealKey[:]) // never fails
+	g.options.Tokens = nil  // from here on only their hashes are compared
 	g.redact = newRedactor(secrets)
-	g.audit = newAuditor(o.Audit, g.redact)
+	g.audit = newAuditor(o.Audit, g.redact, g.mode)
 	return g
 }
 

@@ -70,12 +70,14 @@ func (r *redactor) pass(s string) string {
 	if strings.Contains(s, "://") {
 		s = userInfo.ReplaceAllString(s, "${1}"+redacted+"@")
 	}
-	if containsAny(s, prefixes) {
+	if len(s) >= minPrefixed && containsAny(s, prefixes) {
 		s = prefixed.ReplaceAllString(s, "${1}"+redacted)
 	}
-	small := strings.ToLower(s)
-	if strings.Contains(small, "bearer") || strings.Contains(small, "basic") {
-		s = scheme.ReplaceAllStringFunc(s, credentials)
+	if len(s) >= len("basic 1234") {
+		small := strings.ToLower(s)
+		if strings.Contains(small, "bearer") || strings.Contains(small, "basic") {
+			s = scheme.ReplaceAllStringFunc(s, credentials)
+		}
 	}
 	return namedValues(s)
 }
@@ -102,10 +104,13 @@ var (
 	scheme = regexp.MustCompile(`(?i)\b(?:bearer|basic)(?:\s|%20|\+|\\[tn])+[A-Za-z0-9._~+/=%-]{4,}`)
 	// Names whose values are secrets, in small letters, without - and _.
 	secretNames = []string{"token", "secret", "password", "passwd", "passphrase", "pwd", "apikey", "accesskey", "accesskeyid", "privatekey", "signingkey",
-		"encryptionkey", "credential", "credentials", "authorization", "auth", "cookie"}
+		"encryptionkey", "secretkey", "sessionkey", "sshkey", "masterkey", "passcode", "jwt", "bearer", "credential", "credentials", "authorization", "auth", "cookie"}
 )
 
 var joined = strings.NewReplacer("-", "", "_", "")
+
+// minPrefixed is the length of the shortest of the tokens told by a prefix.
+const minPrefixed = len("xoxb-12345678")
 
 // maxName is longer than any of them with all their hyphens, in bytes.
 const maxName = 32

@@ -97,7 +97,8 @@ func (v *visit) protocolError(p *jsonrpc.Error) error {
 	return e.wire(p.Code)
 }
 
-// enveloped puts the envelope into an error result of a handler. Where the
+// enveloped puts the envelope into an error result of a handler that has none.
+// Where the
 // result holds nothing but a text, the envelope says it in its place; what else
 // it holds stays, behind the envelope.
 func (v *visit) enveloped(ctx context.Context, res *mcp.CallToolResult) *mcp.CallToolResult {
@@ -107,6 +108,10 @@ func (v *visit) enveloped(ctx context.Context, res *mcp.CallToolResult) *mcp.Cal
 		if t, ok := res.Content[0].(*mcp.TextContent); ok {
 			text = t.Text
 		}
+	}
+	if e := parseEnvelope(text); e != nil { // the handler has done it itself
+		v.detail = e.Code + ": " + e.Error()
+		return res
 	}
 	if len(res.Content) > 1 || len(res.Content) == 1 && text == "" {
 		rest = res.Content
@@ -120,6 +125,20 @@ func (v *visit) enveloped(ctx context.Context, res *mcp.CallToolResult) *mcp.Cal
 	c := *res // a copy keeps the type of the result
 	c.Content = append([]mcp.Content{&mcp.TextContent{Text: e.text()}}, rest...)
 	return &c
+}
+
+// parseEnvelope reads a text that is an envelope already; nil if it is none.
+func parseEnvelope(text string) *Error {
+	if !strings.HasPrefix(text, "{") {
+		return nil
+	}
+	e := new(Error)
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.DisallowUnknownFields()
+	if dec.Decode(e) != nil || dec.More() || e.Status < 400 || e.Status > 599 || e.Code == "" || e.Detail == "" {
+		return nil
+	}
+	return e
 }
 
 // toError finds out what a failure was.

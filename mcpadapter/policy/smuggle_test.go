@@ -28,7 +28,7 @@ func chaosTable() policy.Options {
 // and takes the last of several members.
 func lenient(d *desk, wrote *[]string) {
 	for _, name := range []string{"run", "fault"} {
-		d.tool(name, func(_ context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+		d.tool(name, func(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
 			var in struct {
 				DryRun bool   `json:"dry_run"`
 				Action string `json:"action"`
@@ -40,7 +40,7 @@ func lenient(d *desk, wrote *[]string) {
 			if name == "run" && !in.DryRun || name == "fault" && action != "list" && action != "show" {
 				*wrote = append(*wrote, name+" "+string(args))
 			}
-			return fine(nil, nil)
+			return fine(ctx, nil)
 		})
 	}
 }

@@ -29,6 +29,9 @@ type Tool struct {
 	// Limit bounds all calls of the tool together, SessionLimit those of one session
 	// (of one caller, where the protocol has no sessions). Nil: that of Options.
 	Limit, SessionLimit *Limit
+	// KeepConfirm says that the tool has an argument "confirm" of its own: the gate
+	// reads it and passes it on.
+	KeepConfirm bool
 	// Timeout bounds one call. 0: that of Options.
 	Timeout time.Duration
 }

@@ -113,6 +113,9 @@ func (l *level) add(name string) bool {
 			return true
 		}
 	}
+	if l.names == nil {
+		l.names = make([]string, 0, 8)
+	}
 	l.names = append(l.names, name)
 	if len(l.names) > fewNames {
 		l.many = make(map[string]bool, 2*fewNames)
