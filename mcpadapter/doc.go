@@ -52,7 +52,7 @@
 //
 // # Costs
 //
-// A call takes about half a millisecond in memory and one over HTTP, most of it the
-// protocol's library. Faults do not pay for it: an injector that a server drives
-// costs what it does without one, and 20 ns more for every call that leaves an event, if there is a [Feed].
+// A call takes 0.3 to 0.4 ms in memory, of which the bare SDK takes 0.3, and 1 to
+// 3 ms over HTTP (two shared cores; go test -bench . ./mcpadapter). Faults do not pay for
+// that: an injector costs what it costs without a server, and some 40 ns for every event if there is a [Feed].
 package mcpadapter

@@ -50,7 +50,7 @@ func (p *progress) report(done int, message string) {
 }
 
 // lastWord is how long the last notification may take.
-const lastWord = 2 * time.Second
+const lastWord = 10 * time.Second
 
 // end waits until the last notification is out, but not for ever: a client that
 // does not read keeps only its own notifications waiting, until its session ends.
