@@ -136,3 +136,42 @@ func ExampleRecord() {
 	// x..x.x.xx... <nil>
 	// spec: the run is no replay of the recording: lane "", call 10: expected pay, key 0, occurrence 10; got no call (missing: 2, additional: 0, struck otherwise: 0)
 }
+
+// closed is a fault of the user's own: a shop that is closed until an hour.
+type closed struct{ until int }
+
+func (f closed) Fail(chaos.Call) error { return fmt.Errorf("closed until %d:00", f.until) }
+
+func (f closed) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
+	return nil, f.Fail(c)
+}
+
+func (f closed) Describe() chaos.Description {
+	return chaos.Description{Kind: "shop_closed", Params: fmt.Appendf(nil, `{"until":%d}`, f.until)}
+}
+
+// A fault of one's own is written down like any other.
+func ExampleFaultKind() {
+	type params struct {
+		Until int `json:"until" spec:"min=0,max=23" doc:"hour at which the shop opens"`
+	}
+	o := &spec.Options{Kinds: []spec.Kind{
+		spec.FaultKind("shop_closed", "The shop is closed.", func(p params) (chaos.Fault, error) { return closed{p.Until}, nil }),
+	}}
+	plan, err := spec.Decode([]byte(`{"seed": "1", "rules": [{"target": "order", "fault": {"kind": "shop_closed", "params": {"until": 9}}}]}`), o)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := chaos.NewContext(context.Background(), plan.Injector("example", nil))
+	fmt.Println(chaos.Point(ctx, "order"))
+	data, err := spec.Encode(plan, o)
+	fmt.Print(string(data), err)
+	// Output:
+	// closed until 9:00
+	// {
+	//   "seed": "1",
+	//   "rules": [{"name": "order:shop_closed", "target": "order", "fault": {"kind": "shop_closed", "params": {"until": 9}}}]
+	// }
+	// <nil>
+}
