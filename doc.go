@@ -19,6 +19,8 @@
 //   - [github.com/shakedown-go/shakedown/scoring] makes a number, a verdict of
 //     three values and an interval of the cells; scoring/timeline finds
 //     outages and recovery in a recorded run.
+//   - [github.com/shakedown-go/shakedown/mcpadapter] lets another program, or
+//     another agent, drive all that as MCP tools; mcpadapter/policy stands before them.
 //
 // The example below is a whole contract: an agent that refunds an order, one
 // promise, and the weather in which it must be kept.

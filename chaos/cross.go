@@ -169,7 +169,7 @@ type timed struct {
 
 func (t *timed) read(in *Injector) {
 	if !t.known {
-		t.known, t.elapsed = true, in.elapsed()
+		t.known, t.elapsed = true, in.Elapsed()
 	}
 }
 
@@ -186,7 +186,7 @@ func recorded[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], in
 	keep := s.in.opts.KeepValues
 	returned := false
 	defer func() {
-		r.end, r.err = s.in.elapsed(), err
+		r.end, r.err = s.in.Elapsed(), err
 		r.outcome = outcomeOf(err, !returned)
 		r.effect = effectOf(c.effect, err == nil && returned)
 		if keep && returned && err == nil {

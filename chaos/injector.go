@@ -269,8 +269,10 @@ func (in *Injector) ruleNames() []string {
 	return names
 }
 
-// elapsed is the time since the injector was armed.
-func (in *Injector) elapsed() time.Duration {
+// Elapsed is the time since the injector was armed, from which the times of its
+// events count: the first event of a run began at time.Now less Elapsed plus its
+// Start, whatever clock that is.
+func (in *Injector) Elapsed() time.Duration {
 	return time.Since(in.born) - time.Duration(in.armed.Load())
 }
 

@@ -175,5 +175,5 @@ func (s *slot) occurrence(key, ordinal uint64) uint64 {
 // the call at hand, so that all its triggers see one time.
 func (s *slot) askTime() time.Duration {
 	s.clock.Store(true)
-	return s.in.elapsed()
+	return s.in.Elapsed()
 }

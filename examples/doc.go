@@ -3,4 +3,5 @@
 //   - quickstart: an agent in every weather, as a command with a report.
 //   - gotest: the same as go tests to copy, and one wrapped function.
 //   - gameday: real services killed, paused and cut off, judged by their recorded calls.
+//   - cluster: a simulated cluster's control surface over MCP, behind a policy.
 package examples

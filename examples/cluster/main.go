@@ -1,0 +1,164 @@
+// Command cluster is a control surface of a simulated cluster as an MCP server:
+// made with the bare SDK, and guarded by mcpadapter/policy. It shows that the
+// gate works for servers that know nothing of this library.
+//
+//	go run ./examples/cluster                          # over standard input and output
+//	go run ./examples/cluster -listen 127.0.0.1:8080   # over HTTP, with SHAKEDOWN_MCP_TOKEN set
+//
+// The tools call a management API over HTTP: that of package sim, which is
+// started on a loopback address, unless -api names another.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/examples/cluster/sim"
+	"github.com/shakedown-go/shakedown/examples/internal/cli"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+)
+
+const (
+	// readHeaderTimeout bounds how long a client may take over its headers.
+	readHeaderTimeout = 10 * time.Second
+	// shutdownTimeout is how long calls may go on when the program is told to end.
+	shutdownTimeout = 10 * time.Second
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Getenv, &mcp.StdioTransport{}, os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+type settings struct {
+	listen, api  string
+	withoutToken bool
+	contract     bool
+}
+
+func parse(args []string, stderr io.Writer) (*settings, error) {
+	s := new(settings)
+	f := flag.NewFlagSet("cluster", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.StringVar(&s.listen, "listen", "", "`address` for HTTP, such as 127.0.0.1:8080; empty: standard input and output")
+	f.StringVar(&s.api, "api", "", "`URL` of a management API; empty: a simulated one")
+	f.BoolVar(&s.withoutToken, "loopback-without-token", false, "let everyone on this machine call, without a token")
+	f.BoolVar(&s.contract, "contract", false, "print the contract of the running server, tools.yaml, and exit")
+	return s, errors.Join(cli.Parse(f, args)...)
+}
+
+func run(ctx context.Context, args []string, getenv func(string) string, stdio mcp.Transport, stdout, stderr io.Writer) error {
+	s, err := parse(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	o, err := policy.Env(getenv, nil)
+	if err != nil {
+		return err
+	}
+	if s.api == "" {
+		url, stop, err := simulate()
+		if err != nil {
+			return err
+		}
+		defer stop()
+		s.api = url
+	}
+	server, gate, err := newServer(&client{base: s.api, http: &http.Client{Timeout: time.Minute}}, *o)
+	switch {
+	case err != nil:
+		return err
+	case s.contract:
+		return printContract(ctx, server, gate, stdout)
+	case s.listen != "":
+		return serve(ctx, s, server, gate, stderr)
+	}
+	if err := server.Run(ctx, stdio); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// simulate starts the simulated API on a loopback address of its own.
+func simulate() (url string, stop func(), err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	s := &http.Server{Handler: sim.New(), ReadHeaderTimeout: readHeaderTimeout}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Serve(l)
+	}()
+	return "http://" + l.Addr().String(), func() { s.Close(); <-done }, nil
+}
+
+// serve listens until the context ends, and then lets calls finish.
+func serve(ctx context.Context, s *settings, server *mcp.Server, gate *policy.Gate, stderr io.Writer) error {
+	guarded, err := gate.HTTPHandler(handler(server), &policy.HTTPOptions{Listen: s.listen, LoopbackWithoutToken: s.withoutToken})
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", s.listen)
+	if err != nil {
+		return err
+	}
+	h := &http.Server{Handler: guarded, ReadHeaderTimeout: readHeaderTimeout}
+	failed := make(chan error, 1)
+	go func() { failed <- h.Serve(l) }()
+	fmt.Fprintf(stderr, "cluster: http://%s, %s\n", l.Addr(), gate.Mode())
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer cancel()
+	for session := range server.Sessions() {
+		session.Close() // ends the streams that clients leave open
+	}
+	return h.Shutdown(last)
+}
+
+// printContract asks the running server what it offers, as a client would.
+func printContract(ctx context.Context, server *mcp.Server, gate *policy.Gate, stdout io.Writer) error {
+	here, there := mcp.NewInMemoryTransports()
+	serving, err := server.Connect(ctx, there, nil)
+	if err != nil {
+		return err
+	}
+	defer serving.Wait()
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "contract", Version: "1.0.0"}, nil).Connect(ctx, here, nil)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	c, err := gate.Contract(ctx, session)
+	if err != nil {
+		return err
+	}
+	text, err := c.YAML()
+	if err != nil {
+		return err
+	}
+	_, err = stdout.Write(text)
+	return err
+}

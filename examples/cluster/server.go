@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+)
+
+// contractYAML is the contract of the tools, which the server also hands out.
+//
+//go:embed tools.yaml
+var contractYAML []byte
+
+const (
+	// sessionTimeout is after which rest a session of the older protocol is closed.
+	sessionTimeout = 30 * time.Minute
+	// withoutSessions is the first revision of the protocol that has none.
+	withoutSessions = "2026-07-28"
+)
+
+// table says what each tool needs. Of a collection, what lists and gets reads.
+func table() []policy.Tool {
+	var rows []policy.Tool
+	add := func(scope string, c policy.Capability, names ...string) {
+		for _, name := range names {
+			rows = append(rows, policy.Tool{Name: name, Capability: c, Scopes: []string{scope}, Target: "id"})
+		}
+	}
+	add("cluster:read", policy.Read, "cluster.summary")
+	for _, prefix := range []string{"components", "groups", "boot.parameters", "cloudinit", "discovery.targets"} {
+		area, _, _ := strings.Cut(prefix, ".")
+		add(area+":read", policy.Read, prefix+".list", prefix+".get")
+		add(area+":write", policy.Write, prefix+".create", prefix+".update", prefix+".delete")
+	}
+	add("discovery:read", policy.Read, "discovery.drivers.list", "discovery.scans.list", "discovery.scans.get")
+	add("power:read", policy.Read, "power.status", "power.actions", "power.transitions.list", "power.transitions.get")
+	add("power:write", policy.Write, "power.transitions.abort")
+	return append(rows,
+		policy.Tool{Name: "discovery.scans.create", Scopes: []string{"discovery:write"}, Target: "target", Limit: &policy.Limit{PerSecond: 1, Burst: 5}},
+		policy.Tool{Name: "power.transitions.create", Scopes: []string{"power:write"}, Target: "targets", Limit: &policy.Limit{PerSecond: 2, Burst: 10}})
+}
+
+// rules say which calls somebody has to confirm: what cannot be undone, and what
+// interrupts work.
+func rules() []policy.Confirm {
+	return []policy.Confirm{
+		{Tool: "*.delete"},
+		{Tool: "power.transitions.abort"},
+		{Tool: "power.transitions.create", Field: "operation", Values: []any{"ForceOff", "GracefulShutdown", "GracefulRestart", "ForceRestart", "Nmi"}},
+	}
+}
+
+// newServer is a server of the bare SDK with the gate in front of it. Of the
+// options, table and rules are set here.
+func newServer(c *client, o policy.Options) (*mcp.Server, *policy.Gate, error) {
+	o.Tools, o.Confirm, o.Timeout = table(), rules(), time.Minute
+	gate, err := policy.New(&o)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := mcp.NewServer(&mcp.Implementation{Name: "cluster", Title: "Cluster control", Version: "1.0.0"}, &mcp.ServerOptions{
+		Instructions: "Begin with cluster.summary. Ask the user before you call a tool that wants confirm."})
+	addTools(s, c)
+	s.AddResource(&mcp.Resource{URI: "cluster://tools.yaml", Name: "tools.yaml", MIMEType: "application/yaml", Description: "The contract of the tools."},
+		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "cluster://tools.yaml", MIMEType: "application/yaml", Text: string(contractYAML)}}}, nil
+		})
+	s.AddReceivingMiddleware(gate.Middleware())
+	return s, gate, nil
+}
+
+// handler serves both eras of the protocol on one URL: the newer one has no
+// sessions, and the SDK wants a handler for each.
+func handler(s *mcp.Server) http.Handler {
+	get := func(*http.Request) *mcp.Server { return s }
+	stateful := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{SessionTimeout: sessionTimeout})
+	stateless := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Header.Get("Mcp-Protocol-Version") >= withoutSessions {
+			stateless.ServeHTTP(w, req)
+			return
+		}
+		stateful.ServeHTTP(w, req)
+	})
+}

@@ -1,0 +1,233 @@
+package sim
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxTransitions is how many are remembered; the oldest that are over go first.
+const maxTransitions = 1000
+
+// An operation is something that can be done to the power of a component.
+type operation struct {
+	name  string
+	from  string // the state that it needs; "": any
+	to    string // the state that it leaves; "": as it was
+	takes time.Duration
+}
+
+func operations() []operation {
+	return []operation{
+		{"On", "off", "on", 20 * time.Second},
+		{"Off", "on", "off", 60 * time.Second},
+		{"GracefulShutdown", "on", "off", 60 * time.Second},
+		{"GracefulRestart", "on", "on", 80 * time.Second},
+		{"ForceOff", "", "off", 5 * time.Second},
+		{"ForceRestart", "", "on", 25 * time.Second},
+		{"Nmi", "on", "", time.Second},
+	}
+}
+
+// A transition is a Transition with what it does.
+type transition struct {
+	Transition
+	does operation
+	over bool
+}
+
+// advance works out what has happened until now: each node takes its operation's
+// time, and a tenth of it more for each node before it.
+func (a *API) advance(now time.Time) {
+	for _, t := range a.transitions {
+		if t.over {
+			continue
+		}
+		t.over = true
+		for i := range t.Tasks {
+			task := &t.Tasks[i]
+			takes := t.does.takes + time.Duration(i)*t.does.takes/10
+			passed := now.Sub(t.CreatedAt)
+			if passed < takes {
+				task.Percent, t.over = float64(passed*100/takes), false
+				continue
+			}
+			if _, there := a.power[task.ID]; there && task.Status != "succeeded" && t.does.to != "" {
+				a.power[task.ID] = t.does.to
+			}
+			task.Status, task.Percent = "succeeded", 100
+		}
+		if t.over {
+			t.Status = "completed"
+		}
+	}
+	for i := range a.scans {
+		if s := &a.scans[i]; s.Status == "running" && now.Sub(s.StartedAt) >= 10*time.Second {
+			s.Status, s.Found = "completed", []string{"x0c0s8b0n0", "x0c0s9b0n0"}
+		}
+	}
+}
+
+func (a *API) powerStatus(req *http.Request) (any, error) {
+	states := []Power{}
+	for _, c := range a.components.list() {
+		if want := req.URL.Query()["id"]; len(want) == 0 || slices.Contains(want, c.ID) {
+			states = append(states, Power{c.ID, a.power[c.ID]})
+		}
+	}
+	return states, nil
+}
+
+func (a *API) powerActions(*http.Request) (any, error) {
+	all := []Actions{}
+	for _, c := range a.components.list() {
+		can := Actions{ID: c.ID, Operations: []string{}}
+		for _, op := range operations() {
+			if op.from == "" || op.from == a.power[c.ID] {
+				can.Operations = append(can.Operations, op.name)
+			}
+		}
+		all = append(all, can)
+	}
+	return all, nil
+}
+
+func (a *API) listTransitions(*http.Request) (any, error) {
+	all := []Transition{}
+	for _, t := range a.transitions {
+		all = append(all, t.Transition)
+	}
+	return all, nil
+}
+
+func (a *API) findTransition(id string) (*transition, error) {
+	for _, t := range a.transitions {
+		if t.ID == id {
+			return t, nil
+		}
+	}
+	return nil, problem(404, "not-found", fmt.Sprintf("There is no transition %q", id))
+}
+
+func (a *API) getTransition(req *http.Request) (any, error) {
+	t, err := a.findTransition(req.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	return t.Transition, nil
+}
+
+func (a *API) createTransition(req *http.Request) (any, error) {
+	var order struct {
+		Operation string   `json:"operation"`
+		Targets   []string `json:"targets"`
+	}
+	if err := read(req, &order); err != nil {
+		return nil, err
+	}
+	var found faults
+	var does operation
+	var names []string
+	for _, op := range operations() { // as BMCs do, it does not insist on case
+		names = append(names, op.name)
+		if strings.EqualFold(op.name, strings.TrimSpace(order.Operation)) {
+			does = op
+		}
+	}
+	found.that(does.name != "", "operation", order.Operation, strings.Join(names, ", "))
+	found.that(len(order.Targets) > 0, "targets", "", "at least one component")
+	for i, id := range order.Targets {
+		_, ok := a.power[id]
+		found.that(ok && !slices.Contains(order.Targets[:i], id), fmt.Sprintf("targets[%d]", i), id, "the id of a component, once")
+	}
+	if err := checked(found); err != nil {
+		return nil, err
+	}
+	if err := a.free(does, order.Targets); err != nil {
+		return nil, err
+	}
+	return a.begin(does, order.Targets), nil
+}
+
+// free says whether the components can begin the operation.
+func (a *API) free(does operation, targets []string) error {
+	for _, t := range a.transitions {
+		for _, task := range t.Tasks {
+			if !t.over && task.Status == "in-progress" && slices.Contains(targets, task.ID) {
+				p := problem(409, "busy", fmt.Sprintf("Component %q is in transition %s", task.ID, t.ID))
+				p.Extensions = map[string]any{"transition": t.ID, "component": task.ID}
+				return p
+			}
+		}
+	}
+	for _, id := range targets {
+		if does.from != "" && a.power[id] != does.from {
+			p := problem(409, "wrong-state", fmt.Sprintf("%s needs component %q to be %s", does.name, id, does.from))
+			p.Extensions = map[string]any{"component": id, "state": a.power[id]}
+			return p
+		}
+	}
+	return nil
+}
+
+func (a *API) begin(does operation, targets []string) Transition {
+	a.begun++
+	t := &transition{does: does, Transition: Transition{ID: fmt.Sprintf("t-%d", a.begun), Operation: does.name, Status: "in-progress", CreatedAt: time.Now().UTC()}}
+	for _, id := range targets {
+		t.Tasks = append(t.Tasks, Task{ID: id, Status: "in-progress"})
+	}
+	if len(a.transitions) >= maxTransitions {
+		a.transitions = slices.DeleteFunc(a.transitions, func(t *transition) bool { return t.over })
+	}
+	a.transitions = append(a.transitions, t)
+	return t.Transition
+}
+
+// abortTransition stops what has not happened yet; what has happened stays.
+func (a *API) abortTransition(req *http.Request) (any, error) {
+	t, err := a.findTransition(req.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	if t.over {
+		p := problem(409, "over", fmt.Sprintf("Transition %s is %s already", t.ID, t.Status))
+		p.Extensions = map[string]any{"status": t.Status}
+		return nil, p
+	}
+	t.over, t.Status = true, "aborted"
+	for i := range t.Tasks {
+		if t.Tasks[i].Status == "in-progress" {
+			t.Tasks[i].Status = "aborted"
+		}
+	}
+	return t.Transition, nil
+}
+
+func (a *API) getScan(req *http.Request) (any, error) {
+	for _, s := range a.scans {
+		if s.ID == req.PathValue("id") {
+			return s, nil
+		}
+	}
+	return nil, problem(404, "not-found", fmt.Sprintf("There is no scan %q", req.PathValue("id")))
+}
+
+func (a *API) createScan(req *http.Request) (any, error) {
+	var order struct {
+		Target string `json:"target"`
+	}
+	if err := read(req, &order); err != nil {
+		return nil, err
+	}
+	if _, err := a.targets.get(order.Target); err != nil {
+		return nil, err
+	}
+	if len(a.scans) >= maxTransitions {
+		return nil, problem(429, "too-many", "There are too many scans")
+	}
+	s := Scan{ID: fmt.Sprintf("s-%d", len(a.scans)+1), Target: order.Target, Status: "running", StartedAt: time.Now().UTC(), Found: []string{}}
+	a.scans = append(a.scans, s)
+	return s, nil
+}

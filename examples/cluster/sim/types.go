@@ -1,0 +1,195 @@
+package sim
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Component is a piece of hardware that is managed.
+type Component struct {
+	ID      string `json:"id" jsonschema:"where it is: cabinet, chassis, slot, board, node, such as x0c0s1b0n0"`
+	Type    string `json:"type" jsonschema:"Node or NodeBMC"`
+	Role    string `json:"role,omitempty" jsonschema:"Compute, Service or Management"`
+	Arch    string `json:"arch,omitempty" jsonschema:"X86 or ARM"`
+	Enabled bool   `json:"enabled,omitempty" jsonschema:"whether the cluster may use it"`
+}
+
+// A Group names components.
+type Group struct {
+	ID          string   `json:"id" jsonschema:"the group's label"`
+	Description string   `json:"description,omitempty"`
+	Members     []string `json:"members,omitempty" jsonschema:"ids of components"`
+}
+
+// BootParameters say what a host boots.
+type BootParameters struct {
+	ID     string `json:"id" jsonschema:"the component that boots with them"`
+	Kernel string `json:"kernel" jsonschema:"URL of the kernel"`
+	Initrd string `json:"initrd,omitempty" jsonschema:"URL of the initial file system"`
+	Params string `json:"params,omitempty" jsonschema:"kernel command line"`
+}
+
+// CloudInit is what a host or group is told when it comes up.
+type CloudInit struct {
+	ID       string            `json:"id" jsonschema:"the component or group that it is for"`
+	UserData string            `json:"user_data" jsonschema:"a cloud-config document"`
+	MetaData map[string]string `json:"meta_data,omitempty"`
+}
+
+// A DiscoveryTarget is an address where hardware is looked for.
+type DiscoveryTarget struct {
+	ID      string `json:"id"`
+	Address string `json:"address" jsonschema:"a network in CIDR notation, such as 10.1.0.0/28"`
+	Driver  string `json:"driver" jsonschema:"one of discovery.drivers.list"`
+}
+
+// A Driver speaks to one kind of hardware.
+type Driver struct {
+	ID          string `json:"id"`
+	Description string `json:"description"`
+}
+
+// A Scan is one search of a target.
+type Scan struct {
+	ID        string    `json:"id"`
+	Target    string    `json:"target" jsonschema:"id of a discovery target"`
+	Status    string    `json:"status" jsonschema:"running or completed"`
+	StartedAt time.Time `json:"started_at"`
+	Found     []string  `json:"found" jsonschema:"ids of components, when completed"`
+}
+
+// Power is the state of one component.
+type Power struct {
+	ID    string `json:"id"`
+	State string `json:"state" jsonschema:"on or off"`
+}
+
+// Actions are what can be done to one component.
+type Actions struct {
+	ID         string   `json:"id"`
+	Operations []string `json:"operations"`
+}
+
+// A Transition changes the power of several components.
+type Transition struct {
+	ID        string    `json:"id"`
+	Operation string    `json:"operation"`
+	Status    string    `json:"status" jsonschema:"in-progress, completed or aborted"`
+	CreatedAt time.Time `json:"created_at"`
+	Tasks     []Task    `json:"tasks"`
+}
+
+// A Task is the part of a transition that concerns one component.
+type Task struct {
+	ID      string  `json:"id" jsonschema:"of the component"`
+	Status  string  `json:"status" jsonschema:"in-progress, succeeded or aborted"`
+	Percent float64 `json:"percent"`
+}
+
+// Summary counts what is there.
+type Summary struct {
+	Components            int            `json:"components"`
+	Groups                int            `json:"groups"`
+	ByRole                map[string]int `json:"by_role"`
+	PoweredOn             int            `json:"powered_on"`
+	TransitionsInProgress int            `json:"transitions_in_progress"`
+}
+
+// invalid is a member of a request that was refused, as in the errors of a
+// problem.
+type invalid struct {
+	Field   string `json:"field"`
+	Value   string `json:"value"`
+	Allowed string `json:"allowed"`
+}
+
+// An item has a name of its own within its collection, and knows what is wrong
+// with it.
+type item interface {
+	key() string
+	check(a *API) []invalid
+}
+
+var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$`)
+
+func (c Component) key() string       { return c.ID }
+func (g Group) key() string           { return g.ID }
+func (b BootParameters) key() string  { return b.ID }
+func (c CloudInit) key() string       { return c.ID }
+func (t DiscoveryTarget) key() string { return t.ID }
+
+// faults collects what is wrong.
+type faults []invalid
+
+func (f *faults) among(field, value string, allowed ...string) {
+	if !slices.Contains(allowed, value) {
+		*f = append(*f, invalid{field, value, strings.Trim(strings.Join(allowed, ", "), ", ")})
+	}
+}
+
+func (f *faults) that(ok bool, field, value, allowed string) {
+	if !ok {
+		*f = append(*f, invalid{field, value, allowed})
+	}
+}
+
+func (c Component) check(*API) []invalid {
+	var f faults
+	f.that(plainID.MatchString(c.ID), "id", c.ID, "letters, digits and ._:-")
+	f.among("type", c.Type, "Node", "NodeBMC")
+	f.among("role", c.Role, "Compute", "Service", "Management", "")
+	f.among("arch", c.Arch, "X86", "ARM", "")
+	return f
+}
+
+func (g Group) check(a *API) []invalid {
+	var f faults
+	f.that(plainID.MatchString(g.ID), "id", g.ID, "letters, digits and ._:-")
+	for i, m := range g.Members {
+		_, ok := a.components.items[m]
+		f.that(ok, fmt.Sprintf("members[%d]", i), m, "the id of a component")
+	}
+	return f
+}
+
+func (b BootParameters) check(a *API) []invalid {
+	var f faults
+	_, ok := a.components.items[b.ID]
+	f.that(ok, "id", b.ID, "the id of a component")
+	f.that(strings.HasPrefix(b.Kernel, "https://") || strings.HasPrefix(b.Kernel, "http://"), "kernel", b.Kernel, "a URL")
+	return f
+}
+
+func (c CloudInit) check(a *API) []invalid {
+	var f faults
+	_, component := a.components.items[c.ID]
+	_, group := a.groups.items[c.ID]
+	f.that(component || group, "id", c.ID, "the id of a component or group")
+	f.that(strings.HasPrefix(c.UserData, "#cloud-config"), "user_data", "", "a document that begins with #cloud-config")
+	return f
+}
+
+func (t DiscoveryTarget) check(*API) []invalid {
+	var f faults
+	f.that(plainID.MatchString(t.ID), "id", t.ID, "letters, digits and ._:-")
+	_, err := netip.ParsePrefix(t.Address)
+	f.that(err == nil, "address", t.Address, "a network in CIDR notation")
+	f.among("driver", t.Driver, driverIDs()...)
+	return f
+}
+
+func drivers() []Driver {
+	return []Driver{{"ipmi", "Boards that speak IPMI 2.0"}, {"redfish", "Boards that speak Redfish"}}
+}
+
+func driverIDs() []string {
+	var ids []string
+	for _, d := range drivers() {
+		ids = append(ids, d.ID)
+	}
+	return ids
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/examples/cluster/sim"
+)
+
+type nothing struct{}
+
+type byID struct {
+	ID string `json:"id" jsonschema:"which one, as the list tool shows it"`
+}
+
+// A list is what list tools answer.
+type list[T any] struct {
+	Items []T `json:"items"`
+}
+
+// A tool is one row of what the server offers: how it is shown, and what it asks
+// the API. In is what the model sends, Out what it gets.
+type tool[In, Out any] struct {
+	name, description string
+	reads             bool
+	call              func(ctx context.Context, c *client, in In) (Out, error)
+}
+
+func add[In, Out any](s *mcp.Server, c *client, t tool[In, Out]) {
+	destructive := !t.reads
+	shown := &mcp.Tool{Name: t.name, Description: t.description, InputSchema: schema[In](), OutputSchema: schema[Out](),
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.reads, DestructiveHint: &destructive}}
+	mcp.AddTool(s, shown, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+		out, err := t.call(ctx, c, in)
+		return nil, out, err // the gate gives errors their form
+	})
+}
+
+// schema is what the type says, but for null in place of a list, which nobody
+// sends here and some clients cannot express.
+func schema[T any]() *jsonschema.Schema {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		panic(err) // a type of this program has no schema; the first test finds it
+	}
+	withoutNull(s)
+	return s
+}
+
+func withoutNull(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if slices.Equal(s.Types, []string{"null", "array"}) {
+		s.Type, s.Types = "array", nil
+	}
+	withoutNull(s.Items)
+	for _, p := range s.Properties {
+		withoutNull(p)
+	}
+}
+
+// fetch is the call of a tool that asks for a path.
+func fetch[In, Out any](path string) func(context.Context, *client, In) (Out, error) {
+	return func(ctx context.Context, c *client, _ In) (out Out, err error) {
+		err = c.do(ctx, http.MethodGet, path, nil, &out)
+		return out, err
+	}
+}
+
+// fetchAll is the call of a tool that lists a path.
+func fetchAll[T any](path string) func(context.Context, *client, nothing) (list[T], error) {
+	return func(ctx context.Context, c *client, _ nothing) (list[T], error) {
+		items, err := fetch[nothing, []T](path)(ctx, c, nothing{})
+		return list[T]{items}, err
+	}
+}
+
+// fetchOne is the call of a tool that asks for one thing of a collection, or
+// does something else to it.
+func fetchOne[T any](method, path string) func(context.Context, *client, byID) (T, error) {
+	return func(ctx context.Context, c *client, in byID) (out T, err error) {
+		one, err := below(path, in.ID)
+		if err == nil {
+			err = c.do(ctx, method, one, nil, &out)
+		}
+		return out, err
+	}
+}
+
+// collection adds the five tools of things that are kept.
+func collection[T any](s *mcp.Server, c *client, prefix, path, noun string, id func(T) string) {
+	add(s, c, tool[nothing, list[T]]{prefix + ".list", "Lists all " + noun + "s.", true, fetchAll[T](path)})
+	add(s, c, tool[byID, T]{prefix + ".get", "Gets one " + noun + ".", true, fetchOne[T](http.MethodGet, path)})
+	add(s, c, tool[T, T]{prefix + ".create", "Creates a " + noun + "; one with its id must not exist.", false,
+		func(ctx context.Context, c *client, in T) (out T, err error) {
+			err = c.do(ctx, http.MethodPost, path, in, &out)
+			return out, err
+		}})
+	add(s, c, tool[T, T]{prefix + ".update", "Replaces a " + noun + " as a whole; what is left out is gone.", false,
+		func(ctx context.Context, c *client, in T) (out T, err error) {
+			one, err := below(path, id(in))
+			if err == nil {
+				err = c.do(ctx, http.MethodPut, one, in, &out)
+			}
+			return out, err
+		}})
+	add(s, c, tool[byID, T]{prefix + ".delete", "Deletes a " + noun + " and answers what it was. It cannot be undone.", false,
+		fetchOne[T](http.MethodDelete, path)})
+}
+
+func addTools(s *mcp.Server, c *client) {
+	add(s, c, tool[nothing, sim.Summary]{"cluster.summary", "Counts components, groups, nodes that are on and transitions in progress. Begin here.", true,
+		fetch[nothing, sim.Summary]("/summary")})
+	collection(s, c, "components", "/components", "component", func(t sim.Component) string { return t.ID })
+	collection(s, c, "groups", "/groups", "group", func(t sim.Group) string { return t.ID })
+	collection(s, c, "boot.parameters", "/boot-parameters", "set of boot parameters", func(t sim.BootParameters) string { return t.ID })
+	collection(s, c, "cloudinit", "/cloud-init", "cloud-init payload", func(t sim.CloudInit) string { return t.ID })
+	collection(s, c, "discovery.targets", "/discovery/targets", "discovery target", func(t sim.DiscoveryTarget) string { return t.ID })
+	addDiscovery(s, c)
+	addPower(s, c)
+}
+
+type scanOrder struct {
+	Target string `json:"target" jsonschema:"id of a discovery target"`
+}
+
+func addDiscovery(s *mcp.Server, c *client) {
+	add(s, c, tool[nothing, list[sim.Driver]]{"discovery.drivers.list", "Lists the drivers that targets may name.", true, fetchAll[sim.Driver]("/discovery/drivers")})
+	add(s, c, tool[nothing, list[sim.Scan]]{"discovery.scans.list", "Lists all scans, oldest first.", true, fetchAll[sim.Scan]("/discovery/scans")})
+	add(s, c, tool[byID, sim.Scan]{"discovery.scans.get", "Gets one scan; it takes ten seconds to complete.", true, fetchOne[sim.Scan](http.MethodGet, "/discovery/scans")})
+	add(s, c, tool[scanOrder, sim.Scan]{"discovery.scans.create", "Begins to look for hardware at a target.", false,
+		func(ctx context.Context, c *client, in scanOrder) (out sim.Scan, err error) {
+			err = c.do(ctx, http.MethodPost, "/discovery/scans", in, &out)
+			return out, err
+		}})
+}
+
+type whichPower struct {
+	IDs []string `json:"ids,omitempty" jsonschema:"components; none: all"`
+}
+
+type transitionOrder struct {
+	Operation string   `json:"operation" jsonschema:"On, Off, GracefulShutdown, GracefulRestart, ForceOff, ForceRestart or Nmi, in any case"`
+	Targets   []string `json:"targets" jsonschema:"ids of components"`
+}
+
+func addPower(s *mcp.Server, c *client) {
+	const transitions = "/power/transitions"
+	add(s, c, tool[whichPower, list[sim.Power]]{"power.status", "Says which components are on.", true,
+		func(ctx context.Context, c *client, in whichPower) (list[sim.Power], error) {
+			return fetchAll[sim.Power]("/power/status?"+url.Values{"id": in.IDs}.Encode())(ctx, c, nothing{})
+		}})
+	add(s, c, tool[nothing, list[sim.Actions]]{"power.actions", "Says which operations each component allows in its present state.", true, fetchAll[sim.Actions]("/power/actions")})
+	add(s, c, tool[nothing, list[sim.Transition]]{"power.transitions.list", "Lists all transitions, oldest first.", true, fetchAll[sim.Transition](transitions)})
+	add(s, c, tool[byID, sim.Transition]{"power.transitions.get", "Gets one transition with the progress of each component.", true, fetchOne[sim.Transition](http.MethodGet, transitions)})
+	add(s, c, tool[transitionOrder, sim.Transition]{"power.transitions.create", "Begins to change the power of components; look with power.transitions.get how far it is. On takes 20 s, Off a minute.", false,
+		func(ctx context.Context, c *client, in transitionOrder) (out sim.Transition, err error) {
+			err = c.do(ctx, http.MethodPost, transitions, in, &out)
+			return out, err
+		}})
+	add(s, c, tool[byID, sim.Transition]{"power.transitions.abort", "Stops what a transition has not done yet; what it has done stays.", false,
+		fetchOne[sim.Transition](http.MethodDelete, transitions)})
+}

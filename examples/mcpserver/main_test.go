@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// asServer makes the test binary the program.
+const asServer = "MCPSERVER_TEST_AS_SERVER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asServer) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+const token = "a-token-for-the-test"
+
+func environment(name string) string {
+	return map[string]string{"SHAKEDOWN_MCP_ENABLE_WRITE": "true", "SHAKEDOWN_MCP_TOKEN": token}[name]
+}
+
+// drive does what a client would: break the desk, see it, judge it.
+func drive(t *testing.T, c *mcp.ClientSession) {
+	t.Helper()
+	list, err := c.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, len(list.Tools), 13)
+	call := func(tool, args string, out any) {
+		t.Helper()
+		res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
+		require.NoError(t, err)
+		text := res.Content[0].(*mcp.TextContent).Text
+		require.False(t, res.IsError, "%s: %s", tool, text)
+		if out != nil {
+			require.NoError(t, json.Unmarshal([]byte(text), out))
+		}
+	}
+	call("chaos_inject_fault", `{"fault_name":"f","action":"register","fault_type":"error","target":"orders.*","limit":1}`, nil)
+	call("chaos_inject_fault", `{"fault_name":"f","action":"remove"}`, nil)
+	var result struct {
+		Success bool
+		Error   *string
+	}
+	call("chaos_run_experiment", `{"experiment_name":"lookups fail twice"}`, &result)
+	assert.True(t, result.Success, "a robust desk bears it")
+	call("chaos_run_experiment", `{"experiment_name":"the order database is gone"}`, &result)
+	assert.False(t, result.Success, "nobody could")
+	call("chaos_run_experiment", `{"experiment_name":"lookups are slow","dry_run":true}`, &result)
+	assert.True(t, result.Success, "the rollback has taken the partition away")
+
+	var run struct{ Score struct{ Verdict string } }
+	call("contract_run", `{"matrix":"fragile desk","scenarios":["refund-reply-lost"],"invariants":["one-refund"],"trials":1}`, &run)
+	assert.Equal(t, "fail", run.Score.Verdict)
+	var outages struct{ Incidents []any }
+	call("detect_outages", `{"runId":"live","nodeId":"orders.get","start":0,"end":999}`, &outages)
+	var scenario struct{ RunID string }
+	call("run_scenario", `{"baseRunId":"live","label":"one clerk","parameters":{"capacityMultiplier":0.25}}`, &scenario)
+	var graph struct{ Nodes []struct{ ID string } }
+	call("get_graph", `{"runId":"`+scenario.RunID+`"}`, &graph)
+	assert.Len(t, graph.Nodes, 2, "the agent and the lookup")
+}
+
+func TestOverStandardInput(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), self, "-mode", "read-write")
+	cmd.Env = append(os.Environ(), asServer+"=1", "SHAKEDOWN_MCP_ENABLE_WRITE=true")
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	require.NoError(t, err)
+	drive(t, c)
+	assert.NoError(t, c.Close(), "it exits with 0 when its client leaves")
+}
+
+func TestOverHTTP(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out := &address{found: make(chan string, 1)}
+	status := make(chan int, 1)
+	go func() {
+		status <- run(ctx, []string{"-transport", "http", "-listen", "127.0.0.1:0", "-mode", "read-write"}, environment, out, out)
+	}()
+	var url string
+	select {
+	case url = <-out.found:
+	case code := <-status:
+		require.Fail(t, "it did not start", "%d: %s", code, out.text.String())
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	defer transport.CloseIdleConnections()
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: authorised{transport}}}, nil)
+	require.NoError(t, err)
+	drive(t, c)
+	require.NoError(t, c.Close())
+	cancel()
+	assert.Zero(t, <-status)
+}
+
+type authorised struct{ next http.RoundTripper }
+
+func (a authorised) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+token)
+	return a.next.RoundTrip(r)
+}
+
+// address finds in what the program says where it listens.
+type address struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	told  bool
+	found chan string
+}
+
+var where = regexp.MustCompile(`http://\S+/mcp`)
+
+func (a *address) Write(p []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.text.Write(p)
+	if url := where.Find(a.text.Bytes()); url != nil && !a.told {
+		a.told = true
+		a.found <- string(url)
+	}
+	return len(p), nil
+}
+
+func TestSettingsThatAreRefused(t *testing.T) {
+	none := func(string) string { return "" }
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-transport", "carrier-pigeon", "-mode", "write"}, `transport is "carrier-pigeon"; allowed: stdio, http`},
+		{[]string{"-transport", "carrier-pigeon", "-mode", "write"}, `invalid mode "write" (allowed: read-only|read-write)`},
+		{[]string{"-mode", "read-write"}, "read-write mode requires SHAKEDOWN_MCP_ENABLE_WRITE=true"},
+		{[]string{"-transport", "http", "-listen", "127.0.0.1:0"}, "SHAKEDOWN_MCP_TOKEN"},
+		{[]string{"-transport", "http", "-listen", ":0", "-loopback-without-token"}, "loopback"},
+		{[]string{"extra"}, `unexpected argument "extra"`},
+	} {
+		var out, errs bytes.Buffer
+		assert.Equal(t, 1, run(t.Context(), tc.args, none, &out, &errs), "%v", tc.args)
+		assert.Contains(t, errs.String(), tc.want, "%v", tc.args)
+		assert.Empty(t, out.String())
+	}
+	var out, errs bytes.Buffer
+	assert.Zero(t, run(t.Context(), []string{"-h"}, none, &out, &errs))
+	assert.True(t, strings.HasPrefix(out.String(), "Usage: "))
+}

@@ -1,0 +1,95 @@
+package settings_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/examples/triage/internal/settings"
+	"github.com/shakedown-go/shakedown/mcpadapter/incident"
+)
+
+func load(args []string, env map[string]string) (*settings.Settings, error) {
+	return settings.Load(flag.NewFlagSet("triage", flag.ContinueOnError), args, func(name string) string { return env[name] })
+}
+
+func TestDefaults(t *testing.T) {
+	s, err := load(nil, map[string]string{"K8S_CLUSTER_MCP_ENDPOINT": "http://localhost:8080/mcp", "ANTHROPIC_API_KEY": "sk-ant-1"})
+	require.NoError(t, err)
+	assert.Equal(t, &settings.Settings{
+		Endpoint: "http://localhost:8080/mcp", WorkspaceRoot: "./incidents", Mode: "faults", MinSeverity: incident.Warning,
+		DedupeWindow: 300 * time.Second, MaxAgents: 5, QueueSize: 1000, ScriptPath: "./agent-container/run-agent.sh",
+		SystemPromptFile: "./configs/triage-system-prompt.md", AllowedTools: "Read,Write,Grep,Glob,Bash,Skill", Model: "sonnet",
+		Timeout: 300 * time.Second, CLI: "claude", AnthropicKey: "sk-ant-1", LogLevel: slog.LevelInfo,
+	}, s)
+}
+
+func TestFlagsOverEnvironmentOverFileOverDefaults(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "triage.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("K8S_CLUSTER_MCP_ENDPOINT: http://file/mcp\nAGENT_MODEL: file\nAGENT_TIMEOUT: 10\n"+
+		"MAX_AGENTS: 2\nAGENT_CLI: offline\nSLACK_WEBHOOK_URL: https://hooks/x\n"), 0o600))
+	s, err := load([]string{"-config", file, "-agent-model", "flag"},
+		map[string]string{"AGENT_MODEL": "environment", "AGENT_TIMEOUT": "20", "MAX_AGENTS": ""})
+	require.NoError(t, err)
+	assert.Equal(t, "flag", s.Model)
+	assert.Equal(t, 20*time.Second, s.Timeout)
+	assert.Equal(t, 2, s.MaxAgents, "an empty variable is none")
+	assert.Equal(t, "http://file/mcp", s.Endpoint)
+	assert.Equal(t, "./incidents", s.WorkspaceRoot)
+	assert.EqualValues(t, "https://hooks/x", s.SlackWebhook)
+}
+
+func TestAllProblemsAtOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "triage.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("ANTROPIC_API_KEY: sk-ant-oops\nMIN_SEVERITY: fatal\nMAX_AGENTS: [1]\n"), 0o600))
+	_, err := load([]string{"-config", file, "-agent-timeout", "soon"}, map[string]string{
+		"SUBSCRIBE_MODE": "all", "AGENT_CLI": "codex", "LOG_LEVEL": "loud", "QUEUE_SIZE": "0", "OPENAI_API_KEY": "",
+	})
+	var wrong *settings.Error
+	require.ErrorAs(t, err, &wrong)
+	assert.EqualError(t, err, `triage: ANTROPIC_API_KEY (from the file) is "(hidden)"; allowed: no such setting
+triage: MAX_AGENTS (from the file) is "a list or mapping"; allowed: a text or number
+triage: K8S_CLUSTER_MCP_ENDPOINT is missing; allowed: an http or https URL
+triage: SUBSCRIBE_MODE (from the environment) is "all"; allowed: faults|resource-faults
+triage: MIN_SEVERITY (from the file) is "fatal"; allowed: info|warning|error|critical
+triage: QUEUE_SIZE (from the environment) is "0"; allowed: a whole number from 1 to 1048576
+triage: AGENT_TIMEOUT (from the flag) is "soon"; allowed: seconds, a whole number from 1 to 604800
+triage: LOG_LEVEL (from the environment) is "loud"; allowed: debug|info|warn|error
+triage: OPENAI_API_KEY is missing; allowed: a key, when AGENT_CLI is codex`)
+	assert.NotContains(t, err.Error(), "oops", "a misspelt secret stays one")
+}
+
+func TestBadFilesAndFlags(t *testing.T) {
+	_, err := load([]string{"-config", "no-such-file.yaml"}, nil)
+	assert.ErrorIs(t, err, os.ErrNotExist)
+	file := filepath.Join(t.TempDir(), "bad.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("a: b: c"), 0o600))
+	_, err = load([]string{"-config", file}, nil)
+	assert.ErrorContains(t, err, "triage: config: ")
+	_, err = load([]string{"-openai-api-key", "sk"}, nil)
+	assert.ErrorContains(t, err, "flag provided but not defined: -openai-api-key", "no secrets on the command line")
+	_, err = load([]string{"-h"}, nil)
+	assert.ErrorIs(t, err, flag.ErrHelp)
+}
+
+func TestSecretsAreNotPrinted(t *testing.T) {
+	s := settings.Settings{Token: "tok-123", SlackWebhook: "https://hooks/secret"}
+	var log bytes.Buffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("settings", "settings", s, "token", s.Token)
+	doc, err := json.Marshal(struct{ Token settings.Secret }{s.Token})
+	require.NoError(t, err)
+	for _, printed := range []string{fmt.Sprint(s), fmt.Sprintf("%+v %#v %s %q", s, s, s.Token, s.Token), log.String(), string(doc)} {
+		assert.NotContains(t, printed, "tok-123")
+		assert.NotContains(t, printed, "hooks/secret")
+	}
+	assert.Equal(t, "(not set)", settings.Secret("").String())
+}

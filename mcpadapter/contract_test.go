@@ -1,0 +1,143 @@
+package mcpadapter
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+func TestContractsAreListedRunAndReported(t *testing.T) {
+	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
+	list := answer[listOutput](t, c, "contract_list", `{}`)
+	require.Len(t, list.Matrices, 1)
+	assert.Equal(t, 4, list.Matrices[0].Cells)
+	assert.Equal(t, "42", list.Matrices[0].Seed)
+	assert.Equal(t, []ruleInfo{{"down", "orders.*", "error"}}, list.Matrices[0].Scenarios[1].Rules)
+	assert.Equal(t, "nothing_recorded", refusal(t, c, "contract_report", `{}`).Code, "before the first run")
+
+	run := answer[runOutput](t, c, "contract_run", `{}`)
+	assert.Equal(t, scoring.Fail, run.Score.Verdict, "a critical invariant broke")
+	assert.Equal(t, 3, run.Score.Passed)
+	assert.Equal(t, 4, run.Score.Decided)
+	require.Len(t, run.Broken, 1)
+	assert.Equal(t, "orders-down/names-the-order/1", run.Broken[0].Cell)
+
+	rep := answer[reportOutput](t, c, "contract_report", `{"cells":true,"states":["broken"],"evidence":true}`)
+	require.Len(t, rep.Cells, 1)
+	e := rep.Cells[0].Evidence
+	require.NotNil(t, e)
+	assert.Equal(t, "I could not find your order.", e.Response)
+	assert.Equal(t, "down", e.Faults[0].Rule)
+	assert.Equal(t, "fail", answer[listOutput](t, c, "contract_list", `{}`).Matrices[0].Verdict)
+}
+
+// The rerun line is a call; it runs that cell and no other, and finds the same.
+func TestTheRerunLineRepeatsACell(t *testing.T) {
+	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
+	run := answer[runOutput](t, c, "contract_run", `{"trials":3,"seed":"18446744073709551615"}`)
+	require.Len(t, run.Broken, 3)
+	tool, args, _ := strings.Cut(run.Broken[1].Rerun, " ")
+	assert.Equal(t, `{"matrix":"desk","scenarios":["orders-down"],"invariants":["names-the-order"],"trial":2,"trials":3,"seed":"18446744073709551615"}`, args)
+	again := answer[runOutput](t, c, tool, args)
+	require.Len(t, again.Broken, 1)
+	assert.Equal(t, run.Broken[1], again.Broken[0])
+	assert.Equal(t, 1, again.Score.Decided)
+	assert.Equal(t, 11, again.Score.NotRun)
+}
+
+func TestContractRunIsNarrowed(t *testing.T) {
+	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
+	run := answer[runOutput](t, c, "contract_run", `{"scenarios":["calm"],"invariants":["answers"]}`)
+	assert.Equal(t, 1, run.Score.Decided)
+	assert.Equal(t, scoring.Pass, run.Score.Verdict)
+	assert.Empty(t, run.Undelivered, "rules of scenarios that were left out are not missed")
+
+	p := refusal(t, c, "contract_run", `{"scenarios":["clam","x"]}`)
+	assert.Contains(t, p.Detail, `scenarios[0] is "clam"; allowed: calm, orders-down (did you mean calm?)`)
+	assert.Contains(t, p.Detail, `scenarios[1] is "x"`)
+	p = refusal(t, c, "contract_run", `{"trial":2}`)
+	assert.Contains(t, p.Detail, "trial is 2; allowed: 1 to 1")
+	p = refusal(t, c, "contract_run", `{"matrix":"desk top"}`)
+	assert.Contains(t, p.Detail, `unknown matrix "desk top"; known: desk`)
+	p = refusal(t, c, "contract_run", `{"seed":"1e3"}`)
+	assert.Contains(t, p.Detail, `seed is "1e3"; allowed: a decimal number`)
+}
+
+func TestAReportIsPaged(t *testing.T) {
+	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
+	answer[runOutput](t, c, "contract_run", `{"trials":5}`)
+	var cells []string
+	for args := `{"cells":true,"limit":7}`; args != ""; {
+		page := answer[reportOutput](t, c, "contract_report", args)
+		assert.Equal(t, 20, *page.Matching)
+		for _, cell := range page.Cells {
+			cells = append(cells, contract.Cell{Scenario: cell.Scenario, Invariant: cell.Invariant, Trial: cell.Trial}.String())
+		}
+		args = ""
+		if page.NextOffset != nil {
+			doc, err := json.Marshal(map[string]any{"cells": true, "limit": 7, "offset": *page.NextOffset})
+			require.NoError(t, err)
+			args = string(doc)
+		}
+	}
+	m := deskMatrix()
+	m.Trials = 5
+	var want []string
+	for _, cell := range m.Cells() {
+		want = append(want, cell.String())
+	}
+	assert.Equal(t, want, cells, "each cell once, in the order of the matrix")
+	beyond := answer[reportOutput](t, c, "contract_report", `{"cells":true,"offset":50}`)
+	assert.Empty(t, beyond.Cells)
+	assert.Nil(t, beyond.NextOffset)
+}
+
+func TestSeveralMatricesHaveToBeNamed(t *testing.T) {
+	s := newShop(t)
+	other := deskMatrix()
+	other.Name = "other desk"
+	s.host.Matrices = append(s.host.Matrices, other)
+	c := clientOf(t, serverOf(t, s.host, nil), nil)
+	assert.Contains(t, refusal(t, c, "contract_run", `{}`).Detail, "matrix is missing; allowed: desk, other desk")
+	answer[runOutput](t, c, "contract_run", `{"matrix":"other desk","scenarios":["calm"]}`)
+	assert.Equal(t, "other desk", answer[reportOutput](t, c, "contract_report", `{}`).Matrix, "the one that was run last")
+	assert.Equal(t, "nothing_recorded", refusal(t, c, "contract_report", `{"matrix":"desk"}`).Code)
+
+	res, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "shakedown://reports/other%20desk"})
+	require.NoError(t, err)
+	r, err := report.FromJSON(strings.NewReader(res.Contents[0].Text))
+	require.NoError(t, err)
+	assert.Equal(t, "other desk", r.Name)
+	_, err = c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "shakedown://reports/desk"})
+	assert.Error(t, err, "never run")
+}
+
+func TestResilienceScore(t *testing.T) {
+	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
+	p := refusal(t, c, "resilience_score", `{}`)
+	assert.Equal(t, 400, p.Status)
+	assert.Contains(t, p.Hint, "renormalise")
+	answer[runOutput](t, c, "contract_run", `{}`)
+	ask(t, c, "chaos_run_experiment", `{"experiment_name":"slow database"}`)
+	out := answer[scoreOutput](t, c, "resilience_score", `{"renormalise":true}`)
+	// contract: (3+1+1)/(3+1+3+1) of the weights, chaos 100; half and half.
+	assert.Equal(t, 81.25, out.Value)
+	assert.True(t, out.Renormalised)
+	assert.Equal(t, []string{"mutation", "replay"}, out.Missing)
+	assert.Equal(t, 62.5, *out.Contract.Value)
+	assert.Contains(t, out.Summary, "Contract verdict: FAIL")
+
+	full := answer[scoreOutput](t, c, "resilience_score", `{"mutation":80,"replay":100}`)
+	assert.InDelta(t, 0.2*80+0.35*100+0.35*62.5+0.1*100, full.Value, 0.0051)
+	assert.False(t, full.Renormalised)
+	p = refusal(t, c, "resilience_score", `{"renormalise":true,"weights":{"mutation":1,"chaos":1,"contract":0,"replay":0}}`)
+	assert.Contains(t, p.Detail, "2", "the sum is named")
+}

@@ -1,0 +1,166 @@
+package mcpadapter
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/internal/golden"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+)
+
+// What clients are told of the tools is a promise: it changes only on purpose.
+func TestListOfTools(t *testing.T) {
+	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
+	list, err := c.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	golden.Equal(t, "tools.json", indented(t, list.Tools))
+	for _, tool := range list.Tools {
+		assert.NotEmpty(t, tool.Title, tool.Name)
+		assert.Greater(t, len(tool.Description), 150, tool.Name)
+		members := tool.InputSchema.(map[string]any)["properties"].(map[string]any)
+		for name, m := range members {
+			assert.NotEmpty(t, m.(map[string]any)["description"], "%s of %s", name, tool.Name)
+		}
+	}
+}
+
+func TestToolsWithNothingBehindThemAreNotListed(t *testing.T) {
+	whole := newShop(t).host
+	for want, h := range map[string]Host{
+		"chaos_inject_fault chaos_status":                                                       {Name: "h", Injector: whole.Injector},
+		"chaos_run_experiment chaos_status":                                                     {Name: "h", Experiments: whole.Experiments},
+		"contract_list contract_report contract_run resilience_score":                           {Name: "h", Matrices: whole.Matrices},
+		"compute_recovery_time detect_outages get_graph get_runs get_state_window":              {Name: "h", Runs: whole.Runs},
+		"compute_recovery_time detect_outages get_graph get_runs get_state_window run_scenario": {Name: "h", Runs: whole.Runs, Workload: true},
+	} {
+		list, err := clientOf(t, serverOf(t, h, nil), nil).ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		var names []string
+		for _, tool := range list.Tools {
+			names = append(names, tool.Name)
+		}
+		assert.Equal(t, want, strings.Join(names, " "))
+	}
+}
+
+// tools.yaml is what a running server promises, no more and no less.
+func TestToolContract(t *testing.T) {
+	srv := serverOf(t, newShop(t).host, nil)
+	c := clientOf(t, srv, nil)
+	running, err := srv.gate.Contract(t.Context(), c)
+	require.NoError(t, err)
+	if os.Getenv("UPDATE_GOLDEN") == "1" {
+		text, err := running.YAML()
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile("tools.yaml", text, 0o644))
+		toolContractOf(t, string(text)) // what was written can be read
+		return
+	}
+	require.NoError(t, toolContractOf(t, toolContract).Check(running))
+	served, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uriTools})
+	require.NoError(t, err)
+	assert.Equal(t, toolContract, served.Contents[0].Text)
+}
+
+func toolContractOf(t *testing.T, text string) *policy.Contract {
+	t.Helper()
+	promised, err := policy.ParseContract([]byte(text))
+	require.NoError(t, err)
+	return promised
+}
+
+// example has two calls of a tool, one that works and one that does not.
+type example struct{ tool, works, fails string }
+
+// examples are in the order of the documentation; later ones build on earlier.
+func examples() []example {
+	return []example{
+		{"chaos_inject_fault", `{"fault_name":"flaky orders","action":"register","fault_type":"error","target":"orders.*","probability":0.3,"error_message":"try again later","limit":20}`,
+			`{"fault_name":"flaky orders","action":"register","fault_type":"latncy","probability":30}`},
+		{"chaos_run_experiment", `{"experiment_name":"slow database"}`, `{"experiment_name":"slow databse"}`},
+		{"chaos_status", `{"include_results":true,"experiment_name":"slow database"}`, `{"includeResults":true}`},
+		{"contract_list", `{}`, `{"matrix":"dsek"}`},
+		{"contract_run", `{"scenarios":["orders-down"]}`, `{"scenarios":["order-down"]}`},
+		{"contract_report", `{"cells":true,"states":["broken"],"evidence":true}`, `{"cells":true,"states":["failed"]}`},
+		{"resilience_score", `{"renormalise":true}`, `{}`},
+		{"get_runs", `{"limit":1}`, `{"limit":0}`},
+		{"get_graph", `{"runId":"monday","subsystemId":"orders"}`, `{"runId":"tuesday"}`},
+		{"get_state_window", `{"runId":"monday","start":18,"end":"2026-05-04T03:02:21Z","nodeIds":["orders.get"],"metrics":["served","throughputRatio"]}`, `{"start":0,"end":1500}`},
+		{"detect_outages", `{"runId":"monday","nodeId":"orders.get","start":0,"end":59}`, `{"nodeId":"orders.get","start":0,"end":59,"metric":"backlog"}`},
+		{"compute_recovery_time", `{"runId":"monday","nodeId":"orders.get","outageStartTs":"2026-05-04T03:02:20Z","lookaheadEndTs":59,"basedOn":"errors"}`, `{"nodeId":"orders.get","outageStartTs":20}`},
+		{"run_scenario", `{"baseRunId":"monday","label":"half the capacity","parameters":{"capacityMultiplier":0.5}}`, `{"baseRunId":"monday","label":"slower retries","parameters":{"retryDelayMultiplier":4}}`},
+	}
+}
+
+// volatile are the members whose values differ from run to run.
+var volatile = regexp.MustCompile(`"(duration_seconds|elapsedSec)": [0-9.e-]+|"(started_at|finishedAt)": "[^"]+"`)
+
+func settled(text []byte) []byte {
+	return volatile.ReplaceAllFunc(text, func(m []byte) []byte {
+		name, _, _ := bytes.Cut(m, []byte(": "))
+		if bytes.HasSuffix(name, []byte(`t"`)) {
+			return append(name, `: "2026-05-04T03:02:01Z"`...)
+		}
+		return append(name, ": 0.25"...)
+	})
+}
+
+func indented(t *testing.T, v any) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	require.NoError(t, enc.Encode(v))
+	return b.Bytes()
+}
+
+// docs/mcp.md shows a success and an error of each tool, as a server gave them.
+func TestDocumentedExamples(t *testing.T) {
+	srv := serverOf(t, newShop(t).host, nil)
+	c := clientOf(t, srv, nil)
+	var b bytes.Buffer
+	shown := make(map[string]bool)
+	for _, e := range examples() {
+		shown[e.tool] = true
+		good, bad := ask(t, c, e.tool, e.works), ask(t, c, e.tool, e.fails)
+		require.False(t, good.IsError, "%s: %v", e.tool, textIn(t, good))
+		require.True(t, bad.IsError, e.tool)
+		fmt.Fprintf(&b, "### %s\n\n", e.tool)
+		fmt.Fprintf(&b, "```json\n%s```\nanswers\n```json\n%s```\nand\n```json\n%s```\nanswers, as an error\n```json\n%s```\n\n",
+			ordered(t, e.works), settled(ordered(t, textIn(t, good))), ordered(t, e.fails), settled(indented(t, bad.StructuredContent)))
+	}
+	for _, tool := range srv.tools {
+		assert.True(t, shown[tool.name], "no example of %s", tool.name)
+	}
+	page, err := os.ReadFile("../docs/mcp.md")
+	require.NoError(t, err)
+	const begin, end = "<!-- examples: written by TestDocumentedExamples -->\n", "<!-- /examples -->"
+	before, rest, ok := strings.Cut(string(page), begin)
+	_, after, closed := strings.Cut(rest, end)
+	require.True(t, ok && closed, "docs/mcp.md has lost the marks between which the examples stand")
+	want := before + begin + "\n" + b.String() + end + after
+	if os.Getenv("UPDATE_GOLDEN") == "1" {
+		require.NoError(t, os.WriteFile("../docs/mcp.md", []byte(want), 0o644))
+		return
+	}
+	assert.Equal(t, want, string(page), "run UPDATE_GOLDEN=1 go test -run TestDocumentedExamples .")
+}
+
+// ordered indents a document and keeps the order of its members.
+func ordered(t *testing.T, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, json.Indent(&b, []byte(text), "", "  "))
+	b.WriteByte('\n')
+	return bytes.ReplaceAll(bytes.ReplaceAll(b.Bytes(), []byte(`\u003c`), []byte("<")), []byte(`\u003e`), []byte(">"))
+}

@@ -1,0 +1,152 @@
+package mcpadapter
+
+import (
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
+)
+
+// How many subscriptions there may be.
+const (
+	sessionSubscriptions = 10
+	serverSubscriptions  = 100
+)
+
+// The modes of a subscription, and the loggers of their notifications.
+const (
+	modeFaults         = "faults"
+	modeResourceFaults = "resource-faults"
+	loggerPrefix       = "chaos/"
+	loggerProblem      = "chaos/subscription_error"
+)
+
+// A hub tells sessions of the faults that strike. Each session has a reader of
+// its own, so that a slow or dead one holds up nobody else.
+type hub struct {
+	host Host
+	log  faultLog
+
+	mu      sync.Mutex
+	readers map[*mcp.ServerSession]*reader
+	total   int // subscriptions
+	closed  bool
+	ended   sync.WaitGroup // of the readers
+}
+
+// subscription is one wish of a session.
+type subscription struct {
+	id      string
+	mode    string
+	filters filters
+	created time.Time
+
+	target             *glob.Glob // of filters.Target; nil: every one
+	delivered, dropped uint64     // guarded by the reader
+}
+
+// filters narrow a subscription; what is left out narrows nothing.
+type filters struct {
+	Namespace   string `json:"namespace,omitempty" jsonschema:"only targets of this subsystem: the part of a name before the first dot" len:"1,256"`
+	Target      string `json:"target,omitempty" jsonschema:"only injection points that match this glob; * crosses slashes, {a,b} are alternatives" len:"1,256"`
+	FaultType   string `json:"faultType,omitempty" jsonschema:"only faults of this kind, such as error or latency" len:"1,256"`
+	MinSeverity string `json:"minSeverity,omitempty" jsonschema:"only faults at least this bad: warning for a delay or a changed result, error for a failure, critical for a panic" enum:"info,warning,error,critical"`
+}
+
+// wants tells whether a subscription is about an event.
+func (s *subscription) wants(e *chaos.Event) bool {
+	f := &s.filters
+	return (f.Namespace == "" || f.Namespace == faultevent.Namespace(*e)) &&
+		(f.FaultType == "" || f.FaultType == e.Fault) &&
+		(s.target == nil || s.target.Match(e.Target)) &&
+		rank(faultevent.Severity(*e)) >= rank(f.MinSeverity)
+}
+
+// rank orders the severities; that of none is the lowest.
+func rank(severity string) int {
+	return slices.Index([]string{"info", "warning", "error", "critical"}, severity)
+}
+
+// publish hands an event to every reader that wants it. It does not block.
+func (h *hub) publish(e chaos.Event) {
+	armed := time.Now().Add(-h.host.Injector.Elapsed())
+	h.log.add(faultevent.NewFlat(e, faultevent.Origin{Cluster: h.host.Name, Armed: armed}))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range h.readers {
+		r.offer(&e, armed, h.host.Name)
+	}
+}
+
+// subscribe adds a subscription to a session.
+func (h *hub) subscribe(session *mcp.ServerSession, s *subscription) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch r := h.readers[session]; {
+	case h.closed:
+		return &problem{http.StatusServiceUnavailable, codeClosing, "the server is shutting down", "Connect again when it is back."}
+	case h.total >= serverSubscriptions:
+		return &problem{http.StatusTooManyRequests, codeTooMany, fmt.Sprintf("the server has %d subscriptions, the most it keeps", h.total),
+			"Try again when other clients have unsubscribed, or read the resource " + uriFaults + "."}
+	case r != nil && len(r.subscriptions) >= sessionSubscriptions:
+		return &problem{http.StatusTooManyRequests, codeTooMany, fmt.Sprintf("this session has %d subscriptions, the most it may have", len(r.subscriptions)),
+			"Unsubscribe from one; events_list_subscriptions lists them. A wider filter replaces several."}
+	}
+	s.id = "sub-" + rand.Text()
+	h.reader(session).add(s)
+	h.total++
+	return nil
+}
+
+// unsubscribe removes a subscription of a session, and tells whether there was one.
+func (h *hub) unsubscribe(session *mcp.ServerSession, id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.readers[session]
+	if r == nil || !r.remove(id) {
+		return false
+	}
+	h.total--
+	return true
+}
+
+// reader is that of a session, made when there is none. h.mu is held.
+func (h *hub) reader(session *mcp.ServerSession) *reader {
+	r := h.readers[session]
+	if r == nil {
+		r = newReader(session)
+		h.readers[session] = r
+		h.ended.Go(r.run)
+		h.ended.Go(func() {
+			_ = session.Wait() // however it ended
+			h.leave(session)
+		})
+	}
+	return r
+}
+
+// leave forgets a session that has ended.
+func (h *hub) leave(session *mcp.ServerSession) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r := h.readers[session]; r != nil {
+		h.total -= len(r.subscriptions)
+		delete(h.readers, session)
+		close(r.gone)
+	}
+}
+
+// close takes no more subscriptions. Its readers end with their sessions.
+func (h *hub) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+}

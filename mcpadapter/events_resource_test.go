@@ -1,0 +1,69 @@
+package mcpadapter
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func readFaults(t *testing.T, c *mcp.ClientSession) (doc faultsDocument) {
+	t.Helper()
+	res, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uriFaults})
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal([]byte(res.Contents[0].Text), &doc))
+	return doc
+}
+
+// A client of any era can follow the faults as a resource.
+func TestTheResourceOfFaults(t *testing.T) {
+	for name := range eras("", nil) {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t)
+			base, client := listen(t, serverOf(t, s.host, nil))
+			updated := make(chan string, 100)
+			c := connect(t, eras(base, client)[name], &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+				updated <- r.Params.URI
+			}})
+			assert.Equal(t, faultsDocument{Last: "0", Faults: []numbered{}}, readFaults(t, c), "nothing has struck yet")
+			if name != "without sessions" {
+				require.NoError(t, c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uriFaults}))
+				assert.Error(t, c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uriCatalogue}), "what does not say when it changes")
+			}
+			breakdown(t, s)
+			_, err := s.lookup(t.Context(), "1042")
+			require.Error(t, err)
+			if name == "without sessions" { // it looks from time to time
+				for readFaults(t, c).Last == "0" {
+				}
+			} else {
+				assert.Equal(t, uriFaults, <-updated)
+			}
+			doc := readFaults(t, c)
+			require.Len(t, doc.Faults, 1)
+			assert.Equal(t, "1", doc.Faults[0].Sequence)
+			assert.Equal(t, "orders.get", doc.Faults[0].Resource.Name)
+			assert.Equal(t, "error", doc.Faults[0].FaultType)
+		})
+	}
+}
+
+func TestTheResourceIsBounded(t *testing.T) {
+	s := newShop(t)
+	c := clientOf(t, serverOf(t, s.host, nil), nil)
+	breakdown(t, s)
+	for range 300 {
+		_, err := s.lookup(t.Context(), "1042")
+		require.Error(t, err)
+	}
+	var doc faultsDocument
+	for doc.Last != "300" {
+		doc = readFaults(t, c)
+	}
+	assert.Len(t, doc.Faults, 256)
+	assert.EqualValues(t, 44, doc.Omitted)
+	assert.Equal(t, "45", doc.Faults[0].Sequence)
+}

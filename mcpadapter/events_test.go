@@ -1,0 +1,210 @@
+package mcpadapter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
+)
+
+// heard is a client that keeps the log messages it is sent.
+type heard struct {
+	*mcp.ClientSession
+	messages chan *mcp.LoggingMessageParams
+}
+
+// legacy opens a session in memory to which messages can be pushed.
+func legacy(t testing.TB, s *Server, o *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
+	here, there := mcp.NewInMemoryTransports()
+	_, err := s.mcp.Connect(t.Context(), there, nil)
+	require.NoError(t, err)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o).
+		Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = session.Close() })
+	return session
+}
+
+func listenerOf(t testing.TB, s *Server) *heard {
+	t.Helper()
+	h := &heard{messages: make(chan *mcp.LoggingMessageParams, 10_000)}
+	h.ClientSession = legacy(t, s, &mcp.ClientOptions{LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
+		h.messages <- r.Params
+	}})
+	require.NoError(t, h.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "info"}))
+	return h
+}
+
+// next is the next message, its data read into v.
+func (h *heard) next(t testing.TB, v any) (logger string, level mcp.LoggingLevel) {
+	t.Helper()
+	m := <-h.messages
+	text, err := json.Marshal(m.Data)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, v))
+	return m.Logger, m.Level
+}
+
+func (h *heard) subscribe(t testing.TB, args string) subscriptionOutput {
+	t.Helper()
+	return answer[subscriptionOutput](t, h.ClientSession, "events_subscribe", args)
+}
+
+// breakdown arms faults that strike every call: orders.get fails, payments.refund is slow.
+func breakdown(t testing.TB, s *shop) {
+	t.Helper()
+	require.NoError(t, s.host.Injector.Register(chaos.Rule{Name: "down", Target: "orders.*", Fault: fault.Fail(fault.ErrUnavailable)}))
+	require.NoError(t, s.host.Injector.Register(chaos.Rule{Name: "slow", Target: "payments.*", Fault: fault.Delay(time.Millisecond)}))
+}
+
+func TestSubscribersAreToldOfFaults(t *testing.T) {
+	s := newShop(t)
+	srv := serverOf(t, s.host, nil)
+	c := listenerOf(t, srv)
+	nested := c.subscribe(t, `{}`)
+	flat := c.subscribe(t, `{"mode":"resource-faults"}`)
+	assert.Equal(t, "chaos/faults", nested.Logger)
+	assert.Equal(t, "chaos/resource-faults", flat.Logger)
+	breakdown(t, s)
+	began := time.Now().UTC()
+	_, err := s.lookup(t.Context(), "1042")
+	require.ErrorIs(t, err, fault.ErrUnavailable)
+
+	var n faultevent.Nested
+	logger, level := c.next(t, &n)
+	assert.Equal(t, "chaos/faults", logger)
+	assert.EqualValues(t, "error", level)
+	assert.Equal(t, nested.SubscriptionID, n.SubscriptionID)
+	assert.Equal(t, "order desk", n.Cluster)
+	assert.Equal(t, faultevent.Resource{Kind: "Point", Name: "orders.get", Namespace: "orders"}, n.Event.InvolvedObject)
+	assert.Equal(t, "error", n.Event.Reason)
+	assert.Equal(t, "Warning", n.Event.Type)
+	assert.WithinDuration(t, began, n.Event.Timestamp, time.Minute)
+	var f faultevent.Flat
+	logger, _ = c.next(t, &f)
+	assert.Equal(t, "chaos/resource-faults", logger)
+	assert.Equal(t, "error", f.FaultType)
+	assert.Equal(t, flat.SubscriptionID, f.SubscriptionID)
+	assert.Equal(t, n.Event.InvolvedObject, f.Resource)
+
+	list := answer[listSubscriptionsOutput](t, c.ClientSession, "events_list_subscriptions", `{}`)
+	require.Len(t, list.Subscriptions, 2)
+	assert.EqualValues(t, 1, list.Subscriptions[0].Delivered)
+	assert.Equal(t, 2, list.ServerTotal)
+}
+
+func TestFiltersNarrowASubscription(t *testing.T) {
+	for filter, want := range map[string]string{
+		`{}`:                         "orders.get payments.refund",
+		`{"namespace":"payments"}`:   "payments.refund",
+		`{"target":"{orders,x}.*"}`:  "orders.get",
+		`{"faultType":"latency"}`:    "payments.refund",
+		`{"minSeverity":"error"}`:    "orders.get",
+		`{"minSeverity":"warning"}`:  "orders.get payments.refund",
+		`{"minSeverity":"critical"}`: "end.of",
+	} {
+		t.Run(filter, func(t *testing.T) {
+			s := newShop(t)
+			c := listenerOf(t, serverOf(t, s.host, nil))
+			c.subscribe(t, filter)
+			c.subscribe(t, `{"target":"end.*"}`)
+			breakdown(t, s)
+			require.NoError(t, s.host.Injector.Register(chaos.Rule{Name: "end", Target: "end.of", Fault: fault.Panic("over")}))
+			_, _ = s.lookup(t.Context(), "1042")
+			_, _ = s.refund(t.Context(), "1042")
+			end := chaos.WrapWith("end.of", func(context.Context, int) (int, error) { return 0, nil }, chaos.WrapOptions[int]{Injector: s.host.Injector})
+			assert.Panics(t, func() { _, _ = end(t.Context(), 1) })
+			got := ""
+			for {
+				var n faultevent.Nested
+				c.next(t, &n)
+				if got != "" {
+					got += " "
+				}
+				got += n.Event.InvolvedObject.Name
+				if n.Event.InvolvedObject.Name == "end.of" {
+					break
+				}
+			}
+			assert.Contains(t, got+" end.of", want)
+			assert.Equal(t, want+" end.of", trimEnd(got)+" end.of")
+		})
+	}
+}
+
+// trimEnd takes the event off that marks the end, once.
+func trimEnd(got string) string {
+	if got == "end.of" {
+		return got
+	}
+	return got[:len(got)-len(" end.of")]
+}
+
+func TestSubscriptionsEnd(t *testing.T) {
+	s := newShop(t)
+	srv := serverOf(t, s.host, nil)
+	one, other := listenerOf(t, srv), listenerOf(t, srv)
+	first := one.subscribe(t, `{}`)
+	assert.False(t, answer[unsubscribeOutput](t, other.ClientSession, "events_unsubscribe", fmt.Sprintf(`{"subscriptionId":%q}`, first.SubscriptionID)).Removed,
+		"a subscription is its session's own")
+	for _, want := range []bool{true, false} {
+		assert.Equal(t, want, answer[unsubscribeOutput](t, one.ClientSession, "events_unsubscribe", fmt.Sprintf(`{"subscriptionId":%q}`, first.SubscriptionID)).Removed,
+			"a second time changes nothing")
+	}
+	other.subscribe(t, `{}`)
+	require.NoError(t, other.Close())
+	assert.Eventually(t, func() bool {
+		return answer[listSubscriptionsOutput](t, one.ClientSession, "events_list_subscriptions", `{}`).ServerTotal == 0
+	}, 20*time.Second, time.Millisecond, "with the session")
+}
+
+func TestLimitsOfSubscriptions(t *testing.T) {
+	srv := serverOf(t, newShop(t).host, nil)
+	var sessions []*heard
+	for range serverSubscriptions / sessionSubscriptions {
+		c := listenerOf(t, srv)
+		sessions = append(sessions, c)
+		for range sessionSubscriptions {
+			c.subscribe(t, `{}`)
+		}
+		p := refusal(t, c.ClientSession, "events_subscribe", `{}`)
+		assert.Equal(t, 429, p.Status)
+	}
+	p := refusal(t, listenerOf(t, srv).ClientSession, "events_subscribe", `{}`)
+	assert.Equal(t, "the server has 100 subscriptions, the most it keeps", p.Detail)
+	list := answer[listSubscriptionsOutput](t, sessions[0].ClientSession, "events_list_subscriptions", `{}`)
+	assert.Len(t, list.Subscriptions, 10, "the session's own")
+	assert.Equal(t, 100, list.ServerTotal)
+}
+
+func TestBadSubscriptions(t *testing.T) {
+	srv := serverOf(t, newShop(t).host, nil)
+	c := listenerOf(t, srv)
+	for args, want := range map[string]string{
+		`{"mode":"all"}`:           "faults",
+		`{"target":"{a"}`:          "target: ",
+		`{"minSeverity":"loud"}`:   "critical",
+		`{"nmespace":"x"}`:         "namespace",
+		`{"mode":7}`:               "mode",
+		`{"target":["a"]}`:         "target",
+		`{"mode":"faults","x":{}}`: "x",
+	} {
+		p := refusal(t, c.ClientSession, "events_subscribe", args)
+		assert.Equal(t, 400, p.Status, args)
+		assert.Contains(t, p.Detail+p.Hint, want, args)
+	}
+	base, client := listen(t, srv)
+	p := refusal(t, connect(t, eras(base, client)["without sessions"], nil), "events_subscribe", `{}`)
+	assert.Equal(t, codeStateless, p.Code, "nothing can be pushed where there is no session")
+	assert.Contains(t, p.Hint, uriFaults)
+}

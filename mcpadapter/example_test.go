@@ -1,0 +1,82 @@
+package mcpadapter_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/mcpadapter"
+)
+
+// A program with one wrapped function becomes a server, and an MCP client breaks
+// that function.
+func Example() {
+	// The server: what the program adds.
+	in := chaos.NewInjector(1, nil)
+	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "order desk", Injector: in}, &mcpadapter.Options{Getenv: environment, Audit: io.Discard})
+	if err != nil {
+		log.Fatal(err)
+	}
+	web := httptest.NewServer(srv.Handler())
+	defer web.Close()
+
+	// The program: a wrapped function, called with the injector in the context.
+	ctx := chaos.NewContext(context.Background(), in)
+	lookup := chaos.Wrap("orders.get", func(context.Context, string) (string, error) { return "on its way", nil })
+	fmt.Println(lookup(ctx, "1042"))
+
+	// The client, in another process as a rule.
+	client := mcp.NewClient(&mcp.Implementation{Name: "operator", Version: "1"}, nil)
+	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: web.URL + "/mcp", HTTPClient: &http.Client{Transport: withToken{}}}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() {
+		_ = session.Close()
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	}()
+	res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "chaos_inject_fault", Arguments: map[string]any{
+		"fault_name": "orders are down", "action": "register", "fault_type": "error", "target": "orders.*", "probability": 1, "error_message": "503 Service Unavailable",
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(res.Content[0].(*mcp.TextContent).Text)
+
+	fmt.Println(lookup(ctx, "1042"))
+	// Output:
+	// on its way <nil>
+	// {"status":"registered","fault_name":"orders are down","fault_type":"error","matched_targets":["orders.get"]}
+	//  503 Service Unavailable
+}
+
+// environment stands for that of the process.
+func environment(name string) string {
+	return map[string]string{
+		"SHAKEDOWN_MCP_MODE": "read-write", "SHAKEDOWN_MCP_ENABLE_WRITE": "true", "SHAKEDOWN_MCP_TOKEN": "change-me",
+	}[name]
+}
+
+type withToken struct{}
+
+func (withToken) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer change-me")
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// The requests that the program under test serves find the injector.
+func ExampleHost_Middleware() {
+	host := mcpadapter.Host{Name: "order desk", Injector: chaos.NewInjector(1, nil)}
+	shop := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Println(chaos.FromContext(r.Context()) == host.Injector)
+	})
+	host.Middleware(shop).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/orders/1042", nil))
+	// Output: true
+}

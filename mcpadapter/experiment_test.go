@@ -1,0 +1,95 @@
+package mcpadapter
+
+import (
+	"context"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/contract/experiment"
+)
+
+// The table of what an experiment answers is held by package experiment; here,
+// that it arrives.
+func TestExperimentsByName(t *testing.T) {
+	s := newShop(t)
+	c := clientOf(t, serverOf(t, s.host, nil), nil)
+	type result = experiment.Result
+	r := answer[result](t, c, "chaos_run_experiment", `{"experiment_name":"slow database"}`)
+	assert.Equal(t, []bool{true, true, true}, []bool{r.Success, r.Before, r.After})
+	assert.Nil(t, r.Error)
+	assert.False(t, r.StartedAt.IsZero())
+
+	r = answer[result](t, c, "chaos_run_experiment", `{"experiment_name":"bad action"}`)
+	assert.True(t, r.Success, "the steady state decides, not the action")
+	assert.Equal(t, "Action failed: connection refused", *r.Error)
+
+	r = answer[result](t, c, "chaos_run_experiment", `{"experiment_name":"panics"}`)
+	assert.Contains(t, *r.Error, "no such table", "a panic is the step's error")
+
+	r = answer[result](t, c, "chaos_run_experiment", `{"experiment_name":"bad action","dry_run":true}`)
+	assert.Nil(t, r.Error, "a dry run does not act")
+
+	status := answer[statusOutput](t, c, "chaos_status", `{"include_results":true}`)
+	assert.Equal(t, 3, status.TotalRuns, "a dry run is not in the history")
+	assert.Equal(t, 1.0, status.SuccessRate)
+	assert.Len(t, status.Results, 3)
+	assert.Equal(t, []string{"bad action", "panics", "slow database"}, status.RegisteredExperiments)
+	status = answer[statusOutput](t, c, "chaos_status", `{"include_results":true,"experiment_name":"no such"}`)
+	assert.Equal(t, []experiment.Result{}, status.Results, "an unknown name gives empty results")
+	assert.Zero(t, status.TotalRuns)
+
+	p := refusal(t, c, "chaos_run_experiment", `{"experiment_name":"slow databse"}`)
+	assert.Equal(t, 404, p.Status)
+	assert.Contains(t, p.Detail, `unknown experiment "slow databse"; registered: bad action, panics, slow database`)
+}
+
+func TestEmptyStatusHasNoNull(t *testing.T) {
+	s := newShop(t)
+	c := clientOf(t, serverOf(t, Host{Name: "bare", Injector: s.host.Injector}, nil), nil)
+	assert.JSONEq(t, `{"active_faults":[],"registered_experiments":[],"total_runs":0,"success_rate":0}`, textIn(t, ask(t, c, "chaos_status", `{}`)))
+	assert.JSONEq(t, `{"active_faults":[],"registered_experiments":[],"results":[],"total_runs":0,"success_rate":0}`,
+		textIn(t, ask(t, c, "chaos_status", `{"include_results":true}`)))
+}
+
+func TestOldResultsAreLeftOutAndCounted(t *testing.T) {
+	s := newShop(t)
+	for range 103 {
+		_, err := s.host.Experiments.Run(t.Context(), "slow database", false)
+		require.NoError(t, err)
+	}
+	c := clientOf(t, serverOf(t, s.host, nil), nil)
+	status := answer[statusOutput](t, c, "chaos_status", `{"include_results":true}`)
+	assert.Len(t, status.Results, 100)
+	assert.Equal(t, 3, status.ResultsOmitted)
+	assert.Equal(t, 103, status.TotalRuns)
+}
+
+func TestOneExperimentRunsOnceAtATime(t *testing.T) {
+	s := newShop(t)
+	begun, end := make(chan struct{}), make(chan struct{})
+	e := experimentOf("long", nil)
+	e.Method[0].Run = func(ctx context.Context) (any, error) {
+		close(begun)
+		select {
+		case <-end:
+		case <-ctx.Done():
+		}
+		return nil, ctx.Err()
+	}
+	require.NoError(t, s.host.Experiments.Register(e))
+	c := clientOf(t, serverOf(t, s.host, nil), nil)
+	first := make(chan *mcp.CallToolResult, 1)
+	go func() {
+		res, _ := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "chaos_run_experiment", Arguments: map[string]any{"experiment_name": "long"}})
+		first <- res
+	}()
+	<-begun
+	p := refusal(t, c, "chaos_run_experiment", `{"experiment_name":"long"}`)
+	assert.Equal(t, "busy", p.Code)
+	answer[experiment.Result](t, c, "chaos_run_experiment", `{"experiment_name":"slow database"}`)
+	close(end)
+	assert.Contains(t, textIn(t, <-first), `"success":true`)
+}

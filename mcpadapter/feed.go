@@ -1,0 +1,81 @@
+package mcpadapter
+
+import (
+	"sync/atomic"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// A Feed carries the events of an injector to the server that drives it. The
+// zero value is ready:
+//
+//	var feed mcpadapter.Feed
+//	in := chaos.NewInjector(1, &chaos.InjectorOptions{Record: true, OnEvent: feed.Record})
+//	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "shop", Injector: in, Events: &feed}, nil)
+//
+// Several servers may listen to one feed, up to 64.
+type Feed struct {
+	listeners atomic.Pointer[[]*listener]
+	dropped   atomic.Uint64
+}
+
+// listener is a bounded queue: whoever reads it slowly loses events, and never
+// holds up a call of the program under test.
+type listener struct{ events chan chaos.Event }
+
+// queued is how many events wait for a listener.
+const queued = 1024
+
+// Record hands on an event in which a fault was delivered; others are not told
+// of. It never blocks. It is made for [chaos.InjectorOptions].
+func (f *Feed) Record(e chaos.Event) {
+	if !e.Delivered {
+		return
+	}
+	list := f.listeners.Load()
+	if list == nil {
+		return
+	}
+	for _, l := range *list {
+		select {
+		case l.events <- e:
+		default:
+			f.dropped.Add(1)
+		}
+	}
+}
+
+// Dropped counts the events that a listener was too slow for.
+func (f *Feed) Dropped() uint64 { return f.dropped.Load() }
+
+// listen adds a listener; leave takes it away again.
+func (f *Feed) listen() (l *listener, leave func()) {
+	l = &listener{events: make(chan chaos.Event, queued)}
+	f.change(func(list []*listener) []*listener { return append(list, l) })
+	return l, func() {
+		f.change(func(list []*listener) []*listener {
+			kept := list[:0]
+			for _, other := range list {
+				if other != l {
+					kept = append(kept, other)
+				}
+			}
+			return kept
+		})
+	}
+}
+
+// change replaces the list, which others may be reading.
+func (f *Feed) change(by func([]*listener) []*listener) {
+	for {
+		old := f.listeners.Load()
+		var list []*listener
+		if old != nil {
+			list = append(list, *old...)
+		}
+		list = by(list)
+		if f.listeners.CompareAndSwap(old, &list) {
+			return
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package mcpadapter
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
+	"github.com/shakedown-go/shakedown/contract/record"
+)
+
+// A Host is what a program exposes. A part that is nil has no tools; at least
+// one part is needed.
+type Host struct {
+	_ struct{}
+	// Name is what clients see as the server's name. Required.
+	Name string
+	// Injector is the one of the live program, whose faults come and go.
+	Injector *chaos.Injector
+	// Events is the feed that the injector's OnEvent hands its events to; nil:
+	// faults that strike are not audited and not pushed.
+	Events *Feed
+	// Experiments are those that may be run by name.
+	Experiments *gameday.Lab
+	// Matrices are the contracts that may be run. Names are required where
+	// there are several, and differ.
+	Matrices []*contract.Matrix
+	// Runs are the recorded runs whose timelines may be asked about.
+	Runs *record.Runs
+	// Workload lets clients run the workload that Runs was made with. It runs
+	// apart from the live injector.
+	Workload bool
+}
+
+// Middleware puts the host's injector into the context of every request of the
+// program under test, so that its wrapped calls find it. Without an injector it
+// returns next.
+func (h Host) Middleware(next http.Handler) http.Handler {
+	if h.Injector == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(chaos.NewContext(r.Context(), h.Injector)))
+	})
+}
+
+// check says all that is wrong with a host.
+func (h Host) check() error {
+	var problems []error
+	add := func(format string, args ...any) {
+		problems = append(problems, fmt.Errorf("mcpadapter: "+format, args...))
+	}
+	if h.Name == "" {
+		add("Host.Name is empty; allowed: a name")
+	}
+	if h.Injector == nil && h.Experiments == nil && len(h.Matrices) == 0 && h.Runs == nil {
+		add("Host %q has nothing to serve; allowed: an Injector, Experiments, Matrices or Runs", h.Name)
+	}
+	if h.Workload && h.Runs == nil {
+		add("Host.Workload is true without Runs; allowed: with Runs made by record.NewRuns with a Workload")
+	}
+	if h.Events != nil && h.Injector == nil {
+		add("Host.Events is set without an Injector; allowed: with the injector whose OnEvent is Events.Record")
+	}
+	seen := make(map[string]bool)
+	for i, m := range h.Matrices {
+		switch {
+		case m == nil:
+			add("Host.Matrices[%d] is nil; allowed: a matrix", i)
+			continue
+		case m.Name == "" && len(h.Matrices) > 1:
+			add("Host.Matrices[%d].Name is empty; allowed: a name, where there are several", i)
+		case seen[m.Name]:
+			add("Host.Matrices[%d].Name is %q, as that of another; allowed: names that differ", i, m.Name)
+		}
+		seen[m.Name] = true
+		if err := m.Validate(); err != nil {
+			problems = append(problems, fmt.Errorf("mcpadapter: Host.Matrices[%d]: %w", i, err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// Limits bound what a client can ask for; zero fields take the defaults.
+type Limits struct {
+	_ struct{}
+	// BodyBytes is the size of the largest HTTP request; 0: 4 MiB.
+	BodyBytes int64
+	// ArgumentBytes is that of the largest arguments of a tool; 0: 1 MiB.
+	ArgumentBytes int
+	// CallTime is how long a call may take; 0: ten minutes.
+	CallTime time.Duration
+	// ScenarioWait is how long run_scenario waits for the end of the run before
+	// it answers that the run goes on; 0: 30 s.
+	ScenarioWait time.Duration
+	// SessionTime is after how long a session over HTTP ends that nobody uses; 0: 30 min.
+	SessionTime time.Duration
+}
+
+const (
+	defaultBodyBytes     = 4 << 20
+	defaultArgumentBytes = 1 << 20
+	defaultCallTime      = 10 * time.Minute
+	defaultScenarioWait  = 30 * time.Second
+	defaultSessionTime   = 30 * time.Minute
+)
+
+func (l Limits) withDefaults() (Limits, error) {
+	var problems []error
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{
+		{"BodyBytes", l.BodyBytes}, {"ArgumentBytes", int64(l.ArgumentBytes)}, {"CallTime", int64(l.CallTime)},
+		{"ScenarioWait", int64(l.ScenarioWait)}, {"SessionTime", int64(l.SessionTime)},
+	} {
+		if f.value < 0 {
+			problems = append(problems, fmt.Errorf("mcpadapter: Limits.%s is %d; allowed: above 0, or 0 for the default", f.name, f.value))
+		}
+	}
+	l.BodyBytes = or(l.BodyBytes, defaultBodyBytes)
+	l.ArgumentBytes = or(l.ArgumentBytes, defaultArgumentBytes)
+	l.CallTime = or(l.CallTime, defaultCallTime)
+	l.ScenarioWait = or(l.ScenarioWait, defaultScenarioWait)
+	l.SessionTime = or(l.SessionTime, defaultSessionTime)
+	return l, errors.Join(problems...)
+}
+
+func or[T comparable](v, fallback T) T {
+	var zero T
+	if v == zero {
+		return fallback
+	}
+	return v
+}
+
+// environment is the variable that names where the program runs.
+const environment = "SHAKEDOWN_ENVIRONMENT"
+
+func getenv(given func(string) string) func(string) string {
+	if given != nil {
+		return given
+	}
+	return os.Getenv
+}

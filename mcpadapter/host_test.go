@@ -1,0 +1,151 @@
+package mcpadapter
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/golden"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+)
+
+func TestHostsThatAreRefused(t *testing.T) {
+	whole := newShop(t).host
+	two := []*contract.Matrix{deskMatrix(), deskMatrix(), nil, {Name: "empty"}}
+	for _, tc := range []struct {
+		host Host
+		o    *Options
+		want []string
+	}{
+		{Host{}, nil, []string{"Host.Name is empty", "has nothing to serve; allowed: an Injector, Experiments, Matrices or Runs"}},
+		{Host{Name: "h", Matrices: two}, nil, []string{`Host.Matrices[1].Name is "desk", as that of another`, "Host.Matrices[2] is nil", "Host.Matrices[3]: contract: "}},
+		{Host{Name: "h", Experiments: whole.Experiments, Events: new(Feed), Workload: true}, nil, []string{"Host.Workload is true without Runs", "Host.Events is set without an Injector"}},
+		{whole, &Options{Limits: Limits{CallTime: -1, BodyBytes: -1}}, []string{"Limits.CallTime is -1", "Limits.BodyBytes is -1"}},
+		{whole, &Options{Getenv: func(string) string { return "read-write" }}, []string{"read-write mode requires SHAKEDOWN_MCP_ENABLE_WRITE=true"}},
+		{whole, &Options{Policy: &policy.Options{Tools: []policy.Tool{{Name: "chaos_status", Scopes: []string{"two words"}}}}}, []string{"Scopes"}},
+	} {
+		_, err := NewServer(tc.host, tc.o)
+		require.Error(t, err)
+		for _, want := range tc.want {
+			assert.ErrorContains(t, err, want)
+		}
+	}
+}
+
+func TestMiddlewareWithoutAnInjector(t *testing.T) {
+	next := http.NewServeMux()
+	assert.Same(t, next, Host{}.Middleware(next))
+}
+
+func TestReadOnlyIsTheDefault(t *testing.T) {
+	s := newShop(t)
+	c := clientOf(t, serverOf(t, s.host, &Options{Getenv: func(string) string { return "" }}), nil)
+	for tool, args := range map[string]string{
+		"chaos_inject_fault": `{"fault_name":"f","action":"remove"}`, "chaos_run_experiment": `{"experiment_name":"slow database"}`,
+		"contract_run": `{}`, "run_scenario": `{"baseRunId":"monday","label":"x","parameters":{}}`,
+	} {
+		assert.Equal(t, "read_only", refusal(t, c, tool, args).Code, tool)
+	}
+	assert.Equal(t, "read_only", refusal(t, c, "chaos_run_experiment", `{"experiment_name":"slow database","dry_run":"true"}`).Code)
+	answer[map[string]any](t, c, "chaos_run_experiment", `{"experiment_name":"slow database","dry_run":true}`)
+	assert.Zero(t, len(s.host.Experiments.History().Results("")))
+}
+
+func TestTheHostsOwnPolicyGoesFirst(t *testing.T) {
+	o := &Options{Policy: &policy.Options{
+		Tools: []policy.Tool{{Name: "chaos_status", Capability: policy.Read, Scopes: []string{"operator"}}},
+		Local: &policy.Caller{Subject: "somebody", Scopes: []string{"contract:read"}},
+	}}
+	c := clientOf(t, serverOf(t, newShop(t).host, o), nil)
+	assert.Contains(t, refusal(t, c, "chaos_status", `{}`).Detail, "missing required scope(s): operator (granted: contract:read)")
+	answer[listOutput](t, c, "contract_list", `{}`)
+	assert.Equal(t, "missing_scope", refusal(t, c, "get_runs", `{}`).Code)
+}
+
+func TestCatalogueOfFaults(t *testing.T) {
+	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
+	res, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uriCatalogue})
+	require.NoError(t, err)
+	golden.Equal(t, "faults.json", []byte(res.Contents[0].Text+"\n"))
+	var list []catalogued
+	require.NoError(t, json.Unmarshal([]byte(res.Contents[0].Text), &list))
+	var forClients []string
+	for _, f := range list {
+		if f.ClientType != "" {
+			assert.Equal(t, f.Kind, f.ClientType, "chaos_status shows the kind, which has to be the word that clients know")
+			forClients = append(forClients, f.ClientType)
+		}
+	}
+	assert.ElementsMatch(t, faultTypes(), forClients)
+}
+
+func TestPrompts(t *testing.T) {
+	srv := serverOf(t, newShop(t).host, nil)
+	c := clientOf(t, srv, nil)
+	say := func(name string, args map[string]string) string {
+		res, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: name, Arguments: args})
+		require.NoError(t, err)
+		return res.Messages[0].Content.(*mcp.TextContent).Text
+	}
+	assert.Contains(t, say("explain_failure", nil), "There is no contract report")
+	answer[runOutput](t, c, "contract_run", `{"scenarios":["calm"]}`)
+	assert.Contains(t, say("explain_failure", nil), "No cell of the matrix \"desk\" is broken")
+	answer[runOutput](t, c, "contract_run", `{}`)
+	text := say("explain_failure", map[string]string{"cell": "orders-down/names-the-order/1"})
+	assert.Contains(t, text, "I could not find your order.")
+	assert.Contains(t, text, `contract_run {"matrix":"desk"`)
+	assert.Contains(t, say("explain_failure", map[string]string{"cell": "x"}), `No broken cell of "desk" is called "x"`)
+	text = say("design_experiment", map[string]string{"goal": "do refunds survive a slow database?"})
+	assert.Contains(t, text, "do refunds survive a slow database?")
+	assert.Contains(t, text, "orders.get, payments.refund")
+	assert.Contains(t, text, "bad action, panics, slow database")
+}
+
+func TestMisspeltNames(t *testing.T) {
+	names := []string{"fault_name", "fault_type", "probability", "dry_run"}
+	for word, want := range map[string]string{
+		"fault_nmae": "fault_name", "faulttype": "fault_type", "Probability": "probability", "dryRun": "dry_run", "probabilty": "probability",
+		"colour": "", "": "", "x": "",
+	} {
+		assert.Equal(t, want, nearest(word, names), word)
+	}
+}
+
+func TestAFeedServesSeveralAndForgetsThoseThatLeave(t *testing.T) {
+	var f Feed
+	f.Record(chaos.Event{Delivered: true}) // nobody listens
+	one, leaveOne := f.listen()
+	two, leaveTwo := f.listen()
+	f.Record(chaos.Event{Delivered: true, Rule: "a"})
+	f.Record(chaos.Event{Rule: "not delivered"})
+	leaveOne()
+	f.Record(chaos.Event{Delivered: true, Rule: "b"})
+	leaveTwo()
+	f.Record(chaos.Event{Delivered: true, Rule: "c"})
+	assert.Len(t, one.events, 1)
+	assert.Len(t, two.events, 2)
+	assert.Zero(t, f.Dropped())
+}
+
+func TestARequestFindsTheInjector(t *testing.T) {
+	s := newShop(t)
+	require.NoError(t, s.host.Injector.Register(chaos.Rule{Name: "down", Target: "shop.orders", Fault: fault.Fail(fault.ErrUnavailable)}))
+	orders := chaos.Wrap("shop.orders", func(context.Context, int) (int, error) { return 200, nil })
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := orders(r.Context(), 1); err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	w := httptest.NewRecorder()
+	s.host.Middleware(handler).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+}

@@ -1,0 +1,89 @@
+package incident
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// A Job is what an agent is given.
+type Job struct {
+	Incident Incident
+	Dir      string        // the workspace: the agent reads incident.json there and writes output/investigation.md
+	Timeout  time.Duration // how long it may take; its context ends [Leeway] later
+}
+
+// A Result is how an agent ended.
+type Result struct {
+	ExitCode int    // -1 where there is none: it could not be run, was killed, or panicked
+	Err      error  // why it could not be run to its end; nil when it exited by itself, with whatever code
+	Output   []byte // the end of what it printed, bounded and with secrets taken out
+}
+
+// An Agent investigates an incident. It returns soon after its context ends,
+// and leaves no process or goroutine behind. It is used by several goroutines
+// at once. [Command] runs a program; [AgentFunc] is one in the process.
+type Agent interface {
+	Investigate(ctx context.Context, job Job) Result
+}
+
+// AgentFunc makes an agent of a function: an error it returns is the failure,
+// with exit code -1.
+type AgentFunc func(ctx context.Context, job Job) error
+
+// Investigate calls the function.
+func (f AgentFunc) Investigate(ctx context.Context, job Job) Result {
+	if err := f(ctx, job); err != nil {
+		return failed(err)
+	}
+	return Result{}
+}
+
+// Leeway is how long an agent that is over its time may still take to notice.
+const Leeway = 60 * time.Second
+
+// abandonAfter is how long an agent in the process may take to return after
+// its context has ended; then it is left behind.
+const abandonAfter = 10 * time.Second
+
+// Causes of the end of an agent's context.
+var (
+	errTimeout  = errors.New("the agent ran into its timeout")
+	errShutdown = errors.New("the runner was shut down")
+)
+
+// investigate runs an agent so that its panic, the end of its goroutine, or
+// its refusal to stop ends its own incident and nothing else.
+func investigate(ctx context.Context, a Agent, job Job) Result {
+	ctx, cancel := context.WithTimeoutCause(ctx, job.Timeout+Leeway, errTimeout)
+	defer cancel()
+	ended := make(chan Result, 1)
+	go func() {
+		result := failed(errors.New("the agent ended its goroutine"))
+		defer func() {
+			if p := recover(); p != nil {
+				result = failed(fmt.Errorf("the agent panicked: %v", p))
+				result.Output = debug.Stack()
+			}
+			ended <- result
+		}()
+		result = a.Investigate(ctx, job)
+	}()
+	select {
+	case result := <-ended:
+		return result
+	case <-ctx.Done():
+	}
+	patience := time.NewTimer(abandonAfter)
+	defer patience.Stop()
+	select {
+	case result := <-ended:
+		return result
+	case <-patience.C:
+		return failed(fmt.Errorf("%w, and the agent was left behind because it did not stop", context.Cause(ctx)))
+	}
+}
+
+func failed(err error) Result { return Result{ExitCode: -1, Err: err} }

@@ -1,0 +1,38 @@
+package incident
+
+// breaker turns a run of failures into one piece of news. It is a circuit
+// breaker for announcements: closed at first, open after so many failures in a
+// row, closed again by a success. Not safe for concurrent use.
+type breaker struct {
+	limit int // failures in a row that open it
+	row   int
+}
+
+// news is what there is to say about an outcome.
+type news int
+
+const (
+	announce news = iota // as usual
+	opened               // this failure is the one too many
+	silent               // one of many
+	closed               // the first success since
+)
+
+func (b *breaker) see(ok bool) news {
+	if ok {
+		was := b.row
+		b.row = 0
+		if was >= b.limit {
+			return closed
+		}
+		return announce
+	}
+	b.row++
+	switch {
+	case b.row < b.limit:
+		return announce
+	case b.row == b.limit:
+		return opened
+	}
+	return silent
+}

@@ -1,0 +1,132 @@
+package incident
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+)
+
+// A Command is an agent that is a program, run once for each incident as
+//
+//	bash SCRIPT --workspace D --model M --allowed-tools T --timeout S [--agent A] [--system-prompt-file F] PROMPT
+//
+// in its workspace, with INCIDENT_ID in its environment. It leads a process
+// group of its own, which is killed as a whole when its context ends and
+// whatever is left of it when the program has ended.
+type Command struct {
+	_                struct{}
+	Path             []string            // the program and its first arguments, such as bash and a script
+	Model            string              // --model
+	AllowedTools     string              // --allowed-tools
+	Agent            string              // --agent; "": not given
+	SystemPromptFile string              // --system-prompt-file; "": not given
+	Prompt           string              // the last argument; "": DefaultPrompt
+	Pass             []string            // names of variables that the program inherits, besides PATH, HOME and the like
+	Env              map[string]string   // variables of its own
+	Redact           func(string) string // takes secrets out of the output; nil: none are known
+}
+
+// DefaultPrompt asks for what a report needs.
+const DefaultPrompt = "Investigate the incident in incident.json in your workspace. " +
+	"Write output/investigation.md: what failed, since when, who else was affected, when it recovered, " +
+	"the likely cause under the heading \"## Root Cause\", a line \"Confidence: high, medium or low\", and the evidence."
+
+// usualVariables are those that programs cannot do without and that hold no
+// secrets.
+func usualVariables() []string {
+	return []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "COMSPEC", "PATHEXT", "USERPROFILE"}
+}
+
+// maxOutput is how much of an agent's output is kept: its end, where the
+// reason of a failure stands.
+const maxOutput = 64 << 10
+
+// pipePatience is how long output is still read after the program has ended;
+// a process that it left behind may hold the pipe.
+const pipePatience = 2 * time.Second
+
+// Check names everything that is missing.
+func (c *Command) Check() error {
+	if len(c.Path) == 0 || c.Path[0] == "" {
+		return &FieldError{"Path", nil, "a program"}
+	}
+	return nil
+}
+
+// Investigate runs the program.
+func (c *Command) Investigate(ctx context.Context, job Job) Result {
+	if err := c.Check(); err != nil {
+		return failed(err)
+	}
+	out := newTail(maxOutput)
+	cmd := exec.CommandContext(ctx, c.Path[0], append(c.Path[1:len(c.Path):len(c.Path)], c.args(job)...)...)
+	cmd.Dir, cmd.Env = job.Dir, c.environment(job)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.WaitDelay = pipePatience
+	group := ownGroup(cmd)
+	err := cmd.Start()
+	if err == nil {
+		err = cmd.Wait()
+		group.kill() // whatever it left behind
+	}
+	result := c.result(ctx, cmd, err)
+	result.Output = c.redact(out.text())
+	return result
+}
+
+func (c *Command) args(job Job) []string {
+	args := []string{
+		"--workspace", job.Dir, "--model", c.Model, "--allowed-tools", c.AllowedTools,
+		"--timeout", strconv.Itoa(int(job.Timeout / time.Second)),
+	}
+	if c.Agent != "" {
+		args = append(args, "--agent", c.Agent)
+	}
+	if c.SystemPromptFile != "" {
+		args = append(args, "--system-prompt-file", c.SystemPromptFile)
+	}
+	if c.Prompt != "" {
+		return append(args, c.Prompt)
+	}
+	return append(args, DefaultPrompt)
+}
+
+// environment is what the program is allowed to know.
+func (c *Command) environment(job Job) []string {
+	env := []string{}
+	for _, name := range append(usualVariables(), c.Pass...) {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	for name, value := range c.Env {
+		env = append(env, name+"="+value)
+	}
+	return append(env, "INCIDENT_ID="+job.Incident.IncidentID)
+}
+
+func (c *Command) result(ctx context.Context, cmd *exec.Cmd, err error) Result {
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return failed(fmt.Errorf("%w and was killed", context.Cause(ctx)))
+	case err == nil || errors.Is(err, exec.ErrWaitDelay):
+		return Result{ExitCode: cmd.ProcessState.ExitCode()}
+	case errors.As(err, &exit) && exit.Exited():
+		return Result{ExitCode: exit.ExitCode()}
+	case errors.As(err, &exit):
+		return failed(fmt.Errorf("agent crashed: %v", exit.ProcessState))
+	}
+	return failed(fmt.Errorf("agent could not be run: %w", err))
+}
+
+func (c *Command) redact(output string) []byte {
+	if c.Redact != nil {
+		output = c.Redact(output)
+	}
+	return []byte(output)
+}

@@ -1,0 +1,156 @@
+//go:build unix
+
+package incident_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/incident"
+)
+
+// script makes an agent of a shell script.
+func script(t *testing.T, text string) *incident.Command {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "agent.sh")
+	require.NoError(t, os.WriteFile(path, []byte("set -u\n"+text), 0o600))
+	return &incident.Command{Path: []string{"sh", path}, Model: "sonnet", AllowedTools: "Read,Write"}
+}
+
+// job is one in a workspace of its own.
+func job(t *testing.T) incident.Job {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "output"), 0o700))
+	return incident.Job{Incident: incident.Incident{IncidentID: "1f"}, Dir: dir, Timeout: 90 * time.Second}
+}
+
+func TestTheCommandProtocol(t *testing.T) {
+	t.Setenv("ALLOWED", "yes")
+	t.Setenv("SECRET_KEY", "no")
+	c := script(t, `printf '%s\n' "$@" > args; env > env; pwd > where; echo "out sk-12345"; echo err >&2; exit 3`)
+	c.Agent, c.SystemPromptFile, c.Prompt = "triage", "prompt.md", "Look into it"
+	c.Pass, c.Env = []string{"ALLOWED"}, map[string]string{"AGENT_CLI": "offline"}
+	c.Redact = func(s string) string { return strings.ReplaceAll(s, "sk-12345", "[redacted]") }
+	j := job(t)
+	r := c.Investigate(context.Background(), j)
+	assert.NoError(t, r.Err)
+	assert.Equal(t, 3, r.ExitCode)
+	assert.Equal(t, "out [redacted]\nerr\n", string(r.Output))
+
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(j.Dir, name))
+		require.NoError(t, err)
+		return string(text)
+	}
+	assert.Equal(t, "--workspace\n"+j.Dir+"\n--model\nsonnet\n--allowed-tools\nRead,Write\n--timeout\n90\n--agent\ntriage\n"+
+		"--system-prompt-file\nprompt.md\nLook into it\n", read("args"))
+	env := read("env")
+	assert.Contains(t, env, "INCIDENT_ID=1f\n")
+	assert.Contains(t, env, "ALLOWED=yes\n")
+	assert.Contains(t, env, "AGENT_CLI=offline\n")
+	assert.NotContains(t, env, "SECRET_KEY", "what is not allowed is not passed on")
+	assert.Contains(t, read("where"), filepath.Base(j.Dir))
+
+	plain := script(t, `printf '%s\n' "$@"`)
+	assert.Equal(t, "--workspace\n"+j.Dir+"\n--model\nsonnet\n--allowed-tools\nRead,Write\n--timeout\n90\n"+incident.DefaultPrompt+"\n",
+		string(plain.Investigate(context.Background(), j).Output), "what is not set is not given")
+}
+
+func TestHowCommandsEnd(t *testing.T) {
+	for name, tc := range map[string]struct {
+		command *incident.Command
+		code    int
+		err     string
+	}{
+		"well":                 {script(t, `exit 0`), 0, ""},
+		"with a code":          {script(t, `exit 7`), 7, ""},
+		"by a signal":          {script(t, `kill -SEGV $$`), -1, "agent crashed: signal: segmentation fault"},
+		"never begun":          {&incident.Command{Path: []string{"/no/such/program"}}, -1, "agent could not be run: "},
+		"without a program":    {&incident.Command{}, -1, "incident: Path is missing; allowed: a program"},
+		"with bytes, not text": {script(t, `printf '\377\000\376'`), 0, ""},
+	} {
+		r := tc.command.Investigate(context.Background(), job(t))
+		assert.Equal(t, tc.code, r.ExitCode, name)
+		if tc.err == "" {
+			assert.NoError(t, r.Err, name)
+		} else {
+			assert.ErrorContains(t, r.Err, tc.err, name)
+		}
+		assert.True(t, strings.ToValidUTF8(string(r.Output), "") == string(r.Output), name)
+	}
+}
+
+func TestOutputIsBounded(t *testing.T) {
+	r := script(t, `i=0; while [ $i -lt 3000 ]; do echo "line $i ........................................................"; i=$((i+1)); done`).
+		Investigate(context.Background(), job(t))
+	assert.Regexp(t, `^\[\d+ bytes before this\]\n`, string(r.Output))
+	assert.Less(t, len(r.Output), 66<<10)
+	assert.True(t, strings.HasSuffix(string(r.Output), "line 2999 ........................................................\n"), "the end is what counts")
+}
+
+// TestNoProcessIsLeft runs agents that resist, and looks for their processes.
+func TestNoProcessIsLeft(t *testing.T) {
+	for name, tc := range map[string]struct {
+		text   string
+		cancel bool
+		err    string
+	}{
+		"one that ignores SIGTERM":      {`trap '' TERM HUP INT; echo $$ > pid; while :; do sleep 60; done`, true, "and was killed"},
+		"one that forks and ends":       {`trap '' HUP; (sleep 600 & echo $! > pid; wait) & while [ ! -s pid ]; do :; done; exit 0`, false, ""},
+		"one whose children ignore all": {`(trap '' TERM HUP; echo $$ > parent; sleep 600 & echo $! > pid; wait) & while [ ! -s pid ]; do :; done; wait`, true, "and was killed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := job(t)
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			ended := make(chan incident.Result, 1)
+			go func() { ended <- script(t, tc.text).Investigate(ctx, j) }()
+			pid := waitForPID(t, filepath.Join(j.Dir, "pid"))
+			if tc.cancel {
+				cancel()
+			}
+			r := <-ended
+			if tc.err == "" {
+				assert.NoError(t, r.Err)
+			} else {
+				assert.ErrorContains(t, r.Err, tc.err)
+			}
+			assert.Eventually(t, func() bool { return gone(pid) }, 20*time.Second, time.Millisecond)
+		})
+	}
+}
+
+func waitForPID(t *testing.T, path string) (pid int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		text, _ := os.ReadFile(path)
+		n, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		pid = n
+		return err == nil
+	}, 20*time.Second, time.Millisecond)
+	return pid
+}
+
+// gone tells whether a process has ended; one that nobody has reaped yet has.
+func gone(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return true
+	}
+	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
+		return strings.Contains(string(stat), ") Z ")
+	}
+	stat, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && strings.HasPrefix(strings.TrimSpace(string(stat)), "Z")
+}

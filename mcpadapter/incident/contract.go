@@ -1,0 +1,205 @@
+package incident
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
+)
+
+// TriageOptions are the settings of [ContractAgent]. Both functions are required.
+type TriageOptions struct {
+	_ struct{}
+	// Workload is the program whose faults are investigated: it calls the tools
+	// for a while. Its error is what it suffered from, and no reason to stop.
+	Workload func(ctx context.Context, tools chaos.ToolRegistry) error
+	// Agent makes the agent of a cell from what happened there: a run of the
+	// timeline, a server with its tools, or just the events.
+	Agent func(events []chaos.Event) Agent
+	// Withhold keeps the target out of the incident: the agent has to find it.
+	Withhold bool
+	// Timeout is that of the agent; 0: 300 s.
+	Timeout time.Duration
+}
+
+// calm is the answer where no fault was delivered.
+const calm = "No incident."
+
+// ContractAgent makes a contract's agent of a triage agent, so that a matrix
+// can ask whether it finds what was injected: the workload runs under the
+// cell's faults, the first fault that was delivered becomes an incident in a
+// runner of its own, and the answer is the agent's report. A line with the time
+// from which the cell's events count stands before it, for [FindsRootCause].
+//
+// An incident that does not end as resolved is the agent's error.
+func ContractAgent(o TriageOptions) contract.Agent {
+	return func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+		if o.Workload == nil || o.Agent == nil {
+			return "", errors.Join(required("Workload", o.Workload == nil), required("Agent", o.Agent == nil))
+		}
+		in := chaos.FromContext(ctx)
+		if in == nil {
+			return "", errors.New("incident: there is no injector in the context: the agent runs in the cell of a matrix")
+		}
+		armed := time.Now().Add(-in.Elapsed())
+		_ = o.Workload(ctx, tools)
+		events := in.Events()
+		i := slices.IndexFunc(events, func(e chaos.Event) bool { return e.Rule != "" && e.Delivered })
+		if i < 0 {
+			return calm, nil
+		}
+		report, err := o.investigate(ctx, events[i], armed, o.Agent(events))
+		return clockLine + armed.UTC().Format(time.RFC3339Nano) + "\n\n" + report, err
+	}
+}
+
+func required(field string, missing bool) error {
+	if !missing {
+		return nil
+	}
+	return &FieldError{field, nil, "a function"}
+}
+
+// clockLine says from when the times of a cell's events count.
+const clockLine = "Events count from: "
+
+// investigate sends one event through a runner.
+func (o *TriageOptions) investigate(ctx context.Context, e chaos.Event, armed time.Time, a Agent) (report string, err error) {
+	root, err := os.MkdirTemp("", "triage-")
+	if err != nil {
+		return "", fmt.Errorf("incident: %w", err)
+	}
+	defer os.RemoveAll(root)
+	spaces, err := NewWorkspaces(root)
+	if err != nil {
+		return "", err
+	}
+	ended := make(lastIncident, 1)
+	runner, err := NewRunner(Options{Workspaces: spaces, Agent: a, Notifier: ended, MinSeverity: Info, Timeout: o.Timeout, MaxAgents: 1, Grace: -1})
+	if err != nil {
+		return "", err
+	}
+	running, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- runner.Run(running) }()
+	defer func() { stop(); err = errors.Join(err, <-done) }()
+	if err := runner.Offer("chaos/resource-faults", o.payload(e, armed)); err != nil {
+		return "", err
+	}
+	select {
+	case in := <-ended:
+		if in.Status != StatusResolved {
+			return "", fmt.Errorf("incident: %s: %s", in.Status, in.FailureReason)
+		}
+		text, err := readReport(spaces.Dir(in.IncidentID))
+		return string(text), err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+func (o *TriageOptions) payload(e chaos.Event, armed time.Time) json.RawMessage {
+	p := faultevent.NewFlat(e, faultevent.Origin{Cluster: e.Cell, Armed: armed})
+	if o.Withhold {
+		p.Resource.Name, p.Context = "", ""
+	}
+	doc, _ := json.Marshal(p) // plain values always have JSON
+	return doc
+}
+
+// lastIncident is a notifier of one incident.
+type lastIncident chan Incident
+
+// Notify keeps the incident.
+func (l lastIncident) Notify(in Incident, _ Finding) {
+	select {
+	case l <- in:
+	default:
+	}
+}
+
+// FindsRootCause holds where the report of a [ContractAgent] states what was
+// injected (see [Diagnosis]): a target that the rule of the first delivered
+// fault struck, its kind, the time of its first delivery within the tolerance,
+// and an end not before its last delivery less the tolerance. It applies to
+// cells with faults, and is undecided where none was delivered.
+func FindsRootCause(id string, severity contract.Severity, tolerance time.Duration) contract.Invariant {
+	return contract.Invariant{
+		ID: id, Severity: severity, Applies: contract.AnyFault,
+		Check: func(_ context.Context, o *contract.Observation) error {
+			truth, ok := injected(o.Events)
+			if !ok {
+				return fmt.Errorf("%w: no fault was delivered", contract.ErrUndecided)
+			}
+			armed, ok := armedAt(o.Response)
+			if !ok {
+				return errors.New("incident: the answer is not that of a ContractAgent")
+			}
+			return truth.compare(ReadDiagnosis([]byte(o.Response)), armed, tolerance)
+		},
+	}
+}
+
+// injection is the truth about a rule.
+type injection struct {
+	targets     []string
+	kind        string
+	first, last time.Duration
+}
+
+func injected(events []chaos.Event) (truth injection, ok bool) {
+	rule := ""
+	for _, e := range events {
+		if e.Rule == "" || !e.Delivered || ok && e.Rule != rule {
+			continue
+		}
+		if !ok {
+			rule, ok = e.Rule, true
+			truth.kind, truth.first = e.Fault, e.Start
+		}
+		truth.targets = append(truth.targets, e.Target)
+		truth.first, truth.last = min(truth.first, e.Start), max(truth.last, e.End)
+	}
+	return truth, ok
+}
+
+func armedAt(response string) (time.Time, bool) {
+	line, _, _ := strings.Cut(response, "\n")
+	text, ok := strings.CutPrefix(line, clockLine)
+	at, err := time.Parse(time.RFC3339, text)
+	return at, ok && err == nil
+}
+
+// compare says where a diagnosis departs from the truth.
+func (t injection) compare(d Diagnosis, armed time.Time, tolerance time.Duration) error {
+	var wrong []error
+	if !slices.Contains(t.targets, d.Target) {
+		wrong = append(wrong, fmt.Errorf("target is %q, injected was %q", d.Target, slices.Compact(slices.Sorted(slices.Values(t.targets)))))
+	}
+	if d.Kind != t.kind {
+		wrong = append(wrong, fmt.Errorf("kind is %q, injected was %q", d.Kind, t.kind))
+	}
+	first, last := armed.Add(t.first), armed.Add(t.last)
+	if d.Since.Sub(first).Abs() > tolerance {
+		wrong = append(wrong, fmt.Errorf("since is %s, the first fault was at %s", stated(d.Since), stated(first)))
+	}
+	if !d.Until.IsZero() && d.Until.Before(last.Add(-tolerance)) {
+		wrong = append(wrong, fmt.Errorf("until is %s, the last fault was at %s", stated(d.Until), stated(last)))
+	}
+	return errors.Join(wrong...)
+}
+
+func stated(t time.Time) string {
+	if t.IsZero() {
+		return "not stated"
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}

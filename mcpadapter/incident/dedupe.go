@@ -1,0 +1,59 @@
+package incident
+
+import "time"
+
+// dedupe remembers which keys were let through lately. A key is let through
+// again when its window has passed and no agent works on it any more. Not safe
+// for concurrent use.
+type dedupe struct {
+	window time.Duration
+	seen   map[string]entry
+	sweep  int // the size at which expired entries are next looked for
+}
+
+type entry struct {
+	until  time.Time
+	active bool // queued, or an agent runs
+}
+
+// leastSweep keeps the sweeps of small maps rare.
+const leastSweep = 1024
+
+func newDedupe(window time.Duration) *dedupe {
+	return &dedupe{window: window, seen: make(map[string]entry), sweep: leastSweep}
+}
+
+// admit tells whether an event of that key is the first.
+func (d *dedupe) admit(key string, now time.Time) bool {
+	if e, ok := d.seen[key]; ok && (e.active || now.Before(e.until)) {
+		return false
+	}
+	d.seen[key] = entry{until: now.Add(d.window), active: true}
+	if len(d.seen) >= d.sweep {
+		d.expire(now)
+	}
+	return true
+}
+
+// done says that nothing works on the key any more.
+func (d *dedupe) done(key string) {
+	if e, ok := d.seen[key]; ok {
+		e.active = false
+		d.seen[key] = e
+	}
+}
+
+// forget takes an admission back: its event was dropped, and the next of its
+// kind is news.
+func (d *dedupe) forget(key string) { delete(d.seen, key) }
+
+// expire removes what has passed. The next time is when the map has doubled,
+// so that the sweeps cost a constant amount for each event.
+func (d *dedupe) expire(now time.Time) {
+	for key, e := range d.seen {
+		if !e.active && !now.Before(e.until) {
+			delete(d.seen, key)
+		}
+	}
+	d.sweep = max(leastSweep, 2*len(d.seen))
+}

@@ -1,0 +1,34 @@
+// Package incident makes an incident of every fault that a server reports, has
+// an agent investigate it, and records how that ended.
+//
+// A [Subscriber] listens to an MCP server that has the tool events_subscribe: a
+// Kubernetes server, or one made by package mcpadapter. What it hears goes to a
+// [Runner]:
+//
+//	event → severity → duplicates → queue → at most N agents → report → stores → notification
+//
+// Every event that comes in is accounted for in [Counts], and the one who sends
+// is never held up. Each incident has a directory of its own,
+//
+//	incidents/6f1c…/incident.json              status, times, what is known of the fault
+//	incidents/6f1c…/output/investigation.md    what the agent found out
+//
+// and ends as resolved (the agent ended with 0 and left a report of substance),
+// failed (it did not end well) or agent_failed (it did, without a report). The
+// agent is a program ([Command]) or a function ([AgentFunc]); what it does to its
+// workspace (removing it, filling it, links in place of files) ends its own
+// incident and touches nothing outside.
+//
+//	workspaces, err := incident.NewWorkspaces("incidents")
+//	…
+//	runner, err := incident.NewRunner(incident.Options{
+//		Workspaces: workspaces,
+//		Agent:      &incident.Command{Path: []string{"bash", "run-agent.sh"}, Model: "sonnet"},
+//	})
+//	…
+//	go runner.Run(ctx)
+//	err = (&incident.Subscriber{Endpoint: url, Sink: runner.Offer}).Run(ctx)
+//
+// A runner keeps at most its queue, its running agents and the keys of the last
+// five minutes in memory; an event costs it some microseconds.
+package incident

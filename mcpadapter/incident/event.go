@@ -1,0 +1,94 @@
+package incident
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An Event is one fault that a server reported. It does not change after
+// [ParseEvent]; both payload shapes read the same. The zero Event is of no use.
+type Event struct {
+	id           string
+	logger       string
+	subscription string
+	cluster      string
+	resource     resource
+	reason       string
+	severity     Severity
+	context      string
+	at           time.Time
+	raw          json.RawMessage
+}
+
+// resource is the object that an event is about.
+type resource struct {
+	APIVersion string `json:"apiVersion,omitempty"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	UID        string `json:"uid,omitempty"`
+}
+
+// ID is the event's own identifier, a UUID made when it was parsed.
+func (e Event) ID() string { return e.id }
+
+// Logger is the logger of the notification, such as "kubernetes/faults".
+func (e Event) Logger() string { return e.logger }
+
+// Subscription is the identifier of the subscription it came by; may be empty.
+func (e Event) Subscription() string { return e.subscription }
+
+// Cluster is where it happened: a cluster, or the program whose injector
+// struck; may be empty.
+func (e Event) Cluster() string { return e.cluster }
+
+// Namespace is that of the resource; may be empty.
+func (e Event) Namespace() string { return e.resource.Namespace }
+
+// ResourceKind is such as "Pod" or "Tool"; may be empty.
+func (e Event) ResourceKind() string { return e.resource.Kind }
+
+// ResourceName is the name of the pod, node or tool; may be empty.
+func (e Event) ResourceName() string { return e.resource.Name }
+
+// Reason says what happened in a word, such as "BackOff" or "CrashLoop": the
+// reason of a nested payload, the fault type of a flat one.
+func (e Event) Reason() string { return e.reason }
+
+// Severity is how bad it is; a text that is no severity counts as [Warning],
+// so that nothing is lost to a word that we do not know.
+func (e Event) Severity() Severity { return e.severity }
+
+// Context is what else the server had to say: the message and the log samples
+// of a nested payload, the context of a flat one; may be empty.
+func (e Event) Context() string { return e.context }
+
+// Timestamp is when it happened, in UTC; of a payload without a time, when it
+// was received.
+func (e Event) Timestamp() time.Time { return e.at }
+
+// Raw is the payload as it was received.
+func (e Event) Raw() json.RawMessage { return slices.Clone(e.raw) }
+
+// Key is what makes two events one: cluster, namespace, kind, name and reason.
+// A slash or percent sign within a part is escaped.
+func (e Event) Key() string {
+	escape := strings.NewReplacer("%", "%25", "/", "%2F")
+	parts := []string{e.cluster, e.resource.Namespace, e.resource.Kind, e.resource.Name, e.reason}
+	for i, p := range parts {
+		parts[i] = escape.Replace(p)
+	}
+	return strings.Join(parts, "/")
+}
+
+// newUUID makes a random identifier (RFC 9562, version 4).
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

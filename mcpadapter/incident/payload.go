@@ -1,0 +1,208 @@
+package incident
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Payloads beyond these bounds are refused: nothing that a fault has to say is
+// that long, and a runner must not be filled up by one message.
+const (
+	maxPayload = 1 << 20
+	maxText    = 253 // of a name; the longest that Kubernetes allows
+)
+
+// payload has the members of both shapes.
+type payload struct {
+	SubscriptionID string `json:"subscriptionId"`
+	Cluster        string `json:"cluster"`
+
+	// flat
+	Resource  *resource `json:"resource"`
+	Context   string    `json:"context"`
+	FaultType string    `json:"faultType"`
+	Severity  string    `json:"severity"`
+	Timestamp string    `json:"timestamp"`
+
+	// nested
+	Event *nested `json:"event"`
+	Logs  []logs  `json:"logs"`
+}
+
+type nested struct {
+	Namespace      string   `json:"namespace"`
+	Reason         string   `json:"reason"`
+	Message        string   `json:"message"`
+	Type           string   `json:"type"`
+	Timestamp      string   `json:"timestamp"`
+	InvolvedObject resource `json:"involvedObject"`
+	Count          int64    `json:"count"`
+}
+
+// logs is what a container wrote before it failed.
+type logs struct {
+	Container string `json:"container"`
+	Previous  bool   `json:"previous"`
+	HasPanic  bool   `json:"hasPanic"`
+	Sample    string `json:"sample"`
+	Error     string `json:"error"`
+}
+
+// ParseEvent reads the data of a notification. The two shapes are told apart
+// by what they hold, whatever the logger or the mode of the subscription: an
+// "event" makes it nested, a "resource" or "faultType" flat. Unknown members
+// are ignored, since servers add to their payloads. A payload that is no JSON
+// object, of neither or of both shapes, without a reason, with a malformed
+// time or with names that no resource has gives [*FieldError]s, joined.
+//
+// received is the time of an event whose payload has none.
+func ParseEvent(logger string, data json.RawMessage, received time.Time) (Event, error) {
+	p, err := decodePayload(data)
+	if err != nil {
+		return Event{}, err
+	}
+	e := Event{
+		id: newUUID(), logger: logger, subscription: p.SubscriptionID, cluster: p.Cluster,
+		at: received.UTC(), raw: bytes.Clone(data),
+	}
+	if err := p.into(&e); err != nil {
+		return Event{}, err
+	}
+	return e, nil
+}
+
+func decodePayload(data json.RawMessage) (*payload, error) {
+	switch {
+	case len(data) > maxPayload:
+		return nil, &FieldError{"payload", fmt.Sprintf("%d bytes", len(data)), fmt.Sprintf("at most %d bytes", maxPayload)}
+	case !utf8.Valid(data):
+		return nil, &FieldError{"payload", "invalid UTF-8", "JSON in UTF-8"}
+	}
+	p := new(payload)
+	if err := json.Unmarshal(data, p); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			return nil, &FieldError{cmp.Or(wrong.Field, "payload"), wrong.Value, "a JSON " + kindName(wrong.Type.Kind().String())}
+		}
+		return nil, &FieldError{"payload", excerpt(data), "a JSON object"}
+	}
+	return p, nil
+}
+
+// into fills the event from the shape that the payload has.
+func (p *payload) into(e *Event) error {
+	flat := p.Resource != nil || p.FaultType != ""
+	switch {
+	case p.Event != nil && flat:
+		return &FieldError{"payload", "both shapes", `either "event" or "resource" with "faultType"`}
+	case p.Event != nil:
+		return p.Event.into(e, p.Logs)
+	case flat:
+		return p.flat(e)
+	}
+	return &FieldError{"payload", excerpt(e.raw), `a member "event", or "resource" with "faultType"`}
+}
+
+func (p *payload) flat(e *Event) error {
+	if p.Resource != nil {
+		e.resource = *p.Resource
+	}
+	e.reason, e.context, e.severity = p.FaultType, p.Context, severityOf(p.Severity)
+	return errors.Join(e.settime("timestamp", p.Timestamp), e.check("faultType", "resource"))
+}
+
+func (n *nested) into(e *Event, all []logs) error {
+	e.resource = n.InvolvedObject
+	if n.Namespace != "" {
+		e.resource.Namespace = n.Namespace
+	}
+	e.reason, e.severity = n.Reason, severityOf(n.Type)
+	texts := []string{n.Message}
+	for _, l := range all {
+		texts = append(texts, l.String())
+	}
+	e.context = strings.TrimSpace(strings.Join(texts, "\n"))
+	return errors.Join(e.settime("event.timestamp", n.Timestamp), e.check("event.reason", "event.involvedObject"))
+}
+
+// String is the sample under a line that says whose it is.
+func (l logs) String() string {
+	head := "log of " + cmp.Or(l.Container, "a container")
+	if l.Previous {
+		head += ", previous run"
+	}
+	if l.HasPanic {
+		head += ", with a panic"
+	}
+	if l.Error != "" {
+		return head + ": not available: " + l.Error
+	}
+	return head + ":\n" + l.Sample
+}
+
+func (e *Event) settime(field, text string) error {
+	if text == "" {
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return &FieldError{field, text, "a time by RFC 3339, such as 2026-05-01T12:00:00Z"}
+	}
+	e.at = at.UTC()
+	return nil
+}
+
+// check refuses what could not be a name, so that nothing downstream meets
+// line breaks, control characters or texts without end.
+func (e *Event) check(reason, of string) error {
+	var problems []error
+	if e.reason == "" {
+		problems = append(problems, &FieldError{reason, nil, "a word that says what happened"})
+	}
+	for _, f := range []struct{ field, value string }{
+		{reason, e.reason}, {of + ".kind", e.resource.Kind}, {of + ".name", e.resource.Name},
+		{of + ".namespace", e.resource.Namespace}, {"cluster", e.cluster},
+	} {
+		if len(f.value) > maxText || strings.ContainsFunc(f.value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			problems = append(problems, &FieldError{f.field, excerpt([]byte(f.value)),
+				fmt.Sprintf("at most %d bytes without control characters", maxText)})
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func severityOf(text string) Severity {
+	if s, err := ParseSeverity(text); err == nil {
+		return s
+	}
+	return Warning
+}
+
+// excerpt is the beginning of what was refused.
+func excerpt(data []byte) string {
+	const most = 80
+	if len(data) > most {
+		return strings.ToValidUTF8(string(data[:most]), "") + "…"
+	}
+	return string(data)
+}
+
+func kindName(goKind string) string {
+	switch goKind {
+	case "struct", "ptr":
+		return "object"
+	case "slice":
+		return "array"
+	case "int64":
+		return "whole number"
+	case "bool":
+		return "boolean"
+	}
+	return goKind
+}

@@ -1,0 +1,157 @@
+package incident
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of a report. Under the least an agent has said nothing; a report over
+// the most is no report.
+const (
+	MinReport = 100
+	MaxReport = 1 << 20
+)
+
+// A ReportError says why an agent's report is none.
+type ReportError struct{ Reason string }
+
+// Error is the reason, as it stands in failureReason.
+func (e *ReportError) Error() string { return e.Reason }
+
+// readReport reads the report in a workspace. It follows no link out of the
+// workspace and reads no more than MaxReport bytes.
+func readReport(dir string) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, &ReportError{"report missing: the workspace is gone"}
+	}
+	defer root.Close()
+	text, err := readRegular(root, ReportFile, MaxReport)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &ReportError{"report missing: " + ReportFile}
+	case err != nil:
+		return nil, &ReportError{fmt.Sprintf("report unreadable: %s: %v", ReportFile, bare(err))}
+	case len(strings.TrimSpace(string(text))) < MinReport:
+		return nil, &ReportError{fmt.Sprintf("report too small: %d bytes, at least %d are needed", len(text), MinReport)}
+	case !utf8.Valid(text):
+		return nil, &ReportError{"report unreadable: not text in UTF-8"}
+	}
+	return text, nil
+}
+
+// readRegular reads a regular file of at most so many bytes. It looks before
+// it opens: opening a named pipe would wait for a writer.
+func readRegular(root *os.Root, name string, most int64) ([]byte, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("it is a %s, not a regular file", kindOf(info.Mode()))
+	}
+	if info.Size() > most {
+		return nil, fmt.Errorf("it has %d bytes, at most %d are read", info.Size(), most)
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("it has more than the %d bytes that are read", most)
+	}
+	return text, err
+}
+
+func kindOf(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "directory"
+	case m&fs.ModeSymlink != 0:
+		return "link"
+	case m&fs.ModeNamedPipe != 0:
+		return "named pipe"
+	}
+	return "special file"
+}
+
+// bare takes the path off a file system error: reasons are read by people who
+// know the workspace, and paths of this machine are nobody's business.
+func bare(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// A Finding is what a report says, as far as it keeps to the usual headings.
+type Finding struct {
+	RootCause  string // the text under "## Root Cause"; may be empty
+	Confidence string // such as "high" or "0.8"; may be empty
+}
+
+// ReadFinding takes the root cause and the confidence from a report: the text
+// under the heading "## Root Cause" up to the next heading, and a line
+// "Confidence: …" or the text under "## Confidence". Letter case does not count.
+func ReadFinding(report []byte) Finding {
+	sections := sections(string(report))
+	confidence := firstLine(sections["confidence"])
+	if m := confidenceLine(string(report)); m != "" {
+		confidence = m
+	}
+	return Finding{RootCause: sections["root cause"], Confidence: confidence}
+}
+
+// sections are the texts under the headings of level 2, by name in lower case.
+// The first of a name counts, and what is fenced as code is no heading.
+func sections(text string) map[string]string {
+	found := make(map[string]string)
+	name, fenced := "", false
+	var body []string
+	keep := func() {
+		if _, had := found[name]; name != "" && !had {
+			found[name] = strings.TrimSpace(strings.Join(body, "\n"))
+		}
+		name, body = "", nil
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+		}
+		heading, is := strings.CutPrefix(line, "## ")
+		if top := strings.HasPrefix(line, "# "); fenced || !is && !top {
+			body = append(body, line)
+			continue
+		}
+		keep()
+		name = strings.ToLower(strings.Trim(heading, " #*:"))
+		if !is {
+			name = ""
+		}
+	}
+	keep()
+	return found
+}
+
+func confidenceLine(text string) string {
+	m := regexp.MustCompile(`(?im)^[\s>*_-]*confidence[*_]*\s*:[*_\s]*(\S.*?)[*_\s]*$`).FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimSpace(line)
+}

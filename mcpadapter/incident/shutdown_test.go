@@ -1,0 +1,172 @@
+package incident_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/incident"
+)
+
+func TestShutdown(t *testing.T) {
+	for name, tc := range map[string]struct {
+		grace  time.Duration
+		takes  time.Duration
+		want   time.Duration
+		status incident.Status
+		reason string
+	}{
+		"an agent that ends in time is waited for": {0, 20 * time.Second, 20 * time.Second, incident.StatusResolved, ""},
+		"one that does not is stopped":             {5 * time.Second, time.Hour, 5 * time.Second, incident.StatusFailed, "the runner was shut down"},
+		"without grace at once":                    {-1, time.Hour, 0, incident.StatusFailed, "the runner was shut down"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := open(t, incident.AgentFunc(func(ctx context.Context, job incident.Job) error {
+					select {
+					case <-time.After(tc.takes):
+						return writeReport(job, goodReport)
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+				}), func(o *incident.Options) { o.MaxAgents, o.Grace = 1, tc.grace })
+				require.NoError(t, d.Offer("chaos/faults", faultOf("running")))
+				synctest.Wait()
+				require.NoError(t, d.Offer("chaos/faults", faultOf("waiting")))
+				began := time.Now()
+				d.stop()
+				assert.Equal(t, tc.want, time.Since(began))
+				in := <-d.ended
+				assert.Equal(t, tc.status, in.Status)
+				assert.Equal(t, tc.reason, in.FailureReason)
+				assert.EqualValues(t, 1, d.Counts().Dropped, "what waited is counted")
+				assert.ErrorContains(t, d.Run(context.Background()), "run before")
+			})
+		})
+	}
+}
+
+func TestARestartEndsWhatWasLeft(t *testing.T) {
+	root := t.TempDir()
+	spaces, err := incident.NewWorkspaces(root)
+	require.NoError(t, err)
+	created := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	left := incident.Incident{IncidentID: "a", Status: incident.StatusInvestigating, Severity: incident.Error, CreatedAt: created, StartedAt: &created}
+	done := incident.Incident{IncidentID: "b", Status: incident.StatusResolved, Severity: incident.Error, CreatedAt: created.Add(time.Second)}
+	require.NoError(t, errors.Join(spaces.Save(left, nil), spaces.Save(done, nil)))
+	require.NoError(t, os.Mkdir(filepath.Join(root, "empty"), 0o700))
+
+	store := &memory{}
+	_, err = incident.NewRunner(incident.Options{Workspaces: spaces, Store: store, Agent: incident.AgentFunc(works)})
+	require.NoError(t, err)
+	after, err := spaces.Load()
+	assert.ErrorContains(t, err, "workspace empty", "what cannot be read is said, and hides nothing else")
+	require.Len(t, after, 2)
+	assert.Equal(t, incident.StatusFailed, after[0].Status)
+	assert.Equal(t, "the runner stopped while the agent was running", after[0].FailureReason)
+	assert.NotNil(t, after[0].CompletedAt)
+	assert.Equal(t, done, after[1])
+	require.Len(t, store.saved, 1, "other stores learn of it")
+	assert.Equal(t, after[0], store.saved[0])
+}
+
+// memory is a store that may be down.
+type memory struct {
+	saved   []incident.Incident
+	reports []string
+	down    error
+}
+
+func (m *memory) Save(in incident.Incident, report []byte) error {
+	m.saved, m.reports = append(m.saved, in), append(m.reports, string(report))
+	return m.down
+}
+
+func (m *memory) Load() ([]incident.Incident, error) { return m.saved, nil }
+
+func TestStores(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &memory{down: errors.New("bucket gone")}
+		d := open(t, incident.AgentFunc(works), func(o *incident.Options) { o.Store = store })
+		require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
+		in := <-d.ended
+		d.stop()
+		assert.Equal(t, incident.StatusResolved, in.Status, "a store that is down is no reason to stop")
+		assert.EqualValues(t, len(store.saved), d.Counts().StoreErrors, "and is counted")
+		var statuses []incident.Status
+		for _, s := range store.saved {
+			statuses = append(statuses, s.Status)
+		}
+		assert.Equal(t, []incident.Status{incident.StatusInvestigating, incident.StatusResolved}, statuses,
+			"before the agent starts, and at its end")
+		assert.Equal(t, []string{"", goodReport}, store.reports)
+	})
+}
+
+// TestSavesAreAtomic stops a save at every place at which a crash could leave
+// its temporary file, and finds the old record or the new one.
+func TestSavesAreAtomic(t *testing.T) {
+	root := t.TempDir()
+	spaces, err := incident.NewWorkspaces(root)
+	require.NoError(t, err)
+	old := incident.Incident{IncidentID: "a", Status: incident.StatusInvestigating, Severity: incident.Error}
+	require.NoError(t, spaces.Save(old, nil))
+	record, err := os.ReadFile(filepath.Join(root, "a", incident.RecordFile))
+	require.NoError(t, err)
+	for n := range len(record) {
+		half := filepath.Join(root, "a", "."+incident.RecordFile+".new")
+		require.NoError(t, os.WriteFile(half, record[:n], 0o600))
+		found, err := spaces.Load()
+		require.NoError(t, err)
+		assert.Equal(t, []incident.Incident{old}, found, "a crash after %d bytes", n)
+	}
+	ended := old
+	ended.Status = incident.StatusResolved
+	require.NoError(t, spaces.Save(ended, nil), "what a crash left is in nobody's way")
+	found, err := spaces.Load()
+	require.NoError(t, err)
+	assert.Equal(t, []incident.Incident{ended}, found)
+}
+
+func TestWorkspacesRefuse(t *testing.T) {
+	_, err := incident.NewWorkspaces("")
+	assert.EqualError(t, err, "incident: workspace root is missing; allowed: a directory")
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err = incident.NewWorkspaces(file)
+	assert.ErrorContains(t, err, "incident: workspace root: ")
+
+	spaces, err := incident.NewWorkspaces(t.TempDir())
+	require.NoError(t, err)
+	for _, id := range []string{"", ".", "..", "../x", "a/b"} {
+		assert.ErrorContains(t, spaces.Save(incident.Incident{IncidentID: id, Severity: incident.Info}, nil), "incidentId is", id)
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	_, err := incident.NewRunner(incident.Options{MaxAgents: -1, QueueSize: 1 << 30, MinSeverity: 9, Timeout: -1})
+	for _, field := range []string{"Workspaces is missing", "Agent is missing", "MaxAgents is -1", "QueueSize is 1073741824",
+		"MinSeverity is 0x9", "Timeout is -1"} {
+		assert.ErrorContains(t, err, field)
+	}
+}
+
+func TestIncidentJSON(t *testing.T) {
+	doc, err := json.Marshal(incident.Incident{IncidentID: "a", Status: incident.StatusInvestigating, Severity: incident.Error})
+	require.NoError(t, err)
+	var members map[string]any
+	require.NoError(t, json.Unmarshal(doc, &members))
+	for _, name := range []string{"incidentId", "status", "createdAt", "startedAt", "completedAt", "exitCode", "cluster", "namespace",
+		"resource", "faultType", "severity", "context", "timestamp", "triggeringEventId"} {
+		assert.Contains(t, members, name)
+	}
+	assert.Nil(t, members["exitCode"], "what has not happened is null")
+}

@@ -1,0 +1,252 @@
+package incident
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The modes of a subscription.
+const (
+	ModeFaults         = "faults"
+	ModeResourceFaults = "resource-faults"
+)
+
+// A Subscriber listens to the fault events of an MCP server over streamable
+// HTTP. Endpoint and Sink are required.
+type Subscriber struct {
+	_        struct{}
+	Endpoint string                                          // URL of the server
+	Token    string                                          // sent as a bearer token; a secret; "": none
+	Mode     string                                          // "": ModeFaults
+	Filter   map[string]any                                  // further arguments of events_subscribe, such as namespace
+	Sink     func(logger string, data json.RawMessage) error // [Runner.Offer]; must not block; its errors are logged
+	OnError  func(error)                                     // told of lost sessions and of [*SubscriptionError]s; nil: only logged
+	Client   *http.Client                                    // nil: http.DefaultClient
+	Log      *slog.Logger                                    // nil: nothing is logged
+}
+
+// A SubscriptionError is the server's own word that a subscription has come to
+// grief. The session goes on.
+type SubscriptionError struct {
+	SubscriptionID string `json:"subscriptionId"`
+	Cluster        string `json:"cluster"`
+	Text           string `json:"error"`
+	Degraded       bool   `json:"degraded"` // events may be missing from now on
+}
+
+// Error is the server's text with the subscription it is about.
+func (e *SubscriptionError) Error() string {
+	s := fmt.Sprintf("incident: subscription %s: %s", e.SubscriptionID, e.Text)
+	if e.Degraded {
+		s += " (degraded)"
+	}
+	return s
+}
+
+// The revision of the protocol whose servers push log messages to a session.
+// Later ones have no sessions.
+const pushingRevision = "2025-11-25"
+
+const (
+	leastBackoff = time.Second
+	mostBackoff  = 60 * time.Second
+	keepAlive    = 30 * time.Second // a dead connection is noticed after it
+	stepTimeout  = 30 * time.Second // of one request while a session is set up
+)
+
+// Check names everything that is wrong with the settings.
+func (s *Subscriber) Check() error {
+	var problems []error
+	if u, err := url.Parse(s.Endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		problems = append(problems, &FieldError{"Endpoint", s.Endpoint, "an http or https URL"})
+	}
+	if s.Sink == nil {
+		problems = append(problems, &FieldError{"Sink", nil, "a function"})
+	}
+	if s.Mode != "" && s.Mode != ModeFaults && s.Mode != ModeResourceFaults {
+		problems = append(problems, &FieldError{"Mode", s.Mode, ModeFaults + "|" + ModeResourceFaults})
+	}
+	return errors.Join(problems...)
+}
+
+// Run keeps a subscribed session until the context ends, whose error it
+// returns. A session that cannot be had, or is lost, is tried again after 1 s,
+// 2 s, 4 s and so on up to 60 s, each shortened at random by up to a half so
+// that many clients do not come back as one. Wrong settings are returned at once.
+func (s *Subscriber) Run(ctx context.Context) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	backoff := leastBackoff
+	for {
+		subscribed, err := s.session(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if subscribed {
+			backoff = leastBackoff
+		}
+		wait := backoff/2 + rand.N(backoff/2)
+		s.report(fmt.Errorf("incident: session lost, next attempt in %v: %w", wait.Round(time.Millisecond), err))
+		if pause(ctx, wait) != nil {
+			return ctx.Err()
+		}
+		backoff = min(2*backoff, mostBackoff)
+	}
+}
+
+// session sets a session up and stays until it ends.
+func (s *Subscriber) session(ctx context.Context) (subscribed bool, err error) {
+	client := mcp.NewClient(&mcp.Implementation{Name: "shakedown-incident", Version: "1"}, &mcp.ClientOptions{
+		LoggingMessageHandler: s.receive,
+		KeepAlive:             keepAlive,
+	})
+	// A stream that breaks ends the session, and a new one is made: servers that
+	// keep no events cannot resume, and would leave us deaf until the next ping.
+	transport := &mcp.StreamableClientTransport{Endpoint: s.Endpoint, HTTPClient: s.client(), MaxRetries: -1}
+	setup, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	session, err := client.Connect(setup, transport, &mcp.ClientSessionOptions{ProtocolVersion: pushingRevision})
+	if err != nil {
+		return false, err
+	}
+	defer session.Close()
+	if err := s.subscribe(setup, session); err != nil {
+		return false, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- session.Wait() }()
+	select {
+	case <-ctx.Done():
+		_ = session.Close()
+		<-ended
+		return true, ctx.Err()
+	case err := <-ended:
+		return true, cmp.Or(err, errors.New("the server closed the session"))
+	}
+}
+
+// subscribe asks for log messages first: a server sends none to a session that
+// has not named a level.
+func (s *Subscriber) subscribe(ctx context.Context, session *mcp.ClientSession) error {
+	if err := session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "info"}); err != nil {
+		return fmt.Errorf("logging level: %w", err)
+	}
+	args := map[string]any{"mode": cmp.Or(s.Mode, ModeFaults)}
+	for name, value := range s.Filter {
+		args[name] = value
+	}
+	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "events_subscribe", Arguments: args})
+	if err != nil {
+		return fmt.Errorf("events_subscribe: %w", err)
+	}
+	if result.IsError {
+		return fmt.Errorf("events_subscribe: %s", resultText(result))
+	}
+	s.log().Info("subscribed", "mode", args["mode"])
+	return nil
+}
+
+// receive sorts the log messages of a session by their logger.
+func (s *Subscriber) receive(_ context.Context, req *mcp.LoggingMessageRequest) {
+	data, err := json.Marshal(req.Params.Data)
+	if err != nil {
+		s.report(fmt.Errorf("incident: notification of %s: %w", req.Params.Logger, err))
+		return
+	}
+	switch topic := afterSlash(req.Params.Logger); topic {
+	case ModeFaults, ModeResourceFaults:
+		if err := s.Sink(req.Params.Logger, data); err != nil {
+			s.log().Warn("event not taken", "logger", req.Params.Logger, "error", err)
+		}
+	case "subscription_error":
+		problem := new(SubscriptionError)
+		if err := json.Unmarshal(data, problem); err != nil || problem.Text == "" {
+			problem.Text = excerpt(data)
+		}
+		s.report(problem)
+	default: // the server's own logging
+		s.log().Debug("server log", "logger", req.Params.Logger, "data", string(data))
+	}
+}
+
+// afterSlash is what a logger is about, of the servers that we know:
+// kubernetes/… and chaos/….
+func afterSlash(logger string) string {
+	origin, topic, _ := strings.Cut(logger, "/")
+	if origin == "kubernetes" || origin == "chaos" {
+		return topic
+	}
+	return ""
+}
+
+func (s *Subscriber) report(err error) {
+	s.log().Warn("subscription", "error", err)
+	if s.OnError != nil {
+		s.OnError(err)
+	}
+}
+
+func (s *Subscriber) log() *slog.Logger {
+	if s.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return s.Log
+}
+
+func resultText(r *mcp.CallToolResult) string {
+	for _, c := range r.Content {
+		if t, ok := c.(*mcp.TextContent); ok {
+			return t.Text
+		}
+	}
+	return "an error without a text"
+}
+
+// client adds the bearer token to every request.
+func (s *Subscriber) client() *http.Client {
+	base := http.DefaultClient
+	if s.Client != nil {
+		base = s.Client
+	}
+	if s.Token == "" {
+		return base
+	}
+	with := *base
+	b := &bearer{token: s.Token, next: base.Transport}
+	if u, err := url.Parse(s.Endpoint); err == nil {
+		b.host = u.Host
+	}
+	if b.next == nil {
+		b.next = http.DefaultTransport
+	}
+	with.Transport = b
+	return &with
+}
+
+// bearer sends the token, to its own host alone: a redirect must not carry it
+// away.
+type bearer struct {
+	token, host string
+	next        http.RoundTripper
+}
+
+// RoundTrip adds the header to a copy of the request.
+func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Host == b.host {
+		req = req.Clone(req.Context())
+		req.Header.Set("Authorization", "Bearer "+b.token)
+	}
+	return b.next.RoundTrip(req)
+}

@@ -1,0 +1,9 @@
+//go:build !unix
+
+package incident
+
+import "os"
+
+// syncDir does nothing: directories cannot be synchronised here, and a rename
+// is in the file system's journal.
+func syncDir(*os.Root) error { return nil }

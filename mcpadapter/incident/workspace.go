@@ -1,0 +1,161 @@
+package incident
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Names within a workspace.
+const (
+	RecordFile = "incident.json"           // the incident, mode 0600
+	ReportFile = "output/investigation.md" // what the agent found out
+)
+
+// A Store keeps incidents. Save is called at each transition, with the report
+// once there is one, one call at a time for any one incident; it is safe for
+// concurrent use. It must leave either the old or the new record, whatever
+// happens meanwhile.
+type Store interface {
+	Save(in Incident, report []byte) error
+	Load() ([]Incident, error) // all of them, oldest first
+}
+
+// Workspaces is the directory under which every incident has its own, named by
+// its identifier, mode 0700. It is the Store that a runner always has, since
+// agents work in it; the report is kept where the agent wrote it.
+type Workspaces struct{ root string }
+
+// NewWorkspaces makes the root directory, mode 0700, where there is none.
+func NewWorkspaces(root string) (*Workspaces, error) {
+	if root == "" {
+		return nil, &FieldError{"workspace root", nil, "a directory"}
+	}
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, fmt.Errorf("incident: workspace root: %w", err)
+	}
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return nil, fmt.Errorf("incident: workspace root: %w", err)
+	}
+	return &Workspaces{root}, nil
+}
+
+// Dir is the workspace of an incident.
+func (w *Workspaces) Dir(incidentID string) string { return filepath.Join(w.root, incidentID) }
+
+// Save writes the record by way of a temporary file beside it, so that a crash
+// at any moment leaves the old or the new one. A workspace that its agent
+// removed is made anew, for the record alone.
+func (w *Workspaces) Save(in Incident, _ []byte) error {
+	doc, err := json.MarshalIndent(in, "", "  ")
+	if err != nil {
+		return fmt.Errorf("incident: %w", err)
+	}
+	root, err := w.open(in.IncidentID)
+	if err != nil {
+		return fmt.Errorf("incident: workspace of %s: %w", in.IncidentID, err)
+	}
+	defer root.Close()
+	if err := replaceFile(root, RecordFile, append(doc, '\n')); err != nil {
+		return fmt.Errorf("incident: record of %s: %w", in.IncidentID, err)
+	}
+	return nil
+}
+
+// open opens a workspace and sees to it that it is a directory of our own: an
+// agent could have put a link in its place.
+func (w *Workspaces) open(id string) (*os.Root, error) {
+	if id == "" || id != filepath.Base(id) || id == "." || id == ".." {
+		return nil, &FieldError{"incidentId", id, "a name without separators"}
+	}
+	root, err := os.OpenRoot(w.root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	info, err := root.Lstat(id)
+	if err == nil && !info.IsDir() {
+		err = cmp.Or(root.RemoveAll(id), error(fs.ErrNotExist))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = root.Mkdir(id, 0o700)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return root.OpenRoot(id)
+}
+
+// replaceFile writes a file in one step: either the old or the new contents
+// are there, also after a crash.
+func replaceFile(dir *os.Root, name string, data []byte) error {
+	temporary := "." + name + ".new"
+	_ = dir.RemoveAll(temporary) // of a run that crashed
+	f, err := dir.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	if info, statErr := dir.Lstat(name); statErr == nil && info.IsDir() {
+		if err := dir.RemoveAll(name); err != nil { // an agent's doing
+			return err
+		}
+	}
+	if err := dir.Rename(temporary, name); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// Load reads the records of all workspaces. A workspace without a record, or
+// with one that cannot be read, is an error beside the others' records.
+func (w *Workspaces) Load() ([]Incident, error) {
+	entries, err := os.ReadDir(w.root)
+	if err != nil {
+		return nil, fmt.Errorf("incident: workspace root: %w", err)
+	}
+	var found []Incident
+	var problems []error
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		in, err := w.load(e.Name())
+		if err != nil {
+			problems = append(problems, fmt.Errorf("incident: workspace %s: %w", e.Name(), err))
+			continue
+		}
+		found = append(found, in)
+	}
+	slices.SortStableFunc(found, func(a, b Incident) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	return found, errors.Join(problems...)
+}
+
+func (w *Workspaces) load(id string) (in Incident, err error) {
+	root, err := os.OpenRoot(w.Dir(id))
+	if err != nil {
+		return in, err
+	}
+	defer root.Close()
+	doc, err := readRegular(root, RecordFile, maxPayload*2)
+	if err != nil {
+		return in, err
+	}
+	if err := json.Unmarshal(doc, &in); err != nil {
+		return in, err
+	}
+	if in.IncidentID != id {
+		return in, &FieldError{"incidentId", in.IncidentID, "the name of its workspace"}
+	}
+	return in, nil
+}

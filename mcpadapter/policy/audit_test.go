@@ -1,0 +1,61 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestWhereAuditLinesGo(t *testing.T) {
+	a := newAuditor(nil, newRedactor(nil), ReadOnly)
+	assert.Same(t, a.calls[0], a.logger("http"))
+	assert.Same(t, a.calls[0], a.logger("sse"))
+	assert.Same(t, a.calls[1], a.logger("stdio"), "its standard output is the protocol")
+	assert.NotSame(t, a.http, a.other)
+	var b bytes.Buffer
+	a = newAuditor(&b, newRedactor(nil), ReadOnly)
+	assert.Same(t, a.http, a.other, "a writer of the host's own takes all")
+}
+
+func TestALineHasTheseMembersAndNoOthers(t *testing.T) {
+	var b bytes.Buffer
+	g, err := New(&Options{Audit: &b})
+	require.NoError(t, err)
+	g.audit.toolCall(t.Context(), &visit{gate: g, began: time.Now(), tool: "t", detail: "d"})
+	var line map[string]any
+	require.NoError(t, json.Unmarshal(b.Bytes(), &line))
+	for _, name := range []string{"time", "level", "msg", "event", "request_id", "session_id", "transport", "tool", "mode", "caller_subject", "target", "result", "duration_ms", "error_detail"} {
+		assert.Contains(t, line, name)
+		delete(line, name)
+	}
+	assert.Empty(t, line)
+}
+
+func TestRecord(t *testing.T) {
+	var b bytes.Buffer
+	g, err := New(&Options{Audit: &b, Tokens: []Token{{Value: "quiet-evening"}}})
+	require.NoError(t, err)
+	g.Record(t.Context(), "chaos.fault.delivered", slog.String("target", "refund"), slog.Int("attempt", 2), slog.String("password", "x"),
+		slog.Any("err", errors.New("token=abc")), slog.Group("call", slog.String("args", "quiet-evening"), slog.Any("api_key", 7)), slog.Duration("took", time.Second))
+	var line map[string]any
+	require.NoError(t, json.Unmarshal(b.Bytes(), &line))
+	delete(line, "time")
+	assert.Equal(t, map[string]any{"level": "INFO", "msg": "chaos.fault.delivered", "event": "chaos.fault.delivered", "target": "refund", "attempt": 2.0, "password": "[redacted]",
+		"err": "token=[redacted]", "call": map[string]any{"args": "[redacted]", "api_key": "[redacted]"}, "took": 1e9}, line)
+}
+
+func TestLongTextsAreCut(t *testing.T) {
+	a := newAuditor(nil, newRedactor(nil), ReadOnly)
+	assert.LessOrEqual(t, len(a.text(strings.Repeat("é", 5000))), maxAudited+len("…"))
+	half := strings.Repeat("x ", (maxExamined-16)/2) + "ghp_0123456789abcdef0123" // cut inside the token
+	assert.NotContains(t, a.text(half), "ghp_")
+	assert.Equal(t, "…", a.text(strings.Repeat("x", 2*maxExamined)), "one word that nobody has looked at whole")
+	assert.True(t, strings.HasSuffix(a.text(strings.Repeat("no rooms ", 500)), "…"))
+}

@@ -1,0 +1,126 @@
+package policy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Check holds the contract against what a running server offers ([Gate.Contract]).
+// Its error lists every difference, one a line: tools on one side only, and for
+// the others what each needs and each place where the schemas part.
+func (c *Contract) Check(running *Contract) error {
+	d := &differences{}
+	promised, offered := c.byName(), running.byName()
+	for _, name := range slices.Sorted(maps.Keys(promised)) {
+		if _, ok := offered[name]; !ok {
+			d.add(name, "the server does not offer it")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(offered)) {
+		want, ok := promised[name]
+		if !ok {
+			d.add(name, "it is not in the contract")
+			continue
+		}
+		got := offered[name]
+		d.same(name, "capability", want.Capability.String(), got.Capability.String())
+		d.same(name, "scopes", want.Scopes, got.Scopes)
+		d.same(name, "actions", plain(want.Actions), plain(got.Actions))
+		d.same(name, "confirmation", plain(want.Confirmation), plain(got.Confirmation))
+		d.same(name, "target", want.Target, got.Target)
+		d.same(name, "keep_confirm", want.KeepConfirm, got.KeepConfirm)
+		d.same(name, "input_schema", want.InputSchema, got.InputSchema)
+		d.same(name, "output_schema", want.OutputSchema, got.OutputSchema)
+	}
+	return errors.Join(d.found...)
+}
+
+func (c *Contract) byName() map[string]ContractTool {
+	tools := make(map[string]ContractTool, len(c.Tools))
+	for _, t := range c.Tools {
+		tools[t.Name] = t
+	}
+	return tools
+}
+
+// differences collects what differs.
+type differences struct{ found []error }
+
+func (d *differences) add(tool, format string, args ...any) {
+	d.found = append(d.found, fmt.Errorf("policy: contract: tool %s: %s", tool, fmt.Sprintf(format, args...)))
+}
+
+// same compares two values as JSON: YAML knows kinds of numbers that it does not.
+func (d *differences) same(tool, what string, want, got any) {
+	var a, b any
+	if err := errors.Join(remake(want, &a), remake(got, &b)); err != nil {
+		d.add(tool, "%s: %v", what, err)
+		return
+	}
+	d.diff(tool, what, a, b)
+}
+
+// diff goes down to where two values part. None, null and an empty list are the
+// same.
+func (d *differences) diff(tool, path string, want, got any) {
+	if empty(want) && empty(got) {
+		return
+	}
+	wanted, ok1 := want.(map[string]any)
+	given, ok2 := got.(map[string]any)
+	if !ok1 || !ok2 {
+		if !reflect.DeepEqual(want, got) {
+			d.add(tool, "%s is %s, the contract says %s", path, short(got), short(want))
+		}
+		return
+	}
+	names := slices.Collect(maps.Keys(wanted))
+	for name := range given {
+		if _, both := wanted[name]; !both {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		below := path + "." + name
+		w, has1 := wanted[name]
+		g, has2 := given[name]
+		switch {
+		case !has1:
+			d.add(tool, "%s is %s, the contract has none", below, short(g))
+		case !has2:
+			d.add(tool, "%s is missing, the contract says %s", below, short(w))
+		default:
+			d.diff(tool, below, w, g)
+		}
+	}
+}
+
+func empty(v any) bool {
+	list, ok := v.([]any)
+	return v == nil || ok && len(list) == 0
+}
+
+func short(v any) string {
+	text, _ := json.Marshal(v)
+	return clip(string(text), 200)
+}
+
+// plain gives rules the form that they have in the document.
+func plain[T Action | Confirm](rules []T) []string {
+	var lines []string
+	for _, r := range rules {
+		switch r := any(r).(type) {
+		case Action:
+			lines = append(lines, fmt.Sprintf("%s in %s: %s %s", r.Field, short(r.Values), r.Capability, strings.Join(r.Scopes, ",")))
+		case Confirm:
+			lines = append(lines, fmt.Sprintf("%s %s %s", r.Tool, r.Field, short(r.Values)))
+		}
+	}
+	return lines
+}

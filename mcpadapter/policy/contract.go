@@ -1,0 +1,168 @@
+package policy
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	// contractVersion is that of the form of the document.
+	contractVersion = 1
+	// maxContract bounds a document, in bytes.
+	maxContract = 8 << 20
+)
+
+// A Contract is what a server promises about its tools: names, what each needs,
+// and the schemas that clients see. As a file, tools.yaml, it is reviewed and
+// embedded; the table of a gate can be taken from it ([Contract.Rows]).
+type Contract struct {
+	_       struct{}
+	Version int            `yaml:"version"` // of the document's form: 1
+	Tools   []ContractTool `yaml:"tools"`   // sorted by name
+}
+
+// A ContractTool is one tool of a contract. Limits and timeouts are not part of
+// the promise.
+type ContractTool struct {
+	_            struct{}
+	Name         string         `yaml:"name"`
+	Capability   Capability     `yaml:"capability"`
+	Scopes       []string       `yaml:"scopes,flow"`
+	Actions      []Action       `yaml:"actions,omitempty"`
+	Confirmation []Confirm      `yaml:"confirmation,omitempty"` // the rules whose pattern takes the tool
+	Target       string         `yaml:"target,omitempty"`
+	KeepConfirm  bool           `yaml:"keep_confirm,omitempty"`
+	InputSchema  map[string]any `yaml:"input_schema"`
+	OutputSchema map[string]any `yaml:"output_schema,omitempty"` // nil: none
+}
+
+// Contract writes down what a running server offers: the tools that cs lists,
+// each with its row of the table. The session has to lead through this gate. A
+// row without a tool is left out.
+func (g *Gate) Contract(ctx context.Context, cs *mcp.ClientSession) (*Contract, error) {
+	c := &Contract{Version: contractVersion}
+	for t, err := range cs.Tools(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		r := g.rows[t.Name]
+		if r == nil {
+			return nil, fmt.Errorf("policy: the session lists tool %s, which the gate does not know", t.Name)
+		}
+		tool := ContractTool{Name: t.Name, Capability: r.Capability, Scopes: append([]string{}, r.Scopes...), Target: r.Target, KeepConfirm: r.KeepConfirm,
+			Actions: slices.Clone(r.Actions), Confirmation: slices.Clone(r.confirm)}
+		if err := errors.Join(remake(t.InputSchema, &tool.InputSchema), remake(t.OutputSchema, &tool.OutputSchema)); err != nil {
+			return nil, fmt.Errorf("policy: schemas of tool %s: %w", t.Name, err)
+		}
+		c.Tools = append(c.Tools, tool)
+	}
+	slices.SortFunc(c.Tools, func(a, b ContractTool) int { return cmp.Compare(a.Name, b.Name) })
+	return c, nil
+}
+
+// remake gives a value the form that it has after a trip through JSON.
+func remake(from, into any) error {
+	text, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+// YAML is the contract as a document. The same contract always gives the same
+// bytes.
+func (c *Contract) YAML() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString("# The contract of the tools: generated from the running server, and held against it by a test.\n")
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(c); err != nil {
+		return nil, fmt.Errorf("policy: contract: %w", err)
+	}
+	return b.Bytes(), enc.Close()
+}
+
+// ParseContract reads a document strictly: a member that it does not know, a
+// member twice, a second document, a tool twice, a table that [New] would
+// refuse and a schema that is none are errors, all of them joined.
+func ParseContract(text []byte) (*Contract, error) {
+	if len(text) > maxContract {
+		return nil, &FieldError{Field: "contract", Value: fmt.Sprintf("%d bytes", len(text)), Allowed: fmt.Sprintf("at most %d bytes", maxContract)}
+	}
+	c := new(Contract)
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	if err := dec.Decode(c); err != nil {
+		return nil, fmt.Errorf("policy: contract: %w", err)
+	}
+	if err := dec.Decode(new(any)); err != io.EOF {
+		return nil, &FieldError{Field: "contract", Allowed: "one document", Err: errors.New("there is something behind the document")}
+	}
+	var problems []error
+	if c.Version != contractVersion {
+		problems = append(problems, &FieldError{Field: "version", Value: c.Version, Allowed: "1"})
+	}
+	if _, err := compile(&Options{Tools: c.Rows(), Confirm: c.Confirm()}); err != nil {
+		problems = append(problems, err)
+	}
+	for i, t := range c.Tools {
+		if t.InputSchema["type"] != "object" {
+			problems = append(problems, &FieldError{Field: fmt.Sprintf("tools[%d].input_schema.type", i), Value: t.InputSchema["type"], Allowed: "object"})
+		}
+		problems = append(problems, checkSchema(t.InputSchema, fmt.Sprintf("tools[%d].input_schema", i)),
+			checkSchema(t.OutputSchema, fmt.Sprintf("tools[%d].output_schema", i)))
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func checkSchema(schema map[string]any, field string) error {
+	if schema == nil {
+		return nil
+	}
+	s := new(jsonschema.Schema)
+	err := remake(schema, s)
+	if err == nil {
+		_, err = s.Resolve(nil)
+	}
+	if err != nil {
+		return &FieldError{Field: field, Allowed: "a JSON schema", Err: err}
+	}
+	return nil
+}
+
+// Rows are the rows of the table that the contract speaks of, without limits and
+// timeouts.
+func (c *Contract) Rows() []Tool {
+	rows := make([]Tool, len(c.Tools))
+	for i, t := range c.Tools {
+		rows[i] = Tool{Name: t.Name, Capability: t.Capability, Scopes: slices.Clone(t.Scopes), Actions: slices.Clone(t.Actions), Target: t.Target, KeepConfirm: t.KeepConfirm}
+	}
+	return rows
+}
+
+// Confirm are the rules that the contract speaks of, each once.
+func (c *Contract) Confirm() []Confirm {
+	var rules []Confirm
+	for _, t := range c.Tools {
+		for _, rule := range t.Confirmation {
+			if !slices.ContainsFunc(rules, func(r Confirm) bool { return reflect.DeepEqual(r, rule) }) {
+				rules = append(rules, rule)
+			}
+		}
+	}
+	return rules
+}

@@ -1,0 +1,70 @@
+// Package policy is the gate in front of the tools of an MCP server: who may
+// call which tool, with which arguments, how often, and what is written down
+// about it. It stands in front of any server made with the official Go SDK and
+// needs nothing else of this library.
+//
+// # Concept
+//
+// A [Gate] is one receiving middleware. It holds every tools/call against a
+// table of tools, in this order, before the tool's handler sees anything:
+//
+//	authenticated   401  a bearer token over HTTP ([Gate.HTTPHandler]); local callers have an identity of their own
+//	known           404  a row in the table; a tool without one does not exist (JSON-RPC code -32602)
+//	mode            403  read-only, unless read-write was enabled twice
+//	scope           403  all scopes of the row; "admin" satisfies every one
+//	confirmation    400  the JSON boolean "confirm": true, or the user, asked through the client
+//	rate            429  token buckets and budgets, per session and per server, with a hint when to retry
+//
+// What a call may do can depend on its arguments: an [Action] says that
+// chaos_run_experiment with dry_run only reads. Arguments that two decoders
+// could read in two ways (a member twice, or twice but for its case) are
+// refused, so that the handler sees what the gate has judged.
+//
+// # The smallest program
+//
+//	gate, err := policy.New(&policy.Options{
+//		Tools: []policy.Tool{
+//			{Name: "rooms.list", Capability: policy.Read, Scopes: []string{"rooms:read"}},
+//			{Name: "rooms.delete", Scopes: []string{"rooms:write"}},
+//		},
+//		Confirm: []policy.Confirm{{Tool: "*.delete"}},
+//	})
+//	server.AddReceivingMiddleware(gate.Middleware()) // after all other middleware: outermost
+//
+// [Env] reads mode and token from the environment; [Gate.HTTPHandler] guards a
+// server that listens.
+//
+// # Refusals and failures
+//
+// Every failure reaches the client as an error result that a model can read:
+// one block of text, the JSON object {status, code, detail, hint} of [Error]. A
+// handler returns ordinary errors. Problem details (RFC 9457) that a service
+// behind the tool gave are kept whole ([ReadProblem], [Problem]); a deadline is
+// 504, a cancellation 408, a panic 500, arguments that do not fit their schema
+// 400. Only an unknown tool is a JSON-RPC error.
+//
+// # Audit
+//
+// Exactly one line of JSON a tools/call, refusals, panics and unknown tools
+// included: event mcp.tool_call.completed. Whatever a caller chose is redacted
+// first ([Redact]), and the configured tokens are struck out in any case.
+//
+// # Contract
+//
+// [Gate.Contract] writes down what a running server offers: a [Contract], kept
+// as tools.yaml, embedded, and held against the running server by a test
+// ([Contract.Check]).
+//
+// # What it cannot do
+//
+// A request that is no well-formed tools/call never becomes one: the SDK
+// answers it before the gate. A panic in a goroutine that a tool started ends
+// the process. Resources and prompts are outside the table; over HTTP they
+// need the token all the same.
+//
+// # Costs
+//
+// A call that passes costs a table lookup, one pass over its arguments and one
+// line of audit: a few microseconds beside the SDK's own hundreds. The table
+// does not change, so the gate's lock is taken only where a limit is set.
+package policy

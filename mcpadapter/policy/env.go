@@ -1,0 +1,144 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	envMode        = "SHAKEDOWN_MCP_MODE"
+	envEnableWrite = "SHAKEDOWN_MCP_ENABLE_WRITE"
+	envToken       = "SHAKEDOWN_MCP_TOKEN"
+	// maxTokenFile is more than any token and its scopes need, in bytes.
+	maxTokenFile = 64 << 10
+)
+
+// Env returns a copy of o (nil: the zero value) with what the environment says:
+//
+//	SHAKEDOWN_MCP_MODE           read-only (default) or read-write; space around it and case do not matter
+//	SHAKEDOWN_MCP_ENABLE_WRITE   "true" besides, for read-write
+//	SHAKEDOWN_MCP_TOKEN          the bearer token for HTTP, with scope admin
+//
+// Mode and enablement take the place of what o says where they are set. The
+// token is added to o.Tokens. Without one in the environment, and with
+// AllowTokenFile, TokenFile is read: YAML with the members token, subject and
+// scopes (the last two optional), in a regular file that only its owner can
+// read. Pass os.Getenv, or a map's lookup in a test.
+//
+// Its error is that of the mode, `read-write mode requires
+// SHAKEDOWN_MCP_ENABLE_WRITE=true`, or a [*FieldError]; all joined.
+func Env(getenv func(string) string, o *Options) (*Options, error) {
+	if o == nil {
+		o = new(Options)
+	}
+	c := *o
+	c.Tokens = slices.Clone(o.Tokens)
+	var problems []error
+	if text := getenv(envMode); strings.TrimSpace(text) != "" {
+		mode, err := ParseMode(text)
+		if err != nil {
+			problems = append(problems, err)
+		}
+		c.Mode = mode
+	}
+	if text := strings.TrimSpace(getenv(envEnableWrite)); text != "" {
+		c.EnableWrite = text == "true"
+	}
+	if c.Mode == ReadWrite && !c.EnableWrite {
+		problems = append(problems, errNotEnabled)
+	}
+	token, err := c.token(getenv)
+	if err != nil {
+		problems = append(problems, err)
+	} else if token != nil {
+		c.Tokens = append(c.Tokens, *token)
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	return &c, nil
+}
+
+func (o *Options) token(getenv func(string) string) (*Token, error) {
+	if value := strings.TrimSpace(getenv(envToken)); value != "" {
+		return &Token{Value: value}, nil
+	}
+	switch {
+	case o.TokenFile == "":
+		return nil, nil
+	case !o.AllowTokenFile:
+		return nil, &FieldError{Field: "TokenFile", Value: o.TokenFile, Allowed: "none, unless AllowTokenFile is set"}
+	}
+	return readTokenFile(o.TokenFile)
+}
+
+// readTokenFile asks the open file for its permissions, not the path: what was
+// checked is what is read.
+func readTokenFile(path string) (*Token, error) {
+	wrong := func(allowed string, err error) error {
+		return &FieldError{Field: "TokenFile", Value: path, Allowed: allowed, Err: err}
+	}
+	before, err := os.Lstat(path)
+	if err != nil {
+		return nil, wrong("a file that can be read", err)
+	}
+	if !before.Mode().IsRegular() {
+		return nil, wrong("a regular file, not a link or a device", nil)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, wrong("a file that can be read", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, wrong("a file that can be read", err)
+	}
+	if !os.SameFile(before, info) {
+		return nil, wrong("a file that stays the same while it is opened", nil)
+	}
+	if perm := info.Mode().Perm(); runtime.GOOS != "windows" && perm&0o077 != 0 { // Windows keeps no such bits
+		return nil, wrong("a file that only its owner can read (mode 0600)", fmt.Errorf("mode %04o", perm))
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxTokenFile+1))
+	if err != nil {
+		return nil, wrong("a file that can be read", err)
+	}
+	if len(text) > maxTokenFile {
+		return nil, wrong(fmt.Sprintf("at most %d bytes", maxTokenFile), nil)
+	}
+	token, err := parseTokenFile(text)
+	if err != nil {
+		return nil, wrong("YAML with token, and optionally subject and scopes", err)
+	}
+	return token, nil
+}
+
+// parseTokenFile never quotes the text in its error: it may hold the token.
+func parseTokenFile(text []byte) (*Token, error) {
+	var doc struct {
+		Token   string   `yaml:"token"`
+		Subject string   `yaml:"subject"`
+		Scopes  []string `yaml:"scopes"`
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	if err := dec.Decode(&doc); err != nil {
+		return nil, errors.New("it does not have that form")
+	}
+	if err := dec.Decode(new(any)); err != io.EOF {
+		return nil, errors.New("it holds more than one document")
+	}
+	if doc.Token == "" {
+		return nil, errors.New("there is no token in it")
+	}
+	return &Token{Value: doc.Token, Subject: doc.Subject, Scopes: doc.Scopes}, nil
+}

@@ -1,0 +1,99 @@
+package policy
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// A FieldError says which option, row or document member was refused.
+type FieldError struct {
+	Field   string // such as "Tools[3].Scopes"
+	Value   any    // what was found there; nil: nothing
+	Allowed string // what may stand there
+	Err     error  // the cause, where there is one
+}
+
+// Error names the field, the value and what is allowed.
+func (e *FieldError) Error() string {
+	s := "policy: " + e.Field
+	switch {
+	case e.Value != nil:
+		s += fmt.Sprintf(" is %#v", e.Value)
+	case e.Err == nil:
+		s += " is missing"
+	}
+	if e.Err != nil {
+		s += fmt.Sprintf(": %v", e.Err)
+	}
+	if e.Allowed != "" {
+		s += "; allowed: " + e.Allowed
+	}
+	return s
+}
+
+// Unwrap returns the cause, or nil.
+func (e *FieldError) Unwrap() error { return e.Err }
+
+// An Error is the envelope of every failure, as a client gets it in JSON. A
+// handler may return one to choose what stands in it.
+type Error struct {
+	// Status is an HTTP status, from 400 to 599; anything else counts as 500.
+	Status int `json:"status"`
+	// Code is the kind of failure, in snake_case: one of the constants, or a
+	// handler's own.
+	Code string `json:"code"`
+	// Detail says what went wrong with this call, Hint what the caller can do.
+	Detail string `json:"detail"`
+	Hint   string `json:"hint"`
+	// Problem is what a service behind the tool gave, or nil.
+	Problem *Problem `json:"problem,omitempty"`
+}
+
+// The codes of the gate's own errors, with their status.
+const (
+	CodeUnauthenticated      = "unauthenticated"       // 401
+	CodeUnknownTool          = "unknown_tool"          // 404
+	CodeReadOnly             = "read_only"             // 403
+	CodeMissingScope         = "missing_scope"         // 403
+	CodeConfirmationRequired = "confirmation_required" // 400
+	CodeDeclined             = "declined"              // 400: the user said no
+	CodeInvalidArguments     = "invalid_arguments"     // 400
+	CodeRateLimited          = "rate_limited"          // 429
+	CodeBudgetExhausted      = "budget_exhausted"      // 429
+	CodeCancelled            = "cancelled"             // 408
+	CodeDeadlineExceeded     = "deadline_exceeded"     // 504
+	CodeUpstreamProblem      = "upstream_problem"      // the callee's status
+	CodeToolError            = "tool_error"            // 500: the tool failed
+	CodePanic                = "panic"                 // 500
+)
+
+// Error is the detail alone; status, code and hint are for programs.
+func (e *Error) Error() string {
+	if e.Detail == "" {
+		return http.StatusText(e.Status)
+	}
+	return e.Detail
+}
+
+// Unwrap returns the problem, or nil.
+func (e *Error) Unwrap() error {
+	if e.Problem == nil {
+		return nil
+	}
+	return e.Problem
+}
+
+// sound returns e with nothing missing, for the wire.
+func (e *Error) sound() *Error {
+	c := *e
+	if c.Status < 400 || c.Status > 599 {
+		c.Status = http.StatusInternalServerError
+	}
+	if c.Code == "" {
+		c.Code = CodeToolError
+	}
+	if c.Detail == "" {
+		c.Detail = http.StatusText(c.Status)
+	}
+	return &c
+}

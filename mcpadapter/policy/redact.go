@@ -1,0 +1,256 @@
+package policy
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	redacted = "[redacted]"
+	// maxPasses bounds the search for a text that has nothing left to redact.
+	maxPasses = 5
+)
+
+// Redact replaces what looks like a secret by "[redacted]": bearer and basic
+// credentials, values of names such as token, password and api_key (as
+// key=value, as headers, as JSON members, escaped ones too), credentials in
+// URLs, private keys, JSON web tokens, and tokens with well-known prefixes (sk-,
+// ghp_, github_pat_, glpat-, AKIA, xoxb-, AIza and others). It is idempotent.
+//
+// It works on text, so it cannot know a secret that looks like a word: better
+// not to log it. A text that keeps changing after a few passes is replaced
+// whole.
+func Redact(s string) string { return (&redactor{}).text(s) }
+
+// A redactor knows some secrets besides, in the spellings they may take.
+type redactor struct{ known *strings.Replacer }
+
+func newRedactor(secrets []string) *redactor {
+	var pairs []string
+	for _, s := range secrets {
+		inJSON, _ := json.Marshal(s)
+		for _, spelt := range []string{s, url.QueryEscape(s), url.PathEscape(s), strings.Trim(string(inJSON), `"`),
+			base64.StdEncoding.EncodeToString([]byte(s)), base64.RawStdEncoding.EncodeToString([]byte(s)), base64.RawURLEncoding.EncodeToString([]byte(s))} {
+			pairs = append(pairs, spelt, redacted)
+		}
+	}
+	if len(pairs) == 0 {
+		return &redactor{}
+	}
+	return &redactor{known: strings.NewReplacer(pairs...)}
+}
+
+func (r *redactor) text(s string) string {
+	if len(s) < 4 {
+		return s
+	}
+	for range maxPasses {
+		next := r.pass(s)
+		if next == s {
+			return s
+		}
+		s = next
+	}
+	return redacted
+}
+
+// pass looks for each kind of secret once. A search is begun only where a part
+// of what it looks for is there: most texts hold none.
+func (r *redactor) pass(s string) string {
+	if r.known != nil {
+		s = r.known.Replace(s)
+	}
+	if strings.Contains(s, "-----BEGIN") {
+		s = privateKey.ReplaceAllString(s, redacted)
+	}
+	if strings.Contains(s, "://") {
+		s = userInfo.ReplaceAllString(s, "${1}"+redacted+"@")
+	}
+	if len(s) >= minPrefixed && containsAny(s, prefixes) {
+		s = prefixed.ReplaceAllString(s, "${1}"+redacted)
+	}
+	if len(s) >= len("basic 1234") {
+		small := strings.ToLower(s)
+		if strings.Contains(small, "bearer") || strings.Contains(small, "basic") {
+			s = scheme.ReplaceAllStringFunc(s, credentials)
+		}
+	}
+	return namedValues(s)
+}
+
+func containsAny(s string, parts []string) bool {
+	for _, p := range parts {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	privateKey = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`)
+	userInfo   = regexp.MustCompile(`(://)[^\s/?#@:]*:[^\s/?#@]+@`)
+	// Most prefixes are told by themselves; "sk-" ends words such as "task-".
+	prefixed = regexp.MustCompile(`((?:^|[^A-Za-z]|%[0-9A-Fa-f]{2}))(?:[sr]k[-_][A-Za-z0-9_-]{16,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|(?:npm|hf)_[A-Za-z0-9]{16,})` +
+		`|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|gl(?:pat|dt|rt)-[A-Za-z0-9_-]{16,}|(?:AKIA|ASIA)[A-Z0-9]{12,}` +
+		`|xox[a-z]-[A-Za-z0-9-]{8,}|xapp-[A-Za-z0-9-]{8,}|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|whsec_[A-Za-z0-9+/=]{16,}` +
+		`|eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*`)
+	prefixes = []string{"sk-", "sk_", "rk-", "rk_", "SG.", "npm_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glrt-",
+		"AKIA", "ASIA", "xox", "xapp-", "AIza", "ya29.", "whsec_", "eyJ"}
+	scheme = regexp.MustCompile(`(?i)\b(?:bearer|basic)(?:\s|%20|\+|\\[tn])+[A-Za-z0-9._~+/=%-]{4,}`)
+	// Names whose values are secrets, in small letters, without - and _.
+	secretNames = []string{"token", "secret", "password", "passwd", "passphrase", "pwd", "apikey", "accesskey", "accesskeyid", "privatekey", "signingkey",
+		"encryptionkey", "secretkey", "sessionkey", "sshkey", "masterkey", "passcode", "jwt", "bearer", "credential", "credentials", "authorization", "auth", "cookie"}
+)
+
+var joined = strings.NewReplacer("-", "", "_", "")
+
+// minPrefixed is the length of the shortest of the tokens told by a prefix.
+const minPrefixed = len("xoxb-12345678")
+
+// maxName is longer than any of them with all their hyphens, in bytes.
+const maxName = 32
+
+// secretName says whether whatever stands under this name is a secret: the name
+// ends in one of those.
+func secretName(s string) bool {
+	s = s[max(0, len(s)-maxName):]
+	s = strings.ToLower(joined.Replace(s))
+	for _, n := range secretNames {
+		if strings.HasSuffix(s, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// credentials judges a word behind "bearer" or "basic", which are also words of
+// the language.
+func credentials(match string) string {
+	start := strings.LastIndexAny(match, " \t\n\r\v\f") + 1
+	if start == 0 {
+		start = strings.IndexAny(match, `%+\`)
+	}
+	secret := match[start:]
+	if match[0] == 'b' || match[0] == 'B' {
+		switch strings.ToLower(secret) {
+		case "token", "tokens", "auth", "authentication", "authorization", "credentials", "usage", "header":
+			return match
+		}
+	}
+	if strings.EqualFold(match[:5], "basic") {
+		plain, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(secret, "="))
+		if err != nil || !strings.Contains(string(plain), ":") || !utf8.Valid(plain) {
+			return match
+		}
+	}
+	return match[:start] + redacted
+}
+
+// namedValues redacts the values behind secret names.
+func namedValues(s string) string {
+	var b strings.Builder
+	from := 0 // all before it is written
+	for at := 0; at < len(s); {
+		behind := separator(s[at:])
+		if behind == 0 {
+			at++
+			continue
+		}
+		name := strings.TrimRight(strings.TrimRight(s[from:at], " \t\r\n"), "\\\"'")
+		begin := at + behind
+		if !secretName(name) {
+			at = begin
+			continue
+		}
+		begin += len(s[begin:]) - len(strings.TrimLeft(s[begin:], "=:> \t\r\n"))
+		open, end, closing := value(s, begin, header(name, s[at]))
+		b.WriteString(s[from:begin])
+		if end > begin {
+			b.WriteString(open + redacted + closing)
+		}
+		from, at = end, end
+	}
+	if from == 0 {
+		return s
+	}
+	b.WriteString(s[from:])
+	return b.String()
+}
+
+// separator is how many bytes at the start of s part a name from its value.
+func separator(s string) int {
+	switch {
+	case s[0] == '=' || s[0] == ':':
+		return 1
+	case s[0] == '%' && len(s) > 2 && s[1] == '3' && strings.IndexByte("DdAa", s[2]) >= 0:
+		return 3
+	}
+	return 0
+}
+
+// header says whether the value may hold spaces: that of these two headers does.
+func header(name string, separator byte) bool {
+	name = strings.ToLower(name[max(0, len(name)-maxName):])
+	return separator == ':' && (strings.HasSuffix(name, "authorization") || strings.HasSuffix(name, "cookie"))
+}
+
+// value finds where the value at begin ends, and the quotes that it stands in.
+func value(s string, begin int, toLineEnd bool) (open string, end int, closing string) {
+	rest := s[begin:]
+	slashes := len(rest) - len(strings.TrimLeft(rest, `\`))
+	if slashes < len(rest) && (rest[slashes] == '"' || rest[slashes] == '\'') {
+		open = rest[:slashes+1]
+		return open, begin + quotedLen(rest, slashes, rest[slashes]), open
+	}
+	switch {
+	case toLineEnd:
+		end = strings.IndexAny(rest, "\r\n\"")
+	case rest != "" && (rest[0] == '{' || rest[0] == '['):
+		return "", begin + bracketLen(rest), ""
+	default:
+		end = strings.IndexAny(rest, " \t\r\n,;&)}]\"'<>")
+	}
+	if end < 0 {
+		end = len(rest)
+	}
+	return "", begin + end, ""
+}
+
+// quotedLen is the length of a quoted text. Its closing quote has no more
+// backslashes before it than the opening one. Without one, all the rest is it.
+func quotedLen(rest string, slashes int, quote byte) int {
+	run := 0
+	for i := slashes + 1; i < len(rest); i++ {
+		switch {
+		case rest[i] == '\\':
+			run++
+			continue
+		case rest[i] == quote && (run <= slashes || slashes == 0 && run%2 == 0):
+			return i + 1
+		}
+		run = 0
+	}
+	return len(rest)
+}
+
+// bracketLen is the length of an array or object, or of all the rest if it is
+// not closed. Brackets inside strings only make it longer.
+func bracketLen(rest string) int {
+	depth := 0
+	for i := 0; i < len(rest); i++ {
+		switch rest[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(rest)
+}

@@ -1,0 +1,132 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+)
+
+func TestRedact(t *testing.T) {
+	const jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
+	for text, want := range map[string]string{
+		// credentials of HTTP
+		"Authorization: Bearer abc.def-123":                "Authorization: [redacted]",
+		"authorization: bearer abc123; then":               "authorization: [redacted]",
+		`header "Authorization: Basic YW5uOnNlY3JldA==" x`: `header "Authorization: [redacted]" x`,
+		"sent Bearer s3cr3t-value to it":                   "sent Bearer [redacted] to it",
+		"sent Basic YW5uOnNlY3JldA== to it":                "sent Basic [redacted] to it",
+		"Cookie: a=1; session=abc":                         "Cookie: [redacted]",
+		"Set-Cookie: id=7; HttpOnly\nHost: x":              "Set-Cookie: [redacted]\nHost: x",
+		"https://ann:pa55word@example.com/x":               "https://[redacted]@example.com/x",
+		"postgres://u:p%40ss@db:5432/x?sslmode=on":         "postgres://[redacted]@db:5432/x?sslmode=on",
+		// names and values
+		"password=hunter2":                  "password=[redacted]",
+		"PASSWORD = hunter2, next":          "PASSWORD = [redacted], next",
+		"db_password: hunter2":              "db_password: [redacted]",
+		"api-key=abc&x=1":                   "api-key=[redacted]&x=1",
+		"?access_token=abc&x=1":             "?access_token=[redacted]&x=1",
+		"token%3Dabc":                       "token%3D[redacted]",
+		`secret="two words" x`:              `secret="[redacted]" x`,
+		`secret='two "words' x`:             `secret='[redacted]' x`,
+		`passwd="never closed`:              `passwd="[redacted]"`,
+		"token := abc x":                    "token := [redacted] x",
+		`"token" => "abc"`:                  `"token" => "[redacted]"`,
+		"tokentoken: abc":                   "tokentoken: [redacted]",
+		"client.secret=abc":                 "client.secret=[redacted]",
+		"AWS_SECRET_ACCESS_KEY=abc/def+ghi": "AWS_SECRET_ACCESS_KEY=[redacted]",
+		// JSON
+		`{"token":"abc","n":1}`:                         `{"token":"[redacted]","n":1}`,
+		`{"api_key" : "a\"b", "n":1}`:                   `{"api_key" : "[redacted]", "n":1}`,
+		`{"password":12345}`:                            `{"password":[redacted]}`,
+		`{"credentials":{"user":"a","pass":"b"},"n":1}`: `{"credentials":[redacted],"n":1}`,
+		`{"tokens":1,"secret":["a","b"]}`:               `{"tokens":1,"secret":[redacted]}`,
+		`"{\"token\":\"abc\",\"n\":1}"`:                 `"{\"token\":\"[redacted]\",\"n\":1}"`,
+		`"{\"token\":\"a\\\"b\",\"n\":1}"`:              `"{\"token\":\"[redacted]\",\"n\":1}"`,
+		// prefixes
+		"key sk-abcdefghijklmnop1234 used":        "key [redacted] used",
+		"sk-ant-api03-abcdefghijklmnop":           "[redacted]",
+		"sk_live_abcdefghijklmnop1234":            "[redacted]",
+		"ghp_0123456789abcdef0123":                "[redacted]",
+		"xghp_0123456789abcdef0123":               "x[redacted]",
+		"github_pat_11ABCDEFG0123456789_abc":      "[redacted]",
+		"glpat-abcdefghij0123456789":              "[redacted]",
+		"AKIAIOSFODNN7EXAMPLE":                    "[redacted]",
+		"ASIAIOSFODNN7EXAMPLE,":                   "[redacted],",
+		"xoxb-123456789012-abcdef":                "[redacted]",
+		"AIzaSyA0123456789abcdefghijklmnopqrstuv": "[redacted]",
+		"npm_abcdefghijklmnop1234":                "[redacted]",
+		"hf_abcdefghijklmnop1234":                 "[redacted]",
+		"see " + jwt + ".":                        "see [redacted].",
+		"-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nx": "[redacted]\nx",
+		"-----BEGIN PRIVATE KEY-----\nMII cut off":                               "[redacted]",
+		// what is none
+		"":                                  "",
+		"no rooms left on floor 3":          "no rooms left on floor 3",
+		"max_tokens=4096":                   "max_tokens=4096",
+		"tokens: 12":                        "tokens: 12",
+		"token_count=7":                     "token_count=7",
+		"author=Ann":                        "author=Ann",
+		"authored: yesterday":               "authored: yesterday",
+		"basic usage of the bearer token":   "basic usage of the bearer token",
+		"Basic authentication is on":        "Basic authentication is on",
+		"the secret of success":             "the secret of success",
+		"risk-assessment-of-the-day":        "risk-assessment-of-the-day",
+		"task-0123456789abcdef0123":         "task-0123456789abcdef0123",
+		"sk-learn":                          "sk-learn",
+		"https://example.com:8080/path?x=1": "https://example.com:8080/path?x=1",
+		"mailto:ann@example.com":            "mailto:ann@example.com",
+		"10:15:00 key=value":                "10:15:00 key=value",
+		"eyJust.a.word":                     "eyJust.a.word",
+		`tool x missing required scope(s): a (granted: none)`: `tool x missing required scope(s): a (granted: none)`,
+	} {
+		assert.Equal(t, want, policy.Redact(text), text)
+	}
+}
+
+// Whatever stands around a secret that its place gives away, it is gone, and a
+// second pass finds nothing more.
+func TestTheLawsOfRedaction(t *testing.T) {
+	shapes := []func(string) string{
+		func(s string) string { return "password=" + s },
+		func(s string) string { return "X-Api-Key: " + s },
+		func(s string) string { return "Bearer " + s },
+		func(s string) string { return `{"client_secret":"` + s + `"}` },
+		func(s string) string { b, _ := json.Marshal(`{"client_secret":"` + s + `"}`); return string(b) },
+		func(s string) string { return "https://u:" + s + "@host/" },
+		func(s string) string { return "ghp_" + s },
+		func(s string) string { return "xoxb-" + s },
+	}
+	around := rapid.StringOfN(rapid.SampledFrom([]rune("ab =:\"'{}[],;\\\n\t%3D&éſ-_.token")), 0, 30, -1)
+	rapid.Check(t, func(r *rapid.T) {
+		secret := rapid.StringMatching(`[a-z]{4}[0-9]{4}[A-Z]{4}[a-z0-9]{8}`).Draw(r, "secret")
+		shape := rapid.SampledFrom(shapes).Draw(r, "shape")
+		text := around.Draw(r, "before") + " " + shape(secret) + " " + around.Draw(r, "after")
+		got := policy.Redact(text)
+		if strings.Contains(got, secret) {
+			r.Fatalf("%q leaks into %q", secret, got)
+		}
+		if again := policy.Redact(got); again != got {
+			r.Fatalf("not idempotent: %q, then %q", got, again)
+		}
+	})
+}
+
+func FuzzRedact(f *testing.F) {
+	for _, s := range []string{"token=a", `{"token":"a\"b"}`, `secret=\"x`, "Bearer aaaa", "://a:b@", "cookie: x\r\n", "auth==[[", "password=[redacted]x", "token=token=a"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := policy.Redact(s)
+		if again := policy.Redact(got); again != got {
+			t.Fatalf("not idempotent: %q, then %q, then %q", s, got, again)
+		}
+		if len(got) > 4*len(s)+64 {
+			t.Fatalf("%d bytes became %d", len(s), len(got))
+		}
+	})
+}

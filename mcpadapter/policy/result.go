@@ -1,0 +1,174 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// stateless is the first revision of the protocol whose results say of what type
+// they are.
+const stateless = "2026-07-28"
+
+// newEra says whether the call speaks that revision or a later one.
+func newEra(req *mcp.CallToolRequest) bool { return req.ProtocolVersion() >= stateless }
+
+// refuse makes the answer to a call that goes no further.
+func (v *visit) refuse(req *mcp.CallToolRequest, e *Error) (mcp.Result, error) {
+	v.detail = e.Code + ": " + e.Error()
+	return v.failure(req, e)
+}
+
+// failure is an error result, so that a model can read it and try again.
+//
+// A middleware cannot set a result's type, which newer clients insist on: the
+// field is the SDK's own. But a result read from JSON has it.
+func (v *visit) failure(req *mcp.CallToolRequest, e *Error) (mcp.Result, error) {
+	return fromWire(req, map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": e.text()}}}, "complete")
+}
+
+// fromWire makes a result as if it had been received.
+func fromWire(req *mcp.CallToolRequest, result map[string]any, kind string) (mcp.Result, error) {
+	if newEra(req) {
+		result["resultType"] = kind
+	}
+	text, err := json.Marshal(result)
+	if err != nil {
+		return nil, err
+	}
+	res := new(mcp.CallToolResult)
+	if err := json.Unmarshal(text, res); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// text is the envelope in JSON.
+func (e *Error) text() string {
+	text, err := json.Marshal(e.sound())
+	if err != nil { // extensions of a problem that are not JSON; a handler made it by hand
+		c := *e.sound()
+		c.Problem = nil
+		text, _ = json.Marshal(&c)
+	}
+	return string(text)
+}
+
+// wire is the envelope as the data of a JSON-RPC error.
+func (e *Error) wire(code int64) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: code, Message: e.Error(), Data: json.RawMessage(e.text())}
+}
+
+// outcome gives what a handler returned the form that all failures have.
+func (v *visit) outcome(ctx context.Context, req *mcp.CallToolRequest, res mcp.Result, err error) (mcp.Result, error) {
+	if err != nil {
+		if protocol, ok := errors.AsType[*jsonrpc.Error](err); ok {
+			return nil, v.protocolError(protocol)
+		}
+		return v.refuse(req, toError(ctx, err))
+	}
+	result, ok := res.(*mcp.CallToolResult)
+	switch {
+	case !ok || result == nil:
+		return v.refuse(req, toError(ctx, errNotResult))
+	case !result.IsError:
+		v.detail = ""
+		return result, nil
+	}
+	return v.enveloped(ctx, result), nil
+}
+
+// protocolError keeps the code that a tool chose and adds the envelope, unless
+// the tool has data of its own.
+func (v *visit) protocolError(p *jsonrpc.Error) error {
+	v.detail = p.Message
+	if len(p.Data) > 0 {
+		return p
+	}
+	e := &Error{Status: http.StatusInternalServerError, Code: CodeToolError, Detail: p.Message}
+	if p.Code == jsonrpc.CodeInvalidParams {
+		e.Status, e.Code = http.StatusBadRequest, CodeInvalidArguments
+	}
+	return e.wire(p.Code)
+}
+
+// enveloped puts the envelope into an error result of a handler that has none.
+// Where the
+// result holds nothing but a text, the envelope says it in its place; what else
+// it holds stays, behind the envelope.
+func (v *visit) enveloped(ctx context.Context, res *mcp.CallToolResult) *mcp.CallToolResult {
+	var text string
+	var rest []mcp.Content
+	if len(res.Content) > 0 {
+		if t, ok := res.Content[0].(*mcp.TextContent); ok {
+			text = t.Text
+		}
+	}
+	if e := parseEnvelope(text); e != nil { // the handler has done it itself
+		v.detail = e.Code + ": " + e.Error()
+		return res
+	}
+	if len(res.Content) > 1 || len(res.Content) == 1 && text == "" {
+		rest = res.Content
+	}
+	cause := res.GetError()
+	if cause == nil {
+		cause = errors.New(text)
+	}
+	e := toError(ctx, cause)
+	v.detail = e.Code + ": " + e.Error()
+	c := *res // a copy keeps the type of the result
+	c.Content = append([]mcp.Content{&mcp.TextContent{Text: e.text()}}, rest...)
+	return &c
+}
+
+// parseEnvelope reads a text that is an envelope already; nil if it is none.
+func parseEnvelope(text string) *Error {
+	if !strings.HasPrefix(text, "{") {
+		return nil
+	}
+	e := new(Error)
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.DisallowUnknownFields()
+	if dec.Decode(e) != nil || dec.More() || e.Status < 400 || e.Status > 599 || e.Code == "" || e.Detail == "" {
+		return nil
+	}
+	return e
+}
+
+// toError finds out what a failure was.
+func toError(ctx context.Context, err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok && e != nil {
+		return e.sound()
+	}
+	if p, ok := errors.AsType[*Problem](err); ok && p != nil {
+		return p.envelope()
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return &Error{Status: http.StatusGatewayTimeout, Code: CodeDeadlineExceeded, Detail: err.Error(),
+			Hint: "ask for less, or try again later"}
+	case errors.Is(err, context.Canceled), ctx.Err() != nil:
+		return &Error{Status: http.StatusRequestTimeout, Code: CodeCancelled, Detail: err.Error(),
+			Hint: "the call was cancelled; what it had begun may have happened"}
+	case badArguments(err):
+		return &Error{Status: http.StatusBadRequest, Code: CodeInvalidArguments, Detail: err.Error(),
+			Hint: "correct the arguments by the tool's input schema and call again"}
+	}
+	return (&Error{Status: http.StatusInternalServerError, Code: CodeToolError, Detail: err.Error()}).sound()
+}
+
+// badArguments tells the SDK's own complaints about arguments from a handler's
+// errors. The SDK gives them no type; a test holds the words.
+func badArguments(err error) bool {
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return true
+	}
+	text := err.Error()
+	return strings.HasPrefix(text, `validating "arguments": `) || strings.HasPrefix(text, "json: cannot unmarshal ")
+}

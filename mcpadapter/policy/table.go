@@ -1,0 +1,167 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/shakedown-go/shakedown/internal/glob"
+)
+
+// A Tool is a row of the table: what a call of the tool needs. It is data, so
+// that a [Contract] can hold it.
+type Tool struct {
+	_ struct{}
+
+	// Name is the tool's, exactly: neither case nor space around it is forgiven.
+	Name string
+	// Capability is what a call needs that no action fits. The zero value is Write.
+	Capability Capability
+	// Scopes are all needed. None: any authenticated caller will do.
+	Scopes []string
+	// Actions are tried in order; the first that fits a call's arguments decides its
+	// capability and scopes in place of the two fields above.
+	Actions []Action
+	// Target names the argument that the audit log gives as the call's target.
+	Target string
+	// Limit bounds all calls of the tool together, SessionLimit those of one session
+	// (of one caller, where the protocol has no sessions). Nil: that of Options.
+	Limit, SessionLimit *Limit
+	// KeepConfirm says that the tool has an argument "confirm" of its own: the gate
+	// reads it and passes it on.
+	KeepConfirm bool
+	// Timeout bounds one call. 0: that of Options.
+	Timeout time.Duration
+}
+
+// An Action is a way to call a tool that needs something else than the tool in
+// general, told by the value of one argument. It fits a call whose argument
+// Field, spelt exactly so, is a string, boolean or number among Values: strings
+// are compared without the case of ASCII letters, booleans and numbers only with
+// their own kind (the string "true" is not the boolean).
+type Action struct {
+	_ struct{}
+
+	Field      string     `yaml:"field"`
+	Values     []any      `yaml:"values,flow"` // of string, bool, int, float64
+	Capability Capability `yaml:"capability"`
+	Scopes     []string   `yaml:"scopes,flow"`
+}
+
+// A Confirm is a rule for calls that somebody has to confirm. It is a rule for
+// every call of the tools that the pattern Tool takes (*, ? and {a,b}, as in
+// "*.delete"), or, with a Field, for those whose argument Field is among Values.
+//
+// Here doubt confirms: the field's name is compared without case, strings
+// without case and without space around them, one element of an array is
+// enough, and an object is always in the set. A call without the field needs no
+// confirmation, so a tool whose own default is dangerous wants a rule without a
+// field.
+type Confirm struct {
+	_ struct{}
+
+	Tool   string `yaml:"tool"`
+	Field  string `yaml:"field,omitempty"`
+	Values []any  `yaml:"values,flow,omitempty"` // of string, bool, int, float64; required with Field
+}
+
+// A row is a Tool made ready.
+type row struct {
+	Tool
+	confirm []Confirm
+}
+
+// compile reads table and rules; every problem, joined.
+func compile(o *Options) (map[string]*row, error) {
+	var problems []error
+	bad := func(allowed string, value any, field string, args ...any) {
+		problems = append(problems, &FieldError{Field: fmt.Sprintf(field, args...), Value: value, Allowed: allowed})
+	}
+	rows := make(map[string]*row, len(o.Tools))
+	for i, t := range o.Tools {
+		if t.Name == "" || t.Name != strings.TrimSpace(t.Name) {
+			bad("a tool's name, without space around it", t.Name, "Tools[%d].Name", i)
+		}
+		if rows[t.Name] != nil {
+			bad("one row a tool", t.Name, "Tools[%d].Name", i)
+		}
+		checkNeeds(bad, t.Capability, t.Scopes, "Tools[%d]", i)
+		for j, a := range t.Actions {
+			checkNeeds(bad, a.Capability, a.Scopes, "Tools[%d].Actions[%d]", i, j)
+			checkField(bad, a.Field, a.Values, "Tools[%d].Actions[%d]", i, j)
+		}
+		t.Limit.check(bad, "Tools[%d].Limit", i)
+		t.SessionLimit.check(bad, "Tools[%d].SessionLimit", i)
+		if t.Timeout < 0 {
+			bad("0 (that of Options) or more", t.Timeout, "Tools[%d].Timeout", i)
+		}
+		rows[t.Name] = &row{Tool: t}
+	}
+	problems = append(problems, addRules(rows, o.Confirm, bad)...)
+	return rows, errors.Join(problems...)
+}
+
+type complain = func(allowed string, value any, field string, args ...any)
+
+// addRules gives each row the rules that take its name. A rule that takes none
+// is an error: a misspelt one would leave a tool unguarded.
+func addRules(rows map[string]*row, rules []Confirm, bad complain) (problems []error) {
+	for i, rule := range rules {
+		pattern, err := glob.Compile(rule.Tool)
+		if err != nil {
+			problems = append(problems, &FieldError{Field: fmt.Sprintf("Confirm[%d].Tool", i), Value: rule.Tool, Allowed: "a name pattern", Err: err})
+			continue
+		}
+		if rule.Field != "" || len(rule.Values) > 0 {
+			checkField(bad, rule.Field, rule.Values, "Confirm[%d]", i)
+		}
+		used := false
+		for name, r := range rows {
+			if pattern.Match(name) {
+				r.confirm, used = append(r.confirm, rule), true
+			}
+		}
+		if !used {
+			bad("a pattern that takes a tool of the table", rule.Tool, "Confirm[%d].Tool", i)
+		}
+	}
+	return problems
+}
+
+func checkNeeds(bad complain, c Capability, scopes []string, place string, args ...any) {
+	if c > Read {
+		bad("Write, Read", uint8(c), place+".Capability", args...)
+	}
+	for _, s := range scopes {
+		if !plainWord(s) {
+			bad("words without space and comma", s, place+".Scopes", args...)
+		}
+	}
+}
+
+func checkField(bad complain, field string, values []any, place string, args ...any) {
+	if field == "" {
+		bad("the name of an argument", nil, place+".Field", args...)
+	}
+	if len(values) == 0 {
+		bad("at least one value", nil, place+".Values", args...)
+	}
+	for _, v := range values {
+		switch n := v.(type) {
+		case string, bool, int:
+		case float64:
+			if math.IsNaN(n) || math.IsInf(n, 0) {
+				bad("a finite number", n, place+".Values", args...)
+			}
+		default:
+			bad("string, bool, int, float64", fmt.Sprintf("a %T", v), place+".Values", args...)
+		}
+	}
+}
+
+// plainWord is what a scope or a subject must be, to be told apart in a list.
+func plainWord(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == ',' || r == 0x7f })
+}

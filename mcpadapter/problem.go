@@ -1,0 +1,100 @@
+package mcpadapter
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
+	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/timeline"
+)
+
+// A problem is the envelope of every failed call. The codes are stable, the
+// texts are for people and models.
+type problem struct {
+	Status int    `json:"status" jsonschema:"HTTP status that fits the failure" range:"400,599"`
+	Code   string `json:"code" jsonschema:"stable word for the kind of failure"`
+	Detail string `json:"detail" jsonschema:"what was wrong, with the value and what is allowed"`
+	Hint   string `json:"hint" jsonschema:"what to do about it"`
+}
+
+func (p *problem) Error() string { return p.Detail }
+
+// The codes of problems, besides those of the gate.
+const (
+	codeArguments = policy.CodeInvalidArguments
+	codeConflict  = "busy"
+	codeNotFound  = "not_found"
+	codeForbidden = "environment_not_allowed"
+	codeNothing   = "nothing_recorded"
+	codeTimeout   = policy.CodeDeadlineExceeded
+	codeCancelled = policy.CodeCancelled
+	codeClosing   = "shutting_down"
+	codeUnread    = "parameters_unread"
+	codeInternal  = policy.CodeToolError
+)
+
+func badArguments(detail, hint string) *problem {
+	return &problem{http.StatusBadRequest, codeArguments, detail, hint}
+}
+
+func notFound(detail, hint string) *problem {
+	return &problem{http.StatusNotFound, codeNotFound, detail, hint}
+}
+
+// failure is what an error of the library stands for.
+type failure struct {
+	matches func(error) bool
+	status  int
+	code    string
+	hint    string
+}
+
+// failures are looked through in order.
+func failures() []failure {
+	const schema = "Correct the arguments by the tool's input schema and call again."
+	return []failure{
+		{is(gameday.ErrUnknown), http.StatusNotFound, codeNotFound, "chaos_status lists the registered experiments."},
+		{is(chaos.ErrUnknownRule), http.StatusNotFound, codeNotFound, "chaos_status lists the active faults; register one first."},
+		{is(record.ErrUnknownRun), http.StatusNotFound, codeNotFound, "get_runs lists the runs that are kept."},
+		{is(record.ErrBusy), http.StatusConflict, codeConflict, "Wait until get_runs shows no run as running, then call again."},
+		{is(record.ErrUnread), http.StatusUnprocessableEntity, codeUnread, "The workload does not act on these parameters; vary another one."},
+		{is(record.ErrNoWorkload), http.StatusNotFound, codeNotFound, "The host has no workload; only recorded runs can be looked at."},
+		{is(chaos.ErrCellEnded), http.StatusConflict, codeClosing, "The injector was closed by its host: no fault can strike any more."},
+		{is(context.DeadlineExceeded), http.StatusGatewayTimeout, codeTimeout, "Narrow the request, or ask for less at once."},
+		{is(context.Canceled), http.StatusRequestTimeout, codeCancelled, "Call again if the answer is still wanted."},
+		{as[*timeline.WindowError], http.StatusBadRequest, codeArguments, "Narrow the window: pass a later start or an earlier end."},
+		{as[*timeline.InputError], http.StatusBadRequest, codeArguments, "get_graph lists nodes and classes; " + schema},
+		{as[*record.InputError], http.StatusBadRequest, codeArguments, schema},
+		{as[*chaos.RuleError], http.StatusBadRequest, codeArguments, schema},
+		{as[*scoring.FieldError], http.StatusBadRequest, codeArguments, schema},
+		{as[*contract.FieldError], http.StatusBadRequest, codeArguments, schema},
+		{func(error) bool { return true }, http.StatusInternalServerError, codeInternal, "This is not a matter of the arguments; look at the host's log."},
+	}
+}
+
+func is(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
+
+func as[E error](err error) bool {
+	var e E
+	return errors.As(err, &e)
+}
+
+// problemOf is the envelope of an error. One that is a problem is its own.
+func problemOf(err error) *problem {
+	var p *problem
+	if errors.As(err, &p) {
+		return p
+	}
+	for _, f := range failures() {
+		if f.matches(err) {
+			return &problem{f.status, f.code, err.Error(), f.hint}
+		}
+	}
+	return &problem{http.StatusInternalServerError, codeInternal, err.Error(), ""}
+}

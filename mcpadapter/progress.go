@@ -1,0 +1,68 @@
+package mcpadapter
+
+import (
+	"context"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// progress tells the client how far a call is. A client that does not read
+// would hold up whoever writes to it, so a goroutine of its own does, and what it
+// is too slow for is replaced by what is newer.
+type progress struct {
+	latest chan mcp.ProgressNotificationParams // nil: the client did not ask
+	ended  chan struct{}
+	token  any
+	total  float64
+}
+
+// progress begins to tell, if the call has a progress token.
+func (c *call) progress(ctx context.Context, total int) *progress {
+	p := &progress{token: c.req.Params.GetProgressToken(), total: float64(total)}
+	if p.token == nil {
+		return p
+	}
+	p.latest, p.ended = make(chan mcp.ProgressNotificationParams, 1), make(chan struct{})
+	go func() {
+		defer close(p.ended)
+		for params := range p.latest {
+			if c.req.Session.NotifyProgress(ctx, &params) != nil {
+				for range p.latest { // nobody is there to be told
+				}
+			}
+		}
+	}()
+	return p
+}
+
+// report tells that done of the total are done. It does not block. Only one
+// goroutine may call it.
+func (p *progress) report(done int, message string) {
+	if p.latest == nil {
+		return
+	}
+	select {
+	case <-p.latest: // was not taken yet
+	default:
+	}
+	p.latest <- mcp.ProgressNotificationParams{ProgressToken: p.token, Progress: float64(done), Total: p.total, Message: message}
+}
+
+// lastWord is how long the last notification may take.
+const lastWord = 10 * time.Second
+
+// end waits until the last notification is out, but not for ever: a client that
+// does not read keeps only its own notifications waiting, until its session ends.
+func (p *progress) end() {
+	if p.latest == nil {
+		return
+	}
+	close(p.latest)
+	timer := time.NewTimer(lastWord)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,81 @@
+package mcpadapter
+
+import (
+	"bytes"
+	"context"
+	_ "embed" // tools.yaml
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/contract/report"
+)
+
+// The resources, by URI.
+const (
+	uriReports   = "shakedown://reports/"
+	uriLatest    = uriReports + "latest"
+	uriCatalogue = "shakedown://faults"
+	uriTools     = "shakedown://tools"
+)
+
+const (
+	mimeJSON = "application/json"
+	mimeYAML = "application/yaml"
+)
+
+func (s *Server) addResources() {
+	if len(s.host.Matrices) > 0 {
+		s.mcp.AddResource(&mcp.Resource{URI: uriLatest, Name: "latest-report", Title: "Latest contract report", MIMEType: mimeJSON,
+			Description: "The report of the matrix that was run last, whole, as JSON. It may be long; contract_report shows it a page at a time."},
+			s.readReport)
+		s.mcp.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: uriReports + "{matrix}", Name: "report", Title: "Contract report of a matrix", MIMEType: mimeJSON,
+			Description: "The latest report of a matrix, its name percent-encoded, whole, as JSON."}, s.readReport)
+	}
+	s.mcp.AddResource(&mcp.Resource{URI: uriCatalogue, Name: "fault-catalogue", Title: "Catalogue of faults", MIMEType: mimeJSON,
+		Description: "The kinds of faults of the library, each with its parameters and its coordinates: class, visibility, persistence, effect. Those with a clientType can be registered by chaos_inject_fault."},
+		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			text, err := json.MarshalIndent(catalogue(), "", "  ")
+			return content(uriCatalogue, mimeJSON, text), err
+		})
+}
+
+func content(uri, mime string, text []byte) *mcp.ReadResourceResult {
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: mime, Text: string(text)}}}
+}
+
+// readReport reads the report of the matrix that the URI names, or the latest.
+func (s *Server) readReport(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	uri := req.Params.URI
+	name, err := url.PathUnescape(strings.TrimPrefix(uri, uriReports))
+	if err != nil {
+		return nil, mcp.ResourceNotFoundError(uri)
+	}
+	_, k, found := s.reports.get(name, uri == uriLatest)
+	if !found {
+		return nil, mcp.ResourceNotFoundError(uri)
+	}
+	var b bytes.Buffer
+	if err := report.JSON(&b, k.Report, nil); err != nil {
+		return nil, fmt.Errorf("mcpadapter: %w", err)
+	}
+	return content(uri, mimeJSON, b.Bytes()), nil
+}
+
+// toolContract is the promise of all tools that there are: what each needs and
+// its schemas. It is generated from a running server, and a test holds it
+// against one.
+//
+//go:embed tools.yaml
+var toolContract string
+
+func (s *Server) addContract() {
+	s.mcp.AddResource(&mcp.Resource{URI: uriTools, Name: "tool-contract", Title: "Tool contract", MIMEType: mimeYAML,
+		Description: "What each tool promises: capability, scopes, what only reads, input and output schema. It has all tools of the library; this server lists those that its host has something behind, and its operator may ask for more scopes."},
+		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return content(uriTools, mimeYAML, []byte(toolContract)), nil
+		})
+}

@@ -1,0 +1,176 @@
+package mcpadapter
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/internal/glob"
+)
+
+// The types of faults that clients may register.
+const (
+	typeLatency   = "latency"
+	typeError     = "error"
+	typeTimeout   = "timeout"
+	typeExhausted = "resource_exhaustion"
+	typePartition = "network_partition"
+)
+
+func faultTypes() []string {
+	return []string{typeLatency, typeError, typeTimeout, typeExhausted, typePartition}
+}
+
+const (
+	defaultProbability = 0.1
+	defaultDuration    = time.Second
+	defaultMessage     = "Injected fault"
+)
+
+// rule is what the arguments of register ask for. A latency of nothing, which
+// may be asked for, becomes the shortest there is: the library refuses a delay
+// that delays nothing.
+func (in injectInput) rule() (r chaos.Rule, note string, err error) {
+	p := defaultProbability
+	if in.Probability != nil {
+		p = *in.Probability
+	}
+	d := defaultDuration
+	if in.DurationSeconds != nil {
+		d = time.Duration(*in.DurationSeconds * float64(time.Second))
+	}
+	if in.DurationSeconds != nil && in.FaultType == typeLatency && d == 0 {
+		d, note = time.Nanosecond, "A latency of 0 s delays a call by next to nothing."
+	}
+	r = chaos.Rule{Name: in.FaultName, Target: cmp.Or(in.Target, in.FaultName), When: when.Prob(p), Limit: in.Limit}
+	if in.Seed != "" {
+		seed, err := seedOf("seed", in.Seed)
+		if err != nil {
+			return r, "", err
+		}
+		r.When = seeded{p, seed}
+	}
+	failure := errors.New(cmp.Or(in.ErrorMessage, defaultMessage))
+	switch in.FaultType {
+	case typeLatency:
+		r.Fault = fault.Delay(d)
+	case typeTimeout:
+		r.Fault = fault.TimeoutWith(d, failure)
+	case typeError:
+		r.Fault = fault.Fail(failure)
+	case typeExhausted:
+		r.Fault = fault.ResourceExhausted()
+	case typePartition:
+		r.Fault, r.Group = fault.Partition(), in.FaultName // all its targets are cut off at the same moment
+	}
+	return r, note, nil
+}
+
+// seeded is when.Prob with draws of its own. It is no [chaos.Probabilistic]:
+// that promises the draws of when.Prob.
+type seeded struct {
+	p    float64
+	seed uint64
+}
+
+// Match has branches of its own for 0 and 1, as when.Prob has.
+func (w seeded) Match(c chaos.Call) bool {
+	switch {
+	case w.p >= 1:
+		return true
+	case w.p <= 0:
+		return false
+	}
+	return c.Draw(w.seed) < w.p
+}
+
+// kindOf is the type under which a fault is shown: that of clients, or the
+// library's for a fault registered from code.
+func kindOf(f chaos.Fault) string {
+	if d, ok := f.(chaos.Described); ok {
+		return d.Describe().Kind
+	}
+	return fmt.Sprintf("%T", f)
+}
+
+func probabilityOf(w chaos.When) float64 {
+	switch w := w.(type) {
+	case seeded:
+		return w.p
+	case chaos.Probabilistic:
+		return w.Probability()
+	}
+	return 1
+}
+
+// matching are the names that a glob takes; none if it is no glob.
+func matching(pattern string, names []string) []string {
+	found := []string{}
+	g, err := glob.Compile(pattern)
+	if err != nil {
+		return found
+	}
+	for _, name := range names {
+		if g.Match(name) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// armed keeps the rules that strike the next call and then have done their
+// work: they are taken away once they were delivered.
+type armed struct {
+	mu    sync.Mutex
+	names []string
+}
+
+// armedName is that of the rule which strikes the next call for a fault.
+func armedName(fault string) string { return fault + " (next call)" }
+
+func (a *armed) arm(in *chaos.Injector, r chaos.Rule) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	name := armedName(r.Name)
+	next := chaos.Rule{Name: name, Target: r.Target, Fault: r.Fault, Layer: r.Layer, Limit: 1}
+	if err := in.Register(next); err != nil {
+		return err
+	}
+	if !slices.Contains(a.names, name) {
+		a.names = append(a.names, name)
+	}
+	return nil
+}
+
+func (a *armed) disarm(in *chaos.Injector, fault string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	name := armedName(fault)
+	if i := slices.Index(a.names, name); i >= 0 {
+		in.Remove(name)
+		a.names = slices.Delete(a.names, i, i+1)
+	}
+}
+
+// sweep takes away those that have struck.
+func (a *armed) sweep(in *chaos.Injector) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.names) == 0 {
+		return
+	}
+	waiting := in.Unfired()
+	a.names = slices.DeleteFunc(a.names, func(name string) bool {
+		if slices.Contains(waiting, name) {
+			return false
+		}
+		in.Remove(name)
+		return true
+	})
+}

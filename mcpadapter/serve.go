@@ -1,0 +1,162 @@
+package mcpadapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// sessionless is the first revision of the protocol without sessions. Dates
+// compare as texts.
+const sessionless = "2026-07-28"
+
+// ServeStdio speaks over standard input and output until the client closes
+// them or ctx ends. Standard output belongs to the protocol meanwhile: what else is
+// written there breaks it.
+func (s *Server) ServeStdio(ctx context.Context) error {
+	return s.serveTransport(ctx, &mcp.StdioTransport{MaxLineLength: int(s.limits.BodyBytes)})
+}
+
+func (s *Server) serveTransport(ctx context.Context, t mcp.Transport) error {
+	done, err := s.begin()
+	if err != nil {
+		return err
+	}
+	done() // a session is no call: Shutdown closes it
+	err = s.mcp.Run(ctx, t)
+	if errors.Is(err, io.EOF) || ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// Paths of [Server.Handler].
+const (
+	pathMCP    = "/mcp"
+	pathSSE    = "/sse"
+	pathHealth = "/healthz"
+)
+
+// routes are the paths of the protocol, behind the gate, which without a token
+// lets in what comes from this machine alone, if that. One URL serves the revisions of the
+// protocol with sessions and without: a handler with sessions refuses those
+// without, and one without cannot push.
+func (s *Server) routes() http.Handler {
+	server := func(*http.Request) *mcp.Server { return s.mcp }
+	with := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
+		SessionTimeout: s.limits.SessionTime, MaxRequestBodyBytes: s.limits.BodyBytes, Logger: s.log})
+	without := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
+		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: s.limits.BodyBytes, Logger: s.log})
+	streams := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Protocol-Version") >= sessionless {
+			without.ServeHTTP(w, r)
+			return
+		}
+		with.ServeHTTP(w, r)
+	})
+	events := mcp.NewSSEHandler(server, &mcp.SSEOptions{MaxRequestBodyBytes: s.limits.BodyBytes})
+	mux := http.NewServeMux()
+	for _, route := range []struct {
+		path, transport string
+		handler         http.Handler
+	}{{pathMCP, "http", streams}, {pathSSE, "sse", events}} {
+		h, err := s.guarded(route.handler, route.transport, anyLoopback)
+		if err != nil {
+			h = refusing(err)
+		}
+		mux.Handle(route.path, h)
+	}
+	return mux
+}
+
+// hostCheck refuses requests for a name that is not the host's. Without names
+// the handlers of the SDK refuse what is not a loopback name on a loopback address.
+func (s *Server) hostCheck(next http.Handler) http.Handler {
+	if len(s.options.Hosts) == 0 {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := r.Host
+		if host, _, err := net.SplitHostPort(r.Host); err == nil {
+			name = host
+		}
+		if !slices.ContainsFunc(s.options.Hosts, func(h string) bool { return strings.EqualFold(h, name) || strings.EqualFold(h, r.Host) }) {
+			http.Error(w, "Forbidden: this server has another name", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// closed refuses requests once the server shuts down.
+func (s *Server) closed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.isClosing() {
+			w.Header().Set("Retry-After", "5")
+			http.Error(w, "shutting down", http.StatusServiceUnavailable)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Handler serves MCP over HTTP: streamable HTTP on /mcp, server-sent events for
+// old clients on /sse, and on /healthz 200 while the server runs, which alone
+// needs no token. Without a token in the environment it refuses every other request, unless
+// Options.LoopbackWithoutToken is set and both ends are on this machine.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+pathHealth, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.Handle("/", s.routes())
+	return s.closed(s.hostCheck(mux))
+}
+
+// Times of the HTTP server. There is no limit on an answer: streams stay open.
+const (
+	headerTime = 10 * time.Second
+	idleTime   = 2 * time.Minute
+	graceTime  = 10 * time.Second
+)
+
+// Serve speaks over HTTP on a listener, which it closes, until ctx ends; then
+// it shuts down, giving calls under way ten seconds. It refuses to start without a token,
+// unless Options.LoopbackWithoutToken is set and the listener's address is a loopback one.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	if err := s.mayListen(l.Addr()); err != nil {
+		return errors.Join(fmt.Errorf("mcpadapter: %w", err), l.Close())
+	}
+	web := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime}
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(l) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("mcpadapter: serve: %w", err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), graceTime)
+	defer cancel()
+	err := errors.Join(s.Shutdown(grace), web.Shutdown(grace))
+	if err != nil {
+		_ = web.Close() // connections whose client does not go
+	}
+	<-served
+	return err
+}
+
+func loopback(a net.Addr) bool {
+	switch a := a.(type) {
+	case *net.TCPAddr:
+		return a.IP.IsLoopback()
+	case *net.UnixAddr:
+		return true
+	}
+	return false
+}

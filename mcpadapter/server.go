@@ -1,0 +1,272 @@
+package mcpadapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+)
+
+// Options are the settings of a [Server]; the zero value, and nil, work.
+type Options struct {
+	_ struct{}
+	// Policy says who may do what; its rows for tools go before the server's
+	// own, and the environment before its mode. nil: the environment alone.
+	Policy *policy.Options
+	// Audit receives the audit lines, in place of Policy.Audit; nil: see there.
+	Audit io.Writer
+	// LoopbackWithoutToken lets everyone on this machine call over HTTP where no
+	// token is configured. Without it such a server does not listen.
+	LoopbackWithoutToken bool
+	// Getenv reads the environment; nil: os.Getenv.
+	Getenv func(string) string
+	// Environments are those in which clients may arm faults and run
+	// experiments, as SHAKEDOWN_ENVIRONMENT names them. Empty: everywhere.
+	Environments []string
+	// Limits bound what a client can ask for.
+	Limits Limits
+	// Hosts are the names under which the server may be reached over HTTP; a
+	// request for another, as after DNS rebinding, is refused. Empty: over a
+	// loopback address loopback names alone, elsewhere any.
+	Hosts []string
+	// Log is for what the host should know, such as the stack of a tool that
+	// panicked; nil: nothing is written.
+	Log *slog.Logger
+}
+
+// A Server serves a host to MCP clients over any number of transports. Its
+// methods are safe for concurrent use. Make one with [NewServer], and end it
+// with [Server.Shutdown].
+type Server struct {
+	host    Host
+	options Options
+	limits  Limits
+	getenv  func(string) string
+	log     *slog.Logger
+	mcp     *mcp.Server
+	gate    *policy.Gate
+	tools   []*tool
+	reports reports
+	armed   armed
+	hub     *hub      // nil: there are no events to tell of
+	single  exclusive // what runs once at a time
+
+	life   context.Context // of everything that outlives its call
+	stop   context.CancelFunc
+	pumped chan struct{} // closed when the pump has ended
+
+	mu      sync.Mutex // guards what follows
+	closing bool
+	active  int
+	idle    chan struct{} // closed when closing and active is 0
+	sinks   []func(chaos.Event)
+}
+
+// NewServer makes a server of a host. The error joins all that is wrong. o may
+// be nil.
+func NewServer(h Host, o *Options) (*Server, error) {
+	s := &Server{host: h, idle: make(chan struct{}), pumped: make(chan struct{})}
+	if o != nil {
+		s.options = *o
+	}
+	var err error
+	s.limits, err = s.options.Limits.withDefaults()
+	if err = errors.Join(h.check(), err); err != nil {
+		return nil, err
+	}
+	s.getenv = getenv(s.options.Getenv)
+	if s.log = s.options.Log; s.log == nil {
+		s.log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if s.tools, err = table(h); err != nil {
+		return nil, err
+	}
+	s.life, s.stop = context.WithCancel(context.Background())
+	protocol := &mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}}
+	if h.Events != nil {
+		s.hub = &hub{host: h, readers: make(map[*mcp.ServerSession]*reader)}
+		protocol.SubscribeHandler, protocol.UnsubscribeHandler = s.subscribes, s.unsubscribes
+	}
+	s.mcp = mcp.NewServer(&mcp.Implementation{Name: h.Name, Title: h.Name, Version: version()}, protocol)
+	for _, t := range s.tools {
+		s.mcp.AddTool(t.listed(), t.serve(s))
+	}
+	s.addResources()
+	s.addFaults()
+	s.addContract()
+	s.addPrompts()
+	if err := s.addGate(); err != nil {
+		s.stop()
+		return nil, fmt.Errorf("mcpadapter: %w", err)
+	}
+	s.pump()
+	return s, nil
+}
+
+const instructions = `Tools to break a running program on purpose and to judge how it bears it.
+Look before you break: chaos_status and get_graph say what there is. Register a fault with a low probability and a limit, aim it at
+one injection point, and remove it when you are done. Answers begin with a summary and say what they left out: narrow a question by
+node, subsystem and time instead of asking for everything. Seeds are decimal strings. Durations are in the unit that a member's name says.
+A failed call has {status, code, detail, hint}; follow the hint.`
+
+// begin counts a call in, unless the server is closing; done counts it out.
+func (s *Server) begin() (done func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return nil, &problem{503, codeClosing, "the server is shutting down", "Connect again when it is back."}
+	}
+	s.active++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.active--
+		s.settle()
+	}, nil
+}
+
+// untilAnswered counts a request in until its answer is written: the SDK ends
+// a request's context then, and drops the answers of a session that is closed before.
+func (s *Server) untilAnswered(request context.Context) error {
+	done, err := s.begin()
+	if err != nil {
+		return err
+	}
+	if request.Done() == nil {
+		done()
+	} else {
+		context.AfterFunc(request, done)
+	}
+	return nil
+}
+
+// settle tells Shutdown that no call is left. s.mu is held.
+func (s *Server) settle() {
+	if !s.closing || s.active > 0 {
+		return
+	}
+	select {
+	case <-s.idle:
+	default:
+		close(s.idle)
+	}
+}
+
+// Shutdown refuses new calls, waits for those under way until ctx ends, then
+// cancels what is left and closes all sessions. It returns ctx's error if calls had
+// to be cancelled. Faults that clients registered stay: they are the host's.
+// It may be called more than once.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.closing = true
+	s.settle()
+	s.mu.Unlock()
+	var err error
+	select {
+	case <-s.idle:
+	case <-ctx.Done():
+		err = fmt.Errorf("mcpadapter: shutdown: calls were cancelled: %w", ctx.Err())
+	}
+	s.stop()
+	if s.hub != nil {
+		s.hub.close()
+	}
+	var closed sync.WaitGroup
+	for session := range s.mcp.Sessions() {
+		closed.Go(func() { _ = session.Close() }) // it is gone either way
+	}
+	over := make(chan struct{})
+	go func() {
+		closed.Wait()
+		<-s.pumped
+		if s.hub != nil {
+			s.hub.ended.Wait()
+		}
+		close(over)
+	}()
+	select {
+	case <-over:
+	case <-ctx.Done(): // a session whose reader is stuck
+	}
+	return err
+}
+
+// onEvent adds a reader of the events in which faults were delivered. It runs
+// on the one goroutine of the pump and must not block. To be called before the
+// server serves.
+func (s *Server) onEvent(sink func(chaos.Event)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sinks = append(s.sinks, sink)
+}
+
+// pump hands the events of the host's feed to the sinks until Shutdown.
+func (s *Server) pump() {
+	if s.host.Events == nil {
+		close(s.pumped)
+		return
+	}
+	queue, leave := s.host.Events.listen()
+	go func() {
+		defer close(s.pumped)
+		defer leave()
+		for {
+			select {
+			case e := <-queue.events:
+				s.mu.Lock()
+				sinks := s.sinks
+				s.mu.Unlock()
+				for _, sink := range sinks {
+					sink(e)
+				}
+			case <-s.life.Done():
+				return
+			}
+		}
+	}()
+}
+
+// during is the context of a call: it ends with the client's interest, with
+// the time a call may take, and with the server.
+func (s *Server) during(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, s.limits.CallTime)
+	unhook := context.AfterFunc(s.life, cancel)
+	return ctx, func() { unhook(); cancel() }
+}
+
+// exclusive keeps what must not run twice at a time apart.
+type exclusive struct {
+	mu      sync.Mutex
+	running map[string]bool
+}
+
+// take returns a problem if what is named runs already.
+func (x *exclusive) take(what string) (free func(), err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.running[what] {
+		return nil, &problem{409, codeConflict, what + " is running already", "Wait for the call that is under way, then call again."}
+	}
+	if x.running == nil {
+		x.running = make(map[string]bool)
+	}
+	x.running[what] = true
+	return func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		delete(x.running, what)
+	}, nil
+}
+
+func (s *Server) isClosing() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closing
+}

@@ -1,0 +1,60 @@
+package mcpadapter
+
+import (
+	"errors"
+	"runtime/debug"
+)
+
+// table has a row for every tool that the host has something behind: the one
+// place where tools are added. The order is that of the documentation; clients
+// get them by name.
+func table(h Host) ([]*tool, error) {
+	rows := []struct {
+		wanted bool
+		make   func() (*tool, error)
+	}{
+		{h.Injector != nil, injectFault},
+		{h.Experiments != nil, runExperiment},
+		{h.Injector != nil || h.Experiments != nil, chaosStatus},
+		{len(h.Matrices) > 0, contractList},
+		{len(h.Matrices) > 0, contractRun},
+		{len(h.Matrices) > 0, contractReport},
+		{len(h.Matrices) > 0, resilienceScore},
+		{h.Runs != nil, getRuns},
+		{h.Runs != nil, getGraph},
+		{h.Runs != nil, getStateWindow},
+		{h.Runs != nil, detectOutages},
+		{h.Runs != nil, computeRecoveryTime},
+		{h.Runs != nil && h.Workload, runScenario},
+		{h.Events != nil, eventsSubscribe},
+		{h.Events != nil, eventsUnsubscribe},
+		{h.Events != nil, eventsListSubscriptions},
+	}
+	var tools []*tool
+	var problems []error
+	for _, row := range rows {
+		if !row.wanted {
+			continue
+		}
+		t, err := row.make()
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		tools = append(tools, t)
+	}
+	return tools, errors.Join(problems...)
+}
+
+// version is that of this module in the program that serves.
+func version() string {
+	const module = "github.com/shakedown-go/shakedown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, d := range info.Deps {
+			if d.Path == module && d.Version != "" && d.Version != "(devel)" {
+				return d.Version
+			}
+		}
+	}
+	return "development"
+}

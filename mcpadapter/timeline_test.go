@@ -1,0 +1,157 @@
+package mcpadapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/scoring/timeline"
+)
+
+func TestAnOutageIsFoundAndMeasured(t *testing.T) {
+	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
+	runs := answer[runsOutput](t, c, "get_runs", `{}`)
+	assert.Equal(t, "monday", runs.Runs[0].ID)
+	graph := answer[graphOutput](t, c, "get_graph", `{"subsystemId":"orders"}`)
+	assert.Equal(t, []edgeInfo{{From: "agent", To: "orders.get", Class: "checkout", Attempts: 60, Failures: 10}}, graph.Edges)
+	assert.Equal(t, timeline.NodeTool, graph.Nodes[1].Type)
+
+	found := answer[outagesOutput](t, c, "detect_outages", `{"nodeId":"orders.get","start":0,"end":59}`)
+	require.Len(t, found.Incidents, 1)
+	i := found.Incidents[0]
+	assert.Equal(t, []string{"outage", "high"}, []string{i.Type, i.Severity})
+	assert.Equal(t, epoch().Add(20*time.Second), i.StartTs)
+	assert.Equal(t, epoch().Add(30*time.Second), i.EndTs, "exclusive")
+
+	args := fmt.Sprintf(`{"nodeId":"orders.get","outageStartTs":%q,"lookaheadEndTs":59,"basedOn":"errors"}`, i.StartTs.Format(time.RFC3339))
+	r := answer[recoveryOutput](t, c, "compute_recovery_time", args)
+	assert.Equal(t, 10.0, float64(r.DurationBins))
+	assert.Equal(t, epoch().Add(30*time.Second), *r.RecoveryTs)
+	r = answer[recoveryOutput](t, c, "compute_recovery_time", `{"nodeId":"orders.get","outageStartTs":20,"lookaheadEndTs":25,"basedOn":"errors"}`)
+	assert.Nil(t, r.RecoveryTs)
+	assert.False(t, r.DurationBins.Defined())
+	assert.NotEmpty(t, r.Notes, "nulls, and a note that says why")
+}
+
+func TestAWindowIsSummarisedFirst(t *testing.T) {
+	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
+	w := answer[windowOutput](t, c, "get_state_window", `{"start":0,"end":59}`)
+	require.Len(t, w.Nodes, 1)
+	assert.Equal(t, []float64{60, 50, 10}, []float64{w.Nodes[0].Arrivals, w.Nodes[0].Served, w.Nodes[0].Errors})
+	assert.InDelta(t, 50.0/60, float64(w.Nodes[0].ThroughputRatio), 1e-9)
+	assert.Equal(t, []timeline.Series{}, w.Series, "raw series only when asked for")
+	assert.Equal(t, 1.0, w.Window.BinSize)
+
+	w = answer[windowOutput](t, c, "get_state_window", `{"start":"2026-05-04T03:02:18Z","end":21,"metrics":["served","throughputRatio","latency"]}`)
+	require.Len(t, w.Series, 1)
+	assert.Equal(t, []timeline.Value{1, 1, 0, 0}, w.Series[0].Metrics[timeline.Served])
+	assert.False(t, w.Series[0].Metrics[timeline.Latency][2].Defined(), "null where nothing was served")
+	assert.Len(t, w.Series[0].Metrics, 3)
+	all := answer[windowOutput](t, c, "get_state_window", `{"start":0,"end":1,"includeSeries":true,"classIds":["checkout"]}`)
+	assert.Len(t, all.Series[0].Metrics, 13)
+	assert.Equal(t, "checkout", all.Series[0].Class)
+}
+
+func TestQuestionsThatCannotBeAnswered(t *testing.T) {
+	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
+	for _, tc := range []struct{ tool, args, detail string }{
+		{"get_state_window", `{"start":0,"end":1500}`, "Requested window 1501 exceeds maxBins 1000."},
+		{"get_state_window", `{"start":5,"end":2}`, "endBin must be >= startBin."},
+		{"get_state_window", `{"start":0,"end":1,"nodeIds":["no.such"]}`, "no.such"},
+		{"get_state_window", `{"start":"yesterday","end":1}`, "yesterday"},
+		{"get_state_window", `{"start":0,"end":1,"metrics":["servd"]}`, `metrics[0] is "servd"; allowed: arrivals, served`},
+		{"detect_outages", `{"nodeId":"orders.get","start":0,"end":9,"metric":"backlog"}`, "threshold"},
+		{"detect_outages", `{"nodeId":"orders.get","start":0,"end":9,"metric":"arrivals"}`, "allowed: served, throughputRatio, capacity"},
+		{"compute_recovery_time", `{"nodeId":"orders.get","outageStartTs":20,"lookaheadEndTs":59,"recoveryDefinition":"full"}`, "allowed: zero, baseline"},
+		{"get_graph", `{"runId":"tuesday"}`, `runId is "tuesday"`},
+		{"run_scenario", `{"baseRunId":"tuesday","label":"x","parameters":{"capacityMultiplier":0.5}}`, "tuesday"},
+		{"run_scenario", `{"baseRunId":"monday","label":"x","parameters":{"loadMultiplier":2}}`, "parameters.loadMultiplier is no member"},
+		{"run_scenario", `{"baseRunId":"monday","label":"x","parameters":{"capacityMultiplier":0}}`, "capacityMultiplier is 0; allowed: a number above 0 up to 1000"},
+		{"run_scenario", `{"baseRunId":"monday","label":"x","parameters":{"retryDelayMultiplier":2}}`, "read none of the parameters"},
+	} {
+		p := refusal(t, c, tc.tool, tc.args)
+		assert.Contains(t, p.Detail, tc.detail, tc.args)
+		assert.NotEmpty(t, p.Hint, tc.args)
+		assert.Less(t, p.Status, 500, tc.args)
+	}
+}
+
+func TestAScenarioRuns(t *testing.T) {
+	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
+	out := answer[scenarioOutput](t, c, "run_scenario", `{"baseRunId":"monday","label":"half","parameters":{"capacityMultiplier":0.5}}`)
+	assert.Empty(t, out.State, "it is done")
+	assert.Equal(t, "0", out.Seed)
+	assert.False(t, out.Repeats, "it is a live program, not virtual time")
+	runs := answer[runsOutput](t, c, "get_runs", `{"kind":"scenario"}`)
+	require.Len(t, runs.Runs, 1)
+	assert.Equal(t, out.RunID, runs.Runs[0].ID)
+	graph := answer[graphOutput](t, c, "get_graph", fmt.Sprintf(`{"runId":%q}`, out.RunID))
+	assert.Len(t, graph.Edges, 1)
+}
+
+func TestALongScenarioGoesOn(t *testing.T) {
+	end := make(chan struct{})
+	s := newShop(t)
+	s.host.Runs = recorded(t, func(ctx context.Context, c *record.Conditions) error {
+		c.Limit(4)
+		call := chaos.Wrap("orders.get", func(context.Context, int) (int, error) { return 0, nil })
+		_, err := call(ctx, 1)
+		select {
+		case <-end:
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		}
+		return err
+	})
+	c := clientOf(t, serverOf(t, s.host, &Options{Limits: Limits{ScenarioWait: time.Millisecond}}), nil)
+	const half = `{"baseRunId":"monday","label":"half","parameters":{"capacityMultiplier":0.5}}`
+	out := answer[scenarioOutput](t, c, "run_scenario", half)
+	assert.Equal(t, record.StateRunning, out.State)
+	assert.Equal(t, record.StateRunning, answer[runsOutput](t, c, "get_runs", `{"kind":"scenario"}`).Runs[0].State)
+	assert.Equal(t, "busy", refusal(t, c, "run_scenario", half).Code)
+	close(end)
+	_, err := s.host.Runs.Wait(t.Context(), out.RunID)
+	require.NoError(t, err)
+	assert.Empty(t, answer[runsOutput](t, c, "get_runs", `{"kind":"scenario"}`).Runs[0].State)
+}
+
+func TestLongAnswersAreCutAndSayHow(t *testing.T) {
+	s := newShop(t)
+	run, err := timeline.NewRun(&timeline.RunOptions{Epoch: epoch()})
+	require.NoError(t, err)
+	for i := range 300 {
+		for bin := range 40 {
+			at := time.Duration(bin) * time.Second
+			require.NoError(t, run.Add(timeline.Sample{Target: fmt.Sprintf("node.n%03d", i), Start: at, End: at, Failed: bin%2 == 0}))
+		}
+	}
+	_, err = s.host.Runs.Add(record.Entry{ID: "wide", Label: "many nodes", Timeline: run})
+	require.NoError(t, err)
+	c := clientOf(t, serverOf(t, s.host, nil), nil)
+	g := answer[graphOutput](t, c, "get_graph", `{}`)
+	assert.Len(t, g.Nodes, 100)
+	assert.Equal(t, 301+300-len(g.Nodes)-len(g.Edges), g.Omitted)
+	assert.Contains(t, g.Summary, "narrow by subsystemId")
+	w := answer[windowOutput](t, c, "get_state_window", `{"start":0,"end":39,"limit":200,"includeSeries":true}`)
+	assert.Len(t, w.Nodes, 200)
+	assert.Equal(t, 100, w.Omitted)
+	assert.Len(t, w.Series, 38, "no more than 20,000 numbers")
+	assert.Equal(t, 162, w.SeriesOmitted)
+	o := answer[outagesOutput](t, c, "detect_outages", `{"nodeId":"node.n007","start":0,"end":39,"limit":5}`)
+	assert.Len(t, o.Incidents, 5)
+	assert.Equal(t, 15, o.Omitted)
+	assert.Contains(t, o.Summary, "20 outages")
+	for _, out := range []any{g, w, o} {
+		text, err := json.Marshal(out)
+		require.NoError(t, err)
+		assert.Less(t, len(text), 400<<10)
+	}
+}

@@ -1,0 +1,169 @@
+package mcpadapter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+)
+
+// A tool is a row of the table: what clients are told, what the policy has to
+// know, and what runs.
+type tool struct {
+	name, title, description string
+	room                     string // chaos, contract or timeline: the first half of its scopes
+	kind                     kind
+	target                   string        // argument that the audit names as what the call is about
+	readsIf                  string        // argument that makes a call which only looks, if true
+	limit                    *policy.Limit // nil: none but the host's
+	input, output            *jsonschema.Schema
+	read                     func(args json.RawMessage, maxBytes int) (any, error)
+	handle                   func(ctx context.Context, c *call, in any) (any, error)
+	// onError makes the structured output of a failed call, where that is not the problem itself.
+	onError func(c *call, p *problem) any
+}
+
+// A kind is what a tool does to the program it serves.
+type kind struct {
+	write       bool // else it only looks
+	destructive bool // it may break something that works
+	idempotent  bool // a second time changes nothing
+	openWorld   bool // it may reach beyond the program
+}
+
+// A call is one call of a tool on its way through.
+type call struct {
+	server *Server
+	tool   *tool
+	req    *mcp.CallToolRequest
+}
+
+// define makes a row. The functions of the library that tools stand for take
+// typed inputs and give typed outputs; so do rows.
+func define[In, Out any](t tool, run func(ctx context.Context, c *call, in In) (Out, error)) (*tool, error) {
+	var err error
+	if t.input, err = schemaOf[In](); err != nil {
+		return nil, err
+	}
+	if t.output, err = schemaOf[Out](); err != nil {
+		return nil, err
+	}
+	failed, err := schemaOf[problem]()
+	if err != nil {
+		return nil, err
+	}
+	if t.onError == nil {
+		t.output = either(t.output, failed)
+	}
+	input := t.input
+	t.read = func(args json.RawMessage, maxBytes int) (any, error) { return decode[In](args, input, maxBytes) }
+	t.handle = func(ctx context.Context, c *call, in any) (any, error) { return run(ctx, c, in.(In)) }
+	return &t, nil
+}
+
+// listed is the tool as clients see it.
+func (t *tool) listed() *mcp.Tool {
+	return &mcp.Tool{
+		Name: t.name, Title: t.title, Description: t.description, InputSchema: t.input, OutputSchema: t.output,
+		Annotations: &mcp.ToolAnnotations{
+			Title: t.title, ReadOnlyHint: !t.kind.write, DestructiveHint: new(t.kind.destructive),
+			IdempotentHint: t.kind.idempotent || !t.kind.write, OpenWorldHint: new(t.kind.openWorld),
+		},
+	}
+}
+
+// serve is the handler of the tool: whatever happens in it becomes a result.
+func (t *tool) serve(s *Server) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		c := &call{server: s, tool: t, req: req}
+		if err := s.untilAnswered(ctx); err != nil {
+			return c.failed(err), nil
+		}
+		ctx, cancel := s.during(ctx)
+		defer cancel()
+		out, err := c.run(ctx)
+		if err != nil {
+			return c.failed(err), nil
+		}
+		text, err := json.Marshal(out)
+		if err != nil {
+			return c.failed(fmt.Errorf("mcpadapter: answer of %s: %w", t.name, err)), nil
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}, StructuredContent: json.RawMessage(text)}, nil
+	}
+}
+
+// outcome is what became of a tool's function.
+type outcome struct {
+	out any
+	err error
+}
+
+// patience is how long a tool may take to end after its context did.
+const patience = 5 * time.Second
+
+// run calls the tool on a goroutine of its own: nothing stops a Goexit, and a
+// function of the host that ignores its context must not keep the client
+// waiting. Shutdown waits for those that were left behind.
+func (c *call) run(ctx context.Context) (any, error) {
+	done, err := c.server.begin()
+	if err != nil {
+		return nil, err
+	}
+	ended := make(chan outcome, 1)
+	go func() {
+		defer done()
+		o := outcome{err: c.broke(policy.CodeToolError, "ended its goroutine (t.FailNow or runtime.Goexit)")}
+		defer func() {
+			if v := recover(); v != nil {
+				stack := make([]byte, 16<<10)
+				c.server.log.Error("panic in a tool", "tool", c.tool.name, "panic", fmt.Sprint(v), "stack", string(stack[:runtime.Stack(stack, false)]))
+				o.err = c.broke(policy.CodePanic, "panicked: "+shorten(fmt.Sprint(v), 500))
+			}
+			ended <- o
+		}()
+		in, err := c.tool.read(c.req.Params.Arguments, c.server.limits.ArgumentBytes)
+		if err != nil {
+			o.err = err
+			return
+		}
+		o.out, o.err = c.tool.handle(ctx, c, in)
+	}()
+	select {
+	case o := <-ended:
+		return o.out, o.err
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case o := <-ended:
+		return o.out, o.err
+	case <-late.C:
+		return nil, ctx.Err()
+	}
+}
+
+func (c *call) broke(code, how string) error {
+	return &problem{http.StatusInternalServerError, code, c.tool.name + " " + how, "A function of the host did that; look at the host's log."}
+}
+
+// failed is the result of a call that went wrong. The gate makes its text of
+// the error; the structured output says the same.
+func (c *call) failed(err error) *mcp.CallToolResult {
+	p := problemOf(err)
+	res := new(mcp.CallToolResult)
+	res.SetError(&policy.Error{Status: p.Status, Code: p.Code, Detail: p.Detail, Hint: p.Hint})
+	res.StructuredContent = p
+	if c.tool.onError != nil {
+		res.StructuredContent = c.tool.onError(c, p)
+	}
+	return res
+}

@@ -1,0 +1,120 @@
+package mcpadapter
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/shakedown-go/shakedown/internal/glob"
+)
+
+const (
+	codeTooMany   = "too_many_subscriptions"
+	codeStateless = "session_required"
+)
+
+type subscribeInput struct {
+	Mode string `json:"mode,omitempty" jsonschema:"faults: as an event about an object, logger chaos/faults; resource-faults: flat, as a state of a resource, logger chaos/resource-faults" enum:"faults,resource-faults" default:"faults"`
+	filters
+}
+
+type subscriptionOutput struct {
+	SubscriptionID string    `json:"subscriptionId"`
+	Mode           string    `json:"mode" enum:"faults,resource-faults"`
+	Filters        filters   `json:"filters" jsonschema:"as they are in force; empty: everything"`
+	CreatedAt      time.Time `json:"createdAt"`
+	Logger         string    `json:"logger" jsonschema:"logger of the notifications/message that will come"`
+	Delivered      uint64    `json:"delivered" jsonschema:"notifications queued for this session so far"`
+	Dropped        uint64    `json:"dropped" jsonschema:"notifications that this session was too slow for"`
+}
+
+func eventsSubscribe() (*tool, error) {
+	return define(tool{
+		name: "events_subscribe", title: "Subscribe to faults", room: "chaos",
+		description: `Has this session told of every fault that strikes the live program from now on, as notifications/message, one for each delivered fault.
+Call logging/setLevel first (level info): without it no message is sent. Narrow by namespace, target, faultType and minSeverity. A session may have 10 subscriptions, the server 100. A session that reads too slowly loses notifications: they are counted in dropped, and it is told by a message of logger chaos/subscription_error.
+Subscriptions end with the session. Clients of protocol revision 2026-07-28 or later have no session to push to: they subscribe to the resource chaos://faults.`,
+	}, func(_ context.Context, c *call, in subscribeInput) (subscriptionOutput, error) {
+		if err := c.pushable(); err != nil {
+			return subscriptionOutput{}, err
+		}
+		s := &subscription{mode: or(in.Mode, modeFaults), filters: in.filters, created: time.Now()}
+		if in.Target != "" {
+			pattern, err := glob.Compile(in.Target)
+			if err != nil {
+				return subscriptionOutput{}, badArguments("target: "+err.Error(), "Correct the glob: * for any text, ? for one character, {a,b} for alternatives.")
+			}
+			s.target = pattern
+		}
+		if err := c.server.hub.subscribe(c.req.Session, s); err != nil {
+			return subscriptionOutput{}, err
+		}
+		return s.output(), nil
+	})
+}
+
+// pushable refuses clients that nothing can be pushed to.
+func (c *call) pushable() error {
+	if c.req.ProtocolVersion() < sessionless {
+		return nil
+	}
+	return &problem{http.StatusConflict, codeStateless, fmt.Sprintf("protocol revision %s has no sessions to send messages to", c.req.ProtocolVersion()),
+		"Subscribe to the resource " + uriFaults + ", or read it from time to time; or connect with revision 2025-11-25."}
+}
+
+func (s *subscription) output() subscriptionOutput {
+	return subscriptionOutput{s.id, s.mode, s.filters, s.created.UTC(), loggerPrefix + s.mode, s.delivered, s.dropped}
+}
+
+type unsubscribeInput struct {
+	SubscriptionID string `json:"subscriptionId" jsonschema:"as events_subscribe gave it" len:"1,128"`
+}
+
+type unsubscribeOutput struct {
+	SubscriptionID string `json:"subscriptionId"`
+	Removed        bool   `json:"removed" jsonschema:"false if this session had no such subscription"`
+}
+
+func eventsUnsubscribe() (*tool, error) {
+	return define(tool{
+		name: "events_unsubscribe", title: "Unsubscribe from faults", room: "chaos", target: "subscriptionId",
+		description: `Ends a subscription of this session: no more notifications are queued for it, those under way may still come. Ending one that does not exist, or that belongs to another session, changes nothing and answers removed false, so the call may be repeated.`,
+	}, func(_ context.Context, c *call, in unsubscribeInput) (unsubscribeOutput, error) {
+		return unsubscribeOutput{in.SubscriptionID, c.server.hub.unsubscribe(c.req.Session, in.SubscriptionID)}, nil
+	})
+}
+
+type listSubscriptionsInput struct{}
+
+type listSubscriptionsOutput struct {
+	Subscriptions []subscriptionOutput `json:"subscriptions" jsonschema:"those of this session, oldest first"`
+	SessionLimit  int                  `json:"sessionLimit"`
+	ServerTotal   int                  `json:"serverTotal" jsonschema:"subscriptions of all sessions"`
+	ServerLimit   int                  `json:"serverLimit"`
+}
+
+func eventsListSubscriptions() (*tool, error) {
+	return define(tool{
+		name: "events_list_subscriptions", title: "List subscriptions", room: "chaos",
+		description: `Lists the subscriptions of this session with their filters, and how many notifications each was sent and has lost because the session read too slowly. Other sessions' subscriptions are counted, not shown.`,
+	}, func(_ context.Context, c *call, _ listSubscriptionsInput) (listSubscriptionsOutput, error) {
+		return c.server.hub.list(c), nil
+	})
+}
+
+func (h *hub) list(c *call) listSubscriptionsOutput {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := listSubscriptionsOutput{Subscriptions: []subscriptionOutput{}, SessionLimit: sessionSubscriptions, ServerTotal: h.total, ServerLimit: serverSubscriptions}
+	r := h.readers[c.req.Session]
+	if r == nil {
+		return out
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.subscriptions {
+		out.Subscriptions = append(out.Subscriptions, s.output())
+	}
+	return out
+}

@@ -1,0 +1,93 @@
+package mcpadapter
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/shakedown-go/shakedown/contract/experiment"
+	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
+)
+
+type experimentInput struct {
+	ExperimentName string `json:"experiment_name" jsonschema:"name of a registered experiment; chaos_status lists them" len:"1,256"`
+	DryRun         bool   `json:"dry_run,omitempty" jsonschema:"only check the steady state once: no action, no rollback, nothing in the history" default:"false"`
+}
+
+func runExperiment() (*tool, error) {
+	return define(tool{
+		name: "chaos_run_experiment", title: "Run a chaos experiment", room: "chaos", target: "experiment_name", readsIf: "dry_run",
+		description: `Runs a registered experiment against the live program: checks the steady state, acts, checks again, rolls back, and checks once more.
+success is the steady state after the action; steady_state_recovered that after the rollback. When the program is not in its steady state to begin with, nothing is done. error says in words what went wrong; an action may fail and the steady state hold all the same. The rollback runs also when the call is cancelled.
+duration_seconds is in seconds, started_at is UTC. Start with dry_run true: it checks the steady state and does nothing else. One experiment runs once at a time.`,
+		kind: kind{write: true, destructive: true, openWorld: true},
+	}, func(ctx context.Context, c *call, in experimentInput) (experiment.Result, error) {
+		s := c.server
+		if !in.DryRun {
+			if err := s.guard("running an experiment"); err != nil {
+				return experiment.Result{}, err
+			}
+			free, err := s.single.take(fmt.Sprintf("experiment %q", in.ExperimentName))
+			if err != nil {
+				return experiment.Result{}, err
+			}
+			defer free()
+		}
+		r, err := s.host.Experiments.Run(ctx, in.ExperimentName, in.DryRun)
+		if err != nil && r.Name != "" { // it ran, but could not be remembered
+			r.Warnings, err = append(r.Warnings, err.Error()), nil
+		}
+		return r, err
+	})
+}
+
+type statusInput struct {
+	IncludeResults bool   `json:"include_results,omitempty" jsonschema:"also list the results of past runs, newest 100, oldest first" default:"false"`
+	ExperimentName string `json:"experiment_name,omitempty" jsonschema:"narrow results, total_runs and success_rate to this experiment" len:"1,256"`
+}
+
+type statusOutput struct {
+	ActiveFaults          []gameday.ActiveFault `json:"active_faults" jsonschema:"faults in force, in order; probability is the share of matching calls"`
+	RegisteredExperiments []string              `json:"registered_experiments"`
+	Results               []experiment.Result   `json:"results,omitzero" jsonschema:"past runs, oldest first; only if asked for"`
+	TotalRuns             int                   `json:"total_runs" jsonschema:"number of kept runs"`
+	SuccessRate           float64               `json:"success_rate" jsonschema:"share of the kept runs that succeeded; 0 with no runs" range:"0,1"`
+	Dropped               uint64                `json:"dropped,omitempty" jsonschema:"runs, of all experiments, that are kept no more"`
+	ResultsOmitted        int                   `json:"results_omitted,omitempty" jsonschema:"older results that this answer leaves out"`
+}
+
+// maxResults bounds the results of one answer.
+const maxResults = 100
+
+func chaosStatus() (*tool, error) {
+	return define(tool{
+		name: "chaos_status", title: "Chaos status", room: "chaos", target: "experiment_name",
+		description: `Tells which faults are in force in the live program, which experiments are registered, and how past runs went.
+success_rate is a fraction from 0 to 1. Ask for results only if you need them, and narrow them by experiment_name; an unknown name gives empty results. Faults registered from the program's own code are listed with their own kind; one whose trigger leaves nothing to chance has probability 1.`,
+	}, func(_ context.Context, c *call, in statusInput) (statusOutput, error) {
+		return c.server.status(in), nil
+	})
+}
+
+func (s *Server) status(in statusInput) statusOutput {
+	out := statusOutput{ActiveFaults: []gameday.ActiveFault{}, RegisteredExperiments: []string{}}
+	if lab := s.host.Experiments; lab != nil {
+		known := lab.Status(gameday.Query{IncludeResults: in.IncludeResults, Experiment: in.ExperimentName})
+		out.RegisteredExperiments, out.Results, out.TotalRuns = known.RegisteredExperiments, known.Results, known.TotalRuns
+		out.SuccessRate, out.Dropped, out.ActiveFaults = known.SuccessRate, known.Dropped, known.ActiveFaults
+	}
+	if in.IncludeResults && out.Results == nil {
+		out.Results = []experiment.Result{}
+	}
+	if over := len(out.Results) - maxResults; over > 0 {
+		out.Results, out.ResultsOmitted = out.Results[over:], over
+	}
+	if s.host.Injector == nil {
+		return out
+	}
+	s.armed.sweep(s.host.Injector)
+	out.ActiveFaults = []gameday.ActiveFault{}
+	for _, r := range s.host.Injector.Rules() {
+		out.ActiveFaults = append(out.ActiveFaults, gameday.ActiveFault{Name: r.Name, FaultType: kindOf(r.Fault), Probability: probabilityOf(r.When)})
+	}
+	return out
+}

@@ -1,0 +1,212 @@
+package mcpadapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+type injectInput struct {
+	FaultName       string   `json:"fault_name" jsonschema:"name of the fault; registering a name again replaces it" len:"1,128"`
+	Action          string   `json:"action" jsonschema:"register puts the fault in force, inject fires it once, remove takes it away" enum:"register,inject,remove"`
+	FaultType       string   `json:"fault_type,omitempty" jsonschema:"required for register: latency delays a call, timeout and error replace it, the others fail it with a typed error" enum:"latency,error,timeout,resource_exhaustion,network_partition"`
+	Probability     *float64 `json:"probability,omitempty" jsonschema:"share of the matching calls that the fault strikes, each drawn on its own" range:"0,1" default:"0.1"`
+	DurationSeconds *float64 `json:"duration_seconds,omitempty" jsonschema:"for latency and timeout: how long the caller waits, in seconds; 1 if left out" range:"0,86400"`
+	ErrorMessage    string   `json:"error_message,omitempty" jsonschema:"for error and timeout: text of the error that the caller gets" len:"1,1000" default:"\"Injected fault\""`
+	Target          string   `json:"target,omitempty" jsonschema:"glob of the injection points to strike (* any characters, {a,b} alternatives); the fault's own name if left out" len:"1,512"`
+	Seed            string   `json:"seed,omitempty" jsonschema:"decimal number, as a string, that moves the draws of this fault; with the same seed the same calls are struck" len:"1,20"`
+	ArmNext         bool     `json:"arm_next,omitempty" jsonschema:"for inject: strike the next matching call instead of firing now" default:"false"`
+	Limit           int      `json:"limit,omitempty" jsonschema:"for register: rest for good after so many deliveries; no limit if left out" range:"1,1000000000"`
+}
+
+type injectOutput struct {
+	Status         string   `json:"status" jsonschema:"what was done" enum:"registered,injected,removed,error"`
+	FaultName      string   `json:"fault_name"`
+	FaultType      string   `json:"fault_type,omitempty" jsonschema:"kind of the fault; left out where there is none"`
+	WasTriggered   *bool    `json:"was_triggered,omitempty" jsonschema:"for inject: whether the fault fired"`
+	InjectedError  string   `json:"injected_error,omitempty" jsonschema:"text of the error that the fault made"`
+	MatchedTargets []string `json:"matched_targets,omitzero" jsonschema:"known injection points that the fault reaches now"`
+	Note           string   `json:"note,omitempty" jsonschema:"what to mind"`
+	Problem        *problem `json:"problem,omitempty" jsonschema:"why the status is error"`
+}
+
+func injectFault() (*tool, error) {
+	return define(tool{
+		name: "chaos_inject_fault", title: "Inject a fault", room: "chaos", target: "fault_name",
+		description: `Puts a fault in force at injection points of the live program, fires it once, or takes it away.
+register: from now on each call of a point that target matches is struck with the probability, drawn for each call on its own, until remove or limit. Registering a name again replaces the fault.
+inject: draws a registered fault once at its probability and, when drawn, fires it there and then, with nothing behind it: a latency is waited out, an error is made and reported in injected_error. was_triggered says whether it was drawn; that it fired is no failure of this call. With arm_next the next matching call is struck instead, with certainty, once.
+remove: takes the fault away; the calls it is delaying wait on. Removing what is not there succeeds. A partition heals so.
+Durations are in seconds. A fault lasts until it is removed: keep the target narrow (one point rather than *), the probability low, and set a limit.`,
+		kind:    kind{write: true, destructive: true, idempotent: false},
+		onError: injectFailed,
+	}, func(ctx context.Context, c *call, in injectInput) (injectOutput, error) {
+		s := c.server
+		if in.Action != "remove" {
+			if err := s.guard(in.Action); err != nil {
+				return injectOutput{}, err
+			}
+		}
+		s.armed.sweep(s.host.Injector)
+		switch in.Action {
+		case "register":
+			return s.register(in)
+		case "remove":
+			return s.remove(in), nil
+		}
+		if in.ArmNext {
+			return s.armNext(in)
+		}
+		return s.trigger(ctx, in)
+	})
+}
+
+// guard refuses to arm faults in an environment that the host did not name.
+func (s *Server) guard(what string) error {
+	now := s.getenv(environment)
+	if len(s.options.Environments) == 0 || slices.Contains(s.options.Environments, now) {
+		return nil
+	}
+	return &problem{http.StatusForbidden, codeForbidden,
+		fmt.Sprintf("%s is refused: %s is %q; allowed: %s", what, environment, now, orNone(s.options.Environments)),
+		"Faults may not be armed in this environment. remove and chaos_status still work."}
+}
+
+func (s *Server) register(in injectInput) (injectOutput, error) {
+	if in.FaultType == "" {
+		return injectOutput{}, badArguments("fault_type is missing; allowed: latency, error, timeout, resource_exhaustion, network_partition", "fault_type is required for register.")
+	}
+	rule, note, err := in.rule()
+	if err != nil {
+		return injectOutput{}, err
+	}
+	if err := s.host.Injector.Register(rule); err != nil {
+		return injectOutput{}, err
+	}
+	out := injectOutput{Status: "registered", FaultName: in.FaultName, FaultType: in.FaultType}
+	s.reach(&out, rule.Target)
+	out.Note = sentences(note, out.Note)
+	return out, nil
+}
+
+func (s *Server) remove(in injectInput) injectOutput {
+	out := injectOutput{Status: "removed", FaultName: in.FaultName}
+	if rule, ok := s.rule(in.FaultName); ok {
+		out.FaultType = kindOf(rule.Fault)
+	}
+	s.armed.disarm(s.host.Injector, in.FaultName)
+	s.host.Injector.Remove(in.FaultName)
+	return out
+}
+
+// trigger fires a rule now. That the fault made an error is its success.
+func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, error) {
+	rule, known := s.rule(in.FaultName)
+	fired, err := s.host.Injector.Trigger(ctx, in.FaultName)
+	out := injectOutput{Status: "injected", FaultName: in.FaultName, WasTriggered: &fired}
+	switch {
+	case err != nil && errors.Is(err, chaos.ErrInjected) && ctx.Err() == nil:
+		out.InjectedError = err.Error()
+	case err != nil:
+		return injectOutput{}, err
+	}
+	if known {
+		out.FaultType = kindOf(rule.Fault)
+		s.reach(&out, rule.Target)
+	}
+	return out, nil
+}
+
+// armNext adds a rule that strikes one call and rests.
+func (s *Server) armNext(in injectInput) (injectOutput, error) {
+	rule, known := s.rule(in.FaultName)
+	if !known {
+		return injectOutput{}, notFound(fmt.Sprintf("unknown fault %q; registered: %s", in.FaultName, orNone(s.ruleNames())), "Register it first.")
+	}
+	if err := s.armed.arm(s.host.Injector, rule); err != nil {
+		return injectOutput{}, err
+	}
+	out := injectOutput{Status: "injected", FaultName: in.FaultName, FaultType: kindOf(rule.Fault), WasTriggered: new(false)}
+	s.reach(&out, rule.Target)
+	out.Note = sentences("Armed: the next matching call will be struck.", out.Note)
+	return out, nil
+}
+
+func (s *Server) rule(name string) (chaos.Rule, bool) {
+	for _, r := range s.host.Injector.Rules() {
+		if r.Name == name {
+			return r, true
+		}
+	}
+	return chaos.Rule{}, false
+}
+
+func (s *Server) ruleNames() []string {
+	var names []string
+	for _, r := range s.host.Injector.Rules() {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// maxTargets bounds the injection points that one answer names.
+const maxTargets = 100
+
+// reach says which known injection points a target matches.
+func (s *Server) reach(out *injectOutput, target string) {
+	known := s.host.Injector.Targets()
+	out.MatchedTargets = matching(target, known)
+	switch n := len(out.MatchedTargets); {
+	case n > maxTargets:
+		out.MatchedTargets = out.MatchedTargets[:maxTargets]
+		out.Note = fmt.Sprintf("It matches %d injection points; the first %d are named.", n, maxTargets)
+	case n == 0 && len(known) == 0:
+		out.Note = "No injection point is known yet: none was declared and none was called. The fault strikes once one that matches is called."
+	case n == 0:
+		shown := known[:min(len(known), 20)]
+		out.Note = fmt.Sprintf("%q matches none of the %d known injection points, so it strikes nothing now. Known: %s.", target, len(known), orNone(shown))
+	}
+}
+
+// injectFailed is the answer of a failed call, in this tool's own words.
+func injectFailed(c *call, p *problem) any {
+	var given struct {
+		FaultName any `json:"fault_name"`
+		FaultType any `json:"fault_type"`
+	}
+	_ = json.Unmarshal(c.req.Params.Arguments, &given) // what cannot be read is not repeated
+	name, _ := given.FaultName.(string)
+	out := injectOutput{Status: "error", FaultName: shorten(name, 128), Problem: p}
+	if kind, ok := given.FaultType.(string); ok && slices.Contains(faultTypes(), kind) {
+		out.FaultType = kind
+	}
+	return out
+}
+
+// seedOf reads a seed, which is text because JSON numbers above 2^53 are not
+// kept exactly on their way.
+func seedOf(field, text string) (uint64, error) {
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, badArguments(fmt.Sprintf("%s is %q; allowed: a decimal number from 0 to 18446744073709551615, as a string", field, shorten(text, maxShown)),
+			"Send the seed as a string of digits.")
+	}
+	return seed, nil
+}
+
+func sentences(parts ...string) string {
+	var text string
+	for _, p := range parts {
+		if p != "" && text != "" {
+			text += " "
+		}
+		text += p
+	}
+	return text
+}

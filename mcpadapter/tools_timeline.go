@@ -1,0 +1,228 @@
+package mcpadapter
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/scoring/timeline"
+)
+
+// run is the recorded run of an id; id empty: the newest.
+func (s *Server) run(id string) (record.Entry, error) {
+	if id != "" {
+		e, ok := s.host.Runs.Get(id)
+		if !ok {
+			return e, notFound(fmt.Sprintf("runId is %q; allowed: the id of a kept run", shorten(id, maxShown)), "get_runs lists the runs that are kept.")
+		}
+		return e, nil
+	}
+	list := s.host.Runs.List()
+	if len(list) == 0 {
+		return record.Entry{}, &problem{404, codeNothing, "no run is kept", "The host has recorded none yet; call again when it has."}
+	}
+	return list[len(list)-1], nil
+}
+
+type runsInput struct {
+	Kind   string `json:"kind,omitempty" jsonschema:"only runs of this kind" enum:"baseline,scenario"`
+	Offset int    `json:"offset,omitempty" jsonschema:"leave out so many of the newest runs first" range:"0,100000" default:"0"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"list at most so many runs" range:"1,200" default:"50"`
+}
+
+type runsOutput struct {
+	Summary string         `json:"summary"`
+	Runs    []record.Entry `json:"runs" jsonschema:"newest first"`
+	Omitted int            `json:"omitted,omitempty" jsonschema:"older runs that this answer leaves out"`
+	Dropped int            `json:"dropped,omitempty" jsonschema:"runs that made room for newer ones and are gone"`
+}
+
+const defaultRuns = 50
+
+func getRuns() (*tool, error) {
+	return define(tool{
+		name: "get_runs", title: "List runs", room: "timeline",
+		description: `Lists the recorded runs, newest first: baselines, and scenarios that varied them. A run is one recorded session of the program.
+createdAt is UTC. state is running while a run goes on and failed if it did not work; a run that is done has none. Pass an id as runId to the other timeline tools.`,
+	}, func(_ context.Context, c *call, in runsInput) (runsOutput, error) {
+		out := runsOutput{Runs: []record.Entry{}, Dropped: c.server.host.Runs.Dropped()}
+		list := c.server.host.Runs.List()
+		all := 0
+		for i := len(list) - 1; i >= 0; i-- {
+			if in.Kind != "" && string(list[i].Kind) != in.Kind {
+				continue
+			}
+			all++
+			if all > in.Offset && len(out.Runs) < or(in.Limit, defaultRuns) {
+				out.Runs = append(out.Runs, list[i])
+			}
+		}
+		out.Omitted = max(all-in.Offset-len(out.Runs), 0)
+		out.Summary = fmt.Sprintf("%d of %d %s.", len(out.Runs), all, plural(all, "run", "runs"))
+		return out, nil
+	})
+}
+
+type graphInput struct {
+	RunID       string `json:"runId,omitempty" jsonschema:"id of a run; the newest if left out" len:"1,128"`
+	SubsystemID string `json:"subsystemId,omitempty" jsonschema:"only calls with an end in this subsystem: the part of a node's name before its first dot" len:"1,256"`
+	ClassID     string `json:"classId,omitempty" jsonschema:"only calls of this class: a lane, or a label that the host gave" len:"1,256"`
+	Limit       int    `json:"limit,omitempty" jsonschema:"at most so many nodes, and ten times as many edges" range:"1,1000" default:"100"`
+}
+
+type graphOutput struct {
+	Summary    string          `json:"summary"`
+	RunID      string          `json:"runId"`
+	Nodes      []timeline.Node `json:"nodes"`
+	Edges      []edgeInfo      `json:"edges" jsonschema:"who called whom"`
+	Subsystems []string        `json:"subsystems,omitempty"`
+	Classes    []string        `json:"classes,omitempty"`
+	Omitted    int             `json:"omitted,omitempty" jsonschema:"nodes and edges that this answer leaves out"`
+}
+
+type edgeInfo struct {
+	From     string `json:"fromNodeId"`
+	To       string `json:"toNodeId"`
+	Class    string `json:"classId,omitempty"`
+	Attempts int64  `json:"attempts" jsonschema:"calls, retries included"`
+	Failures int64  `json:"failures" jsonschema:"calls that failed"`
+}
+
+const defaultNodes = 100
+
+func getGraph() (*tool, error) {
+	return define(tool{
+		name: "get_graph", title: "Call graph", room: "timeline", target: "runId",
+		description: `Shows who called whom in a run. Nodes are the agent and the injection points, of type agent, tool, llm, http or point; edges are calls with the number of attempts (retries included) and failures over the whole run.
+A node's subsystem is the part of its name before the first dot. Start here to learn the node ids that the other timeline tools want, and narrow large graphs by subsystemId or classId.`,
+	}, func(_ context.Context, c *call, in graphInput) (graphOutput, error) {
+		e, err := c.server.run(in.RunID)
+		if err != nil {
+			return graphOutput{}, err
+		}
+		g := e.Timeline.Graph(timeline.GraphQuery{Subsystem: in.SubsystemID, Class: in.ClassID})
+		return graphOf(e.ID, g, or(in.Limit, defaultNodes)), nil
+	})
+}
+
+func graphOf(id string, g timeline.Graph, limit int) graphOutput {
+	out := graphOutput{RunID: id, Nodes: append([]timeline.Node{}, g.Nodes[:min(len(g.Nodes), limit)]...), Edges: []edgeInfo{},
+		Subsystems: g.Subsystems, Classes: g.Classes}
+	shown := make(map[string]bool, len(out.Nodes))
+	for _, n := range out.Nodes {
+		shown[n.ID] = true
+	}
+	var attempts, failures int64
+	for _, e := range g.Edges {
+		attempts, failures = attempts+e.Attempts, failures+e.Failures
+		if shown[e.From] && shown[e.To] && len(out.Edges) < 10*limit {
+			out.Edges = append(out.Edges, edgeInfo(e))
+		}
+	}
+	out.Omitted = len(g.Nodes) - len(out.Nodes) + len(g.Edges) - len(out.Edges)
+	out.Summary = fmt.Sprintf("%d nodes, %d edges, %d calls, %d failed.", len(g.Nodes), len(g.Edges), attempts, failures)
+	if out.Omitted > 0 {
+		out.Summary = sentences(out.Summary, fmt.Sprintf("%d nodes and edges are left out: narrow by subsystemId or classId.", out.Omitted))
+	}
+	return out
+}
+
+type outagesInput struct {
+	RunID           string         `json:"runId,omitempty" jsonschema:"id of a run; the newest if left out" len:"1,128"`
+	NodeID          string         `json:"nodeId" jsonschema:"the node to judge; get_graph lists them" len:"1,512"`
+	Start           timeline.Bound `json:"start" jsonschema:"first bin of the window: its index from 0, or a time in RFC 3339"`
+	End             timeline.Bound `json:"end" jsonschema:"last bin of the window, inclusive: its index, or a time in RFC 3339"`
+	Metric          string         `json:"metric,omitempty" jsonschema:"what is judged in each bin" enum:"served,throughputRatio,capacity,backlog,latency,latencyP95" default:"\"served\""`
+	Threshold       *float64       `json:"threshold,omitempty" jsonschema:"in the unit of the metric; required for backlog and latency (ms)" range:"0"`
+	MinDurationBins int            `json:"minDurationBins,omitempty" jsonschema:"shortest streak of bad bins that is reported" range:"1,1000" default:"1"`
+	Limit           int            `json:"limit,omitempty" jsonschema:"at most so many incidents" range:"1,1000" default:"100"`
+}
+
+type outagesOutput struct {
+	Summary   string              `json:"summary"`
+	RunID     string              `json:"runId"`
+	Incidents []timeline.Incident `json:"incidents" jsonschema:"in the order of time; endTs is exclusive"`
+	Omitted   int                 `json:"omitted,omitempty" jsonschema:"incidents that this answer leaves out"`
+}
+
+const defaultIncidents = 100
+
+func detectOutages() (*tool, error) {
+	return define(tool{
+		name: "detect_outages", title: "Detect outages", room: "timeline", target: "nodeId",
+		description: `Finds outages and degradations of one node in a window of a run. A bin is bad where served/arrivals is at most 0.5 (metric served, the default; bins without arrivals are skipped), capacity at most a tenth of the window's largest, or backlog or latency above the threshold. Every longest streak of bad bins is an incident.
+type is outage if nothing was served in any of its bins, else degradation; severity is high for an outage or half the window, medium from 3 bins, else low. Times are UTC; endTs is exclusive. An incident at the edge of the window may be longer than the window shows. Narrow by node and time.`,
+	}, func(_ context.Context, c *call, in outagesInput) (outagesOutput, error) {
+		e, err := c.server.run(in.RunID)
+		if err != nil {
+			return outagesOutput{}, err
+		}
+		q := timeline.Query{Start: in.Start, End: in.End, Nodes: []string{in.NodeID}}
+		found, err := e.Timeline.DetectOutages(q, timeline.OutageRule{Metric: timeline.Metric(in.Metric), Threshold: in.Threshold, MinBins: in.MinDurationBins})
+		if err != nil {
+			return outagesOutput{}, err
+		}
+		out := outagesOutput{RunID: e.ID, Incidents: append([]timeline.Incident{}, found[:min(len(found), or(in.Limit, defaultIncidents))]...)}
+		out.Omitted = len(found) - len(out.Incidents)
+		kinds := make(map[string]int)
+		for _, i := range found {
+			kinds[i.Type]++
+		}
+		out.Summary = fmt.Sprintf("%s: %d %s, %d %s.", in.NodeID, kinds[timeline.Outage], plural(kinds[timeline.Outage], "outage", "outages"),
+			kinds[timeline.Degradation], plural(kinds[timeline.Degradation], "degradation", "degradations"))
+		return out, nil
+	})
+}
+
+type recoveryInput struct {
+	RunID              string          `json:"runId,omitempty" jsonschema:"id of a run; the newest if left out" len:"1,128"`
+	NodeID             string          `json:"nodeId" jsonschema:"the node that was unwell" len:"1,512"`
+	OutageStartTs      timeline.Bound  `json:"outageStartTs" jsonschema:"when the outage began: startTs of an incident, or a bin index"`
+	LookaheadEndTs     timeline.Bound  `json:"lookaheadEndTs" jsonschema:"last bin to look for the recovery in, inclusive: a time in RFC 3339, or a bin index"`
+	BasedOn            timeline.Metric `json:"basedOn,omitempty" jsonschema:"metric that has to recover" default:"\"backlog\""`
+	RecoveryDefinition string          `json:"recoveryDefinition,omitempty" jsonschema:"zero: at most tolerance; baseline: as before the outage, within tolerance" enum:"zero,baseline" default:"\"zero\""`
+	Tolerance          *float64        `json:"tolerance,omitempty" jsonschema:"for zero a value of the metric, 0 if left out; for baseline a share of the baseline, 0.1 if left out" range:"0"`
+	BaselineWindow     *baselineInfo   `json:"baselineWindow,omitempty" jsonschema:"window whose mean is the baseline; from the first bin to the outage if left out"`
+}
+
+type baselineInfo struct {
+	Start timeline.Bound `json:"start" jsonschema:"first bin: its index, or a time in RFC 3339"`
+	End   timeline.Bound `json:"end" jsonschema:"last bin, inclusive: its index, or a time in RFC 3339"`
+}
+
+type recoveryOutput struct {
+	Summary string `json:"summary"`
+	RunID   string `json:"runId"`
+	timeline.Recovery
+}
+
+func computeRecoveryTime() (*tool, error) {
+	return define(tool{
+		name: "compute_recovery_time", title: "Recovery time", room: "timeline", target: "nodeId",
+		description: `Measures how long a node took to be well again after an outage began. By default: until its backlog (operations begun and not ended) is 0. With recoveryDefinition baseline: until the metric is within tolerance of its mean before the outage (for capacity at least, for latency at most).
+The node must have been unwell before it can recover. recoveryTs is the beginning of the first recovered bin, UTC; durationMinutes is in minutes. They are null, with a note, when it never recovered in the window. Get outageStartTs from detect_outages.`,
+	}, func(_ context.Context, c *call, in recoveryInput) (recoveryOutput, error) {
+		e, err := c.server.run(in.RunID)
+		if err != nil {
+			return recoveryOutput{}, err
+		}
+		o := timeline.RecoveryOptions{OutageStart: in.OutageStartTs, LookaheadEnd: in.LookaheadEndTs, BasedOn: in.BasedOn,
+			Definition: in.RecoveryDefinition, Tolerance: in.Tolerance}
+		if b := in.BaselineWindow; b != nil {
+			o.BaselineStart, o.BaselineEnd = b.Start, b.End
+		}
+		r, err := e.Timeline.RecoveryTime(in.NodeID, o)
+		if err != nil {
+			return recoveryOutput{}, err
+		}
+		if r.Notes == nil {
+			r.Notes = []string{}
+		}
+		out := recoveryOutput{RunID: e.ID, Recovery: r, Summary: fmt.Sprintf("%s has not recovered. %s", in.NodeID, strings.Join(r.Notes, " "))}
+		if r.RecoveryTs != nil {
+			out.Summary = fmt.Sprintf("%s was well again after %v bins, %v minutes.", in.NodeID, r.DurationBins, r.DurationMinutes)
+		}
+		return out, nil
+	})
+}

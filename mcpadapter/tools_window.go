@@ -1,0 +1,144 @@
+package mcpadapter
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/shakedown-go/shakedown/scoring/timeline"
+)
+
+type windowInput struct {
+	RunID         string            `json:"runId,omitempty" jsonschema:"id of a run; the newest if left out" len:"1,128"`
+	Start         timeline.Bound    `json:"start" jsonschema:"first bin of the window: its index from 0, or a time in RFC 3339"`
+	End           timeline.Bound    `json:"end" jsonschema:"last bin of the window, inclusive: its index, or a time in RFC 3339"`
+	NodeIDs       []string          `json:"nodeIds,omitempty" jsonschema:"only these nodes; all that were called if left out" len:"1,200" each:"1,512"`
+	ClassIDs      []string          `json:"classIds,omitempty" jsonschema:"these classes, each apart; all together if left out" len:"1,200" each:"1,256"`
+	Metrics       []timeline.Metric `json:"metrics,omitempty" jsonschema:"the metrics wanted as series, bin by bin" len:"1,13"`
+	IncludeSeries bool              `json:"includeSeries,omitempty" jsonschema:"give the series of all metrics, or of those named; naming metrics does the same" default:"false"`
+	Limit         int               `json:"limit,omitempty" jsonschema:"at most so many nodes (and classes of one)" range:"1,200" default:"20"`
+}
+
+type windowOutput struct {
+	Summary string                `json:"summary"`
+	RunID   string                `json:"runId"`
+	Window  timeline.WindowBounds `json:"window" jsonschema:"start and end are the beginnings of the first and the last bin; binSize is in seconds"`
+	Nodes   []nodeTotals          `json:"nodes" jsonschema:"each node over the whole window"`
+	Series  []timeline.Series     `json:"series" jsonschema:"values aligned with the bins, null where undefined; empty unless asked for"`
+	Omitted int                   `json:"omitted,omitempty" jsonschema:"nodes, or nodes and classes, that this answer leaves out"`
+	// SeriesOmitted counts those that are in Nodes and not in Series.
+	SeriesOmitted int `json:"seriesOmitted,omitempty" jsonschema:"nodes that are summed up but whose series would make the answer too long"`
+}
+
+// nodeTotals sums up a node over the window.
+type nodeTotals struct {
+	NodeID          string         `json:"nodeId"`
+	ClassID         string         `json:"classId,omitempty"`
+	Arrivals        float64        `json:"arrivals" jsonschema:"operations that began"`
+	Served          float64        `json:"served" jsonschema:"operations that ended well"`
+	Errors          float64        `json:"errors" jsonschema:"operations that failed in the end, all retries included"`
+	Attempts        float64        `json:"attempts" jsonschema:"calls, retries included"`
+	Failures        float64        `json:"failures" jsonschema:"calls that failed"`
+	MaxBacklog      float64        `json:"maxBacklog" jsonschema:"most operations in flight at the end of a bin"`
+	WorstLatencyMs  timeline.Value `json:"worstLatencyMs" jsonschema:"largest mean latency of a bin, in ms; null where nothing was served"`
+	ThroughputRatio timeline.Value `json:"throughputRatio" jsonschema:"served/arrivals over the window; null where nothing arrived"`
+	RetryTax        timeline.Value `json:"retryTax" jsonschema:"failures/attempts over the window; null where nothing was attempted"`
+}
+
+// Bounds of a window's answer.
+const (
+	defaultSeries = 20
+	maxValues     = 20000 // numbers in all series
+)
+
+func getStateWindow() (*tool, error) {
+	return define(tool{
+		name: "get_state_window", title: "State window", room: "timeline", target: "runId",
+		description: `Shows what each node did in a window of a run: totals first; series bin by bin only for metrics that are named, or with includeSeries.
+An operation is what a caller wanted done, attempts count its retries. arrivals, served and errors are operations, attempts and failures are calls. latency (mean) and latencyP95 are in ms, busy in seconds with at least one call in flight, backlog is operations in flight at the end of a bin, capacity is served per busy second, utilization is busy/bin length, throughputRatio is served/arrivals, retryTax is failures/attempts. What is undefined is null, never 0.
+start and end are inclusive bin indices or times in RFC 3339; binSize is in seconds; a window has at most 1000 bins. Narrow by nodeIds, classIds, metrics and time.`,
+	}, func(_ context.Context, c *call, in windowInput) (windowOutput, error) {
+		e, err := c.server.run(in.RunID)
+		if err != nil {
+			return windowOutput{}, err
+		}
+		w, err := e.Timeline.StateWindow(timeline.Query{Start: in.Start, End: in.End, Nodes: in.NodeIDs, Classes: in.ClassIDs})
+		if err != nil {
+			return windowOutput{}, err
+		}
+		return windowOf(e.ID, w, in), nil
+	})
+}
+
+func windowOf(id string, w timeline.Window, in windowInput) windowOutput {
+	out := windowOutput{RunID: id, Window: w.Window, Nodes: []nodeTotals{}, Series: []timeline.Series{}}
+	metrics := in.Metrics
+	if in.IncludeSeries && len(metrics) == 0 {
+		metrics = allMetrics()
+	}
+	bins, values := w.Window.EndBin-w.Window.StartBin+1, 0
+	for _, s := range w.Series {
+		if len(out.Nodes) == or(in.Limit, defaultSeries) {
+			out.Omitted++
+			continue
+		}
+		out.Nodes = append(out.Nodes, totals(s))
+		if len(metrics) == 0 {
+			continue
+		}
+		if values += bins * len(metrics); values > maxValues {
+			out.SeriesOmitted++
+			continue
+		}
+		out.Series = append(out.Series, chosen(s, metrics))
+	}
+	out.Summary = fmt.Sprintf("%d bins of %v s, %d of %d nodes.", bins, w.Window.BinSize, len(out.Nodes), len(w.Series))
+	if out.Omitted > 0 {
+		out.Summary = sentences(out.Summary, fmt.Sprintf("%d are left out: narrow by nodeIds or classIds.", out.Omitted))
+	}
+	if out.SeriesOmitted > 0 {
+		out.Summary = sentences(out.Summary, fmt.Sprintf("The series of %d are left out: narrow by time, nodeIds or metrics.", out.SeriesOmitted))
+	}
+	return out
+}
+
+// chosen keeps the metrics that were asked for.
+func chosen(s timeline.Series, metrics []timeline.Metric) timeline.Series {
+	kept := timeline.Series{Node: s.Node, Class: s.Class, Metrics: make(map[timeline.Metric][]timeline.Value, len(metrics))}
+	for m, values := range s.Metrics {
+		if slices.Contains(metrics, m) {
+			kept.Metrics[m] = values
+		}
+	}
+	return kept
+}
+
+func totals(s timeline.Series) nodeTotals {
+	sum := func(m timeline.Metric) (total float64) {
+		for _, v := range s.Metrics[m] {
+			if v.Defined() {
+				total += float64(v)
+			}
+		}
+		return total
+	}
+	t := nodeTotals{NodeID: s.Node, ClassID: s.Class, Arrivals: sum(timeline.Arrivals), Served: sum(timeline.Served), Errors: sum(timeline.Errors),
+		Attempts: sum(timeline.Attempts), Failures: sum(timeline.Failures), WorstLatencyMs: undefined()}
+	for _, v := range s.Metrics[timeline.Backlog] {
+		t.MaxBacklog = max(t.MaxBacklog, float64(v))
+	}
+	for _, v := range s.Metrics[timeline.Latency] {
+		if v.Defined() && (!t.WorstLatencyMs.Defined() || v > t.WorstLatencyMs) {
+			t.WorstLatencyMs = v
+		}
+	}
+	t.ThroughputRatio, t.RetryTax = ratio(t.Served, t.Arrivals), ratio(t.Failures, t.Attempts)
+	return t
+}
+
+func ratio(a, b float64) timeline.Value {
+	if b == 0 {
+		return undefined()
+	}
+	return timeline.Value(a / b)
+}
