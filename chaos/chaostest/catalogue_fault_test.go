@@ -37,7 +37,7 @@ func deliveryFaults() map[string]builtFault {
 	return map[string]builtFault{
 		"DeliverTwice": twice, "IgnoreCancel": deaf, "ReplayRequest": built(fault.ReplayRequest(), nil),
 		"Spike":     built(fault.Spike(10*ms, 20*ms, 0.5), nil, fault.Spike(2, 1, 0.5)),
-		"Degrading": built(fault.Degrading(10*ms, 20*ms), nil, fault.Degrading(0, 0)), "DegradingOver": built(fault.DegradingOver(10*ms, time.Second), nil, fault.DegradingOver(0, 0)),
+		"Degrading": built(fault.Degrading(10*ms, 20*ms), nil, fault.Degrading(0, 0)), "DegradingOver": built(fault.DegradingOver(10*ms, 1000*time.Hour), nil, fault.DegradingOver(0, 0)),
 		"LoseRequest": built(fault.LoseRequest(10*ms), []error{context.DeadlineExceeded}, fault.LoseRequest(-1)),
 		"SilentNoOp":  built(fault.SilentNoOp(), nil), "SilentNoOpWith": built(fault.SilentNoOpWith(map[string]any{"id": 7}), nil),
 		"LateResult":        built(fault.LateResult("*", 10*ms, 20*ms), []error{context.DeadlineExceeded}, fault.LateResult("[", 10*ms, 20*ms), fault.LateResult("*", 2, 1)),
@@ -49,7 +49,8 @@ func deliveryFaults() map[string]builtFault {
 func limitFaults() map[string]builtFault {
 	return map[string]builtFault{
 		"AuthExpired": built(fault.AuthExpired(), []error{fault.ErrTokenExpired}), "ToolRemoved": built(fault.ToolRemoved("refund"), nil, fault.ToolRemoved()),
-		"CallBudget": built(fault.CallBudget(1, 0), nil, fault.CallBudget(0, 0)), "RateLimit": built(fault.RateLimit(1, time.Minute), nil, fault.RateLimit(0, 0)),
+		"CallBudget": built(fault.CallBudget(1, 0), nil, fault.CallBudget(0, 0)), "RateLimit": built(fault.RateLimit(100, time.Minute), nil, // more: a refusal tells a time
+			fault.RateLimit(0, 0)),
 		"TokenBudget": built(fault.TokenBudget(9, fault.OpenAIUsage(), 0), nil, fault.TokenBudget(9, fault.Usage{}, 0)),
 		"CostBudget":  built(fault.CostBudget(9, 1, 1, fault.OpenAIUsage(), 0), nil, fault.CostBudget(9, 0, 0, fault.OpenAIUsage(), 0)),
 		"TimeBudget":  built(fault.TimeBudget(time.Second, 0), nil, fault.TimeBudget(0, 0)), "MemoryBudget": built(fault.MemoryBudget(9, 0), nil, fault.MemoryBudget(0, 0)),
