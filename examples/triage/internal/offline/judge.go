@@ -160,6 +160,7 @@ func expected(reason string) string {
 const (
 	plainScore    = 0.5  // a node as unwell as that is beyond doubt
 	largeBaseline = 20.0 // so many calls before say what is usual
+	mostCertain   = 0.95 // that two things happen together is never proof
 )
 
 // confidence is the product of how plain the symptom is, how far the next
@@ -168,7 +169,7 @@ func confidence(v Verdict, e Event) float64 {
 	plain := min(1, v.Culprit.Score/plainScore)
 	separation := 1 - weight(v.RunnerUp, e)/weight(v.Culprit, e)
 	known := min(1, v.Culprit.Before.Calls/largeBaseline)
-	return plain * (0.5 + 0.5*separation) * (0.5 + 0.5*known)
+	return mostCertain * plain * (0.5 + 0.5*separation) * (0.5 + 0.5*known)
 }
 
 // Word is the confidence in a word: high from 0.6, medium from 0.3, else low.

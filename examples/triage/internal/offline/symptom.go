@@ -110,6 +110,9 @@ func (s series) bad(how string, at int) []bool {
 		}
 	}
 	usual, latency := median(shares), median(latencies)
+	if math.IsNaN(usual) {
+		usual = 0 // nothing is known of the time before; confidence says so
+	}
 	for i := range bad {
 		r := s.sum(i, i)
 		if how == Failing {
