@@ -31,6 +31,7 @@ var otherNames = map[string]struct {
 	"contract":            {40, "the matrix, its parts and its report"},
 	"contract/experiment": {30, "an experiment, its parts and its journal, each a type in JSON"},
 	"scoring/timeline":    {36, "each question of a timeline has an answer type of its own, in JSON"},
+	"mcpadapter/incident": {40, "a pipeline: each stage a small type with its settings, and the record that comes out"},
 	"chaos/fault":         {0, "a catalogue: one constructor a fault"},
 	"chaos/when":          {0, "a catalogue: one constructor a trigger"},
 	"chaos/lies":          {0, "a catalogue: one constructor a lie"},

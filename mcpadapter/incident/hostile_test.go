@@ -33,6 +33,7 @@ func TestHostileAgents(t *testing.T) {
 		"makes a pipe of its report":  {`mkfifo output/investigation.md`, incident.StatusAgentFailed, "report unreadable: output/investigation.md: it is a named pipe, not a regular file"},
 		"makes a link of its report":  {`ln -s /etc/passwd output/investigation.md`, incident.StatusAgentFailed, "report unreadable: output/investigation.md: it is a link, not a regular file"},
 		"takes its rights away":       {report + `chmod 0500 output .`, incident.StatusResolved, ""},
+		"lets everybody in":           {report + `chmod 0777 .`, incident.StatusResolved, ""},
 		"leaves a child that talks":   {`(trap '' HUP TERM; while :; do echo more; sleep 1; done) & ` + report, incident.StatusResolved, ""},
 		"overwrites its record":       {`echo '{"status":"resolved","incidentId":"../../x"}' > incident.json; exit 3`, incident.StatusFailed, "agent exited with code 3"},
 		"kills itself":                {`kill -KILL $$`, incident.StatusFailed, "agent crashed: signal: killed"},
@@ -45,15 +46,13 @@ func TestHostileAgents(t *testing.T) {
 			d.stop()
 			assert.Equal(t, tc.status, in.Status, in.FailureReason)
 			assert.Equal(t, tc.reason, in.FailureReason)
-			require.NoError(t, os.Chmod(d.spaces.Dir(in.IncidentID), 0o700))
-			_ = os.Chmod(filepath.Join(d.spaces.Dir(in.IncidentID), "output"), 0o700)
-			if name != "takes its rights away" || os.Getuid() == 0 { // others cannot write there; it is counted
-				stored, err := d.spaces.Load()
-				require.NoError(t, err)
-				assert.Equal(t, []incident.Incident{in}, stored, "nothing is lost")
-			} else {
-				assert.EqualValues(t, 1, d.Counts().StoreErrors)
-			}
+			stored, err := d.spaces.Load()
+			require.NoError(t, err)
+			assert.Equal(t, []incident.Incident{in}, stored, "nothing is lost")
+			info, err := os.Stat(d.spaces.Dir(in.IncidentID))
+			require.NoError(t, err)
+			assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+			_ = os.Chmod(filepath.Join(d.spaces.Dir(in.IncidentID), "output"), 0o700) // so that it can be removed
 			entries, err := os.ReadDir(filepath.Dir(d.root))
 			require.NoError(t, err)
 			assert.Len(t, entries, 1, "nothing escapes the root, whatever the resource is called")
