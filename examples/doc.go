@@ -3,4 +3,6 @@
 //   - quickstart: an agent in every weather, as a command with a report.
 //   - gotest: the same as go tests to copy, and one wrapped function.
 //   - gameday: real services killed, paused and cut off, judged by their recorded calls.
+//   - mcpserver: the order desk, for MCP clients to break.
+//   - triage: a fault that an MCP server reports, investigated by an agent.
 package examples
