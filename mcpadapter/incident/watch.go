@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -65,10 +66,20 @@ func readFaults(ctx context.Context, session *mcp.ClientSession) (doc faults, er
 	if err != nil {
 		return doc, fmt.Errorf("%s: %w", faultsResource, err)
 	}
-	for _, c := range res.Contents {
-		if err := json.Unmarshal([]byte(c.Text), &doc); err != nil {
-			return doc, fmt.Errorf("%s: %w", faultsResource, err)
-		}
+	if len(res.Contents) != 1 {
+		return doc, fmt.Errorf("%s has %d parts; allowed: 1", faultsResource, len(res.Contents))
+	}
+	return decodeFaults([]byte(res.Contents[0].Text))
+}
+
+// decodeFaults refuses numbers that could not be: they would make losses of
+// astronomical size.
+func decodeFaults(text []byte) (doc faults, err error) {
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return faults{}, fmt.Errorf("%s: %w", faultsResource, err)
+	}
+	if doc.Last < uint64(len(doc.Faults)) || doc.Last > math.MaxInt64 {
+		return faults{}, fmt.Errorf("%s: the last of %d events has the number %d", faultsResource, len(doc.Faults), doc.Last)
 	}
 	return doc, nil
 }

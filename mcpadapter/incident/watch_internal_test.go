@@ -75,3 +75,30 @@ func TestASecretCutInTwo(t *testing.T) {
 	_, _ = out.Write([]byte("token=" + "s3cr3t-s3cr3t-s3cr3t\nthe end of it\n"))
 	assert.Equal(t, "[27 bytes before this]\nthe end of it\n", out.text())
 }
+
+func FuzzFaultsResource(f *testing.F) {
+	f.Add([]byte(`{"last":"2","omitted":1,"faults":[{"sequence":"2"}]}`), uint64(1))
+	f.Add([]byte(`{"last":"0","faults":[{},{}]}`), uint64(0))
+	f.Fuzz(func(t *testing.T, text []byte, seen uint64) {
+		doc, err := decodeFaults(text)
+		if err != nil {
+			return
+		}
+		handed := 0
+		s := &Subscriber{Sink: func(string, json.RawMessage) error { handed++; return nil }}
+		m := &mark{set: true, sequence: seen}
+		s.handOn(doc, m)
+		assert.LessOrEqual(t, handed, len(doc.Faults))
+		assert.Equal(t, doc.Last, m.sequence)
+		assert.LessOrEqual(t, s.Missed(), doc.Last)
+		s.handOn(doc, m)
+		assert.LessOrEqual(t, handed, len(doc.Faults), "nothing comes twice")
+	})
+}
+
+func TestResourcesThatCouldNotBe(t *testing.T) {
+	for _, text := range []string{``, `[]`, `{"last":7}`, `{"last":"-1"}`, `{"last":"1","faults":[{},{}]}`, `{"last":"18446744073709551615","faults":[]}`} {
+		_, err := decodeFaults([]byte(text))
+		assert.ErrorContains(t, err, "chaos://faults", text)
+	}
+}

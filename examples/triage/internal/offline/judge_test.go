@@ -1,6 +1,7 @@
 package offline_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/examples/triage/internal/offline"
+	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -159,4 +161,26 @@ func TestWhatGoesOnIsNotSettled(t *testing.T) {
 		v := offline.Judge(factsOf(t, runOf(t, until, traffic{to: "mail.send", from20: 1}), e))
 		assert.Equal(t, settled, v.Settled, "%d s", until)
 	}
+}
+
+// FuzzJudge gives it answers of servers that make them up.
+func FuzzJudge(f *testing.F) {
+	seed, err := json.Marshal(factsOf(f, runOf(f, 60, traffic{to: "desk.answer", from20: 1}, traffic{from: "desk.answer", to: "orders.get", from20: 1}),
+		offline.Event{Reason: "error", At: second(20.1)}))
+	require.NoError(f, err)
+	f.Add(seed)
+	f.Add([]byte(`{"Graph":{"edges":[{"fromNodeId":"a","toNodeId":"a"}]},"Window":{"series":[{"nodeId":"a","metrics":{"attempts":[1,null,-1],"failures":[1],"served":[9,9],"latency":[1e308,1e308]}}]}}`))
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		var facts offline.Facts
+		if json.Unmarshal(doc, &facts) != nil {
+			return
+		}
+		v := offline.Judge(facts)
+		assert.True(t, v.Confidence >= 0 && v.Confidence < 1, "%v", v.Confidence)
+		report := (&offline.Inquiry{Facts: facts, Verdict: v}).Report()
+		again := (&offline.Inquiry{Facts: facts, Verdict: offline.Judge(facts)}).Report()
+		assert.Equal(t, string(report), string(again), "the same facts, the same report")
+		assert.GreaterOrEqual(t, len(report), incident.MinReport)
+		assert.NotContains(t, string(report), "The report ends here")
+	})
 }

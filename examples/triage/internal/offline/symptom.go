@@ -53,8 +53,19 @@ const (
 // series are the numbers of a node, a value a bin.
 type series struct{ attempts, failures, served, latency []timeline.Value }
 
+// seriesOf takes what all metrics have a value for; a server may have left some out.
 func seriesOf(s timeline.Series) series {
-	return series{s.Metrics[timeline.Attempts], s.Metrics[timeline.Failures], s.Metrics[timeline.Served], s.Metrics[timeline.Latency]}
+	m := s.Metrics
+	n := min(len(m[timeline.Attempts]), len(m[timeline.Failures]), len(m[timeline.Served]), len(m[timeline.Latency]))
+	return series{m[timeline.Attempts][:n], m[timeline.Failures][:n], m[timeline.Served][:n], m[timeline.Latency][:n]}
+}
+
+// count is a value as a number of things; what is undefined or negative is none.
+func count(v timeline.Value) float64 {
+	if v.Defined() && v > 0 {
+		return float64(v)
+	}
+	return 0
 }
 
 // sum is the rate over bins from to to, both inclusive.
@@ -62,11 +73,11 @@ func (s series) sum(from, to int) Rate {
 	r := Rate{Latency: math.NaN()}
 	var served, spent float64
 	for i := max(from, 0); i <= to && i < len(s.attempts); i++ {
-		r.Calls += float64(s.attempts[i])
-		r.Failed += float64(s.failures[i])
+		r.Calls += count(s.attempts[i])
+		r.Failed += count(s.failures[i])
 		if s.latency[i].Defined() {
-			served += float64(s.served[i])
-			spent += float64(s.served[i] * s.latency[i])
+			served += count(s.served[i])
+			spent += count(s.served[i]) * count(s.latency[i])
 		}
 	}
 	if served > 0 {
