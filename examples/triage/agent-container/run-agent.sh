@@ -90,18 +90,20 @@ umask 077
 json() { # a text as a JSON string
   local s=${1//\\/\\\\}
   s=${s//\"/\\\"}
-  printf '"%s"' "${s//$'\n'/\\n}"
+  s=${s//$'\n'/\\n}
+  s=${s//$'\t'/\\t}
+  printf '"%s"' "${s//$'\r'/}"
 }
 
 endpoint=${K8S_CLUSTER_MCP_ENDPOINT:-}
-servers='{"mcpServers":{}}'
-if [[ -n $endpoint ]]; then
-  servers="{\"mcpServers\":{\"cluster\":{\"type\":\"http\",\"url\":$(json "$endpoint"),\"headers\":{\"Authorization\":$(json "Bearer ${MCP_TOKEN:-}")}}}}"
-fi
+headers="{\"Authorization\":$(json "Bearer ${MCP_TOKEN:-}")}"
 
+# What each wants to know of the server, which is called cluster:
 case $cli in
   claude)
-    printf '%s' "$servers" >"$settings/mcp.json"
+    servers="{}"
+    [[ -z $endpoint ]] || servers="{\"cluster\":{\"type\":\"http\",\"url\":$(json "$endpoint"),\"headers\":$headers}}"
+    printf '{"mcpServers":%s}' "$servers" >"$settings/mcp.json"
     command=(claude -p --model "$model" --allowedTools "$tools,mcp__cluster" --mcp-config "$settings/mcp.json" --strict-mcp-config)
     [[ -z $system ]] || command+=(--append-system-prompt "$system")
     [[ -z $agent ]] || command+=(--agent "$agent")
@@ -115,14 +117,19 @@ case $cli in
     command+=(-- "${system:+$system$'\n\n'}$prompt")
     ;;
   gemini)
-    mkdir -p "$settings/.gemini"
-    printf '%s' "${servers//\"url\"/\"httpUrl\"}" >"$settings/.gemini/settings.json"
-    export GEMINI_CLI_HOME=$settings
+    servers="{}"
+    [[ -z $endpoint ]] || servers="{\"cluster\":{\"httpUrl\":$(json "$endpoint"),\"headers\":$headers}}"
+    printf '{"mcpServers":%s}' "$servers" >"$settings/settings.json"
+    export GEMINI_CLI_SYSTEM_SETTINGS_PATH=$settings/settings.json
     command=(gemini --model "$model" --yolo --prompt "${system:+$system$'\n\n'}$prompt")
     ;;
-  goose)
-    command=(goose run --no-session --text "${system:+$system$'\n\n'}$prompt")
-    [[ -z $endpoint ]] || command+=(--with-streamable-http-extension "$endpoint")
+  goose) # only a recipe can have headers
+    extensions='{"type":"builtin","name":"developer"}'
+    [[ -z $endpoint ]] || extensions+=",{\"type\":\"streamable_http\",\"name\":\"cluster\",\"uri\":$(json "$endpoint"),\"headers\":$headers}"
+    printf '{"version":"1.0.0","title":"Triage","description":"Investigates an incident","instructions":%s,"prompt":%s,"extensions":[%s]}' \
+      "$(json "${system:-You investigate an incident.}")" "$(json "$prompt")" "$extensions" >"$settings/recipe.json"
+    export GOOSE_MODE=auto GOOSE_MODEL=${GOOSE_MODEL:-$model}
+    command=(goose run --no-session --recipe "$settings/recipe.json")
     ;;
 esac
 

@@ -30,6 +30,7 @@ type desk struct {
 	server   *mcpadapter.Server
 	answer   func(context.Context, customer) (string, error)
 	work     sync.WaitGroup
+	served   int // customers; of the goroutine that works
 }
 
 // customer is one question, and the tools to answer it with.
@@ -103,7 +104,10 @@ func (d *desk) round(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, world.Close()) }()
 	tools := chaos.WrapRegistry(world.Tools, d.injector)
 	for _, q := range questions() {
-		_, _ = d.answer(chaos.Lane(ctx, "customers"), customer{world.Agent, q, tools}) // a customer without an answer is in the timeline
+		// Each customer has a lane, or the next one's call would be taken for a retry of this one's.
+		d.served++
+		lane := chaos.Lane(ctx, fmt.Sprintf("customers/%d", d.served))
+		_, _ = d.answer(lane, customer{world.Agent, q, tools}) // a customer without an answer is in the timeline
 		timer := time.NewTimer(pace)
 		select {
 		case <-timer.C:

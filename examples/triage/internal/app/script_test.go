@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,14 +31,19 @@ func TestTheScript(t *testing.T) {
 		"claude": {"-p\n", "--model\nsonnet\n", "--allowedTools\nRead,Write,mcp__cluster\n", "--append-system-prompt\nBe brief.\n", "--mcp-config\n"},
 		"codex":  {"exec\n", "--model\nsonnet\n"},
 		"gemini": {"--model\nsonnet\n", "--prompt\n"},
-		"goose":  {"run\n", "--text\n"},
+		"goose":  {"run\n", "--recipe\n"},
 	} {
 		t.Run(cli, func(t *testing.T) {
 			bin, dir := t.TempDir(), t.TempDir()
-			fake := "#!" + bash + "\nprintf '%s\\n' \"$@\" > \"$PWD/args\"\nmkdir -p output\necho found > output/investigation.md\n"
+			fake := "#!" + bash + `
+printf '%s\n' "$@" >args
+for file in "$@" "${GEMINI_CLI_SYSTEM_SETTINGS_PATH:-}"; do if [ -f "$file" ]; then cat "$file" >settings; fi; done
+mkdir -p output
+echo found >output/investigation.md
+`
 			require.NoError(t, os.WriteFile(filepath.Join(bin, cli), []byte(fake), 0o700))
 			prompt := filepath.Join(bin, "prompt.md")
-			require.NoError(t, os.WriteFile(prompt, []byte("Be brief.\n"), 0o600))
+			require.NoError(t, os.WriteFile(prompt, []byte("Be brief.\nSay \"no\", not \\no, and\tstop.\n"), 0o600))
 			c := &incident.Command{Path: []string{bash, script}, Model: "sonnet", AllowedTools: "Read,Write", SystemPromptFile: prompt, Prompt: "Look; into $(it)",
 				Env: map[string]string{"PATH": bin + string(os.PathListSeparator) + os.Getenv("PATH"), "AGENT_CLI": cli, "HOME": dir,
 					envEndpoint: "http://127.0.0.1:1/mcp", envToken: "tok", "ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}}
@@ -46,10 +52,23 @@ func TestTheScript(t *testing.T) {
 			require.Zero(t, r.ExitCode, string(r.Output))
 			args, err := os.ReadFile(filepath.Join(dir, "args"))
 			require.NoError(t, err)
-			for _, w := range append(want, "Look; into $(it)") {
-				assert.Contains(t, string(args), w)
+			settings := []byte(`{"of codex":"http://127.0.0.1:1/mcp"}`)
+			if cli != "codex" { // it is told on the command line, and takes the token from the environment
+				settings, err = os.ReadFile(filepath.Join(dir, "settings"))
+				require.NoError(t, err)
+				assert.Contains(t, string(settings), `"Authorization":"Bearer tok"`)
 			}
+			assert.True(t, json.Valid(settings), "%s", settings)
+			assert.Contains(t, string(args)+string(settings), "http://127.0.0.1:1/mcp")
+			for _, w := range append(want, "Look; into $(it)") {
+				assert.Contains(t, string(args)+string(settings), w)
+			}
+			assert.NotContains(t, string(args), "tok\n", "others on this machine can read arguments")
 			assert.FileExists(t, filepath.Join(dir, incident.ReportFile))
+
+			require.NoError(t, os.WriteFile(filepath.Join(bin, cli), []byte("#!"+bash+"\nexit 3\n"), 0o700))
+			r = c.Investigate(t.Context(), incident.Job{Dir: dir, Timeout: time.Minute})
+			assert.Equal(t, 3, r.ExitCode, "as the agent does")
 		})
 	}
 	for _, tc := range []struct {
