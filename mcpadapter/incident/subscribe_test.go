@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 log messages are deprecated, and what the servers that report faults push
+
 package incident_test
 
 import (
