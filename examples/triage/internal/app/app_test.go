@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -111,6 +113,12 @@ func TestWhatIsRefused(t *testing.T) {
 func TestTheProgram(t *testing.T) {
 	l, tell, hangUp := pastOutage(t)
 	store := &memory{saved: make(chan incident.Incident, 100)}
+	posted := make(chan string, 10)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // an empty one fails the test below
+		posted <- string(body)
+	}))
+	defer hook.Close()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	type end struct {
@@ -121,7 +129,7 @@ func TestTheProgram(t *testing.T) {
 	go func() {
 		status, stdout, stderr := run(ctx, map[string]string{
 			envEndpoint: "http://" + l.Addr().String() + "/mcp", envToken: testToken, "AGENT_CLI": "offline",
-			"WORKSPACE_ROOT": t.TempDir(), "STORAGE_URL": "mem://",
+			"WORKSPACE_ROOT": t.TempDir(), "STORAGE_URL": "mem://", "SLACK_WEBHOOK_URL": hook.URL + "/services/secret",
 		}, &Program{OpenStore: func(context.Context, string) (Store, error) { return store, nil }})
 		ended <- end{status, stdout, stderr}
 	}()
@@ -142,6 +150,12 @@ func TestTheProgram(t *testing.T) {
 	assert.Equal(t, exitWell, e.status, e.stderr)
 	assert.Contains(t, e.stdout.String(), "1 incidents: 1 resolved, 0 failed")
 	assert.NotContains(t, e.stderr.String(), testToken)
+	assert.NotContains(t, e.stderr.String(), "services/secret")
+	message := <-posted
+	for _, fact := range []string{"Incident resolved: error", "shipping.ship is the deepest node whose calls failed", "*Confidence*\\nhigh", "*Cluster*\\ndesk", "*Namespace*\\nshipping"} {
+		assert.Contains(t, message, fact)
+	}
+	assert.Empty(t, posted, "one message an incident")
 	assert.True(t, store.closed)
 	assert.Contains(t, store.report, "- Target: shipping.ship")
 	assert.Contains(t, store.report, "Confidence: high")
