@@ -4,4 +4,6 @@
 //   - gotest: the same as go tests to copy, and one wrapped function.
 //   - gameday: real services killed, paused and cut off, judged by their recorded calls.
 //   - cluster: a simulated cluster's control surface over MCP, behind a policy.
+//   - mcpserver: the order desk, for MCP clients to break.
+//   - triage: a fault that an MCP server reports, investigated by an agent.
 package examples

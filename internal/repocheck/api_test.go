@@ -32,7 +32,7 @@ var otherNames = map[string]struct {
 	"contract/experiment": {30, "an experiment, its parts and its journal, each a type in JSON"},
 	"scoring/timeline":    {36, "each question of a timeline has an answer type of its own, in JSON"},
 	"chaos/chaoshttp":     {0, "a catalogue: one constructor a fault"},
-	"mcpadapter/incident": {38, "a pipeline: an event, an incident, and one small type for each stage between them"},
+	"mcpadapter/incident": {40, "a pipeline: each stage a small type with its settings, and the record that comes out"},
 	"chaos/fault":         {0, "a catalogue: one constructor a fault"},
 	"chaos/when":          {0, "a catalogue: one constructor a trigger"},
 	"chaos/lies":          {0, "a catalogue: one constructor a lie"},

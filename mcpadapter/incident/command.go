@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strconv"
 	"time"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 // A Command is an agent that is a program, run once for each incident as
@@ -27,7 +29,7 @@ type Command struct {
 	Prompt           string              // the last argument; "": DefaultPrompt
 	Pass             []string            // names of variables that the program inherits, besides PATH, HOME and the like
 	Env              map[string]string   // variables of its own
-	Redact           func(string) string // takes secrets out of the output; nil: none are known
+	Redact           func(string) string // takes secrets out of the output; nil: policy.Redact, which knows their usual forms
 }
 
 // DefaultPrompt asks for what a report needs.
@@ -126,7 +128,7 @@ func (c *Command) result(ctx context.Context, cmd *exec.Cmd, err error) Result {
 
 func (c *Command) redact(output string) []byte {
 	if c.Redact != nil {
-		output = c.Redact(output)
+		return []byte(c.Redact(output))
 	}
-	return []byte(output)
+	return []byte(policy.Redact(output))
 }

@@ -3,6 +3,7 @@ package incident
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -17,7 +18,11 @@ func (r *Runner) handle(ctx context.Context, e Event) {
 	r.counts.ended(in.Status)
 	r.seen.done(e.Key())
 	r.mu.Unlock()
-	r.o.Log.Info("incident ended", "incident", in.IncidentID, "status", in.Status,
+	level := slog.LevelInfo
+	if in.Status != StatusResolved {
+		level = slog.LevelWarn
+	}
+	r.o.Log.Log(ctx, level, "incident ended", "incident", in.IncidentID, "status", in.Status,
 		"reason", in.FailureReason, "output", string(result.Output))
 	if r.o.Notifier != nil {
 		r.o.Notifier.Notify(in, ReadFinding(report))

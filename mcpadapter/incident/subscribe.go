@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 log messages are deprecated, and what the servers that report faults push
+
 package incident
 
 import (
@@ -11,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -32,9 +35,19 @@ type Subscriber struct {
 	Filter   map[string]any                                  // further arguments of events_subscribe, such as namespace
 	Sink     func(logger string, data json.RawMessage) error // [Runner.Offer]; must not block; its errors are logged
 	OnError  func(error)                                     // told of lost sessions and of [*SubscriptionError]s; nil: only logged
-	Client   *http.Client                                    // nil: http.DefaultClient
-	Log      *slog.Logger                                    // nil: nothing is logged
+	// Watch follows the resource chaos://faults where the server cannot push
+	// events to a session. It shows all faults, so that Filter must be empty.
+	Watch  bool
+	Client *http.Client // nil: http.DefaultClient
+	Log    *slog.Logger // nil: nothing is logged
+
+	missed atomic.Uint64
 }
+
+// Missed counts the events that are known to be lost: those that the server
+// dropped because they were read too slowly, or showed no longer when we looked.
+// Each loss is reported to OnError too.
+func (s *Subscriber) Missed() uint64 { return s.missed.Load() }
 
 // A SubscriptionError is the server's own word that a subscription has come to
 // grief. The session goes on.
@@ -42,12 +55,13 @@ type SubscriptionError struct {
 	SubscriptionID string `json:"subscriptionId"`
 	Cluster        string `json:"cluster"`
 	Text           string `json:"error"`
-	Degraded       bool   `json:"degraded"` // events may be missing from now on
+	Degraded       bool   `json:"degraded"` // events are missing, or may be from now on
+	Dropped        uint64 `json:"dropped"`  // so many; 0: the server does not say
 }
 
 // Error is the server's text with the subscription it is about.
 func (e *SubscriptionError) Error() string {
-	s := fmt.Sprintf("incident: subscription %s: %s", e.SubscriptionID, e.Text)
+	s := fmt.Sprintf("incident: subscription %s: %s", cmp.Or(e.SubscriptionID, "to a resource"), e.Text)
 	if e.Degraded {
 		s += " (degraded)"
 	}
@@ -77,6 +91,9 @@ func (s *Subscriber) Check() error {
 	if s.Mode != "" && s.Mode != ModeFaults && s.Mode != ModeResourceFaults {
 		problems = append(problems, &FieldError{"Mode", s.Mode, ModeFaults + "|" + ModeResourceFaults})
 	}
+	if s.Watch && len(s.Filter) > 0 {
+		problems = append(problems, &FieldError{"Filter", s.Filter, "none together with Watch: a resource cannot be filtered"})
+	}
 	return errors.Join(problems...)
 }
 
@@ -89,8 +106,9 @@ func (s *Subscriber) Run(ctx context.Context) error {
 		return err
 	}
 	backoff := leastBackoff
+	read := new(mark)
 	for {
-		subscribed, err := s.session(ctx)
+		subscribed, err := s.session(ctx, read)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -107,34 +125,63 @@ func (s *Subscriber) Run(ctx context.Context) error {
 }
 
 // session sets a session up and stays until it ends.
-func (s *Subscriber) session(ctx context.Context) (subscribed bool, err error) {
-	client := mcp.NewClient(&mcp.Implementation{Name: "shakedown-incident", Version: "1"}, &mcp.ClientOptions{
-		LoggingMessageHandler: s.receive,
-		KeepAlive:             keepAlive,
-	})
-	// A stream that breaks ends the session, and a new one is made: servers that
-	// keep no events cannot resume, and would leave us deaf until the next ping.
-	transport := &mcp.StreamableClientTransport{Endpoint: s.Endpoint, HTTPClient: s.client(), MaxRetries: -1}
+func (s *Subscriber) session(ctx context.Context, read *mark) (subscribed bool, err error) {
+	changed := make(chan struct{}, 1) // holds a token when the resource may have changed
 	setup, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
-	session, err := client.Connect(setup, transport, &mcp.ClientSessionOptions{ProtocolVersion: pushingRevision})
+	session, err := s.connect(setup, changed)
 	if err != nil {
 		return false, err
 	}
 	defer session.Close()
-	if err := s.subscribe(setup, session); err != nil {
-		return false, err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- session.Wait() }()
-	select {
-	case <-ctx.Done():
+	ctx, lost := context.WithCancelCause(ctx)
+	defer lost(nil)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		lost(cmp.Or(session.Wait(), errors.New("the server closed the session")))
+	}()
+	defer func() {
 		_ = session.Close()
 		<-ended
-		return true, ctx.Err()
-	case err := <-ended:
-		return true, cmp.Or(err, errors.New("the server closed the session"))
+	}()
+	if err := s.subscribe(setup, session); err != nil {
+		if !s.Watch {
+			return false, err
+		}
+		if _, missing := readFaults(setup, session); missing != nil {
+			return false, errors.Join(err, missing)
+		}
+		s.log().Info("following the resource instead of a subscription", "resource", faultsResource, "reason", err)
+		return true, s.watch(ctx, session, changed, read)
 	}
+	<-ctx.Done()
+	return true, context.Cause(ctx)
+}
+
+// connect opens a session to which messages can be pushed; where the server
+// has none of those, another will do for watching.
+func (s *Subscriber) connect(ctx context.Context, changed chan<- struct{}) (*mcp.ClientSession, error) {
+	client := mcp.NewClient(&mcp.Implementation{Name: "shakedown-incident", Version: "1"}, &mcp.ClientOptions{
+		LoggingMessageHandler: s.receive,
+		ResourceUpdatedHandler: func(context.Context, *mcp.ResourceUpdatedNotificationRequest) {
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		},
+		KeepAlive: keepAlive,
+	})
+	// A stream that breaks ends the session, and a new one is made: servers that
+	// keep no events cannot resume, and would leave us deaf until the next ping.
+	transport := func() mcp.Transport {
+		return &mcp.StreamableClientTransport{Endpoint: s.Endpoint, HTTPClient: s.client(), MaxRetries: -1}
+	}
+	session, err := client.Connect(ctx, transport(), &mcp.ClientSessionOptions{ProtocolVersion: pushingRevision})
+	if err != nil && s.Watch && ctx.Err() == nil {
+		return client.Connect(ctx, transport(), nil)
+	}
+	return session, err
 }
 
 // subscribe asks for log messages first: a server sends none to a session that
@@ -167,9 +214,7 @@ func (s *Subscriber) receive(_ context.Context, req *mcp.LoggingMessageRequest) 
 	}
 	switch topic := afterSlash(req.Params.Logger); topic {
 	case ModeFaults, ModeResourceFaults:
-		if err := s.Sink(req.Params.Logger, data); err != nil {
-			s.log().Warn("event not taken", "logger", req.Params.Logger, "error", err)
-		}
+		s.hand(req.Params.Logger, data)
 	case "subscription_error":
 		problem := new(SubscriptionError)
 		if err := json.Unmarshal(data, problem); err != nil || problem.Text == "" {
@@ -178,6 +223,13 @@ func (s *Subscriber) receive(_ context.Context, req *mcp.LoggingMessageRequest) 
 		s.report(problem)
 	default: // the server's own logging
 		s.log().Debug("server log", "logger", req.Params.Logger, "data", string(data))
+	}
+}
+
+// hand gives an event to the sink.
+func (s *Subscriber) hand(logger string, data json.RawMessage) {
+	if err := s.Sink(logger, data); err != nil {
+		s.log().Warn("event not taken", "logger", logger, "error", err)
 	}
 }
 
@@ -192,6 +244,10 @@ func afterSlash(logger string) string {
 }
 
 func (s *Subscriber) report(err error) {
+	var lost *SubscriptionError
+	if errors.As(err, &lost) {
+		s.missed.Add(lost.Dropped)
+	}
 	s.log().Warn("subscription", "error", err)
 	if s.OnError != nil {
 		s.OnError(err)

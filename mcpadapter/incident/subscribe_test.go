@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 log messages are deprecated, and what the servers that report faults push
+
 package incident_test
 
 import (
@@ -77,8 +79,13 @@ func (p *player) server() *mcp.Server {
 }
 
 // handler serves one server, until another one takes its place.
-func (p *player) handler() http.Handler {
+func (p *player) handler(t *testing.T) http.Handler {
 	s := p.server()
+	t.Cleanup(func() {
+		for session := range s.Sessions() { // of clients that were cut off
+			_ = session.Close()
+		}
+	})
 	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p.token != "" && r.Header.Get("Authorization") != "Bearer "+p.token {
@@ -105,7 +112,7 @@ func listen(t *testing.T, s *incident.Subscriber) {
 // shapes and all its loggers.
 func TestARecordedSession(t *testing.T) {
 	p := &player{plays: recorded(t), token: "tok"}
-	ts := httptest.NewServer(p.handler())
+	ts := httptest.NewServer(p.handler(t))
 	t.Cleanup(ts.Close) // after the subscriber, which holds a connection
 	events := make(chan incident.Event, 100)
 	problems := make(chan error, 100)
@@ -144,7 +151,7 @@ func TestARecordedSession(t *testing.T) {
 func TestALostSessionIsMadeAnew(t *testing.T) {
 	first, second := &player{plays: recorded(t)[1:2]}, &player{plays: recorded(t)[2:3], fail: 1}
 	var mu sync.Mutex
-	current := first.handler()
+	current, next := first.handler(t), second.handler(t)
 	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		h := current
@@ -164,7 +171,7 @@ func TestALostSessionIsMadeAnew(t *testing.T) {
 	})
 	assert.Equal(t, "BackOff", <-reasons)
 	mu.Lock()
-	current = second.handler()
+	current = next
 	mu.Unlock()
 	ts.CloseClientConnections()
 	assert.ErrorContains(t, <-problems, "incident: session lost, next attempt in ")

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"sync"
@@ -15,6 +16,9 @@ type tail struct {
 }
 
 func newTail(most int) *tail { return &tail{most: most} }
+
+// maxLine is the longest beginning that is left out for being half a line.
+const maxLine = 8 << 10
 
 // Write never fails: a program must not die of talking too much.
 func (t *tail) Write(p []byte) (int, error) {
@@ -39,6 +43,11 @@ func (t *tail) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.cut()
+	if at := bytes.IndexByte(t.kept, '\n'); t.skipped > 0 && at >= 0 && at < maxLine {
+		// Half a line may be half a secret, which nobody would recognise.
+		t.skipped += uint64(at + 1)
+		t.kept = t.kept[at+1:]
+	}
 	s := strings.ToValidUTF8(string(t.kept), "\uFFFD")
 	if t.skipped > 0 {
 		s = fmt.Sprintf("[%d bytes before this]\n%s", t.skipped, s)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 )
 
@@ -82,6 +83,9 @@ func (w *Workspaces) open(id string) (*os.Root, error) {
 	info, err := root.Lstat(id)
 	if err == nil && !info.IsDir() {
 		err = cmp.Or(root.RemoveAll(id), error(fs.ErrNotExist))
+	}
+	if err == nil && info.IsDir() && info.Mode().Perm() != 0o700 && runtime.GOOS != "windows" {
+		err = root.Chmod(id, 0o700) // the agent may have locked us out, or let others in
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = root.Mkdir(id, 0o700)

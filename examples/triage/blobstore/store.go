@@ -1,0 +1,142 @@
+// Package blobstore keeps incidents in an object store by way of
+// gocloud.dev/blob: S3, Google Cloud Storage, Azure, and what else it has drivers for.
+//
+// Each incident is two objects, ID/incident.json and ID/output/investigation.md.
+// An object is replaced in one step by all of these stores, so that a reader finds
+// the old record or the new one. The report is written before the record that says that there is one.
+//
+// It is a module of its own because of what the drivers need: 650 packages, and
+// 80 modules that would otherwise stand in the build list of every example.
+package blobstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/incident"
+)
+
+// Bounds of a request and of what is read back.
+const (
+	requestTime = 30 * time.Second
+	maxRecord   = 4 << 20
+)
+
+// A Store is a bucket of incidents. It implements incident.Store, and is safe
+// for concurrent use. Make it with [New], and close it.
+type Store struct {
+	bucket *blob.Bucket
+	life   context.Context // of the requests: the runner's interface has no contexts
+	stop   context.CancelFunc
+}
+
+// New keeps incidents in a bucket, which the store then owns. Requests under way
+// end with the store, not with ctx, so that a record written at a shutdown arrives.
+func New(ctx context.Context, bucket *blob.Bucket) *Store {
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	return &Store{bucket, life, stop}
+}
+
+// Close ends requests under way and closes the bucket.
+func (s *Store) Close() error {
+	s.stop()
+	if err := s.bucket.Close(); err != nil {
+		return fmt.Errorf("blobstore: %w", err)
+	}
+	return nil
+}
+
+// Save writes the report, if there is one, and then the record.
+func (s *Store) Save(in incident.Incident, report []byte) error {
+	if in.IncidentID == "" || strings.ContainsAny(in.IncidentID, `/\`) || strings.Trim(in.IncidentID, ".") == "" {
+		return &incident.FieldError{Field: "incidentId", Value: in.IncidentID, Allowed: "a name without separators"}
+	}
+	doc, err := json.MarshalIndent(in, "", "  ")
+	if err != nil {
+		return fmt.Errorf("blobstore: %w", err)
+	}
+	if len(report) > 0 {
+		if err := s.write(path.Join(in.IncidentID, incident.ReportFile), report, "text/markdown; charset=utf-8"); err != nil {
+			return err
+		}
+	}
+	return s.write(path.Join(in.IncidentID, incident.RecordFile), append(doc, '\n'), "application/json")
+}
+
+func (s *Store) write(key string, data []byte, kind string) error {
+	ctx, cancel := context.WithTimeout(s.life, requestTime)
+	defer cancel()
+	if err := s.bucket.WriteAll(ctx, key, data, &blob.WriterOptions{ContentType: kind}); err != nil {
+		return fmt.Errorf("blobstore: write %s: %w", key, err)
+	}
+	return nil
+}
+
+// Load reads the records of all incidents, oldest first. One that cannot be
+// read is an error beside the others.
+func (s *Store) Load() ([]incident.Incident, error) {
+	var found []incident.Incident
+	var problems []error
+	all := s.bucket.List(&blob.ListOptions{Delimiter: "/"})
+	for {
+		object, err := s.next(all)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("blobstore: list: %w", err))
+			break
+		}
+		if !object.IsDir {
+			continue
+		}
+		in, err := s.read(strings.TrimSuffix(object.Key, "/"))
+		if err != nil {
+			problems = append(problems, fmt.Errorf("blobstore: %s%s: %w", object.Key, incident.RecordFile, err))
+			continue
+		}
+		found = append(found, in)
+	}
+	slices.SortStableFunc(found, func(a, b incident.Incident) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	return found, errors.Join(problems...)
+}
+
+func (s *Store) next(all *blob.ListIterator) (*blob.ListObject, error) {
+	ctx, cancel := context.WithTimeout(s.life, requestTime)
+	defer cancel()
+	return all.Next(ctx)
+}
+
+// read reads one record, and no more than a record can have.
+func (s *Store) read(id string) (in incident.Incident, err error) {
+	ctx, cancel := context.WithTimeout(s.life, requestTime)
+	defer cancel()
+	r, err := s.bucket.NewRangeReader(ctx, path.Join(id, incident.RecordFile), 0, maxRecord, nil)
+	if err != nil {
+		if gcerrors.Code(err) == gcerrors.NotFound {
+			err = errors.New("there is none")
+		}
+		return in, err
+	}
+	doc, err := io.ReadAll(r)
+	if err := errors.Join(err, r.Close()); err != nil {
+		return in, err
+	}
+	if err := json.Unmarshal(doc, &in); err != nil {
+		return in, err
+	}
+	if in.IncidentID != id {
+		return in, &incident.FieldError{Field: "incidentId", Value: in.IncidentID, Allowed: "the name of its folder"}
+	}
+	return in, nil
+}

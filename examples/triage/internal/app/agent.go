@@ -1,0 +1,120 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/shakedown-go/shakedown/examples/triage/internal/offline"
+	"github.com/shakedown-go/shakedown/examples/triage/internal/settings"
+	"github.com/shakedown-go/shakedown/mcpadapter/incident"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+)
+
+// Variables by which an agent learns where to look.
+const (
+	envEndpoint = "K8S_CLUSTER_MCP_ENDPOINT"
+	envToken    = "MCP_TOKEN"
+)
+
+// commandOf is the agent that the settings ask for. Agents run in their
+// workspaces, so paths are made absolute. The error names every file that is missing.
+func commandOf(s *settings.Settings) (*incident.Command, error) {
+	secrets := []string{string(s.Token), string(s.AnthropicKey), string(s.OpenAIKey), string(s.SlackWebhook)}
+	c := &incident.Command{
+		Model: s.Model, AllowedTools: s.AllowedTools, Redact: redactor(secrets),
+		Env: map[string]string{envEndpoint: s.Endpoint, envToken: string(s.Token), "AGENT_CLI": s.CLI},
+	}
+	if s.CLI == "offline" {
+		self, err := os.Executable()
+		c.Path = []string{self, offlineAgent}
+		return c, err
+	}
+	script, scriptWrong := file("AGENT_SCRIPT_PATH", s.ScriptPath)
+	prompt, promptWrong := file("AGENT_SYSTEM_PROMPT_FILE", s.SystemPromptFile)
+	c.Path, c.SystemPromptFile = []string{"bash", script}, prompt
+	switch s.CLI {
+	case "claude":
+		c.Env["ANTHROPIC_API_KEY"] = string(s.AnthropicKey)
+	case "codex":
+		c.Env["OPENAI_API_KEY"] = string(s.OpenAIKey)
+	case "gemini":
+		c.Pass = []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}
+	case "goose":
+		c.Pass = []string{"GOOSE_PROVIDER", "GOOSE_MODEL", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY"}
+	}
+	c.Pass = append(c.Pass, "AGENT_CONTAINER_IMAGE", "DOCKER_HOST")
+	return c, errors.Join(scriptWrong, promptWrong)
+}
+
+// file makes the path of a setting absolute and looks whether there is a file.
+func file(name, path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	abs, err := filepath.Abs(path)
+	if err == nil {
+		_, err = os.Stat(abs)
+	}
+	if err != nil {
+		return "", fmt.Errorf("triage: %s is %q; allowed: a file: %w", name, path, err)
+	}
+	return abs, nil
+}
+
+// redactor takes out the secrets that we know, and what looks like one.
+func redactor(secrets []string) func(string) string {
+	var pairs []string
+	for _, s := range secrets {
+		if s != "" {
+			pairs = append(pairs, s, "[redacted]")
+		}
+	}
+	known := strings.NewReplacer(pairs...)
+	return func(text string) string { return policy.Redact(known.Replace(text)) }
+}
+
+// investigate is the offline agent, by the command protocol of incident.Command.
+func (p *Program) investigate(ctx context.Context, args []string) error {
+	fs := flag.NewFlagSet(offlineAgent, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	workspace := fs.String("workspace", "", "")
+	timeout := fs.Int("timeout", 300, "")
+	for _, ignored := range []string{"model", "allowed-tools", "agent", "system-prompt-file"} {
+		fs.String(ignored, "", "for agents with a language model")
+	}
+	err := fs.Parse(args)
+	if err == nil && *workspace == "" {
+		err = errors.New("--workspace is missing; allowed: a directory")
+	}
+	if err == nil && *timeout < 1 {
+		err = fmt.Errorf("--timeout is %d; allowed: at least 1", *timeout)
+	}
+	if err != nil {
+		return &usageError{fmt.Errorf("triage: %s: %w", offlineAgent, err)}
+	}
+	server := offline.Server{Endpoint: p.Getenv(envEndpoint), Token: p.Getenv(envToken)}
+	return report(ctx, server, *workspace, time.Duration(*timeout)*time.Second)
+}
+
+// report investigates the incident of a workspace. A third of the time is left
+// for what may be slow.
+func report(ctx context.Context, server offline.Server, workspace string, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	e, err := offline.ReadEvent(workspace)
+	if err != nil {
+		return err
+	}
+	found, err := offline.Investigate(ctx, server, e, timeout*2/3)
+	if found == nil {
+		return err
+	}
+	return found.Write(workspace)
+}

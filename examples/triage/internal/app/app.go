@@ -1,0 +1,88 @@
+// Package app is the triage program. The command in examples/triage is its
+// usual form; the one in examples/triage/blobstore adds object stores.
+package app
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/shakedown-go/shakedown/examples/triage/internal/settings"
+	"github.com/shakedown-go/shakedown/mcpadapter/incident"
+)
+
+// The statuses to exit with.
+const (
+	exitWell   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// offlineAgent is the first argument that makes the program its own agent.
+const offlineAgent = "offline-agent"
+
+// A Store is one that has to be closed.
+type Store interface {
+	incident.Store
+	Close() error
+}
+
+// A Program is what the process gives it.
+type Program struct {
+	Getenv         func(string) string
+	Stdout, Stderr io.Writer
+	// OpenStore opens the object store of STORAGE_URL; nil: this program has none.
+	OpenStore func(ctx context.Context, url string) (Store, error)
+}
+
+// Run runs the program until its context ends, and returns the status to exit with.
+func (p *Program) Run(ctx context.Context, args []string) int {
+	if len(args) > 0 && args[0] == offlineAgent {
+		return p.status(p.investigate(ctx, args[1:]))
+	}
+	fs := flag.NewFlagSet("triage", flag.ContinueOnError)
+	demo := fs.Bool("demo", false, "break a shop on this machine and watch its incident being resolved")
+	getenv := p.Getenv
+	if slices.Contains(args, "-demo") || slices.Contains(args, "--demo") {
+		getenv = demoEnvironment
+	}
+	s, err := settings.Load(fs, args, getenv)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(p.Stdout, "Usage: go run ./examples/triage [flags]")
+		fs.SetOutput(p.Stdout)
+		fs.PrintDefaults()
+		return exitWell
+	}
+	if fs.NArg() > 0 {
+		err = errors.Join(err, fmt.Errorf("triage: unexpected argument %q; allowed: flags", fs.Arg(0)))
+	}
+	if s == nil || err != nil {
+		return p.status(&usageError{err})
+	}
+	if *demo {
+		return p.status(p.demo(ctx, s, fs))
+	}
+	return p.status(p.serve(ctx, s))
+}
+
+// usageError is one that other settings would mend.
+type usageError struct{ error }
+
+func (e *usageError) Unwrap() error { return e.error }
+
+// status says what went wrong, if anything did.
+func (p *Program) status(err error) int {
+	var usage *usageError
+	switch {
+	case err == nil:
+		return exitWell
+	case errors.As(err, &usage):
+		fmt.Fprintln(p.Stderr, err)
+		return exitUsage
+	}
+	fmt.Fprintln(p.Stderr, err)
+	return exitFailed
+}

@@ -1,0 +1,103 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/examples/triage/internal/offline"
+	"github.com/shakedown-go/shakedown/examples/triage/internal/wire"
+	"github.com/shakedown-go/shakedown/mcpadapter/incident"
+)
+
+// inProcess is the offline agent without a process.
+func inProcess(server offline.Server) (incident.Agent, error) {
+	return incident.AgentFunc(func(ctx context.Context, job incident.Job) error {
+		return report(ctx, server, job.Dir, job.Timeout)
+	}), nil
+}
+
+// TestTheDemonstration runs all of it in virtual time: the desk, its MCP server,
+// the subscriber, the runner and the agent.
+func TestTheDemonstration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, out, began := wire.Listen(), new(bytes.Buffer), time.Now()
+		client := l.Client()
+		root := t.TempDir()
+		g := &stage{listener: l, url: wire.URL, client: client, root: root, out: out, agent: inProcess, log: slog.New(slog.DiscardHandler)}
+		require.NoError(t, g.run(t.Context()), out)
+		client.CloseIdleConnections()
+		assert.Less(t, time.Since(began), 40*time.Second)
+		assert.Contains(t, out.String(), "- Target: payments.refund\n- Kind: error\n")
+		assert.Contains(t, out.String(), "- desk.answer (calls it): failing")
+		assert.Regexp(t, `the report names payments.refund, which was injected, and a recovery time of \S+; the fault was in force for 6s`, out.String())
+		records, err := filepath.Glob(filepath.Join(root, "*", incident.RecordFile))
+		require.NoError(t, err)
+		require.Len(t, records, 1, "many calls failed; they are one incident")
+		doc, err := os.ReadFile(records[0])
+		require.NoError(t, err)
+		var in incident.Incident
+		require.NoError(t, json.Unmarshal(doc, &in))
+		assert.Equal(t, incident.StatusResolved, in.Status)
+	})
+}
+
+// TestAnAgentThatBlamesAnother makes the demonstration fail.
+func TestAnAgentThatBlamesAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := wire.Listen()
+		client := l.Client()
+		g := &stage{listener: l, url: wire.URL, client: client, root: t.TempDir(), out: new(bytes.Buffer), log: slog.New(slog.DiscardHandler),
+			agent: func(offline.Server) (incident.Agent, error) {
+				return incident.AgentFunc(func(_ context.Context, job incident.Job) error {
+					text := "# Investigation\n\n- Target: mail.send\n- Since: 2001-01-01T00:00:00Z\n\n## Root Cause\n\nSomething else, as far as one can tell, and nothing more is known.\n"
+					return os.WriteFile(filepath.Join(job.Dir, incident.ReportFile), []byte(text), 0o600)
+				}), nil
+			}}
+		err := g.run(t.Context())
+		client.CloseIdleConnections()
+		for _, want := range []string{`"mail.send" failed; it was "payments.refund"`, "off about the beginning", "off about the end", "no recovery time|does not state a recovery time"} {
+			assert.Regexp(t, want, err.Error())
+		}
+	})
+}
+
+func TestADemonstrationThatIsInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := wire.Listen()
+		client := l.Client()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // amid the outage
+		defer cancel()
+		g := &stage{listener: l, url: wire.URL, client: client, root: t.TempDir(), out: new(bytes.Buffer), agent: inProcess, log: slog.New(slog.DiscardHandler)}
+		assert.ErrorIs(t, g.run(ctx), context.DeadlineExceeded)
+		client.CloseIdleConnections()
+	})
+}
+
+// inRealTime asks for the test below: it takes about twenty seconds.
+const inRealTime = "TRIAGE_TEST_DEMO"
+
+// TestTheDemonstrationInRealTime is what a user runs, with the agent as a process of its own.
+func TestTheDemonstrationInRealTime(t *testing.T) {
+	if os.Getenv(inRealTime) == "" {
+		t.Skip("set " + inRealTime + " to run it: it takes twenty seconds")
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), self, "-demo")
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.Contains(t, string(out), "the report names payments.refund")
+	t.Logf("%s", out)
+}

@@ -1,0 +1,120 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
+	"github.com/shakedown-go/shakedown/mcpadapter"
+)
+
+// questions are what the customers of one round ask. Together they need every tool.
+func questions() []string {
+	return []string{"Where is order 3007?", "Please refund one teapot of order 1042, it arrived broken.", "Please ship order 2003."}
+}
+
+// pace is the pause between two customers.
+const pace = 100 * time.Millisecond
+
+// desk is a live order desk behind an MCP server.
+type desk struct {
+	injector *chaos.Injector
+	server   *mcpadapter.Server
+	answer   func(context.Context, customer) (string, error)
+	work     sync.WaitGroup
+	served   int // customers; of the goroutine that works
+}
+
+// customer is one question, and the tools to answer it with.
+type customer struct {
+	agent    func(context.Context, string, chaos.ToolRegistry) (string, error)
+	question string
+	tools    chaos.ToolRegistry
+}
+
+// openDesk makes the desk and its server; both begin with serve.
+func openDesk(token string) (*desk, error) {
+	feed := new(mcpadapter.Feed)
+	live, err := record.NewRecorder(nil)
+	if err != nil {
+		return nil, err
+	}
+	d := &desk{injector: chaos.NewInjector(orderdesk.DefaultSeed, &chaos.InjectorOptions{
+		Record: true, MaxLog: -1, OnEvent: func(e chaos.Event) { live.Record(e); feed.Record(e) },
+	})}
+	d.answer = chaos.WrapWith("desk.answer", answer, chaos.WrapOptions[customer]{Injector: d.injector})
+	runs, err := record.NewRuns(nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := runs.Add(record.Entry{ID: "live", Label: "the live desk", Timeline: live.Run()}); err != nil {
+		return nil, err
+	}
+	d.server, err = mcpadapter.NewServer(mcpadapter.Host{Name: "order desk", Injector: d.injector, Events: feed, Runs: runs}, &mcpadapter.Options{
+		Audit: io.Discard,
+		Getenv: func(name string) string {
+			return map[string]string{"SHAKEDOWN_MCP_TOKEN": token, "SHAKEDOWN_MCP_MODE": "read-write", "SHAKEDOWN_MCP_ENABLE_WRITE": "true"}[name]
+		},
+	})
+	return d, err
+}
+
+// answer answers one customer. An answer that only says that something could
+// not be done is a failure of the desk.
+func answer(ctx context.Context, c customer) (string, error) {
+	text, err := c.agent(ctx, c.question, c.tools)
+	for _, excuse := range []string{"cannot", "could not", "did not"} {
+		if err == nil && strings.Contains(text, excuse) {
+			err = fmt.Errorf("the customer was told: %s", text)
+		}
+	}
+	return text, err
+}
+
+// serve works and answers MCP clients until the context ends.
+func (d *desk) serve(ctx context.Context, l net.Listener) error {
+	var working error
+	d.work.Go(func() {
+		for ctx.Err() == nil && working == nil {
+			working = d.round(ctx)
+		}
+	})
+	err := d.server.Serve(ctx, l)
+	d.work.Wait()
+	if ctx.Err() != nil {
+		working = nil
+	}
+	return errors.Join(err, working)
+}
+
+// round answers some customers in a shop of its own, whose shelves are full.
+func (d *desk) round(ctx context.Context) (err error) {
+	world, err := orderdesk.NewWorld(orderdesk.Robust())(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, world.Close()) }()
+	tools := chaos.WrapRegistry(world.Tools, d.injector)
+	for _, q := range questions() {
+		// Each customer has a lane, or the next one's call would be taken for a retry of this one's.
+		d.served++
+		lane := chaos.Lane(ctx, fmt.Sprintf("customers/%d", d.served))
+		_, _ = d.answer(lane, customer{world.Agent, q, tools}) // a customer without an answer is in the timeline
+		timer := time.NewTimer(pace)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/shakedown-go/shakedown/examples/triage/internal/offline"
+	"github.com/shakedown-go/shakedown/mcpadapter/incident"
+)
+
+// breakAndHeal arms the fault as any MCP client would, and takes it away.
+func (g *stage) breakAndHeal(ctx context.Context, server offline.Server) (began, healed time.Time, err error) {
+	session, err := server.Dial(ctx)
+	if err != nil {
+		return began, healed, err
+	}
+	defer session.Close()
+	if err := g.subscribed(ctx, session); err != nil {
+		return began, healed, err
+	}
+	g.say("the runner listens; the desk works undisturbed for %v", calm)
+	if err := wait(ctx, calm); err != nil {
+		return began, healed, err
+	}
+	inject := func(args map[string]any) error {
+		args["fault_name"] = demoFault
+		return session.Call(ctx, "chaos_inject_fault", args, new(struct{}))
+	}
+	began = time.Now()
+	if err := inject(map[string]any{"action": "register", "fault_type": "error", "target": injected, "probability": 1}); err != nil {
+		return began, healed, err
+	}
+	g.say("%s fails from now on", injected)
+	waited := wait(ctx, outage)
+	err = errors.Join(waited, inject(map[string]any{"action": "remove"}))
+	healed = time.Now()
+	if err == nil {
+		g.say("%s works again; the agent waits until it is sure of it", injected)
+	}
+	return began, healed, err
+}
+
+// subscribed waits until the server knows of a subscriber.
+func (g *stage) subscribed(ctx context.Context, session *offline.Session) error {
+	for {
+		var list struct {
+			ServerTotal int `json:"serverTotal"`
+		}
+		if err := session.Call(ctx, "events_list_subscriptions", nil, &list); err != nil {
+			return err
+		}
+		if list.ServerTotal > 0 {
+			return nil
+		}
+		if err := wait(ctx, quickPoll); err != nil {
+			return err
+		}
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+var recoveryTime = regexp.MustCompile(`Recovery time: (\S+),`)
+
+// judge prints the report and compares it with what was injected.
+func (g *stage) judge(in incident.Incident, dir string, began, healed time.Time) error {
+	if in.Status != incident.StatusResolved {
+		return fmt.Errorf("triage: the incident is %s: %s", in.Status, in.FailureReason)
+	}
+	report, err := os.ReadFile(filepath.Join(dir, incident.ReportFile))
+	if err != nil {
+		return fmt.Errorf("triage: %w", err)
+	}
+	fmt.Fprintf(g.out, "\n%s\n", report)
+	var wrong []error
+	d := incident.ReadDiagnosis(report)
+	if d.Target != injected {
+		wrong = append(wrong, fmt.Errorf("triage: the report says that %q failed; it was %q", d.Target, injected))
+	}
+	if off := d.Since.Sub(began).Abs(); off > tolerance {
+		wrong = append(wrong, fmt.Errorf("triage: the report is %v off about the beginning", off))
+	}
+	if off := d.Until.Sub(healed).Abs(); off > tolerance {
+		wrong = append(wrong, fmt.Errorf("triage: the report is %v off about the end", off))
+	}
+	took := recoveryTime.FindSubmatch(report)
+	if took == nil {
+		wrong = append(wrong, errors.New("triage: the report does not state a recovery time"))
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return err
+	}
+	g.say("the report names %s, which was injected, and a recovery time of %s; the fault was in force for %v",
+		d.Target, took[1], healed.Sub(began).Round(time.Millisecond))
+	return nil
+}

@@ -1,0 +1,95 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/shakedown-go/shakedown/examples/triage/internal/settings"
+	"github.com/shakedown-go/shakedown/mcpadapter/incident"
+)
+
+// closing is how long messages and the store may take at the end.
+const closing = 10 * time.Second
+
+// serve runs the pipeline until the context ends.
+func (p *Program) serve(ctx context.Context, s *settings.Settings) (err error) {
+	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: s.LogLevel}))
+	agent, wrong := commandOf(s)
+	store, storeWrong := p.store(ctx, s)
+	slack, slackWrong := incident.NewSlack(incident.SlackOptions{Webhook: string(s.SlackWebhook), Log: log})
+	defer func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+		defer cancel()
+		if slack != nil {
+			err = errors.Join(err, slack.Close(end))
+		}
+		if store != nil {
+			err = errors.Join(err, store.Close())
+		}
+	}()
+	if err := errors.Join(wrong, storeWrong, slackWrong); err != nil {
+		return &usageError{err}
+	}
+	workspaces, err := incident.NewWorkspaces(s.WorkspaceRoot)
+	if err != nil {
+		return err
+	}
+	o := incident.Options{
+		Workspaces: workspaces, Agent: agent, Notifier: slack, MinSeverity: s.MinSeverity, DedupeWindow: s.DedupeWindow,
+		MaxAgents: s.MaxAgents, QueueSize: s.QueueSize, Timeout: s.Timeout, Log: log,
+	}
+	if store != nil { // a nil Store in the interface would not be nil
+		o.Store = store
+	}
+	runner, err := incident.NewRunner(o)
+	if err != nil {
+		return err
+	}
+	log.Info("listening", "endpoint", s.Endpoint, "agent", s.CLI, "workspaces", s.WorkspaceRoot)
+	err = pipeline(ctx, runner, &incident.Subscriber{
+		Endpoint: s.Endpoint, Token: string(s.Token), Mode: s.Mode, Watch: true, Sink: runner.Offer, Log: log,
+	})
+	fmt.Fprintln(p.Stdout, counted(runner.Counts()))
+	return err
+}
+
+// pipeline runs both ends until the context ends, which is no error.
+func pipeline(ctx context.Context, r *incident.Runner, s *incident.Subscriber) error {
+	var ended sync.WaitGroup
+	var listening error
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ended.Go(func() {
+		defer stop()
+		listening = s.Run(ctx)
+	})
+	err := r.Run(ctx)
+	ended.Wait()
+	if errors.Is(listening, context.Canceled) {
+		listening = nil
+	}
+	return errors.Join(err, listening)
+}
+
+// store opens the object store, if one is wanted.
+func (p *Program) store(ctx context.Context, s *settings.Settings) (Store, error) {
+	if s.StorageURL == "" {
+		return nil, nil
+	}
+	if p.OpenStore == nil {
+		return nil, errors.New("triage: STORAGE_URL is set, and this program has no object stores; allowed: none, or the program in examples/triage/blobstore")
+	}
+	return p.OpenStore(ctx, s.StorageURL)
+}
+
+// counted says what became of the events.
+func counted(c incident.Counts) string {
+	return fmt.Sprintf("%d events: %d malformed, %d filtered, %d duplicates, %d dropped, %d refused; "+
+		"%d incidents: %d resolved, %d failed, %d without a report; %d records not stored",
+		c.Received, c.Malformed, c.Filtered, c.Duplicate, c.Dropped, c.Refused,
+		c.Resolved+c.Failed+c.AgentFailed, c.Resolved, c.Failed, c.AgentFailed, c.StoreErrors)
+}

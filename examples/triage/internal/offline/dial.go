@@ -1,0 +1,84 @@
+package offline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A Server is an MCP server that the agent connects to.
+type Server struct {
+	Endpoint string       // an http or https URL
+	Token    string       // a bearer token, a secret; "": none
+	Client   *http.Client // nil: http.DefaultClient
+}
+
+// Dial opens a session, to be closed.
+func (s Server) Dial(ctx context.Context) (*Session, error) {
+	at, err := url.Parse(s.Endpoint)
+	if err != nil || at.Host == "" {
+		return nil, fmt.Errorf("offline: the endpoint is %q; allowed: an http or https URL", s.Endpoint)
+	}
+	client := http.Client{}
+	if s.Client != nil {
+		client = *s.Client
+	}
+	client.Transport = bearer{s.Token, at.Host, client.Transport}
+	c := mcp.NewClient(&mcp.Implementation{Name: "shakedown-offline-agent", Version: "1"}, nil)
+	session, err := c.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: s.Endpoint, HTTPClient: &client, DisableStandaloneSSE: true}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("offline: connect: %w", err)
+	}
+	return &Session{session}, nil
+}
+
+// A Session is an open connection.
+type Session struct{ mcp *mcp.ClientSession }
+
+// Close ends the session.
+func (s *Session) Close() error { return s.mcp.Close() }
+
+// Call implements [Tools].
+func (s *Session) Call(ctx context.Context, name string, args map[string]any, answer any) error {
+	result, err := s.mcp.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: args})
+	if err != nil {
+		return fmt.Errorf("offline: %s: %w", name, err)
+	}
+	text := ""
+	for _, c := range result.Content {
+		if t, ok := c.(*mcp.TextContent); ok {
+			text = t.Text
+			break
+		}
+	}
+	if result.IsError {
+		return fmt.Errorf("offline: %s: %w", name, errors.New(text))
+	}
+	if err := json.Unmarshal([]byte(text), answer); err != nil {
+		return fmt.Errorf("offline: %s: the answer: %w", name, err)
+	}
+	return nil
+}
+
+// bearer sends the token to its own host alone.
+type bearer struct {
+	token, host string
+	next        http.RoundTripper
+}
+
+// RoundTrip adds the header to a copy of the request.
+func (b bearer) RoundTrip(req *http.Request) (*http.Response, error) {
+	if b.token != "" && req.URL.Host == b.host {
+		req = req.Clone(req.Context())
+		req.Header.Set("Authorization", "Bearer "+b.token)
+	}
+	if b.next == nil {
+		return http.DefaultTransport.RoundTrip(req)
+	}
+	return b.next.RoundTrip(req)
+}

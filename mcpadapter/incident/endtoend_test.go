@@ -1,0 +1,174 @@
+package incident_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/mcpadapter"
+	"github.com/shakedown-go/shakedown/mcpadapter/incident"
+)
+
+// reports leaves a good report at once.
+func reports(_ context.Context, job incident.Job) error { return writeReport(job, goodReport) }
+
+// TestARecordedSessionBecomesIncidents plays the notifications of a Kubernetes
+// server through the whole of the runner.
+func TestARecordedSessionBecomesIncidents(t *testing.T) {
+	p := &player{plays: append(recorded(t), recorded(t)...)} // all of it twice
+	ts := httptest.NewServer(p.handler(t))
+	t.Cleanup(ts.Close)
+	d := open(t, incident.AgentFunc(reports), func(o *incident.Options) { o.MaxAgents = 1 })
+	t.Cleanup(d.stop)
+	listen(t, &incident.Subscriber{Endpoint: ts.URL, Sink: d.Offer})
+	var got []string
+	for range 4 {
+		in := <-d.ended
+		assert.Equal(t, incident.StatusResolved, in.Status)
+		assert.Equal(t, "prod", in.Cluster)
+		got = append(got, in.Namespace+" "+in.Resource.Kind+"/"+in.Resource.Name+" "+in.FaultType+" "+in.Severity.String())
+	}
+	assert.Equal(t, []string{"payments Pod/worker-0 BackOff WARNING", "payments Pod/worker-0 CrashLoop CRITICAL",
+		"kube-system Pod/coredns-5d78 FailedMount WARNING", " Node/node-3 NodeUnhealthy WARNING"}, got, "in order, each once")
+	require.Eventually(t, func() bool { return d.Counts().Received == 8 }, 20*time.Second, time.Millisecond)
+	assert.Equal(t, incident.Counts{Received: 8, Duplicate: 4, Resolved: 4}, d.Counts())
+}
+
+const testToken = "a-token-for-the-test"
+
+// target is a program of ours: one tool, an injector, and an MCP server over
+// loopback, whose handler may be changed.
+func target(t *testing.T, change func(http.Handler) http.Handler) (url string, call func() error, in *chaos.Injector) {
+	t.Helper()
+	feed := new(mcpadapter.Feed)
+	in = chaos.NewInjector(1, &chaos.InjectorOptions{OnEvent: feed.Record})
+	tool := chaos.WrapWith("payments.refund", func(context.Context, int) (int, error) { return 1, nil }, chaos.WrapOptions[int]{Injector: in})
+	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "shop", Injector: in, Events: feed}, &mcpadapter.Options{
+		Audit: io.Discard, Getenv: func(name string) string {
+			return map[string]string{"SHAKEDOWN_MCP_TOKEN": testToken, "SHAKEDOWN_MCP_MODE": "read-write", "SHAKEDOWN_MCP_ENABLE_WRITE": "true"}[name]
+		}})
+	require.NoError(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	web := &http.Server{Handler: change(srv.Handler())}
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(l) }()
+	t.Cleanup(func() {
+		assert.NoError(t, srv.Shutdown(context.Background()))
+		_ = web.Close()
+		<-served
+	})
+	return "http://" + l.Addr().String() + "/mcp", func() error { _, err := tool(context.Background(), 1); return err }, in
+}
+
+func unchanged(h http.Handler) http.Handler { return h }
+
+// client is one whose connections are gone when the test ends.
+func client(t *testing.T) *http.Client {
+	t.Helper()
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// struckUntil lets calls fail until the first incident has ended: who listens
+// may not be there yet at the first of them.
+func struckUntil(t *testing.T, d *desk, call func() error) incident.Incident {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case in := <-d.ended:
+			return in
+		case <-tick.C:
+			require.ErrorIs(t, call(), fault.ErrUnavailable)
+		}
+	}
+}
+
+// TestAnInjectedFaultBecomesAnIncident goes all the way over HTTP: a client
+// injects a fault, a call fails, and the runner hears of it.
+func TestAnInjectedFaultBecomesAnIncident(t *testing.T) {
+	url, call, in := target(t, unchanged)
+	d := open(t, incident.AgentFunc(reports), nil)
+	t.Cleanup(d.stop)
+	listen(t, &incident.Subscriber{Endpoint: url, Token: testToken, Mode: incident.ModeResourceFaults, Client: client(t), Sink: d.Offer})
+	require.NoError(t, in.Register(chaos.Rule{Name: "down", Target: "payments.*", Fault: fault.Fail(fault.ErrUnavailable)}))
+	got := struckUntil(t, d, call)
+	assert.Equal(t, incident.StatusResolved, got.Status)
+	assert.Equal(t, "shop payments Point/payments.refund error ERROR", got.Cluster+" "+got.Namespace+" "+got.Resource.Kind+"/"+got.Resource.Name+" "+got.FaultType+" "+got.Severity.String())
+	assert.NotEmpty(t, got.Context)
+}
+
+// TestWatching follows the resource where nothing can be pushed: the server
+// speaks only the revision without sessions, or has no tool to subscribe with.
+func TestWatching(t *testing.T) {
+	for name, change := range map[string]func(http.Handler) http.Handler{
+		"without sessions": func(h http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("Mcp-Protocol-Version") < "2026" {
+					http.Error(w, "unsupported protocol version", http.StatusBadRequest)
+					return
+				}
+				h.ServeHTTP(w, r)
+			})
+		},
+		"without the tool": func(h http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body) // what is cut off is no JSON any more
+				r.Body = io.NopCloser(bytes.NewReader(bytes.ReplaceAll(body, []byte("events_subscribe"), []byte("events_unknown"))))
+				r.ContentLength = -1
+				h.ServeHTTP(w, r)
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url, call, in := target(t, change)
+			d := open(t, incident.AgentFunc(reports), nil)
+			t.Cleanup(d.stop)
+			problems := make(chan error, 1000)
+			s := &incident.Subscriber{Endpoint: url, Token: testToken, Watch: true, Client: client(t), Sink: d.Offer, OnError: func(err error) { problems <- err }}
+			listen(t, s)
+			require.NoError(t, in.Register(chaos.Rule{Name: "down", Target: "payments.*", Fault: fault.Fail(fault.ErrUnavailable)}))
+			got := struckUntil(t, d, call)
+			assert.Equal(t, incident.StatusResolved, got.Status)
+			assert.Equal(t, "payments.refund", got.Resource.Name)
+			assert.Equal(t, "shop", got.Cluster)
+		})
+	}
+}
+
+// TestWithoutWatchOrAResource: a server that can neither push nor show is an error.
+func TestWithoutWatchOrAResource(t *testing.T) {
+	s := mcp.NewServer(&mcp.Implementation{Name: "bare", Version: "1"}, nil)
+	ts := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
+	t.Cleanup(ts.Close)
+	for _, watch := range []bool{false, true} {
+		problems := make(chan error, 10)
+		listen(t, &incident.Subscriber{Endpoint: ts.URL, Watch: watch, Client: client(t), OnError: func(err error) {
+			select {
+			case problems <- err:
+			default:
+			}
+		}, Sink: func(string, json.RawMessage) error { return nil }})
+		err := <-problems
+		assert.ErrorContains(t, err, "events_subscribe")
+		assert.Equal(t, watch, strings.Contains(err.Error(), "chaos://faults"), "%v", err)
+	}
+	err := (&incident.Subscriber{Endpoint: ts.URL, Watch: true, Filter: map[string]any{"namespace": "a"}, Sink: func(string, json.RawMessage) error { return nil }}).Check()
+	assert.ErrorContains(t, err, "Filter is")
+}

@@ -1,0 +1,126 @@
+package incident
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// faultsResource is where a server of ours shows its latest faults.
+const faultsResource = "chaos://faults"
+
+// How often the resource is read: when the server says that it changes, and
+// where it does not, or what it says is lost.
+const (
+	readWhenTold = 5 * time.Second
+	readUntold   = time.Second
+)
+
+// A mark is the last event of the resource that was handed on. It outlives
+// sessions, so that nothing comes twice.
+type mark struct {
+	set      bool
+	sequence uint64
+	text     json.RawMessage // of that event; another text under its number is another server's
+}
+
+// faults is the resource: the latest events, numbered, the oldest first.
+type faults struct {
+	Last   uint64            `json:"last,string"`
+	Faults []json.RawMessage `json:"faults"`
+}
+
+// watch follows the resource until the session ends.
+func (s *Subscriber) watch(ctx context.Context, session *mcp.ClientSession, changed <-chan struct{}, m *mark) error {
+	every := readUntold
+	if session.Subscribe(ctx, &mcp.SubscribeParams{URI: faultsResource}) == nil {
+		every = readWhenTold
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		doc, err := readFaults(ctx, session)
+		if err != nil {
+			return err
+		}
+		s.handOn(doc, m)
+		select {
+		case <-changed:
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func readFaults(ctx context.Context, session *mcp.ClientSession) (doc faults, err error) {
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	res, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: faultsResource})
+	if err != nil {
+		return doc, fmt.Errorf("%s: %w", faultsResource, err)
+	}
+	if len(res.Contents) != 1 {
+		return doc, fmt.Errorf("%s has %d parts; allowed: 1", faultsResource, len(res.Contents))
+	}
+	return decodeFaults([]byte(res.Contents[0].Text))
+}
+
+// decodeFaults refuses numbers that could not be: they would make losses of
+// astronomical size.
+func decodeFaults(text []byte) (doc faults, err error) {
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return faults{}, fmt.Errorf("%s: %w", faultsResource, err)
+	}
+	if doc.Last < uint64(len(doc.Faults)) || doc.Last > math.MaxInt64 {
+		return faults{}, fmt.Errorf("%s: the last of %d events has the number %d", faultsResource, len(doc.Faults), doc.Last)
+	}
+	return doc, nil
+}
+
+// handOn gives the sink what is new since the mark, and reports what is not
+// there any more. What happened before the first reading is not news.
+func (s *Subscriber) handOn(doc faults, m *mark) {
+	first := doc.Last + 1 - uint64(len(doc.Faults))
+	if !m.set {
+		m.move(doc, first)
+		return
+	}
+	if m.another(doc, first) {
+		s.report(fmt.Errorf("incident: %s: the server was started anew; its events are counted from 1 again", faultsResource))
+		m.sequence = 0
+	}
+	if first > m.sequence+1 {
+		n := first - m.sequence - 1
+		s.report(&SubscriptionError{Text: strconv.FormatUint(n, 10) + " events were gone from " + faultsResource + " before they were read", Degraded: true, Dropped: n})
+	}
+	for i, event := range doc.Faults {
+		if first+uint64(i) > m.sequence {
+			s.hand("chaos/"+ModeResourceFaults, event)
+		}
+	}
+	m.move(doc, first)
+}
+
+func (m *mark) move(doc faults, first uint64) {
+	m.set, m.sequence = true, doc.Last
+	if n := len(doc.Faults); n > 0 {
+		m.text = doc.Faults[n-1]
+	}
+}
+
+// another tells whether the numbers are those of another server: there are
+// fewer than before, or the event of the mark is not the one it was.
+func (m *mark) another(doc faults, first uint64) bool {
+	if doc.Last < m.sequence {
+		return true
+	}
+	at := m.sequence - first // wraps round where the event is gone
+	return m.sequence > 0 && at < uint64(len(doc.Faults)) && !bytes.Equal(doc.Faults[at], m.text)
+}

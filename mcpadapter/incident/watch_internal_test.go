@@ -1,0 +1,104 @@
+package incident
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// shown is the resource of a server that has had so many faults, and keeps some.
+func shown(t *testing.T, server string, last, kept int) faults {
+	t.Helper()
+	doc := fmt.Sprintf(`{"last":"%d","omitted":%d,"faults":[`, last, last-kept)
+	for n := last - kept + 1; n <= last; n++ {
+		if n > last-kept+1 {
+			doc += ","
+		}
+		doc += fmt.Sprintf(`{"sequence":"%d","faultType":"error","context":"%s-%d"}`, n, server, n)
+	}
+	var f faults
+	require.NoError(t, json.Unmarshal([]byte(doc+"]}"), &f))
+	return f
+}
+
+// TestNothingTwiceAndNothingLostSilently reads the resource again and again.
+func TestNothingTwiceAndNothingLostSilently(t *testing.T) {
+	for _, tc := range []struct {
+		why      string
+		readings []faults
+		want     []string
+		problems []string
+		missed   uint64
+	}{
+		{"what happened before is no news", []faults{shown(t, "a", 3, 3), shown(t, "a", 3, 3)}, nil, nil, 0},
+		{"each new one once", []faults{shown(t, "a", 0, 0), shown(t, "a", 2, 2), shown(t, "a", 2, 2), shown(t, "a", 3, 3)}, []string{"a-1", "a-2", "a-3"}, nil, 0},
+		{"those that are gone are counted", []faults{shown(t, "a", 1, 1), shown(t, "a", 9, 3)}, []string{"a-7", "a-8", "a-9"}, []string{"5 events were gone"}, 5},
+		{"the event of the mark has gone, and no other", []faults{shown(t, "a", 2, 2), shown(t, "a", 5, 3)}, []string{"a-3", "a-4", "a-5"}, nil, 0},
+		{"a new server with fewer", []faults{shown(t, "a", 5, 3), shown(t, "b", 2, 2)}, []string{"b-1", "b-2"}, []string{"started anew"}, 0},
+		{"a new server with more", []faults{shown(t, "a", 2, 2), shown(t, "b", 4, 4)}, []string{"b-1", "b-2", "b-3", "b-4"}, []string{"started anew"}, 0},
+		{"a new server with as many", []faults{shown(t, "a", 2, 2), shown(t, "b", 2, 2)}, []string{"b-1", "b-2"}, []string{"started anew"}, 0},
+		{"a new server that keeps no more than its last", []faults{shown(t, "a", 9, 3), shown(t, "b", 4, 2)}, []string{"b-3", "b-4"}, []string{"started anew", "2 events were gone"}, 2},
+	} {
+		t.Run(tc.why, func(t *testing.T) {
+			var got, problems []string
+			s := &Subscriber{
+				Sink: func(logger string, data json.RawMessage) error {
+					assert.Equal(t, "chaos/resource-faults", logger)
+					var p payload
+					require.NoError(t, json.Unmarshal(data, &p))
+					got = append(got, p.Context)
+					return nil
+				},
+				OnError: func(err error) { problems = append(problems, err.Error()) },
+			}
+			m := new(mark)
+			for _, doc := range tc.readings {
+				s.handOn(doc, m)
+			}
+			assert.Equal(t, tc.want, got)
+			assert.Equal(t, tc.missed, s.Missed())
+			require.Len(t, problems, len(tc.problems))
+			for i, want := range tc.problems {
+				assert.Contains(t, problems[i], want)
+			}
+		})
+	}
+}
+
+// TestASecretCutInTwo: what is left of one is not recognised, so that the line
+// in which the kept output begins goes.
+func TestASecretCutInTwo(t *testing.T) {
+	out := newTail(20)
+	_, _ = out.Write([]byte("token=" + "s3cr3t-s3cr3t-s3cr3t\nthe end of it\n"))
+	assert.Equal(t, "[27 bytes before this]\nthe end of it\n", out.text())
+}
+
+func FuzzFaultsResource(f *testing.F) {
+	f.Add([]byte(`{"last":"2","omitted":1,"faults":[{"sequence":"2"}]}`), uint64(1))
+	f.Add([]byte(`{"last":"0","faults":[{},{}]}`), uint64(0))
+	f.Fuzz(func(t *testing.T, text []byte, seen uint64) {
+		doc, err := decodeFaults(text)
+		if err != nil {
+			return
+		}
+		handed := 0
+		s := &Subscriber{Sink: func(string, json.RawMessage) error { handed++; return nil }}
+		m := &mark{set: true, sequence: seen}
+		s.handOn(doc, m)
+		assert.LessOrEqual(t, handed, len(doc.Faults))
+		assert.Equal(t, doc.Last, m.sequence)
+		assert.LessOrEqual(t, s.Missed(), doc.Last)
+		s.handOn(doc, m)
+		assert.LessOrEqual(t, handed, len(doc.Faults), "nothing comes twice")
+	})
+}
+
+func TestResourcesThatCouldNotBe(t *testing.T) {
+	for _, text := range []string{``, `[]`, `{"last":7}`, `{"last":"-1"}`, `{"last":"1","faults":[{},{}]}`, `{"last":"18446744073709551615","faults":[]}`} {
+		_, err := decodeFaults([]byte(text))
+		assert.ErrorContains(t, err, "chaos://faults", text)
+	}
+}
