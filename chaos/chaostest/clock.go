@@ -23,7 +23,7 @@ type clock struct {
 // sleep takes exactly as long as it says; a real one of a nanosecond takes longer.
 func read() clock {
 	start := time.Now()
-	time.Sleep(1)
+	time.Sleep(time.Nanosecond)
 	if time.Since(start) == 1 {
 		return clock{virtual: true, glance: 1, guard: 1000 * time.Hour, prompt: 0, retries: 1}
 	}
