@@ -181,6 +181,9 @@ func tag(s *jsonschema.Schema, f reflect.StructField) error {
 		}
 	}
 	if text, ok := f.Tag.Lookup("default"); ok {
+		if !json.Valid([]byte(text)) { // left in, no client would ever get an answer to tools/list
+			return fmt.Errorf("default is %q; allowed: JSON, texts in quotes", text)
+		}
 		s.Default = json.RawMessage(text)
 	}
 	return err
