@@ -48,7 +48,8 @@ func (e *ToolError) Error() string {
 	return fmt.Sprintf("tool %q failed and did not say why", e.Tool)
 }
 
-// Unwrap returns the [*jsonrpc.Error] of an error of the protocol, else nil.
+// Unwrap returns the SDK's error for an error of the protocol, with a
+// [*jsonrpc.Error] in its chain, else nil.
 func (e *ToolError) Unwrap() error { return e.err }
 
 // Is reports whether target is [chaos.ErrUnknownTool] and the server says that
@@ -151,7 +152,9 @@ func (e *SessionError) Error() string {
 func (e *SessionError) Unwrap() error { return e.Err }
 
 // lost is the error of a call on a session that cannot be used.
-func lost(method string, err error) error { return &SessionError{Method: method, Closed: true, Err: err} }
+func lost(method string, err error) error {
+	return &SessionError{Method: method, Closed: true, Err: err}
+}
 
 // failureOf is the error of a call without a result. The errors of the SDK's
 // own transports are told from a server's answers by their codes.
@@ -161,17 +164,21 @@ func failureOf(ctx context.Context, name string, err error) error {
 		method = "tools/list"
 	}
 	var wire *jsonrpc.Error
+	var cut *json.SyntaxError
 	switch {
-	case errors.Is(err, chaos.ErrInjected), errors.Is(err, chaos.ErrCellEnded):
-		return err // a fault of the client's own middleware: it reads as it should
+	case errors.Is(err, chaos.ErrCellEnded):
+		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case isAny(err, mcp.ErrConnectionClosed, mcp.ErrSessionMissing, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe):
+	case isAny(err, mcp.ErrConnectionClosed, mcp.ErrSessionMissing, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe), errors.As(err, &cut):
 		return lost(method, err)
-	case !errors.As(err, &wire), wire.Code == codeRejected:
+	case errors.As(err, &wire) && wire.Code != codeRejected:
+	case errors.Is(err, chaos.ErrInjected):
+		return err // a fault of the client's own middleware: it reads as it should
+	default:
 		return &SessionError{Method: method, Err: err}
 	}
-	e := &ToolError{Tool: name, Code: wire.Code, Structured: wire.Data, text: wire.Message, err: wire}
+	e := &ToolError{Tool: name, Code: wire.Code, Structured: wire.Data, text: wire.Message, err: err}
 	e.read(wire.Data)
 	return e
 }
