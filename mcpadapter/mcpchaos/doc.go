@@ -34,6 +34,6 @@
 //
 // # Costs
 //
-// Without an injector: a look at the context. With one, a transport writes each
-// message as JSON once more, some microseconds for each KiB.
+// Without an injector: a look at the context. With one, a transport reads and
+// writes each message as JSON once more, some 15 µs for one of a KiB.
 package mcpchaos

@@ -149,6 +149,10 @@ func (c *conn) take(a arrival) {
 		c.inbox.fail(a.err)
 		return
 	}
+	if _, asked := a.msg.(*jsonrpc.Request); asked && c.idle(c.base) {
+		c.inbox.put([]item{{msg: a.msg}})
+		return
+	}
 	req := c.belongs(a.msg, c.heard, c.sent, c.base)
 	ctx, cancel := context.WithCancel(req.ctx)
 	defer cancel()

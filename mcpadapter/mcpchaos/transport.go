@@ -117,6 +117,12 @@ func (c *conn) belongs(msg jsonrpc.Message, own, theirs requests, ctx context.Co
 	return request{place{path: "response"}, ctx}
 }
 
+// idle tells that no injector has a say in a message of that context, nor in
+// its response.
+func (c *conn) idle(ctx context.Context) bool {
+	return c.o.injector(ctx) == nil && chaos.FromContext(c.base) == nil
+}
+
 // cross takes a message over its injection point and returns the lines that go
 // on; whole: the message itself does.
 func (c *conn) cross(ctx context.Context, target string, key uint64, m Message, msg jsonrpc.Message) (lines []string, whole bool, err error) {
@@ -148,6 +154,9 @@ const codeRejected = -32005
 
 // Write sends a message, or what has become of it.
 func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
+	if c.idle(ctx) {
+		return c.Connection.Write(ctx, msg)
+	}
 	req := c.belongs(msg, c.sent, c.heard, ctx)
 	lines, whole, err := c.cross(ctx, atSend+req.path, req.key, Message{Sent: true}, msg)
 	switch {
