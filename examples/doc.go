@@ -1,8 +1,8 @@
 // Package examples holds the runnable programs; each has a folder of its own.
 //
 //   - quickstart: an agent in every weather, as a command with a report.
-//   - gotest: the same as go tests to copy, and one wrapped function.
-//   - gameday: real services killed, paused and cut off, judged by their recorded calls.
 //   - mcpserver: the order desk driven by MCP clients, also as an image and a chart.
 //   - mcpclient: a contract over any MCP server, while the protocol breaks.
+//   - gotest: the same as go tests to copy, and one wrapped function.
+//   - gameday: real services killed, paused and cut off, judged by their recorded calls.
 package examples
