@@ -1,6 +1,8 @@
 // Package examples holds the runnable programs; each has a folder of its own.
 //
 //   - quickstart: an agent in every weather, as a command with a report.
+//   - mcpserver: the order desk driven by MCP clients, also as an image and a chart.
+//   - mcpclient: a contract over any MCP server, while the protocol breaks.
 //   - gotest: the same as go tests to copy, and one wrapped function.
 //   - gameday: real services killed, paused and cut off, judged by their recorded calls.
 //   - cluster: a simulated cluster's control surface over MCP, behind a policy.

@@ -50,6 +50,12 @@
 // protocol revisions with sessions and without on the same URL, and server-sent
 // events for old clients on /sse.
 //
+// # The other direction
+//
+// [Registry] makes the tools of any MCP server a registry of package chaos, so
+// that a contract can be run over a server that nobody here wrote. Package
+// mcpadapter/mcpchaos breaks the protocol in between.
+//
 // # Costs
 //
 // A call takes 0.3 to 0.4 ms in memory, of which the bare SDK takes 0.3, and 1 to

@@ -37,6 +37,7 @@ var otherNames = map[string]struct {
 	"chaos/when":          {0, "a catalogue: one constructor a trigger"},
 	"chaos/lies":          {0, "a catalogue: one constructor a lie"},
 	"contract/invariant":  {0, "a catalogue: one constructor an invariant"},
+	"mcpadapter/mcpchaos": {0, "a catalogue: one constructor a protocol fault"},
 }
 
 func TestExportedAPI(t *testing.T) {

@@ -1,0 +1,197 @@
+package mcpadapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+)
+
+// A ToolError is a failure that a server answered with: a result marked as an
+// error, or an error of the protocol.
+type ToolError struct {
+	Tool string // empty for tools/list
+	// Code is that of an error of the protocol, such as -32602; 0: a result marked as an error.
+	Code int64
+	// Content is the result's blocks as the protocol writes them, a JSON array;
+	// nil for an error of the protocol.
+	Content json.RawMessage
+	// Structured is the structured content of a result, or the data of an error
+	// of the protocol; nil: there was none.
+	Structured json.RawMessage
+	// Envelope is {status, code, detail, hint} as package policy writes it, and
+	// Problem problem details as in RFC 9457, where the failure carries one.
+	Envelope *policy.Error
+	Problem  *policy.Problem
+
+	text string
+	err  error
+}
+
+// Error is what a model would read: the texts of the result or the message of
+// the protocol's error.
+func (e *ToolError) Error() string {
+	if e.text != "" {
+		return e.text
+	}
+	if e.Structured != nil {
+		return string(e.Structured)
+	}
+	return fmt.Sprintf("tool %q failed and did not say why", e.Tool)
+}
+
+// Unwrap returns the SDK's error for an error of the protocol, with a
+// [*jsonrpc.Error] in its chain, else nil.
+func (e *ToolError) Unwrap() error { return e.err }
+
+// Is reports whether target is [chaos.ErrUnknownTool] and the server says that
+// there is no such tool.
+func (e *ToolError) Is(target error) bool {
+	if target != chaos.ErrUnknownTool || e.Tool == "" {
+		return false
+	}
+	if e.Envelope != nil {
+		return e.Envelope.Code == policy.CodeUnknownTool
+	}
+	if e.Code != 0 && e.Code != jsonrpc.CodeInvalidParams && e.Code != jsonrpc.CodeMethodNotFound {
+		return false
+	}
+	return saysUnknown(strings.ToLower(e.text), strings.ToLower(e.Tool))
+}
+
+// saysUnknown knows the words of the official SDKs, which have no code of its
+// own for an unknown tool. The name is asked for so that a tool that did not
+// find something is not taken for one that was not found.
+func saysUnknown(text, name string) bool {
+	if !strings.Contains(text, name) {
+		return false
+	}
+	text = strings.NewReplacer(`"`, "", `'`, "", "`", "").Replace(text)
+	for _, words := range []string{"unknown tool " + name, "unknown tool: " + name, "tool " + name + " not found", "tool not found: " + name} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// errorResult is a result marked as an error.
+func errorResult(name string, res *mcp.CallToolResult) *ToolError {
+	e := &ToolError{Tool: name}
+	var texts []string
+	for _, block := range res.Content {
+		if text, ok := block.(*mcp.TextContent); ok {
+			texts = append(texts, text.Text)
+		}
+	}
+	e.text = strings.Join(texts, "\n")
+	e.Content, _ = json.Marshal(res.Content) // it came from JSON
+	if res.StructuredContent != nil {
+		e.Structured, _ = json.Marshal(res.StructuredContent)
+	}
+	e.read(e.Structured)
+	for _, text := range texts {
+		e.read([]byte(text))
+	}
+	return e
+}
+
+// read looks for an envelope or problem details, if none was found yet. A tool
+// may nest either under "problem".
+func (e *ToolError) read(doc []byte) {
+	if e.Envelope != nil || e.Problem != nil || len(doc) == 0 {
+		return
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(doc, &members) != nil {
+		return
+	}
+	has := func(name string) bool { _, ok := members[name]; return ok }
+	switch {
+	case has("status") && has("code") && has("detail"):
+		envelope := new(policy.Error)
+		if json.Unmarshal(doc, envelope) == nil {
+			e.Envelope, e.Problem = envelope, envelope.Problem
+		}
+	case has("status") && (has("title") || has("detail")) || has("type") && has("title"):
+		problem := new(policy.Problem)
+		if json.Unmarshal(doc, problem) == nil {
+			e.Problem = problem
+		}
+	case has("problem"):
+		e.read(members["problem"])
+	}
+}
+
+// A SessionError says that a call got no answer: what it did is not known.
+type SessionError struct {
+	Method string // the tool, or tools/list
+	// Closed says that the session is known to be closed for good: connect
+	// anew. Otherwise it may be that only this call failed; a further one will tell.
+	Closed bool
+	Err    error // of the transport
+}
+
+// Error says what failed and, of a closed session, what to do.
+func (e *SessionError) Error() string {
+	if e.Closed {
+		return fmt.Sprintf("mcpadapter: %s: the session is closed for good; connect anew: %v", e.Method, e.Err)
+	}
+	return fmt.Sprintf("mcpadapter: %s: no answer: %v", e.Method, e.Err)
+}
+
+// Unwrap returns the transport's error.
+func (e *SessionError) Unwrap() error { return e.Err }
+
+// lost is the error of a call on a session that cannot be used.
+func lost(method string, err error) error {
+	return &SessionError{Method: method, Closed: true, Err: err}
+}
+
+// failureOf is the error of a call without a result. The errors of the SDK's
+// own transports are told from a server's answers by their codes.
+func failureOf(ctx context.Context, name string, err error) error {
+	method := name
+	if method == "" {
+		method = "tools/list"
+	}
+	var wire *jsonrpc.Error
+	var cut *json.SyntaxError
+	switch {
+	case errors.Is(err, chaos.ErrCellEnded):
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case isAny(err, mcp.ErrConnectionClosed, mcp.ErrSessionMissing, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe), errors.As(err, &cut):
+		return lost(method, err)
+	case errors.As(err, &wire) && wire.Code != codeRejected:
+	case errors.Is(err, chaos.ErrInjected):
+		return err // a fault of the client's own middleware: it reads as it should
+	default:
+		return &SessionError{Method: method, Err: err}
+	}
+	e := &ToolError{Tool: name, Code: wire.Code, Structured: wire.Data, text: wire.Message, err: err}
+	e.read(wire.Data)
+	return e
+}
+
+// codeRejected is how the SDK marks a request that its transport could not
+// deliver, such as one answered with 503.
+const codeRejected = -32005
+
+func isAny(err error, targets ...error) bool {
+	for _, target := range targets {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,124 @@
+package mcpchaos
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/when"
+)
+
+// catalogue is every fault, by the name of its constructor, with its parameters as data.
+func catalogue() map[string]struct {
+	fault  chaos.Fault
+	params string
+} {
+	return map[string]struct {
+		fault  chaos.Fault
+		params string
+	}{
+		"ErrorUnset":         {ErrorUnset(), ``},
+		"ToolRemoved":        {ToolRemoved(), ``},
+		"ToolHidden":         {ToolHidden("echo"), `{"name":"echo"}`},
+		"DescriptionChanged": {DescriptionChanged("echo", "new"), `{"name":"echo","description":"new"}`},
+		"Dropped":            {Dropped(), ``},
+		"Duplicated":         {Duplicated(2), `{"copies":2}`},
+		"Overtaken":          {Overtaken(2, time.Second), `{"by":2,"atMost":"1s"}`},
+		"Corrupted":          {Corrupted(), ``},
+		"Garbage":            {Garbage("listening"), `{"line":"listening"}`},
+		"WrongID":            {WrongID(), ``},
+		"Oversized":          {Oversized(100), `{"bytes":100}`},
+		"ListChangedFlood":   {ListChangedFlood(3), `{"count":3}`},
+		"Cut":                {Cut(), ``},
+	}
+}
+
+func TestDescriptions(t *testing.T) {
+	kinds := make(map[string]bool)
+	for name, f := range catalogue() {
+		d := f.fault.(chaos.Described).Describe()
+		assert.True(t, strings.HasPrefix(d.Kind, "mcp_"), name)
+		assert.False(t, kinds[d.Kind], "%s: a kind of its own", name)
+		kinds[d.Kind] = true
+		for _, coordinate := range []any{d.Layer, d.Class, d.Visibility, d.Persistence, d.Effect} {
+			assert.NotEmpty(t, coordinate, "%s: %+v", name, d)
+		}
+		if f.params == "" {
+			assert.Empty(t, d.Params, name)
+			continue
+		}
+		assert.JSONEq(t, f.params, string(d.Params), name)
+	}
+}
+
+func TestParametersThatAreRefused(t *testing.T) {
+	for _, tc := range []struct {
+		fault chaos.Fault
+		param string
+	}{
+		{ToolHidden(""), "name"}, {DescriptionChanged("", "x"), "name"},
+		{Duplicated(0), "copies"}, {Duplicated(1001), "copies"},
+		{Overtaken(0, time.Second), "by"}, {Overtaken(1, 0), "atMost"}, {Overtaken(1, 2*time.Hour), "atMost"},
+		{Garbage("{}"), "line"}, {Garbage(" "), "line"}, {Garbage("a\nb"), "line"},
+		{Oversized(0), "bytes"}, {Oversized(maxBytes + 1), "bytes"},
+		{ListChangedFlood(0), "count"}, {ListChangedFlood(10_001), "count"},
+	} {
+		_, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: tc.fault})
+		var wrong *chaos.ParamError
+		require.ErrorAs(t, err, &wrong)
+		assert.Equal(t, tc.param, wrong.Param)
+	}
+}
+
+// Every fault has its row in the page on determinism.
+func TestRowsOfThePage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "determinism.md"))
+	require.NoError(t, err)
+	for name := range catalogue() {
+		row := "| `mcpchaos." + name + "` | "
+		if name == "Overtaken" {
+			row += "depends on time"
+		}
+		assert.Equal(t, 1, strings.Count(string(page), row), row)
+	}
+}
+
+// The claim: whatever the order of the calls, each comes out the same.
+func TestIndependentOfOrder(t *testing.T) {
+	faults := catalogue()
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom([]string{"Dropped", "Duplicated", "Corrupted", "Garbage", "WrongID", "Oversized", "ListChangedFlood", "Cut"}).Draw(t, "fault")
+		seed := rapid.Uint64().Draw(t, "seed")
+		orders := rapid.SliceOfNDistinct(rapid.IntRange(0, 1000), 2, 12, rapid.ID[int]).Draw(t, "orders")
+		run := func(orders []int) map[int]string {
+			plan, err := chaos.NewPlan(seed, chaos.Rule{Target: "mcp/receive/*", When: when.Prob(0.5), Fault: faults[name].fault})
+			require.NoError(t, err)
+			return outcomes(plan.Injector("cell", nil), orders)
+		}
+		assert.Equal(t, run(orders), run(rapid.Permutation(orders).Draw(t, "shuffled")))
+	})
+}
+
+// outcomes is what becomes of a message for each order.
+func outcomes(in *chaos.Injector, orders []int) map[int]string {
+	got := make(map[int]string)
+	for _, order := range orders {
+		text := fmt.Sprintf(`{"id":%d,"jsonrpc":"2.0","result":{"order":%d}}`, order, order)
+		point := chaos.WrapWith("mcp/receive/tools/call/echo", pass, chaos.WrapOptions[Message]{Injector: in, Key: func(Message) uint64 { return uint64(order) + 1 }})
+		lines, err := point(context.Background(), Message{Text: json.RawMessage(text), held: new(holding)})
+		got[order] = fmt.Sprint(lines, err)
+	}
+	return got
+}
+
+func pass(_ context.Context, m Message) ([]string, error) { return []string{string(m.Text)}, nil }

@@ -1,0 +1,81 @@
+package mcpchaos_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/mcpadapter"
+	"github.com/shakedown-go/shakedown/mcpadapter/mcpchaos"
+)
+
+// shop is any MCP server.
+func shop() *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "shop", Version: "1"}, nil)
+	mcp.AddTool(s, &mcp.Tool{Name: "refund"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return nil, nil, errors.New("order 7 was refunded before")
+	})
+	return s
+}
+
+// connected is a session with it, broken by wrap or middleware.
+func connected(ctx context.Context, client *mcp.Client, wrap func(mcp.Transport) mcp.Transport) *mcp.ClientSession {
+	here, there := mcp.NewInMemoryTransports()
+	if _, err := shop().Connect(ctx, there, nil); err != nil {
+		panic(err)
+	}
+	session, err := client.Connect(ctx, wrap(here), nil)
+	if err != nil {
+		panic(err)
+	}
+	return session
+}
+
+// The server does its work and its answer is lost on the way.
+func ExampleTransport() {
+	ctx := context.Background()
+	in := chaos.NewInjector(1, nil)
+	session := connected(ctx, mcp.NewClient(&mcp.Implementation{Name: "example", Version: "1"}, nil),
+		func(inner mcp.Transport) mcp.Transport {
+			return mcpchaos.Transport(inner, &mcpchaos.Options{Injector: in})
+		})
+	defer session.Close()
+
+	if err := in.Register(chaos.Rule{Target: "mcp/receive/tools/call/refund", When: when.First(1), Fault: mcpchaos.Dropped()}); err != nil {
+		panic(err)
+	}
+	patience, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+	defer cancel()
+	_, err := mcpadapter.Registry(session).CallTool(patience, "refund", nil)
+	fmt.Println(err)
+	_, err = mcpadapter.Registry(session).CallTool(ctx, "refund", nil)
+	fmt.Println(err)
+	// Output:
+	// context deadline exceeded
+	// order 7 was refunded before
+}
+
+// A failed tool call whose result does not say that it failed.
+func ExampleSending() {
+	ctx := context.Background()
+	in := chaos.NewInjector(1, nil)
+	if err := in.Register(chaos.Rule{Target: "mcp/tools/call/refund", Fault: mcpchaos.ErrorUnset()}); err != nil {
+		panic(err)
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "example", Version: "1"}, nil)
+	client.AddSendingMiddleware(mcpchaos.Sending(&mcpchaos.Options{Injector: in}))
+	session := connected(ctx, client, func(inner mcp.Transport) mcp.Transport { return inner })
+	defer session.Close()
+
+	out, err := mcpadapter.Registry(session).CallTool(ctx, "refund", nil)
+	fmt.Println(string(out), err)
+	fmt.Println(in.Events()[0].Fault, in.Events()[0].Delivered)
+	// Output:
+	// "order 7 was refunded before" <nil>
+	// mcp_error_unset true
+}

@@ -1,0 +1,32 @@
+package mcpchaos
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Whatever stands in a message, a fault that edits it leaves JSON behind, of
+// another id or as much longer as it says, or leaves it as it is.
+func FuzzEditedMessages(f *testing.F) {
+	for _, text := range []string{`{"jsonrpc":"2.0","id":1,"result":{"_meta":{"a":1}}}`, `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"x"}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"id":null,"result":7}`, `{"id":1,"error":{"code":1}}`, `[1]`, `null`, ``} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, fault := range []chaos.Fault{WrongID(), Oversized(100)} {
+			lines, err := fault.(rewrite).lines(chaos.Call{}, Message{}, text)
+			if err != nil {
+				continue
+			}
+			require.Len(t, lines, 1)
+			assert.True(t, json.Valid([]byte(lines[0])), lines[0])
+			assert.NotEqual(t, text, lines[0])
+		}
+		placeOf("tools/call", []byte(text))
+	})
+}

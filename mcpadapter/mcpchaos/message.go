@@ -1,0 +1,183 @@
+package mcpchaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// rewrite is a fault that puts other lines in the place of a message.
+type rewrite struct {
+	description  chaos.Description
+	problems     error
+	receivedOnly bool // it makes lines that are no messages, or lets them wait
+	lines        func(c chaos.Call, m Message, text string) ([]string, error)
+}
+
+func (f rewrite) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	result, err := next(ctx, args)
+	if err != nil {
+		return result, err
+	}
+	lines, isLines := result.([]string)
+	m, isMessage := args.(Message)
+	switch {
+	case !isLines || !isMessage:
+		chaos.Note(ctx, f.description.Kind+": this is no message of a wrapped transport")
+		return result, nil
+	case f.receivedOnly && m.Sent:
+		chaos.Note(ctx, f.description.Kind+": it strikes what is received, and this is sent; wrap the end that reads")
+		return result, nil
+	}
+	var after []string
+	for _, line := range lines {
+		changed, err := f.lines(c, m, line)
+		if err != nil {
+			chaos.Note(ctx, f.description.Kind+": "+err.Error())
+			return result, nil
+		}
+		after = append(after, changed...)
+	}
+	if slices.Equal(lines, after) && (m.held == nil || m.held.behind == 0) {
+		return result, nil
+	}
+	chaos.Changed(ctx, chaos.Change{Before: shown(lines), After: shown(after)})
+	return after, nil
+}
+
+func (rewrite) Phase() chaos.Phase { return chaos.PhaseChange }
+
+func (f rewrite) Check() error { return f.problems }
+
+func (f rewrite) Describe() chaos.Description { return f.description }
+
+// shown is lines as an event shows them: the first few, and their beginnings.
+func shown(lines []string) json.RawMessage {
+	const most, width = 4, 512
+	list := []string{}
+	for i, line := range lines {
+		if i == most {
+			list = append(list, "…")
+			break
+		}
+		if len(line) > width {
+			line = strings.ToValidUTF8(line[:width], "") + "…"
+		}
+		list = append(list, line)
+	}
+	doc, _ := json.Marshal(list)
+	return doc
+}
+
+// Dropped loses a message. Who waits for an answer waits until its context ends.
+func Dropped() chaos.Fault {
+	return rewrite{
+		description: described("mcp_dropped", chaos.Explicit, chaos.Transient, chaos.EffectUnknown, nil),
+		lines:       func(chaos.Call, Message, string) ([]string, error) { return nil, nil },
+	}
+}
+
+// Duplicated delivers a message and so many copies of it, from 1 to 1000.
+func Duplicated(copies int) chaos.Fault {
+	c := check{kind: "mcp_duplicated"}
+	c.that(copies >= 1 && copies <= maxCopies, "copies", copies, "a number from 1 to 1000")
+	return rewrite{
+		description: described("mcp_duplicated", chaos.Implicit, chaos.Transient, chaos.EffectUnknown, struct {
+			Copies int `json:"copies"`
+		}{copies}),
+		problems: c.err(),
+		lines: func(_ chaos.Call, _ Message, text string) ([]string, error) {
+			return slices.Repeat([]string{text}, copies+1), nil
+		},
+	}
+}
+
+// drawCut is the salt of the draw: ASCII for "corrupt".
+const drawCut = 0x636f7272757074
+
+// Corrupted cuts a received message off within, at a place drawn from the
+// coordinates of the call. What is left is no JSON, which breaks the connection.
+func Corrupted() chaos.Fault {
+	return rewrite{
+		description:  described("mcp_corrupted", chaos.Explicit, chaos.Permanent, chaos.EffectUnknown, nil),
+		receivedOnly: true,
+		lines: func(c chaos.Call, _ Message, text string) ([]string, error) {
+			return []string{text[:1+int(c.Draw(drawCut)*float64(len(text)-1))]}, nil
+		},
+	}
+}
+
+// Garbage puts a line before a received message that is none: what a server does
+// that prints to its standard output. The line must not be JSON.
+func Garbage(line string) chaos.Fault {
+	c := check{kind: "mcp_garbage"}
+	c.that(!json.Valid([]byte(line)) && strings.TrimSpace(line) != "" && !strings.ContainsAny(line, "\r\n"), "line", line, "one line of text that is not JSON")
+	return rewrite{
+		description: described("mcp_garbage", chaos.Explicit, chaos.Permanent, chaos.EffectUnknown, struct {
+			Line string `json:"line"`
+		}{line}),
+		problems:     c.err(),
+		receivedOnly: true,
+		lines:        func(_ chaos.Call, _ Message, text string) ([]string, error) { return []string{line, text}, nil },
+	}
+}
+
+// WrongID gives a request or response an id that nobody asked with. Who waits
+// for the answer waits until its context ends. A notification has no id and is
+// not changed.
+func WrongID() chaos.Fault {
+	return rewrite{
+		description: described("mcp_wrong_id", chaos.Explicit, chaos.Transient, chaos.EffectUnknown, nil),
+		lines: func(_ chaos.Call, _ Message, text string) ([]string, error) {
+			line, err := edited(text, func(members map[string]json.RawMessage) error {
+				id, ok := members["id"]
+				if !ok {
+					return errors.New("the message has no id")
+				}
+				members["id"] = quoted("x" + strings.Trim(string(id), `"`)) // the SDKs count
+				return nil
+			})
+			return []string{line}, err
+		},
+	}
+}
+
+// Oversized makes a message so many bytes longer, from 1 to 64 MiB, by
+// what stands in the _meta of its parameters or result, which no one needs to
+// look at. Whether it is too long is the reader's to say: see [Options.MaxLine].
+// An error of the protocol has no such place and is not changed.
+func Oversized(bytes int) chaos.Fault {
+	c := check{kind: "mcp_oversized"}
+	c.that(bytes >= 1 && bytes <= maxBytes, "bytes", bytes, "a number from 1 to 67108864")
+	return rewrite{
+		description: described("mcp_oversized", chaos.Explicit, chaos.Permanent, chaos.EffectUnknown, struct {
+			Bytes int `json:"bytes"`
+		}{bytes}),
+		problems: c.err(),
+		lines: func(_ chaos.Call, _ Message, text string) ([]string, error) {
+			line, err := edited(text, func(members map[string]json.RawMessage) error { return pad(members, bytes) })
+			return []string{line}, err
+		},
+	}
+}
+
+// Cut breaks the connection at a message, which is lost: to the SDK the other
+// end is gone.
+func Cut() chaos.Fault { return cut{} }
+
+type cut struct{}
+
+func (f cut) Inject(context.Context, chaos.Call, any, chaos.Next) (any, error) {
+	return nil, f.Fail(chaos.Call{})
+}
+
+func (cut) Fail(chaos.Call) error { return io.ErrUnexpectedEOF }
+
+func (cut) Describe() chaos.Description {
+	return described("mcp_cut", chaos.Explicit, chaos.Permanent, chaos.EffectUnknown, nil)
+}

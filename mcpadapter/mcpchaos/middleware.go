@@ -1,0 +1,87 @@
+package mcpchaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Sending is middleware that makes each request which a client or server sends
+// an injection point. An injected error is what the caller gets; the peer is
+// not reached.
+func Sending(o *Options) mcp.Middleware {
+	full := o.orDefault()
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			return cross(ctx, &full, next, method, req)
+		}
+	}
+}
+
+// Receiving is middleware that makes each request which a client or server
+// receives an injection point. An injected error reaches the peer as an error
+// of the protocol: with its own code if it is a [*jsonrpc.Error], else as an
+// internal error, -32603, with its text.
+func Receiving(o *Options) mcp.Middleware {
+	full := o.orDefault()
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			res, err := cross(ctx, &full, next, method, req)
+			var wire *jsonrpc.Error
+			if err != nil && errors.Is(err, chaos.ErrInjected) && !errors.As(err, &wire) {
+				err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+			}
+			return res, err
+		}
+	}
+}
+
+// cross takes a request over its injection point.
+func cross(ctx context.Context, o *Options, next mcp.MethodHandler, method string, req mcp.Request) (mcp.Result, error) {
+	in := o.injector(ctx)
+	if in == nil {
+		return next(ctx, method, req)
+	}
+	params, err := json.Marshal(req.GetParams())
+	if err != nil {
+		params = nil // such parameters are not sent either; next says so
+	}
+	at := placeOf(method, params)
+	var real mcp.Result
+	call := chaos.WrapWith(atMiddleware+at.path, func(ctx context.Context, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		real = res
+		return res, err
+	}, chaos.WrapOptions[mcp.Request]{Injector: in, Key: func(mcp.Request) uint64 { return at.key }})
+	res, err := call(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return res, fits(method, real, res)
+}
+
+// fits refuses a result that the SDK would panic over: one of another kind than
+// the method's.
+func fits(method string, real, res mcp.Result) error {
+	want := reflect.TypeOf(real)
+	switch {
+	case strings.HasPrefix(method, "notifications/"), want != nil && reflect.TypeOf(res) == want:
+		return nil
+	case method == "tools/call":
+		want = reflect.TypeFor[*mcp.CallToolResult]()
+	case method == "tools/list":
+		want = reflect.TypeFor[*mcp.ListToolsResult]()
+	}
+	if want != nil && reflect.TypeOf(res) == want && !reflect.ValueOf(res).IsNil() {
+		return nil
+	}
+	return fmt.Errorf("mcpchaos: a fault gave %T as the result of %s", res, method)
+}

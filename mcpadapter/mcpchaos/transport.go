@@ -1,0 +1,189 @@
+package mcpchaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Transport makes every message that crosses a transport an injection point:
+// see the targets of the package. The result of the call at such a point is
+// []string: the lines, each a message in JSON, that go on in its place.
+//
+// It fits transports that carry lines: in memory, over standard input and
+// output, to a command, also server-sent events. The SDK's streamable HTTP is told what was
+// negotiated in a way that no wrapper can pass on: break that with middleware,
+// or as HTTP.
+//
+// A line that is no message cannot be sent through the SDK's transports: faults
+// that make one strike what is received, so wrap the end that reads.
+func Transport(inner mcp.Transport, o *Options) mcp.Transport {
+	return &transport{inner, o.orDefault()}
+}
+
+type transport struct {
+	inner   mcp.Transport
+	options Options
+}
+
+// Connect connects the inner transport.
+func (t *transport) Connect(ctx context.Context) (mcp.Connection, error) {
+	inner, err := t.inner.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{Connection: inner, o: t.options, base: context.WithoutCancel(ctx),
+		sent: make(requests), heard: make(requests), arrivals: make(chan arrival)}
+	c.life, c.end = context.WithCancel(c.base)
+	return c, nil
+}
+
+// A Message is the arguments at the injection points of a transport, for faults
+// and triggers of one's own. As JSON it is its text.
+type Message struct {
+	Text json.RawMessage
+	Sent bool // else received
+	// held is where a fault says that the message is to wait for others; nil where it cannot.
+	held *holding
+}
+
+// MarshalJSON is the text.
+func (m Message) MarshalJSON() ([]byte, error) { return m.Text, nil }
+
+// request is one that waits for its response: its context has the injector, the lane and the
+// patience of whoever asked.
+type request struct {
+	place
+	ctx context.Context
+}
+
+type requests map[jsonrpc.ID]request
+
+// maxRequests bounds what is remembered of requests that get no response.
+const maxRequests = 4096
+
+func (r requests) add(id jsonrpc.ID, req request) {
+	for old := range r {
+		if len(r) < maxRequests {
+			break
+		}
+		delete(r, old)
+	}
+	r[id] = req
+}
+
+// conn is a wrapped connection.
+type conn struct {
+	mcp.Connection
+	o    Options
+	base context.Context // that of Connect, without its end
+	life context.Context // ends with the connection
+	end  context.CancelFunc
+
+	mu    sync.Mutex
+	sent  requests // by this end
+	heard requests
+
+	begin    sync.Once
+	pumps    sync.WaitGroup
+	arrivals chan arrival
+	inbox    inbox // of Read alone
+}
+
+// belongs tells what a message is about, and whose context is in charge of it.
+func (c *conn) belongs(msg jsonrpc.Message, own, theirs requests, ctx context.Context) request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch m := msg.(type) {
+	case *jsonrpc.Request:
+		req := request{placeOf(m.Method, m.Params), ctx}
+		if m.IsCall() {
+			own.add(m.ID, req)
+		}
+		return req
+	case *jsonrpc.Response:
+		if req, ok := theirs[m.ID]; ok {
+			delete(theirs, m.ID)
+			return req
+		}
+	}
+	return request{place{path: "response"}, ctx}
+}
+
+// idle tells that no injector has a say in a message of that context, nor in
+// its response.
+func (c *conn) idle(ctx context.Context) bool {
+	return c.o.injector(ctx) == nil && chaos.FromContext(c.base) == nil
+}
+
+// cross takes a message over its injection point and returns the lines that go
+// on; whole: the message itself does.
+func (c *conn) cross(ctx context.Context, target string, key uint64, m Message, msg jsonrpc.Message) (lines []string, whole bool, err error) {
+	in := c.o.injector(ctx)
+	if in == nil {
+		return nil, true, nil
+	}
+	if m.Text, err = jsonrpc.EncodeMessage(msg); err != nil {
+		return nil, true, nil // the transport says so itself
+	}
+	reached := 0
+	call := chaos.WrapWith(target, func(_ context.Context, m Message) ([]string, error) {
+		reached++
+		return []string{string(m.Text)}, nil
+	}, chaos.WrapOptions[Message]{Injector: in, Key: func(Message) uint64 { return key }})
+	lines, err = call(ctx, m)
+	if err != nil {
+		return nil, false, err
+	}
+	once := lines
+	for range reached - 1 { // a fault that repeats the call repeats the message
+		lines = append(lines, once...)
+	}
+	return lines, len(lines) == 1 && lines[0] == string(m.Text), nil
+}
+
+// codeRejected is how a transport tells the SDK that it refuses one message.
+const codeRejected = -32005
+
+// Write sends a message, or what has become of it.
+func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
+	if c.idle(ctx) {
+		return c.Connection.Write(ctx, msg)
+	}
+	req := c.belongs(msg, c.sent, c.heard, ctx)
+	lines, whole, err := c.cross(ctx, atSend+req.path, req.key, Message{Sent: true}, msg)
+	switch {
+	case errors.Is(err, chaos.ErrCellEnded): // refused, which must not break the connection for others
+		return fmt.Errorf("%w: %w", err, &jsonrpc.Error{Code: codeRejected, Message: "rejected by transport"})
+	case err != nil:
+		return err
+	}
+	if whole {
+		return c.Connection.Write(ctx, msg)
+	}
+	for _, line := range lines {
+		out, err := jsonrpc.DecodeMessage([]byte(line))
+		if err != nil {
+			return err // only a fault of the user's own makes such a line
+		}
+		if err := c.Connection.Write(ctx, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close closes the connection and ends the waits of faults on it.
+func (c *conn) Close() error {
+	c.end()
+	err := c.Connection.Close()
+	c.pumps.Wait()
+	return err
+}

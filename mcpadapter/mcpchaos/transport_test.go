@@ -1,0 +1,191 @@
+package mcpchaos
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/when"
+)
+
+const answered = `{"order":7}`
+
+// What the client gets of its call when one message is struck, and of the next call.
+func TestWhatTheClientGets(t *testing.T) {
+	received, sent := "mcp/receive/tools/call/echo", "mcp/send/tools/call/echo"
+	silence := func(t *testing.T, err error) { assert.ErrorIs(t, err, context.DeadlineExceeded) }
+	broken := func(t *testing.T, err error) {
+		require.Error(t, err)
+		assert.NotErrorIs(t, err, context.DeadlineExceeded, "it is told at once")
+	}
+	for _, tc := range []struct {
+		why    string
+		target string
+		fault  chaos.Fault
+		first  func(*testing.T, error) // nil: the answer
+		gone   bool                    // the session, after that
+	}{
+		{"a lost response leaves the caller waiting", received, Dropped(), silence, false},
+		{"and so does a lost request", sent, Dropped(), silence, false},
+		{"a second response is nobody's", received, Duplicated(2), nil, false},
+		{"a response with another id is nobody's", received, WrongID(), silence, false},
+		{"a request with another id gets an answer that is nobody's", sent, WrongID(), silence, false},
+		{"half a message ends the session", received, Corrupted(), broken, true},
+		{"a line that is no message ends the session", received, Garbage("Listening on port 8080"), broken, true},
+		{"a message that is long but not too long arrives", received, Oversized(1000), nil, false},
+		{"one that is too long ends the session", received, Oversized(5000), broken, true},
+		{"the server reads a long request too", sent, Oversized(5000), nil, false},
+		{"a cut connection is gone", received, Cut(), broken, true},
+		{"in both directions", sent, Cut(), broken, true},
+		{"notifications beside the answer", received, ListChangedFlood(10), nil, false},
+		{"an error on the way is a broken connection", received, fault.Fail(errors.New("connection reset by peer")), broken, true},
+		{"a delay is a late answer", received, fault.Delay(time.Millisecond), nil, false},
+		{"a late answer to nobody is let through", received, fault.Hang(), silence, false},
+		{"a message that nothing overtakes is late", received, Overtaken(1, 5*time.Millisecond), nil, false},
+	} {
+		t.Run(tc.why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in := injectorOf(t, chaos.Rule{Target: tc.target, When: when.First(1), Fault: tc.fault})
+				session := wired(t, desk(), newClient(nil), func(inner mcp.Transport) mcp.Transport {
+					return Transport(inner, &Options{Injector: in, MaxLine: 4096})
+				})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				text, err := call(ctx, session, "echo")
+				if tc.first == nil {
+					require.NoError(t, err)
+					assert.Equal(t, answered, text)
+				} else {
+					tc.first(t, err)
+				}
+				synctest.Wait()
+				text, err = call(t.Context(), session, "other")
+				if tc.gone {
+					assert.ErrorIs(t, err, mcp.ErrConnectionClosed)
+				} else {
+					require.NoError(t, err)
+					assert.Equal(t, "other", text)
+				}
+				events := in.Events()
+				require.Len(t, events, 1)
+				assert.True(t, events[0].Delivered, "%+v", events[0])
+				assert.Equal(t, tc.target, events[0].Target)
+				require.NoError(t, ignoreClosed(session.Close()))
+			})
+		})
+	}
+}
+
+// ignoreClosed leaves out what closing a broken connection says.
+func ignoreClosed(error) error { return nil }
+
+// A server that reads a request twice runs it twice, or refuses the second for
+// its id. Which of the two answers comes first is the server's affair.
+func TestADuplicatedRequest(t *testing.T) {
+	for _, f := range []chaos.Fault{Duplicated(1), fault.Duplicate()} {
+		synctest.Test(t, func(t *testing.T) {
+			in := injectorOf(t, chaos.Rule{Target: "mcp/send/tools/call/echo", Fault: f})
+			answers := chaos.NewInjector(1, &chaos.InjectorOptions{Record: true})
+			session := wired(t, desk(), newClient(nil), func(inner mcp.Transport) mcp.Transport {
+				return Transport(Transport(inner, &Options{Injector: answers}), &Options{Injector: in})
+			})
+			_, err := call(t.Context(), session, "echo")
+			if err != nil {
+				assert.ErrorContains(t, err, "already in use")
+			}
+			synctest.Wait()
+			require.NoError(t, session.Close())
+			require.Len(t, in.Events(), 1)
+			assert.True(t, in.Events()[0].Delivered)
+			sent := 0
+			for _, e := range answers.Events() {
+				if e.Target == "mcp/send/tools/call/echo" {
+					sent++
+				}
+			}
+			assert.Equal(t, 2, sent, "requests that went out")
+		})
+	}
+}
+
+func TestAMessageIsOvertaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := injectorOf(t, chaos.Rule{Target: "mcp/receive/tools/call/echo", Fault: Overtaken(1, time.Hour)})
+		session := wired(t, desk(), newClient(nil), func(inner mcp.Transport) mcp.Transport { return Transport(inner, &Options{Injector: in}) })
+		var order []string
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, err := call(t.Context(), session, "echo")
+			assert.NoError(t, err)
+			order = append(order, "echo")
+		}()
+		synctest.Wait()
+		order = append(order, "other") // before the call: echo may go on as soon as the answer has passed
+		_, err := call(t.Context(), session, "other")
+		require.NoError(t, err)
+		<-done
+		assert.Equal(t, []string{"other", "echo"}, order)
+		require.NoError(t, session.Close())
+	})
+}
+
+func TestAFloodArrives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got atomic.Int32
+		in := injectorOf(t, chaos.Rule{Target: "mcp/receive/tools/call/echo", Fault: ListChangedFlood(25)})
+		client := newClient(&mcp.ClientOptions{ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { got.Add(1) }})
+		session := wired(t, desk(), client, func(inner mcp.Transport) mcp.Transport { return Transport(inner, &Options{Injector: in}) })
+		_, err := call(t.Context(), session, "echo")
+		require.NoError(t, err)
+		synctest.Wait()
+		assert.EqualValues(t, 25, got.Load())
+		require.NoError(t, session.Close())
+	})
+}
+
+// Faults that could do nothing are not delivered, and say why.
+func TestUndelivered(t *testing.T) {
+	for _, f := range []chaos.Fault{Garbage("oops"), Corrupted(), Overtaken(1, time.Second)} {
+		in := injectorOf(t, chaos.Rule{Target: "mcp/send/tools/call/*", Fault: f})
+		session := wired(t, desk(), newClient(nil), func(inner mcp.Transport) mcp.Transport { return Transport(inner, &Options{Injector: in}) })
+		_, err := call(t.Context(), session, "echo")
+		require.NoError(t, err)
+		events := in.Events()
+		require.Len(t, events, 1)
+		assert.False(t, events[0].Delivered)
+		assert.Contains(t, events[0].Note, "wrap the end that reads")
+	}
+}
+
+// The injector of a call is that of its response too; another caller's is not.
+func TestTheCallersInjectorDecides(t *testing.T) {
+	session := wired(t, desk(), newClient(nil), func(inner mcp.Transport) mcp.Transport { return Transport(inner, nil) })
+	in := injectorOf(t, chaos.Rule{Target: "mcp/receive/*", Fault: Oversized(10)})
+	_, err := call(chaos.NewContext(t.Context(), in), session, "echo")
+	require.NoError(t, err)
+	_, err = call(t.Context(), session, "echo")
+	require.NoError(t, err)
+	require.Len(t, in.Events(), 1)
+	in.Close()
+	_, err = call(chaos.NewContext(t.Context(), in), session, "echo")
+	assert.ErrorIs(t, err, chaos.ErrCellEnded)
+	_, err = call(t.Context(), session, "echo")
+	assert.NoError(t, err, "refusing one call leaves the connection to others")
+}
+
+func TestALongLineIsShownInPart(t *testing.T) {
+	doc := shown([]string{strings.Repeat("é", 400), "b", "c", "d", "e"})
+	assert.Less(t, len(doc), 1000)
+	assert.Contains(t, string(doc), "…")
+}
