@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -142,12 +143,50 @@ func TestLaws(t *testing.T) {
 		case !json.Valid([]byte(got)) && !breaksJSON(r.kind):
 			rt.Fatalf("%s of %q is no JSON: %q", r.call, doc, got)
 		}
+		if e.Delivered && json.Valid([]byte(got)) && reflect.DeepEqual(decoded(rt, doc), decoded(rt, got)) {
+			rt.Fatalf("%s of %q says %q, which a decoder does not tell apart", r.call, doc, got)
+		}
 		for _, ch := range e.Changes {
 			if ch.Path != "" && bytes.Equal(ch.Before, ch.After) {
 				rt.Fatalf("%s changed %s from %s to the same", r.call, ch.Path, ch.Before)
 			}
 		}
 	})
+}
+
+// decoded is a document as callers see it: of several members of one name the last.
+func decoded(t *rapid.T, doc string) (v any) {
+	dec := json.NewDecoder(strings.NewReader(doc))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		t.Fatalf("%q: %v", doc, err)
+	}
+	return v
+}
+
+// What is taken away of several members of one name is gone, and no lie is told
+// about one that nobody sees.
+func TestMembersOfOneName(t *testing.T) {
+	for _, c := range []struct {
+		fault       chaos.Fault
+		doc, result string
+	}{
+		{lies.Missing("$.a"), `{"a":1,"b":2,"\u0061":3}`, `{"b":2}`},
+		{lies.Missing("$.a"), `{"a":1,"a":2}`, `{}`},
+		{lies.RemoveKey("$.a"), `{"x":0,"a":1,"a":2}`, `{"x":0}`},
+		{lies.RenameKey("b", "$.a"), `{"a":1,"a":2}`, `{"b":2}`},
+		{lies.RenameKey("b", "$.a"), `{"a":1,"c":3,"a":2}`, `{"c":3,"b":2}`},
+		{lies.Null("$.a"), `{"a":1,"a":2}`, `{"a":1,"a":null}`},
+	} {
+		got, e := once(t, c.fault, c.doc)
+		assert.Equal(t, c.result, got)
+		assert.Len(t, e.Changes, 1)
+	}
+	for seed := range uint64(30) {
+		got, e := under(t, seed, lies.Scale(1), `{"x":{"a":100,"b":[1,2]},"x":[7]}`)
+		assert.Equal(t, `{"x":{"a":100,"b":[1,2]},"x":[70]}`, got)
+		assert.Equal(t, "$['x'][0]", e.Changes[0].Path)
+	}
 }
 
 func under(t testing.TB, seed uint64, f chaos.Fault, doc string) (string, chaos.Event) {
