@@ -308,6 +308,12 @@ func (w *world) visit(ctx context.Context, part string) []answer {
 		return w.service(ctx, 4)
 	case "long service":
 		return w.service(ctx, 12)
+	case "many requests":
+		return w.service(ctx, 400)
+	case "12 tool calls":
+		return w.tools(ctx, 3)
+	case "many tool calls":
+		return w.tools(ctx, 100)
 	case "model":
 		return w.model(ctx, 3, false)
 	case "long model":
