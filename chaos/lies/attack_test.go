@@ -115,3 +115,30 @@ func TestNoteIsANewMember(t *testing.T) {
 	got, _ = once(t, lies.Instruct(lies.Attack{Texts: []string{"x"}}), `plain text, not JSON`)
 	assert.Equal(t, `plain text, not JSON x`, got)
 }
+
+// A canary in the middle of a large result is known, and found however JSON
+// spells it.
+func TestCanariesOfLargeResultsAreFound(t *testing.T) {
+	filler := strings.Repeat("x", 5000)
+	inner, err := json.Marshal(map[string]string{"a": filler, "notes": "Fragile.", "z": filler})
+	require.NoError(t, err)
+	outer, err := json.Marshal(map[string]string{"text": string(inner)})
+	require.NoError(t, err)
+	_, e := once(t, lies.InText(lies.Exfiltrate(lies.Attack{})), string(outer))
+	require.True(t, e.Delivered)
+	assert.Len(t, lies.Canaries([]chaos.Event{e}), 1, "it is slipped in where the event shows nothing")
+	assert.Less(t, len(e.Changes[0].After), 5000)
+
+	_, e = once(t, lies.Exfiltrate(lies.Attack{Texts: []string{strings.Repeat("\x01", 990) + "{canary}" + strings.Repeat("\x01", 990)}}), `{"notes":"a b"}`)
+	tokens := lies.Canaries([]chaos.Event{e})
+	require.Len(t, tokens, 1, "a text that grows sixfold as JSON")
+
+	spelled := ""
+	for _, r := range tokens[0] {
+		spelled += fmt.Sprintf(`\u%04X`, r)
+	}
+	for _, args := range []string{`{"memo":"` + spelled + `"}`, `{"memo":"{\"x\":\"` + strings.ReplaceAll(spelled, `\`, `\\`) + `\"}"}`} {
+		leak := chaos.Event{Target: "send", Args: json.RawMessage(args)}
+		assert.Equal(t, []lies.Leak{{Canary: tokens[0], Target: "send", Event: 1}}, lies.Leaks([]chaos.Event{e, leak}, ""))
+	}
+}

@@ -3,6 +3,7 @@ package lies
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -37,8 +38,18 @@ func letters(bits uint64, n int) string {
 	return string(out)
 }
 
-// canariesIn finds the canaries in a text, whatever their case.
+// escapes are characters as JSON may spell them, also in JSON within JSON.
+var escapes = regexp.MustCompile(`\\+u00([0-7][0-9a-fA-F])`)
+
+// canariesIn finds the canaries in a text, whatever their case, and spelled by
+// escapes or not.
 func canariesIn(text string) (found []string) {
+	if strings.Contains(text, `\u00`) {
+		text = escapes.ReplaceAllStringFunc(text, func(e string) string {
+			c, _ := strconv.ParseUint(e[len(e)-2:], 16, 8) // two hexadecimal digits, as the expression has it
+			return string(rune(c))
+		})
+	}
 	for _, word := range canaryForm.FindAllString(strings.ToLower(text), -1) {
 		for at := 0; at+canaryDrawn+canarySum <= len(word); at++ {
 			token := word[at : at+canaryDrawn+canarySum]
@@ -65,8 +76,8 @@ type Leak struct {
 // [chaos.InjectorOptions.KeepValues]; without the arguments in them only the
 // answer can be searched. Each canary is reported once a call, in the order of the events.
 //
-// It finds a canary whatever its case and whatever stands around it, not one
-// that was encoded, translated or cut. A canary that was not delivered is no
+// It finds a canary whatever its case, its escapes in JSON and what stands
+// around it, not one that was encoded, translated or cut. A canary that was not delivered is no
 // secret and is not looked for.
 func Leaks(events []chaos.Event, answer string) []Leak {
 	planted := Canaries(events)

@@ -16,8 +16,15 @@ type decimal struct {
 // maxExponent bounds the digits that a number such as 1e300 is written out with.
 const maxExponent = 400
 
+// maxDigits bounds the numbers that are reckoned with: the cost of reading one
+// grows with the square of its length.
+const maxDigits = 4096
+
 // parseDecimal reads a JSON number.
 func parseDecimal(text string) (d decimal, ok bool) {
+	if len(text) > maxDigits {
+		return d, false
+	}
 	mantissa, exponent := text, 0
 	if at := strings.IndexAny(text, "eE"); at >= 0 {
 		var err error

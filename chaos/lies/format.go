@@ -16,7 +16,7 @@ import (
 // text that is no JSON, and a Go value, cannot be malformed: the fault is not
 // delivered there.
 func Malformed() chaos.Fault {
-	return lie{kind: "malformed_result", class: chaos.ClassProtocol, explicit: true, wants: "JSON", rank: anything,
+	return lie{kind: "malformed_result", class: chaos.ClassProtocol, wants: "JSON", rank: anything,
 		turn: func(t *tale, i int) bool {
 			if t.plain {
 				t.why = "the result is a text and no JSON"
@@ -53,7 +53,7 @@ const errorPage = `<html>
 // HTMLPage puts the error page of a proxy in the place of the result. A text,
 // also one in JSON, becomes that text; other JSON becomes the bare page, which is no JSON.
 func HTMLPage() chaos.Fault {
-	return lie{kind: "html_result", class: chaos.ClassProtocol, explicit: true, wants: "value", rank: anything,
+	return lie{kind: "html_result", class: chaos.ClassProtocol, wants: "value", rank: anything,
 		turn: func(t *tale, i int) bool {
 			if t.doc.Kind(0) == jsonedit.String {
 				return t.become(jsonedit.Quote(errorPage))

@@ -13,15 +13,14 @@ import (
 // lie is what nearly all faults here are: places that suit it, and what becomes
 // of a value at such a place.
 type lie struct {
-	kind     string
-	class    chaos.Class
-	explicit bool           // the caller can tell that something is wrong
-	layer    chaos.Layer    // empty: that of the point
-	params   map[string]any // without the paths
-	paths    []string
-	one      bool             // there is at most one path, and its parameter is named so
-	where    []*jsonpath.Path // of paths, those that parse
-	check    func(*param.Check)
+	kind   string
+	class  chaos.Class
+	layer  chaos.Layer    // empty: that of the point
+	params map[string]any // without the paths
+	paths  []string
+	one    bool             // there is at most one path, and its parameter is named so
+	where  []*jsonpath.Path // of paths, those that parse
+	check  func(*param.Check)
 
 	wants string                    // what suits, for the note of a lie that found none
 	rank  func(t *tale, i int) int  // 0: node i does not suit; 1 is better than 2, and so on
@@ -102,9 +101,6 @@ func (l *lie) Describe() chaos.Description {
 	d := chaos.Description{
 		Kind: l.kind, Class: l.class, Visibility: chaos.Implicit, Layer: l.layer,
 		Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	}
-	if l.explicit {
-		d.Visibility = chaos.Explicit
 	}
 	params := make(map[string]any, len(l.params)+1)
 	for name, value := range l.params {

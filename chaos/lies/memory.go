@@ -12,8 +12,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// Bounds of what one rule remembers in one injector. What does not fit is not
-// remembered, so that its calls have no earlier answer.
+// Bounds of what one rule remembers in one injector. Of what does not fit it
+// remembers that it was there: another answer is not taken for it.
 const (
 	maxRequests = 1024    // requests told apart
 	maxLag      = 64      // answers of one request
@@ -33,6 +33,7 @@ type answer struct {
 	of   request
 	like any    // a zero value of its type
 	text []byte // its bytes, or of a Go value its JSON
+	lost bool   // it did not fit: there is no text
 }
 
 // memory is what a lie knows of earlier calls in its injector.
@@ -74,12 +75,16 @@ func (f *recall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 		return result, err
 	}
 	now, why := take(c, result)
+	var told answer
+	ok := false
+	if why == "" || now.lost {
+		told, ok = f.remember(c, now)
+	}
 	if why != "" {
 		chaos.Note(ctx, f.kind+": "+why)
 		return result, nil
 	}
-	told, ok := f.remember(c, now)
-	if !ok || bytes.Equal(told.text, now.text) || reflect.TypeOf(told.like) != reflect.TypeOf(now.like) {
+	if !ok || told.lost || bytes.Equal(told.text, now.text) || reflect.TypeOf(told.like) != reflect.TypeOf(now.like) {
 		chaos.Note(ctx, f.kind+": "+f.wants)
 		return result, nil
 	}
@@ -103,7 +108,7 @@ func take(c chaos.Call, result any) (a answer, why string) {
 		}
 		text = encoded
 	}
-	if len(text) > maxKept {
+	if a.lost = len(text) > maxKept; a.lost {
 		return a, "the result has more than 1 MiB and is not remembered"
 	}
 	if result != nil {
@@ -128,6 +133,9 @@ func (f *recall) remember(c chaos.Call, now answer) (told answer, ok bool) {
 	defer m.mu.Unlock()
 	told, ok = f.choose(m, c, now)
 	m.addPast(now, f.lag, f.first)
+	if now.lost {
+		return told, ok
+	}
 	m.order, m.inAll = append(m.order, now), m.inAll+len(now.text)
 	for len(m.order) > maxReplays || m.inAll > maxMemory {
 		m.inAll -= len(m.order[0].text)
@@ -147,9 +155,10 @@ func (m *memory) addPast(now answer, lag int, first bool) {
 		m.inPast -= len(past[0].text)
 		past = past[1:]
 	}
-	if m.inPast+len(now.text) <= maxMemory {
-		past, m.inPast = append(past, now), m.inPast+len(now.text)
+	if m.inPast+len(now.text) > maxMemory {
+		now = answer{of: now.of, lost: true}
 	}
+	past, m.inPast = append(past, now), m.inPast+len(now.text)
 	m.past[now.of] = past
 }
 

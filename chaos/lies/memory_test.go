@@ -3,6 +3,7 @@ package lies_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,6 +98,27 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 15, frozen, "8 MiB are 15 answers of half a MiB and a few bytes; the others were not kept")
+}
+
+// An answer that is too large to be remembered still was one: the next is not
+// taken for the first, nor the one before it for the last.
+func TestWhatDidNotFitWasThere(t *testing.T) {
+	large := `"` + strings.Repeat("x", 1<<20) + `"`
+	for _, c := range []struct {
+		fault      chaos.Fault
+		docs, want []string
+	}{
+		{lies.Frozen(), []string{large, "1", "2"}, []string{large, "1", "2"}},
+		{lies.Stale(1), []string{"1", large, "2", "3"}, []string{"1", large, "2", "2"}},
+		{lies.Stale(2), []string{"1", large, "2", "3"}, []string{"1", large, "1", "3"}},
+	} {
+		got, events := told(t, c.fault, c.docs)
+		for i := range got {
+			assert.True(t, c.want[i] == got[i], "call %d: %.20s", i, got[i])
+			assert.Equal(t, c.want[i] != c.docs[i], events[i].Delivered)
+		}
+		assert.Contains(t, events[slices.Index(c.docs, large)].Note, "1 MiB")
+	}
 }
 
 type price struct {

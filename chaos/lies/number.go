@@ -143,7 +143,7 @@ func Overflow(paths ...string) chaos.Fault {
 // as some encoders write them. The result is no JSON any more: strict decoders
 // refuse it, others hand NaN on.
 func NotANumber(paths ...string) chaos.Fault {
-	return lie{kind: "not_a_number", class: chaos.ClassValue, explicit: true, wants: "number", rank: ofKind(jsonedit.Number),
+	return lie{kind: "not_a_number", class: chaos.ClassValue, wants: "number", rank: ofKind(jsonedit.Number),
 		turn: func(t *tale, i int) bool {
 			return t.replace(i, []byte([]string{"NaN", "Infinity", "-Infinity"}[t.pick(i, 0, 3)]))
 		}}.at(paths)

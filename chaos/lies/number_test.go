@@ -130,3 +130,12 @@ func TestUnderEverySeed(t *testing.T) {
 		}
 	}
 }
+
+// A number that nobody reckons with can still be emptied.
+func TestEmptyOfAnEnormousNumber(t *testing.T) {
+	got, e := once(t, lies.Empty("$.a"), `{"a":1e999,"b":1}`)
+	assert.Equal(t, `{"a":0,"b":1}`, got)
+	assert.True(t, e.Delivered)
+	_, e = once(t, lies.Empty("$.a"), `{"a":0e999}`)
+	assert.False(t, e.Delivered, "it is nothing already")
+}

@@ -20,7 +20,7 @@ func Empty(paths ...string) chaos.Fault {
 				return t.replace(i, []byte(`""`))
 			case jsonedit.Number:
 				n, ok := parseDecimal(string(t.doc.Raw(i)))
-				return ok && n.unscaled.Sign() != 0 && t.replace(i, []byte("0"))
+				return (!ok || n.unscaled.Sign() != 0) && t.replace(i, []byte("0"))
 			case jsonedit.Bool:
 				return t.replace(i, []byte("false"))
 			}

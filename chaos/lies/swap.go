@@ -42,7 +42,7 @@ func SwapFields(paths ...string) chaos.Fault {
 // exchange puts the values of two nodes in each other's place.
 func (t *tale) exchange(i, k int) bool {
 	a, b := t.doc.Raw(i), t.doc.Raw(k)
-	return t.replace(i, b) && t.replace(k, a)
+	return !t.hidden(k) && t.replace(i, b) && t.replace(k, a)
 }
 
 // pairsOf are the pairs of nodes of one kind whose values differ; the scalar

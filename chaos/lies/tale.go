@@ -84,7 +84,7 @@ func (t *tale) find(paths []*jsonpath.Path) []int {
 // perhaps in another spelling.
 func (t *tale) replace(i int, raw []byte) bool {
 	before := t.doc.Raw(i)
-	if bytes.Equal(before, raw) || jsonhash.Sum(listOf(before)) == jsonhash.Sum(listOf(raw)) {
+	if bytes.Equal(before, raw) || t.hidden(i) || jsonhash.Sum(listOf(before)) == jsonhash.Sum(listOf(raw)) {
 		return false
 	}
 	t.edits = append(t.edits, t.doc.Replace(i, raw))
@@ -94,7 +94,8 @@ func (t *tale) replace(i int, raw []byte) bool {
 
 // remove takes nodes out of what they stand in.
 func (t *tale) remove(nodes ...int) bool {
-	edits := t.doc.Remove(nodes...)
+	nodes = slices.DeleteFunc(slices.Clone(nodes), t.hidden)
+	edits := t.withTwins(nodes)
 	if len(edits) == 0 {
 		return false
 	}
@@ -107,16 +108,19 @@ func (t *tale) remove(nodes ...int) bool {
 
 // rename gives a member another name.
 func (t *tale) rename(i int, name string) bool {
-	if name == t.doc.Name(i) {
+	if name == t.doc.Name(i) || t.hidden(i) {
 		return false
 	}
-	t.edits = append(t.edits, t.doc.Rename(i, name))
+	t.edits = append(append(t.edits, t.doc.Remove(t.twins(i)...)...), t.doc.Rename(i, name))
 	t.changed(t.path(i), jsonedit.Quote(t.doc.Name(i)), jsonedit.Quote(name))
 	return true
 }
 
 // insert adds a member or an element to the end.
 func (t *tale) insert(container int, name string, raw []byte) bool {
+	if t.hidden(container) {
+		return false
+	}
 	key := any(name)
 	if t.doc.Kind(container) == jsonedit.Array {
 		key = len(t.doc.Children(container))
@@ -129,6 +133,9 @@ func (t *tale) insert(container int, name string, raw []byte) bool {
 
 // before puts another element in front of one; several follow each other.
 func (t *tale) before(element int, raw []byte) bool {
+	if t.hidden(element) {
+		return false
+	}
 	start := int(t.doc.Nodes[element].Start)
 	t.edits = append(t.edits, jsonedit.Edit{From: start, To: start, With: append(slices.Clone(raw), ',')})
 	t.changed(t.path(element), nil, raw)
@@ -159,7 +166,13 @@ func (t *tale) path(i int) string {
 }
 
 func (t *tale) changed(path string, before, after []byte) {
-	t.changes = append(t.changes, chaos.Change{Path: path, Before: shown(before), After: shown(after)})
+	ch := chaos.Change{Path: path, Before: shown(before), After: shown(after)}
+	if len(after) > maxShown { // its middle is not shown, and may hold what Leaks looks for
+		if token := []byte(canary(t.call)); bytes.Contains(after, token) && !bytes.Contains(ch.After, token) {
+			ch.After = excerpt(after, string(token)+" … ")
+		}
+	}
+	t.changes = append(t.changes, ch)
 }
 
 // maxShown bounds what an event keeps of a value: a lie about a large document
@@ -176,19 +189,28 @@ func shown(raw []byte) json.RawMessage {
 		raw = []byte(string([]rune(string(raw))))
 	}
 	if len(raw) > maxShown {
-		head, tail := maxShown/2, len(raw)-maxShown/2
-		for head > 0 && !utf8.RuneStart(raw[head]) {
-			head--
-		}
-		for tail < len(raw) && !utf8.RuneStart(raw[tail]) {
-			tail++
-		}
-		return quoteJSON(fmt.Sprintf("%s … %d bytes … %s", raw[:head], tail-head, raw[tail:]))
+		return excerpt(raw, "")
 	}
 	if json.Valid(raw) {
 		return slices.Clone(raw)
 	}
 	return quoteJSON(string(raw))
+}
+
+// excerpt is the beginning and the end of a long value, and what must be shown
+// of the middle.
+func excerpt(raw []byte, middle string) json.RawMessage {
+	if !utf8.Valid(raw) {
+		raw = []byte(string([]rune(string(raw))))
+	}
+	head, tail := maxShown/2, len(raw)-maxShown/2
+	for head > 0 && !utf8.RuneStart(raw[head]) {
+		head--
+	}
+	for tail < len(raw) && !utf8.RuneStart(raw[tail]) {
+		tail++
+	}
+	return quoteJSON(fmt.Sprintf("%s … %d bytes … %s%s", raw[:head], tail-head, middle, raw[tail:]))
 }
 
 func quoteJSON(s string) json.RawMessage {

@@ -184,6 +184,7 @@ func modelRows() []catalogued {
 		{"llm", "hallucinated tool call", "model", chaos.Rule{Target: model, Fault: chaoshttp.HallucinateToolCall("")}},
 		{"llm", "wrong argument", "model", chaos.Rule{Target: model, Fault: chaoshttp.WrongArgument("amount")}},
 		{"llm", "missing argument", "model", chaos.Rule{Target: model, Fault: chaoshttp.MissingArgument("order")}},
+		{"llm", "drift, rename", "model in JSON", chaos.Rule{Target: model, Fault: chaoshttp.DriftCompletion(chaoshttp.DriftKeys)}},
 		{"llm", "drift, format", "model", chaos.Rule{Target: model, Fault: chaoshttp.DriftCompletion(chaoshttp.DriftFormat)}},
 		{"llm", "drift, verbosity", "model", chaos.Rule{Target: model, Fault: chaoshttp.DriftCompletion(chaoshttp.DriftVerbosity)}},
 		{"llm", "drift, tone", "model", chaos.Rule{Target: model, Fault: chaoshttp.DriftCompletion(chaoshttp.DriftTone)}},

@@ -63,7 +63,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		{"what chaos refuses of a rule", `{"seed":"1","rules":[{"target":"[","fault":{"kind":"hang"},"limit":-1,"coolDown":"-1s"},{"target":"a","layer":"tol","fault":{"kind":"hang"}}]}`,
 			[]string{`/rules/1/layer: bad value "tol"; allowed: one of tool, llm`}},
 		{"what chaos refuses of rules", `{"seed":"1","rules":[{"target":"[","fault":{"kind":"hang"},"limit":-1,"coolDown":"-1s"}]}`,
-			[]string{`/rules/0/target: bad value "[": glob:`, "/rules/0/limit: bad value -1", "/rules/0/coolDown: bad value"}},
+			[]string{`/rules/0/target: bad value "[": glob:`, "/rules/0/limit: bad value -1", `/rules/0/coolDown: bad value "-1s"`}},
 		{"what chaos refuses of them together", `{"seed":"1","rules":[{"name":"a","target":"a","fault":{"kind":"hang"}},{"name":"a","target":"b","fault":{"kind":"hang"}}]}`,
 			[]string{`/rules/1/name: bad value "a"; allowed: a name of its own`}},
 	} {

@@ -164,6 +164,9 @@ func (b *binder) ruleErrors(err error, place func(rule string) string) {
 			e.Pointer = join(place(r.Rule), members[r.Field])
 			if e.Allowed = r.Allowed; r.Value != nil {
 				e.Value = short(fmt.Sprintf("%#v", r.Value))
+				if d, ok := r.Value.(time.Duration); ok { // as the document has it, not in nanoseconds
+					e.Value = fmt.Sprintf("%q", d.String())
+				}
 			}
 			e.Err = &causeOf{r.Err, r}
 		}

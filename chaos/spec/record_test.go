@@ -241,3 +241,21 @@ func TestWhatCannotBeRecorded(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 }
+
+// A recording that was written by hand: names in any order, but of rules that are there.
+func TestDeliveredNamesRulesOfThePlan(t *testing.T) {
+	doc := func(delivered string) []byte {
+		rule := func(name string) string {
+			return `{"name":"` + name + `","target":"pay","fault":{"kind":"latency","params":{"distribution":"fixed","duration":"1ns"}}}`
+		}
+		return []byte(`{"cell":"c","plan":{"seed":"1","rules":[` + rule("first") + `,` + rule("second") + `]},` +
+			`"calls":[{"target":"pay","key":"0","occurrence":"0","delivered":` + delivered + `}]}`)
+	}
+	_, err := spec.DecodeRecording(doc(`["first","secnod"]`), nil)
+	assert.ErrorContains(t, err, `/calls/0/delivered/1: bad value "secnod"; allowed: the name of a rule of the plan; did you mean second?`)
+	recording, err := spec.DecodeRecording(doc(`["second","first"]`), nil)
+	require.NoError(t, err)
+	in := recording.Injector(nil)
+	require.NoError(t, chaos.Point(chaos.NewContext(t.Context(), in), "pay"))
+	assert.NoError(t, recording.Check(in.Events()), "in another order than events have them")
+}

@@ -193,9 +193,31 @@ func DecodeRecording(data []byte, o *Options) (*Recording, error) {
 	r := &Recording{Cell: doc.Cell, Calls: doc.Calls}
 	if b.count() == 0 {
 		r.Plan = b.compile("/plan", doc.Plan.Seed, doc.Plan.Rules)
+		b.delivered(r)
 	}
 	if err := b.err(); err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// delivered refuses names of rules that the plan does not have, on which no
+// replay could agree, and brings the others into the order of [Record].
+func (b *binder) delivered(r *Recording) {
+	if r.Plan == nil {
+		return
+	}
+	var names []string
+	for _, rule := range r.Plan.Rules() {
+		names = append(names, rule.Name)
+	}
+	for i, c := range r.Calls {
+		for k, name := range c.Delivered {
+			if !slices.Contains(names, name) {
+				b.add(&Error{Pointer: fmt.Sprintf("/calls/%d/delivered/%d", i, k), Reason: BadValue, Value: short(fmt.Sprintf("%q", name)),
+					Allowed: "the name of a rule of the plan" + meant(name, names)})
+			}
+		}
+		slices.Sort(c.Delivered)
+	}
 }

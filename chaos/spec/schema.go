@@ -28,6 +28,24 @@ func SchemaFor(o *Options) ([]byte, error) {
 	return t.schema()
 }
 
+// RecordingSchema is the JSON Schema (draft 2020-12) of recordings as
+// [Recording.Encode] writes them, with the kinds of o besides the ready-made
+// ones. That each call is there once the decoder alone finds.
+func RecordingSchema(o *Options) ([]byte, error) {
+	t, err := o.table()
+	if err != nil {
+		return nil, err
+	}
+	return t.document(object{
+		{"$schema", draft},
+		{"title", "Shakedown recording"},
+		{"description", "A run whose faults can be had again: the calls of one cell, and rules that strike those that were struck."},
+	}, reflect.TypeFor[recordingDoc]())
+}
+
+// draft is the dialect of the schemas.
+const draft = "https://json-schema.org/draft/2020-12/schema"
+
 // object is a part of a schema; its members keep their order.
 type object []member
 
@@ -53,14 +71,18 @@ func (o object) MarshalJSON() ([]byte, error) {
 }
 
 func (t *table) schema() ([]byte, error) {
-	s := object{
-		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+	return t.document(object{
+		{"$schema", draft},
 		{"$id", "https://github.com/shakedown-go/shakedown/chaos/spec/schema.json"},
 		{"title", "Shakedown plan"},
 		{"description", "Which calls of which injection points go wrong, and in which way. " +
 			"Durations are texts such as 1.5s; numbers of 64 bits are decimal strings."},
-	}
-	s = append(s, structSchema(reflect.TypeFor[planDoc]())...)
+	}, reflect.TypeFor[planDoc]())
+}
+
+// document is the schema of documents of a type.
+func (t *table) document(s object, is reflect.Type) ([]byte, error) {
+	s = append(s, structSchema(is)...)
 	s = append(s, member{"$defs", object{
 		{"rule", structSchema(reflect.TypeFor[ruleDoc]())},
 		{"when", t.whens.schema("A trigger: on which calls a rule is drawn.")},

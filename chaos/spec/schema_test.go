@@ -3,13 +3,18 @@ package spec_test
 import (
 	"encoding/json"
 	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/spec"
+	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
 // The committed schema is the one that the table makes.
@@ -40,4 +45,53 @@ func validate(r *jsonschema.Resolved, doc []byte) error {
 		return err
 	}
 	return r.Validate(v)
+}
+
+// What is recorded fits the schema of recordings, and what is none does not.
+func TestRecordingsFitTheirSchema(t *testing.T) {
+	text, err := spec.RecordingSchema(nil)
+	require.NoError(t, err)
+	s := resolved(t, text)
+	plan, err := chaos.NewPlan(7,
+		chaos.Rule{Target: "pay", When: when.Prob(0.5), Fault: fault.Fail(fault.ErrUnavailable)},
+		chaos.Rule{Target: "p*", When: when.Nth(3), Fault: fault.Fail(fault.ErrInternal), Layer: chaos.LayerTool})
+	require.NoError(t, err)
+	for _, calls := range []int{0, 9} {
+		in := plan.Injector("cell", &chaos.InjectorOptions{Record: true})
+		ctx := chaos.Lane(chaos.NewContext(t.Context(), in), "a")
+		for range calls {
+			_ = chaos.Point(ctx, "pay")
+		}
+		recording, err := spec.Record(plan, in.Events())
+		require.NoError(t, err)
+		data, err := recording.Encode(nil)
+		require.NoError(t, err)
+		assert.NoError(t, validate(s, data), "%s", data)
+	}
+	for _, doc := range []string{`{}`, `{"cell":"a","plan":{"seed":"1","rules":[]}}`, `{"cell":"a","plan":{"seed":"1","rules":[]},"calls":[{}]}`,
+		`{"cell":"a","plan":{"seed":"1","rules":[{"target":"a","fault":{"kind":"porb"}}]},"calls":[]}`} {
+		assert.Error(t, validate(s, []byte(doc)), doc)
+		_, err := spec.DecodeRecording([]byte(doc), nil)
+		assert.Error(t, err, doc)
+	}
+}
+
+// The documents that the examples show are what the schema says of them.
+func TestExamplesFitTheSchema(t *testing.T) {
+	source, err := os.ReadFile("example_test.go")
+	require.NoError(t, err)
+	s := resolved(t, []byte(spec.Schema()))
+	function := func(name string) string {
+		_, body, found := strings.Cut(string(source), "func "+name+"() {\n")
+		require.True(t, found, name)
+		body, _, _ = strings.Cut(body, "\n}\n")
+		return body
+	}
+	read := regexp.MustCompile("(?s)\\[\\]byte\\(`(.*?)`\\)")
+	assert.NoError(t, validate(s, []byte(read.FindStringSubmatch(function("ExampleDecode"))[1])))
+	assert.Error(t, validate(s, []byte(read.FindStringSubmatch(function("ExampleDecode_mistakes"))[1])))
+	_, written, found := strings.Cut(function("ExampleEncode"), "// Output:\n")
+	require.True(t, found)
+	written, _, _ = strings.Cut(strings.ReplaceAll(written, "\t// ", ""), "<nil>")
+	assert.NoError(t, validate(s, []byte(written)), written)
 }

@@ -109,15 +109,24 @@ func hal() []classified {
 	}
 }
 
-// reliabilityBench at intensity 0.3: the probability of a fault at each call.
-func reliabilityBench() []classified {
-	at := when.Prob(0.3)
+// reliabilityBench at an intensity λ: the probability of a fault at each call.
+func reliabilityBench(lambda float64) []classified {
+	at := when.Prob(lambda)
 	return []classified{
-		{"transient timeout, λ = 0.3", "long service", 1, 8, one(theService, at, fault.Timeout(10*time.Second))},
-		{"rate limit, λ = 0.3", "long service", 1, 8, one(theService, at, chaoshttp.Status(429, &chaoshttp.StatusOptions{RetryAfter: 5 * time.Second}))},
-		{"partial response, λ = 0.3", "long service", 1, 8, one(theService, at, chaoshttp.CutBody(60))},
-		{"schema drift, λ = 0.3", "tools", 1, 6, one("orders.*", when.Prob(0.3), lies.RenameKey(""))},
+		{"transient timeout", "many requests", 0, 0, one(theService, at, fault.Timeout(10*time.Second))},
+		{"rate limit", "many requests", 0, 0, one(theService, at, chaoshttp.Status(429, &chaoshttp.StatusOptions{RetryAfter: 5 * time.Second}))},
+		{"partial response", "many requests", 0, 0, one(theService, at, chaoshttp.CutBody(60))},
+		{"schema drift", "many tool calls", 0, 0, one("orders.*", at, lies.RenameKey(""))},
 	}
+}
+
+// reliabilityBenchAt is the same in the short part of the world that the other tables use.
+func reliabilityBenchAt(lambda float64, least, most int) (rows []classified) {
+	for _, r := range reliabilityBench(lambda) {
+		part := map[string]string{"many requests": "long service", "many tool calls": "12 tool calls"}[r.part]
+		rows = append(rows, classified{fmt.Sprintf("%s, λ = %v", r.row, lambda), part, least, most, r.rules})
+	}
+	return rows
 }
 
 func toolMaze() []classified {
@@ -129,20 +138,44 @@ func toolMaze() []classified {
 	}
 }
 
-// mcpFaults are the eleven categories of runtime faults of MCP servers.
+// mcpFaults are the eleven categories of runtime faults of MCP servers, with
+// the faults of this catalogue that belong to each.
 func mcpFaults() []classified {
+	const everyTool, get, refund = "orders.*", "orders.get", "orders.refund"
+	listed := "{tools/list,orders.*}"
 	return []classified{
-		{"tool (194 threads)", "tools", 3, 3, one("{tools/list,orders.*}", nil, fault.ToolRemoved("orders.total"))},
-		{"data and schema (147)", "tools", 2, 5, one("{tools/list,orders.*}", nil, lies.ChangeArguments("orders.refund", "order", "orderId"))},
-		{"state and configuration (143)", "tools", 1, 1, one("orders.*", nil, fault.DelayedVisibility("orders.refund", time.Minute, nil))},
-		{"session (65)", "long service", 10, 10, []chaos.Rule{{Target: theService, Group: "session", When: when.After(2), // over all paths together
+		{"tool (194 threads): it is gone", "tools", 3, 3, one(listed, nil, fault.ToolRemoved("orders.total"))},
+		{"tool: it fails inside", "tools", 4, 4, one(refund, nil, fault.Fail(fault.ErrInternal))},
+		{"tool: its reply is lost", "tools", 2, 2, one(refund, nil, fault.LoseReply())},
+		{"tool: it answers with nothing", "tools", 4, 4, one(get, nil, lies.Empty())},
+		{"data and schema (147): the arguments have another schema", "tools", 2, 5, one(listed, nil, lies.ChangeArguments(refund, "order", "orderId"))},
+		{"data and schema: the result has another schema", "tools", 4, 4, one(get, nil, lies.SchemaDrift())},
+		{"data and schema: a value has another type", "tools", 4, 4, one(get, nil, lies.FlipType("$.total"))},
+		{"data and schema: a field is missing", "tools", 4, 4, one(get, nil, lies.Missing("$.status"))},
+		{"state and configuration (143): a write is seen late", "tools", 1, 1, one(everyTool, nil, fault.DelayedVisibility(refund, time.Minute, nil))},
+		{"state and configuration: an old state is shown", "tools", 2, 2, one(get, nil, lies.Stale(1))},
+		{"state and configuration: credentials expire", "tools", 2, 2, one(get, when.After(2), fault.AuthExpired())},
+		{"session (65): it is not known any more", "long service", 10, 10, []chaos.Rule{{Target: theService, Group: "session", When: when.After(2), // over all paths together
 			Fault: chaoshttp.Status(404, &chaoshttp.StatusOptions{Body: `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"}}`})}}},
-		{"resource (58)", "tools", 4, 7, one("orders.*", nil, fault.MemoryBudget(400, 0))},
-		{"security (54)", "tools", 1, 1, one(chaos.ListTarget, nil, lies.PoisonTool("orders.get"))},
-		{"model and provider (48)", "long model", 12, 12, one(theModel, nil, chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.ErrContextLength, nil))},
-		{"protocol (45)", "long service", 12, 12, one(theService, nil, chaoshttp.MalformedJSON())},
-		{"transport (45)", "long service", 2, 10, one(theService, when.Markov(0.3, 0.4), chaoshttp.Reset())},
-		{"prompt (22)", "others", 3, 3, one("memory", nil, lies.OverflowMessages(4096, lies.Messages{}))},
-		{"timeout and cancellation (16)", "crowd", 1, 1, one("report", nil, fault.IgnoreCancel())},
+		{"session: the server ends it", "long service", 3, 3, []chaos.Rule{{Target: theService, Group: "session", When: when.Burst(4, 3), Fault: chaoshttp.HangUp()}}},
+		{"resource (58): memory runs out", "tools", 4, 7, one(everyTool, nil, fault.MemoryBudget(400, 0))},
+		{"resource: the disk is full", "tools", 4, 4, one(refund, nil, fault.DiskFull())},
+		{"resource: too many calls", "tools", 5, 6, one(everyTool, nil, fault.RateLimit(3, time.Minute))},
+		{"security (54): a description has instructions", "tools", 1, 1, one(chaos.ListTarget, nil, lies.PoisonTool(get))},
+		{"security: a tool has a shadow", "tools", 1, 1, one(chaos.ListTarget, nil, lies.ShadowTool(refund, ""))},
+		{"security: a result asks to leak a code", "tools", 4, 4, one(get, nil, lies.Exfiltrate(lies.Attack{}))},
+		{"model and provider (48): the context is too long", "long model", 12, 12, one(theModel, nil, chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.ErrContextLength, nil))},
+		{"model and provider: too many requests", "long model", 12, 12, one(theModel, nil, chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.ErrRateLimit, nil))},
+		{"model and provider: a tool call is malformed", "long model", 12, 12, one(theModel, nil, chaoshttp.MalformToolCall())},
+		{"protocol (45): a message is no JSON", "long service", 12, 12, one(theService, nil, chaoshttp.MalformedJSON())},
+		{"protocol: a message is a page", "long service", 12, 12, one(theService, nil, chaoshttp.HTMLPage())},
+		{"transport (45): connections are reset", "long service", 2, 10, one(theService, when.Markov(0.3, 0.4), chaoshttp.Reset())},
+		{"transport: connections are refused", "long service", 12, 12, one(theService, nil, chaoshttp.Refused())},
+		{"transport: a message is cut", "long service", 12, 12, one(theService, nil, chaoshttp.CutBody(60))},
+		{"prompt (22): it grows beyond the window", "others", 3, 3, one("memory", nil, lies.OverflowMessages(4096, lies.Messages{}))},
+		{"prompt: a part of it is lost", "others", 3, 3, one("memory", nil, lies.TruncateMessages(1, lies.Messages{}))},
+		{"timeout and cancellation (16): a call cannot be cancelled", "crowd", 1, 1, one("report", nil, fault.IgnoreCancel())},
+		{"timeout and cancellation: a call times out", "tools", 4, 4, one(get, nil, fault.Timeout(30*time.Second))},
+		{"timeout and cancellation: a call hangs", "tools", 4, 4, one(get, nil, fault.Hang())},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +27,8 @@ func TestTaxonomiesAreCovered(t *testing.T) {
 		want int
 	}{
 		{"agentchaos", agentChaos(), 65}, {"agentdisruptbench", agentDisruptBench(), 20}, {"hal", hal(), 7},
-		{"reliabilitybench", reliabilityBench(), 4}, {"toolmaze", toolMaze(), 4}, {"mcp", mcpFaults(), 11},
+		{"reliabilitybench", slices.Concat(reliabilityBenchAt(0.3, 1, 8), reliabilityBenchAt(1, 12, 12)), 8},
+		{"toolmaze", toolMaze(), 4}, {"mcp", mcpFaults(), 32},
 	} {
 		require.Len(t, taxonomy.rows, taxonomy.want)
 		var table strings.Builder
@@ -55,6 +57,45 @@ func TestTaxonomiesAreCovered(t *testing.T) {
 		}
 		page(t, "taxonomies.md", taxonomy.part, table.String())
 	}
+}
+
+// At each intensity the share of the calls that are struck is the intensity,
+// as their callers see it: within four standard deviations of a draw a call.
+func TestIntensityIsTheShareOfCalls(t *testing.T) {
+	const calls = 400
+	intensities := []float64{0, 0.1, 0.3, 1}
+	calm := map[string][]answer{}
+	shares := map[string][]string{}
+	var names []string
+	for _, lambda := range intensities {
+		for _, r := range reliabilityBench(lambda) {
+			if calm[r.part] == nil {
+				calm[r.part], _ = experience(t, nil, r.part)
+			}
+			plan, err := chaos.NewPlan(5, r.rules...)
+			require.NoError(t, err)
+			got, events := experience(t, plan, r.part)
+			delivered := 0
+			for _, e := range events {
+				if e.Delivered {
+					delivered++
+				}
+			}
+			n := differences(calm[r.part], got)
+			assert.Equal(t, delivered, n, "%s at %v: a struck call looks different, and no other", r.row, lambda)
+			assert.InDelta(t, lambda, float64(n)/calls, 4*math.Sqrt(lambda*(1-lambda)/calls), "%s", r.row)
+			if shares[r.row] == nil {
+				names = append(names, r.row)
+			}
+			shares[r.row] = append(shares[r.row], fmt.Sprintf("%.3f", float64(n)/calls))
+		}
+	}
+	var table strings.Builder
+	fmt.Fprint(&table, "| share struck | λ = 0 | λ = 0.1 | λ = 0.3 | λ = 1 |\n|---|---|---|---|---|\n")
+	for _, name := range names {
+		fmt.Fprintf(&table, "| %s | %s |\n", name, strings.Join(shares[name], " | "))
+	}
+	page(t, "taxonomies.md", "intensity", table.String())
 }
 
 // differences counts the calls whose caller got something else; what is looked

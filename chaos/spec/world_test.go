@@ -1,6 +1,7 @@
 package spec_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,6 +25,7 @@ type world struct {
 	t       require.TestingT
 	refunds map[string]int // effects, by order
 	pace    time.Duration  // between calls of tools
+	says    string         // of the model, as JSON has it; empty: a sentence
 }
 
 func newWorld(t require.TestingT) *world { return &world{t: t, refunds: map[string]int{}} }
@@ -184,7 +186,7 @@ func (w *world) model(ctx context.Context, times int, events bool) (got []answer
 	handler := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if !events {
 			rw.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(rw, whole)
+			_, _ = io.WriteString(rw, strings.Replace(whole, "I will pay the order back at once.", cmp.Or(w.says, "I will pay the order back at once."), 1))
 			return
 		}
 		rw.Header().Set("Content-Type", "text/event-stream")
@@ -308,7 +310,16 @@ func (w *world) visit(ctx context.Context, part string) []answer {
 		return w.service(ctx, 4)
 	case "long service":
 		return w.service(ctx, 12)
+	case "many requests":
+		return w.service(ctx, 400)
+	case "12 tool calls":
+		return w.tools(ctx, 3)
+	case "many tool calls":
+		return w.tools(ctx, 100)
 	case "model":
+		return w.model(ctx, 3, false)
+	case "model in JSON":
+		w.says = `{\"order\":\"A1\",\"total\":129.5}`
 		return w.model(ctx, 3, false)
 	case "long model":
 		return w.model(ctx, 12, false)

@@ -23,7 +23,9 @@
 // Everything else, such as slices with a step, functions and arithmetic, is an [*Error] that says where it stands.
 //
 // A document is what encoding/json decodes into an any, with or without UseNumber. Members are visited in the order of their
-// names, and a value is found once, however many ways lead to it. A path is immutable and safe for concurrent use; finding takes time linear in the document for each step of the path.
+// names, and a value is found once, however many ways lead to it. A path is immutable and safe for concurrent use; finding takes time linear in the
+// document for each step of the path, and time and memory for the place of each match, which has as many keys as it is deep: a step to any depth (..) in
+// a document that is nothing but nesting costs the square of its depth.
 package jsonpath
 
 import (
