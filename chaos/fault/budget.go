@@ -121,8 +121,15 @@ func (b *budget) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 		return nil, err
 	}
 	unseen(ctx)
-	start := time.Now()
+	start, returned := time.Now(), false
+	defer func() {
+		if !returned { // the callee panicked: that took time, and gave nothing
+			amount, _ := b.measure(use{args: args, err: errPanicked, took: time.Since(start)})
+			b.add(amount)
+		}
+	}()
 	result, err := next(ctx, args)
+	returned = true
 	amount, known := b.measure(use{args, result, err, time.Since(start)})
 	if !known {
 		chaos.Note(ctx, "the result does not say what it used of the "+b.resource+" budget")
@@ -130,6 +137,8 @@ func (b *budget) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 	b.add(amount)
 	return result, err
 }
+
+var errPanicked = errors.New("the callee panicked")
 
 // take uses an amount up if need is left, and of any budget a trace.
 func (b *budget) take(amount, need float64) error {
