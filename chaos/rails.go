@@ -50,8 +50,11 @@ type Rails struct {
 
 // Check reports what is wrong with the rails, each a [*ParamError], joined.
 // [Injector.Register] reports the same, and an injector with such rails
-// injects nothing.
+// injects nothing. There is nothing wrong with nil, which bounds nothing.
 func (r *Rails) Check() error {
+	if r == nil {
+		return nil
+	}
 	var problems []error
 	refuse := func(ok bool, field string, value any, allowed string) {
 		if !ok {

@@ -202,6 +202,7 @@ chaos: rails: Targets[1] is "["; allowed: a glob over names of injection points,
 	in := chaos.NewInjector(1, &chaos.InjectorOptions{Rails: &bad})
 	assert.Equal(t, err, in.Register(chaos.Rule{Target: "a", Fault: down()}))
 	assert.NoError(t, (&chaos.Rails{}).Check())
+	assert.NoError(t, (*chaos.Rails)(nil).Check(), "nil bounds nothing")
 	assert.Empty(t, chaos.NewInjector(1, nil).HeldBack())
 }
 

@@ -39,8 +39,10 @@ func TimeBudget(limit, refill time.Duration) chaos.Fault {
 }
 
 // MemoryBudget fails calls as a process does that has no memory left, once the
-// results of those before have limit bytes together, as JSON or as text. Items
-// of a stream are not weighed. The rest is as with [CallBudget].
+// results of those before have limit bytes together, as JSON or as text; of an
+// HTTP response it is what the client read of the body, up to 4 MiB. Items of a
+// stream are not weighed: a stream counts as a dozen bytes. The rest is as with
+// [CallBudget].
 func MemoryBudget(limit int, refill time.Duration) chaos.Fault {
 	return &budget{terms: terms{
 		resource: "memory", limit: float64(limit), refill: refill,
