@@ -194,7 +194,8 @@ func Changed(ctx context.Context, ch ...Change) {
 }
 
 // Note adds a sentence to the event, from within [Fault.Inject]: why the fault
-// could not do what it is there for. Outside a fault it does nothing.
+// could not do what it is there for. The same sentence is kept once, and 4 KiB
+// of them. Outside a fault it does nothing.
 func Note(ctx context.Context, text string) {
 	if f := frameOf(ctx); f != nil && f.strike != nil {
 		f.strike.note(text)

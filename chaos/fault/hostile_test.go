@@ -154,3 +154,27 @@ func TestTimeBudgetCountsAPanickingCall(t *testing.T) {
 		require.ErrorIs(t, err, fault.ErrResourceExhausted)
 	})
 }
+
+// What a fault says of every item of a long stream is noted once.
+func TestNotesOfALongStreamAreBounded(t *testing.T) {
+	lower := fault.Mutate("lower", func(s string) string { return s + "." })
+	for name, f := range map[string]chaos.Fault{"a result of the wrong type": fault.Replace("text"), "items of another type": lower} {
+		t.Run(name, func(t *testing.T) {
+			plan, err := chaos.NewPlan(1, chaos.Rule{Target: "feed", Fault: f})
+			require.NoError(t, err)
+			in := plan.Injector("", nil)
+			feed := chaos.WrapStream("feed", func(context.Context, int) iter.Seq2[float64, error] {
+				return func(yield func(float64, error) bool) {
+					for n := 0; n < 1000 && yield(float64(n), nil); n++ {
+					}
+				}
+			})
+			for _, err := range feed(chaos.NewContext(t.Context(), in), 0) {
+				require.NoError(t, err)
+			}
+			note := in.Events()[0].Note
+			assert.NotEmpty(t, note)
+			assert.Less(t, len(note), 200)
+		})
+	}
+}
