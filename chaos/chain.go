@@ -60,23 +60,24 @@ func (x *strike) calm() bool {
 func (ch *chain) part(i int, of func() items) items {
 	return func(yield func(any, error) bool) {
 		x := ch.x
-		outer, returned := x.at, false
-		x.at = i
+		outer, returned := x.now(), false
+		x.atAct(i)
 		defer func() {
-			if !returned && x.at == i && i < len(x.acts) {
+			if !returned && x.now() == i && i < len(x.acts) {
 				x.acts[i].changed = true // it panicked itself, which nobody misses
 			}
 		}()
 		for item, err := range of() {
-			x.at = outer
+			x.atAct(outer)
 			ch.mark(i)
 			more := yield(item, err)
-			x.at = i
+			x.atAct(i)
 			if !more {
 				break
 			}
 		}
-		x.at, returned = outer, true
+		x.atAct(outer)
+		returned = true
 	}
 }
 

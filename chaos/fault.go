@@ -184,6 +184,8 @@ type Change struct {
 // Changed declares, from within [Fault.Inject], that the result handed to the
 // caller differs from what the callee returned; the changes, the first 256 of
 // a rule on one call, appear on the event. A fault of [PhaseChange] that does not call it was not delivered.
+// It counts for the fault whose code is at work: one that calls next is not
+// meanwhile, so what it declares then from a goroutine of its own is lost.
 // Outside a fault it does nothing.
 func Changed(ctx context.Context, ch ...Change) {
 	if f := frameOf(ctx); f != nil && f.strike != nil {
@@ -192,7 +194,8 @@ func Changed(ctx context.Context, ch ...Change) {
 }
 
 // Note adds a sentence to the event, from within [Fault.Inject]: why the fault
-// could not do what it is there for. Outside a fault it does nothing.
+// could not do what it is there for. The same sentence is kept once, and 4 KiB
+// of them. Outside a fault it does nothing.
 func Note(ctx context.Context, text string) {
 	if f := frameOf(ctx); f != nil && f.strike != nil {
 		f.strike.note(text)

@@ -160,7 +160,7 @@ func (in *Injector) setRules(rules []*active) {
 // Trigger draws the named rule once, at the trigger's own count of such
 // requests, and when drawn runs its fault there and then with no callee behind
 // it: a latency is waited out, an error is made and returned. The rule's limit
-// and cool-down hold. The error is the injected one, or matches
+// and cool-down hold, and so do the [Rails]. The error is the injected one, or matches
 // [ErrUnknownRule] or [ErrCellEnded]. Its event has the rule's name as target.
 // Nothing fires while the injector is disarmed.
 func (in *Injector) Trigger(ctx context.Context, name string) (fired bool, err error) {

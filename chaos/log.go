@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"encoding/json"
+	"strings"
 	"sync"
 	"time"
 )
@@ -62,15 +63,21 @@ type details struct {
 // values are what a call was given and gave, as JSON.
 type values struct{ args, result json.RawMessage }
 
-// note adds a sentence.
+// maxNote bounds the notes of one call, in bytes: a stream may have any number
+// of items, and a fault a word on each.
+const maxNote = 4096
+
+// note adds a sentence, unless it is there already.
 func (r *record) note(text string) {
 	if r.more == nil {
 		r.more = &details{}
 	}
-	if r.more.note != "" {
-		text = r.more.note + "; " + text
+	switch former := r.more.note; {
+	case former == "":
+		r.more.note = text
+	case len(former)+len(text) <= maxNote && !strings.Contains(former, text):
+		r.more.note = former + "; " + text
 	}
-	r.more.note = text
 }
 
 // event spells a record out.

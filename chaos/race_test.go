@@ -134,3 +134,35 @@ func synchronised(v reflect.Value, found map[uintptr]string, seen map[uintptr]bo
 		}
 	}
 }
+
+// chatty is a fault that talks to its call from a goroutine of its own.
+type chatty struct{}
+
+func (chatty) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		chaos.Changed(ctx)
+		chaos.Note(ctx, "meanwhile")
+		_ = chaos.Sleep(ctx, 0)
+	}()
+	result, err := next(ctx, args)
+	<-done
+	return result, err
+}
+
+func (chatty) Phase() chaos.Phase { return chaos.PhaseChange }
+
+// A fault may have goroutines of its own, as long as they end with it.
+func TestAFaultThatTalksFromAGoroutine(t *testing.T) {
+	plan, err := chaos.NewPlan(1, chaos.Rule{Target: "x", Fault: chatty{}})
+	require.NoError(t, err)
+	in := plan.Injector("", nil)
+	call := chaos.Wrap("x", func(context.Context, int) (int, error) { return 1, nil })
+	for range 50 {
+		_, err = call(chaos.NewContext(t.Context(), in), 1)
+		require.NoError(t, err)
+	}
+	assert.Len(t, in.Events(), 50)
+	assert.Equal(t, "meanwhile", in.Events()[49].Note)
+}

@@ -32,8 +32,9 @@ type Rails struct {
 	// Budget is the number of faults that may be delivered in all; 0: no limit.
 	Budget int
 	// Share is the part of the calls that may be struck, from 0 to 1, of those
-	// so far to targets for which there is a rule: at 0.1 the tenth call is the
-	// first that may be. 0: no limit.
+	// so far to targets for which there is a rule, and of the requests of
+	// [Injector.Trigger]: at 0.1 the tenth call is the first that may be. 0: no
+	// limit.
 	Share float64
 	// Rate is the number of faults a second, measured by the injector's clock
 	// with a token bucket that holds one second's worth, at least one fault,
@@ -42,16 +43,19 @@ type Rails struct {
 	// Concurrent is the number of faults that may be at work at one time, on
 	// calls under way; 0: no limit.
 	Concurrent int
-	// Targets are globs over the injection points that may be struck; empty:
-	// all. [Injector.Register] refuses a rule that could strike none of them;
+	// Targets are globs over the injection points that may be struck, by either
+	// of their names where they have two ([WrapOptions]); empty: all. [Injector.Register] refuses a rule that could strike none of them;
 	// one that reaches others too strikes only these.
 	Targets []string
 }
 
 // Check reports what is wrong with the rails, each a [*ParamError], joined.
 // [Injector.Register] reports the same, and an injector with such rails
-// injects nothing.
+// injects nothing. There is nothing wrong with nil, which bounds nothing.
 func (r *Rails) Check() error {
+	if r == nil {
+		return nil
+	}
 	var problems []error
 	refuse := func(ok bool, field string, value any, allowed string) {
 		if !ok {

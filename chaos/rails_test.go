@@ -202,6 +202,7 @@ chaos: rails: Targets[1] is "["; allowed: a glob over names of injection points,
 	in := chaos.NewInjector(1, &chaos.InjectorOptions{Rails: &bad})
 	assert.Equal(t, err, in.Register(chaos.Rule{Target: "a", Fault: down()}))
 	assert.NoError(t, (&chaos.Rails{}).Check())
+	assert.NoError(t, (*chaos.Rails)(nil).Check(), "nil bounds nothing")
 	assert.Empty(t, chaos.NewInjector(1, nil).HeldBack())
 }
 
@@ -237,4 +238,32 @@ func TestRailsUnderConcurrency(t *testing.T) {
 	assert.Zero(t, chaos.RailsPending(in))
 	held := in.HeldBack()
 	assert.Equal(t, uint64(16*100-struck.Load()), held["budget"]+held["concurrent"])
+}
+
+// A request to trigger a rule counts as a call that it may strike.
+func TestRailsShareOfTriggers(t *testing.T) {
+	in := chaos.NewInjector(1, &chaos.InjectorOptions{Rails: &chaos.Rails{Share: 0.5}})
+	require.NoError(t, in.Register(chaos.Rule{Name: "down", Target: "x", Fault: down()}))
+	var marks string
+	for range 4 {
+		fired, _ := in.Trigger(t.Context(), "down")
+		marks += map[bool]string{false: ".", true: "x"}[fired]
+	}
+	assert.Equal(t, ".x.x", marks, "every other one")
+	assert.Equal(t, map[string]uint64{"share": 2}, in.HeldBack())
+}
+
+// The allow-list knows a point by both of its names, as rules do.
+func TestRailsTargetsAndAlias(t *testing.T) {
+	for _, allowed := range []string{"POST /chat", "POST /chat#small"} {
+		in := chaos.NewInjector(1, &chaos.InjectorOptions{Rails: &chaos.Rails{Targets: []string{allowed}}})
+		require.NoError(t, in.Register(chaos.Rule{Target: "POST /chat*", Fault: down()}))
+		call := func(context.Context, int) (int, error) { return 1, nil }
+		small := chaos.WrapWith("POST /chat#small", call, chaos.WrapOptions[int]{Injector: in, Alias: "POST /chat"})
+		other := chaos.WrapWith("POST /chats", call, chaos.WrapOptions[int]{Injector: in})
+		_, err := small(t.Context(), 1)
+		assert.ErrorIs(t, err, chaos.ErrInjected, allowed)
+		_, err = other(t.Context(), 1)
+		assert.NoError(t, err, allowed)
+	}
 }

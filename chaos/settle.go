@@ -74,7 +74,7 @@ func (x *strike) credit(a *act, delivered bool) {
 func (x *strike) delivered(a *act) bool {
 	switch {
 	case a.running: // it panicked itself, or a panic of the callee passed through it
-		return x.at < len(x.acts) && &x.acts[x.at] == a || a.phase == PhaseBefore && a.waited()
+		return x.now() < len(x.acts) && &x.acts[x.now()] == a || a.phase == PhaseBefore && a.waited()
 	case a.made != nil || a.changed:
 		return true
 	case a.refused:

@@ -96,7 +96,12 @@ func (s *slot) reaches(a *active) bool {
 	case prefixSlot:
 		return a.glob.Begins(s.target)
 	}
-	return (a.glob.Match(s.target) || s.alias != "" && a.glob.Match(s.alias)) && s.in.allows(s.target)
+	return s.named(a.glob.Match) && s.named(s.in.allows)
+}
+
+// named tells whether something holds for one of the names of the point.
+func (s *slot) named(holds func(string) bool) bool {
+	return holds(s.target) || s.alias != "" && holds(s.alias)
 }
 
 // boundTo makes a rule one of the set's; base is the ordinal at which this slot met it.

@@ -102,6 +102,12 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 		c.items++
 		c.chain.hand(c.items)
 		c.last = itemErr
+		if hold && c.strike.calm() { // disarmed: the reply is not lost any more
+			if hold = false; !c.release() {
+				c.stopped = true
+				return end, itemErr
+			}
+		}
 		if hold {
 			c.held = append(c.held, streamItem[T]{item, itemErr})
 			if c.strike.frame.Err() != nil { // not ctx: the source's may outlast it
@@ -143,15 +149,17 @@ func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 }
 
 // again consumes a repeated execution, which nobody sees: of a stream without
-// end no more than its consumer took of the first.
-func (c *stream[In, T]) again(ctx context.Context, v In) (end streamed, err error) {
-	for _, err = range c.fn(ctx, v) {
-		end.Items++
-		if ctx.Err() != nil || c.stopped && end.Items == c.items {
+// end no more than its consumer took of the first. It ends as the first did,
+// whose items the consumer has.
+func (c *stream[In, T]) again(ctx context.Context, v In) (streamed, error) {
+	n := 0
+	for range c.fn(ctx, v) {
+		n++
+		if ctx.Err() != nil || c.stopped && n == c.items {
 			break
 		}
 	}
-	return end, err
+	return streamed{Items: c.items}, c.last
 }
 
 // drain consumes an execution that nobody sees; it shares no state with the others.
@@ -164,13 +172,17 @@ func (c *stream[In, T]) drain(ctx context.Context, v In) (end streamed, err erro
 	return end, err
 }
 
-// release yields what was held back.
-func (c *stream[In, T]) release() {
-	for _, item := range c.held {
+// release yields what was held back, and tells whether the consumer wants more.
+func (c *stream[In, T]) release() bool {
+	held := c.held
+	c.held = nil
+	for i, item := range held {
 		if !c.yield(item.value, item.err) {
-			return
+			c.items = i + 1
+			return false
 		}
 	}
+	return true
 }
 
 // losesReply tells whether the consumer will see none of the items.

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,15 +26,15 @@ type strike struct {
 	rec    record
 	more   details
 
-	mu      sync.Mutex // a fault may declare changes from a goroutine of its own
-	at      int        // the act whose code is running; len(acts): the callee
-	runs    int        // how often the callee was reached, as it counts itself
-	worked  bool       // it returned without an error at least once
-	perItem bool       // a stream: changes act on items, not on the call
-	open    int        // faults that outlast their Inject and have not ended
-	left    bool       // the call has returned
-	lastErr error      // by which it ended after that
-	over    bool       // the event is closed: what comes later changes nothing
+	mu      sync.Mutex   // a fault may declare changes from a goroutine of its own
+	at      atomic.Int32 // the act whose code is running; len(acts): the callee
+	runs    int          // how often the callee was reached, as it counts itself
+	worked  bool         // it returned without an error at least once
+	perItem bool         // a stream: changes act on items, not on the call
+	open    int          // faults that outlast their Inject and have not ended
+	left    bool         // the call has returned
+	lastErr error        // by which it ended after that
+	over    bool         // the event is closed: what comes later changes nothing
 }
 
 // act is one rule's part in a strike.
@@ -83,8 +84,13 @@ func (x *strike) begin(ctx context.Context, d drawn) {
 	} else {
 		x.acts = slices.Concat(before, after, change, decider)
 	}
-	x.at = len(x.acts)
+	x.atAct(len(x.acts))
 }
+
+// atAct says whose code runs from now on.
+func (x *strike) atAct(i int) { x.at.Store(int32(i)) }
+
+func (x *strike) now() int { return int(x.at.Load()) }
 
 // decider is the first failure that may strike, or nothing; those after it are masked.
 func (x *strike) decider() (decider []act) {
@@ -116,8 +122,9 @@ func (x *strike) run(i int, ctx context.Context, args any) (any, error) {
 
 // act lets one fault act, and attributes to it what comes of that.
 func (x *strike) act(i int, ctx context.Context, args any, fit func(any) (any, error), next Next) (any, error) {
-	a, outer := &x.acts[i], x.at
-	x.at, a.ran, a.running = i, true, true
+	a, outer := &x.acts[i], x.now()
+	x.atAct(i)
+	a.ran, a.running = true, true
 	var real any // what next returned last
 	var realErr error
 	result, err := a.inject(ctx, x.call(a.own), args, func(ctx context.Context, args any) (any, error) {
@@ -126,13 +133,15 @@ func (x *strike) act(i int, ctx context.Context, args any, fit func(any) (any, e
 		}
 		a.nexts++
 		result, err := next(ctx, args)
-		x.at, real, realErr = i, result, err
+		x.atAct(i)
+		real, realErr = result, err
 		if err != nil {
 			a.inner = append(a.inner, err)
 		}
 		return result, err
 	})
-	x.at, a.running = outer, false
+	x.atAct(outer)
+	a.running = false
 	if err != nil {
 		if !slices.ContainsFunc(a.inner, func(inner error) bool { return same(err, inner) }) {
 			a.made = x.injected(a, err)
@@ -174,11 +183,11 @@ func (x *strike) reach(ctx context.Context, args any) (any, error) {
 		in.late.Add(1)
 		return nil, ErrCellEnded
 	}
-	outer := x.at
-	x.at = len(x.acts)
+	outer := x.now()
+	x.atAct(len(x.acts))
 	result, err := x.callee(ctx, args)
 	x.worked = x.worked || err == nil
-	x.at = outer
+	x.atAct(outer)
 	return result, err
 }
 
@@ -247,7 +256,7 @@ func (x *strike) actOf(pinned int16) int {
 	if pinned > 0 {
 		return int(pinned) - 1
 	}
-	return x.at
+	return x.now()
 }
 
 // sleep waits for the act at work, and keeps account of it.

@@ -9,6 +9,9 @@ func (s *slot) trigger(ctx context.Context) (fired bool, err error) {
 		return false, nil
 	}
 	v := visit{set: s.set.Load(), frame: frameOf(ctx)}
+	if g := s.in.rails; g != nil {
+		g.crossed()
+	}
 	v.ordinal = s.calls.Add(1) - 1
 	v.occurrence = v.ordinal
 	d := v.draw(nil)

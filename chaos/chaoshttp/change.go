@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
@@ -63,14 +62,11 @@ func spoils(kind string, class chaos.Class, v chaos.Visibility, params any) chao
 // streams tells whether a response is one of documents that come one by one:
 // to wait for the last of them would spoil more than was asked.
 func streams(ctx context.Context, r Response) bool {
-	kind := r.Header.Get("Content-Type")
-	for _, stream := range [...]string{"event-stream", "ndjson", "jsonl", "json-seq"} {
-		if strings.Contains(kind, stream) {
-			chaos.Note(ctx, "the body is a stream")
-			return true
-		}
+	if !oneByOne(r.Header.Get("Content-Type")) {
+		return false
 	}
-	return false
+	chaos.Note(ctx, "the body is a stream")
+	return true
 }
 
 // copied is a response whose header may be changed.

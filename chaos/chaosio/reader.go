@@ -28,13 +28,15 @@ type Options struct {
 const defaultChunk = 4096
 
 // NewReader makes an injection point of a reader, which must not be nil. o may
-// be nil.
+// be nil. Without an injector reads are those of r, and what follows does not
+// apply but for Close, which closes r.
 //
 // The faults wait with ctx; Close ends their waits too. Close closes r if it is
 // an [io.Closer], and may be called while a Read is under way, as far as r
 // allows it for its own methods. Reads must come one after the other. After
 // Close they fail with [io.ErrClosedPipe]. An error of r, or of a fault, ends
-// the stream: later reads return it again.
+// the stream: later reads return it again, and after a panic of r they fail
+// with [io.ErrUnexpectedEOF].
 func NewReader(ctx context.Context, target string, r io.Reader, o *Options) io.ReadCloser {
 	var opts Options
 	if o != nil {
@@ -128,7 +130,9 @@ func (b *reader) pull() {
 	if b.next == nil {
 		b.next, b.stop = iter.Pull2(b.chunks)
 	}
+	b.err = io.ErrUnexpectedEOF // should r panic: a later read must not take that for the end
 	chunk, err, more := b.next()
+	b.err = nil
 	switch {
 	case !more:
 		b.err = io.EOF

@@ -175,3 +175,21 @@ func TestReaderKeepsTheContract(t *testing.T) {
 		assert.Equal(t, io.ErrNoProgress, err, "as it came")
 	}
 }
+
+// exploding panics in mid-read.
+type exploding struct{}
+
+func (exploding) Read([]byte) (int, error) { panic("disk on fire") }
+
+// A panic of the source is not the end of the data to whoever reads on.
+func TestAfterAPanicOfTheSource(t *testing.T) {
+	plan, err := chaos.NewPlan(1, chaos.Rule{Target: "file", Fault: fault.DuplicateItem(0)})
+	require.NoError(t, err)
+	r := chaosio.NewReader(chaos.NewContext(t.Context(), plan.Injector("", nil)), "file", exploding{}, nil)
+	buf := make([]byte, 8)
+	assert.PanicsWithValue(t, "disk on fire", func() { _, _ = r.Read(buf) })
+	n, err := r.Read(buf)
+	assert.Zero(t, n)
+	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	assert.NoError(t, r.Close())
+}

@@ -86,7 +86,8 @@ type trial struct {
 	endless bool          // for longer than the guard
 	lasts   time.Duration // else for at least so long
 
-	otherArgs atomic.Bool // it passed on arguments other than those it was given
+	begun     atomic.Int64 // calls of Inject
+	otherArgs atomic.Bool  // it passed on arguments other than those it was given
 }
 
 // scene is a callee, the fault under trial, and an injector between them.

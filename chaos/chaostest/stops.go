@@ -86,9 +86,15 @@ func (t *trial) disarmedDuring(r *report) (judged bool) {
 	s := t.scene()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel() // ends what disarming does not
+	before := t.begun.Load()
 	task := s.call(ctx, "", t.next())
 	if _, over := task.within(t.glance); over {
 		return false
+	}
+	for waited := t.glance; t.begun.Load() == before; waited += t.glance { // a slow machine: to disarm now would spare the call
+		if _, over := task.within(t.glance); over || waited > t.prompt {
+			return false
+		}
 	}
 	s.in.Disarm()
 	o := task.ended(t.clock)

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -121,15 +122,56 @@ func (b *budget) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 		return nil, err
 	}
 	unseen(ctx)
-	start := time.Now()
+	start, returned := time.Now(), false
+	defer func() {
+		if !returned { // the callee panicked: that took time, and gave nothing
+			amount, _ := b.measure(use{args: args, err: errPanicked, took: time.Since(start)})
+			b.add(amount)
+		}
+	}()
 	result, err := next(ctx, args)
-	amount, known := b.measure(use{args, result, err, time.Since(start)})
+	returned = true
+	u := use{args, result, err, time.Since(start)}
+	amount, known := b.measure(u)
+	if later, ok := result.(readLater); ok && !known {
+		return b.await(ctx, u, later)
+	}
+	b.charge(ctx, amount, known)
+	return result, err
+}
+
+// readLater is a result whose document its caller reads after the call, as
+// that of an HTTP response is: OnRead gives a result to be returned in its
+// place, and has done called when that was read.
+type readLater interface {
+	OnRead(done func(doc []byte, err error)) (result any, ok bool)
+}
+
+// await charges the budget once the caller has read the document.
+func (b *budget) await(ctx context.Context, u use, r readLater) (any, error) {
+	late, end := chaos.Outlast(ctx)
+	result, ok := r.OnRead(func(doc []byte, err error) {
+		u.result = json.RawMessage(doc)
+		amount, known := b.measure(u)
+		b.charge(late, amount, known)
+		_ = end(err, false) // the caller has it from the body
+	})
+	if !ok {
+		b.charge(ctx, 0, false)
+		_ = end(nil, false)
+		return u.result, nil
+	}
+	return result, nil
+}
+
+func (b *budget) charge(ctx context.Context, amount float64, known bool) {
 	if !known {
 		chaos.Note(ctx, "the result does not say what it used of the "+b.resource+" budget")
 	}
 	b.add(amount)
-	return result, err
 }
+
+var errPanicked = errors.New("the callee panicked")
 
 // take uses an amount up if need is left, and of any budget a trace.
 func (b *budget) take(amount, need float64) error {

@@ -16,18 +16,24 @@ func Duplicate() chaos.Fault { return repeat{2} }
 // the first reply, be it a result or an error, and nothing of the others. n is
 // at least 2.
 //
-// The executions end when the caller's context does. The callee must not
-// change its arguments, which are not copied.
+// No further execution begins once the caller's context has ended or the
+// injector was disarmed. The callee must not change its arguments, which are
+// not copied.
 func Repeat(n int) chaos.Fault { return repeat{n} }
 
 type repeat struct{ n int }
 
 func (r repeat) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	result, err := next(ctx, args)
-	for i := 1; i < r.n && ctx.Err() == nil && !errors.Is(err, chaos.ErrCellEnded); i++ {
+	for i := 1; i < r.n && again(ctx, err); i++ {
 		_, _ = next(ctx, args) // nobody waits for these replies
 	}
 	return result, err
+}
+
+// again tells whether a call that returned err may be executed once more.
+func again(ctx context.Context, err error) bool {
+	return chaos.Sleep(ctx, 0) == nil && !errors.Is(err, chaos.ErrCellEnded)
 }
 
 func (r repeat) Check() error {

@@ -2,7 +2,6 @@ package fault
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -42,7 +41,7 @@ type deliverTwice struct{}
 
 func (deliverTwice) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	result, err := next(ctx, args)
-	if ctx.Err() != nil || errors.Is(err, chaos.ErrCellEnded) {
+	if !again(ctx, err) {
 		return result, err
 	}
 	return next(ctx, args)
@@ -76,7 +75,7 @@ func (r *replayRequest) Fresh() chaos.Fault { return &replayRequest{} }
 func (r *replayRequest) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	result, err := next(ctx, args)
 	old, known := r.remember(c.Target, args)
-	if known && ctx.Err() == nil && !errors.Is(err, chaos.ErrCellEnded) {
+	if known && again(ctx, err) {
 		_, _ = next(ctx, old)
 	}
 	return result, err

@@ -14,7 +14,7 @@ import (
 // callee's place, with the same arguments, and its reply is the caller's, an
 // error of it an injected one. Name, by which reports know it, and to are
 // required. Arguments of another type than In, which do not decode into it
-// either, reach the callee, and the event has a note.
+// either, reach the callee, and the event has a note. It is not for streams.
 func MisrouteTo[In, Out any](name string, to func(context.Context, In) (Out, error)) chaos.Fault {
 	m := misrouteTo{params: namedParams{name, fmt.Sprint(reflect.TypeFor[In]())}, missing: to == nil}
 	m.call = func(ctx context.Context, args any) (result any, fits bool, err error) {

@@ -39,8 +39,10 @@ func TimeBudget(limit, refill time.Duration) chaos.Fault {
 }
 
 // MemoryBudget fails calls as a process does that has no memory left, once the
-// results of those before have limit bytes together, as JSON or as text. Items
-// of a stream are not weighed. The rest is as with [CallBudget].
+// results of those before have limit bytes together, as JSON or as text; of an
+// HTTP response it is what the client read of the body, up to 4 MiB. Items of a
+// stream are not weighed: a stream counts as a dozen bytes. The rest is as with
+// [CallBudget].
 func MemoryBudget(limit int, refill time.Duration) chaos.Fault {
 	return &budget{terms: terms{
 		resource: "memory", limit: float64(limit), refill: refill,
@@ -67,6 +69,9 @@ func DiskBudget(limit int, refill time.Duration) chaos.Fault {
 
 // size is the length of a value in bytes, as JSON or text.
 func size(v any) (n float64, known bool) {
+	if _, ok := v.(readLater); ok { // what of it has JSON is not what it holds
+		return 0, false
+	}
 	if doc, ok := form.Text(v); ok {
 		return float64(len(doc)), true
 	}

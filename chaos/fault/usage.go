@@ -17,7 +17,8 @@ type Usage struct {
 
 // OpenAIUsage reads the usage member of OpenAI's answers, chat completions and
 // responses, and of services compatible with them. The result is that JSON, or
-// a Go value that has it. Its name in a plan as JSON is "openai".
+// a Go value that has it; of an HTTP response it is the body, which counts once
+// the client has read or closed it. Its name in a plan as JSON is "openai".
 func OpenAIUsage() Usage {
 	return Usage{"openai", func(result any) (input, output float64, known bool) {
 		u, known := usageOf(result)
@@ -79,8 +80,8 @@ func usageOf(result any) (u usageJSON, known bool) {
 
 // TokenBudget fails calls once those before have used limit tokens together,
 // input and output, as the results tell. A result that does not tell is free,
-// and the event has a note. The call that uses up the budget is not ended. The
-// rest is as with [CallBudget].
+// and the event has a note; so is a response that is a stream of events. The
+// call that uses up the budget is not ended. The rest is as with [CallBudget].
 func TokenBudget(limit int, usage Usage, refill time.Duration) chaos.Fault {
 	return &budget{terms: terms{
 		resource: "token", limit: float64(limit), refill: refill,

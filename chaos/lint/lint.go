@@ -84,8 +84,13 @@ type Options struct {
 }
 
 // Plan returns the findings of a plan, in the order of its rules, errors first
-// within a rule; nil: there are none. o may be nil.
-func Plan(p *chaos.Plan, o *Options) []Finding { return Rules(p.Rules(), o) }
+// within a rule; nil: there are none. o may be nil, and a nil plan has no rules.
+func Plan(p *chaos.Plan, o *Options) []Finding {
+	if p == nil {
+		return nil
+	}
+	return Rules(p.Rules(), o)
+}
 
 // Rules is [Plan] for rules in the order in which they act, names filled in,
 // such as those of a live injector ([chaos.Injector.Rules]).

@@ -84,6 +84,7 @@ func TestFindings(t *testing.T) {
 		{"an earlier failure elsewhere", two(chaos.Rule{Target: "orders.list"}, chaos.Rule{Target: "orders.*"}), nil},
 		{"an earlier delay", two(chaos.Rule{Target: "*", Fault: fault.Delay(1)}, chaos.Rule{}), nil},
 		{"a change of what always fails", two(chaos.Rule{Fault: replace}, chaos.Rule{Target: "orders.*"}), []lint.Code{lint.Shadowed}},
+		{"a reply to what is always refused", two(chaos.Rule{Fault: fault.LoseReply()}, chaos.Rule{Target: "orders.*", Fault: fault.AuthExpired()}), []lint.Code{lint.Shadowed}},
 		{"a reply of what is always done twice", two(chaos.Rule{Target: "*", Fault: fault.Duplicate()}, chaos.Rule{Fault: fault.LoseReply()}), nil},
 		{"hidden by two together", append(two(chaos.Rule{Target: "orders.{get,x}"}, chaos.Rule{Target: "orders.list"}), one(chaos.Rule{Target: "orders.*"})...), []lint.Code{lint.Shadowed}},
 
@@ -96,6 +97,7 @@ func TestFindings(t *testing.T) {
 		{"a delay beyond patience", one(chaos.Rule{Fault: fault.Delay(time.Minute)}), []lint.Code{lint.CutDelay}},
 		{"the least of delays beyond it", one(chaos.Rule{Fault: fault.Uniform(time.Minute, time.Hour)}), []lint.Code{lint.CutDelay}},
 		{"some delays within it", one(chaos.Rule{Fault: fault.Uniform(0, time.Hour)}), nil},
+		{"a lag that keeps nobody waiting", one(chaos.Rule{Fault: fault.DelayedVisibility("orders.list", time.Hour, nil)}), nil},
 		{"a delay within it", one(chaos.Rule{Fault: fault.Delay(time.Second)}), nil},
 		{"a group of one", one(chaos.Rule{Group: "g"}), []lint.Code{lint.GroupOfOne}},
 		{"a group of one known target", one(chaos.Rule{Group: "g", Target: "stock.*"}), []lint.Code{lint.GroupOfOne}},
@@ -146,6 +148,7 @@ func TestWhatIsNotUnderstoodIsLeftAlone(t *testing.T) {
 		assert.Empty(t, lint.Rules(rules[:1], nil), "%+v", d)
 		assert.NotPanics(t, func() { lint.Rules(rules, nil) })
 	}
+	assert.Empty(t, lint.Plan(nil, nil), "no plan, no rules")
 	assert.NotPanics(t, func() { lint.Rules([]chaos.Rule{{}, {Target: "["}}, nil) })
 	assert.Equal(t, lint.Never, lint.Rules([]chaos.Rule{{Name: "r", Target: "x", When: when.First(0), Fault: down}}, nil)[0].Code, "which no plan takes, but a list may have")
 }

@@ -89,7 +89,8 @@ func (r *rule) hides(other *rule, earlier bool) bool {
 	case other.phase == chaos.PhaseInstead:
 		return earlier
 	}
-	return slices.Contains([]string{"error", "resource_exhaustion", "network_partition", "timeout", "hang", "panic"}, r.fault.Kind)
+	return slices.Contains([]string{"error", "resource_exhaustion", "network_partition", "timeout", "lost_request", "hang", "panic",
+		"auth_expired", "disk_full", "delegation_rejected"}, r.fault.Kind)
 }
 
 // reached are the known targets that a rule matches.

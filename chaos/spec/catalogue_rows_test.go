@@ -222,6 +222,8 @@ func agentRows() []catalogued {
 		{"resource", "budget of calls", "tools", chaos.Rule{Target: "orders.*", Fault: fault.CallBudget(3, 0)}},
 		{"resource", "budget of tokens", "others", chaos.Rule{Target: "chat", Fault: fault.TokenBudget(30, fault.OpenAIUsage(), 0)}},
 		{"resource", "budget of cost", "others", chaos.Rule{Target: "chat", Fault: fault.CostBudget(0.0001, 2.5, 10, fault.OpenAIUsage(), 0)}},
+		{"resource", "budget of tokens at the model's endpoint", "model", chaos.Rule{Target: "POST api.openai.com/*", Fault: fault.TokenBudget(30, fault.OpenAIUsage(), 0)}},
+		{"resource", "budget of cost at the model's endpoint", "model", chaos.Rule{Target: "POST api.openai.com/*", Fault: fault.CostBudget(0.0002, 2.5, 10, fault.OpenAIUsage(), 0)}},
 		{"resource", "budget of time", "crowd", chaos.Rule{Target: "{jobs,report}", Fault: fault.TimeBudget(3*time.Second, 0)}},
 		{"resource", "rate", "tools", chaos.Rule{Target: "orders.*", Fault: fault.RateLimit(3, 10*time.Second)}},
 		{"resource", "memory", "tools", chaos.Rule{Target: "orders.*", Fault: fault.MemoryBudget(400, 0)}},

@@ -1,0 +1,78 @@
+package chaoshttp
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// OnRead returns the response with a body that is watched: done is called once
+// the client has read it or closed it, in the goroutine of that, with what was
+// read of it, at most 4 MiB, and the error by which it ended, if any. It is how
+// a fault learns what a response says, such as what a model call cost, without
+// making the client wait. The result is a Response. It is false for a body that
+// is none, or that is a stream of events or documents; done is not called then.
+func (r Response) OnRead(done func(doc []byte, err error)) (watch any, ok bool) {
+	if r.Response == nil || r.Body == nil || r.StatusCode == http.StatusSwitchingProtocols || oneByOne(r.Header.Get("Content-Type")) {
+		return r, false
+	}
+	c := *r.Response
+	c.Body = &watched{ReadCloser: r.Body, done: done}
+	return Response{&c}, true
+}
+
+// oneByOne tells whether a content type is one of documents that come one by one.
+func oneByOne(kind string) bool {
+	for _, stream := range [...]string{"event-stream", "ndjson", "jsonl", "json-seq"} {
+		if strings.Contains(kind, stream) {
+			return true
+		}
+	}
+	return false
+}
+
+// watched keeps what is read of a body.
+type watched struct {
+	io.ReadCloser
+	done func(doc []byte, err error)
+
+	mu   sync.Mutex // Close may come while a Read waits
+	doc  []byte
+	over bool
+}
+
+const maxWatched = 4 << 20
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	w.mu.Lock()
+	if !w.over {
+		w.doc = append(w.doc, p[:min(n, maxWatched-len(w.doc))]...)
+	}
+	w.mu.Unlock()
+	switch err {
+	case nil:
+	case io.EOF:
+		w.end(nil)
+	default:
+		w.end(err)
+	}
+	return n, err
+}
+
+func (w *watched) Close() error {
+	err := w.ReadCloser.Close()
+	w.end(nil)
+	return err
+}
+
+func (w *watched) end(err error) {
+	w.mu.Lock()
+	first, doc := !w.over, w.doc
+	w.over, w.doc = true, nil
+	w.mu.Unlock()
+	if first {
+		w.done(doc, err)
+	}
+}
