@@ -16,6 +16,7 @@ import (
 type change struct {
 	d     chaos.Description
 	check func(*param.Check)
+	anew  bool // it puts another answer in place, so that one without a body will do
 	apply func(ctx context.Context, c chaos.Call, r Response, of Request) (Response, error)
 }
 
@@ -30,7 +31,8 @@ func (f change) Inject(ctx context.Context, c chaos.Call, args any, next chaos.N
 		return result, nil
 	}
 	of, _ := args.(Request)
-	if r.StatusCode == http.StatusSwitchingProtocols || of.Request != nil && of.Method == http.MethodHead {
+	none := r.StatusCode == http.StatusSwitchingProtocols || !f.anew && !bodyAllowed(r.StatusCode)
+	if none || of.Request != nil && of.Method == http.MethodHead {
 		chaos.Note(ctx, "the answer has no body")
 		return result, nil
 	}
@@ -63,10 +65,18 @@ func spoils(kind string, class chaos.Class, v chaos.Visibility, params any) chao
 // streams tells whether a response is one of documents that come one by one:
 // to wait for the last of them would spoil more than was asked.
 func streams(ctx context.Context, r Response) bool {
-	kind := r.Header.Get("Content-Type")
+	is := isSequence(r.Header)
+	if is {
+		chaos.Note(ctx, "the body is a stream")
+	}
+	return is
+}
+
+// isSequence tells whether a body is many documents, or many events.
+func isSequence(h http.Header) bool {
+	kind := h.Get("Content-Type")
 	for _, stream := range [...]string{"event-stream", "ndjson", "jsonl", "json-seq"} {
 		if strings.Contains(kind, stream) {
-			chaos.Note(ctx, "the body is a stream")
 			return true
 		}
 	}
