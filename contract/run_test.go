@@ -26,7 +26,7 @@ func (f layered) Describe() chaos.Description {
 }
 
 func TestApplies(t *testing.T) {
-	points := []string{"model", "cache"}
+	points := []string{"model", "cache", "POST llm.example/v1/chat/completions#m"}
 	scenarios := []struct {
 		reason   string
 		rules    []chaos.Rule
@@ -41,6 +41,10 @@ func TestApplies(t *testing.T) {
 		{"a fault that says llm", []chaos.Rule{{Target: "model", Fault: layered{layer: chaos.LayerLLM}}}, false, true, true},
 		{"the rule's word goes over the fault's", []chaos.Rule{{Target: "model", Fault: layered{layer: chaos.LayerLLM}, Layer: chaos.LayerHTTP}}, false, false, true},
 		{"another layer altogether", []chaos.Rule{{Target: "clock", Fault: fails{}, Layer: chaos.LayerContext}}, false, false, true},
+		{"a point whose name is that of a model's call", []chaos.Rule{{Target: "POST llm.example/*", Fault: fails{}}}, false, true, true},
+		{"as is one on its stream", []chaos.Rule{{Target: "POST llm.example/*", Fault: layered{layer: chaos.LayerStream}}}, false, true, true},
+		{"a stream of something else is neither", []chaos.Rule{{Target: "cache", Fault: layered{layer: chaos.LayerStream}}}, false, false, true},
+		{"the rule's word goes over the name", []chaos.Rule{{Target: "POST llm.example/*", Fault: fails{}, Layer: chaos.LayerHTTP}}, false, false, true},
 		{"two rules, two layers", []chaos.Rule{{Target: "clock", Fault: fails{}}, {Target: "model", Fault: fails{}, Layer: chaos.LayerLLM}}, true, true, true},
 	}
 	for _, tc := range scenarios {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/modelapi"
 )
 
 // weather is a scenario made ready: its plan, and what it strikes.
@@ -33,20 +34,42 @@ func newWeather(index int, s Scenario, plan *chaos.Plan, points []string) *weath
 }
 
 // layerOf is the layer a rule strikes: its own word, that of its fault, else
-// that of the point: a declared one if the target matches there alone, or a tool.
+// that of the point: a declared one if the target matches there alone, or a
+// tool. The events of a stream may be those of a model: there the point decides.
 func layerOf(r chaos.Rule, points []string) chaos.Layer {
 	if r.Layer != "" {
 		return r.Layer
 	}
+	layer := chaos.Layer("")
 	if d, ok := r.Fault.(chaos.Described); ok {
-		if layer := d.Describe().Layer; layer != "" {
-			return layer
+		layer = d.Describe().Layer
+	}
+	if layer != "" && layer != chaos.LayerStream {
+		return layer
+	}
+	if at := pointLayer(r.Target, points); at == chaos.LayerLLM || layer == "" {
+		return at
+	}
+	return layer
+}
+
+// pointLayer is the layer of what a target matches. Of a declared point only
+// its name is known, which tells calls of models.
+func pointLayer(target string, points []string) chaos.Layer {
+	g, err := glob.Compile(target)
+	if err != nil {
+		return chaos.LayerTool
+	}
+	layer := chaos.LayerTool
+	for _, point := range points {
+		if !g.Match(point) {
+			continue
+		}
+		if layer = chaos.LayerPoint; modelapi.IsCall(point) {
+			return chaos.LayerLLM
 		}
 	}
-	if g, err := glob.Compile(r.Target); err == nil && slices.ContainsFunc(points, g.Match) {
-		return chaos.LayerPoint
-	}
-	return chaos.LayerTool
+	return layer
 }
 
 func (w *weather) applies(a Applies) bool {

@@ -15,6 +15,7 @@ import (
 type change struct {
 	d     chaos.Description
 	check func(*param.Check)
+	anew  bool // it puts another answer in place, so that one without a body will do
 	apply func(ctx context.Context, c chaos.Call, r Response, of Request) (Response, error)
 }
 
@@ -29,7 +30,8 @@ func (f change) Inject(ctx context.Context, c chaos.Call, args any, next chaos.N
 		return result, nil
 	}
 	of, _ := args.(Request)
-	if r.StatusCode == http.StatusSwitchingProtocols || of.Request != nil && of.Method == http.MethodHead {
+	none := r.StatusCode == http.StatusSwitchingProtocols || !f.anew && !bodyAllowed(r.StatusCode)
+	if none || of.Request != nil && of.Method == http.MethodHead {
 		chaos.Note(ctx, "the answer has no body")
 		return result, nil
 	}

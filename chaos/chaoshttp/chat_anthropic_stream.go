@@ -8,6 +8,7 @@ type messageStream struct {
 	editor
 	kinds map[int]string // the open and closed blocks by their index
 	gone  map[int]bool   // blocks that were dropped: later ones move up, since clients expect no gap
+	last  int            // the index of the block that started last
 	next  int            // the index of the next block that the caller has not seen
 }
 
@@ -57,7 +58,7 @@ func (s *messageStream) place(n int) int {
 func (s *messageStream) start(doc *jsondoc.Value, n int, log *changeLog) (drop bool) {
 	block := doc.Get("content_block")
 	kind, _ := block.Get("type").Text()
-	s.kinds[n] = kind
+	s.kinds[n], s.last = kind, n
 	switch kind {
 	case "tool_use":
 		name, _ := block.Get("name").Text()
@@ -88,7 +89,17 @@ func (s *messageStream) grow(delta *jsondoc.Value, block string, log *changeLog)
 }
 
 // stop ends a block. What is still to come of it comes before.
-func (s *messageStream) stop(n int, log *changeLog) []*jsondoc.Value {
+func (s *messageStream) stop(n int, log *changeLog) []*jsondoc.Value { return s.over(n, log, false) }
+
+func (s *messageStream) rest(log *changeLog) []*jsondoc.Value {
+	if s.gone[s.last] {
+		return nil
+	}
+	return s.over(s.last, log, true)
+}
+
+// over ends a block; one that broke off only if some of it was held.
+func (s *messageStream) over(n int, log *changeLog, broken bool) []*jsondoc.Value {
 	end, name, delta := pieceCallEnd, "partial_json", "input_json_delta"
 	switch s.kinds[n] {
 	case "text":
@@ -98,6 +109,9 @@ func (s *messageStream) stop(n int, log *changeLog) []*jsondoc.Value {
 		return nil
 	}
 	p := ask(s, end, "")
+	if broken && p.was == "" {
+		return nil
+	}
 	log.kept(index(".content", n)+"."+name, p)
 	if p.more == "" {
 		return nil

@@ -105,6 +105,7 @@ type rewriting struct {
 	fresh   func(i int) editor
 	form    form
 	changed bool
+	typed   string // the type of the last event
 }
 
 func (w *rewriting) event(n int, e sse.Event) step {
@@ -118,6 +119,7 @@ func (w *rewriting) event(n int, e sse.Event) step {
 	if w.form == nil {
 		return as(e)
 	}
+	w.typed = e.Type
 	log := &changeLog{root: index("$", n)}
 	before, drop := w.form.rewrite(doc, log)
 	w.changed = w.changed || len(log.list) > 0
@@ -135,14 +137,18 @@ func (w *rewriting) event(n int, e sse.Event) step {
 	return st
 }
 
-func (w *rewriting) end(int) step {
-	switch {
-	case w.form == nil:
+func (w *rewriting) end(n int) (st step) {
+	if w.form == nil {
 		return step{note: notUnderstood}
-	case !w.changed:
-		return step{note: "the completion has nothing that this fault changes"}
 	}
-	return step{}
+	log := &changeLog{root: index("$", n)}
+	for _, d := range w.form.rest(log) {
+		st.out = append(st.out, written(sse.Event{Type: w.typed, HasData: true}, d)...)
+	}
+	if st.changes = log.list; !w.changed && len(st.changes) == 0 {
+		st.note = "the completion has nothing that this fault changes"
+	}
+	return st
 }
 
 // written is the event with a document as its data. Where the type of the

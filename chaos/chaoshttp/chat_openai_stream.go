@@ -1,12 +1,19 @@
 package chaoshttp
 
-import "github.com/shakedown-go/shakedown/internal/jsondoc"
+import (
+	"maps"
+	"slices"
+
+	"github.com/shakedown-go/shakedown/internal/jsondoc"
+)
 
 // A form edits the events of one stream of a provider, in their order.
 type form interface {
 	// rewrite changes the document of one event in place, and returns those
 	// that are to come before it. drop says that the event itself is not to come.
 	rewrite(doc *jsondoc.Value, log *changeLog) (before []*jsondoc.Value, drop bool)
+	// rest is what editors still hold of the original when a stream broke off.
+	rest(log *changeLog) []*jsondoc.Value
 }
 
 // chatStream is the stream of a chat completion: chunks with the deltas of
@@ -14,6 +21,7 @@ type form interface {
 type chatStream struct {
 	fresh   func(i int) editor
 	choices map[int]*chatChoice
+	last    *jsondoc.Value
 }
 
 type chatChoice struct {
@@ -26,6 +34,7 @@ type chatChoice struct {
 }
 
 func (s *chatStream) rewrite(doc *jsondoc.Value, log *changeLog) (before []*jsondoc.Value, drop bool) {
+	s.last = doc
 	choices := doc.Get("choices")
 	for i := range choices.Len() {
 		choice := choices.At(i)
@@ -112,13 +121,35 @@ func (c *chatChoice) close(doc *jsondoc.Value, log *changeLog, path string) (bef
 	}
 	c.open = false
 	p := ask(c, pieceCallEnd, "")
+	return append(before, c.moreArgs(doc, log, path, p)...)
+}
+
+// moreArgs is the chunk with what is still to come of the open call.
+func (c *chatChoice) moreArgs(doc *jsondoc.Value, log *changeLog, path string, p piece) []*jsondoc.Value {
 	log.kept(path+".tool_calls", p)
 	if p.more == "" {
-		return before
+		return nil
 	}
-	return append(before, c.chunk(doc, map[string]any{"tool_calls": []any{
+	return []*jsondoc.Value{c.chunk(doc, map[string]any{"tool_calls": []any{
 		map[string]any{"index": c.call, "function": map[string]any{"arguments": p.more}},
-	}}))
+	}})}
+}
+
+func (s *chatStream) rest(log *changeLog) (out []*jsondoc.Value) {
+	for _, n := range slices.Sorted(maps.Keys(s.choices)) {
+		c, at := s.choices[n], index(".choices", n)+".delta"
+		if c.text {
+			if p := ask(c, pieceTextEnd, ""); p.was != "" {
+				out = append(out, c.more(s.last, log, at, p)...)
+			}
+		}
+		if c.open {
+			if p := ask(c, pieceCallEnd, ""); p.was != "" {
+				out = append(out, c.moreArgs(s.last, log, at, p)...)
+			}
+		}
+	}
+	return out
 }
 
 // chunk is another chunk of the same completion, with a delta of this choice.

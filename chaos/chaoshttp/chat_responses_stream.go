@@ -13,6 +13,7 @@ type responseStream struct {
 	editor
 	items map[int]*responseItem // by their place in the output
 	calls bool
+	open  *jsondoc.Value // the last delta of what is not done
 }
 
 // responseItem is what the caller has been told of an item.
@@ -55,6 +56,11 @@ func (s *responseStream) rewrite(doc *jsondoc.Value, log *changeLog) (before []*
 		log.note("", doc.Bytes(), nil)
 		return nil, true
 	}
+	if strings.HasSuffix(kind, ".delta") {
+		s.open = doc
+	} else if strings.HasSuffix(kind, ".done") {
+		s.open = nil
+	}
 	switch part, _ := strings.CutPrefix(kind, "response."); part {
 	case "output_text.delta", "output_text.done":
 		before = s.text(doc, it, part == "output_text.done", log)
@@ -71,6 +77,24 @@ func (s *responseStream) rewrite(doc *jsondoc.Value, log *changeLog) (before []*
 		}
 	}
 	return before, false
+}
+
+func (s *responseStream) rest(log *changeLog) []*jsondoc.Value {
+	kind, _ := s.open.Get("type").Text()
+	end := pieceTextEnd
+	switch kind {
+	case "response.function_call_arguments.delta":
+		end = pieceCallEnd
+	case "response.output_text.delta":
+	default:
+		return nil
+	}
+	p := ask(s, end, "")
+	if p.was == "" {
+		return nil
+	}
+	log.kept(".delta", p)
+	return delta(s.open, kind, p.more)
 }
 
 // place is the place of an item as the caller sees it.

@@ -25,7 +25,7 @@ func WrongEncoding() chaos.Fault {
 				chaos.Note(ctx, "the body has an encoding already")
 				return r, nil
 			}
-			if of.server || of.Request != nil && of.Header.Get("Accept-Encoding") != "" {
+			if of.server || of.Request != nil && (of.Header.Get("Accept-Encoding") != "" || of.Header.Get("Range") != "") {
 				c := copied(r)
 				c.Header.Set("Content-Encoding", "gzip")
 				return spoil(ctx, c, func(s *spoiled, body io.Reader) io.Reader {

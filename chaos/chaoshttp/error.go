@@ -37,5 +37,9 @@ func (e *HTTPError) response() *http.Response {
 	if e.real != nil {
 		return e.real
 	}
-	return answer(e.StatusCode, e.Header.Clone(), e.Body)
+	header := e.Header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	return answer(e.StatusCode, header, e.Body)
 }

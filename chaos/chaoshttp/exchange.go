@@ -76,7 +76,7 @@ func (p *points) cross(in *chaos.Injector, s *site, name string, x *exchange) (*
 		limit = defaultMaxBody
 	}
 	var err error
-	if x.payload, err = read(x.original, limit); err != nil {
+	if x.payload, err = read(x.original, limit, x.server); err != nil {
 		return nil, err
 	}
 	target := name
@@ -92,6 +92,9 @@ func (p *points) cross(in *chaos.Injector, s *site, name string, x *exchange) (*
 	return x.settle(r, err)
 }
 
+// errNoResponse is what http.Client says of a transport that breaks its contract.
+var errNoResponse = errors.New("http: RoundTripper implementation returned a nil *Response with a nil error")
+
 // send is the callee: it may be called several times. A status of 400 and
 // above is an error to whoever stands in front of it.
 func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
@@ -104,8 +107,13 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 		return Response{}, err
 	}
 	resp, err := x.do(req)
-	if err != nil {
+	switch {
+	case err != nil:
 		return Response{}, err
+	case resp == nil:
+		return Response{}, errNoResponse
+	case resp.Body == nil: // a transport made by hand; http.Client minds it as little
+		resp.Body = http.NoBody
 	}
 	x.mu.Lock()
 	x.taken, x.bodies = append(x.taken, resp), append(x.bodies, resp.Body)

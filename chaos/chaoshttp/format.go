@@ -99,7 +99,8 @@ func HTMLPage() chaos.Fault {
 	const page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n" +
 		"<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
 	return change{
-		d: spoils("html_page", chaos.ClassProtocol, chaos.Implicit, nil),
+		d:    spoils("html_page", chaos.ClassProtocol, chaos.Implicit, nil),
+		anew: true,
 		apply: func(ctx context.Context, _ chaos.Call, r Response, _ Request) (Response, error) {
 			return replaced(ctx, r, []byte(page)), nil
 		},
@@ -120,6 +121,7 @@ func ErrorInOK(api API, kind ErrorKind) chaos.Fault {
 				status{api: api, as: kind}.checkAPI(c)
 			}
 		},
+		anew: true,
 		apply: func(ctx context.Context, c chaos.Call, r Response, _ Request) (Response, error) {
 			doc := []byte(`{"error":{"code":500,"message":"Internal server error"}}`)
 			if api != "" {

@@ -49,6 +49,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	inner := Serve(h.next)
+	ctx, cancel := context.WithCancel(r.Context())
+	defer inner.join() // also where a fault panics
+	defer cancel()
+	r = r.WithContext(ctx)
 	err := h.answer(w, r, in, s, target, inner)
 	for _, p := range inner.join() {
 		panic(p.value) // as next itself would have

@@ -2,6 +2,7 @@ package chaoshttp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -24,19 +25,21 @@ type payload struct {
 // read takes a copy of a body. A request that can give one (GetBody) keeps its
 // own untouched; else the body is read, and the callee gets head and rest. A
 // body whose size nobody states (0 or negative, as there is a body) is read
-// only where it is JSON: another may be a stream whose writer waits for the
-// answer.
-func read(r *http.Request, limit int64) (*payload, error) {
+// only where it is one JSON document: another may be a stream whose writer waits
+// for the answer.
+func read(r *http.Request, limit int64, server bool) (*payload, error) {
 	p := &payload{}
 	if r.Body == nil || r.Body == http.NoBody {
 		p.all = true
 		return p, nil
 	}
-	if r.ContentLength <= 0 && !strings.Contains(r.Header.Get("Content-Type"), "json") {
+	kind := r.Header.Get("Content-Type")
+	if r.ContentLength <= 0 && (oneByOne(kind) || !strings.Contains(kind, "json")) {
 		return p, nil
 	}
 	src := r.Body
-	if r.GetBody != nil {
+	switch {
+	case r.GetBody != nil:
 		again, err := r.GetBody()
 		if err != nil {
 			r.Body.Close()
@@ -44,8 +47,15 @@ func read(r *http.Request, limit int64) (*payload, error) {
 		}
 		defer again.Close()
 		src = again
+	case !server: // a transport ends a body that stalls in the same way
+		stop := context.AfterFunc(r.Context(), func() { src.Close() })
+		defer stop()
 	}
 	head, err := io.ReadAll(io.LimitReader(src, limit+1))
+	if err != nil && !server && r.Context().Err() != nil {
+		r.Body.Close()
+		return nil, context.Cause(r.Context())
+	}
 	if p.head, p.all = head, err == nil && int64(len(head)) <= limit; !p.all {
 		p.head = head[:min(int64(len(head)), limit)]
 	}

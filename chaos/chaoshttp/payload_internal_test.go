@@ -21,7 +21,7 @@ func FuzzModel(f *testing.F) {
 		limit = min(max(limit, 1), 1<<20)
 		r, err := http.NewRequest(http.MethodPost, "https://example.com/v1/messages", strings.NewReader(doc))
 		require.NoError(t, err)
-		p, err := read(r, int64(limit))
+		p, err := read(r, int64(limit), false)
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(p.head), limit)
 		model := p.model()

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"sync"
@@ -59,7 +60,11 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	return s.serve(r, received)
+	resp, err := s.serve(r, received)
+	if err == nil { // a handler takes a header back by a nil
+		maps.DeleteFunc(resp.Header, func(_ string, values []string) bool { return len(values) == 0 })
+	}
+	return resp, err
 }
 
 // serve runs the handler on the request that as makes of r.
@@ -115,7 +120,9 @@ func (s *Server) begin(ctx context.Context) error {
 // run is the goroutine of one request.
 func (s *Server) run(w *writer, r *http.Request, cancel context.CancelFunc) {
 	defer s.running.Done()
-	defer r.Body.Close()
+	if r.Body != nil { // nil: made by hand, for the handler alone
+		defer r.Body.Close()
+	}
 	returned := false
 	defer func() {
 		p := recover() // nil besides: the handler ended its goroutine, or returned

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ func spoil(ctx context.Context, r Response, reader func(s *spoiled, body io.Read
 	s.reader = reader(s, r.Body)
 	changed := *r.Response
 	changed.Body = s
+	s.from, s.to = r.Response, &changed
 	return Response{&changed}
 }
 
@@ -35,6 +37,8 @@ type spoiled struct {
 	end    func(err error, made bool) error
 	made   error // by the reader, by calling fail
 	closed atomic.Bool
+	// At the end of the one response its trailers are there, for the other as well.
+	from, to *http.Response
 
 	mu   sync.Mutex // held by Read
 	last error
@@ -55,11 +59,15 @@ func (s *spoiled) Read(p []byte) (int, error) {
 	case err == nil:
 		return n, nil
 	case err == io.EOF:
+		if s.to.Trailer == nil {
+			s.to.Trailer = s.from.Trailer
+		}
 		_ = s.end(nil, false)
 	default:
 		err = s.end(err, s.made != nil)
 	}
 	s.last = err
+	s.cancel() // nothing waits any more
 	return n, err
 }
 

@@ -14,7 +14,8 @@ import (
 
 // The faults of this file act on responses of the type text/event-stream, of
 // any service. Events are counted from 0, those alone that a client is handed;
-// comments and unknown blocks pass. On another response, or a stream that ends
+// comments and unknown blocks pass, and so do events of more than 1 MiB, which
+// are not held. On another response, or a stream that ends
 // before its position, a fault is not delivered, and the event of the call says why.
 
 // SlowFirstEvent lets the first event of a stream come later by d, which is

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/modelapi"
 )
 
 // Target is the name of a request's injection point: its method, host and
@@ -46,7 +47,7 @@ func (k siteKey) site() *site {
 	}
 	s := &site{key: k, target: method + " " + strings.ToLower(k.host) + path}
 	s.layer = chaos.LayerHTTP
-	if method == http.MethodPost && asksModel(path) {
+	if method == http.MethodPost && modelapi.AsksModel(path) {
 		s.layer = chaos.LayerLLM
 	}
 	return s
@@ -79,23 +80,6 @@ func (t *sites) of(r *http.Request) *site {
 	s := k.site()
 	place.Store(s)
 	return s
-}
-
-// asksModel recognises the endpoints of model providers by their ends: gateways
-// put others before them. All but Gemini's, which has it in the path, name the
-// model in the body.
-func asksModel(path string) bool {
-	for _, end := range [...]string{
-		"/chat/completions", "/completions", "/responses", "/embeddings", "/moderations", // OpenAI and compatible
-		"/v1/messages", "/v1/messages/count_tokens", // Anthropic
-		":generateContent", ":streamGenerateContent", // Gemini
-		"/api/chat", "/api/generate", // Ollama
-	} {
-		if strings.HasSuffix(path, end) {
-			return true
-		}
-	}
-	return false
 }
 
 // An API is a family of model providers, by the form of its messages.

@@ -107,10 +107,10 @@ func (w *writer) isSent() bool {
 
 // send hands the header over. Past it the handler's changes of it are not seen.
 func (w *writer) send(length int64) {
-	if w.sent.Get("Content-Type") == "" && len(w.pending) > 0 && w.sent.Get("Content-Encoding") == "" {
+	if _, set := w.sent["Content-Type"]; !set && len(w.pending) > 0 && w.sent.Get("Content-Encoding") == "" {
 		w.sent.Set("Content-Type", http.DetectContentType(w.pending))
 	}
-	if w.sent.Get("Date") == "" {
+	if _, set := w.sent["Date"]; !set {
 		w.sent.Set("Date", time.Now().UTC().Format(http.TimeFormat))
 	}
 	if w.length = length; length >= 0 && w.sent.Get("Content-Length") == "" && bodyAllowed(w.code) {

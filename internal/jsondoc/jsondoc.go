@@ -6,6 +6,11 @@
 //	doc.Get("choices").At(0).Get("message").SetText("content", "")
 //	body = doc.Bytes()
 //
+// A Value is a tree that changes under its reader: what was renamed, emptied or
+// removed is so for all that comes after, as editors need that take a completion
+// apart step by step. Package jsonedit has documents that never change and edits
+// of their text, white space included, for whoever chooses a place by its path.
+//
 // Every method may be called on a nil Value, which is what a place that does
 // not exist yields. A Value is not safe for concurrent use.
 package jsondoc

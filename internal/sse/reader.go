@@ -105,7 +105,7 @@ func (r *Reader) event(raw []byte, ended bool) Event {
 	e := Event{Raw: raw, Ended: ended, Part: r.long}
 	text := raw
 	if !r.begun {
-		text = bytes.TrimPrefix(text, []byte(mark))
+		text, e.Marked = bytes.CutPrefix(raw, []byte(mark))
 	}
 	r.begun, r.column = true, 0
 	if r.long {

@@ -27,15 +27,21 @@ type Event struct {
 	// Part says that the block was too long to be held: Raw is some part of it
 	// and has no meaning of its own.
 	Part bool
+	// Marked says that Raw begins with the byte order mark of the stream.
+	Marked bool
 }
 
 // Seen tells whether clients are handed the event.
 func (e Event) Seen() bool { return e.HasData && e.Ended && !e.Part }
 
-// Whole is the block in a form that may stand before any other: Raw, unless its
-// last line feed did not come with it.
+// Whole is the block in a form that may stand before and behind any other: Raw,
+// unless its last line feed did not come with it, and without the byte order
+// mark, which is one at the beginning of a stream alone.
 func (e Event) Whole() []byte {
 	if e.Ended && len(e.Raw) > 0 && e.Raw[len(e.Raw)-1] == '\n' {
+		if e.Marked {
+			return e.Raw[len(mark):]
+		}
 		return e.Raw
 	}
 	return Append(nil, e)

@@ -42,7 +42,7 @@ func seen(events []sse.Event) []sse.Event {
 	var out []sse.Event
 	for _, e := range events {
 		if e.Seen() {
-			e.Raw = nil
+			e.Raw, e.Marked = nil, false
 			out = append(out, e)
 		}
 	}

@@ -1,0 +1,36 @@
+package chaoshttp_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+)
+
+// A stream that breaks off within the arguments of a call loses nothing to a
+// fault that waited for their end: what it changed, it declares.
+func TestBrokenStreamLosesNothing(t *testing.T) {
+	const (
+		half  = `{\"order_id\":`
+		chat  = `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":""}}]}}]}` + "\n\n"
+		chat2 = `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"` + half + `"}}]}}]}` + "\n\n"
+		msg   = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\n" +
+			"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"f\",\"input\":{}}}\n\n" +
+			"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"" + half + "\"}}\n\n"
+		resp = "event: response.output_item.added\ndata: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"type\":\"function_call\",\"name\":\"f\"}}\n\n" +
+			"event: response.function_call_arguments.delta\ndata: {\"type\":\"response.function_call_arguments.delta\",\"output_index\":0,\"delta\":\"" + half + "\"}\n\n"
+	)
+	for name, s := range map[string]string{"chat": chat + chat2, "message": msg, "response": resp} {
+		for _, f := range []chaos.Fault{chaoshttp.WrongArgument(""), chaoshttp.MissingArgument("")} {
+			a := fetch(t, stream(s), f)
+			assert.Contains(t, a.body, half, name)
+			assert.False(t, a.event(t).Delivered, name)
+			assert.NotEmpty(t, a.event(t).Note, name)
+		}
+		a := fetch(t, stream(s), chaoshttp.MalformToolCall())
+		assert.NotContains(t, a.body, half, name)
+		assert.True(t, a.event(t).Delivered, "%s: the last sign is gone", name)
+	}
+}

@@ -1,0 +1,194 @@
+package chaoshttp_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+)
+
+// base is a transport that a test or a middleware made by hand.
+type base func(*http.Request) (*http.Response, error)
+
+func (b base) RoundTrip(r *http.Request) (*http.Response, error) { return b(r) }
+
+func fetchFrom(t testing.TB, in *chaos.Injector, from http.RoundTripper) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodGet, "https://orders.example/7", nil)
+	require.NoError(t, err)
+	return (&http.Client{Transport: chaoshttp.NewTransport(from, nil)}).Do(req)
+}
+
+// A status needs no more than its code.
+func TestBareHTTPErrorIsAnswered(t *testing.T) {
+	resp, err := fetchFrom(t, weather(t, chaos.Rule{Fault: fault.Fail(&chaoshttp.HTTPError{StatusCode: 503})}), base(nil))
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	assert.Equal(t, 503, resp.StatusCode)
+}
+
+// Transports made by hand leave out what net/http would have set.
+func TestHandMadeResponses(t *testing.T) {
+	bare := base(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200}, nil })
+	for name, f := range map[string]chaos.Fault{
+		"sent twice": fault.Duplicate(), "lost": fault.LoseReply(), "cut": chaoshttp.CutBody(1),
+		"a page": chaoshttp.HTMLPage(), "slow": chaoshttp.SlowBody(1, time.Nanosecond), "oversized": chaoshttp.Oversized(9),
+	} {
+		t.Run(name, func(t *testing.T) {
+			resp, err := fetchFrom(t, weather(t, chaos.Rule{Fault: f}), bare)
+			if err != nil {
+				assert.ErrorIs(t, err, chaos.ErrInjected)
+				return
+			}
+			_, err = io.ReadAll(resp.Body)
+			assert.NoError(t, err)
+			assert.NoError(t, resp.Body.Close())
+		})
+	}
+	_, err := fetchFrom(t, weather(t), base(func(*http.Request) (*http.Response, error) { return nil, nil }))
+	assert.ErrorContains(t, err, "nil *Response", "as the client says it without a point")
+}
+
+// Where no body is allowed there is nothing to spoil.
+func TestAnswersWithoutABody(t *testing.T) {
+	for _, code := range []int{http.StatusNoContent, http.StatusNotModified} {
+		for _, f := range []chaos.Fault{chaoshttp.Oversized(99), chaoshttp.SlowBody(1, time.Nanosecond), chaoshttp.WrongEncoding()} {
+			in := weather(t, chaos.Rule{Fault: f})
+			c := inProcess(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
+			g := ask(chaos.NewContext(t.Context(), in), t, c, "https://orders.example/7", "{}")
+			assert.Equal(t, code, g.resp.StatusCode)
+			assert.Empty(t, g.body)
+			assert.NoError(t, g.cut)
+			assert.Empty(t, g.resp.Header.Get("Content-Length"))
+			assert.False(t, onlyEvent(t, in).Delivered)
+			assert.Contains(t, onlyEvent(t, in).Note, "no body")
+		}
+	}
+}
+
+// Trailers come when the body has ended, to a response that was copied too.
+func TestTrailersSurviveASpoiledBody(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "ok")
+		_ = http.NewResponseController(w).Flush() // HTTP/1 has trailers of chunked bodies alone
+		w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
+	})
+	for _, h2 := range []bool{false, true} {
+		s := httptest.NewUnstartedServer(h)
+		s.EnableHTTP2 = h2
+		s.StartTLS()
+		defer s.Close()
+		c := &http.Client{Transport: chaoshttp.NewTransport(s.Client().Transport, nil)}
+		in := weather(t, chaos.Rule{Fault: chaoshttp.SlowBody(1, time.Nanosecond)}, chaos.Rule{Fault: chaoshttp.CutBody(99)})
+		g := ask(chaos.NewContext(t.Context(), in), t, c, s.URL, "{}")
+		require.NoError(t, g.err)
+		assert.Equal(t, "ok", g.body)
+		assert.Equal(t, "0", g.resp.Trailer.Get("Grpc-Status"))
+	}
+}
+
+// A request made by hand has no body at all, and goes to the handler directly.
+func TestHandlerTakesRequestsMadeByHand(t *testing.T) {
+	h := chaoshttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) }),
+		&chaoshttp.Options{Injector: weather(t)})
+	r, err := http.NewRequest(http.MethodGet, "/orders", nil)
+	require.NoError(t, err)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	assert.Equal(t, 201, w.Code)
+}
+
+// A handler that takes a header back gets its way, as in net/http.
+func TestSuppressedHeaders(t *testing.T) {
+	h := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Date"], w.Header()["Content-Type"] = nil, nil
+		_, _ = io.WriteString(w, "<html>")
+	}
+	c, s := behind(t, h, weather(t))
+	g := ask(t.Context(), t, c, s.URL, "{}")
+	assert.Empty(t, g.resp.Header["Date"])
+	assert.Empty(t, g.resp.Header["Content-Type"])
+	g = ask(t.Context(), t, inProcess(t, h), "https://orders.example/7", "{}")
+	assert.NotContains(t, g.resp.Header, "Date")
+	assert.NotContains(t, g.resp.Header, "Content-Type")
+}
+
+// A body that never comes does not keep the caller beyond its time.
+func TestStalledRequestBodyEndsWithTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body, writer := io.Pipe()
+		defer writer.Close()
+		ctx, cancel := context.WithTimeout(chaos.NewContext(t.Context(), weather(t)), time.Second)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://orders.example/7", body)
+		require.NoError(t, err)
+		req.Header.Set("Content-Type", "application/json")
+		time.AfterFunc(time.Minute, func() { writer.CloseWithError(errors.New("far too late")) })
+		began := time.Now()
+		_, err = chaoshttp.NewTransport(chaoshttp.Serve(http.HandlerFunc(desk)), nil).RoundTrip(req)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, time.Second, time.Since(began))
+	})
+}
+
+// The writer of a stream of documents may wait for the answer to the first.
+func TestStreamsOfDocumentsAreNotReadAhead(t *testing.T) {
+	for _, kind := range []string{"application/x-ndjson", "application/jsonl", "application/json-seq"} {
+		synctest.Test(t, func(t *testing.T) {
+			body, writer := io.Pipe()
+			ctx, cancel := context.WithTimeout(chaos.NewContext(t.Context(), weather(t)), time.Minute)
+			defer cancel()
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://orders.example/7", body)
+			require.NoError(t, err)
+			req.Header.Set("Content-Type", kind)
+			s := chaoshttp.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_ = http.NewResponseController(w).Flush()
+				_, _ = io.Copy(w, r.Body)
+			}))
+			defer s.Close()
+			resp, err := chaoshttp.NewTransport(s, nil).RoundTrip(req)
+			require.NoError(t, err)
+			defer resp.Body.Close()
+			go func() { _, _ = io.WriteString(writer, "{}\n"); writer.Close() }()
+			got, err := io.ReadAll(resp.Body)
+			assert.NoError(t, err)
+			assert.Equal(t, "{}\n", string(got))
+		})
+	}
+}
+
+// breaks is a fault that panics once the handler was asked.
+type breaks struct{}
+
+func (breaks) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+	_, _ = next(ctx, args)
+	panic("a fault of yours")
+}
+
+// A fault that panics leaves no handler behind, not even one that has more to
+// write than anybody reads.
+func TestPanicOfAFaultJoinsTheHandler(t *testing.T) {
+	ended := make(chan struct{}, 1)
+	h := chaoshttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, strings.Repeat("x", 1<<20))
+		ended <- struct{}{}
+	}), &chaoshttp.Options{Injector: weather(t, chaos.Rule{Fault: breaks{}})})
+	r := httptest.NewRequest(http.MethodGet, "/orders", nil)
+	assert.Panics(t, func() { h.ServeHTTP(httptest.NewRecorder(), r) })
+	select {
+	case <-ended:
+	default:
+		t.Error("the handler is still running")
+	}
+}
