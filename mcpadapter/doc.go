@@ -26,6 +26,7 @@
 //   - Matrices: contract_list, contract_run, contract_report, resilience_score
 //   - Runs: get_runs, get_graph, get_state_window, detect_outages, compute_recovery_time
 //   - Runs and Workload: run_scenario
+//   - Events: events_subscribe, events_unsubscribe, events_list_subscriptions
 //
 // Each is a typed input, one call into the library and a typed output, with
 // JSON schemas of both. Answers give a summary first and say what they left out.
@@ -33,8 +34,8 @@
 // marked as an error with {status, code, detail, hint}, so that a model can
 // correct itself. docs/mcp.md has a success and an error of each.
 //
-// There are resources (the latest reports, the catalogue of faults, the tools as a
-// contract) and two prompts besides.
+// There are resources (the latest reports, the catalogue of faults, the faults that
+// struck lately, the tools as a contract) and two prompts besides.
 //
 // # Who may do what
 //

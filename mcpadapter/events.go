@@ -50,7 +50,7 @@ type subscription struct {
 	created time.Time
 
 	target             *glob.Glob // of filters.Target; nil: every one
-	delivered, dropped uint64     // guarded by the reader
+	delivered, dropped uint64     // guarded by the hub
 }
 
 // filters narrow a subscription; what is left out narrows nothing.
@@ -86,24 +86,25 @@ func (h *hub) publish(e chaos.Event) {
 	}
 }
 
-// subscribe adds a subscription to a session.
-func (h *hub) subscribe(session *mcp.ServerSession, s *subscription) error {
+// subscribe adds a subscription to a session, and says what it is like before
+// the first event counts.
+func (h *hub) subscribe(session *mcp.ServerSession, s *subscription) (subscriptionOutput, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch r := h.readers[session]; {
 	case h.closed:
-		return &problem{http.StatusServiceUnavailable, codeClosing, "the server is shutting down", "Connect again when it is back."}
+		return subscriptionOutput{}, &problem{http.StatusServiceUnavailable, codeClosing, "the server is shutting down", "Connect again when it is back."}
 	case h.total >= serverSubscriptions:
-		return &problem{http.StatusTooManyRequests, codeTooMany, fmt.Sprintf("the server has %d subscriptions, the most it keeps", h.total),
+		return subscriptionOutput{}, &problem{http.StatusTooManyRequests, codeTooMany, fmt.Sprintf("the server has %d subscriptions, the most it keeps", h.total),
 			"Try again when other clients have unsubscribed, or read the resource " + uriFaults + "."}
 	case r != nil && len(r.subscriptions) >= sessionSubscriptions:
-		return &problem{http.StatusTooManyRequests, codeTooMany, fmt.Sprintf("this session has %d subscriptions, the most it may have", len(r.subscriptions)),
+		return subscriptionOutput{}, &problem{http.StatusTooManyRequests, codeTooMany, fmt.Sprintf("this session has %d subscriptions, the most it may have", len(r.subscriptions)),
 			"Unsubscribe from one; events_list_subscriptions lists them. A wider filter replaces several."}
 	}
 	s.id = "sub-" + rand.Text()
 	h.reader(session).add(s)
 	h.total++
-	return nil
+	return s.output(), nil
 }
 
 // unsubscribe removes a subscription of a session, and tells whether there was one.

@@ -48,14 +48,15 @@ func (l *faultLog) add(f faultevent.Flat) {
 type faultsDocument struct {
 	Last    string     `json:"last"`    // number of the latest fault; "0": none yet
 	Omitted uint64     `json:"omitted"` // older ones that are kept no more
+	Lost    uint64     `json:"lost"`    // those that came too fast to be taken in; they have no number
 	Faults  []numbered `json:"faults"`  // oldest first
 }
 
-func (l *faultLog) document() faultsDocument {
+func (l *faultLog) document(lost uint64) faultsDocument {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	faults := append([]numbered{}, l.faults...)
-	return faultsDocument{strconv.FormatUint(l.last, 10), l.last - uint64(len(faults)), faults}
+	return faultsDocument{strconv.FormatUint(l.last, 10), l.last - uint64(len(faults)), lost, faults}
 }
 
 // addFaults adds the resource, where there are events to show.
@@ -66,7 +67,7 @@ func (s *Server) addFaults() {
 	s.mcp.AddResource(&mcp.Resource{URI: uriFaults, Name: "faults", Title: "Faults that struck lately", MIMEType: mimeJSON,
 		Description: "The last 256 faults that were delivered in the live program, oldest first, each with its number, target, kind, severity and time. Subscribe to be told when there are more, and read on from the last number you saw."},
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			text, err := json.Marshal(s.hub.log.document())
+			text, err := json.Marshal(s.hub.log.document(s.host.Events.Dropped()))
 			return content(uriFaults, mimeJSON, text), err
 		})
 	s.mcp.AddSendingMiddleware(s.hub.updatesByReaders)

@@ -13,7 +13,7 @@ import (
 //	in := chaos.NewInjector(1, &chaos.InjectorOptions{Record: true, OnEvent: feed.Record})
 //	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "shop", Injector: in, Events: &feed}, nil)
 //
-// Several servers may listen to one feed, up to 64.
+// Several servers may listen to one feed; each sees every event.
 type Feed struct {
 	listeners atomic.Pointer[[]*listener]
 	dropped   atomic.Uint64
@@ -45,7 +45,8 @@ func (f *Feed) Record(e chaos.Event) {
 	}
 }
 
-// Dropped counts the events that a listener was too slow for.
+// Dropped counts the events that a listener was too slow for; one that two
+// listeners missed counts twice.
 func (f *Feed) Dropped() uint64 { return f.dropped.Load() }
 
 // listen adds a listener; leave takes it away again.

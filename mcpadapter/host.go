@@ -22,7 +22,7 @@ type Host struct {
 	// Injector is the one of the live program, whose faults come and go.
 	Injector *chaos.Injector
 	// Events is the feed that the injector's OnEvent hands its events to; nil:
-	// faults that strike are not audited and not pushed.
+	// faults that strike are not audited, and clients cannot subscribe to them.
 	Events *Feed
 	// Experiments are those that may be run by name.
 	Experiments *gameday.Lab

@@ -7,8 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,9 +22,10 @@ const sessionless = "2026-07-28"
 
 // ServeStdio speaks over standard input and output until the client closes
 // them or ctx ends. Standard output belongs to the protocol meanwhile: what else is
-// written there breaks it.
+// written there breaks it. After ctx has ended, calls under way have ten seconds;
+// then the server shuts down, also under a client that reads nothing.
 func (s *Server) ServeStdio(ctx context.Context) error {
-	return s.serveTransport(ctx, &mcp.StdioTransport{MaxLineLength: int(s.limits.BodyBytes)})
+	return s.serveTransport(ctx, s.stdio(os.Stdin, os.Stdout))
 }
 
 func (s *Server) serveTransport(ctx context.Context, t mcp.Transport) error {
@@ -31,8 +34,22 @@ func (s *Server) serveTransport(ctx context.Context, t mcp.Transport) error {
 		return err
 	}
 	done() // a session is no call: Shutdown closes it
+	ended := make(chan struct{})
+	var late sync.WaitGroup
+	late.Go(func() {
+		select {
+		case <-ended:
+			return
+		case <-ctx.Done():
+		}
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), graceTime)
+		defer cancel()
+		_ = s.Shutdown(grace)
+	})
 	err = s.mcp.Run(ctx, t)
-	if errors.Is(err, io.EOF) || ctx.Err() != nil {
+	close(ended)
+	late.Wait()
+	if errors.Is(err, io.EOF) || ctx.Err() != nil || s.life.Err() != nil { // it left, or was asked to
 		return nil
 	}
 	return err

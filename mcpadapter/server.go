@@ -164,6 +164,8 @@ func (s *Server) settle() {
 // Shutdown refuses new calls, waits for those under way until ctx ends, then
 // cancels what is left and closes all sessions. It returns ctx's error if calls had
 // to be cancelled. Faults that clients registered stay: they are the host's.
+// A client over HTTP that holds its connection open and reads nothing may keep it
+// waiting until ctx ends: give it one that does.
 // It may be called more than once.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()

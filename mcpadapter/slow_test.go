@@ -27,10 +27,16 @@ func wireOf(t *testing.T, s *Server) wire {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	w := wire{conn}
+	w.open(t)
+	return w
+}
+
+// open shakes hands, and asks for messages.
+func (w wire) open(t *testing.T) {
+	t.Helper()
 	w.call(t, 1, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"wire","version":"1"}}`)
 	w.send(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	w.call(t, 2, "logging/setLevel", `{"level":"info"}`)
-	return w
 }
 
 func (w wire) send(t *testing.T, message string) {

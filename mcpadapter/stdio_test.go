@@ -36,7 +36,7 @@ func TestAServerInAProcess(t *testing.T) {
 			assert.Equal(t, version, c.InitializeResult().ProtocolVersion)
 			tools, err := c.ListTools(t.Context(), nil)
 			require.NoError(t, err)
-			assert.Len(t, tools.Tools, 16)
+			assert.Len(t, tools.Tools, len(outputs()))
 			answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"f","action":"register","fault_type":"error"}`)
 			assert.Equal(t, 400, refusal(t, c, "chaos_inject_fault", `{"action":"inject"}`).Status)
 			require.NoError(t, c.Close(), "it ends with its input")

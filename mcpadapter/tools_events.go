@@ -47,10 +47,7 @@ Subscriptions end with the session. Clients of protocol revision 2026-07-28 or l
 			}
 			s.target = pattern
 		}
-		if err := c.server.hub.subscribe(c.req.Session, s); err != nil {
-			return subscriptionOutput{}, err
-		}
-		return s.output(), nil
+		return c.server.hub.subscribe(c.req.Session, s)
 	})
 }
 
@@ -63,6 +60,7 @@ func (c *call) pushable() error {
 		"Subscribe to the resource " + uriFaults + ", or read it from time to time; or connect with revision 2025-11-25."}
 }
 
+// output is what clients see of it. The hub's lock is held: events count in it.
 func (s *subscription) output() subscriptionOutput {
 	return subscriptionOutput{s.id, s.mode, s.filters, s.created.UTC(), loggerPrefix + s.mode, s.delivered, s.dropped}
 }
@@ -92,6 +90,7 @@ type listSubscriptionsOutput struct {
 	SessionLimit  int                  `json:"sessionLimit"`
 	ServerTotal   int                  `json:"serverTotal" jsonschema:"subscriptions of all sessions"`
 	ServerLimit   int                  `json:"serverLimit"`
+	Lost          uint64               `json:"lost" jsonschema:"faults that struck faster than the server could take them in: no session was told of them"`
 }
 
 func eventsListSubscriptions() (*tool, error) {
@@ -106,7 +105,7 @@ func eventsListSubscriptions() (*tool, error) {
 func (h *hub) list(c *call) listSubscriptionsOutput {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out := listSubscriptionsOutput{Subscriptions: []subscriptionOutput{}, SessionLimit: sessionSubscriptions, ServerTotal: h.total, ServerLimit: serverSubscriptions}
+	out := listSubscriptionsOutput{Subscriptions: []subscriptionOutput{}, SessionLimit: sessionSubscriptions, ServerTotal: h.total, ServerLimit: serverSubscriptions, Lost: h.host.Events.Dropped()}
 	r := h.readers[c.req.Session]
 	if r == nil {
 		return out

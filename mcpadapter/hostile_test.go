@@ -1,0 +1,151 @@
+package mcpadapter
+
+import (
+	"context"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
+)
+
+// Clients without a session are told that the resource has changed, too: they
+// keep a stream open for it.
+func TestTheResourceTellsClientsWithoutSessions(t *testing.T) {
+	s := newShop(t)
+	base, client := listen(t, serverOf(t, s.host, nil))
+	updated := make(chan string, 100)
+	c := connect(t, eras(base, client)["without sessions"], &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+		updated <- r.Params.URI
+	}})
+	require.NoError(t, c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uriFaults}))
+	breakdown(t, s)
+	_, err := s.lookup(t.Context(), "1042")
+	require.Error(t, err)
+	assert.Equal(t, uriFaults, <-updated)
+	assert.Equal(t, "1", readFaults(t, c).Last)
+	require.NoError(t, c.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: uriFaults}))
+}
+
+// A server over standard output ends with its context and by Shutdown, also
+// while a client holds the pipe open and reads nothing.
+func TestTheEndDoesNotWaitForADeadReader(t *testing.T) {
+	for _, byShutdown := range []bool{true, false} {
+		s := newShop(t)
+		srv, err := NewServer(s.host, &Options{Getenv: writable, Audit: new(lines)})
+		require.NoError(t, err)
+		in, typed := io.Pipe()
+		printed, out := io.Pipe()
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- srv.serveTransport(ctx, srv.stdio(in, out)) }()
+		client := &mcp.IOTransport{Reader: printed, Writer: typed}
+		conn, err := client.Connect(t.Context())
+		require.NoError(t, err)
+		dead := wire{conn}
+		dead.open(t)
+		dead.subscribe(t)
+		breakdown(t, s)
+		for range 1000 {
+			_, err := s.lookup(t.Context(), "1042")
+			require.Error(t, err)
+		}
+		if byShutdown {
+			assert.NoError(t, srv.Shutdown(t.Context()))
+		} else {
+			stop()
+		}
+		assert.NoError(t, <-ended)
+		stop()
+		require.NoError(t, srv.Shutdown(t.Context()))
+		require.NoError(t, dead.Close()) // and what was being written ends
+	}
+}
+
+// Sessions come, subscribe and vanish while faults strike.
+func TestSessionsThatVanishLeaveNothingBehind(t *testing.T) {
+	s := newShop(t)
+	srv := serverOf(t, s.host, nil)
+	base, client := listen(t, srv)
+	breakdown(t, s)
+	var striking sync.WaitGroup
+	striking.Go(func() {
+		for range 3000 {
+			callFails(s)
+		}
+	})
+	var wg sync.WaitGroup
+	for i := range 40 {
+		wg.Go(func() {
+			var c *mcp.ClientSession
+			if i%4 == 0 {
+				c = connect(t, eras(base, client)["with sessions"], nil)
+			} else {
+				c = legacy(t, srv, nil)
+			}
+			_ = c.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "info"})
+			_, _ = c.CallTool(t.Context(), &mcp.CallToolParams{Name: "events_subscribe"})
+			_ = c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uriFaults})
+			_ = c.Close()
+		})
+	}
+	wg.Wait()
+	striking.Wait()
+	last := listenerOf(t, srv)
+	assert.Eventually(t, func() bool {
+		return answer[listSubscriptionsOutput](t, last.ClientSession, "events_list_subscriptions", `{}`).ServerTotal == 0
+	}, 20*time.Second, time.Millisecond, "with the sessions")
+}
+
+// A thousand calls at once with twenty subscribers, while a fault strikes beside
+// every fourth: each subscriber was sent every fault, or knows how many it was not sent.
+func TestAThousandCallsWithTwentySubscribers(t *testing.T) {
+	const calls, faults, subscribers = 1000, 250, 20
+	s := newShop(t)
+	srv := serverOf(t, s.host, nil)
+	var all []*heard
+	for range subscribers {
+		c := listenerOf(t, srv)
+		c.subscribe(t, `{"mode":"resource-faults"}`)
+		all = append(all, c)
+	}
+	breakdown(t, s)
+	caller := clientOf(t, srv, nil)
+	var wg sync.WaitGroup
+	for i := range calls {
+		wg.Go(func() {
+			if i%(calls/faults) == 0 {
+				callFails(s)
+			}
+			res, err := caller.CallTool(t.Context(), &mcp.CallToolParams{Name: "chaos_status"})
+			assert.NoError(t, err)
+			assert.False(t, err == nil && res.IsError)
+		})
+	}
+	wg.Wait()
+	lost := s.feed.Dropped() // before any subscriber was asked
+	for i, c := range all {
+		var got, missed uint64
+		for got+missed+lost < faults {
+			var p struct {
+				faultevent.Flat
+				Dropped uint64
+			}
+			logger, _ := c.next(t, &p)
+			if logger == loggerProblem {
+				missed += p.Dropped
+			} else {
+				got++
+			}
+		}
+		list := answer[listSubscriptionsOutput](t, c.ClientSession, "events_list_subscriptions", `{}`)
+		assert.Equal(t, got, list.Subscriptions[0].Delivered, "subscriber %d", i)
+		assert.Equal(t, missed, list.Subscriptions[0].Dropped, "subscriber %d", i)
+		assert.EqualValues(t, faults, got+missed+lost)
+	}
+}

@@ -1,0 +1,51 @@
+package mcpadapter
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// stdio is the transport over standard input and output, which stays open. The end of the server
+// frees what is still being written: the SDK waits for that without limit,
+// and a client that reads nothing would keep the process alive.
+func (s *Server) stdio(in io.ReadCloser, out io.Writer) mcp.Transport {
+	return &mcp.IOTransport{Reader: in, Writer: output{out, s.life.Done()}, MaxLineLength: int(s.limits.BodyBytes)}
+}
+
+// output writes until it is over. What is being written then is given up: only
+// its own goroutine waits on for it, until the client reads or the process ends.
+type output struct {
+	to   io.Writer
+	over <-chan struct{}
+}
+
+var errOver = errors.New("mcpadapter: the server has ended, and the client did not read")
+
+func (o output) Write(p []byte) (int, error) {
+	type written struct {
+		n   int
+		err error
+	}
+	done := make(chan written, 1)
+	text := bytes.Clone(p) // whoever gives up may use p again
+	go func() {
+		n, err := o.to.Write(text)
+		done <- written{n, err}
+	}()
+	select {
+	case w := <-done:
+		return w.n, w.err
+	case <-o.over:
+	}
+	select {
+	case w := <-done: // it was written all the same
+		return w.n, w.err
+	default:
+		return 0, errOver
+	}
+}
+
+func (output) Close() error { return nil }
