@@ -52,4 +52,8 @@ run() {
 
 run bare
 run policy -policy
+if ! grep -aq mcp.tool_call.completed "$fixture/policy.log"; then
+	echo "the policy has seen no call"
+	exit 1
+fi
 "$bins/node" "$here/scripts/mcp-conformance-compare.mjs" "$fixture/results/bare" "$fixture/results/policy"

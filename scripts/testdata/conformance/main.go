@@ -5,16 +5,17 @@
 //
 // Usage: fixture -http ADDRESS [-policy]
 // It serves every revision of the protocol on one URL, as mcpadapter does, and
-// with -policy puts the middleware and the HTTP guard of mcpadapter/policy in front.
+// with -policy puts the middleware and the HTTP guard of mcpadapter/policy in front,
+// whose audit goes to standard output.
 package main
 
 import (
 	"context"
 	"errors"
 	"flag"
-	"io"
 	"log"
 	"net/http"
+	"os"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -83,5 +84,5 @@ func newGate(ctx context.Context, server *mcp.Server) (*policy.Gate, error) {
 	if err := errors.Join(client.Close(), session.Wait()); err != nil {
 		return nil, err
 	}
-	return policy.New(&policy.Options{Mode: policy.ReadWrite, EnableWrite: true, Tools: rows, Audit: io.Discard})
+	return policy.New(&policy.Options{Mode: policy.ReadWrite, EnableWrite: true, Tools: rows, Audit: os.Stdout})
 }
