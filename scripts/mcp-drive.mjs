@@ -1,7 +1,9 @@
 // Lists and calls every tool of examples/mcpserver with an official TypeScript
 // client, is told of a fault, and follows the resource of faults.
 // scripts/mcp-acceptance.sh copies it beside the installed clients.
-// Usage: node mcp-drive.mjs v1|v2-legacy|v2-modern stdio|http COMMAND|URL
+// Usage: node mcp-drive.mjs v1|v2-legacy|v2-modern stdio COMMAND
+//        node mcp-drive.mjs v1|v2-legacy|v2-modern http URL
+//        node mcp-drive.mjs v1 sse URL
 // It exits with 1 if a tool is missing, fails, or is not known here.
 
 const [which, way, target] = process.argv.slice(2);
@@ -11,6 +13,7 @@ const v1 = which === "v1";
 const { Client } = await import(v1 ? root + "index.js" : root);
 const { StdioClientTransport } = await import(v1 ? root + "stdio.js" : root + "/stdio");
 const { StreamableHTTPClientTransport } = await import(v1 ? root + "streamableHttp.js" : root);
+const { SSEClientTransport } = await import(v1 ? root + "sse.js" : root);
 
 // What each tool is called with, in an order in which it makes sense.
 const calls = [
@@ -37,7 +40,7 @@ const options = v1 ? {} : { versionNegotiation: { mode: modern ? { pin: "2026-07
 const client = new Client({ name: "acceptance", version: "1" }, options);
 const transport = way === "stdio"
   ? new StdioClientTransport({ command: target, args: ["-mode", "read-write"], env: process.env, stderr: "ignore" })
-  : new StreamableHTTPClientTransport(new URL(target));
+  : new (way === "sse" ? SSEClientTransport : StreamableHTTPClientTransport)(new URL(target));
 await client.connect(transport);
 
 let failed = 0;
@@ -72,9 +75,9 @@ async function until(what, holds) {
   complain(`30 s have passed without ${what}`);
 }
 
-// strike breaks a lookup of the live desk, which answers a customer every half second.
+// strike breaks the next lookup of the live desk, which answers a customer every half second.
 const broken = "orders.get";
-const strike = (name) => call("chaos_inject_fault", { fault_name: name, action: "register", fault_type: "error", target: broken, limit: 1 });
+const strike = (name) => call("chaos_inject_fault", { fault_name: name, action: "register", fault_type: "error", target: broken, probability: 1, limit: 1 });
 const remove = (name) => call("chaos_inject_fault", { fault_name: name, action: "remove" });
 
 for (const [name, args] of calls) await call(name, args);
