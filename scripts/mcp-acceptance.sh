@@ -118,6 +118,9 @@ for revision in 2025-11-25 2026-07-28; do
 	grep -a '^Total:' "$work/step-$steps.log" | sed 's/^/            /'
 done
 
+expect 0 1500 "the policy in front of the SDK's fixtures changes no check" "$here/scripts/mcp-policy-conformance.sh" "$work" $((base + 2))
+grep -aE '^(bare|policy) |checks compared' "$work/step-$steps.log" | sed 's/^/            /'
+
 echo "== official TypeScript clients, every tool"
 cp scripts/mcp-drive.mjs "$work/"
 for client in v1 v2-legacy v2-modern; do
@@ -126,6 +129,8 @@ for client in v1 v2-legacy v2-modern; do
 	expect 0 120 "$client over http" "$node" "$work/mcp-drive.mjs" "$client" http "$open"
 	tail -n 1 "$work/step-$steps.log" | sed 's/^/            /'
 done
+expect 0 120 "v1 over sse, as old clients do" "$node" "$work/mcp-drive.mjs" v1 sse "${open%/mcp}/sse"
+tail -n 1 "$work/step-$steps.log" | sed 's/^/            /'
 
 echo "== a contract over public servers, with faults"
 mkdir "$work/notes" && echo "buy milk" >"$work/notes/today.txt"
