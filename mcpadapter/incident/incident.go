@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -84,6 +85,7 @@ func (in Incident) ended(now time.Time, result Result, report error) Incident {
 func (in Incident) interrupted(now time.Time) Incident {
 	now = now.UTC()
 	in.Status, in.CompletedAt = StatusFailed, &now
+	in.Severity = cmp.Or(in.Severity, Warning) // the agent may have written the record, and none has no text
 	in.FailureReason = "the runner stopped while the agent was running"
 	return in
 }

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -38,12 +39,22 @@ func readReport(dir string) ([]byte, error) {
 		return nil, &ReportError{"report missing: " + ReportFile}
 	case err != nil:
 		return nil, &ReportError{fmt.Sprintf("report unreadable: %s: %v", ReportFile, bare(err))}
-	case len(strings.TrimSpace(string(text))) < MinReport:
-		return nil, &ReportError{fmt.Sprintf("report too small: %d bytes, at least %d are needed", len(text), MinReport)}
+	case substance(text) < MinReport:
+		return nil, &ReportError{fmt.Sprintf("report too small: %d bytes, at least %d are needed", substance(text), MinReport)}
 	case !utf8.Valid(text):
 		return nil, &ReportError{"report unreadable: not text in UTF-8"}
 	}
 	return text, nil
+}
+
+// substance is the size without the padding: of the space at both ends, the
+// line break that ends a text counts alone.
+func substance(text []byte) int {
+	n := len(bytes.TrimSpace(text))
+	if bytes.HasSuffix(text, []byte("\n")) {
+		n++
+	}
+	return n
 }
 
 // readRegular reads a regular file of at most so many bytes. It looks before

@@ -124,13 +124,14 @@ func TestSlackTriesAgain(t *testing.T) {
 		waits   []time.Duration
 		lost    uint64
 	}{
-		"after what a 429 asks for":     {[]func() (*http.Response, error){status(429, "Retry-After", "30")}, []time.Duration{30 * time.Second}, 0},
-		"at the time that a 429 names":  {[]func() (*http.Response, error){status(429, "Retry-After", "Sat, 01 Jan 2000 00:01:00 GMT")}, []time.Duration{time.Minute}, 0},
-		"with growing pauses":           {[]func() (*http.Response, error){status(503), broken, status(500)}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, 0},
-		"four times in all":             {[]func() (*http.Response, error){broken, broken, broken, broken}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, 1},
-		"not when it would not help":    {[]func() (*http.Response, error){status(404)}, nil, 1},
-		"at most five minutes later":    {[]func() (*http.Response, error){status(429, "Retry-After", "86400")}, []time.Duration{5 * time.Minute}, 0},
-		"as usual after nonsense there": {[]func() (*http.Response, error){status(429, "Retry-After", "soon")}, []time.Duration{time.Second}, 0},
+		"after what a 429 asks for":      {[]func() (*http.Response, error){status(429, "Retry-After", "30")}, []time.Duration{30 * time.Second}, 0},
+		"at the time that a 429 names":   {[]func() (*http.Response, error){status(429, "Retry-After", "Sat, 01 Jan 2000 00:01:00 GMT")}, []time.Duration{time.Minute}, 0},
+		"with growing pauses":            {[]func() (*http.Response, error){status(503), broken, status(500)}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, 0},
+		"four times in all":              {[]func() (*http.Response, error){broken, broken, broken, broken}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, 1},
+		"not when it would not help":     {[]func() (*http.Response, error){status(404)}, nil, 1},
+		"at most five minutes later":     {[]func() (*http.Response, error){status(429, "Retry-After", "86400")}, []time.Duration{5 * time.Minute}, 0},
+		"also when no clock goes so far": {[]func() (*http.Response, error){status(429, "Retry-After", "9300000000")}, []time.Duration{5 * time.Minute}, 0},
+		"as usual after nonsense there":  {[]func() (*http.Response, error){status(429, "Retry-After", "soon")}, []time.Duration{time.Second}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

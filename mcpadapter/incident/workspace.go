@@ -75,6 +75,9 @@ func (w *Workspaces) open(id string) (*os.Root, error) {
 	if id == "" || id != filepath.Base(id) || id == "." || id == ".." {
 		return nil, &FieldError{"incidentId", id, "a name without separators"}
 	}
+	if err := os.MkdirAll(w.root, 0o700); err != nil { // an agent may have removed it with all that was in it
+		return nil, err
+	}
 	root, err := os.OpenRoot(w.root)
 	if err != nil {
 		return nil, err
