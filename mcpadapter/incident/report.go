@@ -57,20 +57,19 @@ func substance(text []byte) int {
 	return n
 }
 
-// readRegular reads a regular file of at most so many bytes. It looks before
-// it opens: opening a named pipe would wait for a writer.
+// readRegular reads a regular file of at most so many bytes.
 func readRegular(root *os.Root, name string, most int64) ([]byte, error) {
 	info, err := root.Lstat(name)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("it is a %s, not a regular file", kindOf(info.Mode()))
+	if err := regular(info); err != nil {
+		return nil, err
 	}
 	if info.Size() > most {
 		return nil, fmt.Errorf("it has %d bytes, at most %d are read", info.Size(), most)
 	}
-	f, err := root.Open(name)
+	f, err := openRegular(root, name)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +79,31 @@ func readRegular(root *os.Root, name string, most int64) ([]byte, error) {
 		err = fmt.Errorf("it has more than the %d bytes that are read", most)
 	}
 	return text, err
+}
+
+// openRegular opens a file, and does not wait for the writer of a named pipe
+// that was put in its place after it was looked at.
+func openRegular(root *os.Root, name string) (*os.File, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|openAtOnce, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = regular(info)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func regular(info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("it is a %s, not a regular file", kindOf(info.Mode()))
+	}
+	return nil
 }
 
 func kindOf(m fs.FileMode) string {

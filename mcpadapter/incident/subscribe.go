@@ -83,7 +83,7 @@ const (
 func (s *Subscriber) Check() error {
 	var problems []error
 	if u, err := url.Parse(s.Endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		problems = append(problems, &FieldError{"Endpoint", s.Endpoint, "an http or https URL"})
+		problems = append(problems, &FieldError{"Endpoint", withoutUser(s.Endpoint), "an http or https URL"})
 	}
 	if s.Sink == nil {
 		problems = append(problems, &FieldError{"Sink", nil, "a function"})
@@ -95,6 +95,15 @@ func (s *Subscriber) Check() error {
 		problems = append(problems, &FieldError{"Filter", s.Filter, "none together with Watch: a resource cannot be filtered"})
 	}
 	return errors.Join(problems...)
+}
+
+// withoutUser takes the name and the password out of a URL, also one that
+// cannot be parsed.
+func withoutUser(endpoint string) string {
+	if at := strings.LastIndexByte(endpoint, '@'); at >= 0 {
+		return "(hidden)" + endpoint[at:]
+	}
+	return endpoint
 }
 
 // Run keeps a subscribed session until the context ends, whose error it

@@ -193,6 +193,15 @@ func TestATokenStaysWithItsHost(t *testing.T) {
 	assert.Empty(t, <-seen)
 }
 
+// TestAPasswordIsNotPrinted: an endpoint may hold one.
+func TestAPasswordIsNotPrinted(t *testing.T) {
+	for _, endpoint := range []string{"ftp://me:pass-1@host/mcp", "http://me:pass-1%zz@host"} {
+		err := (&incident.Subscriber{Endpoint: endpoint, Sink: func(string, json.RawMessage) error { return nil }}).Check()
+		assert.ErrorContains(t, err, "Endpoint is")
+		assert.NotContains(t, err.Error(), "pass-1")
+	}
+}
+
 func TestSubscriberSettings(t *testing.T) {
 	err := (&incident.Subscriber{Endpoint: "localhost:8080", Mode: "all"}).Run(context.Background())
 	assert.EqualError(t, err, `incident: Endpoint is "localhost:8080"; allowed: an http or https URL`+"\n"+
