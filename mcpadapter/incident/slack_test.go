@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -218,4 +220,22 @@ func TestNoWebhookNoRequest(t *testing.T) {
 
 	_, err := incident.NewSlack(incident.SlackOptions{Webhook: "hooks.example.com/secret"})
 	assert.EqualError(t, err, `incident: SLACK_WEBHOOK_URL is "(hidden)"; allowed: an http or https URL`)
+}
+
+// TestSlackStaysWithItsWebhook: what answers with a redirect has not taken the
+// message, and is not to send incidents elsewhere.
+func TestSlackStaysWithItsWebhook(t *testing.T) {
+	var elsewhere atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	defer other.Close()
+	for _, code := range []int{http.StatusFound, http.StatusTemporaryRedirect} {
+		webhook := httptest.NewServer(http.RedirectHandler(other.URL, code))
+		s, err := incident.NewSlack(incident.SlackOptions{Webhook: webhook.URL})
+		require.NoError(t, err)
+		s.Notify(ended(incident.StatusResolved), incident.Finding{})
+		require.NoError(t, s.Close(context.Background()))
+		assert.EqualValues(t, 1, s.Lost(), code)
+		webhook.Close()
+	}
+	assert.Zero(t, elsewhere.Load())
 }
