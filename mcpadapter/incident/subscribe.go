@@ -291,7 +291,7 @@ func (s *Subscriber) client() *http.Client {
 	with := *base
 	b := &bearer{token: s.Token, next: base.Transport}
 	if u, err := url.Parse(s.Endpoint); err == nil {
-		b.host = u.Host
+		b.scheme, b.host = u.Scheme, u.Host
 	}
 	if b.next == nil {
 		b.next = http.DefaultTransport
@@ -300,16 +300,16 @@ func (s *Subscriber) client() *http.Client {
 	return &with
 }
 
-// bearer sends the token, to its own host alone: a redirect must not carry it
-// away.
+// bearer sends the token to its own origin alone: a redirect must not carry it
+// away, nor have it sent in the clear.
 type bearer struct {
-	token, host string
-	next        http.RoundTripper
+	token, scheme, host string
+	next                http.RoundTripper
 }
 
 // RoundTrip adds the header to a copy of the request.
 func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Host == b.host {
+	if req.URL.Scheme == b.scheme && req.URL.Host == b.host {
 		req = req.Clone(req.Context())
 		req.Header.Set("Authorization", "Bearer "+b.token)
 	}
