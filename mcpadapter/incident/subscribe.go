@@ -109,7 +109,8 @@ func withoutUser(endpoint string) string {
 // Run keeps a subscribed session until the context ends, whose error it
 // returns. A session that cannot be had, or is lost, is tried again after 1 s,
 // 2 s, 4 s and so on up to 60 s, each shortened at random by up to a half so
-// that many clients do not come back as one. Wrong settings are returned at once.
+// that many clients do not come back as one; after a session that lasted longer
+// than the pause it begins with 1 s again. Wrong settings are returned at once.
 func (s *Subscriber) Run(ctx context.Context) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -117,11 +118,14 @@ func (s *Subscriber) Run(ctx context.Context) error {
 	backoff := leastBackoff
 	read := new(mark)
 	for {
+		began := time.Now()
 		subscribed, err := s.session(ctx, read)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if subscribed {
+		// A server that takes subscriptions and drops them at once gets no more
+		// attempts than one that refuses them.
+		if subscribed && time.Since(began) >= backoff {
 			backoff = leastBackoff
 		}
 		wait := backoff/2 + rand.N(backoff/2)
