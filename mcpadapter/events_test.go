@@ -90,7 +90,7 @@ func TestSubscribersAreToldOfFaults(t *testing.T) {
 	assert.Equal(t, "order desk", n.Cluster)
 	assert.Equal(t, faultevent.Resource{Kind: "Point", Name: "orders.get", Namespace: "orders"}, n.Event.InvolvedObject)
 	assert.Equal(t, "error", n.Event.Reason)
-	assert.Equal(t, "Warning", n.Event.Type)
+	assert.Equal(t, "error", n.Event.Type, "as severe as the other shape says")
 	assert.WithinDuration(t, began, n.Event.Timestamp, time.Minute)
 	var f faultevent.Flat
 	logger, _ = c.next(t, &f)

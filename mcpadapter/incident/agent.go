@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"time"
 )
@@ -57,7 +58,8 @@ var (
 // investigate runs an agent so that its panic, the end of its goroutine, or
 // its refusal to stop ends its own incident and nothing else.
 func investigate(ctx context.Context, a Agent, job Job) Result {
-	ctx, cancel := context.WithTimeoutCause(ctx, job.Timeout+Leeway, errTimeout)
+	limit := job.Timeout + min(Leeway, math.MaxInt64-job.Timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 	defer cancel()
 	ended := make(chan Result, 1)
 	go func() {

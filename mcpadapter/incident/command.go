@@ -83,7 +83,7 @@ func (c *Command) Investigate(ctx context.Context, job Job) Result {
 func (c *Command) args(job Job) []string {
 	args := []string{
 		"--workspace", job.Dir, "--model", c.Model, "--allowed-tools", c.AllowedTools,
-		"--timeout", strconv.Itoa(int(job.Timeout / time.Second)),
+		"--timeout", strconv.FormatInt(seconds(job.Timeout), 10),
 	}
 	if c.Agent != "" {
 		args = append(args, "--agent", c.Agent)
@@ -95,6 +95,15 @@ func (c *Command) args(job Job) []string {
 		return append(args, c.Prompt)
 	}
 	return append(args, DefaultPrompt)
+}
+
+// seconds rounds up: a part of a second is not none.
+func seconds(d time.Duration) int64 {
+	n := int64(d / time.Second)
+	if d%time.Second > 0 {
+		n++
+	}
+	return n
 }
 
 // environment is what the program is allowed to know.
@@ -115,7 +124,7 @@ func (c *Command) result(ctx context.Context, cmd *exec.Cmd, err error) Result {
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil && err != nil:
-		return failed(fmt.Errorf("%w and was killed", context.Cause(ctx)))
+		return failed(fmt.Errorf("%w, and the agent was killed", context.Cause(ctx)))
 	case err == nil || errors.Is(err, exec.ErrWaitDelay):
 		return Result{ExitCode: cmd.ProcessState.ExitCode()}
 	case errors.As(err, &exit) && exit.Exited():

@@ -36,6 +36,16 @@ func job(t *testing.T) incident.Job {
 	return incident.Job{Incident: incident.Incident{IncidentID: "1f"}, Dir: dir, Timeout: 90 * time.Second}
 }
 
+// TestAShortTimeout is not told as none: a script refuses that.
+func TestAShortTimeout(t *testing.T) {
+	for timeout, want := range map[time.Duration]string{time.Millisecond: "1", 1500 * time.Millisecond: "2", 2 * time.Second: "2"} {
+		j := job(t)
+		j.Timeout = timeout
+		r := script(t, `[ "$7" = --timeout ] && printf %s "$8"`).Investigate(context.Background(), j)
+		assert.Equal(t, want, string(r.Output), timeout)
+	}
+}
+
 func TestTheCommandProtocol(t *testing.T) {
 	t.Setenv("ALLOWED", "yes")
 	t.Setenv("SECRET_KEY", "no")
@@ -107,9 +117,9 @@ func TestNoProcessIsLeft(t *testing.T) {
 		cancel bool
 		err    string
 	}{
-		"one that ignores SIGTERM":      {`trap '' TERM HUP INT; echo $$ > pid; while :; do sleep 60; done`, true, "and was killed"},
+		"one that ignores SIGTERM":      {`trap '' TERM HUP INT; echo $$ > pid; while :; do sleep 60; done`, true, "and the agent was killed"},
 		"one that forks and ends":       {`trap '' HUP; (sleep 600 & echo $! > pid; wait) & while [ ! -s pid ]; do :; done; exit 0`, false, ""},
-		"one whose children ignore all": {`(trap '' TERM HUP; echo $$ > parent; sleep 600 & echo $! > pid; wait) & while [ ! -s pid ]; do :; done; wait`, true, "and was killed"},
+		"one whose children ignore all": {`(trap '' TERM HUP; echo $$ > parent; sleep 600 & echo $! > pid; wait) & while [ ! -s pid ]; do :; done; wait`, true, "and the agent was killed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := job(t)

@@ -24,7 +24,9 @@ type TriageOptions struct {
 	// Agent makes the agent of a cell from what happened there: a run of the
 	// timeline, a server with its tools, or just the events.
 	Agent func(events []chaos.Event) Agent
-	// Withhold keeps the target out of the incident: the agent has to find it.
+	// Withhold keeps the target out of the incident, and the cell, whose name
+	// may tell it: the agent has to find it. The kind of the resource, and the
+	// namespace of a dotted target, stay.
 	Withhold bool
 	// Timeout is that of the agent; 0: 300 s.
 	Timeout time.Duration
@@ -109,6 +111,10 @@ func (o *TriageOptions) investigate(ctx context.Context, e chaos.Event, armed ti
 func (o *TriageOptions) payload(e chaos.Event, armed time.Time) json.RawMessage {
 	p := faultevent.NewFlat(e, faultevent.Origin{Cluster: e.Cell, Armed: armed})
 	if o.Withhold {
+		p.Cluster = "" // a cell is named by its scenario, which often names what it breaks
+		if p.Resource.Namespace == p.Resource.Name {
+			p.Resource.Namespace = "" // a target without a dot is its own subsystem
+		}
 		p.Resource.Name, p.Context = "", ""
 	}
 	doc, _ := json.Marshal(p) // plain values always have JSON

@@ -87,6 +87,46 @@ func outageOf(target string) contract.Scenario {
 		When: when.Between(20*time.Second, 40*time.Second), Fault: fault.Fail(fault.ErrUnavailable)}}}
 }
 
+// TestWithholding: nothing in the incident says which tool it is, not the
+// namespace of a tool without one, nor the name of the cell.
+func TestWithholding(t *testing.T) {
+	for target, namespace := range map[string]string{"refund": "", "payments.refund": "payments"} {
+		tool := chaos.Func(chaos.Tool{Name: target}, func(context.Context, struct{}) (string, error) { return "done", nil })
+		var given incident.Incident
+		m := &contract.Matrix{
+			Fresh: func(context.Context) (*contract.World, error) {
+				registry, err := chaos.NewRegistry(tool)
+				return &contract.World{Tools: registry, Agent: incident.ContractAgent(incident.TriageOptions{
+					Withhold: true,
+					Workload: func(ctx context.Context, tools chaos.ToolRegistry) error {
+						_, err := tools.CallTool(ctx, target, json.RawMessage(`{}`))
+						return err
+					},
+					Agent: func([]chaos.Event) incident.Agent {
+						return incident.AgentFunc(func(_ context.Context, job incident.Job) error {
+							given = job.Incident
+							return writeReport(job, goodReport)
+						})
+					},
+				})}, err
+			},
+			Prompts:    []string{"What happened?"},
+			Invariants: []contract.Invariant{incident.FindsRootCause("finds-the-cause", contract.Critical, time.Second)},
+			Scenarios:  []contract.Scenario{{Name: target + "-down", Rules: []chaos.Rule{{Name: "outage", Target: target, Fault: fault.Fail(fault.ErrUnavailable)}}}},
+		}
+		synctest.Test(t, func(t *testing.T) {
+			_, err := m.Run(context.Background(), nil)
+			require.NoError(t, err)
+		})
+		assert.Equal(t, "error", given.FaultType)
+		assert.Equal(t, namespace, given.Namespace)
+		given.Namespace = ""
+		doc, err := json.Marshal(given)
+		require.NoError(t, err)
+		assert.NotContains(t, string(doc), "refund")
+	}
+}
+
 // TestATriageAgentUnderContract moves the fault from tool to tool: the one who
 // looks finds it each time, the one who guesses does not.
 func TestATriageAgentUnderContract(t *testing.T) {

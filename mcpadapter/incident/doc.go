@@ -26,8 +26,10 @@
 //		Agent:      &incident.Command{Path: []string{"bash", "run-agent.sh"}, Model: "sonnet"},
 //	})
 //	…
-//	go runner.Run(ctx)
-//	err = (&incident.Subscriber{Endpoint: url, Sink: runner.Offer}).Run(ctx)
+//	ended := make(chan error, 1)
+//	go func() { ended <- runner.Run(ctx) }()
+//	err = (&incident.Subscriber{Endpoint: url, Sink: runner.Offer}).Run(ctx) // until ctx ends
+//	return errors.Join(err, <-ended)                                         // agents at work have 30 s to finish
 //
 // A runner keeps at most its queue, its running agents and the keys of the last
 // five minutes in memory; an event costs it less than ten microseconds.

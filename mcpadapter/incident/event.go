@@ -64,7 +64,8 @@ func (e Event) Reason() string { return e.reason }
 func (e Event) Severity() Severity { return e.severity }
 
 // Context is what else the server had to say: the message and the log samples
-// of a nested payload, the context of a flat one; may be empty.
+// of a nested payload, the context of a flat one; may be empty. What is beyond
+// 128 KiB is cut off; [Event.Raw] has it.
 func (e Event) Context() string { return e.context }
 
 // Timestamp is when it happened, in UTC; of a payload without a time, when it

@@ -76,7 +76,7 @@ func TestAnAgentThatIgnoresSIGTERM(t *testing.T) {
 	d.stop()
 	in := <-d.ended
 	assert.Equal(t, incident.StatusFailed, in.Status)
-	assert.Equal(t, "the runner was shut down and was killed", in.FailureReason)
+	assert.Equal(t, "the runner was shut down, and the agent was killed", in.FailureReason)
 	assert.Equal(t, -1, *in.ExitCode)
 	assert.Eventually(t, func() bool { return gone(pid) }, 20*time.Second, time.Millisecond)
 }

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -24,10 +25,10 @@ type Incident struct {
 	IncidentID        string     `json:"incidentId"` // a UUID; the name of its workspace
 	Status            Status     `json:"status"`
 	CreatedAt         time.Time  `json:"createdAt"`
-	StartedAt         *time.Time `json:"startedAt"`   // when the agent was started
-	CompletedAt       *time.Time `json:"completedAt"` // when it ended
-	ExitCode          *int       `json:"exitCode"`    // of the agent; -1: it could not be run, or was killed
-	FailureReason     string     `json:"failureReason,omitempty"`
+	StartedAt         *time.Time `json:"startedAt"`     // when the agent was started
+	CompletedAt       *time.Time `json:"completedAt"`   // when it ended
+	ExitCode          *int       `json:"exitCode"`      // of the agent; -1: it could not be run, or was killed
+	FailureReason     string     `json:"failureReason"` // empty: there is none
 	Cluster           string     `json:"cluster"`
 	Namespace         string     `json:"namespace"`
 	Resource          Resource   `json:"resource"`
@@ -84,6 +85,7 @@ func (in Incident) ended(now time.Time, result Result, report error) Incident {
 func (in Incident) interrupted(now time.Time) Incident {
 	now = now.UTC()
 	in.Status, in.CompletedAt = StatusFailed, &now
+	in.Severity = cmp.Or(in.Severity, Warning) // the agent may have written the record, and none has no text
 	in.FailureReason = "the runner stopped while the agent was running"
 	return in
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -15,7 +16,8 @@ import (
 // that long, and a runner must not be filled up by one message.
 const (
 	maxPayload = 1 << 20
-	maxText    = 253 // of a name; the longest that Kubernetes allows
+	maxText    = 253       // of a name; the longest that Kubernetes allows
+	maxContext = 128 << 10 // the rest is cut off; each byte may need six in a record
 )
 
 // payload has the members of both shapes.
@@ -113,7 +115,7 @@ func (p *payload) flat(e *Event) error {
 	if p.Resource != nil {
 		e.resource = *p.Resource
 	}
-	e.reason, e.context, e.severity = p.FaultType, p.Context, severityOf(p.Severity)
+	e.reason, e.context, e.severity = p.FaultType, bounded(p.Context), severityOf(p.Severity)
 	return errors.Join(e.settime("timestamp", p.Timestamp), e.check("faultType", "resource"))
 }
 
@@ -123,11 +125,15 @@ func (n *nested) into(e *Event, all []logs) error {
 		e.resource.Namespace = n.Namespace
 	}
 	e.reason, e.severity = n.Reason, severityOf(n.Type)
-	texts := []string{n.Message}
+	var text strings.Builder
+	text.WriteString(n.Message)
 	for _, l := range all {
-		texts = append(texts, l.String())
+		if text.Len() > maxContext { // a log of two bytes has a heading of twenty
+			break
+		}
+		text.WriteString("\n" + l.String())
 	}
-	e.context = strings.TrimSpace(strings.Join(texts, "\n"))
+	e.context = bounded(strings.TrimSpace(text.String()))
 	return errors.Join(e.settime("event.timestamp", n.Timestamp), e.check("event.reason", "event.involvedObject"))
 }
 
@@ -151,10 +157,10 @@ func (e *Event) settime(field, text string) error {
 		return nil
 	}
 	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
+	if at = at.UTC(); err != nil || at.Year() < 0 || at.Year() > 9999 { // an offset may lead out of the years that can be written
 		return &FieldError{field, text, "a time by RFC 3339, such as 2026-05-01T12:00:00Z"}
 	}
-	e.at = at.UTC()
+	e.at = at
 	return nil
 }
 
@@ -169,7 +175,7 @@ func (e *Event) check(reason, of string) error {
 		{reason, e.reason}, {of + ".kind", e.resource.Kind}, {of + ".name", e.resource.Name},
 		{of + ".namespace", e.resource.Namespace}, {"cluster", e.cluster},
 	} {
-		if len(f.value) > maxText || strings.ContainsFunc(f.value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		if len(f.value) > maxText || strings.ContainsFunc(f.value, unicode.IsControl) {
 			problems = append(problems, &FieldError{f.field, excerpt([]byte(f.value)),
 				fmt.Sprintf("at most %d bytes without control characters", maxText)})
 		}
@@ -182,6 +188,14 @@ func severityOf(text string) Severity {
 		return s
 	}
 	return Warning
+}
+
+// bounded cuts what is too long for a record between two characters.
+func bounded(text string) string {
+	if len(text) <= maxContext {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxContext], "") + "…"
 }
 
 // excerpt is the beginning of what was refused.

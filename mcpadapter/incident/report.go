@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -38,28 +39,37 @@ func readReport(dir string) ([]byte, error) {
 		return nil, &ReportError{"report missing: " + ReportFile}
 	case err != nil:
 		return nil, &ReportError{fmt.Sprintf("report unreadable: %s: %v", ReportFile, bare(err))}
-	case len(strings.TrimSpace(string(text))) < MinReport:
-		return nil, &ReportError{fmt.Sprintf("report too small: %d bytes, at least %d are needed", len(text), MinReport)}
+	case substance(text) < MinReport:
+		return nil, &ReportError{fmt.Sprintf("report too small: %d bytes, at least %d are needed", substance(text), MinReport)}
 	case !utf8.Valid(text):
 		return nil, &ReportError{"report unreadable: not text in UTF-8"}
 	}
 	return text, nil
 }
 
-// readRegular reads a regular file of at most so many bytes. It looks before
-// it opens: opening a named pipe would wait for a writer.
+// substance is the size without the padding: of the space at both ends, the
+// line break that ends a text counts alone.
+func substance(text []byte) int {
+	n := len(bytes.TrimSpace(text))
+	if bytes.HasSuffix(text, []byte("\n")) {
+		n++
+	}
+	return n
+}
+
+// readRegular reads a regular file of at most so many bytes.
 func readRegular(root *os.Root, name string, most int64) ([]byte, error) {
 	info, err := root.Lstat(name)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("it is a %s, not a regular file", kindOf(info.Mode()))
+	if err := regular(info); err != nil {
+		return nil, err
 	}
 	if info.Size() > most {
 		return nil, fmt.Errorf("it has %d bytes, at most %d are read", info.Size(), most)
 	}
-	f, err := root.Open(name)
+	f, err := openRegular(root, name)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +79,31 @@ func readRegular(root *os.Root, name string, most int64) ([]byte, error) {
 		err = fmt.Errorf("it has more than the %d bytes that are read", most)
 	}
 	return text, err
+}
+
+// openRegular opens a file, and does not wait for the writer of a named pipe
+// that was put in its place after it was looked at.
+func openRegular(root *os.Root, name string) (*os.File, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|openAtOnce, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = regular(info)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func regular(info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("it is a %s, not a regular file", kindOf(info.Mode()))
+	}
+	return nil
 }
 
 func kindOf(m fs.FileMode) string {

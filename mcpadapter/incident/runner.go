@@ -99,6 +99,7 @@ func (r *Runner) Offer(logger string, data json.RawMessage) error {
 		r.o.Log.Warn("malformed event", "logger", logger, "error", err)
 		return err
 	}
+	e.raw = nil // an incident has no use for it, and a queue of them could be a gigabyte
 	r.admit(e, now)
 	return nil
 }

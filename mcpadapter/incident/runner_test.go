@@ -135,7 +135,7 @@ func TestHowIncidentsEnd(t *testing.T) {
 		"a report of nothing": {func(_ context.Context, job incident.Job) error {
 			return writeReport(job, "done\n"+strings.Repeat(" ", 200))
 		},
-			incident.StatusAgentFailed, 0, "report too small: 205 bytes, at least 100 are needed"},
+			incident.StatusAgentFailed, 0, "report too small: 4 bytes, at least 100 are needed"},
 		"bytes that are no text": {func(_ context.Context, job incident.Job) error {
 			return writeReport(job, strings.Repeat("\xff\x00", 100))
 		},

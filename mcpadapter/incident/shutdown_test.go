@@ -165,7 +165,7 @@ func TestIncidentJSON(t *testing.T) {
 	var members map[string]any
 	require.NoError(t, json.Unmarshal(doc, &members))
 	for _, name := range []string{"incidentId", "status", "createdAt", "startedAt", "completedAt", "exitCode", "cluster", "namespace",
-		"resource", "faultType", "severity", "context", "timestamp", "triggeringEventId"} {
+		"resource", "faultType", "severity", "context", "timestamp", "triggeringEventId", "failureReason"} {
 		assert.Contains(t, members, name)
 	}
 	assert.Nil(t, members["exitCode"], "what has not happened is null")

@@ -14,7 +14,7 @@ import (
 type SlackOptions struct {
 	_        struct{}
 	Webhook  string       // the incoming-webhook URL, a secret; "": nothing is ever sent
-	Client   *http.Client // nil: one with a timeout of 10 s
+	Client   *http.Client // nil: one with a timeout of 10 s that follows no redirects
 	Attempts int          // for one message; 0: 4
 	Queue    int          // messages that wait; 0: 100, the oldest goes when it is full
 	Degraded int          // so many incidents in a row without a report: one warning instead of each; 0: 3
@@ -57,7 +57,9 @@ func NewSlack(o SlackOptions) (*Slack, error) {
 		}
 	}
 	if o.Client == nil {
-		o.Client = &http.Client{Timeout: slackTimeout}
+		// Who redirects has not taken the message, and is not to send it elsewhere.
+		stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		o.Client = &http.Client{Timeout: slackTimeout, CheckRedirect: stay}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -75,7 +75,8 @@ func withoutURL(err error) error {
 // retryAfter reads both forms of the header (RFC 9110, 10.2.3); 0: none.
 func retryAfter(header string, now time.Time) time.Duration {
 	if seconds, err := strconv.Atoi(header); err == nil {
-		return time.Duration(max(seconds, 0)) * time.Second
+		// Bounded first: more seconds than a Duration has would come out negative.
+		return time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
 	}
 	if at, err := http.ParseTime(header); err == nil {
 		return max(at.Sub(now), 0)

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,13 +126,14 @@ func TestSlackTriesAgain(t *testing.T) {
 		waits   []time.Duration
 		lost    uint64
 	}{
-		"after what a 429 asks for":     {[]func() (*http.Response, error){status(429, "Retry-After", "30")}, []time.Duration{30 * time.Second}, 0},
-		"at the time that a 429 names":  {[]func() (*http.Response, error){status(429, "Retry-After", "Sat, 01 Jan 2000 00:01:00 GMT")}, []time.Duration{time.Minute}, 0},
-		"with growing pauses":           {[]func() (*http.Response, error){status(503), broken, status(500)}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, 0},
-		"four times in all":             {[]func() (*http.Response, error){broken, broken, broken, broken}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, 1},
-		"not when it would not help":    {[]func() (*http.Response, error){status(404)}, nil, 1},
-		"at most five minutes later":    {[]func() (*http.Response, error){status(429, "Retry-After", "86400")}, []time.Duration{5 * time.Minute}, 0},
-		"as usual after nonsense there": {[]func() (*http.Response, error){status(429, "Retry-After", "soon")}, []time.Duration{time.Second}, 0},
+		"after what a 429 asks for":      {[]func() (*http.Response, error){status(429, "Retry-After", "30")}, []time.Duration{30 * time.Second}, 0},
+		"at the time that a 429 names":   {[]func() (*http.Response, error){status(429, "Retry-After", "Sat, 01 Jan 2000 00:01:00 GMT")}, []time.Duration{time.Minute}, 0},
+		"with growing pauses":            {[]func() (*http.Response, error){status(503), broken, status(500)}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, 0},
+		"four times in all":              {[]func() (*http.Response, error){broken, broken, broken, broken}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, 1},
+		"not when it would not help":     {[]func() (*http.Response, error){status(404)}, nil, 1},
+		"at most five minutes later":     {[]func() (*http.Response, error){status(429, "Retry-After", "86400")}, []time.Duration{5 * time.Minute}, 0},
+		"also when no clock goes so far": {[]func() (*http.Response, error){status(429, "Retry-After", "9300000000")}, []time.Duration{5 * time.Minute}, 0},
+		"as usual after nonsense there":  {[]func() (*http.Response, error){status(429, "Retry-After", "soon")}, []time.Duration{time.Second}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -217,4 +220,22 @@ func TestNoWebhookNoRequest(t *testing.T) {
 
 	_, err := incident.NewSlack(incident.SlackOptions{Webhook: "hooks.example.com/secret"})
 	assert.EqualError(t, err, `incident: SLACK_WEBHOOK_URL is "(hidden)"; allowed: an http or https URL`)
+}
+
+// TestSlackStaysWithItsWebhook: what answers with a redirect has not taken the
+// message, and is not to send incidents elsewhere.
+func TestSlackStaysWithItsWebhook(t *testing.T) {
+	var elsewhere atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	defer other.Close()
+	for _, code := range []int{http.StatusFound, http.StatusTemporaryRedirect} {
+		webhook := httptest.NewServer(http.RedirectHandler(other.URL, code))
+		s, err := incident.NewSlack(incident.SlackOptions{Webhook: webhook.URL})
+		require.NoError(t, err)
+		s.Notify(ended(incident.StatusResolved), incident.Finding{})
+		require.NoError(t, s.Close(context.Background()))
+		assert.EqualValues(t, 1, s.Lost(), code)
+		webhook.Close()
+	}
+	assert.Zero(t, elsewhere.Load())
 }

@@ -83,7 +83,7 @@ const (
 func (s *Subscriber) Check() error {
 	var problems []error
 	if u, err := url.Parse(s.Endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		problems = append(problems, &FieldError{"Endpoint", s.Endpoint, "an http or https URL"})
+		problems = append(problems, &FieldError{"Endpoint", withoutUser(s.Endpoint), "an http or https URL"})
 	}
 	if s.Sink == nil {
 		problems = append(problems, &FieldError{"Sink", nil, "a function"})
@@ -97,10 +97,20 @@ func (s *Subscriber) Check() error {
 	return errors.Join(problems...)
 }
 
+// withoutUser takes the name and the password out of a URL, also one that
+// cannot be parsed.
+func withoutUser(endpoint string) string {
+	if at := strings.LastIndexByte(endpoint, '@'); at >= 0 {
+		return "(hidden)" + endpoint[at:]
+	}
+	return endpoint
+}
+
 // Run keeps a subscribed session until the context ends, whose error it
 // returns. A session that cannot be had, or is lost, is tried again after 1 s,
 // 2 s, 4 s and so on up to 60 s, each shortened at random by up to a half so
-// that many clients do not come back as one. Wrong settings are returned at once.
+// that many clients do not come back as one; after a session that lasted longer
+// than the pause it begins with 1 s again. Wrong settings are returned at once.
 func (s *Subscriber) Run(ctx context.Context) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -108,11 +118,14 @@ func (s *Subscriber) Run(ctx context.Context) error {
 	backoff := leastBackoff
 	read := new(mark)
 	for {
+		began := time.Now()
 		subscribed, err := s.session(ctx, read)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if subscribed {
+		// A server that takes subscriptions and drops them at once gets no more
+		// attempts than one that refuses them.
+		if subscribed && time.Since(began) >= backoff {
 			backoff = leastBackoff
 		}
 		wait := backoff/2 + rand.N(backoff/2)
@@ -282,7 +295,7 @@ func (s *Subscriber) client() *http.Client {
 	with := *base
 	b := &bearer{token: s.Token, next: base.Transport}
 	if u, err := url.Parse(s.Endpoint); err == nil {
-		b.host = u.Host
+		b.scheme, b.host = u.Scheme, u.Host
 	}
 	if b.next == nil {
 		b.next = http.DefaultTransport
@@ -291,16 +304,16 @@ func (s *Subscriber) client() *http.Client {
 	return &with
 }
 
-// bearer sends the token, to its own host alone: a redirect must not carry it
-// away.
+// bearer sends the token to its own origin alone: a redirect must not carry it
+// away, nor have it sent in the clear.
 type bearer struct {
-	token, host string
-	next        http.RoundTripper
+	token, scheme, host string
+	next                http.RoundTripper
 }
 
 // RoundTrip adds the header to a copy of the request.
 func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Host == b.host {
+	if req.URL.Scheme == b.scheme && req.URL.Host == b.host {
 		req = req.Clone(req.Context())
 		req.Header.Set("Authorization", "Bearer "+b.token)
 	}

@@ -193,6 +193,38 @@ func TestATokenStaysWithItsHost(t *testing.T) {
 	assert.Empty(t, <-seen)
 }
 
+// downgrade is a network whose servers send everyone from https to http.
+type downgrade chan string
+
+func (d downgrade) RoundTrip(req *http.Request) (*http.Response, error) {
+	answer := &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{}, Body: http.NoBody, Request: req}
+	if req.URL.Scheme == "https" {
+		answer.StatusCode = http.StatusTemporaryRedirect
+		answer.Header.Set("Location", "http://"+req.URL.Host+"/mcp")
+		return answer, nil
+	}
+	select {
+	case d <- req.Header.Get("Authorization"):
+	default:
+	}
+	return answer, nil
+}
+
+func TestATokenIsNotSentInTheClear(t *testing.T) {
+	seen := make(downgrade, 1)
+	listen(t, &incident.Subscriber{Endpoint: "https://shop.test/mcp", Token: "tok", Client: &http.Client{Transport: seen}, Sink: func(string, json.RawMessage) error { return nil }})
+	assert.Empty(t, <-seen)
+}
+
+// TestAPasswordIsNotPrinted: an endpoint may hold one.
+func TestAPasswordIsNotPrinted(t *testing.T) {
+	for _, endpoint := range []string{"ftp://me:pass-1@host/mcp", "http://me:pass-1%zz@host"} {
+		err := (&incident.Subscriber{Endpoint: endpoint, Sink: func(string, json.RawMessage) error { return nil }}).Check()
+		assert.ErrorContains(t, err, "Endpoint is")
+		assert.NotContains(t, err.Error(), "pass-1")
+	}
+}
+
 func TestSubscriberSettings(t *testing.T) {
 	err := (&incident.Subscriber{Endpoint: "localhost:8080", Mode: "all"}).Run(context.Background())
 	assert.EqualError(t, err, `incident: Endpoint is "localhost:8080"; allowed: an http or https URL`+"\n"+

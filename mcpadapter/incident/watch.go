@@ -39,9 +39,11 @@ type faults struct {
 // watch follows the resource until the session ends.
 func (s *Subscriber) watch(ctx context.Context, session *mcp.ClientSession, changed <-chan struct{}, m *mark) error {
 	every := readUntold
-	if session.Subscribe(ctx, &mcp.SubscribeParams{URI: faultsResource}) == nil {
+	asking, cancel := context.WithTimeout(ctx, stepTimeout) // a server that does not answer is one that does not say
+	if session.Subscribe(asking, &mcp.SubscribeParams{URI: faultsResource}) == nil {
 		every = readWhenTold
 	}
+	cancel()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {

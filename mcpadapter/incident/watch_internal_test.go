@@ -1,10 +1,14 @@
 package incident
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -101,4 +105,34 @@ func TestResourcesThatCouldNotBe(t *testing.T) {
 		_, err := decodeFaults([]byte(text))
 		assert.ErrorContains(t, err, "chaos://faults", text)
 	}
+}
+
+// TestASubscriptionThatHangs is given up, and the resource is read all the same.
+func TestASubscriptionThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		texts := []string{`{"last":"0","faults":[]}`, `{"last":"1","faults":[{"faultType":"error"}]}`}
+		server := mcp.NewServer(&mcp.Implementation{Name: "slow", Version: "1"}, &mcp.ServerOptions{
+			SubscribeHandler:   func(ctx context.Context, _ *mcp.SubscribeRequest) error { <-ctx.Done(); return ctx.Err() },
+			UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+		})
+		server.AddResource(&mcp.Resource{Name: "faults", URI: faultsResource}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			text := texts[0]
+			texts = texts[min(1, len(texts)-1):]
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: faultsResource, Text: text}}}, nil
+		})
+		here, there := mcp.NewInMemoryTransports()
+		serving, err := server.Connect(t.Context(), there, nil)
+		require.NoError(t, err)
+		session, err := mcp.NewClient(&mcp.Implementation{Name: "client", Version: "1"}, nil).Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: pushingRevision})
+		require.NoError(t, err)
+		events := make(chan string, 10)
+		s := &Subscriber{Sink: func(_ string, data json.RawMessage) error { events <- string(data); return nil }}
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		watched := s.watch(ctx, session, nil, new(mark))
+		assert.ErrorIs(t, watched, context.DeadlineExceeded)
+		assert.Len(t, events, 1)
+		assert.NoError(t, session.Close())
+		_ = serving.Wait()
+	})
 }

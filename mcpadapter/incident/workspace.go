@@ -29,7 +29,8 @@ type Store interface {
 
 // Workspaces is the directory under which every incident has its own, named by
 // its identifier, mode 0700. It is the Store that a runner always has, since
-// agents work in it; the report is kept where the agent wrote it.
+// agents work in it; the report is kept where the agent wrote it. A root belongs
+// to one runner at a time: another would take its incidents for left ones.
 type Workspaces struct{ root string }
 
 // NewWorkspaces makes the root directory, mode 0700, where there is none.
@@ -74,6 +75,9 @@ func (w *Workspaces) Save(in Incident, _ []byte) error {
 func (w *Workspaces) open(id string) (*os.Root, error) {
 	if id == "" || id != filepath.Base(id) || id == "." || id == ".." {
 		return nil, &FieldError{"incidentId", id, "a name without separators"}
+	}
+	if err := os.MkdirAll(w.root, 0o700); err != nil { // an agent may have removed it with all that was in it
+		return nil, err
 	}
 	root, err := os.OpenRoot(w.root)
 	if err != nil {

@@ -49,7 +49,7 @@ type Nested struct {
 type Event struct {
 	Namespace      string    `json:"namespace"`
 	Timestamp      time.Time `json:"timestamp"`
-	Type           string    `json:"type"` // Warning; a fault is never Normal
+	Type           string    `json:"type"` // Normal, Warning, error or critical: the severity, see [Severity]
 	Reason         string    `json:"reason"`
 	Message        string    `json:"message"`
 	Count          uint64    `json:"count"` // of calls to the target so far, in its lane
@@ -78,7 +78,7 @@ func NewNested(e chaos.Event, o Origin) Nested {
 	n := Nested{
 		SubscriptionID: o.SubscriptionID, Cluster: o.Cluster, Logs: []Log{},
 		Event: Event{
-			Namespace: Namespace(e), Timestamp: o.Armed.Add(e.Start).UTC(), Type: "Warning", Reason: e.Fault,
+			Namespace: Namespace(e), Timestamp: o.Armed.Add(e.Start).UTC(), Type: eventType(e), Reason: e.Fault,
 			Message: message(e), Count: e.Ordinal + 1, InvolvedObject: resource(e),
 		},
 	}
@@ -108,6 +108,20 @@ func Severity(e chaos.Event) string {
 		return "error"
 	}
 	return "warning"
+}
+
+// eventType is the severity in the terms of a Kubernetes event, which knows
+// Normal and Warning alone; what is worse keeps its own name, so that a runner
+// reads one severity from both shapes.
+func eventType(e chaos.Event) string {
+	switch s := Severity(e); s {
+	case "info":
+		return "Normal"
+	case "warning":
+		return "Warning"
+	default:
+		return s
+	}
 }
 
 func resource(e chaos.Event) Resource {

@@ -27,24 +27,25 @@ func TestBothShapes(t *testing.T) {
 	nested, err := json.Marshal(faultevent.NewNested(failed, origin))
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"subscriptionId":"sub-1","cluster":"shop","logs":[],
-		"event":{"namespace":"orders","timestamp":"2026-03-01T11:00:02Z","type":"Warning","reason":"error","message":"unavailable","count":4,
+		"event":{"namespace":"orders","timestamp":"2026-03-01T11:00:02Z","type":"error","reason":"error","message":"unavailable","count":4,
 		"involvedObject":{"kind":"Tool","name":"orders.get","namespace":"orders"}}}`, string(nested))
 }
 
 func TestWhatIsSaidOfAnEvent(t *testing.T) {
 	for _, tc := range []struct {
-		e                       chaos.Event
-		severity, kind, context string
+		e                                  chaos.Event
+		severity, eventType, kind, context string
 	}{
-		{failed, "error", "Tool", "unavailable"},
-		{chaos.Event{Target: "a", Layer: chaos.LayerLLM, Delivered: true, Outcome: chaos.OutcomePanicked, Err: "oh"}, "critical", "LLM", "oh"},
-		{chaos.Event{Target: "a", Layer: chaos.LayerHTTP, Delivered: true, Outcome: chaos.OutcomeOK, Spent: time.Second}, "warning", "HTTP", "the call took 1s longer"},
-		{chaos.Event{Target: "a", Layer: chaos.LayerStream, Delivered: true, Changes: []chaos.Change{{}}}, "warning", "Stream", "the result was changed at its root"},
-		{chaos.Event{Target: "a", Note: "nothing to change"}, "info", "Point", "nothing to change"},
-		{chaos.Event{Target: "a"}, "info", "Point", "the call was struck"},
+		{failed, "error", "error", "Tool", "unavailable"},
+		{chaos.Event{Target: "a", Layer: chaos.LayerLLM, Delivered: true, Outcome: chaos.OutcomePanicked, Err: "oh"}, "critical", "critical", "LLM", "oh"},
+		{chaos.Event{Target: "a", Layer: chaos.LayerHTTP, Delivered: true, Outcome: chaos.OutcomeOK, Spent: time.Second}, "warning", "Warning", "HTTP", "the call took 1s longer"},
+		{chaos.Event{Target: "a", Layer: chaos.LayerStream, Delivered: true, Changes: []chaos.Change{{}}}, "warning", "Warning", "Stream", "the result was changed at its root"},
+		{chaos.Event{Target: "a", Note: "nothing to change"}, "info", "Normal", "Point", "nothing to change"},
+		{chaos.Event{Target: "a"}, "info", "Normal", "Point", "the call was struck"},
 	} {
 		p := faultevent.NewFlat(tc.e, origin)
 		assert.Equal(t, tc.severity, p.Severity, tc.context)
+		assert.Equal(t, tc.eventType, faultevent.NewNested(tc.e, origin).Event.Type, tc.context)
 		assert.Equal(t, tc.kind, p.Resource.Kind, tc.context)
 		assert.Equal(t, tc.context, p.Context)
 	}

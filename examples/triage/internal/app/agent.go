@@ -27,6 +27,9 @@ const (
 // workspaces, so paths are made absolute. The error names every file that is missing.
 func commandOf(s *settings.Settings) (*incident.Command, error) {
 	secrets := []string{string(s.Token), string(s.AnthropicKey), string(s.OpenAIKey), string(s.SlackWebhook)}
+	for _, name := range inheritedKeys() {
+		secrets = append(secrets, os.Getenv(name))
+	}
 	c := &incident.Command{
 		Model: s.Model, AllowedTools: s.AllowedTools, Redact: redactor(secrets),
 		Env: map[string]string{envEndpoint: s.Endpoint, envToken: string(s.Token), "AGENT_CLI": s.CLI},
@@ -45,13 +48,21 @@ func commandOf(s *settings.Settings) (*incident.Command, error) {
 	case "codex":
 		c.Env["OPENAI_API_KEY"] = string(s.OpenAIKey)
 	case "gemini":
-		c.Pass = []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}
-	case "goose":
-		c.Pass = []string{"GOOSE_PROVIDER", "GOOSE_MODEL", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY"}
+		c.Pass = inheritedKeys()
+	case "goose": // it takes whichever key its provider needs
+		c.Pass = append(inheritedKeys(), "GOOSE_PROVIDER", "GOOSE_MODEL")
+		for name, key := range map[string]settings.Secret{"ANTHROPIC_API_KEY": s.AnthropicKey, "OPENAI_API_KEY": s.OpenAIKey} {
+			if key != "" {
+				c.Env[name] = string(key)
+			}
+		}
 	}
-	c.Pass = append(c.Pass, "AGENT_CONTAINER_IMAGE", "DOCKER_HOST")
+	c.Pass = append(c.Pass, "AGENT_CONTAINER_IMAGE", "CONTAINER_ENGINE", "DOCKER_HOST", "XDG_RUNTIME_DIR")
 	return c, errors.Join(scriptWrong, promptWrong)
 }
+
+// inheritedKeys are the secrets of agents that are no settings of ours.
+func inheritedKeys() []string { return []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"} }
 
 // file makes the path of a setting absolute and looks whether there is a file.
 func file(name, path string) (string, error) {

@@ -230,6 +230,17 @@ func TestCommands(t *testing.T) {
 	assert.Equal(t, "key-5678", c.Env["ANTHROPIC_API_KEY"])
 	assert.NotContains(t, c.Env, "OPENAI_API_KEY", "an agent gets its own key")
 	assert.Equal(t, "[redacted] and [redacted]", c.Redact("tok-1234 and key-5678"))
+	assert.Contains(t, c.Pass, "CONTAINER_ENGINE", "which the script reads")
+	for _, cli := range []string{"gemini", "goose"} {
+		t.Setenv("GEMINI_API_KEY", "of-the-process-1")
+		t.Setenv("GOOGLE_API_KEY", "of-the-process-2")
+		s.CLI = cli
+		c, err = commandOf(s)
+		require.NoError(t, err)
+		assert.Equal(t, "[redacted]", c.Redact("of-the-process-2"), "what an agent inherits is as secret as what it is given")
+	}
+	assert.Equal(t, "key-9", c.Env["OPENAI_API_KEY"], "goose gets the keys of a file too")
+	assert.Equal(t, "key-5678", c.Env["ANTHROPIC_API_KEY"])
 	s.CLI = "offline"
 	c, err = commandOf(s)
 	require.NoError(t, err)

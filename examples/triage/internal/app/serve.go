@@ -49,7 +49,7 @@ func (p *Program) serve(ctx context.Context, s *settings.Settings) (err error) {
 	if err != nil {
 		return err
 	}
-	log.Info("listening", "endpoint", s.Endpoint, "agent", s.CLI, "workspaces", s.WorkspaceRoot)
+	log.Info("listening", "endpoint", settings.WithoutUser(s.Endpoint), "agent", s.CLI, "workspaces", s.WorkspaceRoot)
 	err = pipeline(ctx, runner, &incident.Subscriber{
 		Endpoint: s.Endpoint, Token: string(s.Token), Mode: s.Mode, Watch: true, Sink: runner.Offer, Log: log,
 	})

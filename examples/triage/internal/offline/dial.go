@@ -28,7 +28,7 @@ func (s Server) Dial(ctx context.Context) (*Session, error) {
 	if s.Client != nil {
 		client = *s.Client
 	}
-	client.Transport = bearer{s.Token, at.Host, client.Transport}
+	client.Transport = bearer{s.Token, at.Scheme, at.Host, client.Transport}
 	c := mcp.NewClient(&mcp.Implementation{Name: "shakedown-offline-agent", Version: "1"}, nil)
 	session, err := c.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: s.Endpoint, HTTPClient: &client, DisableStandaloneSSE: true}, nil)
 	if err != nil {
@@ -65,15 +65,16 @@ func (s *Session) Call(ctx context.Context, name string, args map[string]any, an
 	return nil
 }
 
-// bearer sends the token to its own host alone.
+// bearer sends the token to its own origin alone, and so never in the clear
+// after a redirect.
 type bearer struct {
-	token, host string
-	next        http.RoundTripper
+	token, scheme, host string
+	next                http.RoundTripper
 }
 
 // RoundTrip adds the header to a copy of the request.
 func (b bearer) RoundTrip(req *http.Request) (*http.Response, error) {
-	if b.token != "" && req.URL.Host == b.host {
+	if b.token != "" && req.URL.Scheme == b.scheme && req.URL.Host == b.host {
 		req = req.Clone(req.Context())
 		req.Header.Set("Authorization", "Bearer "+b.token)
 	}

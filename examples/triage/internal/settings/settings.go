@@ -167,8 +167,18 @@ func (r setting) problem(source, value, allowed string) error {
 		e.Value = nil
 	case r.secret:
 		e.Value = "(hidden)"
+	default:
+		e.Value = WithoutUser(value)
 	}
 	return e
+}
+
+// WithoutUser takes the name and the password out of what may be a URL.
+func WithoutUser(value string) string {
+	if at := strings.LastIndexByte(value, '@'); at >= 0 && strings.Contains(value, "://") {
+		return "(hidden)" + value[at:]
+	}
+	return value
 }
 
 // keys are the secrets that some agents cannot do without.

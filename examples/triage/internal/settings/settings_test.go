@@ -93,3 +93,12 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	}
 	assert.Equal(t, "(not set)", settings.Secret("").String())
 }
+
+// TestAPasswordInAURL is as secret as a token.
+func TestAPasswordInAURL(t *testing.T) {
+	for _, endpoint := range []string{"ftp://me:pass-1@host/mcp", "http://me:pass-1%zz@host/mcp"} {
+		_, err := load(nil, map[string]string{"K8S_CLUSTER_MCP_ENDPOINT": endpoint, "AGENT_CLI": "offline"})
+		assert.ErrorContains(t, err, `K8S_CLUSTER_MCP_ENDPOINT (from the environment) is "(hidden)@host/mcp"`)
+	}
+	assert.Equal(t, "me@example.com", settings.WithoutUser("me@example.com"), "no URL, no password")
+}
