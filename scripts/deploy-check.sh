@@ -20,16 +20,16 @@ ok() { printf 'ok    %s\n' "$1"; }
 export npm_config_cache="$work/cache" npm_config_update_notifier=false
 timeout 300 npm install --prefix "$work" --no-audit --no-fund --loglevel error dockerfilelint@1.8.0 yaml@2.8.1 >"$work/npm.log" 2>&1 || { cat "$work/npm.log"; exit 1; }
 
-mkdir "$work/root"
-(cd examples && CGO_ENABLED=0 GOWORK=off timeout 600 go build -trimpath -buildvcs=false -ldflags="-s -w" -o "$work/root/mcpserver" ./mcpserver)
-go version -m "$work/root/mcpserver" | grep -q 'CGO_ENABLED=0'
+mkdir "$work/image"
+(cd examples && CGO_ENABLED=0 GOWORK=off timeout 600 go build -trimpath -buildvcs=false -ldflags="-s -w" -o "$work/image/mcpserver" ./mcpserver)
+go version -m "$work/image/mcpserver" | grep -q 'CGO_ENABLED=0'
 ok "the binary builds as in the Dockerfile, without cgo"
 
-chmod 755 "$work" "$work/root"
+chmod 755 "$work" "$work/image"
 if [ "$(id -u)" = 0 ]; then
-	alone=("$(command -v chroot)" --userspec=65532:65532 "$work/root" /mcpserver)
+	alone=("$(command -v chroot)" --userspec=65532:65532 "$work/image" /mcpserver)
 else
-	alone=("$work/root/mcpserver")
+	alone=("$work/image/mcpserver")
 fi
 if timeout 10 env -i "${alone[@]}" -transport http -listen 0.0.0.0:17490 >"$work/without.log" 2>&1; then
 	echo "without a token it started" && exit 1
