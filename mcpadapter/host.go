@@ -1,6 +1,7 @@
 package mcpadapter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -122,20 +123,12 @@ func (l Limits) withDefaults() (Limits, error) {
 			problems = append(problems, fmt.Errorf("mcpadapter: Limits.%s is %d; allowed: above 0, or 0 for the default", f.name, f.value))
 		}
 	}
-	l.BodyBytes = or(l.BodyBytes, defaultBodyBytes)
-	l.ArgumentBytes = or(l.ArgumentBytes, defaultArgumentBytes)
-	l.CallTime = or(l.CallTime, defaultCallTime)
-	l.ScenarioWait = or(l.ScenarioWait, defaultScenarioWait)
-	l.SessionTime = or(l.SessionTime, defaultSessionTime)
+	l.BodyBytes = cmp.Or(l.BodyBytes, defaultBodyBytes)
+	l.ArgumentBytes = cmp.Or(l.ArgumentBytes, defaultArgumentBytes)
+	l.CallTime = cmp.Or(l.CallTime, defaultCallTime)
+	l.ScenarioWait = cmp.Or(l.ScenarioWait, defaultScenarioWait)
+	l.SessionTime = cmp.Or(l.SessionTime, defaultSessionTime)
 	return l, errors.Join(problems...)
-}
-
-func or[T comparable](v, fallback T) T {
-	var zero T
-	if v == zero {
-		return fallback
-	}
-	return v
 }
 
 // environment is the variable that names where the program runs.

@@ -1,6 +1,7 @@
 package mcpadapter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -227,7 +228,7 @@ func TestProgressOfAContract(t *testing.T) {
 			var last *mcp.ProgressNotificationParams
 			for last == nil || last.Progress < 10 { // those that came too quickly are left out, the last one is not
 				next := <-told
-				assert.Greater(t, next.Progress, or(last, &mcp.ProgressNotificationParams{}).Progress)
+				assert.Greater(t, next.Progress, cmp.Or(last, &mcp.ProgressNotificationParams{}).Progress)
 				last = next
 			}
 			assert.Equal(t, 10.0, last.Total)

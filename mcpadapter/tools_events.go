@@ -1,6 +1,7 @@
 package mcpadapter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -39,7 +40,7 @@ Subscriptions end with the session. Clients of protocol revision 2026-07-28 or l
 		if err := c.pushable(); err != nil {
 			return subscriptionOutput{}, err
 		}
-		s := &subscription{mode: or(in.Mode, modeFaults), filters: in.filters, created: time.Now()}
+		s := &subscription{mode: cmp.Or(in.Mode, modeFaults), filters: in.filters, created: time.Now()}
 		if in.Target != "" {
 			pattern, err := glob.Compile(in.Target)
 			if err != nil {

@@ -1,6 +1,7 @@
 package mcpadapter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -122,7 +123,7 @@ func (in reportInput) check(r *contract.Report) error {
 // page adds the cells that were asked for, and says where the next page begins.
 func (out *reportOutput) page(in reportInput, r *contract.Report) {
 	out.Cells = []cellInfo{}
-	matching, limit := 0, or(in.Limit, defaultPage)
+	matching, limit := 0, cmp.Or(in.Limit, defaultPage)
 	for _, c := range r.Cells {
 		if len(in.States) > 0 && !slices.Contains(in.States, c.State.String()) ||
 			in.Scenario != "" && in.Scenario != c.Cell.Scenario || in.Invariant != "" && in.Invariant != c.Cell.Invariant {

@@ -1,6 +1,7 @@
 package mcpadapter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -54,7 +55,7 @@ createdAt is UTC. state is running while a run goes on and failed if it did not 
 				continue
 			}
 			all++
-			if all > in.Offset && len(out.Runs) < or(in.Limit, defaultRuns) {
+			if all > in.Offset && len(out.Runs) < cmp.Or(in.Limit, defaultRuns) {
 				out.Runs = append(out.Runs, list[i])
 			}
 		}
@@ -102,7 +103,7 @@ A node's subsystem is the part of its name before the first dot. Start here to l
 			return graphOutput{}, err
 		}
 		g := e.Timeline.Graph(timeline.GraphQuery{Subsystem: in.SubsystemID, Class: in.ClassID})
-		return graphOf(e.ID, g, or(in.Limit, defaultNodes)), nil
+		return graphOf(e.ID, g, cmp.Or(in.Limit, defaultNodes)), nil
 	})
 }
 
@@ -163,7 +164,7 @@ type is outage if nothing was served in any of its bins, else degradation; sever
 		if err != nil {
 			return outagesOutput{}, err
 		}
-		out := outagesOutput{RunID: e.ID, Incidents: append([]timeline.Incident{}, found[:min(len(found), or(in.Limit, defaultIncidents))]...)}
+		out := outagesOutput{RunID: e.ID, Incidents: append([]timeline.Incident{}, found[:min(len(found), cmp.Or(in.Limit, defaultIncidents))]...)}
 		out.Omitted = len(found) - len(out.Incidents)
 		kinds := make(map[string]int)
 		for _, i := range found {

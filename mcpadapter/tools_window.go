@@ -1,6 +1,7 @@
 package mcpadapter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -78,7 +79,7 @@ func windowOf(id string, w timeline.Window, in windowInput) windowOutput {
 	}
 	bins, values := w.Window.EndBin-w.Window.StartBin+1, 0
 	for _, s := range w.Series {
-		if len(out.Nodes) == or(in.Limit, defaultSeries) {
+		if len(out.Nodes) == cmp.Or(in.Limit, defaultSeries) {
 			out.Omitted++
 			continue
 		}
