@@ -60,7 +60,8 @@ func (e *engine) runAll(ctx context.Context) (*Report, error) {
 }
 
 func (e *engine) newReport() *Report {
-	r := &Report{Name: e.m.Name, Seed: e.m.Seed, Trials: e.m.trials(), Shared: e.m.Share, Probed: e.probed, Warnings: e.warnings}
+	r := &Report{Name: e.m.Name, Seed: e.m.Seed, Trials: e.m.trials(), Shared: e.m.Share, Probed: e.probed,
+		AllowInconclusive: e.o.AllowInconclusive, Warnings: e.warnings}
 	for _, w := range e.weathers {
 		r.Scenarios = append(r.Scenarios, w.Name)
 	}
@@ -197,6 +198,7 @@ func (c *collector) finish(ctx context.Context) (*Report, error) {
 	r.Score = score
 	switch {
 	case c.short:
+		r.Cancelled = true
 		if score.Verdict != scoring.Fail {
 			r.Score.Verdict, r.Score.Why = scoring.Inconclusive, "the run was cancelled"
 		}

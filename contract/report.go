@@ -83,6 +83,12 @@ type Report struct {
 	Probed bool `json:"probed,omitempty"`
 	// Filtered says that some cells were not run because Around left them out.
 	Filtered bool `json:"filtered,omitempty"`
+	// Cancelled says that the run ended before all cells had run: the verdict is
+	// Fail if a critical invariant broke until then, and else Inconclusive.
+	Cancelled bool `json:"cancelled,omitempty"`
+	// AllowInconclusive is that of the [RunOptions]: the score and the verdict
+	// follow from it and Counts.
+	AllowInconclusive int `json:"allowInconclusive,omitempty"`
 	// Warnings are sentences about the run as a whole.
 	Warnings []string `json:"warnings,omitempty"`
 	// Dropped counts the events that did not fit the logs of the cells.
