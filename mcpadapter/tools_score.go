@@ -70,5 +70,8 @@ func (s *Server) score(in scoreInput) (scoreOutput, error) {
 	out.Value, out.Ran, out.Missing, out.Renormalised = overall.Value, overall.Ran, overall.Missing, overall.Renormalised
 	out.Verdict, out.Why = overall.Verdict, overall.Why
 	out.Summary = fmt.Sprintf("%v: %s. %.2f of 100 over %d of 4 parts.", out.Verdict, out.Why, out.Value, len(out.Ran))
+	if out.Contract != nil {
+		out.Summary = sentences(out.Summary, fmt.Sprintf("Contract verdict: %v.", out.Contract.Verdict))
+	}
 	return out, nil
 }
