@@ -48,7 +48,7 @@ func TestAWindowIsSummarisedFirst(t *testing.T) {
 	assert.Equal(t, []float64{60, 50, 10}, []float64{w.Nodes[0].Arrivals, w.Nodes[0].Served, w.Nodes[0].Errors})
 	assert.InDelta(t, 50.0/60, float64(w.Nodes[0].ThroughputRatio), 1e-9)
 	assert.Equal(t, []timeline.Series{}, w.Series, "raw series only when asked for")
-	assert.Equal(t, 1.0, w.Window.BinSize)
+	assert.Equal(t, "1s", w.Window.BinSize)
 
 	w = answer[windowOutput](t, c, "get_state_window", `{"start":"2026-05-04T03:02:18Z","end":21,"metrics":["served","throughputRatio","latency"]}`)
 	require.Len(t, w.Series, 1)

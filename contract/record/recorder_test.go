@@ -192,7 +192,7 @@ func TestTheCallGraphIsThatOfTheContext(t *testing.T) {
 			{From: "checkout", To: "llm.chat", Class: "shop", Attempts: 1},
 			{From: "checkout", To: "orders.lookup", Class: "shop", Attempts: 1},
 		}, g.Edges)
-		assert.Equal(t, []string{"llm", "orders"}, g.Subsystems)
+		assert.Equal(t, []timeline.Named{{ID: "llm", Name: "llm"}, {ID: "orders", Name: "orders"}}, g.Subsystems)
 		assert.Equal(t, timeline.Sample{
 			Caller: "checkout", Target: "llm.chat", Class: "shop", Lane: "shop", Type: timeline.NodeLLM,
 			Start: 50 * ms, End: 250 * ms, Attempt: 1,
