@@ -183,6 +183,7 @@ func recorded[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], in
 	v.open(&r)
 	v.kept.tell(&r)
 	r.begun = s.in.begun.Add(2)
+	s.in.begins(&r)
 	keep := s.in.opts.KeepValues
 	returned := false
 	defer func() {
@@ -211,6 +212,7 @@ func acted[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, Ou
 		v.kept = x.kept
 		return unstruck(ctx, v, c, in)
 	}
+	x.set.slot.in.begins(&x.rec)
 	if c.attach != nil {
 		c.attach(x)
 	}

@@ -11,6 +11,9 @@ type Event struct {
 	Cell   string `json:"cell,omitempty"`
 	Lane   string `json:"lane,omitempty"`
 	Target string `json:"target"`
+	// Call numbers the calls of the injector as they begin, with gaps; 0 for one
+	// that is only an injected error. It is not part of the JSON.
+	Call uint64 `json:"-"`
 	// Layer is that of the injection point: tool for those of a registry or a
 	// dispatch function, stream, what its options say, else point; empty for
 	// [Injector.Trigger].

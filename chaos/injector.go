@@ -28,6 +28,12 @@ type InjectorOptions struct {
 	// OnEvent is called with every event, in the caller's goroutine and before
 	// the call returns; it must be fast and safe for concurrent use. nil: not called.
 	OnEvent func(Event)
+	// OnBegin is called with every call that will leave an event, as it begins, in
+	// the caller's goroutine; it must be fast and safe for concurrent use. The event
+	// has no end, outcome and attempt yet; its Call is that of the event that
+	// follows. A call that is only an injected error begins and ends at once, and
+	// is not told of. nil: not called.
+	OnBegin func(Event)
 	// Rails bound what the rules may do; nil: nothing does.
 	Rails *Rails
 }

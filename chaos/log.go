@@ -83,7 +83,7 @@ func (r *record) note(text string) {
 // event spells a record out.
 func (r *record) event() Event {
 	e := Event{
-		Cell: r.slot.in.cell, Lane: r.slot.lane, Target: r.slot.target, Layer: r.layer, Caller: r.caller,
+		Cell: r.slot.in.cell, Lane: r.slot.lane, Target: r.slot.target, Call: r.call(), Layer: r.layer, Caller: r.caller,
 		Key: r.key, Occurrence: r.occurrence, Ordinal: r.ordinal, Turn: r.turn,
 		Start: r.start, End: r.end, Attempt: r.attempt,
 		Outcome: outcomes[r.outcome], Delivered: r.delivered, Effect: effects[r.effect],

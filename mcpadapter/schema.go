@@ -25,7 +25,16 @@ import (
 //
 // Lists are never null, and a member that may be left out is not null either.
 func schemaOf[T any]() (*jsonschema.Schema, error) {
-	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: knownTypes()})
+	known := knownTypes()
+	if reflect.TypeFor[T]() == reflect.TypeFor[recoveryInput]() {
+		definition, err := schemaOf[recoveryObject]()
+		if err != nil {
+			return nil, err
+		}
+		word := &jsonschema.Schema{Type: "string", Enum: definition.Properties["type"].Enum}
+		known[reflect.TypeFor[recoveryDefinition]()] = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{word, definition}}
+	}
+	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: known})
 	if err != nil {
 		return nil, fmt.Errorf("mcpadapter: schema of %T: %w", *new(T), err)
 	}
@@ -78,7 +87,6 @@ func knownTypes() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[time.Time]():          {Type: "string", Format: "date-time"},
 		reflect.TypeFor[timeline.Value]():     {Types: []string{"number", "null"}},
 		reflect.TypeFor[timeline.Sentences](): {Type: "string"},
-		reflect.TypeFor[recoveryDefinition](): {Types: []string{"string", "object"}},
 		reflect.TypeFor[timeline.NodeType]():  text("agent", "tool", "llm", "http", "point"),
 		reflect.TypeFor[timeline.Metric]():    text(metricNames()...),
 		reflect.TypeFor[record.Kind]():        text("baseline", "scenario"),

@@ -182,16 +182,18 @@ type is outage if nothing was served in any of its bins, else degradation; sever
 }
 
 type recoveryInput struct {
-	RunID              string              `json:"runId,omitempty" jsonschema:"id of a run; the newest if left out" len:"1,128"`
-	NodeID             string              `json:"nodeId" jsonschema:"the node that was unwell" len:"1,512"`
-	OutageStartTs      timeline.Bound      `json:"outageStartTs" jsonschema:"when the outage began: startTs of an incident, or a bin index"`
-	LookaheadEndTs     timeline.Bound      `json:"lookaheadEndTs" jsonschema:"last bin to look for the recovery in, inclusive: a time in RFC 3339, or a bin index"`
-	BasedOn            timeline.Metric     `json:"basedOn,omitempty" jsonschema:"metric that has to recover" default:"\"backlog\""`
-	RecoveryDefinition *recoveryDefinition `json:"recoveryDefinition,omitempty" jsonschema:"zero: at most tolerance; baseline: as before the outage, within tolerance. An object with type, tolerance and baselineWindow, or the bare word" default:"\"zero\""`
+	RunID              string             `json:"runId,omitempty" jsonschema:"id of a run; the newest if left out" len:"1,128"`
+	NodeID             string             `json:"nodeId" jsonschema:"the node that was unwell" len:"1,512"`
+	OutageStartTs      timeline.Bound     `json:"outageStartTs" jsonschema:"when the outage began: startTs of an incident, or a bin index"`
+	LookaheadEndTs     timeline.Bound     `json:"lookaheadEndTs" jsonschema:"last bin to look for the recovery in, inclusive: a time in RFC 3339, or a bin index"`
+	BasedOn            timeline.Metric    `json:"basedOn,omitempty" jsonschema:"metric that has to recover" default:"\"backlog\""`
+	RecoveryDefinition recoveryDefinition `json:"recoveryDefinition,omitzero" jsonschema:"zero: at most tolerance; baseline: as before the outage, within tolerance. An object with type, tolerance and baselineWindow, or the bare word" default:"\"zero\""`
 }
 
-// recoveryDefinition is {type, tolerance?, baselineWindow?}, or the type alone.
-type recoveryDefinition struct {
+// recoveryDefinition is a recoveryObject, or its type alone.
+type recoveryDefinition recoveryObject
+
+type recoveryObject struct {
 	Type           string        `json:"type" jsonschema:"zero: at most tolerance; baseline: as before the outage, within tolerance" enum:"zero,baseline"`
 	Tolerance      *float64      `json:"tolerance,omitempty" jsonschema:"for zero a value of the metric, 0 if left out; for baseline a share of the baseline, 0.1 if left out" range:"0"`
 	BaselineWindow *baselineInfo `json:"baselineWindow,omitempty" jsonschema:"window whose mean is the baseline; from the first bin to the outage if left out"`
@@ -202,8 +204,7 @@ func (d *recoveryDefinition) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] == '"' {
 		return json.Unmarshal(text, &d.Type)
 	}
-	type object recoveryDefinition
-	return json.Unmarshal(text, (*object)(d))
+	return json.Unmarshal(text, (*recoveryObject)(d))
 }
 
 type baselineInfo struct {
@@ -228,11 +229,10 @@ The node must have been unwell before it can recover. recoveryTs is the beginnin
 			return recoveryOutput{}, err
 		}
 		o := timeline.RecoveryOptions{OutageStart: in.OutageStartTs, LookaheadEnd: in.LookaheadEndTs, BasedOn: in.BasedOn}
-		if d := in.RecoveryDefinition; d != nil {
-			o.Definition, o.Tolerance = d.Type, d.Tolerance
-			if b := d.BaselineWindow; b != nil {
-				o.BaselineStart, o.BaselineEnd = b.Start, b.End
-			}
+		d := in.RecoveryDefinition
+		o.Definition, o.Tolerance = d.Type, d.Tolerance
+		if b := d.BaselineWindow; b != nil {
+			o.BaselineStart, o.BaselineEnd = b.Start, b.End
 		}
 		r, err := e.Timeline.RecoveryTime(in.NodeID, o)
 		if err != nil {

@@ -3,6 +3,7 @@ package timeline
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -63,7 +64,8 @@ const maxPending = 1 << 16
 
 // Begin counts a call from the moment it begins: as an attempt, as an arrival
 // unless it is a retry, as backlog and as busy time up to now, until
-// [Pending.End] says how it ended. The sample's End, Failed and Final are not looked at.
+// [Pending.End] says how it ended. The sample's End, Failed and Final are not
+// looked at; an Attempt of 0 is not known yet, and the next if the one before failed.
 // Only a live run knows what now is: in another, and for a node with more than
 // 65,536 calls in flight, Begin remembers nothing and End is [Run.Add].
 //
@@ -117,7 +119,7 @@ func (s *series) readPending(g *grid, now time.Duration, o *RunOptions) map[oper
 	var retried map[operationKey]bool
 	end := min(int64(now)/g.slot, (g.first+int64(len(g.bins)))<<slotBits-1)
 	for p := range s.pending {
-		x := &p.sample
+		x := p.sample
 		if from := g.slotOf(x.Start); from <= end {
 			g.occupy(x.Start, max(x.Start, now), from, end)
 		}
@@ -127,7 +129,11 @@ func (s *series) readPending(g *grid, now time.Duration, o *RunOptions) map[oper
 		}
 		began.attempts++
 		key := operationKey{x.Caller, x.Lane, x.Key}
-		if before, open := s.open[key]; open && before.continues(x, o.RetryWithin) && !retried[key] {
+		before, open := s.open[key]
+		if x.Attempt == 0 && before.end <= x.Start {
+			x.Attempt = before.attempt + 1
+		}
+		if open && !retried[key] && before.continues(&x, o.RetryWithin) {
 			if retried == nil {
 				retried = make(map[operationKey]bool)
 			}
@@ -145,7 +151,7 @@ func (g *grid) last() *bin { return &g.bins[len(g.bins)-1] }
 // the calls that it left out or no longer has, and those that are still in
 // flight. Empty where all is as the options ask.
 func (r *Run) Notes() []string {
-	var notes []string
+	notes := slices.Clone(r.options.Notes)
 	x := r.extent()
 	if size := x.binSize(); size > r.options.BinSize {
 		notes = append(notes, fmt.Sprintf("Bins last %v instead of %v: the run is longer than %d of those.", size, r.options.BinSize, r.options.MaxBins))

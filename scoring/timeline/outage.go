@@ -53,17 +53,14 @@ type Incident struct {
 
 // Details are the numbers behind an incident.
 type Details struct {
-	Reason string        `json:"reason"` // which condition its bins fulfil, in words
-	Values DetailsValues `json:"values"`
-}
-
-// DetailsValues are the threshold of the rule and the counts of the bins of the
-// incident together.
-type DetailsValues struct {
-	Threshold Value `json:"threshold"`
-	Arrivals  int64 `json:"arrivals"`
-	Served    int64 `json:"served"`
-	Errors    int64 `json:"errors"`
+	Reason string `json:"reason"` // which condition its bins fulfil, in words
+	// Values are the threshold of the rule, and the counts of all bins of the incident.
+	Values struct {
+		Threshold Value `json:"threshold"`
+		Arrivals  int64 `json:"arrivals"`
+		Served    int64 `json:"served"`
+		Errors    int64 `json:"errors"`
+	} `json:"values"`
 }
 
 // String is one line.
@@ -203,10 +200,9 @@ func (o OutageRule) incident(v view, w, at span, threshold float64) Incident {
 	}
 	name := map[Metric]string{Served: "served/arrivals", Capacity: "capacity", Backlog: "backlog",
 		Latency: "mean latency in ms", LatencyP95: "p95 latency in ms"}[o.metric()]
-	i.Details = Details{
-		Reason: fmt.Sprintf("%s %s %v for %d bins", name, rule, Value(threshold), at.bins()),
-		Values: DetailsValues{Threshold: Value(threshold), Arrivals: sum.arrivals, Served: sum.served, Errors: sum.errors},
-	}
+	i.Details.Reason = fmt.Sprintf("%s %s %v for %d bins", name, rule, Value(threshold), at.bins())
+	d := &i.Details.Values
+	d.Threshold, d.Arrivals, d.Served, d.Errors = Value(threshold), sum.arrivals, sum.served, sum.errors
 	return i
 }
 

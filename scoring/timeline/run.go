@@ -33,6 +33,8 @@ type RunOptions struct {
 	// 0 means 1000. Beyond it all are counted as the one node "(other)", and
 	// [Run.Folded] says how many samples were.
 	MaxSeries int
+	// Notes are what is known of the samples beforehand; [Run.Notes] begins with them.
+	Notes []string
 	// RetryWithin is the longest pause between a failed attempt and the next of
 	// the same operation; a later one begins another operation. 0: no limit.
 	RetryWithin time.Duration
