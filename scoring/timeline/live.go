@@ -30,22 +30,31 @@ func (c *clock) read(o *RunOptions) time.Duration {
 	}
 }
 
-// within reports whether a sample lies in the bins that a live run keeps, and
-// counts it where it does not. The clock is read once in a bin, or less.
-func (r *Run) within(x *Sample) bool {
+// within reports whether a sample lies before or after what a live run keeps. The
+// clock is read once in a bin, or less.
+func (r *Run) within(x *Sample) (before, ahead bool) {
 	o := &r.options
 	now := time.Duration(r.clock.now.Load())
 	if x.End > now+o.BinSize {
-		if now = r.clock.read(o); x.End > now+o.BinSize {
-			r.clock.ahead.Add(1)
-			return false
-		}
+		now = r.clock.read(o)
+		ahead = x.End > now+o.BinSize
 	}
-	if int64(x.End/o.BinSize) <= int64(now/o.BinSize)-int64(o.MaxBins) {
-		r.clock.before.Add(1)
+	return int64(x.End/o.BinSize) <= int64(now/o.BinSize)-int64(o.MaxBins), ahead
+}
+
+// leavesOut counts a sample that lies outside a live run, and reports whether it does.
+func (r *Run) leavesOut(x *Sample) bool {
+	if r.options.Now == nil {
 		return false
 	}
-	return true
+	before, ahead := r.within(x)
+	if before {
+		r.clock.before.Add(1)
+	}
+	if ahead {
+		r.clock.ahead.Add(1)
+	}
+	return before || ahead
 }
 
 // Outside counts the calls that a live run left out: those that ended before the
@@ -76,8 +85,11 @@ func (r *Run) Begin(s Sample) (*Pending, error) {
 		return nil, s.check()
 	}
 	p := &Pending{run: r, sample: s}
-	if r.options.Now == nil || !r.within(&s) {
+	if r.options.Now == nil {
 		return p, nil
+	}
+	if before, ahead := r.within(&s); before || ahead {
+		return p, nil // whether it counts is for its end to tell
 	}
 	e := r.edge(s.edge())
 	e.mu.Lock()

@@ -138,7 +138,7 @@ func (r *Run) Add(s Sample) error {
 	if !s.valid() {
 		return s.check()
 	}
-	if r.options.Now != nil && !r.within(&s) {
+	if r.leavesOut(&s) {
 		return nil
 	}
 	e := r.edge(s.edge())
@@ -162,7 +162,7 @@ func (r *Run) AddAll(samples []Sample) error {
 	for i := range samples {
 		x := &samples[i]
 		if x.valid() {
-			if r.options.Now != nil && !r.within(x) {
+			if r.leavesOut(x) {
 				continue
 			}
 			e := b.edge(x)
