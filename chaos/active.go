@@ -40,6 +40,16 @@ func (a *active) reserve() bool {
 	return !a.gated || a.gate.reserve(a.Limit, a.CoolDown, a.in)
 }
 
+// rests tells whether the rule's limit is used up or it cools down, reserving nothing.
+func (a *active) rests() bool {
+	if !a.gated {
+		return false
+	}
+	a.gate.mu.Lock()
+	defer a.gate.mu.Unlock()
+	return a.gate.closed(a.Limit, a.CoolDown, a.in)
+}
+
 // settle ends what reserve began. Only a delivered fault uses up the limit.
 func (a *active) settle(delivered bool) {
 	if delivered && !a.fired.Load() {
@@ -63,8 +73,8 @@ func (a *active) release() {
 // gate holds what depends on earlier deliveries. The rules of a group share one.
 type gate struct {
 	mu        sync.Mutex
-	delivered int
-	pending   int
+	delivered uint64
+	pending   uint64
 	last      time.Duration // of the last delivery, since the injector was made: arming does not move it
 	struck    bool          // last is set
 }
@@ -72,14 +82,17 @@ type gate struct {
 func (g *gate) reserve(limit int, coolDown time.Duration, in *Injector) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if limit > 0 && g.delivered+g.pending >= limit {
-		return false
-	}
-	if coolDown > 0 && (g.pending > 0 || g.struck && time.Since(in.born)-g.last < coolDown) {
+	if g.closed(limit, coolDown, in) {
 		return false
 	}
 	g.pending++
 	return true
+}
+
+// closed tells whether the gate lets no rule through now; g.mu is held.
+func (g *gate) closed(limit int, coolDown time.Duration, in *Injector) bool {
+	return limit > 0 && g.delivered+g.pending >= uint64(limit) ||
+		coolDown > 0 && (g.pending > 0 || g.struck && time.Since(in.born)-g.last < coolDown)
 }
 
 func (g *gate) settle(delivered bool, coolDown time.Duration, in *Injector) {

@@ -83,10 +83,11 @@ type compiled struct {
 	hash     uint64 // of the name, or of the group for grouped rules
 	kind     string // of the fault
 	phase    Phase
-	chancy   bool    // the trigger is nothing but chance
-	chance   float64 // and this likely
-	args     bool    // the trigger wants the arguments
-	gated    bool    // it has a limit or a cool-down
+	chancy   bool        // the trigger is nothing but chance
+	chance   float64     // and this likely
+	ordinals OrdinalWhen // the trigger, where it looks at the ordinal alone; nil: it does not
+	args     bool        // the trigger wants the arguments
+	gated    bool        // it has a limit or a cool-down
 	stateful bool
 }
 
@@ -191,6 +192,9 @@ func (c *compiled) resolve() {
 	c.chance = 1
 	if w, ok := c.When.(Probabilistic); ok && !c.args {
 		c.chancy, c.chance = true, w.Probability()
+	}
+	if !c.args && !c.chancy {
+		c.ordinals, _ = c.When.(OrdinalWhen)
 	}
 	_, c.stateful = c.Fault.(Stateful)
 	c.gated = c.Limit > 0 || c.CoolDown > 0

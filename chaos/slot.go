@@ -22,12 +22,11 @@ type slot struct {
 	set    atomic.Pointer[bindings]
 	clock  atomic.Bool // some trigger asks for the time: read it before drawing
 
-	calls   atomic.Uint64 // the next ordinal
+	calls   atomic.Uint64 // the next ordinal, and the bit mixed
 	failing atomic.Bool   // fails is not empty
-	mixed   atomic.Bool   // calls with a key have come: occurrences are in keyed
 
 	mu    sync.Mutex
-	keyed map[uint64]uint64 // next occurrence, by key
+	keyed map[uint64]uint64 // next occurrence, by key; nil until mixed is set
 	fails streaks           // guarded by the lock of the injector's log
 
 	calm bindings // no rule: while the injector is disarmed
@@ -50,17 +49,18 @@ type bindings struct {
 	rules  []bound
 	groups []*slot // the distinct groups among them
 	args   bool    // some trigger wants the arguments
-	simple bool    // every trigger is chance or none: no Call, no clock, no group is needed
+	simple bool    // every trigger is chance, none, or an OrdinalWhen: no Call, no clock, no group is needed
 }
 
 // bound is a rule at a slot.
 type bound struct {
 	*active
-	coord uint64 // prefix of the draws of its trigger
-	own   uint64 // prefix of the draws of its fault: of the target also in a group
-	limit uint64 // of a probabilistic trigger: it is drawn on 53 bits below this
-	base  uint64 // the ordinal at which it was registered, of the group where it has one
-	group int    // index into bindings.groups; -1 without a group
+	ordinals OrdinalWhen // the trigger, if it is one; nil: it is chance, none, or asked with a Call
+	coord    uint64      // prefix of the draws of its trigger
+	own      uint64      // prefix of the draws of its fault: of the target also in a group
+	limit    uint64      // of a probabilistic trigger: it is drawn on 53 bits below this
+	base     uint64      // the ordinal at which it was registered, of the group where it has one
+	group    int         // index into bindings.groups; -1 without a group
 }
 
 // bind puts the matching rules in force. Rules that were there before keep the
@@ -74,11 +74,11 @@ func (s *slot) bind(rules []*active) {
 			if i >= 0 {
 				at = i + 1
 			} else {
-				base = s.calls.Load()
+				base = s.counted()
 			}
 			set.rules = append(set.rules, s.boundTo(a, base, set))
 			set.args = set.args || a.args
-			set.simple = set.simple && a.Group == "" && (a.When == nil || a.chancy)
+			set.simple = set.simple && a.Group == "" && (a.When == nil || a.chancy || a.ordinals != nil)
 		}
 	}
 	s.set.Store(set)
@@ -106,7 +106,7 @@ func (s *slot) named(holds func(string) bool) bool {
 
 // boundTo makes a rule one of the set's; base is the ordinal at which this slot met it.
 func (s *slot) boundTo(a *active, base uint64, set *bindings) bound {
-	b := bound{active: a, group: -1, limit: drawLimit(a.chance), base: base}
+	b := bound{active: a, ordinals: a.ordinals, group: -1, limit: drawLimit(a.chance), base: base}
 	kind, scope := s.kind, s.target
 	b.own = s.coord(kind, scope, a.nameHash)
 	if a.Group != "" && s.kind == callSlot {
@@ -159,15 +159,45 @@ func (set *bindings) baseOf(a *active, likely int) (base uint64, place int) {
 // start over, which repeats draws but biases none.
 const maxKeys = 1 << 16
 
-// occurrence counts by key. Up to the first call with a key all had none.
-func (s *slot) occurrence(key, ordinal uint64) uint64 {
+// mixed is the bit of slot.calls that is set by the first call with a key. Up
+// to then all calls had none, and their ordinals are their occurrences;
+// afterwards occurrences are counted in slot.keyed. The step that counts a call
+// reads the bit too, so that each call without a key is on one side of it.
+const mixed = 1 << 63
+
+// count gives a call its coordinates.
+func (s *slot) count(key uint64) (ordinal, occurrence uint64) {
+	if key == 0 {
+		n := s.calls.Add(1) - 1
+		if n&mixed == 0 {
+			return n, n
+		}
+		return n &^ mixed, s.occurrence(0)
+	}
+	s.mix()
+	return (s.calls.Add(1) - 1) &^ mixed, s.occurrence(key)
+}
+
+// counted is how many calls there were.
+func (s *slot) counted() uint64 { return s.calls.Load() &^ mixed }
+
+// mix begins to count by key.
+func (s *slot) mix() {
+	if s.calls.Load()&mixed != 0 {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.keyed == nil:
-		s.keyed = map[uint64]uint64{0: ordinal}
-		s.mixed.Store(true)
-	case len(s.keyed) >= maxKeys:
+	if s.keyed == nil {
+		s.keyed = map[uint64]uint64{0: s.calls.Or(mixed)}
+	}
+}
+
+// occurrence counts by key.
+func (s *slot) occurrence(key uint64) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.keyed) >= maxKeys {
 		clear(s.keyed)
 	}
 	n := s.keyed[key]

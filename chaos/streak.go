@@ -58,17 +58,25 @@ func (s *slot) ended(caller string, key uint64, failed bool) {
 	s.streak(streak{caller, key}, failed)
 }
 
-// streak counts one more call and returns which attempt it was; the log is locked.
-func (s *slot) streak(k streak, failed bool) (attempt int) {
+// streak counts one more call that ended; the log is locked.
+func (s *slot) streak(k streak, failed bool) {
 	if !failed && !s.failing.Load() {
-		return 1
+		return
 	}
-	attempt = 1 + s.fails.count(k)
 	if failed {
 		s.fails.fail(k)
 	} else {
 		s.fails.succeed(k)
 	}
 	s.failing.Store(!s.fails.empty())
-	return attempt
+}
+
+// attempt is which attempt a call is that begins now.
+func (s *slot) attempt(k streak) int {
+	if !s.failing.Load() {
+		return 1
+	}
+	s.in.log.mu.Lock()
+	defer s.in.log.mu.Unlock()
+	return 1 + s.fails.count(k)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 )
 
 // as brings a boxed value into the type that a call has. nil is the zero
@@ -73,13 +74,21 @@ func encode[T any](v T) (json.RawMessage, error) {
 	if _, ok := any(v).(struct{}); ok {
 		return nil, nil
 	}
+	if doc, ok := any(v).([]byte); ok {
+		switch {
+		case json.Valid(doc):
+			return slices.Clone(doc), nil
+		case doc != nil && utf8.Valid(doc):
+			return json.Marshal(string(doc))
+		}
+	}
 	return marshal(v)
 }
 
 func keepArgs[T any](r *record, v T) {
 	raw, err := encode(v)
 	if err != nil {
-		r.note(fmt.Sprintf("arguments not kept: %v", err))
+		r.note(notKept("arguments", err))
 	}
 	r.values = &values{args: raw}
 }
@@ -87,7 +96,9 @@ func keepArgs[T any](r *record, v T) {
 func keepResult[T any](r *record, v T) {
 	raw, err := encode(v)
 	if err != nil {
-		r.note(fmt.Sprintf("result not kept: %v", err))
+		r.note(notKept("result", err))
 	}
 	r.values.result = raw
 }
+
+func notKept(what string, err error) string { return fmt.Sprintf("%s not kept: %v", what, err) }
