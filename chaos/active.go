@@ -1,8 +1,6 @@
 package chaos
 
 import (
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,7 +28,7 @@ func (a *active) init(c *compiled, in *Injector) {
 	}
 	a.barred = in.bars(c)
 	if c.Group != "" {
-		a.gate = in.groups.of(c.Group)
+		a.gate = in.groups.join(c)
 	}
 }
 
@@ -110,24 +108,42 @@ func (g *gate) settle(delivered bool, coolDown time.Duration, in *Injector) {
 
 // groupGates finds the gate that the rules of a group share; the zero value is
 // ready, and costs nothing while there are no groups.
-type groupGates struct{ byName map[string]*gate }
+type groupGates struct{ byName map[string]*sharedGate }
 
-func (g *groupGates) of(name string) *gate {
-	if gate := g.byName[name]; gate != nil {
-		return gate
-	}
-	if g.byName == nil {
-		g.byName = make(map[string]*gate)
-	}
-	gate := &gate{}
-	g.byName[name] = gate
-	return gate
+// sharedGate goes with the last rule of its group, so that a group which comes
+// back begins afresh.
+type sharedGate struct {
+	gate
+	rules int
+	first *compiled // whose limit and cool-down are those of all
 }
 
-// forget drops the gates of groups that have no rule any more, so that one
-// which comes back begins afresh.
-func (g *groupGates) forget(rules []*active) {
-	maps.DeleteFunc(g.byName, func(name string, _ *gate) bool {
-		return !slices.ContainsFunc(rules, func(a *active) bool { return a.Group == name })
-	})
+func (g *groupGates) join(c *compiled) *gate {
+	shared := g.byName[c.Group]
+	if shared == nil {
+		if g.byName == nil {
+			g.byName = make(map[string]*sharedGate)
+		}
+		shared = &sharedGate{first: c}
+		g.byName[c.Group] = shared
+	}
+	shared.rules++
+	return &shared.gate
+}
+
+func (g *groupGates) leave(c *compiled) {
+	shared := g.byName[c.Group]
+	if shared == nil {
+		return
+	}
+	if shared.rules--; shared.rules == 0 {
+		delete(g.byName, c.Group)
+	}
+}
+
+// fits tells whether a rule states what its group does, in which it takes the
+// place of former, if that is not nil.
+func (g *groupGates) fits(c *compiled, former *active) bool {
+	shared := g.byName[c.Group]
+	return shared == nil || c.conflict(shared.first) == nil || shared.rules == 1 && former != nil && former.Group == c.Group
 }

@@ -24,7 +24,7 @@ type Plan struct {
 func NewPlan(seed uint64, rules ...Rule) (*Plan, error) {
 	p := &Plan{seed: seed, rules: make([]*compiled, 0, len(rules))}
 	var problems []error
-	names := make(map[string]int, len(rules))
+	names, groups := make(map[string]int, len(rules)), make(map[string]*compiled)
 	for i, r := range rules {
 		c, wrong := compile(r, fmt.Sprintf("#%d", i))
 		if len(wrong) > 0 {
@@ -37,11 +37,10 @@ func NewPlan(seed uint64, rules ...Rule) (*Plan, error) {
 			continue
 		}
 		names[c.Name] = i
-		for _, other := range p.rules {
-			if err := c.conflict(other); err != nil {
-				problems = append(problems, err)
-				break
-			}
+		if first := groups[c.Group]; first == nil {
+			groups[c.Group] = c
+		} else if err := c.conflict(first); err != nil {
+			problems = append(problems, err)
 		}
 		p.rules = append(p.rules, c)
 	}

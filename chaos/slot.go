@@ -48,6 +48,7 @@ type bindings struct {
 	slot   *slot
 	rules  []bound
 	groups []*slot // the distinct groups among them
+	next   []int   // where in the list of each group its next rule is looked for first; under in.mu
 	args   bool    // some trigger wants the arguments
 	simple bool    // every trigger is chance, none, or an OrdinalWhen: no Call, no clock, no group is needed
 }
@@ -76,12 +77,31 @@ func (s *slot) bind(rules []*active) {
 			} else {
 				base = s.counted()
 			}
-			set.rules = append(set.rules, s.boundTo(a, base, set))
-			set.args = set.args || a.args
-			set.simple = set.simple && a.Group == "" && (a.When == nil || a.chancy || a.ordinals != nil)
+			set.add(a, base)
 		}
 	}
 	s.set.Store(set)
+}
+
+// rebind is bind where one rule came or went, or took the place of another. One
+// that came is the last, so it is put behind the others: in the same array,
+// whose part that others read stays as it is.
+func (s *slot) rebind(former, a *active) {
+	switch {
+	case former != nil && s.reaches(former), former != nil && a != nil && s.reaches(a):
+		s.bind(s.in.rules)
+	case a != nil && s.reaches(a):
+		set := *s.set.Load()
+		set.add(a, s.counted())
+		s.set.Store(&set)
+	}
+}
+
+// add puts a rule behind the others; base is the ordinal at which the slot met it.
+func (set *bindings) add(a *active, base uint64) {
+	set.rules = append(set.rules, set.slot.boundTo(a, base, set))
+	set.args = set.args || a.args
+	set.simple = set.simple && a.Group == "" && (a.When == nil || a.chancy || a.ordinals != nil)
 }
 
 func (s *slot) reaches(a *active) bool {
@@ -113,9 +133,11 @@ func (s *slot) boundTo(a *active, base uint64, set *bindings) bound {
 		g := s.in.findOrAdd(groupSlot, a.Group, "", s.lane)
 		if b.group = slices.Index(set.groups, g); b.group < 0 {
 			b.group = len(set.groups)
-			set.groups = append(set.groups, g)
+			set.groups, set.next = append(set.groups, g), append(set.next, 0)
 		}
-		b.base, _ = g.set.Load().baseOf(a, 0)
+		var i int
+		b.base, i = g.set.Load().baseOf(a, set.next[b.group])
+		set.next[b.group] = i + 1
 		kind, scope = groupSlot, a.Group
 	}
 	b.coord = s.coord(kind, scope, a.hash)
@@ -138,16 +160,20 @@ func drawLimit(p float64) uint64 {
 	return uint64(math.Ceil(p * (1 << 53)))
 }
 
-// baseOf finds a rule and the ordinal it counts from. It looks at the place
-// where the rule is likely to be first; -1: it is not there.
+// baseOf finds a rule and the ordinal it counts from. It looks from the place on
+// where the rule is likely to be, then before it; -1: it is not there. Lists
+// have their rules in one order, so that looking for all takes linear time.
 func (set *bindings) baseOf(a *active, likely int) (base uint64, place int) {
 	if set == nil {
 		return 0, -1
 	}
-	if likely < len(set.rules) && set.rules[likely].active == a {
-		return set.rules[likely].base, likely
+	likely = min(likely, len(set.rules))
+	for i := likely; i < len(set.rules); i++ {
+		if set.rules[i].active == a {
+			return set.rules[i].base, i
+		}
 	}
-	for i := range set.rules {
+	for i := range likely {
 		if set.rules[i].active == a {
 			return set.rules[i].base, i
 		}
