@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"unicode/utf8"
+
+	"github.com/shakedown-go/shakedown/chaos/internal/form"
 )
 
 // as brings a boxed value into the type that a call has. nil is the zero
@@ -75,12 +76,7 @@ func encode[T any](v T) (json.RawMessage, error) {
 		return nil, nil
 	}
 	if doc, ok := any(v).([]byte); ok {
-		switch {
-		case json.Valid(doc):
-			return slices.Clone(doc), nil
-		case doc != nil && utf8.Valid(doc):
-			return json.Marshal(string(doc))
-		}
+		return form.Bytes(doc), nil
 	}
 	return marshal(v)
 }
