@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -270,6 +271,17 @@ func TestZeroValues(t *testing.T) {
 	assert.ErrorAs(t, (&spec.Recording{}).Check(in.Events()), &diverged)
 	_, err = (&spec.Recording{}).Encode(nil)
 	assert.Error(t, err, "there is no plan to write")
+}
+
+// A count that an int of the platform does not hold is refused, not cut off.
+func TestCountsAboveTheRangeOfAnInt(t *testing.T) {
+	p, err := spec.Decode([]byte(`{"seed":"1","rules":[{"target":"t","fault":{"kind":"hang"},"limit":3000000000}]}`), nil)
+	if strconv.IntSize == 32 {
+		assert.ErrorContains(t, err, `/rules/0/limit: bad value 3000000000; allowed: an integer of at most 32 bits`)
+		return
+	}
+	require.NoError(t, err)
+	assert.EqualValues(t, int64(3_000_000_000), p.Rules()[0].Limit)
 }
 
 // A run that makes other calls is no replay, and the error says where they part.
