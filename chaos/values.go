@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/shakedown-go/shakedown/chaos/internal/form"
+	"github.com/shakedown-go/shakedown/internal/jsonbytes"
 )
 
 // as brings a boxed value into the type that a call has. nil is the zero
@@ -76,7 +76,7 @@ func encode[T any](v T) (json.RawMessage, error) {
 		return nil, nil
 	}
 	if doc, ok := any(v).([]byte); ok {
-		return form.Bytes(doc), nil
+		return jsonbytes.Of(doc), nil
 	}
 	return marshal(v)
 }

@@ -7,7 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"unicode/utf8"
+
+	"github.com/shakedown-go/shakedown/internal/jsonbytes"
 )
 
 // Text returns the document in a value of one of the types that hold JSON or plain text.
@@ -62,22 +63,8 @@ func Like(doc []byte, v any) any {
 	return json.RawMessage(doc)
 }
 
-// Bytes is a []byte as an event shows it: a copy where it is JSON, a string where it is other UTF-8, and base64, as
-// encoding/json has it, where it is neither; nil is null.
-func Bytes(b []byte) json.RawMessage {
-	var v any = b
-	switch {
-	case json.Valid(b):
-		return bytes.Clone(b)
-	case b != nil && utf8.Valid(b):
-		v = string(b)
-	}
-	doc, _ := json.Marshal(v) // bytes and strings have JSON
-	return doc
-}
-
 // Document is a value as an event shows it: JSON of its own, nil where it has none. A json.RawMessage that is no JSON is
-// shown as a string, and a []byte by [Bytes].
+// shown as a string, and a []byte as jsonbytes has it.
 func Document(v any) json.RawMessage {
 	switch raw := v.(type) {
 	case json.RawMessage:
@@ -86,7 +73,7 @@ func Document(v any) json.RawMessage {
 		}
 		v = string(raw)
 	case []byte:
-		return Bytes(raw)
+		return jsonbytes.Of(raw)
 	}
 	doc, err := Encode(v)
 	if err != nil {

