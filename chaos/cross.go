@@ -72,7 +72,7 @@ func cross[In, Out any](ctx context.Context, f *frame, set *bindings, c *callee[
 		}
 	}
 	out, err := c.fn(ctx, in)
-	set.passed(f, key, err)
+	set.slot.passed(f, key, err)
 	return out, err
 }
 
@@ -90,7 +90,7 @@ func unstruck[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], in
 		return recorded(ctx, v, c, in)
 	}
 	out, err := c.fn(ctx, in)
-	v.set.passed(v.frame, v.key, err)
+	v.set.slot.passed(v.frame, v.key, err)
 	return out, err
 }
 

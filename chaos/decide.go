@@ -82,8 +82,15 @@ type coords struct{ key, ordinal, occurrence uint64 }
 // triggers need no more than them, none matches, and calls are not recorded.
 func (set *bindings) count(key uint64) (at coords, calm bool) {
 	s := set.slot
-	at.key = key
-	at.ordinal, at.occurrence = s.count(key)
+	if at.key = key; key != 0 {
+		s.mix()
+	}
+	at.ordinal = s.calls.Add(1) - 1
+	at.occurrence = at.ordinal
+	if at.ordinal&mixed != 0 {
+		at.ordinal &^= mixed
+		at.occurrence = s.occurrence(key)
+	}
 	if g := s.in.rails; g != nil && len(set.rules) > 0 {
 		g.crossed()
 	}
@@ -128,14 +135,6 @@ func (v *visit) rest(d drawn) (awake drawn) {
 		}
 	}
 	return awake
-}
-
-// passed remembers whether a call failed that left no event, for the attempt of
-// the next one.
-func (set *bindings) passed(f *frame, key uint64, err error) {
-	if s := set.slot; err != nil || s.failing.Load() {
-		s.ended(f.caller(), key, err != nil)
-	}
 }
 
 // hits asks a trigger of a simple set.

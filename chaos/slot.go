@@ -191,19 +191,6 @@ const maxKeys = 1 << 16
 // reads the bit too, so that each call without a key is on one side of it.
 const mixed = 1 << 63
 
-// count gives a call its coordinates.
-func (s *slot) count(key uint64) (ordinal, occurrence uint64) {
-	if key == 0 {
-		n := s.calls.Add(1) - 1
-		if n&mixed == 0 {
-			return n, n
-		}
-		return n &^ mixed, s.occurrence(0)
-	}
-	s.mix()
-	return (s.calls.Add(1) - 1) &^ mixed, s.occurrence(key)
-}
-
 // counted is how many calls there were.
 func (s *slot) counted() uint64 { return s.calls.Load() &^ mixed }
 

@@ -50,12 +50,18 @@ func (f *streaks) succeed(k streak) {
 
 func (f *streaks) empty() bool { return f.n == 0 && len(f.other) == 0 }
 
-// ended remembers whether a call that left no event failed, for the attempt of
+// passed remembers whether a call failed that left no event, for the attempt of
 // the next one.
-func (s *slot) ended(caller string, key uint64, failed bool) {
+func (s *slot) passed(f *frame, key uint64, err error) {
+	if err != nil || s.failing.Load() {
+		s.ended(f, key, err != nil)
+	}
+}
+
+func (s *slot) ended(f *frame, key uint64, failed bool) {
 	s.in.log.mu.Lock()
 	defer s.in.log.mu.Unlock()
-	s.streak(streak{caller, key}, failed)
+	s.streak(streak{f.caller(), key}, failed)
 }
 
 // streak counts one more call that ended; the log is locked.

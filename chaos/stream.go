@@ -60,7 +60,7 @@ func WrapStream[In, T any](target string, fn func(context.Context, In) iter.Seq2
 			if calm {
 				last := &lastError[T]{yield: yield}
 				fn(ctx, v)(last.pass)
-				set.passed(f, key, last.err)
+				set.slot.passed(f, key, last.err)
 				return
 			}
 			c := &stream[In, T]{fn: fn, yield: yield}

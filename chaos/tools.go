@@ -139,7 +139,7 @@ func (w *wrappedRegistry) CallTool(ctx context.Context, name string, args json.R
 		}
 	}
 	result, err := w.inner.CallTool(ctx, name, args)
-	set.passed(f, at.key, err)
+	set.slot.passed(f, at.key, err)
 	return result, err
 }
 
@@ -192,7 +192,7 @@ func WrapDispatch[A, R any](fn func(ctx context.Context, name string, args A) (R
 			}
 		}
 		result, err := fn(ctx, name, args)
-		set.passed(f, at.key, err)
+		set.slot.passed(f, at.key, err)
 		return result, err
 	}
 }

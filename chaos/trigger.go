@@ -12,7 +12,8 @@ func (s *slot) trigger(ctx context.Context) (fired bool, err error) {
 	if g := s.in.rails; g != nil {
 		g.crossed()
 	}
-	v.ordinal, v.occurrence = s.count(0)
+	v.ordinal = s.calls.Add(1) - 1
+	v.occurrence = v.ordinal
 	d := v.draw(nil)
 	if d.first == nil {
 		return false, nil

@@ -108,7 +108,7 @@ func Point(ctx context.Context, target string) error {
 			return err
 		}
 	}
-	set.passed(f, 0, nil)
+	set.slot.passed(f, 0, nil)
 	return nil
 }
 
