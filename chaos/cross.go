@@ -61,19 +61,21 @@ func (in *Injector) enterLimited(p *point, f *frame) (*bindings, error) {
 func cross[In, Out any](ctx context.Context, f *frame, set *bindings, c *callee[In, Out], in In, key uint64) (Out, error) {
 	at, calm := set.count(key)
 	if !calm {
-		v := visit{set: set, frame: f, layer: c.layer, coords: at}
-		d, calm, err := draw(&v, in)
-		switch {
-		case err != nil:
-			var none Out
-			return none, err
-		case !calm:
-			return decide(ctx, &v, d, c, in)
-		}
+		return aimed(ctx, &visit{set: set, frame: f, layer: c.layer, coords: at}, c, in)
 	}
 	out, err := c.fn(ctx, in)
 	set.slot.passed(f, key, err)
 	return out, err
+}
+
+// aimed is a call that takes more than counting.
+func aimed[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], in In) (Out, error) {
+	d, _, err := draw(v, in)
+	if err != nil {
+		var none Out
+		return none, err
+	}
+	return decide(ctx, v, d, c, in)
 }
 
 // decide does what the rules say that draw left to do, or records the call.

@@ -78,8 +78,8 @@ type visit struct {
 // coords are the coordinates of a call that are counted, and its key.
 type coords struct{ key, ordinal, occurrence uint64 }
 
-// count gives a call its coordinates, and tells whether that is all: the
-// triggers need no more than them, none matches, and calls are not recorded.
+// count gives a call its coordinates. It reports calm where it could tell by
+// them alone that no rule strikes the call and that nothing is kept of it.
 func (set *bindings) count(key uint64) (at coords, calm bool) {
 	s := set.slot
 	if at.key = key; key != 0 {
@@ -91,10 +91,13 @@ func (set *bindings) count(key uint64) (at coords, calm bool) {
 		at.ordinal &^= mixed
 		at.occurrence = s.occurrence(key)
 	}
+	if set.quick {
+		return at, set.match(0, at) == len(set.rules)
+	}
 	if g := s.in.rails; g != nil && len(set.rules) > 0 {
 		g.crossed()
 	}
-	return at, set.simple && !s.in.opts.Record && set.quiet(at)
+	return at, false
 }
 
 // draw asks the rules in force. err is the one that the caller gets where a
@@ -137,30 +140,26 @@ func (v *visit) rest(d drawn) (awake drawn) {
 	return awake
 }
 
-// hits asks a trigger of a simple set.
-func (b *bound) hits(at coords) bool {
-	if b.ordinals != nil {
-		return b.ordinals.MatchOrdinal(at.ordinal - b.base)
-	}
-	return place(b.coord, at.key, at.occurrence, 0)>>(64-hash.UnitBits) < b.limit
-}
-
-// quiet tells whether all triggers of a simple set let a call be.
-func (set *bindings) quiet(at coords) bool {
-	for i := range set.rules {
-		if set.rules[i].hits(at) {
-			return false
+// match finds the first rule of a simple set, from place i on, whose trigger
+// matches; the number of rules: there is none.
+func (set *bindings) match(i int, at coords) int {
+	for ; i < len(set.rules); i++ {
+		b := &set.rules[i]
+		if b.ordinals != nil {
+			if b.ordinals.MatchOrdinal(at.ordinal - b.base) {
+				break
+			}
+		} else if place(b.coord, at.key, at.occurrence, 0)>>(64-hash.UnitBits) < b.limit {
+			break
 		}
 	}
-	return true
+	return i
 }
 
 // drawSimple asks the triggers of a simple set.
 func (set *bindings) drawSimple(at coords) (d drawn) {
-	for i := range set.rules {
-		if b := &set.rules[i]; b.hits(at) {
-			d.add(b)
-		}
+	for i := set.match(0, at); i < len(set.rules); i = set.match(i+1, at) {
+		d.add(&set.rules[i])
 	}
 	return d
 }

@@ -86,6 +86,11 @@ func newInjector(seed uint64, cell string, o *InjectorOptions) *Injector {
 	return in
 }
 
+// traceless tells whether a call that no rule strikes is neither recorded nor counted by the rails.
+func (in *Injector) traceless() bool {
+	return !in.opts.Record && (in.rails == nil || in.rails.Share == 0)
+}
+
 // Register adds a rule, or replaces the one of the same name in its place; its
 // counting triggers, limit and memory start afresh, the deliveries of a group
 // only where it has no other rule. Calls under way keep the rule they were

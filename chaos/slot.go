@@ -50,6 +50,7 @@ type bindings struct {
 	groups []*slot // the distinct groups among them
 	next   []int   // where in the list of each group its next rule is looked for first; under in.mu
 	args   bool    // some trigger wants the arguments
+	quick  bool    // simple, and a call that no trigger matches leaves no trace
 	simple bool    // every trigger is chance, none, or an OrdinalWhen: no Call, no clock, no group is needed
 }
 
@@ -102,6 +103,7 @@ func (set *bindings) add(a *active, base uint64) {
 	set.rules = append(set.rules, set.slot.boundTo(a, base, set))
 	set.args = set.args || a.args
 	set.simple = set.simple && a.Group == "" && (a.When == nil || a.chancy || a.ordinals != nil)
+	set.quick = set.simple && set.slot.in.traceless()
 }
 
 func (s *slot) reaches(a *active) bool {
