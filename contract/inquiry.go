@@ -57,11 +57,11 @@ func (w *worker) ask(ctx context.Context, q *inquiry, o *Observation) {
 	defer w.watchdog.Stop()
 	own, cancel := context.WithCancel(ctx)
 	defer cancel()
-	i := q.asked
+	i, its := q.asked, *o // a copy: the check may be left behind with it
 	q.asked++
 	var found finding
 	e := w.checks.call(limits{ctx: own, cancel: cancel, watchdog: w.watchdog.C}, func() error {
-		found = w.engine.check(own, q.promise, i, *o)
+		found = w.engine.check(own, q.promise, i, its)
 		return nil
 	})
 	unknown := func(format string, args ...any) {
