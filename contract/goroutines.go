@@ -22,7 +22,7 @@ func bubbleNumber() string {
 	return bubbleOf(head)
 }
 
-var bubblePattern = regexp.MustCompile(`[\[,] ?synctest bubble (\d+)[\],]`)
+var bubblePattern = regexp.MustCompile(`, synctest bubble (\d+)\b`)
 
 func bubbleOf(head string) string {
 	if m := bubblePattern.FindStringSubmatch(head); m != nil {
@@ -61,7 +61,7 @@ func nameStrays(traces, bubble string) (names string, blocked bool) {
 		if !ok || g.bubble != bubble || g.engine {
 			continue
 		}
-		blocked = blocked && !slices.Contains([]string{"running", "runnable", "syscall"}, g.state)
+		blocked = blocked && !g.atWork()
 		if g.durable {
 			other = append(other, g.name)
 		} else {
@@ -106,7 +106,17 @@ type traced struct {
 	name    string // its top function of user code and what it does there
 }
 
-var headPattern = regexp.MustCompile(`^goroutine \d+ (?:gp=\S+ )?(?:m=\S+ )?(?:mp=\S+ )?\[([^\],(]*?)( \(durable\))?(?: \([^)]*\))?(?:, [^\]]*)?\]`)
+// atWork reports whether the goroutine waits for the scheduler or the collector
+// at most, or may be computing out of sight.
+func (g traced) atWork() bool {
+	switch g.state {
+	case "running", "runnable", "syscall", "preempted", "copystack", "GC assist wait", "GC assist marking":
+		return true
+	}
+	return false
+}
+
+var headPattern = regexp.MustCompile(`^goroutine \d+ [^\[]*\[([^\],]*?)(?: \(scan\))?( \(durable\))?(?:,[^\]]*)?\]`)
 
 func readTrace(trace string) (g traced, ok bool) {
 	lines := strings.Split(strings.TrimSpace(trace), "\n")

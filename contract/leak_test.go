@@ -1,0 +1,277 @@
+package contract_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+// piped is a database whose connections are pipes that nobody answers on.
+type piped struct{}
+
+func (piped) Connect(context.Context) (driver.Conn, error) {
+	near, _ := net.Pipe()
+	return &pipedConn{near}, nil
+}
+func (piped) Driver() driver.Driver { return nil }
+
+type pipedConn struct{ net.Conn }
+
+func (*pipedConn) Prepare(string) (driver.Stmt, error) { return nil, errors.ErrUnsupported }
+func (*pipedConn) Begin() (driver.Tx, error)           { return nil, errors.ErrUnsupported }
+
+// A leak is something that an agent leaves behind. What was made in a bubble
+// cannot be closed from outside, and stays.
+type leak struct {
+	reason  string
+	leave   func(t testing.TB, ctx context.Context) error
+	names   string // what the cell says of it, in virtual time
+	outside bool   // it waits for something outside of its bubble
+}
+
+func leaks() []leak {
+	return []leak{
+		{"a goroutine that nobody answers", func(testing.TB, context.Context) error {
+			never := make(chan int)
+			go waitFor(never)
+			return nil
+		}, "github.com/shakedown-go/shakedown/contract_test.waitFor (leak_test.go:", false},
+		{"two of a kind", func(testing.TB, context.Context) error {
+			never := make(chan int)
+			for range 2 {
+				go waitFor(never)
+			}
+			return nil
+		}, "2 of github.com/shakedown-go/shakedown/contract_test.waitFor (leak_test.go:", false},
+		{"a database that nobody closes: no function of the user's is left", func(_ testing.TB, ctx context.Context) error {
+			conn, err := sql.OpenDB(piped{}).Conn(ctx)
+			if err == nil {
+				err = conn.Close() // back into the pool
+			}
+			return err
+		}, "database/sql.(*DB).connectionOpener (sql.go:", false},
+		{"a connection that somebody still reads", func(testing.TB, context.Context) error {
+			near, _ := net.Pipe()
+			go readFrom(near)
+			return nil
+		}, "github.com/shakedown-go/shakedown/contract_test.readFrom (leak_test.go:", false},
+		{"a listener that nobody closes", func(t testing.TB, _ context.Context) error {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err == nil {
+				t.Cleanup(func() { l.Close() })
+				go acceptFrom(l)
+			}
+			return err
+		}, "github.com/shakedown-go/shakedown/contract_test.acceptFrom (leak_test.go:", true},
+	}
+}
+
+func waitFor(c chan int)        { <-c }
+func readFrom(c net.Conn)       { _, _ = c.Read(make([]byte, 1)) }
+func acceptFrom(l net.Listener) { _, _ = l.Accept() }
+
+// leaving is a matrix whose second trial leaves something behind.
+func (l leak) leaving(t testing.TB) *contract.Matrix {
+	var mu sync.Mutex
+	asked := 0
+	return matrix(t, func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
+		mu.Lock()
+		asked++
+		second := asked == 2
+		mu.Unlock()
+		if second {
+			return "done", l.leave(t, ctx)
+		}
+		return "done", nil
+	}, func(m *contract.Matrix) { m.Trials = 3 })
+}
+
+// TestLeaksNameTheirGoroutine: the cell says what was left, also in real I/O,
+// where the clock of its bubble stands still. The others go on.
+func TestLeaksNameTheirGoroutine(t *testing.T) {
+	for _, l := range leaks() {
+		t.Run(l.reason, func(t *testing.T) {
+			t.Parallel() // one waits for a watchdog
+			o := virtual(t)
+			o.Workers = 1
+			if l.outside {
+				o.Watchdog = time.Second // sooner than it would be otherwise
+			}
+			r := run(t, l.leaving(t), o)
+			assert.Equal(t, []contract.CellState{contract.Held, contract.Broken, contract.Held}, states(r))
+			c := r.Cells[1]
+			assert.Contains(t, c.Why, "the agent or its world left goroutines behind: "+l.names)
+			assert.NotContains(t, c.Why, "deadlock", "that is how it was found")
+			assert.True(t, c.Abandoned)
+			require.NotNil(t, c.Evidence)
+			assert.Equal(t, "done", c.Evidence.Response, "it had answered")
+		})
+	}
+}
+
+// TestLeaksInRealTime: there nobody can tell whose a goroutine is, and nothing
+// waits for it. It stays until the test binary ends.
+func TestLeaksInRealTime(t *testing.T) {
+	for _, l := range leaks() {
+		t.Run(l.reason, func(t *testing.T) {
+			r := run(t, l.leaving(t), nil)
+			assert.Equal(t, []contract.CellState{contract.Held, contract.Held, contract.Held}, states(r))
+			assert.Zero(t, r.Abandoned)
+		})
+	}
+}
+
+// TestLeakOfTheFirstWorldIsOneOfItsCells: a world that opens a listener and does
+// not close it does not end the matrix.
+func TestLeakOfTheFirstWorldIsOneOfItsCells(t *testing.T) {
+	t.Parallel() // it waits for watchdogs
+	m := matrix(t, nil, func(m *contract.Matrix) {
+		m.Fresh = func(context.Context) (*contract.World, error) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return nil, err
+			}
+			t.Cleanup(func() { l.Close() })
+			go acceptFrom(l)
+			return &contract.World{Agent: tellsTime, Tools: clock(t)}, nil
+		}
+	})
+	o := virtual(t)
+	o.Watchdog = time.Second
+	r := run(t, m, o)
+	assert.Equal(t, []contract.CellState{contract.Broken}, states(r))
+	assert.Contains(t, r.Cells[0].Why, "contract_test.acceptFrom (leak_test.go:")
+	assert.NotContains(t, r.Cells[0].Why, "watchdog")
+}
+
+// TestGoroutinesAtWorkAreNoLeakYet: one that only computes may come to its end,
+// so the cell is inconclusive when the watchdog's time is over, and says for what it waited.
+func TestGoroutinesAtWorkAreNoLeakYet(t *testing.T) {
+	t.Parallel() // it waits for a watchdog
+	stop := make(chan struct{})
+	defer close(stop)
+	m := matrix(t, func(context.Context, string, chaos.ToolRegistry) (string, error) {
+		go func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		}()
+		return "done", nil
+	})
+	o := virtual(t)
+	o.Watchdog = 500 * time.Millisecond
+	c := run(t, m, o).Cells[0]
+	assert.Equal(t, contract.Inconclusive, c.State)
+	assert.Equal(t, "the watchdog gave up after 500ms of real time, while waiting for the goroutines it left", c.Why)
+}
+
+// TestTracesOfThisGoWork: what this version of Go writes is understood.
+func TestTracesOfThisGoWork(t *testing.T) {
+	assert.Empty(t, contract.BubbleNumber(), "outside of any bubble")
+	synctest.Test(t, func(t *testing.T) {
+		assert.Regexp(t, `^\d+$`, contract.BubbleNumber())
+	})
+}
+
+func TestNamesOfStrays(t *testing.T) {
+	const own = "\ngithub.com/shakedown-go/shakedown/contract.(*visit).inside(0x1, {0x2, 0x3})\n\t/src/contract/sight.go:120 +0x1f"
+	for _, tc := range []struct {
+		reason  string
+		traces  []string
+		names   string
+		blocked bool
+	}{
+		{"nobody is left", nil, "", true},
+		{"the top function of the user's", []string{
+			"goroutine 7 [chan receive (durable), synctest bubble 4]:\nshop.org/desk.(*Poller).loop(0xc0001)\n\t/home/me/desk/poll.go:41 +0x1f\n" +
+				"shop.org/desk.Start.func1()\n\t/home/me/desk/poll.go:20 +0x1f\ncreated by shop.org/desk.Start in goroutine 6\n\t/home/me/desk/poll.go:19 +0x1f",
+		}, "shop.org/desk.(*Poller).loop (poll.go:41), chan receive", true},
+		{"of another bubble, of none, and of the engine", []string{
+			"goroutine 7 [select (durable), synctest bubble 44]:\na.org/b.F()\n\t/b/f.go:1 +0x1f",
+			"goroutine 8 [select]:\na.org/b.F()\n\t/b/f.go:1 +0x1f",
+			"goroutine 9 [sleep (durable), synctest bubble 4]:" + own,
+		}, "", true},
+		{"minutes, threads, and what else stands between the brackets", []string{
+			"goroutine 7 gp=0xc000 m=5 mp=0x1 [IO wait, 12 minutes, locked to thread, synctest bubble 4]:\na.org/b.F(...)\n\t/b/f.go:1",
+		}, "a.org/b.F (f.go:1), IO wait", true},
+		{"a state in two parts", []string{
+			"goroutine 7 [select (no cases) (durable), synctest bubble 4]:\na.org/b.F()\n\t/b/f.go:1 +0x1f",
+		}, "a.org/b.F (f.go:1), select (no cases)", true},
+		{"while the collector looks at it, with labels", []string{
+			"goroutine 7 [runnable (scan), synctest bubble 4 labels:{k: v}]:\na.org/b.F()\n\t/b/f.go:1 +0x1f",
+		}, "a.org/b.F (f.go:1), runnable", false},
+		{"a folder of another system", []string{
+			"goroutine 7 [select (durable), synctest bubble 4]:\na.org/b.F()\n\tC:/Users/me/f.go:1 +0x1f",
+		}, "a.org/b.F (f.go:1), select", true},
+		{"what freezes the clock goes before what would go on", []string{
+			"goroutine 7 [sleep (durable), synctest bubble 4]:\na.org/b.Naps()\n\t/b/f.go:1 +0x1f",
+			"goroutine 8 [IO wait, synctest bubble 4]:\na.org/b.Reads()\n\t/b/f.go:2 +0x1f",
+		}, "a.org/b.Reads (f.go:2), IO wait", true},
+		{"one at work", []string{
+			"goroutine 8 [runnable, synctest bubble 4]:\na.org/b.Works()\n\t/b/f.go:2 +0x1f",
+			"goroutine 9 [IO wait, synctest bubble 4]:\na.org/b.Reads()\n\t/b/f.go:3 +0x1f",
+		}, "a.org/b.Reads (f.go:3), IO wait; a.org/b.Works (f.go:2), runnable", false},
+		{"a generic function, left-out frames and an injection point", []string{
+			"goroutine 8 [select (durable), synctest bubble 4]:\ngithub.com/shakedown-go/shakedown/chaos.wait({0x1, 0x2}, 0x3)\n\t/s/injector.go:310 +0x1f\n" +
+				"...additional frames elided...\na.org/b.Map[...]({0x1, 0x2})\n\t/b/m.go:9 +0x1f",
+		}, "a.org/b.Map[...] (m.go:9), select", true},
+		{"many", []string{
+			strings.Repeat("goroutine 8 [select (durable), synctest bubble 4]:\na.org/b.F()\n\t/b/f.go:1 +0x1f\n\n", 3) +
+				"goroutine 8 [select (durable), synctest bubble 4]:\na.org/b.A()\n\t/b/f.go:1 +0x1f\n\n" +
+				"goroutine 8 [select (durable), synctest bubble 4]:\na.org/b.B()\n\t/b/f.go:1 +0x1f\n\n" +
+				"goroutine 8 [select (durable), synctest bubble 4]:\na.org/b.C()\n\t/b/f.go:1 +0x1f\n\n" +
+				"goroutine 8 [select (durable), synctest bubble 4]:\na.org/b.D()\n\t/b/f.go:1 +0x1f\n\n" +
+				"goroutine 8 [select (durable), synctest bubble 4]:\na.org/b.G()\n\t/b/f.go:1 +0x1f\n\n" +
+				"goroutine 8 [select (durable), synctest bubble 4]:\na.org/b.H()\n\t/b/f.go:1 +0x1f",
+		}, "a.org/b.A (f.go:1), select; a.org/b.B (f.go:1), select; a.org/b.C (f.go:1), select; a.org/b.D (f.go:1), select; " +
+			"3 of a.org/b.F (f.go:1), select; and 2 more", true},
+		{"no trace at all", []string{"synctest bubble 4", "goroutine x [synctest bubble 4]:\nF()", "goroutine 7 [select, synctest bubble 4]:"}, "", true},
+	} {
+		names, blocked := contract.NameStrays(strings.Join(tc.traces, "\n\n"), "4")
+		assert.Equal(t, tc.names, names, tc.reason)
+		assert.Equal(t, tc.blocked, blocked, tc.reason)
+	}
+}
+
+// FuzzNamesOfStrays: whatever a trace looks like, reading it ends.
+func FuzzNamesOfStrays(f *testing.F) {
+	f.Add("goroutine 7 [chan receive (durable), synctest bubble 4]:\na.org/b.F(0x1)\n\t/b/f.go:1 +0x1f\ncreated by a.org/b.G in goroutine 6\n\t/b/f.go:2 +0x1f")
+	f.Add("goroutine 7 [IO wait, 2 minutes, synctest bubble 4]:\n(\n\t:\ncreated by \n\t")
+	f.Fuzz(func(t *testing.T, traces string) {
+		names, _ := contract.NameStrays(traces, "4")
+		if !strings.Contains(traces, "bubble 4") {
+			assert.Empty(t, names)
+		}
+		assert.LessOrEqual(t, len(names), 2*len(traces)+100*6)
+	})
+}
+
+func TestSumsStayInRange(t *testing.T) {
+	const most = time.Duration(1<<63 - 1)
+	assert.Equal(t, 3*time.Second, contract.Plus(time.Second, 2*time.Second))
+	assert.Equal(t, most, contract.Plus(most-1, 1))
+	assert.Equal(t, most, contract.Plus(most-1, 2), "thirty days a hang add up to more")
+	assert.Equal(t, most, contract.Plus(most, most))
+	n := 1<<31 - 1 // all that an int of 32 bits has
+	contract.Add(&n, 0)
+	assert.Equal(t, 1<<31-1, n)
+	contract.Add(&n, 1)
+	assert.Positive(t, n)
+}
