@@ -24,6 +24,8 @@ func (w *worker) learnTools(ctx context.Context) error {
 	switch {
 	case s.cancelled:
 		return fmt.Errorf("contract: the first world: %w", ctx.Err())
+	case s.undecided != nil && s.lingering: // but the tools are known, and each cell will tell
+		e.warnings = append(e.warnings, fmt.Sprintf("the first world: %v", s.undecided))
 	case s.undecided != nil:
 		return fmt.Errorf("contract: the first world: %w", s.undecided)
 	case s.warning != "":

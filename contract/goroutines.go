@@ -35,8 +35,10 @@ func bubbleOf(head string) string {
 const maxTraces = 32 << 20
 
 // strays names the goroutines that user code left in a bubble, and reports
-// whether all of them are blocked.
-func strays(bubble string) (names string, blocked bool) {
+// whether one of them is in real I/O and none is at work. For that one real time
+// has passed; whatever else keeps a bubble's clock from moving might have ended
+// with it.
+func strays(bubble string) (names string, inIO bool) {
 	if bubble == "" {
 		return "", false
 	}
@@ -51,28 +53,33 @@ func strays(bubble string) (names string, blocked bool) {
 // maxStrays bounds the goroutines that are named.
 const maxStrays = 5
 
-// nameStrays reads the traces of all goroutines. Those that keep the clock of
-// their bubble from moving are what it waits for; the others could go on.
-func nameStrays(traces, bubble string) (names string, blocked bool) {
-	var freezing, other []string
-	blocked = true
+// nameStrays reads the traces of all goroutines. It names those in real I/O, else
+// those that keep the clock from moving, else all.
+func nameStrays(traces, bubble string) (names string, inIO bool) {
+	var reading, freezing, other []string
+	working := false
 	for trace := range strings.SplitSeq(traces, "\n\n") {
 		g, ok := readTrace(trace)
 		if !ok || g.bubble != bubble || g.engine {
 			continue
 		}
-		blocked = blocked && !g.atWork()
+		working = working || g.atWork()
+		if g.state == "IO wait" {
+			reading = append(reading, g.name)
+		}
 		if g.durable {
 			other = append(other, g.name)
 		} else {
 			freezing = append(freezing, g.name)
 		}
 	}
-	all := freezing
-	if len(all) == 0 {
-		all = other
+	switch {
+	case len(reading) > 0 && !working:
+		return listStrays(reading), true
+	case len(freezing) > 0:
+		return listStrays(freezing), false
 	}
-	return listStrays(all), blocked
+	return listStrays(other), false
 }
 
 // listStrays lists names in an order of their own, equal ones once.

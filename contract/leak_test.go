@@ -108,7 +108,7 @@ func TestLeaksNameTheirGoroutine(t *testing.T) {
 			o := virtual(t)
 			o.Workers = 1
 			if l.outside {
-				o.Watchdog = time.Second // sooner than it would be otherwise
+				o.Watchdog = 1500 * time.Millisecond // sooner than it would be otherwise
 			}
 			r := run(t, l.leaving(t), o)
 			assert.Equal(t, []contract.CellState{contract.Held, contract.Broken, contract.Held}, states(r))
@@ -150,36 +150,91 @@ func TestLeakOfTheFirstWorldIsOneOfItsCells(t *testing.T) {
 		}
 	})
 	o := virtual(t)
-	o.Watchdog = time.Second
+	o.Watchdog = 1500 * time.Millisecond
 	r := run(t, m, o)
 	assert.Equal(t, []contract.CellState{contract.Broken}, states(r))
 	assert.Contains(t, r.Cells[0].Why, "contract_test.acceptFrom (leak_test.go:")
 	assert.NotContains(t, r.Cells[0].Why, "watchdog")
 }
 
-// TestGoroutinesAtWorkAreNoLeakYet: one that only computes may come to its end,
-// so the cell is inconclusive when the watchdog's time is over, and says for what it waited.
-func TestGoroutinesAtWorkAreNoLeakYet(t *testing.T) {
-	t.Parallel() // it waits for a watchdog
+// TestGoroutinesThatMayYetEndAreNoLeak: what computes, or waits for something
+// that would come if the clock moved, leaves the cell open when the watchdog's
+// time is over. It says for what it waited.
+func TestGoroutinesThatMayYetEndAreNoLeak(t *testing.T) {
+	t.Parallel() // it waits for watchdogs
 	stop := make(chan struct{})
 	defer close(stop)
-	m := matrix(t, func(context.Context, string, chaos.ToolRegistry) (string, error) {
-		go func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
+	for _, tc := range []struct {
+		reason string
+		leave  func()
+		names  string
+	}{
+		{"it had less than a second for its real I/O", func() {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if assert.NoError(t, err) {
+				t.Cleanup(func() { l.Close() })
+				go acceptFrom(l)
 			}
-		}()
-		return "done", nil
+		}, "contract_test.acceptFrom \\(leak_test.go:\\d+\\), IO wait$"},
+		{"it computes", func() { go compute(stop) }, "contract_test.compute \\(leak_test.go:\\d+\\), run(ning|nable)$"},
+		{"it waits for something outside, for a while", func() { go waitAMinute(stop) }, "contract_test.waitAMinute \\(leak_test.go:\\d+\\), select$"},
+		{"it waits for a lock whose holder sleeps", func() {
+			var mu sync.Mutex
+			go holdAMinute(&mu)
+			time.Sleep(time.Second)
+			go lock(&mu)
+		}, "contract_test.lock \\(leak_test.go:\\d+\\), sync.Mutex.Lock$"},
+	} {
+		m := matrix(t, func(context.Context, string, chaos.ToolRegistry) (string, error) {
+			tc.leave()
+			return "done", nil
+		})
+		o := virtual(t)
+		o.Watchdog = 500 * time.Millisecond
+		c := run(t, m, o).Cells[0]
+		assert.Equal(t, contract.Inconclusive, c.State, tc.reason)
+		assert.Regexp(t, "^the watchdog gave up after 500ms of real time, while waiting for the goroutines it left: .*"+tc.names, c.Why, tc.reason)
+		assert.Equal(t, "done", c.Evidence.Response, tc.reason)
+	}
+}
+
+func compute(stop chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+	}
+}
+
+func waitAMinute(outside chan struct{}) {
+	select {
+	case <-outside:
+	case <-time.After(time.Minute):
+	}
+}
+
+func holdAMinute(mu *sync.Mutex) { mu.Lock(); time.Sleep(time.Minute); mu.Unlock() }
+func lock(mu *sync.Mutex)        { mu.Lock(); defer mu.Unlock() }
+
+// TestFirstWorldThatLingersDoesNotEndTheMatrix: its tools are known.
+func TestFirstWorldThatLingersDoesNotEndTheMatrix(t *testing.T) {
+	t.Parallel() // it waits for watchdogs
+	stop := make(chan struct{})
+	defer close(stop)
+	m := matrix(t, nil, func(m *contract.Matrix) {
+		m.Fresh = func(context.Context) (*contract.World, error) {
+			go waitAMinute(stop)
+			return &contract.World{Agent: tellsTime, Tools: clock(t)}, nil
+		}
 	})
 	o := virtual(t)
 	o.Watchdog = 500 * time.Millisecond
-	c := run(t, m, o).Cells[0]
-	assert.Equal(t, contract.Inconclusive, c.State)
-	assert.Equal(t, "the watchdog gave up after 500ms of real time, while waiting for the goroutines it left", c.Why)
+	r := run(t, m, o)
+	assert.Equal(t, []contract.CellState{contract.Inconclusive}, states(r))
+	require.Len(t, r.Warnings, 1)
+	assert.Contains(t, r.Warnings[0], "the first world: the watchdog gave up after 500ms of real time, while waiting for the goroutines it left: ")
 }
 
 // TestTracesOfThisGoWork: what this version of Go writes is understood.
@@ -193,33 +248,33 @@ func TestTracesOfThisGoWork(t *testing.T) {
 func TestNamesOfStrays(t *testing.T) {
 	const own = "\ngithub.com/shakedown-go/shakedown/contract.(*visit).inside(0x1, {0x2, 0x3})\n\t/src/contract/sight.go:120 +0x1f"
 	for _, tc := range []struct {
-		reason  string
-		traces  []string
-		names   string
-		blocked bool
+		reason string
+		traces []string
+		names  string
+		inIO   bool
 	}{
-		{"nobody is left", nil, "", true},
+		{"nobody is left", nil, "", false},
 		{"the top function of the user's", []string{
 			"goroutine 7 [chan receive (durable), synctest bubble 4]:\nshop.org/desk.(*Poller).loop(0xc0001)\n\t/home/me/desk/poll.go:41 +0x1f\n" +
 				"shop.org/desk.Start.func1()\n\t/home/me/desk/poll.go:20 +0x1f\ncreated by shop.org/desk.Start in goroutine 6\n\t/home/me/desk/poll.go:19 +0x1f",
-		}, "shop.org/desk.(*Poller).loop (poll.go:41), chan receive", true},
+		}, "shop.org/desk.(*Poller).loop (poll.go:41), chan receive", false},
 		{"of another bubble, of none, and of the engine", []string{
 			"goroutine 7 [select (durable), synctest bubble 44]:\na.org/b.F()\n\t/b/f.go:1 +0x1f",
 			"goroutine 8 [select]:\na.org/b.F()\n\t/b/f.go:1 +0x1f",
 			"goroutine 9 [sleep (durable), synctest bubble 4]:" + own,
-		}, "", true},
+		}, "", false},
 		{"minutes, threads, and what else stands between the brackets", []string{
 			"goroutine 7 gp=0xc000 m=5 mp=0x1 [IO wait, 12 minutes, locked to thread, synctest bubble 4]:\na.org/b.F(...)\n\t/b/f.go:1",
 		}, "a.org/b.F (f.go:1), IO wait", true},
 		{"a state in two parts", []string{
 			"goroutine 7 [select (no cases) (durable), synctest bubble 4]:\na.org/b.F()\n\t/b/f.go:1 +0x1f",
-		}, "a.org/b.F (f.go:1), select (no cases)", true},
+		}, "a.org/b.F (f.go:1), select (no cases)", false},
 		{"while the collector looks at it, with labels", []string{
 			"goroutine 7 [runnable (scan), synctest bubble 4 labels:{k: v}]:\na.org/b.F()\n\t/b/f.go:1 +0x1f",
 		}, "a.org/b.F (f.go:1), runnable", false},
 		{"a folder of another system", []string{
 			"goroutine 7 [select (durable), synctest bubble 4]:\na.org/b.F()\n\tC:/Users/me/f.go:1 +0x1f",
-		}, "a.org/b.F (f.go:1), select", true},
+		}, "a.org/b.F (f.go:1), select", false},
 		{"what freezes the clock goes before what would go on", []string{
 			"goroutine 7 [sleep (durable), synctest bubble 4]:\na.org/b.Naps()\n\t/b/f.go:1 +0x1f",
 			"goroutine 8 [IO wait, synctest bubble 4]:\na.org/b.Reads()\n\t/b/f.go:2 +0x1f",
@@ -231,7 +286,7 @@ func TestNamesOfStrays(t *testing.T) {
 		{"a generic function, left-out frames and an injection point", []string{
 			"goroutine 8 [select (durable), synctest bubble 4]:\ngithub.com/shakedown-go/shakedown/chaos.wait({0x1, 0x2}, 0x3)\n\t/s/injector.go:310 +0x1f\n" +
 				"...additional frames elided...\na.org/b.Map[...]({0x1, 0x2})\n\t/b/m.go:9 +0x1f",
-		}, "a.org/b.Map[...] (m.go:9), select", true},
+		}, "a.org/b.Map[...] (m.go:9), select", false},
 		{"many", []string{
 			strings.Repeat("goroutine 8 [select (durable), synctest bubble 4]:\na.org/b.F()\n\t/b/f.go:1 +0x1f\n\n", 3) +
 				"goroutine 8 [select (durable), synctest bubble 4]:\na.org/b.A()\n\t/b/f.go:1 +0x1f\n\n" +
@@ -241,12 +296,12 @@ func TestNamesOfStrays(t *testing.T) {
 				"goroutine 8 [select (durable), synctest bubble 4]:\na.org/b.G()\n\t/b/f.go:1 +0x1f\n\n" +
 				"goroutine 8 [select (durable), synctest bubble 4]:\na.org/b.H()\n\t/b/f.go:1 +0x1f",
 		}, "a.org/b.A (f.go:1), select; a.org/b.B (f.go:1), select; a.org/b.C (f.go:1), select; a.org/b.D (f.go:1), select; " +
-			"3 of a.org/b.F (f.go:1), select; and 2 more", true},
-		{"no trace at all", []string{"synctest bubble 4", "goroutine x [synctest bubble 4]:\nF()", "goroutine 7 [select, synctest bubble 4]:"}, "", true},
+			"3 of a.org/b.F (f.go:1), select; and 2 more", false},
+		{"no trace at all", []string{"synctest bubble 4", "goroutine x [synctest bubble 4]:\nF()", "goroutine 7 [select, synctest bubble 4]:"}, "", false},
 	} {
-		names, blocked := contract.NameStrays(strings.Join(tc.traces, "\n\n"), "4")
+		names, inIO := contract.NameStrays(strings.Join(tc.traces, "\n\n"), "4")
 		assert.Equal(t, tc.names, names, tc.reason)
-		assert.Equal(t, tc.blocked, blocked, tc.reason)
+		assert.Equal(t, tc.inIO, inIO, tc.reason)
 	}
 }
 

@@ -18,6 +18,7 @@ type sight struct {
 	partial      *Observation // that of a prompt that could not be judged
 	undecided    error        // why more cannot be said, nil when nothing is missing
 	leaked       string       // goroutines left behind in a bubble
+	lingering    bool         // user code came to its end, and only its bubble did not
 	warning      string
 	cancelled    bool           // the run was, and that shows
 	abandoned    bool           // user code was left behind
@@ -81,7 +82,7 @@ func (w *worker) lookInto(ctx context.Context, v *visit, bubble Bubble) *sight {
 		}
 		return err
 	})
-	var end time.Time // of the watchdog's time, once user code is done and goroutines are left
+	var over, end time.Time // when user code was done, and when the watchdog's time ends then
 	for {
 		select {
 		case err := <-ended:
@@ -90,17 +91,17 @@ func (w *worker) lookInto(ctx context.Context, v *visit, bubble Bubble) *sight {
 			answers <- w.between(ctx, v.inquiry, o)
 		case <-v.over:
 			if cancelled != nil {
-				end = w.due
+				over, end = time.Now(), w.due
 				w.watch(min(time.Until(end), leftover))
 			}
 		case <-w.watchdog.C:
 			left := time.Until(end)
-			if cancelled != nil && !end.IsZero() && !v.leftBlocked() && left > 0 {
+			if cancelled != nil && !over.IsZero() && !v.leftInIO(time.Since(over)) && left > 0 {
 				w.watch(min(left, leftover))
 				continue
 			}
 			w.hands.letGo()
-			return v.abandon(ctx)
+			return v.abandon(ctx, !over.IsZero())
 		case <-cancelled:
 			cancelled = nil
 			v.close()
@@ -171,28 +172,33 @@ func (v *visit) afterBubble(ctx context.Context, err error) *sight {
 	return v.sum(ctx)
 }
 
-// leftBlocked reports whether the goroutines that user code left are all
-// blocked, so that the bubble does not end; that is a leak. One that is at work
-// may end yet. Where the traces do not tell, nothing is known.
-func (v *visit) leftBlocked() bool {
+// leftInIO reports whether user code left a goroutine in real I/O, so that the
+// bubble does not end; after the grace that is a leak.
+func (v *visit) leftInIO(after time.Duration) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	names, blocked := strays(v.bubble)
-	if names == "" || !blocked {
-		return false
+	names, inIO := strays(v.bubble)
+	if inIO && after >= grace {
+		v.seen.leaked = names
+		return true
 	}
-	v.seen.leaked = names
-	return true
+	v.left = names
+	return false
 }
 
-// abandon leaves a visit behind, with what is known of it.
-func (v *visit) abandon(ctx context.Context) *sight {
+// abandon leaves a visit behind, with what is known of it; over says that user
+// code came to its end.
+func (v *visit) abandon(ctx context.Context, over bool) *sight {
 	v.close()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.seen.abandoned = true
-	if v.seen.leaked == "" {
-		v.fail(v.why(cutWatchdog))
+	v.seen.abandoned, v.seen.lingering = true, over && v.seen.undecided == nil
+	switch why := v.why(cutWatchdog); {
+	case v.seen.leaked != "":
+	case v.left != "":
+		v.fail(fmt.Errorf("%w: %s", why, v.left))
+	default:
+		v.fail(why)
 	}
 	return v.sum(ctx)
 }

@@ -34,6 +34,7 @@ type visit struct {
 	mu       sync.Mutex // guards what follows
 	step     string     // what user code is doing, for people
 	bubble   string     // the bubble's number, as stack traces have it
+	left     string     // the goroutines that user code left, by name
 	asking   *Observation
 	injector *chaos.Injector
 	last     *Observation // the last that was given events
