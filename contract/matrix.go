@@ -17,7 +17,9 @@ type Matrix struct {
 	Name string
 	// Fresh makes a world for one cell. Cells then run in parallel, and in
 	// virtual time under package contracttest. Everything in the world must be
-	// made inside the call. Exactly one of Fresh and Shared is required.
+	// made inside the call; what is not, such as a package variable, is shared
+	// by all cells, and no probe finds that. Exactly one of Fresh and Shared is
+	// required.
 	Fresh func(ctx context.Context) (*World, error)
 	// Shared is one world for all cells, which run one at a time, in real time.
 	Shared *World
