@@ -224,10 +224,9 @@ func (v *visit) close() {
 	}
 }
 
-// sum returns what was seen so far; v.mu is held. The calls that ended after the
-// last answer belong to it: they are nobody else's.
+// sum returns what was seen so far; v.mu is held.
 func (v *visit) sum(ctx context.Context) *sight {
-	v.gather()
+	v.gatherLate()
 	s := v.seen // the visit may go on
 	s.sum(ctx, v.injector)
 	return &s

@@ -319,13 +319,20 @@ func (v *visit) collect(o *Observation) {
 	v.gather()
 }
 
-// gather takes the events of the last observation again, with those of the
-// calls that ended meanwhile; v.mu is held.
+// gather takes the events of the last observation; v.mu is held.
 func (v *visit) gather() {
-	if v.last == nil {
-		return
-	}
 	o := v.last
 	o.Events, v.to = v.injector.EventsSince(v.from)
 	o.Dropped = toInt(v.to - v.from - uint64(len(o.Events)))
+}
+
+// gatherLate gives the last observation the calls that ended after its answer,
+// which are nobody else's; v.mu is held.
+func (v *visit) gatherLate() {
+	if v.last == nil {
+		return
+	}
+	if _, ended := v.injector.EventsSince(v.to); ended > v.to {
+		v.gather() // from its beginning, for the order
+	}
 }
