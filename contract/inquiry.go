@@ -61,7 +61,7 @@ func (w *worker) ask(ctx context.Context, q *inquiry, o *Observation) {
 	q.asked++
 	var found finding
 	e := w.checks.call(limits{ctx: own, cancel: cancel, watchdog: w.watchdog.C}, func() error {
-		found = w.engine.check(own, q.promise, i, its)
+		found = w.engine.check(own, q.promise, i, &its)
 		return nil
 	})
 	unknown := func(format string, args ...any) {
@@ -89,9 +89,9 @@ type finding struct {
 	byCheck bool // the check was asked, and not only what it needs
 }
 
-// check asks an invariant about one observation, which may be shared, and with
-// Share is: o is a copy.
-func (e *engine) check(ctx context.Context, p *promise, i int, o Observation) finding {
+// check asks an invariant about one observation, a copy: with Share others judge
+// the same.
+func (e *engine) check(ctx context.Context, p *promise, i int, o *Observation) finding {
 	o.Cell.Invariant = p.ID
 	if o.Err != nil && !p.JudgesErrors {
 		return finding{Broken, fmt.Errorf("the agent failed: %w", o.Err).Error(), false}
@@ -106,7 +106,7 @@ func (e *engine) check(ctx context.Context, p *promise, i int, o Observation) fi
 	if missing != nil {
 		return finding{Inconclusive, fmt.Errorf("%w: %w", ErrUndecided, missing).Error(), false}
 	}
-	err := p.Check(ctx, &o)
+	err := p.Check(ctx, o)
 	switch {
 	case err == nil:
 		return finding{state: Held, byCheck: true}

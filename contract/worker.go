@@ -60,7 +60,7 @@ func (w *worker) run(ctx context.Context, j job) []CellReport {
 func (w *worker) see(ctx context.Context, j job, q *inquiry, bubble Bubble) *sight {
 	p := q.promise
 	v := &visit{engine: w.engine, weather: j.weather, cell: j.cell(p), prompts: w.engine.lists[p.list]}
-	if !w.engine.m.Share && !w.engine.m.AskAll {
+	if !w.engine.m.Share && !w.engine.m.AskAll && len(v.prompts) > 1 {
 		v.inquiry = q
 	}
 	for _, other := range j.promises {
