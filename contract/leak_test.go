@@ -79,6 +79,23 @@ func leaks() []leak {
 	}
 }
 
+// awaited is virtual, and has the test wait for the bubbles that its cells left
+// behind. What keeps them must have been let go by then: in a Cleanup that
+// comes later, and so is run before.
+func awaited(t *testing.T) *contract.RunOptions {
+	var under sync.WaitGroup
+	t.Cleanup(under.Wait)
+	awaiting := func(run func()) (err error) {
+		under.Add(1)
+		defer under.Done()
+		return bubble(t)(run)
+	}
+	return &contract.RunOptions{
+		Calm:   awaiting,
+		Around: func(_ contract.Cell, cell func(contract.Bubble) *contract.CellReport) { cell(awaiting) },
+	}
+}
+
 func waitFor(c chan int)        { <-c }
 func readFrom(c net.Conn)       { _, _ = c.Read(make([]byte, 1)) }
 func acceptFrom(l net.Listener) { _, _ = l.Accept() }
@@ -105,7 +122,7 @@ func TestLeaksNameTheirGoroutine(t *testing.T) {
 	for _, l := range leaks() {
 		t.Run(l.reason, func(t *testing.T) {
 			t.Parallel() // one waits for a watchdog
-			o := virtual(t)
+			o := awaited(t)
 			o.Workers = 1
 			if l.outside {
 				o.Watchdog = 1500 * time.Millisecond // sooner than it would be otherwise
@@ -138,6 +155,8 @@ func TestLeaksInRealTime(t *testing.T) {
 // not close it does not end the matrix.
 func TestLeakOfTheFirstWorldIsOneOfItsCells(t *testing.T) {
 	t.Parallel() // it waits for watchdogs
+	o := awaited(t)
+	o.Watchdog = 1500 * time.Millisecond
 	m := matrix(t, nil, func(m *contract.Matrix) {
 		m.Fresh = func(context.Context) (*contract.World, error) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -149,8 +168,6 @@ func TestLeakOfTheFirstWorldIsOneOfItsCells(t *testing.T) {
 			return &contract.World{Agent: tellsTime, Tools: clock(t)}, nil
 		}
 	})
-	o := virtual(t)
-	o.Watchdog = 1500 * time.Millisecond
 	r := run(t, m, o)
 	assert.Equal(t, []contract.CellState{contract.Broken}, states(r))
 	assert.Contains(t, r.Cells[0].Why, "contract_test.acceptFrom (leak_test.go:")
@@ -162,8 +179,12 @@ func TestLeakOfTheFirstWorldIsOneOfItsCells(t *testing.T) {
 // time is over. It says for what it waited.
 func TestGoroutinesThatMayYetEndAreNoLeak(t *testing.T) {
 	t.Parallel() // it waits for watchdogs
+	o := awaited(t)
+	o.Watchdog = 500 * time.Millisecond
 	stop := make(chan struct{})
-	defer close(stop)
+	t.Cleanup(func() { close(stop) })
+	var held sync.Mutex
+	t.Cleanup(held.Unlock) // its holder sleeps for ever
 	for _, tc := range []struct {
 		reason string
 		leave  func()
@@ -179,18 +200,15 @@ func TestGoroutinesThatMayYetEndAreNoLeak(t *testing.T) {
 		{"it computes", func() { go compute(stop) }, "contract_test.compute \\(leak_test.go:\\d+\\), run(ning|nable)$"},
 		{"it waits for something outside, for a while", func() { go waitAMinute(stop) }, "contract_test.waitAMinute \\(leak_test.go:\\d+\\), select$"},
 		{"it waits for a lock whose holder sleeps", func() {
-			var mu sync.Mutex
-			go holdAMinute(&mu)
+			go holdAMinute(&held)
 			time.Sleep(time.Second)
-			go lock(&mu)
+			go lock(&held)
 		}, "contract_test.lock \\(leak_test.go:\\d+\\), sync.Mutex.Lock$"},
 	} {
 		m := matrix(t, func(context.Context, string, chaos.ToolRegistry) (string, error) {
 			tc.leave()
 			return "done", nil
 		})
-		o := virtual(t)
-		o.Watchdog = 500 * time.Millisecond
 		c := run(t, m, o).Cells[0]
 		assert.Equal(t, contract.Inconclusive, c.State, tc.reason)
 		assert.Regexp(t, "^the watchdog gave up after 500ms of real time, while waiting for the goroutines it left: .*"+tc.names, c.Why, tc.reason)
@@ -215,22 +233,29 @@ func waitAMinute(outside chan struct{}) {
 	}
 }
 
-func holdAMinute(mu *sync.Mutex) { mu.Lock(); time.Sleep(time.Minute); mu.Unlock() }
-func lock(mu *sync.Mutex)        { mu.Lock(); defer mu.Unlock() }
+// holdAMinute also bears that the test unlocks for it.
+func holdAMinute(mu *sync.Mutex) {
+	mu.Lock()
+	time.Sleep(time.Minute)
+	mu.TryLock()
+	mu.Unlock()
+}
+
+func lock(mu *sync.Mutex) { mu.Lock(); defer mu.Unlock() }
 
 // TestFirstWorldThatLingersDoesNotEndTheMatrix: its tools are known.
 func TestFirstWorldThatLingersDoesNotEndTheMatrix(t *testing.T) {
 	t.Parallel() // it waits for watchdogs
+	o := awaited(t)
+	o.Watchdog = 500 * time.Millisecond
 	stop := make(chan struct{})
-	defer close(stop)
+	t.Cleanup(func() { close(stop) })
 	m := matrix(t, nil, func(m *contract.Matrix) {
 		m.Fresh = func(context.Context) (*contract.World, error) {
 			go waitAMinute(stop)
 			return &contract.World{Agent: tellsTime, Tools: clock(t)}, nil
 		}
 	})
-	o := virtual(t)
-	o.Watchdog = 500 * time.Millisecond
 	r := run(t, m, o)
 	assert.Equal(t, []contract.CellState{contract.Inconclusive}, states(r))
 	require.Len(t, r.Warnings, 1)
