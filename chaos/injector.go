@@ -284,13 +284,23 @@ func (in *Injector) Unfired() []string {
 // still under way has none yet. What the events point to is shared with the
 // log, and must not be changed.
 func (in *Injector) Events() []Event {
-	records := in.log.snapshot()
+	events, _ := in.EventsSince(0)
+	return events
+}
+
+// EventsSince returns the kept events of the calls that ended after the first
+// n, in the order in which the calls began, and how many calls with an event
+// have ended so far: the n of the next time. So each event is returned once,
+// however calls overlap. Of ended-n events those that are not returned were
+// dropped. What the events point to must not be changed.
+func (in *Injector) EventsSince(n uint64) (events []Event, ended uint64) {
+	records, ended := in.log.since(n)
 	slices.SortStableFunc(records, func(a, b record) int { return cmp.Compare(a.begun, b.begun) })
-	events := make([]Event, len(records))
+	events = make([]Event, len(records))
 	for i := range records {
 		events[i] = records[i].event()
 	}
-	return events
+	return events, ended
 }
 
 // Dropped is the number of events that were not kept because the log was full.

@@ -130,7 +130,9 @@ func asJSON(raw json.RawMessage) json.RawMessage {
 	return quoted
 }
 
-// log keeps the newest records up to max, in a ring once it is full.
+// log keeps the newest records up to max, in a ring once it is full. Records
+// are in the order in which their calls ended: with what was dropped before
+// them, the place of a record is the number of its call.
 type log struct {
 	mu      sync.Mutex
 	max     int
@@ -158,10 +160,22 @@ func (l *log) add(r *record, failed bool) {
 	}
 }
 
-func (l *log) snapshot() []record {
+// since returns the kept records of the calls that ended after the first n, and
+// how many have ended.
+func (l *log) since(n uint64) (records []record, ended uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return append([]record(nil), l.records...)
+	ended = l.dropped + uint64(len(l.records))
+	if n >= ended {
+		return nil, ended
+	}
+	kept := len(l.records)
+	first := kept - int(min(ended-n, uint64(kept))) // the oldest is 0
+	records = make([]record, 0, kept-first)
+	for i := first; i < kept; i++ {
+		records = append(records, l.records[(l.oldest+i)%kept])
+	}
+	return records, ended
 }
 
 func (l *log) drops() uint64 {

@@ -128,7 +128,13 @@ func (c *collector) add(r *CellReport, w *weather) {
 	c.tallies[w].add(r.events)
 	r.events = nil
 	rep.Filtered = rep.Filtered || r.State == NotRun
-	rep.Dropped += r.dropped
+	add(&rep.Dropped, r.dropped)
+	if r.Undecided {
+		rep.Undecided++
+	}
+	if r.Absorbed {
+		rep.Absorbed++
+	}
 	c.short = c.short || r.cancelled
 	if r.Abandoned {
 		rep.Abandoned++
