@@ -57,7 +57,7 @@ func (p *problems) add(field string, value any, allowed string) {
 func (p *problems) cells(r *contract.Report) {
 	scenarios, invariants := setOf(r.Scenarios), setOf(r.Invariants)
 	seen := make(map[contract.Cell]bool, len(r.Cells))
-	abandoned := 0
+	var abandoned, undecided, absorbed int
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		at := func(field string) string { return fmt.Sprintf("cells[%d].%s", i, field) }
@@ -77,13 +77,25 @@ func (p *problems) cells(r *contract.Report) {
 		if c.Broke != (c.State == contract.Broken) && c.State != contract.Undelivered {
 			p.add(at("broke"), c.Broke, "true with state broken, true or false with undelivered, else false")
 		}
-		if c.Abandoned {
-			abandoned++
+		abandoned += one(c.Abandoned)
+		undecided += one(c.Undecided)
+		absorbed += one(c.Absorbed)
+	}
+	for _, n := range []struct {
+		field     string
+		is, cells int
+	}{{"abandoned", r.Abandoned, abandoned}, {"undecided", r.Undecided, undecided}, {"absorbed", r.Absorbed, absorbed}} {
+		if n.is != n.cells {
+			p.add(n.field, n.is, fmt.Sprintf("the %d cells that say so", n.cells))
 		}
 	}
-	if abandoned != r.Abandoned {
-		p.add("abandoned", r.Abandoned, fmt.Sprintf("the %d cells that say so", abandoned))
+}
+
+func one(is bool) int {
+	if is {
+		return 1
 	}
+	return 0
 }
 
 func setOf(names []string) map[string]bool {

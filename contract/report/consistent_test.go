@@ -45,6 +45,8 @@ func TestFromJSONRefusesAContradiction(t *testing.T) {
 		{"a trial beyond the last", func(r *contract.Report) { r.Cells[0].Cell.Trial = 6 }, "cells[0].cell.trial"},
 		{"a cell that is gone", func(r *contract.Report) { r.Cells = r.Cells[1:] }, "score.total"},
 		{"agents left behind that no cell knows", func(r *contract.Report) { r.Abandoned = 7 }, "abandoned"},
+		{"undecided checks that no cell knows", func(r *contract.Report) { r.Undecided = 7 }, "undecided"},
+		{"cells that a fault did not reach, in a count alone", func(r *contract.Report) { r.Absorbed = 7 }, "absorbed"},
 		{"counts of other cells", func(r *contract.Report) {
 			r.Counts = []scoring.Cell{{Scenario: "calm", Invariant: "one-refund", Severity: contract.Critical, State: contract.Held, Count: 155}}
 		}, "counts[0].count"},
