@@ -60,10 +60,13 @@ type Injector struct {
 
 	asked table // the names that Concerns was asked about
 
-	mu      sync.Mutex // guards what follows
-	rules   []*active
-	groups  groupGates
-	waiters map[chan struct{}]struct{}
+	watchers atomic.Pointer[[]*func(Event)]
+
+	mu       sync.Mutex // guards what follows
+	rules    []*active
+	groups   groupGates
+	waiters  map[chan struct{}]*life // of whom each is; nil: of no rule
+	triggers map[string]*slot        // by name of the rule
 }
 
 const (
@@ -96,49 +99,61 @@ func newInjector(seed uint64, cell string, o *InjectorOptions) *Injector {
 // only where it has no other rule. Calls under way keep the rule they were
 // struck by. The error joins every problem, each a [*RuleError].
 func (in *Injector) Register(r Rule) error {
+	_, err := in.register(r, 0)
+	return err
+}
+
+func (in *Injector) register(r Rule, life time.Duration) (*active, error) {
 	c, problems := compile(r, "#0")
 	if len(problems) > 0 {
-		return errors.Join(problems...)
+		return nil, errors.Join(problems...)
 	}
 	if len(in.opts.Targets) > 0 {
 		if err := c.checkTargets(in.opts.Targets); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := in.checkRails(c); err != nil {
-		return err
+		return nil, err
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	in.dropExpired()
 	rules, i := slices.Clone(in.rules), indexOf(in.rules, c.Name)
+	var former *active
 	if i >= 0 {
+		former = rules[i]
 		rules = slices.Delete(rules, i, i+1)
 	} else {
 		i = len(rules)
 	}
 	for _, other := range rules {
 		if err := c.conflict(other.compiled); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	in.groups.forget(rules)
 	a := &active{}
 	a.init(c, in)
+	if former != nil {
+		a.life = former.life
+	}
+	if life > 0 {
+		a.until = time.Since(in.born) + life
+	}
 	in.setRules(slices.Insert(rules, i, a))
-	return nil
+	return a, nil
 }
 
-// Remove takes a rule away and reports whether there was one of that name.
-// Calls that it is delaying wait on; [Injector.Disarm] ends waits.
+// Remove takes a rule away and reports whether there was one of that name. The
+// waits of the rule end, also of one that it replaced: those calls go through.
+// Other rules that were drawn on them act. With waiters in a testing/synctest
+// bubble it must be called from that bubble.
 func (in *Injector) Remove(name string) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	i := indexOf(in.rules, name)
-	if i < 0 {
-		return false
-	}
-	in.setRules(slices.Delete(slices.Clone(in.rules), i, i+1))
-	return true
+	in.dropExpired()
+	return in.removeAt(indexOf(in.rules, name))
 }
 
 func indexOf(rules []*active, name string) int {
@@ -175,11 +190,14 @@ func (in *Injector) Trigger(ctx context.Context, name string) (fired bool, err e
 		return false, ErrCellEnded
 	}
 	in.mu.Lock()
-	if indexOf(in.rules, name) < 0 {
+	in.dropExpired()
+	i := indexOf(in.rules, name)
+	if i < 0 {
 		defer in.mu.Unlock()
 		return false, fmt.Errorf("%w %q; registered: %s", ErrUnknownRule, name, listOr(in.ruleNames(), "none"))
 	}
-	s := in.findOrAdd(triggerSlot, name, "", "")
+	s := in.triggerOf(name)
+	s.bind(in.rules[i : i+1])
 	in.mu.Unlock()
 	return s.trigger(ctx)
 }
@@ -217,6 +235,7 @@ func (in *Injector) LateCalls() uint64 { return in.late.Load() }
 func (in *Injector) Rules() []Rule {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	in.dropExpired()
 	rules := make([]Rule, len(in.rules))
 	for i, a := range in.rules {
 		rules[i] = a.Rule
@@ -285,23 +304,31 @@ func (in *Injector) Elapsed() time.Duration {
 // sleep waits for d on behalf of a fault and says how long that took, 0 when
 // there was nothing to wait for. Each waiter brings a channel of its own, made
 // in its own bubble where it runs in one.
-func (in *Injector) sleep(ctx context.Context, d time.Duration) (spent time.Duration, err error) {
+// The wait of a rule (nil: of none) ends with the rule.
+func (in *Injector) sleep(ctx context.Context, d time.Duration, of *active) (spent time.Duration, err error) {
 	if err := ctx.Err(); err != nil || d == 0 {
 		return 0, err
 	}
 	stop := make(chan struct{})
 	in.mu.Lock()
-	if in.state.Load()&stateDisarmed != 0 || in.killed() {
+	if in.state.Load()&stateDisarmed != 0 || in.killed() || of.over() {
 		in.mu.Unlock()
 		return 0, ErrDisarmed
 	}
 	if in.waiters == nil {
-		in.waiters = make(map[chan struct{}]struct{})
+		in.waiters = make(map[chan struct{}]*life)
 	}
-	in.waiters[stop] = struct{}{}
+	expires := false
+	if in.waiters[stop] = nil; of != nil {
+		in.waiters[stop] = of.life
+		d, expires = of.within(d)
+	}
 	in.mu.Unlock()
 	start := time.Now()
 	err = wait(ctx, d, stop, in.killSwitch())
+	if err == nil && expires {
+		err = ErrDisarmed
+	}
 	spent = time.Since(start)
 	in.mu.Lock()
 	delete(in.waiters, stop)
