@@ -47,8 +47,11 @@ func TestHistoryIsBoundedAndCounts(t *testing.T) {
 	assert.Equal(t, []experiment.Result{}, h.Results("unknown"))
 	assert.EqualValues(t, 2, h.Dropped())
 	runs, rate = h.SuccessRate("")
-	assert.Equal(t, 3, runs)
-	assert.InDelta(t, 2.0/3, rate, 1e-12)
+	assert.Equal(t, 5, runs, "also those that are not kept")
+	assert.InDelta(t, 3.0/5, rate, 1e-12)
+	runs, rate = h.SuccessRate("e1")
+	assert.Equal(t, 2, runs)
+	assert.Zero(t, rate)
 	require.NoError(t, h.Close())
 }
 
