@@ -58,7 +58,7 @@ func TestLatencyIsWaitedOutOnInject(t *testing.T) {
 		in := chaos.NewInjector(1, nil)
 		srv, err := NewServer(Host{Name: "h", Injector: in}, &Options{Getenv: writable})
 		require.NoError(t, err)
-		_, err = srv.register(injectInput{FaultName: "slow", FaultType: "latency", Probability: new(1.0)})
+		_, err = srv.register(nil, injectInput{FaultName: "slow", FaultType: "latency", Probability: new(1.0)})
 		require.NoError(t, err)
 		began := time.Now()
 		out, err := srv.trigger(t.Context(), injectInput{FaultName: "slow"})

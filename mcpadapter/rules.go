@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
@@ -124,41 +126,70 @@ func matching(pattern string, names []string) []string {
 	return found
 }
 
+// activeFault is a rule as clients see it.
+func activeFault(r chaos.RuleState) gameday.ActiveFault {
+	f := gameday.NewActiveFault(r)
+	f.Probability = probabilityOf(r.When)
+	return f
+}
+
 // armed keeps the rules that strike the next call and then have done their
 // work: they are taken away once they were delivered.
 type armed struct {
 	mu    sync.Mutex
-	names []string
+	names map[string]string // of the rule, by the fault
 }
 
-// armedName is that of the rule which strikes the next call for a fault.
-func armedName(fault string) string { return fault + " (next call)" }
-
-func (a *armed) arm(in *chaos.Injector, r chaos.Rule) error {
+// arm puts in force the rule that strikes the next call for a fault, under a
+// name that no other rule has, and returns that.
+func (a *armed) arm(in *chaos.Injector, r chaos.Rule, put func(chaos.Rule) error) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	name := armedName(r.Name)
-	next := chaos.Rule{Name: name, Target: r.Target, Fault: r.Fault, Layer: r.Layer, Limit: 1}
-	if err := in.Register(next); err != nil {
-		return err
+	name, known := a.names[r.Name]
+	if !known {
+		name = unused(r.Name+" (next call)", in.Rules())
 	}
-	if !slices.Contains(a.names, name) {
-		a.names = append(a.names, name)
+	if err := put(chaos.Rule{Name: name, Target: r.Target, Fault: r.Fault, Layer: r.Layer, Limit: 1}); err != nil {
+		return "", err
 	}
-	return nil
+	if a.names == nil {
+		a.names = make(map[string]string)
+	}
+	a.names[r.Name] = name
+	return name, nil
+}
+
+// unused is a name that no rule has.
+func unused(name string, rules []chaos.Rule) string {
+	free := name
+	for n := 2; slices.ContainsFunc(rules, func(r chaos.Rule) bool { return r.Name == free }); n++ {
+		free = fmt.Sprintf("%s #%d", name, n)
+	}
+	return free
+}
+
+// holder is the fault for which a rule of this name strikes the next call.
+func (a *armed) holder(name string) (fault string, taken bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for fault, rule := range a.names {
+		if rule == name {
+			return fault, true
+		}
+	}
+	return "", false
 }
 
 func (a *armed) disarm(in *chaos.Injector, fault string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	name := armedName(fault)
-	if i := slices.Index(a.names, name); i >= 0 {
+	if name, ok := a.names[fault]; ok {
 		in.Remove(name)
-		a.names = slices.Delete(a.names, i, i+1)
+		delete(a.names, fault)
 	}
 }
 
-// sweep takes away those that have struck.
+// sweep takes away those that have struck, and forgets those that are gone.
 func (a *armed) sweep(in *chaos.Injector) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -166,7 +197,7 @@ func (a *armed) sweep(in *chaos.Injector) {
 		return
 	}
 	waiting := in.Unfired()
-	a.names = slices.DeleteFunc(a.names, func(name string) bool {
+	maps.DeleteFunc(a.names, func(_, name string) bool {
 		if slices.Contains(waiting, name) {
 			return false
 		}
