@@ -73,15 +73,15 @@ func (l *leases) close() {
 
 // put registers a rule for a client: for the time that it asked for, and for
 // its session unless it is to be kept.
-func (s *Server) put(c *call, in injectInput, r chaos.Rule, life time.Duration) error {
-	remove, err := s.host.Injector.RegisterFor(r, life)
+func (s *Server) put(c *call, in injectInput, r chaos.Rule, life time.Duration) (remove func() bool, err error) {
+	remove, err = s.host.Injector.RegisterFor(r, life)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !in.Keep && c != nil && c.req.Session != nil && c.req.ProtocolVersion() < sessionless {
 		s.leases.hold(s.host.Injector, c.req.Session, r.Name, remove)
 	}
-	return nil
+	return remove, nil
 }
 
 // lifetime is how long a fault lasts that a client registers; 0: for good.

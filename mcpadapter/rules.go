@@ -137,25 +137,32 @@ func activeFault(r chaos.RuleState) gameday.ActiveFault {
 // work: they are taken away once they were delivered.
 type armed struct {
 	mu    sync.Mutex
-	names map[string]string // of the rule, by the fault
+	rules map[string]strikeOnce // by the fault
+}
+
+// strikeOnce is a rule that strikes the next call.
+type strikeOnce struct {
+	name   string
+	remove func() bool // this very rule, not one that has its name since
 }
 
 // arm puts in force the rule that strikes the next call for a fault, under a
 // name that no other rule has, and returns that.
-func (a *armed) arm(in *chaos.Injector, r chaos.Rule, put func(chaos.Rule) error) (string, error) {
+func (a *armed) arm(in *chaos.Injector, r chaos.Rule, put func(chaos.Rule) (remove func() bool, err error)) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	name, known := a.names[r.Name]
-	if !known {
+	name := a.rules[r.Name].name
+	if name == "" {
 		name = unused(r.Name+" (next call)", in.Rules())
 	}
-	if err := put(chaos.Rule{Name: name, Target: r.Target, Fault: r.Fault, Layer: r.Layer, Limit: 1}); err != nil {
+	remove, err := put(chaos.Rule{Name: name, Target: r.Target, Fault: r.Fault, Layer: r.Layer, Limit: 1})
+	if err != nil {
 		return "", err
 	}
-	if a.names == nil {
-		a.names = make(map[string]string)
+	if a.rules == nil {
+		a.rules = make(map[string]strikeOnce)
 	}
-	a.names[r.Name] = name
+	a.rules[r.Name] = strikeOnce{name, remove}
 	return name, nil
 }
 
@@ -172,20 +179,20 @@ func unused(name string, rules []chaos.Rule) string {
 func (a *armed) holder(name string) (fault string, taken bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for fault, rule := range a.names {
-		if rule == name {
+	for fault, rule := range a.rules {
+		if rule.name == name {
 			return fault, true
 		}
 	}
 	return "", false
 }
 
-func (a *armed) disarm(in *chaos.Injector, fault string) {
+func (a *armed) disarm(fault string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if name, ok := a.names[fault]; ok {
-		in.Remove(name)
-		delete(a.names, fault)
+	if rule, ok := a.rules[fault]; ok {
+		rule.remove()
+		delete(a.rules, fault)
 	}
 }
 
@@ -193,15 +200,15 @@ func (a *armed) disarm(in *chaos.Injector, fault string) {
 func (a *armed) sweep(in *chaos.Injector) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.names) == 0 {
+	if len(a.rules) == 0 {
 		return
 	}
 	waiting := in.Unfired()
-	maps.DeleteFunc(a.names, func(_, name string) bool {
-		if slices.Contains(waiting, name) {
+	maps.DeleteFunc(a.rules, func(_ string, rule strikeOnce) bool {
+		if slices.Contains(waiting, rule.name) {
 			return false
 		}
-		in.Remove(name)
+		rule.remove()
 		return true
 	})
 }

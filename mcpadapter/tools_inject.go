@@ -101,7 +101,7 @@ func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
 		return injectOutput{}, &problem{http.StatusConflict, codeConflict,
 			fmt.Sprintf("fault_name is %q; allowed: another name: arm_next of %q has taken this one", in.FaultName, of), "It is free again when that fault has struck or was removed."}
 	}
-	if err := s.put(c, in, rule, life); err != nil {
+	if _, err := s.put(c, in, rule, life); err != nil {
 		return injectOutput{}, err
 	}
 	out := injectOutput{Status: "registered", FaultName: in.FaultName}
@@ -119,7 +119,7 @@ func (s *Server) remove(in injectInput) injectOutput {
 	if rule, ok := s.state(in.FaultName); ok {
 		out.FaultType = kindOf(rule.Fault)
 	}
-	s.armed.disarm(s.host.Injector, in.FaultName)
+	s.armed.disarm(in.FaultName)
 	s.host.Injector.Remove(in.FaultName)
 	return out
 }
@@ -152,7 +152,9 @@ func (s *Server) armNext(c *call, in injectInput) (injectOutput, error) {
 	if err != nil {
 		return injectOutput{}, err
 	}
-	name, err := s.armed.arm(s.host.Injector, rule.Rule, func(r chaos.Rule) error { return s.put(c, in, r, until(life, rule.Expires)) })
+	name, err := s.armed.arm(s.host.Injector, rule.Rule, func(r chaos.Rule) (func() bool, error) {
+		return s.put(c, in, r, until(life, rule.Expires))
+	})
 	if err != nil {
 		return injectOutput{}, err
 	}
