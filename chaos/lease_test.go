@@ -119,6 +119,34 @@ func TestARuleWithATimeLimit(t *testing.T) {
 	}
 }
 
+// A wait that begins when its rule is gone already does not begin.
+func TestAWaitOfARuleThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, end := range map[string]func(in *chaos.Injector){
+			"removed":     func(in *chaos.Injector) { in.Remove("f") },
+			"all removed": func(in *chaos.Injector) { in.RemoveAll() },
+			"expired":     func(*chaos.Injector) { time.Sleep(time.Minute) },
+			"replaced and removed": func(in *chaos.Injector) {
+				_ = in.Register(chaos.Rule{Name: "f", Target: "never", Fault: down()})
+				in.Remove("f")
+			},
+		} {
+			in := chaos.NewInjector(1, nil)
+			var waits []error
+			_, err := in.RegisterFor(chaos.Rule{Name: "f", Target: "work", Fault: faultFunc{chaos.PhaseBefore,
+				func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+					end(in)
+					waits = append(waits, chaos.Sleep(ctx, -1), chaos.Sleep(ctx, time.Hour), chaos.Sleep(ctx, 0))
+					return next(ctx, args)
+				}}}, time.Minute)
+			require.NoError(t, err)
+			_, err = took(in)
+			require.NoError(t, err)
+			assert.Equal(t, []error{chaos.ErrDisarmed, chaos.ErrDisarmed, chaos.ErrDisarmed}, waits, name)
+		}
+	})
+}
+
 func TestATimeLimitBelongsToOneRegistration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := chaos.NewInjector(1, nil)
