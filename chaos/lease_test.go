@@ -133,12 +133,16 @@ func TestAWaitOfARuleThatIsGone(t *testing.T) {
 		} {
 			in := chaos.NewInjector(1, nil)
 			var waits []error
+			var life time.Duration
+			if name == "expired" {
+				life = time.Minute
+			}
 			_, err := in.RegisterFor(chaos.Rule{Name: "f", Target: "work", Fault: faultFunc{chaos.PhaseBefore,
 				func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 					end(in)
 					waits = append(waits, chaos.Sleep(ctx, -1), chaos.Sleep(ctx, time.Hour), chaos.Sleep(ctx, 0))
 					return next(ctx, args)
-				}}}, time.Minute)
+				}}}, life)
 			require.NoError(t, err)
 			_, err = took(in)
 			require.NoError(t, err)
