@@ -67,6 +67,7 @@ type Injector struct {
 	groups   groupGates
 	waiters  map[chan struct{}]*life // of whom each is; nil: of no rule
 	triggers map[string]*slot        // by name of the rule
+	soonest  time.Duration           // before it no rule expires, since born; 0: none does
 }
 
 const (
@@ -140,6 +141,7 @@ func (in *Injector) register(r Rule, life time.Duration) (*active, error) {
 	}
 	if life > 0 {
 		a.until = time.Since(in.born) + life
+		in.expires(a.until)
 	}
 	in.setRules(slices.Insert(rules, i, a))
 	return a, nil

@@ -161,19 +161,33 @@ func (a *active) met() bool {
 	return false
 }
 
-// dropExpired removes the rules whose time is over; in.mu is held.
+// dropExpired removes the rules whose time is over; in.mu is held. It looks at
+// them no sooner than one may have expired.
 func (in *Injector) dropExpired() {
-	expired := func(a *active) bool { return a.until > 0 && a.over() }
-	if !slices.ContainsFunc(in.rules, expired) {
+	if in.soonest == 0 || time.Since(in.born) < in.soonest {
 		return
 	}
+	in.soonest = 0
+	var left []*active
 	for _, a := range in.rules {
-		if expired(a) {
+		if a.until > 0 && a.over() {
 			in.endLife(a)
+			continue
 		}
+		left = append(left, a)
+		in.expires(a.until)
 	}
-	in.setRules(slices.DeleteFunc(slices.Clone(in.rules), expired))
-	in.dropGroups()
+	if len(left) < len(in.rules) {
+		in.setRules(left)
+		in.dropGroups()
+	}
+}
+
+// expires remembers that a rule expires then, 0: never; in.mu is held.
+func (in *Injector) expires(until time.Duration) {
+	if until > 0 && (in.soonest == 0 || until < in.soonest) {
+		in.soonest = until
+	}
 }
 
 // removeAt takes the i-th rule away, if there is one; in.mu is held.
