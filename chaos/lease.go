@@ -114,7 +114,7 @@ func (a *active) idle() string {
 	if a.Limit > 0 {
 		a.gate.mu.Lock()
 		defer a.gate.mu.Unlock()
-		if a.gate.delivered >= a.Limit {
+		if uint64(a.gate.delivered) >= uint64(a.Limit) {
 			return fmt.Sprintf("its limit of %d deliveries is used up", a.Limit)
 		}
 	}
