@@ -82,7 +82,7 @@ func (s *Server) guard(what string) error {
 	}
 	return &problem{http.StatusForbidden, codeForbidden,
 		fmt.Sprintf("%s is refused: %s is %q; allowed: %s", what, environment, now, orNone(s.options.Environments)),
-		"Faults may not be armed in this environment. remove and chaos_status still work."}
+		"Faults may not be armed in this environment. remove, chaos_disarm and chaos_status still work."}
 }
 
 func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
