@@ -15,11 +15,14 @@ type active struct {
 	gate   *gate
 	own    gate        // what gate points to, for rules without a group
 	fired  atomic.Bool // it was delivered
-	barred bool        // the rails allow none of its targets
+	life   *life
+	new    life          // what life points to, for rules that replaced none
+	until  time.Duration // when it expires, since the injector was made; 0: never
+	barred bool          // the rails allow none of its targets
 }
 
 func (a *active) init(c *compiled, in *Injector) {
-	a.compiled, a.in, a.fault, a.gate = c, in, c.Fault, &a.own
+	a.compiled, a.in, a.fault, a.gate, a.life = c, in, c.Fault, &a.own, &a.new
 	if c.stateful {
 		a.fault = c.Fault.(Stateful).Fresh()
 	}
@@ -35,7 +38,7 @@ func (a *active) init(c *compiled, in *Injector) {
 // reserve asks whether the rule may strike now, and counts the strike until
 // settle says how it went: so "at most n" holds also among concurrent calls.
 func (a *active) reserve() bool {
-	return !a.gated || a.gate.reserve(a.Limit, a.CoolDown, a.in)
+	return a.met() && (!a.gated || a.gate.reserve(a.Limit, a.CoolDown, a.in))
 }
 
 // rests tells whether the rule's limit is used up or it cools down, reserving nothing.

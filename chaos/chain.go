@@ -99,7 +99,7 @@ func (ch *chain) each(ctx context.Context, i int, inner items) items {
 	x := ch.x
 	return func(yield func(any, error) bool) {
 		for item, err := range inner {
-			if err == nil && !x.calm() {
+			if err == nil && !x.calm() && !x.acts[i].over() {
 				before := item
 				item, err = x.act(i, ctx, nil, ch.fit, func(context.Context, any) (any, error) { return before, nil })
 				if err != nil {

@@ -13,7 +13,8 @@ var ErrInjected = errors.New("chaos: injected")
 // callee is not reached.
 var ErrCellEnded = errors.New("chaos: the cell of this call has ended")
 
-// ErrDisarmed is returned by [Sleep] when the injector is disarmed during the wait.
+// ErrDisarmed is returned by [Sleep] when the injector is disarmed during the
+// wait, or the rule of the fault is removed or expires.
 var ErrDisarmed = errors.New("chaos: the injector was disarmed")
 
 // ErrUnknownRule is returned by [Injector.Trigger] for a name that is not registered.

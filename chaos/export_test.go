@@ -27,3 +27,6 @@ func KeyCount(in *Injector) (keys, failing, groups int) {
 	}
 	return keys, failing, len(in.groups.byName)
 }
+
+// TriggerCount is how many names an injector counts the requests for.
+func TriggerCount(in *Injector) int { return len(in.triggers) }

@@ -204,7 +204,7 @@ func Note(ctx context.Context, text string) {
 
 // Sleep waits, from within [Fault.Inject], for d. It returns nil after d, the
 // context's error if that ends first, and [ErrDisarmed] if the injector is
-// disarmed before or meanwhile: the fault then calls next. A d of 0 does not wait, and a
+// disarmed before or meanwhile, or the rule is removed: the fault then calls next. A d of 0 does not wait, and a
 // negative d waits until one of those two ends it. The runtime rounds waits under a millisecond up to
 // about one. Outside a fault it waits all the same.
 func Sleep(ctx context.Context, d time.Duration) error {

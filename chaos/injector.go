@@ -60,11 +60,15 @@ type Injector struct {
 
 	asked table // the names that Concerns was asked about
 
-	mu      sync.Mutex // guards what follows
-	rules   []*active
-	places  map[string]int // of the rules, by name; nil: not known
-	groups  groupGates
-	waiters map[chan struct{}]struct{}
+	watchers atomic.Pointer[[]*func(Event)]
+
+	mu       sync.Mutex // guards what follows
+	rules    []*active
+	places   map[string]int // of the rules, by name; nil: not known
+	groups   groupGates
+	waiters  map[chan struct{}]*life // of whom each is; nil: of no rule
+	triggers map[string]*slot        // by name of the rule
+	soonest  time.Duration           // before it no rule expires, since born; 0: none does
 }
 
 const (
@@ -102,20 +106,26 @@ func (in *Injector) traceless() bool {
 // only where it has no other rule. Calls under way keep the rule they were
 // struck by. The error joins every problem, each a [*RuleError].
 func (in *Injector) Register(r Rule) error {
+	_, err := in.register(r, 0)
+	return err
+}
+
+func (in *Injector) register(r Rule, life time.Duration) (*active, error) {
 	c, problems := compile(r, "#0")
 	if len(problems) > 0 {
-		return errors.Join(problems...)
+		return nil, errors.Join(problems...)
 	}
 	if len(in.opts.Targets) > 0 {
 		if err := c.checkTargets(in.opts.Targets); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := in.checkRails(c); err != nil {
-		return err
+		return nil, err
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	in.dropExpired()
 	i := in.place(c.Name)
 	var former *active
 	if i >= 0 {
@@ -124,7 +134,7 @@ func (in *Injector) Register(r Rule) error {
 	if !in.groups.fits(c, former) {
 		for _, other := range in.rules {
 			if err := c.conflict(other.compiled); err != nil && other != former {
-				return err
+				return nil, err
 			}
 		}
 	}
@@ -133,6 +143,13 @@ func (in *Injector) Register(r Rule) error {
 	}
 	a := &active{}
 	a.init(c, in)
+	if former != nil {
+		a.life = former.life
+	}
+	if life > 0 {
+		a.until = time.Since(in.born) + life
+		in.expires(a.until)
+	}
 	if former == nil {
 		in.places[c.Name] = len(in.rules)
 		in.rules = append(in.rules, a)
@@ -140,24 +157,18 @@ func (in *Injector) Register(r Rule) error {
 		in.rules[i] = a
 	}
 	in.rebind(former, a)
-	return nil
+	return a, nil
 }
 
-// Remove takes a rule away and reports whether there was one of that name.
-// Calls that it is delaying wait on; [Injector.Disarm] ends waits.
+// Remove takes a rule away and reports whether there was one of that name. The
+// waits of the rule end, also of one that it replaced: those calls go through.
+// Other rules that were drawn on them act. With waiters in a testing/synctest
+// bubble it must be called from that bubble.
 func (in *Injector) Remove(name string) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	i := in.place(name)
-	if i < 0 {
-		return false
-	}
-	former := in.rules[i]
-	in.groups.leave(former.compiled)
-	in.rules = slices.Delete(in.rules, i, i+1)
-	in.places = nil
-	in.rebind(former, nil)
-	return true
+	in.dropExpired()
+	return in.removeAt(in.place(name))
 }
 
 // place is that of a rule in the list, -1 where there is none of that name; in.mu is held.
@@ -192,6 +203,24 @@ func (in *Injector) rebind(former, a *active) {
 	}
 }
 
+// setRules puts another list of rules in force at every slot; in.mu is held.
+func (in *Injector) setRules(rules []*active) {
+	in.rules, in.places = rules, nil
+	for s := range in.points.all() {
+		if s.kind == groupSlot { // first: the others take their base from them
+			s.bind(rules)
+		}
+	}
+	for s := range in.points.all() {
+		if s.kind != groupSlot {
+			s.bind(rules)
+		}
+	}
+	for s := range in.asked.all() {
+		s.bind(rules)
+	}
+}
+
 // Trigger draws the named rule once, at the trigger's own count of such
 // requests, and when drawn runs its fault there and then with no callee behind
 // it: a latency is waited out, an error is made and returned. The rule's limit
@@ -204,11 +233,14 @@ func (in *Injector) Trigger(ctx context.Context, name string) (fired bool, err e
 		return false, ErrCellEnded
 	}
 	in.mu.Lock()
-	if in.place(name) < 0 {
+	in.dropExpired()
+	i := in.place(name)
+	if i < 0 {
 		defer in.mu.Unlock()
 		return false, fmt.Errorf("%w %q; registered: %s", ErrUnknownRule, name, listOr(in.ruleNames(), "none"))
 	}
-	s := in.findOrAdd(triggerSlot, name, "", "")
+	s := in.triggerOf(name)
+	s.bind(in.rules[i : i+1])
 	in.mu.Unlock()
 	return s.trigger(ctx)
 }
@@ -246,6 +278,7 @@ func (in *Injector) LateCalls() uint64 { return in.late.Load() }
 func (in *Injector) Rules() []Rule {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	in.dropExpired()
 	rules := make([]Rule, len(in.rules))
 	for i, a := range in.rules {
 		rules[i] = a.Rule
@@ -324,23 +357,31 @@ func (in *Injector) Elapsed() time.Duration {
 // sleep waits for d on behalf of a fault and says how long that took, 0 when
 // there was nothing to wait for. Each waiter brings a channel of its own, made
 // in its own bubble where it runs in one.
-func (in *Injector) sleep(ctx context.Context, d time.Duration) (spent time.Duration, err error) {
+// The wait of a rule (nil: of none) ends with the rule.
+func (in *Injector) sleep(ctx context.Context, d time.Duration, of *active) (spent time.Duration, err error) {
 	if err := ctx.Err(); err != nil || d == 0 {
 		return 0, err
 	}
 	stop := make(chan struct{})
 	in.mu.Lock()
-	if in.state.Load()&stateDisarmed != 0 || in.killed() {
+	if in.state.Load()&stateDisarmed != 0 || in.killed() || of.over() {
 		in.mu.Unlock()
 		return 0, ErrDisarmed
 	}
 	if in.waiters == nil {
-		in.waiters = make(map[chan struct{}]struct{})
+		in.waiters = make(map[chan struct{}]*life)
 	}
-	in.waiters[stop] = struct{}{}
+	expires := false
+	if in.waiters[stop] = nil; of != nil {
+		in.waiters[stop] = of.life
+		d, expires = of.within(d)
+	}
 	in.mu.Unlock()
 	start := time.Now()
 	err = wait(ctx, d, stop, in.killSwitch())
+	if err == nil && expires {
+		err = ErrDisarmed
+	}
 	spent = time.Since(start)
 	in.mu.Lock()
 	delete(in.waiters, stop)

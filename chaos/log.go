@@ -187,7 +187,5 @@ func (l *log) drops() uint64 {
 // keep logs a finished call and tells whoever listens.
 func (in *Injector) keep(r *record) {
 	in.log.add(r, r.err != nil || r.outcome == panicked)
-	if in.opts.OnEvent != nil {
-		in.opts.OnEvent(r.event())
-	}
+	in.tell(r)
 }

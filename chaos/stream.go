@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"iter"
+	"slices"
 )
 
 // WrapStream makes an injection point of a function that returns a stream.
@@ -129,7 +130,7 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 		c.items++
 		c.chain.hand(c.items)
 		c.last = itemErr
-		if hold && c.strike.calm() { // disarmed: the reply is not lost any more
+		if hold && (c.strike.calm() || !c.strike.losesReply()) { // disarmed: the reply is not lost any more
 			if hold = false; !c.release() {
 				c.stopped = true
 				return end, itemErr
@@ -213,16 +214,11 @@ func (c *stream[In, T]) release() bool {
 }
 
 // losesReply tells whether the consumer will see none of the items.
-func (x *strike) losesReply() bool { return x.hasPhase(PhaseAfter) }
+func (x *strike) losesReply() bool {
+	return slices.ContainsFunc(x.acts, func(a act) bool { return a.phase == PhaseAfter && !a.over() })
+}
 
 // changesItems tells whether some act changes the items of a stream.
-func (x *strike) changesItems() bool { return x.hasPhase(PhaseChange) }
-
-func (x *strike) hasPhase(p Phase) bool {
-	for i := range x.acts {
-		if x.acts[i].phase == p {
-			return true
-		}
-	}
-	return false
+func (x *strike) changesItems() bool {
+	return slices.ContainsFunc(x.acts, func(a act) bool { return a.phase == PhaseChange })
 }

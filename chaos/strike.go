@@ -114,7 +114,7 @@ func (x *strike) run(i int, ctx context.Context, args any) (any, error) {
 	if i == len(x.acts) || x.set.slot.in.resting() {
 		return x.reach(ctx, args)
 	}
-	if x.perItem && x.acts[i].phase == PhaseChange {
+	if x.perItem && x.acts[i].phase == PhaseChange || x.acts[i].over() {
 		return x.run(i+1, ctx, args)
 	}
 	return x.act(i, ctx, args, x.fit, func(ctx context.Context, args any) (any, error) { return x.run(i+1, ctx, args) })
@@ -251,6 +251,17 @@ func (x *strike) changed(pinned int16, ch []Change) {
 	a.more += len(ch) - kept
 }
 
+// ruleOf is the rule of the act at work, or of the one that a context is pinned
+// to; nil: the callee is.
+func (x *strike) ruleOf(pinned int16) *active {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if at := x.actOf(pinned); at < len(x.acts) {
+		return x.acts[at].active
+	}
+	return nil
+}
+
 // actOf is the act at work, or the one that a context is pinned to.
 func (x *strike) actOf(pinned int16) int {
 	if pinned > 0 {
@@ -261,8 +272,9 @@ func (x *strike) actOf(pinned int16) int {
 
 // sleep waits for the act at work, and keeps account of it.
 func (x *strike) sleep(ctx context.Context, pinned int16, d time.Duration) error {
-	spent, err := x.set.slot.in.sleep(ctx, d)
-	if err == nil && d == 0 && x.calm() {
+	rule := x.ruleOf(pinned)
+	spent, err := x.set.slot.in.sleep(ctx, d, rule)
+	if err == nil && d == 0 && (x.calm() || rule.over()) {
 		err = ErrDisarmed
 	}
 	x.mu.Lock()

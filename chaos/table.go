@@ -119,3 +119,30 @@ func insert(slots []atomic.Pointer[slot], s *slot) {
 	}
 	slots[i].Store(s)
 }
+
+// drop takes slots out; the caller holds the injector's mutex. Calls under way
+// may still hold them.
+func (t *table) drop(gone func(*slot) bool) {
+	var kept []*slot
+	dropped := false
+	for s := range t.all() {
+		if gone(s) {
+			dropped = true
+			continue
+		}
+		kept = append(kept, s)
+	}
+	if !dropped {
+		return
+	}
+	size := 8
+	for size < 2*(len(kept)+1) {
+		size *= 2
+	}
+	array := newArray(size)
+	for _, s := range kept {
+		insert(*array, s)
+	}
+	t.n = len(kept)
+	t.array.Store(array)
+}

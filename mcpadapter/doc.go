@@ -6,7 +6,7 @@
 //
 // A [Host] is what a program exposes. Its five lines:
 //
-//	in := chaos.NewInjector(1, &chaos.InjectorOptions{Record: true})
+//	in := chaos.NewInjector(1, nil)
 //	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "order desk", Injector: in}, nil)
 //	if err != nil {
 //		log.Fatal(err)
@@ -14,13 +14,14 @@
 //	err = srv.ServeStdio(ctx)
 //
 // The program under test finds the injector in its contexts: [Host.Middleware]
-// puts it into those of an HTTP server.
+// puts it into those of an HTTP server. Every fault that is delivered leaves a
+// line in the audit log, whoever armed it.
 //
 // # Tools
 //
 // A tool is listed when the host has something behind it:
 //
-//   - Injector: chaos_inject_fault
+//   - Injector: chaos_inject_fault, chaos_disarm
 //   - Injector or Experiments: chaos_status
 //   - Experiments: chaos_run_experiment
 //   - Matrices: contract_list, contract_run, contract_report, resilience_score

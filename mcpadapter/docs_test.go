@@ -35,10 +35,10 @@ func TestListOfTools(t *testing.T) {
 
 func TestToolsWithNothingBehindThemAreNotListed(t *testing.T) {
 	whole := newShop(t).host
-	const events = "events_list_subscriptions events_subscribe events_unsubscribe"
+	const chaosTools, events = "chaos_disarm chaos_inject_fault chaos_status ", "events_list_subscriptions events_subscribe events_unsubscribe"
 	for want, h := range map[string]Host{
-		"chaos_inject_fault chaos_status " + events:                                             {Name: "h", Injector: whole.Injector, Events: whole.Events},
-		"chaos_inject_fault chaos_status":                                                       {Name: "h", Injector: whole.Injector},
+		strings.TrimSpace(chaosTools + events):                                                  {Name: "h", Injector: whole.Injector, Events: whole.Events},
+		strings.TrimSpace(chaosTools):                                                           {Name: "h", Injector: whole.Injector},
 		"chaos_run_experiment chaos_status":                                                     {Name: "h", Experiments: whole.Experiments},
 		"contract_list contract_report contract_run resilience_score":                           {Name: "h", Matrices: whole.Matrices},
 		"compute_recovery_time detect_outages get_graph get_runs get_state_window":              {Name: "h", Runs: whole.Runs},
@@ -88,6 +88,7 @@ func examples() []example {
 	return []example{
 		{"chaos_inject_fault", `{"fault_name":"flaky orders","action":"register","fault_type":"error","target":"orders.*","probability":0.3,"error_message":"try again later","limit":20}`,
 			`{"fault_name":"flaky orders","action":"register","fault_type":"latncy","probability":30}`},
+		{"chaos_disarm", `{}`, `{"fault_name":"flaky orders"}`},
 		{"chaos_run_experiment", `{"experiment_name":"slow database"}`, `{"experiment_name":"slow databse"}`},
 		{"chaos_status", `{"include_results":true,"experiment_name":"slow database"}`, `{"includeResults":true}`},
 		{"contract_list", `{}`, `{"matrix":"dsek"}`},
@@ -107,7 +108,7 @@ func examples() []example {
 }
 
 // volatile are the members whose values differ from run to run.
-var volatile = regexp.MustCompile(`"(duration_seconds|elapsedSec)": [0-9.e-]+|"(started_at|finishedAt|createdAt)": "[^"]+"`)
+var volatile = regexp.MustCompile(`"(duration_seconds|elapsedSec)": [0-9.e-]+|"(started_at|finishedAt|createdAt|expires_at)": "[^"]+"`)
 
 // documentedSubscription stands for the id of any subscription.
 const documentedSubscription = "sub-EXAMPLE2SUBSCRIPTION3IDQQ"

@@ -25,6 +25,7 @@ func Example() {
 	}
 	web := httptest.NewServer(srv.Handler())
 	defer web.Close()
+	defer srv.Shutdown(context.Background())
 
 	// The program: a wrapped function, called with the injector in the context.
 	ctx := chaos.NewContext(context.Background(), in)
@@ -47,12 +48,13 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(res.Content[0].(*mcp.TextContent).Text)
+	out := res.StructuredContent.(map[string]any)
+	fmt.Println(out["status"], out["fault_type"], out["matched_targets"], out["in_force"])
 
 	fmt.Println(lookup(ctx, "1042"))
 	// Output:
 	// on its way <nil>
-	// {"status":"registered","fault_name":"orders are down","fault_type":"error","matched_targets":["orders.get"]}
+	// registered error [orders.get] true
 	//  503 Service Unavailable
 }
 

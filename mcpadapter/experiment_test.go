@@ -36,7 +36,8 @@ func TestExperimentsByName(t *testing.T) {
 	assert.Equal(t, 3, status.TotalRuns, "a dry run is not in the history")
 	assert.Equal(t, 1.0, status.SuccessRate)
 	assert.Len(t, status.Results, 3)
-	assert.Equal(t, []string{"bad action", "panics", "slow database"}, status.RegisteredExperiments)
+	assert.Equal(t, 3, status.RegisteredExperiments)
+	assert.Equal(t, []string{"bad action", "panics", "slow database"}, status.Experiments)
 	status = answer[statusOutput](t, c, "chaos_status", `{"include_results":true,"experiment_name":"no such"}`)
 	assert.Equal(t, []experiment.Result{}, status.Results, "an unknown name gives empty results")
 	assert.Zero(t, status.TotalRuns)
@@ -49,8 +50,8 @@ func TestExperimentsByName(t *testing.T) {
 func TestEmptyStatusHasNoNull(t *testing.T) {
 	s := newShop(t)
 	c := clientOf(t, serverOf(t, Host{Name: "bare", Injector: s.host.Injector}, nil), nil)
-	assert.JSONEq(t, `{"active_faults":[],"registered_experiments":[],"total_runs":0,"success_rate":0}`, textIn(t, ask(t, c, "chaos_status", `{}`)))
-	assert.JSONEq(t, `{"active_faults":[],"registered_experiments":[],"results":[],"total_runs":0,"success_rate":0}`,
+	assert.JSONEq(t, `{"active_faults":[],"registered_experiments":0,"experiments":[],"total_runs":0,"success_rate":0,"cut_off":[]}`, textIn(t, ask(t, c, "chaos_status", `{}`)))
+	assert.JSONEq(t, `{"active_faults":[],"registered_experiments":0,"experiments":[],"results":[],"total_runs":0,"success_rate":0,"cut_off":[]}`,
 		textIn(t, ask(t, c, "chaos_status", `{"include_results":true}`)))
 }
 

@@ -19,6 +19,9 @@ func (t *tool) rule() policy.Tool {
 	if !t.kind.write {
 		row.Capability, row.Scopes = policy.Read, read
 	}
+	if t.unlimited {
+		row.Limit, row.SessionLimit = noLimit(), noLimit()
+	}
 	if t.readsIf != "" {
 		row.Actions = []policy.Action{{Field: t.readsIf, Values: []any{true}, Capability: policy.Read, Scopes: read}}
 	}
@@ -38,7 +41,7 @@ func (s *Server) addGate() error {
 			rows = append(rows, t.rule())
 		}
 	}
-	own.Tools = rows
+	own.Tools, own.Confirm = rows, s.spare(own.Confirm, rows)
 	if s.options.Audit != nil {
 		own.Audit = s.options.Audit
 	}
@@ -49,7 +52,7 @@ func (s *Server) addGate() error {
 	if s.gate, err = policy.New(full); err != nil {
 		return err
 	}
-	s.mcp.AddReceivingMiddleware(s.gate.Middleware())
+	s.mcp.AddReceivingMiddleware(s.refusals, s.gate.Middleware()) // the first is outermost
 	s.onEvent(s.auditFault)
 	return nil
 }

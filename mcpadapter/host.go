@@ -23,7 +23,7 @@ type Host struct {
 	// Injector is the one of the live program, whose faults come and go.
 	Injector *chaos.Injector
 	// Events is the feed that the injector's OnEvent hands its events to; nil:
-	// faults that strike are not audited, and clients cannot subscribe to them.
+	// clients cannot subscribe to faults. Those that strike are audited either way.
 	Events *Feed
 	// Experiments are those that may be run by name.
 	Experiments *gameday.Lab
@@ -100,6 +100,12 @@ type Limits struct {
 	ScenarioWait time.Duration
 	// SessionTime is after how long a session over HTTP ends that nobody uses; 0: 30 min.
 	SessionTime time.Duration
+	// FaultTime is after how long a fault that a client registered is removed,
+	// unless the client gives a time of its own; 0: 15 min.
+	FaultTime time.Duration
+	// AllowEndless lets clients register faults that are never removed by time
+	// (expires_seconds 0).
+	AllowEndless bool
 }
 
 const (
@@ -108,6 +114,7 @@ const (
 	defaultCallTime      = 10 * time.Minute
 	defaultScenarioWait  = 30 * time.Second
 	defaultSessionTime   = 30 * time.Minute
+	defaultFaultTime     = 15 * time.Minute
 )
 
 func (l Limits) withDefaults() (Limits, error) {
@@ -118,6 +125,7 @@ func (l Limits) withDefaults() (Limits, error) {
 	}{
 		{"BodyBytes", l.BodyBytes}, {"ArgumentBytes", int64(l.ArgumentBytes)}, {"CallTime", int64(l.CallTime)},
 		{"ScenarioWait", int64(l.ScenarioWait)}, {"SessionTime", int64(l.SessionTime)},
+		{"FaultTime", int64(l.FaultTime)},
 	} {
 		if f.value < 0 {
 			problems = append(problems, fmt.Errorf("mcpadapter: Limits.%s is %d; allowed: above 0, or 0 for the default", f.name, f.value))
@@ -128,6 +136,7 @@ func (l Limits) withDefaults() (Limits, error) {
 	l.CallTime = cmp.Or(l.CallTime, defaultCallTime)
 	l.ScenarioWait = cmp.Or(l.ScenarioWait, defaultScenarioWait)
 	l.SessionTime = cmp.Or(l.SessionTime, defaultSessionTime)
+	l.FaultTime = cmp.Or(l.FaultTime, defaultFaultTime)
 	return l, errors.Join(problems...)
 }
 

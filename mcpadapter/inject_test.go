@@ -17,7 +17,10 @@ func TestRegisteredFaultsStrikeTheLiveProgram(t *testing.T) {
 	s := newShop(t)
 	c := clientOf(t, serverOf(t, s.host, nil), nil)
 	out := answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"flaky orders","action":"register","fault_type":"error","probability":1,"target":"orders.*","error_message":"try again later"}`)
-	assert.Equal(t, injectOutput{Status: "registered", FaultName: "flaky orders", FaultType: "error", MatchedTargets: []string{"orders.get"}}, out)
+	assert.WithinDuration(t, time.Now().Add(defaultFaultTime), *out.ExpiresAt, time.Minute)
+	out.ExpiresAt = nil
+	assert.Equal(t, injectOutput{Status: "registered", FaultName: "flaky orders", FaultType: "error", MatchedTargets: []string{"orders.get"},
+		Probability: new(1.0), InForce: new(true)}, out)
 
 	_, err := s.lookup(t.Context(), "1")
 	assert.EqualError(t, err, "try again later")
@@ -58,7 +61,7 @@ func TestLatencyIsWaitedOutOnInject(t *testing.T) {
 		in := chaos.NewInjector(1, nil)
 		srv, err := NewServer(Host{Name: "h", Injector: in}, &Options{Getenv: writable})
 		require.NoError(t, err)
-		_, err = srv.register(injectInput{FaultName: "slow", FaultType: "latency", Probability: new(1.0)})
+		_, err = srv.register(nil, injectInput{FaultName: "slow", FaultType: "latency", Probability: new(1.0)})
 		require.NoError(t, err)
 		began := time.Now()
 		out, err := srv.trigger(t.Context(), injectInput{FaultName: "slow"})

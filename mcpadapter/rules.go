@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
@@ -124,53 +126,89 @@ func matching(pattern string, names []string) []string {
 	return found
 }
 
+// activeFault is a rule as clients see it.
+func activeFault(r chaos.RuleState) gameday.ActiveFault {
+	f := gameday.NewActiveFault(r)
+	f.Probability = probabilityOf(r.When)
+	return f
+}
+
 // armed keeps the rules that strike the next call and then have done their
 // work: they are taken away once they were delivered.
 type armed struct {
 	mu    sync.Mutex
-	names []string
+	rules map[string]strikeOnce // by the fault
 }
 
-// armedName is that of the rule which strikes the next call for a fault.
-func armedName(fault string) string { return fault + " (next call)" }
+// strikeOnce is a rule that strikes the next call.
+type strikeOnce struct {
+	name   string
+	remove func() bool // this very rule, not one that has its name since
+}
 
-func (a *armed) arm(in *chaos.Injector, r chaos.Rule) error {
+// arm puts in force the rule that strikes the next call for a fault, under a
+// name that no other rule has, and returns that.
+func (a *armed) arm(in *chaos.Injector, r chaos.Rule, put func(chaos.Rule) (remove func() bool, err error)) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	name := armedName(r.Name)
-	next := chaos.Rule{Name: name, Target: r.Target, Fault: r.Fault, Layer: r.Layer, Limit: 1}
-	if err := in.Register(next); err != nil {
-		return err
+	name := a.rules[r.Name].name
+	if name == "" {
+		name = unused(r.Name+" (next call)", in.Rules())
 	}
-	if !slices.Contains(a.names, name) {
-		a.names = append(a.names, name)
+	remove, err := put(chaos.Rule{Name: name, Target: r.Target, Fault: r.Fault, Layer: r.Layer, Limit: 1})
+	if err != nil {
+		return "", err
 	}
-	return nil
+	if a.rules == nil {
+		a.rules = make(map[string]strikeOnce)
+	}
+	a.rules[r.Name] = strikeOnce{name, remove}
+	return name, nil
 }
 
-func (a *armed) disarm(in *chaos.Injector, fault string) {
+// unused is a name that no rule has.
+func unused(name string, rules []chaos.Rule) string {
+	free := name
+	for n := 2; slices.ContainsFunc(rules, func(r chaos.Rule) bool { return r.Name == free }); n++ {
+		free = fmt.Sprintf("%s #%d", name, n)
+	}
+	return free
+}
+
+// holder is the fault for which a rule of this name strikes the next call.
+func (a *armed) holder(name string) (fault string, taken bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	name := armedName(fault)
-	if i := slices.Index(a.names, name); i >= 0 {
-		in.Remove(name)
-		a.names = slices.Delete(a.names, i, i+1)
+	for fault, rule := range a.rules {
+		if rule.name == name {
+			return fault, true
+		}
+	}
+	return "", false
+}
+
+func (a *armed) disarm(fault string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if rule, ok := a.rules[fault]; ok {
+		rule.remove()
+		delete(a.rules, fault)
 	}
 }
 
-// sweep takes away those that have struck.
+// sweep takes away those that have struck, and forgets those that are gone.
 func (a *armed) sweep(in *chaos.Injector) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.names) == 0 {
+	if len(a.rules) == 0 {
 		return
 	}
 	waiting := in.Unfired()
-	a.names = slices.DeleteFunc(a.names, func(name string) bool {
-		if slices.Contains(waiting, name) {
+	maps.DeleteFunc(a.rules, func(_ string, rule strikeOnce) bool {
+		if slices.Contains(waiting, rule.name) {
 			return false
 		}
-		in.Remove(name)
+		rule.remove()
 		return true
 	})
 }

@@ -57,12 +57,16 @@ type Server struct {
 	tools   []*tool
 	reports reports
 	armed   armed
-	hub     *hub      // nil: there are no events to tell of
+	leases  leases
+	feed    *Feed     // of the host, or our own; nil: there is no injector
+	hub     *hub      // nil: there are no events to subscribe to
 	single  exclusive // what runs once at a time
 
 	life   context.Context // of everything that outlives its call
 	stop   context.CancelFunc
 	pumped chan struct{} // closed when the pump has ended
+
+	unwatch func() // ends our own feed
 
 	mu      sync.Mutex // guards what follows
 	closing bool
@@ -96,6 +100,7 @@ func NewServer(h Host, o *Options) (*Server, error) {
 		s.hub = &hub{host: h, readers: make(map[*mcp.ServerSession]*reader)}
 		protocol.SubscribeHandler, protocol.UnsubscribeHandler = s.subscribes, s.unsubscribes
 	}
+	s.listen()
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: h.Name, Title: h.Name, Version: version()}, protocol)
 	for _, t := range s.tools {
 		s.mcp.AddTool(t.listed(), t.serve(s))
@@ -106,15 +111,37 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	s.addPrompts()
 	if err := s.addGate(); err != nil {
 		s.stop()
+		s.unwatch()
 		return nil, fmt.Errorf("mcpadapter: %w", err)
 	}
 	s.pump()
+	s.reportCutOff()
 	return s, nil
+}
+
+// listen makes sure that the server hears of the faults that strike, also where
+// the host has no feed for its clients.
+func (s *Server) listen() {
+	s.feed, s.unwatch = s.host.Events, func() {}
+	if s.feed == nil && s.host.Injector != nil {
+		s.feed = new(Feed)
+		s.unwatch = s.host.Injector.Watch(s.feed.Record)
+	}
+}
+
+// reportCutOff names the experiments that an earlier process did not end.
+func (s *Server) reportCutOff() {
+	if s.host.Experiments == nil {
+		return
+	}
+	for _, c := range s.host.Experiments.History().CutOff() {
+		s.log.Warn("an experiment was cut off; it may not have been rolled back", "experiment", c.Name, "started_at", c.StartedAt)
+	}
 }
 
 const instructions = `Tools to break a running program on purpose and to judge how it bears it.
 Look before you break: chaos_status and get_graph say what there is. Register a fault with a low probability and a limit, aim it at
-one injection point, and remove it when you are done. Answers begin with a summary and say what they left out: narrow a question by
+one injection point, and remove it when you are done; chaos_disarm stops everything at once. Answers begin with a summary and say what they left out: narrow a question by
 node, subsystem and time instead of asking for everything. Seeds are decimal strings. Durations are in the unit that a member's name says.
 A failed call has {status, code, detail, hint}; follow the hint.`
 
@@ -163,7 +190,8 @@ func (s *Server) settle() {
 
 // Shutdown refuses new calls, waits for those under way until ctx ends, then
 // cancels what is left and closes all sessions. It returns ctx's error if calls had
-// to be cancelled. Faults that clients registered stay: they are the host's.
+// to be cancelled. Faults that clients registered with keep, or without a session, stay
+// until they expire: they are the host's.
 // A client over HTTP that holds its connection open and reads nothing may keep it
 // waiting until ctx ends: give it one that does.
 // It may be called more than once.
@@ -179,6 +207,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		err = fmt.Errorf("mcpadapter: shutdown: calls were cancelled: %w", ctx.Err())
 	}
 	s.stop()
+	s.unwatch()
+	s.leases.close()
 	if s.hub != nil {
 		s.hub.close()
 	}
@@ -190,6 +220,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	go func() {
 		closed.Wait()
 		<-s.pumped
+		s.leases.ended.Wait()
 		if s.hub != nil {
 			s.hub.ended.Wait()
 		}
@@ -211,13 +242,13 @@ func (s *Server) onEvent(sink func(chaos.Event)) {
 	s.sinks = append(s.sinks, sink)
 }
 
-// pump hands the events of the host's feed to the sinks until Shutdown.
+// pump hands the events of the feed to the sinks until Shutdown.
 func (s *Server) pump() {
-	if s.host.Events == nil {
+	if s.feed == nil {
 		close(s.pumped)
 		return
 	}
-	queue, leave := s.host.Events.listen()
+	queue, leave := s.feed.listen()
 	go func() {
 		defer close(s.pumped)
 		defer leave()

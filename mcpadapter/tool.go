@@ -23,6 +23,7 @@ type tool struct {
 	target                   string        // argument that the audit names as what the call is about
 	readsIf                  string        // argument that makes a call which only looks, if true
 	limit                    *policy.Limit // nil: none but the host's
+	unlimited                bool          // it stops what others began: no limit and no confirmation stands before it
 	input, output            *jsonschema.Schema
 	read                     func(args json.RawMessage, maxBytes int) (any, error)
 	handle                   func(ctx context.Context, c *call, in any) (any, error)
@@ -161,9 +162,14 @@ func (c *call) failed(err error) *mcp.CallToolResult {
 	p := problemOf(err)
 	res := new(mcp.CallToolResult)
 	res.SetError(&policy.Error{Status: p.Status, Code: p.Code, Detail: p.Detail, Hint: p.Hint})
-	res.StructuredContent = p
-	if c.tool.onError != nil {
-		res.StructuredContent = c.tool.onError(c, p)
-	}
+	res.StructuredContent = c.output(p)
 	return res
+}
+
+// output is the structured output of a failed call.
+func (c *call) output(p *problem) any {
+	if c.tool.onError != nil {
+		return c.tool.onError(c, p)
+	}
+	return p
 }

@@ -46,13 +46,15 @@ type statusInput struct {
 }
 
 type statusOutput struct {
-	ActiveFaults          []gameday.ActiveFault `json:"active_faults" jsonschema:"faults in force, in order; probability is the share of matching calls"`
-	RegisteredExperiments []string              `json:"registered_experiments"`
+	ActiveFaults          []gameday.ActiveFault `json:"active_faults" jsonschema:"registered faults, in order; probability is the share of matching calls; in_force false: it strikes nothing now, and reason says why; expires_at null: never"`
+	RegisteredExperiments int                   `json:"registered_experiments" jsonschema:"how many there are"`
+	Experiments           []string              `json:"experiments" jsonschema:"their names"`
 	Results               []experiment.Result   `json:"results,omitzero" jsonschema:"past runs, oldest first; only if asked for"`
-	TotalRuns             int                   `json:"total_runs" jsonschema:"number of kept runs"`
-	SuccessRate           float64               `json:"success_rate" jsonschema:"share of the kept runs that succeeded; 0 with no runs" range:"0,1"`
+	TotalRuns             int                   `json:"total_runs" jsonschema:"number of runs that were executed, also those whose results are kept no more"`
+	SuccessRate           float64               `json:"success_rate" jsonschema:"share of those that succeeded; 0 with no runs" range:"0,1"`
 	Dropped               uint64                `json:"dropped,omitempty" jsonschema:"runs, of all experiments, that are kept no more"`
 	ResultsOmitted        int                   `json:"results_omitted,omitempty" jsonschema:"older results that this answer leaves out"`
+	CutOff                []gameday.CutOff      `json:"cut_off" jsonschema:"runs that the end of an earlier process cut off: they may not have been rolled back"`
 }
 
 // maxResults bounds the results of one answer.
@@ -61,7 +63,7 @@ const maxResults = 100
 func chaosStatus() (*tool, error) {
 	return define(tool{
 		name: "chaos_status", title: "Chaos status", room: "chaos", target: "experiment_name",
-		description: `Tells which faults are in force in the live program, which experiments are registered, and how past runs went.
+		description: `Tells which faults are registered in the live program and whether they are in force, which experiments are registered, and how past runs went.
 success_rate is a fraction from 0 to 1. Ask for results only if you need them, and narrow them by experiment_name; an unknown name gives empty results. Faults registered from the program's own code are listed with their own kind; one whose trigger leaves nothing to chance has probability 1.`,
 	}, func(_ context.Context, c *call, in statusInput) (statusOutput, error) {
 		return c.server.status(in), nil
@@ -69,11 +71,12 @@ success_rate is a fraction from 0 to 1. Ask for results only if you need them, a
 }
 
 func (s *Server) status(in statusInput) statusOutput {
-	out := statusOutput{ActiveFaults: []gameday.ActiveFault{}, RegisteredExperiments: []string{}}
+	out := statusOutput{ActiveFaults: []gameday.ActiveFault{}, Experiments: []string{}, CutOff: []gameday.CutOff{}}
 	if lab := s.host.Experiments; lab != nil {
 		known := lab.Status(gameday.Query{IncludeResults: in.IncludeResults, Experiment: in.ExperimentName})
-		out.RegisteredExperiments, out.Results, out.TotalRuns = known.RegisteredExperiments, known.Results, known.TotalRuns
-		out.SuccessRate, out.Dropped, out.ActiveFaults = known.SuccessRate, known.Dropped, known.ActiveFaults
+		out.RegisteredExperiments, out.Experiments, out.CutOff = known.RegisteredExperiments, known.Experiments, known.CutOff
+		out.Results, out.TotalRuns, out.SuccessRate, out.Dropped = known.Results, known.TotalRuns, known.SuccessRate, known.Dropped
+		out.ActiveFaults = known.ActiveFaults
 	}
 	if in.IncludeResults && out.Results == nil {
 		out.Results = []experiment.Result{}
@@ -86,8 +89,8 @@ func (s *Server) status(in statusInput) statusOutput {
 	}
 	s.armed.sweep(s.host.Injector)
 	out.ActiveFaults = []gameday.ActiveFault{}
-	for _, r := range s.host.Injector.Rules() {
-		out.ActiveFaults = append(out.ActiveFaults, gameday.ActiveFault{Name: r.Name, FaultType: kindOf(r.Fault), Probability: probabilityOf(r.When)})
+	for _, r := range s.host.Injector.States() {
+		out.ActiveFaults = append(out.ActiveFaults, activeFault(r))
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 )
@@ -23,27 +24,33 @@ type injectInput struct {
 	Seed            string   `json:"seed,omitempty" jsonschema:"decimal number, as a string, that moves the draws of this fault; with the same seed the same calls are struck" len:"1,20"`
 	ArmNext         bool     `json:"arm_next,omitempty" jsonschema:"for inject: strike the next matching call instead of firing now" default:"false"`
 	Limit           int      `json:"limit,omitempty" jsonschema:"for register: rest for good after so many deliveries; no limit if left out" range:"1,1000000000"`
+	ExpiresSeconds  *float64 `json:"expires_seconds,omitempty" jsonschema:"for register and arm_next: remove the fault after so many seconds; left out: the host's default, 900 unless it says otherwise; 0: never, only if the host allows it" range:"0,86400"`
+	Keep            bool     `json:"keep,omitempty" jsonschema:"for register and arm_next: leave the fault in force when this session ends; clients without sessions have the time limit alone" default:"false"`
 }
 
 type injectOutput struct {
-	Status         string   `json:"status" jsonschema:"what was done" enum:"registered,injected,removed,error"`
-	FaultName      string   `json:"fault_name"`
-	FaultType      string   `json:"fault_type,omitempty" jsonschema:"kind of the fault; left out where there is none"`
-	WasTriggered   *bool    `json:"was_triggered,omitempty" jsonschema:"for inject: whether the fault fired"`
-	InjectedError  string   `json:"injected_error,omitempty" jsonschema:"text of the error that the fault made"`
-	MatchedTargets []string `json:"matched_targets,omitzero" jsonschema:"known injection points that the fault reaches now"`
-	Note           string   `json:"note,omitempty" jsonschema:"what to mind"`
-	Problem        *problem `json:"problem,omitempty" jsonschema:"why the status is error"`
+	Status         string     `json:"status" jsonschema:"what was done" enum:"registered,injected,removed,error"`
+	FaultName      string     `json:"fault_name"`
+	FaultType      string     `json:"fault_type,omitempty" jsonschema:"kind of the fault; left out where there is none"`
+	WasTriggered   *bool      `json:"was_triggered,omitempty" jsonschema:"for inject: whether the fault fired"`
+	InjectedError  string     `json:"injected_error,omitempty" jsonschema:"text of the error that the fault made"`
+	MatchedTargets []string   `json:"matched_targets,omitzero" jsonschema:"known injection points that the fault reaches now"`
+	Probability    *float64   `json:"probability,omitempty" jsonschema:"the one in force" range:"0,1"`
+	InForce        *bool      `json:"in_force,omitempty" jsonschema:"whether the fault can strike now; reason says why not"`
+	Reason         string     `json:"reason,omitempty" jsonschema:"why the fault is not in force"`
+	ExpiresAt      *time.Time `json:"expires_at" jsonschema:"when the fault is removed; null: never, or there is no fault"`
+	Note           string     `json:"note,omitempty" jsonschema:"what to mind"`
+	Problem        *problem   `json:"problem,omitempty" jsonschema:"why the status is error"`
 }
 
 func injectFault() (*tool, error) {
 	return define(tool{
 		name: "chaos_inject_fault", title: "Inject a fault", room: "chaos", target: "fault_name",
 		description: `Puts a fault in force at injection points of the live program, fires it once, or takes it away.
-register: from now on each call of a point that target matches is struck with the probability, drawn for each call on its own, until remove or limit. Registering a name again replaces the fault.
+register: from now on each call of a point that target matches is struck with the probability, drawn for each call on its own, until remove, limit, expires_seconds or the end of this session (keep true: not that). Registering a name again replaces the fault and its time limit. in_force false means that it strikes nothing now, and reason why.
 inject: draws a registered fault once at its probability and, when drawn, fires it there and then, with nothing behind it: a latency is waited out, an error is made and reported in injected_error. was_triggered says whether it was drawn; that it fired is no failure of this call. With arm_next the next matching call is struck instead, with certainty, once.
-remove: takes the fault away; the calls it is delaying wait on. Removing what is not there succeeds. A partition heals so.
-Durations are in seconds. A fault lasts until it is removed: keep the target narrow (one point rather than *), the probability low, and set a limit.`,
+remove: takes the fault away and ends the delays it is imposing; those calls go through. Removing what is not there succeeds. A partition heals so. chaos_disarm removes all faults at once.
+Durations are in seconds. Keep the target narrow (one point rather than *), the probability low, and set a limit.`,
 		kind:    kind{write: true, destructive: true, idempotent: false},
 		onError: injectFailed,
 	}, func(ctx context.Context, c *call, in injectInput) (injectOutput, error) {
@@ -56,12 +63,12 @@ Durations are in seconds. A fault lasts until it is removed: keep the target nar
 		s.armed.sweep(s.host.Injector)
 		switch in.Action {
 		case "register":
-			return s.register(in)
+			return s.register(c, in)
 		case "remove":
 			return s.remove(in), nil
 		}
 		if in.ArmNext {
-			return s.armNext(in)
+			return s.armNext(c, in)
 		}
 		return s.trigger(ctx, in)
 	})
@@ -75,10 +82,10 @@ func (s *Server) guard(what string) error {
 	}
 	return &problem{http.StatusForbidden, codeForbidden,
 		fmt.Sprintf("%s is refused: %s is %q; allowed: %s", what, environment, now, orNone(s.options.Environments)),
-		"Faults may not be armed in this environment. remove and chaos_status still work."}
+		"Faults may not be armed in this environment. remove, chaos_disarm and chaos_status still work."}
 }
 
-func (s *Server) register(in injectInput) (injectOutput, error) {
+func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
 	if in.FaultType == "" {
 		return injectOutput{}, badArguments("fault_type is missing; allowed: latency, error, timeout, resource_exhaustion, network_partition", "fault_type is required for register.")
 	}
@@ -86,10 +93,22 @@ func (s *Server) register(in injectInput) (injectOutput, error) {
 	if err != nil {
 		return injectOutput{}, err
 	}
-	if err := s.host.Injector.Register(rule); err != nil {
+	life, err := s.lifetime(in)
+	if err != nil {
 		return injectOutput{}, err
 	}
-	out := injectOutput{Status: "registered", FaultName: in.FaultName, FaultType: in.FaultType}
+	if of, taken := s.armed.holder(in.FaultName); taken {
+		return injectOutput{}, &problem{http.StatusConflict, codeConflict,
+			fmt.Sprintf("fault_name is %q; allowed: another name: arm_next of %q has taken this one", in.FaultName, of), "It is free again when that fault has struck or was removed."}
+	}
+	if _, err := s.put(c, in, rule, life); err != nil {
+		return injectOutput{}, err
+	}
+	out := injectOutput{Status: "registered", FaultName: in.FaultName}
+	if state, ok := s.state(in.FaultName); ok {
+		out.tell(state)
+	}
+	out.FaultType = in.FaultType
 	s.reach(&out, rule.Target)
 	out.Note = sentences(note, out.Note)
 	return out, nil
@@ -97,17 +116,17 @@ func (s *Server) register(in injectInput) (injectOutput, error) {
 
 func (s *Server) remove(in injectInput) injectOutput {
 	out := injectOutput{Status: "removed", FaultName: in.FaultName}
-	if rule, ok := s.rule(in.FaultName); ok {
+	if rule, ok := s.state(in.FaultName); ok {
 		out.FaultType = kindOf(rule.Fault)
 	}
-	s.armed.disarm(s.host.Injector, in.FaultName)
+	s.armed.disarm(in.FaultName)
 	s.host.Injector.Remove(in.FaultName)
 	return out
 }
 
 // trigger fires a rule now. That the fault made an error is its success.
 func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, error) {
-	rule, known := s.rule(in.FaultName)
+	rule, known := s.state(in.FaultName)
 	fired, err := s.host.Injector.Trigger(ctx, in.FaultName)
 	out := injectOutput{Status: "injected", FaultName: in.FaultName, WasTriggered: &fired}
 	switch {
@@ -117,34 +136,35 @@ func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, err
 		return injectOutput{}, err
 	}
 	if known {
-		out.FaultType = kindOf(rule.Fault)
+		out.tell(rule)
 		s.reach(&out, rule.Target)
 	}
 	return out, nil
 }
 
 // armNext adds a rule that strikes one call and rests.
-func (s *Server) armNext(in injectInput) (injectOutput, error) {
-	rule, known := s.rule(in.FaultName)
+func (s *Server) armNext(c *call, in injectInput) (injectOutput, error) {
+	rule, known := s.state(in.FaultName)
 	if !known {
 		return injectOutput{}, notFound(fmt.Sprintf("unknown fault %q; registered: %s", in.FaultName, orNone(s.ruleNames())), "Register it first.")
 	}
-	if err := s.armed.arm(s.host.Injector, rule); err != nil {
+	life, err := s.lifetime(in)
+	if err != nil {
+		return injectOutput{}, err
+	}
+	name, err := s.armed.arm(s.host.Injector, rule.Rule, func(r chaos.Rule) (func() bool, error) {
+		return s.put(c, in, r, until(life, rule.Expires))
+	})
+	if err != nil {
 		return injectOutput{}, err
 	}
 	out := injectOutput{Status: "injected", FaultName: in.FaultName, FaultType: kindOf(rule.Fault), WasTriggered: new(false)}
+	if state, ok := s.state(name); ok {
+		out.tell(state)
+	}
 	s.reach(&out, rule.Target)
 	out.Note = sentences("Armed: the next matching call will be struck.", out.Note)
 	return out, nil
-}
-
-func (s *Server) rule(name string) (chaos.Rule, bool) {
-	for _, r := range s.host.Injector.Rules() {
-		if r.Name == name {
-			return r, true
-		}
-	}
-	return chaos.Rule{}, false
 }
 
 func (s *Server) ruleNames() []string {

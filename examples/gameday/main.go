@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 )
@@ -74,8 +75,16 @@ func play(ctx context.Context, s *settings, stdout io.Writer) (status int, err e
 		return exitError, err
 	}
 	defer func() { err = errors.Join(err, d.history.Close()) }()
+	for _, c := range d.history.CutOff() {
+		fmt.Fprintf(d.out, "\n%s: began at %s and was cut off, so it was not rolled back; its services ended with it\n", c.Name, c.StartedAt.Format(time.RFC3339))
+	}
 	if s.dry {
 		return exitRecovered, d.dry(ctx)
+	}
+	for _, c := range d.history.CutOff() { // the services are new ones
+		if _, err := d.history.Settle(c.Name); err != nil {
+			return exitError, err
+		}
 	}
 	for _, r := range d.results {
 		fmt.Fprintf(d.out, "\n%s: finished before\n%s", r.Name, r.text())

@@ -94,6 +94,27 @@ func TestArmedRulesStrikeUntilTheyAreRolledBack(t *testing.T) {
 	assert.Empty(t, in.Rules())
 }
 
+// The rollback ends the waits of its rules, and leaves alone what somebody else
+// has put in their place.
+func TestTheRollbackOfArmedRules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := chaos.NewInjector(1, nil)
+		_, undo, err := action.Arm(in, 0, chaos.Rule{Name: "slow", Target: "db", Fault: fault.Hang()}, chaos.Rule{Name: "taken", Target: "db.x", Fault: fault.Hang()})(t.Context())
+		require.NoError(t, err)
+		go func() {
+			time.Sleep(time.Minute)
+			assert.NoError(t, in.Register(chaos.Rule{Name: "taken", Target: "never", Fault: fault.Hang()}))
+			assert.NoError(t, undo(t.Context()))
+		}()
+		began := time.Now()
+		_, err = chaos.WrapWith("db", func(context.Context, int) (int, error) { return 0, nil }, chaos.WrapOptions[int]{Injector: in})(t.Context(), 1)
+		assert.NoError(t, err)
+		assert.Equal(t, time.Minute, time.Since(began))
+		require.Len(t, in.Rules(), 1)
+		assert.Equal(t, "never", in.Rules()[0].Target)
+	})
+}
+
 func TestArmedForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := chaos.NewInjector(1, nil)

@@ -19,50 +19,54 @@ type Start = func(ctx context.Context) (output any, undo experiment.Undo, err er
 
 // Arm registers rules on a live injector for the time d; 0: until it is rolled
 // back. All of them or none: a wrong rule, or one whose name is registered
-// already, is an error. The output has the names of the rules. Calls that a rule is
-// delaying when it is taken away wait on.
+// already, is an error. The output has the names of the rules. When a rule is
+// taken away, the calls that it is delaying go through. A rule that somebody else
+// has put in its place since is left alone.
 func Arm(in *chaos.Injector, d time.Duration, rules ...chaos.Rule) Start {
 	rules = slices.Clone(rules)
 	return func(ctx context.Context) (any, experiment.Undo, error) {
-		names, err := arm(in, rules)
+		names, remove, err := arm(in, rules)
 		if err != nil {
 			return nil, nil, fmt.Errorf("action: arm: %w", err)
 		}
 		disarm := func(context.Context) error {
-			for _, name := range names {
-				in.Remove(name)
-			}
+			remove()
 			return nil
 		}
 		return map[string]any{"rules": names}, disarm, heal(ctx, d, disarm)
 	}
 }
 
-// arm registers the rules and returns their names.
-func arm(in *chaos.Injector, rules []chaos.Rule) (names []string, err error) {
+// arm registers the rules and returns their names, and what takes them away.
+func arm(in *chaos.Injector, rules []chaos.Rule) (names []string, remove func(), err error) {
 	if in == nil {
-		return nil, errors.New("the injector is nil; allowed: a live one, made by chaos.NewInjector")
+		return nil, nil, errors.New("the injector is nil; allowed: a live one, made by chaos.NewInjector")
 	}
 	plan, err := chaos.NewPlan(0, rules...) // finds all problems, and names the rules
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	taken := in.Rules()
 	for _, r := range plan.Rules() {
 		if slices.ContainsFunc(taken, func(t chaos.Rule) bool { return t.Name == r.Name }) {
-			return nil, fmt.Errorf("rule %q is registered already; allowed: a name of its own", r.Name)
+			return nil, nil, fmt.Errorf("rule %q is registered already; allowed: a name of its own", r.Name)
+		}
+	}
+	var ours []func() bool
+	remove = func() {
+		for _, one := range ours {
+			one()
 		}
 	}
 	for _, r := range plan.Rules() {
-		if err := in.Register(r); err != nil {
-			for _, name := range names {
-				in.Remove(name)
-			}
-			return nil, err
+		one, err := in.RegisterFor(r, 0)
+		if err != nil {
+			remove()
+			return nil, nil, err
 		}
-		names = append(names, r.Name)
+		names, ours = append(names, r.Name), append(ours, one)
 	}
-	return names, nil
+	return names, remove, nil
 }
 
 // heal waits for d, if any, and takes the action back.

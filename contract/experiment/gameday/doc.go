@@ -20,4 +20,8 @@
 // counted. One in a file is on the disk when Add returns, and survives a crash
 // at any byte: every line has its length and checksum, and what a crash has torn
 // is cut off when the file is opened. One process at a time may have it open.
+//
+// A file also knows which runs began. If the process dies in the middle of one,
+// its rollback has not run: [History.CutOff] names it after the next start, until
+// [History.Settle] says that somebody has seen to it.
 package gameday

@@ -14,7 +14,8 @@ import (
 
 // file is a history on the disk: a line for each entry,
 //
-//	checksum length {"number":"1","result":{…}}
+//	checksum length {"number":"0","run":"1","started":{…}}
+//	checksum length {"number":"1","run":"1","result":{…}}
 //
 // the checksum (CRC-32C, eight hexadecimal digits) and length being those of the
 // JSON. A crash can only tear the last line, and a torn line does not fit its checksum.

@@ -1,10 +1,13 @@
 package gameday
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/shakedown-go/shakedown/contract/experiment"
 )
@@ -16,15 +19,44 @@ const defaultMax = 1000
 type History struct {
 	mu      sync.Mutex
 	max     int
-	entries []entry // oldest first
-	last    uint64  // number of the latest entry, which is that of all results ever added
-	file    *file   // nil: in memory only
+	entries []entry           // results, oldest first
+	gone    map[string]tally  // those that are kept no more, by experiment
+	last    uint64            // number of the latest result, which is that of all ever added
+	runs    uint64            // number of the latest run that began
+	open    map[uint64]CutOff // runs under way in this process
+	cut     map[uint64]CutOff // runs that an earlier process did not end
+	file    *file             // nil: in memory only
 }
 
-// entry is a result and its number, from 1.
+// entry is a line of the file: a result, or something else that a history has
+// to know after a restart.
 type entry struct {
-	Number uint64            `json:"number,string"`
-	Result experiment.Result `json:"result"`
+	Number  uint64             `json:"number,string"`        // how many results there have been, this one included
+	Run     uint64             `json:"run,string,omitempty"` // which run is meant; 0: one whose beginning was not noted
+	Started *CutOff            `json:"started,omitempty"`    // that run began
+	Settled bool               `json:"settled,omitempty"`    // that run needs no attention any more
+	Gone    map[string]tally   `json:"gone,omitempty"`       // results that the file has no more
+	Result  *experiment.Result `json:"result,omitempty"`
+}
+
+// tally counts runs of one experiment.
+type tally struct {
+	Runs      uint64 `json:"runs"`
+	Succeeded uint64 `json:"succeeded"`
+}
+
+func (t *tally) add(r *experiment.Result) {
+	t.Runs++
+	if r.Success {
+		t.Succeeded++
+	}
+}
+
+// A CutOff is a run that began and whose end nobody noted: the process ended
+// first, so what the experiment did may not have been rolled back.
+type CutOff struct {
+	Name      string    `json:"experiment_name"`
+	StartedAt time.Time `json:"started_at"` // UTC
 }
 
 // NewHistory makes an empty history in memory that keeps the latest max
@@ -33,11 +65,12 @@ func NewHistory(max int) *History {
 	if max <= 0 {
 		max = defaultMax
 	}
-	return &History{max: max}
+	return &History{max: max, gone: make(map[string]tally), open: make(map[uint64]CutOff), cut: make(map[uint64]CutOff)}
 }
 
 // OpenHistory opens the history in a file, or makes a new one. The latest max
-// results are kept, at most twice as many are in the file; 0 or less: 1,000. A torn end, as
+// results are kept, at most twice as many lines are in the file; 0 or less:
+// 1,000. Runs that began and did not end are told by [History.CutOff]. A torn end, as
 // a crash leaves it, is cut off. A file that is damaged before its end is an
 // error: it was no crash. Close it after use.
 func OpenHistory(path string, max int) (*History, error) {
@@ -46,12 +79,28 @@ func OpenHistory(path string, max int) (*History, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gameday: history: %w", err)
 	}
-	h.file, h.entries = f, entries
-	if len(entries) > 0 {
-		h.last = entries[len(entries)-1].Number
+	h.file = f
+	for _, e := range entries {
+		h.read(e)
 	}
 	h.trim()
 	return h, nil
+}
+
+// read takes a line of the file in.
+func (h *History) read(e entry) {
+	h.last, h.runs = max(h.last, e.Number), max(h.runs, e.Run)
+	switch {
+	case e.Gone != nil:
+		h.gone = e.Gone
+	case e.Started != nil:
+		h.cut[e.Run] = *e.Started
+	case e.Settled:
+		delete(h.cut, e.Run)
+	case e.Result != nil:
+		delete(h.cut, e.Run)
+		h.entries = append(h.entries, e)
+	}
 }
 
 // Add appends a result. Once it returns nil, the result is on the disk, if the
@@ -60,16 +109,78 @@ func OpenHistory(path string, max int) (*History, error) {
 func (h *History) Add(r experiment.Result) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	return h.add(r, 0)
+}
+
+// add appends the result of a run; h.mu is held.
+func (h *History) add(r experiment.Result, run uint64) error {
 	h.last++
-	e := entry{h.last, r}
+	e := entry{Number: h.last, Run: run, Result: &r}
 	h.entries = append(h.entries, e)
 	h.trim()
+	return h.write(e)
+}
+
+// Begin notes that an experiment begins. Once it returns a nil error, that is on
+// the disk, if the history is in a file, so that [History.CutOff] names the run if
+// the process ends before it does. end, which is to be called once, adds the
+// result as [History.Add] does; nil: the experiment was not run after all. With
+// an error end works all the same.
+func (h *History) Begin(name string) (end func(*experiment.Result) error, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.runs++
+	run, began := h.runs, CutOff{Name: name, StartedAt: time.Now().UTC()}
+	h.open[run] = began
+	err = h.write(entry{Number: h.last, Run: run, Started: &began})
+	return func(r *experiment.Result) error {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.open, run)
+		if r == nil {
+			return h.write(entry{Number: h.last, Run: run, Settled: true})
+		}
+		return h.add(*r, run)
+	}, err
+}
+
+// CutOff returns the runs, of processes before this one, that began and did not
+// end, earliest first: what they did may not have been rolled back. At most as
+// many are kept as results. They are named until [History.Settle].
+func (h *History) CutOff() []CutOff {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := make([]CutOff, 0, len(h.cut))
+	for _, run := range slices.Sorted(maps.Keys(h.cut)) {
+		list = append(list, h.cut[run])
+	}
+	return list
+}
+
+// Settle says that the runs of an experiment that were cut off need no attention
+// any more: somebody has looked, and undone what was left. It reports how many
+// there were. The error is that of the file.
+func (h *History) Settle(name string) (n int, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for run, c := range h.cut {
+		if c.Name == name {
+			delete(h.cut, run)
+			n++
+			err = errors.Join(err, h.write(entry{Number: h.last, Run: run, Settled: true}))
+		}
+	}
+	return n, err
+}
+
+// write puts a line into the file, if there is one; h.mu is held.
+func (h *History) write(e entry) error {
 	if h.file == nil {
 		return nil
 	}
 	err := h.file.append(e)
 	if err == nil && h.file.lines > 2*h.max {
-		err = h.file.replace(h.entries)
+		err = h.file.replace(h.lines())
 	}
 	if err != nil {
 		return fmt.Errorf("gameday: history: %w", err)
@@ -77,13 +188,35 @@ func (h *History) Add(r experiment.Result) error {
 	return nil
 }
 
+// lines are those that say all that the history knows.
+func (h *History) lines() []entry {
+	lines := []entry{{Number: h.last - uint64(len(h.entries)), Run: h.runs, Gone: h.gone}}
+	started := maps.Clone(h.cut)
+	maps.Copy(started, h.open)
+	for _, run := range slices.Sorted(maps.Keys(started)) {
+		c := started[run]
+		lines = append(lines, entry{Number: lines[0].Number, Run: run, Started: &c})
+	}
+	return append(lines, h.entries...)
+}
+
 // trim drops the oldest entries. It copies now and then, so that what was
 // dropped does not stay in memory.
 func (h *History) trim() {
 	if over := len(h.entries) - h.max; over > 0 {
+		for _, e := range h.entries[:over] {
+			t := h.gone[e.Result.Name]
+			t.add(e.Result)
+			h.gone[e.Result.Name] = t
+		}
 		h.entries = h.entries[over:]
 		if cap(h.entries) < h.max+1 {
 			h.entries = slices.Grow(slices.Clone(h.entries), h.max)
+		}
+	}
+	if over := len(h.cut) - h.max; over > 0 {
+		for _, run := range slices.Sorted(maps.Keys(h.cut))[:over] {
+			delete(h.cut, run)
 		}
 	}
 }
@@ -96,26 +229,30 @@ func (h *History) Results(name string) []experiment.Result {
 	results := make([]experiment.Result, 0, len(h.entries))
 	for _, e := range h.entries {
 		if name == "" || e.Result.Name == name {
-			results = append(results, e.Result)
+			results = append(results, *e.Result)
 		}
 	}
 	return results
 }
 
-// SuccessRate counts the kept results of an experiment, name empty: of all, and
-// says which share of them succeeded; 0 with none.
+// SuccessRate counts the runs of an experiment, name empty: of all, also those
+// whose results are not kept any more, and says which share of them succeeded; 0
+// with none.
 func (h *History) SuccessRate(name string) (runs int, rate float64) {
-	results := h.Results(name)
-	good := 0
-	for _, r := range results {
-		if r.Success {
-			good++
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var all tally
+	for of, t := range h.gone {
+		if name == "" || of == name {
+			all.Runs, all.Succeeded = all.Runs+t.Runs, all.Succeeded+t.Succeeded
 		}
 	}
-	if len(results) == 0 {
-		return 0, 0
+	for _, e := range h.entries {
+		if name == "" || e.Result.Name == name {
+			all.add(e.Result)
+		}
 	}
-	return len(results), float64(good) / float64(len(results))
+	return int(all.Runs), float64(all.Succeeded) / float64(cmp.Or(all.Runs, 1))
 }
 
 // Dropped is the number of results that are not kept any more.

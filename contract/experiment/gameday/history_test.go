@@ -47,8 +47,11 @@ func TestHistoryIsBoundedAndCounts(t *testing.T) {
 	assert.Equal(t, []experiment.Result{}, h.Results("unknown"))
 	assert.EqualValues(t, 2, h.Dropped())
 	runs, rate = h.SuccessRate("")
-	assert.Equal(t, 3, runs)
-	assert.InDelta(t, 2.0/3, rate, 1e-12)
+	assert.Equal(t, 5, runs, "also those that are not kept")
+	assert.InDelta(t, 3.0/5, rate, 1e-12)
+	runs, rate = h.SuccessRate("e1")
+	assert.Equal(t, 2, runs)
+	assert.Zero(t, rate)
 	require.NoError(t, h.Close())
 }
 
@@ -196,6 +199,12 @@ func FuzzOpenHistory(f *testing.F) {
 	require.NoError(f, h.Close())
 	seed, err := os.ReadFile(path)
 	require.NoError(f, err)
+	end, err := open(f, path, 10).Begin("cut off")
+	require.NoError(f, err)
+	require.NoError(f, end(nil))
+	begun, err := os.ReadFile(path)
+	require.NoError(f, err)
+	f.Add(begun)
 	f.Add(seed)
 	f.Add(seed[:len(seed)-3])
 	f.Add([]byte("00000000 2 {}\n"))
@@ -207,10 +216,11 @@ func FuzzOpenHistory(f *testing.F) {
 		if err != nil {
 			return
 		}
-		before := h.Results("")
+		before, cut := h.Results(""), h.CutOff()
 		require.NoError(t, h.Close())
 		h = open(t, path, 10)
 		assert.Equal(t, before, h.Results(""))
+		assert.Equal(t, cut, h.CutOff())
 		require.NoError(t, h.Close())
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract/experiment"
@@ -88,7 +89,8 @@ func (l *Lab) Names() []string {
 func (l *Lab) History() *History { return l.opts.History }
 
 // Run runs the experiment of this name, as [experiment.RunSimple] does, and adds
-// the result to the history, unless it is a dry run. The error matches
+// the result to the history, unless it is a dry run. A file of the history has a
+// line before the experiment begins: see [History.CutOff]. The error matches
 // [ErrUnknown], or says that the history could not be written: the result is then there all the same.
 func (l *Lab) Run(ctx context.Context, name string, dryRun bool) (experiment.Result, error) {
 	l.mu.Lock()
@@ -101,11 +103,18 @@ func (l *Lab) Run(ctx context.Context, name string, dryRun bool) (experiment.Res
 		}
 		return experiment.Result{}, fmt.Errorf("%w %q; registered: %s", ErrUnknown, name, known)
 	}
-	r, err := experiment.RunSimple(ctx, e, dryRun, l.opts.Options)
-	if err == nil && !dryRun {
-		err = l.opts.History.Add(r)
+	if dryRun {
+		return experiment.RunSimple(ctx, e, true, l.opts.Options)
 	}
-	return r, err
+	end, unwritten := l.opts.History.Begin(name)
+	r, err := experiment.RunSimple(ctx, e, false, l.opts.Options)
+	if err != nil {
+		return r, errors.Join(err, end(nil))
+	}
+	if err := end(&r); err != nil {
+		return r, err
+	}
+	return r, unwritten
 }
 
 // A Query says what [Lab.Status] is to tell.
@@ -119,13 +128,16 @@ type Query struct {
 // A Status is what the tool chaos_status answers.
 type Status struct {
 	ActiveFaults          []ActiveFault `json:"active_faults"`          // never nil
-	RegisteredExperiments []string      `json:"registered_experiments"` // never nil
+	RegisteredExperiments int           `json:"registered_experiments"` // how many there are
+	Experiments           []string      `json:"experiments"`            // their names, sorted; never nil
 	// Results are there if they were asked for, oldest first.
 	Results     []experiment.Result `json:"results,omitzero"`
-	TotalRuns   int                 `json:"total_runs"`   // among the kept results
-	SuccessRate float64             `json:"success_rate"` // a fraction; 0 with no runs
+	TotalRuns   int                 `json:"total_runs"`   // also those whose results are not kept any more
+	SuccessRate float64             `json:"success_rate"` // of those, a fraction; 0 with no runs
 	// Dropped is the number of results, of all experiments, that are kept no more.
 	Dropped uint64 `json:"dropped,omitempty"`
+	// CutOff are the runs that an earlier process did not end; never nil.
+	CutOff []CutOff `json:"cut_off"`
 }
 
 // An ActiveFault is a rule of the injector.
@@ -135,11 +147,32 @@ type ActiveFault struct {
 	FaultType string `json:"fault_type"`
 	// Probability is that of its trigger; 1 for one that leaves nothing to chance.
 	Probability float64 `json:"probability"`
+	// InForce is false while the fault cannot strike; Reason then says why.
+	InForce bool   `json:"in_force"`
+	Reason  string `json:"reason,omitempty"`
+	// ExpiresAt is when the fault is removed, UTC; nil: never.
+	ExpiresAt *time.Time `json:"expires_at"`
+}
+
+// NewActiveFault tells what a rule is and whether it is in force.
+func NewActiveFault(r chaos.RuleState) ActiveFault {
+	f := ActiveFault{Name: r.Name, FaultType: fmt.Sprintf("%T", r.Fault), Probability: 1, InForce: r.Reason == "", Reason: r.Reason}
+	if d, ok := r.Fault.(chaos.Described); ok {
+		f.FaultType = d.Describe().Kind
+	}
+	if p, ok := r.When.(chaos.Probabilistic); ok {
+		f.Probability = p.Probability()
+	}
+	if !r.Expires.IsZero() {
+		f.ExpiresAt = new(r.Expires.UTC())
+	}
+	return f
 }
 
 // Status tells what is armed, registered and remembered.
 func (l *Lab) Status(q Query) Status {
-	s := Status{ActiveFaults: []ActiveFault{}, RegisteredExperiments: l.Names(), Dropped: l.opts.History.Dropped()}
+	s := Status{ActiveFaults: []ActiveFault{}, Experiments: l.Names(), Dropped: l.opts.History.Dropped(), CutOff: l.opts.History.CutOff()}
+	s.RegisteredExperiments = len(s.Experiments)
 	if q.IncludeResults {
 		s.Results = l.opts.History.Results(q.Experiment)
 	}
@@ -147,15 +180,8 @@ func (l *Lab) Status(q Query) Status {
 	if l.opts.Injector == nil {
 		return s
 	}
-	for _, r := range l.opts.Injector.Rules() {
-		f := ActiveFault{Name: r.Name, FaultType: fmt.Sprintf("%T", r.Fault), Probability: 1}
-		if d, ok := r.Fault.(chaos.Described); ok {
-			f.FaultType = d.Describe().Kind
-		}
-		if p, ok := r.When.(chaos.Probabilistic); ok {
-			f.Probability = p.Probability()
-		}
-		s.ActiveFaults = append(s.ActiveFaults, f)
+	for _, r := range l.opts.Injector.States() {
+		s.ActiveFaults = append(s.ActiveFaults, NewActiveFault(r))
 	}
 	return s
 }

@@ -88,7 +88,7 @@ func TestStatus(t *testing.T) {
 	lab := newLab(t, &gameday.LabOptions{Injector: in}, play("good", 0, true, nil), play("bad", 0, false, nil))
 	doc, err := json.Marshal(lab.Status(gameday.Query{IncludeResults: true, Experiment: "unknown"}))
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"active_faults":[],"registered_experiments":["bad","good"],"results":[],"total_runs":0,"success_rate":0}`, string(doc))
+	assert.JSONEq(t, `{"active_faults":[],"registered_experiments":2,"experiments":["bad","good"],"results":[],"total_runs":0,"success_rate":0,"cut_off":[]}`, string(doc))
 
 	require.NoError(t, in.Register(chaos.Rule{Name: "slow", Target: "db", When: when.Prob(0.25), Fault: fault.Delay(time.Second)}))
 	require.NoError(t, in.Register(chaos.Rule{Name: "cut", Target: "db", When: when.Nth(3), Fault: fault.Partition()}))
@@ -97,7 +97,7 @@ func TestStatus(t *testing.T) {
 		require.NoError(t, err)
 	}
 	s := lab.Status(gameday.Query{})
-	assert.Equal(t, []gameday.ActiveFault{{"slow", "latency", 0.25}, {"cut", "network_partition", 1}}, s.ActiveFaults)
+	assert.Equal(t, []gameday.ActiveFault{{Name: "slow", FaultType: "latency", Probability: 0.25, InForce: true}, {Name: "cut", FaultType: "network_partition", Probability: 1, InForce: true}}, s.ActiveFaults)
 	assert.Nil(t, s.Results)
 	assert.Equal(t, 3, s.TotalRuns)
 	assert.InDelta(t, 2.0/3, s.SuccessRate, 1e-12)

@@ -57,7 +57,7 @@ func commandOf(s *settings.Settings) (*incident.Command, error) {
 			}
 		}
 	}
-	c.Pass = append(c.Pass, "AGENT_CONTAINER_IMAGE", "CONTAINER_ENGINE", "DOCKER_HOST", "XDG_RUNTIME_DIR")
+	c.Pass = append(c.Pass, envImage, envEngine, "DOCKER_HOST", "XDG_RUNTIME_DIR")
 	return c, errors.Join(scriptWrong, promptWrong)
 }
 

@@ -34,6 +34,9 @@ func (p *Program) serve(ctx context.Context, s *settings.Settings) (err error) {
 	if err := errors.Join(wrong, storeWrong, slackWrong); err != nil {
 		return &usageError{err}
 	}
+	if err := p.contain(ctx, s, agent, log); err != nil {
+		return &usageError{err}
+	}
 	workspaces, err := incident.NewWorkspaces(s.WorkspaceRoot)
 	if err != nil {
 		return err

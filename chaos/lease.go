@@ -1,0 +1,254 @@
+package chaos
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// RegisterFor is [Injector.Register] of a rule that is removed after life, a
+// time of 0 or more, as if by [Injector.Remove]; 0: never. Registering the name
+// again replaces the rule and its time limit. remove takes this very rule away
+// and reports whether it was there: it leaves alone one that has replaced it.
+//
+// No timer and no goroutine is behind it: an expired rule strikes no call,
+// ends its waits at that moment, and is dropped when it is next met.
+func (in *Injector) RegisterFor(r Rule, life time.Duration) (remove func() bool, err error) {
+	if life < 0 {
+		return nil, &RuleError{Rule: r.Name, Field: "life", Value: life, Allowed: "a duration of 0 or more; 0: no time limit"}
+	}
+	a, err := in.register(r, life)
+	if err != nil {
+		return nil, err
+	}
+	return func() bool {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		return in.removeAt(slices.Index(in.rules, a))
+	}, nil
+}
+
+// RemoveAll removes every rule at once and ends all injected waits: those calls
+// go through, whatever else was drawn on them. It returns the rules as they
+// stood. The injector stays armed, so that a rule registered later is in force.
+// With waiters in a testing/synctest bubble it must be called from that bubble.
+func (in *Injector) RemoveAll() []RuleState {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.dropExpired()
+	states := in.states()
+	for _, a := range in.rules {
+		in.endLife(a)
+	}
+	in.setRules(nil)
+	in.dropGroups()
+	return states
+}
+
+// A RuleState is a registered rule and whether it is in force.
+type RuleState struct {
+	Rule
+	// Reason says why the rule cannot strike now, in words; empty: it is in force.
+	Reason string
+	// Expires is when the rule is removed; zero: never.
+	Expires time.Time
+}
+
+// States returns the rules, in order, as [Injector.Rules] does, with what they
+// can do now. A rule is not in force while the injector is disarmed, closed or
+// killed, where its [Rails] leave it nothing to strike, and when its limit is
+// used up.
+func (in *Injector) States() []RuleState {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.dropExpired()
+	return in.states()
+}
+
+// states spells the rules out; in.mu is held.
+func (in *Injector) states() []RuleState {
+	all := in.idle()
+	states := make([]RuleState, len(in.rules))
+	for i, a := range in.rules {
+		states[i] = RuleState{Rule: a.Rule, Reason: all}
+		if all == "" {
+			states[i].Reason = a.idle()
+		}
+		if a.until > 0 {
+			states[i].Expires = in.born.Add(a.until)
+		}
+	}
+	return states
+}
+
+// idle says why no rule of the injector can strike; empty: it is not so.
+func (in *Injector) idle() string {
+	switch state := in.state.Load(); {
+	case state&stateClosed != 0:
+		return "the injector was closed by its host"
+	case state&stateDisarmed != 0:
+		return "the injector is disarmed"
+	case in.rails == nil:
+		return ""
+	case in.killed():
+		return "the kill switch was thrown"
+	case in.rails.invalid != nil:
+		return "the rails are invalid: " + in.rails.invalid.Error()
+	}
+	g := in.rails
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.Budget > 0 && g.delivered >= uint64(g.Budget) {
+		return fmt.Sprintf("the rails' budget of %d faults is used up", g.Budget)
+	}
+	return ""
+}
+
+// idle says why the rule alone cannot strike; empty: it is not so.
+func (a *active) idle() string {
+	if a.barred {
+		return "the rails allow none of its targets"
+	}
+	if a.Limit > 0 {
+		a.gate.mu.Lock()
+		defer a.gate.mu.Unlock()
+		if uint64(a.gate.delivered) >= uint64(a.Limit) {
+			return fmt.Sprintf("its limit of %d deliveries is used up", a.Limit)
+		}
+	}
+	return ""
+}
+
+// life is what a rule shares with those that it replaced: to remove the name
+// ends what is left of them all.
+type life struct{ ended atomic.Bool }
+
+// over tells whether the rule was removed or has expired. Nobody's wait is
+// never over.
+func (a *active) over() bool {
+	return a != nil && (a.life.ended.Load() || a.until > 0 && a.left() <= 0)
+}
+
+// left is how long a rule with a time limit has to live.
+func (a *active) left() time.Duration { return a.until - time.Since(a.in.born) }
+
+// within cuts a wait off where the rule expires, and tells whether it did. The
+// wait has a timer of its own for that: of two that fire at one moment, either
+// might win.
+func (a *active) within(d time.Duration) (time.Duration, bool) {
+	if a.until == 0 {
+		return d, false
+	}
+	if left := a.left(); d < 0 || left <= d {
+		return max(left, 1), true
+	}
+	return d, false
+}
+
+// met tells a rule that is about to strike from one that is over, and drops
+// what has expired.
+func (a *active) met() bool {
+	if !a.over() {
+		return true
+	}
+	if a.until > 0 {
+		a.in.mu.Lock()
+		defer a.in.mu.Unlock()
+		a.in.dropExpired()
+	}
+	return false
+}
+
+// dropExpired removes the rules whose time is over; in.mu is held. It looks at
+// them no sooner than one may have expired.
+func (in *Injector) dropExpired() {
+	if in.soonest == 0 || time.Since(in.born) < in.soonest {
+		return
+	}
+	in.soonest = 0
+	var left []*active
+	for _, a := range in.rules {
+		if a.until > 0 && a.over() {
+			in.endLife(a)
+			continue
+		}
+		left = append(left, a)
+		in.expires(a.until)
+	}
+	if len(left) < len(in.rules) {
+		in.setRules(left)
+		in.dropGroups()
+	}
+}
+
+// expires remembers that a rule expires then, 0: never; in.mu is held.
+func (in *Injector) expires(until time.Duration) {
+	if until > 0 && (in.soonest == 0 || until < in.soonest) {
+		in.soonest = until
+	}
+}
+
+// removeAt takes the i-th rule away, if there is one; in.mu is held.
+func (in *Injector) removeAt(i int) bool {
+	if i < 0 {
+		return false
+	}
+	former := in.rules[i]
+	in.endLife(former)
+	in.rules, in.places = slices.Delete(in.rules, i, i+1), nil
+	in.rebind(former, nil)
+	in.dropGroups()
+	return true
+}
+
+// endLife ends the waits of a rule; in.mu is held.
+func (in *Injector) endLife(a *active) {
+	a.life.ended.Store(true)
+	in.groups.leave(a.compiled)
+	for w, of := range in.waiters {
+		if of == a.life {
+			close(w)
+			delete(in.waiters, w)
+		}
+	}
+}
+
+// dropGroups forgets the groups that have no rule any more; in.mu is held. A
+// group that comes back counts from 0 in any case.
+func (in *Injector) dropGroups() {
+	left := make(map[string]bool)
+	for _, a := range in.rules {
+		left[a.Group] = true
+	}
+	in.points.drop(func(s *slot) bool { return s.kind == groupSlot && !left[s.target] })
+}
+
+// maxTriggers is how many names [Injector.Trigger] counts before it forgets
+// those that have no rule any more.
+const maxTriggers = 1 << 10
+
+// triggerOf returns the slot that counts the requests for a name; in.mu is held.
+// It stands apart from the slots of calls, whose number is bounded too, and is
+// bound to its rule when it is used. The count of a removed name is kept for a while: one that is registered anew for every
+// request would else have the same draw each time.
+func (in *Injector) triggerOf(name string) *slot {
+	if s := in.triggers[name]; s != nil {
+		return s
+	}
+	if len(in.triggers) >= maxTriggers {
+		left := make(map[string]bool, len(in.rules))
+		for _, a := range in.rules {
+			left[a.Name] = true
+		}
+		maps.DeleteFunc(in.triggers, func(name string, _ *slot) bool { return !left[name] })
+	}
+	if in.triggers == nil {
+		in.triggers = make(map[string]*slot)
+	}
+	s := &slot{in: in, target: name, kind: triggerSlot}
+	s.calm = bindings{slot: s, simple: true}
+	in.triggers[name] = s
+	return s
+}

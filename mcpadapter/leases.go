@@ -1,0 +1,127 @@
+package mcpadapter
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// leases remove the rules of a session when it ends, however it does.
+type leases struct {
+	mu     sync.Mutex
+	held   map[*mcp.ServerSession]map[string]func() bool // what removes a rule, by its name
+	closed bool
+	ended  sync.WaitGroup // of those that wait for a session's end
+}
+
+// hold has a rule end with a session. A rule that has since been replaced is
+// left alone: remove knows its own.
+func (l *leases) hold(in *chaos.Injector, session *mcp.ServerSession, name string, remove func() bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed { // all sessions are being closed
+		remove()
+		return
+	}
+	rules := l.held[session]
+	if rules == nil {
+		if l.held == nil {
+			l.held = make(map[*mcp.ServerSession]map[string]func() bool)
+		}
+		rules = make(map[string]func() bool)
+		l.held[session] = rules
+		l.ended.Go(func() {
+			_ = session.Wait() // however it ended
+			l.leave(session)
+		})
+	}
+	l.forgetGone(in, rules)
+	rules[name] = remove
+}
+
+// forgetGone drops what has expired or was removed, so that a session which
+// lasts does not gather names.
+func (l *leases) forgetGone(in *chaos.Injector, rules map[string]func() bool) {
+	left := make(map[string]bool)
+	for _, r := range in.Rules() {
+		left[r.Name] = true
+	}
+	maps.DeleteFunc(rules, func(name string, _ func() bool) bool { return !left[name] })
+}
+
+func (l *leases) leave(session *mcp.ServerSession) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, remove := range l.held[session] {
+		remove()
+	}
+	delete(l.held, session)
+}
+
+// close takes no more rules. Those that are held end with their sessions.
+func (l *leases) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+}
+
+// put registers a rule for a client: for the time that it asked for, and for
+// its session unless it is to be kept.
+func (s *Server) put(c *call, in injectInput, r chaos.Rule, life time.Duration) (remove func() bool, err error) {
+	remove, err = s.host.Injector.RegisterFor(r, life)
+	if err != nil {
+		return nil, err
+	}
+	if !in.Keep && c != nil && c.req.Session != nil && c.req.ProtocolVersion() < sessionless {
+		s.leases.hold(s.host.Injector, c.req.Session, r.Name, remove)
+	}
+	return remove, nil
+}
+
+// lifetime is how long a fault lasts that a client registers; 0: for good.
+func (s *Server) lifetime(in injectInput) (time.Duration, error) {
+	switch {
+	case in.ExpiresSeconds == nil:
+		return s.limits.FaultTime, nil
+	case *in.ExpiresSeconds > 0:
+		return max(time.Duration(*in.ExpiresSeconds*float64(time.Second)), 1), nil
+	case s.limits.AllowEndless:
+		return 0, nil
+	}
+	return 0, badArguments(fmt.Sprintf("expires_seconds is 0; allowed: above 0 up to %d: the host does not allow faults that never expire", maxLife),
+		"Leave expires_seconds out for "+s.limits.FaultTime.String()+", or register the fault again before it expires.")
+}
+
+// maxLife is the longest time, in seconds, that a client may ask for.
+const maxLife = 86400
+
+// state is what the injector says of a rule.
+func (s *Server) state(name string) (chaos.RuleState, bool) {
+	for _, r := range s.host.Injector.States() {
+		if r.Name == name {
+			return r, true
+		}
+	}
+	return chaos.RuleState{}, false
+}
+
+// tell fills in what a rule can do now.
+func (out *injectOutput) tell(r chaos.RuleState) {
+	f := activeFault(r)
+	out.FaultType, out.Probability, out.InForce, out.Reason, out.ExpiresAt = f.FaultType, &f.Probability, &f.InForce, f.Reason, f.ExpiresAt
+}
+
+// until is the shorter of two times, of which 0 is without end.
+func until(life time.Duration, expires time.Time) time.Duration {
+	if expires.IsZero() {
+		return life
+	}
+	left := max(time.Until(expires), 1)
+	return min(cmp.Or(life, left), left)
+}
