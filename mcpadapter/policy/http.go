@@ -242,7 +242,7 @@ func (h *guard) belongs(v *visit, req *http.Request) *Error {
 	owner, known := h.gate.sessions.owner(eventsKey + id)
 	switch {
 	case !known:
-		return &Error{Status: http.StatusNotFound, Code: CodeForbiddenSession, Detail: "there is no such session", Hint: "connect again"}
+		return &Error{Status: http.StatusNotFound, Code: CodeUnknownSession, Detail: "there is no such session", Hint: "connect again"}
 	case owner != v.caller.Subject:
 		return notYours()
 	}
