@@ -3,7 +3,6 @@ package mcpadapter
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -281,56 +280,74 @@ func eventsOf(t *testing.T, base, token string) (place string) {
 	return ""
 }
 
-// A client that opens a stream and reads nothing does not hold up the end.
+// A client that asks for much and reads nothing does not hold up the end: its
+// answers are more than all buffers between hold.
 func TestAttemptsToHoldTheEnd(t *testing.T) {
-	for _, path := range []string{"/sse", "/mcp"} {
-		s := newShop(t)
-		srv, err := NewServer(s.host, withCallers(Options{Getenv: writable, Audit: io.Discard}))
+	const asked = 400 // times the 60 kB of the tool contract
+	read := `{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":"` + uriTools + `"}}`
+	for _, attempt := range []string{"a stream of events that nobody reads", "answers that nobody reads"} {
+		var audit lines
+		srv, err := NewServer(newShop(t).host, withCallers(Options{Getenv: writable, Audit: &audit}))
 		require.NoError(t, err)
 		web := httptest.NewServer(srv.Handler())
-		release := make(chan struct{})
-		dead := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			c, err := new(net.Dialer).DialContext(ctx, network, addr)
-			if err == nil {
-				_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)
-				c = &stopping{Conn: c, after: 64 << 10, release: release}
-			}
-			return c, err
-		}}
-		era := map[string]string{"/sse": "server-sent events", "/mcp": "with sessions"}[path]
-		transport, version := eras(web.URL, &http.Client{Transport: bearer{token, dead}})[era]()
-		c, err := mcp.NewClient(&mcp.Implementation{Name: "dead", Version: "1"}, nil).Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+		deaf, err := net.Dial("tcp", web.Listener.Addr().String())
 		require.NoError(t, err)
-		require.NoError(t, c.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "info"}))
-		answer[subscriptionOutput](t, c, "events_subscribe", `{}`)
-		breakdown(t, s)
-		for range 20_000 { // more than all buffers hold
-			_, _ = s.lookup(t.Context(), strings.Repeat("1042", 200))
+		require.NoError(t, deaf.(*net.TCPConn).SetReadBuffer(4<<10))
+		send := func(to io.Writer, header, body string) {
+			_, err := fmt.Fprintf(to, "POST %s\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n%s",
+				header, token, len(body), body)
+			require.NoError(t, err)
 		}
-		assert.NoError(t, srv.Shutdown(context.Background()), path)
-		close(release)
-		_ = c.Close()
-		dead.CloseIdleConnections()
-		web.CloseClientConnections()
-		web.Close()
+		answers := 1 // that were made when no more can be written
+		if attempt == "answers that nobody reads" {
+			c := connect(t, eras(web.URL, callerWith(t, token))["with sessions"], nil)
+			for i := range asked {
+				send(deaf, "/mcp HTTP/1.1\r\nMcp-Session-Id: "+c.ID(), fmt.Sprintf(read, 100+i))
+			}
+		} else {
+			_, err := fmt.Fprintf(deaf, "GET /sse HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", token)
+			require.NoError(t, err)
+			place := endpoint(t, deaf)
+			speaking, err := net.Dial("tcp", web.Listener.Addr().String())
+			require.NoError(t, err)
+			accepted := bufio.NewReader(speaking)
+			post := func(body string) {
+				send(speaking, place+" HTTP/1.1", body)
+				res, err := http.ReadResponse(accepted, nil)
+				require.NoError(t, err)
+				require.NoError(t, res.Body.Close())
+				require.Equal(t, 202, res.StatusCode)
+			}
+			post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"deaf","version":"1"}}}`)
+			post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+			for i := range asked {
+				post(fmt.Sprintf(read, 100+i))
+			}
+			require.NoError(t, speaking.Close())
+			answers = asked
+		}
+		for strings.Count(audit.String(), eventRead) < answers {
+			runtime.Gosched()
+		}
+		assert.NoError(t, srv.Shutdown(context.Background()), attempt)
+		web.Close() // returns when no request is being served any more
+		require.NoError(t, deaf.Close())
 	}
 }
 
-// stopping reads so much and then nothing, until it is released.
-type stopping struct {
-	net.Conn
-	after   int
-	release chan struct{}
-}
+const eventRead = `"event":"mcp.request.completed"`
 
-func (c *stopping) Read(p []byte) (int, error) {
-	if c.after <= 0 {
-		<-c.release
-		return 0, errors.New("the client is gone")
+// endpoint reads where messages go, a byte at a time, and no byte more.
+func endpoint(t *testing.T, c net.Conn) string {
+	t.Helper()
+	var text strings.Builder
+	for one := make([]byte, 1); !strings.HasSuffix(text.String(), "\n\n"); {
+		_, err := c.Read(one)
+		require.NoError(t, err)
+		text.Write(one)
 	}
-	n, err := c.Conn.Read(p[:min(len(p), c.after)])
-	c.after -= n
-	return n, err
+	_, place, _ := strings.Cut(text.String(), "data: ")
+	return strings.TrimSpace(place)
 }
 
 // Tokens do not cross a network in clear, unless that was said in so many words.
