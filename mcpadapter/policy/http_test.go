@@ -328,3 +328,11 @@ func TestABatchIsSoManyCalls(t *testing.T) {
 	assert.Equal(t, []string{"look {}"}, d.reached())
 	assert.Len(t, j.lines(t), 2)
 }
+
+// served serves a handler over a socket until the test ends.
+func served(t *testing.T, h http.Handler) (url string) {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
