@@ -213,3 +213,17 @@ func (s *sessions) endRevoked(t *tokens) {
 		}
 	}
 }
+
+// Held is what callers hold at the moment.
+type Held struct {
+	_ struct{}
+
+	Sessions, Subscriptions int // over HTTP
+}
+
+// Held says what callers hold at the moment, for a host that watches its server.
+func (g *Gate) Held() Held {
+	g.sessions.mu.Lock()
+	defer g.sessions.mu.Unlock()
+	return Held{Sessions: g.sessions.held.all, Subscriptions: g.sessions.watched.all}
+}
