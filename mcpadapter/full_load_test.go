@@ -142,30 +142,29 @@ func TestLoad(t *testing.T) {
 		done.Wait()
 		return all.Load()
 	}
-	goroutines := runtime.NumGoroutine()
-	rest := func() (left int, heap uint64) {
+	// rest waits for the end of what is ending, and returns the fewest goroutines.
+	rest := func(enough int) (fewest int, heap uint64) {
 		for srv.gate.Held().Sessions > 0 || len(collect(srv)) > 0 {
 			runtime.Gosched()
 		}
-		for range 10_000_000 { // until those that are ending have ended
-			if left = runtime.NumGoroutine(); left <= goroutines {
-				break
-			}
+		fewest = runtime.NumGoroutine()
+		for i := 0; i < 1_000_000 && fewest > enough; i++ {
 			runtime.Gosched()
+			fewest = min(fewest, runtime.NumGoroutine())
 		}
 		runtime.GC()
 		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		return left, m.HeapAlloc
+		return fewest, m.HeapAlloc
 	}
 	load(clients, 20, clients) // what is made once
-	_, heap := rest()
+	goroutines, heap := rest(0)
 	counted := audit.completed.Load()
 	began := time.Now()
 	assert.EqualValues(t, clients*calls, load(clients, calls, sessions))
 	took := time.Since(began)
-	after, heapAfter := rest()
+	after, heapAfter := rest(goroutines)
 	assert.EqualValues(t, clients*calls, audit.completed.Load()-counted, "one line of its end for each call")
 	assert.LessOrEqual(t, after, goroutines, "goroutines")
 	const slack = 2 << 20 // of the runtime's own, whatever the load
