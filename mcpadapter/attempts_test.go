@@ -167,7 +167,7 @@ func callerWith(t *testing.T, token string) *http.Client {
 }
 
 func TestAttemptsToHoldSessions(t *testing.T) {
-	srv, address := serving(t, Options{Policy: &policy.Options{Sessions: policy.SessionLimits{All: 4, PerCaller: 2}}})
+	srv, address := serving(t, Options{Policy: &policy.Options{MaxSessions: 4, MaxCallerSessions: 2}})
 	open := func(era, token string) (*mcp.ClientSession, error) {
 		transport, version := eras("http://"+address, callerWith(t, token))[era]()
 		return mcp.NewClient(&mcp.Implementation{Name: "t", Version: "1"}, nil).Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})

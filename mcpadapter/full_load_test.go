@@ -127,7 +127,7 @@ func TestLoad(t *testing.T) {
 	}
 	audit := new(counting)
 	srv, address := serving(t, Options{Audit: audit, Limits: Limits{Connections: 2 * clients, AddressConnections: 2 * clients},
-		Policy: &policy.Options{Sessions: policy.SessionLimits{All: sessions + 1, PerCaller: sessions + 1}}})
+		Policy: &policy.Options{MaxSessions: sessions + 1, MaxCallerSessions: sessions + 1}})
 	load := func(clients, calls, sessions int) (fine int64) {
 		var done sync.WaitGroup
 		var all atomic.Int64
@@ -144,11 +144,12 @@ func TestLoad(t *testing.T) {
 	}
 	// rest waits for the end of what is ending, and returns the fewest goroutines.
 	rest := func(enough int) (fewest int, heap uint64) {
-		for srv.gate.Held().Sessions > 0 || len(collect(srv)) > 0 {
+		for held := 1; held > 0 || len(collect(srv)) > 0; {
 			runtime.Gosched()
+			held, _ = srv.gate.Held()
 		}
 		fewest = runtime.NumGoroutine()
-		for i := 0; i < 1_000_000 && fewest > enough; i++ {
+		for i := 0; i < 100_000 && fewest > enough; i++ {
 			runtime.Gosched()
 			fewest = min(fewest, runtime.NumGoroutine())
 		}

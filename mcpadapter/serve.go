@@ -142,7 +142,7 @@ func (s *Server) Handler() http.Handler {
 
 // health answers 200 while the server does what it should.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
-	if s.gate.AuditHealth().Err != nil { // what exactly is wrong is for chaos_status and the host to know
+	if _, err := s.gate.AuditHealth(); err != nil { // what exactly is wrong is for chaos_status and the host to know
 		http.Error(w, "the audit log loses lines", http.StatusServiceUnavailable)
 		return
 	}
@@ -151,11 +151,11 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 
 // auditProblem says what is wrong with the audit log; empty: nothing.
 func (s *Server) auditProblem() string {
-	h := s.gate.AuditHealth()
-	if h.Err == nil {
+	lost, err := s.gate.AuditHealth()
+	if err == nil {
 		return ""
 	}
-	return fmt.Sprintf("%d lines were lost; the last error: %v", h.Lost, h.Err)
+	return fmt.Sprintf("%d lines were lost; the last error: %v", lost, err)
 }
 
 // Times of the HTTP server. There is no limit on an answer: streams stay open.

@@ -29,12 +29,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy/auditlog"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy/tokenhash"
 )
 
 // auditOf reads lines of audit, none of which may be torn.
 func auditOf(t *testing.T, text string) []map[string]any {
 	t.Helper()
-	log, err := policy.ReadAudit(strings.NewReader(text))
+	log, err := auditlog.Read(strings.NewReader(text))
 	require.NoError(t, err)
 	require.Zero(t, log.Torn)
 	return log.Lines
@@ -147,7 +149,7 @@ func TestAFullDiskStopsWrites(t *testing.T) {
 func TestAKilledProcessLeavesWholeLines(t *testing.T) {
 	for kill := range 5 {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")
-		file, err := policy.OpenAudit(path)
+		file, err := auditlog.Open(path)
 		require.NoError(t, err)
 		cmd := child(t)
 		cmd.Stderr = file
@@ -174,7 +176,7 @@ func TestAKilledProcessLeavesWholeLines(t *testing.T) {
 		require.NoError(t, file.Close())
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
-		log, err := policy.ReadAudit(bytes.NewReader(text))
+		log, err := auditlog.Read(bytes.NewReader(text))
 		require.NoError(t, err)
 		assert.NotEmpty(t, log.Lines)
 		assert.LessOrEqual(t, log.Torn, 1)
@@ -182,7 +184,7 @@ func TestAKilledProcessLeavesWholeLines(t *testing.T) {
 		// Torn at every byte of the end, the next process writes whole lines all the same.
 		last := len(text) - 1 - bytes.LastIndexByte(text[:len(text)-1], '\n')
 		require.NoError(t, os.Truncate(path, int64(len(text)-1-last/2)))
-		file, err = policy.OpenAudit(path)
+		file, err = auditlog.Open(path)
 		require.NoError(t, err)
 		gate, err := policy.New(&policy.Options{Audit: file})
 		require.NoError(t, err)
@@ -190,7 +192,7 @@ func TestAKilledProcessLeavesWholeLines(t *testing.T) {
 		require.NoError(t, file.Close())
 		text, err = os.ReadFile(path)
 		require.NoError(t, err)
-		log, err = policy.ReadAudit(bytes.NewReader(text))
+		log, err = auditlog.Read(bytes.NewReader(text))
 		require.NoError(t, err)
 		assert.Equal(t, 1, log.Torn)
 		assert.Equal(t, "next.process", log.Lines[len(log.Lines)-1]["event"])
@@ -223,8 +225,8 @@ func certificate(t *testing.T, dir string, serial int64) (pool *x509.CertPool, f
 func TestReload(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "tokens.yaml")
-	first, firstHash := policy.NewToken()
-	second, secondHash := policy.NewToken()
+	first, firstHash := tokenhash.New()
+	second, secondHash := tokenhash.New()
 	write := func(subject, hash string) {
 		require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, "version: 1\ntokens:\n  - {subject: %s, scopes: [chaos:read], hash: %q}\n", subject, hash), 0o600))
 	}

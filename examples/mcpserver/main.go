@@ -24,7 +24,7 @@ import (
 	"syscall"
 
 	"github.com/shakedown-go/shakedown/mcpadapter"
-	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy/tokenhash"
 )
 
 func main() {
@@ -121,7 +121,7 @@ func reloading(ctx context.Context, srv *mcpadapter.Server, stderr io.Writer) (s
 
 // printToken shows a token once; the file has its hash alone.
 func printToken(to io.Writer, subject string) {
-	token, hash := policy.NewToken()
+	token, hash := tokenhash.New()
 	fmt.Fprintf(to, "# the token, for the client; it is kept nowhere:\n# %s\n# its entry under tokens of the file, which begins with the line \"version: 1\":\n", token)
 	fmt.Fprintf(to, "  - subject: %q\n    scopes: [chaos:read, contract:read, timeline:read]\n    hash: %s\n", subject, hash)
 }

@@ -27,7 +27,7 @@ const (
 //	SHAKEDOWN_MCP_MODE           read-only (default) or read-write; space around it and case do not matter
 //	SHAKEDOWN_MCP_ENABLE_WRITE   "true" besides, for read-write
 //	SHAKEDOWN_MCP_TOKEN          the bearer token for HTTP, with scope admin
-//	SHAKEDOWN_MCP_TOKENS_FILE    a file of several tokens, by their hashes, as ReadTokens reads it
+//	SHAKEDOWN_MCP_TOKENS_FILE    a file of several tokens, by their hashes, as Options.TokensFile
 //
 // Mode, enablement and file take the place of what o says where they are set. The
 // token is added to o.Tokens. Without one in the environment, and with

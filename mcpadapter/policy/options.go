@@ -45,8 +45,19 @@ type Options struct {
 	// Tokens are those that HTTP callers may have. None, and no TokensFile: HTTP
 	// refuses to start, unless it is told otherwise (HTTPOptions).
 	Tokens []Token
-	// TokensFile is a file of tokens, by their hashes ([ReadTokens]), which are added
-	// to Tokens. [Gate.ReloadTokens] reads it again.
+	// TokensFile is a file of tokens, which are added to Tokens: YAML, in a file that
+	// only its owner can write, of at most 64 KiB. It holds hashes alone, so others may
+	// read it, and the path may be a link, as in a volume of Kubernetes.
+	//
+	//	version: 1
+	//	tokens:
+	//	  - subject: ci
+	//	    scopes: [chaos:read, contract:read]   # required; [] grants nothing
+	//	    expires: 2027-01-31T00:00:00Z         # optional
+	//	    hash: sha256:…                        # as package tokenhash makes it
+	//
+	// It is read strictly: a member that is not known, one that is missing, and a
+	// subject or hash that comes twice are errors. [Gate.ReloadTokens] reads it again.
 	TokensFile string
 	// TokenFile is a file that [Env] reads a token from where the environment has
 	// none, if AllowTokenFile is set.
@@ -62,8 +73,12 @@ type Options struct {
 	Limit, SessionLimit *Limit
 	// TargetLimits bound calls by what they are about. They hold besides the others.
 	TargetLimits []TargetLimit
-	// Sessions bounds sessions over HTTP, and subscriptions.
-	Sessions SessionLimits
+	// MaxSessions and MaxCallerSessions are how many sessions over HTTP there may be,
+	// in all and of one caller. 0: 1024 and 256.
+	MaxSessions, MaxCallerSessions int
+	// MaxSubscriptions and MaxCallerSubscriptions are how many subscriptions to
+	// resources there may be, in all and of one caller. 0: 1000 and 200.
+	MaxSubscriptions, MaxCallerSubscriptions int
 	// Timeout bounds each call that has none of its own. 0: none.
 	Timeout time.Duration
 	// ConfirmTimeout is how long a user who is asked may take. 0: two minutes.
@@ -135,10 +150,10 @@ func New(o *Options) (*Gate, error) {
 	if o.ConfirmTimeout < 0 {
 		bad("0 (two minutes) or more", o.ConfirmTimeout, "ConfirmTimeout")
 	}
-	o.Sessions.check(bad)
+	checkCaps(bad, o)
 	all := slices.Clone(o.Tokens)
 	if o.TokensFile != "" {
-		filed, err := ReadTokens(o.TokensFile)
+		filed, err := readTokens(o.TokensFile)
 		if err != nil {
 			problems = append(problems, err)
 		}
@@ -177,7 +192,7 @@ func build(o *Options, rows map[string]*row, all []Token) *Gate {
 	g.redact = newRedactor(secrets)
 	g.audit = newAuditor(o.Audit, g.redact, g.mode)
 	g.logins = &logins{limiter: newLimiter()}
-	g.sessions = newSessions(o.Sessions)
+	g.sessions = newSessions(o)
 	return g
 }
 

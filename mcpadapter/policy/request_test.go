@@ -193,10 +193,9 @@ func TestAPanicOfAResourceIsItsError(t *testing.T) {
 // Over HTTP what callers follow is counted, and given back with the session.
 func TestSubscriptionsAreBounded(t *testing.T) {
 	o := twoTokens()
-	o.Sessions = policy.SessionLimits{Subscriptions: 4, SubscriptionsPerCaller: 2}
 	o.Tokens[1].Scopes = []string{policy.ScopeRead}
 	d := library()
-	g, _ := d.behind(t, policy.Options{Tokens: o.Tokens, Sessions: o.Sessions, Tools: nil})
+	g, _ := d.behind(t, policy.Options{Tokens: o.Tokens, MaxSubscriptions: 4, MaxCallerSubscriptions: 2})
 	h, err := g.HTTPHandler(bothEras(d.server), nil)
 	require.NoError(t, err)
 	url := served(t, h)
@@ -264,9 +263,9 @@ func TestUnlimitedTools(t *testing.T) {
 	assert.False(t, call(t, cs, "stop", `{}`).IsError)
 	assert.Equal(t, policy.CodeAuditUnavailable, envelope(t, call(t, cs, "start", `{"confirm":true}`)).Code)
 	assert.Equal(t, []string{"stop {}"}, d.reached())
-	health := g.AuditHealth()
-	assert.ErrorIs(t, health.Err, io.ErrClosedPipe)
-	assert.EqualValues(t, 4, health.Lost)
+	lost, err := g.AuditHealth()
+	assert.ErrorIs(t, err, io.ErrClosedPipe)
+	assert.EqualValues(t, 4, lost)
 	_, err = policy.New(&policy.Options{Tools: []policy.Tool{{Name: "stop", Unlimited: true, Limit: &policy.Limit{Budget: 1}}}})
 	assert.ErrorContains(t, err, "Unlimited")
 }

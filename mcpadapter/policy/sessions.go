@@ -11,34 +11,18 @@ import (
 	"time"
 )
 
-// SessionLimits bound what callers may hold at a time. The zero value has the
-// defaults.
-type SessionLimits struct {
-	_ struct{}
+// caps bound what callers may hold at a time.
+type caps struct{ sessions, ofCaller, subscriptions, subscriptionsOfCaller int }
 
-	// All and PerCaller are how many sessions over HTTP there may be, in all and of
-	// one caller. 0: 1024 and 256.
-	All, PerCaller int
-	// Subscriptions and SubscriptionsPerCaller are how many subscriptions to
-	// resources there may be, in all and of one caller. 0: 1000 and 200.
-	Subscriptions, SubscriptionsPerCaller int
-}
-
-func (l SessionLimits) check(bad complain) {
+func checkCaps(bad complain, o *Options) {
 	for _, f := range []struct {
 		name  string
 		value int
-	}{{"All", l.All}, {"PerCaller", l.PerCaller}, {"Subscriptions", l.Subscriptions}, {"SubscriptionsPerCaller", l.SubscriptionsPerCaller}} {
+	}{{"MaxSessions", o.MaxSessions}, {"MaxCallerSessions", o.MaxCallerSessions}, {"MaxSubscriptions", o.MaxSubscriptions}, {"MaxCallerSubscriptions", o.MaxCallerSubscriptions}} {
 		if f.value < 0 {
-			bad("0 (the default) or more", f.value, "Sessions.%s", f.name)
+			bad("0 (the default) or more", f.value, "%s", f.name)
 		}
 	}
-}
-
-func (l SessionLimits) withDefaults() SessionLimits {
-	l.All, l.PerCaller = cmp.Or(l.All, 1024), cmp.Or(l.PerCaller, 256)
-	l.Subscriptions, l.SubscriptionsPerCaller = cmp.Or(l.Subscriptions, 1000), cmp.Or(l.SubscriptionsPerCaller, 200)
-	return l
 }
 
 // Sessions of the two transports have names of their own.
@@ -49,7 +33,7 @@ const (
 
 // sessions knows whose each session over HTTP is, and what each caller holds.
 type sessions struct {
-	limits SessionLimits
+	limits caps
 
 	mu            sync.Mutex
 	owners        map[string]*session
@@ -69,8 +53,9 @@ type liveRequest struct {
 	end    context.CancelCauseFunc
 }
 
-func newSessions(l SessionLimits) *sessions {
-	return &sessions{limits: l.withDefaults(), owners: make(map[string]*session), live: make(map[*liveRequest]bool),
+func newSessions(o *Options) *sessions {
+	limits := caps{cmp.Or(o.MaxSessions, 1024), cmp.Or(o.MaxCallerSessions, 256), cmp.Or(o.MaxSubscriptions, 1000), cmp.Or(o.MaxCallerSubscriptions, 200)}
+	return &sessions{limits: limits, owners: make(map[string]*session), live: make(map[*liveRequest]bool),
 		held: counts{of: make(map[string]int)}, watched: counts{of: make(map[string]int)}}
 }
 
@@ -108,7 +93,7 @@ func (c *counts) give(subject string, n int) {
 func (s *sessions) hold(subject string) (give func(), refusal *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e := s.held.take(subject, 1, s.limits.All, s.limits.PerCaller, "sessions"); e != nil {
+	if e := s.held.take(subject, 1, s.limits.sessions, s.limits.ofCaller, "sessions"); e != nil {
 		return nil, e
 	}
 	return sync.OnceFunc(func() {
@@ -155,7 +140,7 @@ func (s *sessions) watch(key, uri string) (refusal *Error) {
 	if mine == nil || mine.uris[uri] {
 		return nil
 	}
-	if e := s.watched.take(mine.subject, 1, s.limits.Subscriptions, s.limits.SubscriptionsPerCaller, "subscriptions"); e != nil {
+	if e := s.watched.take(mine.subject, 1, s.limits.subscriptions, s.limits.subscriptionsOfCaller, "subscriptions"); e != nil {
 		return e
 	}
 	mine.uris[uri] = true
@@ -175,7 +160,7 @@ func (s *sessions) unwatch(key, uri string) {
 func (s *sessions) listen(subject string, n int) (give func(), refusal *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e := s.watched.take(subject, n, s.limits.Subscriptions, s.limits.SubscriptionsPerCaller, "subscriptions"); e != nil {
+	if e := s.watched.take(subject, n, s.limits.subscriptions, s.limits.subscriptionsOfCaller, "subscriptions"); e != nil {
 		return nil, e
 	}
 	return func() {
@@ -214,16 +199,10 @@ func (s *sessions) endRevoked(t *tokens) {
 	}
 }
 
-// Held is what callers hold at the moment.
-type Held struct {
-	_ struct{}
-
-	Sessions, Subscriptions int // over HTTP
-}
-
-// Held says what callers hold at the moment, for a host that watches its server.
-func (g *Gate) Held() Held {
+// Held returns how many sessions and subscriptions there are over HTTP at the
+// moment, for a host that watches its server.
+func (g *Gate) Held() (sessions, subscriptions int) {
 	g.sessions.mu.Lock()
 	defer g.sessions.mu.Unlock()
-	return Held{Sessions: g.sessions.held.all, Subscriptions: g.sessions.watched.all}
+	return g.sessions.held.all, g.sessions.watched.all
 }

@@ -1,9 +1,7 @@
 package policy
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -102,75 +100,10 @@ func (g *Gate) ReserveStdout() {
 	g.audit.sink.noOut = true
 }
 
-// An AuditHealth says how the audit log does.
-type AuditHealth struct {
-	_ struct{}
-
-	Err  error  // why the last line could not be written; nil: it was
-	Lost uint64 // lines that could not be written, since the gate was made
-}
-
-// AuditHealth says how the audit log does.
-func (g *Gate) AuditHealth() AuditHealth {
+// AuditHealth says how the audit log does: how many lines could not be written
+// since the gate was made, and why the last one could not; nil: it was.
+func (g *Gate) AuditHealth() (lost uint64, err error) {
 	g.audit.sink.mu.Lock()
 	defer g.audit.sink.mu.Unlock()
-	return AuditHealth{Err: g.audit.sink.err, Lost: g.audit.sink.lost}
-}
-
-// An AuditLog is what [ReadAudit] has read.
-type AuditLog struct {
-	_ struct{}
-
-	Lines []map[string]any // the members of each line
-	Torn  int              // lines that were cut off, and skipped
-}
-
-// maxAuditLine is more than a line can have, in bytes.
-const maxAuditLine = 1 << 20
-
-// ReadAudit reads lines of audit. A process that was killed leaves at most its
-// last line cut off; such a line is skipped and counted, also where the lines of
-// a later process follow it. An error is that of r, or a line beyond 1 MiB; the
-// log has what came before.
-func ReadAudit(r io.Reader) (*AuditLog, error) {
-	log := new(AuditLog)
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxAuditLine)
-	for lines.Scan() {
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
-			continue
-		}
-		var members map[string]any
-		if json.Unmarshal(lines.Bytes(), &members) != nil || members == nil {
-			log.Torn++
-			continue
-		}
-		log.Lines = append(log.Lines, members)
-	}
-	if err := lines.Err(); err != nil {
-		return log, fmt.Errorf("policy: audit log: after %d lines: %w", len(log.Lines)+log.Torn, err)
-	}
-	return log, nil
-}
-
-// OpenAudit opens a file for audit lines, at its end; a new one can be read by
-// its owner alone. Where the last process left a line cut off, the next begins
-// on a new one.
-func OpenAudit(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("policy: audit log: %w", err)
-	}
-	info, err := f.Stat()
-	if err == nil && info.Size() > 0 {
-		last := make([]byte, 1)
-		if _, err = f.ReadAt(last, info.Size()-1); err == nil && last[0] != '\n' {
-			_, err = f.WriteString("\n")
-		}
-	}
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("policy: audit log: %w", err)
-	}
-	return f, nil
+	return g.audit.sink.lost, g.audit.sink.err
 }

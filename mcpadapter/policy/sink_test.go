@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/policy/auditlog"
 )
 
 // Whatever a caller writes, a line of audit shows it: nothing in it moves a
@@ -82,7 +82,7 @@ func TestEveryLineIsWrittenOrCounted(t *testing.T) {
 		}
 		broken = false
 		g.Record(t.Context(), "last")
-		log, err := ReadAudit(&f.written)
+		log, err := auditlog.Read(&f.written)
 		require.NoError(r, err)
 		whole, lost := 0, 0.0
 		for _, line := range log.Lines {
@@ -92,52 +92,10 @@ func TestEveryLineIsWrittenOrCounted(t *testing.T) {
 				whole++
 			}
 		}
-		if whole+int(lost) < total+1 || uint64(lost) != g.AuditHealth().Lost || g.AuditHealth().Err != nil {
-			r.Fatalf("%d lines, %d whole, %v lost, %d torn, health %+v", total+1, whole, lost, log.Torn, g.AuditHealth())
+		if counted, err := g.AuditHealth(); whole+int(lost) < total+1 || uint64(lost) != counted || err != nil {
+			r.Fatalf("%d lines, %d whole, %v lost, %d torn, %d counted, %v", total+1, whole, lost, log.Torn, counted, err)
 		}
 	})
-}
-
-func TestReadAudit(t *testing.T) {
-	for text, want := range map[string][2]int{ // lines, torn
-		"":                                {0, 0},
-		"{\"a\":1}\n{\"a\":2}\n":          {2, 0},
-		"{\"a\":1}\n{\"a\":2}":            {2, 0}, // only the end of the line is missing
-		"{\"a\":1}\n{\"a\":":              {1, 1},
-		"{\"a\":1}\n{\"a\":\n{\"a\":3}\n": {2, 1},
-		"\n\n{\"a\":1}\n":                 {1, 0},
-		"7\nnull\n[]\n":                   {0, 3},
-	} {
-		log, err := ReadAudit(strings.NewReader(text))
-		require.NoError(t, err)
-		assert.Equal(t, want, [2]int{len(log.Lines), log.Torn}, "%q", text)
-	}
-	_, err := ReadAudit(strings.NewReader(strings.Repeat("x", maxAuditLine+1)))
-	assert.ErrorContains(t, err, "too long")
-}
-
-// Cut off at any byte, a file is read up to there, and the next process begins
-// a line of its own.
-func TestAFileCutOffAnywhere(t *testing.T) {
-	whole := "{\"n\":1}\n{\"n\":2}\n"
-	for cut := range len(whole) + 1 {
-		path := filepath.Join(t.TempDir(), "audit")
-		require.NoError(t, os.WriteFile(path, []byte(whole[:cut]), 0o600))
-		f, err := OpenAudit(path)
-		require.NoError(t, err)
-		_, err = f.WriteString("{\"n\":3}\n")
-		require.NoError(t, err)
-		require.NoError(t, f.Close())
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		log, err := ReadAudit(bytes.NewReader(text))
-		require.NoError(t, err)
-		assert.LessOrEqual(t, log.Torn, 1, cut)
-		assert.Equal(t, 3.0, log.Lines[len(log.Lines)-1]["n"], "cut at %d", cut)
-		assert.Len(t, log.Lines, 1+strings.Count(whole[:cut]+"\n", "}\n"), "cut at %d", cut)
-	}
-	_, err := OpenAudit(t.TempDir())
-	assert.Error(t, err)
 }
 
 func TestLabelsOfSessions(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -18,19 +17,16 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/policy/tokenhash"
 )
 
 const (
 	// minToken is the least length of a token, in bytes: what is shorter can be
 	// guessed, and would be struck out of the audit log wherever it is a word.
 	minToken = 8
-	// minHashed is the least length of a token that is kept by its hash: who reads
-	// the file can try all shorter ones.
-	minHashed = 20
 	// defaultSubject is whose a token is that does not say.
 	defaultSubject = "token"
-	// hashPrefix begins the hash of a token, and names how it was made.
-	hashPrefix = "sha256:"
 	// tokensVersion is that of the form of a file of tokens.
 	tokensVersion = 1
 )
@@ -41,28 +37,10 @@ type Token struct {
 	_ struct{}
 
 	Value   string // at least 8 bytes
-	Hash    string // of the value, in its place, as HashToken makes it
+	Hash    string // of the value, in its place, as package tokenhash makes it
 	Subject string
 	Scopes  []string
 	Expires time.Time // it is not valid from then on; zero: it always is
-}
-
-// NewToken returns a random token of 26 characters with 130 bits, and its hash
-// for a file of tokens.
-func NewToken() (value, hash string) {
-	value = rand.Text()
-	return value, hashPrefix + sum(value)
-}
-
-// HashToken returns the hash of a token, "sha256:" and 64 hexadecimal digits. The
-// hash is plain, so that comparing it costs nothing: a token that a person made
-// up can be found from it. It refuses tokens below 20 bytes; use [NewToken].
-func HashToken(value string) (string, error) {
-	if len(value) < minHashed || !plainWord(value) {
-		return "", &FieldError{Field: "token", Value: fmt.Sprintf("%d bytes", len(value)),
-			Allowed: fmt.Sprintf("at least %d bytes, without space, comma and control characters", minHashed)}
-	}
-	return hashPrefix + sum(value), nil
 }
 
 func sum(value string) string {
@@ -71,11 +49,11 @@ func sum(value string) string {
 }
 
 // hashOf is the hash of a token that has been checked.
-func hashOf(t Token) string { return cmp.Or(t.Hash, hashPrefix+sum(t.Value)) }
+func hashOf(t Token) string { return cmp.Or(t.Hash, tokenhash.Prefix+sum(t.Value)) }
 
 // parseHash is strict: one spelling for one hash.
 func parseHash(text string) (hash [sha256.Size]byte, ok bool) {
-	digits, ours := strings.CutPrefix(text, hashPrefix)
+	digits, ours := strings.CutPrefix(text, tokenhash.Prefix)
 	b, err := hex.DecodeString(digits)
 	if !ours || err != nil || len(b) != len(hash) || digits != strings.ToLower(digits) {
 		return hash, false
@@ -106,7 +84,7 @@ func (t Token) check(bad complain, i int) {
 		bad("Value or Hash, not both", "a hash beside a value", "Tokens[%d].Hash", i)
 	case t.Hash != "":
 		if _, ok := parseHash(t.Hash); !ok {
-			bad(hashPrefix+" and 64 hexadecimal digits in small letters", fmt.Sprintf("%d bytes", len(t.Hash)), "Tokens[%d].Hash", i)
+			bad(tokenhash.Prefix+" and 64 hexadecimal digits in small letters", fmt.Sprintf("%d bytes", len(t.Hash)), "Tokens[%d].Hash", i)
 		}
 	case len(t.Value) < minToken || !plainWord(t.Value):
 		bad(fmt.Sprintf("at least %d bytes, without space, comma and control characters", minToken), fmt.Sprintf("%d bytes", len(t.Value)), "Tokens[%d].Value", i)
@@ -114,21 +92,8 @@ func (t Token) check(bad complain, i int) {
 	checkCaller(bad, fmt.Sprintf("Tokens[%d]", i), cmp.Or(t.Subject, defaultSubject), t.Scopes)
 }
 
-// ReadTokens reads a file of tokens: YAML, in a file that only its owner can
-// write, of at most 64 KiB. It holds hashes alone, so others may read it, and the
-// path may be a link, as in a volume of Kubernetes.
-//
-//	version: 1
-//	tokens:
-//	  - subject: ci
-//	    scopes: [chaos:read, contract:read]   # required; [] grants nothing
-//	    expires: 2027-01-31T00:00:00Z         # optional
-//	    hash: sha256:…                        # as NewToken and HashToken make it
-//
-// It is strict: a member that it does not know, one that is missing, and a
-// subject or hash that comes twice are errors. An error is a [*FieldError] and
-// never quotes the file.
-func ReadTokens(path string) ([]Token, error) {
+// readTokens reads a file of tokens. Its error never quotes the file.
+func readTokens(path string) ([]Token, error) {
 	text, err := readPrivateFile("TokensFile", path, 0o022)
 	if err != nil {
 		return nil, err
@@ -265,7 +230,7 @@ func (g *Gate) ReloadTokens() error {
 	if g.options.TokensFile == "" {
 		return nil
 	}
-	filed, err := ReadTokens(g.options.TokensFile)
+	filed, err := readTokens(g.options.TokensFile)
 	all := slices.Concat(g.tokens.fixed, filed)
 	if err == nil {
 		var problems []error

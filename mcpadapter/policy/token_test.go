@@ -1,8 +1,6 @@
 package policy_test
 
 import (
-	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy/tokenhash"
 )
 
 func tokensFile(t testing.TB, text string) string {
@@ -56,11 +55,9 @@ func TestTokensAreReadStrictly(t *testing.T) {
 		{entry + "  - {subject: ci, scopes: [], hash: \"" + hashTwo + "\"}\n", "a subject of its own"},
 		{"version: 1\ntokens:\n  - {subject: ci, scopes: [], hash: \"" + hashOne + "\", expires: soon}\n", "it does not have that form"},
 	} {
-		tokens, err := policy.ReadTokens(tokensFile(t, tc.text))
+		_, err := policy.New(&policy.Options{TokensFile: tokensFile(t, tc.text)})
 		if tc.want == "" {
 			require.NoError(t, err)
-			assert.Equal(t, "ci", tokens[0].Subject)
-			assert.NotNil(t, tokens[0].Scopes, "no scopes are none, not admin")
 			continue
 		}
 		assert.ErrorContains(t, err, tc.want, tc.text)
@@ -71,42 +68,30 @@ func TestTokensAreReadStrictly(t *testing.T) {
 	}
 	path := tokensFile(t, entry)
 	require.NoError(t, os.Chmod(path, 0o644))
-	_, err := policy.ReadTokens(path)
+	_, err := policy.New(&policy.Options{TokensFile: path})
 	assert.NoError(t, err, "hashes may be read")
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(path, link))
-	_, err = policy.ReadTokens(link)
+	_, err = policy.New(&policy.Options{TokensFile: link})
 	assert.NoError(t, err, "a volume of Kubernetes has links")
 	require.NoError(t, os.Chmod(path, 0o664))
-	_, err = policy.ReadTokens(path)
+	_, err = policy.New(&policy.Options{TokensFile: path})
 	assert.ErrorContains(t, err, "mode 0664", "and not be written by others")
 }
 
-func FuzzReadTokens(f *testing.F) {
+func FuzzTokensFile(f *testing.F) {
 	f.Add("version: 1\ntokens:\n  - {subject: ci, scopes: [a], hash: \"" + hashOne + "\"}\n")
 	f.Add("version: 1\ntokens: &a\n  - *a\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		tokens, err := policy.ReadTokens(tokensFile(t, text))
-		if err != nil {
-			return
-		}
-		if _, err := policy.New(&policy.Options{Tokens: tokens}); err != nil {
-			t.Fatalf("%q was read, and is refused: %v", text, err)
+		g, err := policy.New(&policy.Options{TokensFile: tokensFile(t, text)})
+		if err == nil && g.ReloadTokens() != nil {
+			t.Fatalf("%q was read once, and not twice", text)
 		}
 	})
 }
 
-func TestHashes(t *testing.T) {
-	value, hash := policy.NewToken()
-	again, err := policy.HashToken(value)
-	require.NoError(t, err)
-	assert.Equal(t, hash, again)
-	other, _ := policy.NewToken()
-	assert.NotEqual(t, value, other)
-	for _, short := range []string{"", "hunter2", "nineteen-characters", "twenty characters with spaces"} {
-		_, err := policy.HashToken(short)
-		assert.ErrorContains(t, err, "at least 20 bytes", short)
-	}
+func TestHashesOfTokens(t *testing.T) {
+	_, hash := tokenhash.New()
 	for _, wrong := range []policy.Token{{Value: "a-value-and-a-hash", Hash: hash}, {Hash: "md5:abc"}, {Hash: hash[len("sha256:"):]}} {
 		_, err := policy.New(&policy.Options{Tokens: []policy.Token{wrong}})
 		assert.ErrorContains(t, err, "Tokens[0].Hash")
@@ -116,7 +101,7 @@ func TestHashes(t *testing.T) {
 // A token by its hash lets in as one by its value does, until it expires.
 func TestTokensExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		value, hash := policy.NewToken()
+		value, hash := tokenhash.New()
 		j := new(journal)
 		g, err := policy.New(&policy.Options{Audit: j, Tokens: []policy.Token{{Hash: hash, Subject: "ci", Scopes: []string{}, Expires: time.Now().Add(time.Hour)}}})
 		require.NoError(t, err)
@@ -150,7 +135,7 @@ func TestTokensExpire(t *testing.T) {
 // A session of server-sent events is that of a caller whose token may be taken
 // back: its calls are judged by what the caller is granted now.
 func TestAnOldSessionHasTheScopesOfNow(t *testing.T) {
-	value, hash := policy.NewToken()
+	value, hash := tokenhash.New()
 	entry := func(subject, scopes string) string {
 		return "version: 1\ntokens:\n  - {subject: " + subject + ", scopes: [" + scopes + "], hash: \"" + hash + "\"}\n"
 	}
@@ -177,18 +162,4 @@ func TestAnOldSessionHasTheScopesOfNow(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("broken"), 0o600))
 	assert.Error(t, g.ReloadTokens())
 	assert.Equal(t, policy.CodeMissingScope, envelope(t, call(t, fresh, "look", `{}`)).Code, "a file that cannot be used changes nothing")
-}
-
-func ExampleNewToken() {
-	value, hash := policy.NewToken() // the client gets the value, the file of tokens the hash
-	gate, _ := policy.New(&policy.Options{Tokens: []policy.Token{{Hash: hash, Subject: "ci", Scopes: []string{"rooms:read"}}}})
-	handler, _ := gate.HTTPHandler(http.NotFoundHandler(), nil)
-	req := httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/", nil)
-	req.RemoteAddr = "127.0.0.1:5000"
-	req.Header.Set("Authorization", "Bearer "+value)
-	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, req)
-	fmt.Println(len(value), hash[:7], w.Code) // it passed, and there is nothing behind
-	// Output:
-	// 26 sha256: 404
 }
