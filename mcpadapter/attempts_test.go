@@ -90,7 +90,11 @@ func TestAttemptsToHoldConnections(t *testing.T) {
 		{"an enormous header", "431", "GET /mcp HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 2*maxHeader) + "\r\n\r\n"},
 	} {
 		t.Run(tc.attempt, func(t *testing.T) {
-			_, address := serving(t, Options{Limits: Limits{HeaderTime: soon, RefusalTime: soon, BodyTime: soon}})
+			limits := Limits{RefusalTime: soon, BodyTime: soon}
+			if tc.expectation == "" { // for the others a busy machine may need longer
+				limits.HeaderTime = soon
+			}
+			_, address := serving(t, Options{Limits: limits})
 			answer := raw(t, address, tc.text) // returns when the connection is closed
 			if tc.expectation == "" {
 				assert.NotContains(t, answer, "200")
