@@ -34,8 +34,8 @@ const (
 // An auditor writes the lines, all to one place.
 type auditor struct {
 	sink   *sink
-	lines  slog.Handler // for what is recorded
-	calls  slog.Handler // for requests: what is the same in every line is written out already
+	lines  slog.Handler            // for what is recorded
+	calls  map[string]slog.Handler // for requests, by event: what is the same in every line is written out already
 	redact *redactor
 	prefix string
 	labels [32]byte // key of the labels of sessions
@@ -47,7 +47,10 @@ func newAuditor(w io.Writer, r *redactor, mode Mode) *auditor {
 	a := &auditor{sink: &sink{to: w}, redact: r, prefix: newID() + "-"}
 	rand.Read(a.labels[:]) // never fails
 	a.lines = slog.NewJSONHandler(a.sink, nil)
-	a.calls = a.lines.WithAttrs([]slog.Attr{slog.String("mode", mode.String())})
+	a.calls = make(map[string]slog.Handler)
+	for _, event := range []string{eventToolStarted, eventToolCall, eventRequestStarted, eventRequestCompleted} {
+		a.calls[event] = a.lines.WithAttrs([]slog.Attr{slog.String("event", event), slog.String("mode", mode.String())})
+	}
 	return a
 }
 
@@ -85,7 +88,7 @@ func (a *auditor) started(ctx context.Context, v *visit) error {
 	if v.method != "" {
 		event = eventRequestStarted
 	}
-	return a.line(ctx, a.calls, slog.LevelInfo, event, a.about(v))
+	return line(ctx, a.calls[event], slog.LevelInfo, event, a.about(v))
 }
 
 // completed writes what became of a request.
@@ -105,7 +108,7 @@ func (a *auditor) completed(ctx context.Context, v *visit) {
 	if v.remote != "" {
 		attrs = append(attrs, slog.String("remote", v.remote))
 	}
-	_ = a.line(ctx, a.calls, level, event, attrs) // counted, and told of by AuditHealth
+	_ = line(ctx, a.calls[event], level, event, attrs) // counted, and told of by AuditHealth
 }
 
 // about is what is known of a request when it begins.
@@ -131,9 +134,8 @@ func (a *auditor) about(v *visit) []slog.Attr {
 }
 
 // line writes one line, and returns the error of the sink.
-func (a *auditor) line(ctx context.Context, h slog.Handler, level slog.Level, event string, attrs []slog.Attr) error {
+func line(ctx context.Context, h slog.Handler, level slog.Level, event string, attrs []slog.Attr) error {
 	r := slog.NewRecord(time.Now(), level, event, 0)
-	r.AddAttrs(slog.String("event", event))
 	r.AddAttrs(attrs...)
 	return h.Handle(ctx, r)
 }
@@ -145,11 +147,12 @@ func (a *auditor) line(ctx context.Context, h slog.Handler, level slog.Level, ev
 // The line goes where those of calls go. One that could not be written is
 // counted ([Gate.AuditHealth]).
 func (g *Gate) Record(ctx context.Context, event string, attrs ...slog.Attr) {
-	line := make([]slog.Attr, 0, len(attrs))
+	clean := make([]slog.Attr, 0, len(attrs)+1)
+	clean = append(clean, slog.String("event", event))
 	for _, attr := range attrs {
-		line = append(line, g.audit.attr(attr))
+		clean = append(clean, g.audit.attr(attr))
 	}
-	_ = g.audit.line(ctx, g.audit.lines, slog.LevelInfo, event, line)
+	_ = line(ctx, g.audit.lines, slog.LevelInfo, event, clean)
 }
 
 // attr is an attribute as it may be written: its name alone can say that it is a

@@ -90,6 +90,10 @@ func (v *visit) bounds(key string, perServer, perCaller *Limit, what string, mor
 
 // toolBounds are the limits of a call of a tool.
 func (v *visit) toolBounds(args *arguments) []bound {
+	o := &v.gate.options
+	if v.row.Limit == nil && v.row.SessionLimit == nil && o.Limit == nil && o.SessionLimit == nil && len(v.gate.targets) == 0 {
+		return nil
+	}
 	var more []bound
 	for i := range v.gate.targets {
 		if t := &v.gate.targets[i]; t.meets(v.row, args) {

@@ -77,7 +77,7 @@ func (r *redactor) pass(s string) string {
 	if strings.Contains(s, "@") {
 		s = bareUserInfo.ReplaceAllStringFunc(s, loggedIn)
 	}
-	if strings.Contains(s, "-") {
+	if hasFlag(s) {
 		s = flagValue.ReplaceAllStringFunc(s, flagged)
 	}
 	if len(s) >= minPrefixed && containsAny(s, prefixes) {
@@ -136,6 +136,21 @@ func loggedIn(match string) string {
 		return match
 	}
 	return match[:start] + redacted + "@"
+}
+
+// hasFlag reports whether a word of s begins as a flag does.
+func hasFlag(s string) bool {
+	for at := strings.IndexByte(s, '-'); at >= 0; {
+		if at == 0 || strings.IndexByte(" \t\n\f\r\"'[,", s[at-1]) >= 0 {
+			return true
+		}
+		next := strings.IndexByte(s[at+1:], '-')
+		if next < 0 {
+			return false
+		}
+		at += 1 + next
+	}
+	return false
 }
 
 // flagged judges a flag with a value: --password x, -p x and -u user:pass.
