@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 log messages are deprecated, and what the runners that follow faults listen to
+
 package policy_test
 
 import (
