@@ -43,7 +43,8 @@
 // Before every tool stands the gate of package mcpadapter/policy. Unless told
 // otherwise it lets clients look and nothing else: writing needs
 // SHAKEDOWN_MCP_MODE=read-write and SHAKEDOWN_MCP_ENABLE_WRITE=true in the
-// environment. Over HTTP a bearer token is needed, SHAKEDOWN_MCP_TOKEN.
+// environment. Over HTTP a bearer token is needed, SHAKEDOWN_MCP_TOKEN or one of
+// those whose hashes are in SHAKEDOWN_MCP_TOKENS_FILE.
 //
 // # Transports
 //

@@ -38,14 +38,18 @@ type hub struct {
 	mu      sync.Mutex
 	readers map[*mcp.ServerSession]*reader
 	total   int // subscriptions
-	closed  bool
-	ended   sync.WaitGroup // of the readers
+
+	ofCaller    map[string]int // subscriptions, by subject
+	callerLimit int
+	closed      bool
+	ended       sync.WaitGroup // of the readers
 }
 
 // subscription is one wish of a session.
 type subscription struct {
 	id      string
 	mode    string
+	caller  string // subject
 	filters filters
 	created time.Time
 
@@ -100,10 +104,13 @@ func (h *hub) subscribe(session *mcp.ServerSession, s *subscription) (subscripti
 	case r != nil && len(r.subscriptions) >= sessionSubscriptions:
 		return subscriptionOutput{}, &problem{http.StatusTooManyRequests, codeTooMany, fmt.Sprintf("this session has %d subscriptions, the most it may have", len(r.subscriptions)),
 			"Unsubscribe from one; events_list_subscriptions lists them. A wider filter replaces several."}
+	case h.ofCaller[s.caller] >= h.callerLimit:
+		return subscriptionOutput{}, &problem{http.StatusTooManyRequests, codeTooMany, fmt.Sprintf("this caller has %d subscriptions in its sessions, the most it may have", h.ofCaller[s.caller]),
+			"Unsubscribe from one, or end a session that is not needed."}
 	}
 	s.id = "sub-" + rand.Text()
 	h.reader(session).add(s)
-	h.total++
+	h.count(s.caller, 1)
 	return s.output(), nil
 }
 
@@ -112,11 +119,22 @@ func (h *hub) unsubscribe(session *mcp.ServerSession, id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := h.readers[session]
-	if r == nil || !r.remove(id) {
+	if r == nil {
 		return false
 	}
-	h.total--
-	return true
+	caller, removed := r.remove(id)
+	if removed {
+		h.count(caller, -1)
+	}
+	return removed
+}
+
+// count counts subscriptions of a caller. h.mu is held.
+func (h *hub) count(caller string, n int) {
+	h.total += n
+	if h.ofCaller[caller] += n; h.ofCaller[caller] == 0 {
+		delete(h.ofCaller, caller)
+	}
 }
 
 // reader is that of a session, made when there is none. h.mu is held.
@@ -139,7 +157,9 @@ func (h *hub) leave(session *mcp.ServerSession) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if r := h.readers[session]; r != nil {
-		h.total -= len(r.subscriptions)
+		for _, s := range r.subscriptions {
+			h.count(s.caller, -1)
+		}
 		delete(h.readers, session)
 		close(r.gone)
 	}

@@ -171,7 +171,7 @@ func TestSubscriptionsEnd(t *testing.T) {
 }
 
 func TestLimitsOfSubscriptions(t *testing.T) {
-	srv := serverOf(t, newShop(t).host, nil)
+	srv := serverOf(t, newShop(t).host, &Options{Limits: Limits{CallerSubscriptions: serverSubscriptions}})
 	var sessions []*heard
 	for range serverSubscriptions / sessionSubscriptions {
 		c := listenerOf(t, srv)

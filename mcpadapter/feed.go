@@ -21,7 +21,10 @@ type Feed struct {
 
 // listener is a bounded queue: whoever reads it slowly loses events, and never
 // holds up a call of the program under test.
-type listener struct{ events chan chaos.Event }
+type listener struct {
+	events  chan chaos.Event
+	dropped atomic.Uint64
+}
 
 // queued is how many events wait for a listener.
 const queued = 1024
@@ -40,6 +43,7 @@ func (f *Feed) Record(e chaos.Event) {
 		select {
 		case l.events <- e:
 		default:
+			l.dropped.Add(1)
 			f.dropped.Add(1)
 		}
 	}

@@ -1,10 +1,14 @@
 package mcpadapter
 
 import (
+	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
@@ -19,13 +23,38 @@ func (t *tool) rule() policy.Tool {
 	if !t.kind.write {
 		row.Capability, row.Scopes = policy.Read, read
 	}
-	if t.unlimited {
-		row.Limit, row.SessionLimit = noLimit(), noLimit()
-	}
+	row.Failure, row.Unlimited = t.failure, t.unlimited
 	if t.readsIf != "" {
 		row.Actions = []policy.Action{{Field: t.readsIf, Values: []any{true}, Capability: policy.Read, Scopes: read}}
 	}
 	return row
+}
+
+// failure is the structured output of a call that the gate refuses, in the form
+// of those that the tool itself refuses.
+func (t *tool) failure(args json.RawMessage, e *policy.Error) any {
+	p := &problem{e.Status, e.Code, e.Detail, e.Hint}
+	if t.onError == nil {
+		return p
+	}
+	return t.onError(&call{tool: t, req: &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Name: t.name, Arguments: args}}}, p)
+}
+
+// requests are the rules for what is no call of a tool: resources and prompts
+// need the scope of what they tell of.
+func requests() []policy.Request {
+	rule := func(method, name string, scopes ...string) policy.Request {
+		return policy.Request{Method: method, Name: name, Scopes: scopes}
+	}
+	return []policy.Request{
+		rule("{resources,resources/templates,prompts}/list", ""),
+		rule("resources/read", uriTools),
+		rule("resources/read", uriReports+"*", "contract:read"),
+		rule("resources/{read,subscribe,unsubscribe}", "{"+uriFaults+","+uriCatalogue+"}", "chaos:read"),
+		rule("{logging/setLevel,subscriptions/listen}", "", "chaos:read"),
+		rule("prompts/get", "explain_failure", "contract:read"),
+		rule("prompts/get", "design_experiment", "chaos:read"),
+	}
 }
 
 // addGate puts the policy in front of all tools: the rows of the table are the
@@ -37,11 +66,15 @@ func (s *Server) addGate() error {
 	}
 	rows := slices.Clone(own.Tools) // the host's rows go before ours
 	for _, t := range s.tools {
-		if !slices.ContainsFunc(rows, func(row policy.Tool) bool { return row.Name == t.name }) {
+		switch i := slices.IndexFunc(rows, func(row policy.Tool) bool { return row.Name == t.name }); {
+		case i < 0:
 			rows = append(rows, t.rule())
+		case rows[i].Failure == nil:
+			rows[i].Failure = t.failure
 		}
 	}
-	own.Tools, own.Confirm = rows, s.spare(own.Confirm, rows)
+	own.Tools = rows
+	own.Requests = append(slices.Clone(own.Requests), requests()...)
 	if s.options.Audit != nil {
 		own.Audit = s.options.Audit
 	}
@@ -52,7 +85,7 @@ func (s *Server) addGate() error {
 	if s.gate, err = policy.New(full); err != nil {
 		return err
 	}
-	s.mcp.AddReceivingMiddleware(s.refusals, s.gate.Middleware()) // the first is outermost
+	s.mcp.AddReceivingMiddleware(s.gate.Middleware())
 	s.onEvent(s.auditFault)
 	return nil
 }
@@ -63,10 +96,17 @@ func (s *Server) auditFault(e chaos.Event) {
 		slog.String("rule", e.Rule), slog.String("lane", e.Lane), slog.Uint64("ordinal", e.Ordinal), slog.String("outcome", string(e.Outcome)))
 }
 
+// auditLost writes down how many faults struck faster than they could be.
+func (s *Server) auditLost(faults uint64) {
+	s.gate.Record(s.life, "chaos.fault.lost", slog.Uint64("faults", faults))
+}
+
 // guarded is the policy in front of the HTTP handlers. Where it cannot be had,
 // because there is no token, nothing gets through.
 func (s *Server) guarded(next http.Handler, transport, listen string) (http.Handler, error) {
-	return s.gate.HTTPHandler(next, &policy.HTTPOptions{Listen: listen, Transport: transport, LoopbackWithoutToken: s.options.LoopbackWithoutToken})
+	return s.gate.HTTPHandler(next, &policy.HTTPOptions{Listen: listen, Transport: transport,
+		LoopbackWithoutToken: s.options.LoopbackWithoutToken, TokensInClearBeyondLoopback: s.options.TokensInClearBeyondLoopback,
+		BodyTime: s.limits.BodyTime, RefusalTime: s.limits.RefusalTime, WriteTime: s.limits.WriteTime, FailedLogins: s.limits.FailedLogins})
 }
 
 // mayListen says why HTTP may not be served on an address.
@@ -74,6 +114,8 @@ func (s *Server) mayListen(a net.Addr) error {
 	listen := a.String()
 	if loopback(a) {
 		listen = anyLoopback
+	} else if s.keys == nil && !s.options.TokensInClearBeyondLoopback {
+		return fmt.Errorf("Options.TLS is missing, and %v is no loopback address; allowed: TLS, or TokensInClearBeyondLoopback where a proxy ends TLS", a)
 	}
 	_, err := s.guarded(http.NotFoundHandler(), "http", listen)
 	return err

@@ -1,12 +1,10 @@
 package mcpadapter
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
-	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
@@ -84,60 +82,6 @@ func (h Host) check() error {
 		}
 	}
 	return errors.Join(problems...)
-}
-
-// Limits bound what a client can ask for; zero fields take the defaults.
-type Limits struct {
-	_ struct{}
-	// BodyBytes is the size of the largest HTTP request; 0: 4 MiB.
-	BodyBytes int64
-	// ArgumentBytes is that of the largest arguments of a tool; 0: 1 MiB.
-	ArgumentBytes int
-	// CallTime is how long a call may take; 0: ten minutes.
-	CallTime time.Duration
-	// ScenarioWait is how long run_scenario waits for the end of the run before
-	// it answers that the run goes on; 0: 30 s.
-	ScenarioWait time.Duration
-	// SessionTime is after how long a session over HTTP ends that nobody uses; 0: 30 min.
-	SessionTime time.Duration
-	// FaultTime is after how long a fault that a client registered is removed,
-	// unless the client gives a time of its own; 0: 15 min.
-	FaultTime time.Duration
-	// AllowEndless lets clients register faults that are never removed by time
-	// (expires_seconds 0).
-	AllowEndless bool
-}
-
-const (
-	defaultBodyBytes     = 4 << 20
-	defaultArgumentBytes = 1 << 20
-	defaultCallTime      = 10 * time.Minute
-	defaultScenarioWait  = 30 * time.Second
-	defaultSessionTime   = 30 * time.Minute
-	defaultFaultTime     = 15 * time.Minute
-)
-
-func (l Limits) withDefaults() (Limits, error) {
-	var problems []error
-	for _, f := range []struct {
-		name  string
-		value int64
-	}{
-		{"BodyBytes", l.BodyBytes}, {"ArgumentBytes", int64(l.ArgumentBytes)}, {"CallTime", int64(l.CallTime)},
-		{"ScenarioWait", int64(l.ScenarioWait)}, {"SessionTime", int64(l.SessionTime)},
-		{"FaultTime", int64(l.FaultTime)},
-	} {
-		if f.value < 0 {
-			problems = append(problems, fmt.Errorf("mcpadapter: Limits.%s is %d; allowed: above 0, or 0 for the default", f.name, f.value))
-		}
-	}
-	l.BodyBytes = cmp.Or(l.BodyBytes, defaultBodyBytes)
-	l.ArgumentBytes = cmp.Or(l.ArgumentBytes, defaultArgumentBytes)
-	l.CallTime = cmp.Or(l.CallTime, defaultCallTime)
-	l.ScenarioWait = cmp.Or(l.ScenarioWait, defaultScenarioWait)
-	l.SessionTime = cmp.Or(l.SessionTime, defaultSessionTime)
-	l.FaultTime = cmp.Or(l.FaultTime, defaultFaultTime)
-	return l, errors.Join(problems...)
 }
 
 // environment is the variable that names where the program runs.

@@ -4,16 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
-
-// stdio is the transport over standard input and output, which stays open. The end of the server
-// frees what is still being written: the SDK waits for that without limit,
-// and a client that reads nothing would keep the process alive.
-func (s *Server) stdio(in io.ReadCloser, out io.Writer) mcp.Transport {
-	return &mcp.IOTransport{Reader: in, Writer: output{out, s.life.Done()}, MaxLineLength: int(s.limits.BodyBytes)}
-}
 
 // output writes until it is over. What is being written then is given up: only
 // its own goroutine waits on for it, until the client reads or the process ends.
@@ -47,5 +38,3 @@ func (o output) Write(p []byte) (int, error) {
 		return 0, errOver
 	}
 }
-
-func (output) Close() error { return nil }

@@ -54,13 +54,18 @@ func (r *reader) add(s *subscription) {
 	r.subscriptions = append(r.subscriptions, s)
 }
 
-func (r *reader) remove(id string) bool {
+// remove takes a subscription away, and tells whose it was.
+func (r *reader) remove(id string) (caller string, removed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before := len(r.subscriptions)
-	r.subscriptions = slices.DeleteFunc(r.subscriptions, func(s *subscription) bool { return s.id == id })
+	r.subscriptions = slices.DeleteFunc(r.subscriptions, func(s *subscription) bool {
+		if s.id == id {
+			caller, removed = s.caller, true
+		}
+		return s.id == id
+	})
 	delete(r.unreported, id)
-	return len(r.subscriptions) < before
+	return caller, removed
 }
 
 // offer queues a notification for each subscription that wants the event. A

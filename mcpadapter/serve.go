@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -24,7 +25,10 @@ const sessionless = "2026-07-28"
 // them or ctx ends. Standard output belongs to the protocol meanwhile: what else is
 // written there breaks it. After ctx has ended, calls under way have ten seconds;
 // then the server shuts down, also under a client that reads nothing.
+// A line that is no message is answered with an error of JSON-RPC, and the
+// session goes on.
 func (s *Server) ServeStdio(ctx context.Context) error {
+	s.gate.ReserveStdout()
 	return s.serveTransport(ctx, s.stdio(os.Stdin, os.Stdout))
 }
 
@@ -126,33 +130,64 @@ func (s *Server) closed(next http.Handler) http.Handler {
 }
 
 // Handler serves MCP over HTTP: streamable HTTP on /mcp, server-sent events for
-// old clients on /sse, and on /healthz 200 while the server runs, which alone
-// needs no token. Without a token in the environment it refuses every other request, unless
+// old clients on /sse, and on /healthz, which alone needs no token, 200 while the
+// server runs, 503 while it shuts down or its audit log loses lines. Without a token in the environment it refuses every other request, unless
 // Options.LoopbackWithoutToken is set and both ends are on this machine.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+pathHealth, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET "+pathHealth, s.health)
 	mux.Handle("/", s.routes())
-	return s.closed(s.hostCheck(mux))
+	return s.timed(s.closed(s.hostCheck(mux)))
+}
+
+// health answers 200 while the server does what it should.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	if _, err := s.gate.AuditHealth(); err != nil { // what exactly is wrong is for chaos_status and the host to know
+		http.Error(w, "the audit log loses lines", http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ok")
+}
+
+// auditProblem says what is wrong with the audit log; empty: nothing.
+func (s *Server) auditProblem() string {
+	lost, err := s.gate.AuditHealth()
+	if err == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d lines were lost; the last error: %v", lost, err)
 }
 
 // Times of the HTTP server. There is no limit on an answer: streams stay open.
 const (
-	headerTime = 10 * time.Second
-	idleTime   = 2 * time.Minute
-	graceTime  = 10 * time.Second
+	idleTime    = 2 * time.Minute
+	graceTime   = 10 * time.Second
+	maxHeader   = 64 << 10 // bytes
+	lastWriting = time.Second
 )
 
 // Serve speaks over HTTP on a listener, which it closes, until ctx ends; then
 // it shuts down, giving calls under way ten seconds. It refuses to start without a token,
-// unless Options.LoopbackWithoutToken is set and the listener's address is a loopback one.
+// unless Options.LoopbackWithoutToken is set and the listener's address is a loopback one,
+// and without TLS elsewhere, unless Options.TokensInClearBeyondLoopback is set.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.mayListen(l.Addr()); err != nil {
 		return errors.Join(fmt.Errorf("mcpadapter: %w", err), l.Close())
 	}
-	web := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true) // of HTTP/2 one connection would be hundreds
+	web := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: s.limits.HeaderTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Protocols: protocols, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
+	l = &cappedListener{Listener: l, all: s.limits.Connections, each: s.limits.AddressConnections, of: make(map[string]int)}
 	served := make(chan error, 1)
-	go func() { served <- web.Serve(l) }()
+	go func() {
+		if s.keys != nil {
+			web.TLSConfig = s.keys.config()
+			served <- web.ServeTLS(l, "", "")
+			return
+		}
+		served <- web.Serve(l)
+	}()
 	select {
 	case err := <-served:
 		return fmt.Errorf("mcpadapter: serve: %w", err)

@@ -32,8 +32,16 @@ type Options struct {
 	// Environments are those in which clients may arm faults and run
 	// experiments, as SHAKEDOWN_ENVIRONMENT names them. Empty: everywhere.
 	Environments []string
-	// Limits bound what a client can ask for.
+	// Limits bound what a client can ask for and hold.
 	Limits Limits
+	// TLS has Serve speak https; nil: http. Behind another server of your own
+	// ([Server.Handler]) it has no effect.
+	TLS *TLS
+	// TokensInClearBeyondLoopback lets callers on other machines send their tokens
+	// over http, where everyone in between can read them. It is for a proxy that ends
+	// TLS and reaches this server over a network of its own. Without it Serve refuses
+	// to listen so, and such requests are refused.
+	TokensInClearBeyondLoopback bool
 	// Hosts are the names under which the server may be reached over HTTP; a
 	// request for another, as after DNS rebinding, is refused. Empty: over a
 	// loopback address loopback names alone, elsewhere any.
@@ -60,6 +68,7 @@ type Server struct {
 	leases  leases
 	feed    *Feed     // of the host, or our own; nil: there is no injector
 	hub     *hub      // nil: there are no events to subscribe to
+	keys    *keys     // nil: no TLS
 	single  exclusive // what runs once at a time
 
 	life   context.Context // of everything that outlives its call
@@ -94,10 +103,13 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	if s.tools, err = table(h); err != nil {
 		return nil, err
 	}
+	if s.keys, err = newKeys(s.options.TLS); err != nil {
+		return nil, err
+	}
 	s.life, s.stop = context.WithCancel(context.Background())
 	protocol := &mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}}
 	if h.Events != nil {
-		s.hub = &hub{host: h, readers: make(map[*mcp.ServerSession]*reader)}
+		s.hub = &hub{host: h, readers: make(map[*mcp.ServerSession]*reader), ofCaller: make(map[string]int), callerLimit: s.limits.CallerSubscriptions}
 		protocol.SubscribeHandler, protocol.UnsubscribeHandler = s.subscribes, s.unsubscribes
 	}
 	s.listen()
@@ -192,8 +204,8 @@ func (s *Server) settle() {
 // cancels what is left and closes all sessions. It returns ctx's error if calls had
 // to be cancelled. Faults that clients registered with keep, or without a session, stay
 // until they expire: they are the host's.
-// A client over HTTP that holds its connection open and reads nothing may keep it
-// waiting until ctx ends: give it one that does.
+// A client that holds its connection open and reads nothing does not keep it
+// waiting: a second after the calls have ended, what is being written is given up.
 // It may be called more than once.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
@@ -252,17 +264,33 @@ func (s *Server) pump() {
 	go func() {
 		defer close(s.pumped)
 		defer leave()
+		var told uint64
+		take := func(e chaos.Event) {
+			s.mu.Lock()
+			sinks := s.sinks
+			s.mu.Unlock()
+			for _, sink := range sinks {
+				sink(e)
+			}
+			if lost := queue.dropped.Load(); lost > told {
+				s.auditLost(lost - told)
+				told = lost
+			}
+		}
 		for {
 			select {
 			case e := <-queue.events:
-				s.mu.Lock()
-				sinks := s.sinks
-				s.mu.Unlock()
-				for _, sink := range sinks {
-					sink(e)
-				}
+				take(e)
+				continue
 			case <-s.life.Done():
-				return
+			}
+			for { // what struck before the end is written down
+				select {
+				case e := <-queue.events:
+					take(e)
+				default:
+					return
+				}
 			}
 		}
 	}()

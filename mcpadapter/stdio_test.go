@@ -45,8 +45,7 @@ func TestAServerInAProcess(t *testing.T) {
 	}
 }
 
-// Lines that no client would write. Each gets an answer or none, and the server
-// goes on.
+// Lines that no client would write. Each gets an answer, and the server goes on.
 func TestLinesThatAreWrong(t *testing.T) {
 	cmd := child(t)
 	in, err := cmd.StdinPipe()
@@ -62,6 +61,23 @@ func TestLinesThatAreWrong(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"chaos_status","arguments":{"a":"` + strings.Repeat("x", 2<<20) + `"},` + meta + `}}`, `"isError":true`},
 		{`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"no.such",` + meta + `}}`, `-32602`},
 		{`{"jsonrpc":"2.0","id":5,"method":"no/such","params":{` + meta + `}}`, `"error"`},
+		{`no JSON at all`, `{"error":{"code":-32700`},
+		{`{"jsonrpc":"2.0","id":1,"method":"ping"`, `-32700`},
+		{`{} {}`, `-32700`},
+		{"\xff\xfe\x00", `-32700`},
+		{strings.Repeat("x", 5<<20), `-32600`},
+		{`{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":"` + strings.Repeat("x", 5<<20) + `"}}`, `-32600`},
+		{strings.Repeat("[", 100_000), `-32600`},
+		{strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000), `-32600`},
+		{strings.Repeat("[", 900) + strings.Repeat("]", 900), `-32600`},
+		{`[]`, `-32600`},
+		{`7`, `-32600`},
+		{`null`, `-32600`},
+		{`{}`, `-32600`},
+		{`{"jsonrpc":"1.0","id":8,"method":"ping"}`, `-32600`},
+		{`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `-32600`},
+		{`{"jsonrpc":"2.0","id":9,"method":["ping"]}`, `-32600`},
+		{"\n \r\n\t" + `{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"no.such",` + meta + `}}` + "\r", `-32602`},
 		{`{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"chaos_status","arguments":{},` + meta + `}}`, `"total_runs"`},
 	} {
 		_, err := io.WriteString(in, tc.line+"\n")

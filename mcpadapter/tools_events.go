@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
 const (
@@ -36,11 +37,14 @@ func eventsSubscribe() (*tool, error) {
 		description: `Has this session told of every fault that strikes the live program from now on, as notifications/message, one for each delivered fault.
 Call logging/setLevel first (level info): without it no message is sent. Narrow by namespace, target, faultType and minSeverity. A session may have 10 subscriptions, the server 100. A session that reads too slowly loses notifications: they are counted in dropped, and it is told by a message of logger chaos/subscription_error.
 Subscriptions end with the session. Clients of protocol revision 2026-07-28 or later have no session to push to: they subscribe to the resource chaos://faults.`,
-	}, func(_ context.Context, c *call, in subscribeInput) (subscriptionOutput, error) {
+	}, func(ctx context.Context, c *call, in subscribeInput) (subscriptionOutput, error) {
 		if err := c.pushable(); err != nil {
 			return subscriptionOutput{}, err
 		}
 		s := &subscription{mode: cmp.Or(in.Mode, modeFaults), filters: in.filters, created: time.Now()}
+		if caller, ok := policy.CallerFrom(ctx); ok {
+			s.caller = caller.Subject
+		}
 		if in.Target != "" {
 			pattern, err := glob.Compile(in.Target)
 			if err != nil {

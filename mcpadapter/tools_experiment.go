@@ -53,6 +53,7 @@ type statusOutput struct {
 	TotalRuns             int                   `json:"total_runs" jsonschema:"number of runs that were executed, also those whose results are kept no more"`
 	SuccessRate           float64               `json:"success_rate" jsonschema:"share of those that succeeded; 0 with no runs" range:"0,1"`
 	Dropped               uint64                `json:"dropped,omitempty" jsonschema:"runs, of all experiments, that are kept no more"`
+	AuditProblem          string                `json:"audit_problem,omitempty" jsonschema:"why the audit log loses lines; while it does, calls that write are refused"`
 	ResultsOmitted        int                   `json:"results_omitted,omitempty" jsonschema:"older results that this answer leaves out"`
 	CutOff                []gameday.CutOff      `json:"cut_off" jsonschema:"runs that the end of an earlier process cut off: they may not have been rolled back"`
 }
@@ -71,7 +72,7 @@ success_rate is a fraction from 0 to 1. Ask for results only if you need them, a
 }
 
 func (s *Server) status(in statusInput) statusOutput {
-	out := statusOutput{ActiveFaults: []gameday.ActiveFault{}, Experiments: []string{}, CutOff: []gameday.CutOff{}}
+	out := statusOutput{ActiveFaults: []gameday.ActiveFault{}, Experiments: []string{}, CutOff: []gameday.CutOff{}, AuditProblem: s.auditProblem()}
 	if lab := s.host.Experiments; lab != nil {
 		known := lab.Status(gameday.Query{IncludeResults: in.IncludeResults, Experiment: in.ExperimentName})
 		out.RegisteredExperiments, out.Experiments, out.CutOff = known.RegisteredExperiments, known.Experiments, known.CutOff

@@ -48,6 +48,7 @@ func main() {
 type settings struct {
 	listen, api  string
 	withoutToken bool
+	clear        bool
 	contract     bool
 }
 
@@ -58,6 +59,7 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	f.StringVar(&s.listen, "listen", "", "`address` for HTTP, such as 127.0.0.1:8080; empty: standard input and output")
 	f.StringVar(&s.api, "api", "", "`URL` of a management API; empty: a simulated one")
 	f.BoolVar(&s.withoutToken, "loopback-without-token", false, "let everyone on this machine call, without a token")
+	f.BoolVar(&s.clear, "tokens-in-clear", false, "let callers on other machines send their tokens without TLS, as behind a proxy that ends it")
 	f.BoolVar(&s.contract, "contract", false, "print the contract of the running server, tools.yaml, and exit")
 	return s, errors.Join(cli.Parse(f, args)...)
 }
@@ -114,7 +116,7 @@ func simulate() (url string, stop func(), err error) {
 
 // serve listens until the context ends, and then lets calls finish.
 func serve(ctx context.Context, s *settings, server *mcp.Server, gate *policy.Gate, stderr io.Writer) error {
-	guarded, err := gate.HTTPHandler(handler(server), &policy.HTTPOptions{Listen: s.listen, LoopbackWithoutToken: s.withoutToken})
+	guarded, err := gate.HTTPHandler(handler(server), &policy.HTTPOptions{Listen: s.listen, LoopbackWithoutToken: s.withoutToken, TokensInClearBeyondLoopback: s.clear})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@
 //
 //	go run ./examples/mcpserver                                  # over standard input and output, read-only
 //	go run ./examples/mcpserver -transport http                  # on http://127.0.0.1:7411/mcp, with SHAKEDOWN_MCP_TOKEN
+//	go run ./examples/mcpserver -new-token ci                    # a token, and its entry for the file of -tokens
 //	SHAKEDOWN_MCP_ENABLE_WRITE=true go run ./examples/mcpserver -mode read-write
 //
 // It exits with 0 when its client leaves or it is interrupted, and with 1 when
@@ -19,9 +20,11 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/shakedown-go/shakedown/mcpadapter"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy/tokenhash"
 )
 
 func main() {
@@ -36,6 +39,10 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	s, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, usage())
+		return 0
+	}
+	if err == nil && s.newToken != "" {
+		printToken(stdout, s.newToken)
 		return 0
 	}
 	if err == nil {
@@ -62,6 +69,7 @@ func serve(ctx context.Context, s *settings, getenv func(string) string, stderr 
 	}()
 	srv, err := mcpadapter.NewServer(shop.host, &mcpadapter.Options{
 		Getenv: s.environment(getenv), LoopbackWithoutToken: s.open, Hosts: s.hosts, Log: slog.New(slog.NewTextHandler(stderr, nil)),
+		TLS: s.certificate(), TokensInClearBeyondLoopback: s.clear,
 	})
 	if err != nil {
 		return err
@@ -70,6 +78,7 @@ func serve(ctx context.Context, s *settings, getenv func(string) string, stderr 
 		stop() // ends what is left of calls
 		err = errors.Join(err, srv.Shutdown(context.WithoutCancel(ctx)))
 	}()
+	defer reloading(ctx, srv, stderr)()
 	if s.transport == overStdio {
 		return srv.ServeStdio(ctx)
 	}
@@ -77,6 +86,42 @@ func serve(ctx context.Context, s *settings, getenv func(string) string, stderr 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "mcpserver: http://%s/mcp, and /sse for old clients\n", l.Addr())
+	scheme := "http"
+	if s.cert != "" {
+		scheme = "https"
+	}
+	fmt.Fprintf(stderr, "mcpserver: %s://%s/mcp, and /sse for old clients\n", scheme, l.Addr())
 	return srv.Serve(ctx, l)
+}
+
+// reloading reads tokens and certificate again on SIGHUP, until it is stopped.
+func reloading(ctx context.Context, srv *mcpadapter.Server, stderr io.Writer) (stop func()) {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGHUP)
+	ctx, cancel := context.WithCancel(ctx)
+	var loop sync.WaitGroup
+	loop.Go(func() {
+		for {
+			select {
+			case <-asked:
+				if err := srv.Reload(); err != nil {
+					fmt.Fprintln(stderr, err) // what was there stays
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() {
+		signal.Stop(asked)
+		cancel()
+		loop.Wait()
+	}
+}
+
+// printToken shows a token once; the file has its hash alone.
+func printToken(to io.Writer, subject string) {
+	token, hash := tokenhash.New()
+	fmt.Fprintf(to, "# the token, for the client; it is kept nowhere:\n# %s\n# its entry under tokens of the file, which begins with the line \"version: 1\":\n", token)
+	fmt.Fprintf(to, "  - subject: %q\n    scopes: [chaos:read, contract:read, timeline:read]\n    hash: %s\n", subject, hash)
 }

@@ -7,9 +7,12 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -151,6 +154,8 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		{[]string{"-transport", "http", "-listen", "127.0.0.1:0"}, "SHAKEDOWN_MCP_TOKEN"},
 		{[]string{"-transport", "http", "-listen", ":0", "-loopback-without-token"}, "loopback"},
 		{[]string{"extra"}, `unexpected argument "extra"`},
+		{[]string{"-tls-cert", "cert.pem"}, "tls-key"},
+		{[]string{"-transport", "http", "-tokens", "no-such-file"}, "TokensFile"},
 	} {
 		var out, errs bytes.Buffer
 		assert.Equal(t, 1, run(t.Context(), tc.args, none, &out, &errs), "%v", tc.args)
@@ -160,4 +165,47 @@ func TestSettingsThatAreRefused(t *testing.T) {
 	var out, errs bytes.Buffer
 	assert.Zero(t, run(t.Context(), []string{"-h"}, none, &out, &errs))
 	assert.True(t, strings.HasPrefix(out.String(), "Usage: "))
+}
+
+// Tokens without a line of code: one is made by the program, put into a file,
+// and replaced while the server runs.
+func TestTokensAreReadAgainOnSIGHUP(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("has no such signal")
+	}
+	path := filepath.Join(t.TempDir(), "tokens.yaml")
+	give := func(subject string) (token string) {
+		var out bytes.Buffer
+		require.Zero(t, run(t.Context(), []string{"-new-token", subject}, environment, &out, &out))
+		token = regexp.MustCompile(`# ([A-Z0-9]{20,})`).FindStringSubmatch(out.String())[1]
+		require.NoError(t, os.WriteFile(path, []byte("version: 1\ntokens:\n"+out.String()), 0o600))
+		return token
+	}
+	first := give("first")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), self, "-transport", "http", "-listen", "127.0.0.1:0", "-tokens", path)
+	cmd.Env = append(os.Environ(), asServer+"=1")
+	out := &address{found: make(chan string, 1)}
+	cmd.Stderr = out
+	require.NoError(t, cmd.Start())
+	url := <-out.found
+	status := func(token string) int {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "Bearer "+token)
+		res, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		return res.StatusCode
+	}
+	assert.Equal(t, http.StatusBadRequest, status(first), "let in, and asked nothing")
+	second := give("second")
+	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+	for status(first) != http.StatusUnauthorized { // until the signal has come
+		runtime.Gosched()
+	}
+	assert.Equal(t, http.StatusBadRequest, status(second))
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	assert.NoError(t, cmd.Wait())
 }

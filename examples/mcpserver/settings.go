@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/examples/internal/cli"
+	"github.com/shakedown-go/shakedown/mcpadapter"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -24,6 +25,10 @@ type settings struct {
 	mode      string // as given; empty: as the environment says
 	open      bool
 	hosts     []string
+	tokens    string // file; empty: as the environment says
+	newToken  string // whose token to make, and to do nothing else
+	cert, key string
+	clear     bool
 }
 
 func (s *settings) flags() *flag.FlagSet {
@@ -45,6 +50,11 @@ func (s *settings) flags() *flag.FlagSet {
 		return err
 	})
 	f.BoolVar(&s.open, "loopback-without-token", false, "let everyone on this machine call over http without a token")
+	f.StringVar(&s.tokens, "tokens", "", "`file` of tokens for http, by their hashes, in place of SHAKEDOWN_MCP_TOKENS_FILE; read again on SIGHUP")
+	f.StringVar(&s.newToken, "new-token", "", "print a new token for this `subject`, and its entry for the file of tokens, and exit")
+	f.StringVar(&s.cert, "tls-cert", "", "`file` with the certificate for https, in PEM; read again on SIGHUP")
+	f.StringVar(&s.key, "tls-key", "", "`file` with its private key")
+	f.BoolVar(&s.clear, "tokens-in-clear-beyond-loopback", false, "let callers on other machines send their tokens over http, as behind a proxy that ends TLS")
 	f.Func("hosts", "`names` under which it may be reached over http, separated by commas (default: loopback names)", func(text string) error {
 		s.hosts = strings.Split(text, ",")
 		return nil
@@ -59,7 +69,18 @@ func parse(args []string) (*settings, error) {
 	if len(problems) == 1 && errors.Is(problems[0], flag.ErrHelp) {
 		return nil, flag.ErrHelp
 	}
+	if (s.cert == "") != (s.key == "") {
+		problems = append(problems, errors.New("tls-cert and tls-key: one is missing; allowed: both, or neither"))
+	}
 	return s, errors.Join(problems...)
+}
+
+// certificate is that of the flags; nil: http.
+func (s *settings) certificate() *mcpadapter.TLS {
+	if s.cert == "" {
+		return nil
+	}
+	return &mcpadapter.TLS{CertFile: s.cert, KeyFile: s.key}
 }
 
 func usage() string {
@@ -76,6 +97,9 @@ func (s *settings) environment(getenv func(string) string) func(string) string {
 	return func(name string) string {
 		if name == "SHAKEDOWN_MCP_MODE" && s.mode != "" {
 			return s.mode
+		}
+		if name == "SHAKEDOWN_MCP_TOKENS_FILE" && s.tokens != "" {
+			return s.tokens
 		}
 		return getenv(name)
 	}

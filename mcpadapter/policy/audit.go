@@ -2,56 +2,59 @@ package policy
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 )
 
+// The events of the lines that requests leave. Every tools/call leaves one of
+// its end, and before it one of its beginning if it writes.
 const (
-	// eventToolCall is the event of the one line that every tools/call leaves.
-	eventToolCall = "mcp.tool_call.completed"
+	eventToolStarted      = "mcp.tool_call.started"
+	eventToolCall         = "mcp.tool_call.completed"
+	eventRequestStarted   = "mcp.request.started"
+	eventRequestCompleted = "mcp.request.completed"
+)
+
+const (
 	// maxAudited bounds one text in a line of audit, in bytes.
 	maxAudited = 1 << 10
 	// maxExamined bounds what of it is looked at for secrets.
 	maxExamined = 16 << 10
 )
 
-// An auditor writes the lines.
+// An auditor writes the lines, all to one place.
 type auditor struct {
-	http, other *slog.Logger    // for what is recorded
-	calls       [2]*slog.Logger // for calls, over HTTP and else: what is the same in every line is written out already
-	redact      *redactor
-	prefix      string
-	count       atomic.Uint64
+	sink   *sink
+	lines  slog.Handler            // for what is recorded
+	calls  map[string]slog.Handler // for requests, by event: what is the same in every line is written out already
+	redact *redactor
+	prefix string
+	labels [32]byte // key of the labels of sessions
+	count  atomic.Uint64
 }
 
-// newAuditor writes to w, or to where each transport leaves room.
+// newAuditor writes to w, or to where the transports leave room.
 func newAuditor(w io.Writer, r *redactor, mode Mode) *auditor {
-	logger := func(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }
-	a := &auditor{redact: r, prefix: newID() + "-"}
-	if w != nil {
-		a.http = logger(w)
-		a.other = a.http
-	} else {
-		a.http, a.other = logger(os.Stdout), logger(os.Stderr)
-	}
-	for i, l := range []*slog.Logger{a.http, a.other} {
-		a.calls[i] = l.With(slog.String("event", eventToolCall), slog.String("mode", mode.String()))
+	a := &auditor{sink: &sink{to: w}, redact: r, prefix: newID() + "-"}
+	rand.Read(a.labels[:]) // never fails
+	a.lines = slog.NewJSONHandler(a.sink, nil)
+	a.calls = make(map[string]slog.Handler)
+	for _, event := range []string{eventToolStarted, eventToolCall, eventRequestStarted, eventRequestCompleted} {
+		a.calls[event] = a.lines.WithAttrs([]slog.Attr{slog.String("event", event), slog.String("mode", mode.String())})
 	}
 	return a
 }
 
-func (a *auditor) logger(transport string) *slog.Logger {
-	if transport == transportStdio {
-		return a.calls[1]
-	}
-	return a.calls[0]
-}
+func (a *auditor) nextID() string { return a.prefix + strconv.FormatUint(a.count.Add(1), 10) }
 
 // text is what may be written of something that a caller had a hand in. Where it
 // was too long to be looked at whole, the last word goes too: it may be the
@@ -68,42 +71,88 @@ func (a *auditor) text(s string) string {
 	return clip(s, maxAudited)
 }
 
-// toolCall writes the line of one call.
-func (a *auditor) toolCall(ctx context.Context, v *visit) {
-	level, result := slog.LevelInfo, "success"
+// label stands for a session in the audit log. It is the same for all lines of
+// one session, and nobody can find the session's identifier from it.
+func (a *auditor) label(session string) string {
+	if session == "" {
+		return ""
+	}
+	mac := hmac.New(sha256.New, a.labels[:])
+	mac.Write([]byte(session))
+	return "s-" + hex.EncodeToString(mac.Sum(nil)[:8])
+}
+
+// started writes that a request begins. The error is that of the sink.
+func (a *auditor) started(ctx context.Context, v *visit) error {
+	event := eventToolStarted
+	if v.method != "" {
+		event = eventRequestStarted
+	}
+	return line(ctx, a.calls[event], slog.LevelInfo, event, a.about(v))
+}
+
+// completed writes what became of a request.
+func (a *auditor) completed(ctx context.Context, v *visit) {
+	level, result, event := slog.LevelInfo, "success", eventToolCall
 	if v.detail != "" {
 		level, result = slog.LevelWarn, "error"
 	}
+	if v.method != "" {
+		event = eventRequestCompleted
+	}
+	took := time.Since(v.began)
+	attrs := append(a.about(v),
+		slog.String("result", result),
+		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
+		slog.String("error_detail", a.text(v.detail)))
+	if v.remote != "" {
+		attrs = append(attrs, slog.String("remote", v.remote))
+	}
+	_ = line(ctx, a.calls[event], level, event, attrs) // counted, and told of by AuditHealth
+}
+
+// about is what is known of a request when it begins.
+func (a *auditor) about(v *visit) []slog.Attr {
 	tool := v.tool
 	if v.row == nil {
 		tool = a.text(tool)
 	}
-	took := time.Since(v.began)
-	a.logger(v.transport).LogAttrs(ctx, level, eventToolCall,
-		slog.String("request_id", a.prefix+strconv.FormatUint(a.count.Add(1), 10)),
-		slog.String("session_id", v.session),
-		slog.String("transport", v.transport),
-		slog.String("tool", tool),
+	attrs := make([]slog.Attr, 0, 14)
+	attrs = append(attrs,
+		slog.String("request_id", v.id),
+		slog.String("client_request_id", a.text(v.clientID)),
+		slog.String("session_id", a.label(v.session)),
+		slog.String("transport", v.transport))
+	if v.method != "" {
+		attrs = append(attrs, slog.String("method", a.text(v.method)))
+	} else {
+		attrs = append(attrs, slog.String("tool", tool))
+	}
+	return append(attrs,
 		slog.String("caller_subject", a.text(v.caller.Subject)),
-		slog.String("target", a.text(v.target)),
-		slog.String("result", result),
-		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
-		slog.String("error_detail", a.text(v.detail)),
-	)
+		slog.String("target", a.text(v.target)))
+}
+
+// line writes one line, and returns the error of the sink.
+func line(ctx context.Context, h slog.Handler, level slog.Level, event string, attrs []slog.Attr) error {
+	r := slog.NewRecord(time.Now(), level, event, 0)
+	r.AddAttrs(attrs...)
+	return h.Handle(ctx, r)
 }
 
 // Record writes an audit line of the host's own, for what it does without being
 // called: event is its name, such as "chaos.fault.delivered". Text in attrs is
 // redacted, groups and all, and so is whatever stands under a name such as
 // token; values of other types are written as they print.
-// The line goes where those of calls without HTTP go.
+// The line goes where those of calls go. One that could not be written is
+// counted ([Gate.AuditHealth]).
 func (g *Gate) Record(ctx context.Context, event string, attrs ...slog.Attr) {
-	line := make([]slog.Attr, 0, len(attrs)+1)
-	line = append(line, slog.String("event", event))
+	clean := make([]slog.Attr, 0, len(attrs)+1)
+	clean = append(clean, slog.String("event", event))
 	for _, attr := range attrs {
-		line = append(line, g.audit.attr(attr))
+		clean = append(clean, g.audit.attr(attr))
 	}
-	g.audit.other.LogAttrs(ctx, slog.LevelInfo, event, line...)
+	_ = line(ctx, g.audit.lines, slog.LevelInfo, event, clean)
 }
 
 // attr is an attribute as it may be written: its name alone can say that it is a

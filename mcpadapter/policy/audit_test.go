@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,24 +16,30 @@ import (
 )
 
 func TestWhereAuditLinesGo(t *testing.T) {
-	a := newAuditor(nil, newRedactor(nil), ReadOnly)
-	assert.Same(t, a.calls[0], a.logger("http"))
-	assert.Same(t, a.calls[0], a.logger("sse"))
-	assert.Same(t, a.calls[1], a.logger("stdio"), "its standard output is the protocol")
-	assert.NotSame(t, a.http, a.other)
+	g, err := New(&Options{Tokens: []Token{{Value: "a-token-of-nobody"}}})
+	require.NoError(t, err)
+	s := g.audit.sink
+	assert.Same(t, os.Stderr, s.writer(), "its standard output may be the protocol")
+	_, err = g.HTTPHandler(http.NotFoundHandler(), nil)
+	require.NoError(t, err)
+	assert.Same(t, os.Stdout, s.writer(), "all lines of a server over HTTP")
+	g.ReserveStdout()
+	assert.Same(t, os.Stderr, s.writer(), "both transports in one process")
 	var b bytes.Buffer
-	a = newAuditor(&b, newRedactor(nil), ReadOnly)
-	assert.Same(t, a.http, a.other, "a writer of the host's own takes all")
+	g, err = New(&Options{Audit: &b})
+	require.NoError(t, err)
+	g.ReserveStdout()
+	assert.Same(t, &b, g.audit.sink.writer(), "a writer of the host's own takes all")
 }
 
 func TestALineHasTheseMembersAndNoOthers(t *testing.T) {
 	var b bytes.Buffer
 	g, err := New(&Options{Audit: &b})
 	require.NoError(t, err)
-	g.audit.toolCall(t.Context(), &visit{gate: g, began: time.Now(), tool: "t", detail: "d"})
+	g.audit.completed(t.Context(), &visit{gate: g, began: time.Now(), tool: "t", detail: "d"})
 	var line map[string]any
 	require.NoError(t, json.Unmarshal(b.Bytes(), &line))
-	for _, name := range []string{"time", "level", "msg", "event", "request_id", "session_id", "transport", "tool", "mode", "caller_subject", "target", "result", "duration_ms", "error_detail"} {
+	for _, name := range []string{"time", "level", "msg", "event", "request_id", "client_request_id", "session_id", "transport", "tool", "mode", "caller_subject", "target", "result", "duration_ms", "error_detail"} {
 		assert.Contains(t, line, name)
 		delete(line, name)
 	}

@@ -2,20 +2,33 @@ package policy
 
 import (
 	"context"
+	"slices"
+	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 type callerKey struct{}
 
-// origin is what Gate.HTTPHandler knows of a request, for transports that do not
-// hand the request itself to the gate.
+// origin is what Gate.HTTPHandler and Gate.Transport know of a request.
 type origin struct {
 	caller    Caller
 	transport string
+	ids       *idScanner // of the request's body; nil: there is none
 }
 
+// originKey is for transports that do not hand the request itself to the gate.
 type originKey struct{}
+
+// originExtra is the name under which the origin of this very request stands in
+// what the SDK hands on of a token.
+const originExtra = "github.com/shakedown-go/shakedown/mcpadapter/policy"
+
+// info is the origin as the SDK hands it on.
+func (o *origin) info() *auth.TokenInfo {
+	return &auth.TokenInfo{UserID: o.caller.Subject, Scopes: slices.Clone(o.caller.Scopes), Extra: map[string]any{originExtra: o}}
+}
 
 // CallerFrom returns who makes the call that a handler works on. ok is false
 // outside a handler behind a [Gate]. The caller's scopes must not be changed.
@@ -30,29 +43,46 @@ func CallerFrom(ctx context.Context) (c Caller, ok bool) {
 // identify finds out who calls. A request that came over HTTP without passing
 // [Gate.HTTPHandler], or another bearer check of the SDK's, is not
 // authenticated, however it got here.
-func (v *visit) identify(ctx context.Context, req *mcp.CallToolRequest) bool {
-	from, wrapped := ctx.Value(originKey{}).(origin)
-	overHTTP := req.Extra != nil && req.Extra.Header != nil
+func (v *visit) identify(ctx context.Context, extra *mcp.RequestExtra) bool {
+	began, wrapped := ctx.Value(originKey{}).(*origin) // of the request that began the session
+	overHTTP := extra != nil && extra.Header != nil
+	v.transport = transportStdio
+	if overHTTP {
+		v.transport = transportHTTP
+	}
+	if extra != nil && extra.TokenInfo != nil { // of this very request
+		v.caller = Caller{Subject: extra.TokenInfo.UserID, Scopes: extra.TokenInfo.Scopes}
+		if from, ok := extra.TokenInfo.Extra[originExtra].(*origin); ok {
+			v.caller, v.transport, v.clientID = from.caller, from.transport, from.ids.id()
+		}
+		return true
+	}
 	switch {
 	case wrapped:
-		v.transport = from.transport
-	case overHTTP:
-		v.transport = transportHTTP
-	default:
-		v.transport = transportStdio
-	}
-	switch {
-	case req.Extra != nil && req.Extra.TokenInfo != nil: // of this very request, not of the one that began the session
-		v.caller = Caller{Subject: req.Extra.TokenInfo.UserID, Scopes: req.Extra.TokenInfo.Scopes}
-	case wrapped && (!overHTTP || len(v.gate.tokens) == 0): // SSE, or loopback without a token
-		v.caller = from.caller
-	case !overHTTP && !wrapped:
+		v.transport = began.transport
+		if !overHTTP { // server-sent events: the token may have been taken back since
+			var ok bool
+			v.caller, ok = v.gate.still(began.caller)
+			return ok
+		}
+	case !overHTTP:
 		v.caller = v.gate.local
-	default:
-		v.caller = Caller{Subject: anonymous}
-		return false
+		return true
 	}
-	return true
+	v.caller = Caller{Subject: anonymous}
+	return false
+}
+
+// still is what a caller that was authenticated before is granted now.
+func (g *Gate) still(c Caller) (Caller, bool) {
+	if len(g.tokens.all()) == 0 {
+		return c, true
+	}
+	now := g.tokens.of(c.Subject, time.Now())
+	if now == nil {
+		return Caller{Subject: anonymous}, false
+	}
+	return now.caller, true
 }
 
 const (

@@ -13,12 +13,16 @@
 //	mode            403  read-only, unless read-write was enabled twice
 //	scope           403  all scopes of the row; "admin" satisfies every one
 //	confirmation    400  the JSON boolean "confirm": true, or the user, asked through the client
-//	rate            429  token buckets and budgets, per session and per server, with a hint when to retry
+//	rate            429  token buckets and budgets, per caller, per target and per server, with a hint when to retry
+//	audit           503  a call that writes has a line before it, or does not happen
 //
 // What a call may do can depend on its arguments: an [Action] says that
 // chaos_run_experiment with dry_run only reads. Arguments that two decoders
 // could read in two ways (a member twice, or twice but for its case) are
 // refused, so that the handler sees what the gate has judged.
+//
+// All other requests (resources, prompts, completions, subscriptions, the level
+// of messages) pass the same gate by rules of their own, [Request].
 //
 // # The smallest program
 //
@@ -31,8 +35,10 @@
 //	})
 //	server.AddReceivingMiddleware(gate.Middleware()) // after all other middleware: outermost
 //
-// [Env] reads mode and token from the environment; [Gate.HTTPHandler] guards a
-// server that listens.
+// [Env] reads mode and tokens from the environment; [Gate.HTTPHandler] guards a
+// server that listens: deadlines for callers, known or not, caps on sessions and
+// failed logins, and sessions that belong to who began them. Several callers can
+// be in a file, by the hashes of their tokens (package tokenhash).
 //
 // # Refusals and failures
 //
@@ -45,9 +51,12 @@
 //
 // # Audit
 //
-// Exactly one line of JSON a tools/call, refusals, panics and unknown tools
-// included: event mcp.tool_call.completed. Whatever a caller chose is redacted
+// Exactly one line of JSON at the end of a tools/call, refusals, panics and
+// unknown tools included: event mcp.tool_call.completed. A call that writes has
+// one before it, mcp.tool_call.started. Whatever a caller chose is redacted
 // first ([Redact]), and the configured tokens are struck out in any case.
+// [Gate.AuditHealth] tells of lines that could not be written; package auditlog
+// reads the log of a process that was killed.
 //
 // # Contract
 //
@@ -59,12 +68,11 @@
 //
 // A request that is no well-formed tools/call never becomes one: the SDK
 // answers it before the gate. A panic in a goroutine that a tool started ends
-// the process. Resources and prompts are outside the table; over HTTP they
-// need the token all the same.
+// the process.
 //
 // # Costs
 //
 // A call that passes costs a table lookup, one pass over its arguments and one
-// line of audit: a few microseconds beside the SDK's own hundreds. The table
-// does not change, so the gate's lock is taken only where a limit is set.
+// line of audit, two if it writes: a few microseconds beside the SDK's own
+// hundreds. Over HTTP a session has one goroutine of the gate's, until it ends.
 package policy

@@ -17,6 +17,7 @@ const (
 	envMode        = "SHAKEDOWN_MCP_MODE"
 	envEnableWrite = "SHAKEDOWN_MCP_ENABLE_WRITE"
 	envToken       = "SHAKEDOWN_MCP_TOKEN"
+	envTokensFile  = "SHAKEDOWN_MCP_TOKENS_FILE"
 	// maxTokenFile is more than any token and its scopes need, in bytes.
 	maxTokenFile = 64 << 10
 )
@@ -26,8 +27,9 @@ const (
 //	SHAKEDOWN_MCP_MODE           read-only (default) or read-write; space around it and case do not matter
 //	SHAKEDOWN_MCP_ENABLE_WRITE   "true" besides, for read-write
 //	SHAKEDOWN_MCP_TOKEN          the bearer token for HTTP, with scope admin
+//	SHAKEDOWN_MCP_TOKENS_FILE    a file of several tokens, by their hashes, as Options.TokensFile
 //
-// Mode and enablement take the place of what o says where they are set. The
+// Mode, enablement and file take the place of what o says where they are set. The
 // token is added to o.Tokens. Without one in the environment, and with
 // AllowTokenFile, TokenFile is read: YAML with the members token, subject and
 // scopes (the last two optional), in a regular file that only its owner can
@@ -55,6 +57,9 @@ func Env(getenv func(string) string, o *Options) (*Options, error) {
 	if c.Mode == ReadWrite && !c.EnableWrite {
 		problems = append(problems, errNotEnabled)
 	}
+	if path := strings.TrimSpace(getenv(envTokensFile)); path != "" {
+		c.TokensFile = path
+	}
 	token, err := c.token(getenv)
 	if err != nil {
 		problems = append(problems, err)
@@ -80,18 +85,35 @@ func (o *Options) token(getenv func(string) string) (*Token, error) {
 	return readTokenFile(o.TokenFile)
 }
 
-// readTokenFile asks the open file for its permissions, not the path: what was
-// checked is what is read.
 func readTokenFile(path string) (*Token, error) {
-	wrong := func(allowed string, err error) error {
-		return &FieldError{Field: "TokenFile", Value: path, Allowed: allowed, Err: err}
+	text, err := readPrivateFile("TokenFile", path, 0o077)
+	if err != nil {
+		return nil, err
 	}
-	before, err := os.Lstat(path)
+	token, err := parseTokenFile(text)
+	if err != nil {
+		return nil, &FieldError{Field: "TokenFile", Value: path, Allowed: "YAML with token, and optionally subject and scopes", Err: err}
+	}
+	return token, nil
+}
+
+// readPrivateFile asks the open file for its permissions, not the path: what was
+// checked is what is read. None of the bits of forbidden may be set; links are
+// followed only where others may read the file.
+func readPrivateFile(field, path string, forbidden os.FileMode) ([]byte, error) {
+	wrong := func(allowed string, err error) error {
+		return &FieldError{Field: field, Value: path, Allowed: allowed, Err: err}
+	}
+	look, kind, rule := os.Stat, "a regular file", "a file that only its owner can write (mode 0644 or stricter)"
+	if forbidden&0o044 != 0 {
+		look, kind, rule = os.Lstat, "a regular file, not a link or a device", "a file that only its owner can read (mode 0600)"
+	}
+	before, err := look(path)
 	if err != nil {
 		return nil, wrong("a file that can be read", err)
 	}
 	if !before.Mode().IsRegular() {
-		return nil, wrong("a regular file, not a link or a device", nil)
+		return nil, wrong(kind, nil)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -105,8 +127,8 @@ func readTokenFile(path string) (*Token, error) {
 	if !os.SameFile(before, info) {
 		return nil, wrong("a file that stays the same while it is opened", nil)
 	}
-	if perm := info.Mode().Perm(); runtime.GOOS != "windows" && perm&0o077 != 0 { // Windows keeps no such bits
-		return nil, wrong("a file that only its owner can read (mode 0600)", fmt.Errorf("mode %04o", perm))
+	if perm := info.Mode().Perm(); runtime.GOOS != "windows" && perm&forbidden != 0 { // Windows keeps no such bits
+		return nil, wrong(rule, fmt.Errorf("mode %04o", perm))
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxTokenFile+1))
 	if err != nil {
@@ -115,11 +137,7 @@ func readTokenFile(path string) (*Token, error) {
 	if len(text) > maxTokenFile {
 		return nil, wrong(fmt.Sprintf("at most %d bytes", maxTokenFile), nil)
 	}
-	token, err := parseTokenFile(text)
-	if err != nil {
-		return nil, wrong("YAML with token, and optionally subject and scopes", err)
-	}
-	return token, nil
+	return text, nil
 }
 
 // parseTokenFile never quotes the text in its error: it may hold the token.

@@ -58,6 +58,12 @@ const (
 	CodeConfirmationRequired = "confirmation_required" // 400
 	CodeDeclined             = "declined"              // 400: the user said no
 	CodeInvalidArguments     = "invalid_arguments"     // 400
+	CodeForbiddenSession     = "forbidden_session"     // 403: the session is another caller's
+	CodeUnknownSession       = "unknown_session"       // 404
+	CodeTLSRequired          = "tls_required"          // 403: the token came in clear from beyond this machine
+	CodeTooManySessions      = "too_many_sessions"     // 429: sessions or subscriptions
+	CodeTooManyLogins        = "too_many_logins"       // 429: failed ones, of this address
+	CodeAuditUnavailable     = "audit_unavailable"     // 503: what writes is refused until it can be recorded
 	CodeRateLimited          = "rate_limited"          // 429
 	CodeBudgetExhausted      = "budget_exhausted"      // 429
 	CodeCancelled            = "cancelled"             // 408

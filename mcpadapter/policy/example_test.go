@@ -79,7 +79,7 @@ func ExampleEnv() {
 	// Output:
 	// read-write mode requires SHAKEDOWN_MCP_ENABLE_WRITE=true
 	// read-write
-	// policy: Tokens is missing; allowed: a token (SHAKEDOWN_MCP_TOKEN) for HTTP, or LoopbackWithoutToken with a loopback address in Listen
+	// policy: Tokens is missing; allowed: a token (SHAKEDOWN_MCP_TOKEN, SHAKEDOWN_MCP_TOKENS_FILE) for HTTP, or LoopbackWithoutToken with a loopback address in Listen
 }
 
 // A handler returns what the API behind it gave; the client gets it whole.

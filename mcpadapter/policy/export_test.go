@@ -8,9 +8,9 @@ import (
 // NewTestBucket is one limit without a server; it returns the hint of a refusal.
 func NewTestBucket(l Limit) func(now time.Time) (hint string, ok bool) {
 	lim := newLimiter()
-	v := &visit{gate: &Gate{}, tool: "t", row: &row{Tool: Tool{Limit: &l}}}
+	bounds := []bound{{key: bucketKey{what: "t"}, limit: &l}}
 	return func(now time.Time) (string, bool) {
-		if e := lim.take(v, now); e != nil {
+		if _, e := lim.take(bounds, now); e != nil {
 			return e.Hint, false
 		}
 		return "", true
@@ -23,16 +23,17 @@ type Forgetting struct {
 	ServerRefuses bool
 }
 
-// ForgettingTest calls from more sessions than a limiter remembers.
+// ForgettingTest calls for more callers than a limiter remembers.
 func ForgettingTest() Forgetting {
 	lim := newLimiter()
-	v := &visit{gate: &Gate{}, tool: "t", row: &row{Tool: Tool{Limit: &Limit{Budget: maxBuckets + 5}, SessionLimit: &Limit{Budget: 1}}}}
 	now := time.Unix(0, 0)
-	for i := range maxBuckets + 5 {
-		v.session = fmt.Sprint(i)
+	take := func(caller string) *Error {
 		now = now.Add(time.Second)
-		lim.take(v, now)
+		_, e := lim.take([]bound{{key: bucketKey{what: "t"}, limit: &Limit{Budget: maxBuckets + 5}}, {key: bucketKey{"t", caller}, limit: &Limit{Budget: 1}}}, now)
+		return e
 	}
-	v.session = "last"
-	return Forgetting{Buckets: len(lim.buckets), ServerRefuses: lim.take(v, now) != nil}
+	for i := range maxBuckets + 5 {
+		take(fmt.Sprint(i))
+	}
+	return Forgetting{Buckets: len(lim.buckets), ServerRefuses: take("last") != nil}
 }

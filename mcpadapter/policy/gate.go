@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,52 +28,56 @@ func (g *Gate) Middleware() mcp.Middleware {
 			if call, ok := req.(*mcp.CallToolRequest); ok && method == methodCallTool {
 				return g.call(ctx, call, next)
 			}
-			res, err := g.guarded(ctx, method, req, next)
+			res, err := g.request(ctx, method, req, next)
 			if list, ok := res.(*mcp.ListToolsResult); ok && method == methodListTools && err == nil {
-				return g.listing(list)
+				return g.listing(list, g.visit(ctx, req).caller)
 			}
 			return res, err
 		}
 	}
 }
 
-// guarded makes a panic of any other method an error: left alone, it would end
-// the process.
-func (g *Gate) guarded(ctx context.Context, method string, req mcp.Request, next mcp.MethodHandler) (res mcp.Result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			g.Record(ctx, "mcp.request.panicked", slog.String("method", method), slog.String("error_detail", fmt.Sprintf("panic: %v (%s)", p, panicPlace())))
-			res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: method + " failed inside the server"}
-		}
-	}()
-	return next(ctx, method, req)
+// A visit is one request on its way through the gate.
+type visit struct {
+	gate          *Gate
+	began         time.Time
+	id            string // of ours
+	clientID      string // of the request, as the client gave it; empty: not known
+	session       string
+	transport     string
+	remote        string // address of a caller that was refused over HTTP
+	caller        Caller
+	authenticated bool
+	method        string // empty: tools/call
+	tool          string // as the caller spelt it
+	row           *row   // nil: unknown
+	target        string
+	code          string // of the failure; empty: none
+	detail        string // of the error, for the audit log
+	answered      bool   // the user said yes to a question in a result
 }
 
-// A visit is one tools/call on its way through the gate.
-type visit struct {
-	gate      *Gate
-	began     time.Time
-	session   string
-	transport string
-	caller    Caller
-	tool      string // as the caller spelt it
-	row       *row   // nil: unknown
-	target    string
-	detail    string // of the error, for the audit log
-	answered  bool   // the user said yes to a question in a result
+// visit begins a visit: whose it is, and by which way it came.
+func (g *Gate) visit(ctx context.Context, req mcp.Request) *visit {
+	v := &visit{gate: g, began: time.Now(), id: g.audit.nextID(), detail: "the handler ended its goroutine"}
+	if session, ok := req.GetSession().(*mcp.ServerSession); ok && session != nil {
+		v.session = session.ID()
+	}
+	v.authenticated = v.identify(ctx, req.GetExtra())
+	return v
 }
 
 // call is the gate itself. The line of audit is written when it is left, however
 // it is left: also by a panic, and by a handler that ends its goroutine.
 func (g *Gate) call(ctx context.Context, req *mcp.CallToolRequest, next mcp.MethodHandler) (res mcp.Result, err error) {
-	v := &visit{gate: g, began: time.Now(), detail: "the handler ended its goroutine"}
+	v := g.visit(ctx, req)
 	defer func() {
 		if p := recover(); p != nil {
 			v.detail = fmt.Sprintf("panic: %v (%s)", p, panicPlace())
 			res, err = v.failure(req, &Error{Status: http.StatusInternalServerError, Code: CodePanic,
 				Detail: "the tool failed inside the server", Hint: "this is a defect of the tool; its operator finds it in the audit log"})
 		}
-		g.audit.toolCall(ctx, v)
+		g.audit.completed(ctx, v)
 	}()
 	res, err = v.pass(ctx, req, next)
 	return res, err
@@ -84,15 +86,10 @@ func (g *Gate) call(ctx context.Context, req *mcp.CallToolRequest, next mcp.Meth
 // pass holds the call against the policy, in the documented order, and lets it
 // through or refuses it. It sets v.detail in any case.
 func (v *visit) pass(ctx context.Context, req *mcp.CallToolRequest, next mcp.MethodHandler) (mcp.Result, error) {
-	if req.Session != nil {
-		v.session = req.Session.ID()
-	}
 	v.tool = req.Params.Name
-	authenticated := v.identify(ctx, req)
 	v.row = v.gate.rows[v.tool]
-	if !authenticated {
-		return v.refuse(req, &Error{Status: http.StatusUnauthorized, Code: CodeUnauthenticated,
-			Detail: "the call carries no valid token", Hint: "send the header Authorization: Bearer with the server's token"})
+	if !v.authenticated {
+		return v.refuse(req, unauthenticated())
 	}
 	if v.row == nil {
 		e := &Error{Status: http.StatusNotFound, Code: CodeUnknownTool,
@@ -105,7 +102,8 @@ func (v *visit) pass(ctx context.Context, req *mcp.CallToolRequest, next mcp.Met
 		args = &arguments{}
 	}
 	v.setTarget(args)
-	if refusal := v.permitted(args); refusal != nil {
+	capability, refusal := v.permitted(args)
+	if refusal != nil {
 		return v.refuse(req, refusal)
 	}
 	if err != nil { // after mode and scope, which do not depend on what cannot be read
@@ -120,14 +118,29 @@ func (v *visit) pass(ctx context.Context, req *mcp.CallToolRequest, next mcp.Met
 		v.detail = "confirmation asked for"
 		return question, nil
 	}
-	if refusal := v.gate.limiter.take(v, time.Now()); refusal != nil {
-		return v.refuse(req, refusal)
+	var taken taken
+	if !v.row.Unlimited {
+		if taken, refusal = v.gate.limiter.take(v.toolBounds(args), time.Now()); refusal != nil {
+			return v.refuse(req, refusal)
+		}
 	}
-	return v.run(ctx, req, args, next)
+	if capability != Read {
+		err := v.gate.audit.started(ctx, v)
+		if err != nil && !v.gate.options.AuditBestEffort && !v.row.Unlimited {
+			taken.back()
+			return v.refuse(req, &Error{Status: http.StatusServiceUnavailable, Code: CodeAuditUnavailable, Detail: "the audit log cannot be written, so nothing may be changed",
+				Hint: "reading still works; try again when the operator has mended the audit log"})
+		}
+	}
+	res, err := v.run(ctx, req, args, next)
+	if v.code == CodeInvalidArguments { // the tool did nothing
+		taken.back()
+	}
+	return res, err
 }
 
 // permitted judges mode and scope, by the action that fits or the row.
-func (v *visit) permitted(args *arguments) *Error {
+func (v *visit) permitted(args *arguments) (Capability, *Error) {
 	capability, scopes, what := v.row.Capability, v.row.Scopes, "tool "+v.tool
 	for _, a := range v.row.Actions {
 		if value, ok := args.exact(a.Field); ok && holds(value, a.Values) {
@@ -136,25 +149,10 @@ func (v *visit) permitted(args *arguments) *Error {
 		}
 	}
 	if capability != Read && v.gate.mode != ReadWrite {
-		return &Error{Status: http.StatusForbidden, Code: CodeReadOnly, Detail: what + " writes, and the server is in read-only mode",
+		return capability, &Error{Status: http.StatusForbidden, Code: CodeReadOnly, Detail: what + " writes, and the server is in read-only mode",
 			Hint: "read with another tool or action, or ask the operator for a server in read-write mode"}
 	}
-	var missing []string
-	for _, s := range scopes {
-		if !slices.Contains(v.caller.Scopes, s) {
-			missing = append(missing, s)
-		}
-	}
-	if len(missing) == 0 || slices.Contains(v.caller.Scopes, ScopeAdmin) {
-		return nil
-	}
-	granted := "none"
-	if len(v.caller.Scopes) > 0 {
-		granted = strings.Join(v.caller.Scopes, ", ")
-	}
-	return &Error{Status: http.StatusForbidden, Code: CodeMissingScope,
-		Detail: fmt.Sprintf("%s missing required scope(s): %s (granted: %s)", what, strings.Join(missing, ", "), granted),
-		Hint:   "call with a token that was granted these scopes"}
+	return capability, v.missing(scopes, what)
 }
 
 // run calls the handler and gives what it returned the form that all failures

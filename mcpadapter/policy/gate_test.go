@@ -286,7 +286,7 @@ func TestAPanicElsewhereDoesNotEndTheProcess(t *testing.T) {
 	_, j := d.behind(t, everything())
 	_, err := d.connect(t, oldEra, nil).GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "p"})
 	require.ErrorContains(t, err, "prompts/get failed inside the server")
-	assert.Equal(t, "mcp.request.panicked", j.only(t)["event"])
+	assert.Equal(t, "mcp.request.completed", j.only(t)["event"])
 }
 
 func TestAHandlerThatEndsItsGoroutineLeavesItsLine(t *testing.T) {

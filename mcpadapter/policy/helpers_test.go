@@ -40,8 +40,8 @@ func (j *journal) String() string {
 	return j.buf.String()
 }
 
-// lines are those written so far.
-func (j *journal) lines(t testing.TB) []map[string]any {
+// all are the lines written so far.
+func (j *journal) all(t testing.TB) []map[string]any {
 	t.Helper()
 	var lines []map[string]any
 	for text := range strings.Lines(j.String()) {
@@ -50,6 +50,17 @@ func (j *journal) lines(t testing.TB) []map[string]any {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// lines are those without the ones of a beginning.
+func (j *journal) lines(t testing.TB) (ends []map[string]any) {
+	t.Helper()
+	for _, line := range j.all(t) {
+		if event, _ := line["event"].(string); !strings.HasSuffix(event, ".started") {
+			ends = append(ends, line)
+		}
+	}
+	return ends
 }
 
 // only is the one line that a single call left.

@@ -3,18 +3,16 @@ package policy
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
+	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 )
 
-// HTTPOptions say where a handler will be served.
+// HTTPOptions say where a handler will be served, and how long a caller may take.
 type HTTPOptions struct {
 	_ struct{}
 
@@ -23,30 +21,58 @@ type HTTPOptions struct {
 	// LoopbackWithoutToken lets everyone on this machine in, if Listen is a loopback
 	// address. Without a token and without this there is no handler.
 	LoopbackWithoutToken bool
+	// TokensInClearBeyondLoopback lets in requests that carry their token without
+	// TLS from or to another machine, where everyone in between can read it. It is for
+	// a proxy that ends TLS and reaches this server over a network of its own.
+	TokensInClearBeyondLoopback bool
 	// Transport names the transport in the audit log. Empty: "http".
 	Transport string
+
+	// BodyTime is how long the body of an authenticated request may take to come.
+	// 0: 30 s.
+	BodyTime time.Duration
+	// RefusalTime is how long a refused caller may go on sending its body before the
+	// connection is closed. 0: 1 s.
+	RefusalTime time.Duration
+	// WriteTime is how long a caller may take to read what one write sends it; there
+	// may be any number of them. 0: 30 s.
+	WriteTime time.Duration
+	// FailedLogins bounds the requests of one address (of one /64 of IPv6) that carry
+	// no valid token. One that has used it up gets 429 whatever it carries. Behind a
+	// proxy all callers have its address. Nil: 20 at once, and one every five seconds.
+	FailedLogins *Limit
 }
 
-// A grant is a token that is compared by its hash, so that the time it takes
-// tells nothing about it, not even its length.
-type grant struct {
-	hash   [sha256.Size]byte
-	caller Caller
-}
-
-func (t Token) grant() grant {
-	g := grant{hash: sha256.Sum256([]byte(t.Value)), caller: Caller{Subject: cmp.Or(t.Subject, defaultSubject), Scopes: slices.Clone(t.Scopes)}}
-	if t.Scopes == nil {
-		g.caller.Scopes = []string{ScopeAdmin}
+func (o HTTPOptions) withDefaults() (HTTPOptions, *FieldError) {
+	var wrong *FieldError
+	for _, f := range []struct {
+		name  string
+		value *time.Duration
+		most  time.Duration
+	}{{"BodyTime", &o.BodyTime, 30 * time.Second}, {"RefusalTime", &o.RefusalTime, time.Second}, {"WriteTime", &o.WriteTime, 30 * time.Second}} {
+		if *f.value < 0 {
+			wrong = &FieldError{Field: "HTTPOptions." + f.name, Value: *f.value, Allowed: fmt.Sprintf("0 (%v) or more", f.most)}
+		}
+		*f.value = cmp.Or(*f.value, f.most)
 	}
-	return g
+	if o.FailedLogins == nil {
+		o.FailedLogins = &Limit{PerSecond: 0.2, Burst: 20}
+	}
+	o.FailedLogins.check(func(allowed string, value any, field string, args ...any) {
+		wrong = &FieldError{Field: fmt.Sprintf(field, args...), Value: value, Allowed: allowed}
+	}, "HTTPOptions.FailedLogins")
+	o.Transport = cmp.Or(o.Transport, transportHTTP)
+	return o, wrong
 }
 
 // HTTPHandler guards the HTTP handler of a server, streamable or SSE. A request
 // without a valid bearer token gets 401 before its body is read, with problem
-// details and a line of audit that names no tool; one that a browser sends for
-// another site gets 403. Every HTTP handler of a server behind the gate has to
-// be wrapped in one.
+// details and a line of audit that names no tool, and its connection is closed;
+// one that a browser sends for another site gets 403, and so does one for a
+// session that another caller began. Every HTTP handler of a server behind the
+// gate has to be wrapped in one.
+//
+// The handler behind it, and the tools, do not see the caller's token.
 //
 // Without a configured token it refuses, with a [*FieldError], unless o says in
 // so many words that everyone on a loopback address may call; requests that then
@@ -55,65 +81,176 @@ func (g *Gate) HTTPHandler(next http.Handler, o *HTTPOptions) (http.Handler, err
 	if o == nil {
 		o = new(HTTPOptions)
 	}
-	h := &guard{gate: g, transport: o.Transport, next: http.NewCrossOriginProtection().Handler(next)}
-	if h.transport == "" {
-		h.transport = transportHTTP
+	full, wrong := o.withDefaults()
+	if wrong != nil {
+		return nil, wrong
 	}
-	if len(g.tokens) > 0 {
-		h.next = auth.RequireBearerToken(h.verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(h.next)
-		return h, nil
+	if len(g.tokens.all()) == 0 {
+		if !o.LoopbackWithoutToken {
+			return nil, &FieldError{Field: "Tokens", Allowed: "a token (" + envToken + ", " + envTokensFile + ") for HTTP, or LoopbackWithoutToken with a loopback address in Listen"}
+		}
+		if host, _, err := net.SplitHostPort(o.Listen); err != nil || !loopback(host) {
+			return nil, &FieldError{Field: "HTTPOptions.Listen", Value: o.Listen, Allowed: "a loopback address and port, such as 127.0.0.1:8080, where there is no token", Err: err}
+		}
 	}
-	if !o.LoopbackWithoutToken {
-		return nil, &FieldError{Field: "Tokens", Allowed: "a token (" + envToken + ") for HTTP, or LoopbackWithoutToken with a loopback address in Listen"}
+	g.audit.sink.mu.Lock()
+	g.audit.sink.overWeb = true
+	g.audit.sink.mu.Unlock()
+	bearer := auth.RequireBearerToken(originOf, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})
+	return &guard{gate: g, options: full, next: bearer(http.NewCrossOriginProtection().Handler(next))}, nil
+}
+
+// originOf hands the caller to the SDK, which binds sessions to it. It was
+// authenticated before.
+func originOf(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
+	from, ok := ctx.Value(originKey{}).(*origin)
+	if !ok {
+		return nil, auth.ErrInvalidToken
 	}
-	if host, _, err := net.SplitHostPort(o.Listen); err != nil || !loopback(host) {
-		return nil, &FieldError{Field: "HTTPOptions.Listen", Value: o.Listen, Allowed: "a loopback address and port, such as 127.0.0.1:8080, where there is no token", Err: err}
-	}
-	return h, nil
+	return from.info(), nil
 }
 
 // A guard is the handler that HTTPHandler makes.
 type guard struct {
-	gate      *Gate
-	transport string
-	next      http.Handler
+	gate    *Gate
+	options HTTPOptions
+	next    http.Handler
 }
 
 func (h *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	began := time.Now()
-	caller, refusal := h.admit(req)
-	if refusal == "" {
-		req = req.WithContext(context.WithValue(req.Context(), originKey{}, origin{caller, h.transport}))
-		h.next.ServeHTTP(w, req)
+	control := http.NewResponseController(w)
+	if mayHaveBody(req) { // until it is known who sends it
+		_ = control.SetReadDeadline(began.Add(h.options.RefusalTime))
+	}
+	v := &visit{gate: h.gate, began: began, transport: h.options.Transport, caller: Caller{Subject: anonymous}}
+	granted, refusal := h.admit(req)
+	if refusal == nil {
+		v.caller = granted.caller
+		refusal = h.belongs(v, req)
+	}
+	if refusal == nil && h.opens(req) {
+		var give func()
+		if give, refusal = h.gate.sessions.hold(v.caller.Subject); refusal == nil {
+			defer give()
+		}
+	}
+	if refusal != nil {
+		_ = control.SetWriteDeadline(began.Add(h.options.WriteTime))
+		h.refuse(w, req, v, refusal)
 		return
 	}
-	e := &Error{Status: http.StatusUnauthorized, Code: CodeUnauthenticated, Detail: refusal,
-		Hint: "send the header Authorization: Bearer with the server's token"}
-	h.gate.audit.toolCall(req.Context(), &visit{gate: h.gate, began: began, transport: h.transport, caller: Caller{Subject: anonymous}, detail: e.Code + ": " + refusal})
-	w.Header().Set("WWW-Authenticate", "Bearer")
+	from := &origin{caller: v.caller, transport: h.options.Transport}
+	ctx, done := h.gate.sessions.serving(context.WithValue(req.Context(), originKey{}, from), v.caller)
+	defer done()
+	if !granted.expires.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, granted.expires)
+		defer cancel()
+	}
+	req = req.Clone(ctx)
+	req.Header.Set("Authorization", "Bearer "+redacted) // the token has done its work
+	if mayHaveBody(req) {
+		_ = control.SetReadDeadline(began.Add(h.options.BodyTime))
+		from.ids = new(idScanner)
+		req.Body = &timedBody{ReadCloser: req.Body, control: control, ids: from.ids}
+	}
+	out := &timedWriter{ResponseWriter: w, control: control, each: h.options.WriteTime}
+	if h.opens(req) {
+		out.endpoint = func(id string) { out.forget = h.gate.sessions.own(eventsKey+id, v.caller.Subject) }
+		defer out.leave()
+	}
+	h.next.ServeHTTP(out, req)
+}
+
+// opens reports whether a request opens a session of server-sent events, which
+// lasts as long as the request.
+func (h *guard) opens(req *http.Request) bool {
+	return req.Method == http.MethodGet && req.Header.Get(sessionHeader) == ""
+}
+
+// refuse answers a request that goes no further. Its body has not been read, and
+// will not be: the connection is closed.
+func (h *guard) refuse(w http.ResponseWriter, req *http.Request, v *visit, e *Error) {
+	v.detail, v.id, v.remote = e.Code+": "+e.Error(), h.gate.audit.nextID(), address(req)
+	if e.Code != CodeTooManyLogins || h.gate.logins.tell(v.remote) {
+		h.gate.audit.completed(req.Context(), v)
+	}
+	if e.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	if e.Status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "5")
+	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.Header().Set("Connection", "close") // the body has not been read, and will not be
+	w.Header().Set("Connection", "close")
 	w.WriteHeader(e.Status)
 	w.Write([]byte(e.text()))
 }
 
-// admit finds out whose token the request carries; refusal is empty if it may
-// pass.
-func (h *guard) admit(req *http.Request) (c Caller, refusal string) {
-	if len(h.gate.tokens) == 0 {
+// admit finds out whose token the request carries.
+func (h *guard) admit(req *http.Request) (*grant, *Error) {
+	wrong := func(detail string) *Error {
+		e := unauthenticated()
+		e.Detail = detail
+		return e
+	}
+	if len(h.gate.tokens.all()) == 0 {
 		if !local(req) {
-			return c, "this server answers on its own machine only"
+			return nil, wrong("this server answers on its own machine only")
 		}
-		return h.gate.local, ""
+		return &grant{caller: h.gate.local}, nil
+	}
+	from, now := address(req), time.Now()
+	if e := h.gate.logins.refusal(from, h.options.FailedLogins, now); e != nil {
+		return nil, e
 	}
 	token, found := bearer(req)
-	if !found {
-		return c, "the request carries no bearer token"
+	detail := "the request carries no bearer token"
+	if found {
+		detail = "the bearer token is not valid"
+		switch g := h.gate.tokens.lookup(token); {
+		case g == nil:
+		case !g.valid(now):
+			detail = "the bearer token of " + g.caller.Subject + " has expired"
+		case req.TLS == nil && !h.options.TokensInClearBeyondLoopback && !local(req):
+			return nil, &Error{Status: http.StatusForbidden, Code: CodeTLSRequired, Detail: "the token came in clear from beyond this machine",
+				Hint: "use https; whoever could read along has the token now, so have it replaced"}
+		default:
+			return g, nil
+		}
 	}
-	if g := h.gate.lookup(token); g != nil {
-		return g.caller, ""
+	h.gate.logins.failed(from, h.options.FailedLogins, now)
+	return nil, wrong(detail)
+}
+
+const sessionHeader = "Mcp-Session-Id"
+
+// belongs refuses a request for a session that somebody else began.
+func (h *guard) belongs(v *visit, req *http.Request) *Error {
+	if id := req.Header.Get(sessionHeader); id != "" {
+		v.session = id
+		if owner, known := h.gate.sessions.owner(streamKey + id); known && owner != v.caller.Subject {
+			return notYours()
+		}
 	}
-	return c, "the bearer token is not valid"
+	id := req.URL.Query().Get("sessionid") // of server-sent events, where the SDK puts it
+	if id == "" || req.Method != http.MethodPost {
+		return nil
+	}
+	v.session = id
+	owner, known := h.gate.sessions.owner(eventsKey + id)
+	switch {
+	case !known:
+		return &Error{Status: http.StatusNotFound, Code: CodeUnknownSession, Detail: "there is no such session", Hint: "connect again"}
+	case owner != v.caller.Subject:
+		return notYours()
+	}
+	return nil
+}
+
+func notYours() *Error {
+	return &Error{Status: http.StatusForbidden, Code: CodeForbiddenSession, Detail: "the session belongs to another caller", Hint: "begin a session of your own"}
 }
 
 // bearer reads the header as auth.RequireBearerToken does. Two headers could be
@@ -130,31 +267,14 @@ func bearer(req *http.Request) (string, bool) {
 	return words[1], true
 }
 
-// lookup compares with every token, also behind a match.
-func (g *Gate) lookup(token string) (found *grant) {
-	hash := sha256.Sum256([]byte(token))
-	for i := range g.tokens {
-		if subtle.ConstantTimeCompare(hash[:], g.tokens[i].hash[:]) == 1 {
-			found = &g.tokens[i]
-		}
-	}
-	return found
-}
-
-// verify hands the caller to the SDK, which binds sessions to it.
-func (h *guard) verify(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
-	g := h.gate.lookup(token)
-	if g == nil {
-		return nil, auth.ErrInvalidToken
-	}
-	return &auth.TokenInfo{UserID: g.caller.Subject, Scopes: slices.Clone(g.caller.Scopes)}, nil
-}
-
-// local says whether both ends of the connection are on this machine. A request
-// that does not say is not.
+// local reports whether both ends of the connection are on this machine. A
+// request that does not say is not.
 func local(req *http.Request) bool {
 	here, ok := req.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if ok && here != nil {
+		if here.Network() == "unix" {
+			return true
+		}
 		host, _, err := net.SplitHostPort(here.String())
 		if err != nil || !loopback(host) {
 			return false

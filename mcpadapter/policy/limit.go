@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// maxBuckets bounds what a gate remembers of sessions. Beyond it, the session
-// that called longest ago is forgotten: its bucket is full again, as a new
-// session's would be. The limit of the server is not touched by that.
+// maxBuckets bounds what a gate remembers of callers. Beyond it, the caller that
+// called longest ago is forgotten: its bucket is full again, as a new caller's
+// would be. The limit of the server is not touched by that.
 const maxBuckets = 4096
 
 // A Limit bounds how often a tool is called: a token bucket, a budget, or both.
@@ -23,8 +23,7 @@ type Limit struct {
 	PerSecond float64
 	// Burst is how many may come at once. 0: 1.
 	Burst int
-	// Budget is how many there may be in all, until the process or the session ends.
-	// 0: no budget.
+	// Budget is how many there may be in all, until the process ends. 0: no budget.
 	Budget int
 }
 
@@ -52,7 +51,9 @@ type bucket struct {
 	used int
 }
 
-type bucketKey struct{ tool, session string } // session "" is the server
+// A bucketKey names a bucket: what is bounded, and whose it is. No caller is the
+// server, all callers together.
+type bucketKey struct{ what, caller string }
 
 // A limiter holds all buckets of a gate.
 type limiter struct {
@@ -62,42 +63,87 @@ type limiter struct {
 
 func newLimiter() *limiter { return &limiter{buckets: make(map[bucketKey]*bucket)} }
 
-// take uses up one call of both limits, or of neither.
-func (l *limiter) take(v *visit, now time.Time) *Error {
-	perServer, perSession := v.row.Limit, v.row.SessionLimit
+// A bound is a limit that a call has to keep, and the words for it.
+type bound struct {
+	key         bucketKey
+	limit       *Limit
+	what, whose string
+}
+
+// bounds are the limits of a request: that of the server, and that of its
+// caller, whose sessions count together.
+func (v *visit) bounds(key string, perServer, perCaller *Limit, what string, more []bound) []bound {
 	if perServer == nil {
 		perServer = v.gate.options.Limit
 	}
-	if perSession == nil {
-		perSession = v.gate.options.SessionLimit
+	if perCaller == nil {
+		perCaller = v.gate.options.SessionLimit
 	}
-	if perServer == nil && perSession == nil {
+	if perServer != nil {
+		more = append(more, bound{bucketKey{what: key}, perServer, what, "the server"})
+	}
+	if perCaller != nil {
+		more = append(more, bound{bucketKey{key, v.caller.Subject}, perCaller, what, "this caller"})
+	}
+	return more
+}
+
+// toolBounds are the limits of a call of a tool.
+func (v *visit) toolBounds(args *arguments) []bound {
+	o := &v.gate.options
+	if v.row.Limit == nil && v.row.SessionLimit == nil && o.Limit == nil && o.SessionLimit == nil && len(v.gate.targets) == 0 {
 		return nil
 	}
-	session := "session " + v.session
-	if v.session == "" { // no sessions in the newer protocol, nor in a pipe
-		session = "caller " + v.caller.Subject
+	var more []bound
+	for i := range v.gate.targets {
+		if t := &v.gate.targets[i]; t.meets(v.row, args) {
+			more = append(more, bound{bucketKey{what: t.key}, &t.Limit, "tool " + v.tool, "the server, for " + t.Target + ","})
+		}
+	}
+	return v.bounds("tool "+v.tool, v.row.Limit, v.row.SessionLimit, "tool "+v.tool, more)
+}
+
+// taken is what a call has used up.
+type taken struct {
+	limiter *limiter
+	bounds  []bound
+}
+
+// take uses up one call of all limits, or of none.
+func (l *limiter) take(bounds []bound, now time.Time) (taken, *Error) {
+	if len(bounds) == 0 {
+		return taken{}, nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	server := l.get(bucketKey{tool: v.tool}, perServer, now)
-	own := l.get(bucketKey{v.tool, session}, perSession, now)
-	if e := server.refusal(perServer, v.tool, "the server"); e != nil {
-		return e
+	for _, b := range bounds {
+		if e := l.get(b.key, b.limit, now).refusal(b.limit, b.what, b.whose); e != nil {
+			return taken{}, e
+		}
 	}
-	if e := own.refusal(perSession, v.tool, "this session"); e != nil {
-		return e
+	for _, b := range bounds {
+		l.get(b.key, b.limit, now).spend()
 	}
-	server.spend()
-	own.spend()
-	return nil
+	return taken{l, bounds}, nil
 }
 
-// get returns the bucket, filled up to now; nil without a limit.
-func (l *limiter) get(key bucketKey, limit *Limit, now time.Time) *bucket {
-	if limit == nil {
-		return nil
+// back gives back what a call has used up that came to nothing.
+func (t taken) back() {
+	if t.limiter == nil {
+		return
 	}
+	t.limiter.mu.Lock()
+	defer t.limiter.mu.Unlock()
+	for _, b := range t.bounds {
+		if kept := t.limiter.buckets[b.key]; kept != nil {
+			kept.held = min(kept.held+1, float64(max(b.limit.Burst, 1)))
+			kept.used = max(kept.used-1, 0)
+		}
+	}
+}
+
+// get returns the bucket, filled up to now.
+func (l *limiter) get(key bucketKey, limit *Limit, now time.Time) *bucket {
 	size := float64(max(limit.Burst, 1))
 	b := l.buckets[key]
 	if b == nil {
@@ -113,12 +159,12 @@ func (l *limiter) get(key bucketKey, limit *Limit, now time.Time) *bucket {
 	return b
 }
 
-// forget drops the session that called longest ago.
+// forget drops the caller that called longest ago.
 func (l *limiter) forget() {
 	var oldest bucketKey
 	var at time.Time
 	for key, b := range l.buckets {
-		if key.session != "" && (at.IsZero() || b.at.Before(at)) {
+		if key.caller != "" && (at.IsZero() || b.at.Before(at)) {
 			oldest, at = key, b.at
 		}
 	}
@@ -126,26 +172,22 @@ func (l *limiter) forget() {
 }
 
 // refusal says that the bucket is empty, and when it will not be.
-func (b *bucket) refusal(limit *Limit, tool, whose string) *Error {
+func (b *bucket) refusal(limit *Limit, what, whose string) *Error {
 	switch {
-	case b == nil:
-		return nil
 	case limit.Budget > 0 && b.used >= limit.Budget:
 		return &Error{Status: http.StatusTooManyRequests, Code: CodeBudgetExhausted,
-			Detail: fmt.Sprintf("tool %s: the budget of %d calls of %s is used up", tool, limit.Budget, whose),
+			Detail: fmt.Sprintf("%s: the budget of %d calls of %s is used up", what, limit.Budget, whose),
 			Hint:   "do not retry; the budget does not grow again"}
 	case limit.PerSecond > 0 && b.held < 1:
 		wait := time.Duration(math.Ceil((1-b.held)/limit.PerSecond*1000)) * time.Millisecond
 		return &Error{Status: http.StatusTooManyRequests, Code: CodeRateLimited,
-			Detail: fmt.Sprintf("tool %s: %s allows %g calls a second", tool, whose, limit.PerSecond),
+			Detail: fmt.Sprintf("%s: %s allows %g calls a second", what, whose, limit.PerSecond),
 			Hint:   fmt.Sprintf("retry after %v", wait)}
 	}
 	return nil
 }
 
 func (b *bucket) spend() {
-	if b != nil {
-		b.held--
-		b.used++
-	}
+	b.held--
+	b.used++
 }

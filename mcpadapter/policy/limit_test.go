@@ -38,7 +38,7 @@ func TestATokenBucket(t *testing.T) {
 	})
 }
 
-func TestLimitsOfSessions(t *testing.T) {
+func TestLimitsOfCallers(t *testing.T) {
 	each(t, func(t *testing.T, era string) {
 		d := newDesk("look")
 		d.behind(t, policy.Options{Tools: []policy.Tool{{Name: "look", Capability: policy.Read,
@@ -49,7 +49,7 @@ func TestLimitsOfSessions(t *testing.T) {
 		}
 		for range 5 { // a refused call uses up nothing
 			e := envelope(t, call(t, one, "look", `{}`))
-			assert.Equal(t, "tool look: the budget of 2 calls of this session is used up", e.Detail)
+			assert.Equal(t, "tool look: the budget of 2 calls of this caller is used up", e.Detail)
 			assert.Equal(t, policy.CodeBudgetExhausted, e.Code)
 		}
 	})
@@ -121,7 +121,7 @@ func TestTheLawOfTheBucket(t *testing.T) {
 	})
 }
 
-func TestSessionsAreForgottenInTurn(t *testing.T) {
+func TestCallersAreForgottenInTurn(t *testing.T) {
 	got := policy.ForgettingTest()
 	assert.LessOrEqual(t, got.Buckets, 4096)
 	assert.True(t, got.ServerRefuses, "the server's own limit is never forgotten")

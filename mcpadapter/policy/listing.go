@@ -9,13 +9,14 @@ import (
 )
 
 // listing leaves out the tools without a row, and adds the argument that
-// confirms to those that may need it.
-func (g *Gate) listing(list *mcp.ListToolsResult) (mcp.Result, error) {
+// confirms to those that may need it. A caller without any scope sees only what
+// needs none.
+func (g *Gate) listing(list *mcp.ListToolsResult, caller Caller) (mcp.Result, error) {
 	c := *list
 	c.Tools = make([]*mcp.Tool, 0, len(list.Tools)) // never null in JSON
 	for _, t := range list.Tools {
 		r := g.rows[t.Name]
-		if r == nil {
+		if r == nil || len(caller.Scopes) == 0 && len(r.Scopes) > 0 {
 			continue
 		}
 		if len(r.confirm) > 0 {

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -11,15 +10,13 @@ import (
 	"time"
 )
 
-// ScopeAdmin satisfies every scope.
-const ScopeAdmin = "admin"
-
-// minToken is the least length of a token, in bytes: what is shorter can be
-// guessed, and would be struck out of the audit log wherever it is a word.
-const minToken = 8
-
-// defaultSubject is whose a token is that does not say.
-const defaultSubject = "token"
+const (
+	// ScopeAdmin satisfies every scope.
+	ScopeAdmin = "admin"
+	// ScopeRead is what a request other than tools/call needs for which
+	// [Options.Requests] has no rule.
+	ScopeRead = "mcp:read"
+)
 
 // defaultConfirmTimeout is how long a user may take to answer a question.
 const defaultConfirmTimeout = 2 * time.Minute
@@ -40,9 +37,28 @@ type Options struct {
 	// Confirm are the rules for calls that need a confirmation.
 	Confirm []Confirm
 
-	// Tokens are those that HTTP callers may have. None: HTTP refuses to start,
-	// unless it is told otherwise (HTTPOptions).
+	// Requests say what other requests than tools/call need: to list and read
+	// resources, to subscribe, to get prompts, to set the level of messages. The
+	// first that fits decides; a request that none fits needs [ScopeRead].
+	Requests []Request
+
+	// Tokens are those that HTTP callers may have. None, and no TokensFile: HTTP
+	// refuses to start, unless it is told otherwise (HTTPOptions).
 	Tokens []Token
+	// TokensFile is a file of tokens, which are added to Tokens: YAML, in a file that
+	// only its owner can write, of at most 64 KiB. It holds hashes alone, so others may
+	// read it, and the path may be a link, as in a volume of Kubernetes.
+	//
+	//	version: 1
+	//	tokens:
+	//	  - subject: ci
+	//	    scopes: [chaos:read, contract:read]   # required; [] grants nothing
+	//	    expires: 2027-01-31T00:00:00Z         # optional
+	//	    hash: sha256:…                        # as package tokenhash makes it
+	//
+	// It is read strictly: a member that is not known, one that is missing, and a
+	// subject or hash that comes twice are errors. [Gate.ReloadTokens] reads it again.
+	TokensFile string
 	// TokenFile is a file that [Env] reads a token from where the environment has
 	// none, if AllowTokenFile is set.
 	TokenFile      string
@@ -52,27 +68,30 @@ type Options struct {
 	// process could do the same without it.
 	Local *Caller
 
-	// Limit and SessionLimit hold for each tool that has none of its own. Nil: none.
+	// Limit and SessionLimit hold for each tool, and each method that is no
+	// tools/call, that has none of its own. Nil: none.
 	Limit, SessionLimit *Limit
+	// TargetLimits bound calls by what they are about. They hold besides the others.
+	TargetLimits []TargetLimit
+	// MaxSessions and MaxCallerSessions are how many sessions over HTTP there may be,
+	// in all and of one caller. 0: 1024 and 256.
+	MaxSessions, MaxCallerSessions int
+	// MaxSubscriptions and MaxCallerSubscriptions are how many subscriptions to
+	// resources there may be, in all and of one caller. 0: 1000 and 200.
+	MaxSubscriptions, MaxCallerSubscriptions int
 	// Timeout bounds each call that has none of its own. 0: none.
 	Timeout time.Duration
 	// ConfirmTimeout is how long a user who is asked may take. 0: two minutes.
 	ConfirmTimeout time.Duration
 
-	// Audit receives the audit lines. Nil: standard output for calls over HTTP,
-	// standard error for all others, whose standard output is the protocol. A writer
-	// that blocks holds up the calls that it should record.
+	// Audit receives the audit lines, each in one Write. Nil: standard output once
+	// there is an HTTP handler, standard error until then and for good after
+	// [Gate.ReserveStdout]. A writer that blocks holds up the calls that it should
+	// record.
 	Audit io.Writer
-}
-
-// A Token is a bearer token and whose it is. Without Subject it is called
-// "token"; without Scopes (nil, not empty) it grants admin.
-type Token struct {
-	_ struct{}
-
-	Value   string // at least 8 bytes
-	Subject string
-	Scopes  []string
+	// AuditBestEffort lets calls that write go on although their audit line could
+	// not be written. Without it they are refused ([CodeAuditUnavailable]).
+	AuditBestEffort bool
 }
 
 // A Caller is who makes a call, and what was granted.
@@ -84,17 +103,21 @@ type Caller struct {
 }
 
 // A Gate holds calls against a policy. It does not change, but for its limits,
-// and is safe for concurrent use.
+// its sessions and its tokens, and is safe for concurrent use.
 type Gate struct {
-	mode    Mode
-	rows    map[string]*row
-	tokens  []grant
-	local   Caller
-	options Options
-	redact  *redactor
-	audit   *auditor
-	limiter *limiter
-	sealKey [32]byte
+	mode     Mode
+	rows     map[string]*row
+	requests []requestRule
+	targets  []targetRule
+	tokens   tokens
+	local    Caller
+	options  Options
+	redact   *redactor
+	audit    *auditor
+	limiter  *limiter
+	logins   *logins
+	sessions *sessions
+	sealKey  [32]byte
 }
 
 // New reads the options, which it copies. Its error joins every problem, each a
@@ -111,6 +134,8 @@ func New(o *Options) (*Gate, error) {
 	if err != nil {
 		problems = append(problems, err)
 	}
+	requests := compileRequests(o.Requests, bad)
+	targets := compileTargets(o.TargetLimits, rows, bad)
 	switch {
 	case o.Mode > ReadWrite:
 		bad("ReadOnly, ReadWrite", uint8(o.Mode), "Mode")
@@ -125,17 +150,28 @@ func New(o *Options) (*Gate, error) {
 	if o.ConfirmTimeout < 0 {
 		bad("0 (two minutes) or more", o.ConfirmTimeout, "ConfirmTimeout")
 	}
-	checkTokens(bad, o.Tokens)
+	checkCaps(bad, o)
+	all := slices.Clone(o.Tokens)
+	if o.TokensFile != "" {
+		filed, err := readTokens(o.TokensFile)
+		if err != nil {
+			problems = append(problems, err)
+		}
+		all = append(all, filed...)
+	}
+	checkTokens(bad, all)
 	if o.Local != nil {
 		checkCaller(bad, "Local", o.Local.Subject, o.Local.Scopes)
 	}
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}
-	return build(o, rows), nil
+	g := build(o, rows, all)
+	g.requests, g.targets = requests, targets
+	return g, nil
 }
 
-func build(o *Options, rows map[string]*row) *Gate {
+func build(o *Options, rows map[string]*row, all []Token) *Gate {
 	g := &Gate{mode: o.Mode, rows: rows, options: *o, limiter: newLimiter(), local: Caller{Subject: "local", Scopes: []string{ScopeAdmin}}}
 	if g.options.ConfirmTimeout == 0 {
 		g.options.ConfirmTimeout = defaultConfirmTimeout
@@ -145,38 +181,19 @@ func build(o *Options, rows map[string]*row) *Gate {
 	}
 	var secrets []string
 	for _, t := range o.Tokens {
-		g.tokens = append(g.tokens, t.grant())
-		secrets = append(secrets, t.Value)
+		g.tokens.fixed = append(g.tokens.fixed, Token{Hash: hashOf(t), Subject: t.Subject, Scopes: t.Scopes, Expires: t.Expires})
+		if t.Value != "" {
+			secrets = append(secrets, t.Value)
+		}
 	}
+	g.tokens.replace(all)
 	rand.Read(g.sealKey[:]) // never fails
 	g.options.Tokens = nil  // from here on only their hashes are compared
 	g.redact = newRedactor(secrets)
 	g.audit = newAuditor(o.Audit, g.redact, g.mode)
+	g.logins = &logins{limiter: newLimiter()}
+	g.sessions = newSessions(o)
 	return g
-}
-
-// checkTokens wants a subject of its own for each token: sessions are bound to
-// subjects.
-func checkTokens(bad complain, tokens []Token) {
-	values, subjects := make(map[string]bool), make(map[string]bool)
-	for i, t := range tokens {
-		t.check(bad, i)
-		subject := t.grant().caller.Subject
-		if values[t.Value] {
-			bad("each token once", "that of another one", "Tokens[%d].Value", i)
-		}
-		if subjects[subject] {
-			bad("a subject of its own for each token", subject, "Tokens[%d].Subject", i)
-		}
-		values[t.Value], subjects[subject] = true, true
-	}
-}
-
-func (t Token) check(bad complain, i int) {
-	if len(t.Value) < minToken || !plainWord(t.Value) { // the value itself has no place in an error
-		bad(fmt.Sprintf("at least %d bytes, without space, comma and control characters", minToken), fmt.Sprintf("%d bytes", len(t.Value)), "Tokens[%d].Value", i)
-	}
-	checkCaller(bad, fmt.Sprintf("Tokens[%d]", i), cmp.Or(t.Subject, defaultSubject), t.Scopes)
 }
 
 func checkCaller(bad complain, place, subject string, scopes []string) {

@@ -10,16 +10,19 @@ import (
 )
 
 const (
-	redacted = "[redacted]"
+	redacted = done + "]"
+	done     = "[redacted" // begins what was redacted before
 	// maxPasses bounds the search for a text that has nothing left to redact.
 	maxPasses = 5
 )
 
 // Redact replaces what looks like a secret by "[redacted]": bearer and basic
-// credentials, values of names such as token, password and api_key (as
-// key=value, as headers, as JSON members, escaped ones too), credentials in
-// URLs, private keys, JSON web tokens, and tokens with well-known prefixes (sk-,
-// ghp_, github_pat_, glpat-, AKIA, xoxb-, AIza and others). It is idempotent.
+// credentials, values of names such as token, password, api_key and cookie (as
+// key=value, as headers, as JSON members, escaped ones too, as the flags of a
+// command: --password x, -p x, -u user:pass), user:pass@ with or without a URL,
+// the paths of web hooks, PEM blocks, JSON web tokens, and tokens with well-known
+// prefixes (sk-, ghp_, github_pat_, glpat-, AKIA, xoxb-, AIza and others). It is
+// idempotent.
 //
 // It works on text, so it cannot know a secret that looks like a word: better
 // not to log it. A text that keeps changing after a few passes is replaced
@@ -65,10 +68,17 @@ func (r *redactor) pass(s string) string {
 		s = r.known.Replace(s)
 	}
 	if strings.Contains(s, "-----BEGIN") {
-		s = privateKey.ReplaceAllString(s, redacted)
+		s = pemBlock.ReplaceAllString(s, redacted)
 	}
 	if strings.Contains(s, "://") {
 		s = userInfo.ReplaceAllString(s, "${1}"+redacted+"@")
+		s = webHook.ReplaceAllString(s, "${1}"+redacted)
+	}
+	if strings.Contains(s, "@") {
+		s = bareUserInfo.ReplaceAllStringFunc(s, loggedIn)
+	}
+	if hasFlag(s) {
+		s = flagValue.ReplaceAllStringFunc(s, flagged)
 	}
 	if len(s) >= minPrefixed && containsAny(s, prefixes) {
 		s = prefixed.ReplaceAllString(s, "${1}"+redacted)
@@ -92,8 +102,16 @@ func containsAny(s string, parts []string) bool {
 }
 
 var (
-	privateKey = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`)
-	userInfo   = regexp.MustCompile(`(://)[^\s/?#@:]*:[^\s/?#@]+@`)
+	// A block that was cut off goes to the end of the text.
+	pemBlock = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]+-----(?s:.*?)(?:-----END [A-Z0-9 ]+-----|$)`)
+	userInfo = regexp.MustCompile(`(://)[^\s/?#@:]*:[^\s/?#@]+@`)
+	// Without a scheme, so that "at 10:30 ann@example.com" is none.
+	bareUserInfo = regexp.MustCompile(`((?:^|[\s"'=,;(\[]))[A-Za-z0-9][A-Za-z0-9._%+-]*:[^\s:/@"'\[\]]+@`)
+	// The path of a web hook is its password. Hosts that begin with hooks, or paths
+	// with webhook in them: of Slack, Discord, Teams, Zapier, Mattermost, Telegram.
+	webHook = regexp.MustCompile(`(?i)(https?://(?:[^\s/"'@]+@)?(?:hooks?\.[^\s/"']+/|[^\s/"']+/(?:[^\s"'?#]*/)?(?:[a-z0-9_-]*webhook[a-z0-9_-]*/|hooks/|bot[0-9]+:)))[^\s"'<>\[][^\s"'<>]*`)
+	// A flag and its value, also as two texts of a JSON array.
+	flagValue = regexp.MustCompile(`(?:^|[\s"'\[,])--?[A-Za-z][A-Za-z0-9_-]*(?:\s+|["'],?\s*["'])(?:"[^"]*"|'[^']*'|[^\s"',\]-][^\s"',\]]*)`)
 	// Most prefixes are told by themselves; "sk-" ends words such as "task-".
 	prefixed = regexp.MustCompile(`((?:^|[^A-Za-z]|%[0-9A-Fa-f]{2}))(?:[sr]k[-_][A-Za-z0-9_-]{16,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|(?:npm|hf)_[A-Za-z0-9]{16,})` +
 		`|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|gl(?:pat|dt|rt)-[A-Za-z0-9_-]{16,}|(?:AKIA|ASIA)[A-Z0-9]{12,}` +
@@ -104,8 +122,59 @@ var (
 	scheme = regexp.MustCompile(`(?i)\b(?:bearer|basic)(?:\s|%20|\+|\\[tn])+[A-Za-z0-9._~+/=%-]{4,}`)
 	// Names whose values are secrets, in small letters, without - and _.
 	secretNames = []string{"token", "secret", "password", "passwd", "passphrase", "pwd", "apikey", "accesskey", "accesskeyid", "privatekey", "signingkey",
-		"encryptionkey", "secretkey", "sessionkey", "sshkey", "masterkey", "passcode", "jwt", "bearer", "credential", "credentials", "authorization", "auth", "cookie"}
+		"encryptionkey", "secretkey", "sessionkey", "sshkey", "masterkey", "passcode", "jwt", "bearer", "credential", "credentials", "authorization", "auth", "cookie", "cookies", "sessionid", "sessid"}
 )
+
+// loggedIn judges user:pass@: addresses of mail and the like look the same.
+func loggedIn(match string) string {
+	start := 0
+	if strings.IndexByte("\t\r\n \"'=,;([", match[0]) >= 0 {
+		start = 1
+	}
+	switch name, _, _ := strings.Cut(match[start:], ":"); strings.ToLower(name) {
+	case "mailto", "sip", "sips", "acct", "xmpp":
+		return match
+	}
+	return match[:start] + redacted + "@"
+}
+
+// hasFlag reports whether a word of s begins as a flag does.
+func hasFlag(s string) bool {
+	for at := strings.IndexByte(s, '-'); at >= 0; {
+		if at == 0 || strings.IndexByte(" \t\n\f\r\"'[,", s[at-1]) >= 0 {
+			return true
+		}
+		next := strings.IndexByte(s[at+1:], '-')
+		if next < 0 {
+			return false
+		}
+		at += 1 + next
+	}
+	return false
+}
+
+// flagged judges a flag with a value: --password x, -p x and -u user:pass.
+func flagged(match string) string {
+	start := strings.IndexByte(match, '-')
+	end := start + strings.IndexAny(match[start:], " \t\r\n\"'")
+	name := strings.TrimLeft(match[start:end], "-")
+	value := end + len(match[end:]) - len(strings.TrimLeft(match[end:], " \t\r\n\"',"))
+	closing := ""
+	if last := match[len(match)-1]; last == '"' || last == '\'' {
+		closing = string(last)
+	}
+	if name == "u" || name == "user" {
+		if user, _, ok := strings.Cut(match[value:], ":"); ok {
+			value += len(user) + 1
+			name = "p"
+		}
+	}
+	switch {
+	case value == len(match), match[value] == '-', strings.HasPrefix(match[value:], done), name != "p" && !secretName(name):
+		return match
+	}
+	return match[:value] + redacted + closing
+}
 
 var joined = strings.NewReplacer("-", "", "_", "")
 

@@ -20,7 +20,7 @@ func newEra(req *mcp.CallToolRequest) bool { return req.ProtocolVersion() >= sta
 
 // refuse makes the answer to a call that goes no further.
 func (v *visit) refuse(req *mcp.CallToolRequest, e *Error) (mcp.Result, error) {
-	v.detail = e.Code + ": " + e.Error()
+	v.code, v.detail = e.Code, e.Code+": "+e.Error()
 	return v.failure(req, e)
 }
 
@@ -29,7 +29,13 @@ func (v *visit) refuse(req *mcp.CallToolRequest, e *Error) (mcp.Result, error) {
 // A middleware cannot set a result's type, which newer clients insist on: the
 // field is the SDK's own. But a result read from JSON has it.
 func (v *visit) failure(req *mcp.CallToolRequest, e *Error) (mcp.Result, error) {
-	return fromWire(req, map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": e.text()}}}, "complete")
+	result := map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": e.text()}}}
+	if v.row != nil && v.row.Failure != nil {
+		if output := v.row.Failure(req.Params.Arguments, e.sound()); output != nil {
+			result["structuredContent"] = output
+		}
+	}
+	return fromWire(req, result, "complete")
 }
 
 // fromWire makes a result as if it had been received.
@@ -86,7 +92,10 @@ func (v *visit) outcome(ctx context.Context, req *mcp.CallToolRequest, res mcp.R
 // protocolError keeps the code that a tool chose and adds the envelope, unless
 // the tool has data of its own.
 func (v *visit) protocolError(p *jsonrpc.Error) error {
-	v.detail = p.Message
+	v.code, v.detail = CodeToolError, p.Message
+	if p.Code == jsonrpc.CodeInvalidParams {
+		v.code = CodeInvalidArguments
+	}
 	if len(p.Data) > 0 {
 		return p
 	}
@@ -110,7 +119,7 @@ func (v *visit) enveloped(ctx context.Context, res *mcp.CallToolResult) *mcp.Cal
 		}
 	}
 	if e := parseEnvelope(text); e != nil { // the handler has done it itself
-		v.detail = e.Code + ": " + e.Error()
+		v.code, v.detail = e.Code, e.Code+": "+e.Error()
 		return res
 	}
 	if len(res.Content) > 1 || len(res.Content) == 1 && text == "" {
@@ -121,7 +130,7 @@ func (v *visit) enveloped(ctx context.Context, res *mcp.CallToolResult) *mcp.Cal
 		cause = errors.New(text)
 	}
 	e := toError(ctx, cause)
-	v.detail = e.Code + ": " + e.Error()
+	v.code, v.detail = e.Code, e.Code+": "+e.Error()
 	c := *res // a copy keeps the type of the result
 	c.Content = append([]mcp.Content{&mcp.TextContent{Text: e.text()}}, rest...)
 	return &c

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -26,9 +27,18 @@ type Tool struct {
 	Actions []Action
 	// Target names the argument that the audit log gives as the call's target.
 	Target string
-	// Limit bounds all calls of the tool together, SessionLimit those of one session
-	// (of one caller, where the protocol has no sessions). Nil: that of Options.
+	// Limit bounds all calls of the tool together, SessionLimit those of one caller:
+	// its sessions count together, so that a new one does not begin anew. Nil: that
+	// of Options.
 	Limit, SessionLimit *Limit
+	// Unlimited is for a tool that makes things safe, such as one that ends all
+	// faults: no limit, no rule of confirmation and no failing audit log stops it.
+	// Mode and scopes still hold.
+	Unlimited bool
+	// Failure makes the structured output of a call that the gate refuses or ends,
+	// in the form that the tool's output schema wants; args are as they came, and may
+	// be no JSON. Nil: such a result has its text alone.
+	Failure func(args json.RawMessage, e *Error) any
 	// KeepConfirm says that the tool has an argument "confirm" of its own: the gate
 	// reads it and passes it on.
 	KeepConfirm bool
@@ -97,6 +107,9 @@ func compile(o *Options) (map[string]*row, error) {
 		if t.Timeout < 0 {
 			bad("0 (that of Options) or more", t.Timeout, "Tools[%d].Timeout", i)
 		}
+		if t.Unlimited && (t.Limit != nil || t.SessionLimit != nil) {
+			bad("no limit of its own", "with a limit", "Tools[%d].Unlimited", i)
+		}
 		rows[t.Name] = &row{Tool: t}
 	}
 	problems = append(problems, addRules(rows, o.Confirm, bad)...)
@@ -120,7 +133,10 @@ func addRules(rows map[string]*row, rules []Confirm, bad complain) (problems []e
 		used := false
 		for name, r := range rows {
 			if pattern.Match(name) {
-				r.confirm, used = append(r.confirm, rule), true
+				used = true
+				if !r.Unlimited {
+					r.confirm = append(r.confirm, rule)
+				}
 			}
 		}
 		if !used {

@@ -1,0 +1,116 @@
+package mcpadapter
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// A cappedListener closes at once the connections that are too many, so that
+// the descriptors of the program under test are not used up.
+type cappedListener struct {
+	net.Listener
+	all, each int
+
+	mu   sync.Mutex
+	open int
+	of   map[string]int // by address
+}
+
+// Accept waits for a connection that may stay.
+func (l *cappedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		from := c.RemoteAddr().String()
+		if host, _, err := net.SplitHostPort(from); err == nil {
+			from = host
+		}
+		if !l.take(from) {
+			_ = c.Close()
+			continue
+		}
+		return &cappedConn{c, sync.OnceFunc(func() { l.give(from) })}, nil
+	}
+}
+
+func (l *cappedListener) take(from string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open >= l.all || l.of[from] >= l.each {
+		return false
+	}
+	l.open++
+	l.of[from]++
+	return true
+}
+
+func (l *cappedListener) give(from string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open--
+	if l.of[from]--; l.of[from] == 0 {
+		delete(l.of, from)
+	}
+}
+
+type cappedConn struct {
+	net.Conn
+	give func()
+}
+
+func (c *cappedConn) Close() error {
+	defer c.give()
+	return c.Conn.Close()
+}
+
+// timed bounds what a request may take until the gate knows who sends it, and
+// cuts writing short when the server ends.
+func (s *Server) timed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		now := time.Now()
+		if r.Body != nil && r.Body != http.NoBody {
+			_ = control.SetReadDeadline(now.Add(s.limits.RefusalTime))
+		}
+		out := &endingWriter{ResponseWriter: w, control: control}
+		_ = out.SetWriteDeadline(now.Add(s.limits.WriteTime))
+		stop := context.AfterFunc(s.life, out.cut)
+		next.ServeHTTP(out, r)
+		stop()
+		_ = out.SetWriteDeadline(time.Now().Add(s.limits.WriteTime)) // of what is still in the buffer
+	})
+}
+
+// An endingWriter has a moment after which nothing is written any more.
+type endingWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+
+	mu  sync.Mutex
+	end time.Time // zero: it has not come yet
+}
+
+// Unwrap is for http.ResponseController, whose calls for deadlines come here.
+func (w *endingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// SetWriteDeadline sets the deadline, or that of the end where it is earlier.
+func (w *endingWriter) SetWriteDeadline(t time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.end.IsZero() && (t.IsZero() || t.After(w.end)) {
+		t = w.end
+	}
+	return w.control.SetWriteDeadline(t)
+}
+
+func (w *endingWriter) cut() {
+	w.mu.Lock()
+	w.end = time.Now().Add(lastWriting)
+	w.mu.Unlock()
+	_ = w.SetWriteDeadline(time.Time{})
+}

@@ -1,0 +1,101 @@
+package mcpadapter
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+)
+
+// Limits bound what a client can ask for and hold; zero fields take the
+// defaults. Sessions have theirs in Options.Policy.
+type Limits struct {
+	_ struct{}
+	// BodyBytes is the size of the largest HTTP request, and of the longest line of
+	// standard input; 0: 4 MiB.
+	BodyBytes int64
+	// ArgumentBytes is that of the largest arguments of a tool; 0: 1 MiB.
+	ArgumentBytes int
+	// CallTime is how long a call may take; 0: ten minutes.
+	CallTime time.Duration
+	// ScenarioWait is how long run_scenario waits for the end of the run before
+	// it answers that the run goes on; 0: 30 s.
+	ScenarioWait time.Duration
+	// SessionTime is the idle timeout of HTTP sessions; 0: 30 min.
+	SessionTime time.Duration
+	// FaultTime is after how long a fault that a client registered is removed,
+	// unless the client gives a time of its own; 0: 15 min.
+	FaultTime time.Duration
+	// AllowEndless lets clients register faults that are never removed by time
+	// (expires_seconds 0).
+	AllowEndless bool
+
+	// Connections and AddressConnections are how many connections [Server.Serve]
+	// holds open, in all and of one address; more are closed at once. 0: 128 and 64.
+	Connections, AddressConnections int
+	// HeaderTime is how long the header of a request, and a TLS handshake, may take
+	// in Serve; 0: 10 s.
+	HeaderTime time.Duration
+	// BodyTime is how long the body of an authenticated request may take to come;
+	// 0: 30 s.
+	BodyTime time.Duration
+	// RefusalTime is that of any other request, until its connection is closed; 0: 1 s.
+	RefusalTime time.Duration
+	// WriteTime is how long a client may take to read what one write sends it; 0: 30 s.
+	WriteTime time.Duration
+	// FailedLogins bounds the requests of one address without a valid token; nil: 20
+	// at once, and one every five seconds.
+	FailedLogins *policy.Limit
+	// CallerSubscriptions is how many subscriptions made by events_subscribe one
+	// caller may have, in all its sessions; 0: 50.
+	CallerSubscriptions int
+}
+
+const (
+	defaultBodyBytes     = 4 << 20
+	defaultArgumentBytes = 1 << 20
+	defaultCallTime      = 10 * time.Minute
+	defaultScenarioWait  = 30 * time.Second
+	defaultSessionTime   = 30 * time.Minute
+	defaultFaultTime     = 15 * time.Minute
+	defaultConnections   = 128
+	defaultOfAddress     = 64
+	defaultHeaderTime    = 10 * time.Second
+	defaultBodyTime      = 30 * time.Second
+	defaultRefusalTime   = time.Second
+	defaultWriteTime     = 30 * time.Second
+	defaultOfCaller      = 50
+)
+
+func (l Limits) withDefaults() (Limits, error) {
+	var problems []error
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{
+		{"BodyBytes", l.BodyBytes}, {"ArgumentBytes", int64(l.ArgumentBytes)}, {"CallTime", int64(l.CallTime)},
+		{"ScenarioWait", int64(l.ScenarioWait)}, {"SessionTime", int64(l.SessionTime)}, {"FaultTime", int64(l.FaultTime)}, {"Connections", int64(l.Connections)},
+		{"AddressConnections", int64(l.AddressConnections)}, {"HeaderTime", int64(l.HeaderTime)}, {"BodyTime", int64(l.BodyTime)},
+		{"RefusalTime", int64(l.RefusalTime)}, {"WriteTime", int64(l.WriteTime)}, {"CallerSubscriptions", int64(l.CallerSubscriptions)},
+	} {
+		if f.value < 0 {
+			problems = append(problems, fmt.Errorf("mcpadapter: Limits.%s is %d; allowed: above 0, or 0 for the default", f.name, f.value))
+		}
+	}
+	l.BodyBytes = cmp.Or(l.BodyBytes, defaultBodyBytes)
+	l.ArgumentBytes = cmp.Or(l.ArgumentBytes, defaultArgumentBytes)
+	l.CallTime = cmp.Or(l.CallTime, defaultCallTime)
+	l.ScenarioWait = cmp.Or(l.ScenarioWait, defaultScenarioWait)
+	l.SessionTime = cmp.Or(l.SessionTime, defaultSessionTime)
+	l.FaultTime = cmp.Or(l.FaultTime, defaultFaultTime)
+	l.Connections = cmp.Or(l.Connections, defaultConnections)
+	l.AddressConnections = cmp.Or(l.AddressConnections, defaultOfAddress)
+	l.HeaderTime = cmp.Or(l.HeaderTime, defaultHeaderTime)
+	l.BodyTime = cmp.Or(l.BodyTime, defaultBodyTime)
+	l.RefusalTime = cmp.Or(l.RefusalTime, defaultRefusalTime)
+	l.WriteTime = cmp.Or(l.WriteTime, defaultWriteTime)
+	l.CallerSubscriptions = cmp.Or(l.CallerSubscriptions, defaultOfCaller)
+	return l, errors.Join(problems...)
+}

@@ -1,0 +1,254 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/internal/glob"
+)
+
+// Methods that the gate treats in a way of their own.
+const (
+	methodInitialize  = "initialize"
+	methodSubscribe   = "resources/subscribe"
+	methodUnsubscribe = "resources/unsubscribe"
+	methodListen      = "subscriptions/listen"
+)
+
+// codeRefused is the JSON-RPC code of a request other than tools/call that the
+// gate refuses. The envelope stands in the error's data.
+const codeRefused = -32010
+
+// A Request is a rule for requests other than tools/call: resources, templates,
+// subscriptions, prompts, completions and the level of messages. The handshake,
+// ping, discovery, notifications and the list of tools need none.
+type Request struct {
+	_ struct{}
+
+	// Method is a pattern of methods, such as "resources/read" or "prompts/*".
+	Method string
+	// Name is a pattern of what is asked for: a resource's URI, a prompt's name, the
+	// reference of a completion. Empty: all. Names are matched as they are written.
+	Name string
+	// Scopes are all needed. None: whoever was granted at least one scope will do.
+	Scopes []string
+	// Limit bounds all these requests together, SessionLimit those of one caller.
+	// Nil: those of Options, for each method.
+	Limit, SessionLimit *Limit
+}
+
+type requestRule struct {
+	Request
+	method, name *glob.Glob
+	key          string // of its buckets
+}
+
+func compileRequests(requests []Request, bad complain) (rules []requestRule) {
+	for i, r := range requests {
+		rule := requestRule{Request: r, key: fmt.Sprintf("request %d", i)}
+		var err error
+		if rule.method, err = glob.Compile(r.Method); err != nil {
+			bad("a pattern of methods, such as resources/*", r.Method, "Requests[%d].Method", i)
+		}
+		if r.Name != "" {
+			if rule.name, err = glob.Compile(r.Name); err != nil {
+				bad("a pattern of URIs or names", r.Name, "Requests[%d].Name", i)
+			}
+		}
+		checkNeeds(bad, Read, r.Scopes, "Requests[%d]", i)
+		r.Limit.check(bad, "Requests[%d].Limit", i)
+		r.SessionLimit.check(bad, "Requests[%d].SessionLimit", i)
+		rules = append(rules, rule)
+	}
+	return rules
+}
+
+// ruleFor returns the first rule that fits, or that of requests without one.
+func (g *Gate) ruleFor(method, name string) requestRule {
+	for _, r := range g.requests {
+		if r.method.Match(method) && (r.name == nil || r.name.Match(name)) {
+			return r
+		}
+	}
+	return requestRule{Request: Request{Scopes: []string{ScopeRead}}, key: method}
+}
+
+// open reports whether a method is not judged: what opens and keeps a session,
+// and says what there is.
+func open(method string) bool {
+	switch method {
+	case methodInitialize, "ping", "server/discover", methodListTools:
+		return true
+	}
+	return strings.HasPrefix(method, "notifications/")
+}
+
+// request is the gate for all that is no tools/call. It leaves a line of audit
+// for each request that it judges, and for others where they go wrong.
+func (g *Gate) request(ctx context.Context, method string, req mcp.Request, next mcp.MethodHandler) (res mcp.Result, err error) {
+	v := g.visit(ctx, req)
+	v.method, v.target = method, named(req.GetParams())
+	defer func() {
+		if p := recover(); p != nil { // left alone, it would end the process
+			v.detail = fmt.Sprintf("panic: %v (%s)", p, panicPlace())
+			res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: method + " failed inside the server"}
+		}
+		if !open(method) || v.detail != "" {
+			g.audit.completed(ctx, v)
+		}
+	}()
+	if open(method) {
+		if method == methodInitialize {
+			return v.initialize(ctx, req, next)
+		}
+		v.detail = ""
+		return next(ctx, method, req)
+	}
+	done, refusal := v.admit(ctx, req)
+	if refusal != nil {
+		v.detail = refusal.Code + ": " + refusal.Error()
+		return nil, refusal.wire(codeRefused)
+	}
+	defer done()
+	res, err = next(context.WithValue(ctx, callerKey{}, v), method, req)
+	if err == nil {
+		v.detail = ""
+		if method == methodUnsubscribe {
+			g.sessions.unwatch(streamKey+v.session, v.target)
+		}
+		return res, nil
+	}
+	v.detail = err.Error()
+	return nil, err
+}
+
+// admit judges a request: authenticated, scopes, rate, subscriptions.
+func (v *visit) admit(ctx context.Context, req mcp.Request) (done func(), refusal *Error) {
+	if !v.authenticated {
+		return nil, unauthenticated()
+	}
+	g := v.gate
+	rule := g.ruleFor(v.method, v.target)
+	followed := followed(req.GetParams())
+	needs := []requestRule{rule}
+	for _, uri := range followed {
+		needs = append(needs, g.ruleFor(methodSubscribe, uri))
+	}
+	for _, need := range needs {
+		if e := v.missing(need.Scopes, v.method); e != nil {
+			return nil, e
+		}
+		if len(v.caller.Scopes) == 0 {
+			return nil, &Error{Status: http.StatusForbidden, Code: CodeMissingScope, Detail: v.method + " needs a caller that was granted a scope (granted: none)",
+				Hint: "call with a token that was granted one"}
+		}
+	}
+	if _, e := g.limiter.take(v.bounds(rule.key, rule.Limit, rule.SessionLimit, v.method, nil), time.Now()); e != nil {
+		return nil, e
+	}
+	switch v.method {
+	case methodSubscribe:
+		return func() {}, g.sessions.watch(streamKey+v.session, v.target)
+	case methodListen:
+		done, e := g.sessions.listen(v.caller.Subject, max(len(followed), 1))
+		if e == nil {
+			g.audit.started(ctx, v) // it stays open, and its other line comes at its end
+		}
+		return done, e
+	}
+	return func() {}, nil
+}
+
+// initialize counts a session in, and remembers whose it is until it ends.
+func (v *visit) initialize(ctx context.Context, req mcp.Request, next mcp.MethodHandler) (mcp.Result, error) {
+	v.detail = ""
+	session, _ := req.GetSession().(*mcp.ServerSession)
+	if v.session == "" || session == nil { // standard input, memory; server-sent events are counted where they are opened
+		return next(ctx, methodInitialize, req)
+	}
+	s := v.gate.sessions
+	give, refusal := s.hold(v.caller.Subject)
+	if refusal != nil {
+		v.detail = refusal.Code + ": " + refusal.Error()
+		return nil, refusal.wire(codeRefused)
+	}
+	forget := s.own(streamKey+v.session, v.caller.Subject)
+	res, err := next(ctx, methodInitialize, req)
+	if err != nil {
+		forget()
+		give()
+		return nil, err
+	}
+	go func() { // ends with the session
+		_ = session.Wait()
+		forget()
+		give()
+	}()
+	return res, nil
+}
+
+// named is what a request is about.
+func named(p mcp.Params) string {
+	switch p := p.(type) {
+	case *mcp.ReadResourceParams:
+		return p.URI
+	case *mcp.SubscribeParams:
+		return p.URI
+	case *mcp.UnsubscribeParams:
+		return p.URI
+	case *mcp.GetPromptParams:
+		return p.Name
+	case *mcp.CompleteParams:
+		if p != nil && p.Ref != nil {
+			return p.Ref.Name + p.Ref.URI
+		}
+	case *mcp.SubscriptionsListenParams:
+		return strings.Join(followed(p), " ")
+	}
+	return ""
+}
+
+// followed are the resources that a request which stays open asks for.
+func followed(p mcp.Params) []string {
+	listen, ok := p.(*mcp.SubscriptionsListenParams)
+	if !ok || listen == nil || listen.Notifications == nil {
+		return nil
+	}
+	return listen.Notifications.ResourceSubscriptions
+}
+
+// missing says which scopes the caller was not granted.
+func (v *visit) missing(scopes []string, what string) *Error {
+	var missing []string
+	for _, s := range scopes {
+		if !slices.Contains(v.caller.Scopes, s) {
+			missing = append(missing, s)
+		}
+	}
+	if len(missing) == 0 || slices.Contains(v.caller.Scopes, ScopeAdmin) {
+		return nil
+	}
+	granted := "none"
+	if len(v.caller.Scopes) > 0 {
+		granted = strings.Join(v.caller.Scopes, ", ")
+	}
+	return &Error{Status: http.StatusForbidden, Code: CodeMissingScope,
+		Detail: fmt.Sprintf("%s missing required scope(s): %s (granted: %s)", what, strings.Join(missing, ", "), granted),
+		Hint:   "call with a token that was granted these scopes"}
+}
+
+func unauthenticated() *Error {
+	return &Error{Status: http.StatusUnauthorized, Code: CodeUnauthenticated,
+		Detail: "the call carries no valid token", Hint: "send the header Authorization: Bearer with the server's token"}
+}
+
+// errRevoked is why a request ended whose token is gone.
+var errRevoked = errors.New("policy: the token of the request was taken back")

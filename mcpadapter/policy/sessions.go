@@ -1,0 +1,208 @@
+package policy
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// caps bound what callers may hold at a time.
+type caps struct{ sessions, ofCaller, subscriptions, subscriptionsOfCaller int }
+
+func checkCaps(bad complain, o *Options) {
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"MaxSessions", o.MaxSessions}, {"MaxCallerSessions", o.MaxCallerSessions}, {"MaxSubscriptions", o.MaxSubscriptions}, {"MaxCallerSubscriptions", o.MaxCallerSubscriptions}} {
+		if f.value < 0 {
+			bad("0 (the default) or more", f.value, "%s", f.name)
+		}
+	}
+}
+
+// Sessions of the two transports have names of their own.
+const (
+	streamKey = "stream:" // and the header Mcp-Session-Id
+	eventsKey = "events:" // and the session id in the URL
+)
+
+// sessions knows whose each session over HTTP is, and what each caller holds.
+type sessions struct {
+	limits caps
+
+	mu            sync.Mutex
+	owners        map[string]*session
+	held, watched counts
+	live          map[*liveRequest]bool
+}
+
+// A session is one of HTTP: its caller and the resources that it follows.
+type session struct {
+	subject string
+	uris    map[string]bool
+}
+
+// A liveRequest is one that is being served: a stream may be for hours.
+type liveRequest struct {
+	caller Caller
+	end    context.CancelCauseFunc
+}
+
+func newSessions(o *Options) *sessions {
+	limits := caps{cmp.Or(o.MaxSessions, 1024), cmp.Or(o.MaxCallerSessions, 256), cmp.Or(o.MaxSubscriptions, 1000), cmp.Or(o.MaxCallerSubscriptions, 200)}
+	return &sessions{limits: limits, owners: make(map[string]*session), live: make(map[*liveRequest]bool),
+		held: counts{of: make(map[string]int)}, watched: counts{of: make(map[string]int)}}
+}
+
+// counts are what callers hold of something.
+type counts struct {
+	all int
+	of  map[string]int
+}
+
+// take adds n, or says which bound is in the way.
+func (c *counts) take(subject string, n, all, each int, what string) *Error {
+	whose, most := "", 0
+	switch {
+	case c.all+n > all:
+		whose, most = "the server", all
+	case c.of[subject]+n > each:
+		whose, most = "this caller", each
+	default:
+		c.all += n
+		c.of[subject] += n
+		return nil
+	}
+	return &Error{Status: http.StatusTooManyRequests, Code: CodeTooManySessions, Detail: fmt.Sprintf("%s holds %d %s, the most there may be", whose, most, what),
+		Hint: "end one that is not needed, or try again when others have ended"}
+}
+
+func (c *counts) give(subject string, n int) {
+	c.all -= n
+	if c.of[subject] -= n; c.of[subject] <= 0 {
+		delete(c.of, subject)
+	}
+}
+
+// hold counts a session in; give counts it out, once.
+func (s *sessions) hold(subject string) (give func(), refusal *Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.held.take(subject, 1, s.limits.sessions, s.limits.ofCaller, "sessions"); e != nil {
+		return nil, e
+	}
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.held.give(subject, 1)
+	}), nil
+}
+
+// own says whose a session is; forget takes that back, with its subscriptions.
+func (s *sessions) own(key, subject string) (forget func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	mine := &session{subject: subject, uris: make(map[string]bool)}
+	s.owners[key] = mine
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.owners[key] == mine {
+			delete(s.owners, key)
+		}
+		s.watched.give(subject, len(mine.uris))
+		clear(mine.uris)
+	}
+}
+
+// owner is whose a session is; ok is false for one that nobody opened here.
+func (s *sessions) owner(key string) (subject string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	mine := s.owners[key]
+	if mine == nil {
+		return "", false
+	}
+	return mine.subject, true
+}
+
+// watch counts a subscription of a session in. A session that is not known, as
+// over standard input, has none of these bounds.
+func (s *sessions) watch(key, uri string) (refusal *Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	mine := s.owners[key]
+	if mine == nil || mine.uris[uri] {
+		return nil
+	}
+	if e := s.watched.take(mine.subject, 1, s.limits.subscriptions, s.limits.subscriptionsOfCaller, "subscriptions"); e != nil {
+		return e
+	}
+	mine.uris[uri] = true
+	return nil
+}
+
+func (s *sessions) unwatch(key, uri string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if mine := s.owners[key]; mine != nil && mine.uris[uri] {
+		delete(mine.uris, uri)
+		s.watched.give(mine.subject, 1)
+	}
+}
+
+// listen counts in what a request that stays open follows.
+func (s *sessions) listen(subject string, n int) (give func(), refusal *Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.watched.take(subject, n, s.limits.subscriptions, s.limits.subscriptionsOfCaller, "subscriptions"); e != nil {
+		return nil, e
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.watched.give(subject, n)
+	}, nil
+}
+
+// serving has a request ended when its caller's token is gone.
+func (s *sessions) serving(ctx context.Context, c Caller) (live context.Context, done func()) {
+	live, end := context.WithCancelCause(ctx)
+	r := &liveRequest{caller: c, end: end}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.live[r] = true
+	return live, func() {
+		end(nil)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.live, r)
+	}
+}
+
+// endRevoked ends the requests of callers that have no token any more, or one
+// that grants something else.
+func (s *sessions) endRevoked(t *tokens) {
+	now := time.Now()
+	s.mu.Lock()
+	live := slices.Collect(maps.Keys(s.live))
+	s.mu.Unlock()
+	for _, r := range live {
+		if g := t.of(r.caller.Subject, now); g == nil || !slices.Equal(g.caller.Scopes, r.caller.Scopes) {
+			r.end(errRevoked)
+		}
+	}
+}
+
+// Held returns how many sessions and subscriptions there are over HTTP at the
+// moment, for a host that watches its server.
+func (g *Gate) Held() (sessions, subscriptions int) {
+	g.sessions.mu.Lock()
+	defer g.sessions.mu.Unlock()
+	return g.sessions.held.all, g.sessions.watched.all
+}

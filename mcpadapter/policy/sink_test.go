@@ -1,0 +1,139 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/policy/auditlog"
+)
+
+// Whatever a caller writes, a line of audit shows it: nothing in it moves a
+// cursor, ends a line or reverses the text.
+func TestALineIsVisible(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		text := rapid.String().Draw(r, "text") + rapid.StringOf(rapid.SampledFrom([]rune("a\x00\x1b\x7f\u0080\u009b\u009f\u202e\u2066\n\r\"\\é"))).Draw(r, "controls")
+		var b bytes.Buffer
+		g, err := New(&Options{Audit: &b})
+		require.NoError(r, err)
+		g.audit.completed(t.Context(), &visit{gate: g, began: time.Now(), tool: text, detail: text, target: text, clientID: text, session: text})
+		line := b.String()
+		if strings.Count(line, "\n") != 1 || !strings.HasSuffix(line, "\n") {
+			r.Fatalf("not one line: %q", line)
+		}
+		for _, c := range strings.TrimSuffix(line, "\n") {
+			if c < ' ' || hidden(c) {
+				r.Fatalf("%U is in %q", c, line)
+			}
+		}
+		var members map[string]any
+		if err := json.Unmarshal(b.Bytes(), &members); err != nil {
+			r.Fatalf("%q: %v", line, err)
+		}
+		want := g.audit.text(strings.ToValidUTF8(text, "\uFFFD"))
+		if got := members["target"]; got != want {
+			r.Fatalf("target is %q, want %q", got, want)
+		}
+	})
+}
+
+// flaky fails as it is told: it writes a part, nothing, or all.
+type flaky struct {
+	written bytes.Buffer
+	next    func(n int) (write int, err error)
+}
+
+func (f *flaky) Write(p []byte) (int, error) {
+	n, err := f.next(len(p))
+	f.written.Write(p[:n])
+	return n, err
+}
+
+// However the writer fails, each line is whole, or counted as lost. (One that
+// lacks nothing but its end is both.)
+func TestEveryLineIsWrittenOrCounted(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		draw := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 0))
+		broken := true
+		f := &flaky{next: func(n int) (int, error) {
+			switch {
+			case !broken || draw.IntN(3) > 0:
+				return n, nil
+			case draw.IntN(2) == 0:
+				return draw.IntN(n - 1), nil // a writer that says nothing of it
+			}
+			return draw.IntN(n - 1), errors.New("no space left")
+		}}
+		g, err := New(&Options{Audit: f})
+		require.NoError(r, err)
+		total := rapid.IntRange(0, 50).Draw(r, "lines")
+		for i := range total {
+			g.Record(t.Context(), "e", slog.Int("i", i))
+		}
+		broken = false
+		g.Record(t.Context(), "last")
+		log, err := auditlog.Read(&f.written)
+		require.NoError(r, err)
+		whole, lost := 0, 0.0
+		for _, line := range log.Lines {
+			if line["event"] == "mcp.audit.lost" {
+				lost += line["lines"].(float64)
+			} else {
+				whole++
+			}
+		}
+		if counted, err := g.AuditHealth(); whole+int(lost) < total+1 || uint64(lost) != counted || err != nil {
+			r.Fatalf("%d lines, %d whole, %v lost, %d torn, %d counted, %v", total+1, whole, lost, log.Torn, counted, err)
+		}
+	})
+}
+
+func TestLabelsOfSessions(t *testing.T) {
+	g, err := New(nil)
+	require.NoError(t, err)
+	other, err := New(nil)
+	require.NoError(t, err)
+	assert.Equal(t, g.audit.label("abc"), g.audit.label("abc"), "the lines of a session belong together")
+	assert.NotEqual(t, g.audit.label("abc"), g.audit.label("abd"))
+	assert.NotEqual(t, g.audit.label("abc"), other.audit.label("abc"), "nobody can try identifiers elsewhere")
+	assert.Empty(t, g.audit.label(""))
+	assert.NotContains(t, g.audit.label("abc"), "abc")
+}
+
+// The identifier of a request is what a decoder reads.
+func FuzzIDScanner(f *testing.F) {
+	for _, s := range []string{`{"id":1}`, `{"jsonrpc":"2.0","params":{"id":2,"a":["id",3]},"id":"x"}`, `[{"id":1}]`, `{"a":"\"id\":5","id":null}`,
+		`{"id":1,"id":2}`, `{"id" : 7 , "b":{}}`, `{"i\u0064":1}`, `{"id":{"a":1}}`, `{"id":"a b"}`, `{"":"id","x":1}`, `{"id":-1.5e3}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var members map[string]json.RawMessage
+		if json.Unmarshal([]byte(text), &members) != nil || strings.Contains(text, `\`) {
+			return
+		}
+		s := new(idScanner)
+		for i := range len(text) { // in pieces
+			fmt.Fprint(s, text[i:i+1])
+		}
+		want := string(members["id"])
+		if strings.HasPrefix(want, "{") || strings.HasPrefix(want, "[") || len(want) > maxClientID {
+			return // no identifier that there can be
+		}
+		if strings.HasPrefix(want, `"`) {
+			want = want[1 : len(want)-1]
+		}
+		if got := s.id(); got != want {
+			t.Fatalf("%q: %q, want %q", text, got, want)
+		}
+	})
+}

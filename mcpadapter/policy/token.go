@@ -1,0 +1,251 @@
+package policy
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/policy/tokenhash"
+)
+
+const (
+	// minToken is the least length of a token, in bytes: what is shorter can be
+	// guessed, and would be struck out of the audit log wherever it is a word.
+	minToken = 8
+	// defaultSubject is whose a token is that does not say.
+	defaultSubject = "token"
+	// tokensVersion is that of the form of a file of tokens.
+	tokensVersion = 1
+)
+
+// A Token is a bearer token and whose it is. It has a Value or a Hash. Without
+// Subject it is called "token"; without Scopes (nil, not empty) it grants admin.
+type Token struct {
+	_ struct{}
+
+	Value   string // at least 8 bytes
+	Hash    string // of the value, in its place, as package tokenhash makes it
+	Subject string
+	Scopes  []string
+	Expires time.Time // it is not valid from then on; zero: it always is
+}
+
+func sum(value string) string {
+	hash := sha256.Sum256([]byte(value))
+	return hex.EncodeToString(hash[:])
+}
+
+// hashOf is the hash of a token that has been checked.
+func hashOf(t Token) string { return cmp.Or(t.Hash, tokenhash.Prefix+sum(t.Value)) }
+
+// parseHash is strict: one spelling for one hash.
+func parseHash(text string) (hash [sha256.Size]byte, ok bool) {
+	digits, ours := strings.CutPrefix(text, tokenhash.Prefix)
+	b, err := hex.DecodeString(digits)
+	if !ours || err != nil || len(b) != len(hash) || digits != strings.ToLower(digits) {
+		return hash, false
+	}
+	return [sha256.Size]byte(b), true
+}
+
+// checkTokens wants a subject of its own for each token: sessions are bound to
+// subjects.
+func checkTokens(bad complain, tokens []Token) {
+	hashes, subjects := make(map[string]bool), make(map[string]bool)
+	for i, t := range tokens {
+		t.check(bad, i)
+		subject, hash := cmp.Or(t.Subject, defaultSubject), hashOf(t)
+		if hashes[hash] {
+			bad("each token once", "that of another one", "Tokens[%d].Value", i)
+		}
+		if subjects[subject] {
+			bad("a subject of its own for each token", subject, "Tokens[%d].Subject", i)
+		}
+		hashes[hash], subjects[subject] = true, true
+	}
+}
+
+func (t Token) check(bad complain, i int) {
+	switch { // the value itself has no place in an error
+	case t.Hash != "" && t.Value != "":
+		bad("Value or Hash, not both", "a hash beside a value", "Tokens[%d].Hash", i)
+	case t.Hash != "":
+		if _, ok := parseHash(t.Hash); !ok {
+			bad(tokenhash.Prefix+" and 64 hexadecimal digits in small letters", fmt.Sprintf("%d bytes", len(t.Hash)), "Tokens[%d].Hash", i)
+		}
+	case len(t.Value) < minToken || !plainWord(t.Value):
+		bad(fmt.Sprintf("at least %d bytes, without space, comma and control characters", minToken), fmt.Sprintf("%d bytes", len(t.Value)), "Tokens[%d].Value", i)
+	}
+	checkCaller(bad, fmt.Sprintf("Tokens[%d]", i), cmp.Or(t.Subject, defaultSubject), t.Scopes)
+}
+
+// readTokens reads a file of tokens. Its error never quotes the file.
+func readTokens(path string) ([]Token, error) {
+	text, err := readPrivateFile("TokensFile", path, 0o022)
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := parseTokens(text)
+	if err != nil {
+		return nil, &FieldError{Field: "TokensFile", Value: path, Allowed: "YAML with version and tokens, each with subject, scopes, hash and optionally expires", Err: err}
+	}
+	return tokens, nil
+}
+
+func parseTokens(text []byte) ([]Token, error) {
+	var doc struct {
+		Version int `yaml:"version"`
+		Tokens  []struct {
+			Subject string     `yaml:"subject"`
+			Scopes  []string   `yaml:"scopes"`
+			Expires *time.Time `yaml:"expires"`
+			Hash    string     `yaml:"hash"`
+		} `yaml:"tokens"`
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	if dec.Decode(&doc) != nil { // its text may quote what stands there
+		return nil, errors.New("it does not have that form")
+	}
+	if err := dec.Decode(new(any)); err != io.EOF {
+		return nil, errors.New("it holds more than one document")
+	}
+	var problems []error
+	bad := func(allowed string, value any, field string, args ...any) {
+		problems = append(problems, &FieldError{Field: fmt.Sprintf(field, args...), Value: value, Allowed: allowed})
+	}
+	if doc.Version != tokensVersion {
+		bad("1", doc.Version, "version")
+	}
+	if len(doc.Tokens) == 0 {
+		bad("at least one token", nil, "tokens")
+	}
+	var tokens []Token
+	for i, t := range doc.Tokens {
+		if t.Subject == "" {
+			bad("whose the token is", nil, "tokens[%d].subject", i)
+		}
+		if t.Scopes == nil {
+			bad("a list of scopes; [] grants nothing", nil, "tokens[%d].scopes", i)
+		}
+		if t.Hash == "" {
+			bad("the hash of the token", nil, "tokens[%d].hash", i)
+		}
+		token := Token{Hash: t.Hash, Subject: t.Subject, Scopes: t.Scopes}
+		if t.Expires != nil {
+			token.Expires = *t.Expires
+		}
+		tokens = append(tokens, token)
+	}
+	if len(problems) == 0 {
+		checkTokens(bad, tokens)
+	}
+	return tokens, errors.Join(problems...)
+}
+
+// A grant is a token that is compared by its hash, so that the time it takes
+// tells nothing about it, not even its length.
+type grant struct {
+	hash    [sha256.Size]byte
+	caller  Caller
+	expires time.Time
+}
+
+func (t Token) grant() *grant {
+	g := &grant{caller: Caller{Subject: cmp.Or(t.Subject, defaultSubject), Scopes: slices.Clone(t.Scopes)}, expires: t.Expires}
+	g.hash, _ = parseHash(hashOf(t))
+	if t.Scopes == nil {
+		g.caller.Scopes = []string{ScopeAdmin}
+	}
+	return g
+}
+
+// valid reports whether the token may still be used.
+func (g *grant) valid(now time.Time) bool { return g.expires.IsZero() || now.Before(g.expires) }
+
+// tokens are those of a gate. The set is replaced whole.
+type tokens struct {
+	fixed []Token // those of the options, by their hashes
+
+	mu     sync.RWMutex
+	grants []*grant
+}
+
+func (t *tokens) replace(all []Token) {
+	grants := make([]*grant, 0, len(all))
+	for _, token := range all {
+		grants = append(grants, token.grant())
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.grants = grants
+}
+
+// all are the grants now. They must not be changed.
+func (t *tokens) all() []*grant {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.grants
+}
+
+// lookup compares with every token, also behind a match.
+func (t *tokens) lookup(token string) (found *grant) {
+	hash := sha256.Sum256([]byte(token))
+	for _, g := range t.all() {
+		if subtle.ConstantTimeCompare(hash[:], g.hash[:]) == 1 {
+			found = g
+		}
+	}
+	return found
+}
+
+// of returns what a subject is granted now; nil: nothing any more.
+func (t *tokens) of(subject string, now time.Time) *grant {
+	for _, g := range t.all() {
+		if g.caller.Subject == subject && g.valid(now) {
+			return g
+		}
+	}
+	return nil
+}
+
+// ReloadTokens reads [Options.TokensFile] again, as after SIGHUP. Requests of
+// callers whose token is gone or grants something else are ended, streams too.
+// Where the file cannot be used, the error says why and the tokens stay as they
+// were. Both leave a line of audit. Without a file it does nothing.
+func (g *Gate) ReloadTokens() error {
+	if g.options.TokensFile == "" {
+		return nil
+	}
+	filed, err := readTokens(g.options.TokensFile)
+	all := slices.Concat(g.tokens.fixed, filed)
+	if err == nil {
+		var problems []error
+		checkTokens(func(allowed string, value any, field string, args ...any) {
+			problems = append(problems, &FieldError{Field: fmt.Sprintf(field, args...), Value: value, Allowed: allowed})
+		}, all)
+		err = errors.Join(problems...)
+	}
+	result, detail := "success", ""
+	if err != nil {
+		result, detail = "error", err.Error()
+	} else {
+		g.tokens.replace(all)
+		g.sessions.endRevoked(&g.tokens)
+	}
+	g.Record(context.Background(), "mcp.tokens.reloaded", slog.String("result", result), slog.Int("callers", len(g.tokens.all())), slog.String("error_detail", detail))
+	return err
+}

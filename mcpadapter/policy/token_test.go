@@ -1,0 +1,165 @@
+package policy_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy/tokenhash"
+)
+
+func tokensFile(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tokens.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+const (
+	hashOne = "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
+	hashTwo = "sha256:fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9"
+)
+
+func TestTokensAreReadStrictly(t *testing.T) {
+	const entry = "version: 1\ntokens:\n  - {subject: ci, scopes: [], hash: \"" + hashOne + "\"}\n"
+	for _, tc := range []struct{ text, want string }{
+		{entry, ""},
+		{"version: 1\ntokens:\n  - {subject: ci, scopes: [a, b], expires: 2030-01-31T00:00:00Z, hash: \"" + hashOne + "\"}\n  - {subject: me, scopes: [admin], hash: \"" + hashTwo + "\"}\n", ""},
+		{"", "it does not have that form"},
+		{"tokens: []\n", "version is 0; allowed: 1"},
+		{"version: 2\ntokens:\n  - {subject: ci, scopes: [], hash: \"" + hashOne + "\"}\n", "version is 2"},
+		{"version: 1\n", "tokens is missing"},
+		{entry + "more: 1\n", "it does not have that form"},
+		{entry + "---\n" + entry, "more than one document"},
+		{"version: 1\ntokens:\n  - {subject: ci, scopes: [], token: plain-secret-of-mine}\n", "it does not have that form"},
+		{"version: 1\ntokens:\n  - {subject: ci, hash: \"" + hashOne + "\"}\n", "tokens[0].scopes is missing"},
+		{"version: 1\ntokens:\n  - {scopes: [], hash: \"" + hashOne + "\"}\n", "tokens[0].subject is missing"},
+		{"version: 1\ntokens:\n  - {subject: ci, scopes: []}\n", "tokens[0].hash is missing"},
+		{"version: 1\ntokens:\n  - {subject: ci, scopes: [], hash: plain-secret-of-mine}\n", "Tokens[0].Hash"},
+		{"version: 1\ntokens:\n  - {subject: ci, scopes: [], hash: \"" + strings.ToUpper(hashOne) + "\"}\n", "Tokens[0].Hash"},
+		{"version: 1\ntokens:\n  - {subject: ci, scopes: [], hash: \"" + hashOne[:70] + "\"}\n", "Tokens[0].Hash"},
+		{"version: 1\ntokens:\n  - {subject: two words, scopes: [], hash: \"" + hashOne + "\"}\n", "Subject"},
+		{"version: 1\ntokens:\n  - {subject: ci, scopes: [\"a b\"], hash: \"" + hashOne + "\"}\n", "Scopes"},
+		{entry + "  - {subject: me, scopes: [], hash: \"" + hashOne + "\"}\n", "each token once"},
+		{entry + "  - {subject: ci, scopes: [], hash: \"" + hashTwo + "\"}\n", "a subject of its own"},
+		{"version: 1\ntokens:\n  - {subject: ci, scopes: [], hash: \"" + hashOne + "\", expires: soon}\n", "it does not have that form"},
+	} {
+		_, err := policy.New(&policy.Options{TokensFile: tokensFile(t, tc.text)})
+		if tc.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		assert.ErrorContains(t, err, tc.want, tc.text)
+		assert.NotContains(t, err.Error(), "plain-secret", "the file is not quoted")
+	}
+	if runtime.GOOS == "windows" {
+		return
+	}
+	path := tokensFile(t, entry)
+	require.NoError(t, os.Chmod(path, 0o644))
+	_, err := policy.New(&policy.Options{TokensFile: path})
+	assert.NoError(t, err, "hashes may be read")
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(path, link))
+	_, err = policy.New(&policy.Options{TokensFile: link})
+	assert.NoError(t, err, "a volume of Kubernetes has links")
+	require.NoError(t, os.Chmod(path, 0o664))
+	_, err = policy.New(&policy.Options{TokensFile: path})
+	assert.ErrorContains(t, err, "mode 0664", "and not be written by others")
+}
+
+func FuzzTokensFile(f *testing.F) {
+	f.Add("version: 1\ntokens:\n  - {subject: ci, scopes: [a], hash: \"" + hashOne + "\"}\n")
+	f.Add("version: 1\ntokens: &a\n  - *a\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		g, err := policy.New(&policy.Options{TokensFile: tokensFile(t, text)})
+		if err == nil && g.ReloadTokens() != nil {
+			t.Fatalf("%q was read once, and not twice", text)
+		}
+	})
+}
+
+func TestHashesOfTokens(t *testing.T) {
+	_, hash := tokenhash.New()
+	for _, wrong := range []policy.Token{{Value: "a-value-and-a-hash", Hash: hash}, {Hash: "md5:abc"}, {Hash: hash[len("sha256:"):]}} {
+		_, err := policy.New(&policy.Options{Tokens: []policy.Token{wrong}})
+		assert.ErrorContains(t, err, "Tokens[0].Hash")
+	}
+}
+
+// A token by its hash lets in as one by its value does, until it expires.
+func TestTokensExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		value, hash := tokenhash.New()
+		j := new(journal)
+		g, err := policy.New(&policy.Options{Audit: j, Tokens: []policy.Token{{Hash: hash, Subject: "ci", Scopes: []string{}, Expires: time.Now().Add(time.Hour)}}})
+		require.NoError(t, err)
+		open := make(chan struct{})
+		h, err := g.HTTPHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			assert.NotContains(t, r.Header.Get("Authorization"), value, "what is behind the gate does not see the token")
+			if r.URL.Path == "/stream" {
+				close(open)
+				<-r.Context().Done()
+			}
+		}), nil)
+		require.NoError(t, err)
+		get := func(path string) int {
+			req := httptest.NewRequest(http.MethodGet, path, nil)
+			req.RemoteAddr = "127.0.0.1:5000"
+			req.Header.Set("Authorization", "Bearer "+value)
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, req)
+			return w.Code
+		}
+		assert.Equal(t, 200, get("/"))
+		began := time.Now()
+		assert.Equal(t, 200, get("/stream"), "it was valid")
+		<-open
+		assert.Equal(t, time.Hour, time.Since(began), "a stream ends with its token")
+		assert.Equal(t, 401, get("/"))
+		assert.Contains(t, j.only(t)["error_detail"], "the bearer token of ci has expired")
+	})
+}
+
+// A session of server-sent events is that of a caller whose token may be taken
+// back: its calls are judged by what the caller is granted now.
+func TestAnOldSessionHasTheScopesOfNow(t *testing.T) {
+	value, hash := tokenhash.New()
+	entry := func(subject, scopes string) string {
+		return "version: 1\ntokens:\n  - {subject: " + subject + ", scopes: [" + scopes + "], hash: \"" + hash + "\"}\n"
+	}
+	path := tokensFile(t, entry("ann", "rooms:read"))
+	o := twoTokens()
+	o.Tokens, o.TokensFile = nil, path
+	d := newDesk("look", "room.delete")
+	g, _ := d.behind(t, o)
+	h, err := g.HTTPHandler(mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return d.server }, nil), &policy.HTTPOptions{Transport: "sse"})
+	require.NoError(t, err)
+	url := served(t, h)
+	transport := &mcp.SSEClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearerClient(value)}}
+	cs := dial(t, transport, oldEra, nil)
+	require.False(t, call(t, cs, "look", `{}`).IsError)
+	require.NoError(t, os.WriteFile(path, []byte(entry("ann", "rooms:read")+"  - {subject: bob, scopes: [], hash: \""+hashOne+"\"}\n"), 0o600))
+	require.NoError(t, g.ReloadTokens())
+	assert.False(t, call(t, cs, "look", `{}`).IsError, "nothing has changed for ann")
+	require.NoError(t, os.WriteFile(path, []byte(entry("ann", "other")), 0o600))
+	require.NoError(t, g.ReloadTokens())
+	_, err = cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "look"})
+	assert.Error(t, err, "the stream has ended")
+	fresh := dial(t, transport, oldEra, nil)
+	assert.Equal(t, policy.CodeMissingScope, envelope(t, call(t, fresh, "look", `{}`)).Code)
+	require.NoError(t, os.WriteFile(path, []byte("broken"), 0o600))
+	assert.Error(t, g.ReloadTokens())
+	assert.Equal(t, policy.CodeMissingScope, envelope(t, call(t, fresh, "look", `{}`)).Code, "a file that cannot be used changes nothing")
+}

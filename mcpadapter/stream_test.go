@@ -1,0 +1,355 @@
+//lint:file-ignore SA1019 log messages are deprecated, and what the runners that follow faults listen to
+
+package mcpadapter
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy/auditlog"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy/tokenhash"
+)
+
+// auditOf reads lines of audit, none of which may be torn.
+func auditOf(t *testing.T, text string) []map[string]any {
+	t.Helper()
+	log, err := auditlog.Read(strings.NewReader(text))
+	require.NoError(t, err)
+	require.Zero(t, log.Torn)
+	return log.Lines
+}
+
+// A burst of faults loses no line, or a line says how many were lost.
+func TestABurstOfFaultsIsAccountedFor(t *testing.T) {
+	const burst = 20_000
+	s := newShop(t)
+	var audit lines
+	srv := serverOf(t, s.host, &Options{Audit: &audit})
+	breakdown(t, s)
+	for range burst {
+		callFails(s)
+	}
+	require.NoError(t, srv.Shutdown(t.Context())) // what struck before the end is written down
+	written, lost := 0, 0.0
+	for _, line := range auditOf(t, audit.String()) {
+		switch line["event"] {
+		case "chaos.fault.delivered":
+			written++
+		case "chaos.fault.lost":
+			lost += line["faults"].(float64)
+		}
+	}
+	assert.Equal(t, burst, written+int(lost), "%d written, %v lost", written, lost)
+}
+
+// Calls and faults are one stream, in order: what a call began stands behind its
+// first line, and each line of a call has the client's own identifier.
+func TestOneStreamOfLines(t *testing.T) {
+	s := newShop(t)
+	var audit lines
+	srv := serverOf(t, s.host, &Options{Audit: &audit})
+	base, client := listen(t, srv)
+	for name, era := range eras(base, client) {
+		if name == "server-sent events" {
+			continue // the SDK does not hand on what belongs to one message
+		}
+		c := connect(t, era, nil)
+		answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"f","action":"register","fault_type":"error","probability":1,"target":"orders.*"}`)
+		require.True(t, callFails(s))
+		answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"f","action":"remove"}`)
+	}
+	require.NoError(t, srv.Shutdown(t.Context()))
+	began := make(map[any]any)
+	for _, line := range auditOf(t, audit.String()) {
+		switch line["event"] {
+		case "mcp.tool_call.started":
+			began[line["request_id"]] = line["client_request_id"]
+		case "mcp.tool_call.completed":
+			require.Contains(t, began, line["request_id"], "a call that writes has a line before it")
+			assert.NotEmpty(t, line["client_request_id"])
+			assert.Equal(t, began[line["request_id"]], line["client_request_id"])
+			delete(began, line["request_id"])
+		}
+	}
+	assert.Empty(t, began, "each has one of its end")
+	assert.Equal(t, 3, strings.Count(audit.String(), `"event":"chaos.fault.delivered"`))
+}
+
+// full is a disk that is full until it is not.
+type full struct {
+	lines
+	isFull atomic.Bool
+}
+
+func (f *full) Write(p []byte) (int, error) {
+	if f.isFull.Load() {
+		return 0, syscall.ENOSPC
+	}
+	return f.lines.Write(p)
+}
+
+// Nothing is changed that cannot be written down; looking still works, and tells.
+func TestAFullDiskStopsWrites(t *testing.T) {
+	s := newShop(t)
+	audit := new(full)
+	srv := serverOf(t, s.host, &Options{Audit: audit})
+	base, client := listen(t, srv)
+	c := clientOf(t, srv, nil)
+	healthy := func() int {
+		res, err := client.Get(base + "/healthz")
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		return res.StatusCode
+	}
+	const register = `{"fault_name":"f","action":"register","fault_type":"error"}`
+	require.Equal(t, 200, healthy())
+	audit.isFull.Store(true)
+	res := ask(t, c, "chaos_inject_fault", register) // holds the answer against the output schema
+	require.True(t, res.IsError)
+	assert.Contains(t, textIn(t, res), `"status":503,"code":"audit_unavailable"`)
+	structured, err := json.Marshal(res.StructuredContent)
+	require.NoError(t, err)
+	assert.Contains(t, string(structured), `"status":"error"`, "the tool's own output has a status")
+	assert.Contains(t, string(structured), `"code":"audit_unavailable"`, "and the envelope beside it")
+	assert.Empty(t, s.host.Injector.Rules(), "nothing was changed")
+	status := answer[statusOutput](t, c, "chaos_status", `{}`)
+	assert.Contains(t, status.AuditProblem, "no space left")
+	assert.Equal(t, 503, healthy())
+	audit.isFull.Store(false)
+	answer[injectOutput](t, c, "chaos_inject_fault", register)
+	assert.Equal(t, 200, healthy())
+	assert.Empty(t, answer[statusOutput](t, c, "chaos_status", `{}`).AuditProblem)
+	assert.Contains(t, audit.String(), `"event":"mcp.audit.lost","lines":3}`, "the refused call has two, and the look one")
+}
+
+// A process that is killed leaves at most its last line torn.
+func TestAKilledProcessLeavesWholeLines(t *testing.T) {
+	for kill := range 5 {
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		file, err := auditlog.Open(path)
+		require.NoError(t, err)
+		cmd := child(t)
+		cmd.Stderr = file
+		in, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		go func() {
+			_, _ = fmt.Fprintln(in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+			_, err := fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+			for i := 1; err == nil; i++ {
+				_, err = fmt.Fprintf(in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"chaos_inject_fault","arguments":{"fault_name":"f","action":"remove"}}}`+"\n", i)
+			}
+		}()
+		for {
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			if info.Size() > int64(1000*(kill+1)) {
+				break
+			}
+		}
+		require.NoError(t, cmd.Process.Kill())
+		var killed *exec.ExitError
+		require.ErrorAs(t, cmd.Wait(), &killed)
+		require.NoError(t, file.Close())
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		log, err := auditlog.Read(bytes.NewReader(text))
+		require.NoError(t, err)
+		assert.NotEmpty(t, log.Lines)
+		assert.LessOrEqual(t, log.Torn, 1)
+
+		// Torn at every byte of the end, the next process writes whole lines all the same.
+		last := len(text) - 1 - bytes.LastIndexByte(text[:len(text)-1], '\n')
+		require.NoError(t, os.Truncate(path, int64(len(text)-1-last/2)))
+		file, err = auditlog.Open(path)
+		require.NoError(t, err)
+		gate, err := policy.New(&policy.Options{Audit: file})
+		require.NoError(t, err)
+		gate.Record(t.Context(), "next.process")
+		require.NoError(t, file.Close())
+		text, err = os.ReadFile(path)
+		require.NoError(t, err)
+		log, err = auditlog.Read(bytes.NewReader(text))
+		require.NoError(t, err)
+		assert.Equal(t, 1, log.Torn)
+		assert.Equal(t, "next.process", log.Lines[len(log.Lines)-1]["event"])
+	}
+}
+
+// certificate writes a certificate of its own making for 127.0.0.1.
+func certificate(t *testing.T, dir string, serial int64) (pool *x509.CertPool, files TLS) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	files = TLS{CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}
+	require.NoError(t, os.WriteFile(files.CertFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
+	require.NoError(t, os.WriteFile(files.KeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
+	pool = x509.NewCertPool()
+	cert, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	pool.AddCert(cert)
+	return pool, files
+}
+
+// Tokens and certificate are replaced while the server runs: what a token had
+// open ends with it, and a file that cannot be used changes nothing.
+func TestReload(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tokens.yaml")
+	first, firstHash := tokenhash.New()
+	second, secondHash := tokenhash.New()
+	write := func(subject, hash string) {
+		require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, "version: 1\ntokens:\n  - {subject: %s, scopes: [chaos:read], hash: %q}\n", subject, hash), 0o600))
+	}
+	write("one", firstHash)
+	pool, files := certificate(t, dir, 1)
+	var audit lines
+	srv := serverOf(t, newShop(t).host, &Options{Audit: &audit, TLS: &files, Getenv: func(name string) string {
+		if name == "SHAKEDOWN_MCP_TOKENS_FILE" {
+			return path
+		}
+		return ""
+	}})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(ctx, l) }()
+	base := "https://" + l.Addr().String()
+	client := func(token string, pool *x509.CertPool) *http.Client {
+		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
+		t.Cleanup(transport.CloseIdleConnections)
+		return &http.Client{Transport: bearer{token, transport}}
+	}
+	stream := func(token string, pool *x509.CertPool) (*http.Response, error) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/sse", nil)
+		require.NoError(t, err)
+		return client(token, pool).Do(req)
+	}
+	open, err := stream(first, pool)
+	require.NoError(t, err)
+	require.Equal(t, 200, open.StatusCode)
+	c := connect(t, eras(base, client(first, pool))["with sessions"], nil)
+	answer[statusOutput](t, c, "chaos_status", `{}`)
+
+	require.NoError(t, os.WriteFile(path, []byte("tokens: broken"), 0o600))
+	assert.Error(t, srv.Reload())
+	answer[statusOutput](t, c, "chaos_status", `{}`)
+
+	write("two", secondHash)
+	renewed, _ := certificate(t, dir, 2)
+	require.NoError(t, srv.Reload())
+	_, err = open.Body.Read(make([]byte, 1<<10)) // the first event
+	for err == nil {
+		_, err = open.Body.Read(make([]byte, 1<<10))
+	}
+	require.NoError(t, open.Body.Close(), "the stream of a token that is gone has ended")
+	gone, err := stream(first, renewed)
+	require.NoError(t, err, "the new certificate is in use")
+	require.NoError(t, gone.Body.Close())
+	assert.Equal(t, 401, gone.StatusCode)
+	_, err = stream(second, pool)
+	var unknown x509.UnknownAuthorityError
+	assert.True(t, errors.As(err, &unknown), "the old one is not")
+	answer[statusOutput](t, connect(t, eras(base, client(second, renewed))["with sessions"], nil), "chaos_status", `{}`)
+	assert.Equal(t, 2, strings.Count(audit.String(), `"event":"mcp.tokens.reloaded"`))
+	assert.NotContains(t, audit.String(), strings.TrimPrefix(secondHash, "sha256:"))
+	stop()
+	assert.NoError(t, <-ended)
+}
+
+// A caller sees and reads what its scopes are for, and without a scope nothing.
+func TestWhatATokenReads(t *testing.T) {
+	_, address := serving(t, Options{})
+	base := "http://" + address
+	type attempt struct {
+		name string
+		try  func(c *mcp.ClientSession) error
+	}
+	read := func(uri string) func(*mcp.ClientSession) error {
+		return func(c *mcp.ClientSession) error {
+			_, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
+			return err
+		}
+	}
+	attempts := []attempt{
+		{"resources", func(c *mcp.ClientSession) error { _, err := c.ListResources(t.Context(), nil); return err }},
+		{"templates", func(c *mcp.ClientSession) error { _, err := c.ListResourceTemplates(t.Context(), nil); return err }},
+		{"prompts", func(c *mcp.ClientSession) error { _, err := c.ListPrompts(t.Context(), nil); return err }},
+		{"tool contract", read(uriTools)},
+		{"faults", read(uriFaults)},
+		{"catalogue", read(uriCatalogue)},
+		{"subscription", func(c *mcp.ClientSession) error {
+			return c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uriFaults})
+		}},
+		{"level", func(c *mcp.ClientSession) error {
+			return c.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "info"})
+		}},
+		{"design", func(c *mcp.ClientSession) error {
+			_, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "design_experiment", Arguments: map[string]string{"goal": "g"}})
+			return err
+		}},
+		{"explanation", func(c *mcp.ClientSession) error {
+			_, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "explain_failure"})
+			return err
+		}},
+		{"report", read(uriLatest)},
+		{"completion", func(c *mcp.ClientSession) error {
+			_, err := c.Complete(t.Context(), &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "explain_failure"}, Argument: mcp.CompleteParamsArgument{Name: "cell", Value: "x"}})
+			return err
+		}},
+	}
+	for caller, tc := range map[string]struct {
+		token   string
+		refused []string
+		tools   int
+	}{
+		"admin":   {token, nil, len(outputs())},
+		"watcher": {watcherToken, []string{"explanation", "report", "completion"}, len(outputs())},
+		"nobody":  {nobodyToken, []string{"resources", "templates", "prompts", "tool contract", "faults", "catalogue", "subscription", "level", "design", "explanation", "report", "completion"}, 0},
+	} {
+		c := connect(t, eras(base, callerWith(t, tc.token))["with sessions"], nil)
+		var refused []string
+		for _, a := range attempts {
+			if err := a.try(c); err != nil && strings.Contains(err.Error(), "scope") {
+				refused = append(refused, a.name)
+			}
+		}
+		assert.Equal(t, tc.refused, refused, caller)
+		list, err := c.ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		assert.Len(t, list.Tools, tc.tools, caller)
+		require.NoError(t, c.Close())
+	}
+}
