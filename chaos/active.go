@@ -40,6 +40,16 @@ func (a *active) reserve() bool {
 	return !a.gated || a.gate.reserve(a.Limit, a.CoolDown, a.in)
 }
 
+// rests tells whether the rule's limit is used up, or it cools down.
+func (a *active) rests() bool {
+	if !a.gated {
+		return false
+	}
+	a.gate.mu.Lock()
+	defer a.gate.mu.Unlock()
+	return !a.gate.open(a.Limit, a.CoolDown, a.in)
+}
+
 // settle ends what reserve began. Only a delivered fault uses up the limit.
 func (a *active) settle(delivered bool) {
 	if delivered && !a.fired.Load() {
@@ -72,14 +82,19 @@ type gate struct {
 func (g *gate) reserve(limit int, coolDown time.Duration, in *Injector) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if limit > 0 && g.delivered+g.pending >= limit {
-		return false
-	}
-	if coolDown > 0 && (g.pending > 0 || g.struck && time.Since(in.born)-g.last < coolDown) {
+	if !g.open(limit, coolDown, in) {
 		return false
 	}
 	g.pending++
 	return true
+}
+
+// open tells whether one more strike is allowed; g.mu is held.
+func (g *gate) open(limit int, coolDown time.Duration, in *Injector) bool {
+	if limit > 0 && g.delivered+g.pending >= limit {
+		return false
+	}
+	return coolDown <= 0 || g.pending == 0 && (!g.struck || time.Since(in.born)-g.last >= coolDown)
 }
 
 func (g *gate) settle(delivered bool, coolDown time.Duration, in *Injector) {

@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -215,15 +214,11 @@ func acted[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, Ou
 		c.attach(x)
 	}
 	x.callee = func(ctx context.Context, args any) (any, error) {
-		in, err := as[In](args)
-		if err != nil {
-			err = fmt.Errorf("chaos: a fault passed on arguments of the wrong type: %w", err)
-			x.note(err.Error())
-			return nil, err
-		}
+		in, _ := args.(In) // pass made it fit; nil is the zero value
 		x.runs++
 		return c.fn(ctx, in)
 	}
+	x.fitArgs = func(v any) (any, error) { return as[In](v) }
 	x.late = func(ctx context.Context, args any) (any, error) { return overdue(ctx, &x.visit, c, args) }
 	x.fit = func(v any) (any, error) { return as[Out](v) }
 	keep := v.set.slot.in.opts.KeepValues
@@ -236,6 +231,7 @@ func acted[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, Ou
 		if keep && well {
 			keepResult(&x.rec, out)
 		}
+		x.judgeResult(err, !returned)
 		if x.leave() {
 			x.finish(err, !returned)
 		}
@@ -259,7 +255,7 @@ func overdue[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], arg
 	}
 	in, err := as[In](args)
 	if err != nil {
-		return nil, fmt.Errorf("chaos: a fault passed on arguments of the wrong type: %w", err)
+		return nil, err
 	}
 	inner := &frame{}
 	inner.within(ctx, v.frame, s)

@@ -32,6 +32,7 @@ func Outlast(ctx context.Context) (late context.Context, end func(err error, mad
 		return ctx, func(err error, _ bool) error { return err }
 	}
 	x.open++
+	x.acts[at].outlasts = true
 	x.mu.Unlock()
 	pinned := derive(ctx)
 	pinned.act = int16(at) + 1
