@@ -35,7 +35,7 @@ func (x *strike) differs(a *act, in, out any, declared bool) likeness {
 		x.note(fmt.Sprintf("rule %q: what it was given and what it gave cannot be compared; its word is taken", a.Name))
 		return unknowable
 	case a.phase == PhaseChange:
-		x.note(fmt.Sprintf("rule %q declared a change that made no difference", a.Name))
+		x.note(idleClaim(a))
 	}
 	return alike
 }
@@ -192,6 +192,18 @@ func (h *handed) add(result any, err error) {
 		h.earlier = append(h.earlier, h.result)
 	}
 	h.result, h.err = result, err
+}
+
+// unmoved notes that an act which passes an error on claimed to have changed it.
+func (x *strike) unmoved(a *act) {
+	if x.tell(a) && a.phase == PhaseChange && !a.outlasts {
+		x.note(idleClaim(a))
+	}
+}
+
+// idleClaim is what an event says of a fault that is not as honest as it should be.
+func idleClaim(a *act) string {
+	return fmt.Sprintf("rule %q declared a change that made no difference", a.Name)
 }
 
 // weigh compares the result of an act with what it was handed. One that

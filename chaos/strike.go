@@ -177,7 +177,9 @@ func (x *strike) act(i int, ctx context.Context, args any, fit func(any) (any, e
 	switch {
 	case err == nil:
 		x.weigh(a, &handed, result)
-	case !slices.ContainsFunc(a.inner, func(inner error) bool { return same(err, inner) }):
+	case slices.ContainsFunc(a.inner, func(inner error) bool { return same(err, inner) }):
+		x.unmoved(a)
+	default:
 		a.made = x.injected(a, err)
 		err = a.made
 	}
