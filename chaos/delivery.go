@@ -194,6 +194,13 @@ func (h *handed) add(result any, err error) {
 	h.result, h.err = result, err
 }
 
+// postponed notes that a fault keeps the call for later.
+func (x *strike) postponed() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.later = x.later || !x.over
+}
+
 // unmoved notes that an act which passes an error on claimed to have changed it.
 func (x *strike) unmoved(a *act) {
 	if x.tell(a) && a.phase == PhaseChange && !a.outlasts {

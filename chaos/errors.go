@@ -31,8 +31,14 @@ type InjectedError struct {
 	Err     error  // what a real dependency would have returned
 }
 
-// Error is the text of the error that a real dependency would have returned.
-func (e *InjectedError) Error() string { return e.Err.Error() }
+// Error is the text of the error that a real dependency would have returned; of
+// the zero value it is "unknown error".
+func (e *InjectedError) Error() string {
+	if e.Err == nil {
+		return "unknown error"
+	}
+	return e.Err.Error()
+}
 
 // Unwrap returns Err, so that the error matches what a real one would match.
 func (e *InjectedError) Unwrap() error { return e.Err }

@@ -193,6 +193,16 @@ func Changed(ctx context.Context, ch ...Change) {
 	}
 }
 
+// Postponed declares, from within [Fault.Inject], that the fault keeps the
+// call's [Next], to call it from a later Inject. From then on the effect of a
+// call that did not reach its callee is unknown: it may be executed yet.
+// Outside a fault it does nothing.
+func Postponed(ctx context.Context) {
+	if f := frameOf(ctx); f != nil && f.strike != nil {
+		f.strike.postponed()
+	}
+}
+
 // Note adds a sentence to the event, from within [Fault.Inject]: why the fault
 // could not do what it is there for. The same sentence is kept once, and 4 KiB
 // of them. Outside a fault it does nothing.
@@ -211,5 +221,5 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	if f := frameOf(ctx); f != nil && f.strike != nil {
 		return f.strike.sleep(ctx, f.act, d)
 	}
-	return wait(ctx, d, nil, nil)
+	return wait(orBackground(ctx), d, nil, nil)
 }

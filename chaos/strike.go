@@ -156,7 +156,7 @@ func (x *strike) act(i int, ctx context.Context, args any, fit func(any) (any, e
 		return result, err
 	}
 	result, err := a.inject(ctx, x.call(a.own), args, pass)
-	if err != nil && a.idled(ctx, err) {
+	if err != nil && x.idled(a, ctx, err) {
 		result, err = pass(ctx, args)
 	}
 	if err == nil {
@@ -188,8 +188,10 @@ func (x *strike) act(i int, ctx context.Context, args any, fit func(any) (any, e
 
 // idled tells whether a fault that wanted to wait found the context ended, and
 // did nothing but return its error: the call goes on, as it would without it.
-func (a *act) idled(ctx context.Context, err error) bool {
-	return a.nexts == 0 && a.slept && a.spent == 0 && same(err, ctx.Err())
+func (x *strike) idled(a *act, ctx context.Context, err error) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return a.nexts == 0 && a.slept && a.spent == 0 && !x.later && same(err, ctx.Err())
 }
 
 func (x *strike) injected(a *act, err error) error {
