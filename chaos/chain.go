@@ -139,7 +139,7 @@ func (ch *chain) whole(ctx context.Context, i int, s Streamer, inner items) item
 				return
 			}
 		}
-		h.end()
+		h.end(i)
 	}
 }
 

@@ -85,7 +85,7 @@ func (x *strike) judgeResult(err error, ended bool) {
 	}
 	var changes []exchanged
 	for i := len(x.acts) - 1; i >= 0; i-- {
-		if a := &x.acts[i]; a.value.likeness != alike && !a.outlasts {
+		if a := &x.acts[i]; a.value.likeness != alike && !a.outlasts && !x.onItems(a) {
 			changes = append(changes, a.value)
 		}
 	}

@@ -61,26 +61,24 @@ func (h *holding) give(item any, err error) (piece, error) {
 		t := h.held[i]
 		h.held = slices.Delete(h.held, i, i+1)
 		h.given = t
-		if p := t.piece; err != nil || t.place == place {
-			return p, err
+		if t.place != place {
+			t.piece.moved(a)
 		}
-		t.piece.moved(a)
 		return t.piece, err
 	}
-	switch {
-	case err != nil:
-		err = x.injected(a, err)
-		a.made = err
-		return made(a), err
-	case h.out > 1 && h.given.err == nil && compare(h.given.value, item) == alike: // once more
-		p := h.given.piece
-		p.source = -1
-		p.tag(a)
-		return p, nil
+	if err != nil {
+		a.made = x.injected(a, err)
+		return made(a), a.made
 	}
 	i := slices.IndexFunc(h.held, func(t taken) bool { return t.err == nil && !t.made })
 	if i < 0 {
-		return made(a), nil
+		p := made(a)
+		if h.out > 1 && h.given.err == nil && compare(h.given.value, item) == alike { // once more
+			p = h.given.piece
+			p.source = -1
+			p.tag(a)
+		}
+		return p, nil
 	}
 	t := &h.held[i]
 	t.made = true
@@ -108,9 +106,14 @@ func (h *holding) find(item any, err error, declared bool) int {
 	})
 }
 
-// end is asked when the fault ends the stream: with all that it took handed on,
-// or before.
-func (h *holding) end() {
+// end is asked when the fault number i ends the stream: with all that it took
+// handed on, or before. Of faults further in nobody sees then how they end it.
+func (h *holding) end(i int) {
+	if !h.over {
+		for k := range h.chain.x.acts[i+1:] {
+			h.chain.x.acts[i+1+k].ended = false
+		}
+	}
 	left := slices.ContainsFunc(h.held, func(t taken) bool { return !t.made })
 	h.act.ended = left || !h.over
 }
