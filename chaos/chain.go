@@ -159,7 +159,13 @@ func (ch *chain) hand() {
 	for _, a := range p.tags {
 		a.seen = true
 	}
-	seen(p.changes, func(a *act) { a.seen = true })
+	switch {
+	case p.change.act == nil:
+	case p.more == nil:
+		p.change.act.seen = true
+	default:
+		seen(append([]exchanged{p.change}, p.more...), func(a *act) { a.seen = true })
+	}
 }
 
 // ended tells that the consumer saw the end of the stream.
@@ -193,10 +199,11 @@ func (x *strike) waited(a *act) bool {
 // piece is what is known of an item on its way: where it comes from, and the
 // acts that made a difference of it.
 type piece struct {
-	source  int         // its place in the source; -1: a fault made it
-	changes []exchanged // of its value
-	moves   []*act      // they put it in another place than it had
-	tags    []*act      // they made it, or the error in its place
+	source int         // its place in the source; -1: a fault made it
+	change exchanged   // of its value
+	more   []exchanged // of it
+	moves  []*act      // they put it in another place than it had
+	tags   []*act      // they made it, or the error in its place
 }
 
 func (p *piece) tag(a *act) { p.tags = append(slices.Clip(p.tags), a) }
@@ -204,7 +211,11 @@ func (p *piece) tag(a *act) { p.tags = append(slices.Clip(p.tags), a) }
 func (p *piece) moved(a *act) { p.moves = append(slices.Clip(p.moves), a) }
 
 func (p *piece) changed(ch exchanged) {
-	if ch.likeness != alike {
-		p.changes = append(slices.Clip(p.changes), ch)
+	switch {
+	case ch.likeness == alike:
+	case p.change.act == nil:
+		p.change = ch
+	default:
+		p.more = append(slices.Clip(p.more), ch)
 	}
 }

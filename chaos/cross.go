@@ -218,9 +218,8 @@ func acted[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, Ou
 		x.runs++
 		return c.fn(ctx, in)
 	}
-	x.fitArgs = func(v any) (any, error) { return as[In](v) }
 	x.late = func(ctx context.Context, args any) (any, error) { return overdue(ctx, &x.visit, c, args) }
-	x.fit = func(v any) (any, error) { return as[Out](v) }
+	x.shape = c
 	keep := v.set.slot.in.opts.KeepValues
 	returned := false
 	defer func() {

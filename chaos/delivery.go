@@ -55,10 +55,6 @@ func seen(changes []exchanged, found func(*act)) {
 	if len(known) == 0 {
 		return
 	}
-	if len(known) == 1 && len(changes) == 1 {
-		found(known[0].act)
-		return
-	}
 	if compare(known[0].in, known[len(known)-1].out) == alike {
 		return
 	}
@@ -83,15 +79,25 @@ func (x *strike) judgeResult(err error, ended bool) {
 	if err != nil || ended {
 		return // no value is handed over
 	}
+	var one exchanged // mostly it is all there is
 	var changes []exchanged
 	for i := len(x.acts) - 1; i >= 0; i-- {
-		if a := &x.acts[i]; a.value.likeness != alike && !a.outlasts && !x.onItems(a) {
+		switch a := &x.acts[i]; {
+		case a.value.likeness == alike || a.outlasts || x.onItems(a):
+		case one.act == nil:
+			one = a.value
+		default:
+			if changes == nil {
+				changes = append(changes, one)
+			}
 			changes = append(changes, a.value)
 		}
 	}
-	if len(changes) > 0 {
-		seen(changes, func(a *act) { a.seen = true })
+	if changes == nil && one.act != nil {
+		one.act.seen = true
+		return
 	}
+	seen(changes, func(a *act) { a.seen = true })
 }
 
 // arrived says which changes of the arguments reached the callee. It is asked
@@ -128,10 +134,10 @@ func (x *strike) pass(a *act, ctx context.Context, given, args any, next Next) (
 // fitting brings arguments into the type of the call. Those that do not fit
 // reach nobody: the call goes on with the ones that the fault was given.
 func (x *strike) fitting(a *act, given, args any) any {
-	if x.fitArgs == nil || reflect.TypeOf(args) == reflect.TypeOf(given) {
+	if reflect.TypeOf(args) == reflect.TypeOf(given) {
 		return args
 	}
-	fit, err := x.fitArgs(args)
+	fit, err := x.shape.fitArgs(args)
 	if err != nil {
 		x.note(fmt.Sprintf("rule %q passed on arguments of the wrong type: %v", a.Name, err))
 		return given

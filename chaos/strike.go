@@ -15,17 +15,16 @@ import (
 // path: one allocation holds the state, one closure per acting fault follows.
 type strike struct {
 	visit
-	frame   frame    // what callee and faults see
-	drawn   []*bound // in the order of the list
-	hidden  []int    // those of drawn that are masked
-	acts    []act    // outermost first
-	callee  Next
-	late    Next                   // the callee for a later call, which shares nothing with this one; nil: there is none
-	fit     func(any) (any, error) // brings a result into the type of the call
-	fitArgs func(any) (any, error) // the same of arguments; nil: there are none
-	effect  Effect                 // what a successful callee does
-	rec     record
-	more    details
+	frame  frame    // what callee and faults see
+	drawn  []*bound // in the order of the list
+	hidden []int    // those of drawn that are masked
+	acts   []act    // outermost first
+	callee Next
+	late   Next // the callee for a later call, which shares nothing with this one; nil: there is none
+	shape  shape
+	effect Effect // what a successful callee does
+	rec    record
+	more   details
 
 	mu      sync.Mutex   // a fault may declare changes from a goroutine of its own
 	at      atomic.Int32 // the act whose code is running; len(acts): the callee
@@ -38,6 +37,12 @@ type strike struct {
 	left    bool         // the call has returned
 	lastErr error        // by which it ended after that
 	over    bool         // the event is closed: what comes later changes nothing
+}
+
+// shape brings values into the types of a call.
+type shape interface {
+	fitArgs(any) (any, error)
+	fitResult(any) (any, error)
 }
 
 // act is one rule's part in a strike.
@@ -133,7 +138,7 @@ func (x *strike) run(i int, ctx context.Context, args any) (any, error) {
 	if x.perItem && x.acts[i].phase == PhaseChange {
 		return x.run(i+1, ctx, args)
 	}
-	return x.act(i, ctx, args, x.fit, func(ctx context.Context, args any) (any, error) { return x.run(i+1, ctx, args) })
+	return x.act(i, ctx, args, x.shape.fitResult, func(ctx context.Context, args any) (any, error) { return x.run(i+1, ctx, args) })
 }
 
 // act lets one fault act, and compares what goes into it with what comes out.

@@ -21,18 +21,15 @@ const maxPlaces = 1024
 const separator = "\x00"
 
 // Seen tells of each change whether it can be seen at the end: values[0] is what there was, values[k] what change k-1 made of
-// it. Values next to each other differ for whoever calls; where no place tells in what, the whole differs. A change that
-// later ones undid is not seen, and none is where the end is what there was.
+// it. Values next to each other, and the first and the last, differ for whoever calls unless they are the same text; where no
+// place tells in what, as where only the spelling of a number does, the whole differs. A change that later ones undid is not
+// seen, and none is where the end is what there was.
 func Seen(values [][]byte) []bool {
 	seen := make([]bool, len(values)-1)
 	docs := parsed(values)
 	var marks []mark
 	for k := range seen {
-		differences := docs.between(k, k+1)
-		if len(differences) == 0 {
-			differences = []difference{{}}
-		}
-		for _, d := range differences {
+		for _, d := range docs.between(k, k+1) {
 			marks = d.over(marks, k)
 		}
 	}
@@ -135,7 +132,7 @@ func (v values) between(i, k int) []difference {
 	}
 	c := comparison{a: v.docs[i], b: v.docs[k]}
 	c.nodes(0, 0)
-	if len(c.found) > maxPlaces {
+	if len(c.found) == 0 || len(c.found) > maxPlaces {
 		return []difference{{}}
 	}
 	return c.found
@@ -186,6 +183,9 @@ func (c *comparison) members(i, k int) {
 	for name, x := range byName(c.a, i) {
 		y, both := theirs[name]
 		delete(theirs, name)
+		if both && bytes.Equal(c.a.Raw(x), c.b.Raw(y)) {
+			continue
+		}
 		c.in(name, func() {
 			if both {
 				c.nodes(x, y)
@@ -211,6 +211,9 @@ func byName(d *jsonedit.Doc, object int) map[string]int {
 func (c *comparison) elements(i, k int) {
 	xs, ys := c.a.Children(i), c.b.Children(k)
 	for n := range max(len(xs), len(ys)) {
+		if n < len(xs) && n < len(ys) && bytes.Equal(c.a.Raw(xs[n]), c.b.Raw(ys[n])) {
+			continue
+		}
 		c.in(strconv.Itoa(n), func() {
 			if n < len(xs) && n < len(ys) {
 				c.nodes(xs[n], ys[n])

@@ -16,7 +16,7 @@ func TestSeen(t *testing.T) {
 	}{
 		{"one change is seen", []string{`{"n":5}`, `{"n":-5}`}, []bool{true}},
 		{"two that cancel out are not", []string{`{"n":5}`, `{"n":-5}`, `{"n":5}`}, []bool{false, false}},
-		{"the spelling of a number is no difference", []string{`{"n":5}`, `{"n":-5}`, `{"n":5.0}`}, []bool{false, false}},
+		{"the spelling of a number is no place", []string{`{"n":5,"m":1}`, `{"n":-5,"m":1}`, `{"n":5.0,"m":2}`}, []bool{false, true}},
 		{"of three in one place the last is", []string{`5`, `-5`, `5`, `7`}, []bool{false, false, true}},
 		{"two in two places both are", []string{`{"n":5,"m":1}`, `{"n":-5,"m":1}`, `{"n":-5,"m":2}`}, []bool{true, true}},
 		{"what cancels out in one place leaves the other", []string{`{"n":5,"m":1}`, `{"n":-5,"m":1}`, `{"n":5,"m":1}`, `{"n":5,"m":2}`}, []bool{false, false, true}},
