@@ -8,11 +8,16 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
-// A Comparer is an argument or a result that is compared in a way of its own:
-// one that holds what reflection must not look into, such as the body of an
-// HTTP response. SameAs reports whether other, a value of the same type, is the
-// same to whoever gets it; known is false where that cannot be told. Of values
-// that cannot be compared a change counts where its fault declared it.
+// A Comparer is an argument or a result that is compared in a way of its own,
+// since it holds what must not be looked into, such as the body of an HTTP
+// response. SameAs reports whether other, a value of the same type, is the same
+// to whoever gets it; known is false where that cannot be told. Then a change
+// counts if its fault declared it with [Changed].
+//
+// Other values are compared as [reflect.DeepEqual] does, a [json.RawMessage] by
+// the values in it. Not to be compared are a value with a function or a NaN in
+// it, and one whose memory the fault may have written to: it declared a change
+// and handed on the same map, pointer or bytes.
 type Comparer interface {
 	SameAs(other any) (same, known bool)
 }
