@@ -101,3 +101,15 @@ func (e *ParamError) Error() string {
 	}
 	return fmt.Sprintf("chaos: %s: %s is %v; allowed: %s", e.Kind, e.Param, e.Value, e.Allowed)
 }
+
+// asked calls a method of a user's fault or trigger. One that panics is a
+// problem of its rule, not of the program that makes a plan of it.
+func asked(method string, do func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("its %s method panicked: %v", method, p)
+		}
+	}()
+	do()
+	return nil
+}

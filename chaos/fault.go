@@ -39,9 +39,8 @@ type Next func(ctx context.Context, args any) (any, error)
 // fault that only finds that its context had ended, before it waited, is not
 // delivered either, and its call goes through.
 //
-//	A Fault is used by many goroutines at once and must not keep
-//
-// state, unless it is [Stateful].
+// A Fault is used by many goroutines at once and must not keep state, unless it
+// is [Stateful].
 //
 // Package chaos/fault has the ready-made ones.
 type Fault interface {

@@ -9,6 +9,7 @@ type holding struct {
 	chain *chain
 	act   *act
 	held  []taken
+	used  bool  // another item was made of one of them
 	last  taken // that was taken
 	given taken // that was handed on
 	in    int   // items taken
@@ -34,9 +35,12 @@ const maxHeld = 1024
 func (h *holding) taking(inner items) items {
 	return func(yield func(any, error) bool) {
 		for item, err := range inner {
-			h.held = slices.DeleteFunc(h.held, func(t taken) bool { return t.made })
+			if h.used {
+				h.held = slices.DeleteFunc(h.held, func(t taken) bool { return t.made })
+				h.used = false
+			}
 			if len(h.held) == maxHeld {
-				h.held = slices.Delete(h.held, 0, 1)
+				h.held = h.held[1:]
 			}
 			t := taken{piece: h.chain.now, value: item, err: err, place: h.in}
 			h.in++
@@ -81,7 +85,7 @@ func (h *holding) give(item any, err error) (piece, error) {
 		return p, nil
 	}
 	t := &h.held[i]
-	t.made = true
+	t.made, h.used = true, true
 	p := t.piece
 	p.changed(exchanged{a, t.value, item, x.differs(a, t.value, item, declared)})
 	if t.place != place {
