@@ -135,8 +135,9 @@ func TestTheEffectOfAPostponedCallIsUnknown(t *testing.T) {
 		}
 		assert.Equal(t, want, only(t, in).Effect, name)
 	}
+	var none context.Context
 	chaos.Postponed(t.Context()) // outside a fault it does nothing
-	chaos.Postponed(nil)         //lint:ignore SA1012 nor without a context
+	chaos.Postponed(none)
 }
 
 // touchy is a fault whose methods panic.
@@ -181,16 +182,17 @@ func TestMethodsThatPanicAreProblemsOfTheirRules(t *testing.T) {
 // Zero values and missing contexts are no reason to panic.
 func TestZeroValues(t *testing.T) {
 	var zero chaos.InjectedError
+	var none context.Context
 	assert.Equal(t, "unknown error", zero.Error())
 	assert.False(t, zero.Timeout())
 	assert.NoError(t, errors.Unwrap(&zero))
 	assert.ErrorIs(t, &zero, chaos.ErrInjected)
 	synctest.Test(t, func(t *testing.T) {
-		assert.NoError(t, chaos.Sleep(nil, time.Second)) //lint:ignore SA1012 it is what is tested
+		assert.NoError(t, chaos.Sleep(none, time.Second))
 	})
 	r, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "a"}, func(context.Context, struct{}) (int, error) { return 1, nil }))
 	assert.NoError(t, err)
-	tools, err := r.Tools(nil) //lint:ignore SA1012 it is what is tested
+	tools, err := r.Tools(none)
 	assert.NoError(t, err)
 	assert.Len(t, tools, 1)
 }
