@@ -10,16 +10,16 @@ import (
 	"testing"
 )
 
-// changeFault replaces a number in a result.
-type changeFault struct {
+// renumber replaces a number in a result.
+type renumber struct {
 	phase     Phase
 	from, to  string
 	unchanged bool
 }
 
-func (f changeFault) Phase() Phase { return f.phase }
+func (f renumber) Phase() Phase { return f.phase }
 
-func (f changeFault) Inject(ctx context.Context, _ Call, args any, next Next) (any, error) {
+func (f renumber) Inject(ctx context.Context, _ Call, args any, next Next) (any, error) {
 	result, err := next(ctx, args)
 	if err != nil || f.unchanged {
 		return result, err
@@ -41,9 +41,9 @@ func BenchmarkStruck(b *testing.B) {
 		rows = append(rows, row(i))
 	}
 	large := json.RawMessage(`{"n":5,"rows":[` + strings.Join(rows, ",") + `]}`)
-	one := []Fault{changeFault{phase: PhaseChange, from: `"n":5`, to: `"n":6`}}
-	two := append(one, changeFault{phase: PhaseChange, from: `"id":7`, to: `"id":8`})
-	passes := []Fault{changeFault{phase: PhaseBefore, unchanged: true}}
+	one := []Fault{renumber{phase: PhaseChange, from: `"n":5`, to: `"n":6`}}
+	two := append(one, renumber{phase: PhaseChange, from: `"id":7`, to: `"id":8`})
+	passes := []Fault{renumber{phase: PhaseBefore, unchanged: true}}
 	for _, bm := range []struct {
 		name   string
 		doc    json.RawMessage
@@ -73,7 +73,7 @@ func BenchmarkStruck(b *testing.B) {
 	}
 	b.Run("stream", func(b *testing.B) {
 		const n = 1000
-		ctx := NewContext(context.Background(), mustPlan(b, Rule{Target: "work", Fault: changeFault{phase: PhaseChange}}).Injector("cell", &InjectorOptions{MaxLog: 64}))
+		ctx := NewContext(context.Background(), mustPlan(b, Rule{Target: "work", Fault: renumber{phase: PhaseChange}}).Injector("cell", &InjectorOptions{MaxLog: 64}))
 		numbers := WrapStream("work", func(context.Context, int) iter.Seq2[int, error] {
 			return func(yield func(int, error) bool) {
 				for i := range n {

@@ -56,7 +56,9 @@
 // # Costs
 //
 // Measured figures are in BENCHMARKS.md: nothing is allocated by a call that no
-// rule strikes, and rules on other targets cost a call nothing. Package
+// rule strikes, and rules on other targets cost a call nothing. A stream is an
+// iterator, which has to be allocated, and with rules for its target two small
+// objects besides, whatever its number of items. Package
 // chaos/fault has the ready-made faults, chaos/when the triggers; both talk to
 // this package through its exported interfaces alone, so a fault of your own
 // (docs/adding-a-fault.md) is as good as theirs.

@@ -45,6 +45,39 @@ func Example() {
 	// flaky-orders struck call 2 of orders.lookup, delivered: true
 }
 
+// fibonacci matches the 1st, 2nd, 3rd, 5th, 8th… call of a lane to a target.
+type fibonacci struct{}
+
+func (fibonacci) MatchOrdinal(ordinal uint64) bool {
+	a, b := uint64(1), uint64(2)
+	for a < ordinal+1 {
+		a, b = b, a+b
+	}
+	return a == ordinal+1
+}
+
+func (w fibonacci) Match(c chaos.Call) bool { return w.MatchOrdinal(c.Ordinal) }
+
+// A trigger of your own that counts calls is asked with their number alone.
+func ExampleOrdinalWhen() {
+	plan, err := chaos.NewPlan(42, chaos.Rule{Target: "orders", When: fibonacci{}, Fault: fault.Fail(fault.ErrUnavailable)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := chaos.NewContext(context.Background(), plan.Injector("example", nil))
+	for call := range 9 {
+		if err := chaos.Point(ctx, "orders"); err != nil {
+			fmt.Printf("call %d: %v\n", call+1, err)
+		}
+	}
+	// Output:
+	// call 1: service unavailable
+	// call 2: service unavailable
+	// call 3: service unavailable
+	// call 5: service unavailable
+	// call 8: service unavailable
+}
+
 type refundArgs struct {
 	Order int `json:"order"`
 }

@@ -54,10 +54,10 @@ var (
 
 // details are what most events do not have.
 type details struct {
-	also, idle, masked []string
-	asked, spent       time.Duration
-	changes            []Change
-	note               string
+	also, idle, masked, held []string
+	asked, spent             time.Duration
+	changes                  []Change
+	note                     string
 }
 
 // values are what a call was given and gave, as JSON.
@@ -83,7 +83,7 @@ func (r *record) note(text string) {
 // event spells a record out.
 func (r *record) event() Event {
 	e := Event{
-		Cell: r.slot.in.cell, Lane: r.slot.lane, Target: r.slot.target, Layer: r.layer, Caller: r.caller,
+		Cell: r.slot.in.cell, Lane: r.slot.lane, Target: r.slot.target, Call: r.call(), Layer: r.layer, Caller: r.caller,
 		Key: r.key, Occurrence: r.occurrence, Ordinal: r.ordinal, Turn: r.turn,
 		Start: r.start, End: r.end, Attempt: r.attempt,
 		Outcome: outcomes[r.outcome], Delivered: r.delivered, Effect: effects[r.effect],
@@ -96,7 +96,7 @@ func (r *record) event() Event {
 	}
 	if m := r.more; m != nil {
 		e.Also, e.Idle, e.Masked, e.Asked, e.Spent = m.also, m.idle, m.masked, m.asked, m.spent
-		e.Note = m.note
+		e.HeldBack, e.Note = m.held, m.note
 		for _, ch := range m.changes {
 			e.Changes = append(e.Changes, Change{ch.Path, asJSON(ch.Before), asJSON(ch.After)})
 		}
@@ -130,7 +130,9 @@ func asJSON(raw json.RawMessage) json.RawMessage {
 	return quoted
 }
 
-// log keeps the newest records up to max, in a ring once it is full.
+// log keeps the newest records up to max, in a ring once it is full. Records
+// are in the order in which their calls ended: with what was dropped before
+// them, the place of a record is the number of its call.
 type log struct {
 	mu      sync.Mutex
 	max     int
@@ -139,14 +141,11 @@ type log struct {
 	dropped uint64
 }
 
-// add keeps a record, and numbers its attempt where the context did not.
+// add keeps a record, and counts its failure for the attempts that follow.
 func (l *log) add(r *record, failed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	attempt := r.slot.streak(streak{r.caller, r.key}, failed)
-	if r.attempt == 0 {
-		r.attempt = attempt
-	}
+	r.slot.streak(streak{r.caller, r.key}, failed)
 	switch {
 	case len(l.records) < l.max:
 		l.records = append(l.records, *r)
@@ -161,10 +160,22 @@ func (l *log) add(r *record, failed bool) {
 	}
 }
 
-func (l *log) snapshot() []record {
+// since returns the kept records of the calls that ended after the first n, and
+// how many have ended.
+func (l *log) since(n uint64) (records []record, ended uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return append([]record(nil), l.records...)
+	ended = l.dropped + uint64(len(l.records))
+	if n >= ended {
+		return nil, ended
+	}
+	kept := len(l.records)
+	first := kept - int(min(ended-n, uint64(kept))) // the oldest is 0
+	records = make([]record, 0, kept-first)
+	for i := first; i < kept; i++ {
+		records = append(records, l.records[(l.oldest+i)%kept])
+	}
+	return records, ended
 }
 
 func (l *log) drops() uint64 {

@@ -117,9 +117,7 @@ func (x *strike) decider() (decider []act) {
 		switch {
 		case b.phase != PhaseInstead:
 		case decider != nil:
-			if !b.rests() {
-				x.mask(i)
-			}
+			x.mask(i)
 		case x.reserve(b):
 			decider = []act{{bound: b, place: i}}
 		}

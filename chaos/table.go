@@ -34,7 +34,7 @@ func (in *Injector) findOrAdd(kind slotKind, target, alias, lane string) *slot {
 		return s
 	}
 	s := &slot{in: in, hash: h, target: target, alias: alias, lane: lane, kind: kind}
-	s.calm = bindings{slot: s, simple: true}
+	s.calm = bindings{slot: s, simple: true, quick: in.traceless()}
 	s.bind(in.rules)
 	in.points.add(s)
 	return s

@@ -118,7 +118,7 @@ func (p *passage) result(err error, why string) CellReport {
 		why = fmt.Sprintf("Around failed: %v", err)
 	}
 	if why != "" && !r.Broke {
-		r.State, r.Why = Inconclusive, why
+		r.State, r.Why, r.Undecided = Inconclusive, why, false
 	}
 	return r
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 )
@@ -23,8 +24,10 @@ func (w *worker) learnTools(ctx context.Context) error {
 	switch {
 	case s.cancelled:
 		return fmt.Errorf("contract: the first world: %w", ctx.Err())
-	case s.undecided != "":
-		return fmt.Errorf("contract: the first world: %s", s.undecided)
+	case s.undecided != nil && s.lingering: // but the tools are known, and each cell will tell
+		e.warnings = append(e.warnings, fmt.Sprintf("the first world: %v", s.undecided))
+	case s.undecided != nil:
+		return fmt.Errorf("contract: the first world: %w", s.undecided)
 	case s.warning != "":
 		e.warnings = append(e.warnings, s.warning)
 	}
@@ -43,35 +46,79 @@ func (w *worker) learnTools(ctx context.Context) error {
 
 // statefulWarning is the field's own sentence, and what it means here.
 const statefulWarning = "Warning: No reset_endpoint configured. Contract matrix cells may share state. Results may be contaminated. " +
-	"Add reset_endpoint to your config for accurate isolation. Here that is Matrix.Reset, or Matrix.Fresh for a world per cell."
+	"Add reset_endpoint to your config for accurate isolation. Here that is Matrix.Reset, or Matrix.Fresh for a world per cell: " +
+	"the first prompt was sent twice without faults, and %s differed."
+
+// probes reports whether the statefulness probe is to be made.
+func (e *engine) probes() bool {
+	return e.m.Fresh == nil && e.m.Reset == nil && !e.m.NoStatefulnessProbe
+}
 
 // probe finds out whether a shared world without a reset remembers: the first
-// prompt twice, without faults.
+// prompt twice, without faults. A calm run for a baseline is the first time.
 func (w *worker) probe(ctx context.Context) {
 	e := w.engine
-	if e.m.Fresh != nil || e.m.Reset != nil || e.m.NoStatefulnessProbe || ctx.Err() != nil {
+	if !e.probes() || ctx.Err() != nil {
 		return
 	}
-	first := e.m.Prompts
-	if len(first) == 0 {
-		first = e.m.Invariants[0].Probes
+	prompts := e.m.Prompts
+	if len(prompts) == 0 {
+		prompts = e.m.Invariants[0].Probes
 	}
-	var answers [2]string
-	for i := range answers {
-		answers[i] = w.look(ctx, &visit{engine: e, prompts: first[:1]}, e.o.Calm).answer()
+	var first *sight
+	if list := e.listOf(prompts); list >= 0 { // else every invariant has probes of its own
+		first = e.calm[list].seen
 	}
+	if first == nil {
+		first = w.lookCalmly(ctx, prompts[:1])
+	}
+	second := w.lookCalmly(ctx, prompts[:1])
 	e.probed = true
-	if answers[0] != answers[1] {
-		e.warnings = append(e.warnings, statefulWarning)
+	var differ []string
+	if first.answer() != second.answer() {
+		differ = append(differ, "the answers")
+	}
+	if !sameState(first, second) {
+		differ = append(differ, "the states of the world")
+	}
+	if len(differ) > 0 {
+		e.warnings = append(e.warnings, fmt.Sprintf(statefulWarning, strings.Join(differ, " and ")))
 	}
 }
 
-// answer is the last answer as far as a comparison goes.
-func (s *sight) answer() string {
-	if s.undecided != "" || len(s.observations) == 0 {
-		return "undecided: " + s.undecided
+// lookCalmly makes a calm run. Where the probe compares it, it has the state of
+// the world too.
+func (w *worker) lookCalmly(ctx context.Context, prompts []string) *sight {
+	v := &visit{engine: w.engine, prompts: prompts}
+	if w.engine.probes() && w.engine.m.Shared.State != nil {
+		v.needs = NeedState
 	}
-	o := s.observations[len(s.observations)-1]
+	return w.look(ctx, v, w.engine.o.Calm)
+}
+
+// sameState reports whether the first prompt left the state of the world as it
+// was, both times. A state that could not be read is not compared.
+func sameState(first, second *sight) bool {
+	var states []any
+	for _, s := range []*sight{first, second} {
+		if len(s.observations) > 0 && s.observations[0].noState == nil {
+			states = append(states, s.observations[0].Before, s.observations[0].After)
+		}
+	}
+	for _, state := range states {
+		if !reflect.DeepEqual(state, states[0]) {
+			return false
+		}
+	}
+	return true
+}
+
+// answer is the answer to the first prompt as far as a comparison goes.
+func (s *sight) answer() string {
+	if len(s.observations) == 0 {
+		return fmt.Sprint("undecided: ", s.undecided)
+	}
+	o := s.observations[0]
 	if o.Err != nil {
 		return fmt.Sprint("error: ", o.Err)
 	}
@@ -94,7 +141,7 @@ func (w *worker) learnBaseline(ctx context.Context, p *promise) {
 	e := w.engine
 	calm := &e.calm[p.list]
 	calm.once.Do(func() {
-		calm.seen = w.look(ctx, &visit{engine: e, prompts: e.lists[p.list]}, e.o.Calm)
+		calm.seen = w.lookCalmly(ctx, e.lists[p.list])
 	})
 }
 
@@ -116,23 +163,24 @@ func (e *engine) baseline(p *promise, i int) (string, error) {
 		return "", fmt.Errorf("no baseline: in calm weather the agent failed: %w", s.observations[i].Err)
 	case i < len(s.observations):
 		return s.observations[i].Response, nil
-	case s.undecided != "":
-		return "", fmt.Errorf("no baseline: %s", s.undecided)
+	case s.undecided != nil:
+		return "", fmt.Errorf("no baseline: %w", s.undecided)
 	}
 	return "", errors.New("no baseline: the agent did not come to this prompt in calm weather")
 }
 
-// prepare makes the runs that come before any cell.
+// prepare makes the runs that come before any cell of a shared world without a
+// reset: the baselines while nothing has happened to it yet, then the probe.
 func (e *engine) prepare(ctx context.Context) {
-	w := e.newWorker()
-	defer w.end()
-	w.probe(ctx)
 	if e.m.Fresh != nil || e.m.Reset != nil {
 		return
 	}
-	for _, weather := range e.weathers { // while nothing has happened to the world yet
+	w := e.newWorker()
+	defer w.end()
+	for _, weather := range e.weathers {
 		for _, p := range weather.promises {
 			w.learnBaseline(ctx, p)
 		}
 	}
+	w.probe(ctx)
 }

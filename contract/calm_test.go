@@ -78,7 +78,7 @@ func TestBaselineThatCouldNotBeHad(t *testing.T) {
 	m := matrix(t, nil, func(m *contract.Matrix) {
 		m.Invariants[0].Needs = contract.NeedBaseline
 		m.Fresh = func(context.Context) (*contract.World, error) {
-			if calls++; calls == 3 { // the first world, the cell, the calm run
+			if calls++; calls == 2 { // the first world, the calm run, the cell
 				return nil, errors.New("no disk")
 			}
 			return &contract.World{Agent: tellsTime, Tools: clock(t)}, nil
@@ -121,7 +121,8 @@ func remembering(t *testing.T, forgets bool) *contract.World {
 }
 
 const warning = "Warning: No reset_endpoint configured. Contract matrix cells may share state. Results may be contaminated. " +
-	"Add reset_endpoint to your config for accurate isolation. Here that is Matrix.Reset, or Matrix.Fresh for a world per cell."
+	"Add reset_endpoint to your config for accurate isolation. Here that is Matrix.Reset, or Matrix.Fresh for a world per cell: " +
+	"the first prompt was sent twice without faults, and the answers differed."
 
 func TestStatefulnessProbe(t *testing.T) {
 	for _, tc := range []struct {
@@ -192,23 +193,36 @@ func TestResetRunsBeforeEachCell(t *testing.T) {
 	assert.Equal(t, scoring.Pass, r.Score.Verdict, "all reset now")
 }
 
+// TestBaselineOfASharedWorldComesFirst: while nothing has happened to the world
+// yet, neither a cell nor the probe, which takes the calm run for its first.
 func TestBaselineOfASharedWorldComesFirst(t *testing.T) {
-	for _, reset := range []func(context.Context) error{nil, func(context.Context) error { return nil }} {
-		asked := 0
+	reset := func(context.Context) error { return nil }
+	for _, tc := range []struct {
+		reason  string
+		change  func(*contract.Matrix)
+		prompts []string
+		warned  bool
+	}{
+		{"with the probe", func(*contract.Matrix) {}, []string{"a", "b", "a", "a", "b"}, true},
+		{"without it", func(m *contract.Matrix) { m.NoStatefulnessProbe = true }, []string{"a", "b", "a", "b"}, false},
+		{"with a reset", func(m *contract.Matrix) { m.Reset = reset }, []string{"a", "b", "a", "b"}, false},
+		{"with prompts that no invariant has", func(m *contract.Matrix) {
+			m.Prompts, m.Invariants[0].Probes = []string{"c"}, m.Prompts
+		}, []string{"a", "b", "c", "c", "a", "b"}, true},
+	} {
+		var asked []string
 		m := matrix(t, nil, func(m *contract.Matrix) {
-			m.Fresh, m.NoStatefulnessProbe, m.Reset = nil, true, reset
+			m.Fresh, m.Prompts = nil, []string{"a", "b"}
 			m.Invariants[0].Needs = contract.NeedBaseline
-			m.Shared = &contract.World{Agent: func(context.Context, string, chaos.ToolRegistry) (string, error) {
-				asked++
-				return fmt.Sprint("answer ", asked), nil
+			m.Shared = &contract.World{Agent: func(_ context.Context, prompt string, _ chaos.ToolRegistry) (string, error) {
+				asked = append(asked, prompt)
+				return fmt.Sprint("answer ", len(asked)), nil
 			}}
-		})
+		}, tc.change)
 		r := run(t, m, &contract.RunOptions{Keep: contract.KeepAll})
-		want := "answer 2" // after a reset it does not matter when
-		if reset == nil {
-			want = "answer 1" // while nothing has happened to the world yet
-		}
-		assert.Equal(t, want, r.Cells[0].Evidence.Baseline)
+		assert.Equal(t, "answer 2", r.Cells[0].Evidence.Baseline, "%s: that of the last prompt", tc.reason)
+		assert.Equal(t, tc.prompts, asked, tc.reason)
+		assert.Equal(t, tc.warned, len(r.Warnings) == 1, tc.reason)
 	}
 }
 

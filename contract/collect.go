@@ -60,7 +60,8 @@ func (e *engine) runAll(ctx context.Context) (*Report, error) {
 }
 
 func (e *engine) newReport() *Report {
-	r := &Report{Name: e.m.Name, Seed: e.m.Seed, Trials: e.m.trials(), Shared: e.m.Share, Probed: e.probed, Warnings: e.warnings}
+	r := &Report{Name: e.m.Name, Seed: e.m.Seed, Trials: e.m.trials(), Shared: e.m.Share, Probed: e.probed,
+		AllowInconclusive: e.o.AllowInconclusive, Warnings: e.warnings}
 	for _, w := range e.weathers {
 		r.Scenarios = append(r.Scenarios, w.Name)
 	}
@@ -127,7 +128,13 @@ func (c *collector) add(r *CellReport, w *weather) {
 	c.tallies[w].add(r.events)
 	r.events = nil
 	rep.Filtered = rep.Filtered || r.State == NotRun
-	rep.Dropped += r.dropped
+	add(&rep.Dropped, r.dropped)
+	if r.Undecided {
+		rep.Undecided++
+	}
+	if r.Absorbed {
+		rep.Absorbed++
+	}
 	c.short = c.short || r.cancelled
 	if r.Abandoned {
 		rep.Abandoned++
@@ -197,6 +204,7 @@ func (c *collector) finish(ctx context.Context) (*Report, error) {
 	r.Score = score
 	switch {
 	case c.short:
+		r.Cancelled = true
 		if score.Verdict != scoring.Fail {
 			r.Score.Verdict, r.Score.Why = scoring.Inconclusive, "the run was cancelled"
 		}

@@ -30,9 +30,10 @@
 // # What a cell can be
 //
 // Held or broken: then it was decided, and counts in the score. Inconclusive:
-// the reset failed, a baseline is missing, the check could not tell, or the
-// watchdog gave up. Undelivered: the scenario has rules, and no fault reached
-// the agent, so that nothing was shown. Not run: left out, by go test -run.
+// the reset failed, a baseline is missing, the check could not tell
+// ([CellReport.Undecided]), or the watchdog gave up. Undelivered: the scenario
+// has rules, and no fault reached anything that the agent uses, so that nothing
+// was shown. Not run: left out, by go test -run.
 //
 // # User code that misbehaves
 //
@@ -54,6 +55,8 @@
 // many invariants there are, and about thirty in a bubble. A report keeps some
 // 300 bytes a cell besides its evidence; with [KeepCounts] a matrix of any size
 // runs in constant memory. An agent's model costs what it costs: cells ×
-// prompts calls of the agent, or one per scenario and trial with
-// [Matrix.Share], and one more per prompt list that needs a baseline.
+// prompts calls of the agent, less the prompts after one that broke the
+// invariant, or one per scenario and trial with [Matrix.Share], and one more
+// per prompt list that needs a baseline. The statefulness probe of a shared world
+// puts the first prompt twice.
 package contract

@@ -77,7 +77,7 @@ func (e *engine) assignPromises() {
 		if len(inv.Probes) > 0 {
 			prompts = inv.Probes
 		}
-		list := slices.IndexFunc(e.lists, func(l []string) bool { return slices.Equal(l, prompts) })
+		list := e.listOf(prompts)
 		if list < 0 {
 			list = len(e.lists)
 			e.lists = append(e.lists, prompts)
@@ -92,6 +92,11 @@ func (e *engine) assignPromises() {
 			}
 		}
 	}
+}
+
+// listOf is the place of a prompt list; -1: no invariant has it.
+func (e *engine) listOf(prompts []string) int {
+	return slices.IndexFunc(e.lists, func(l []string) bool { return slices.Equal(l, prompts) })
 }
 
 // job is what one worker does at a time: one cell, or with Share all cells of

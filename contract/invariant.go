@@ -93,9 +93,12 @@ type Observation struct {
 	Err error `json:"-"`
 	// Elapsed is how long the answer took, in the cell's own time: virtual in a bubble.
 	Elapsed time.Duration `json:"elapsedNs"`
-	// Events are the calls that were made, in the order in which they began.
-	// Dropped counts those that did not fit the log: an invariant that counts
-	// calls is undecided when there are any.
+	// Events are the calls that ended since the prompt before, in the order in
+	// which they began: a call that outlives its prompt is in the observation in
+	// which it ended, and only there. The last observation has those too that
+	// ended after its answer, before the cell did. Dropped counts those that did
+	// not fit the log: an invariant that counts calls is undecided when there
+	// are any.
 	Events  []chaos.Event `json:"events"`
 	Dropped int           `json:"dropped,omitempty"`
 	// Before and After are the state of the world around the prompt, with NeedState.

@@ -17,7 +17,9 @@ type Matrix struct {
 	Name string
 	// Fresh makes a world for one cell. Cells then run in parallel, and in
 	// virtual time under package contracttest. Everything in the world must be
-	// made inside the call. Exactly one of Fresh and Shared is required.
+	// made inside the call; what is not, such as a package variable, is shared
+	// by all cells, and no probe finds that. Exactly one of Fresh and Shared is
+	// required.
 	Fresh func(ctx context.Context) (*World, error)
 	// Shared is one world for all cells, which run one at a time, in real time.
 	Shared *World
@@ -41,7 +43,14 @@ type Matrix struct {
 	// Share lets all invariants of a scenario and trial judge one observation
 	// per prompt list, for agents whose calls cost money. The report says so.
 	Share bool
-	// NoStatefulnessProbe leaves out the two calm runs that find out whether a
-	// shared world without Reset remembers.
+	// AskAll puts every prompt in every cell. Without it a cell whose invariant
+	// broke at one prompt is not asked the later ones, which cost money and
+	// decide nothing more. With Share all prompts are put in any case: other
+	// invariants judge the same answers.
+	AskAll bool
+	// NoStatefulnessProbe leaves out the probe that finds out whether a shared
+	// world without Reset remembers. The probe sends the first prompt twice,
+	// without faults, so what it does is done twice. The calm run for a
+	// baseline, if there is one, is the first time.
 	NoStatefulnessProbe bool
 }

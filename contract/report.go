@@ -29,9 +29,18 @@ type CellReport struct {
 	// Why says in words why the state is not held.
 	Why string `json:"why,omitempty"`
 	// Delivered counts the calls on which a fault was delivered, Undelivered
-	// those on which one struck without effect.
+	// those on which one struck without effect; of a broken cell up to the
+	// prompt that broke it.
 	Delivered   int `json:"delivered"`
 	Undelivered int `json:"undelivered,omitempty"`
+	// Absorbed says that faults were delivered to calls that other calls made,
+	// and none is known to have come to the agent itself: no call around them
+	// passed on the error, the wait or the unchanged result.
+	Absorbed bool `json:"absorbed,omitempty"`
+	// Undecided says of an inconclusive cell that its check was asked and could
+	// not tell ([ErrUndecided]). Why has its reason. Otherwise something was
+	// missing or failed before the check, or the check did not return.
+	Undecided bool `json:"undecided,omitempty"`
 	// Elapsed is how long the agent took for its answers, in the cell's own
 	// time: virtual in a bubble. With Share it is that of the shared answers.
 	Elapsed time.Duration `json:"elapsedNs,omitempty"`
@@ -83,12 +92,21 @@ type Report struct {
 	Probed bool `json:"probed,omitempty"`
 	// Filtered says that some cells were not run because Around left them out.
 	Filtered bool `json:"filtered,omitempty"`
+	// Cancelled says that the run ended before all cells had run: the verdict is
+	// Fail if a critical invariant broke until then, and else Inconclusive.
+	Cancelled bool `json:"cancelled,omitempty"`
+	// AllowInconclusive is that of the [RunOptions]: the score and the verdict
+	// follow from it and Counts.
+	AllowInconclusive int `json:"allowInconclusive,omitempty"`
 	// Warnings are sentences about the run as a whole.
 	Warnings []string `json:"warnings,omitempty"`
 	// Dropped counts the events that did not fit the logs of the cells.
 	Dropped int `json:"dropped,omitempty"`
 	// Abandoned counts the cells whose agent was left behind.
 	Abandoned int `json:"abandoned,omitempty"`
+	// Absorbed and Undecided count the cells that are: see [CellReport].
+	Absorbed  int `json:"absorbed,omitempty"`
+	Undecided int `json:"undecided,omitempty"`
 }
 
 // A FaultCount is what became of one rule over the whole matrix. Answers that

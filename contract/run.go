@@ -17,7 +17,8 @@ type RunOptions struct {
 	// wants, and may leave it out by not calling it. It is called from several
 	// goroutines. nil: cell(nil).
 	Around func(c Cell, cell func(Bubble) *CellReport)
-	// Calm is the bubble for runs that are not cells: baselines. nil: none.
+	// Calm is the bubble for runs that are not cells: that of the first world and
+	// those for baselines. nil: none.
 	Calm Bubble
 	// Rerun makes the line that repeats a cell; nil: none.
 	Rerun func(Cell) string
@@ -69,8 +70,8 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 	return e.runAll(ctx)
 }
 
-// RunCell runs one cell of the matrix as Run would: same seed, same weather.
-// Its report retains the observation unless o says KeepNone or KeepCounts;
+// RunCell runs one cell of the matrix as Run would: same seed, same weather, and
+// a calm run for its baseline before. The statefulness probe is not made. Its report retains the observation unless o says KeepNone or KeepCounts;
 // OnCell is not called. A cell that the matrix does not have is a
 // [*FieldError]. When ctx ends, its error comes with the report so far.
 func (m *Matrix) RunCell(ctx context.Context, c Cell, o *RunOptions) (*CellReport, error) {

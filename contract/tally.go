@@ -57,9 +57,9 @@ func (t tally) event(e *chaos.Event, delivered []*FaultCount) []*FaultCount {
 		switch {
 		case c == nil: // no rule struck
 		case !seen:
-			c.Undelivered++
+			add(&c.Undelivered, 1)
 		default:
-			c.Delivered++
+			add(&c.Delivered, 1)
 			if !slices.Contains(delivered, c) {
 				delivered = append(delivered, c)
 			}

@@ -46,8 +46,8 @@ func (m *Matrix) weathers() ([]*weather, error) {
 const maxCells = 1_000_000_000
 
 func (m *Matrix) checkSize(p *problems) {
-	each := max(len(m.Scenarios), 1) * max(len(m.Invariants), 1)
-	if most := maxCells / each; m.Trials > most {
+	each := int64(max(len(m.Scenarios), 1)) * int64(max(len(m.Invariants), 1)) // an int may have 32 bits
+	if most := maxCells / each; int64(m.Trials) > most {
 		p.add("Trials", m.Trials, fmt.Sprintf("at most %d, which with these scenarios and invariants makes a billion cells", most), nil)
 	}
 }

@@ -22,17 +22,23 @@ type visit struct {
 	prompts []string
 	needs   Needs
 	meet    func(context.Context, *World) error // instead of the prompts
+	inquiry *inquiry                            // asked between prompts whether to go on; nil: it goes on
 
 	hands    *hands
 	watchdog <-chan time.Time // nil in a bubble
 	limit    time.Duration    // of the watchdog
 	patience time.Duration
+	next     func(*Observation) bool // asks the inquiry; nil: there is none
+	over     chan struct{}           // in a bubble, made outside: user code is done
 
 	mu       sync.Mutex // guards what follows
 	step     string     // what user code is doing, for people
+	bubble   string     // the bubble's number, as stack traces have it
+	left     string     // the goroutines that user code left, by name
 	asking   *Observation
 	injector *chaos.Injector
-	logged   int // events of the injector before the current prompt
+	last     *Observation // the last that was given events
+	from, to uint64       // the calls of last, as EventsSince counts them
 	seen     sight
 	done     bool
 }
@@ -56,11 +62,22 @@ func (v *visit) run(ctx context.Context, cancel context.CancelFunc) {
 	if tools != nil {
 		tools = chaos.WrapRegistry(tools, in)
 	}
-	for _, prompt := range v.prompts {
-		if !v.ask(l, world, tools, prompt) {
+	for i, prompt := range v.prompts {
+		if !v.ask(l, world, tools, prompt) || i+1 < len(v.prompts) && !v.goOn() {
 			return
 		}
 	}
+}
+
+// goOn reports whether the next prompt is to be put.
+func (v *visit) goOn() bool {
+	if v.next == nil {
+		return true
+	}
+	v.mu.Lock()
+	o := v.seen.observations[len(v.seen.observations)-1]
+	v.mu.Unlock()
+	return v.next(o)
 }
 
 // begin notes what user code does from now on.
@@ -81,7 +98,7 @@ func (v *visit) do(l limits, fn func() error) bool {
 	case e.cut != uncut:
 		v.seen.undecided = v.why(e.cut)
 	case e.err != nil:
-		v.seen.undecided = fmt.Sprintf("%s: %v", v.step, e.err)
+		v.seen.undecided = fmt.Errorf("%s: %w", v.step, e.err)
 	default:
 		return true
 	}
@@ -89,14 +106,14 @@ func (v *visit) do(l limits, fn func() error) bool {
 }
 
 // why says what ended the wait for the step; v.mu is held.
-func (v *visit) why(c cut) string {
+func (v *visit) why(c cut) error {
 	switch c {
 	case cutWatchdog:
-		return fmt.Sprintf("the watchdog gave up after %v of real time, while %s", v.limit, v.step)
+		return fmt.Errorf("the watchdog gave up after %v of real time, while %s", v.limit, v.step)
 	case cutHung:
-		return fmt.Sprintf("no end after %v of virtual time, while %s", v.patience, v.step)
+		return fmt.Errorf("no end after %v of virtual time, while %s", v.patience, v.step)
 	}
-	return "the run was cancelled, while " + v.step
+	return errors.New("the run was cancelled, while " + v.step)
 }
 
 // enter makes the world, or brings the shared one back to its start. It returns
@@ -145,11 +162,11 @@ func (v *visit) leave(l limits, world *World) {
 	defer v.mu.Unlock()
 	v.seen.abandoned = v.seen.abandoned || e.left
 	switch {
-	case v.seen.undecided != "":
+	case v.seen.undecided != nil:
 	case e.cut != uncut:
 		v.seen.undecided = v.why(e.cut)
 	case e.err != nil:
-		v.seen.undecided = fmt.Sprintf("%s: %v", v.step, e.err)
+		v.seen.undecided = fmt.Errorf("%s: %w", v.step, e.err)
 	case failure != nil:
 		v.seen.warning = fmt.Sprintf("closing the world of %s: %v", v.name(), failure)
 	}
@@ -243,7 +260,7 @@ func (v *visit) answer(l limits, world *World, tools chaos.ToolRegistry, o *Obse
 	case cutWatchdog:
 		l.cancel() // the time of the whole cell is over
 		v.seen.undecided = v.why(cutWatchdog)
-		o.Err = fmt.Errorf("%w: %s", ErrTimeout, v.seen.undecided)
+		o.Err = fmt.Errorf("%w: %w", ErrTimeout, v.seen.undecided)
 		return false, false
 	}
 	return true, e.cut == uncut && returned(e.err)
@@ -295,11 +312,27 @@ func (v *visit) state(l limits, world *World) (state any, failed error, ok bool)
 	return read, nil, true
 }
 
-// collect gives an observation the events since the one before; v.mu is held.
+// collect gives an observation the calls that ended since the one before; v.mu
+// is held. So a call that outlives its prompt is in one observation, and only there.
 func (v *visit) collect(o *Observation) {
-	events, dropped := v.injector.Events(), int(v.injector.Dropped())
-	fresh := len(events) + dropped - v.logged
-	v.logged += fresh
-	o.Dropped = max(0, fresh-len(events))
-	o.Events = events[max(0, len(events)-fresh):]
+	v.last, v.from = o, v.to
+	v.gather()
+}
+
+// gather takes the events of the last observation; v.mu is held.
+func (v *visit) gather() {
+	o := v.last
+	o.Events, v.to = v.injector.EventsSince(v.from)
+	o.Dropped = toInt(v.to - v.from - uint64(len(o.Events)))
+}
+
+// gatherLate gives the last observation the calls that ended after its answer,
+// which are nobody else's; v.mu is held.
+func (v *visit) gatherLate() {
+	if v.last == nil {
+		return
+	}
+	if _, ended := v.injector.EventsSince(v.to); ended > v.to {
+		v.gather() // from its beginning, for the order
+	}
 }

@@ -11,7 +11,9 @@ type worker struct {
 	engine   *engine
 	hands    hands // for the cell
 	outer    hands // for what stands around it
+	checks   hands // for those of the invariants
 	watchdog *time.Timer
+	due      time.Time // when the watchdog expires
 }
 
 func (e *engine) newWorker() *worker {
@@ -24,6 +26,7 @@ func (w *worker) end() {
 	w.watchdog.Stop()
 	w.hands.letGo()
 	w.outer.letGo()
+	w.checks.letGo()
 }
 
 // run does one job and returns a report per cell, in order. Cells that Around
@@ -38,23 +41,28 @@ func (w *worker) run(ctx context.Context, j job) []CellReport {
 		r := &reports[i]
 		r.Cell, r.Severity = j.cell(p), p.Severity
 		w.around(r, func(r *CellReport, bubble Bubble) {
-			s := seen[p.list]
+			w.learnBaseline(ctx, p)
+			q, s := newInquiry(p), seen[p.list]
 			if s == nil {
-				s = w.see(ctx, j, p, bubble)
+				s = w.see(ctx, j, q, bubble)
 			}
 			if seen != nil {
 				seen[p.list] = s
 			}
-			w.report(ctx, r, p, j.weather, s)
+			w.report(ctx, r, q, j.weather, s)
 		})
 	}
 	return reports
 }
 
 // see makes the observations of a cell. With Share they must serve every
-// invariant of the job that has the same prompts.
-func (w *worker) see(ctx context.Context, j job, p *promise, bubble Bubble) *sight {
+// invariant of the job that has the same prompts; else one that broke needs no more.
+func (w *worker) see(ctx context.Context, j job, q *inquiry, bubble Bubble) *sight {
+	p := q.promise
 	v := &visit{engine: w.engine, weather: j.weather, cell: j.cell(p), prompts: w.engine.lists[p.list]}
+	if !w.engine.m.Share && !w.engine.m.AskAll && len(v.prompts) > 1 {
+		v.inquiry = q
+	}
 	for _, other := range j.promises {
 		if other.list == p.list {
 			v.needs |= other.Needs
@@ -64,11 +72,11 @@ func (w *worker) see(ctx context.Context, j job, p *promise, bubble Bubble) *sig
 }
 
 // report judges a cell and writes down what became of it.
-func (w *worker) report(ctx context.Context, r *CellReport, p *promise, weather *weather, s *sight) {
-	w.learnBaseline(ctx, p)
-	v := w.judge(ctx, p, s)
-	r.State, r.Why, r.Broke = v.state, v.why, v.state == Broken
-	r.Delivered, r.Undelivered = s.delivered, s.undelivered
+func (w *worker) report(ctx context.Context, r *CellReport, q *inquiry, weather *weather, s *sight) {
+	v := w.judge(ctx, q, s)
+	r.State, r.Why, r.Broke, r.Undecided = v.state, v.why, v.state == Broken, v.undecided
+	d := s.upTo(v)
+	r.Delivered, r.Undelivered, r.Absorbed = d.delivered, d.undelivered, d.absorbed
 	r.LateCalls, r.Abandoned = s.late, s.abandoned || v.abandoned
 	r.dropped, r.cancelled = s.dropped, s.cancelled || v.cancelled
 	r.Elapsed = s.elapsed()
@@ -77,17 +85,13 @@ func (w *worker) report(ctx context.Context, r *CellReport, p *promise, weather 
 		r.events = s.uncounted
 	}
 	s.warning, s.uncounted = "", nil // once, however many share it
-	if len(weather.Rules) > 0 && s.delivered == 0 && r.State != Inconclusive {
+	if len(weather.Rules) > 0 && d.delivered == 0 && r.State != Inconclusive {
 		r.State = Undelivered
 		if r.Why == "" {
 			r.Why = "no fault was delivered: " + s.whyUndelivered()
 		}
 	}
-	if r.Evidence = v.evidence; r.Evidence != nil && r.Evidence.Cell != r.Cell {
-		own := *v.evidence
-		own.Cell = r.Cell
-		r.Evidence = &own
-	}
+	r.Evidence = w.engine.evidence(r, q.promise, v, s)
 	w.addRerun(r)
 }
 

@@ -25,7 +25,16 @@ import (
 //
 // Lists are never null, and a member that may be left out is not null either.
 func schemaOf[T any]() (*jsonschema.Schema, error) {
-	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: knownTypes()})
+	known := knownTypes()
+	if reflect.TypeFor[T]() == reflect.TypeFor[recoveryInput]() {
+		definition, err := schemaOf[recoveryObject]()
+		if err != nil {
+			return nil, err
+		}
+		word := &jsonschema.Schema{Type: "string", Enum: definition.Properties["type"].Enum}
+		known[reflect.TypeFor[recoveryDefinition]()] = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{word, definition}}
+	}
+	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: known})
 	if err != nil {
 		return nil, fmt.Errorf("mcpadapter: schema of %T: %w", *new(T), err)
 	}
@@ -75,15 +84,16 @@ func only(kind string, s jsonschema.Schema) *jsonschema.Schema {
 func knownTypes() map[reflect.Type]*jsonschema.Schema {
 	text := func(enum ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: enum} }
 	return map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[time.Time]():         {Type: "string", Format: "date-time"},
-		reflect.TypeFor[timeline.Value]():    {Types: []string{"number", "null"}},
-		reflect.TypeFor[timeline.NodeType](): text("agent", "tool", "llm", "http", "point"),
-		reflect.TypeFor[timeline.Metric]():   text(metricNames()...),
-		reflect.TypeFor[record.Kind]():       text("baseline", "scenario"),
-		reflect.TypeFor[record.State]():      text("running", "failed"),
-		reflect.TypeFor[scoring.Severity]():  text("low", "medium", "high", "critical"),
-		reflect.TypeFor[scoring.CellState](): text("not run", "held", "broken", "inconclusive", "undelivered"),
-		reflect.TypeFor[scoring.Verdict]():   text("inconclusive", "pass", "fail"),
+		reflect.TypeFor[time.Time]():          {Type: "string", Format: "date-time"},
+		reflect.TypeFor[timeline.Value]():     {Types: []string{"number", "null"}},
+		reflect.TypeFor[timeline.Sentences](): {Type: "string"},
+		reflect.TypeFor[timeline.NodeType]():  text("agent", "tool", "llm", "http", "point"),
+		reflect.TypeFor[timeline.Metric]():    text(metricNames()...),
+		reflect.TypeFor[record.Kind]():        text("baseline", "scenario"),
+		reflect.TypeFor[record.State]():       text("running", "failed"),
+		reflect.TypeFor[scoring.Severity]():   text("low", "medium", "high", "critical"),
+		reflect.TypeFor[scoring.CellState]():  text("not run", "held", "broken", "inconclusive", "undelivered"),
+		reflect.TypeFor[scoring.Verdict]():    text("inconclusive", "pass", "fail"),
 		reflect.TypeFor[timeline.Bound](): {Types: []string{"integer", "string"}, Minimum: new(float64(0)), MaxLength: new(40),
 			Description: "a bin index from 0, or a time in RFC 3339"},
 	}

@@ -47,8 +47,9 @@ func TestAWindowIsSummarisedFirst(t *testing.T) {
 	require.Len(t, w.Nodes, 1)
 	assert.Equal(t, []float64{60, 50, 10}, []float64{w.Nodes[0].Arrivals, w.Nodes[0].Served, w.Nodes[0].Errors})
 	assert.InDelta(t, 50.0/60, float64(w.Nodes[0].ThroughputRatio), 1e-9)
-	assert.Equal(t, []timeline.Series{}, w.Series, "raw series only when asked for")
-	assert.Equal(t, 1.0, w.Window.BinSize)
+	require.Len(t, w.Series, 1, "60 bins of 13 metrics are not 1000 values")
+	assert.Len(t, w.Series[0].Metrics, 13)
+	assert.Equal(t, "1s", w.Window.BinSize)
 
 	w = answer[windowOutput](t, c, "get_state_window", `{"start":"2026-05-04T03:02:18Z","end":21,"metrics":["served","throughputRatio","latency"]}`)
 	require.Len(t, w.Series, 1)
@@ -58,6 +59,66 @@ func TestAWindowIsSummarisedFirst(t *testing.T) {
 	all := answer[windowOutput](t, c, "get_state_window", `{"start":0,"end":1,"includeSeries":true,"classIds":["checkout"]}`)
 	assert.Len(t, all.Series[0].Metrics, 13)
 	assert.Equal(t, "checkout", all.Series[0].Class)
+}
+
+func TestLongSeriesOnlyWhenAskedFor(t *testing.T) {
+	shop := newShop(t)
+	run, err := timeline.NewRun(nil)
+	require.NoError(t, err)
+	for i := range 77 {
+		require.NoError(t, run.Add(timeline.Sample{Target: "orders.get", Start: time.Duration(i) * time.Second, End: time.Duration(i) * time.Second}))
+	}
+	_, err = shop.host.Runs.Add(record.Entry{ID: "long", Timeline: run})
+	require.NoError(t, err)
+	c := clientOf(t, serverOf(t, shop.host, nil), nil)
+	for args, series := range map[string]int{
+		`{"runId":"long","start":0,"end":75}`:                      1, // 988 values
+		`{"runId":"long","start":0,"end":76}`:                      0, // 1001
+		`{"runId":"long","start":0,"end":76,"includeSeries":true}`: 1,
+		`{"runId":"long","start":0,"end":76,"metrics":["served"]}`: 1,
+	} {
+		assert.Len(t, answer[windowOutput](t, c, "get_state_window", args).Series, series, args)
+	}
+}
+
+func TestARecoveryIsDefinedByWordOrObject(t *testing.T) {
+	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
+	ask := func(definition string) recoveryOutput {
+		return answer[recoveryOutput](t, c, "compute_recovery_time",
+			`{"nodeId":"orders.get","outageStartTs":20,"lookaheadEndTs":59,"basedOn":"served","recoveryDefinition":`+definition+`}`)
+	}
+	word := ask(`"baseline"`)
+	assert.Equal(t, 10.0, float64(word.DurationBins))
+	assert.Equal(t, word, ask(`{"type":"baseline"}`))
+	assert.Equal(t, word, ask(`{"type":"baseline","tolerance":0.5,"baselineWindow":{"start":0,"end":"2026-05-04T03:02:10Z"}}`))
+	for definition, detail := range map[string]string{
+		`{"type":"full"}`:                     "recoveryDefinition.type is \"full\"; allowed: zero, baseline",
+		`{"type":"zero","tolerance":-1}`:      "recoveryDefinition.tolerance is -1; allowed: a number from 0",
+		`{"kind":"zero"}`:                     "recoveryDefinition.kind is no member",
+		`{"type":"zero","baselineWindow":{}}`: "recoveryDefinition.baselineWindow.start is missing",
+		`7`:                                   "recoveryDefinition is 7; allowed: zero, baseline or an object",
+	} {
+		p := refusal(t, c, "compute_recovery_time", `{"nodeId":"orders.get","outageStartTs":20,"lookaheadEndTs":59,"recoveryDefinition":`+definition+`}`)
+		assert.Contains(t, p.Detail, detail)
+	}
+}
+
+func TestTheTimelineToolsSpeakTheirContract(t *testing.T) {
+	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
+	raw := func(tool, args string) map[string]any {
+		return answer[map[string]any](t, c, tool, args)
+	}
+	g := raw("get_graph", `{}`)
+	assert.Equal(t, []any{map[string]any{"id": "orders", "name": "orders"}}, g["subsystems"])
+	assert.Equal(t, []any{map[string]any{"id": "checkout", "name": "checkout"}}, g["classes"])
+	w := raw("get_state_window", `{"start":0,"end":3}`)
+	assert.Equal(t, "1s", w["window"].(map[string]any)["binSize"])
+	i := raw("detect_outages", `{"nodeId":"orders.get","start":0,"end":59}`)["incidents"].([]any)[0].(map[string]any)
+	assert.Equal(t, map[string]any{"reason": "served/arrivals at most 0.5 for 10 bins",
+		"values": map[string]any{"threshold": 0.5, "arrivals": 10.0, "served": 0.0, "errors": 10.0}}, i["details"])
+	r := raw("compute_recovery_time", `{"nodeId":"orders.get","outageStartTs":0,"lookaheadEndTs":9}`)
+	assert.Equal(t, "nothing to recover from: backlog at most 0 in every bin 0 to 9.", r["notes"])
+	assert.Nil(t, r["recoveryTs"])
 }
 
 func TestQuestionsThatCannotBeAnswered(t *testing.T) {

@@ -25,6 +25,8 @@ type weightsInfo struct {
 type scoreOutput struct {
 	Summary      string              `json:"summary"`
 	Value        float64             `json:"value" jsonschema:"overall score" range:"0,100"`
+	Verdict      scoring.Verdict     `json:"verdict" jsonschema:"fail if the contract failed; inconclusive if it was inconclusive, unless renormalise was chosen; else pass" enum:"inconclusive,pass,fail"`
+	Why          string              `json:"why" jsonschema:"the reason for the verdict"`
 	Ran          []scoring.PartScore `json:"ran" jsonschema:"parts that count, with the weights used"`
 	Missing      []string            `json:"missing" jsonschema:"parts that did not run"`
 	Renormalised bool                `json:"renormalised" jsonschema:"the weights in ran are not those asked for, so the value does not compare with a full one"`
@@ -35,7 +37,7 @@ func resilienceScore() (*tool, error) {
 	return define(tool{
 		name: "resilience_score", title: "Resilience score", room: "contract", target: "matrix",
 		description: `Joins what is known into one score from 0 to 100: the sum of weight x part over mutation, chaos, contract and replay.
-contract is the score of the latest report (severities weighted 3, 2, 1, 1, over decided cells), chaos 100 times the share of kept experiment runs that succeeded; mutation and replay are run elsewhere and may be passed in. A part that did not run is an error unless renormalise is true. The score does not replace the verdict: read contract.verdict beside it.`,
+contract is the score of the latest report (severities weighted 3, 2, 1, 1, over decided cells), chaos 100 times the share of kept experiment runs that succeeded; mutation and replay are run elsewhere and may be passed in. A part that did not run is an error unless renormalise is true. The verdict stands beside the number: a contract that failed fails it, whatever the number.`,
 	}, func(_ context.Context, c *call, in scoreInput) (scoreOutput, error) {
 		return c.server.score(in)
 	})
@@ -50,7 +52,7 @@ func (s *Server) score(in scoreInput) (scoreOutput, error) {
 		return out, err
 	case err == nil:
 		out.Contract = new(scoreOf(k.Score))
-		parts.Contract = out.Contract.Value
+		parts.Contract, parts.ContractVerdict = out.Contract.Value, k.Score.Verdict
 	}
 	if s.host.Experiments != nil {
 		if runs, rate := s.host.Experiments.History().SuccessRate(""); runs > 0 {
@@ -66,10 +68,8 @@ func (s *Server) score(in scoreInput) (scoreOutput, error) {
 		return out, badArguments(err.Error(), "Run what is missing (contract_run, chaos_run_experiment), pass mutation and replay, or set renormalise to true.")
 	}
 	out.Value, out.Ran, out.Missing, out.Renormalised = overall.Value, overall.Ran, overall.Missing, overall.Renormalised
-	if out.Missing == nil {
-		out.Missing = []string{}
-	}
-	out.Summary = fmt.Sprintf("%.2f of 100 over %d of 4 parts.", out.Value, len(out.Ran))
+	out.Verdict, out.Why = overall.Verdict, overall.Why
+	out.Summary = fmt.Sprintf("%v: %s. %.2f of 100 over %d of 4 parts.", out.Verdict, out.Why, out.Value, len(out.Ran))
 	if out.Contract != nil {
 		out.Summary = sentences(out.Summary, fmt.Sprintf("Contract verdict: %v.", out.Contract.Verdict))
 	}

@@ -3,8 +3,8 @@ package mcpadapter
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/shakedown-go/shakedown/contract/record"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
@@ -73,13 +73,14 @@ type graphInput struct {
 }
 
 type graphOutput struct {
-	Summary    string          `json:"summary"`
-	RunID      string          `json:"runId"`
-	Nodes      []timeline.Node `json:"nodes"`
-	Edges      []edgeInfo      `json:"edges" jsonschema:"who called whom"`
-	Subsystems []string        `json:"subsystems,omitempty"`
-	Classes    []string        `json:"classes,omitempty"`
-	Omitted    int             `json:"omitted,omitempty" jsonschema:"nodes and edges that this answer leaves out"`
+	Summary    string           `json:"summary"`
+	RunID      string           `json:"runId"`
+	Nodes      []timeline.Node  `json:"nodes"`
+	Edges      []edgeInfo       `json:"edges" jsonschema:"who called whom"`
+	Subsystems []timeline.Named `json:"subsystems,omitempty"`
+	Classes    []timeline.Named `json:"classes,omitempty"`
+	Omitted    int              `json:"omitted,omitempty" jsonschema:"nodes and edges that this answer leaves out"`
+	Notes      []string         `json:"notes,omitempty" jsonschema:"what the run cannot show"`
 }
 
 type edgeInfo struct {
@@ -103,7 +104,9 @@ A node's subsystem is the part of its name before the first dot. Start here to l
 			return graphOutput{}, err
 		}
 		g := e.Timeline.Graph(timeline.GraphQuery{Subsystem: in.SubsystemID, Class: in.ClassID})
-		return graphOf(e.ID, g, cmp.Or(in.Limit, defaultNodes)), nil
+		out := graphOf(e.ID, g, cmp.Or(in.Limit, defaultNodes))
+		out.Notes = e.Timeline.Notes()
+		return out, nil
 	})
 }
 
@@ -145,6 +148,8 @@ type outagesOutput struct {
 	RunID     string              `json:"runId"`
 	Incidents []timeline.Incident `json:"incidents" jsonschema:"in the order of time; endTs is exclusive"`
 	Omitted   int                 `json:"omitted,omitempty" jsonschema:"incidents that this answer leaves out"`
+	BinSize   string              `json:"binSize" jsonschema:"length of a bin, such as 1s: nothing shorter is seen"`
+	Notes     []string            `json:"notes,omitempty" jsonschema:"what the run cannot show"`
 }
 
 const defaultIncidents = 100
@@ -164,7 +169,7 @@ type is outage if nothing was served in any of its bins, else degradation; sever
 		if err != nil {
 			return outagesOutput{}, err
 		}
-		out := outagesOutput{RunID: e.ID, Incidents: append([]timeline.Incident{}, found[:min(len(found), cmp.Or(in.Limit, defaultIncidents))]...)}
+		out := outagesOutput{RunID: e.ID, BinSize: e.Timeline.BinSize().String(), Notes: e.Timeline.Notes(), Incidents: append([]timeline.Incident{}, found[:min(len(found), cmp.Or(in.Limit, defaultIncidents))]...)}
 		out.Omitted = len(found) - len(out.Incidents)
 		kinds := make(map[string]int)
 		for _, i := range found {
@@ -177,14 +182,29 @@ type is outage if nothing was served in any of its bins, else degradation; sever
 }
 
 type recoveryInput struct {
-	RunID              string          `json:"runId,omitempty" jsonschema:"id of a run; the newest if left out" len:"1,128"`
-	NodeID             string          `json:"nodeId" jsonschema:"the node that was unwell" len:"1,512"`
-	OutageStartTs      timeline.Bound  `json:"outageStartTs" jsonschema:"when the outage began: startTs of an incident, or a bin index"`
-	LookaheadEndTs     timeline.Bound  `json:"lookaheadEndTs" jsonschema:"last bin to look for the recovery in, inclusive: a time in RFC 3339, or a bin index"`
-	BasedOn            timeline.Metric `json:"basedOn,omitempty" jsonschema:"metric that has to recover" default:"\"backlog\""`
-	RecoveryDefinition string          `json:"recoveryDefinition,omitempty" jsonschema:"zero: at most tolerance; baseline: as before the outage, within tolerance" enum:"zero,baseline" default:"\"zero\""`
-	Tolerance          *float64        `json:"tolerance,omitempty" jsonschema:"for zero a value of the metric, 0 if left out; for baseline a share of the baseline, 0.1 if left out" range:"0"`
-	BaselineWindow     *baselineInfo   `json:"baselineWindow,omitempty" jsonschema:"window whose mean is the baseline; from the first bin to the outage if left out"`
+	RunID              string             `json:"runId,omitempty" jsonschema:"id of a run; the newest if left out" len:"1,128"`
+	NodeID             string             `json:"nodeId" jsonschema:"the node that was unwell" len:"1,512"`
+	OutageStartTs      timeline.Bound     `json:"outageStartTs" jsonschema:"when the outage began: startTs of an incident, or a bin index"`
+	LookaheadEndTs     timeline.Bound     `json:"lookaheadEndTs" jsonschema:"last bin to look for the recovery in, inclusive: a time in RFC 3339, or a bin index"`
+	BasedOn            timeline.Metric    `json:"basedOn,omitempty" jsonschema:"metric that has to recover" default:"\"backlog\""`
+	RecoveryDefinition recoveryDefinition `json:"recoveryDefinition,omitzero" jsonschema:"zero: at most tolerance; baseline: as before the outage, within tolerance. An object with type, tolerance and baselineWindow, or the bare word" default:"\"zero\""`
+}
+
+// recoveryDefinition is a recoveryObject, or its type alone.
+type recoveryDefinition recoveryObject
+
+type recoveryObject struct {
+	Type           string        `json:"type" jsonschema:"zero: at most tolerance; baseline: as before the outage, within tolerance" enum:"zero,baseline"`
+	Tolerance      *float64      `json:"tolerance,omitempty" jsonschema:"for zero a value of the metric, 0 if left out; for baseline a share of the baseline, 0.1 if left out" range:"0"`
+	BaselineWindow *baselineInfo `json:"baselineWindow,omitempty" jsonschema:"window whose mean is the baseline; from the first bin to the outage if left out"`
+}
+
+// UnmarshalJSON reads both forms.
+func (d *recoveryDefinition) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '"' {
+		return json.Unmarshal(text, &d.Type)
+	}
+	return json.Unmarshal(text, (*recoveryObject)(d))
 }
 
 type baselineInfo struct {
@@ -208,19 +228,18 @@ The node must have been unwell before it can recover. recoveryTs is the beginnin
 		if err != nil {
 			return recoveryOutput{}, err
 		}
-		o := timeline.RecoveryOptions{OutageStart: in.OutageStartTs, LookaheadEnd: in.LookaheadEndTs, BasedOn: in.BasedOn,
-			Definition: in.RecoveryDefinition, Tolerance: in.Tolerance}
-		if b := in.BaselineWindow; b != nil {
+		o := timeline.RecoveryOptions{OutageStart: in.OutageStartTs, LookaheadEnd: in.LookaheadEndTs, BasedOn: in.BasedOn}
+		d := in.RecoveryDefinition
+		o.Definition, o.Tolerance = d.Type, d.Tolerance
+		if b := d.BaselineWindow; b != nil {
 			o.BaselineStart, o.BaselineEnd = b.Start, b.End
 		}
 		r, err := e.Timeline.RecoveryTime(in.NodeID, o)
 		if err != nil {
 			return recoveryOutput{}, err
 		}
-		if r.Notes == nil {
-			r.Notes = []string{}
-		}
-		out := recoveryOutput{RunID: e.ID, Recovery: r, Summary: fmt.Sprintf("%s has not recovered. %s", in.NodeID, strings.Join(r.Notes, " "))}
+		r.Notes = append(r.Notes, e.Timeline.Notes()...)
+		out := recoveryOutput{RunID: e.ID, Recovery: r, Summary: fmt.Sprintf("%s has not recovered. %s", in.NodeID, r.Notes)}
 		if r.RecoveryTs != nil {
 			out.Summary = fmt.Sprintf("%s was well again after %v bins, %v minutes.", in.NodeID, r.DurationBins, r.DurationMinutes)
 		}

@@ -16,19 +16,20 @@ type windowInput struct {
 	NodeIDs       []string          `json:"nodeIds,omitempty" jsonschema:"only these nodes; all that were called if left out" len:"1,200" each:"1,512"`
 	ClassIDs      []string          `json:"classIds,omitempty" jsonschema:"these classes, each apart; all together if left out" len:"1,200" each:"1,256"`
 	Metrics       []timeline.Metric `json:"metrics,omitempty" jsonschema:"the metrics wanted as series, bin by bin" len:"1,13"`
-	IncludeSeries bool              `json:"includeSeries,omitempty" jsonschema:"give the series of all metrics, or of those named; naming metrics does the same" default:"false"`
+	IncludeSeries bool              `json:"includeSeries,omitempty" jsonschema:"give the series also where they are more than 1000 values; naming metrics does the same for those" default:"false"`
 	Limit         int               `json:"limit,omitempty" jsonschema:"at most so many nodes (and classes of one)" range:"1,200" default:"20"`
 }
 
 type windowOutput struct {
 	Summary string                `json:"summary"`
 	RunID   string                `json:"runId"`
-	Window  timeline.WindowBounds `json:"window" jsonschema:"start and end are the beginnings of the first and the last bin; binSize is in seconds"`
+	Window  timeline.WindowBounds `json:"window" jsonschema:"start and end are the beginnings of the first and the last bin; binSize is the length of a bin, such as 1s"`
 	Nodes   []nodeTotals          `json:"nodes" jsonschema:"each node over the whole window"`
-	Series  []timeline.Series     `json:"series" jsonschema:"values aligned with the bins, null where undefined; empty unless asked for"`
+	Series  []timeline.Series     `json:"series" jsonschema:"values aligned with the bins, null where undefined; those of all metrics where they are at most 1000 values, else only what was asked for"`
 	Omitted int                   `json:"omitted,omitempty" jsonschema:"nodes, or nodes and classes, that this answer leaves out"`
 	// SeriesOmitted counts those that are in Nodes and not in Series.
-	SeriesOmitted int `json:"seriesOmitted,omitempty" jsonschema:"nodes that are summed up but whose series would make the answer too long"`
+	SeriesOmitted int      `json:"seriesOmitted,omitempty" jsonschema:"nodes that are summed up but whose series would make the answer too long"`
+	Notes         []string `json:"notes,omitempty" jsonschema:"what the run cannot show"`
 }
 
 // nodeTotals sums up a node over the window.
@@ -49,15 +50,16 @@ type nodeTotals struct {
 // Bounds of a window's answer.
 const (
 	defaultSeries = 20
+	freeValues    = 1000  // numbers in all series that need not be asked for
 	maxValues     = 20000 // numbers in all series
 )
 
 func getStateWindow() (*tool, error) {
 	return define(tool{
 		name: "get_state_window", title: "State window", room: "timeline", target: "runId",
-		description: `Shows what each node did in a window of a run: totals first; series bin by bin only for metrics that are named, or with includeSeries.
+		description: `Shows what each node did in a window of a run: totals first; series bin by bin where they are at most 1000 values, and above that for metrics that are named, or with includeSeries.
 An operation is what a caller wanted done, attempts count its retries. arrivals, served and errors are operations, attempts and failures are calls. latency (mean) and latencyP95 are in ms, busy in seconds with at least one call in flight, backlog is operations in flight at the end of a bin, capacity is served per busy second, utilization is busy/bin length, throughputRatio is served/arrivals, retryTax is failures/attempts. What is undefined is null, never 0.
-start and end are inclusive bin indices or times in RFC 3339; binSize is in seconds; a window has at most 1000 bins. Narrow by nodeIds, classIds, metrics and time.`,
+start and end are inclusive bin indices or times in RFC 3339; binSize is the length of a bin as a text, such as 1s; a window has at most 1000 bins. Narrow by nodeIds, classIds, metrics and time.`,
 	}, func(_ context.Context, c *call, in windowInput) (windowOutput, error) {
 		e, err := c.server.run(in.RunID)
 		if err != nil {
@@ -67,17 +69,20 @@ start and end are inclusive bin indices or times in RFC 3339; binSize is in seco
 		if err != nil {
 			return windowOutput{}, err
 		}
-		return windowOf(e.ID, w, in), nil
+		out := windowOf(e.ID, w, in)
+		out.Notes = e.Timeline.Notes()
+		return out, nil
 	})
 }
 
 func windowOf(id string, w timeline.Window, in windowInput) windowOutput {
 	out := windowOutput{RunID: id, Window: w.Window, Nodes: []nodeTotals{}, Series: []timeline.Series{}}
 	metrics := in.Metrics
-	if in.IncludeSeries && len(metrics) == 0 {
-		metrics = allMetrics()
-	}
 	bins, values := w.Window.EndBin-w.Window.StartBin+1, 0
+	shown := min(len(w.Series), cmp.Or(in.Limit, defaultSeries))
+	if all := allMetrics(); len(metrics) == 0 && (in.IncludeSeries || shown*bins*len(all) <= freeValues) {
+		metrics = all
+	}
 	for _, s := range w.Series {
 		if len(out.Nodes) == cmp.Or(in.Limit, defaultSeries) {
 			out.Omitted++
@@ -93,7 +98,7 @@ func windowOf(id string, w timeline.Window, in windowInput) windowOutput {
 		}
 		out.Series = append(out.Series, chosen(s, metrics))
 	}
-	out.Summary = fmt.Sprintf("%d bins of %v s, %d of %d nodes.", bins, w.Window.BinSize, len(out.Nodes), len(w.Series))
+	out.Summary = fmt.Sprintf("%d bins of %v, %d of %d nodes.", bins, w.Window.BinSize, len(out.Nodes), len(w.Series))
 	if out.Omitted > 0 {
 		out.Summary = sentences(out.Summary, fmt.Sprintf("%d are left out: narrow by nodeIds or classIds.", out.Omitted))
 	}

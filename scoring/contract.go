@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 )
 
@@ -107,8 +108,14 @@ func checkContract(cells []Cell, o ContractOptions) error {
 		errs = append(errs, ErrNoCells)
 	}
 	first := make(map[string]int) // scenario to the index of its first cell
+	total := 0
 	for i, c := range cells {
 		errs = append(errs, c.check(i))
+		if n := min(c.count(), maxCount); total <= math.MaxInt-n { // an int may have 32 bits
+			total += n
+		} else {
+			errs = append(errs, invalid(fmt.Sprintf("cells[%d].count", i), c.Count, fmt.Sprintf("at most %d cells together", math.MaxInt)))
+		}
 		j, seen := first[c.Scenario]
 		if !seen {
 			first[c.Scenario] = i
@@ -132,7 +139,7 @@ func sameAs(cells []Cell, j int) string {
 func tally(cells []Cell) ContractScore {
 	var s ContractScore
 	var by [Critical + 1]SeverityScore
-	var held, decided int // summed weights
+	var held, decided int64 // summed weights: up to three times the cells
 	for _, c := range cells {
 		n, count := &by[c.Severity], c.count()
 		s.Total += count
@@ -141,11 +148,11 @@ func tally(cells []Cell) ContractScore {
 		case CellHeld:
 			n.Passed += count
 			n.Decided += count
-			held += count * c.Severity.Weight()
-			decided += count * c.Severity.Weight()
+			held += int64(count) * int64(c.Severity.Weight())
+			decided += int64(count) * int64(c.Severity.Weight())
 		case CellBroken:
 			n.Decided += count
-			decided += count * c.Severity.Weight()
+			decided += int64(count) * int64(c.Severity.Weight())
 		case CellInconclusive:
 			s.Inconclusive += count
 		case CellUndelivered:

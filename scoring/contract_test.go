@@ -3,6 +3,7 @@ package scoring
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"testing"
 
@@ -298,4 +299,24 @@ func TestContractLaws(t *testing.T) {
 			assert.LessOrEqual(t, less.Value, score.Value, "a broken cell never raises the value")
 		}
 	})
+}
+
+// TestContractOfBillionsOfCells: weights times cells are more than an int of 32
+// bits has, and so may be the cells.
+func TestContractOfBillionsOfCells(t *testing.T) {
+	held, broke := calm(Critical, CellHeld), calm(Low, CellBroken)
+	held.Count, broke.Count = 1e9, 1e9
+	score, err := Contract([]Cell{held, broke})
+	require.NoError(t, err)
+	assert.Equal(t, 75.0, score.Value)
+	assert.Equal(t, 2_000_000_000, score.Total)
+
+	_, err = Contract([]Cell{held, broke, held})
+	if math.MaxInt > math.MaxInt32 {
+		require.NoError(t, err)
+		return
+	}
+	var refused *FieldError
+	require.ErrorAs(t, err, &refused)
+	assert.Equal(t, "cells[2].count", refused.Field)
 }

@@ -48,15 +48,17 @@ func ExampleWilson() {
 
 func ExampleWeights_Overall() {
 	chaos, contract := 80.0, 100.0
-	parts := scoring.Parts{Chaos: &chaos, Contract: &contract}
+	parts := scoring.Parts{Chaos: &chaos, Contract: &contract, ContractVerdict: scoring.Pass}
 
 	_, err := scoring.DefaultWeights().Overall(parts, scoring.OverallOptions{})
 	fmt.Println(err)
 
 	all, err := scoring.DefaultWeights().Overall(parts, scoring.OverallOptions{Renormalise: true})
 	fmt.Println(all.Value, all.Ran, all.Missing, all.Renormalised, err)
+	fmt.Println(all.Verdict, all.Why)
 	// Output:
 	// scoring: parts.mutation is missing; allowed: a score; or set OverallOptions.Renormalise to go without
 	// scoring: parts.replay is missing; allowed: a score; or set OverallOptions.Renormalise to go without
 	// 90 [{chaos 80 0.5} {contract 100 0.5}] [mutation replay] true <nil>
+	// PASS the contract passed; these did not run: mutation, replay
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // weightTolerance is how far from 1 the sum of weights may be: far enough for
@@ -28,6 +29,10 @@ func DefaultWeights() Weights {
 // Parts are the scores to join, each from 0 to 100. Nil says that the part did
 // not run, which is not the same as a score of 0.
 type Parts struct {
+	// ContractVerdict is the verdict that the contract part had, also where it has
+	// no score because no cell was decided. The zero value is Inconclusive.
+	ContractVerdict Verdict `json:"contractVerdict"`
+
 	Mutation *float64 `json:"mutation,omitempty"`
 	Chaos    *float64 `json:"chaos,omitempty"`
 	Contract *float64 `json:"contract,omitempty"`
@@ -40,13 +45,17 @@ type OverallOptions struct {
 	_ struct{}
 
 	// Renormalise scores the parts that ran alone, their weights scaled up to sum
-	// to 1. The result says so, because it is not comparable to a full one.
+	// to 1. The result says so, because it is not comparable to a full one. A part
+	// that did not run, or whose verdict is Inconclusive, then leaves the verdict
+	// to the others, if there are any.
 	Renormalise bool
 }
 
 // An Overall is the joined score of the parts that ran.
 type Overall struct {
 	Value        float64     `json:"value"`        // 0 to 100, two decimals
+	Verdict      Verdict     `json:"verdict"`      // see [Weights.Overall]
+	Why          string      `json:"why"`          // the reason for the verdict, as a phrase without a full stop
 	Ran          []PartScore `json:"ran"`          // mutation, chaos, contract, replay, without those that did not run
 	Missing      []string    `json:"missing"`      // names of the parts that did not run
 	Renormalised bool        `json:"renormalised"` // the weights in Ran are not the ones that were asked for
@@ -62,13 +71,19 @@ type PartScore struct {
 // Overall returns Σ weight×part, rounded to two decimals as in [Contract]. Where
 // weights sum to a little more than 1 the value is capped at 100.
 //
+// The verdict is Fail when that of the contract is, whatever the number and the
+// weights. Else it is Inconclusive when the contract ran and was, unless
+// OverallOptions.Renormalise was set and another part with a weight ran. Else it
+// is Pass: the other parts are numbers and have no verdict of their own.
+//
 // Weights that break their rules, parts that are not finite or not from 0 to
 // 100, and parts that are missing without leave are [*FieldError]s, all joined.
 // A missing part of weight 0 needs no leave. It is an error too when no part ran
-// that has a weight above 0.
+// that has a weight above 0, and when the contract's verdict has no name. With an
+// error the result is zero, and its verdict so Inconclusive.
 func (w Weights) Overall(p Parts, o OverallOptions) (Overall, error) {
 	parts := pair(w, p)
-	if err := errors.Join(checkWeights(parts), checkParts(parts, o)); err != nil {
+	if err := errors.Join(checkWeights(parts), checkParts(parts, o), checkVerdict(p)); err != nil {
 		return Overall{}, err
 	}
 	out := Overall{Ran: []PartScore{}, Missing: []string{}}
@@ -93,7 +108,39 @@ func (w Weights) Overall(p Parts, o OverallOptions) (Overall, error) {
 		sum += out.Ran[i].Weight * out.Ran[i].Score
 	}
 	out.Value = min(100, round2(sum))
+	out.Verdict, out.Why = overallVerdict(p, out, o)
 	return out, nil
+}
+
+func overallVerdict(p Parts, out Overall, o OverallOptions) (Verdict, string) {
+	others := 0 // parts that count, the contract apart
+	for _, part := range out.Ran {
+		if part.Name != "contract" && part.Weight > 0 {
+			others++
+		}
+	}
+	switch {
+	case p.ContractVerdict == Fail:
+		return Fail, "the contract failed"
+	case p.Contract == nil && !out.Renormalised:
+		return Pass, "no part failed; the contract has no weight and did not run"
+	case p.Contract == nil:
+		return Pass, "no part that ran failed; these did not run: " + strings.Join(out.Missing, ", ")
+	case p.ContractVerdict == Pass && out.Renormalised:
+		return Pass, "the contract passed; these did not run: " + strings.Join(out.Missing, ", ")
+	case p.ContractVerdict == Pass:
+		return Pass, "the contract passed"
+	case o.Renormalise && others > 0:
+		return Pass, "no part failed; the contract was inconclusive"
+	}
+	return Inconclusive, "the contract was inconclusive"
+}
+
+func checkVerdict(p Parts) error {
+	if p.ContractVerdict > Fail {
+		return invalid("parts.contractVerdict", p.ContractVerdict, allowedVerdicts)
+	}
+	return nil
 }
 
 // A part is a weight and the score it belongs to, nil when it did not run.

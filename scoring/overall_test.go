@@ -104,8 +104,57 @@ func TestOverallJSONHasNoNull(t *testing.T) {
 	require.NoError(t, err)
 	text, err := json.Marshal(got)
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"value":2.35,"ran":[{"name":"mutation","score":1,"weight":0.2},{"name":"chaos","score":2,"weight":0.35},
+	assert.JSONEq(t, `{"value":2.35,"verdict":"inconclusive","why":"the contract was inconclusive","ran":[{"name":"mutation","score":1,"weight":0.2},{"name":"chaos","score":2,"weight":0.35},
 		{"name":"contract","score":3,"weight":0.35},{"name":"replay","score":4,"weight":0.1}],"missing":[],"renormalised":false}`, string(text))
+}
+
+func TestOverallVerdict(t *testing.T) {
+	without := func(p Parts, drop ...string) Parts {
+		for _, name := range drop {
+			switch name {
+			case "mutation":
+				p.Mutation = nil
+			case "chaos":
+				p.Chaos = nil
+			case "contract":
+				p.Contract = nil
+			case "replay":
+				p.Replay = nil
+			}
+		}
+		return p
+	}
+	full := parts(100, 100, 100, 100)
+	for _, tc := range []struct {
+		reason      string
+		weights     Weights
+		parts       Parts
+		contract    Verdict
+		renormalise bool
+		want        Verdict
+		why         string
+	}{
+		{"a contract that passed", DefaultWeights(), full, Pass, false, Pass, "the contract passed"},
+		{"a contract that failed, whatever the number", DefaultWeights(), full, Fail, false, Fail, "the contract failed"},
+		{"a contract that failed and counts for nothing", Weights{Mutation: 1}, full, Fail, false, Fail, "the contract failed"},
+		{"a contract that failed with no cell decided", DefaultWeights(), without(full, "contract"), Fail, true, Fail, "the contract failed"},
+		{"a verdict that nobody gave", DefaultWeights(), full, 0, false, Inconclusive, "the contract was inconclusive"},
+		{"the same, left to the others", DefaultWeights(), full, Inconclusive, true, Pass, "no part failed; the contract was inconclusive"},
+		{"there are no others", DefaultWeights(), without(full, "mutation", "chaos", "replay"), Inconclusive, true, Inconclusive, "the contract was inconclusive"},
+		{"the others have no weight", Weights{Contract: 1}, full, Inconclusive, true, Inconclusive, "the contract was inconclusive"},
+		{"parts that did not run", DefaultWeights(), without(full, "mutation", "replay"), Pass, true, Pass, "the contract passed; these did not run: mutation, replay"},
+		{"the contract did not run", DefaultWeights(), without(full, "contract"), Inconclusive, true, Pass, "no part that ran failed; these did not run: contract"},
+		{"the contract need not run", Weights{Chaos: 1}, without(full, "contract"), Inconclusive, false, Pass,
+			"no part failed; the contract has no weight and did not run"},
+	} {
+		tc.parts.ContractVerdict = tc.contract
+		got, err := tc.weights.Overall(tc.parts, OverallOptions{Renormalise: tc.renormalise})
+		require.NoError(t, err, tc.reason)
+		assert.Equal(t, tc.want, got.Verdict, tc.reason)
+		assert.Equal(t, tc.why, got.Why, tc.reason)
+	}
+	_, err := DefaultWeights().Overall(Parts{ContractVerdict: 7}, OverallOptions{Renormalise: true})
+	assert.ErrorContains(t, err, "scoring: parts.contractVerdict is Verdict(7); allowed: inconclusive, pass, fail")
 }
 
 func TestOverallLaws(t *testing.T) {

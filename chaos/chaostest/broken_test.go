@@ -43,6 +43,14 @@ type likely struct {
 
 func (w likely) Probability() float64 { return w.p() }
 
+// counting is a trigger that claims to look at the ordinal alone.
+type counting struct {
+	match
+	of func(ordinal uint64) bool
+}
+
+func (w counting) MatchOrdinal(ordinal uint64) bool { return w.of(ordinal) }
+
 // kindly is a trigger that describes itself.
 type kindly struct {
 	match
@@ -105,6 +113,11 @@ func brokenWhens() []brokenWhen {
 			return false
 		}))},
 		{why: "does not match as it says", check: chaostest.Probable, make: is(likely{never, func() float64 { return 0.5 }})},
+		{why: "counts from one in one way and from none in the other", check: chaostest.Ordinal, make: is(counting{
+			func(c chaos.Call) bool { return c.Ordinal+1 == 4 }, func(ordinal uint64) bool { return ordinal == 4 }})},
+		{why: "looks at the key too", check: chaostest.Ordinal, make: is(counting{
+			func(c chaos.Call) bool { return c.Ordinal > 9 && c.Key == 1 }, func(ordinal uint64) bool { return ordinal > 9 }})},
+		{why: "panics on a late ordinal", check: chaostest.Panics, make: is(counting{never, func(n uint64) bool { return []bool{false}[n/1000] }})},
 		{why: "has no probability", check: chaostest.Probable, make: is(likely{never, func() float64 { return 2 }})},
 		{why: "gives both parts one draw", check: chaostest.Parts, make: is(never), o: combine(func(a, b chaos.When) chaos.When {
 			return pair{func(c chaos.Call) bool { return a.Match(c.Sub(0)) != b.Match(c.Sub(0)) }, errPart}

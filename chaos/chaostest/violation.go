@@ -63,6 +63,8 @@ const (
 	Panics Check = "panics"
 	// Probable: a Probabilistic trigger matches where its draw is below its probability.
 	Probable Check = "probable"
+	// Ordinal: what an OrdinalWhen answers to an ordinal, Match answers to every call of that ordinal.
+	Ordinal Check = "ordinal"
 	// Arguments: what looks at the arguments does not change them.
 	Arguments Check = "arguments"
 	// Parts: a combination gives each part draws of its own, and the arguments to those that ask.

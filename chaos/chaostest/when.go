@@ -101,6 +101,7 @@ func (q *inquiry) questions() {
 		}
 	}
 	q.probable(list, first)
+	q.ordinal(list, first)
 	q.crowd(list, first)
 }
 
@@ -144,6 +145,25 @@ func (q *inquiry) ask(c chaos.Call) (hit bool) {
 		q.add(Arguments, "MatchArgs changed the arguments, %s, to %s", show(q.Args), show(given))
 	}
 	return hit
+}
+
+// ordinal compares what a trigger answers to ordinals with what it answers to calls.
+func (q *inquiry) ordinal(list []chaos.Call, first []bool) {
+	w, ok := q.when.(chaos.OrdinalWhen)
+	if !ok {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			q.add(Panics, "MatchOrdinal panicked: %v", p)
+		}
+	}()
+	for i, c := range list {
+		if hit := w.MatchOrdinal(c.Ordinal); hit != first[i] {
+			q.add(Ordinal, "to ordinal %d it answers %v, and to a call of that ordinal %v: %s", c.Ordinal, hit, first[i], shortly(c))
+			return
+		}
+	}
 }
 
 // probable compares a trigger that is nothing but chance with what the injector

@@ -3,6 +3,7 @@ package contracttest_test
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"regexp"
@@ -224,15 +225,15 @@ func TestInvalidMatrixFails(t *testing.T) {
 	}
 }
 
-// TestChildMisbehaving has one agent that hangs, one that leaks, one that
-// panics and one that ends its goroutine, among cells that are fine.
+// TestChildMisbehaving has one agent that hangs, two that leak, one that panics
+// and one that ends its goroutine, among cells that are fine.
 func TestChildMisbehaving(t *testing.T) {
 	onlyInChild(t)
 	m := lying(t)
 	m.Scenarios = []contract.Scenario{contract.Calm()}
 	m.Trials = 1
 	m.Invariants = nil
-	for _, id := range []string{"hangs", "leaks", "panics", "fails-now", "fine"} {
+	for _, id := range []string{"hangs", "leaks", "listens", "panics", "fails-now", "fine"} {
 		m.Invariants = append(m.Invariants, contract.Invariant{ID: id, Severity: contract.High, Probes: []string{id},
 			Check: func(context.Context, *contract.Observation) error { return nil }})
 	}
@@ -243,7 +244,14 @@ func TestChildMisbehaving(t *testing.T) {
 			case "hangs":
 				select {}
 			case "leaks":
-				go func() { select {} }()
+				go leftBehind()
+			case "listens":
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					return "", err
+				}
+				go leftListening(l)
+				return "done", nil // a wait would be one for the listener
 			case "panics":
 				panic("boom")
 			case "fails-now":
@@ -254,20 +262,24 @@ func TestChildMisbehaving(t *testing.T) {
 		}
 		return w, err
 	}
-	r := contracttest.Run(t, m, nil)
+	r := contracttest.Run(t, m, &contracttest.Options{Watchdog: 2 * time.Second}) // sooner than the leak would be found
 	t.Logf("went on: %d of %d held", r.Score.Passed, r.Score.Total)
 }
+
+func leftBehind()                  { select {} }
+func leftListening(l net.Listener) { _, _ = l.Accept() }
 
 func TestMisbehavingAgentsAreTheirCellsResult(t *testing.T) {
 	out, failed := child(t, "^TestChildMisbehaving$")
 	assert.True(t, failed)
 	for _, want := range []string{
 		"--- FAIL: TestChildMisbehaving/calm/hangs/1", "contract: the agent hangs: no answer after 720h0m0s of virtual time",
-		"--- FAIL: TestChildMisbehaving/calm/leaks/1", "the agent or its world left goroutines behind",
+		"--- FAIL: TestChildMisbehaving/calm/leaks/1", "/contracttest_test.leftBehind\n", "select (no cases)",
+		"--- FAIL: TestChildMisbehaving/calm/listens/1", "/contracttest_test.leftListening\n", "IO wait",
 		"--- FAIL: TestChildMisbehaving/calm/panics/1", "panic: boom",
 		"--- FAIL: TestChildMisbehaving/calm/fails-now/1", "it ended its goroutine (t.FailNow or runtime.Goexit)",
 		"--- PASS: TestChildMisbehaving/calm/fine/1",
-		"went on: 1 of 5 held",
+		"went on: 1 of 6 held",
 	} {
 		assert.Contains(t, out, want)
 	}

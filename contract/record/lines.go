@@ -84,6 +84,11 @@ type ReadOptions struct {
 	// ClassBy is, for spans, the key of the attribute that gives the class,
 	// looked for on the span, then on its resource. "": shakedown.class.
 	ClassBy string
+	// MaxGap is, for spans, the longest pause within one recording; 0: 12 hours.
+	// Where pauses are longer, the largest part is kept, and notes say how many
+	// spans of which service the others had: one clock that is wrong by years would
+	// make bins of years.
+	MaxGap time.Duration
 }
 
 const (
@@ -91,6 +96,7 @@ const (
 	largestMaxBytes   = 1 << 40
 	defaultMaxSamples = 1 << 20
 	defaultClassBy    = "shakedown.class"
+	defaultMaxGap     = 12 * time.Hour
 )
 
 func (o *ReadOptions) withDefaults() (ReadOptions, error) {
@@ -104,6 +110,12 @@ func (o *ReadOptions) withDefaults() (ReadOptions, error) {
 	}
 	if c.MaxSamples < 0 {
 		wrong.add(&InputError{Field: "maxSamples", Value: c.MaxSamples, Allowed: "a number of samples, or 0 for 1048576"})
+	}
+	if c.MaxGap < 0 {
+		wrong.add(&InputError{Field: "maxGap", Value: c.MaxGap, Allowed: "a time above 0, or 0 for 12 hours"})
+	}
+	if c.MaxGap == 0 {
+		c.MaxGap = defaultMaxGap
 	}
 	if c.MaxBytes == 0 {
 		c.MaxBytes = defaultMaxBytes

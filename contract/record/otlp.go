@@ -118,9 +118,11 @@ func (as otlpAttributes) text(key string) string {
 //   - Lane is the parent span; Key hashes gen_ai.tool.call.arguments; Attempt is
 //     1 + http.request.resend_count, else counted ([Recording.NumberAttempts]).
 //
-// The epoch is the earliest start, rounded down to a second. A tool's span inside
+// The epoch is the earliest start that is kept, rounded down to a second. A tool's span inside
 // a span of the same tool (two instrumentations of one call) is not counted again,
-// nor is a span that was exported twice; notes say how many.
+// nor is a span that was exported twice; notes say how many. Spans far from the
+// others in time are left out ([ReadOptions].MaxGap), and clocks that disagree are
+// named: a span that begins before its parent, in another service, is a proof.
 //
 // Members of unknown names are ignored, as the protocol demands. All that is wrong
 // besides is reported, joined, the first 16 as an [*InputError] with its place; the

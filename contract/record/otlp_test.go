@@ -20,7 +20,7 @@ const (
 
 // aSpan is the JSON of a span: number n, called by parent (0: nobody), from
 // start for length ms, and the members of more.
-func aSpan(n, parent int, name string, start, length int, more string) string {
+func aSpan(n, parent int, name string, start, length int64, more string) string {
 	by := ""
 	if parent > 0 {
 		by = fmt.Sprintf(`"parentSpanId":"%016x",`, parent)
@@ -28,9 +28,9 @@ func aSpan(n, parent int, name string, start, length int, more string) string {
 	if more != "" {
 		more = "," + more
 	}
-	from := epochNs + int64(start)*int64(ms)
+	from := epochNs + start*int64(ms)
 	return fmt.Sprintf(`{"traceId":"%s","spanId":"%016x",%s"name":%q,"startTimeUnixNano":"%d","endTimeUnixNano":"%d"%s}`,
-		traceID, n, by, name, from, from+int64(length)*int64(ms), more)
+		traceID, n, by, name, from, from+length*int64(ms), more)
 }
 
 // attrs makes the attributes member of keys and text values.
@@ -236,4 +236,45 @@ func FuzzReadOTLP(f *testing.F) {
 			require.Positive(t, s.Attempt)
 		}
 	})
+}
+
+func TestAClockThatIsWrongMakesNoBinsOfHours(t *testing.T) {
+	const day = 24 * 60 * 60 * 1000 // ms
+	phone := attrs("service.name", "phone")
+	shop := request(attrs("service.name", "shop"), aSpan(1, 0, "handle", 0, 50, ""), aSpan(2, 0, "handle", 9*60*60*1000, 50, ""))
+	for _, tt := range []struct {
+		why, other string
+		bins       time.Duration
+		notes      []string
+	}{
+		{"a span of 1970", request(phone, aSpan(3, 0, "call", 1000-epochNs/1_000_000, 10, "")), 64 * sec,
+			[]string{`spans of "phone" more than 12h0m0s away from the others, left out: 1`}},
+		{"spans of a day ahead", request(phone, aSpan(3, 0, "call", day, 10, ""), aSpan(4, 0, "call", day+1, 10, "")), 64 * sec,
+			[]string{`spans of "phone" more than 12h0m0s away from the others, left out: 2`}},
+		{"a span that ends in a year", request(phone, aSpan(3, 0, "call", 10, 365*day, "")), 64 * sec,
+			[]string{`spans of "phone" more than 12h0m0s away from the others, left out: 1`}},
+		{"a quiet night", request(phone, aSpan(3, 0, "call", 18*60*60*1000, 10, "")), 128 * sec, nil},
+	} {
+		r := readOTLP(t, shop+"\n"+tt.other, nil)
+		assert.Equal(t, tt.notes, r.Notes, tt.why)
+		run, err := r.Run(nil)
+		require.NoError(t, err)
+		assert.Equal(t, tt.bins, run.BinSize(), tt.why)
+		assert.Subset(t, run.Notes(), r.Notes, "the run says so, too")
+	}
+	_, err := record.ReadOTLP(strings.NewReader(shop), &record.ReadOptions{MaxGap: -1})
+	assert.EqualError(t, err, "record: maxGap is -1ns; allowed: a time above 0, or 0 for 12 hours")
+	short := readOTLP(t, shop, &record.ReadOptions{MaxGap: time.Hour})
+	assert.Equal(t, []string{`spans of "shop" more than 1h0m0s away from the others, left out: 1`}, short.Notes, "of equal parts the first is kept")
+	assert.Len(t, short.Samples, 1)
+}
+
+func TestClocksThatDisagreeAreNamed(t *testing.T) {
+	text := request(attrs("service.name", "shop"), aSpan(1, 0, "handle", 1000, 50, "")) + "\n" +
+		request(attrs("service.name", "db"), aSpan(2, 1, "query", 400, 5, ""), aSpan(3, 1, "query", 700, 5, ""), aSpan(4, 1, "query", 1010, 5, ""),
+			aSpan(5, 4, "page", 900, 5, "")) + "\n" +
+		request(attrs("service.name", "near"), aSpan(6, 1, "ask", 999, 5, ""))
+	r := readOTLP(t, text, nil)
+	assert.Equal(t, []string{`the clocks of "db" and "shop" disagree by 600ms at least: spans of the first that begin before their parent in the second: 2`},
+		r.Notes, "not within one service, nor by a millisecond")
 }

@@ -3,6 +3,7 @@ package record
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -41,8 +42,10 @@ type Recorder struct {
 	run   *timeline.Run
 	class func(chaos.Event) string
 	types types
+	told  atomic.Bool // of a call that began
 
 	mu      sync.Mutex // guards what follows
+	pending map[pendingCall]*timeline.Pending
 	ring    ring
 	refused int64
 	refusal error
@@ -81,22 +84,87 @@ func NewRecorder(o *Options) (*Recorder, error) {
 //
 // The event's times count from when its injector was armed, and are taken to
 // count from the run's epoch: make the recorder just before the injector, and
-// use [Recorder.RecordFrom] for an injector that is armed later or again.
-func (r *Recorder) Record(e chaos.Event) {
-	s := r.sample(&e)
-	r.add(&s)
+// use [Recorder.From] for an injector that is armed later or again.
+//
+// A fault that was fired by its name, with no call behind it, is no call:
+// [chaos.Injector.Trigger] leaves nothing in the run.
+func (r *Recorder) Record(e chaos.Event) { r.record(nil, 0, &e) }
+
+// Begin counts a call from its beginning, in a live run: it is made for
+// [chaos.InjectorOptions.OnBegin], beside Record, which it needs. Without it a
+// call is not there before it has ended; see [timeline.Run.Begin].
+func (r *Recorder) Begin(e chaos.Event) { r.begin(nil, 0, &e) }
+
+// A Source is an injector that a [Recorder] listens to; see [Recorder.From].
+type Source struct {
+	to    *Recorder
+	shift time.Duration
 }
 
-// RecordFrom is [Recorder.Record] for an injector armed at the given time: one
-// recorder may listen to several. Calls before the run's epoch are refused.
-func (r *Recorder) RecordFrom(armed time.Time) func(chaos.Event) {
-	shift := armed.Sub(r.run.Epoch())
-	return func(e chaos.Event) {
-		s := r.sample(&e)
-		s.Start += shift
-		s.End += shift
-		r.add(&s)
+// From is for an injector armed at the given time, whose Record and Begin stand
+// for those of the recorder: one recorder may listen to several. Calls before the
+// run's epoch are refused.
+func (r *Recorder) From(armed time.Time) *Source {
+	return &Source{to: r, shift: armed.Sub(r.run.Epoch())}
+}
+
+// RecordFrom is the Record of [Recorder.From].
+func (r *Recorder) RecordFrom(armed time.Time) func(chaos.Event) { return r.From(armed).Record }
+
+// Record is [Recorder.Record].
+func (s *Source) Record(e chaos.Event) { s.to.record(s, s.shift, &e) }
+
+// Begin is [Recorder.Begin].
+func (s *Source) Begin(e chaos.Event) { s.to.begin(s, s.shift, &e) }
+
+// pendingCall is a call in flight of one of the injectors.
+type pendingCall struct {
+	source *Source
+	call   uint64
+}
+
+// fired reports whether the event is of a fault that was fired by its name.
+func fired(e *chaos.Event) bool { return e.Layer == "" && e.Rule != "" && e.Rule == e.Target }
+
+func (r *Recorder) begin(source *Source, shift time.Duration, e *chaos.Event) {
+	if fired(e) || e.Call == 0 {
+		return
 	}
+	s := r.sample(e)
+	s.Start += shift
+	p, err := r.run.Begin(s)
+	if err != nil {
+		return // what is wrong is said when it has ended
+	}
+	r.told.Store(true)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pending == nil {
+		r.pending = make(map[pendingCall]*timeline.Pending)
+	}
+	r.pending[pendingCall{source, e.Call}] = p
+}
+
+func (r *Recorder) record(source *Source, shift time.Duration, e *chaos.Event) {
+	if fired(e) {
+		return
+	}
+	s := r.sample(e)
+	s.Start += shift
+	s.End += shift
+	r.add(&s, r.began(pendingCall{source, e.Call}))
+}
+
+// began is what Begin made of a call, which has ended now; nil: nothing.
+func (r *Recorder) began(c pendingCall) *timeline.Pending {
+	if c.call == 0 || !r.told.Load() {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.pending[c]
+	delete(r.pending, c)
+	return p
 }
 
 // sample says what an event means for the timeline. It allocates nothing.
@@ -120,8 +188,13 @@ func (r *Recorder) sample(e *chaos.Event) timeline.Sample {
 	return s
 }
 
-func (r *Recorder) add(s *timeline.Sample) {
-	err := r.run.Add(*s)
+func (r *Recorder) add(s *timeline.Sample, p *timeline.Pending) {
+	var err error
+	if p != nil {
+		err = p.End(*s)
+	} else {
+		err = r.run.Add(*s)
+	}
 	if err == nil && r.ring.max == 0 {
 		return
 	}

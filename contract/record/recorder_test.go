@@ -192,7 +192,7 @@ func TestTheCallGraphIsThatOfTheContext(t *testing.T) {
 			{From: "checkout", To: "llm.chat", Class: "shop", Attempts: 1},
 			{From: "checkout", To: "orders.lookup", Class: "shop", Attempts: 1},
 		}, g.Edges)
-		assert.Equal(t, []string{"llm", "orders"}, g.Subsystems)
+		assert.Equal(t, []timeline.Named{{ID: "llm", Name: "llm"}, {ID: "orders", Name: "orders"}}, g.Subsystems)
 		assert.Equal(t, timeline.Sample{
 			Caller: "checkout", Target: "llm.chat", Class: "shop", Lane: "shop", Type: timeline.NodeLLM,
 			Start: 50 * ms, End: 250 * ms, Attempt: 1,
@@ -271,4 +271,58 @@ func TestRecordingFromManyGoroutines(t *testing.T) {
 	assert.Equal(t, int64(4000), attempts)
 	assert.Equal(t, int64(400), failures)
 	assert.Equal(t, record.Stats{Kept: 100, Dropped: 3900}, rec.Stats())
+}
+
+func TestAHangIsAnOutageWhileItLasts(t *testing.T) {
+	for name, rules := range map[string][]chaos.Rule{
+		"a callee that hangs": nil,
+		"a fault that hangs":  {{Target: "orders.get", Fault: fault.Hang()}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rec := newRecorder(t, &record.Options{Run: timeline.RunOptions{Now: time.Now}})
+				in := chaos.NewInjector(1, &chaos.InjectorOptions{Record: true, OnBegin: rec.Begin, OnEvent: rec.Record})
+				for _, r := range rules {
+					require.NoError(t, in.Register(r))
+				}
+				get := chaos.Wrap("orders.get", func(ctx context.Context, _ int) (int, error) {
+					<-ctx.Done()
+					return 0, ctx.Err()
+				})
+				ctx, cancel := context.WithCancel(chaos.NewContext(t.Context(), in))
+				go func() { _, _ = get(ctx, 1) }()
+				time.Sleep(5*sec + 500*time.Millisecond)
+				synctest.Wait()
+				found, err := rec.Run().DetectOutages(timeline.Query{}, timeline.OutageRule{})
+				require.NoError(t, err)
+				require.Len(t, found, 1, "it is seen while it lasts")
+				assert.Equal(t, timeline.Outage, found[0].Type)
+				limit := 0.5
+				found, err = rec.Run().DetectOutages(timeline.Query{}, timeline.OutageRule{Metric: timeline.Backlog, Threshold: &limit})
+				require.NoError(t, err)
+				require.Len(t, found, 1)
+				assert.Equal(t, 6, found[0].Bins(), "by backlog, all of it")
+				assert.Equal(t, 1, rec.Run().InFlight())
+				cancel()
+				synctest.Wait()
+				assert.Zero(t, rec.Run().InFlight())
+				w, err := rec.Run().StateWindow(timeline.Query{}, timeline.Arrivals, timeline.Errors)
+				require.NoError(t, err)
+				assert.Equal(t, map[timeline.Metric][]timeline.Value{
+					timeline.Arrivals: {1, 0, 0, 0, 0, 0}, timeline.Errors: {0, 0, 0, 0, 0, 1},
+				}, w.Series[0].Metrics, "counted once")
+			})
+		})
+	}
+}
+
+func TestAFaultFiredByNameIsNoNode(t *testing.T) {
+	rec := newRecorder(t, nil)
+	in := chaos.NewInjector(1, &chaos.InjectorOptions{Record: true, OnBegin: rec.Begin, OnEvent: rec.Record})
+	require.NoError(t, in.Register(chaos.Rule{Name: "down", Target: "orders.*", Fault: fault.Fail(errors.New("down"))}))
+	fired, err := in.Trigger(t.Context(), "down")
+	require.True(t, fired)
+	require.Error(t, err)
+	assert.Empty(t, rec.Run().Graph(timeline.GraphQuery{}).Nodes)
+	assert.Len(t, in.Events(), 1, "the injector has its event all the same")
 }

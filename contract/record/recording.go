@@ -21,7 +21,7 @@ type Recording struct {
 }
 
 // Run makes a run of the samples. A zero Epoch in the options means that of the
-// recording. Errors are those of the options and, joined, of invalid samples.
+// recording, whose notes stand before those of the run. Errors are those of the options and, joined, of invalid samples.
 func (r *Recording) Run(o *timeline.RunOptions) (*timeline.Run, error) {
 	var options timeline.RunOptions
 	if o != nil {
@@ -30,6 +30,7 @@ func (r *Recording) Run(o *timeline.RunOptions) (*timeline.Run, error) {
 	if options.Epoch.IsZero() {
 		options.Epoch = r.epoch()
 	}
+	options.Notes = append(options.Notes[:len(options.Notes):len(options.Notes)], r.Notes...)
 	run, err := timeline.NewRun(&options)
 	if err != nil {
 		return nil, err

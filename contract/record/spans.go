@@ -1,9 +1,12 @@
 package record
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +32,8 @@ type span struct {
 	root       bool
 	inner      bool // its parent is the same call, seen by another instrumentation
 	lane       string
-	start, end int64 // unix ns
+	source     string // the service that exported it
+	start, end int64  // unix ns
 	sample     timeline.Sample
 }
 
@@ -93,6 +97,7 @@ func (t *trace) span(at place, in *otlpSpan, resource otlpAttributes) {
 	if in.Status.Code < 0 || in.Status.Code > otlpStatusError {
 		at.refuse("status.code", in.Status.Code, "0 (unset), 1 (ok) or 2 (error)")
 	}
+	s.source = cmp.Or(resource.text("service.name"), "(no service.name)")
 	s.sample = t.sampleOf(at, in, resource)
 	if s.sample.Target == "" {
 		at.refuse("name", nil, "a name that is not empty")
@@ -210,16 +215,22 @@ func (t *trace) recording() *Recording {
 	if len(t.spans) == 0 {
 		return r
 	}
-	earliest := int64(math.MaxInt64)
 	for i := range t.spans {
-		earliest = min(earliest, t.spans[i].start)
 		t.spans[i].inner = t.innerOf(&t.spans[i])
 	}
+	r.Notes = t.clocks()
+	earliest, latest := t.main()
+	elsewhere := make(map[string]int) // spans by source
+	begin := earliest
 	earliest -= earliest % int64(time.Second)
 	r.Epoch = time.Unix(0, earliest).UTC()
 	inner, orphans := 0, 0
 	for i := range t.spans {
 		s := &t.spans[i]
+		if s.start < begin || s.start > latest || s.end-latest > int64(t.options.MaxGap) {
+			elsewhere[s.source]++
+			continue
+		}
 		if s.inner {
 			inner++
 			continue
@@ -238,8 +249,65 @@ func (t *trace) recording() *Recording {
 	r.note(t.repeated, "spans exported again, counted once")
 	r.note(inner, "spans of a tool directly inside a span of the same tool, not counted again")
 	r.note(orphans, `spans whose parent is not there, called by "`+missingCaller+`"`)
+	for _, source := range slices.Sorted(maps.Keys(elsewhere)) {
+		r.note(elsewhere[source], fmt.Sprintf("spans of %q more than %v away from the others, left out", source, t.options.MaxGap))
+	}
 	r.NumberAttempts()
 	return r
+}
+
+// main gives the first and the last start of the largest part of the trace, of
+// those that pauses of more than MaxGap set apart; of equal ones the earliest.
+func (t *trace) main() (first, last int64) {
+	starts := make([]int64, len(t.spans))
+	for i := range t.spans {
+		starts[i] = t.spans[i].start
+	}
+	slices.Sort(starts)
+	from, most := 0, 0
+	for i := range starts {
+		if i+1 < len(starts) && starts[i+1]-starts[i] <= int64(t.options.MaxGap) {
+			continue
+		}
+		if i+1-from > most {
+			most, first, last = i+1-from, starts[from], starts[i]
+		}
+		from = i + 1
+	}
+	return first, last
+}
+
+// clockSlack is the difference of clocks that is not worth a note.
+const clockSlack = int64(time.Millisecond)
+
+// clocks names the sources whose clocks disagree: a span does not begin before
+// the one of another service that caused it.
+func (t *trace) clocks() []string {
+	type pair struct{ source, parent string }
+	type skew struct {
+		spans int
+		most  int64
+	}
+	found := make(map[pair]skew)
+	for i := range t.spans {
+		s := &t.spans[i]
+		at, there := t.byID[s.parent]
+		if s.root || !there {
+			continue
+		}
+		p := &t.spans[at]
+		if early := p.start - s.start; p.source != s.source && early > clockSlack {
+			k := found[pair{s.source, p.source}]
+			found[pair{s.source, p.source}] = skew{k.spans + 1, max(k.most, early)}
+		}
+	}
+	var notes []string
+	for of, k := range found {
+		notes = append(notes, fmt.Sprintf("the clocks of %q and %q disagree by %v at least: spans of the first that begin before their parent in the second: %d",
+			of.source, of.parent, time.Duration(k.most), k.spans))
+	}
+	slices.Sort(notes)
+	return notes
 }
 
 // innerOf tells whether a tool's span lies directly in one of the same tool.

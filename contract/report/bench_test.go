@@ -1,18 +1,29 @@
 package report_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/report"
 )
+
+// many is a report of scenarios × invariants × trials cells, some with evidence.
+func many(t testing.TB, trials int) *contract.Report {
+	return build(t, "many", trials, deskWeathers, deskPromises[:5], map[string]outcome{
+		"refund-reply-lost/one-refund": broken("2 refunds", "Done.", lostReply(1)),
+		"notify-slow/*":                undelivered,
+	})
+}
 
 // BenchmarkFormats shows that the cost grows with the cells and no faster.
 func BenchmarkFormats(b *testing.B) {
 	for _, trials := range []int{10, 100, 1000} {
-		r := build(b, "many", trials, deskWeathers, deskPromises[:5], map[string]outcome{
-			"refund-reply-lost/one-refund": broken("2 refunds", "Done.", lostReply(1)),
-			"notify-slow/*":                undelivered,
-		})
+		r := many(b, trials)
 		for _, f := range formats() {
 			b.Run(fmt.Sprintf("%s/cells=%d", f.ending, len(r.Cells)), func(b *testing.B) {
 				b.ReportAllocs()
@@ -23,5 +34,35 @@ func BenchmarkFormats(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkJSON writes and reads a report every cell of which has evidence.
+func BenchmarkJSON(b *testing.B) {
+	for _, trials := range []int{33, 333, 3334} {
+		r := build(b, "evidence", trials, deskWeathers, deskPromises[:5], map[string]outcome{})
+		for i := range r.Cells {
+			r.Cells[i].Evidence = seen(&r.Cells[i], "I refunded order 1042.", plain("orders.get"), lostReply(1))
+		}
+		var text bytes.Buffer
+		require.NoError(b, report.JSON(&text, r, &report.JSONOptions{Compact: true}))
+		b.Run(fmt.Sprintf("write/cells=%d", len(r.Cells)), func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(text.Len()))
+			for b.Loop() {
+				if err := report.JSON(io.Discard, r, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("read/cells=%d", len(r.Cells)), func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(text.Len()))
+			for b.Loop() {
+				if _, err := report.FromJSON(bytes.NewReader(text.Bytes())); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -53,7 +53,7 @@ func ExampleText() {
 	// refund-down  ✓           ✗       2/2
 	//
 	// ✗ broken   ✓ held
-	// delivered: the cells in which a fault reached the agent, of those that ran
+	// delivered: the cells in which a fault reached something the agent uses, of those that ran
 	//
 	// PASS no critical invariant broke; 3 of 4 decided cells held
 	//

@@ -34,8 +34,7 @@ type promise struct {
 
 // build makes a report as the engine would: each cell as outcomes says, under
 // its name or, for all trials, under "scenario/invariant".
-func build(t testing.TB, name string, trials int, weathers []weather, promises []promise, outcomes map[string]outcome) *contract.Report {
-	t.Helper()
+func build(t require.TestingT, name string, trials int, weathers []weather, promises []promise, outcomes map[string]outcome) *contract.Report {
 	r := &contract.Report{Name: name, Seed: 18446744073709551615, Trials: trials}
 	rules := make(map[string]bool)
 	for _, p := range promises {
@@ -75,8 +74,7 @@ func held(w weather, p promise, trial int) contract.CellReport {
 	return c
 }
 
-func score(t testing.TB, r *contract.Report, rules map[string]bool) {
-	t.Helper()
+func score(t require.TestingT, r *contract.Report, rules map[string]bool) {
 	cells := make([]scoring.Cell, 0, len(r.Cells))
 	for _, c := range r.Cells {
 		cells = append(cells, scoring.Cell{
@@ -177,8 +175,7 @@ var (
 )
 
 // desk is a run of an agent that breaks in several ways.
-func desk(t testing.TB) *contract.Report {
-	t.Helper()
+func desk(t require.TestingT) *contract.Report {
 	twice := broken("2 refunds for order 1042, want 1", "Done: I refunded order 1042.", plain("orders.get"), lostReply(1), idle("refund"))
 	r := build(t, "order desk", 5, deskWeathers, deskPromises, map[string]outcome{
 		"refund-reply-lost/one-refund/1": twice, "refund-reply-lost/one-refund/2": twice,
@@ -200,14 +197,12 @@ func desk(t testing.TB) *contract.Report {
 }
 
 // passed is a small run in which everything held, once.
-func passed(t testing.TB) *contract.Report {
-	t.Helper()
+func passed(t require.TestingT) *contract.Report {
 	return build(t, "", 1, deskWeathers[:3], deskPromises[:3], nil)
 }
 
 // starved is a run whose faults never reached the agent.
 func starved(t testing.TB) *contract.Report {
-	t.Helper()
 	r := build(t, "nothing arrives", 2, deskWeathers[1:3], deskPromises[:2], map[string]outcome{
 		"refund-reply-lost/*": undelivered, "shipping-down/*": undelivered,
 	})
@@ -220,7 +215,6 @@ func starved(t testing.TB) *contract.Report {
 
 // wide is a run of more invariants than fit side by side.
 func wide(t testing.TB) *contract.Report {
-	t.Helper()
 	var promises []promise
 	for i := range 24 {
 		promises = append(promises, promise{id: fmt.Sprintf("promise-number-%d-kept", i+1), severity: contract.Severity(i%4 + 1)})
@@ -232,7 +226,6 @@ func wide(t testing.TB) *contract.Report {
 
 // reports are the runs that every format is shown with.
 func reports(t testing.TB) map[string]*contract.Report {
-	t.Helper()
 	return map[string]*contract.Report{"desk": desk(t), "passed": passed(t), "starved": starved(t), "wide": wide(t)}
 }
 
@@ -243,8 +236,7 @@ type format struct {
 }
 
 // render is what a format writes.
-func render(t testing.TB, f format, r *contract.Report) []byte {
-	t.Helper()
+func render(t require.TestingT, f format, r *contract.Report) []byte {
 	var b bytes.Buffer
 	require.NoError(t, f.write(&b, r))
 	return b.Bytes()

@@ -41,6 +41,9 @@ func FromJSON(rd io.Reader) (*contract.Report, error) {
 	if err := check(r); err != nil {
 		return nil, err
 	}
+	if err := checkConsistent(r); err != nil {
+		return nil, err
+	}
 	compact(r)
 	return r, nil
 }
@@ -71,11 +74,11 @@ func compact(r *contract.Report) {
 }
 
 func checkSyntax(text []byte) error {
-	var whole json.RawMessage
-	err := json.Unmarshal(text, &whole)
-	if err == nil {
+	if json.Valid(text) {
 		return nil
 	}
+	var whole json.RawMessage
+	err := json.Unmarshal(text, &whole) // for its words
 	at := len(text)
 	if s, ok := errors.AsType[*json.SyntaxError](err); ok {
 		at = min(at, max(0, int(s.Offset)-1))

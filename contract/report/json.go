@@ -1,6 +1,8 @@
 package report
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,7 +26,11 @@ type JSONOptions struct {
 //
 // It is what [json.Marshal] makes of the report, and does not fail where that
 // would: arguments and results that are no JSON become strings of their text,
-// and a state that has none becomes a string that says why.
+// and a state that has none becomes a string that says why. What [FromJSON]
+// reads of it is written again byte for byte.
+//
+// Cells are written one at a time: what is held in memory is bounded by the
+// largest of them, and by the report without its cells.
 //
 // Errors: [*FieldError] for a nil report and one with values that have no
 // meaning, before anything is written; and the writer's.
@@ -32,25 +38,107 @@ func JSON(w io.Writer, r *contract.Report, o *JSONOptions) error {
 	if err := check(r); err != nil {
 		return err
 	}
-	e := json.NewEncoder(w)
-	if o == nil || !o.Compact {
-		e.SetIndent("", "  ")
-	}
-	return written(e.Encode(encodable(r)))
-}
-
-// encodable is a copy of r that JSON can carry.
-func encodable(r *contract.Report) *contract.Report {
 	out := *r
-	out.Scenarios = orEmpty(r.Scenarios)
-	out.Invariants = orEmpty(r.Invariants)
-	out.Cells = orEmpty(slices.Clone(r.Cells))
-	for i := range out.Cells {
-		if o := out.Cells[i].Evidence; o != nil {
-			out.Cells[i].Evidence = encodableObservation(*o)
+	out.Scenarios, out.Invariants, out.Cells = orEmpty(r.Scenarios), orEmpty(r.Invariants), []contract.CellReport{}
+	e := &jsonWriter{to: bufio.NewWriter(w), compact: o != nil && o.Compact}
+	// A quote within a text is escaped, so this is the member and nothing else.
+	head, tail, _ := bytes.Cut(e.encode(&out, ""), e.either(`"cells": []`, `"cells":[]`))
+	tail = bytes.Clone(tail)
+	e.write(head, e.either(`"cells": [`, `"cells":[`))
+	for i := range r.Cells {
+		c := r.Cells[i]
+		if c.Evidence != nil {
+			c.Evidence = encodableObservation(*c.Evidence)
+		}
+		if i > 0 {
+			e.write([]byte(","))
+		}
+		e.write(e.either("\n    ", ""), bytes.TrimSuffix(e.encode(&c, "    "), []byte("\n")))
+		if e.err != nil {
+			return written(e.err)
 		}
 	}
-	return &out
+	if len(r.Cells) > 0 {
+		e.write(e.either("\n  ", ""))
+	}
+	e.write([]byte("]"), tail)
+	if e.err == nil {
+		e.err = e.to.Flush()
+	}
+	return written(e.err)
+}
+
+// jsonWriter writes a report in parts.
+type jsonWriter struct {
+	to      *bufio.Writer
+	compact bool
+	plain   bytes.Buffer
+	pretty  bytes.Buffer
+	err     error
+}
+
+// encode is v as JSON, valid until the next call. Its lines but the first begin
+// with the prefix.
+func (e *jsonWriter) encode(v any, prefix string) []byte {
+	e.plain.Reset()
+	if err := json.NewEncoder(&e.plain).Encode(v); err != nil {
+		e.fail(err)
+		return nil
+	}
+	text := withoutReplacements(e.plain.Bytes())
+	if e.compact {
+		return text
+	}
+	e.pretty.Reset()
+	e.fail(json.Indent(&e.pretty, text, prefix, "  "))
+	return e.pretty.Bytes()
+}
+
+func (e *jsonWriter) either(indented, compact string) []byte {
+	if e.compact {
+		return []byte(compact)
+	}
+	return []byte(indented)
+}
+
+func (e *jsonWriter) write(parts ...[]byte) {
+	for _, part := range parts {
+		if e.err == nil {
+			_, err := e.to.Write(part)
+			e.fail(err)
+		}
+	}
+}
+
+// fail remembers the first error.
+func (e *jsonWriter) fail(err error) {
+	if e.err == nil {
+		e.err = err
+	}
+}
+
+// withoutReplacements writes U+FFFD as itself: package json escapes the one that
+// it puts in place of an invalid byte and no other, so that a report read back
+// would be written another way. It changes text in place.
+func withoutReplacements(text []byte) []byte {
+	const escape = `\ufffd`
+	if !bytes.Contains(text, []byte(escape)) {
+		return text
+	}
+	out := text[:0]
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] != '\\' || i+1 == len(text):
+			out = append(out, text[i])
+		case bytes.HasPrefix(text[i:], []byte(escape)):
+			out = append(out, "\ufffd"...)
+			i += len(escape) - 1
+		default: // an escape of two bytes or more, whose second may be a backslash
+			out = append(out, text[i], text[i+1])
+			i++
+		}
+	}
+	return out
 }
 
 func encodableObservation(o contract.Observation) *contract.Observation {
@@ -106,5 +194,12 @@ func encodableState(v any) (state any) {
 	if err != nil {
 		return fmt.Sprintf("report: no JSON: %v", err)
 	}
-	return encodableRaw(raw)
+	// Read back, the members of a struct are those of a map: sorted.
+	var read any
+	d := json.NewDecoder(bytes.NewReader(encodableRaw(raw)))
+	d.UseNumber()
+	if d.Decode(&read) != nil {
+		return encodableRaw(raw)
+	}
+	return read
 }

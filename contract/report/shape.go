@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -19,148 +20,261 @@ import (
 // many as it has members.
 const maxProblems = 20
 
-// checkShape compares JSON text with the Go type it is meant for, because
-// package json forgives what FromJSON must not and does not say where.
+// checkShape compares valid JSON text with the Go type it is meant for, because
+// package json forgives what FromJSON must not and does not say where. It reads
+// the text once, and allocates only for what it refuses.
 func checkShape(text []byte) error {
-	s := new(shape)
-	s.value("", text, reflect.TypeFor[contract.Report](), false)
+	s := &shape{text: text, structs: map[reflect.Type]*structShape{}, names: map[named]bool{}}
+	s.value(reflect.TypeFor[contract.Report](), false)
 	return errors.Join(s.problems...)
 }
 
-type shape struct{ problems []error }
+type shape struct {
+	text     []byte
+	at       int    // of the next byte
+	path     []byte // of the value there
+	structs  map[reflect.Type]*structShape
+	names    map[named]bool // those that their types read
+	problems []error
+}
 
-func (s *shape) refuse(path string, value any, allowed string, err error) {
-	if path == "" {
-		path = "report"
-	}
+// named is the JSON of a value that stands under a name, such as a verdict.
+type named struct {
+	is   reflect.Type
+	json string
+}
+
+func (s *shape) refuse(value any, allowed string) {
 	if len(s.problems) < maxProblems {
-		s.problems = append(s.problems, &FieldError{Field: path, Value: value, Allowed: allowed, Err: err})
+		s.problems = append(s.problems, &FieldError{Field: cmp.Or(string(s.path), "report"), Value: value, Allowed: allowed})
 	}
 }
 
-// value checks one value; quoted says that a number stands in a string.
-func (s *shape) value(path string, raw json.RawMessage, t reflect.Type, quoted bool) {
+// inside runs check with a step added to the path.
+func (s *shape) inside(step string, check func()) {
+	n := len(s.path)
+	if n > 0 {
+		s.path = append(s.path, '.')
+	}
+	s.path = append(s.path, step...)
+	check()
+	s.path = s.path[:n]
+}
+
+// value checks the next value; quoted says that a number stands in a string.
+func (s *shape) value(t reflect.Type, quoted bool) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	s.space()
 	switch {
 	case t.Kind() == reflect.Interface || t == reflect.TypeFor[json.RawMessage]():
-	case string(raw) == "null":
-		s.refuse(path, "null", kindName(t, quoted), nil)
+		s.skip()
+	case s.text[s.at] == 'n':
+		s.skip()
+		s.refuse("null", kindName(t, quoted))
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
-		s.named(path, raw, t)
+		s.named(t)
 	case t.Kind() == reflect.Struct:
-		s.object(path, raw, t)
+		s.object(t)
 	case t.Kind() == reflect.Slice:
-		s.list(path, raw, t)
+		s.list(t)
 	default:
-		s.scalar(path, raw, t, quoted)
-	}
-}
-
-// named checks a value that stands under a name, such as a verdict.
-func (s *shape) named(path string, raw json.RawMessage, t reflect.Type) {
-	err := json.Unmarshal(raw, reflect.New(t).Interface())
-	if refused, ok := errors.AsType[*scoring.FieldError](err); ok {
-		s.refuse(path, clip(string(raw), 60), refused.Allowed, nil)
-	} else if err != nil {
-		s.refuse(path, clip(string(raw), 60), "a name", nil)
-	}
-}
-
-func (s *shape) list(path string, raw json.RawMessage, t reflect.Type) {
-	var items []json.RawMessage
-	if json.Unmarshal(raw, &items) != nil {
-		s.refuse(path, clip(string(raw), 60), "a list", nil)
-		return
-	}
-	for i, item := range items {
-		s.value(fmt.Sprintf("%s[%d]", path, i), item, t.Elem(), false)
-	}
-}
-
-// scalar checks a number, a text or a truth value.
-func (s *shape) scalar(path string, raw json.RawMessage, t reflect.Type, quoted bool) {
-	err := json.Unmarshal(raw, reflect.New(t).Interface())
-	if quoted {
-		var digits string
-		if err = json.Unmarshal(raw, &digits); err == nil {
-			_, err = strconv.ParseUint(digits, 10, 64)
+		if raw := s.skip(); !fits(raw, t, quoted) {
+			s.refuse(clip(string(raw), 60), kindName(t, quoted))
 		}
 	}
-	if err != nil {
-		s.refuse(path, clip(string(raw), 60), kindName(t, quoted), nil)
+}
+
+func (s *shape) named(t reflect.Type) {
+	raw := s.skip()
+	if s.names[named{t, string(raw)}] {
+		return
+	}
+	err := json.Unmarshal(raw, reflect.New(t).Interface())
+	if refused, ok := errors.AsType[*scoring.FieldError](err); ok {
+		s.refuse(clip(string(raw), 60), refused.Allowed)
+	} else if err != nil {
+		s.refuse(clip(string(raw), 60), "a name")
+	} else {
+		s.names[named{t, string(raw)}] = true
+	}
+}
+
+func (s *shape) list(t reflect.Type) {
+	if s.text[s.at] != '[' {
+		s.refuse(clip(string(s.skip()), 60), "a list")
+		return
+	}
+	n := len(s.path)
+	for i := 0; s.more(']'); i++ {
+		s.path = append(strconv.AppendInt(append(s.path, '['), int64(i), 10), ']')
+		s.value(t.Elem(), false)
+		s.path = s.path[:n]
 	}
 }
 
 // object checks the members of a JSON object against the fields of a struct.
-func (s *shape) object(path string, raw json.RawMessage, t reflect.Type) {
-	members, err := membersOf(raw)
-	if err != nil {
-		s.refuse(path, clip(string(raw), 60), "an object", nil)
+func (s *shape) object(t reflect.Type) {
+	if s.text[s.at] != '{' {
+		s.refuse(clip(string(s.skip()), 60), "an object")
 		return
 	}
-	fields := membersFor(t)
-	seen := make(map[string]json.RawMessage, len(members))
-	for _, m := range members {
-		at := strings.TrimPrefix(path+"."+clip(m.name, 40), ".")
-		f, known := fields[m.name]
-		switch _, twice := seen[m.name]; {
+	is := s.of(t)
+	var seen, zero uint64 // sets of fields: no struct of a report has more than 64
+	for s.more('}') {
+		name := s.skip()
+		s.space()
+		s.at++ // the colon
+		i, known := is.index[string(name)]
+		if !known {
+			i, known = is.index[respelled(name)]
+		}
+		switch {
 		case !known:
-			s.refuse(at, "there", "only members of the schema", nil)
-		case twice:
-			s.refuse(at, "there twice", "once", nil)
+			s.skip()
+			s.inside(clip(unquoted(name), 40), func() { s.refuse("there", "only members of the schema") })
+		case seen>>i&1 != 0:
+			s.skip()
+			s.inside(is.fields[i].name, func() { s.refuse("there twice", "once") })
 		default:
-			s.value(at, m.value, f.is, f.quoted)
+			s.space()
+			if seen |= 1 << i; s.text[s.at] == '0' {
+				zero |= 1 << i
+			}
+			s.inside(is.fields[i].name, func() { s.value(is.fields[i].is, is.fields[i].quoted) })
 		}
-		seen[m.name] = m.value
 	}
-	for _, name := range fieldNames(t) {
-		if _, there := seen[name]; !there && fields[name].required && !excused(t, name, seen) {
-			s.refuse(strings.TrimPrefix(path+"."+name, "."), nil, "", nil)
+	for i, f := range is.fields {
+		if f.required && seen>>i&1 == 0 && !is.excuses(f.name, zero) {
+			s.inside(f.name, func() { s.refuse(nil, "") })
 		}
 	}
 }
 
-// excused says that a score without a decided cell has no value.
-func excused(t reflect.Type, name string, seen map[string]json.RawMessage) bool {
-	return t == reflect.TypeFor[scoring.ContractScore]() && name == "value" && string(seen["decided"]) == "0"
-}
-
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// membersOf lists the members of an object in their order, doubles included.
-func membersOf(raw json.RawMessage) ([]member, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, errors.Join(errors.New("report: no object"), err)
+// more steps into a list or an object, or behind a value of it, and reports
+// whether another follows before its end.
+func (s *shape) more(end byte) bool {
+	s.space()
+	if s.text[s.at] != end {
+		s.at++ // the bracket that opens it, or a comma
+		s.space()
 	}
-	var members []member
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		m := member{name: fmt.Sprint(name)}
-		if err := d.Decode(&m.value); err != nil {
-			return nil, err
-		}
-		members = append(members, m)
+	if s.text[s.at] != end {
+		return true
 	}
-	return members, nil
+	s.at++
+	return false
 }
 
-// A fieldShape is what a struct's tags say of a member.
+func (s *shape) space() {
+	for s.at < len(s.text) && (s.text[s.at] == ' ' || s.text[s.at] == '\n' || s.text[s.at] == '\t' || s.text[s.at] == '\r') {
+		s.at++
+	}
+}
+
+// skip steps behind the next value, and returns its text.
+func (s *shape) skip() []byte {
+	s.space()
+	from, depth := s.at, 0
+	for s.at < len(s.text) {
+		switch s.text[s.at] {
+		case '"':
+			s.quoted()
+		case '{', '[':
+			depth++
+			s.at++
+		case '}', ']':
+			depth--
+			s.at++
+		case ',', ':', ' ', '\n', '\t', '\r':
+			s.at++
+		default:
+			s.literal()
+		}
+		if depth == 0 {
+			break
+		}
+	}
+	return s.text[from:s.at]
+}
+
+// literal steps behind a number, a truth value or null.
+func (s *shape) literal() {
+	for s.at < len(s.text) {
+		switch s.text[s.at] {
+		case ',', ':', ']', '}', ' ', '\n', '\t', '\r':
+			return
+		}
+		s.at++
+	}
+}
+
+// quoted steps behind a string.
+func (s *shape) quoted() {
+	for s.at++; s.text[s.at] != '"'; s.at++ {
+		if s.text[s.at] == '\\' {
+			s.at++
+		}
+	}
+	s.at++
+}
+
+// fits reports whether a number, a text or a truth value is one of type t.
+func fits(raw []byte, t reflect.Type, quoted bool) bool {
+	if quoted {
+		_, err := strconv.ParseUint(unquoted(raw), 10, 64)
+		return err == nil && raw[0] == '"'
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return raw[0] == '"'
+	case reflect.Bool:
+		return raw[0] == 't' || raw[0] == 'f'
+	case reflect.Int, reflect.Int64:
+		_, err := strconv.ParseInt(string(raw), 10, t.Bits())
+		return err == nil
+	}
+	return json.Unmarshal(raw, reflect.New(t).Interface()) == nil
+}
+
+// unquoted is the text of a JSON string, and of anything else its JSON.
+func unquoted(raw []byte) string {
+	if text := bytes.Trim(raw, `"`); len(text) == len(raw)-2 && !bytes.ContainsRune(text, '\\') {
+		return string(text)
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return string(raw)
+	}
+	return text
+}
+
+// respelled is a string as package json writes it, without escapes that need not be.
+func respelled(raw []byte) string {
+	text, _ := json.Marshal(unquoted(raw)) // a string always has JSON
+	return string(text)
+}
+
+// A structShape is what a struct's tags say of the members of an object.
+type structShape struct {
+	is     reflect.Type
+	fields []fieldShape   // in the struct's order, for errors in a fixed order
+	index  map[string]int // by the JSON of their names
+}
+
 type fieldShape struct {
+	name             string
 	is               reflect.Type
 	required, quoted bool
 }
 
-func membersFor(t reflect.Type) map[string]fieldShape {
-	fields := make(map[string]fieldShape, t.NumField())
+func (s *shape) of(t reflect.Type) *structShape {
+	is := s.structs[t]
+	if is != nil {
+		return is
+	}
+	is = &structShape{is: t, index: map[string]int{}}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, tagged := strings.Cut(f.Tag.Get("json"), ",")
@@ -168,19 +282,16 @@ func membersFor(t reflect.Type) map[string]fieldShape {
 			continue
 		}
 		optional := tagged && (strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero"))
-		fields[name] = fieldShape{is: f.Type, required: !optional, quoted: options == "string"}
+		is.index[`"`+name+`"`] = len(is.fields)
+		is.fields = append(is.fields, fieldShape{name: name, is: f.Type, required: !optional, quoted: options == "string"})
 	}
-	return fields
+	s.structs[t] = is
+	return is
 }
 
-// fieldNames are the members of a struct in its order, for errors in a fixed order.
-func fieldNames(t reflect.Type) []string {
-	var names []string
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		names = append(names, name)
-	}
-	return names
+// excuses says that a score without a decided cell has no value.
+func (is *structShape) excuses(name string, zero uint64) bool {
+	return is.is == reflect.TypeFor[scoring.ContractScore]() && name == "value" && zero>>is.index[`"decided"`]&1 != 0
 }
 
 // kindName says what may stand for a type.

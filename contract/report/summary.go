@@ -12,7 +12,7 @@ import (
 
 // legendText explains what is not a sign.
 func legendText(g *grid) string {
-	s := "delivered: the cells in which a fault reached the agent, of those that ran"
+	s := "delivered: the cells in which a fault reached something the agent uses, of those that ran"
 	if g.many {
 		s = "numbers count trials, a sign alone stands for all of them; " + s
 	}
@@ -34,7 +34,7 @@ func facts(r *contract.Report) []fact {
 
 // counts are the facts that are no shares.
 func counts(r *contract.Report) []fact {
-	all := []fact{{"cells", cellsText(r.Score)}, {"run", runText(r)}}
+	all := []fact{{"cells", cellsText(r)}, {"run", runText(r)}}
 	if len(r.Faults) > 0 {
 		all = append(all, fact{"faults", faultsText(r.Faults)})
 	}
@@ -112,12 +112,17 @@ func severityText(v scoring.SeverityScore) string {
 	return s
 }
 
-func cellsText(s scoring.ContractScore) string {
+func cellsText(r *contract.Report) string {
+	s := r.Score
+	inconclusive := "inconclusive"
+	if r.Undecided > 0 {
+		inconclusive += fmt.Sprintf(" (%d undecided by the check)", r.Undecided)
+	}
 	parts := []string{fmt.Sprintf("%d decided", s.Decided)}
 	for _, p := range []struct {
 		n    int
 		name string
-	}{{s.Inconclusive, "inconclusive"}, {s.Undelivered, "undelivered"}, {s.NotRun, "not run"}} {
+	}{{s.Inconclusive, inconclusive}, {s.Undelivered, "undelivered"}, {s.NotRun, "not run"}} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.name))
 		}
@@ -147,6 +152,10 @@ func notes(r *contract.Report) []string {
 	if n, cells := late(r); n > 0 {
 		all = append(all, fmt.Sprintf("%s came from agents whose cell had ended, in %s; none reached a tool.",
 			plural(n, "late call"), plural(cells, "cell")))
+	}
+	if r.Absorbed > 0 {
+		all = append(all, fmt.Sprintf("In %s no fault is known to have come to the agent itself: a call around the faulty one got over it, or made something of it.",
+			plural(r.Absorbed, "cell")))
 	}
 	if r.Abandoned > 0 {
 		all = append(all, fmt.Sprintf("The agent did not end in %s: its goroutines were left behind.", plural(r.Abandoned, "cell")))

@@ -40,6 +40,7 @@ func try(t *testing.T, args ...string) (status int, stdout, stderr string) {
 }
 
 func TestAWholeDay(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	status, out, errs := try(t, "-out", dir, "-fault", "700ms")
 	assert.Equal(t, exitRecovered, status, out)

@@ -15,6 +15,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/record"
 	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
 	"github.com/shakedown-go/shakedown/mcpadapter"
+	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
 // question is what the customers of the live desk ask, and found what an answer
@@ -54,12 +55,12 @@ func openShop(ctx context.Context) (*shop, error) {
 // and to the server; the experiments; the contracts; and the runs.
 func (s *shop) furnish() error {
 	feed := new(mcpadapter.Feed)
-	live, err := record.NewRecorder(nil)
+	live, err := record.NewRecorder(&record.Options{Run: timeline.RunOptions{Now: time.Now}})
 	if err != nil {
 		return err
 	}
 	in := chaos.NewInjector(orderdesk.DefaultSeed, &chaos.InjectorOptions{
-		Record: true, OnEvent: func(e chaos.Event) { live.Record(e); feed.Record(e) },
+		Record: true, OnBegin: live.Begin, OnEvent: func(e chaos.Event) { live.Record(e); feed.Record(e) },
 	})
 	s.tools = chaos.WrapRegistry(s.world.Tools, in)
 

@@ -120,10 +120,10 @@ func (o SLO) question() question {
 func (o SLO) tally(v view, w span) (good, ended []int64) {
 	good, ended = make([]int64, w.bins()+1), make([]int64, w.bins()+1)
 	for i := range w.bins() {
-		b := &v.bins[w.first+i]
+		b := v.bin(w.first + i)
 		g := b.served
 		if v.asked != nil {
-			g = v.asked[w.first+i]
+			g = v.asked[w.first-v.first+i]
 		}
 		good[i+1], ended[i+1] = good[i]+g, ended[i]+b.served+b.errors
 	}

@@ -54,11 +54,11 @@ func (r *Run) Faults(q Query, rule OutageRule) ([]FaultStats, error) {
 	})
 }
 
-// strikes are the struck calls of a node in each bin of the run.
+// strikes are the struck calls of a node in each bin of the run, from the first that is kept on.
 func (r *Run) strikes(x extent, node string, classes []string) (map[faultKey][]int64, error) {
 	sum := make(map[faultKey][]int64)
 	for _, s := range r.index.Load().of(node, classes) {
-		if err := s.lockAt(x.slot); err != nil {
+		if err := s.lockAt(x); err != nil {
 			return nil, err
 		}
 		for key, counts := range s.faults {
@@ -73,7 +73,7 @@ func (r *Run) strikes(x extent, node string, classes []string) (map[faultKey][]i
 
 func (s *FaultStats) count(strikes []int64, x extent, w span, incidents []Incident, minBins int) {
 	var toDetect, toRecover int64 // bins
-	for _, e := range episodes(strikes, w) {
+	for _, e := range episodes(strikes, x, w) {
 		s.Episodes++
 		first, last := within(incidents, e)
 		if first < 0 {
@@ -86,7 +86,7 @@ func (s *FaultStats) count(strikes []int64, x extent, w span, incidents []Incide
 			toRecover += int64(end + 1 - e.first)
 		}
 	}
-	for i := w.first; i <= w.last && i < len(strikes); i++ {
+	for i := w.first - x.first; i <= w.last-x.first && i < len(strikes); i++ {
 		s.Struck += strikes[i]
 	}
 	seconds := x.binSize().Seconds()
@@ -96,10 +96,10 @@ func (s *FaultStats) count(strikes []int64, x extent, w span, incidents []Incide
 }
 
 // episodes are the stretches of a window with strikes, in bins of the run.
-func episodes(strikes []int64, w span) []span {
+func episodes(strikes []int64, x extent, w span) []span {
 	var found []span
-	for i := w.first; i <= w.last && i < len(strikes); i++ {
-		if strikes[i] == 0 {
+	for i := w.first; i <= w.last && i-x.first < len(strikes); i++ {
+		if strikes[i-x.first] == 0 {
 			continue
 		}
 		if n := len(found); n > 0 && i-found[n-1].last <= quietBins {
@@ -128,11 +128,11 @@ func within(incidents []Incident, e span) (first, last int) {
 }
 
 // faultBins marks, for a plot, the bins in which any fault struck.
-func faultBins(strikes map[faultKey][]int64, w span) []span {
+func faultBins(strikes map[faultKey][]int64, x extent, w span) []span {
 	struck := make([]bool, w.bins())
 	for _, counts := range strikes {
-		for i := w.first; i <= w.last && i < len(counts); i++ {
-			struck[i-w.first] = struck[i-w.first] || counts[i] > 0
+		for i := w.first; i <= w.last && i-x.first < len(counts); i++ {
+			struck[i-w.first] = struck[i-w.first] || counts[i-x.first] > 0
 		}
 	}
 	return streaks(struck, 1)

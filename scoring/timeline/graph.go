@@ -9,10 +9,16 @@ import (
 
 // A Graph says who called whom, over a whole run.
 type Graph struct {
-	Nodes      []Node   `json:"nodes"`
-	Edges      []Edge   `json:"edges"`
-	Subsystems []string `json:"subsystems,omitempty"`
-	Classes    []string `json:"classes,omitempty"`
+	Nodes      []Node  `json:"nodes"`
+	Edges      []Edge  `json:"edges"`
+	Subsystems []Named `json:"subsystems,omitempty"`
+	Classes    []Named `json:"classes,omitempty"`
+}
+
+// Named is a subsystem or a class; its id is its name.
+type Named struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 // A Node is an agent or an injection point. Its subsystem is the part of its
@@ -24,7 +30,8 @@ type Node struct {
 	Subsystem string   `json:"subsystemId,omitempty"`
 }
 
-// An Edge counts the calls from one node to another, of one class.
+// An Edge counts the calls from one node to another, of one class; those in
+// flight are attempts.
 type Edge struct {
 	From     string `json:"fromNodeId"`
 	To       string `json:"toNodeId"`
@@ -49,6 +56,7 @@ func (r *Run) Graph(q GraphQuery) Graph {
 	ix := r.index.Load()
 	g := Graph{Nodes: []Node{}, Edges: []Edge{}}
 	nodes := map[string]Node{}
+	var subsystems, classes []string
 	for _, key := range sortedEdges(ix.edges) {
 		e := ix.edges[key].read(key)
 		near := q.Subsystem == "" || subsystem(e.From) == q.Subsystem || subsystem(e.To) == q.Subsystem
@@ -59,14 +67,14 @@ func (r *Run) Graph(q GraphQuery) Graph {
 		for _, name := range []string{e.From, e.To} {
 			nodes[name] = Node{ID: name, Name: name, Type: ix.nodeType(name), Subsystem: subsystem(name)}
 		}
-		g.Classes = append(g.Classes, e.Class)
+		classes = append(classes, e.Class)
 	}
 	g.Nodes = slices.AppendSeq(g.Nodes, maps.Values(nodes))
 	slices.SortFunc(g.Nodes, func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
 	for _, n := range g.Nodes {
-		g.Subsystems = append(g.Subsystems, n.Subsystem)
+		subsystems = append(subsystems, n.Subsystem)
 	}
-	g.Subsystems, g.Classes = distinct(g.Subsystems), distinct(g.Classes)
+	g.Subsystems, g.Classes = distinct(subsystems), distinct(classes)
 	return g
 }
 
@@ -75,7 +83,7 @@ func (e *edge) read(key edgeKey) Edge {
 	defer e.mu.Unlock()
 	return Edge{
 		From: key.caller, To: key.target, Class: key.class,
-		Attempts: e.attempts, Failures: e.failures,
+		Attempts: e.attempts + e.pending, Failures: e.failures,
 	}
 }
 
@@ -102,7 +110,13 @@ func subsystem(node string) string {
 }
 
 // distinct are the names but "", sorted, each once.
-func distinct(names []string) []string {
+func distinct(names []string) []Named {
 	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(s string) bool { return s == "" })
+	var found []Named
+	for _, name := range slices.Compact(names) {
+		if name != "" {
+			found = append(found, Named{ID: name, Name: name})
+		}
+	}
+	return found
 }

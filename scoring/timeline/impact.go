@@ -123,10 +123,10 @@ func (o OutageRule) affected(v view, w span, n neighbour) (Affected, bool) {
 // starved marks the bins with too few arrivals, compared with those before the window.
 func (v view) starved(w span) []bool {
 	bad := make([]bool, w.bins())
-	if w.first == 0 {
+	if w.first == v.first {
 		return bad
 	}
-	before := mean(v.values(Arrivals, span{0, w.first - 1}))
+	before := mean(v.values(Arrivals, span{v.first, w.first - 1}))
 	for i, arrivals := range v.values(Arrivals, w) {
 		bad[i] = before >= 1 && float64(arrivals) < starvedShare*float64(before)
 	}

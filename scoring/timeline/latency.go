@@ -95,16 +95,22 @@ func (l *latencies) percentile95() int64 {
 }
 
 func (l *latencies) percentile(p float64) int64 {
-	if l.many != nil {
-		l.flush()
-		return l.many.ValueAtPercentile(p)
-	}
-	if len(l.few) == 0 {
+	n := l.count()
+	if n == 0 {
 		return -1
 	}
-	rank := int(p/100*float64(len(l.few)) + 0.5) // as the histogram rounds
-	return int64(nth(l.few, min(max(rank, 1), len(l.few))-1))
+	rank := min(max(int64(math.Ceil(p/100*float64(n)-rankSlack)), 1), n)
+	if l.many != nil {
+		l.flush()
+		// The histogram rounds p·n/100 to a rank: this p gives the rank itself.
+		return l.many.ValueAtPercentile(100 * float64(rank) / float64(n))
+	}
+	return int64(nth(l.few, int(rank)-1))
 }
+
+// rankSlack keeps a rank that is whole from being rounded up: 0.95·20 is a hair
+// above 19 in binary.
+const rankSlack = 1e-9
 
 // nth reorders a so that a[n] is what it would be were a sorted, and returns it.
 // This is Hoare's selection: it looks at three elements for every one of a,

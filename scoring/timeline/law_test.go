@@ -146,7 +146,7 @@ func TestLawCountsAddUp(t *testing.T) {
 			truth := union(ops, s.Node)
 			require.GreaterOrEqual(t, float64(busy), truth.Seconds()-1e-6)
 			// Each call may touch two slots, of 1/64 bin each, that it fills only in part.
-			slack := 2 * float64(calls(ops, s.Node)) * w.Window.BinSize / 64
+			slack := 2 * float64(calls(ops, s.Node)) * r.BinSize().Seconds() / 64
 			require.LessOrEqual(t, float64(busy), truth.Seconds()+slack)
 		}
 	})

@@ -18,7 +18,7 @@ func (s *series) copy() *series {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := newSeries(seriesKey{s.node, s.class}, s.slot)
-	c.rank, c.open = s.rank, maps.Clone(s.open)
+	c.rank, c.open, c.first, c.gone = s.rank, maps.Clone(s.open), s.first, s.gone.clone()
 	c.bins = make([]bin, len(s.bins))
 	for i := range s.bins {
 		c.bins[i] = s.bins[i].clone()
@@ -31,13 +31,18 @@ func (s *series) copy() *series {
 }
 
 // merge adds o, which is used up, to s. The caller holds the lock of s.
-func (s *series) merge(o *series, maxBins int) {
+func (s *series) merge(o *series, options *RunOptions) {
 	s.widen(o.slot)
 	o.widen(s.slot)
-	for len(o.bins) > maxBins {
+	if options.Now != nil {
+		s.forget(max(o.first, o.first+int64(len(o.bins)-options.MaxBins)))
+		o.forget(s.first)
+	}
+	for len(o.bins) > options.MaxBins {
 		s.widen(s.slot * 2)
 		o.widen(s.slot)
 	}
+	s.gone.mergeCounts(&o.gone)
 	if n := len(o.bins); n > len(s.bins) {
 		s.bins = append(s.bins, make([]bin, n-len(s.bins))...)
 	}

@@ -82,9 +82,9 @@ func metricNames(ms []Metric) string {
 func (v view) values(m Metric, w span) []Value {
 	values := make([]Value, w.bins())
 	if m == Backlog {
-		var backlog int64
-		for i := range v.bins[:w.last+1] {
-			b := &v.bins[i]
+		backlog := v.gone.arrivals - v.gone.served - v.gone.errors
+		for i := v.first; i <= w.last; i++ {
+			b := v.bin(i)
 			backlog += b.arrivals - b.served - b.errors
 			if i >= w.first {
 				values[i-w.first] = Value(backlog)
@@ -94,12 +94,12 @@ func (v view) values(m Metric, w span) []Value {
 	}
 	if m == LatencyP95 {
 		for i := range values {
-			values[i] = milliseconds(v.asked[w.first+i], v.bins[w.first+i].slowest)
+			values[i] = milliseconds(v.asked[w.first-v.first+i], v.bin(w.first+i).slowest)
 		}
 		return values
 	}
 	for i := range values {
-		values[i] = v.bins[w.first+i].value(m, v.slot)
+		values[i] = v.bin(w.first+i).value(m, v.slot)
 	}
 	return values
 }
@@ -147,8 +147,8 @@ func milliseconds(ns, slowest int64) Value {
 // total is one bin made of a window's.
 func (v view) total(w span) bin {
 	var sum bin
-	for i := range v.bins[w.first : w.last+1] {
-		sum.mergeCounts(&v.bins[w.first+i])
+	for i := w.first; i <= w.last; i++ {
+		sum.mergeCounts(v.bin(i))
 	}
 	return sum
 }

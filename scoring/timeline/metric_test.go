@@ -67,7 +67,7 @@ func TestAnUndefinedValueIsNullInJSON(t *testing.T) {
 	text, err := json.Marshal(w)
 	require.NoError(t, err)
 	assert.JSONEq(t, `{
-		"window": {"start": "2026-03-01T12:00:00Z", "end": "2026-03-01T12:00:02Z", "binSize": 1, "startBin": 0, "endBin": 2},
+		"window": {"start": "2026-03-01T12:00:00Z", "end": "2026-03-01T12:00:02Z", "binSize": "1s", "startBin": 0, "endBin": 2},
 		"series": [{"nodeId": "a", "metrics": {"arrivals": [1, 0, 1], "throughputRatio": [1, null, 1]}}]
 	}`, string(text))
 
@@ -130,8 +130,8 @@ func TestGraph(t *testing.T) {
 			{"fromNodeId": "agent", "toNodeId": "llm.chat", "classId": "fast", "attempts": 1, "failures": 0},
 			{"fromNodeId": "api.orders", "toNodeId": "api.price", "attempts": 2, "failures": 0},
 			{"fromNodeId": "api.orders", "toNodeId": "db.query", "attempts": 17, "failures": 7}],
-		"subsystems": ["api", "db", "llm"],
-		"classes": ["fast"]
+		"subsystems": [{"id": "api", "name": "api"}, {"id": "db", "name": "db"}, {"id": "llm", "name": "llm"}],
+		"classes": [{"id": "fast", "name": "fast"}]
 	}`, string(text))
 
 	assert.Len(t, r.Graph(timeline.GraphQuery{Subsystem: "db"}).Edges, 1)

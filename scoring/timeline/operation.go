@@ -33,10 +33,10 @@ const overflow = "(other)"
 // add counts one attempt. Every sample is counted whole when it is added: no
 // second pass is needed, and only failed operations are remembered.
 func (s *series) add(x *Sample, o *RunOptions) {
-	to := s.reach(x.End, o.MaxBins)
+	to := s.reach(x.End, o)
 	from := s.slotOf(x.Start)
 	s.occupy(x.Start, x.End, from, to)
-	began, ended := &s.bins[from>>slotBits], &s.bins[to>>slotBits]
+	began, ended := s.at(x.Start), s.at(x.End)
 	began.attempts++
 	start, retried := x.Start, false
 	if x.Attempt > 1 || x.Failed {
@@ -71,11 +71,16 @@ func (s *series) resume(x *Sample, within time.Duration) (start time.Duration, r
 		return x.Start, false
 	}
 	delete(s.open, key)
-	if x.Attempt > before.attempt && (within == 0 || x.Start-before.end <= within) {
+	if before.continues(x, within) {
 		return before.start, true
 	}
 	s.at(before.end).errors++
 	return x.Start, false
+}
+
+// continues reports whether a call is the next attempt of the operation.
+func (o openOperation) continues(x *Sample, within time.Duration) bool {
+	return x.Attempt > o.attempt && (within == 0 || x.Start-o.end <= within)
 }
 
 // suspend remembers an operation that failed and may be retried.
@@ -120,7 +125,9 @@ func (s *series) strike(x *Sample) {
 	if _, known := s.faults[key]; !known && len(s.faults) >= maxFaults {
 		key = faultKey{overflow, overflow}
 	}
-	s.faults[key] = raise(s.faults[key], s.binOf(x.Start), 1)
+	if i := s.binOf(x.Start); i >= 0 {
+		s.faults[key] = raise(s.faults[key], i, 1)
+	}
 }
 
 // raise adds n to counts[i], extending it where it is too short.

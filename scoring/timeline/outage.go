@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -47,7 +48,24 @@ type Incident struct {
 	Type     string    `json:"type"`
 	Severity string    `json:"severity"`
 	Metric   Metric    `json:"metric"`
-	Details  string    `json:"details"`
+	Details  Details   `json:"details"`
+}
+
+// Details are the numbers behind an incident.
+type Details struct {
+	Reason string `json:"reason"` // which condition its bins fulfil, in words
+	// Values are the threshold of the rule, and the counts of all bins of the incident.
+	Values struct {
+		Threshold Value `json:"threshold"`
+		Arrivals  int64 `json:"arrivals"`
+		Served    int64 `json:"served"`
+		Errors    int64 `json:"errors"`
+	} `json:"values"`
+}
+
+// String is one line.
+func (d Details) String() string {
+	return fmt.Sprintf("%s: %d arrivals, %d served, %d errors", d.Reason, d.Values.Arrivals, d.Values.Served, d.Values.Errors)
 }
 
 // Bins is the length of the incident.
@@ -55,7 +73,8 @@ func (i Incident) Bins() int { return i.EndBin - i.StartBin + 1 }
 
 // DetectOutages finds the incidents of the query's nodes, sorted by node and
 // time. Errors are [*WindowError] and [*InputError]. An incident that begins
-// with the window, or ends with it, may be longer than the window shows.
+// with the window, or ends with it, may be longer than the window shows. In the
+// bin of a live run that is still under way, too little served is no incident yet.
 func (r *Run) DetectOutages(q Query, rule OutageRule) ([]Incident, error) {
 	return judged(r, q, rule, func(_ extent, w span, v view) ([]Incident, error) { return rule.incidents(v, w), nil })
 }
@@ -102,6 +121,9 @@ func (o OutageRule) check() error {
 	if o.MinBins < 0 {
 		return &InputError{"minDurationBins", o.MinBins, "must not be negative"}
 	}
+	if o.Threshold != nil && math.IsNaN(*o.Threshold) {
+		return &InputError{"threshold", *o.Threshold, "must be a number"}
+	}
 	switch m := o.metric(); m {
 	case Served, Capacity:
 		return nil
@@ -126,6 +148,9 @@ func (o OutageRule) incidents(v view, w span) []Incident {
 	bad := make([]bool, len(values))
 	for i, value := range values {
 		bad[i] = value.Defined() && (float64(value) <= threshold) == o.low()
+	}
+	if i := v.underWay() - w.first; o.low() && i >= 0 && i < len(bad) {
+		bad[i] = false // what arrived there has had no time to be served
 	}
 	var found []Incident
 	for _, s := range streaks(bad, o.minBins()) {
@@ -175,8 +200,9 @@ func (o OutageRule) incident(v view, w, at span, threshold float64) Incident {
 	}
 	name := map[Metric]string{Served: "served/arrivals", Capacity: "capacity", Backlog: "backlog",
 		Latency: "mean latency in ms", LatencyP95: "p95 latency in ms"}[o.metric()]
-	i.Details = fmt.Sprintf("%s %s %v for %d bins: %d arrivals, %d served, %d errors",
-		name, rule, Value(threshold), at.bins(), sum.arrivals, sum.served, sum.errors)
+	i.Details.Reason = fmt.Sprintf("%s %s %v for %d bins", name, rule, Value(threshold), at.bins())
+	d := &i.Details.Values
+	d.Threshold, d.Arrivals, d.Served, d.Errors = Value(threshold), sum.arrivals, sum.served, sum.errors
 	return i
 }
 

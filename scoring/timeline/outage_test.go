@@ -78,7 +78,7 @@ func TestOutagesByBacklog(t *testing.T) {
 	assert.Equal(t, epoch.Add(2*sec), found[0].StartTs)
 	assert.Equal(t, epoch.Add(5*sec), found[0].EndTs)
 	assert.Equal(t, 3, found[0].Bins())
-	assert.Equal(t, "backlog above 4 for 3 bins: 3 arrivals, 1 served, 0 errors", found[0].Details)
+	assert.Equal(t, "backlog above 4 for 3 bins: 3 arrivals, 1 served, 0 errors", found[0].Details.String())
 }
 
 func TestOutageRulesAreChecked(t *testing.T) {

@@ -71,7 +71,7 @@ func (r *Run) panels(x extent, o PlotOptions) ([]panel, error) {
 		if err != nil {
 			return nil, err
 		}
-		panels[i] = panel{view: v, window: w, incidents: o.Rule.incidents(v, w), faults: faultBins(strikes, w)}
+		panels[i] = panel{view: v, window: w, incidents: o.Rule.incidents(v, w), faults: faultBins(strikes, x, w)}
 	}
 	return panels, nil
 }

@@ -30,8 +30,8 @@ const (
 // Bin is the bound at the bin of that index, from 0.
 func Bin(i int) Bound { return Bound{kind: boundBin, bin: i} }
 
-// At is the bound at the bin that t falls in. A time before the run's epoch
-// stands for bin 0.
+// At is the bound at the bin that t falls in. A time before the run's epoch, or
+// before the bins that a live run keeps, stands for the first bin.
 func At(t time.Time) Bound { return Bound{kind: boundTime, time: t} }
 
 // UnmarshalText reads a bin index or an RFC 3339 time; the empty text is open.
@@ -147,9 +147,12 @@ func (q Query) window(x extent) (span, error) {
 	if limit < 0 {
 		return span{}, &InputError{"maxBins", limit, "must not be negative"}
 	}
-	w := span{first: x.resolve(q.Start, 0), last: x.resolve(q.End, x.bins-1)}
+	w := span{first: x.resolve(q.Start, x.first), last: x.resolve(q.End, x.bins-1)}
 	if w.first < 0 {
 		return span{}, &InputError{"startBin", w.first, "must be >= 0"}
+	}
+	if w.first < x.first && w.first <= w.last {
+		return span{}, &InputError{"startBin", w.first, fmt.Sprintf("the first bin that is still kept is %d", x.first)}
 	}
 	if w.last < w.first || w.last-w.first >= limit {
 		return span{}, &WindowError{w.first, w.last, limit}

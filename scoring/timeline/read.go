@@ -11,14 +11,20 @@ import (
 // An extent is the grid of bins at the moment of a question.
 type extent struct {
 	epoch time.Time
-	slot  int64 // ns
-	bins  int
+	slot  int64         // ns
+	first int           // the first that is kept; above 0 in a live run alone
+	bins  int           // one more than the last
+	now   time.Duration // since the epoch, of a live run
 }
 
 // extent is that of the coarsest series: the others are widened as they are read.
 func (r *Run) extent() extent {
 	x := extent{epoch: r.options.Epoch, slot: int64(r.options.BinSize) / slotsInBin}
 	ix := r.index.Load()
+	if r.options.Now != nil && len(ix.series) > 0 {
+		x.now = r.clock.read(&r.options)
+		x.bins = int(x.now/x.binSize()) + 1
+	}
 	for _, s := range ix.series {
 		s.mu.Lock()
 		x.slot = max(x.slot, s.slot)
@@ -27,17 +33,28 @@ func (r *Run) extent() extent {
 	for _, s := range ix.series {
 		s.mu.Lock()
 		// A series may have been widened since; then its bins are fewer, never more.
-		bins := len(s.bins)
+		bins := int(s.first) + len(s.bins)
 		for slot := s.slot; slot < x.slot; slot *= 2 {
 			bins = (bins + 1) / 2
 		}
 		s.mu.Unlock()
 		x.bins = max(x.bins, bins)
 	}
+	if r.options.Now != nil {
+		x.first = max(0, x.bins-r.options.MaxBins)
+	}
 	return x
 }
 
 func (x extent) binSize() time.Duration { return time.Duration(x.slot * slotsInBin) }
+
+// underWay is the index of the present bin of a live run; -1 in a recording.
+func (x extent) underWay() int {
+	if x.now == 0 {
+		return -1
+	}
+	return int(x.now / x.binSize())
+}
 
 // start is the time at which a bin begins.
 func (x extent) start(bin int) time.Time { return x.epoch.Add(time.Duration(bin) * x.binSize()) }
@@ -47,7 +64,7 @@ func (x extent) resolve(b Bound, open int) int {
 	case boundBin:
 		return b.bin
 	case boundTime:
-		return int(max(0, b.time.Sub(x.epoch)) / x.binSize())
+		return max(x.first, int(max(0, b.time.Sub(x.epoch))/x.binSize()))
 	default:
 		return open
 	}
@@ -64,9 +81,13 @@ func (r *Run) BinAt(b Bound) int { return r.extent().resolve(b, -1) }
 type view struct {
 	extent
 	node  string
-	bins  []bin
+	kept  []bin // from extent.first on
+	gone  bin   // the counts of those before
 	asked []int64
 }
+
+// bin is that of an index.
+func (v *view) bin(i int) *bin { return &v.kept[i-v.first] }
 
 // A question is asked of the latencies of each bin; nil asks nothing.
 type question func(*latencies) int64
@@ -81,15 +102,15 @@ func (ix *index) nodes() []string {
 	return slices.Compact(names)
 }
 
-// errWidened ends a reading that a widening overtook: its bins are no more.
-var errWidened = errors.New("timeline: bins were widened meanwhile")
+// errMoved ends a reading that a widening, or the clock, overtook: its bins are no more.
+var errMoved = errors.New("timeline: bins were widened or dropped meanwhile")
 
-// steadily asks again while bins are widened meanwhile, which ends because each
-// widening doubles them.
+// steadily asks again while bins are widened or dropped meanwhile, which ends
+// because each widening doubles them, and a bin is dropped once in its length.
 func steadily[T any](r *Run, ask func(extent) (T, error)) (T, error) {
 	for {
 		answer, err := ask(r.extent())
-		if err != errWidened {
+		if err != errMoved {
 			return answer, err
 		}
 	}
@@ -97,18 +118,18 @@ func steadily[T any](r *Run, ask func(extent) (T, error)) (T, error) {
 
 // view reads a node, the given classes together (nil: all).
 func (r *Run) view(x extent, node string, classes []string, ask question) (view, error) {
-	v := view{extent: x, node: node, bins: make([]bin, x.bins)}
+	v := view{extent: x, node: node, kept: make([]bin, x.bins-x.first)}
 	all := r.index.Load().of(node, classes)
 	for _, s := range all {
-		if err := s.readInto(&v); err != nil {
+		if err := s.readInto(&v, &r.options); err != nil {
 			return v, err
 		}
 	}
-	settle(v.bins, x.slot)
+	settle(v.kept, x.slot, v.gone.covering)
 	if ask == nil {
 		return v, nil
 	}
-	v.asked = make([]int64, x.bins)
+	v.asked = make([]int64, len(v.kept))
 	return v, v.ask(all, ask)
 }
 
@@ -143,33 +164,38 @@ func (ix *index) of(node string, classes []string) []*series {
 	return found
 }
 
-// lockAt locks the series with slots of the given length.
-func (s *series) lockAt(slot int64) error {
+// lockAt locks the series with slots of the extent's length, from its first bin on.
+func (s *series) lockAt(x extent) error {
 	s.mu.Lock()
-	s.widen(slot)
-	if s.slot > slot {
+	s.widen(x.slot)
+	s.forget(int64(x.first))
+	if s.slot > x.slot || s.first > int64(x.first) {
 		s.mu.Unlock()
-		return errWidened
+		return errMoved
 	}
 	return nil
 }
 
 // readInto adds the series to the view. Operations that failed and have not been
 // retried are errors, as far as is known.
-func (s *series) readInto(v *view) error {
-	if err := s.lockAt(v.slot); err != nil {
+func (s *series) readInto(v *view, o *RunOptions) error {
+	if err := s.lockAt(v.extent); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
-	n := min(len(s.bins), len(v.bins))
+	g := grid{slot: s.slot, perNs: s.perNs, first: s.first, bins: v.kept, gone: v.gone}
+	n := min(len(s.bins), len(v.kept))
 	for i := range n {
-		v.bins[i].mergeCounts(&s.bins[i])
+		g.bins[i].mergeCounts(&s.bins[i])
 	}
-	for _, op := range s.open {
-		if i := s.binOf(op.end); i < n {
-			v.bins[i].errors++
+	g.gone.mergeCounts(&s.gone)
+	retried := s.readPending(&g, v.now, o)
+	for key, op := range s.open {
+		if i := s.binOf(op.end); i < n && !retried[key] {
+			g.at(op.end).errors++
 		}
 	}
+	v.gone = g.gone
 	return nil
 }
 
@@ -178,13 +204,13 @@ func (s *series) readInto(v *view) error {
 func (v *view) ask(all []*series, ask question) error {
 	var merged []latencies
 	if len(all) != 1 {
-		merged = make([]latencies, len(v.bins))
+		merged = make([]latencies, len(v.kept))
 	}
 	for _, s := range all {
-		if err := s.lockAt(v.slot); err != nil {
+		if err := s.lockAt(v.extent); err != nil {
 			return err
 		}
-		for i := range min(len(s.bins), len(v.bins)) {
+		for i := range min(len(s.bins), len(v.kept)) {
 			if merged == nil {
 				v.asked[i] = ask(&s.bins[i].latencies)
 			} else {
@@ -197,7 +223,7 @@ func (v *view) ask(all []*series, ask question) error {
 	for i := range v.asked {
 		if merged != nil {
 			v.asked[i] = ask(&merged[i])
-		} else if v.bins[i].served == 0 {
+		} else if v.kept[i].served == 0 {
 			v.asked[i] = ask(&none)
 		}
 	}
@@ -208,10 +234,10 @@ func (v *view) ask(all []*series, ask question) error {
 func (r *Run) distribution(v view, classes []string, w span) (*latencies, error) {
 	sum := new(latencies)
 	for _, s := range r.index.Load().of(v.node, classes) {
-		if err := s.lockAt(v.slot); err != nil {
+		if err := s.lockAt(v.extent); err != nil {
 			return nil, err
 		}
-		for i := w.first; i <= w.last && i < len(s.bins); i++ {
+		for i := w.first - v.first; i <= w.last-v.first && i < len(s.bins); i++ {
 			sum.merge(&s.bins[i].latencies)
 		}
 		s.mu.Unlock()

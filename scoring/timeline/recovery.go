@@ -1,9 +1,11 @@
 package timeline
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -49,7 +51,41 @@ type Recovery struct {
 	RecoveryTs      *time.Time `json:"recoveryTs"` // the beginning of the first recovered bin
 	DurationBins    Value      `json:"durationBins"`
 	DurationMinutes Value      `json:"durationMinutes"`
-	Notes           []string   `json:"notes"`
+	Notes           Sentences  `json:"notes"`
+}
+
+// Sentences are remarks. Their JSON is one text, the sentences one after the
+// other; "" where there are none.
+type Sentences []string
+
+// MarshalJSON writes the sentences as one text.
+func (s Sentences) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
+
+// UnmarshalJSON reads a text as one sentence, "" as none.
+func (s *Sentences) UnmarshalJSON(text []byte) error {
+	var joined string
+	if err := json.Unmarshal(text, &joined); err != nil {
+		return &InputError{"notes", string(text), "must be a text"}
+	}
+	if *s = nil; joined != "" {
+		*s = Sentences{joined}
+	}
+	return nil
+}
+
+// String is the sentences, each with a full stop.
+func (s Sentences) String() string {
+	var b strings.Builder
+	for i, one := range s {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(one)
+		if !strings.HasSuffix(one, ".") {
+			b.WriteByte('.')
+		}
+	}
+	return b.String()
 }
 
 // RecoveryTime measures from the start of an outage to the first bin in which
@@ -92,7 +128,7 @@ func (r *Run) recoveryTime(x extent, node string, o RecoveryOptions) (Recovery, 
 		return Recovery{}, err
 	}
 	v := views[0]
-	rec := Recovery{Node: node, BasedOn: o.BasedOn, Notes: []string{}, DurationBins: undefined(), DurationMinutes: undefined()}
+	rec := Recovery{Node: node, BasedOn: o.BasedOn, DurationBins: undefined(), DurationMinutes: undefined()}
 	recovered, what, err := o.condition(v, w)
 	if err != nil {
 		return Recovery{}, err
@@ -141,7 +177,7 @@ func (o RecoveryOptions) condition(v view, w span) (func(float64) bool, string, 
 
 func (o RecoveryOptions) baselineWindow(x extent, w span) (span, error) {
 	if o.BaselineEnd.kind == boundOpen {
-		if w.first == 0 {
+		if w.first == x.first {
 			return span{}, &InputError{"baselineWindow", "", "the outage starts in the first bin: nothing was recorded before it"}
 		}
 		o.BaselineEnd = Bin(w.first - 1)

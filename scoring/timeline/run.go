@@ -18,14 +18,23 @@ type RunOptions struct {
 	// value means 1970-01-01T00:00:00Z.
 	Epoch time.Time
 	// BinSize is the length of a bin at first, in whole milliseconds; 0 means a
-	// second. A run that outgrows MaxBins doubles it, as often as needed.
+	// second. A run that outgrows MaxBins doubles it, as often as needed, unless
+	// it is live.
 	BinSize time.Duration
+	// Now makes the run a live one: it is the clock that the samples are measured
+	// by. Bins then keep their size, and the newest MaxBins of them, up to Now,
+	// are kept. A call that ended before those, or that ends more than a bin
+	// after Now, is not counted: [Run.Outside] says how many were. nil: the run
+	// is a recording, which keeps everything from the epoch on.
+	Now func() time.Time
 	// MaxBins bounds the bins of a run, 2 to 1,048,576; 0 means 1000.
 	MaxBins int
 	// MaxSeries bounds the different combinations of caller, target and class;
 	// 0 means 1000. Beyond it all are counted as the one node "(other)", and
 	// [Run.Folded] says how many samples were.
 	MaxSeries int
+	// Notes are what is known of the samples beforehand; [Run.Notes] begins with them.
+	Notes []string
 	// RetryWithin is the longest pause between a failed attempt and the next of
 	// the same operation; a later one begins another operation. 0: no limit.
 	RetryWithin time.Duration
@@ -84,6 +93,7 @@ type Run struct {
 	options RunOptions
 	index   atomic.Pointer[index] // replaced whole, so that adding reads it without a lock
 	mu      sync.Mutex            // held to replace the index
+	clock   clock                 // of a live run
 }
 
 // An index is immutable.
@@ -101,6 +111,7 @@ type seriesKey struct{ node, class string }
 type edge struct {
 	*series
 	attempts, failures int64
+	pending            int64 // calls in flight, which are not among the attempts
 }
 
 // NewRun makes an empty run, or says what is wrong with the options.
@@ -127,6 +138,9 @@ func (r *Run) Add(s Sample) error {
 	if !s.valid() {
 		return s.check()
 	}
+	if r.leavesOut(&s) {
+		return nil
+	}
 	e := r.edge(s.edge())
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -148,6 +162,9 @@ func (r *Run) AddAll(samples []Sample) error {
 	for i := range samples {
 		x := &samples[i]
 		if x.valid() {
+			if r.leavesOut(x) {
+				continue
+			}
 			e := b.edge(x)
 			e.count(x)
 			e.series.add(x, &r.options)
@@ -219,7 +236,7 @@ func (r *Run) insert(ix *index, key edgeKey) *edge {
 
 // Merge adds what other holds to r; other is unchanged. Merging the parts of a
 // run gives the run itself, provided that the attempts of each operation are in
-// one part. Both must have the same Epoch and BinSize, else an [*InputError] is
+// one part. Calls in flight stay with other. Both must have the same Epoch and BinSize, else an [*InputError] is
 // returned and r is unchanged.
 func (r *Run) Merge(other *Run) error {
 	a, b := &r.options, &other.options
@@ -248,7 +265,7 @@ func (r *Run) Merge(other *Run) error {
 			continue
 		}
 		home.mu.Lock()
-		home.merge(copies[s], a.MaxBins)
+		home.merge(copies[s], a)
 		home.mu.Unlock()
 	}
 	return nil
@@ -273,10 +290,12 @@ func sortedEdges(edges map[edgeKey]*edge) []edgeKey {
 // Epoch is the wall-clock time at which bin 0 begins, in UTC.
 func (r *Run) Epoch() time.Time { return r.options.Epoch }
 
-// BinSize is the present length of a bin; it only ever doubles.
+// BinSize is the present length of a bin: that of the options, doubled as often
+// as a run that is not live outgrew its bins.
 func (r *Run) BinSize() time.Duration { return time.Duration(r.extent().slot * slotsInBin) }
 
-// Bins is the present number of bins, up to the last in which a call was seen.
+// Bins is one more than the index of the last bin: that in which the last call
+// was seen, or of a live run the present one. 0: there are no samples.
 func (r *Run) Bins() int { return r.extent().bins }
 
 // Folded counts the samples that were counted as the node "(other)".

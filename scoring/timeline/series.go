@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"math"
 	"math/bits"
 	"sync"
 	"time"
@@ -61,9 +62,9 @@ func (b *bin) clone() bin {
 }
 
 // settle turns the calls that cover whole bins into time in flight and busy
-// slots, in place; afterwards every bin stands alone.
-func settle(bins []bin, slot int64) {
-	var covering int64
+// slots, in place; afterwards every bin stands alone. covering is how many
+// cover the bin before the first.
+func settle(bins []bin, slot, covering int64) {
 	for i := range bins {
 		b := &bins[i]
 		covering += b.covering
@@ -82,30 +83,39 @@ func (b *bin) busyFor(slot int64) time.Duration {
 	return time.Duration(min(b.inflight, int64(bits.OnesCount64(b.busy))*slot))
 }
 
+// A grid is a stretch of bins. Those before it are gone: of them there are the
+// counts alone.
+type grid struct {
+	slot  int64   // ns; doubles with every widening
+	perNs float64 // 1/slot
+	first int64   // the index of bins[0]; above 0 in a live run alone
+	bins  []bin   // as far as anything was seen
+	gone  bin     // the counts of the bins before the first
+}
+
 // A series holds the bins of one node and class. Its own lock guards it, so that
 // calls to different nodes are added side by side.
 type series struct {
 	node, class string
 
-	mu     sync.Mutex
-	slot   int64   // ns; doubles with every widening
-	perNs  float64 // 1/slot
-	bins   []bin   // as far as anything was seen
-	rank   int     // of the node type
-	faults map[faultKey][]int64
-	open   openOperations
+	mu sync.Mutex
+	grid
+	rank    int // of the node type
+	faults  map[faultKey][]int64
+	open    openOperations
+	pending map[*Pending]struct{}
 }
 
 // A faultKey names a fault as it is counted.
 type faultKey struct{ rule, fault string }
 
 func newSeries(of seriesKey, slot int64) *series {
-	return &series{node: of.node, class: of.class, slot: slot, perNs: 1 / float64(slot), rank: lowestRank}
+	return &series{node: of.node, class: of.class, grid: grid{slot: slot, perNs: 1 / float64(slot)}, rank: lowestRank}
 }
 
 // slotOf is t/slot. Every sample needs it twice, and multiplying takes a third of
 // the time of dividing; the product is off by one at most, which is put right.
-func (s *series) slotOf(t time.Duration) int64 {
+func (s *grid) slotOf(t time.Duration) int64 {
 	at := int64(float64(t) * s.perNs)
 	if rest := int64(t) - at*s.slot; rest < 0 {
 		at--
@@ -115,17 +125,26 @@ func (s *series) slotOf(t time.Duration) int64 {
 	return at
 }
 
-// reach gives the slot of t, and makes room for its bin, widening where the bins
-// would exceed the limit.
-func (s *series) reach(t time.Duration, maxBins int) int64 {
+// reach gives the slot of t, and makes room for its bin. Where the bins would
+// exceed the limit, the oldest go in a live run, and all are widened in another.
+func (s *series) reach(t time.Duration, o *RunOptions) int64 {
 	at := s.slotOf(t)
-	for at>>slotBits >= int64(maxBins) {
+	if o.Now != nil {
+		s.forget(at>>slotBits - int64(o.MaxBins) + 1)
+	}
+	for at>>slotBits-s.first >= int64(o.MaxBins) {
 		s.widen(s.slot * 2)
 		at = s.slotOf(t)
 	}
-	need := int(at>>slotBits) + 1
+	need := int(at>>slotBits-s.first) + 1
 	if need > cap(s.bins) {
-		grown := make([]bin, len(s.bins), min(maxBins, max(need, 2*cap(s.bins), 16)))
+		room := max(need, 2*len(s.bins), 16)
+		if o.Now == nil {
+			room = min(room, o.MaxBins)
+		} else {
+			room = min(room, o.MaxBins+o.MaxBins/4+1) // so that moving on copies every so often, not at every bin
+		}
+		grown := make([]bin, len(s.bins), room)
 		copy(grown, s.bins)
 		s.bins = grown
 	}
@@ -135,10 +154,30 @@ func (s *series) reach(t time.Duration, maxBins int) int64 {
 	return at
 }
 
+// forget drops the bins before the given one, and keeps their counts.
+func (s *series) forget(first int64) {
+	if first <= s.first {
+		return
+	}
+	n := int(min(first-s.first, int64(len(s.bins))))
+	for i := range n {
+		s.gone.mergeCounts(&s.bins[i])
+		s.gone.busy = 0
+	}
+	clear(s.bins[:n]) // the rest of the array is still in use
+	s.bins = s.bins[n:]
+	for key, counts := range s.faults {
+		if s.faults[key] = counts[min(int(min(first-s.first, math.MaxInt32)), len(counts)):]; len(s.faults[key]) == 0 {
+			delete(s.faults, key)
+		}
+	}
+	s.first = first
+}
+
 // widen merges neighbours until a slot is as long as asked for.
 func (s *series) widen(slot int64) {
 	for s.slot < slot {
-		settle(s.bins, s.slot)
+		settle(s.bins, s.slot, 0)
 		half := (len(s.bins) + 1) / 2
 		for i := range half {
 			s.bins[i] = joined(s.bins, i)
@@ -191,15 +230,19 @@ func halve(slots uint64) uint64 {
 
 // occupy notes that a call was in flight from start to end, which lie in the
 // slots from and to. It takes constant time: the first and the last bin get
-// their part, the bins between are counted as covered.
-func (s *series) occupy(start, end time.Duration, from, to int64) {
-	if end == start {
+// their part, the bins between are counted as covered. What lies in bins that
+// are gone is left out.
+func (s *grid) occupy(start, end time.Duration, from, to int64) {
+	if kept := s.first << slotBits; from < kept {
+		from, start = kept, time.Duration(kept*s.slot)
+	}
+	if end <= start {
 		return
 	}
 	if int64(end) == to*s.slot {
 		to-- // ended as that slot began
 	}
-	first, last := from>>slotBits, to>>slotBits
+	first, last := from>>slotBits-s.first, to>>slotBits-s.first
 	a := &s.bins[first]
 	if first == last {
 		a.inflight += int64(end - start)
@@ -208,9 +251,9 @@ func (s *series) occupy(start, end time.Duration, from, to int64) {
 	}
 	width := s.slot * slotsInBin
 	z := &s.bins[last]
-	a.inflight += (first+1)*width - int64(start)
+	a.inflight += (s.first+first+1)*width - int64(start)
 	a.busy |= slotsFrom(from)
-	z.inflight += int64(end) - last*width
+	z.inflight += int64(end) - (s.first+last)*width
 	z.busy |= slotsTo(to)
 	if last > first+1 {
 		s.bins[first+1].covering++
@@ -222,6 +265,12 @@ func (s *series) occupy(start, end time.Duration, from, to int64) {
 func slotsFrom(slot int64) uint64 { return ^uint64(0) << (slot & (slotsInBin - 1)) }
 func slotsTo(slot int64) uint64   { return ^uint64(0) >> (slotsInBin - 1 - slot&(slotsInBin-1)) }
 
-func (s *series) binOf(t time.Duration) int { return int(s.slotOf(t) >> slotBits) }
+// binOf is the place of t among the bins; below 0 where its bin is gone.
+func (s *grid) binOf(t time.Duration) int { return int(s.slotOf(t)>>slotBits - s.first) }
 
-func (s *series) at(t time.Duration) *bin { return &s.bins[s.binOf(t)] }
+func (s *grid) at(t time.Duration) *bin {
+	if i := s.binOf(t); i >= 0 {
+		return &s.bins[i]
+	}
+	return &s.gone
+}

@@ -55,7 +55,7 @@ func (r *Run) Warnings(q Query, objective time.Duration) ([]Warning, error) {
 func (v view) warnings(w span, objective time.Duration) []Warning {
 	backlog := v.values(Backlog, w)
 	var before Value
-	if w.first > 0 {
+	if w.first > v.first {
 		before = v.values(Backlog, span{w.first - 1, w.first - 1})[0]
 	}
 	growing := make([]bool, w.bins())

@@ -13,11 +13,11 @@ type Window struct {
 
 // WindowBounds say which bins an answer is about. Start and End are the times at
 // which the first and the last bin begin, so that asking for them gives the same
-// window again; BinSize is in seconds.
+// window again; BinSize is a text that [time.ParseDuration] reads, such as "1s".
 type WindowBounds struct {
 	Start    time.Time `json:"start"`
 	End      time.Time `json:"end"`
-	BinSize  float64   `json:"binSize"`
+	BinSize  string    `json:"binSize"`
 	StartBin int       `json:"startBin"`
 	EndBin   int       `json:"endBin"`
 }
@@ -25,7 +25,7 @@ type WindowBounds struct {
 func (x extent) bounds(w span) WindowBounds {
 	return WindowBounds{
 		Start: x.start(w.first), End: x.start(w.last),
-		BinSize: x.binSize().Seconds(), StartBin: w.first, EndBin: w.last,
+		BinSize: x.binSize().String(), StartBin: w.first, EndBin: w.last,
 	}
 }
 

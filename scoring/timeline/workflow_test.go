@@ -27,7 +27,7 @@ func TestDescribeAnOutageAndItsImpact(t *testing.T) {
 	assert.Equal(t, timeline.High, found[0].Severity)
 	assert.Equal(t, epoch.Add(20*sec), found[0].StartTs)
 	assert.Equal(t, epoch.Add(30*sec), found[0].EndTs, "exclusive")
-	assert.Equal(t, "served/arrivals at most 0.5 for 10 bins: 100 arrivals, 0 served, 94 errors", found[0].Details,
+	assert.Equal(t, "served/arrivals at most 0.5 for 10 bins: 100 arrivals, 0 served, 94 errors", found[0].Details.String(),
 		"the third query of the last six comes after the recovery")
 
 	w, err := r.StateWindow(timeline.Query{Nodes: []string{"db.query"}, Start: timeline.Bin(19), End: timeline.Bin(21)},

@@ -14,6 +14,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/record"
 	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
 	"github.com/shakedown-go/shakedown/mcpadapter"
+	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
 // questions are what the customers of one round ask. Together they need every tool.
@@ -43,12 +44,12 @@ type customer struct {
 // openDesk makes the desk and its server; both begin with serve.
 func openDesk(token string) (*desk, error) {
 	feed := new(mcpadapter.Feed)
-	live, err := record.NewRecorder(nil)
+	live, err := record.NewRecorder(&record.Options{Run: timeline.RunOptions{Now: time.Now}})
 	if err != nil {
 		return nil, err
 	}
 	d := &desk{injector: chaos.NewInjector(orderdesk.DefaultSeed, &chaos.InjectorOptions{
-		Record: true, MaxLog: -1, OnEvent: func(e chaos.Event) { live.Record(e); feed.Record(e) },
+		Record: true, MaxLog: -1, OnBegin: live.Begin, OnEvent: func(e chaos.Event) { live.Record(e); feed.Record(e) },
 	})}
 	d.answer = chaos.WrapWith("desk.answer", answer, chaos.WrapOptions[customer]{Injector: d.injector})
 	runs, err := record.NewRuns(nil)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -85,10 +86,13 @@ func (f *Facts) gatherWindow(ctx context.Context, tools Tools) error {
 		return nil
 	}
 	var first timeline.Window
-	if err := tools.Call(ctx, "get_state_window", map[string]any{"runId": f.RunID, "start": 0, "end": 0}, &first); err != nil {
+	if err := tools.Call(ctx, "get_state_window", map[string]any{"runId": f.RunID, "start": stamp(time.Unix(0, 0)), "end": stamp(time.Unix(0, 0))}, &first); err != nil {
 		return err
 	}
-	bin := time.Duration(first.Window.BinSize * float64(time.Second))
+	bin, err := time.ParseDuration(first.Window.BinSize)
+	if err != nil {
+		return fmt.Errorf("offline: binSize of get_state_window: %w", err)
+	}
 	for nodes := range slices.Chunk(called, batch) {
 		var w timeline.Window
 		err := tools.Call(ctx, "get_state_window", map[string]any{

@@ -61,7 +61,7 @@ Confidence: {{word .Confidence}}
 
 ## Evidence
 
-| bins of {{.Window.Window.BinSize}} s | calls | failed | mean latency |
+| bins of {{.Window.Window.BinSize}} | calls | failed | mean latency |
 |---|---|---|---|
 | before | {{row .Culprit.Before}} |
 | {{at (first .)}} to {{at .Until}} | {{row .Culprit.During}} |

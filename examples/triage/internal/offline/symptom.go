@@ -191,13 +191,18 @@ func median(values []float64) float64 {
 
 // binAt is the index within the window of the bin that t falls in.
 func binAt(w timeline.WindowBounds, t time.Time) int {
-	if w.BinSize <= 0 {
+	bin, err := time.ParseDuration(w.BinSize)
+	if err != nil || bin <= 0 {
 		return 0
 	}
-	return int(math.Floor(t.Sub(w.Start).Seconds() / w.BinSize))
+	return int(math.Floor(float64(t.Sub(w.Start)) / float64(bin)))
 }
 
 // startOf is when a bin of the window begins.
 func startOf(w timeline.WindowBounds, bin int) time.Time {
-	return w.Start.Add(time.Duration(float64(bin) * w.BinSize * float64(time.Second)))
+	size, err := time.ParseDuration(w.BinSize)
+	if err != nil {
+		return w.Start
+	}
+	return w.Start.Add(time.Duration(bin) * size)
 }

@@ -1,0 +1,117 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ruling is what an invariant says of a cell.
+type ruling struct {
+	state     CellState // Held, Broken or Inconclusive
+	why       string
+	at        int  // the observation that decided; -1: none
+	undecided bool // the check itself could not tell
+	abandoned bool // the check was left behind
+	cancelled bool
+}
+
+// An inquiry asks one invariant about the observations of a cell, one after the
+// other: the first that breaks it decides. Else the cell is as good as its
+// worst part.
+type inquiry struct {
+	promise *promise
+	asked   int // observations so far
+	ruling  ruling
+	over    bool // nothing that is seen later changes the ruling
+}
+
+func newInquiry(p *promise) *inquiry {
+	return &inquiry{promise: p, ruling: ruling{state: Held, at: -1}}
+}
+
+// watch starts the worker's watchdog.
+func (w *worker) watch(limit time.Duration) {
+	w.due = time.Now().Add(limit)
+	w.watchdog.Reset(limit)
+}
+
+// between asks about a prompt before the next one is put, and reports whether to
+// put it: a prompt costs money, and one after the invariant broke shows nothing
+// more. The time of the check is none of the cell's.
+func (w *worker) between(ctx context.Context, q *inquiry, o *Observation) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	left := time.Until(w.due)
+	w.ask(ctx, q, o)
+	w.watch(left)
+	return !q.over
+}
+
+// ask runs the check on one observation, on a hand and under the watchdog.
+func (w *worker) ask(ctx context.Context, q *inquiry, o *Observation) {
+	limit := w.engine.watchdog()
+	w.watch(limit)
+	defer w.watchdog.Stop()
+	own, cancel := context.WithCancel(ctx)
+	defer cancel()
+	i, its := q.asked, *o // a copy: the check may be left behind with it
+	q.asked++
+	var found finding
+	e := w.checks.call(limits{ctx: own, cancel: cancel, watchdog: w.watchdog.C}, func() error {
+		found = w.engine.check(own, q.promise, i, &its)
+		return nil
+	})
+	unknown := func(format string, args ...any) {
+		q.ruling, q.over = ruling{state: Inconclusive, why: fmt.Sprintf(format, args...), at: i, abandoned: e.left}, true
+	}
+	switch {
+	case e.cut == cutWatchdog:
+		unknown("the watchdog gave up after %v of real time, while the invariant was checking", limit)
+	case e.cut != uncut, found.state != Held && ctx.Err() != nil: // which may be why it did not hold
+		unknown("the run was cancelled, while the invariant was checking")
+		q.ruling.cancelled = true
+	case e.err != nil:
+		unknown("the check of the invariant failed: %v", e.err)
+	case found.state == Broken:
+		q.ruling, q.over = ruling{state: Broken, why: found.why, at: i}, true
+	case found.state == Inconclusive && q.ruling.state == Held:
+		q.ruling = ruling{state: Inconclusive, why: found.why, at: i, undecided: found.byCheck}
+	}
+}
+
+// finding is what an invariant says of one observation.
+type finding struct {
+	state   CellState
+	why     string
+	byCheck bool // the check was asked, and not only what it needs
+}
+
+// check asks an invariant about one observation, a copy: with Share others judge
+// the same.
+func (e *engine) check(ctx context.Context, p *promise, i int, o *Observation) finding {
+	o.Cell.Invariant = p.ID
+	if o.Err != nil && !p.JudgesErrors {
+		return finding{Broken, fmt.Errorf("the agent failed: %w", o.Err).Error(), false}
+	}
+	missing := o.noState
+	if !p.Needs.Has(NeedState) {
+		missing = nil
+	}
+	if missing == nil {
+		o.Baseline, missing = e.baseline(p, i)
+	}
+	if missing != nil {
+		return finding{Inconclusive, fmt.Errorf("%w: %w", ErrUndecided, missing).Error(), false}
+	}
+	err := p.Check(ctx, o)
+	switch {
+	case err == nil:
+		return finding{state: Held, byCheck: true}
+	case errors.Is(err, ErrUndecided):
+		return finding{Inconclusive, err.Error(), true}
+	}
+	return finding{Broken, err.Error(), true}
+}

@@ -1,0 +1,222 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+// checkConsistent computes the counts, the score and the verdict of a report
+// anew, and returns every one that it contradicts: a report that was edited, or
+// joined from two, must not be shown.
+//
+// Cells that were not kept leave the counts alone to compute from. A report
+// without counts, which the engine does not write, is taken at its cells: a
+// scenario has rules when one of its cells or a row of the faults says so, and
+// none accepts that no fault is delivered.
+func checkConsistent(r *contract.Report) error {
+	var p problems
+	counts := r.Counts
+	if len(r.Cells) > 0 {
+		p.cells(r)
+		byScenario := rulesOf(r)
+		ours := countCells(r.Cells, byScenario)
+		if len(counts) == 0 {
+			counts = ours
+		} else {
+			p.counts(ours, counts)
+		}
+	}
+	if len(p.errs) > 0 {
+		return errors.Join(p.errs...)
+	}
+	want, err := scoring.ContractWith(counts, scoring.ContractOptions{AllowInconclusive: r.AllowInconclusive})
+	if _, bad := errors.AsType[*scoring.FieldError](err); bad {
+		return &FieldError{Field: "counts", Value: "not to be scored", Err: err}
+	}
+	if r.Cancelled && want.Verdict != scoring.Fail {
+		want.Verdict = scoring.Inconclusive
+	}
+	p.score(r.Score, want)
+	return errors.Join(p.errs...)
+}
+
+// problems collects up to maxProblems contradictions.
+type problems struct{ errs []error }
+
+func (p *problems) add(field string, value any, allowed string) {
+	if len(p.errs) < maxProblems {
+		p.errs = append(p.errs, &FieldError{Field: field, Value: value, Allowed: allowed})
+	}
+}
+
+// cells checks each cell against the lists of the report and the cells before it.
+func (p *problems) cells(r *contract.Report) {
+	scenarios, invariants := setOf(r.Scenarios), setOf(r.Invariants)
+	seen := make(map[contract.Cell]bool, len(r.Cells))
+	var abandoned, undecided, absorbed int
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		at := func(field string) string { return fmt.Sprintf("cells[%d].%s", i, field) }
+		if !scenarios[c.Cell.Scenario] {
+			p.add(at("cell.scenario"), clip(c.Cell.Scenario, 60), "one of scenarios")
+		}
+		if !invariants[c.Cell.Invariant] {
+			p.add(at("cell.invariant"), clip(c.Cell.Invariant, 60), "one of invariants")
+		}
+		if c.Cell.Trial < 1 || c.Cell.Trial > r.Trials {
+			p.add(at("cell.trial"), c.Cell.Trial, fmt.Sprintf("1 to the %d of trials", r.Trials))
+		}
+		if seen[c.Cell] {
+			p.add(at("cell"), clip(c.Cell.String(), 60)+" a second time", "each cell once")
+		}
+		seen[c.Cell] = true
+		if c.Broke != (c.State == contract.Broken) && c.State != contract.Undelivered {
+			p.add(at("broke"), c.Broke, "true with state broken, true or false with undelivered, else false")
+		}
+		abandoned += one(c.Abandoned)
+		undecided += one(c.Undecided)
+		absorbed += one(c.Absorbed)
+	}
+	for _, n := range []struct {
+		field     string
+		is, cells int
+	}{{"abandoned", r.Abandoned, abandoned}, {"undecided", r.Undecided, undecided}, {"absorbed", r.Absorbed, absorbed}} {
+		if n.is != n.cells {
+			p.add(n.field, n.is, fmt.Sprintf("the %d cells that say so", n.cells))
+		}
+	}
+}
+
+func one(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// rulesOf is what the report says of each scenario: whether it has rules, and
+// whether it accepts that none is delivered.
+func rulesOf(r *contract.Report) map[string]scoring.Cell {
+	by := make(map[string]scoring.Cell, len(r.Scenarios))
+	for _, c := range r.Counts {
+		by[c.Scenario] = scoring.Cell{HasRules: c.HasRules, AllowUndelivered: c.AllowUndelivered}
+	}
+	if len(r.Counts) > 0 {
+		return by
+	}
+	for _, f := range r.Faults {
+		by[f.Scenario] = scoring.Cell{HasRules: true}
+	}
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Delivered > 0 || c.State == contract.Undelivered {
+			by[c.Cell.Scenario] = scoring.Cell{HasRules: true}
+		}
+	}
+	return by
+}
+
+// countCells counts equal cells, as the engine does, in the order of the first of each.
+func countCells(cells []contract.CellReport, byScenario map[string]scoring.Cell) []scoring.Cell {
+	var counts []scoring.Cell
+	index := make(map[scoring.Cell]int)
+	for i := range cells {
+		c := &cells[i]
+		cell := byScenario[c.Cell.Scenario]
+		cell.Scenario, cell.Invariant, cell.Severity = c.Cell.Scenario, c.Cell.Invariant, c.Severity
+		cell.State, cell.Broken, cell.Delivered = c.State, c.Broke, min(c.Delivered, 1)
+		at, seen := index[cell]
+		if !seen {
+			at = len(counts)
+			index[cell] = at
+			counts = append(counts, cell)
+		}
+		counts[at].Count++
+	}
+	return counts
+}
+
+// counts compares two lists of counts, whatever their order.
+func (p *problems) counts(ours, stated []scoring.Cell) {
+	left := make(map[scoring.Cell]int, len(ours))
+	key := func(c scoring.Cell) (scoring.Cell, int) {
+		n := max(c.Count, 1)
+		c.Count, c.Delivered = 0, min(c.Delivered, 1)
+		return c, n
+	}
+	for _, c := range ours {
+		k, n := key(c)
+		left[k] += n
+	}
+	for i, c := range stated {
+		k, n := key(c)
+		if left[k] < n {
+			p.add(fmt.Sprintf("counts[%d].count", i), n, fmt.Sprintf("the %d cells that it counts", left[k]))
+		}
+		left[k] -= n
+	}
+	for _, c := range ours {
+		if k, n := key(c); left[k] > 0 {
+			p.add("counts", fmt.Sprintf("without %d of %s/%s, %v", left[k], clip(c.Scenario, 60), clip(c.Invariant, 60), c.State),
+				fmt.Sprintf("all %d such cells", n))
+		}
+	}
+}
+
+// tolerance is how far a number may be from the one computed here: an older
+// release or another processor may round the last digits another way.
+const tolerance = 1e-9
+
+// score compares the score with the one computed from the counts. The reason
+// for the verdict is text, and left alone.
+func (p *problems) score(is, want scoring.ContractScore) {
+	for _, n := range []struct {
+		name     string
+		is, want int
+	}{
+		{"total", is.Total, want.Total}, {"decided", is.Decided, want.Decided}, {"passed", is.Passed, want.Passed},
+		{"inconclusive", is.Inconclusive, want.Inconclusive}, {"undelivered", is.Undelivered, want.Undelivered},
+		{"notRun", is.NotRun, want.NotRun},
+	} {
+		if n.is != n.want {
+			p.add("score."+n.name, n.is, fmt.Sprintf("%d, as the cells say", n.want))
+		}
+	}
+	if is.Verdict != want.Verdict {
+		p.add("score.verdict", is.Verdict, fmt.Sprintf("%v, as the cells say", want.Verdict))
+	}
+	if math.Abs(is.Value-want.Value) > tolerance {
+		p.add("score.value", is.Value, fmt.Sprintf("%v, as the cells say", want.Value))
+	}
+	p.interval("score.interval", is.Interval, want.Interval)
+	if len(is.Severities) != len(want.Severities) {
+		p.add("score.severities", fmt.Sprintf("a list of %d", len(is.Severities)), fmt.Sprintf("%d, as the cells say", len(want.Severities)))
+		return
+	}
+	for i, s := range is.Severities {
+		w, at := want.Severities[i], fmt.Sprintf("score.severities[%d]", i)
+		if s.Severity != w.Severity || s.Passed != w.Passed || s.Decided != w.Decided || s.Total != w.Total {
+			p.add(at, fmt.Sprintf("%v: %d of %d decided, %d in all", s.Severity, s.Passed, s.Decided, s.Total),
+				fmt.Sprintf("%v: %d of %d decided, %d in all, as the cells say", w.Severity, w.Passed, w.Decided, w.Total))
+		}
+		p.interval(at+".interval", s.Interval, w.Interval)
+	}
+}
+
+func (p *problems) interval(field string, is, want scoring.Interval) {
+	if math.Abs(is.Low-want.Low) > tolerance || math.Abs(is.High-want.High) > tolerance || math.Abs(is.Level-want.Level) > tolerance {
+		p.add(field, fmt.Sprintf("%v to %v at %v", is.Low, is.High, is.Level),
+			fmt.Sprintf("%v to %v at %v, as the cells say", want.Low, want.High, want.Level))
+	}
+}

@@ -1,0 +1,187 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+// TestFromJSONRefusesAContradiction changes one thing in a report that agrees
+// with itself: each is found, and named.
+func TestFromJSONRefusesAContradiction(t *testing.T) {
+	for _, row := range []struct {
+		why    string
+		change func(r *contract.Report)
+		field  string
+	}{
+		{"a verdict that the cells do not give", func(r *contract.Report) { r.Score.Verdict = scoring.Pass }, "score.verdict"},
+		{"a value that they do not give", func(r *contract.Report) { r.Score.Value = 99.99 }, "score.value"},
+		{"a count that they do not give", func(r *contract.Report) { r.Score.Passed++ }, "score.passed"},
+		{"cells that the score does not count", func(r *contract.Report) { r.Score.NotRun = 0 }, "score.notRun"},
+		{"a narrower interval", func(r *contract.Report) { r.Score.Interval.Low += 0.01 }, "score.interval"},
+		{"the counts of a severity", func(r *contract.Report) { r.Score.Severities[0].Passed-- }, "score.severities[0]"},
+		{"a severity that is not among the cells", func(r *contract.Report) { r.Score.Severities = r.Score.Severities[1:] }, "score.severities"},
+		{"a broken cell called held", func(r *contract.Report) {
+			c := brokenCell(r)
+			c.State, c.Broke = contract.Held, false
+		}, "score.passed"},
+		{"a critical cell called low", func(r *contract.Report) { brokenCell(r).Severity = contract.Low }, "score.severities[0]"},
+		{"a held cell that broke", func(r *contract.Report) { r.Cells[0].Broke = true }, "cells[0].broke"},
+		{"a broken cell that did not break", func(r *contract.Report) { brokenCell(r).Broke = false }, "cells[30].broke"},
+		{"a cell twice", func(r *contract.Report) { r.Cells[1] = r.Cells[0] }, "cells[1].cell"},
+		{"a cell of a scenario that is not listed", func(r *contract.Report) { r.Cells[0].Cell.Scenario = "stormy" }, "cells[0].cell.scenario"},
+		{"a cell of an invariant that is not listed", func(r *contract.Report) { r.Cells[0].Cell.Invariant = "new" }, "cells[0].cell.invariant"},
+		{"a trial beyond the last", func(r *contract.Report) { r.Cells[0].Cell.Trial = 6 }, "cells[0].cell.trial"},
+		{"a cell that is gone", func(r *contract.Report) { r.Cells = r.Cells[1:] }, "score.total"},
+		{"agents left behind that no cell knows", func(r *contract.Report) { r.Abandoned = 7 }, "abandoned"},
+		{"undecided checks that no cell knows", func(r *contract.Report) { r.Undecided = 7 }, "undecided"},
+		{"cells that a fault did not reach, in a count alone", func(r *contract.Report) { r.Absorbed = 7 }, "absorbed"},
+		{"counts of other cells", func(r *contract.Report) {
+			r.Counts = []scoring.Cell{{Scenario: "calm", Invariant: "one-refund", Severity: contract.Critical, State: contract.Held, Count: 155}}
+		}, "counts[0].count"},
+		{"more inconclusive cells allowed than the verdict knows", func(r *contract.Report) {
+			r.Score.Verdict, r.AllowInconclusive = scoring.Inconclusive, 100
+		}, "score.verdict"},
+		{"a failed run called cancelled", func(r *contract.Report) { r.Score.Verdict, r.Cancelled = scoring.Inconclusive, true }, "score.verdict"},
+	} {
+		r := desk(t)
+		row.change(r)
+		_, err := report.FromJSON(bytes.NewReader(render(t, jsonFormat, r)))
+		assert.Contains(t, fieldsOf(err), row.field, row.why)
+	}
+}
+
+// brokenCell is the first broken cell, a critical one.
+func brokenCell(r *contract.Report) *contract.CellReport {
+	for i := range r.Cells {
+		if r.Cells[i].State == contract.Broken {
+			return &r.Cells[i]
+		}
+	}
+	return nil
+}
+
+func TestFromJSONTakesWhatTheCountsSay(t *testing.T) {
+	r := desk(t)
+	for _, c := range r.Cells {
+		r.Counts = append(r.Counts, scoring.Cell{
+			Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Severity: c.Severity, State: c.State, Broken: c.Broke,
+			Delivered: c.Delivered, HasRules: c.Cell.Scenario != "calm",
+		})
+	}
+	read := func() error {
+		_, err := report.FromJSON(bytes.NewReader(render(t, jsonFormat, r)))
+		return err
+	}
+	require.NoError(t, read(), "counts may be of single cells")
+	r.Cells, r.Abandoned = nil, 1
+	require.NoError(t, read(), "and stand without their cells")
+	r.Counts[0].State = contract.Broken
+	assert.Contains(t, fieldsOf(read()), "score.passed")
+	r.Counts[0].HasRules = true
+	assert.Equal(t, []string{"counts"}, fieldsOf(read()), "what cannot be scored is refused")
+}
+
+func TestFromJSONTakesNoVerdictFromNoCells(t *testing.T) {
+	r := &contract.Report{Score: scoring.ContractScore{Verdict: scoring.Pass}}
+	_, err := report.FromJSON(bytes.NewReader(render(t, jsonFormat, r)))
+	assert.Equal(t, []string{"score.verdict"}, fieldsOf(err), "an empty matrix is no pass")
+}
+
+// TestFromJSONFindsEachChangeOfAState is the law: whichever cell gets another
+// state, the report contradicts itself.
+func TestFromJSONFindsEachChangeOfAState(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := desk(t)
+		c := &r.Cells[rapid.IntRange(0, len(r.Cells)-1).Draw(t, "cell")]
+		was := c.State
+		c.State = rapid.SampledFrom([]contract.CellState{contract.NotRun, contract.Held, contract.Broken, contract.Inconclusive, contract.Undelivered}).
+			Filter(func(s contract.CellState) bool { return s != was }).Draw(t, "state")
+		c.Broke = c.State == contract.Broken
+		_, err := report.FromJSON(bytes.NewReader(render(t, jsonFormat, r)))
+		require.Error(t, err)
+	})
+}
+
+// A witness is a state that knows how much of the report was written when it
+// was asked for its JSON.
+type witness struct {
+	out  *counter
+	seen []int
+}
+
+func (w *witness) MarshalJSON() ([]byte, error) {
+	w.seen = append(w.seen, w.out.n)
+	return []byte(`"` + strings.Repeat("x", 10_000) + `"`), nil
+}
+
+type counter struct{ n int }
+
+func (c *counter) Write(p []byte) (int, error) { c.n += len(p); return len(p), nil }
+
+func TestJSONHoldsOneCellAtATime(t *testing.T) {
+	out := &counter{}
+	w := &witness{out: out}
+	r := many(t, 10)
+	for i := range r.Cells {
+		r.Cells[i].Evidence = &contract.Observation{Before: w}
+	}
+	require.NoError(t, report.JSON(out, r, nil))
+	require.Len(t, w.seen, len(r.Cells))
+	for i, written := range w.seen {
+		assert.GreaterOrEqual(t, written, (i-1)*10_000, "all but the cell before has left")
+	}
+}
+
+// TestJSONIsStable is the law: what was read is written as it was.
+func TestJSONIsStable(t *testing.T) {
+	type structured struct {
+		Z, A int
+		M    map[string]any
+	}
+	text := rapid.OneOf(rapid.SampledFrom(nasty), rapid.SampledFrom([]string{"\ufffd", `\ufffd`, "\\\xff", `\\\`, "\xff\ufffd"}), rapid.String())
+	rapid.Check(t, func(t *rapid.T) {
+		r := infested(t, func(label string) string { return text.Draw(t, label) })
+		r.Cells[0].Evidence.Before = structured{1, 2, map[string]any{"\xff": json.Number("1e400"), "b": []byte("x")}}
+		for _, o := range []*report.JSONOptions{nil, {Compact: true}} {
+			var first, second bytes.Buffer
+			require.NoError(t, report.JSON(&first, r, o))
+			back, err := report.FromJSON(bytes.NewReader(first.Bytes()))
+			require.NoError(t, err)
+			require.NoError(t, report.JSON(&second, back, o))
+			require.Equal(t, first.String(), second.String())
+		}
+	})
+}
+
+func TestJSONTellsAWriterThatFails(t *testing.T) {
+	r := many(t, 10)
+	var whole bytes.Buffer
+	require.NoError(t, report.JSON(&whole, r, nil))
+	for _, n := range []int{0, 1, 5_000, whole.Len() - 1} {
+		err := report.JSON(&short{n}, r, nil)
+		assert.ErrorIs(t, err, io.ErrShortWrite, fmt.Sprint(n))
+	}
+}
+
+// A short writer takes n bytes.
+type short struct{ n int }
+
+func (s *short) Write(p []byte) (int, error) {
+	if len(p) > s.n {
+		return 0, io.ErrShortWrite
+	}
+	s.n -= len(p)
+	return len(p), nil
+}

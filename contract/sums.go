@@ -1,0 +1,29 @@
+package contract
+
+import (
+	"math"
+	"time"
+)
+
+// Counts and times stay at the largest value where a sum would go beyond it: an
+// int may have 32 bits, and a cell that hung counts thirty days.
+
+// plus adds two durations that are not negative.
+func plus(a, b time.Duration) time.Duration {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// add adds to a count.
+func add(count *int, n int) {
+	if *count > math.MaxInt-n {
+		*count = math.MaxInt
+		return
+	}
+	*count += n
+}
+
+// toInt makes an int of a counter.
+func toInt(n uint64) int { return int(min(n, math.MaxInt)) }

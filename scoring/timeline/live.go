@@ -1,0 +1,207 @@
+package timeline
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// clock is the time of a live run, as it was when somebody looked last, and what
+// was left out because of it.
+type clock struct {
+	now    atomic.Int64 // since the epoch; it never goes back
+	before atomic.Int64
+	ahead  atomic.Int64
+}
+
+// read looks at the clock.
+func (c *clock) read(o *RunOptions) time.Duration {
+	now := int64(max(0, o.Now().Sub(o.Epoch)))
+	for {
+		known := c.now.Load()
+		if now <= known {
+			return time.Duration(known)
+		}
+		if c.now.CompareAndSwap(known, now) {
+			return time.Duration(now)
+		}
+	}
+}
+
+// within reports whether a sample lies before or after what a live run keeps. The
+// clock is read once in a bin, or less.
+func (r *Run) within(x *Sample) (before, ahead bool) {
+	o := &r.options
+	now := time.Duration(r.clock.now.Load())
+	if x.End > now+o.BinSize {
+		now = r.clock.read(o)
+		ahead = x.End > now+o.BinSize
+	}
+	return int64(x.End/o.BinSize) <= int64(now/o.BinSize)-int64(o.MaxBins), ahead
+}
+
+// leavesOut counts a sample that lies outside a live run, and reports whether it does.
+func (r *Run) leavesOut(x *Sample) bool {
+	if r.options.Now == nil {
+		return false
+	}
+	before, ahead := r.within(x)
+	if before {
+		r.clock.before.Add(1)
+	}
+	if ahead {
+		r.clock.ahead.Add(1)
+	}
+	return before || ahead
+}
+
+// Outside counts the calls that a live run left out: those that ended before the
+// bins it kept at the time, and those that end more than a bin after Now.
+func (r *Run) Outside() (before, ahead int64) { return r.clock.before.Load(), r.clock.ahead.Load() }
+
+// Pending is a call in flight; see [Run.Begin].
+type Pending struct {
+	run    *Run
+	edge   *edge
+	sample Sample
+}
+
+// maxPending bounds the calls in flight that a node and class remember.
+const maxPending = 1 << 16
+
+// Begin counts a call from the moment it begins: as an attempt, as an arrival
+// unless it is a retry, as backlog and as busy time up to now, until
+// [Pending.End] says how it ended. The sample's End, Failed and Final are not
+// looked at; an Attempt of 0 is not known yet, and the next if the one before failed.
+// Only a live run knows what now is: in another, and for a node with more than
+// 65,536 calls in flight, Begin remembers nothing and End is [Run.Add].
+//
+// An invalid sample gives nil and an error made of [*InputError].
+func (r *Run) Begin(s Sample) (*Pending, error) {
+	s.End = s.Start
+	if !s.valid() {
+		return nil, s.check()
+	}
+	p := &Pending{run: r, sample: s}
+	if r.options.Now == nil {
+		return p, nil
+	}
+	if before, ahead := r.within(&s); before || ahead {
+		return p, nil // whether it counts is for its end to tell
+	}
+	e := r.edge(s.edge())
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.series.pending) >= maxPending {
+		return p, nil
+	}
+	if e.series.pending == nil {
+		e.series.pending = make(map[*Pending]struct{})
+	}
+	p.edge = e
+	e.pending++
+	e.series.pending[p] = struct{}{}
+	e.rank = min(e.rank, s.Type.rank())
+	return p, nil
+}
+
+// End counts the call as [Run.Add] does, now that it has ended; the sample is
+// that of the whole call. Only the first End of a call counts it as ended.
+// A nil Pending returns an error.
+func (p *Pending) End(s Sample) error {
+	if p == nil {
+		return errors.New("timeline: the call was not begun")
+	}
+	if e := p.edge; e != nil {
+		e.mu.Lock()
+		if _, there := e.series.pending[p]; there {
+			delete(e.series.pending, p)
+			e.pending--
+		}
+		e.mu.Unlock()
+	}
+	return p.run.Add(s)
+}
+
+// readPending adds the calls in flight to the bins of a view, up to now, and
+// returns the failed operations that they try again: those have not ended.
+func (s *series) readPending(g *grid, now time.Duration, o *RunOptions) map[operationKey]bool {
+	var retried map[operationKey]bool
+	end := min(int64(now)/g.slot, (g.first+int64(len(g.bins)))<<slotBits-1)
+	for p := range s.pending {
+		x := p.sample
+		if from := g.slotOf(x.Start); from <= end {
+			g.occupy(x.Start, max(x.Start, now), from, end)
+		}
+		began := g.last()
+		if g.binOf(x.Start) < len(g.bins) {
+			began = g.at(x.Start)
+		}
+		began.attempts++
+		key := operationKey{x.Caller, x.Lane, x.Key}
+		before, open := s.open[key]
+		if x.Attempt == 0 && before.end <= x.Start {
+			x.Attempt = before.attempt + 1
+		}
+		if open && !retried[key] && before.continues(&x, o.RetryWithin) {
+			if retried == nil {
+				retried = make(map[operationKey]bool)
+			}
+			retried[key] = true
+			continue
+		}
+		began.arrivals++
+	}
+	return retried
+}
+
+func (g *grid) last() *bin { return &g.bins[len(g.bins)-1] }
+
+// Notes say, in sentences, what the run cannot show: the length its bins grew to,
+// the calls that it left out or no longer has, and those that are still in
+// flight. Empty where all is as the options ask.
+func (r *Run) Notes() []string {
+	notes := slices.Clone(r.options.Notes)
+	x := r.extent()
+	if size := x.binSize(); size > r.options.BinSize {
+		notes = append(notes, fmt.Sprintf("Bins last %v instead of %v: the run is longer than %d of those.", size, r.options.BinSize, r.options.MaxBins))
+	}
+	if x.first > 0 {
+		notes = append(notes, fmt.Sprintf("What happened before %s is no longer kept: a live run has its newest %d bins of %v.",
+			x.start(x.first).Format(time.RFC3339Nano), r.options.MaxBins, r.options.BinSize))
+	}
+	before, ahead := r.Outside()
+	if before > 0 {
+		notes = append(notes, fmt.Sprintf("%s not counted: ended before the bins that were kept.", calls(before)))
+	}
+	if ahead > 0 {
+		notes = append(notes, fmt.Sprintf("%s not counted: ended more than a bin after the clock of the run; the clock of their source is ahead.", calls(ahead)))
+	}
+	if n := r.Folded(); n > 0 {
+		notes = append(notes, fmt.Sprintf("%s counted as the node %s: there are more than %d combinations of caller, target and class.", calls(n), overflow, r.options.MaxSeries))
+	}
+	if n := r.InFlight(); n > 0 {
+		notes = append(notes, fmt.Sprintf("%s in flight: counted as arrivals and backlog, not yet as served or failed.", calls(int64(n))))
+	}
+	return notes
+}
+
+func calls(n int64) string {
+	if n == 1 {
+		return "1 call is"
+	}
+	return fmt.Sprintf("%d calls are", n)
+}
+
+// InFlight counts the calls that have begun and not ended; see [Run.Begin].
+func (r *Run) InFlight() int {
+	n := 0
+	for _, s := range r.index.Load().series {
+		s.mu.Lock()
+		n += len(s.pending)
+		s.mu.Unlock()
+	}
+	return n
+}
