@@ -17,8 +17,12 @@ type changeFault struct{}
 
 func (changeFault) Phase() Phase { return PhaseChange }
 func (changeFault) Inject(ctx context.Context, _ Call, args any, next Next) (any, error) {
+	result, err := next(ctx, args)
+	if n, ok := result.(int); ok {
+		result = n + 1
+	}
 	Changed(ctx)
-	return next(ctx, args)
+	return result, err
 }
 
 func takesAll(int, error) bool { return true }

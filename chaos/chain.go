@@ -3,24 +3,20 @@ package chaos
 import (
 	"context"
 	"iter"
+	"slices"
 )
 
 // chain passes the items of a stream through the changes of a strike, one
 // behind the other. Each part is code of one act: x.at follows the control from
 // part to part, so that waits and changes are put down to the right one.
+//
+// Each item carries with it where it comes from and what became of it: when the
+// consumer is handed it, and not before, what acts did to it is delivered.
 type chain struct {
 	x      *strike
 	fit    func(any) (any, error) // brings an item into the type of the stream
+	now    piece                  // of the item that is being handed from one part to the next
 	handed int                    // items that the consumer was handed
-	since  []int                  // per act: what was handed when its first difference set out; -1: none did
-}
-
-func newChain(x *strike, fit func(any) (any, error)) *chain {
-	ch := &chain{x: x, fit: fit, since: make([]int, len(x.acts))}
-	for i := range ch.since {
-		ch.since[i] = -1
-	}
-	return ch
 }
 
 type items = iter.Seq2[any, error]
@@ -30,23 +26,38 @@ type items = iter.Seq2[any, error]
 // consumer's context, whatever a fault further in gave the source.
 func (ch *chain) of(source items) items {
 	x := ch.x
+	seq := ch.numbered(source)
 	if x.calm() {
-		return source
+		return seq
 	}
 	var ctx context.Context = &x.frame
-	seq := ch.part(len(x.acts), func() items { return source })
+	inner := ch.part(len(x.acts), func() items { return seq })
 	for i := len(x.acts) - 1; i >= 0; i-- {
-		a, inner := &x.acts[i], seq
+		a, behind := &x.acts[i], inner
 		if a.phase != PhaseChange {
 			continue
 		}
 		if s, ok := a.fault.(Streamer); ok {
-			seq = ch.part(i, func() items { return ch.whole(ctx, i, s, inner) })
+			inner = ch.part(i, func() items { return ch.whole(ctx, i, s, behind) })
 		} else {
-			seq = ch.part(i, func() items { return ch.each(ctx, i, inner) })
+			inner = ch.part(i, func() items { return ch.each(ctx, i, behind) })
 		}
 	}
-	return seq
+	return inner
+}
+
+// numbered is the source, each item with its place.
+func (ch *chain) numbered(source items) items {
+	return func(yield func(any, error) bool) {
+		n := 0
+		for item, err := range source {
+			ch.now = piece{source: n}
+			n++
+			if !yield(item, err) {
+				return
+			}
+		}
+	}
 }
 
 // calm tells whether the injector was disarmed, or killed by its rails.
@@ -64,12 +75,11 @@ func (ch *chain) part(i int, of func() items) items {
 		x.atAct(i)
 		defer func() {
 			if !returned && x.now() == i && i < len(x.acts) {
-				x.acts[i].changed = true // it panicked itself, which nobody misses
+				x.acts[i].panicked = true // which nobody misses
 			}
 		}()
 		for item, err := range of() {
 			x.atAct(outer)
-			ch.mark(i)
 			more := yield(item, err)
 			x.atAct(i)
 			if !more {
@@ -81,30 +91,26 @@ func (ch *chain) part(i int, of func() items) items {
 	}
 }
 
-// mark remembers when the first difference of an act set out for the consumer.
-func (ch *chain) mark(i int) {
-	if i < len(ch.since) && ch.since[i] < 0 && ch.x.differs(i) {
-		ch.since[i] = ch.handed
-	}
-}
-
-func (x *strike) differs(i int) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.acts[i].changed || x.acts[i].made != nil
-}
-
 // each is a fault that knows single items only.
 func (ch *chain) each(ctx context.Context, i int, inner items) items {
 	x := ch.x
+	a := &x.acts[i]
 	return func(yield func(any, error) bool) {
 		for item, err := range inner {
-			if err == nil && !x.calm() && !x.acts[i].over() {
-				before := item
+			if err == nil && !x.calm() && !a.over() {
+				p, before := ch.now, item
 				item, err = x.act(i, ctx, nil, ch.fit, func(context.Context, any) (any, error) { return before, nil })
-				if err != nil {
+				switch {
+				case err != nil:
 					item = nil
+					p.tag(a)
+				case a.skipped:
+					a.value = exchanged{a, before, item, x.differs(a, before, item, true)}
+					fallthrough
+				default:
+					p.changed(a.value)
 				}
+				ch.now = p
 			}
 			if !yield(item, err) {
 				return
@@ -113,97 +119,103 @@ func (ch *chain) each(ctx context.Context, i int, inner items) items {
 	}
 }
 
-// whole is a fault that acts on the sequence.
+// whole is a fault that acts on the sequence. Its items are known again among
+// those that it took.
 func (ch *chain) whole(ctx context.Context, i int, s Streamer, inner items) items {
 	return func(yield func(any, error) bool) {
 		x := ch.x
 		a := &x.acts[i]
 		a.ran = true
-		var in passing
-		for item, err := range s.Stream(ctx, x.call(a.own), in.through(inner)) {
-			if err != nil {
-				if !in.passed(err) {
-					a.made = x.injected(a, err)
-					err = a.made
+		h := holding{chain: ch, act: a}
+		for item, err := range s.Stream(ctx, x.call(a.own), h.taking(inner)) {
+			if err == nil {
+				fitting, wrong := ch.fit(item)
+				if item = fitting; wrong != nil {
+					x.refuse(a, wrong)
+					item = h.last.value
 				}
-			} else if fitting, wrong := ch.fit(item); wrong == nil {
-				item = fitting
-			} else {
-				x.refuse(a, wrong)
-				item = in.last
 			}
-			if !yield(item, err) {
+			if ch.now, err = h.give(item, err); !yield(item, err) {
 				return
 			}
 		}
+		h.end(i)
 	}
 }
 
-// hand counts what the consumer gets.
-func (ch *chain) hand(n int) {
-	if ch != nil {
-		ch.handed = n
-	}
-}
-
-// settle takes back what acts declared and the consumer was never handed: it
-// stopped before, or an act further out kept it.
-func (ch *chain) settle(items int, stopped bool) {
+// hand tells what the consumer is being handed: an item or an error.
+func (ch *chain) hand() {
 	if ch == nil {
 		return
 	}
-	x := ch.x
-	for i := range x.acts {
-		a := &x.acts[i]
-		if a.phase != PhaseChange || !x.differs(i) {
-			continue
+	p, place := ch.now, ch.handed
+	ch.handed++
+	ch.late()
+	if p.source != place {
+		for _, a := range p.moves {
+			a.seen = true
 		}
-		seen := items > ch.since[i]
-		if ch.since[i] < 0 {
-			seen = !stopped // what differs is how the stream ended
-		}
-		if !seen {
-			x.mu.Lock()
-			a.made, a.changed, a.changes, a.more = nil, false, nil, 0
-			x.mu.Unlock()
+	}
+	for _, a := range p.tags {
+		a.seen = true
+	}
+	switch {
+	case p.change.act == nil:
+	case p.more == nil:
+		p.change.act.seen = true
+	default:
+		seen(append([]exchanged{p.change}, p.more...), func(a *act) { a.seen = true })
+	}
+}
+
+// ended tells that the consumer saw the end of the stream.
+func (ch *chain) ended() {
+	if ch == nil {
+		return
+	}
+	ch.late()
+	for i := range ch.x.acts {
+		a := &ch.x.acts[i]
+		a.seen = a.seen || a.ended
+	}
+}
+
+// late is asked when the consumer sees something: acts that waited, waited
+// before it.
+func (ch *chain) late() {
+	for i := range ch.x.acts {
+		if a := &ch.x.acts[i]; a.phase == PhaseChange && a.slept {
+			a.seen = a.seen || ch.x.waited(a)
 		}
 	}
 }
 
-// passing knows what went into a fault, to tell its own errors from the others.
-type passing struct {
-	last any
-	errs []error
+func (x *strike) waited(a *act) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return a.spent > 0
 }
 
-// maxPassing bounds the errors that a fault may hold back and still pass on as they are.
-const maxPassing = 1024
-
-func (p *passing) through(inner items) items {
-	return func(yield func(any, error) bool) {
-		for item, err := range inner {
-			if err == nil {
-				p.last = item
-			} else {
-				if len(p.errs) == maxPassing {
-					p.errs = p.errs[1:]
-				}
-				p.errs = append(p.errs, err)
-			}
-			if !yield(item, err) {
-				return
-			}
-		}
-	}
+// piece is what is known of an item on its way: where it comes from, and the
+// acts that made a difference of it.
+type piece struct {
+	source int         // its place in the source; -1: a fault made it
+	change exchanged   // of its value
+	more   []exchanged // of it
+	moves  []*act      // they put it in another place than it had
+	tags   []*act      // they made it, or the error in its place
 }
 
-// passed tells whether an error came from within, once for each time it did.
-func (p *passing) passed(err error) bool {
-	for i, inner := range p.errs {
-		if same(err, inner) {
-			p.errs = append(p.errs[:i:i], p.errs[i+1:]...)
-			return true
-		}
+func (p *piece) tag(a *act) { p.tags = append(slices.Clip(p.tags), a) }
+
+func (p *piece) moved(a *act) { p.moves = append(slices.Clip(p.moves), a) }
+
+func (p *piece) changed(ch exchanged) {
+	switch {
+	case ch.likeness == alike:
+	case p.change.act == nil:
+		p.change = ch
+	default:
+		p.more = append(slices.Clip(p.more), ch)
 	}
-	return false
 }

@@ -3,7 +3,6 @@ package chaos
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -249,17 +248,12 @@ func acted[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, Ou
 		c.attach(x)
 	}
 	x.callee = func(ctx context.Context, args any) (any, error) {
-		in, err := as[In](args)
-		if err != nil {
-			err = fmt.Errorf("chaos: a fault passed on arguments of the wrong type: %w", err)
-			x.note(err.Error())
-			return nil, err
-		}
+		in, _ := args.(In) // pass made it fit; nil is the zero value
 		x.runs++
 		return c.fn(ctx, in)
 	}
 	x.late = func(ctx context.Context, args any) (any, error) { return overdue(ctx, &x.visit, c, args) }
-	x.fit = func(v any) (any, error) { return as[Out](v) }
+	x.shape = c
 	keep := v.set.slot.in.opts.KeepValues
 	returned := false
 	defer func() {
@@ -270,6 +264,7 @@ func acted[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, Ou
 		if keep && well {
 			keepResult(&x.rec, out)
 		}
+		x.judgeResult(err, !returned)
 		if x.leave() {
 			x.finish(err, !returned)
 		}
@@ -293,7 +288,7 @@ func overdue[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], arg
 	}
 	in, err := as[In](args)
 	if err != nil {
-		return nil, fmt.Errorf("chaos: a fault passed on arguments of the wrong type: %w", err)
+		return nil, err
 	}
 	inner := &frame{}
 	inner.within(ctx, v.frame, s)

@@ -32,8 +32,14 @@ type InjectedError struct {
 	Err     error  // what a real dependency would have returned
 }
 
-// Error is the text of the error that a real dependency would have returned.
-func (e *InjectedError) Error() string { return e.Err.Error() }
+// Error is the text of the error that a real dependency would have returned; of
+// the zero value it is "unknown error".
+func (e *InjectedError) Error() string {
+	if e.Err == nil {
+		return "unknown error"
+	}
+	return e.Err.Error()
+}
 
 // Unwrap returns Err, so that the error matches what a real one would match.
 func (e *InjectedError) Unwrap() error { return e.Err }
@@ -95,4 +101,16 @@ func (e *ParamError) Error() string {
 		return fmt.Sprintf("chaos: %s: %s is missing; allowed: %s", e.Kind, e.Param, e.Allowed)
 	}
 	return fmt.Sprintf("chaos: %s: %s is %v; allowed: %s", e.Kind, e.Param, e.Value, e.Allowed)
+}
+
+// asked calls a method of a user's fault or trigger. One that panics is a
+// problem of its rule, not of the program that makes a plan of it.
+func asked(method string, do func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("its %s method panicked: %v", method, p)
+		}
+	}()
+	do()
+	return nil
 }

@@ -39,7 +39,8 @@ type Event struct {
 	Rule  string   `json:"rule,omitempty"`
 	Fault string   `json:"fault,omitempty"`
 	Also  []string `json:"also,omitempty"`
-	// Idle names rules that acted besides, but without effect: a change that changed nothing.
+	// Idle names rules that acted besides, but without effect: a change that
+	// changed nothing, that another one undid or replaced, or that nobody saw.
 	Idle []string `json:"idle,omitempty"`
 	// Masked names rules that were drawn but hidden by the one that decided, or
 	// whose turn did not come: a delay ended with the call, or the injector was
@@ -53,14 +54,28 @@ type Event struct {
 	Asked   time.Duration `json:"askedNs,omitempty"`
 	Spent   time.Duration `json:"spentNs,omitempty"`
 	Outcome Outcome       `json:"outcome"`
-	// Delivered says that the caller saw the fault. An undelivered one changed nothing.
+	// Delivered says that a fault showed outside of it: the caller got another
+	// value, item, error or panic than the next stage further in handed over, or
+	// got it later by the fault's own wait, or the callee was reached another
+	// number of times or with other arguments. An undelivered fault changed nothing.
+	//
+	// An error that a fault puts in place counts always. Of several changes of
+	// one value those count that are seen in what the caller gets at last: what
+	// one had put in a place, another may have changed again, and where the place
+	// holds what the callee returned, none counts. The places of a document are
+	// its members and elements, and of a string its characters; another value is
+	// one place. Of a stream each item is judged when that item is handed over,
+	// and one that a fault made counts always. Where values cannot be compared,
+	// what the fault declared counts, and Note says so.
 	Delivered bool `json:"delivered"`
 	// Effect is what the real callee did: none when it was not reached, what
-	// the tool declares (see [Tool]) when it succeeded, else unknown.
+	// the tool declares (see [Tool]) when it succeeded, else unknown. Of a call
+	// that was not reached yet and may be executed later it is unknown.
 	Effect Effect `json:"effect"`
 	// Err is the text of the error that the caller got; empty for none.
 	Err string `json:"err,omitempty"`
-	// Note tells of a fault that could not be delivered, and why.
+	// Note tells of a fault that could not be delivered, and why, and of one that
+	// had to be taken at its word.
 	Note    string   `json:"note,omitempty"`
 	Changes []Change `json:"changes,omitempty"`
 	// Args and Result are the call's values as JSON, with

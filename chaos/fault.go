@@ -12,7 +12,10 @@ import (
 // it come one after the other, and none after Inject has returned, except from
 // a later Inject and with the context of that one: then it is a late request,
 // which goes straight to the callee and leaves no trace in the event of the
-// first call.
+// first call. A fault that means to do so declares it with [Postponed].
+//
+// Arguments of another type reach nobody: the call goes on with those that the
+// fault was given, and the event has a note.
 type Next func(ctx context.Context, args any) (any, error)
 
 // A Fault is what happens to a call that a rule was drawn on. Inject runs in
@@ -22,9 +25,22 @@ type Next func(ctx context.Context, args any) (any, error)
 //
 // An error that Inject returns, other than one it got from next, is wrapped in
 // an [*InjectedError], so a fault returns the error that a real dependency
-// would. Waits go through [Sleep], changes of a result are declared with
-// [Changed]. A Fault is used by many goroutines at once and must not keep
-// state, unless it is [Stateful].
+// would. Waits go through [Sleep], changes are declared with [Changed].
+//
+// Whether a fault was delivered is not its own word. The injector compares what
+// a fault is handed with what it hands on; [Event.Delivered] has the rule. A
+// fault that used [Outlast] is judged by what it declares until its end, since
+// what its caller reads comes after Inject. So is one whose values cannot be
+// compared, see [Comparer].
+//
+// A result that does not fit the call, such as a text where a struct is wanted,
+// is not delivered: the caller gets what next returned, or, where next was not
+// called, what the callee returns without the fault. The event says why. A
+// fault that only finds that its context had ended, before it waited, is not
+// delivered either, and its call goes through.
+//
+// A Fault is used by many goroutines at once and must not keep state, unless it
+// is [Stateful].
 //
 // Package chaos/fault has the ready-made ones.
 type Fault interface {
@@ -52,7 +68,7 @@ type Phase uint8
 const (
 	PhaseInstead Phase = iota // failures: the fault decides in the callee's place; the default
 	PhaseBefore               // delays
-	PhaseChange               // changes of the result; not delivered unless it calls Changed or fails
+	PhaseChange               // changes of the result; delivered if the caller gets what they changed
 	PhaseAfter                // the reply is lost after the callee did its work
 )
 
@@ -73,10 +89,13 @@ type Phased interface {
 // items. An error that it yields, other than one it got from items, is wrapped
 // in an [*InjectedError].
 //
-// It calls [Changed], if need be without a change, directly before it hands
-// over what differs or comes late, or before it ends early: a difference that
-// the consumer was not handed is not delivered. Where it does not wait, it asks
-// Sleep(ctx, 0) between items whether the injector was disarmed.
+// It is judged item by item. An item that it changed, moved, doubled or made is
+// delivered when that item is handed to the consumer, a wait with whatever comes
+// after it, an early end or a missing last item when the consumer sees the end.
+// Items are known by their values, of equal ones the first. It declares with
+// [Changed] what the event is to show, directly before it hands that over.
+// Where it does not wait, it asks Sleep(ctx, 0) between items whether the
+// injector was disarmed.
 type Streamer interface {
 	Fault
 	Stream(ctx context.Context, c Call, items iter.Seq2[any, error]) iter.Seq2[any, error]
@@ -181,15 +200,33 @@ type Change struct {
 	After  json.RawMessage `json:"after"`
 }
 
-// Changed declares, from within [Fault.Inject], that the result handed to the
-// caller differs from what the callee returned; the changes, the first 256 of
-// a rule on one call, appear on the event. A fault of [PhaseChange] that does not call it was not delivered.
+// Changed declares, from within [Fault.Inject], what a fault changed: before it
+// calls next the arguments, after it the result. If the fault is delivered, the
+// changes, the first 256 of a rule on one call, appear on the event.
+//
+// A declaration alone delivers nothing where the values can be compared: a
+// change that made no difference has a note in the event, and so has a
+// difference that was not declared. It decides after [Outlast], where values
+// cannot be compared, and, called without a change by a fault of another phase
+// than [PhaseChange], for a difference that no value shows, such as the order of
+// two calls.
+//
 // It counts for the fault whose code is at work: one that calls next is not
 // meanwhile, so what it declares then from a goroutine of its own is lost.
 // Outside a fault it does nothing.
 func Changed(ctx context.Context, ch ...Change) {
 	if f := frameOf(ctx); f != nil && f.strike != nil {
 		f.strike.changed(f.act, ch)
+	}
+}
+
+// Postponed declares, from within [Fault.Inject], that the fault keeps the
+// call's [Next], to call it from a later Inject. From then on the effect of a
+// call that did not reach its callee is unknown: it may be executed yet.
+// Outside a fault it does nothing.
+func Postponed(ctx context.Context) {
+	if f := frameOf(ctx); f != nil && f.strike != nil {
+		f.strike.postponed()
 	}
 }
 
@@ -211,5 +248,5 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	if f := frameOf(ctx); f != nil && f.strike != nil {
 		return f.strike.sleep(ctx, f.act, d)
 	}
-	return wait(ctx, d, nil, nil)
+	return wait(orBackground(ctx), d, nil, nil)
 }

@@ -8,7 +8,10 @@ import "context"
 // an error, and what it returns must see to it that end is called.
 //
 // Until then [Changed], [Note] and [Sleep] with the context late count for the
-// fault, from one goroutine at a time; late ends with ctx. The call is settled
+// fault, from one goroutine at a time; late ends with ctx. The fault is
+// delivered if it calls Changed, when the caller has got the first of what
+// differs, or waits, or ends with an error that it made: what it returned from
+// Inject is not compared. The call is settled
 // and its event written when end was called, by the last of the faults that
 // asked for it; of one fault the first end counts. A call that nobody ends is
 // under way for ever, and has no event.
@@ -32,6 +35,7 @@ func Outlast(ctx context.Context) (late context.Context, end func(err error, mad
 		return ctx, func(err error, _ bool) error { return err }
 	}
 	x.open++
+	x.acts[at].outlasts = true
 	x.mu.Unlock()
 	pinned := derive(ctx)
 	pinned.act = int16(at) + 1

@@ -127,7 +127,10 @@ func compile(r Rule, label string) (c *compiled, problems []error) {
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	c.resolve()
+	if err := c.resolve(); err != nil {
+		refuse("Fault", nil, "", err)
+		return nil, problems
+	}
 	return c, nil
 }
 
@@ -135,12 +138,22 @@ func compile(r Rule, label string) (c *compiled, problems []error) {
 // joined problems apart.
 func check(part any) []error {
 	if c, ok := part.(Checked); ok {
-		if err := c.Check(); err != nil {
-			return apart(err)
+		var problem error
+		if err := asked("Check", func() { problem = c.Check() }); err != nil {
+			problem = err
+		}
+		if problem != nil {
+			return apart(problem)
 		}
 	}
-	if w, ok := part.(Probabilistic); ok && !(w.Probability() >= 0 && w.Probability() <= 1) {
-		return []error{&ParamError{Kind: fmt.Sprintf("%T", w), Param: "Probability", Value: w.Probability(), Allowed: "a number from 0 to 1"}}
+	if w, ok := part.(Probabilistic); ok {
+		var p float64
+		if err := asked("Probability", func() { p = w.Probability() }); err != nil {
+			return []error{err}
+		}
+		if !(p >= 0 && p <= 1) {
+			return []error{&ParamError{Kind: fmt.Sprintf("%T", w), Param: "Probability", Value: p, Allowed: "a number from 0 to 1"}}
+		}
 	}
 	return nil
 }
@@ -174,8 +187,10 @@ func (c *compiled) conflict(o *compiled) error {
 }
 
 // resolve finds out once what the call path would otherwise ask every time.
-func (c *compiled) resolve() {
-	c.kind = kindOf(c.Fault)
+func (c *compiled) resolve() error {
+	if err := asked("Describe", func() { c.kind = kindOf(c.Fault) }); err != nil {
+		return err
+	}
 	if c.Name == "" {
 		c.Name = c.Target + ":" + c.kind
 	}
@@ -185,7 +200,9 @@ func (c *compiled) resolve() {
 		c.hash = hash.String(c.Group)
 	}
 	if p, ok := c.Fault.(Phased); ok {
-		c.phase = p.Phase()
+		if err := asked("Phase", func() { c.phase = p.Phase() }); err != nil {
+			return err
+		}
 	}
 	_, c.args = c.When.(ArgsWhen)
 	c.chance = 1
@@ -197,6 +214,7 @@ func (c *compiled) resolve() {
 	}
 	_, c.stateful = c.Fault.(Stateful)
 	c.gated = c.Limit > 0 || c.CoolDown > 0
+	return nil
 }
 
 // kindOf is what a fault calls itself, else the name of its type.

@@ -115,7 +115,7 @@ func isPointer(p string) bool {
 
 // Tools lists the tools in the order in which they were given.
 func (r *Registry) Tools(ctx context.Context) ([]Tool, error) {
-	if err := ctx.Err(); err != nil {
+	if err := orBackground(ctx).Err(); err != nil {
 		return nil, err
 	}
 	return slices.Clone(r.list), nil

@@ -12,19 +12,22 @@ func (x *strike) finish(err error, ended bool) {
 	x.close()
 	in := x.set.slot.in
 	x.rec.end, x.rec.err = in.Elapsed(), err
-	if x.rec.effect = none; x.runs > 0 {
+	switch x.rec.effect = none; {
+	case x.runs > 0:
 		x.rec.effect = effectOf(x.effect, x.worked)
+	case x.later:
+		x.rec.effect = unknown
 	}
 	refused, lost := x.anyMade(PhaseInstead), x.anyMade(PhaseAfter)
 	for _, a := range x.byPhase() {
-		delivered := a.ran && x.delivered(a)
-		noResult := refused && !delivered && (a.phase == PhaseChange || a.phase == PhaseAfter)
-		if unseen := lost && a.phase == PhaseChange; noResult || unseen || !x.hadTurn(a) {
-			a.settle(false)
+		delivered := x.delivered(a, lost)
+		noResult := refused && (a.phase == PhaseChange || a.phase == PhaseAfter)
+		unseen := lost && a.phase == PhaseChange
+		a.settle(delivered)
+		if !delivered && (noResult || unseen || !x.hadTurn(a)) {
 			x.mask(a.place)
 			continue
 		}
-		a.settle(delivered)
 		x.credit(a, delivered)
 	}
 	slices.Sort(x.hidden)
@@ -64,34 +67,14 @@ func (x *strike) credit(a *act, delivered bool) {
 		x.rec.main = a.active
 	}
 	x.rec.delivered = x.rec.delivered || delivered
+	if !delivered || a.value.likeness == unlike && !a.seen && !a.reached {
+		return // what it declared, nobody saw
+	}
 	x.more.changes = append(x.more.changes, a.changes...)
 	if a.more > 0 {
 		x.rec.note(fmt.Sprintf("rule %q: %d more changes not kept", a.Name, a.more))
 	}
 }
-
-// delivered tells whether the caller saw what the act did.
-func (x *strike) delivered(a *act) bool {
-	switch {
-	case a.running: // it panicked itself, or a panic of the callee passed through it
-		return x.now() < len(x.acts) && &x.acts[x.now()] == a || a.phase == PhaseBefore && a.waited()
-	case a.made != nil || a.changed:
-		return true
-	case a.refused:
-		return false
-	case a.phase == PhaseBefore:
-		return a.waited()
-	case a.phase == PhaseInstead:
-		return a.nexts != 1 || a.slept && a.spent > 0
-	case a.phase == PhaseAfter:
-		return a.slept && a.spent > 0
-	}
-	return false
-}
-
-// waited tells whether a fault that acts before the callee did so. One that
-// did not ask for a wait acts in a way of its own.
-func (a *act) waited() bool { return !a.slept || a.spent > 0 }
 
 // byPhase lists the acts in the order in which they act on a call: the delays
 // as they stand, then from the innermost out.

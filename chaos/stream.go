@@ -121,14 +121,11 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 		return c.again(ctx, v)
 	}
 	hold := c.strike != nil && c.strike.losesReply()
-	defer func() {
-		end.Items = c.items
-		c.chain.settle(c.items, c.stopped)
-	}()
+	defer func() { end.Items = c.items }()
 	for item, itemErr := range c.changed(c.fn(ctx, v)) {
 		err = itemErr
 		c.items++
-		c.chain.hand(c.items)
+		c.chain.hand() // what is held, too: if the reply is lost, so is all of it
 		c.last = itemErr
 		if hold && (c.strike.calm() || !c.strike.losesReply()) { // disarmed: the reply is not lost any more
 			if hold = false; !c.release() {
@@ -148,6 +145,7 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 			return end, itemErr
 		}
 	}
+	c.chain.ended()
 	return end, err
 }
 
@@ -157,7 +155,7 @@ func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 	if x == nil || !x.changesItems() {
 		return items
 	}
-	c.chain = newChain(x, func(v any) (any, error) { return as[T](v) })
+	c.chain = &chain{x: x, fit: func(v any) (any, error) { return as[T](v) }}
 	source := func(yield func(any, error) bool) {
 		for item, err := range items {
 			if !yield(item, err) {

@@ -20,15 +20,17 @@ type strike struct {
 	hidden []int    // those of drawn that are masked
 	acts   []act    // outermost first
 	callee Next
-	late   Next                   // the callee for a later call, which shares nothing with this one; nil: there is none
-	fit    func(any) (any, error) // brings a result into the type of the call
-	effect Effect                 // what a successful callee does
+	late   Next // the callee for a later call, which shares nothing with this one; nil: there is none
+	shape  shape
+	effect Effect // what a successful callee does
 	rec    record
 	more   details
 
 	mu      sync.Mutex   // a fault may declare changes from a goroutine of its own
 	at      atomic.Int32 // the act whose code is running; len(acts): the callee
 	runs    int          // how often the callee was reached, as it counts itself
+	others  int          // acts that passed on other arguments than they were given, and are under way
+	later   bool         // a fault keeps the call, to execute it later
 	worked  bool         // it returned without an error at least once
 	perItem bool         // a stream: changes act on items, not on the call
 	open    int          // faults that outlast their Inject and have not ended
@@ -37,21 +39,38 @@ type strike struct {
 	over    bool         // the event is closed: what comes later changes nothing
 }
 
+// shape brings values into the types of a call.
+type shape interface {
+	fitArgs(any) (any, error)
+	fitResult(any) (any, error)
+}
+
 // act is one rule's part in a strike.
 type act struct {
 	*bound
-	place   int     // in the list of drawn rules
-	ran     bool    // its turn came
-	nexts   int     // how often it passed the call on
-	inner   []error // what it got back, where that was an error
-	made    error   // the error it made itself, wrapped
-	refused bool    // its result did not fit the call
-	changed bool
-	changes []Change
-	more    int  // changes that were not kept
-	slept   bool // it asked for a wait
-	spent   time.Duration
-	running bool // still true afterwards: it panicked
+	place    int       // in the list of drawn rules
+	ran      bool      // its turn came
+	nexts    int       // how often it passed the call on
+	before   int       // executions of the callee before the last time
+	again    bool      // the callee was reached on a further time
+	skipped  bool      // it did not pass the call on
+	inner    []error   // what it got back, where that was an error
+	made     error     // the error it made itself, wrapped
+	value    exchanged // its last result
+	args     exchanged // the arguments on their way
+	reached  bool      // arguments that it changed reached the callee
+	seen     bool      // a value that it changed reached the caller
+	ended    bool      // it ended a stream before its time
+	calls    int       // of Changed
+	declared int       // those with a change
+	told     told      // what it had declared before the last pass
+	changes  []Change
+	more     int  // changes that were not kept
+	slept    bool // it asked for a wait
+	spent    time.Duration
+	running  bool // still true afterwards: it panicked, or something further in did
+	panicked bool // it did itself, in a stream
+	outlasts bool // it goes on after Inject has returned
 }
 
 // begin orders the drawn rules into acts. A rule whose limit or cool-down
@@ -117,48 +136,65 @@ func (x *strike) run(i int, ctx context.Context, args any) (any, error) {
 	if x.perItem && x.acts[i].phase == PhaseChange || x.acts[i].over() {
 		return x.run(i+1, ctx, args)
 	}
-	return x.act(i, ctx, args, x.fit, func(ctx context.Context, args any) (any, error) { return x.run(i+1, ctx, args) })
+	return x.act(i, ctx, args, x.shape.fitResult, func(ctx context.Context, args any) (any, error) { return x.run(i+1, ctx, args) })
 }
 
-// act lets one fault act, and attributes to it what comes of that.
+// act lets one fault act, and compares what goes into it with what comes out.
 func (x *strike) act(i int, ctx context.Context, args any, fit func(any) (any, error), next Next) (any, error) {
 	a, outer := &x.acts[i], x.now()
 	x.atAct(i)
 	a.ran, a.running = true, true
-	var real any // what next returned last
-	var realErr error
-	result, err := a.inject(ctx, x.call(a.own), args, func(ctx context.Context, args any) (any, error) {
+	a.nexts, a.value.likeness = 0, alike
+	var handed handed
+	pass := func(ctx context.Context, passed any) (any, error) {
 		if x.late != nil && x.foreign(ctx) {
-			return x.late(ctx, args)
+			return x.late(ctx, passed)
 		}
-		a.nexts++
-		result, err := next(ctx, args)
+		result, err := x.pass(a, ctx, args, passed, next)
 		x.atAct(i)
-		real, realErr = result, err
+		handed.add(result, err)
 		if err != nil {
 			a.inner = append(a.inner, err)
 		}
 		return result, err
-	})
-	x.atAct(outer)
-	a.running = false
-	if err != nil {
-		if !slices.ContainsFunc(a.inner, func(inner error) bool { return same(err, inner) }) {
-			a.made = x.injected(a, err)
-			err = a.made
+	}
+	result, err := a.inject(ctx, x.call(a.own), args, pass)
+	if err != nil && x.idled(a, ctx, err) {
+		result, err = pass(ctx, args)
+	}
+	if err == nil {
+		fitted, wrong := fit(result)
+		switch {
+		case wrong == nil:
+			result = fitted
+		case a.nexts > 0:
+			x.refuse(a, wrong)
+			result, err = handed.result, handed.err
+		default: // as if it had not been drawn
+			x.refuse(a, wrong)
+			result, err = pass(ctx, args)
 		}
-		return result, err
 	}
-	fitting, wrong := fit(result)
-	if wrong == nil {
-		return fitting, nil
+	x.atAct(outer)
+	a.running, a.skipped = false, a.skipped || a.nexts == 0
+	switch {
+	case err == nil:
+		x.weigh(a, &handed, result)
+	case slices.ContainsFunc(a.inner, func(inner error) bool { return same(err, inner) }):
+		x.unmoved(a)
+	default:
+		a.made = x.injected(a, err)
+		err = a.made
 	}
-	x.refuse(a, wrong)
-	if a.nexts > 0 {
-		return real, realErr
-	}
-	a.made = x.injected(a, fmt.Errorf("chaos: rule %q made a result of the wrong type: %w", a.Name, wrong))
-	return nil, a.made
+	return result, err
+}
+
+// idled tells whether a fault that wanted to wait found the context ended, and
+// did nothing but return its error: the call goes on, as it would without it.
+func (x *strike) idled(a *act, ctx context.Context, err error) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return a.nexts == 0 && a.slept && a.spent == 0 && !x.later && same(err, ctx.Err())
 }
 
 func (x *strike) injected(a *act, err error) error {
@@ -183,6 +219,7 @@ func (x *strike) reach(ctx context.Context, args any) (any, error) {
 		in.late.Add(1)
 		return nil, ErrCellEnded
 	}
+	x.arrived()
 	outer := x.now()
 	x.atAct(len(x.acts))
 	result, err := x.callee(ctx, args)
@@ -213,7 +250,7 @@ func (x *strike) refuse(a *act, wrong error) {
 	x.note(fmt.Sprintf("rule %q replaced the result by one of the wrong type: %v", a.Name, wrong))
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	a.refused, a.changed, a.changes, a.more = true, false, nil, 0
+	a.calls, a.declared, a.told, a.changes, a.more = 0, 0, told{}, nil, 0
 }
 
 // close is the end of the account: goroutines that the callee or a fault left
@@ -247,7 +284,10 @@ func (x *strike) changed(pinned int16, ch []Change) {
 	}
 	a := &x.acts[at]
 	kept := min(len(ch), maxChanges-len(a.changes))
-	a.changed, a.changes = true, append(a.changes, ch[:kept]...)
+	a.changes = append(a.changes, ch[:kept]...)
+	if a.calls++; len(ch) > 0 {
+		a.declared++
+	}
 	a.more += len(ch) - kept
 }
 

@@ -25,10 +25,16 @@ func (s *slot) trigger(ctx context.Context) (fired bool, err error) {
 		return false, nil
 	}
 	x.callee = func(context.Context, any) (any, error) { return nil, nil }
-	x.fit = func(v any) (any, error) { return v, nil }
+	x.shape = shapeless{}
 	returned := false
 	defer func() { x.finish(err, !returned) }()
 	_, err = x.run(0, &x.frame, nil)
 	returned = true
 	return true, err
 }
+
+// shapeless is the shape of a trigger by hand: there is no call to fit.
+type shapeless struct{}
+
+func (shapeless) fitArgs(v any) (any, error)   { return v, nil }
+func (shapeless) fitResult(v any) (any, error) { return v, nil }

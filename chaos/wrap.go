@@ -122,3 +122,6 @@ type callee[In, Out any] struct {
 	attach func(*strike)
 	unseen func(context.Context, In) (Out, error) // fn where nobody takes its result; nil: fn itself
 }
+
+func (c *callee[In, Out]) fitArgs(v any) (any, error)   { return as[In](v) }
+func (c *callee[In, Out]) fitResult(v any) (any, error) { return as[Out](v) }

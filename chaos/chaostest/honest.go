@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/internal/words"
@@ -86,9 +87,9 @@ func (t *trial) honest(o outcome, e chaos.Event) {
 	}
 	same := equal(o.result, t.Result)
 	switch {
-	case !same && !e.Delivered:
+	case !same && (!e.Delivered || strings.Contains(e.Note, "without declaring it")):
 		t.add(Honest, "the caller got %s where the callee gave %s, and Changed was not called", show(o.result), show(t.Result))
-	case same && len(e.Changes) > 0 && !t.otherArgs.Load(): // a change of arguments is the callee's to see
+	case same && strings.Contains(e.Note, "made no difference"), same && len(e.Changes) > 0 && !t.otherArgs.Load(): // a change of arguments is the callee's to see
 		t.add(Honest, "Changed was called, and the caller got what the callee gave")
 	case same && t.phase == chaos.PhaseChange && e.Delivered:
 		t.add(Honest, "it says that it changed the result, which is what the callee gave")
@@ -164,7 +165,7 @@ func (t *trial) passesErrors() {
 		t.add(PassesErrors, "the callee failed with %q, and the caller got %v", errCallee, o.err)
 		return
 	}
-	if e.Delivered && t.phase == chaos.PhaseChange {
+	if strings.Contains(e.Note, "made no difference") || e.Delivered && t.phase == chaos.PhaseChange {
 		t.add(Honest, "the callee's error went through, and the event says that a change was delivered")
 	}
 }

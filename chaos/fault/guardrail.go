@@ -33,7 +33,7 @@ func (g guardrailHang) Describe() chaos.Description {
 // ForceVerdict is [Replace] on a guardrail's callable: it is asked, and its
 // caller gets the verdict v whatever it says. A verdict that was v anyway is
 // not delivered.
-func ForceVerdict(v any) chaos.Fault { return forceVerdict{replace{v}} }
+func ForceVerdict(v any) chaos.Fault { return forceVerdict{replace{kept(v)}} }
 
 type forceVerdict struct{ replace }
 

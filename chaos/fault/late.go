@@ -26,6 +26,9 @@ import (
 // the late execution takes, the call it comes before waits; it ends with that
 // call's context. At most 4096 requests are late at once; more are lost. wait
 // is at least 0, after at least wait.
+//
+// The effect of a call whose request is late is unknown. A call whose context
+// had ended before it began is not late: it goes through.
 func LateResult(calls string, wait, after time.Duration) chaos.Fault {
 	g, err := glob.Compile(calls)
 	return &lateResult{calls: pattern{calls, g, err}, wait: wait, after: after}
@@ -56,7 +59,7 @@ func (l *lateResult) Inject(ctx context.Context, c chaos.Call, args any, next ch
 		chaos.Note(ctx, "before it, a late call of "+r.target+" was executed")
 		_, _ = r.next(ctx, r.args) // its caller has gone
 	}
-	if c.Occurrence > 0 || !l.calls.match(c.Target) {
+	if c.Occurrence > 0 || !l.calls.match(c.Target) || ctx.Err() != nil {
 		unseen(ctx)
 		return next(ctx, args)
 	}
@@ -65,19 +68,24 @@ func (l *lateResult) Inject(ctx context.Context, c chaos.Call, args any, next ch
 	if over {
 		return next(ctx, args)
 	}
-	l.enqueue(request)
+	if l.enqueue(request) {
+		chaos.Postponed(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return nil, ErrTimeout
 }
 
-func (l *lateResult) enqueue(r lateRequest) {
+// enqueue keeps a request for later; false: there are too many, and it is lost.
+func (l *lateResult) enqueue(r lateRequest) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.queue) < maxRemembered {
-		l.queue = append(l.queue, r)
+	if len(l.queue) >= maxRemembered {
+		return false
 	}
+	l.queue = append(l.queue, r)
+	return true
 }
 
 // arrived takes the requests that are due out of the queue. All were made to be

@@ -15,7 +15,9 @@ import (
 //
 // As for all latencies, a context that ends during the wait ends it, and the
 // call returns the context's error without reaching the callee; disarming the
-// injector ends the wait too, and the call goes through at once.
+// injector ends the wait too, and the call goes through at once. So does a call
+// whose context had ended before: there is nothing to wait for, and the fault is
+// not delivered.
 func Delay(d time.Duration) chaos.Fault { return latency{fixed{d}} }
 
 // Uniform is [Delay] by a time drawn uniformly from lo up to hi, for each call

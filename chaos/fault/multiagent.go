@@ -56,7 +56,7 @@ func (m misrouteTo) Describe() chaos.Description {
 
 // DropHandoff is [SilentNoOpWith] on a hand-off: the caller is told reply, the
 // other agent nothing.
-func DropHandoff(reply any) chaos.Fault { return dropHandoff{&silentNoOp{v: reply}} }
+func DropHandoff(reply any) chaos.Fault { return dropHandoff{&silentNoOp{v: kept(reply)}} }
 
 type dropHandoff struct{ *silentNoOp }
 
@@ -71,7 +71,9 @@ func (d dropHandoff) Describe() chaos.Description {
 // reached, and the caller gets reply, which is what a hand-off back to it looks
 // like among the agents at hand. Without a [chaos.Rule.Limit] it does so for
 // ever; what finds out is an invariant over the number of calls.
-func CycleHandoff(reply any) chaos.Fault { return cycleHandoff{dropHandoff{&silentNoOp{v: reply}}} }
+func CycleHandoff(reply any) chaos.Fault {
+	return cycleHandoff{dropHandoff{&silentNoOp{v: kept(reply)}}}
+}
 
 type cycleHandoff struct{ dropHandoff }
 

@@ -20,8 +20,9 @@ func SilentNoOp() chaos.Fault { return &silentNoOp{learns: true} }
 
 // SilentNoOpWith is [SilentNoOp] with the result v, as with [Replace]; nil is
 // the zero value, and null where the result is JSON. On a stream only nil fits:
-// the stream is empty.
-func SilentNoOpWith(v any) chaos.Fault { return &silentNoOp{v: v} }
+// the stream is empty. A call whose result v does not fit goes through, and its
+// event says why the fault was not delivered.
+func SilentNoOpWith(v any) chaos.Fault { return &silentNoOp{v: kept(v)} }
 
 type silentNoOp struct {
 	v      any
@@ -35,7 +36,7 @@ func (n *silentNoOp) Fresh() chaos.Fault { return &silentNoOp{v: n.v, learns: n.
 
 func (n *silentNoOp) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	if !n.learns {
-		return given(n.v, args), nil
+		return kept(given(n.v, args)), nil
 	}
 	if v, ok := n.known(c.Target); ok {
 		return kept(v), nil

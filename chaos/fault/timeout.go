@@ -11,8 +11,8 @@ import (
 
 // Timeout makes a call time out before it reaches its callee: the caller waits
 // d, or until its own context ends, and gets [ErrTimeout] or the context's
-// error. d is at least 0. If the injector is disarmed during the wait, the
-// call goes through.
+// error. d is at least 0. If the injector is disarmed during the wait, or the
+// context had ended before it, the call goes through.
 func Timeout(d time.Duration) chaos.Fault { return timeout{d, ErrTimeout} }
 
 // TimeoutWith is [Timeout] with the text of err, which is required. The error
@@ -114,7 +114,7 @@ func (l loseReply) Describe() chaos.Description {
 
 // Hang makes a call hang before it reaches its callee: it returns the
 // context's error when that ends, and never if it does not. If the injector is
-// disarmed meanwhile, the call goes through.
+// disarmed meanwhile, or the context had ended before, the call goes through.
 func Hang() chaos.Fault { return hang{} }
 
 type hang struct{}

@@ -15,11 +15,12 @@ import (
 // result. v has the type of the wrapped function's result; where that is JSON,
 // as a tool's is, v may be any value that has JSON, or nil for null; elsewhere
 // nil is the zero value. A v of another type is not delivered, and the event
-// says why. v is given to all callers, who must not change it.
+// says why. Each call is given bytes of its own; another v, such as a map or a
+// pointer, is given to all callers, who must not change it.
 //
 // An error of the callee passes through. A v equal to the real result changes
 // nothing and is not delivered.
-func Replace(v any) chaos.Fault { return replace{v} }
+func Replace(v any) chaos.Fault { return replace{kept(v)} }
 
 type replace struct{ v any }
 
@@ -28,7 +29,7 @@ func (r replace) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 	if err != nil {
 		return result, err
 	}
-	after := inForm(r.v, result)
+	after := kept(inForm(r.v, result))
 	if equal(result, after) {
 		return result, nil
 	}

@@ -114,7 +114,9 @@ func TestNoFamilyOutlastsTheContextOrDisarm(t *testing.T) {
 	}
 }
 
-// A context that is over already is not waited for at all.
+// A context that had ended before leaves nothing to wait for: the call goes
+// through, and whether it fails is the callee's affair, as without the fault.
+// Only a reply that came all the same can be lost.
 func TestNoWaitUnderAnEndedContext(t *testing.T) {
 	for name, f := range waiting() {
 		t.Run(name, func(t *testing.T) {
@@ -124,8 +126,17 @@ func TestNoWaitUnderAnEndedContext(t *testing.T) {
 				cancel()
 				var err error
 				assert.Zero(t, took(func() { _, err = call(ctx) }))
-				assert.ErrorIs(t, err, context.Canceled)
-				assert.Zero(t, onlyEvent(t, in).Spent)
+				e := onlyEvent(t, in)
+				assert.Zero(t, e.Spent)
+				assert.Equal(t, 1, d.calls)
+				if name == "LoseReply" {
+					assert.ErrorIs(t, err, context.Canceled)
+					assert.True(t, e.Delivered, "there was a reply")
+					return
+				}
+				assert.NoError(t, err, "this callee does not look at its context")
+				assert.False(t, e.Delivered)
+				assert.Len(t, in.Unfired(), 1)
 			})
 		})
 	}

@@ -43,8 +43,13 @@ func (f rewrite) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 		}
 		after = append(after, changed...)
 	}
-	if slices.Equal(lines, after) && (m.held == nil || m.held.behind == 0) {
-		return result, nil
+	if slices.Equal(lines, after) {
+		if m.held == nil || m.held.behind == 0 {
+			return result, nil
+		}
+		late, end := chaos.Outlast(ctx) // the message stays as it is, and comes later
+		defer func() { _ = end(nil, false) }()
+		ctx = late
 	}
 	chaos.Changed(ctx, chaos.Change{Before: shown(lines), After: shown(after)})
 	return after, nil

@@ -114,10 +114,19 @@ func (f wrongKind) Inject(context.Context, chaos.Call, any, chaos.Next) (any, er
 
 func TestResultsOfTheWrongKind(t *testing.T) {
 	for _, result := range []any{nil, &mcp.ListToolsResult{}, (*mcp.CallToolResult)(nil), 7} {
+		_, isResult := result.(mcp.Result)
 		in := injectorOf(t, chaos.Rule{Name: "wrong", Target: "mcp/tools/call/*", Fault: wrongKind{result}})
 		for side, session := range sides(t, in) {
 			_, err := call(t.Context(), session, "echo")
-			assert.Error(t, err, "%s: %T", side, result)
+			if result == nil || isResult {
+				assert.Error(t, err, "%s: %T", side, result)
+				continue
+			}
+			assert.NoError(t, err, "%s: %T does not fit the call, which goes through", side, result)
+			events := in.Events()
+			e := events[len(events)-1]
+			assert.False(t, e.Delivered)
+			assert.Contains(t, e.Note, "wrong type")
 		}
 	}
 }

@@ -1,0 +1,219 @@
+package chaos
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+
+	"github.com/shakedown-go/shakedown/internal/jsonhash"
+)
+
+// A Comparer is an argument or a result that is compared in a way of its own,
+// since it holds what must not be looked into, such as the body of an HTTP
+// response. SameAs reports whether other, a value of the same type, is the same
+// to whoever gets it; known is false where that cannot be told. Then a change
+// counts if its fault declared it with [Changed].
+//
+// Other values are compared as [reflect.DeepEqual] does, a [json.RawMessage] by
+// the values in it. Not to be compared are a value with a function or a NaN in
+// it, and one whose memory the fault may have written to: it declared a change
+// and handed on the same map, pointer or bytes.
+type Comparer interface {
+	SameAs(other any) (same, known bool)
+}
+
+// likeness is what a comparison came to.
+type likeness uint8
+
+const (
+	alike      likeness = iota // the same to whoever gets them
+	unlike                     // not the same
+	unknowable                 // there is no telling
+)
+
+// compare tells whether a receiver of b in place of a would see a difference.
+// Documents are compared by their values: white space, the order of members
+// and the spelling of numbers make none.
+func compare(a, b any) likeness {
+	switch x := a.(type) {
+	case nil:
+		return either(b == nil)
+	case json.RawMessage:
+		y, ok := b.(json.RawMessage)
+		return either(ok && sameDocument(x, y))
+	case []byte:
+		y, ok := b.([]byte)
+		return either(ok && bytes.Equal(x, y))
+	case string:
+		y, ok := b.(string)
+		return either(ok && x == y)
+	case Comparer:
+		return compareOwn(x, b)
+	}
+	if reflect.TypeOf(a) != reflect.TypeOf(b) {
+		return unlike
+	}
+	if v := reflect.ValueOf(a); v.Kind() != reflect.Pointer && v.Comparable() && a == b {
+		return alike
+	}
+	switch {
+	case reflect.DeepEqual(a, b):
+		return alike
+	case reflect.DeepEqual(a, a) && reflect.DeepEqual(b, b):
+		return unlike
+	}
+	return unknowable // there is a function or a NaN in it, which equals nothing
+}
+
+func either(same bool) likeness {
+	if same {
+		return alike
+	}
+	return unlike
+}
+
+// compareOwn asks a method of a user's value, which may panic.
+func compareOwn(a Comparer, b any) (l likeness) {
+	defer func() {
+		if recover() != nil {
+			l = unknowable
+		}
+	}()
+	if reflect.TypeOf(a) != reflect.TypeOf(b) {
+		return unlike
+	}
+	if same, known := a.SameAs(b); known {
+		return either(same)
+	}
+	return unknowable
+}
+
+// sameDocument compares JSON by value. The hash takes an empty object, null and
+// nothing for one, being made for arguments.
+func sameDocument(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	if differsAtOnce(a, b) {
+		return false
+	}
+	if jsonhash.Sum(a) != jsonhash.Sum(b) {
+		return false
+	}
+	x, y := firstByte(a), firstByte(b)
+	return x == y || !bytes.ContainsRune([]byte("{n\x00"), rune(x)) && !bytes.ContainsRune([]byte("{n\x00"), rune(y))
+}
+
+// differsAtOnce tells of most documents that are not the same, and at little
+// cost, that they are not: up to there they are equal, and then there is another
+// number, or a value of another kind.
+func differsAtOnce(a, b []byte) bool {
+	at := 0
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	if inString(a[:at]) {
+		return false
+	}
+	x, y := scalar(a, at), scalar(b, at)
+	return len(x) > 0 && len(y) > 0 && jsonhash.Sum(x) != jsonhash.Sum(y)
+}
+
+// inString tells whether the beginning of a document ends within a string.
+func inString(beginning []byte) (in bool) {
+	for {
+		i := bytes.IndexAny(beginning, `"\`)
+		if i < 0 {
+			return in
+		}
+		if beginning[i] == '"' {
+			in = !in
+			beginning = beginning[i+1:]
+			continue
+		}
+		beginning = beginning[min(i+2, len(beginning)):]
+	}
+}
+
+// scalar is the number or the name of a literal around a place.
+func scalar(doc []byte, at int) []byte {
+	from, to := at, at
+	for from > 0 && inScalar(doc[from-1]) {
+		from--
+	}
+	for to < len(doc) && inScalar(doc[to]) {
+		to++
+	}
+	return doc[from:to]
+}
+
+func inScalar(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c == '-' || c == '+' || c == '.' || c == 'E'
+}
+
+func firstByte(doc []byte) byte {
+	if doc = bytes.TrimLeft(doc, " \t\r\n"); len(doc) > 0 {
+		return doc[0]
+	}
+	return 0
+}
+
+// shared tells whether two equal values have memory in common that can be
+// written to: a change that was made in place is not seen by comparing them.
+func shared(a, b any) bool {
+	if a == nil || b == nil || reflect.TypeOf(a) != reflect.TypeOf(b) {
+		return false
+	}
+	return sharedIn(reflect.ValueOf(a), reflect.ValueOf(b))
+}
+
+func sharedIn(a, b reflect.Value) bool {
+	switch a.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Chan:
+		return !a.IsNil() && a.Pointer() == b.Pointer()
+	case reflect.Slice:
+		return a.Len() > 0 && b.Len() > 0 && a.Pointer() == b.Pointer()
+	case reflect.Interface:
+		return !a.IsNil() && !b.IsNil() && a.Elem().Type() == b.Elem().Type() && sharedIn(a.Elem(), b.Elem())
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if sharedIn(a.Field(i), b.Field(i)) {
+				return true
+			}
+		}
+	case reflect.Array:
+		for i := range a.Len() {
+			if sharedIn(a.Index(i), b.Index(i)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// textOf is a value as changes of it are told apart place by place; nil: there
+// is no such text, and it changes as a whole.
+func textOf(v any) []byte {
+	switch v := v.(type) {
+	case json.RawMessage:
+		return orEmpty(v)
+	case []byte:
+		return orEmpty(v)
+	case string:
+		return orEmpty([]byte(v))
+	case Comparer:
+		return nil
+	}
+	doc, err := marshal(v)
+	if err != nil {
+		return nil
+	}
+	return doc
+}
+
+func orEmpty(text []byte) []byte {
+	if text == nil {
+		return []byte{}
+	}
+	return text
+}

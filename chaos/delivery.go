@@ -1,0 +1,239 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/shakedown-go/shakedown/internal/blame"
+)
+
+// What a fault was delivered by is not its own word: the strike looks at what
+// goes into each act and what comes out of it. [Event.Delivered] has the rule.
+
+// exchanged is what an act made of one value.
+type exchanged struct {
+	act      *act
+	in, out  any
+	likeness likeness // unlike or unknowable: there is a change to judge
+}
+
+// differs compares what an act was handed with what it hands on. declared says
+// that the fault called Changed for it: then a value that it may have written
+// to in place, or that cannot be compared, is taken to be changed.
+func (x *strike) differs(a *act, in, out any, declared bool) likeness {
+	switch l := compare(in, out); {
+	case l == unlike:
+		if !declared && a.phase == PhaseChange {
+			x.note(fmt.Sprintf("rule %q changed the result without declaring it", a.Name))
+		}
+		return unlike
+	case !declared:
+		return alike
+	case l == unknowable || shared(in, out):
+		x.note(fmt.Sprintf("rule %q: what it was given and what it gave cannot be compared; its word is taken", a.Name))
+		return unknowable
+	case a.phase == PhaseChange:
+		x.note(idleClaim(a))
+	}
+	return alike
+}
+
+// seen calls found for each change that whoever got the last value can see.
+// The changes stand in the order in which they were made.
+func seen(changes []exchanged, found func(*act)) {
+	known := make([]exchanged, 0, 4)
+	for _, ch := range changes {
+		switch ch.likeness {
+		case unknowable:
+			found(ch.act)
+		case unlike:
+			known = append(known, ch)
+		}
+	}
+	if len(known) == 0 {
+		return
+	}
+	if compare(known[0].in, known[len(known)-1].out) == alike {
+		return
+	}
+	texts := [][]byte{textOf(known[0].in)}
+	for _, ch := range known {
+		texts = append(texts, textOf(ch.out))
+	}
+	if slices.ContainsFunc(texts, func(text []byte) bool { return text == nil }) {
+		found(known[len(known)-1].act) // each replaced the whole of the one before it
+		return
+	}
+	for i, there := range blame.Seen(texts) {
+		if there {
+			found(known[i].act)
+		}
+	}
+}
+
+// judgeResult says which changes of the result the caller gets. It is asked
+// when the call returns: from then on the result is the caller's.
+func (x *strike) judgeResult(err error, ended bool) {
+	if err != nil || ended {
+		return // no value is handed over
+	}
+	var one exchanged // mostly it is all there is
+	var changes []exchanged
+	for i := len(x.acts) - 1; i >= 0; i-- {
+		switch a := &x.acts[i]; {
+		case a.value.likeness == alike || a.outlasts || x.onItems(a):
+		case one.act == nil:
+			one = a.value
+		default:
+			if changes == nil {
+				changes = append(changes, one)
+			}
+			changes = append(changes, a.value)
+		}
+	}
+	if changes == nil && one.act != nil {
+		one.act.seen = true
+		return
+	}
+	seen(changes, func(a *act) { a.seen = true })
+}
+
+// arrived says which changes of the arguments reached the callee. It is asked
+// when the callee is about to run.
+func (x *strike) arrived() {
+	if x.others == 0 {
+		return
+	}
+	var changes []exchanged
+	for i := range x.acts {
+		if a := &x.acts[i]; a.args.likeness != alike {
+			changes = append(changes, a.args)
+		}
+	}
+	seen(changes, func(a *act) { a.reached = true })
+}
+
+// pass is one step of a call inwards: from an act, which was given some
+// arguments, to what stands behind it.
+func (x *strike) pass(a *act, ctx context.Context, given, args any, next Next) (any, error) {
+	args = x.fitting(a, given, args)
+	if l := x.differs(a, given, args, x.tell(a) && a.phase != PhaseChange); l != alike {
+		a.args = exchanged{a, given, args, l}
+		x.others++
+		defer func() { a.args.likeness, x.others = alike, x.others-1 }()
+	}
+	a.nexts++
+	a.before = x.runs
+	result, err := next(ctx, args)
+	a.again = a.again || a.nexts > 1 && x.runs > a.before
+	return result, err
+}
+
+// fitting brings arguments into the type of the call. Those that do not fit
+// reach nobody: the call goes on with the ones that the fault was given.
+func (x *strike) fitting(a *act, given, args any) any {
+	if reflect.TypeOf(args) == reflect.TypeOf(given) {
+		return args
+	}
+	fit, err := x.shape.fitArgs(args)
+	if err != nil {
+		x.note(fmt.Sprintf("rule %q passed on arguments of the wrong type: %v", a.Name, err))
+		return given
+	}
+	return fit
+}
+
+// delivered tells whether the caller, or the callee, saw what the act did.
+// lost: a reply was lost, and the result with it.
+func (x *strike) delivered(a *act, lost bool) bool {
+	switch {
+	case !a.ran:
+		return false
+	case a.panicked || a.running && x.now() < len(x.acts) && &x.acts[x.now()] == a:
+		return true // its own panic
+	case a.spent > 0, a.again, a.reached: // time, executions, arguments
+		return true
+	case a.running:
+		return a.nexts > 1 && x.runs > a.before // it was the further execution that panicked
+	case x.onItems(a):
+		return a.seen && !lost
+	case a.skipped: // it stood in the place of all behind it
+		return true
+	case a.made != nil:
+		return !(lost && a.phase == PhaseChange)
+	case a.outlasts:
+		return a.calls > 0
+	}
+	return a.seen || a.phase != PhaseChange && a.calls > a.declared // that no value shows
+}
+
+// onItems tells whether an act acts on the items of a stream.
+func (x *strike) onItems(a *act) bool { return x.perItem && a.phase == PhaseChange }
+
+// tell notes how often an act has called Changed up to now, and reports whether
+// it has declared a change since it was asked last.
+func (x *strike) tell(a *act) (declared bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	declared = a.declared > a.told.declared || a.phase == PhaseChange && a.calls > a.told.calls
+	a.told = told{a.calls, a.declared}
+	return declared
+}
+
+// told counts calls of Changed.
+type told struct{ calls, declared int }
+
+// handed is what an act got from further in: mostly one result.
+type handed struct {
+	result  any // the last
+	err     error
+	n       int
+	earlier []any // those before it that were no errors
+}
+
+func (h *handed) add(result any, err error) {
+	if h.n++; h.n > 1 && h.err == nil {
+		h.earlier = append(h.earlier, h.result)
+	}
+	h.result, h.err = result, err
+}
+
+// postponed notes that a fault keeps the call for later.
+func (x *strike) postponed() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.later = x.later || !x.over
+}
+
+// unmoved notes that an act which passes an error on claimed to have changed it.
+func (x *strike) unmoved(a *act) {
+	if x.tell(a) && a.phase == PhaseChange && !a.outlasts {
+		x.note(idleClaim(a))
+	}
+}
+
+// idleClaim is what an event says of a fault that is not as honest as it should be.
+func idleClaim(a *act) string {
+	return fmt.Sprintf("rule %q declared a change that made no difference", a.Name)
+}
+
+// weigh compares the result of an act with what it was handed. One that
+// executes a call several times may hand on what any execution gave.
+func (x *strike) weigh(a *act, h *handed, result any) {
+	declared := x.tell(a)
+	if h.n == 0 || a.outlasts {
+		return
+	}
+	for _, earlier := range h.earlier {
+		if compare(earlier, result) == alike {
+			return
+		}
+	}
+	if h.err != nil { // it put a value in the place of an error
+		a.value = exchanged{a, nil, result, unknowable}
+		return
+	}
+	a.value = exchanged{a, h.result, result, x.differs(a, h.result, result, declared)}
+}

@@ -1,0 +1,354 @@
+package chaos_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// bead is an item of the streams of the law.
+type bead struct {
+	ID int    `json:"id"`
+	V  [2]int `json:"v"`
+}
+
+// act is what a rule of the law does to a stream.
+type act struct {
+	what  string
+	k     int // the item that it is about, counted as it comes in
+	at, n int // the number that it sets
+	rule  int
+	limit int
+}
+
+var streamActs = []string{"pass", "set each", "set", "set", "drop", "insert", "double", "reverse", "cut", "fail", "slow", "drop last"}
+
+func acts(t *rapid.T) act {
+	return act{
+		what: rapid.SampledFrom(streamActs).Draw(t, "act"),
+		k:    rapid.IntRange(0, 4).Draw(t, "k"), at: rapid.IntRange(0, 1).Draw(t, "at"), n: rapid.IntRange(0, 2).Draw(t, "n"),
+		limit: rapid.IntRange(0, 2).Draw(t, "limit"),
+	}
+}
+
+// lone is a fault of single items, threaded one of the sequence.
+type (
+	lone     struct{ act }
+	threaded struct{ act }
+)
+
+func (a act) fault() chaos.Fault {
+	if a.what == "set each" {
+		return lone{a}
+	}
+	return threaded{a}
+}
+
+func (act) Phase() chaos.Phase { return chaos.PhaseChange }
+
+func (a lone) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+	item, err := next(ctx, args)
+	if b, ok := item.(bead); ok && err == nil && b.ID%2 == a.k%2 {
+		b.V[a.at] = a.n
+		return b, nil
+	}
+	return item, err
+}
+
+func (threaded) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+	return next(ctx, args)
+}
+
+func (a threaded) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+	type pair struct {
+		item any
+		err  error
+	}
+	return func(yield func(any, error) bool) {
+		var held []pair
+		flush := func() bool {
+			for _, p := range slices.Backward(held) {
+				if !yield(p.item, p.err) {
+					return false
+				}
+			}
+			held = nil
+			return true
+		}
+		k := -1
+		for item, err := range items {
+			k++
+			on := k == a.k
+			switch {
+			case on && a.what == "drop":
+				continue
+			case on && a.what == "cut":
+				return
+			case on && a.what == "fail":
+				yield(nil, errMade)
+				return
+			case on && a.what == "slow":
+				_ = chaos.Sleep(ctx, time.Second<<a.rule)
+			case on && a.what == "set" && err == nil:
+				b := item.(bead)
+				b.V[a.at] = a.n
+				item = b
+			}
+			switch a.what {
+			case "reverse":
+				if held = append(held, pair{item, err}); len(held) == a.k%3+2 && !flush() {
+					return
+				}
+				continue
+			case "drop last":
+				held = append(held, pair{item, err})
+				if len(held) == 1 {
+					continue
+				}
+				first := held[0]
+				if held = held[1:]; !yield(first.item, first.err) {
+					return
+				}
+				continue
+			}
+			if !yield(item, err) {
+				return
+			}
+			if on && (a.what == "insert" || a.what == "double" && err == nil) {
+				if a.what == "insert" {
+					item = bead{ID: 100 + a.rule}
+				}
+				if !yield(item, nil) {
+					return
+				}
+			}
+		}
+		if a.what == "reverse" {
+			flush()
+		}
+	}
+}
+
+// element is an item as the oracle follows it.
+type element struct {
+	bead
+	failed string // "own" or "made" in the place of an item
+	source int    // -1: a rule made it
+	setter [2]int // who set the number last, -1: nobody
+	by     []int  // rules that moved it
+	made   []int  // and that made it
+}
+
+func (e element) alike(o element) bool { return e.bead == o.bead && e.failed == o.failed }
+
+// through is what an act makes of a whole stream, what it keeps back at the end,
+// and whether it ended it early.
+func (a act) through(in []element) (out []element, left, early bool) {
+	used := make([]bool, len(in))
+	// pass hands on an element as one is known that was taken before: by its value, the first of equals.
+	pass := func(i, taken int) {
+		for k := range taken + 1 {
+			if !used[k] && in[k].alike(in[i]) {
+				i = k
+				break
+			}
+		}
+		used[i] = true
+		e := in[i]
+		if i != len(out) {
+			e.by = append(slices.Clone(e.by), a.rule)
+		}
+		out = append(out, e)
+	}
+	for i, e := range in {
+		on := i == a.k
+		switch {
+		case on && a.what == "drop":
+		case on && a.what == "cut":
+			return out, true, true
+		case on && a.what == "fail":
+			return append(out, element{failed: "made", source: -1, made: []int{a.rule}}), true, true
+		case (on && a.what == "set" || a.what == "set each" && e.ID%2 == a.k%2) && e.failed == "" && e.V[a.at] != a.n:
+			used[i] = true
+			if e.V[a.at], e.setter[a.at] = a.n, a.rule; i != len(out) {
+				e.by = append(slices.Clone(e.by), a.rule)
+			}
+			out = append(out, e)
+		case a.what == "reverse":
+			if window := a.k%3 + 2; (i+1)%window == 0 || i == len(in)-1 {
+				for k := i; k >= i-i%window; k-- {
+					pass(k, i)
+				}
+			}
+		case a.what == "drop last":
+			if i > 0 {
+				pass(i-1, i)
+			}
+		default:
+			pass(i, i)
+			switch {
+			case on && a.what == "insert":
+				out = append(out, element{bead: bead{ID: 100 + a.rule}, source: -1, setter: [2]int{-1, -1}, made: []int{a.rule}})
+			case on && a.what == "double" && e.failed == "":
+				twin := out[len(out)-1]
+				twin.source, twin.made = -1, append(slices.Clone(twin.made), a.rule)
+				out = append(out, twin)
+			}
+		}
+	}
+	return out, slices.Contains(used, false), false
+}
+
+// told is the oracle: which rules show in a stream of so many items, its end
+// failed or not, of which a consumer takes at most so many.
+func told(rules []act, n int, failing bool, most int) (handed []element, delivered map[int]bool) {
+	var stream []element
+	for i := range n {
+		stream = append(stream, element{bead: bead{ID: i}, source: i, setter: [2]int{-1, -1}})
+	}
+	if failing {
+		stream = append(stream, element{failed: "own", source: n, setter: [2]int{-1, -1}})
+	}
+	ended := map[int]bool{}
+	for _, a := range rules {
+		out, left, early := a.through(stream)
+		if early {
+			clear(ended) // those further in did not come to their end
+		}
+		stream, ended[a.rule] = out, left
+	}
+	delivered = map[int]bool{}
+	if most > len(stream) {
+		for rule, is := range ended {
+			delivered[rule] = is
+		}
+	}
+	handed = stream[:min(most, len(stream))]
+	for place, e := range handed {
+		for _, rule := range e.made {
+			delivered[rule] = true
+		}
+		for _, rule := range e.by {
+			delivered[rule] = delivered[rule] || e.source != place
+		}
+		for at, rule := range e.setter {
+			if rule >= 0 && e.V[at] != 0 {
+				delivered[rule] = true
+			}
+		}
+	}
+	return handed, delivered
+}
+
+// What is delivered of a stream is what its consumer was handed: item by item,
+// in place or not, as it was or not, in time or not, and how it ended.
+func TestDeliveredOfAStreamIsWhatItsConsumerWasHanded(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		rules := rapid.SliceOfN(rapid.Custom(acts), 1, 5).Draw(rt, "rules")
+		lost := rapid.IntRange(0, 9).Draw(rt, "lost") == 0
+		n, failing, most := rapid.IntRange(0, 6).Draw(rt, "items"), rapid.Bool().Draw(rt, "failing"), rapid.IntRange(1, 12).Draw(rt, "most")
+		calls := rapid.IntRange(1, 3).Draw(rt, "calls")
+		var c complaints
+		synctest.Test(t, func(*testing.T) { beads(&c, rules, lost, n, failing, most, calls) })
+		for _, complaint := range c {
+			rt.Error(complaint)
+		}
+	})
+}
+
+func beads(t assert.TestingT, rules []act, lost bool, n int, failing bool, most, calls int) {
+	var list []chaos.Rule
+	for i := range rules {
+		rules[i].rule = i
+		list = append(list, chaos.Rule{Name: fmt.Sprint(i), Target: "beads", Fault: rules[i].fault(), Limit: rules[i].limit})
+	}
+	if lost {
+		list = append(list, chaos.Rule{Name: "lost", Target: "beads", Fault: faultFunc{chaos.PhaseAfter,
+			func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+				_, _ = next(ctx, args)
+				return nil, context.DeadlineExceeded
+			}}})
+	}
+	p, err := chaos.NewPlan(1, list...)
+	if !assert.NoError(t, err) {
+		return
+	}
+	in := p.Injector("", &chaos.InjectorOptions{Record: true})
+	ctx := chaos.NewContext(context.Background(), in)
+	stream := chaos.WrapStream("beads", func(context.Context, int) iter.Seq2[bead, error] {
+		return func(yield func(bead, error) bool) {
+			for i := range n {
+				if !yield(bead{ID: i}, nil) {
+					return
+				}
+			}
+			if failing {
+				yield(bead{}, errOwn)
+			}
+		}
+	})
+	counts := map[int]int{}
+	for call := range calls {
+		var awake []act
+		for _, a := range rules {
+			if a.limit == 0 || counts[a.rule] < a.limit {
+				awake = append(awake, a)
+			}
+		}
+		want, delivered := told(awake, n, failing, most)
+		var got []element
+		begun := time.Now()
+		for b, err := range stream(ctx, 0) {
+			e := element{bead: b}
+			switch {
+			case errors.Is(err, errMade):
+				e.failed = "made"
+			case err != nil:
+				e.failed = "own"
+			}
+			if got = append(got, e); len(got) == most {
+				break
+			}
+		}
+		waits := int(time.Since(begun) / time.Second)
+		e := in.Events()[call]
+		say := fmt.Sprintf("call %d: handed %+v\n%+v\nof %+v", call, got, e, awake)
+		if lost {
+			clear(delivered)
+		} else {
+			assert.Len(t, got, len(want), say)
+			for i := range min(len(got), len(want)) {
+				assert.Truef(t, got[i].alike(want[i]), "item %d, want %+v: %s", i, want[i], say)
+			}
+		}
+		names := []string{}
+		if lost {
+			names = append(names, "lost")
+		}
+		for _, a := range awake {
+			if delivered[a.rule] || waits>>a.rule&1 == 1 {
+				names = append(names, fmt.Sprint(a.rule))
+				counts[a.rule]++
+			}
+		}
+		said := []string{}
+		if e.Delivered {
+			said = append(slices.Clone(e.Also), e.Rule)
+		}
+		assert.ElementsMatch(t, names, said, say)
+	}
+	for i := range rules {
+		assert.Equal(t, counts[i] == 0, slices.Contains(in.Unfired(), fmt.Sprint(i)), "rule %d", i)
+	}
+	assert.Zero(t, chaos.Pending(in))
+}

@@ -1,0 +1,227 @@
+package chaos_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// changing is a fault of results that does something to them, and may say so.
+func changing(says bool, do func(result any) any) chaos.Fault {
+	return faultFunc{chaos.PhaseChange, func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+		result, err := next(ctx, args)
+		if err != nil {
+			return result, err
+		}
+		result = do(result)
+		if says {
+			chaos.Changed(ctx, chaos.Change{Path: "$"})
+		}
+		return result, nil
+	}}
+}
+
+// own is a result that only its own method can compare.
+type own struct{ body *int }
+
+func (o own) SameAs(other any) (same, known bool) {
+	same = o.body == other.(own).body
+	return same, same
+}
+
+// What a fault declares is looked at where it can be, and believed where it cannot.
+func TestDeclarationsAreLookedAt(t *testing.T) {
+	one, two := 1, 2
+	for _, tt := range []struct {
+		why       string
+		result    any
+		says      bool
+		do        func(any) any
+		delivered bool
+		note      string
+	}{
+		{"declared and true", 1, true, func(any) any { return 2 }, true, ""},
+		{"declared and not true", 1, true, func(any) any { return 1 }, false, "made no difference"},
+		{"true and not declared", 1, false, func(any) any { return 2 }, true, "without declaring it"},
+		{"neither", 1, false, func(v any) any { return v }, false, ""},
+		{"a document that only reads differently", json.RawMessage(`{"a":1,"b":2}`), true, func(any) any { return json.RawMessage(`{"b":2,"a":1}`) }, false, "made no difference"},
+		{"written to in place: its word is taken", map[string]int{"a": 1}, true, func(v any) any { v.(map[string]int)["a"] = 2; return v }, true, "cannot be compared"},
+		{"handed on, and nothing said", map[string]int{"a": 1}, false, func(v any) any { return v }, false, ""},
+		{"not to be compared: its word is taken", own{&one}, true, func(any) any { return own{&two} }, true, "cannot be compared"},
+		{"not to be compared, and nothing said", own{&one}, false, func(any) any { return own{&two} }, false, ""},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			in, ctx := recording(t, chaos.Rule{Name: "r", Target: "work", Limit: 1, Fault: changing(tt.says, tt.do)})
+			_, err := chaos.Wrap("work", func(context.Context, int) (any, error) { return tt.result, nil })(ctx, 1)
+			assert.NoError(t, err)
+			e := only(t, in)
+			assert.Equal(t, tt.delivered, e.Delivered)
+			assert.Equal(t, tt.delivered, len(in.Unfired()) == 0)
+			assert.Equal(t, tt.delivered && tt.says, len(e.Changes) > 0, "the event shows what was delivered")
+			if tt.note == "" {
+				assert.Empty(t, e.Note)
+			}
+			assert.Contains(t, e.Note, tt.note)
+		})
+	}
+}
+
+// A value in the place of an error is something else than the caller was to get.
+func TestAHealedErrorIsDelivered(t *testing.T) {
+	heal := faultFunc{chaos.PhaseChange, func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+		_, _ = next(ctx, args)
+		return 7, nil
+	}}
+	in, ctx := recording(t, chaos.Rule{Target: "work", Fault: heal})
+	out, err := chaos.Wrap("work", func(context.Context, int) (int, error) { return 0, errOwn })(ctx, 1)
+	assert.NoError(t, err)
+	assert.Equal(t, 7, out)
+	assert.True(t, only(t, in).Delivered)
+}
+
+// A call whose context had ended before goes through the faults that only wait:
+// it is refused, or not, by whoever would refuse it without them.
+func TestWaitsOnAnEndedContextAreNotDelivered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, heeds := range map[string]bool{"a callee that heeds its context": true, "one that does not": false} {
+			in, ctx := recording(t, chaos.Rule{Name: "slow", Target: "work", Fault: delay(time.Hour), Limit: 1})
+			work := chaos.Wrap("work", func(ctx context.Context, n int) (int, error) {
+				if heeds {
+					return 0, ctx.Err()
+				}
+				return n, nil
+			})
+			ended, cancel := context.WithCancel(ctx)
+			cancel()
+			out, err := work(ended, 7)
+			assert.Equal(t, heeds, err != nil, name)
+			assert.NotErrorIs(t, err, chaos.ErrInjected, name)
+			assert.Equal(t, heeds, out == 0, name)
+			e := only(t, in)
+			assert.False(t, e.Delivered, name)
+			assert.Zero(t, e.Spent, name)
+			begun := time.Now()
+			_, _ = work(ctx, 7)
+			assert.Equal(t, time.Hour, time.Since(begun), "%s: the limit is not used up", name)
+		}
+	})
+}
+
+// Whoever keeps a call for later says so, and its effect is open from then on.
+func TestTheEffectOfAPostponedCallIsUnknown(t *testing.T) {
+	for name, says := range map[string]bool{"postponed": true, "refused": false} {
+		tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "pay", Effect: chaos.EffectDone}, func(context.Context, struct{}) (string, error) { return "ok", nil }))
+		assert.NoError(t, err)
+		in, ctx := recording(t, chaos.Rule{Target: "pay", Fault: faultFunc{chaos.PhaseInstead,
+			func(ctx context.Context, _ chaos.Call, _ any, _ chaos.Next) (any, error) {
+				if says {
+					chaos.Postponed(ctx)
+				}
+				return nil, errDown
+			}}})
+		_, err = chaos.WrapRegistry(tools, nil).CallTool(ctx, "pay", nil)
+		assert.ErrorIs(t, err, errDown)
+		want := chaos.EffectNone
+		if says {
+			want = chaos.EffectUnknown
+		}
+		assert.Equal(t, want, only(t, in).Effect, name)
+	}
+	var none context.Context
+	chaos.Postponed(t.Context()) // outside a fault it does nothing
+	chaos.Postponed(none)
+}
+
+// touchy is a fault whose methods panic.
+type touchy struct {
+	chaos.Fault
+	method string
+}
+
+func (e touchy) boom(method string) {
+	if e.method == method {
+		panic("boom")
+	}
+}
+
+func (e touchy) Check() error                { e.boom("Check"); return nil }
+func (e touchy) Phase() chaos.Phase          { e.boom("Phase"); return chaos.PhaseInstead }
+func (e touchy) Describe() chaos.Description { e.boom("Describe"); return chaos.Description{} }
+func (e touchy) Match(chaos.Call) bool       { return false }
+func (e touchy) Probability() float64        { e.boom("Probability"); return 0 }
+
+// A fault or trigger that cannot be asked is a problem of its rule.
+func TestMethodsThatPanicAreProblemsOfTheirRules(t *testing.T) {
+	for _, method := range []string{"Check", "Phase", "Describe", "Probability"} {
+		part := touchy{down(), method}
+		rule, field := chaos.Rule{Name: "r", Target: "work", Fault: part}, "Fault"
+		if method == "Probability" {
+			rule, field = chaos.Rule{Name: "r", Target: "work", When: part, Fault: down()}, "When"
+		}
+		_, err := chaos.NewPlan(1, rule)
+		live := chaos.NewInjector(1, nil).Register(rule)
+		for _, err := range []error{err, live} {
+			var wrong *chaos.RuleError
+			if assert.ErrorAs(t, err, &wrong, method) {
+				assert.Equal(t, "r", wrong.Rule)
+				assert.Equal(t, field, wrong.Field)
+				assert.ErrorContains(t, err, "its "+method+" method panicked: boom")
+			}
+		}
+	}
+}
+
+// Zero values and missing contexts are no reason to panic.
+func TestZeroValues(t *testing.T) {
+	var zero chaos.InjectedError
+	var none context.Context
+	assert.Equal(t, "unknown error", zero.Error())
+	assert.False(t, zero.Timeout())
+	assert.NoError(t, errors.Unwrap(&zero))
+	assert.ErrorIs(t, &zero, chaos.ErrInjected)
+	synctest.Test(t, func(t *testing.T) {
+		assert.NoError(t, chaos.Sleep(none, time.Second))
+	})
+	r, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "a"}, func(context.Context, struct{}) (int, error) { return 1, nil }))
+	assert.NoError(t, err)
+	tools, err := r.Tools(none)
+	assert.NoError(t, err)
+	assert.Len(t, tools, 1)
+}
+
+// A fault that takes items and hands none on is not remembered all of them, and
+// one that makes its own of them is delivered once one is handed over.
+func TestAStreamThatIsFolded(t *testing.T) {
+	const n = 5000
+	sum := streamer{func(ctx context.Context, items iter.Seq2[any, error], yield func(any, error) bool) {
+		total := 0
+		for item := range items {
+			total += item.(int)
+		}
+		yield(total, nil)
+	}}
+	in, ctx := recording(t, chaos.Rule{Target: "ints", Fault: sum})
+	ints := chaos.WrapStream("ints", func(context.Context, int) iter.Seq2[int, error] {
+		return func(yield func(int, error) bool) {
+			for range n {
+				if !yield(1, nil) {
+					return
+				}
+			}
+		}
+	})
+	var got []int
+	for item := range ints(ctx, 0) {
+		got = append(got, item)
+	}
+	assert.Equal(t, []int{n}, got)
+	assert.True(t, only(t, in).Delivered)
+}

@@ -1,0 +1,298 @@
+package fault_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"math"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/internal/words"
+	"github.com/shakedown-go/shakedown/chaos/lies"
+)
+
+// deliveries are the rules that an event says were delivered, in their order.
+func deliveries(e chaos.Event) []string {
+	if !e.Delivered {
+		return nil
+	}
+	names := append(slices.Clone(e.Also), e.Rule)
+	slices.Sort(names)
+	return names
+}
+
+// Of several changes of one result those count that can be seen in what the
+// caller got.
+func TestDeliveredChangesAreThoseThatTheCallerGot(t *testing.T) {
+	doc := func(s string) json.RawMessage { return json.RawMessage(s) }
+	for _, tt := range []struct {
+		why    string
+		faults map[string]chaos.Fault // by name, in the order of the names
+		want   string
+		names  []string
+	}{
+		{"two lies that cancel out were told to nobody", map[string]chaos.Fault{"a": lies.FlipSign("$.n"), "b": lies.FlipSign("$.n")}, `{"n":5,"s":"open"}`, nil},
+		{"a lie that was replaced, too", map[string]chaos.Fault{"a": lies.FlipSign("$.n"), "b": fault.Replace(doc(`{"n":7}`))}, `{"n":7}`, []string{"b"}},
+		{"a lie beside another", map[string]chaos.Fault{"a": lies.FlipSign("$.n"), "b": lies.Null("$.s")}, `{"n":-5,"s":null}`, []string{"a", "b"}},
+		{"what cancels out in one place does not hide another", map[string]chaos.Fault{"a": lies.FlipSign("$.n"), "b": lies.FlipSign("$.n"), "c": lies.Null("$.s")},
+			`{"n":5,"s":null}`, []string{"c"}},
+		{"of three in one place the last", map[string]chaos.Fault{"a": lies.FlipSign("$.n"), "b": lies.FlipSign("$.n"), "c": lies.FlipSign("$.n")}, `{"n":-5,"s":"open"}`, []string{"c"}},
+		{"a replacement by what was there", map[string]chaos.Fault{"a": lies.FlipSign("$.n"), "b": fault.Replace(doc(`{"s":"open","n":5.0}`))}, `{"s":"open","n":5.0}`, nil},
+		{"a result that a lost reply took away", map[string]chaos.Fault{"a": lies.FlipSign("$.n"), "b": fault.LoseReplyAfter(0)}, ``, []string{"b"}},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			var rules []chaos.Rule
+			for name, f := range tt.faults {
+				rules = append(rules, chaos.Rule{Name: name, Fault: f, Limit: 1})
+			}
+			slices.SortFunc(rules, func(a, b chaos.Rule) int { return int(a.Name[0]) - int(b.Name[0]) })
+			ctx, in := weather(t, rules...)
+			get := chaos.Wrap(target, func(context.Context, int) (json.RawMessage, error) { return doc(`{"n":5,"s":"open"}`), nil })
+			got, _ := get(ctx, 0)
+			assert.Equal(t, tt.want, string(got))
+			e := onlyEvent(t, in)
+			assert.Equal(t, tt.names, deliveries(e))
+			var unfired []string
+			for name := range tt.faults {
+				if !slices.Contains(tt.names, name) {
+					unfired = append(unfired, name)
+				}
+			}
+			assert.ElementsMatch(t, unfired, in.Unfired(), "their limits are there for the next call")
+		})
+	}
+}
+
+// Arguments that were corrupted for a call that failed before its callee were
+// seen by nobody, and the limit holds for the next call.
+func TestArgumentsThatReachNobodyAreNotDelivered(t *testing.T) {
+	ctx, in := weather(t,
+		chaos.Rule{Name: "corrupt", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"A9"}`)), Limit: 1},
+		chaos.Rule{Name: "down", Fault: fault.Fail(fault.ErrUnavailable), Limit: 1})
+	var got []string
+	hand := chaos.Wrap(target, func(_ context.Context, args json.RawMessage) (json.RawMessage, error) {
+		got = append(got, string(args))
+		return args, nil
+	})
+	for range 3 {
+		_, _ = hand(ctx, json.RawMessage(`{"order":"A1"}`))
+	}
+	assert.Equal(t, []string{`{"order":"A9"}`, `{"order":"A1"}`}, got)
+	var names [][]string
+	for _, e := range in.Events() {
+		names = append(names, deliveries(e))
+	}
+	assert.Equal(t, [][]string{{"down"}, {"corrupt"}, nil}, names)
+}
+
+// Two corruptions that cancel out do not reach the other agent either.
+func TestArgumentsThatCancelOutAreNotDelivered(t *testing.T) {
+	ctx, in := weather(t,
+		chaos.Rule{Name: "there", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"A9"}`))},
+		chaos.Rule{Name: "back", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"A1"}`))})
+	hand := chaos.Wrap(target, func(_ context.Context, args json.RawMessage) (json.RawMessage, error) { return args, nil })
+	_, _ = hand(ctx, json.RawMessage(`{"order":"A1"}`))
+	assert.Nil(t, deliveries(onlyEvent(t, in)))
+	assert.Len(t, in.Unfired(), 2)
+}
+
+// Executions count that reached the callee, be they the end of it.
+func TestRepetitionsCountWhereTheyReachTheCallee(t *testing.T) {
+	for _, tt := range []struct {
+		why       string
+		second    func(in *chaos.Injector)
+		first     func(in *chaos.Injector)
+		delivered bool
+		runs      int
+	}{
+		{why: "twice", delivered: true, runs: 2},
+		{why: "the second one panics, which the caller sees", second: func(*chaos.Injector) { panic("paid twice") }, delivered: true, runs: 2},
+		{why: "the first one panics, as it would have", first: func(*chaos.Injector) { panic("paid") }, runs: 1},
+		{why: "the cell ended in between", first: func(in *chaos.Injector) { in.Close() }, runs: 1},
+		{why: "the injector was disarmed in between", first: func(in *chaos.Injector) { in.Disarm() }, runs: 1},
+	} {
+		for name, f := range map[string]chaos.Fault{"Duplicate": fault.Duplicate(), "DeliverTwice": fault.DeliverTwice()} {
+			t.Run(tt.why+"/"+name, func(t *testing.T) {
+				ctx, in := weather(t, chaos.Rule{Fault: f, Limit: 1})
+				runs := 0
+				pay := chaos.Wrap(target, func(context.Context, int) (int, error) {
+					switch runs++; {
+					case runs == 1 && tt.first != nil:
+						tt.first(in)
+					case runs == 2 && tt.second != nil:
+						tt.second(in)
+					}
+					return 1, nil
+				})
+				func() {
+					defer func() { _ = recover() }()
+					_, _ = pay(ctx, 0)
+				}()
+				assert.Equal(t, tt.runs, runs)
+				assert.Equal(t, tt.delivered, onlyEvent(t, in).Delivered)
+				assert.Equal(t, !tt.delivered, len(in.Unfired()) == 1)
+			})
+		}
+	}
+}
+
+// A change of an item that another fault holds back is not delivered to a
+// consumer who stops before it comes.
+func TestAnItemThatIsHeldBackWasNotHandedOver(t *testing.T) {
+	letters := chaos.WrapStream(target, func(context.Context, int) iter.Seq2[string, error] {
+		return func(yield func(string, error) bool) { _ = yield("a", nil) && yield("b", nil) && yield("c", nil) }
+	})
+	spoil := fault.MutateItem(0, "change", func(string) string { return "CHANGED" })
+	for most := 1; most <= 3; most++ {
+		ctx, in := weather(t, chaos.Rule{Name: "mutate", Fault: spoil}, chaos.Rule{Name: "reorder", Fault: fault.ReorderItems(3)})
+		var got []string
+		for item := range letters(ctx, 0) {
+			if got = append(got, item); len(got) == most {
+				break
+			}
+		}
+		want := []string{"reorder"}
+		if slices.Contains(got, "CHANGED") {
+			want = []string{"mutate", "reorder"}
+		}
+		assert.Equal(t, want, deliveries(onlyEvent(t, in)), "%q", got)
+	}
+}
+
+// A value that does not fit the call is put in nobody's place: the call goes
+// through, the caller reads nothing of a test, and the event says why.
+func TestAValueThatDoesNotFitGoesUndelivered(t *testing.T) {
+	none := make(chan int) // has no JSON, and is no order
+	misfits := map[string]chaos.Fault{
+		"SilentNoOpWith": fault.SilentNoOpWith(none), "DropHandoff": fault.DropHandoff(none), "CycleHandoff": fault.CycleHandoff(none),
+		"Replace": fault.Replace(none), "ForceVerdict": fault.ForceVerdict(none), "another JSON": fault.SilentNoOpWith(json.RawMessage(`[1]`)),
+		"MisrouteTo": fault.MisrouteTo("other", func(context.Context, int) (chan int, error) { return none, nil }),
+	}
+	type order struct{ ID int }
+	for name, f := range misfits {
+		ctx, in := weather(t, chaos.Rule{Fault: f, Limit: 1})
+		get := chaos.Wrap(target, func(context.Context, int) (order, error) { return order{7}, nil })
+		for range 2 {
+			got, err := get(ctx, 0)
+			assert.NoError(t, err, name)
+			assert.Equal(t, order{7}, got, name)
+		}
+		for _, e := range in.Events() {
+			assert.False(t, e.Delivered, name)
+			assert.Equal(t, chaos.OutcomeOK, e.Outcome, name)
+			assert.Contains(t, e.Note, "wrong type", name)
+		}
+		assert.Len(t, in.Unfired(), 1, name)
+		if name == "another JSON" {
+			continue
+		}
+		ctx, in = weather(t, chaos.Rule{Fault: f})
+		tool := chaos.WrapDispatch(func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(`{"ID":7}`), nil
+		})
+		doc, err := tool(ctx, target, json.RawMessage(`7`))
+		require.NoError(t, err, name)
+		assert.Equal(t, `{"ID":7}`, string(doc), name)
+		assert.Empty(t, words.Telltale(string(doc)), name)
+		assert.False(t, onlyEvent(t, in).Delivered, name)
+	}
+}
+
+// Whoever writes to the bytes that one call was given does not change what the
+// next one gets.
+func TestGivenBytesBelongToTheCall(t *testing.T) {
+	value := json.RawMessage(`{"n":7}`)
+	for name, f := range map[string]chaos.Fault{
+		"Replace": fault.Replace(value), "SilentNoOpWith": fault.SilentNoOpWith(value), "DropHandoff": fault.DropHandoff(value),
+		"CycleHandoff": fault.CycleHandoff(value), "ForceVerdict": fault.ForceVerdict(value),
+	} {
+		for form, get := range map[string]func(context.Context) []byte{
+			"JSON": func(ctx context.Context) []byte {
+				doc, _ := chaos.Wrap(target, func(context.Context, int) (json.RawMessage, error) { return json.RawMessage(`{}`), nil })(ctx, 0)
+				return doc
+			},
+			"bytes": func(ctx context.Context) []byte {
+				doc, _ := chaos.Wrap(target, func(context.Context, int) ([]byte, error) { return []byte(`{}`), nil })(ctx, 0)
+				return doc
+			},
+		} {
+			ctx, _ := weather(t, chaos.Rule{Fault: f})
+			for range 3 {
+				got := get(ctx)
+				assert.Equal(t, `{"n":7}`, string(got), "%s, %s", name, form)
+				clear(got)
+			}
+		}
+	}
+	f := fault.Replace(value)
+	clear(value)
+	ctx, _ := weather(t, chaos.Rule{Fault: f})
+	got, _ := chaos.Wrap(target, func(context.Context, int) (json.RawMessage, error) { return nil, nil })(ctx, 0)
+	assert.Equal(t, `{"n":7}`, string(got), "nor does who made the fault of it")
+}
+
+// A fault that a tool gets over was delivered where it struck: what the agent
+// makes of it is what a contract asks.
+func TestAFaultThatAToolGetsOverIsDelivered(t *testing.T) {
+	ctx, in := weather(t, chaos.Rule{Target: "cache", Fault: fault.Fail(fault.ErrUnavailable)})
+	cache := chaos.Wrap("cache", func(context.Context, int) (int, error) { return 1, nil })
+	price := chaos.Wrap("price", func(ctx context.Context, id int) (int, error) {
+		if v, err := cache(ctx, id); err == nil {
+			return v, nil
+		}
+		return 2, nil // from the source
+	})
+	got, err := price(ctx, 7)
+	assert.NoError(t, err)
+	assert.Equal(t, 2, got)
+	events := in.Events()
+	require.Len(t, events, 2)
+	assert.Equal(t, chaos.OutcomeOK, events[0].Outcome)
+	assert.Equal(t, "price", events[1].Caller)
+	assert.True(t, events[1].Delivered)
+	assert.Empty(t, in.Unfired())
+}
+
+// A rule whose limit is used up is not there any more: no other hides it.
+func TestAUsedUpRuleIsNotMasked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, in := weather(t,
+			chaos.Rule{Name: "down", Fault: fault.Fail(fault.ErrUnavailable), Limit: 2},
+			chaos.Rule{Name: "limited", Fault: fault.Fail(fault.ErrInternal), Limit: 1},
+			chaos.Rule{Name: "cooling", Fault: fault.Fail(fault.ErrInternal), CoolDown: time.Hour})
+		get := chaos.Wrap(target, func(context.Context, int) (int, error) { return 1, nil })
+		for range 5 {
+			_, _ = get(ctx, 0)
+		}
+		var masked [][]string
+		var names []string
+		for _, e := range in.Events() {
+			masked, names = append(masked, e.Masked), append(names, e.Rule)
+		}
+		assert.Equal(t, []string{"down", "down", "limited", "cooling", ""}, names)
+		assert.Equal(t, [][]string{{"limited", "cooling"}, {"limited", "cooling"}, {"cooling"}, nil, nil}, masked)
+	})
+}
+
+// A number that is none is refused wherever a fault, a lie or a trigger takes one.
+func TestNoThresholdIsNaN(t *testing.T) {
+	nan := math.NaN()
+	for name, f := range map[string]chaos.Fault{
+		"Spike": fault.Spike(0, time.Second, nan), "CostBudget": fault.CostBudget(nan, 1, 1, fault.OpenAIUsage(), 0),
+		"input price": fault.CostBudget(1, nan, 1, fault.OpenAIUsage(), 0), "output price": fault.CostBudget(1, 1, nan, fault.OpenAIUsage(), 0),
+		"WrongNumber": lies.WrongNumber(nan), "CutText": lies.CutText(nan), "CutList": lies.CutList(nan), "PartialBatch": lies.PartialBatch(nan),
+	} {
+		_, err := chaos.NewPlan(1, chaos.Rule{Target: target, Fault: f})
+		var wrong *chaos.ParamError
+		assert.True(t, errors.As(err, &wrong), "%s: %v", name, err)
+	}
+}

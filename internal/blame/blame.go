@@ -1,0 +1,225 @@
+// Package blame finds out which of several changes in a row can still be seen at their end. A change is what became of a
+// value between two stages; what it had put in a place is gone when a later change puts something else there.
+//
+// A value is a JSON document, or any other text. Of a document each member and element is a place of its own, of a string
+// each character is; so two changes of two members are both seen, and so is a text that a later change only adds to.
+package blame
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+	"github.com/shakedown-go/shakedown/internal/jsonhash"
+)
+
+// maxPlaces bounds the places of one change that are told apart; with more it counts as one change of the whole.
+const maxPlaces = 1024
+
+// separator stands before each name and index of a place. The document itself is the empty place.
+const separator = "\x00"
+
+// Seen tells of each change whether it can be seen at the end: values[0] is what there was, values[k] what change k-1 made of
+// it. Values next to each other, and the first and the last, differ for whoever calls unless they are the same text; where no
+// place tells in what, as where only the spelling of a number does, the whole differs. A change that later ones undid is not
+// seen, and none is where the end is what there was.
+func Seen(values [][]byte) []bool {
+	seen := make([]bool, len(values)-1)
+	docs := parsed(values)
+	var marks []mark
+	for k := range seen {
+		for _, d := range docs.between(k, k+1) {
+			marks = d.over(marks, k)
+		}
+	}
+	ends := docs.between(0, len(values)-1)
+	for _, m := range marks {
+		for _, d := range ends {
+			seen[m.change] = seen[m.change] || m.place == d.place || below(m.place, d.place) || below(d.place, m.place)
+		}
+	}
+	return seen
+}
+
+// mark is what a change put in a place: all of it, or of a string the bytes from lo to before hi.
+type mark struct {
+	change int
+	place  string
+	part   bool
+	lo, hi int
+}
+
+// difference is a place in which two values differ.
+type difference struct {
+	place    string
+	text     bool // it holds a string in both
+	from, to string
+}
+
+// below tells whether a place is part of another.
+func below(place, of string) bool {
+	return len(place) > len(of) && place[:len(of)] == of && place[len(of):len(of)+1] == separator
+}
+
+// over makes the difference the doing of a change: earlier marks in its place go, what they put into other parts of a
+// string stays.
+func (d *difference) over(marks []mark, change int) []mark {
+	from, to := d.from, d.to
+	prefix := common(from, to)
+	suffix := commonEnd(from[prefix:], to[prefix:])
+	cut, end := prefix, len(from)-suffix // of the old string
+	kept := marks[:0]
+	for _, m := range marks {
+		switch {
+		case below(m.place, d.place), m.place == d.place && !(d.text && m.part):
+			continue
+		case m.place != d.place || m.hi <= cut && !(m.lo == m.hi && m.lo == cut && cut < end):
+		case m.lo >= end && !(m.lo == m.hi && m.lo == end && cut < end):
+			m.lo, m.hi = m.lo+len(to)-len(from), m.hi+len(to)-len(from)
+		default:
+			continue
+		}
+		kept = append(kept, m)
+	}
+	m := mark{change: change, place: d.place}
+	if d.text {
+		m.part, m.lo, m.hi = true, prefix, len(to)-suffix
+	}
+	return append(kept, m)
+}
+
+func common(a, b string) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+func commonEnd(a, b string) (n int) {
+	for n < min(len(a), len(b)) && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	return n
+}
+
+// values are texts, and the documents in them where all of them are some.
+type values struct {
+	texts [][]byte
+	docs  []*jsonedit.Doc
+}
+
+func parsed(texts [][]byte) values {
+	v := values{texts: texts, docs: make([]*jsonedit.Doc, len(texts))}
+	for i, text := range texts {
+		doc, ok := jsonedit.Parse(text)
+		if !ok {
+			v.docs = nil
+			return v
+		}
+		v.docs[i] = doc
+	}
+	return v
+}
+
+// between lists the places in which two of the values differ.
+func (v values) between(i, k int) []difference {
+	if bytes.Equal(v.texts[i], v.texts[k]) {
+		return nil
+	}
+	if v.docs == nil {
+		return []difference{{text: true, from: string(v.texts[i]), to: string(v.texts[k])}}
+	}
+	c := comparison{a: v.docs[i], b: v.docs[k]}
+	c.nodes(0, 0)
+	if len(c.found) == 0 || len(c.found) > maxPlaces {
+		return []difference{{}}
+	}
+	return c.found
+}
+
+// comparison walks two documents side by side.
+type comparison struct {
+	a, b  *jsonedit.Doc
+	at    []string // the place at hand
+	found []difference
+}
+
+func (c *comparison) add(d difference) {
+	if len(c.found) <= maxPlaces {
+		d.place = strings.Join(c.at, "")
+		c.found = append(c.found, d)
+	}
+}
+
+func (c *comparison) nodes(i, k int) {
+	x, y := c.a.Raw(i), c.b.Raw(k)
+	kind := c.a.Kind(i)
+	switch {
+	case bytes.Equal(x, y) || len(c.found) > maxPlaces:
+	case kind != c.b.Kind(k):
+		c.add(difference{})
+	case kind == jsonedit.Object:
+		c.members(i, k)
+	case kind == jsonedit.Array:
+		c.elements(i, k)
+	case kind == jsonedit.String:
+		if from, to := c.a.String(i), c.b.String(k); from != to {
+			c.add(difference{text: true, from: from, to: to})
+		}
+	case jsonhash.Sum(x) != jsonhash.Sum(y):
+		c.add(difference{})
+	}
+}
+
+func (c *comparison) in(name string, do func()) {
+	c.at = append(c.at, separator, name)
+	do()
+	c.at = c.at[:len(c.at)-2]
+}
+
+func (c *comparison) members(i, k int) {
+	theirs := byName(c.b, k)
+	for name, x := range byName(c.a, i) {
+		y, both := theirs[name]
+		delete(theirs, name)
+		if both && bytes.Equal(c.a.Raw(x), c.b.Raw(y)) {
+			continue
+		}
+		c.in(name, func() {
+			if both {
+				c.nodes(x, y)
+			} else {
+				c.add(difference{})
+			}
+		})
+	}
+	for name := range theirs {
+		c.in(name, func() { c.add(difference{}) })
+	}
+}
+
+// byName finds the members of an object; of several with one name the last, as encoding/json has it.
+func byName(d *jsonedit.Doc, object int) map[string]int {
+	members := make(map[string]int)
+	for _, i := range d.Children(object) {
+		members[d.Name(i)] = i
+	}
+	return members
+}
+
+func (c *comparison) elements(i, k int) {
+	xs, ys := c.a.Children(i), c.b.Children(k)
+	for n := range max(len(xs), len(ys)) {
+		if n < len(xs) && n < len(ys) && bytes.Equal(c.a.Raw(xs[n]), c.b.Raw(ys[n])) {
+			continue
+		}
+		c.in(strconv.Itoa(n), func() {
+			if n < len(xs) && n < len(ys) {
+				c.nodes(xs[n], ys[n])
+			} else {
+				c.add(difference{})
+			}
+		})
+	}
+}
