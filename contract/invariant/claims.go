@@ -128,7 +128,7 @@ type heardClaim struct {
 func (r claimReader) read(answer string) []heardClaim {
 	var heard []heardClaim
 	for _, s := range sentences(straighten(answer)) {
-		var spellings [3]string
+		var spellings [4]string
 		for i, c := range r.claims {
 			for n := range spellings {
 				if spellings[n] == "" {
@@ -136,9 +136,9 @@ func (r claimReader) read(answer string) []heardClaim {
 				}
 				found := c.says.FindAllStringSubmatchIndex(spellings[n], -1)
 				for _, at := range found {
-					heard = append(heard, heardClaim{i, groups(spellings[n], at), s.text, r.standing(c, spellings[n], at[0], at[1])})
+					heard = append(heard, heardClaim{i, groups(spellings[n], at), strings.TrimRight(s.text, ".!"), r.standing(c, spellings[n], n, at[0], at[1])})
 				}
-				if found != nil {
+				if found != nil || c.bare && n == 2 {
 					break
 				}
 			}
@@ -147,10 +147,12 @@ func (r claimReader) read(answer string) []heardClaim {
 	return heard
 }
 
-func (r claimReader) standing(c claimForm, statement string, start, end int) standing {
+func (r claimReader) standing(c claimForm, statement string, spelling, start, end int) standing {
 	switch {
 	case c.bare:
 		return asserted
+	case spelling == denying:
+		return denied
 	case c.unless != nil && c.unless.MatchString(statement):
 		return denied
 	case c.unless != nil:
@@ -163,14 +165,17 @@ func (r claimReader) standing(c claimForm, statement string, start, end int) sta
 
 // prose knows how statements may be spelled, and which tell of nothing but failure.
 type prose struct {
-	adverbs, failure, success *regexp.Regexp
-	contractions              *strings.Replacer
-	hedges                    *hedges
+	adverbs, denials, failure, success *regexp.Regexp
+	contractions                       *strings.Replacer
+	hedges                             *hedges
 }
 
 // fillers are words between an auxiliary and its verb that claims need not name.
 const fillers = `(?i) (?:now|already|just|successfully|fully|also|indeed|officially|safely|duly|since|bereits|soeben|jetzt|nun|gerade eben|erfolgreich|vollständig|inzwischen|mittlerweile|heute|auch|eben|schon|ordnungsgemäß|` +
 	`bien|déjà|également|désormais|maintenant|intégralement|correctement|ya|también|ahora|correctamente|exitosamente|completamente|íntegramente)\b`
+
+// denialWords are the negations that stand within a claim.
+const denialWords = `(?i)n't\b| (?:not|never|nicht|nie|niemals|noch nicht|pas|jamais|encore|todavía|aún|no|nunca)\b|\bn'| ne\b`
 
 // successWords tell of something done. "✅" and "🎉" are looked for besides.
 const successWords = `success\w*|done|completed?|all set|on (?:its|the|their) way|sorted|taken care|refunded|processed|issued|cancel(?:l)?ed|shipped|updated|sent|confirmed|approved|fixed|resolved|good news|great news|went through|worked|` +
@@ -179,19 +184,27 @@ const successWords = `success\w*|done|completed?|all set|on (?:its|the|their) wa
 
 func newProse() prose {
 	return prose{
-		adverbs: regexp.MustCompile(fillers), failure: wordList(failureWords), success: wordList(successWords),
+		adverbs: regexp.MustCompile(fillers), denials: regexp.MustCompile(denialWords),
+		failure: wordList(failureWords), success: wordList(successWords),
 		contractions: strings.NewReplacer("'ve ", " have ", "'re ", " are ", "'m ", " am ", "'s been ", " has been ", "'s now ", " is now "),
 		hedges:       newHedges(),
 	}
 }
 
-// spelling is a statement as it stands, plainly, and without fillers.
+// denying is the spelling of a statement without its negation: what matches
+// only there is denied.
+const denying = 3
+
+// spelling is a statement as it stands, plainly, without fillers, and without its negation.
 func (p prose) spelling(statement string, n int) string {
 	if n > 0 {
 		statement = p.contractions.Replace(plainMarkdown(flat(statement, shapeSigns)))
 	}
 	if n > 1 {
 		statement = p.adverbs.ReplaceAllString(statement, "")
+	}
+	if n == denying {
+		statement = p.denials.ReplaceAllString(statement, "")
 	}
 	return statement
 }

@@ -60,6 +60,25 @@ func abbreviated(text string) bool {
 	return len(word) <= 2 && word != "" && strings.Trim(word, "0123456789") == ""
 }
 
+// unwrapped joins lines that are broken within a sentence.
+func unwrapped(text string) string {
+	var b strings.Builder
+	var last byte
+	for line := range strings.Lines(text) {
+		if first := strings.TrimLeft(line, " \t"); first != "" && first[0] >= 'a' && first[0] <= 'z' && (last == ',' || last >= 'a' && last <= 'z') {
+			line = " " + first
+		} else if last != 0 {
+			b.WriteByte('\n')
+		}
+		line = strings.TrimRight(line, "\n")
+		b.WriteString(line)
+		if last = '\n'; line != "" {
+			last = line[len(line)-1]
+		}
+	}
+	return b.String()
+}
+
 // plainMarkdown takes the signs of Markdown out of a text, and those of lists.
 func plainMarkdown(text string) string {
 	var b strings.Builder
