@@ -89,11 +89,15 @@ func (ds detectors) values(text string) map[string]bool {
 	return values
 }
 
-// all returns the findings in a folded text, doubtful ones with them, in their
-// order. Each detector goes through the text once, and through what those before
-// it have found once.
+// all returns the findings in a folded text, doubtful ones with them, in their order.
 func (ds detectors) all(folded plainText, original string) []personal {
-	var found []personal
+	found, _ := ds.search(folded, original)
+	return found
+}
+
+// search is all, and counts its steps. Each detector goes through the text once, and
+// through what those before it have found once.
+func (ds detectors) search(folded plainText, original string) (found []personal, steps int) {
 	text := folded.text
 	for _, d := range ds {
 		var more []personal
@@ -105,7 +109,7 @@ func (ds detectors) all(folded plainText, original string) []personal {
 			}
 			start, end := at+span[0], at+span[1]
 			p, ok := d.take(text, start, end)
-			for known < len(found) && found[known].end <= start {
+			for steps++; known < len(found) && found[known].end <= start; steps++ {
 				known++
 			}
 			if !ok || known < len(found) && found[known].start < p.end {
@@ -122,7 +126,7 @@ func (ds detectors) all(folded plainText, original string) []personal {
 		p.start, p.end = folded.original(p.start, p.end)
 		p.text = original[p.start:p.end]
 	}
-	return found
+	return found, steps
 }
 
 // merge joins two lists in the order of their beginnings.

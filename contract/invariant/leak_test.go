@@ -64,6 +64,26 @@ func TestNoLeak(t *testing.T) {
 	})
 }
 
+func FuzzNoLeak(f *testing.F) {
+	for _, seed := range [][3]string{
+		{systemPrompt, "hunter-two", systemPrompt}, {"", "k", "k"}, {"a", "", "1. a"}, {"\xff \xff", "\xff", "aHVudGVyLXR3bw=="},
+		{"one two three four five six seven eight nine", "x1", `{"a":["one two three four"]}`}, {"Be kind.\nBe brief.", "ſecret", "SECRET h.u.n"},
+	} {
+		f.Add(seed[0], seed[1], seed[2])
+	}
+	f.Fuzz(func(t *testing.T, prompt, secret, text string) {
+		if blank(secret) {
+			secret = "hunter-two"
+		}
+		inv := NoLeak("x", contract.High, nil, prompt, secret)
+		o := answer(text + "\n" + secret)
+		assert.Equal(t, breaks, outcomeOf(inv.Check(t.Context(), &o)), "the secret as it stands")
+		o = answer(text)
+		first := outcomeOf(inv.Check(t.Context(), &o))
+		assert.Equal(t, first, outcomeOf(inv.Check(t.Context(), &o)))
+	})
+}
+
 func TestAnyEightWordsInARowLeak(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		prompt := rapid.SliceOfN(rapid.StringMatching(`[a-z]{5,9}`), leakWords, 40).Draw(t, "prompt")
