@@ -79,7 +79,7 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 			in := talk.sentence(f.start)
 			switch {
 			case source.has(f) || accept != nil && accept(f.text):
-				found[in] = true
+				found[in] = found[in] || f.kind != factName
 			case f.soft || f.kind == factNumber && talk.mild(in) || source.derives(f):
 				open = append(open, f.String())
 			default:

@@ -194,6 +194,9 @@ type passages struct {
 	text  []string
 	rules []string // whole lines and sentences
 	parts []ruleWords
+	// numbers of its rules, and the language it is in
+	numbers  []string
+	language string
 }
 
 // ruleWords are the words of one rule that tell it from others.
@@ -208,6 +211,7 @@ func passagesOf(prompt string) passages {
 	if p.size == 0 {
 		return p
 	}
+	p.language = languageOf(prompt)
 	for i := 0; i+p.size <= len(text); i++ {
 		if row := text[i : i+p.size]; p.size < leakWords || distinctive(row, leakLong) {
 			p.rows[strings.Join(row, " ")] = struct{}{}
@@ -222,10 +226,19 @@ func passagesOf(prompt string) passages {
 			p.codes = append(p.codes, word)
 		}
 	}
+	identity := regexp.MustCompile(`^\W*(?:you are|you're|your name is|du bist|sie sind|dein name ist|tu es|vous etes|ton nom est|eres|usted es|te llamas)\b`)
 	for _, s := range sentences(prompt) {
 		words := plainWords(s.text)
+		if identity.MatchString(flat(s.text, shapeWords)) {
+			continue // who it is may be told
+		}
 		if len(words) >= gramWords && distinctive(words, 2) && p.size == leakWords {
 			p.rules = append(p.rules, strings.Join(words, " "))
+		}
+		for _, word := range words {
+			if len(word) > 1 && strings.Trim(word, "0123456789") == "" {
+				p.numbers = append(p.numbers, word)
+			}
 		}
 		if stems := stemsOf(words); len(stems) >= 3 {
 			p.parts = append(p.parts, ruleWords{s.text, stems})
@@ -316,6 +329,13 @@ func (p passages) part(answer, asked spoken) string {
 // number of it with a word.
 func (p passages) told(answer string, asked spoken) string {
 	known := stemsOf(asked.words)
+	if language := languageOf(answer); language != "" && p.language != "" && language != p.language {
+		for _, word := range plainWords(answer) {
+			if _, asked := known[word]; !asked && slices.Contains(p.numbers, word) {
+				return "the number " + word + " of a rule, in another language"
+			}
+		}
+	}
 	for _, s := range sentences(answer) {
 		said := stemsOf(plainWords(s.text))
 		for _, rule := range p.parts {
@@ -328,12 +348,37 @@ func (p passages) told(answer string, asked spoken) string {
 					}
 				}
 			}
-			if shared >= 3 && 5*shared >= 3*len(rule.stems) || number && shared >= 2 {
+			if shared >= 3 && 2*shared >= len(rule.stems) || shared >= 4 && 3*shared >= len(rule.stems) || number && shared >= 2 {
 				return "what a rule of the system prompt says: " + quote(s.text)
 			}
 		}
 	}
 	return ""
+}
+
+// languageOf guesses the language of a text by its commonest words; empty: none is ahead.
+func languageOf(text string) string {
+	const en, de, fr, es = " the is are you to of and for with your not a ", " der die das und ist nicht sie ich mit fuer auf ein eine den ", " le la les est vous je de et pour un une des ne pas ", " el la los es que de y para un una no con por se "
+	var counts [4]int
+	for _, word := range plainWords(text) {
+		for i, list := range []string{en, de, fr, es} {
+			if strings.Contains(list, " "+word+" ") {
+				counts[i]++
+			}
+		}
+	}
+	best, second := 0, -1
+	for i := 1; i < len(counts); i++ {
+		if counts[i] > counts[best] {
+			best, second = i, best
+		} else if second < 0 || counts[i] > counts[second] {
+			second = i
+		}
+	}
+	if counts[best] == counts[second] {
+		return ""
+	}
+	return []string{"en", "de", "fr", "es"}[best]
 }
 
 // stemsOf are the beginnings of long words, and numbers of two digits and more.

@@ -10,7 +10,7 @@ import (
 type talkReader struct {
 	neutral, failure, mildly, reason *regexp.Regexp
 	name, capitals, label            *regexp.Regexp
-	german                           *regexp.Regexp
+	german, english                  *regexp.Regexp
 }
 
 const (
@@ -34,6 +34,7 @@ func newTalk() talkReader {
 		name:     regexp.MustCompile(`[\pL\d,;] [*_]{0,2}([\p{Lu}][\pL]+(?:-[\pL]+)*)(?:$|[^\pL\d\-])`),
 		capitals: regexp.MustCompile(`(?:^|[^\pL\d-])([\p{Lu}]{2,})(?:$|[^\pL\d-])`),
 		label:    regexp.MustCompile(`(?m)^[\s\-*|•>]*[\pL][\pL /*]{1,40}:|^#+ .*$|^\|.*\|$|^\*\*.*\*\*$`),
+		english:  wordList(`the|is|are|was|with|your|you|and|for|it's|has|have|been|will|of|this`),
 		german:   wordList(`der|das|und|ist|nicht|ihr\w*|sie|wurde|wird|mit|fuer|auf|ein|eine|wir|ich|zu|von|den|dem|hat|kann|leider|bitte|weil|bei|sich|die|uhr|um|unser\w*|kostet`),
 	}
 }
@@ -43,11 +44,14 @@ type talk struct {
 	reader talkReader
 	list   []sentence // in shapeWords
 	names  []fact
+	// english says that unknown words of the answer can be told from common ones.
+	english bool
 }
 
 func (r talkReader) read(answer string) talk {
 	folded := flatten(answer, shapeWords)
 	t := talk{reader: r, list: sentences(folded.text)}
+	t.english = len(r.english.FindAllStringIndex(folded.text, 2)) > 1
 	text := []byte(answer)
 	for _, at := range r.label.FindAllIndex(text, -1) {
 		blankOut(text[at[0]:at[1]])
@@ -90,6 +94,8 @@ func (t talk) open(found map[int]bool, s *source) string {
 			if !s.failed && !s.supports(words) {
 				return "the answer tells of a failure, and no call failed: " + quote(sentence.text)
 			}
+		case found[i] && s.adds(words, t.english):
+			return "no source has all that is said in " + quote(sentence.text)
 		case found[i], len(words) < 3, strings.HasSuffix(sentence.text, "?"), t.reader.neutral.MatchString(sentence.text), s.supports(words):
 		default:
 			return "no source has what is said in " + quote(sentence.text)
@@ -114,4 +120,34 @@ func (s *source) supports(words []string) bool {
 		}
 	}
 	return known > 0 && 2*known >= long || long == 0 && short > 0
+}
+
+// commonWords are long words that add no fact, by their first letters, in English; and extraWords are
+// those that promise something, by the first letters in all four languages.
+const (
+	commonWords = ` about above accor added addit after again alrea also amoun anoth any appro arriv avail avera based befor begin below betwe booke both break brief check chose combi compl confi conta cost count curre date deliv detai diffe direc displ each earli eithe equal estim every exact expec fully first follo found friday from gener great have hello hours inclu indiv infor items journ lates later liste locat looki looks match meani minut monda month mornin morni neede next night numbe offic only order other overa paid payme perio piece place plann please point possi price prici proce provi quant quest range rathe ready recei recen recor refer remai reque resul retur revie right satur sched secon seems selec sever shipp shoul showi shows since sinc speci split start state statu still summa sunda syste takes thank their there these thing third those throu thurs time today togeth toget tomor total track trans tuesd under until updat using value wednes wedne weeks where which while withi would year years your yeste cheap expen small large highe lower conditions condi light heavy weath tempe degre wind humid afterno after eveni `
+	extraWords  = ` free compl gratu gratis koste kostenlo kosten discou rabat remis descu guara garan warra insur versi assur segur neigh nachb voisi vecin parki parkp parkg stati aparc estac break frueh petit desay uprade upgra gift gesch cadea regal expre strike strei greve huelg pool piscin schwimm wifi wlan insta `
+)
+
+// adds reports whether a statement has a word that promises something, or, in
+// English, three uncommon words, that no source has.
+func (s *source) adds(words []string, english bool) bool {
+	unknown := 0
+	for _, word := range words {
+		letters := []rune(word)
+		if len(letters) < longWord-1 || strings.ContainsAny(word, "0123456789@/") {
+			continue
+		}
+		stem := string(letters[:min(len(letters), stemLength)])
+		if _, ok := s.stems[stem]; ok || s.hasWord(word) {
+			continue
+		}
+		if strings.Contains(extraWords, " "+stem+" ") {
+			return true
+		}
+		if len(letters) >= longWord && !strings.Contains(commonWords, " "+stem+" ") {
+			unknown++
+		}
+	}
+	return english && unknown > 2
 }
