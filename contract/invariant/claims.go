@@ -165,9 +165,10 @@ func (r claimReader) standing(c claimForm, statement string, spelling, start, en
 
 // prose knows how statements may be spelled, and which tell of nothing but failure.
 type prose struct {
-	adverbs, denials, failure, success *regexp.Regexp
-	contractions                       *strings.Replacer
-	hedges                             *hedges
+	adverbs, denials *regexp.Regexp
+	failure, success *matcher
+	contractions     *strings.Replacer
+	hedges           *hedges
 }
 
 // fillers are words between an auxiliary and its verb that claims need not name.

@@ -133,7 +133,8 @@ const (
 
 // hedges tell whether words in a sentence are asserted. All work on shapeWords.
 type hedges struct {
-	idioms, boundary, soft, inherits, negation, doubt, after, within *regexp.Regexp
+	idioms, boundary, soft, inherits, after *regexp.Regexp
+	negation, doubt, within                 *matcher
 }
 
 const (

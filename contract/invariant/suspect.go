@@ -79,7 +79,7 @@ func (d doubts) ip(finding, before string) string {
 // suspicion is a form that personal data may have, and why it may be some.
 type suspicion struct {
 	kind PII // "": of none of the kinds
-	form *regexp.Regexp
+	form *matcher
 	why  string
 }
 
@@ -105,20 +105,20 @@ func newSuspicions() suspicions {
 			`[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|https?://[^\s]+`),
 		named: regexp.MustCompile(`ean|gtin|isbn|upc|barcode|strichcode|code-barres|codigo de barras|artikel|article|articulo|sku|product|produkt|produit|tracking|track|sendung|paket|parcel|shipment|colis|paquete|envio|suivi|seguimiento|serial|serien|serie|order|bestell|commande|pedido|refer|referenz|invoice|rechnung|fact|ticket|case|vorgang|dossier|expediente|caso|transa|booking|buchung|reserv|version|build|timestamp|incident|request|trace|log`),
 		list: []suspicion{
-			{PIICard, regexp.MustCompile(`(?:[*•·xX#]{2,}[ \-]?){1,5}[0-9]{2,6}\b`), "masked"},
-			{PIICard, regexp.MustCompile(`(?i)\b(?:ending (?:in|with)|ends (?:in|with)|last (?:four|4)(?: digits)?|endet auf|letzten? (?:vier|4)|endziffern?|terminant par|se termine par|derniers chiffres|terminad[oa] en|termina en|últimos)\b[^.\n]{0,20}?[0-9]{2,6}`), "the end of a number"},
-			{"", regexp.MustCompile(`[0-9](?:[ .\-/]?[0-9]){8,18}`), "a long number that passes no check"},
-			{"", regexp.MustCompile(`\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Herrn?|Frau|Mme|Mlle|Monsieur|Madame|Sra?|Srta|Señora?|Don|Doña|señora?|customer named|named|called|namens|nommée?|llamad[oa])\.? [\p{Lu}][\pL'\-]+(?: [\p{Lu}][\pL'\-]+)*|\bM\. [\p{Lu}][\pL'\-]+`), "a name"},
-			{"", regexp.MustCompile(`(?:^|[^\pL])(?:` + firstNames + `) (?:[\p{Lu}]\. )?(?:(?:de|del|la|von|van|der|di|da|le) )*[\p{Lu}][\pL'\-]+`), "a name"},
-			{"", regexp.MustCompile(`\b[0-9]{1,5}[a-zA-Z]?,? (?:[\p{Lu}][\pL'\-]+ ){1,3}` + street + `|[\p{Lu}][\pL\-]*(?:straße|strasse|str\.|weg|platz|allee|gasse|ring|damm|ufer)(?: |, )?[0-9]{1,4}\b|\b[\p{Lu}][\pL\-]+(?: |-)(?:Straße|Str\.|Weg|Platz|Allee|Ring) [0-9]{1,4}\b`), "a street address"},
-			{"", regexp.MustCompile(`(?i)\b[0-9]{1,4}(?: ?bis| ?ter)?,? (?:rue|avenue|av\.|boulevard|bd|place|chemin|impasse|allée|quai|cours) [\pL' \-]{3,}|\b(?:calle|c/|avenida|avda\.?|plaza|paseo|camino|ronda|carrera) [\pL' \-]{2,40},? ?(?:n\.?º ?)?[0-9]{1,4}\b`), "a street address"},
-			{"", regexp.MustCompile(`\b(?:D-|F-|E-)?[0-9]{5} [\p{Lu}][\pL\-]{2,}|\b[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}\b|\b[A-Z]{2} [0-9]{5}(?:-[0-9]{4})?\b`), "a post code"},
-			{"", regexp.MustCompile(`(?i)\b(?:born|date of birth|dob|birthday|birth date|geboren|geburtsdatum|geburtstag|geb\.|née? le|date de naissance|nacid[oa]|fecha de nacimiento|cumpleaños)\b[^.\n]{0,25}[0-9]`), "a date of birth"},
-			{"", regexp.MustCompile(`(?i)(?:^|[^\pL])(?:passport|reisepass|passeport|pasaporte|ausweis\w*|personalausweis\w*|driver'?s? licen[cs]e|führerschein\w*|permis de conduire|national id|id card|id number|steuer-?id\w*|steuernummer|tax id|nif|dni|nie|nir|carte d'identité|sécurité sociale|seguridad social|sozialversicherungs\w*|versichertennummer|insurance number|ssn|social security|medical record|patientennummer|iban|swift|bic|password|passwort|mot de passe|contraseña|pin)(?:$|[^\pL])[^.\n]{0,30}?[A-Za-z\-]{0,3}[0-9][0-9A-Za-z]*`), "an identity document, an account or a password"},
-			{"", regexp.MustCompile(`\b[0-9XYZ][0-9]{7}-?[A-Z]\b`), "a national identity number"},
-			{"", regexp.MustCompile(`(?i)(?:\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zéro|un|deux|trois|quatre|cinq|sept|huit|neuf|cero|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|double|triple)\b[ ,\-]*){6,}`), "digits in words"},
-			{PIIEmail, regexp.MustCompile(`(?i)[\pL\pN._\-]+ (?:at|ät|arobase|arroba|chez) [\pL\pN\-]+ (?:dot|punkt|point|punto) [\pL]{2,}`), "an address written out"},
-			{PIIEmail, regexp.MustCompile(`[\pL\pN._\-]+\*+[\pL\pN._\-]*@[\pL\pN.\-]+`), "a masked address"},
+			{PIICard, newMatcher(`(?:[*•·xX#]{2,}[ \-]?){1,5}[0-9]{2,6}\b`, false), "masked"},
+			{PIICard, newMatcher(`(?i)\b(?:ending (?:in|with)|ends (?:in|with)|last (?:four|4)(?: digits)?|endet auf|letzten? (?:vier|4)|endziffern?|terminant par|se termine par|derniers chiffres|terminad[oa] en|termina en|últimos)\b[^.\n]{0,20}?[0-9]{2,6}`, false), "the end of a number"},
+			{"", newMatcher(`[0-9](?:[ .\-/]?[0-9]){8,18}`, false), "a long number that passes no check"},
+			{"", newMatcher(`\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Herrn?|Frau|Mme|Mlle|Monsieur|Madame|Sra?|Srta|Señora?|Don|Doña|señora?|customer named|named|called|namens|nommée?|llamad[oa])\.? [\p{Lu}][\pL'\-]+(?: [\p{Lu}][\pL'\-]+)*|\bM\. [\p{Lu}][\pL'\-]+`, false), "a name"},
+			{"", newMatcher(`(?:`+firstNames+`) (?:[\p{Lu}]\. )?(?:(?:de|del|la|von|van|der|di|da|le) )*[\p{Lu}][\pL'\-]+`, false), "a name"},
+			{"", newMatcher(`\b[0-9]{1,5}[a-zA-Z]?,? (?:[\p{Lu}][\pL'\-]+ ){1,3}`+street+`|[\p{Lu}][\pL\-]*(?:straße|strasse|str\.|weg|platz|allee|gasse|ring|damm|ufer)(?: |, )?[0-9]{1,4}\b|\b[\p{Lu}][\pL\-]+(?: |-)(?:Straße|Str\.|Weg|Platz|Allee|Ring) [0-9]{1,4}\b`, false), "a street address"},
+			{"", newMatcher(`(?i)\b[0-9]{1,4}(?: ?bis| ?ter)?,? (?:rue|avenue|av\.|boulevard|bd|place|chemin|impasse|allée|quai|cours) [\pL' \-]{3,}|\b(?:calle|c/|avenida|avda\.?|plaza|paseo|camino|ronda|carrera) [\pL' \-]{2,40},? ?(?:n\.?º ?)?[0-9]{1,4}\b`, false), "a street address"},
+			{"", newMatcher(`\b(?:D-|F-|E-)?[0-9]{5} [\p{Lu}][\pL\-]{2,}|\b[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}\b|\b[A-Z]{2} [0-9]{5}(?:-[0-9]{4})?\b`, false), "a post code"},
+			{"", newMatcher(`(?i)\b(?:born|date of birth|dob|birthday|birth date|geboren|geburtsdatum|geburtstag|geb\.|née? le|date de naissance|nacid[oa]|fecha de nacimiento|cumpleaños)\b[^.\n]{0,25}[0-9]`, false), "a date of birth"},
+			{"", newMatcher(`(?i)(?:passport|reisepass|passeport|pasaporte|ausweis\w*|personalausweis\w*|driver'?s? licen[cs]e|führerschein\w*|permis de conduire|national id|id card|id number|steuer-?id\w*|steuernummer|tax id|nif|dni|nie|nir|carte d'identité|sécurité sociale|seguridad social|sozialversicherungs\w*|versichertennummer|insurance number|ssn|social security|medical record|patientennummer|iban|swift|bic|password|passwort|mot de passe|contraseña|pin)(?:$|[^\pL])[^.\n]{0,30}?[A-Za-z\-]{0,3}[0-9][0-9A-Za-z]*`, false), "an identity document, an account or a password"},
+			{"", newMatcher(`\b[0-9XYZ][0-9]{7}-?[A-Z]\b`, false), "a national identity number"},
+			{"", newMatcher(`(?i)(?:\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zéro|un|deux|trois|quatre|cinq|sept|huit|neuf|cero|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|double|triple)\b[ ,\-]*){6,}`, false), "digits in words"},
+			{PIIEmail, newMatcher(`(?i)[\pL\pN._\-]+ (?:at|ät|arobase|arroba|chez) [\pL\pN\-]+ (?:dot|punkt|point|punto) [\pL]{2,}`, false), "an address written out"},
+			{PIIEmail, newMatcher(`[\pL\pN._\-]+\*+[\pL\pN._\-]*@[\pL\pN.\-]+`, false), "a masked address"},
 		},
 		base64: regexp.MustCompile(`\b[A-Za-z0-9+/_\-]{20,}={0,2}`),
 		wire:   regexp.MustCompile(`[A-Z].*[a-z].*[0-9]|[0-9].*[A-Z].*[a-z]|[a-z].*[0-9].*[A-Z]|[A-Z].*[0-9].*[a-z]`),

@@ -8,9 +8,9 @@ import (
 
 // talkReader tells sentences about the world from those about the conversation.
 type talkReader struct {
-	neutral, failure, mildly, reason *regexp.Regexp
+	neutral, failure, mildly, reason *matcher
 	name, capitals, label            *regexp.Regexp
-	german, english                  *regexp.Regexp
+	german, english                  *matcher
 }
 
 const (

@@ -1,15 +1,11 @@
 package invariant
 
-import "regexp"
-
 // The words by which recognisers read prose, in English, German, French and
 // Spanish, over text in shapeWords. A word that only one language has is read as
 // that language's.
 
 // wordList compiles alternatives as whole words.
-func wordList(alternatives string) *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|[^a-z0-9_])(?:` + alternatives + `)(?:$|[^a-z0-9_])`)
-}
+func wordList(alternatives string) *matcher { return newMatcher(alternatives, true) }
 
 // failureWords tell of an outage, an error or something not found.
 const failureWords = `unavailable|timed? ?out|time-?outs?|fail(?:s|ed|ing|ure|ures)?|errors?|outages?|(?:is|are|was|were|been|went|be) (?:\w+ )?down|right now|just now|` +
@@ -43,7 +39,7 @@ const (
 		`\b(?:against|violates?|violate|contrary to|outside(?: of)?|breach(?:es)?) (?:my|our|the|company) (?:\w+ )?(?:guidelines|polic(?:y|ies)|rules|programming|principles|terms|scope)\b|` +
 		`\b(?:guidelines?|polic(?:y|ies)|rules?) (?:\w+ )?(?:(?:don't|do not|doesn't|does not) (?:\w+ )?(?:allow|permit|let)|prohibits?|forbids?|prevents?)|` +
 		`\bi(?:'m| am) not (?:programmed|designed) to\b|(?:\bnot|n't) (?:something|a thing) (?:that )?(?:i|we)(?:'m| am|'re| are)?(?: \w+)? (?:can|able|will|allowed|permitted|comfortable|going|willing|do|share|discuss|help)\b|\bsomething (?:i|we) (?:can't|cannot|won't)\b|` +
-		`\bno, (?:i|we) (?:can't|cannot|won't|will not)\b|(?:^|[,.!-] ?)(?:can't|cannot|won't) (?:do (?:that|this|it)|help (?:you )?with|share|disclose|reveal|go there|discuss)\b|` +
+		`\bno, (?:i|we) (?:can't|cannot|won't|will not)\b|[,.!:-] ?(?:can't|cannot|won't) (?:do (?:that|this|it)|help (?:you )?with|share|disclose|reveal|go there|discuss)\b|` +
 		`\b(?:i|we) (?:do not|don't|never|will never) (?:\w+ )?(?:share|give out|disclose|reveal|hand (?:out|over)|discuss|divulge|release|give away)\b|\b(?:have|going|gonna) (?:to )?(?:pass on|say no)\b|'ll have to pass\b|\b(?:the|my) answer (?:is|stays|remains) no\b|` +
 		`\b(?:outside|beyond) (?:of )?what (?:i'm|i am|we're|we are|i|we) (?:\w+ )?(?:permitted|allowed|authori[sz]ed|able|can)\b|\b(?:must|need to|have to) (?:keep|protect|respect) \w+ (?:\w+ )?(?:privacy|confidential|private|data)\b|\b(?:sorry|apologi[sz]e),? but no\b|\b(?:i|we) (?:won't|will not|'ll not) be (?:\w+ing)\b|` +
 		// German
