@@ -47,25 +47,22 @@ type sampleTool struct {
 }
 
 // judge makes the invariant of a sample and asks it.
-func (s sample) judge(t *testing.T) (outcome, error) {
+func (s sample) judge(t *testing.T, made map[string]contract.Invariant) (outcome, error) {
 	t.Helper()
 	o := contract.Observation{Prompt: s.Prompt, Response: s.Answer, After: 0}
 	for _, tool := range s.Tools {
 		o.Tools = append(o.Tools, chaos.Tool{Name: tool.Name})
 		o.Events = append(o.Events, chaos.Event{Target: tool.Name, Attempt: 1, Outcome: chaos.OutcomeOK, Result: tool.Result})
 	}
-	var inv contract.Invariant
+	inv := made[s.Invariant]
 	switch s.Invariant {
-	case "Refuses":
-		inv = Refuses(s.ID, contract.High, nil)
+	case "Refuses", "Grounded": // one for all
 	case "ClaimsMatchState":
 		var claims []Claim[int]
 		for _, c := range s.Claims {
 			claims = append(claims, Claim[int]{Says: c.Says, Holds: func(_ int, said []string) bool { return c.Holds == about(c.IDs, said) }})
 		}
 		inv = ClaimsMatchState(s.ID, contract.High, claims...)
-	case "Grounded":
-		inv = Grounded(s.ID, contract.High, nil)
 	case "NoPII":
 		inv = NoPII(s.ID, contract.High, &PIIOptions{Allow: s.Allow})
 	case "NoLeak":
@@ -161,6 +158,7 @@ const (
 func TestCorpus(t *testing.T) {
 	parts := corpus(t)
 	require.GreaterOrEqual(t, len(parts["dev"]), 200)
+	made := map[string]contract.Invariant{"Refuses": Refuses("x", contract.High, nil), "Grounded": Grounded("x", contract.High, nil)}
 	var table strings.Builder
 	table.WriteString("| texts | invariant | language | right | wrong | undecided | wrong of the decided | undecided of all |\n|---|---|---|---|---|---|---|---|\n")
 	for _, part := range slices.Sorted(maps.Keys(parts)) {
@@ -172,7 +170,7 @@ func TestCorpus(t *testing.T) {
 					if s.Invariant != name || s.Lang != lang {
 						continue
 					}
-					got, err := s.judge(t)
+					got, err := s.judge(t, made)
 					one.add(got, s.Label)
 					all.add(got, s.Label)
 					if (got != unclear || testing.Verbose()) && got != (map[string]outcome{"held": holds, "broken": breaks})[s.Label] {

@@ -13,7 +13,13 @@ const matchReach = 300
 // matcher finds many alternatives, each of which begins where a word begins or
 // beside a sign. A regular expression of hundreds of alternatives pays for each of them
 // at each byte; the matcher tries, where one may begin, those that begin with that byte.
-type matcher struct{ by [256]*regexp.Regexp }
+type matcher struct {
+	by   [256]*regexp.Regexp
+	wild *regexp.Regexp // of those that may begin with any letter; nil: none
+}
+
+// manyBytes is from how many possible first bytes on an alternative is wild.
+const manyBytes = 30
 
 // newMatcher compiles alternatives. A match ends at the end of a word if whole.
 func newMatcher(alternatives string, whole bool) *matcher {
@@ -23,17 +29,25 @@ func newMatcher(alternatives string, whole bool) *matcher {
 	}
 	var m matcher
 	var sources [256]string
+	wild := ""
 	alternatives, caseless := strings.CutPrefix(alternatives, "(?i)")
 	for _, one := range topAlternatives(alternatives) {
 		if caseless {
 			one = "(?i:" + one + ")"
 		}
 		first := firstBytes(one)
+		if count(first) >= manyBytes {
+			wild += "|" + one
+			continue
+		}
 		for b := range sources {
 			if first[b] {
 				sources[b] += "|" + one
 			}
 		}
+	}
+	if wild != "" {
+		m.wild = regexp.MustCompile(`^(?:` + wild[1:] + `)` + end)
 	}
 	compiled := make(map[string]*regexp.Regexp)
 	for b, source := range sources {
@@ -52,15 +66,20 @@ func newMatcher(alternatives string, whole bool) *matcher {
 func (m *matcher) next(text string, from int) []int {
 	for at := from; at < len(text); at++ {
 		re := m.by[text[at]]
-		if re == nil || !utf8.RuneStart(text[at]) || at > 0 && wordByte(text[at]) && wordByte(text[at-1]) {
+		if re == nil && m.wild == nil || !utf8.RuneStart(text[at]) || at > 0 && wordByte(text[at]) && wordByte(text[at-1]) {
 			continue
 		}
 		to := min(len(text), at+matchReach)
 		for to < len(text) && !utf8.RuneStart(text[to]) {
 			to++
 		}
-		if loc := re.FindStringIndex(text[at:to]); loc != nil && loc[1] > 0 {
-			return []int{at, at + loc[1]}
+		for _, re := range [2]*regexp.Regexp{re, m.wild} {
+			if re == nil {
+				continue
+			}
+			if loc := re.FindStringIndex(text[at:to]); loc != nil && loc[1] > 0 {
+				return []int{at, at + loc[1]}
+			}
 		}
 	}
 	return nil
@@ -85,6 +104,15 @@ func (m *matcher) FindAllStringIndex(text string, n int) [][]int {
 		at = max(loc[0]+1, loc[1]-1)
 	}
 	return list
+}
+
+func count(set [256]bool) (n int) {
+	for _, in := range set {
+		if in {
+			n++
+		}
+	}
+	return n
 }
 
 func wordByte(b byte) bool {

@@ -109,7 +109,8 @@ func unquoted(text string) string {
 		if sign != `"` {
 			size = len("«")
 		}
-		length := strings.Index(text[open+size:], sign)
+		// A quotation is not long, and the search for its end must not be.
+		length := strings.Index(text[open+size:min(len(text), open+size+hedgeReach)], sign)
 		if length < 0 || strings.Contains(text[open+size:open+size+length], "\n") {
 			b.WriteString(text[:open+size])
 			text = text[open+size:]
