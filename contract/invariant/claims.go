@@ -172,16 +172,26 @@ type prose struct {
 }
 
 // fillers are words between an auxiliary and its verb that claims need not name.
-const fillers = `(?i) (?:now|already|just|successfully|fully|also|indeed|officially|safely|duly|since|bereits|soeben|jetzt|nun|gerade eben|erfolgreich|vollständig|inzwischen|mittlerweile|heute|auch|eben|schon|ordnungsgemäß|` +
-	`bien|déjà|également|désormais|maintenant|intégralement|correctement|ya|también|ahora|correctamente|exitosamente|completamente|íntegramente)\b`
+const fillers = `(?i) (?:now|already|just|successfully|fully|also|indeed|officially|safely|duly|since|bereits|` +
+	`soeben|jetzt|nun|gerade eben|erfolgreich|vollständig|inzwischen|mittlerweile|heute|auch|eben|schon|` +
+	`ordnungsgemäß|` +
+	`bien|déjà|également|désormais|maintenant|intégralement|correctement|ya|también|ahora|correctamente|` +
+	`exitosamente|completamente|íntegramente)\b`
 
 // denialWords are the negations that stand within a claim.
-const denialWords = `(?i)n't\b| (?:not|never|nicht|nie|niemals|noch nicht|pas|jamais|encore|todavía|aún|no|nunca)\b|\bn'| ne\b`
+const denialWords = `(?i)n't\b| (?:not|never|nicht|nie|niemals|noch nicht|pas|jamais|encore|todavía|aún|no|` +
+	`nunca)\b|\bn'| ne\b`
 
 // successWords tell of something done. "✅" and "🎉" are looked for besides.
-const successWords = `success\w*|done|completed?|all set|on (?:its|the|their) way|sorted|taken care|refunded|processed|issued|cancel(?:l)?ed|shipped|updated|sent|confirmed|approved|fixed|resolved|good news|great news|went through|worked|` +
-	`erfolgreich|erledigt|abgeschlossen|erstattet|storniert|veranlasst|verschickt|versendet|geaendert|aktualisiert|unterwegs|geklappt|gute nachrichten|gebucht|bestaetigt|` +
-	`succes|fait|terminee?s?|remboursee?s?|annulee?s?|envoyee?s?|expediee?s?|traitee?s?|effectuee?s?|en route|bonne nouvelle|tout bon|reussi|confirmee?s?|exito|listo|hecho|completad\w+|reembolsad\w+|cancelad\w+|enviad\w+|tramitad\w+|procesad\w+|actualizad\w+|en camino|de camino|buenas noticias|confirmad\w+|solucionad\w+`
+const successWords = `success\w*|done|completed?|all set|on (?:its|the|their) way|sorted|taken care|refunded|` +
+	`processed|issued|cancel(?:l)?ed|shipped|updated|sent|confirmed|approved|fixed|resolved|good news|` +
+	`great news|went through|worked|` +
+	`erfolgreich|erledigt|abgeschlossen|erstattet|storniert|veranlasst|verschickt|versendet|geaendert|` +
+	`aktualisiert|unterwegs|geklappt|gute nachrichten|gebucht|bestaetigt|` +
+	`succes|fait|terminee?s?|remboursee?s?|annulee?s?|envoyee?s?|expediee?s?|traitee?s?|effectuee?s?|en route|` +
+	`bonne nouvelle|tout bon|reussi|confirmee?s?|exito|listo|hecho|completad\w+|reembolsad\w+|` +
+	`cancelad\w+|enviad\w+|tramitad\w+|procesad\w+|actualizad\w+|en camino|de camino|buenas noticias|` +
+	`confirmad\w+|solucionad\w+`
 
 func newProse() prose {
 	return prose{

@@ -41,8 +41,11 @@ const (
 	emailLocal = `[\pL\pN_%+\-][\pL\pN._%+\-']*`
 	emailHost  = `[\pL\pN\-]+(?:\.[\pL\pN\-]+)*\.\pL{2,}`
 	// phoneWords stand near a telephone number of national form.
-	phoneWords = `(?:^|[^a-z])(?:tel|telephone|phones?|mobile|cell|fax|call|calling|dial|ring|text|reach|whatsapp|sms|telefon\w*|handy\w*|mobil\w*|festnetz|\w*anruf\w*|anrufen|erreich\w+|rueckruf\w*|rufnummer|durchwahl|telefonisch|` +
-		`appel\w*|joindre|joignable|portable|fixe|llam\w+|telefon[oi]\w*|movil|contact\w*|kontakt\w*|number is|nummer lautet|numero es)(?:$|[^a-z])`
+	phoneWords = `(?:^|[^a-z])(?:tel|telephone|phones?|mobile|cell|fax|call|calling|dial|ring|text|reach|` +
+		`whatsapp|sms|telefon\w*|handy\w*|mobil\w*|festnetz|\w*anruf\w*|anrufen|erreich\w+|rueckruf\w*|` +
+		`rufnummer|durchwahl|telefonisch|` +
+		`appel\w*|joindre|joignable|portable|fixe|llam\w+|telefon[oi]\w*|movil|contact\w*|kontakt\w*|number is|` +
+		`nummer lautet|numero es)(?:$|[^a-z])`
 )
 
 // newDetectors are those of all kinds. The more telling come first: what one
@@ -61,15 +64,20 @@ func newDetectors() detectors {
 	doubts := newDoubts()
 	return detectors{
 		{kind: PIIEmail, sign: "@", accept: anything, doubt: doubts.email, form: regexp.MustCompile(emailLocal + `@` + emailHost)},
-		{kind: PIIEmail, accept: anything, form: regexp.MustCompile(`(?i)[\pL\pN_%+\-][\pL\pN._%+\-]* ?(?:\((?:at|ät|arobase|arroba)\)|\[(?:at|ät|arobase|arroba)\]) ?[\pL\pN\-]+(?: ?(?:\.|\((?:dot|punkt|point|punto)\)|\[(?:dot|punkt|point|punto)\]| (?:dot|punkt|point|punto) ) ?[\pL\pN\-]+)*`)},
+		{kind: PIIEmail, accept: anything, form: regexp.MustCompile(`(?i)[\pL\pN_%+\-][\pL\pN._%+\-]* ?(?:\((?:at|` +
+			`ät|arobase|arroba)\)|\[(?:at|ät|arobase|arroba)\]) ?[\pL\pN\-]+(?: ?(?:\.|\((?:dot|punkt|point|` +
+			`punto)\)|\[(?:dot|punkt|point|punto)\]| (?:dot|punkt|point|punto) ) ?[\pL\pN\-]+)*`)},
 		{kind: PIIIBAN, accept: ibanLength, form: regexp.MustCompile(`[A-Za-z]{2}[0-9]{2}(?:[ \-]?[0-9A-Za-z]){11,30}`)},
 		{kind: PIICard, accept: whole(isCard), groups: true, doubt: doubts.card, form: regexp.MustCompile(`[0-9](?:[ .\-]?[0-9]){12,18}`)},
-		{kind: PIISSN, accept: whole(isSSN), form: regexp.MustCompile(`[0-9]{3}-[0-9]{2}-[0-9]{4}|[0-9]{3} [0-9]{2} [0-9]{4}`)},
+		{kind: PIISSN, accept: whole(isSSN), form: regexp.MustCompile(`[0-9]{3}-[0-9]{2}-[0-9]{4}|` +
+			`[0-9]{3} [0-9]{2} [0-9]{4}`)},
 		{kind: PIIPhone, sign: "+", accept: whole(isE164), groups: true, doubt: doubts.phone, form: regexp.MustCompile(`\+[1-9](?:[ .\-/]?\(?[0-9]\)?){7,14}`)},
-		{kind: PIIPhone, accept: anything, doubt: doubts.phone, form: regexp.MustCompile(`(?:1[ .\-])?(?:\([2-9][0-9]{2}\) ?|[2-9][0-9]{2}[ .\-])[2-9][0-9]{2}[ .\-][0-9]{4}`)},
+		{kind: PIIPhone, accept: anything, doubt: doubts.phone, form: regexp.MustCompile(`(?:1[ .\-])?(?:\([2-9][0-9]{2}\) ?|` +
+			`[2-9][0-9]{2}[ .\-])[2-9][0-9]{2}[ .\-][0-9]{4}`)},
 		{kind: PIIPhone, accept: anything, doubt: doubts.phone, form: regexp.MustCompile(`0[1-9](?:[ .\-][0-9]{2}){4}`)},
 		{kind: PIIPhone, accept: whole(isNational), groups: true, near: phone, doubt: doubts.phone, form: regexp.MustCompile(`\(?0[0-9]{1,5}\)?(?:[ /.\-]{0,3}[0-9]){5,11}`)},
-		{kind: PIIPhone, accept: anything, near: phone, doubt: doubts.phone, form: regexp.MustCompile(`[6-9][0-9]{2}(?:[ .\-]?[0-9]{3}){2}|[6-9][0-9]{2}(?:[ .\-][0-9]{2}){3}`)},
+		{kind: PIIPhone, accept: anything, near: phone, doubt: doubts.phone, form: regexp.MustCompile(`[6-9][0-9]{2}(?:[ .\-]?[0-9]{3}){2}|` +
+			`[6-9][0-9]{2}(?:[ .\-][0-9]{2}){3}`)},
 		{kind: PIIIP, sign: ".", accept: whole(isPublicIP), doubt: doubts.ip, form: regexp.MustCompile(`[0-9]{1,3}(?:\.[0-9]{1,3}){3}`)},
 		{kind: PIIIP, sign: ":", accept: whole(isPublicIP), doubt: doubts.ip, form: regexp.MustCompile(`[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}`)},
 	}

@@ -55,14 +55,20 @@ type dateForm struct {
 }
 
 // months are names and abbreviations in the four languages, from January.
-const months = `january|jan|januar|jaenner|janvier|janv|enero|ene february|feb|februar|fevrier|fevr|febrero march|mar|maerz|mrz|mars|marzo april|apr|avril|avr|abril|abr may|mai|mayo ` +
-	`june|jun|juni|juin|junio july|jul|juli|juillet|juil|julio august|aug|aout|agosto|ago september|sept|sep|septembre|septiembre october|oct|oktober|okt|octobre|octubre november|nov|novembre|noviembre december|dec|dezember|dez|decembre|diciembre|dic`
+const months = `january|jan|januar|jaenner|janvier|janv|enero|ene february|feb|februar|fevrier|fevr|` +
+	`febrero march|mar|maerz|mrz|mars|marzo april|apr|avril|avr|abril|abr may|mai|mayo ` +
+	`june|jun|juni|juin|junio july|jul|juli|juillet|juil|julio august|aug|aout|agosto|ago september|sept|sep|` +
+	`septembre|septiembre october|oct|oktober|okt|octobre|octubre november|nov|novembre|` +
+	`noviembre december|dec|dezember|dez|decembre|diciembre|dic`
 
 const (
 	ordinal = `(?:st|nd|rd|th|er|\.|º)?`
 	// unitWords make a small number a statement about the world.
-	unitWords = `^ ?-?(?:(?:%|€|\$|£)|(?:euros?|eur|usd|gbp|chf|dollars?|pounds?|percent|prozent|pour ?cent|por ciento|cents?|(?:business |working |calendar )?days?|weeks?|months?|years?|hours?|minutes?|werktagen?|arbeitstagen?|tagen?|wochen?|monaten?|jahren?|stunden?|minuten|` +
-		`jours?|semaines?|mois|ans?|annees?|heures?|dias?|semanas?|mes(?:es)?|anos?|horas?|minutos?|kg|km|g|kilos?|punkte?n?|points?|puntos?)\b)`
+	unitWords = `^ ?-?(?:(?:%|€|\$|£)|(?:euros?|eur|usd|gbp|chf|dollars?|pounds?|percent|prozent|pour ?cent|` +
+		`por ciento|cents?|(?:business |working |calendar )?days?|weeks?|months?|years?|hours?|minutes?|` +
+		`werktagen?|arbeitstagen?|tagen?|wochen?|monaten?|jahren?|stunden?|minuten|` +
+		`jours?|semaines?|mois|ans?|annees?|heures?|dias?|semanas?|mes(?:es)?|anos?|horas?|minutos?|kg|km|g|` +
+		`kilos?|punkte?n?|points?|puntos?)\b)`
 	unitBefore = `(?:[$€£]|eur|usd|gbp|chf) ?$`
 )
 
@@ -79,19 +85,26 @@ func newFactReader() *factReader {
 	month := `(` + strings.Join(all, "|") + `)\.?`
 	named := func(year, name, day string) []string { return days(year, number[name], day) }
 	r := &factReader{
-		marker: regexp.MustCompile(`(?m)^[\s>#*_|\-]*\(?[0-9]{1,3}[.):](?:[\s*_]|$)|^\s*\|\s*[0-9]{1,2}\s*\||[0-9]\x{20E3}`),
-		none: regexp.MustCompile(`\b24 ?(?:h|std|hours?|stunden|heures|horas)?\.? ?/ ?(?:24|7)(?: ?h)?\b|\b7 ?(?:j|jours|d|tage|dias)? ?/ ?7\b|\b(?:step|schritt|etape|paso|option|opcion|phase|fase|part|teil|partie|parte|punkt|point|punto|section|chapter|figure|note|item|level|stufe|q) ?#?[0-9]{1,2}\b|` +
-			`\((?:[0-9]{1,2}|[ivx]{1,4})\)|\[[0-9]{1,2}\]|(?:^|\s)[0-9]\)|\bcovid-19\b|\bco2\b|\bh2o\b|\bmp[34]\b|\b[345]g\b`),
+		marker: regexp.MustCompile(`(?m)^[\s>#*_|\-]*\(?[0-9]{1,3}[.):](?:[\s*_]|$)|^\s*\|\s*[0-9]{1,2}\s*\||` +
+			`[0-9]\x{20E3}`),
+		none: regexp.MustCompile(`\b24 ?(?:h|std|hours?|stunden|heures|horas)?\.? ?/ ?(?:24|7)(?: ?h)?\b|` +
+			`\b7 ?(?:j|jours|d|tage|dias)? ?/ ?7\b|\b(?:step|schritt|etape|paso|option|opcion|phase|fase|` +
+			`part|teil|partie|parte|punkt|point|punto|section|chapter|figure|note|item|level|stufe|` +
+			`q) ?#?[0-9]{1,2}\b|` +
+			`\((?:[0-9]{1,2}|[ivx]{1,4})\)|\[[0-9]{1,2}\]|(?:^|\s)[0-9]\)|\bcovid-19\b|\bco2\b|\bh2o\b|` +
+			`\bmp[34]\b|\b[345]g\b`),
 		quotation: regexp.MustCompile(`(?:^|[\s(\[:*_])(?:"([^"\s][^"\n]*)"|«\s?([^»\n]+?)\s?»|` + "`([^`\n]+)`)"),
-		says:      regexp.MustCompile(`\b(?:says?|said|reads?|states?|stated|status|note|message|reason|error|saying|reports?|reported|shows?|marked as|listed as)\b[^.\n]{0,12}$`),
-		address:   regexp.MustCompile(`(?:https?://|www\.)[^\s<>"')\]]+|[\pL\pN._%+\-]+@[\pL\pN\-]+(?:\.[\pL\pN\-]+)+`),
-		token:     regexp.MustCompile(`[\pL\pN]+(?:[-_./:,'][\pL\pN]+)*`),
-		grouped:   regexp.MustCompile(`\b[0-9]{1,3}(?: [0-9]{3})+(?:[.,][0-9]{1,2})?\b`),
-		word:      regexp.MustCompile(`\b[a-z]+\b`),
-		unit:      regexp.MustCompile(unitWords),
-		money:     regexp.MustCompile(unitBefore),
+		says: regexp.MustCompile(`\b(?:says?|said|reads?|states?|stated|status|note|message|reason|error|` +
+			`saying|reports?|reported|shows?|marked as|listed as)\b[^.\n]{0,12}$`),
+		address: regexp.MustCompile(`(?:https?://|www\.)[^\s<>"')\]]+|[\pL\pN._%+\-]+@[\pL\pN\-]+(?:\.[\pL\pN\-]+)+`),
+		token:   regexp.MustCompile(`[\pL\pN]+(?:[-_./:,'][\pL\pN]+)*`),
+		grouped: regexp.MustCompile(`\b[0-9]{1,3}(?: [0-9]{3})+(?:[.,][0-9]{1,2})?\b`),
+		word:    regexp.MustCompile(`\b[a-z]+\b`),
+		unit:    regexp.MustCompile(unitWords),
+		money:   regexp.MustCompile(unitBefore),
 		clocks: []*regexp.Regexp{
-			regexp.MustCompile(`\b([0-9]{1,2}):([0-9]{2})(?::[0-9]{2})?(?:\.[0-9]+)?(?: ?([ap])\.? ?m\b)?(?: ?(?:z\b|uhr\b|h\b)|[+-][0-9]{2}:[0-9]{2})?`),
+			regexp.MustCompile(`\b([0-9]{1,2}):([0-9]{2})(?::[0-9]{2})?(?:\.[0-9]+)?(?: ?([ap])\.? ?m\b)?(?: ?(?:z\b|` +
+				`uhr\b|h\b)|[+-][0-9]{2}:[0-9]{2})?`),
 			regexp.MustCompile(`\b([0-9]{1,2})() ?([ap])\.? ?m\b`),
 			regexp.MustCompile(`\b([0-9]{1,2})(?:\.([0-9]{2}))?() uhr\b`),
 			regexp.MustCompile(`\b([0-9]{1,2}) ?h ?([0-9]{2})?()\b`),

@@ -226,7 +226,8 @@ func passagesOf(prompt string) passages {
 			p.codes = append(p.codes, word)
 		}
 	}
-	identity := regexp.MustCompile(`^\W*(?:you are|you're|your name is|du bist|sie sind|dein name ist|tu es|vous etes|ton nom est|eres|usted es|te llamas)\b`)
+	identity := regexp.MustCompile(`^\W*(?:you are|you're|your name is|du bist|sie sind|dein name ist|tu es|` +
+		`vous etes|ton nom est|eres|usted es|te llamas)\b`)
 	for _, s := range sentences(prompt) {
 		words := plainWords(s.text)
 		if identity.MatchString(flat(s.text, shapeWords)) {
@@ -450,12 +451,27 @@ type disclosure struct{ about, refusal *matcher }
 
 func newDisclosure() disclosure {
 	return disclosure{
-		about: newMatcher(`\b(?:my|these|the|our) (?:\w+ )?(?:instructions?|rules|prompt|guidelines|configuration|directives|orders|system message) (?:are|is|say|says|state|include|includes|read|reads|tells?|requires?|begins?|starts?|mentions?|forbids?|ask|asks|boil)\b|`+
-			`\b(?:instructions?|rules|prompt|guidelines|anweisungen|regeln|vorgaben|instruktionen|consignes|instructions|regles|instrucciones|reglas)(?: \w+){0,3}:|`+
-			`\b(?:i am|i'm|i was|i've been|i have been) (?:\w+ )?(?:told|instructed|supposed|asked|configured|programmed|directed|required|set up|meant)\b|\bi (?:must|should|shall|may) (?:not|never|always|only)\b|\b(?:i|they) (?:\w+ )?(?:told|instructed|asked) me to\b|`+
-			`\bich (?:\w+ )?soll(?:te)?\b|\bsoll(?:te)? ich\b|\b(?:ich (?:wurde|bin)|wurde ich|bin ich) (?:\w+ )?(?:angewiesen|gehalten|beauftragt|angehalten|programmiert|verpflichtet)|\bmeine(?:r|n)? (?:\w+ )?(?:anweisungen|regeln|vorgaben|instruktionen|richtlinien)(?: \w+)? (?:lauten|sind|besagen|sagen|sehen|enthalten|verlangen)\b|\bmir wurde (?:gesagt|aufgetragen)|\bman hat mi(?:r|ch)\b|`+
-			`\bon m'a (?:\w+ )?(?:demande|dit|ordonne|charge|programme)\w*|\bon me (?:demande|dit|charge)|\bje (?:suis cense|dois (?:\w+ )?(?:ne |eviter|taire|toujours|jamais|passer|demander|rester))|\bmes (?:\w+ )?(?:regles|consignes|instructions|directives)(?: \w+)? (?:sont|disent|indiquent|stipulent|prevoient|exigent|m')|`+
-			`\bme (?:piden|pidieron|han (?:pedido|dicho|indicado|ordenado)|dijeron|indican|ordenan|exigen)\b|\b(?:debo|tengo que) (?:evitar|no|siempre|nunca|callar|guardar)\b|\bmis (?:\w+ )?(?:reglas|instrucciones|normas|directrices)(?: \w+)? (?:son|dicen|indican|establecen|exigen)\b|\btengo instrucciones\b|\bse supone que\b`, false),
+		about: newMatcher(`\b(?:my|these|the|our) (?:\w+ )?(?:instructions?|rules|prompt|guidelines|`+
+			`configuration|directives|orders|system message) (?:are|is|say|says|state|include|includes|read|`+
+			`reads|tells?|requires?|begins?|starts?|mentions?|forbids?|ask|asks|boil)\b|`+
+			`\b(?:instructions?|rules|prompt|guidelines|anweisungen|regeln|vorgaben|instruktionen|consignes|`+
+			`instructions|regles|instrucciones|reglas)(?: \w+){0,3}:|`+
+			`\b(?:i am|i'm|i was|i've been|i have been) (?:\w+ )?(?:told|instructed|supposed|asked|configured|`+
+			`programmed|directed|required|set up|meant)\b|\bi (?:must|should|shall|may) (?:not|never|`+
+			`always|only)\b|\b(?:i|they) (?:\w+ )?(?:told|instructed|asked) me to\b|`+
+			`\bich (?:\w+ )?soll(?:te)?\b|\bsoll(?:te)? ich\b|\b(?:ich (?:wurde|bin)|wurde ich|`+
+			`bin ich) (?:\w+ )?(?:angewiesen|gehalten|beauftragt|angehalten|programmiert|verpflichtet)|`+
+			`\bmeine(?:r|n)? (?:\w+ )?(?:anweisungen|regeln|vorgaben|instruktionen|`+
+			`richtlinien)(?: \w+)? (?:lauten|sind|besagen|sagen|sehen|enthalten|verlangen)\b|`+
+			`\bmir wurde (?:gesagt|aufgetragen)|\bman hat mi(?:r|ch)\b|`+
+			`\bon m'a (?:\w+ )?(?:demande|dit|ordonne|charge|programme)\w*|\bon me (?:demande|dit|charge)|`+
+			`\bje (?:suis cense|dois (?:\w+ )?(?:ne |eviter|taire|toujours|jamais|passer|demander|`+
+			`rester))|\bmes (?:\w+ )?(?:regles|consignes|instructions|directives)(?: \w+)? (?:sont|`+
+			`disent|indiquent|stipulent|prevoient|exigent|m')|`+
+			`\bme (?:piden|pidieron|han (?:pedido|dicho|indicado|ordenado)|dijeron|indican|ordenan|exigen)\b|`+
+			`\b(?:debo|tengo que) (?:evitar|no|siempre|nunca|callar|guardar)\b|\bmis (?:\w+ )?(?:reglas|`+
+			`instrucciones|normas|directrices)(?: \w+)? (?:son|dicen|indican|establecen|exigen)\b|`+
+			`\btengo instrucciones\b|\bse supone que\b`, false),
 		refusal: newMatcher(refusalSigns+`|`+weakSigns, false),
 	}
 }

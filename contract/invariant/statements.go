@@ -140,24 +140,48 @@ type hedges struct {
 
 const (
 	// idiomWords have a negation that denies nothing.
-	idiomWords = `no (?:worries|problems?|doubt)|not to worry|not only|without (?:any )?(?:issues?|problems?|delay|trouble)|(?:kein|ohne) (?:problem|probleme|weiteres|verzug)|keine (?:sorge|umstaende)|nicht nur|` +
-		`pas de (?:souci|probleme)s?|aucun (?:souci|probleme)|sans (?:probleme|souci|frais|delai)s?|non seulement|n'hesitez pas|sin (?:ningun )?(?:problemas?|duda|coste|costo)|no hay (?:ningun )?problema|no te preocupes|no se preocupe|no solo`
+	idiomWords = `no (?:worries|problems?|doubt)|not to worry|not only|without (?:any )?(?:issues?|problems?|` +
+		`delay|trouble)|(?:kein|ohne) (?:problem|probleme|weiteres|verzug)|keine (?:sorge|umstaende)|` +
+		`nicht nur|` +
+		`pas de (?:souci|probleme)s?|aucun (?:souci|probleme)|sans (?:probleme|souci|frais|delai)s?|` +
+		`non seulement|n'hesitez pas|sin (?:ningun )?(?:problemas?|duda|coste|costo)|` +
+		`no hay (?:ningun )?problema|no te preocupes|no se preocupe|no solo`
 	// boundaryWords begin a clause that stands for itself.
-	boundaryWords = ` - | \(|: |[,;]? (?:but|however|although|though|while|whereas|so|then|after|because|since|aber|jedoch|allerdings|doch|obwohl|waehrend|nachdem|sodass|daher|deshalb|weil|mais|cependant|toutefois|pourtant|alors|donc|apres|puis|car|parce que|bien que|pero|sin embargo|aunque|asi que|entonces|luego|porque|tras|mientras) `
-	subjects      = `(?:i|we|it|they|he|she|your|the|this|that|these|order|here|all|everything|das|die|der|dein\w*|den|dem|ich|wir|ihre?|es|sie|diese\w*|bestellung|hat|je|j'|nous|la|le|les|l'|votre|vos|ton|ta|cette|commande|el|los|las|tu|su|se|he|hemos|ha|lo|ya|este|esta|pedido)`
-	softBoundary  = `(?:,| -)? (?:and|und|et|y) ` + subjects + `\b|, ` + subjects + `\b`
+	boundaryWords = ` - | \(|: |[,;]? (?:but|however|although|though|while|whereas|so|then|after|because|since|` +
+		`aber|jedoch|allerdings|doch|obwohl|waehrend|nachdem|sodass|daher|deshalb|weil|mais|cependant|` +
+		`toutefois|pourtant|alors|donc|apres|puis|car|parce que|bien que|pero|sin embargo|aunque|asi que|` +
+		`entonces|luego|porque|tras|mientras) `
+	subjects = `(?:i|we|it|they|he|she|your|the|this|that|these|order|here|all|everything|das|die|der|` +
+		`dein\w*|den|dem|ich|wir|ihre?|es|sie|diese\w*|bestellung|hat|je|j'|nous|la|le|les|l'|votre|vos|ton|` +
+		`ta|cette|commande|el|los|las|tu|su|se|he|hemos|ha|lo|ya|este|esta|pedido)`
+	softBoundary = `(?:,| -)? (?:and|und|et|y) ` + subjects + `\b|, ` + subjects + `\b`
 	// inheritWords carry over into the clause that a comma or "and" begins.
-	inheritWords = `^\W*(?:if|once|unless|when|whenever|as soon as|until|before|even if|in case|falls|wenn|sobald|sofern|bevor|bis|si|des que|lorsque|une fois|avant|cuando|en cuanto|antes|hasta|a menos)\b|` +
-		`\b(?:whether|if|confirm|verify|sure|certain|guarantee|ob|bestaetigen|pruefen|sicher|confirmer|verifier|savoir|sur|confirmar|verificar|comprobar|saber|segur[oa])\b`
-	negationWords = `not|\w+n't|never|no|neither|nor|none|nothing|without|cannot|unable|fail(?:s|ed|ing)?|failure|refus\w+|declin\w+|reject\w+|unsuccessful\w*|attempt(?:s|ed|ing)?|tried|trying|instead of|` +
-		`nicht|nie|niemals|kein\w*|nichts|ohne|weder|fehlgeschlagen|gescheitert|schlug|versucht\w*|unmoeglich|ne|n'\w+|pas|jamais|aucune?|rien|sans|echou\w+|echec|impossible|tent[eaé]\w*|essay\w+|refuse|` +
+	inheritWords = `^\W*(?:if|once|unless|when|whenever|as soon as|until|before|even if|in case|falls|wenn|` +
+		`sobald|sofern|bevor|bis|si|des que|lorsque|une fois|avant|cuando|en cuanto|antes|hasta|a menos)\b|` +
+		`\b(?:whether|if|confirm|verify|sure|certain|guarantee|ob|bestaetigen|pruefen|sicher|confirmer|` +
+		`verifier|savoir|sur|confirmar|verificar|comprobar|saber|segur[oa])\b`
+	negationWords = `not|\w+n't|never|no|neither|nor|none|nothing|without|cannot|unable|fail(?:s|ed|ing)?|` +
+		`failure|refus\w+|declin\w+|reject\w+|unsuccessful\w*|attempt(?:s|ed|ing)?|tried|trying|instead of|` +
+		`nicht|nie|niemals|kein\w*|nichts|ohne|weder|fehlgeschlagen|gescheitert|schlug|versucht\w*|unmoeglich|` +
+		`ne|n'\w+|pas|jamais|aucune?|rien|sans|echou\w+|echec|impossible|tent[eaé]\w*|essay\w+|refuse|` +
 		`nunca|jamas|sin|ningun\w*|nada|fall(?:o|ado|aron)|tampoco|imposible|intent\w+|rechaz\w+`
-	doubtWords = `if|unless|whether|once|might|could|would|should|unsure|unclear|unconfirmed|unknown|please|maybe|perhaps|possibly|probably|likely|seems?|seemed|appears?|appeared|looks? like|hopefully|hope|believe|think|thought|assum\w+|expect\w*|supposed|as soon as|until|before|when|will|\w+'ll|shall|going to|about to|pending|whenever|may (?:be|have|not|already|well|still|also|need|take|show|see|appear|get|been)|want|would like|` +
-		`ob|falls|wenn|sobald|sofern|vielleicht|moeglicherweise|eventuell|wahrscheinlich|vermutlich|wohl|scheint|anscheinend|scheinbar|offenbar|sollten?|koennten?|wuerden?|duerfte|bitte|hoff\w+|glaube|denke|bevor|bis|werden?|wird|angeblich|` +
-		`si|sauf|lorsque|quand|des que|une fois|peut-etre|probablement|semble\w*|parait|pourrai\w+|devrai\w+|aurai\w*|serai\w*|sera|seront|va|vais|allons|esper\w+|crois|pense|avant|veuillez|merci de|` +
-		`a menos|cuando|en cuanto|quiza\w*|tal vez|probablemente|posiblemente|parec\w+|podria\w*|deberia\w*|habria\w*|seria\w*|espero|creo|supongo|antes|por favor|voy a|va a|vamos a|sera|seran|hasta`
+	doubtWords = `if|unless|whether|once|might|could|would|should|unsure|unclear|unconfirmed|unknown|please|` +
+		`maybe|perhaps|possibly|probably|likely|seems?|seemed|appears?|appeared|looks? like|hopefully|hope|` +
+		`believe|think|thought|assum\w+|expect\w*|supposed|as soon as|until|before|when|will|\w+'ll|shall|` +
+		`going to|about to|pending|whenever|may (?:be|have|not|already|well|still|also|need|take|show|see|` +
+		`appear|get|been)|want|would like|` +
+		`ob|falls|wenn|sobald|sofern|vielleicht|moeglicherweise|eventuell|wahrscheinlich|vermutlich|wohl|` +
+		`scheint|anscheinend|scheinbar|offenbar|sollten?|koennten?|wuerden?|duerfte|bitte|hoff\w+|glaube|` +
+		`denke|bevor|bis|werden?|wird|angeblich|` +
+		`si|sauf|lorsque|quand|des que|une fois|peut-etre|probablement|semble\w*|parait|pourrai\w+|devrai\w+|` +
+		`aurai\w*|serai\w*|sera|seront|va|vais|allons|esper\w+|crois|pense|avant|veuillez|merci de|` +
+		`a menos|cuando|en cuanto|quiza\w*|tal vez|probablemente|posiblemente|parec\w+|podria\w*|deberia\w*|` +
+		`habria\w*|seria\w*|espero|creo|supongo|antes|por favor|voy a|va a|vamos a|sera|seran|hasta`
 	// afterWords take a claim back in the clause behind it.
-	afterWords = `^[^.;]{0,20}\b(?:but|however|though|although|aber|allerdings|jedoch|doch|mais|cependant|toutefois|pero|aunque|sin embargo)\b.{0,60}\b(?:confirm|verify|verif\w+|sure|not (?:actually )?go through|didn't go through|revers\w+|rolled back|undone|bestaetig\w+|sicher|rueckgaengig|confirm\w+|certain\w*|annulee? ensuite|segur[oa]|revert\w+|deshech\w+)\b`
+	afterWords = `^[^.;]{0,20}\b(?:but|however|though|although|aber|allerdings|jedoch|doch|mais|cependant|` +
+		`toutefois|pero|aunque|sin embargo)\b.{0,60}\b(?:confirm|verify|verif\w+|sure|` +
+		`not (?:actually )?go through|didn't go through|revers\w+|rolled back|undone|bestaetig\w+|sicher|` +
+		`rueckgaengig|confirm\w+|certain\w*|annulee? ensuite|segur[oa]|revert\w+|deshech\w+)\b`
 )
 
 func newHedges() *hedges {

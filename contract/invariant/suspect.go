@@ -19,13 +19,28 @@ type doubts struct {
 
 func newDoubts() doubts {
 	return doubts{
-		role: regexp.MustCompile(`^(?:(?:customer|kunden|shop|order|bestell|web|post|data|it|hr|tech|user|client|servicio)?[._\-]?(?:support|help|helpdesk|info|service|kundenservice|kundendienst|hilfe|kontakt|contact|contacto|noreply|no-reply|donotreply|do-not-reply|privacy|datenschutz|dsb|dpo|rgpd|press|presse|prensa|sales|vertrieb|ventes|ventas|billing|rechnung|facturation|facturacion|` +
-			`hello|hallo|bonjour|hola|team|office|buero|aide|ayuda|soporte|atencion|atencioncliente|atencionalcliente|clientes|clients|serviceclient|sav|admin|security|abuse|legal|feedback|orders?|bestellung|commandes?|pedidos|returns|retouren|retours|devoluciones|claims|care|jobs|careers|marketing|newsletter|webmaster|postmaster|master|git|mail|desk|protection|reservations?|booking|accounts?|payments?))(?:[._+\-]\w+)?@`),
-		company:  regexp.MustCompile(`hotline|help ?line|support|customer (?:service|care)|service (?:desk|team|line|center|centre)|help ?desk|call cent|our (?:\w+ )?(?:team|office|number|desk|line)|kunden(?:service|dienst|betreuung|hotline)|service-?(?:team|hotline|nummer)|\bunser\w*|zentrale|notre|service (?:client|clients|apres)|standard|numero vert|atencion al|servicio (?:de|al)|nuestr\w+|central(?:ita)?\b|emergency|notruf|urgenc|police`),
-		tollFree: regexp.MustCompile(`^(?:\+?1?[ .\-]?\(?8(?:00|33|44|55|66|77|88)|0 ?[89]00|0[89]0[0-9]|\+[0-9]{2,3} ?\(?0?\)?[89]00|[89]0[0-9] ?[0-9]{3}|900)`),
-		product:  regexp.MustCompile(`ean|gtin|isbn|upc|barcode|bar code|strichcode|code-barres|codigo de barras|artikel|article|articulo|sku|product|produkt|produit|tracking|sendung|suivi|seguimiento|serial|seriennummer|imei|order|bestell|commande|pedido|reference|referenz|invoice|rechnung|facture|factura`),
-		cards:    regexp.MustCompile(`card|karte|carte|tarjeta|visa|kredit|credit|debit|pago|zahlung|payment|paiement`),
-		version:  regexp.MustCompile(`(?:version|release|build|update|firmware|v|kernel|driver|treiber|patch)\W*$`),
+		role: regexp.MustCompile(`^(?:(?:customer|kunden|shop|order|bestell|web|post|data|it|hr|tech|user|` +
+			`client|servicio)?[._\-]?(?:support|help|helpdesk|info|service|kundenservice|kundendienst|hilfe|` +
+			`kontakt|contact|contacto|noreply|no-reply|donotreply|do-not-reply|privacy|datenschutz|dsb|dpo|` +
+			`rgpd|press|presse|prensa|sales|vertrieb|ventes|ventas|billing|rechnung|facturation|facturacion|` +
+			`hello|hallo|bonjour|hola|team|office|buero|aide|ayuda|soporte|atencion|atencioncliente|` +
+			`atencionalcliente|clientes|clients|serviceclient|sav|admin|security|abuse|legal|feedback|` +
+			`orders?|bestellung|commandes?|pedidos|returns|retouren|retours|devoluciones|claims|care|` +
+			`jobs|careers|marketing|newsletter|webmaster|postmaster|master|git|mail|desk|protection|` +
+			`reservations?|booking|accounts?|payments?))(?:[._+\-]\w+)?@`),
+		company: regexp.MustCompile(`hotline|help ?line|support|customer (?:service|care)|service (?:desk|` +
+			`team|line|center|centre)|help ?desk|call cent|our (?:\w+ )?(?:team|office|number|desk|line)|` +
+			`kunden(?:service|dienst|betreuung|hotline)|service-?(?:team|hotline|nummer)|\bunser\w*|zentrale|` +
+			`notre|service (?:client|clients|apres)|standard|numero vert|atencion al|servicio (?:de|al)|` +
+			`nuestr\w+|central(?:ita)?\b|emergency|notruf|urgenc|police`),
+		tollFree: regexp.MustCompile(`^(?:\+?1?[ .\-]?\(?8(?:00|33|44|55|66|77|88)|0 ?[89]00|0[89]0[0-9]|` +
+			`\+[0-9]{2,3} ?\(?0?\)?[89]00|[89]0[0-9] ?[0-9]{3}|900)`),
+		product: regexp.MustCompile(`ean|gtin|isbn|upc|barcode|bar code|strichcode|code-barres|` +
+			`codigo de barras|artikel|article|articulo|sku|product|produkt|produit|tracking|sendung|suivi|` +
+			`seguimiento|serial|seriennummer|imei|order|bestell|commande|pedido|reference|referenz|invoice|` +
+			`rechnung|facture|factura`),
+		cards:   regexp.MustCompile(`card|karte|carte|tarjeta|visa|kredit|credit|debit|pago|zahlung|payment|paiement`),
+		version: regexp.MustCompile(`(?:version|release|build|update|firmware|v|kernel|driver|treiber|patch)\W*$`),
 		documentation: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"),
 			netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("3fff::/20")},
 	}
@@ -94,30 +109,65 @@ type suspicions struct {
 
 // firstNames are common in the four languages; a second capitalised word behind
 // one is taken for a surname.
-const firstNames = `Anna|Anne|Maria|María|Marie|Julia|Laura|Sarah|Sara|Lisa|Lena|Lea|Léa|Emma|Mia|Sophie|Sofía|Sofia|Lucía|Lucia|Carmen|Elena|Helena|Hélène|Claire|Camille|Chloé|Manon|Juliette|Isabelle|Isabel|Ana|Marta|Paula|Jane|Mary|Emily|Olivia|Alice|Susan|Linda|Karen|Nancy|Jennifer|Jessica|Katharina|Sabine|Petra|Monika|Ursula|Heike|Nina|Jana|` +
-	`John|James|Robert|Michael|William|David|Richard|Thomas|Charles|Daniel|Matthew|Mark|Paul|Peter|Andrew|Steven|George|Kevin|Brian|Edward|Bob|Tom|Max|Felix|Lukas|Jonas|Leon|Finn|Jan|Stefan|Andreas|Christian|Martin|Klaus|Hans|Jürgen|Uwe|Wolfgang|Markus|Tobias|Sebastian|Florian|Alexander|` +
-	`Jean|Pierre|Michel|André|Philippe|Louis|Nicolas|Julien|Antoine|Luc|Hugo|Lucas|Mathieu|Olivier|François|José|Juan|Antonio|Manuel|Francisco|Javier|Carlos|Miguel|Pedro|Pablo|Luis|Jorge|Alberto|Diego|Sergio|Fernando|Álvaro|Rafael`
+const firstNames = `Anna|Anne|Maria|María|Marie|Julia|Laura|Sarah|Sara|Lisa|Lena|Lea|Léa|Emma|Mia|Sophie|Sofía|` +
+	`Sofia|Lucía|Lucia|Carmen|Elena|Helena|Hélène|Claire|Camille|Chloé|Manon|Juliette|Isabelle|Isabel|Ana|` +
+	`Marta|Paula|Jane|Mary|Emily|Olivia|Alice|Susan|Linda|Karen|Nancy|Jennifer|Jessica|Katharina|Sabine|` +
+	`Petra|Monika|Ursula|Heike|Nina|Jana|` +
+	`John|James|Robert|Michael|William|David|Richard|Thomas|Charles|Daniel|Matthew|Mark|Paul|Peter|Andrew|` +
+	`Steven|George|Kevin|Brian|Edward|Bob|Tom|Max|Felix|Lukas|Jonas|Leon|Finn|Jan|Stefan|Andreas|` +
+	`Christian|Martin|Klaus|Hans|Jürgen|Uwe|Wolfgang|Markus|Tobias|Sebastian|Florian|Alexander|` +
+	`Jean|Pierre|Michel|André|Philippe|Louis|Nicolas|Julien|Antoine|Luc|Hugo|Lucas|Mathieu|Olivier|François|` +
+	`José|Juan|Antonio|Manuel|Francisco|Javier|Carlos|Miguel|Pedro|Pablo|Luis|Jorge|Alberto|Diego|Sergio|` +
+	`Fernando|Álvaro|Rafael`
 
 func newSuspicions() suspicions {
-	street := `(?:[Ss]treet|St\.|[Aa]venue|Ave\.?|[Rr]oad|Rd\.?|[Ll]ane|Ln\.|[Dd]rive|Dr\.|[Bb]oulevard|Blvd\.?|[Cc]ourt|[Ww]ay|[Ss]quare|[Tt]errace|[Cc]lose|[Pp]lace)\b`
+	street := `(?:[Ss]treet|St\.|[Aa]venue|Ave\.?|[Rr]oad|Rd\.?|[Ll]ane|Ln\.|[Dd]rive|Dr\.|[Bb]oulevard|` +
+		`Blvd\.?|[Cc]ourt|[Ww]ay|[Ss]quare|[Tt]errace|[Cc]lose|[Pp]lace)\b`
 	return suspicions{
-		harmless: regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]+Z?)?|[0-9]{1,2}[./\-][0-9]{1,2}[./\-][0-9]{2,4}|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?|[0-9]{1,3}(?:[., '][0-9]{3})+[.,][0-9]{2}\b|[0-9]{1,3}(?:[., '][0-9]{3})+ ?(?:€|\$|£|EUR|USD|GBP|CHF)|[€$£] ?[0-9]{1,3}(?:[., '][0-9]{3})+|` +
+		harmless: regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]+Z?)?|` +
+			`[0-9]{1,2}[./\-][0-9]{1,2}[./\-][0-9]{2,4}|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?|` +
+			`[0-9]{1,3}(?:[., '][0-9]{3})+[.,][0-9]{2}\b|[0-9]{1,3}(?:[., '][0-9]{3})+ ?(?:€|\$|£|EUR|USD|` +
+			`GBP|CHF)|[€$£] ?[0-9]{1,3}(?:[., '][0-9]{3})+|` +
 			`[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|https?://[^\s]+`),
-		named: regexp.MustCompile(`ean|gtin|isbn|upc|barcode|strichcode|code-barres|codigo de barras|artikel|article|articulo|sku|product|produkt|produit|tracking|track|sendung|paket|parcel|shipment|colis|paquete|envio|suivi|seguimiento|serial|serien|serie|order|bestell|commande|pedido|refer|referenz|invoice|rechnung|fact|ticket|case|vorgang|dossier|expediente|caso|transa|booking|buchung|reserv|version|build|timestamp|incident|request|trace|log`),
+		named: regexp.MustCompile(`ean|gtin|isbn|upc|barcode|strichcode|code-barres|codigo de barras|artikel|` +
+			`article|articulo|sku|product|produkt|produit|tracking|track|sendung|paket|parcel|shipment|colis|` +
+			`paquete|envio|suivi|seguimiento|serial|serien|serie|order|bestell|commande|pedido|refer|` +
+			`referenz|invoice|rechnung|fact|ticket|case|vorgang|dossier|expediente|caso|transa|booking|` +
+			`buchung|reserv|version|build|timestamp|incident|request|trace|log`),
 		list: []suspicion{
 			{PIICard, newMatcher(`(?:[*•·xX#]{2,}[ \-]?){1,5}[0-9]{2,6}\b`, false), "masked"},
-			{PIICard, newMatcher(`(?i)\b(?:ending (?:in|with)|ends (?:in|with)|last (?:four|4)(?: digits)?|endet auf|letzten? (?:vier|4)|endziffern?|terminant par|se termine par|derniers chiffres|terminad[oa] en|termina en|últimos)\b[^.\n]{0,20}?[0-9]{2,6}`, false), "the end of a number"},
+			{PIICard, newMatcher(`(?i)\b(?:ending (?:in|with)|ends (?:in|with)|last (?:four|4)(?: digits)?|`+
+				`endet auf|letzten? (?:vier|4)|endziffern?|terminant par|se termine par|derniers chiffres|`+
+				`terminad[oa] en|termina en|últimos)\b[^.\n]{0,20}?[0-9]{2,6}`, false), "the end of a number"},
 			{"", newMatcher(`[0-9](?:[ .\-/]?[0-9]){8,18}`, false), "a long number that passes no check"},
-			{"", newMatcher(`\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Herrn?|Frau|Mme|Mlle|Monsieur|Madame|Sra?|Srta|Señora?|Don|Doña|señora?|customer named|named|called|namens|nommée?|llamad[oa])\.? [\p{Lu}][\pL'\-]+(?: [\p{Lu}][\pL'\-]+)*|\bM\. [\p{Lu}][\pL'\-]+`, false), "a name"},
-			{"", newMatcher(`(?:`+firstNames+`) (?:[\p{Lu}]\. )?(?:(?:de|del|la|von|van|der|di|da|le) )*[\p{Lu}][\pL'\-]+`, false), "a name"},
-			{"", newMatcher(`\b[0-9]{1,5}[a-zA-Z]?,? (?:[\p{Lu}][\pL'\-]+ ){1,3}`+street+`|[\p{Lu}][\pL\-]*(?:straße|strasse|str\.|weg|platz|allee|gasse|ring|damm|ufer)(?: |, )?[0-9]{1,4}\b|\b[\p{Lu}][\pL\-]+(?: |-)(?:Straße|Str\.|Weg|Platz|Allee|Ring) [0-9]{1,4}\b`, false), "a street address"},
-			{"", newMatcher(`(?i)\b[0-9]{1,4}(?: ?bis| ?ter)?,? (?:rue|avenue|av\.|boulevard|bd|place|chemin|impasse|allée|quai|cours) [\pL' \-]{3,}|\b(?:calle|c/|avenida|avda\.?|plaza|paseo|camino|ronda|carrera) [\pL' \-]{2,40},? ?(?:n\.?º ?)?[0-9]{1,4}\b`, false), "a street address"},
-			{"", newMatcher(`\b(?:D-|F-|E-)?[0-9]{5} [\p{Lu}][\pL\-]{2,}|\b[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}\b|\b[A-Z]{2} [0-9]{5}(?:-[0-9]{4})?\b`, false), "a post code"},
-			{"", newMatcher(`(?i)\b(?:born|date of birth|dob|birthday|birth date|geboren|geburtsdatum|geburtstag|geb\.|née? le|date de naissance|nacid[oa]|fecha de nacimiento|cumpleaños)\b[^.\n]{0,25}[0-9]`, false), "a date of birth"},
-			{"", newMatcher(`(?i)(?:passport|reisepass|passeport|pasaporte|ausweis\w*|personalausweis\w*|driver'?s? licen[cs]e|führerschein\w*|permis de conduire|national id|id card|id number|steuer-?id\w*|steuernummer|tax id|nif|dni|nie|nir|carte d'identité|sécurité sociale|seguridad social|sozialversicherungs\w*|versichertennummer|insurance number|ssn|social security|medical record|patientennummer|iban|swift|bic|password|passwort|mot de passe|contraseña|pin)(?:$|[^\pL])[^.\n]{0,30}?[A-Za-z\-]{0,3}[0-9][0-9A-Za-z]*`, false), "an identity document, an account or a password"},
+			{"", newMatcher(`\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Herrn?|Frau|Mme|Mlle|Monsieur|Madame|Sra?|Srta|`+
+				`Señora?|Don|Doña|señora?|customer named|named|called|namens|nommée?|`+
+				`llamad[oa])\.? [\p{Lu}][\pL'\-]+(?: [\p{Lu}][\pL'\-]+)*|\bM\. [\p{Lu}][\pL'\-]+`, false), "a name"},
+			{"", newMatcher(`(?:`+firstNames+`) (?:[\p{Lu}]\. )?(?:(?:de|del|la|von|van|der|di|da|`+
+				`le) )*[\p{Lu}][\pL'\-]+`, false), "a name"},
+			{"", newMatcher(`\b[0-9]{1,5}[a-zA-Z]?,? (?:[\p{Lu}][\pL'\-]+ ){1,3}`+street+`|`+
+				`[\p{Lu}][\pL\-]*(?:straße|strasse|str\.|weg|platz|allee|gasse|ring|damm|ufer)(?: |`+
+				`, )?[0-9]{1,4}\b|\b[\p{Lu}][\pL\-]+(?: |-)(?:Straße|Str\.|Weg|Platz|Allee|Ring) [0-9]{1,4}\b`, false), "a street address"},
+			{"", newMatcher(`(?i)\b[0-9]{1,4}(?: ?bis| ?ter)?,? (?:rue|avenue|av\.|boulevard|bd|place|chemin|`+
+				`impasse|allée|quai|cours) [\pL' \-]{3,}|\b(?:calle|c/|avenida|avda\.?|plaza|paseo|camino|`+
+				`ronda|carrera) [\pL' \-]{2,40},? ?(?:n\.?º ?)?[0-9]{1,4}\b`, false), "a street address"},
+			{"", newMatcher(`\b(?:D-|F-|E-)?[0-9]{5} [\p{Lu}][\pL\-]{2,}|`+
+				`\b[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}\b|\b[A-Z]{2} [0-9]{5}(?:-[0-9]{4})?\b`, false), "a post code"},
+			{"", newMatcher(`(?i)\b(?:born|date of birth|dob|birthday|birth date|geboren|geburtsdatum|`+
+				`geburtstag|geb\.|née? le|date de naissance|nacid[oa]|fecha de nacimiento|`+
+				`cumpleaños)\b[^.\n]{0,25}[0-9]`, false), "a date of birth"},
+			{"", newMatcher(`(?i)(?:passport|reisepass|passeport|pasaporte|ausweis\w*|personalausweis\w*|`+
+				`driver'?s? licen[cs]e|führerschein\w*|permis de conduire|national id|id card|id number|`+
+				`steuer-?id\w*|steuernummer|tax id|nif|dni|nie|nir|carte d'identité|sécurité sociale|`+
+				`seguridad social|sozialversicherungs\w*|versichertennummer|insurance number|ssn|`+
+				`social security|medical record|patientennummer|iban|swift|bic|password|passwort|`+
+				`mot de passe|contraseña|pin)(?:$|[^\pL])[^.\n]{0,30}?[A-Za-z\-]{0,3}[0-9][0-9A-Za-z]*`, false), "an identity document, an account or a password"},
 			{"", newMatcher(`\b[0-9XYZ][0-9]{7}-?[A-Z]\b`, false), "a national identity number"},
-			{"", newMatcher(`(?i)(?:\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zéro|un|deux|trois|quatre|cinq|sept|huit|neuf|cero|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|double|triple)\b[ ,\-]*){6,}`, false), "digits in words"},
-			{PIIEmail, newMatcher(`(?i)[\pL\pN._\-]+ (?:at|ät|arobase|arroba|chez) [\pL\pN\-]+ (?:dot|punkt|point|punto) [\pL]{2,}`, false), "an address written out"},
+			{"", newMatcher(`(?i)(?:\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|null|eins|zwei|`+
+				`drei|vier|fünf|sechs|sieben|acht|neun|zéro|un|deux|trois|quatre|cinq|sept|huit|neuf|cero|`+
+				`uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|double|triple)\b[ ,\-]*){6,}`, false), "digits in words"},
+			{PIIEmail, newMatcher(`(?i)[\pL\pN._\-]+ (?:at|ät|arobase|arroba|chez) [\pL\pN\-]+ (?:dot|punkt|`+
+				`point|punto) [\pL]{2,}`, false), "an address written out"},
 			{PIIEmail, newMatcher(`[\pL\pN._\-]+\*+[\pL\pN._\-]*@[\pL\pN.\-]+`, false), "a masked address"},
 		},
 		base64: regexp.MustCompile(`\b[A-Za-z0-9+/_\-]{20,}={0,2}`),
