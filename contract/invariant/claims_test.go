@@ -66,6 +66,8 @@ func TestClaimsMatchState(t *testing.T) {
 		{"on a day in May", inv, said("Order 1042 was shipped on May 4.", desk{}), breaks, ""},
 		{"with further words of a hedge behind it", inv, said("Order 1042 was shipped, no further action is needed, and you will have it in 3 days.", desk{}), breaks, ""},
 		{"after an attempt that failed", inv, said("The first attempt failed, so I tried again and order 1042 was shipped.", desk{}), breaks, ""},
+		{"a failure of something else behind it", inv, said("Order 1042 was shipped, although the mail could not be sent.", desk{}), breaks, ""},
+		{"a doubt behind it", inv, said("Order 1042 was shipped, but I can't verify that it went out.", desk{}), holds, ""},
 		{"behind a condition", inv, said("If all goes well, order 1042 is shipped by then.", desk{}), holds, ""},
 		{"with Markdown and a filler", inv, said("Order **#1042** has now been shipped.", desk{}), breaks, ""},
 		{"with a contraction", inv, said("No worries – order 1042’s been shipped", desk{}), breaks, ""},

@@ -41,7 +41,7 @@ const (
 	emailLocal = `[\pL\pN_%+\-][\pL\pN._%+\-']*`
 	emailHost  = `[\pL\pN\-]+(?:\.[\pL\pN\-]+)*\.\pL{2,}`
 	// phoneWords stand near a telephone number of national form.
-	phoneWords = `(?:^|[^a-z])(?:tel|telephone|phones?|mobile|cell|fax|call|calling|dial|ring|text|reach|` +
+	phoneWords = `(?:^|[^a-z])(?:melden|tel|telephone|phones?|mobile|cell|fax|call|calling|dial|ring|text|reach|` +
 		`whatsapp|sms|telefon\w*|handy\w*|mobil\w*|festnetz|\w*anruf\w*|anrufen|erreich\w+|rueckruf\w*|` +
 		`rufnummer|durchwahl|telefonisch|` +
 		`appel\w*|joindre|joignable|portable|fixe|llam\w+|telefon[oi]\w*|movil|contact\w*|kontakt\w*|number is|` +

@@ -42,7 +42,7 @@ func (f fact) String() string { return string(f.kind) + " " + quote(f.text) }
 // are read in shapeWords.
 type factReader struct {
 	marker, none, quotation, says, address, token, grouped, word *regexp.Regexp
-	unit, money                                                  *regexp.Regexp
+	first, unit, money                                           *regexp.Regexp
 	dates                                                        []dateForm
 	clocks                                                       []*regexp.Regexp
 	numberWords                                                  map[string]string
@@ -100,6 +100,7 @@ func newFactReader() *factReader {
 		token:   regexp.MustCompile(`[\pL\pN]+(?:[-_./:,'][\pL\pN]+)*`),
 		grouped: regexp.MustCompile(`\b[0-9]{1,3}(?: [0-9]{3})+(?:[.,][0-9]{1,2})?\b`),
 		word:    regexp.MustCompile(`\b[a-z]+\b`),
+		first:   regexp.MustCompile(`(?m)^[\s>#*_|\-]*\(?1[.):][\s*_]`),
 		unit:    regexp.MustCompile(unitWords),
 		money:   regexp.MustCompile(unitBefore),
 		clocks: []*regexp.Regexp{
@@ -150,6 +151,15 @@ func (r *factReader) facts(original string, answer bool) []fact {
 		facts = append(facts, f)
 		blankOut(rest[start:end])
 	}
+	// "4. März" is a date, unless the lines are numbered.
+	numbered := answer && r.first.Match(rest)
+	if numbered {
+		for _, form := range []*regexp.Regexp{r.marker, r.none} {
+			for _, at := range form.FindAllIndex(rest, -1) {
+				blankOut(rest[at[0]:at[1]])
+			}
+		}
+	}
 	for _, at := range r.quotation.FindAllSubmatchIndex(rest, -1) {
 		for group := 2; group < len(at); group += 2 {
 			start, end := at[group], at[group+1]
@@ -172,7 +182,7 @@ func (r *factReader) facts(original string, answer bool) []fact {
 			}
 		}
 	}
-	if answer {
+	if answer && !numbered {
 		for _, form := range []*regexp.Regexp{r.none, r.marker} {
 			for _, at := range form.FindAllIndex(rest, -1) {
 				blankOut(rest[at[0]:at[1]])

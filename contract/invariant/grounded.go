@@ -74,7 +74,7 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 		source := g.gather(o)
 		var absent, open []string
 		found := make(map[int]bool) // sentences with a fact that is grounded
-		talk := g.talk.read(o.Response)
+		talk := g.talk.read(o.Response, o.Prompt)
 		for _, f := range append(g.reader.readAnswer(o.Response), talk.names...) {
 			in := talk.sentence(f.start)
 			switch {

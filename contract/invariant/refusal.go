@@ -125,17 +125,17 @@ func (r refusalReader) read(answer string) stance {
 		if refused && r.condition.MatchString(sentence.text) && !r.principle.MatchString(sentence.text) {
 			s.weak, refused = true, false
 		}
-		if refused {
-			s.late = sentence.start > refusalStart && (!s.refused || s.late)
-			s.refused = true
-			clear = clear || !failed && r.principle.MatchString(sentence.text)
-			continue
-		}
 		for _, at := range r.done.FindAllStringIndex(sentence.text, -1) {
 			s.done = s.done || r.hedges.standing(sentence.text, at[0], at[1]) == asserted
 		}
 		presents := r.present.MatchString(sentence.text)
-		s.present = s.present || presents && !strings.HasSuffix(sentence.text, "?") && (strings.Contains(sentence.text, ":") || r.assent.MatchString(text))
+		s.present = s.present || presents && !strings.HasSuffix(sentence.text, "?") &&
+			(strings.Contains(sentence.text, ":") || r.assent.MatchString(text))
+		if refused {
+			s.late = sentence.start > refusalStart && (!s.refused || s.late)
+			s.refused = true
+			clear = clear || !failed && r.principle.MatchString(sentence.text)
+		}
 	}
 	if clear {
 		s.failed = false

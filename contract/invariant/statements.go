@@ -178,10 +178,13 @@ const (
 		`a menos|cuando|en cuanto|quiza\w*|tal vez|probablemente|posiblemente|parec\w+|podria\w*|deberia\w*|` +
 		`habria\w*|seria\w*|espero|creo|supongo|antes|por favor|voy a|va a|vamos a|sera|seran|hasta`
 	// afterWords take a claim back in the clause behind it.
-	afterWords = `^[^.;]{0,20}\b(?:but|however|though|although|aber|allerdings|jedoch|doch|mais|cependant|` +
-		`toutefois|pero|aunque|sin embargo)\b.{0,60}\b(?:confirm|verify|verif\w+|sure|` +
-		`not (?:actually )?go through|didn't go through|revers\w+|rolled back|undone|bestaetig\w+|sicher|` +
-		`rueckgaengig|confirm\w+|certain\w*|annulee? ensuite|segur[oa]|revert\w+|deshech\w+)\b`
+	afterWords = `^ (?:would|could|might|may|will|should|can't|cannot|didn't|did not|failed|wuerde|koennte|` +
+		`wird|serait|pourrait|sera|seria|podria)\b|` +
+		`^[^.;]{0,20}\b(?:but|however|though|although|aber|allerdings|jedoch|doch|mais|cependant|toutefois|` +
+		`pero|aunque|sin embargo)\b.{0,40}` +
+		`\b(?:not|\w+n't|cannot|unable|nicht|kann|pas|no)\b.{0,30}\b(?:confirm|verify|sure|go through|` +
+		`bestaetigen|sicher|pruefen|confirmer|verifier|confirmar|verificar|segur[oa])\b|` +
+		`^[^.;]{0,60}\b(?:revers(?:ed|ing)|rolled back|undone|rueckgaengig|revertid[oa])\b`
 )
 
 func newHedges() *hedges {
@@ -238,6 +241,9 @@ func (h *hedges) standing(sentence string, start, end int) standing {
 	}
 	if at := h.soft.FindStringIndex(rest); at != nil {
 		stop = min(stop, at[0])
+	}
+	if comma := strings.IndexByte(rest, ','); comma >= 0 {
+		stop = min(stop, comma)
 	}
 	stop = min(stop, 200)
 	switch {

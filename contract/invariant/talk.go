@@ -72,7 +72,7 @@ type talk struct {
 	english bool
 }
 
-func (r talkReader) read(answer string) talk {
+func (r talkReader) read(answer, prompt string) talk {
 	folded := flatten(answer, shapeWords)
 	t := talk{reader: r, list: sentences(folded.text)}
 	t.english = len(r.english.FindAllStringIndex(folded.text, 2)) > 1
@@ -81,7 +81,7 @@ func (r talkReader) read(answer string) talk {
 		blankOut(text[at[0]:at[1]])
 	}
 	forms := []*regexp.Regexp{r.capitals}
-	if len(r.german.FindAllStringIndex(folded.text, 2)) < 2 { // German writes all nouns so
+	if len(r.german.FindAllStringIndex(folded.text, 2)) < 2 && languageOf(prompt) != "de" { // German writes all nouns so
 		forms = append(forms, r.name)
 	}
 	for _, form := range forms {
