@@ -71,12 +71,12 @@ func ClaimsMatchState[S any](id string, severity contract.Severity, claims ...Cl
 		var untold string // what the answer denies and the state has
 		heard := false
 		for _, m := range reader.read(o.Response) {
-			is := holds[m.claim](after, m.said)
+			so := holds[m.claim](after, m.said)
 			switch {
-			case m.standing == asserted && !is:
+			case m.standing == asserted && !so:
 				return fmt.Errorf("the answer claims %s in %s, and the end state denies it (a %v)",
 					quote(m.said[0]), quote(m.statement), reflect.TypeFor[S]())
-			case m.standing == denied && is && untold == "":
+			case m.standing == denied && so && untold == "":
 				untold = m.said[0]
 			}
 			heard = true
