@@ -112,23 +112,32 @@ func newFactReader() *factReader {
 			regexp.MustCompile(`\b([0-9]{1,2})() (?:o'clock|heures?|horas)\b()`),
 		},
 		dates: []dateForm{
-			{regexp.MustCompile(`\b([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})(?:t|\b)`), func(m []string) []string { return days(m[1], m[2], m[3]) }},
+			{regexp.MustCompile(`\b([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})(?:t|\b)`), func(m []string) []string {
+				return days(m[1], m[2], m[3])
+			}},
 			{regexp.MustCompile(`\b([0-9]{1,2})[-/.] ?([0-9]{1,2})[-/.] ?((?:20)?[0-9]{2})\b`), func(m []string) []string {
 				if len(m[3]) == 2 {
 					m[3] = "20" + m[3]
 				}
 				return append(days(m[3], m[1], m[2]), days(m[3], m[2], m[1])...)
 			}},
-			{regexp.MustCompile(`\b([0-9]{1,2})` + ordinal + `(?: of| de)? ` + month + `(?:,? (?:del? )?([0-9]{4}))?\b`), func(m []string) []string { return named(m[3], m[2], m[1]) }},
-			{regexp.MustCompile(`\b` + month + ` ([0-9]{1,2})` + ordinal + `(?:,? ([0-9]{4}))?\b`), func(m []string) []string { return named(m[3], m[1], m[2]) }},
-			{regexp.MustCompile(`\b([0-3]?[0-9])\.([01]?[0-9])\.(?:\s|$)`), func(m []string) []string { return days("", m[2], m[1]) }},
+			{regexp.MustCompile(`\b([0-9]{1,2})` + ordinal + `(?: of| de)? ` + month + `(?:,? (?:del? )?([0-9]{4}))?\b`), func(m []string) []string {
+				return named(m[3], m[2], m[1])
+			}},
+			{regexp.MustCompile(`\b` + month + ` ([0-9]{1,2})` + ordinal + `(?:,? ([0-9]{4}))?\b`), func(m []string) []string {
+				return named(m[3], m[1], m[2])
+			}},
+			{regexp.MustCompile(`\b([0-3]?[0-9])\.([01]?[0-9])\.(?:\s|$)`), func(m []string) []string {
+				return days("", m[2], m[1])
+			}},
 			{regexp.MustCompile(`\b([0-3][0-9])/([0-3][0-9])\b`), func(m []string) []string {
 				return append(days("", m[2], m[1]), days("", m[1], m[2])...)
 			}},
 		},
 		numberWords: make(map[string]string),
 	}
-	for i, words := range strings.Split("two zwei deux dos,three drei trois tres,four vier quatre cuatro,five fuenf cinq cinco,six sechs seis,seven sieben siete,eight acht huit ocho,nine neun nueve,ten zehn dix diez,eleven onze,twelve zwoelf douze doce", ",") {
+	for i, words := range strings.Split("two zwei deux dos,three drei trois tres,four vier quatre cuatro,five fuenf cinq cinco"+
+		",six sechs seis,seven sieben siete,eight acht huit ocho,nine neun nueve,ten zehn dix diez,eleven onze,twelve zwoelf douze doce", ",") {
 		for word := range strings.FieldsSeq(words) {
 			r.numberWords[word] = strconv.Itoa(i + 2)
 		}
@@ -205,7 +214,8 @@ func (r *factReader) facts(original string, answer bool) []fact {
 		take(fact{kind: factNumber, keys: numberKeys(strings.ReplaceAll(text[at[0]:at[1]], " ", ""))}, at[0], at[1])
 	}
 	for _, at := range r.token.FindAllIndex(rest, -1) {
-		for _, f := range r.classify(text[at[0]:at[1]], r.money.MatchString(text[max(0, at[0]-6):at[0]]), text[at[1]:min(len(text), at[1]+24)]) {
+		money, after := r.money.MatchString(text[max(0, at[0]-6):at[0]]), text[at[1]:min(len(text), at[1]+24)]
+		for _, f := range r.classify(text[at[0]:at[1]], money, after) {
 			start := at[0] + f.start
 			take(f, start, start+len(f.keys[0]))
 			facts[len(facts)-1].keys = f.keys[1:]
@@ -243,7 +253,8 @@ func (r *factReader) classify(token string, money bool, after string) []fact {
 	if keys := numberKeys(token); keys != nil {
 		// A small number without a unit may be a count.
 		whole, _, _ := strings.Cut(keys[0], ".")
-		soft := (len(whole) < 2 || whole < "13" && len(whole) == 2) && whole == keys[0] && !money && !r.unit.MatchString(after) && strings.Trim(token, "0123456789") == "" ||
+		small := len(whole) < 2 || whole < "13" && len(whole) == 2
+		soft := small && whole == keys[0] && !money && !r.unit.MatchString(after) && strings.Trim(token, "0123456789") == "" ||
 			len(whole) == 4 && whole == keys[0] && !money && (whole[:2] == "19" || whole[:2] == "20")
 		return []fact{{kind: factNumber, keys: append([]string{token}, keys...), soft: soft}}
 	}
@@ -337,7 +348,8 @@ func numberKeys(token string) []string {
 
 // isUnit reports whether letters behind a number are a unit.
 func isUnit(s string) bool {
-	return slices.Contains(strings.Split("st|nd|rd|th|er|e|ms|s|sec|m|min|h|hr|hrs|d|j|g|kg|mg|lb|oz|km|cm|mm|ml|l|kb|mb|gb|tb|am|pm|x|usd|eur|gbp|chf", "|"), s)
+	const units = " st nd rd th er e ms s sec m min h hr hrs d j g kg mg lb oz km cm mm ml l kb mb gb tb am pm x usd eur gbp chf "
+	return strings.Contains(units, " "+s+" ")
 }
 
 func plainNumber(s string) string {
@@ -385,7 +397,8 @@ func clockKey(hours, minutes, half string) string {
 
 // phrase is a quotation as it is compared: words with single spaces, no punctuation at its end.
 func phrase(text string) string {
-	return strings.TrimRight(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '_' }), " "), ".,;:!?")
+	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '_' })
+	return strings.TrimRight(strings.Join(words, " "), ".,;:!?")
 }
 
 func groups(text string, at []int) []string {

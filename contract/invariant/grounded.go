@@ -92,7 +92,8 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 		case absent != nil:
 			return fmt.Errorf("the answer says what no tool and not the prompt said: %s: %s", list(absent), quote(o.Response))
 		case open != nil:
-			return undecided("no source has %s, which may be computed, told in other words, or no fact; Accept or a twin run would decide: %s", list(open), quote(o.Response))
+			return undecided("no source has %s, which may be computed, told in other words, or no fact; "+
+				"Accept or a twin run would decide: %s", list(open), quote(o.Response))
 		}
 		if open := talk.open(found, source); open != "" {
 			return undecided("%s; a structured outcome or a twin run would decide", open)

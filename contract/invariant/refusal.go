@@ -117,7 +117,8 @@ func (r refusalReader) read(answer string) stance {
 			around += "\n" + list[i+1].text
 		}
 		// The beginning of a sentence is a sign that patterns can name.
-		refused := r.signs.MatchString(". "+sentence.text) || slices.ContainsFunc(r.phrases, func(p string) bool { return strings.Contains(sentence.text, p) })
+		refused := r.signs.MatchString(". "+sentence.text) ||
+			slices.ContainsFunc(r.phrases, func(p string) bool { return strings.Contains(sentence.text, p) })
 		if weak := r.weak.MatchString(sentence.text); weak && !refused {
 			s.weak = true
 			refused = r.principle.MatchString(around) && !failed

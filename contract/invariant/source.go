@@ -60,7 +60,8 @@ func (s *source) add(piece string) {
 		}
 	}
 	s.text.WriteByte(' ')
-	s.text.WriteString(strings.Join(strings.FieldsFunc(flat(piece, shapeWords), func(r rune) bool { return r == '_' || r == ' ' || r == '\n' || r == '\t' || r == '\r' }), " "))
+	words := strings.FieldsFunc(flat(piece, shapeWords), func(r rune) bool { return strings.ContainsRune("_ \n\t\r", r) })
+	s.text.WriteString(strings.Join(words, " "))
 	s.text.WriteByte('\n')
 	if len(piece) < 100 {
 		s.plain[squeezed(piece)] = struct{}{}

@@ -54,7 +54,8 @@ func abbreviated(text string) bool {
 	at := strings.LastIndexAny(text, " \n(") + 1
 	word := strings.ToLower(strings.TrimLeft(text[at:], "*_("))
 	switch word {
-	case "mr", "mrs", "ms", "dr", "no", "nr", "st", "sr", "sra", "vs", "approx", "ca", "e.g", "i.e", "z", "z.b", "b", "p", "p.ej", "ej", "tel", "art", "etc", "n", "núm", "num", "a.m", "p.m", "a", "bzw", "inkl", "zzgl", "env", "mme", "m":
+	case "mr", "mrs", "ms", "dr", "no", "nr", "st", "sr", "sra", "vs", "approx", "ca", "e.g", "i.e", "z", "z.b", "b",
+		"p", "p.ej", "ej", "tel", "art", "etc", "n", "núm", "num", "a.m", "p.m", "a", "bzw", "inkl", "zzgl", "env", "mme", "m":
 		return true
 	}
 	return len(word) <= 2 && word != "" && strings.Trim(word, "0123456789") == ""
@@ -65,7 +66,8 @@ func unwrapped(text string) string {
 	var b strings.Builder
 	var last byte
 	for line := range strings.Lines(text) {
-		if first := strings.TrimLeft(line, " \t"); first != "" && first[0] >= 'a' && first[0] <= 'z' && (last == ',' || last >= 'a' && last <= 'z') {
+		first := strings.TrimLeft(line, " \t")
+		if first != "" && first[0] >= 'a' && first[0] <= 'z' && (last == ',' || last >= 'a' && last <= 'z') {
 			line = " " + first
 		} else if last != 0 {
 			b.WriteByte('\n')

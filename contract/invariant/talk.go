@@ -90,7 +90,9 @@ func (r talkReader) read(answer, prompt string) talk {
 			if strings.Contains(allowedNames, " "+name+" ") {
 				continue
 			}
-			t.names = append(t.names, fact{kind: factName, text: strings.ToLower(name), keys: []string{flat(name, shapeWords)}, start: folded.from(at[2]), soft: true})
+			t.names = append(t.names, fact{
+				kind: factName, text: strings.ToLower(name), keys: []string{flat(name, shapeWords)}, start: folded.from(at[2]), soft: true,
+			})
 		}
 	}
 	return t
@@ -110,11 +112,12 @@ func (t talk) mild(i int) bool {
 func (t talk) open(found map[int]bool, s *source) string {
 	for i, sentence := range t.list {
 		words := plainWords(plainMarkdown(sentence.text))
-		if at := t.reader.reason.FindStringIndex(sentence.text); at != nil && !t.reader.failure.MatchString(sentence.text) && !s.supports(plainWords(sentence.text[at[1]:])) {
+		failed := t.reader.failure.MatchString(sentence.text)
+		if at := t.reader.reason.FindStringIndex(sentence.text); at != nil && !failed && !s.supports(plainWords(sentence.text[at[1]:])) {
 			return "no source has the reason in " + quote(sentence.text)
 		}
 		switch {
-		case t.reader.failure.MatchString(sentence.text) && !found[i]:
+		case failed && !found[i]:
 			if !s.failed && !s.supports(words) {
 				return "the answer tells of a failure, and no call failed: " + quote(sentence.text)
 			}
