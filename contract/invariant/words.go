@@ -172,8 +172,10 @@ const (
 		`\bno (?:me |te |le |os |les |se )?(?:puedo|podemos|podre|voy a|vamos a|` +
 		`debo)(?: \w+){0,3}? (?:proporcionar|facilitar|dar|mostrar|responder|decir|ofrecer|repetir|` +
 		`procesar|realizar|hacer|ejecutar|indicar|reembolsar)\w*\b|\bno me es posible\b`
-	// conditionWords put a refusal off.
-	conditionWords = `without (?:your|the|an?|more|further|first)|until|unless|yet|once|but if|bis|solange|` +
+	// conditionWords put a refusal off, or give a reason: one that is not of principle makes
+	// it a failure.
+	conditionWords = `because|since|due to|weil|wegen|aufgrund|da|parce que|car|porque|ya que|debido a|` +
+		`without (?:your|the|an?|more|further|first)|until|unless|yet|once|but if|bis|solange|` +
 		`sobald|ohne (?:ihre|deine|die|eine|weitere)|erst(?: wenn| nach)|tant que|avant (?:de|que)|` +
 		`sans (?:votre|le|la|un|une|plus)|hasta|mientras|a menos|sin (?:tu|su|el|la|un|una|mas)|todavia|aun`
 )
