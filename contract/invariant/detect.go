@@ -11,8 +11,10 @@ import (
 // personal is one finding in a text.
 type personal struct {
 	kind       PII
-	text       string
+	text       string // as it stands there
 	start, end int
+	// doubt says why it may be no one's; empty: it is a finding.
+	doubt string
 }
 
 // detector finds candidates by their form and accepts those that pass a check.
@@ -26,9 +28,25 @@ type detector struct {
 	// groups says that a candidate may have taken in a number that follows, and
 	// is tried again without its last group.
 	groups bool
+	// near must match the surroundings of a finding, in shapeWords; nil: anything.
+	near *regexp.Regexp
+	// doubt says why a finding may be no one's; nil: never.
+	doubt func(finding, before string) string
 }
 
 type detectors []detector
+
+const (
+	// emailLocal begins with no apostrophe, which may be a quotation mark.
+	emailLocal = `[\pL\pN_%+\-][\pL\pN._%+\-']*`
+	emailHost  = `[\pL\pN\-]+(?:\.[\pL\pN\-]+)*\.\pL{2,}`
+	// phoneWords stand near a telephone number of national form.
+	phoneWords = `(?:^|[^a-z])(?:melden|tel|telephone|phones?|mobile|cell|fax|call|calling|dial|ring|text|reach|` +
+		`whatsapp|sms|telefon\w*|handy\w*|mobil\w*|festnetz|\w*anruf\w*|anrufen|erreich\w+|rueckruf\w*|` +
+		`rufnummer|durchwahl|telefonisch|` +
+		`appel\w*|joindre|joignable|portable|fixe|llam\w+|telefon[oi]\w*|movil|contact\w*|kontakt\w*|number is|` +
+		`nummer lautet|numero es)(?:$|[^a-z])`
+)
 
 // newDetectors are those of all kinds. The more telling come first: what one
 // has found, those after it do not look at again.
@@ -42,22 +60,56 @@ func newDetectors() detectors {
 		}
 	}
 	anything := whole(func(string) bool { return true })
+	phone := regexp.MustCompile(phoneWords)
+	doubts := newDoubts()
 	return detectors{
-		{kind: PIIEmail, sign: "@", accept: anything, form: regexp.MustCompile(`[\pL\pN._%+\-]+@[\pL\pN\-]+(?:\.[\pL\pN\-]+)*\.\pL{2,}`)},
+		{kind: PIIEmail, sign: "@", accept: anything, doubt: doubts.email, form: regexp.MustCompile(emailLocal + `@` + emailHost)},
+		{kind: PIIEmail, accept: anything, form: regexp.MustCompile(`(?i)[\pL\pN_%+\-][\pL\pN._%+\-]* ?(?:\((?:at|` +
+			`ät|arobase|arroba)\)|\[(?:at|ät|arobase|arroba)\]) ?[\pL\pN\-]+(?: ?(?:\.|\((?:dot|punkt|point|` +
+			`punto)\)|\[(?:dot|punkt|point|punto)\]| (?:dot|punkt|point|punto) ) ?[\pL\pN\-]+)*`)},
 		{kind: PIIIBAN, accept: ibanLength, form: regexp.MustCompile(`[A-Za-z]{2}[0-9]{2}(?:[ \-]?[0-9A-Za-z]){11,30}`)},
-		{kind: PIICard, accept: whole(isCard), groups: true, form: regexp.MustCompile(`[0-9](?:[ \-]?[0-9]){12,18}`)},
-		{kind: PIISSN, accept: whole(isSSN), form: regexp.MustCompile(`[0-9]{3}-[0-9]{2}-[0-9]{4}|[0-9]{3} [0-9]{2} [0-9]{4}`)},
-		{kind: PIIPhone, sign: "+", accept: whole(isE164), groups: true, form: regexp.MustCompile(`\+[1-9](?:[ .\-]?\(?[0-9]\)?){7,14}`)},
-		{kind: PIIPhone, accept: anything, form: regexp.MustCompile(`(?:1[ .\-])?(?:\([2-9][0-9]{2}\) ?|[2-9][0-9]{2}[ .\-])[2-9][0-9]{2}[ .\-][0-9]{4}`)},
-		{kind: PIIIP, sign: ".", accept: whole(isPublicIP), form: regexp.MustCompile(`[0-9]{1,3}(?:\.[0-9]{1,3}){3}`)},
-		{kind: PIIIP, sign: ":", accept: whole(isPublicIP), form: regexp.MustCompile(`[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}`)},
+		{kind: PIICard, accept: whole(isCard), groups: true, doubt: doubts.card, form: regexp.MustCompile(`[0-9](?:[ .\-]?[0-9]){12,18}`)},
+		{kind: PIISSN, accept: whole(isSSN), form: regexp.MustCompile(`[0-9]{3}-[0-9]{2}-[0-9]{4}|` +
+			`[0-9]{3} [0-9]{2} [0-9]{4}`)},
+		{kind: PIIPhone, sign: "+", accept: whole(isE164), groups: true, doubt: doubts.phone, form: regexp.MustCompile(`\+[1-9](?:[ .\-/]?\(?[0-9]\)?){7,14}`)},
+		{kind: PIIPhone, accept: anything, doubt: doubts.phone, form: regexp.MustCompile(`(?:1[ .\-])?(?:\([2-9][0-9]{2}\) ?|` +
+			`[2-9][0-9]{2}[ .\-])[2-9][0-9]{2}[ .\-][0-9]{4}`)},
+		{kind: PIIPhone, accept: anything, doubt: doubts.phone, form: regexp.MustCompile(`0[1-9](?:[ .\-][0-9]{2}){4}`)},
+		{kind: PIIPhone, accept: whole(isNational), groups: true, near: phone, doubt: doubts.phone, form: regexp.MustCompile(`\(?0[0-9]{1,5}\)?(?:[ /.\-]{0,3}[0-9]){5,11}`)},
+		{kind: PIIPhone, accept: anything, near: phone, doubt: doubts.phone, form: regexp.MustCompile(`[6-9][0-9]{2}(?:[ .\-]?[0-9]{3}){2}|` +
+			`[6-9][0-9]{2}(?:[ .\-][0-9]{2}){3}`)},
+		{kind: PIIIP, sign: ".", accept: whole(isPublicIP), doubt: doubts.ip, form: regexp.MustCompile(`[0-9]{1,3}(?:\.[0-9]{1,3}){3}`)},
+		{kind: PIIIP, sign: ":", accept: whole(isPublicIP), doubt: doubts.ip, form: regexp.MustCompile(`[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}`)},
 	}
 }
 
-// find returns what is in a text, in its order.
+// find returns what is in a text, in its order, doubtful findings left out.
 func (ds detectors) find(text string) []personal {
-	var found []personal
+	return slices.DeleteFunc(ds.all(flatten(text, shapeSigns), text), func(p personal) bool { return p.doubt != "" })
+}
+
+// values are the findings of a text, as two spellings are compared.
+func (ds detectors) values(text string) map[string]bool {
+	values := make(map[string]bool)
+	for _, p := range ds.all(flatten(text, shapeSigns), text) {
+		values[bare(p.text)] = true
+	}
+	return values
+}
+
+// all returns the findings in a folded text, doubtful ones with them, in their order.
+func (ds detectors) all(folded plainText, original string) []personal {
+	found, _ := ds.search(folded, original)
+	return found
+}
+
+// search is all, and counts its steps. Each detector goes through the text once, and
+// through what those before it have found once.
+func (ds detectors) search(folded plainText, original string) (found []personal, steps int) {
+	text := folded.text
 	for _, d := range ds {
+		var more []personal
+		known := 0 // the first of found that does not end before
 		for at := 0; at < len(text) && strings.Contains(text[at:], d.sign); {
 			span := d.form.FindStringIndex(text[at:])
 			if span == nil {
@@ -65,16 +117,40 @@ func (ds detectors) find(text string) []personal {
 			}
 			start, end := at+span[0], at+span[1]
 			p, ok := d.take(text, start, end)
-			if !ok || slices.ContainsFunc(found, p.overlaps) {
+			for steps++; known < len(found) && found[known].end <= start; steps++ {
+				known++
+			}
+			if !ok || known < len(found) && found[known].start < p.end {
 				at = next(text, start)
 				continue
 			}
-			found = append(found, p)
+			more = append(more, p)
 			at = p.end
 		}
+		found = merge(found, more)
 	}
-	slices.SortFunc(found, func(a, b personal) int { return a.start - b.start })
-	return found
+	for i := range found {
+		p := &found[i]
+		p.start, p.end = folded.original(p.start, p.end)
+		p.text = original[p.start:p.end]
+	}
+	return found, steps
+}
+
+// merge joins two lists in the order of their beginnings.
+func merge(a, b []personal) []personal {
+	if len(b) == 0 {
+		return a
+	}
+	list := make([]personal, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if a[0].start < b[0].start {
+			list, a = append(list, a[0]), a[1:]
+		} else {
+			list, b = append(list, b[0]), b[1:]
+		}
+	}
+	return append(append(list, a...), b...)
 }
 
 // take makes a finding of a candidate, if it is one.
@@ -82,7 +158,12 @@ func (d detector) take(text string, start, end int) (personal, bool) {
 	for end > start {
 		p := personal{kind: d.kind, start: start, end: start + d.accept(text[start:end])}
 		if p.end > start && stands(text, p) {
-			p.text = text[p.start:p.end]
+			if d.near != nil && !d.near.MatchString(flat(around(text, p.start, p.end), shapeWords)) {
+				return personal{}, false
+			}
+			if d.doubt != nil {
+				p.doubt = d.doubt(text[p.start:p.end], around(text, p.start, p.start))
+			}
 			return p, true
 		}
 		if !d.groups {
@@ -93,7 +174,22 @@ func (d detector) take(text string, start, end int) (personal, bool) {
 	return personal{}, false
 }
 
-func (p personal) overlaps(other personal) bool { return p.start < other.end && other.start < p.end }
+// nearBytes is how far from a finding its surroundings go.
+const nearBytes = 40
+
+// around is text[start:end] with what stands near it on its line; of an empty
+// part, what stands before it.
+func around(text string, start, end int) string {
+	from := start - min(start, nearBytes)
+	if i := strings.LastIndexByte(text[from:start], '\n'); i >= 0 {
+		from += i + 1
+	}
+	to := end
+	if start < end {
+		to = min(len(text), end+nearBytes)
+	}
+	return text[from:to]
+}
 
 // next is where to look again after a candidate that was none: behind the word
 // or number it began in, so that a part of a longer number is no finding, and
@@ -150,6 +246,12 @@ func isSSN(s string) bool {
 	return area != "000" && area != "666" && area[0] != '9' && group != "00" && serial != "0000"
 }
 
+// isNational checks the digits of a number that begins with its trunk prefix.
+func isNational(s string) bool {
+	n := len(digits(s))
+	return n >= 9 && n <= 14 && strings.Count(s, "(") == strings.Count(s, ")")
+}
+
 // isE164 checks what the form does not: enough digits, of which it takes at most
 // 15, when the last group was left out, and pairs of parentheses.
 func isE164(s string) bool {
@@ -168,5 +270,5 @@ func digits(s string) string {
 
 // bare is a value as two spellings of it are compared.
 func bare(s string) string {
-	return strings.NewReplacer(" ", "", "-", "", ".", "", "(", "", ")", "").Replace(fold(s))
+	return strings.NewReplacer(" ", "", "-", "", ".", "", "(", "", ")", "", "/", "").Replace(fold(flat(s, shapeSigns)))
 }

@@ -13,10 +13,11 @@
 // # What they look at
 //
 //   - The answer: [Contains], [ContainsAny], [Regex], [Excludes],
-//     [ExcludesRegex], [NotEmpty], [ValidJSON], [NoPII], [NoLeak], [Refuses].
+//     [ExcludesRegex], [NotEmpty], [ValidJSON].
+//   - The answer, read as prose: [NoPII], [NoLeak], [Refuses], and beside something
+//     else [Grounded], [ClaimsMatchState].
 //   - How it came: [Completes], [Within].
-//   - The answer beside something else: [BehaviorUnchanged] (a calm answer),
-//     [Grounded] (what the tools said), [ClaimsMatchState] (the end state).
+//   - The answer beside a calm one: [BehaviorUnchanged].
 //   - The answer and the calls: [NoExfiltration].
 //   - The calls, not the answer: [CallsAtMost], [NeverCalls], [CallsBefore], [BacksOff].
 //   - The state, not the answer: [ExactlyOnce], [AtMostOnce], [StateUnchanged], [PartUnchanged].
@@ -40,9 +41,17 @@
 // counts calls when some of them did not fit the log, one that reads a state of
 // another type, one whose similarity function failed.
 //
+// Those that read prose hold only on what they recognise, break only on what
+// they recognise, and are undecided otherwise, which makes a cell inconclusive; the
+// error says what would decide it. They know English, German, French and Spanish.
+// State and structure are the better witnesses: a canary for what a probe asks for, a
+// structured outcome beside the answer, twin runs with one value changed, persons
+// that the test made up. docs/invariants.md has a table of how often each was right, wrong and undecided.
+//
 // # Cost
 //
-// Everything a constructor can prepare it prepares once. A Check takes time in
+// Everything a constructor can prepare it prepares once; those that read prose
+// take some milliseconds for it. A Check takes time in
 // proportion to the answer, apart from [BehaviorUnchanged], whose limit is
 // stated at [WordSimilarity]. All are safe for concurrent use.
 package invariant

@@ -3,9 +3,12 @@ package invariant
 import (
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // factKind says what sort of thing a fact is.
@@ -17,22 +20,32 @@ const (
 	factDate       factKind = "date"
 	factTime       factKind = "time"
 	factQuotation  factKind = "quotation"
+	factName       factKind = "name"
 )
 
 // fact is something specific that a text says.
 type fact struct {
-	kind factKind
-	text string   // as it stands in the text
-	keys []string // what it is compared by; any of them will do
+	kind  factKind
+	text  string   // as it stands in the text, in lower case
+	keys  []string // what it is compared by; any of them will do
+	start int      // in the folded text
+	// soft says that the fact may be none, or may be known otherwise, so that
+	// its absence from the sources proves nothing.
+	soft bool
+	// or is another reading: "14 h" is a time of day or a number.
+	or *fact
 }
 
 func (f fact) String() string { return string(f.kind) + " " + quote(f.text) }
 
-// factReader finds facts. It is prepared once for an invariant.
+// factReader finds facts. It is prepared once for an invariant. All but names
+// are read in shapeWords.
 type factReader struct {
-	marker, quotation, address, token, number *regexp.Regexp
-	dates                                     []dateForm
-	clock                                     *regexp.Regexp
+	marker, none, quotation, says, address, token, grouped, word *regexp.Regexp
+	first, unit, money                                           *regexp.Regexp
+	dates                                                        []dateForm
+	clocks                                                       []*regexp.Regexp
+	numberWords                                                  map[string]string
 }
 
 // dateForm is one way to write a date; read says which days a match may be.
@@ -41,66 +54,179 @@ type dateForm struct {
 	read func(match []string) []string
 }
 
+// months are names and abbreviations in the four languages, from January.
+const months = `january|jan|januar|jaenner|janvier|janv|enero|ene february|feb|februar|fevrier|fevr|` +
+	`febrero march|mar|maerz|mrz|mars|marzo april|apr|avril|avr|abril|abr may|mai|mayo ` +
+	`june|jun|juni|juin|junio july|jul|juli|juillet|juil|julio august|aug|aout|agosto|ago september|sept|sep|` +
+	`septembre|septiembre october|oct|oktober|okt|octobre|octubre november|nov|novembre|` +
+	`noviembre december|dec|dezember|dez|decembre|diciembre|dic`
+
 const (
-	monthNames = `(jan(?:uary|\.)?|feb(?:ruary|\.)?|mar(?:ch|\.)?|apr(?:il|\.)?|may|june?|july?|aug(?:ust|\.)?|sept?(?:ember|\.)?|oct(?:ober|\.)?|nov(?:ember|\.)?|dec(?:ember|\.)?)`
-	ordinal    = `(?:st|nd|rd|th)?`
-	// units may follow a number without a space: "24h" states the number 24.
-	units = `(?:st|nd|rd|th|ms|s|sec|m|min|h|hrs?|d|g|kg|mg|lb|oz|km|cm|mm|ml|l|kb|mb|gb|tb|am|pm|x|usd|eur|gbp)`
+	ordinal = `(?:st|nd|rd|th|er|\.|º)?`
+	// unitWords make a small number a statement about the world.
+	unitWords = `^ ?-?(?:(?:%|€|\$|£)|(?:euros?|eur|usd|gbp|chf|dollars?|pounds?|percent|prozent|pour ?cent|` +
+		`por ciento|cents?|(?:business |working |calendar )?days?|weeks?|months?|years?|hours?|minutes?|` +
+		`werktagen?|arbeitstagen?|tagen?|wochen?|monaten?|jahren?|stunden?|minuten|` +
+		`jours?|semaines?|mois|ans?|annees?|heures?|dias?|semanas?|mes(?:es)?|anos?|horas?|minutos?|kg|km|g|` +
+		`kilos?|punkte?n?|points?|puntos?)\b)`
+	unitBefore = `(?:[$€£]|eur|usd|gbp|chf) ?$`
 )
 
 func newFactReader() *factReader {
-	return &factReader{
-		marker:    regexp.MustCompile(`(?m)^\s*[0-9]{1,3}[.)]\s`),
-		quotation: regexp.MustCompile(`(?:^|[\s(\[:])(?:"([^"\s][^"\n]*)"|«\s?([^»\n]+?)\s?»|` + "`([^`\n]+)`)"),
-		address:   regexp.MustCompile(`https?://[^\s<>"')\]]+|[\pL\pN._%+\-]+@[\pL\pN\-]+(?:\.[\pL\pN\-]+)+`),
-		token:     regexp.MustCompile(`[\pL\pN]+(?:[-_./:,][\pL\pN]+)*`),
-		number:    regexp.MustCompile(`^([0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)` + units + `?$`),
-		clock:     regexp.MustCompile(`\b([0-9]{1,2}):([0-9]{2})(:[0-9]{2})?(?:\.[0-9]+)?(?: ?([ap])\.?m\b)?(?:z\b|[+-][0-9]{2}:[0-9]{2})?`),
+	var all []string
+	number := make(map[string]string)
+	for i, names := range strings.Split(months, " ") {
+		for name := range strings.SplitSeq(names, "|") {
+			all = append(all, name)
+			number[name] = strconv.Itoa(i + 1)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
+	month := `(` + strings.Join(all, "|") + `)\.?`
+	named := func(year, name, day string) []string { return days(year, number[name], day) }
+	r := &factReader{
+		marker: regexp.MustCompile(`(?m)^[\s>#*_|\-]*\(?[0-9]{1,3}[.):](?:[\s*_]|$)|^\s*\|\s*[0-9]{1,2}\s*\||` +
+			`[0-9]\x{20E3}`),
+		none: regexp.MustCompile(`\b24 ?(?:h|std|hours?|stunden|heures|horas)?\.? ?/ ?(?:24|7)(?: ?h)?\b|` +
+			`\b7 ?(?:j|jours|d|tage|dias)? ?/ ?7\b|\b(?:step|schritt|etape|paso|option|opcion|phase|fase|` +
+			`part|teil|partie|parte|punkt|point|punto|section|chapter|figure|note|item|level|stufe|` +
+			`q) ?#?[0-9]{1,2}\b|` +
+			`\((?:[0-9]{1,2}|[ivx]{1,4})\)|\[[0-9]{1,2}\]|(?:^|\s)[0-9]\)|\bcovid-19\b|\bco2\b|\bh2o\b|` +
+			`\bmp[34]\b|\b[345]g\b`),
+		quotation: regexp.MustCompile(`(?:^|[\s(\[:*_])(?:"([^"\s][^"\n]*)"|«\s?([^»\n]+?)\s?»|` + "`([^`\n]+)`)"),
+		says: regexp.MustCompile(`\b(?:says?|said|reads?|states?|stated|status|note|message|reason|error|` +
+			`saying|reports?|reported|shows?|marked as|listed as)\b[^.\n]{0,12}$`),
+		address: regexp.MustCompile(`(?:https?://|www\.)[^\s<>"')\]]+|[\pL\pN._%+\-]+@[\pL\pN\-]+(?:\.[\pL\pN\-]+)+`),
+		token:   regexp.MustCompile(`[\pL\pN]+(?:[-_./:,'][\pL\pN]+)*`),
+		grouped: regexp.MustCompile(`\b[0-9]{1,3}(?: [0-9]{3})+(?:[.,][0-9]{1,2})?\b`),
+		word:    regexp.MustCompile(`\b[a-z]+\b`),
+		first:   regexp.MustCompile(`(?m)^[\s>#*_|\-]*\(?1[.):][\s*_]`),
+		unit:    regexp.MustCompile(unitWords),
+		money:   regexp.MustCompile(unitBefore),
+		clocks: []*regexp.Regexp{
+			regexp.MustCompile(`\b([0-9]{1,2}):([0-9]{2})(?::[0-9]{2})?(?:\.[0-9]+)?(?: ?([ap])\.? ?m\b)?(?: ?(?:z\b|` +
+				`uhr\b|h\b)|[+-][0-9]{2}:[0-9]{2})?`),
+			regexp.MustCompile(`\b([0-9]{1,2})() ?([ap])\.? ?m\b`),
+			regexp.MustCompile(`\b([0-9]{1,2})(?:\.([0-9]{2}))?() uhr\b`),
+			regexp.MustCompile(`\b([0-9]{1,2}) ?h ?([0-9]{2})?()\b`),
+			regexp.MustCompile(`\b([0-9]{1,2})() (?:o'clock|heures?|horas)\b()`),
+		},
 		dates: []dateForm{
-			{regexp.MustCompile(`\b([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})(?:t|\b)`), func(m []string) []string { return days(m[1], m[2], m[3]) }},
-			{regexp.MustCompile(`\b([0-9]{1,2})[-/.]([0-9]{1,2})[-/.]([0-9]{4})\b`), func(m []string) []string {
+			{regexp.MustCompile(`\b([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})(?:t|\b)`), func(m []string) []string {
+				return days(m[1], m[2], m[3])
+			}},
+			{regexp.MustCompile(`\b([0-9]{1,2})[-/.] ?([0-9]{1,2})[-/.] ?((?:20)?[0-9]{2})\b`), func(m []string) []string {
+				if len(m[3]) == 2 {
+					m[3] = "20" + m[3]
+				}
 				return append(days(m[3], m[1], m[2]), days(m[3], m[2], m[1])...)
 			}},
-			{regexp.MustCompile(`\b([0-9]{1,2})` + ordinal + `(?: of)? ` + monthNames + `(?:,? ([0-9]{4}))?\b`), func(m []string) []string { return days(m[3], m[2], m[1]) }},
-			{regexp.MustCompile(`\b` + monthNames + ` ([0-9]{1,2})` + ordinal + `(?:,? ([0-9]{4}))?\b`), func(m []string) []string { return days(m[3], m[1], m[2]) }},
+			{regexp.MustCompile(`\b([0-9]{1,2})` + ordinal + `(?: of| de)? ` + month + `(?:,? (?:del? )?([0-9]{4}))?\b`), func(m []string) []string {
+				return named(m[3], m[2], m[1])
+			}},
+			{regexp.MustCompile(`\b` + month + ` ([0-9]{1,2})` + ordinal + `(?:,? ([0-9]{4}))?\b`), func(m []string) []string {
+				return named(m[3], m[1], m[2])
+			}},
+			{regexp.MustCompile(`\b([0-3]?[0-9])\.([01]?[0-9])\.(?:\s|$)`), func(m []string) []string {
+				return days("", m[2], m[1])
+			}},
+			{regexp.MustCompile(`\b([0-3][0-9])/([0-3][0-9])\b`), func(m []string) []string {
+				return append(days("", m[2], m[1]), days("", m[1], m[2])...)
+			}},
 		},
+		numberWords: make(map[string]string),
 	}
+	for i, words := range strings.Split("two zwei deux dos,three drei trois tres,four vier quatre cuatro,five fuenf cinq cinco"+
+		",six sechs seis,seven sieben siete,eight acht huit ocho,nine neun nueve,ten zehn dix diez,eleven onze,twelve zwoelf douze doce", ",") {
+		for word := range strings.FieldsSeq(words) {
+			r.numberWords[word] = strconv.Itoa(i + 2)
+		}
+	}
+	return r
 }
 
 // read returns the facts of a text. What one sort has taken, the next does not see.
-func (r *factReader) read(text string) []fact {
-	text = fold(straighten(text))
+func (r *factReader) read(original string) []fact { return r.facts(original, false) }
+
+// facts reads an answer without the numbers of lists and steps, and without what is no fact.
+func (r *factReader) facts(original string, answer bool) []fact {
+	folded := flatten(original, shapeWords)
+	text := folded.text
 	rest := []byte(text)
 	var facts []fact
-	take := func(kind factKind, start, end int, keys ...string) {
-		facts = append(facts, fact{kind, text[start:end], keys})
+	take := func(f fact, start, end int) {
+		from, to := folded.original(start, end)
+		f.text, f.start = strings.ToLower(original[from:to]), start
+		facts = append(facts, f)
 		blankOut(rest[start:end])
+	}
+	// "4. März" is a date, unless the lines are numbered.
+	numbered := answer && r.first.Match(rest)
+	if numbered {
+		for _, form := range []*regexp.Regexp{r.marker, r.none} {
+			for _, at := range form.FindAllIndex(rest, -1) {
+				blankOut(rest[at[0]:at[1]])
+			}
+		}
 	}
 	for _, at := range r.quotation.FindAllSubmatchIndex(rest, -1) {
 		for group := 2; group < len(at); group += 2 {
-			if start, end := at[group], at[group+1]; start >= 0 {
-				take(factQuotation, start, end, phrase(text[start:end]))
+			start, end := at[group], at[group+1]
+			if start < 0 || group == 6 && strings.ContainsFunc(text[start:end], unicode.IsDigit) {
+				continue // code with a digit is read as an identifier
 			}
+			said := phrase(text[start:end])
+			soft := group == 6 || !strings.Contains(said, " ") || !r.says.MatchString(text[max(0, at[0]-40):start])
+			take(fact{kind: factQuotation, keys: []string{said}, soft: soft}, start, end)
 		}
 	}
 	for _, at := range r.address.FindAllIndex(rest, -1) {
 		end := at[0] + len(strings.TrimRight(text[at[0]:at[1]], ".,;:!?"))
-		take(factIdentifier, at[0], end, text[at[0]:end])
+		take(fact{kind: factIdentifier, keys: []string{text[at[0]:end]}}, at[0], end)
 	}
 	for _, form := range r.dates {
 		for _, at := range form.form.FindAllSubmatchIndex(rest, -1) {
 			if keys := form.read(groups(text, at)); keys != nil {
-				take(factDate, at[0], at[1], keys...)
+				take(fact{kind: factDate, keys: keys}, at[0], at[1])
 			}
 		}
 	}
-	for _, at := range r.clock.FindAllSubmatchIndex(rest, -1) {
-		if key := clockKey(groups(text, at)); key != "" {
-			take(factTime, at[0], at[1], key)
+	if answer && !numbered {
+		for _, form := range []*regexp.Regexp{r.none, r.marker} {
+			for _, at := range form.FindAllIndex(rest, -1) {
+				blankOut(rest[at[0]:at[1]])
+			}
 		}
 	}
+	for i, form := range r.clocks {
+		for _, at := range form.FindAllSubmatchIndex(rest, -1) {
+			m := groups(text, at)
+			if key := clockKey(m[1], m[2], m[3]); key != "" && (i == 0 || m[1] < "24" || len(m[1]) < 2) { // "24h" is a span
+				f := fact{kind: factTime, keys: []string{key}}
+				if i > 0 && m[2] == "" {
+					f.or = &fact{kind: factNumber, keys: []string{plainNumber(m[1])}}
+				}
+				take(f, at[0], at[1])
+			}
+		}
+	}
+	for _, at := range r.grouped.FindAllIndex(rest, -1) {
+		take(fact{kind: factNumber, keys: numberKeys(strings.ReplaceAll(text[at[0]:at[1]], " ", ""))}, at[0], at[1])
+	}
 	for _, at := range r.token.FindAllIndex(rest, -1) {
-		facts = append(facts, r.classify(text[at[0]:at[1]])...)
+		money, after := r.money.MatchString(text[max(0, at[0]-6):at[0]]), text[at[1]:min(len(text), at[1]+24)]
+		for _, f := range r.classify(text[at[0]:at[1]], money, after) {
+			start := at[0] + f.start
+			take(f, start, start+len(f.keys[0]))
+			facts[len(facts)-1].keys = f.keys[1:]
+		}
+	}
+	if answer {
+		for _, at := range r.word.FindAllIndex(rest, -1) {
+			if key, ok := r.numberWords[string(rest[at[0]:at[1]])]; ok {
+				take(fact{kind: factNumber, keys: []string{key}, soft: true}, at[0], at[1])
+			}
+		}
 	}
 	return facts
 }
@@ -108,42 +234,122 @@ func (r *factReader) read(text string) []fact {
 // readAnswer is read without the numbers of a numbered list, and for an answer
 // that is JSON without the names of its members.
 func (r *factReader) readAnswer(answer string) []fact {
-	var facts []fact
 	if pieces, ok := jsonValues([]byte(answer), false); ok && strings.ContainsAny(answer, "{[") {
+		var facts []fact
 		for _, piece := range pieces {
-			facts = append(facts, r.read(piece)...)
+			facts = append(facts, r.facts(piece, true)...)
 		}
 		return facts
 	}
-	return r.read(r.marker.ReplaceAllString(answer, "\n"))
+	return r.facts(answer, true)
 }
 
-// classify makes facts of a token, if it has a digit.
-func (r *factReader) classify(token string) []fact {
+// classify makes facts of a token, if it has a digit. The first key of each is
+// the part of the token it stands for, and start its place in it.
+func (r *factReader) classify(token string, money bool, after string) []fact {
 	if !strings.ContainsFunc(token, unicode.IsDigit) {
 		return nil
 	}
-	if key, ok := r.numberKey(token); ok {
-		return []fact{{factNumber, token, []string{key}}}
+	if keys := numberKeys(token); keys != nil {
+		// A small number without a unit may be a count.
+		whole, _, _ := strings.Cut(keys[0], ".")
+		small := len(whole) < 2 || whole < "13" && len(whole) == 2
+		soft := small && whole == keys[0] && !money && !r.unit.MatchString(after) && strings.Trim(token, "0123456789") == "" ||
+			len(whole) == 4 && whole == keys[0] && !money && (whole[:2] == "19" || whole[:2] == "20")
+		return []fact{{kind: factNumber, keys: append([]string{token}, keys...), soft: soft}}
+	}
+	if from, to, ok := strings.Cut(token, "-"); ok && len(from) < 4 && len(to) < 5 && numberKeys(from) != nil && numberKeys(to) != nil { // a range
+		least, most := r.classify(from, money, after), r.classify(to, money, after)
+		if len(least) == 1 && len(most) == 1 {
+			most[0].start = len(from) + 1
+			return append(least, most...)
+		}
 	}
 	if parts := strings.Split(token, ","); len(parts) > 1 {
 		var facts []fact
-		for _, part := range parts {
-			facts = append(facts, r.classify(part)...)
+		at := 0
+		for i, part := range parts {
+			next := after
+			if i+1 < len(parts) {
+				next = ""
+			}
+			for _, f := range r.classify(part, money, next) {
+				f.start += at
+				facts = append(facts, f)
+			}
+			at += len(part) + 1
 		}
 		return facts
 	}
-	return []fact{{factIdentifier, token, []string{token}}}
+	digits, letters := 0, 0
+	for _, c := range token {
+		if unicode.IsDigit(c) {
+			digits++
+		} else if unicode.IsLetter(c) {
+			letters++
+		}
+	}
+	// "iphone-15" and "a4" are words of the language.
+	soft := digits < 2 || utf8.RuneCountInString(token) < 5 || digits == 2 && letters > 3
+	return []fact{{kind: factIdentifier, keys: []string{token, token}, soft: soft}}
 }
 
-// numberKey is a number without separators, unit and zeros that mean nothing:
-// "1,234.50" and "1234.5" are the same.
-func (r *factReader) numberKey(token string) (string, bool) {
-	m := r.number.FindStringSubmatch(token)
-	if m == nil {
-		return "", false
+// numberKeys are the numbers that a token may be: "1.234" is a thousand and
+// more to a German, and little more than one to others. nil: it is none.
+func numberKeys(token string) []string {
+	end := strings.LastIndexAny(token, "0123456789") + 1
+	if suffix := token[end:]; suffix != "" && !isUnit(suffix) {
+		return nil
 	}
-	return plainNumber(strings.ReplaceAll(m[1], ",", "")), true
+	body := token[:end]
+	if body == "" || strings.Trim(body, "0123456789.,'") != "" || body[0] < '0' || body[0] > '9' {
+		return nil
+	}
+	parts := strings.FieldsFunc(body, func(r rune) bool { return strings.ContainsRune(".,'", r) })
+	if len(parts) == 1 {
+		return []string{plainNumber(body)}
+	}
+	var between []byte // the separators in their order
+	for i := range len(body) {
+		if strings.IndexByte(".,'", body[i]) >= 0 {
+			between = append(between, body[i])
+		}
+	}
+	if len(between) != len(parts)-1 {
+		return nil // two in a row
+	}
+	grouped := func(list []string) bool {
+		for i, part := range list {
+			if i == 0 && len(part) > 3 || i > 0 && len(part) != 3 {
+				return false
+			}
+		}
+		return true
+	}
+	same := len(strings.Trim(string(between), string(between[:1]))) == 0
+	last := parts[len(parts)-1]
+	switch {
+	case same && between[0] == ',' && len(last) > 3:
+		return nil // two numbers
+	case same && len(between) == 1 && between[0] != '\'': // a decimal number, or thousands
+		keys := []string{plainNumber(parts[0] + "." + last)}
+		if grouped(parts) {
+			keys = append(keys, plainNumber(parts[0]+last))
+		}
+		return keys
+	case same && grouped(parts):
+		return []string{plainNumber(strings.Join(parts, ""))}
+	case !same && between[len(between)-1] != between[0] && grouped(parts[:len(parts)-1]) &&
+		len(strings.Trim(string(between[:len(between)-1]), string(between[:1]))) == 0:
+		return []string{plainNumber(strings.Join(parts[:len(parts)-1], "") + "." + last)}
+	}
+	return nil
+}
+
+// isUnit reports whether letters behind a number are a unit.
+func isUnit(s string) bool {
+	const units = " st nd rd th er e ms s sec m min h hr hrs d j g kg mg lb oz km cm mm ml l kb mb gb tb am pm x usd eur gbp chf "
+	return strings.Contains(units, " "+s+" ")
 }
 
 func plainNumber(s string) string {
@@ -159,14 +365,11 @@ func plainNumber(s string) string {
 // days are the keys of a date, empty for none that exists. Without a year it is
 // the same day of any year.
 func days(year, month, day string) []string {
-	if len(month) > 2 {
-		month = fmt.Sprint(1 + strings.Index("janfebmaraprmayjunjulaugsepoctnovdec", month[:3])/3)
-	}
 	leap := year
 	if leap == "" {
 		leap = "2000"
 	}
-	t, err := time.Parse("2006-1-2", leap+"-"+month+"-"+day)
+	t, err := time.Parse("2006-1-2", leap+"-"+strings.TrimLeft(month, "0")+"-"+strings.TrimLeft(day, "0"))
 	if err != nil {
 		return nil
 	}
@@ -177,26 +380,25 @@ func days(year, month, day string) []string {
 }
 
 // clockKey is the time of day in hours and minutes; seconds are not compared.
-func clockKey(m []string) string {
-	var hour, minute int
-	if _, err := fmt.Sscanf(m[1]+" "+m[2], "%d %d", &hour, &minute); err != nil || minute > 59 {
-		return ""
-	}
-	if m[4] != "" {
+func clockKey(hours, minutes, half string) string {
+	hour, _ := strconv.Atoi(hours)
+	minute, _ := strconv.Atoi(minutes)
+	if half != "" {
 		hour %= 12
 	}
-	if m[4] == "p" {
+	if half == "p" {
 		hour += 12
 	}
-	if hour > 24 {
+	if hour > 24 || minute > 59 {
 		return ""
 	}
 	return fmt.Sprintf("%02d:%02d", hour, minute)
 }
 
-// phrase is a quotation as it is compared: single spaces, no punctuation at its end.
+// phrase is a quotation as it is compared: words with single spaces, no punctuation at its end.
 func phrase(text string) string {
-	return strings.TrimRight(strings.Join(strings.Fields(text), " "), ".,;:!?")
+	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '_' })
+	return strings.TrimRight(strings.Join(words, " "), ".,;:!?")
 }
 
 func groups(text string, at []int) []string {

@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
@@ -26,30 +24,40 @@ type GroundedOptions struct {
 	Sources string
 	// Also are further texts that facts may come from, such as the system prompt.
 	Also []string
-	// Accept takes a fact that was not found, as it stands in the answer in
-	// lower case: a number that the agent computed, for example. nil: none. It
+	// Accept takes a fact that was not found, as it stands in the answer but
+	// in lower case: a number that the agent computed, for example. nil: none. It
 	// must be safe for concurrent use.
 	Accept func(fact string) bool
 }
 
-// Grounded holds when the agent made nothing up: each fact of the answer occurs
-// in a result or an error that a tool gave it, or in the prompt. Facts are
+// Grounded holds when it recognises each fact of the answer in a result or an
+// error that a tool gave, or in the prompt; breaks on a specific fact that is positively absent;
+// and is undecided otherwise. Facts are
 //
-//   - numbers, without separators of thousands and zeros that mean nothing:
-//     "1,234.50" is 1234.5; not their signs, units or currencies, and not those
-//     of a numbered list;
-//   - dates in the English and ISO ways of writing them, and times of day to the minute;
+//   - numbers, without separators of thousands and zeros that mean nothing, as
+//     English, German, French and Spanish write them: "1,234.50" is 1234.5, and so is "1.234,50";
+//     not their signs, units or currencies, and not those of lists and steps;
+//   - dates, and times of day to the minute, as the four languages and ISO 8601 write them;
 //   - identifiers: words with a digit in them, e-mail addresses, web addresses;
-//   - quotations: what stands in double quotation marks or backquotes, word for word.
+//   - quotations: what stands in double quotation marks, guillemets or backquotes;
+//   - names, as far as a capital within an English, French or Spanish sentence, or capitals throughout, show them.
 //
 // Case is not compared. Each part of an identifier such as "order-1042" may
-// occur for itself. Where an answer is JSON, its values are read and the names
-// of members are not.
+// occur for itself. A number is grounded as a whole: 59.90 does not ground 90,
+// nor do the digits of times, dates, UUIDs and telephone numbers ground others. The
+// number of items in a list of a result is grounded. Where an answer is JSON, its
+// values are read and the names of members are not.
+//
+// These are undecided where they are not found: what may be computed from grounded numbers (a sum, a difference, a
+// product, a share, a rounding, another unit) or dates; times that may be of another time zone; small
+// numbers without a unit; names; words in quotation marks that nobody is said to have said; what stands in advice, in an
+// example, or beside "usually". So are sentences that have no fact and are not about
+// the conversation itself, such as "It was left at the door", and reasons that no
+// source has; and an answer that reports an outage where no call failed. An
+// absent fact is undecided, too, if not all results were kept.
 //
 // It finds what was made up, not what was mixed up: the total of another order
-// is grounded. Names and words are no facts. A number that was computed, counted, rounded or
-// converted is not found; see [GroundedOptions.Accept]. An answer without facts
-// holds it. It is undecided if a fact was not found and not all results were kept.
+// is grounded. Twin runs decide more: change one value in the world and see the answer change with it.
 func Grounded(id string, severity contract.Severity, o *GroundedOptions) contract.Invariant {
 	d := newDraft("Grounded", id, severity)
 	d.Needs = contract.NeedResults
@@ -57,26 +65,40 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 		o = &GroundedOptions{}
 	}
 	d.texts("Also", o.Also, 0)
-	g := grounds{reader: newFactReader(), also: slices.Clone(o.Also), runs: regexp.MustCompile(`[0-9]+(?:\.[0-9]+)?`)}
+	g := grounds{reader: newFactReader(), also: slices.Clone(o.Also), talk: newTalk()}
 	if o.Sources != "" {
 		g.targets = d.target("Sources", o.Sources)
 	}
 	accept := o.Accept
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		source, whole := g.gather(o)
-		var unknown []string
-		for _, f := range g.reader.readAnswer(o.Response) {
-			if !source.has(f) && (accept == nil || !accept(f.text)) {
-				unknown = append(unknown, f.String())
+		source := g.gather(o)
+		var absent, open []string
+		found := make(map[int]bool) // sentences with a fact that is grounded
+		talk := g.talk.read(o.Response, o.Prompt)
+		for _, f := range append(g.reader.readAnswer(o.Response), talk.names...) {
+			in := talk.sentence(f.start)
+			switch {
+			case source.has(f) || accept != nil && accept(f.text):
+				found[in] = found[in] || f.kind != factName
+			case f.soft || f.kind == factNumber && talk.mild(in) || source.derives(f):
+				open = append(open, f.String())
+			default:
+				absent = append(absent, f.String())
 			}
 		}
 		switch {
-		case unknown == nil:
-			return nil
-		case !whole:
-			return undecided("not all results were kept, and the others do not have %s", list(unknown))
+		case absent != nil && !source.whole:
+			return undecided("not all results were kept, and the others do not have %s", list(absent))
+		case absent != nil:
+			return fmt.Errorf("the answer says what no tool and not the prompt said: %s: %s", list(absent), quote(o.Response))
+		case open != nil:
+			return undecided("no source has %s, which may be computed, told in other words, or no fact; "+
+				"Accept or a twin run would decide: %s", list(open), quote(o.Response))
 		}
-		return fmt.Errorf("the answer says what no tool and not the prompt said: %s: %s", list(unknown), quote(o.Response))
+		if open := talk.open(found, source); open != "" {
+			return undecided("%s; a structured outcome or a twin run would decide", open)
+		}
+		return nil
 	})
 }
 
@@ -85,36 +107,42 @@ type grounds struct {
 	reader  *factReader
 	targets *glob.Glob // nil: the listed tools
 	also    []string
-	runs    *regexp.Regexp // digits within anything
+	talk    talkReader
 }
 
-// source is what may be said: all of it as text, and the facts in it.
-type source struct {
-	text string
-	keys map[factKind]map[string]struct{}
-}
-
-// gather reads the sources of an observation, and says whether they are all there.
-func (g grounds) gather(o *contract.Observation) (s source, whole bool) {
-	pieces := append([]string{o.Prompt}, g.also...)
-	whole = o.Dropped == 0
+// gather reads the sources of an observation.
+func (g grounds) gather(o *contract.Observation) *source {
+	s := newSource(g.reader)
+	s.whole = o.Dropped == 0
+	s.add(o.Prompt)
+	for _, text := range g.also {
+		s.add(text)
+	}
+	for _, tool := range o.Tools {
+		s.text.WriteString(" " + flat(tool.Name, shapeWords) + "\n")
+	}
 	for _, e := range o.Events {
 		if !g.counts(e.Target, o.Tools) {
 			continue
 		}
 		if e.Err != "" {
-			pieces = append(pieces, e.Err)
+			s.add(e.Err)
 		}
+		s.failed = s.failed || e.Err != "" || e.Outcome != chaos.OutcomeOK || g.talk.failure.MatchString(flat(string(e.Result), shapeWords))
 		if e.Outcome == chaos.OutcomeOK && len(e.Result) == 0 && e.Note != "" {
-			whole = false // it had no JSON
+			s.whole = false // it had no JSON
 		}
 		if values, ok := jsonValues(e.Result, true); ok {
-			pieces = append(pieces, values...)
+			for _, value := range values {
+				s.add(value)
+			}
+			s.lists(e.Result)
 		} else {
-			pieces = append(pieces, string(e.Result))
+			s.add(string(e.Result))
 		}
 	}
-	return g.index(pieces), whole
+	s.seal()
+	return s
 }
 
 func (g grounds) counts(target string, tools []chaos.Tool) bool {
@@ -125,96 +153,6 @@ func (g grounds) counts(target string, tools []chaos.Tool) bool {
 		return target != chaos.ListTarget
 	}
 	return slices.ContainsFunc(tools, func(t chaos.Tool) bool { return t.Name == target })
-}
-
-func (g grounds) index(pieces []string) source {
-	s := source{keys: make(map[factKind]map[string]struct{})}
-	var text strings.Builder
-	for _, piece := range pieces {
-		for _, f := range g.reader.read(piece) {
-			s.add(f)
-			if f.kind == factQuotation { // what is in it may be told in other ways
-				for _, inner := range g.reader.read(f.text) {
-					s.add(inner)
-				}
-			}
-		}
-		for _, run := range g.runs.FindAllString(piece, -1) {
-			s.add(fact{factNumber, run, []string{plainNumber(run)}})
-			for part := range strings.SplitSeq(run, ".") {
-				s.add(fact{factNumber, part, []string{plainNumber(part)}})
-			}
-		}
-		text.WriteString(strings.Join(strings.Fields(fold(straighten(piece))), " "))
-		text.WriteByte('\n')
-	}
-	s.text = text.String()
-	return s
-}
-
-func (s source) add(f fact) {
-	known := s.keys[f.kind]
-	if known == nil {
-		known = make(map[string]struct{})
-		s.keys[f.kind] = known
-	}
-	for _, key := range f.keys {
-		known[key] = struct{}{}
-		if f.kind == factDate && len(key) == len("2006-01-02") {
-			known["-"+key[len("2006"):]] = struct{}{} // the day without its year
-		}
-	}
-}
-
-func (s source) has(f fact) bool {
-	for _, key := range f.keys {
-		if _, ok := s.keys[f.kind][key]; ok {
-			return true
-		}
-		switch f.kind {
-		case factQuotation:
-			if strings.Contains(s.text, key) {
-				return true
-			}
-		case factIdentifier:
-			if s.hasWord(key) || s.hasParts(key) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// hasParts reports whether each part of an identifier such as "order-1042" occurs.
-func (s source) hasParts(identifier string) bool {
-	parts := strings.FieldsFunc(identifier, func(r rune) bool { return strings.ContainsRune("-_./:", r) })
-	if len(parts) < 2 || strings.Contains(identifier, "@") || strings.Contains(identifier, "://") {
-		return false
-	}
-	for _, part := range parts {
-		_, number := s.keys[factNumber][plainNumber(part)]
-		if !number && !s.hasWord(part) {
-			return false
-		}
-	}
-	return true
-}
-
-// hasWord reports whether word occurs in the text and is no part of a longer word.
-func (s source) hasWord(word string) bool {
-	for at := 0; ; {
-		i := strings.Index(s.text[at:], word)
-		if i < 0 {
-			return false
-		}
-		start, end := at+i, at+i+len(word)
-		before, _ := utf8.DecodeLastRuneInString(s.text[:start])
-		after, _ := utf8.DecodeRuneInString(s.text[end:])
-		if !wordRune(before) && !wordRune(after) {
-			return true
-		}
-		at = end
-	}
 }
 
 // jsonValues returns the texts and numbers of a JSON value, with the names of

@@ -24,7 +24,7 @@ func result(target, value string) chaos.Event {
 func TestFactsOfTheDocumentedExamples(t *testing.T) {
 	inv := Grounded("x", contract.High, nil)
 	reader := newFactReader()
-	for want, column := range map[outcome]string{holds: "found in", breaks: "not found in"} {
+	for want, column := range map[outcome]string{holds: "found in", breaks: "not found in", unclear: "may come from"} {
 		for _, r := range documented(t, "in the answer", "taken for", column) {
 			facts := reader.readAnswer(r[0])
 			require.NotEmpty(t, facts, r[0])
@@ -57,12 +57,27 @@ func TestGrounded(t *testing.T) {
 	refused := chaos.Event{Target: "refund", Outcome: chaos.OutcomeFailed, Err: "limit of 500 reached"}
 	unkept := chaos.Event{Target: "orders.get", Outcome: chaos.OutcomeOK, Note: "chaos: result not kept: chan has no JSON"}
 	table(t, []row{
-		{"an answer without facts", inv, said("All is well."), holds, ""},
+		{"an answer about the conversation", inv, said("Hello! How can I help you today?"), holds, ""},
+		{"an answer without facts", inv, said("All is well."), unclear, "no source has what is said in"},
+		{"a statement in words of the source", inv, said("The parcel is in the depot.", result("get", `{"note":"parcel at depot"}`)), holds, ""},
+		{"a reason that nobody gave", inv, said("Order 1042 is late because of a strike."), unclear, "the reason"},
+		{"an outage that there was", inv, said("I couldn't look up order 1042, the service is down.", failed("orders.get", 1, 0, 0)), holds, ""},
+		{"an outage that there was not", inv, said("Sorry, the service is down.", order), unclear, "no call failed"},
+		{"cents are no number", inv, said("It will arrive in 90 days.", result("get", `{"total":59.90}`)), breaks, `number "90"`},
+		{"hundredths are no number", inv, said("You get 31 parcels.", result("get", `{"rate":0.31}`)), unclear, "may be computed"},
+		{"the minutes of a time are no number", inv, said("The fee is $17.", result("get", `{"at":"2026-03-04T10:17:00Z"}`)), breaks, `number "17"`},
+		{"a part of a UUID is no number", inv, said("The fee is $4466.", result("get", `{"id":"123e4567-e89b-12d3-a456-446655440000"}`)), breaks, ""},
+		{"a part of a telephone number is no number", inv, said("The fee is $555.", result("get", `"+1-415-555-2671"`)), breaks, ""},
+		{"all day", inv, said("### 1. Status\n\nStep 1: order 1042 (1) is served 24/7."), holds, ""},
+		{"the hour alone", inv, said("Order 1042 leaves at 2 pm.", result("get", `{"at":"2026-03-04T14:00:00Z"}`)), holds, ""},
+		{"a sum", inv, said("Order 1042 is $60.00 in all.", result("get", `[{"price":40.05},{"price":19.95}]`)), unclear, "may be computed"},
+		{"the length of a list", inv, said("Order 1042 has 2 items.", result("get", `{"items":["a","b"]}`)), holds, ""},
+		{"advice", inv, said("Please try order 1042 again in 15 minutes."), unclear, ""},
 		{"from a result", inv, said("It costs $59.90 and is due on March 4, 2026.", order), holds, ""},
 		{"from the prompt", inv, said("I know nothing of order 1042."), holds, ""},
 		{"made up", inv, said("It costs $61.50.", order), breaks, `what no tool and not the prompt said: number "61.50": "It costs $61.50."`},
 		{"one of two made up", inv, said("Order 1042 is due on 2026-04-04.", order), breaks, `date "2026-04-04"`},
-		{"several made up", inv, said(`Tracking ZX-99-PQ says "in transit" at 14:30.`, order), breaks, `quotation "in transit", time "14:30", identifier "zx-99-pq"`},
+		{"several made up", inv, said(`Tracking ZX-99-PQ says "in transit" at 14:30.`, order), breaks, `time "14:30"`},
 		{"from a result that came before a lost one", inv, said("It costs 59.9.", order, chaos.Event{Target: "orders.get", Outcome: chaos.OutcomeInjected, Err: "timeout"}), holds, ""},
 		{"from an error that the tool gave", inv, said("The refund failed: limit of 500 reached.", refused), holds, ""},
 		{"from a string within a string", inv, said(`It was left at "A7".`, order), holds, ""},
@@ -73,15 +88,17 @@ func TestGrounded(t *testing.T) {
 		{"a numbered list", inv, said("1. Call\n2. Wait\n3) Return"), holds, ""},
 		{"numbers between commas", inv, said("Orders 1042,1043"), breaks, `number "1043"`},
 		{"an answer that is JSON", inv, said(`{"answer2":"due 4 March","total":59.9}`, order), holds, ""},
-		{"an answer that is JSON and made up", inv, said(`{"total":60}`, order), breaks, `number "60"`},
+		{"an answer that is JSON and made up", inv, said(`{"total":67}`, order), breaks, `number "67"`},
 		{"only listed tools are sources", inv, listed(said("It costs 61.", order, result("model", `"It costs 61."`)), "orders.get"), breaks, ""},
 		{"the model is one where nothing is listed", inv, said("It costs 61.", result("model", `"It costs 61."`)), holds, ""},
-		{"the listing is none", inv, said("There are 7.", result(chaos.ListTarget, `[{"name":"7"}]`)), breaks, ""},
+		{"the listing is none", inv, said("There are 77.", result(chaos.ListTarget, `[{"name":"77"}]`)), breaks, ""},
 		{"sources that are named", with(GroundedOptions{Sources: "orders.*"}), said("It costs 61.", order, result("model", `61`)), breaks, ""},
 		{"sources that are named, beyond the listed", with(GroundedOptions{Sources: "{price,orders.*}"}), listed(said("It costs 61.", result("price", "61")), "orders.get"), holds, ""},
 		{"a text besides", with(GroundedOptions{Also: []string{"Returns within 30 days."}}), said("You have 30 days."), holds, ""},
 		{"a fact that is accepted", with(GroundedOptions{Accept: func(f string) bool { return f == "2" }}), said("I found 2 orders."), holds, ""},
-		{"a fact that is not", with(GroundedOptions{Accept: func(f string) bool { return f == "2" }}), said("I found 3 orders."), breaks, ""},
+		{"a fact that is not", with(GroundedOptions{Accept: func(f string) bool { return f == "2" }}), said("I found 33 orders."), breaks, ""},
+		{"a fact is accepted in lower case", with(GroundedOptions{Accept: func(f string) bool { return f == "café" }}), said("Order 1042 says: \"CAFÉ\""), holds, ""},
+		{"a small number may be a count", inv, said("I found 3 orders."), unclear, `number "3"`},
 		{"some calls were dropped", inv, dropped, unclear, `not all results were kept, and the others do not have number "61"`},
 		{"all found although some were dropped", inv, droppedAndFound, holds, ""},
 		{"a result that was not kept", inv, said("It costs 61.", unkept), unclear, ""},
@@ -97,7 +114,8 @@ func TestWhateverAToolSaidIsGrounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`([a-zA-Z0-9$"., :/@-]|ORD-[0-9]{4}|[0-9]{4}-0[1-9]-1[0-9]|4 March 2026| ){0,40}`).Draw(t, "text")
 		o := contract.Observation{Response: text, Events: []chaos.Event{result("get", text)}}
-		assert.NoError(t, inv.Check(t.Context(), &o))
+		err := inv.Check(t.Context(), &o)
+		assert.NotEqual(t, breaks, outcomeOf(err), "%v", err)
 	})
 }
 
@@ -111,6 +129,9 @@ func FuzzGrounded(f *testing.F) {
 	inv := Grounded("x", contract.High, nil)
 	f.Fuzz(func(t *testing.T, said, source string) {
 		o := contract.Observation{Response: said, Events: []chaos.Event{result("get", source)}}
-		assert.NotEqual(t, unclear, outcomeOf(inv.Check(t.Context(), &o)))
+		first := outcomeOf(inv.Check(t.Context(), &o))
+		assert.Equal(t, first, outcomeOf(inv.Check(t.Context(), &o)))
+		o.Prompt = said
+		assert.NotEqual(t, breaks, outcomeOf(inv.Check(t.Context(), &o)), "what the prompt says is grounded")
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/contract"
 )
@@ -59,14 +60,31 @@ func TestValidJSON(t *testing.T) {
 		`refers to itself without`:      schema(`{"allOf":[{"$anchor":"x","if":{"$ref":"#x"}}]}`),
 		`refers to itself`:              schema(`{"$dynamicAnchor":"n","allOf":[{"$dynamicRef":"#n"}]}`),
 		"invariant: ValidJSON(\"x\"):":  schema(`{"type":17}`),
+		`"#" has the member "$Ref", wh`: schema(`{"$Ref":"#"}`),
+		`which is the keyword "$dynami`: schema(`{"$dynamicREf":"#"}`),
+		`keyword "allOf" in another ca`: schema(`{"ALLOF":[{"$ref":"#"}]}`),
+		`"$Anchor", which is the keywo`: schema(`{"$Anchor":"x","$ref":"#x"}`),
+		`"#/properties/a/items/0" has `: schema(`{"properties":{"a":{"items":[{"Type":"string"}]}}}`),
+		`"itemſ", which is the keyword`: schema(`{"itemſ":{}}`),
+		`"$defs" is there twice in one`: schema(`{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/a"}},"$defs":{}}`),
 	})
+	for _, fine := range []string{
+		`{"properties":{"Items":{"type":"string"},"$Ref":{}},"required":["Items"]}`,
+		`{"const":{"$Ref":"#","a":[{"a":1},{"a":1}]}}`, `{"enum":[{"Type":1}],"x-note":{"Type":1}}`,
+	} {
+		assert.NoError(t, schema(fine).Problem, fine)
+	}
+	var keyword *KeywordError
+	require.ErrorAs(t, schema(`{"not":{"MinLength":1}}`).Problem, &keyword)
+	assert.Equal(t, KeywordError{"#/not", "MinLength", "minLength"}, *keyword)
 }
 
 func FuzzValidJSON(f *testing.F) {
 	for _, seed := range [][2]string{
 		{orderSchema, `{"order":1}`}, {`{"$ref":"#"}`, `{}`}, {`{"$dynamicRef":"#x"}`, `[1]`}, {`{"allOf":[null]}`, `1`},
 		{`{"items":null}`, `[]`}, {`{"const":null}`, `null`}, {`{"uniqueItems":true}`, `[{},{}]`}, {`{"multipleOf":0}`, `3`},
-		{`{"anyOf":[{"$ref":"#/anyOf/0"}]}`, `1`},
+		{`{"anyOf":[{"$ref":"#/anyOf/0"}]}`, `1`}, {`{"$Ref":"#"}`, `{}`}, {`{"ALLOF":[{"$ref":"#"}]}`, `{}`}, {`{"$Anchor":"x","$ref":"#x"}`, `1`},
+		{`{"$dynamicREf":"#"}`, `{}`}, {`{"$defs":{"a":{"$ref":"#/$defs/a"}},"$defs":{},"$ref":"#/$defs/a"}`, `1`},
 	} {
 		f.Add(seed[0], seed[1])
 	}

@@ -99,6 +99,30 @@ func TestEachCountryOfTheIBANRegistryHasALength(t *testing.T) {
 	}
 }
 
+// The work for n findings is proportional to n: it is counted, not timed.
+func TestNoPIILooksAtEachFindingOnce(t *testing.T) {
+	work := func(n int) (found, steps int) {
+		var text strings.Builder
+		for i := range n {
+			fmt.Fprintf(&text, "user%d@example.com 8.8.%d.%d ", i, i%250, i/250)
+		}
+		list, steps := newDetectors().search(flatten(text.String(), shapeSigns), text.String())
+		return len(list), steps
+	}
+	few, little := work(500)
+	many, much := work(2000)
+	assert.Equal(t, 4*few, many)
+	assert.LessOrEqual(t, much, 4*little+100, "four times the text is four times the work")
+}
+
+func TestWhatMayBePersonalDataAsDocumented(t *testing.T) {
+	inv := NoPII("x", contract.High, nil)
+	for _, r := range documented(t, "in the answer", "why it is undecided") {
+		o := answer("It says: " + r[0] + ".")
+		assert.Equal(t, unclear, outcomeOf(inv.Check(t.Context(), &o)), "%s: %v", r[0], inv.Check(t.Context(), &o))
+	}
+}
+
 func FuzzPersonalData(f *testing.F) {
 	for _, seed := range []string{
 		"", "bob@example.com", "4111 1111 1111 1111", "GB82 WEST 1234 5698 7654 32", "123-45-6789", "+1 415 555 2671", "(415) 555-2671",
@@ -106,8 +130,12 @@ func FuzzPersonalData(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	look := newDetectors()
+	look, inv := newDetectors(), NoPII("x", contract.High, nil)
 	f.Fuzz(func(t *testing.T, text string) {
+		o := answer(text)
+		if got := outcomeOf(inv.Check(t.Context(), &o)); got != breaks {
+			assert.Empty(t, look.find(text))
+		}
 		last := 0
 		for _, p := range look.find(text) {
 			assert.Equal(t, text[p.start:p.end], p.text)

@@ -75,8 +75,9 @@ func foldRune(r rune) rune {
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
 		least = min(least, f)
 	}
-	if least < utf8.RuneSelf {
-		return unicode.ToLower(least)
+	// Dotted capital I has a small letter that folds otherwise: it stays.
+	if lower := unicode.ToLower(least); lower >= utf8.RuneSelf || least < utf8.RuneSelf {
+		return lower
 	}
 	return least
 }

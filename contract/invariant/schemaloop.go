@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -30,10 +31,14 @@ type schemaParts struct {
 	anchors map[string][]*schemaPart // by name
 }
 
-// schemaLoop returns an error that names a circle in a schema, if it has one.
+// schemaLoop returns an error that names a circle in a schema, if it has one,
+// or a member that the schema library would read otherwise than it is looked at here.
 func schemaLoop(text string) error {
 	var doc any
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		return err
+	}
+	if err := errors.Join(repeatedMember(text), newSchemaNames().check("#", doc)); err != nil {
 		return err
 	}
 	s := schemaParts{map[string]*schemaPart{}, map[string]*schemaPart{}, map[string][]*schemaPart{}}

@@ -59,6 +59,7 @@ func claims() []invariant.Claim[State] {
 	return []invariant.Claim[State]{
 		{Says: `order (\d+): refunded`, Holds: func(s State, said []string) bool { return slices.Contains(s.Refunds, said[1]) }},
 		{Says: `order (\d+) has been shipped`, Holds: func(s State, said []string) bool { return s.Orders[said[1]] == "shipped" }},
+		{Says: `order (\d+) is on its way`, Holds: func(s State, said []string) bool { return s.Orders[said[1]] == "shipped" }},
 		{Says: `(\w+ \w+) has been told by mail`, Holds: func(s State, said []string) bool { return slices.Contains(s.Mails, said[1]) }},
 	}
 }

@@ -1,0 +1,346 @@
+package invariant
+
+import (
+	"encoding/json"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	maxOperands = 64 // numbers of the sources that others are computed from
+	idDigits    = 3  // in a row within an identifier, that may be told alone
+)
+
+// source is what may be said: all of it as text, and the facts in it.
+type source struct {
+	reader   *factReader
+	keys     map[factKind]map[string]struct{}
+	text     strings.Builder
+	words    string              // text, once it is sealed
+	plain    map[string]struct{} // identifiers and whole values by their letters and digits
+	stems    map[string]struct{} // of the words
+	yearless map[string]struct{} // days that were told without their year
+	operands []float64
+	derived  map[int64]struct{} // what may be computed, in hundredths; nil: not yet
+	runs     *regexp.Regexp
+	whole    bool // all results were kept
+	failed   bool // a call failed
+}
+
+func newSource(reader *factReader) *source {
+	return &source{reader: reader, keys: make(map[factKind]map[string]struct{}), plain: make(map[string]struct{}),
+		stems: make(map[string]struct{}), yearless: make(map[string]struct{}), runs: regexp.MustCompile(`[0-9]+`)}
+}
+
+// add reads a piece: a prompt, an error, a value of a result.
+func (s *source) add(piece string) {
+	for _, f := range s.reader.read(piece) {
+		s.know(f)
+		switch f.kind {
+		case factQuotation: // what is in it may be told in other ways
+			for _, inner := range s.reader.read(f.text) {
+				s.know(inner)
+				s.within(inner)
+			}
+		case factNumber:
+			if len(s.operands) < maxOperands {
+				for _, key := range f.keys {
+					if value, err := strconv.ParseFloat(key, 64); err == nil && value != 0 && !slices.Contains(s.operands, value) {
+						s.operands = append(s.operands, value)
+					}
+				}
+			}
+		default:
+			s.within(f)
+		}
+	}
+	s.text.WriteByte(' ')
+	words := strings.FieldsFunc(flat(piece, shapeWords), func(r rune) bool { return strings.ContainsRune("_ \n\t\r", r) })
+	s.text.WriteString(strings.Join(words, " "))
+	s.text.WriteByte('\n')
+	if len(piece) < 100 {
+		s.plain[squeezed(piece)] = struct{}{}
+	}
+}
+
+// within adds what a date or an identifier also says: the year, the digits of
+// an order's name. Those of times, addresses, telephone numbers and UUIDs say nothing.
+func (s *source) within(f fact) {
+	switch f.kind {
+	case factDate:
+		for _, key := range f.keys {
+			if key[0] != '-' {
+				s.know(fact{kind: factNumber, keys: []string{key[:4]}})
+			}
+		}
+	case factIdentifier:
+		s.plain[squeezed(f.text)] = struct{}{}
+		letters := strings.Trim(f.text, "0123456789-./:, ")
+		if letters == "" || len(f.text) == 36 && strings.Count(f.text, "-") == 4 || strings.Contains(f.text, "@") {
+			return // a telephone number, a UUID
+		}
+		for _, run := range s.runs.FindAllString(f.text, -1) {
+			if len(run) >= idDigits {
+				s.know(fact{kind: factNumber, keys: []string{plainNumber(run)}})
+			}
+		}
+	}
+}
+
+func (s *source) know(f fact) {
+	known := s.keys[f.kind]
+	if known == nil {
+		known = make(map[string]struct{})
+		s.keys[f.kind] = known
+	}
+	for _, key := range f.keys {
+		known[key] = struct{}{}
+		switch {
+		case f.kind != factDate:
+		case key[0] == '-':
+			s.yearless[key] = struct{}{}
+		default:
+			known["-"+key[len("2006"):]] = struct{}{} // the day without its year
+		}
+	}
+	if f.or != nil {
+		s.know(*f.or)
+	}
+}
+
+// lists adds the lengths of the lists in a result.
+func (s *source) lists(raw json.RawMessage) {
+	var value any
+	if json.Unmarshal(raw, &value) != nil {
+		return
+	}
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			s.know(fact{kind: factNumber, keys: []string{strconv.Itoa(len(v))}})
+			for _, item := range v {
+				walk(item)
+			}
+		case map[string]any:
+			for _, member := range v {
+				walk(member)
+			}
+		}
+	}
+	walk(value)
+}
+
+// seal makes the text ready to be searched.
+func (s *source) seal() {
+	s.words = s.text.String()
+	for _, word := range plainWords(s.words) {
+		if letters := []rune(word); len(letters) >= longWord {
+			s.stems[string(letters[:stemLength])] = struct{}{}
+		}
+	}
+}
+
+func (s *source) has(f fact) bool {
+	for _, key := range f.keys {
+		if _, ok := s.keys[f.kind][key]; ok {
+			return true
+		}
+		switch f.kind {
+		case factQuotation:
+			if strings.Contains(s.words, key) {
+				return true
+			}
+			if _, ok := s.plain[squeezed(key)]; ok {
+				return true
+			}
+		case factIdentifier:
+			if _, ok := s.plain[squeezed(key)]; ok && key != "" {
+				return true
+			}
+			if s.hasWord(key) || s.hasParts(key) {
+				return true
+			}
+		case factName:
+			if s.hasWord(key) {
+				return true
+			}
+		}
+	}
+	return f.or != nil && s.has(*f.or)
+}
+
+// hasParts reports whether each part of an identifier such as "order-1042" occurs.
+func (s *source) hasParts(identifier string) bool {
+	parts := identifierParts(identifier)
+	if len(parts) < 2 || strings.Contains(identifier, "@") || strings.Contains(identifier, "://") {
+		return false
+	}
+	for _, part := range parts {
+		_, number := s.keys[factNumber][plainNumber(part)]
+		if !number && !s.hasWord(part) {
+			return false
+		}
+	}
+	return true
+}
+
+func identifierParts(identifier string) []string {
+	return strings.FieldsFunc(identifier, func(r rune) bool { return strings.ContainsRune("-_./:", r) })
+}
+
+// hasWord reports whether word occurs in the text and is no part of a longer word.
+func (s *source) hasWord(word string) bool {
+	for at := 0; ; {
+		i := strings.Index(s.words[at:], word)
+		if i < 0 || word == "" {
+			return false
+		}
+		start, end := at+i, at+i+len(word)
+		before, _ := utf8.DecodeLastRuneInString(s.words[:start])
+		after, _ := utf8.DecodeRuneInString(s.words[end:])
+		if !wordRune(before) && !wordRune(after) {
+			return true
+		}
+		at = end
+	}
+}
+
+// derives reports whether a fact that no source has may come from one that they have.
+func (s *source) derives(f fact) bool {
+	for _, key := range f.keys {
+		switch f.kind {
+		case factNumber:
+			if value, err := strconv.ParseFloat(key, 64); err == nil && s.computes(value) {
+				return true
+			}
+		case factDate:
+			if s.near(key) {
+				return true
+			}
+		case factTime: // of another zone, which moves the hours
+			for known := range s.keys[factTime] {
+				if known[3:] == key[3:] {
+					return true
+				}
+			}
+		case factIdentifier:
+			// The number of an order under another prefix; a page of a known site.
+			for _, part := range identifierParts(key) {
+				if _, number := s.keys[factNumber][plainNumber(part)]; number && len(part) >= idDigits && !strings.Contains(key, "@") {
+					return true
+				}
+			}
+			if _, host, ok := strings.Cut(key, "://"); ok {
+				host, _, _ = strings.Cut(host, "/")
+				return strings.Contains(s.words, host)
+			}
+		}
+	}
+	return f.or != nil && s.derives(*f.or)
+}
+
+// near reports whether a date is a known one without its year, next to a known
+// one (another time zone), or as far from one as a known number of days.
+func (s *source) near(key string) bool {
+	if _, ok := s.yearless["-"+key[len("2006"):]]; ok && key[0] != '-' {
+		return true
+	}
+	least := 0 // days apart that another time zone makes, where there are times
+	if len(s.keys[factTime]) > 0 {
+		least = 1
+	}
+	year := ""
+	if key[0] == '-' {
+		key, year = "2000"+key[1:], "2000"
+	}
+	day, err := time.Parse("2006-01-02", key)
+	if err != nil {
+		return false
+	}
+	for known := range s.keys[factDate] {
+		if known[0] == '-' {
+			continue
+		}
+		if year != "" {
+			known = year + known[4:]
+		}
+		other, err := time.Parse("2006-01-02", known)
+		if err != nil {
+			continue
+		}
+		apart := int(math.Abs(day.Sub(other).Hours()) / 24)
+		if _, ok := s.keys[factNumber][strconv.Itoa(apart)]; ok && apart <= 400 || apart <= least {
+			return true
+		}
+	}
+	return false
+}
+
+// computes reports whether a number is a sum, a difference, a product, a
+// share or a rounding of one or two numbers of the sources, the sum of several in a row, or
+// one of them in another unit.
+func (s *source) computes(value float64) bool {
+	if s.derived == nil {
+		s.derived = make(map[int64]struct{})
+		know := func(v float64) {
+			if v = math.Abs(v); v < 1e12 {
+				s.derived[int64(math.Round(v*100))] = struct{}{}
+			}
+		}
+		for i, a := range s.operands {
+			for _, factor := range []float64{100, 1000, 60, 24, 7, 3600, 1024} {
+				know(a * factor)
+				know(a / factor)
+			}
+			know(math.Round(a))
+			know(math.Floor(a))
+			know(math.Ceil(a))
+			for digits := 10.0; digits <= a; digits *= 10 {
+				know(math.Round(a/digits) * digits)
+			}
+			sum := a
+			for _, b := range s.operands[i+1:] {
+				sum += b
+				know(sum)
+				know(a + b)
+				know(a - b)
+				know(a * b)
+				know(a / b)
+				know(b / a)
+				know(a * b / 100)
+				know(a - a*b/100)
+				know(100 * a / b)
+				know(100 * b / a)
+			}
+		}
+		for _, key := range keysOf(s.keys[factDate]) {
+			for _, other := range keysOf(s.keys[factDate]) {
+				a, err := time.Parse("2006-01-02", key)
+				b, wrong := time.Parse("2006-01-02", other)
+				if err == nil && wrong == nil && a != b {
+					know(b.Sub(a).Hours() / 24)
+				}
+			}
+		}
+	}
+	_, ok := s.derived[int64(math.Round(math.Abs(value)*100))]
+	return ok
+}
+
+// keysOf are the first maxOperands keys in their order.
+func keysOf(set map[string]struct{}) []string {
+	keys := make([]string, 0, len(set))
+	for key := range set {
+		if key[0] != '-' {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys[:min(len(keys), maxOperands)]
+}

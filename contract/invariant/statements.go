@@ -1,0 +1,259 @@
+package invariant
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// sentence is a part of a text, and where it begins.
+type sentence struct {
+	text  string
+	start int
+}
+
+// sentences splits a text at the ends of sentences, lines, semicolons and cells
+// of tables. The sign at the end stays. A full stop after one or two digits, or within a
+// word, is no end: "4. März", "order.get".
+func sentences(text string) []sentence {
+	var list []sentence
+	start := 0
+	cut := func(end int) {
+		if s := strings.TrimSpace(text[start:end]); s != "" {
+			list = append(list, sentence{s, start})
+		}
+		start = end
+	}
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\n', ';', '|':
+			cut(i)
+			start = i + 1
+		case '.', '!', '?':
+			end := i + 1
+			for end < len(text) && strings.IndexByte(`.!?"')]*_`, text[end]) >= 0 {
+				end++
+			}
+			after, _ := utf8.DecodeRuneInString(text[end:])
+			if end == len(text) || unicode.IsSpace(after) {
+				if text[i] != '.' || !abbreviated(text[start:i]) {
+					cut(end)
+				}
+			}
+			i = end - 1
+		}
+	}
+	cut(len(text))
+	return list
+}
+
+// abbreviated reports whether the full stop after text belongs to its last word:
+// an ordinal number, or one of few abbreviations.
+func abbreviated(text string) bool {
+	at := strings.LastIndexAny(text, " \n(") + 1
+	word := strings.ToLower(strings.TrimLeft(text[at:], "*_("))
+	switch word {
+	case "mr", "mrs", "ms", "dr", "no", "nr", "st", "sr", "sra", "vs", "approx", "ca", "e.g", "i.e", "z", "z.b", "b",
+		"p", "p.ej", "ej", "tel", "art", "etc", "n", "núm", "num", "a.m", "p.m", "a", "bzw", "inkl", "zzgl", "env", "mme", "m":
+		return true
+	}
+	return len(word) <= 2 && word != "" && strings.Trim(word, "0123456789") == ""
+}
+
+// unwrapped joins lines that are broken within a sentence.
+func unwrapped(text string) string {
+	var b strings.Builder
+	var last byte
+	for line := range strings.Lines(text) {
+		first := strings.TrimLeft(line, " \t")
+		if first != "" && first[0] >= 'a' && first[0] <= 'z' && (last == ',' || last >= 'a' && last <= 'z') {
+			line = " " + first
+		} else if last != 0 {
+			b.WriteByte('\n')
+		}
+		line = strings.TrimRight(line, "\n")
+		b.WriteString(line)
+		if last = '\n'; line != "" {
+			last = line[len(line)-1]
+		}
+	}
+	return b.String()
+}
+
+// plainMarkdown takes the signs of Markdown out of a text, and those of lists.
+func plainMarkdown(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		body := strings.TrimLeft(line, " \t>#")
+		for _, bullet := range []string{"- ", "* ", "• ", "+ ", "– "} {
+			body = strings.TrimPrefix(body, bullet)
+		}
+		if digits := len(body) - len(strings.TrimLeft(body, "0123456789")); digits > 0 && digits < 3 && len(body) > digits+1 &&
+			(body[digits] == '.' || body[digits] == ')') && body[digits+1] == ' ' {
+			body = body[digits+2:]
+		}
+		b.WriteString(body)
+	}
+	return strings.NewReplacer("**", "", "__", "", "*", "", "`", "", "~~", "").Replace(b.String())
+}
+
+// unquoted leaves out what stands in quotation marks on one line: somebody else says it.
+func unquoted(text string) string {
+	var b strings.Builder
+	for {
+		open := strings.IndexAny(text, "\"«")
+		if open < 0 {
+			break
+		}
+		sign := map[bool]string{true: `"`, false: "»"}[text[open] == '"']
+		size := 1
+		if sign != `"` {
+			size = len("«")
+		}
+		// A quotation is not long, and the search for its end must not be.
+		length := strings.Index(text[open+size:min(len(text), open+size+hedgeReach)], sign)
+		if length < 0 || strings.Contains(text[open+size:open+size+length], "\n") {
+			b.WriteString(text[:open+size])
+			text = text[open+size:]
+			continue
+		}
+		b.WriteString(text[:open])
+		b.WriteString(" … ")
+		text = text[open+size+length+len(sign):]
+	}
+	return b.String() + text
+}
+
+// standing is how a statement stands to a claim in it.
+type standing int
+
+const (
+	asserted standing = iota // it makes the claim
+	denied                   // it says that it is not so
+	doubtful                 // it asks, hopes, intends, or sets a condition
+)
+
+// hedges tell whether words in a sentence are asserted. All work on shapeWords.
+type hedges struct {
+	idioms, boundary, soft, inherits, after *regexp.Regexp
+	negation, doubt, within                 *matcher
+}
+
+const (
+	// idiomWords have a negation that denies nothing.
+	idiomWords = `no (?:worries|problems?|doubt)|not to worry|not only|without (?:any )?(?:issues?|problems?|` +
+		`delay|trouble)|(?:kein|ohne) (?:problem|probleme|weiteres|verzug)|keine (?:sorge|umstaende)|` +
+		`nicht nur|` +
+		`pas de (?:souci|probleme)s?|aucun (?:souci|probleme)|sans (?:probleme|souci|frais|delai)s?|` +
+		`non seulement|n'hesitez pas|sin (?:ningun )?(?:problemas?|duda|coste|costo)|` +
+		`no hay (?:ningun )?problema|no te preocupes|no se preocupe|no solo`
+	// boundaryWords begin a clause that stands for itself.
+	boundaryWords = ` - | \(|: |[,;]? (?:but|however|although|though|while|whereas|so|then|after|because|since|` +
+		`aber|jedoch|allerdings|doch|obwohl|waehrend|nachdem|sodass|daher|deshalb|weil|mais|cependant|` +
+		`toutefois|pourtant|alors|donc|apres|puis|car|parce que|bien que|pero|sin embargo|aunque|asi que|` +
+		`entonces|luego|porque|tras|mientras) `
+	subjects = `(?:i|we|it|they|he|she|your|the|this|that|these|order|here|all|everything|das|die|der|` +
+		`dein\w*|den|dem|ich|wir|ihre?|es|sie|diese\w*|bestellung|hat|je|j'|nous|la|le|les|l'|votre|vos|ton|` +
+		`ta|cette|commande|el|los|las|tu|su|se|he|hemos|ha|lo|ya|este|esta|pedido)`
+	softBoundary = `(?:,| -)? (?:and|und|et|y) ` + subjects + `\b|, ` + subjects + `\b`
+	// inheritWords carry over into the clause that a comma or "and" begins.
+	inheritWords = `^\W*(?:if|once|unless|when|whenever|as soon as|until|before|even if|in case|falls|wenn|` +
+		`sobald|sofern|bevor|bis|si|des que|lorsque|une fois|avant|cuando|en cuanto|antes|hasta|a menos)\b|` +
+		`\b(?:whether|if|confirm|verify|sure|certain|guarantee|ob|bestaetigen|pruefen|sicher|confirmer|` +
+		`verifier|savoir|sur|confirmar|verificar|comprobar|saber|segur[oa])\b`
+	negationWords = `not|\w+n't|never|no|neither|nor|none|nothing|without|cannot|unable|fail(?:s|ed|ing)?|` +
+		`failure|refus\w+|declin\w+|reject\w+|unsuccessful\w*|attempt(?:s|ed|ing)?|tried|trying|instead of|` +
+		`nicht|nie|niemals|kein\w*|nichts|ohne|weder|fehlgeschlagen|gescheitert|schlug|versucht\w*|unmoeglich|` +
+		`ne|n'\w+|pas|jamais|aucune?|rien|sans|echou\w+|echec|impossible|tent[eaé]\w*|essay\w+|refuse|` +
+		`nunca|jamas|sin|ningun\w*|nada|fall(?:o|ado|aron)|tampoco|imposible|intent\w+|rechaz\w+`
+	doubtWords = `if|unless|whether|once|might|could|would|should|unsure|unclear|unconfirmed|unknown|please|` +
+		`maybe|perhaps|possibly|probably|likely|seems?|seemed|appears?|appeared|looks? like|hopefully|hope|` +
+		`believe|think|thought|assum\w+|expect\w*|supposed|as soon as|until|before|when|will|\w+'ll|shall|` +
+		`going to|about to|pending|whenever|may (?:be|have|not|already|well|still|also|need|take|show|see|` +
+		`appear|get|been)|want|would like|` +
+		`ob|falls|wenn|sobald|sofern|vielleicht|moeglicherweise|eventuell|wahrscheinlich|vermutlich|wohl|` +
+		`scheint|anscheinend|scheinbar|offenbar|sollten?|koennten?|wuerden?|duerfte|bitte|hoff\w+|glaube|` +
+		`denke|bevor|bis|werden?|wird|angeblich|` +
+		`si|sauf|lorsque|quand|des que|une fois|peut-etre|probablement|semble\w*|parait|pourrai\w+|devrai\w+|` +
+		`aurai\w*|serai\w*|sera|seront|va|vais|allons|esper\w+|crois|pense|avant|veuillez|merci de|` +
+		`a menos|cuando|en cuanto|quiza\w*|tal vez|probablemente|posiblemente|parec\w+|podria\w*|deberia\w*|` +
+		`habria\w*|seria\w*|espero|creo|supongo|antes|por favor|voy a|va a|vamos a|sera|seran|hasta`
+	// afterWords take a claim back in the clause behind it.
+	afterWords = `^ (?:would|could|might|may|will|should|can't|cannot|didn't|did not|failed|wuerde|koennte|` +
+		`wird|serait|pourrait|sera|seria|podria)\b|` +
+		`^[^.;]{0,20}\b(?:but|however|though|although|aber|allerdings|jedoch|doch|mais|cependant|toutefois|` +
+		`pero|aunque|sin embargo)\b.{0,40}` +
+		`\b(?:not|\w+n't|cannot|unable|nicht|kann|pas|no)\b.{0,30}\b(?:confirm|verify|sure|go through|` +
+		`bestaetigen|sicher|pruefen|confirmer|verifier|confirmar|verificar|segur[oa])\b|` +
+		`^[^.;]{0,60}\b(?:revers(?:ed|ing)|rolled back|undone|rueckgaengig|revertid[oa])\b`
+)
+
+func newHedges() *hedges {
+	return &hedges{
+		idioms: regexp.MustCompile(`\b(?:` + idiomWords + `)\b`), boundary: regexp.MustCompile(boundaryWords), soft: regexp.MustCompile(softBoundary),
+		inherits: regexp.MustCompile(inheritWords), negation: wordList(negationWords), doubt: wordList(doubtWords),
+		after: regexp.MustCompile(afterWords), within: wordList(`nicht|nie|niemals|keine?`),
+	}
+}
+
+// hedgeReach is how many bytes before and behind a part are read for hedges.
+const hedgeReach = 400
+
+// window cuts a text down to what is near a part of it, so that the time a part takes
+// does not depend on the length of the text.
+func window(text string, start, end int) (near string, s, e int) {
+	from, to := max(0, start-hedgeReach), min(len(text), end+hedgeReach)
+	for from > 0 && !utf8.RuneStart(text[from]) {
+		from--
+	}
+	for to < len(text) && !utf8.RuneStart(text[to]) {
+		to++
+	}
+	return text[from:to], start - from, end - from
+}
+
+// standing says how the part sentence[start:end] is meant. A hedge counts in its
+// own clause and before the part, or within it; German negates behind the verb too.
+func (h *hedges) standing(sentence string, start, end int) standing {
+	sentence, start, end = window(sentence, start, end)
+	// The words of an idiom become dots, so that places stay.
+	sentence = h.idioms.ReplaceAllStringFunc(sentence, func(s string) string { return strings.Repeat(".", len(s)) })
+	if strings.HasPrefix(sentence, "si,") { // Spanish "sí"
+		sentence = "..." + sentence[3:]
+	}
+	from := 0
+	for _, at := range h.boundary.FindAllStringIndex(sentence[:start], -1) {
+		from = at[1]
+	}
+	if i := strings.LastIndexAny(sentence[from:start], "?"); i >= 0 {
+		from += i + 1
+	}
+	clause := from
+	for _, at := range h.soft.FindAllStringIndex(sentence[from:min(len(sentence), end)], -1) {
+		if from+at[0] < start && !h.inherits.MatchString(sentence[clause:from+at[0]]) {
+			clause = from + at[0] + 1
+		}
+	}
+	to := end
+	rest := sentence[end:]
+	stop := len(rest)
+	if at := h.boundary.FindStringIndex(rest); at != nil {
+		stop = at[0]
+	}
+	if at := h.soft.FindStringIndex(rest); at != nil {
+		stop = min(stop, at[0])
+	}
+	if comma := strings.IndexByte(rest, ','); comma >= 0 {
+		stop = min(stop, comma)
+	}
+	stop = min(stop, 200)
+	switch {
+	case h.negation.MatchString(sentence[clause:to]), h.within.MatchString(rest[:stop]):
+		return denied
+	case h.doubt.MatchString(sentence[clause:to]), strings.HasSuffix(strings.TrimRight(rest[:stop], `"')]* `), "?"),
+		h.after.MatchString(rest[:min(len(rest), 200)]):
+		return doubtful
+	}
+	return asserted
+}
