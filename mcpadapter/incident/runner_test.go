@@ -39,7 +39,10 @@ func works(ctx context.Context, job incident.Job) error {
 
 type told struct{ incidents chan incident.Incident }
 
-func (n told) Notify(in incident.Incident, _ incident.Finding) { n.incidents <- in }
+func (n told) Notify(_ context.Context, in incident.Incident, _ incident.Finding) error {
+	n.incidents <- in
+	return nil
+}
 
 // desk is a runner under test, with what it tells.
 type desk struct {
@@ -117,7 +120,7 @@ func TestAnIncidentFromEventToReport(t *testing.T) {
 				assert.Equal(t, mode, info.Mode().Perm(), path)
 			}
 		}
-		assert.Equal(t, incident.Counts{Received: 1, Resolved: 1}, d.Counts())
+		assert.Equal(t, incident.Counts{Received: 1, Resolved: 1, Notified: 1}, d.Counts())
 	})
 }
 
@@ -240,7 +243,7 @@ func TestWhichEventsBecomeIncidents(t *testing.T) {
 		offer("error", "refund", "error") // 300 s after the first
 		time.Sleep(2 * time.Second)
 		d.stop()
-		assert.Equal(t, incident.Counts{Received: 8, Malformed: 1, Filtered: 1, Duplicate: 2, Resolved: 4}, d.Counts())
+		assert.Equal(t, incident.Counts{Received: 8, Malformed: 1, Filtered: 1, Duplicate: 2, Resolved: 4, Notified: 4}, d.Counts())
 		assert.NoError(t, d.Offer("chaos/faults", faultOf("late")))
 		assert.EqualValues(t, 1, d.Counts().Refused, "after the shutdown")
 	})
@@ -282,7 +285,7 @@ func TestAHundredIncidents(t *testing.T) {
 		assert.Equal(t, 20*time.Second, time.Since(began))
 		assert.EqualValues(t, 5, most.Load())
 		d.stop()
-		assert.Equal(t, incident.Counts{Received: 100, Resolved: 100}, d.Counts())
+		assert.Equal(t, incident.Counts{Received: 100, Resolved: 100, Notified: 100}, d.Counts())
 	})
 }
 

@@ -16,27 +16,31 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 )
 
+// TestShutdown tells agents at once, and ends within the grace.
 func TestShutdown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		grace  time.Duration
-		takes  time.Duration
-		want   time.Duration
+		deaf   bool          // to the end of its context
+		takes  time.Duration // once told, or in all where it is deaf
+		want   time.Duration // until the runner has ended
 		status incident.Status
 		reason string
 	}{
-		"an agent that ends in time is waited for": {0, 20 * time.Second, 20 * time.Second, incident.StatusResolved, ""},
-		"one that does not is stopped":             {5 * time.Second, time.Hour, 5 * time.Second, incident.StatusFailed, "the runner was shut down"},
-		"without grace at once":                    {-1, time.Hour, 0, incident.StatusFailed, "the runner was shut down"},
+		"one that ends at once when it is told":    {0, false, 0, 0, incident.StatusInterrupted, "the runner was shut down"},
+		"one that ends well before it is ended":    {0, true, 14 * time.Second, 14 * time.Second, incident.StatusResolved, ""},
+		"one that does not end at all is left":     {8 * time.Second, true, time.Hour, 7 * time.Second, incident.StatusInterrupted, "the runner was shut down, and the agent was left behind because it did not stop"},
+		"by default, within twenty seconds":        {0, true, time.Hour, 17500 * time.Millisecond, incident.StatusInterrupted, "the runner was shut down, and the agent was left behind because it did not stop"},
+		"without grace, and an agent that listens": {-1, false, 0, 0, incident.StatusInterrupted, "the runner was shut down"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := open(t, incident.AgentFunc(func(ctx context.Context, job incident.Job) error {
-					select {
-					case <-time.After(tc.takes):
-						return writeReport(job, goodReport)
-					case <-ctx.Done():
+					if !tc.deaf {
+						<-ctx.Done()
 						return context.Cause(ctx)
 					}
+					time.Sleep(tc.takes)
+					return writeReport(job, goodReport)
 				}), func(o *incident.Options) { o.MaxAgents, o.Grace = 1, tc.grace })
 				require.NoError(t, d.Offer("chaos/faults", faultOf("running")))
 				synctest.Wait()
@@ -44,11 +48,18 @@ func TestShutdown(t *testing.T) {
 				began := time.Now()
 				d.stop()
 				assert.Equal(t, tc.want, time.Since(began))
-				in := <-d.ended
-				assert.Equal(t, tc.status, in.Status)
-				assert.Equal(t, tc.reason, in.FailureReason)
-				assert.EqualValues(t, 1, d.Counts().Dropped, "what waited is counted")
+				found, err := d.spaces.Load()
+				require.NoError(t, err)
+				require.Len(t, found, 1)
+				assert.Equal(t, tc.status, found[0].Status)
+				assert.Equal(t, tc.reason, found[0].FailureReason)
+				assert.EqualValues(t, 1, d.Counts().Queued, "what waited is on disk")
+				if tc.status == incident.StatusInterrupted {
+					assert.Empty(t, d.ended, "nobody is told of what has no end")
+					assert.EqualValues(t, 1, d.Counts().Interrupted)
+				}
 				assert.ErrorContains(t, d.Run(context.Background()), "run before")
+				time.Sleep(2 * time.Hour) // the one that was left behind
 			})
 		})
 	}
@@ -65,8 +76,11 @@ func TestARestartEndsWhatWasLeft(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(root, "empty"), 0o700))
 
 	store := &memory{}
-	_, err = incident.NewRunner(incident.Options{Workspaces: spaces, Store: store, Agent: incident.AgentFunc(works)})
+	r, err := incident.NewRunner(incident.Options{Workspaces: spaces, Store: store, Agent: incident.AgentFunc(works)})
 	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.NoError(t, r.Run(ctx))
 	after, err := spaces.Load()
 	assert.ErrorContains(t, err, "workspace empty", "what cannot be read is said, and hides nothing else")
 	require.Len(t, after, 2)
@@ -74,8 +88,7 @@ func TestARestartEndsWhatWasLeft(t *testing.T) {
 	assert.Equal(t, "the runner stopped while the agent was running", after[0].FailureReason)
 	assert.NotNil(t, after[0].CompletedAt)
 	assert.Equal(t, done, after[1])
-	require.Len(t, store.saved, 1, "other stores learn of it")
-	assert.Equal(t, after[0], store.saved[0])
+	assert.Equal(t, []incident.Incident{after[0]}, store.saved, "other stores learn of it")
 }
 
 // memory is a store that may be down.
@@ -152,9 +165,9 @@ func TestWorkspacesRefuse(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	_, err := incident.NewRunner(incident.Options{MaxAgents: -1, QueueSize: 1 << 30, MinSeverity: 9, Timeout: -1})
+	_, err := incident.NewRunner(incident.Options{MaxAgents: -1, QueueSize: 1 << 30, MinSeverity: 9, Timeout: -1, SendTimeout: -1, MaxAge: -1, MaxBytes: -1})
 	for _, field := range []string{"Workspaces is missing", "Agent is missing", "MaxAgents is -1", "QueueSize is 1073741824",
-		"MinSeverity is 0x9", "Timeout is -1"} {
+		"MinSeverity is 0x9", "Timeout is -1", "SendTimeout is -1", "MaxAge is -1", "MaxBytes is -1"} {
 		assert.ErrorContains(t, err, field)
 	}
 }
