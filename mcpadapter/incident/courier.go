@@ -195,7 +195,7 @@ func (r *Runner) storeCourier() *courier {
 			r.counts.StoreErrors++
 			r.o.Log.Error("incident not stored", "incident", l.id, "error", err)
 			if errors.Is(err, ErrRefused) || now.Sub(l.added) > letterLife { // the workspace has it
-				r.commit(entry{Op: opStored, Incident: l.id})
+				_ = r.commit(entry{Op: opStored, Incident: l.id})
 				return
 			}
 			l.again(now)
@@ -228,7 +228,7 @@ func (r *Runner) notifyCourier() *courier {
 			e.Op = opUnsent
 			l.again(now)
 		}
-		r.commit(e)
+		_ = r.commit(e) // counted there
 		if err != nil {
 			r.o.Log.Error("incident not announced", "incident", l.id, "again", e.Op == opUnsent, "error", err)
 		}

@@ -14,7 +14,6 @@ import (
 const (
 	asKeeper = "keep-agent" // the keeper of an agent
 	asRunner = "run-triage" // a runner that ends itself at some step
-	asAgent  = "be-agent"   // an agent that goes on by itself
 )
 
 // TestMain finds goroutines that are left when all tests have ended.
@@ -25,8 +24,6 @@ func TestMain(m *testing.M) {
 			os.Exit(incident.Keep(os.Args[2:]))
 		case asRunner:
 			os.Exit(runToTheEnd(os.Args[2:]))
-		case asAgent:
-			os.Exit(beAgent())
 		}
 	}
 	goleak.VerifyTestMain(m)

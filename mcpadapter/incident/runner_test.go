@@ -55,7 +55,17 @@ type desk struct {
 
 func open(t *testing.T, agent incident.Agent, change func(*incident.Options)) *desk {
 	t.Helper()
-	root := filepath.Join(t.TempDir(), "incidents")
+	return openAt(t, filepath.Join(t.TempDir(), "incidents"), agent, change)
+}
+
+// again is the runner that comes after d, on the same root.
+func (d *desk) again(t *testing.T, agent incident.Agent, change func(*incident.Options)) *desk {
+	t.Helper()
+	return openAt(t, d.root, agent, change)
+}
+
+func openAt(t *testing.T, root string, agent incident.Agent, change func(*incident.Options)) *desk {
+	t.Helper()
 	spaces, err := incident.NewWorkspaces(root)
 	require.NoError(t, err)
 	d := &desk{spaces: spaces, root: root, ended: make(chan incident.Incident, 20_000)}

@@ -107,21 +107,46 @@ func (m *memory) Load() ([]incident.Incident, error) { return m.saved, nil }
 
 func TestStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		store := &memory{}
+		d := open(t, incident.AgentFunc(works), func(o *incident.Options) { o.Store = store })
+		require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
+		<-d.ended
+		d.stop()
+		assert.Equal(t, []incident.Status{incident.StatusInvestigating, incident.StatusResolved}, store.statuses(),
+			"before the agent starts, and at its end")
+		assert.Equal(t, []string{"", goodReport}, store.reports)
+	})
+}
+
+// TestAStoreThatIsDownCatchesUp, also by way of the next runner.
+func TestAStoreThatIsDownCatchesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		store := &memory{down: errors.New("bucket gone")}
 		d := open(t, incident.AgentFunc(works), func(o *incident.Options) { o.Store = store })
 		require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
 		in := <-d.ended
-		d.stop()
 		assert.Equal(t, incident.StatusResolved, in.Status, "a store that is down is no reason to stop")
+		d.stop()
 		assert.EqualValues(t, len(store.saved), d.Counts().StoreErrors, "and is counted")
-		var statuses []incident.Status
-		for _, s := range store.saved {
-			statuses = append(statuses, s.Status)
-		}
-		assert.Equal(t, []incident.Status{incident.StatusInvestigating, incident.StatusResolved}, statuses,
-			"before the agent starts, and at its end")
-		assert.Equal(t, []string{"", goodReport}, store.reports)
+
+		store.saved, store.reports = nil, nil
+		d = d.again(t, incident.AgentFunc(works), func(o *incident.Options) { o.Store = store })
+		time.Sleep(time.Hour)
+		assert.Greater(t, len(store.saved), 10, "it is tried again, first soon and then every five minutes")
+		assert.Less(t, len(store.saved), 30)
+		store.down, store.saved, store.reports = nil, nil, nil
+		time.Sleep(5 * time.Minute)
+		d.stop()
+		assert.Equal(t, []incident.Incident{in}, store.saved)
+		assert.Equal(t, []string{goodReport}, store.reports)
 	})
+}
+
+func (m *memory) statuses() (all []incident.Status) {
+	for _, in := range m.saved {
+		all = append(all, in.Status)
+	}
+	return all
 }
 
 // TestSavesAreAtomic stops a save at every place at which a crash could leave
