@@ -35,13 +35,14 @@ func (r *Runner) Handler() http.Handler {
 
 // problems are what keeps the runner from its work, one a line.
 func (r *Runner) problems() (problems []string) {
-	if err := r.disk.journal.Err(); err != nil {
-		problems = append(problems, "the journal cannot be written")
-	}
+	broken := r.disk.journal.Err() != nil
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.begun.Load() || r.closed {
-		problems = append(problems, "the runner does not run")
+		return []string{"the runner does not run"}
+	}
+	if broken {
+		problems = append(problems, "the journal cannot be written")
 	}
 	if r.trouble != nil {
 		problems = append(problems, "a record cannot be written")

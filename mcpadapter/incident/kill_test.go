@@ -54,9 +54,9 @@ func (m mortal) Rename(dir *os.Root, from, to string) error {
 	return m.OS.Rename(dir, from, to)
 }
 
-func (m mortal) SyncDir(dir *os.Root) error {
+func (m mortal) SyncDir(*os.Root) error {
 	m.step()
-	return m.OS.SyncDir(dir)
+	return nil
 }
 
 type mortalFile struct {
@@ -73,9 +73,10 @@ func (f mortalFile) Write(p []byte) (int, error) {
 	return f.File.Write(p)
 }
 
+// Sync is a step, and does nothing: what was written survives the process.
 func (f mortalFile) Sync() error {
 	f.m.step()
-	return f.File.Sync()
+	return nil
 }
 
 // paper is what the world sees of a run, in files that each step appends to.
@@ -134,9 +135,12 @@ func runToTheEnd(args []string) int {
 	if err != nil {
 		return 2
 	}
+	agent := &incident.Command{Path: []string{"sh", filepath.Join(args[0], "agent.sh")}, Keeper: []string{self, asKeeper}}
+	if os.Getenv(withoutKeeper) != "" {
+		agent.Keeper = nil
+	}
 	r, err := incident.NewRunner(incident.Options{
-		Workspaces: spaces, Notifier: receiver{world, m}, MaxAgents: 2, Log: slog.New(slog.NewTextHandler(log, nil)),
-		Agent: &incident.Command{Path: []string{"sh", filepath.Join(args[0], "agent.sh")}, Keeper: []string{self, asKeeper}},
+		Workspaces: spaces, Notifier: receiver{world, m}, MaxAgents: 2, Log: slog.New(slog.NewTextHandler(log, nil)), Agent: agent,
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -163,9 +167,12 @@ func runToTheEnd(args []string) int {
 	return 0
 }
 
+// withoutKeeper is the variable that makes such a runner start agents by itself.
+const withoutKeeper = "TEST_RUNNER_WITHOUT_KEEPER"
+
 const noMoreSteps = 5
 
-// runner starts one of those and says how it ended.
+// startRunner starts one of those and says how it ended.
 func startRunner(t *testing.T, dir string, step int, events ...string) (status int, killed bool) {
 	t.Helper()
 	self, err := os.Executable()

@@ -138,6 +138,10 @@ func (o *Options) answerPatience() time.Duration {
 
 // restore takes up what the journal has.
 func (r *Runner) restore() {
+	if err := r.rewrite(); err != nil { // a full disk is no reason not to start
+		r.o.Log.Error("the journal cannot be written", "error", err)
+		nudge(r.dirty)
+	}
 	for r.book.waiting.len() > r.o.QueueSize {
 		r.counts.Restored++
 		r.counts.Queued++
@@ -149,10 +153,6 @@ func (r *Runner) restore() {
 	r.counts.Restored += waiting + interrupted
 	r.maybeSent()
 	r.removeStates()
-	if err := r.rewrite(); err != nil {
-		r.o.Log.Error("the journal cannot be written", "error", err)
-		nudge(r.dirty)
-	}
 	r.failUnknown()
 	if waiting+interrupted > 0 {
 		r.o.Log.Info("an earlier runner left work", "queued", waiting, "interrupted", interrupted)

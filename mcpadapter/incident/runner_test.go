@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
+	"github.com/shakedown-go/shakedown/mcpadapter/incident/internal/durable"
 )
 
 const goodReport = "# Investigation\n\n## Root Cause\n\nThe tool refund answered with errors.\n\nConfidence: high\n\n" +
@@ -44,6 +45,20 @@ func (n told) Notify(_ context.Context, in incident.Incident, _ incident.Finding
 	return nil
 }
 
+// hasty is a file system that synchronises nothing, since no machine crashes in tests.
+type hasty struct{ durable.OS }
+
+func (h hasty) Open(dir *os.Root, name string, flag int) (durable.File, error) {
+	f, err := h.OS.Open(dir, name, flag)
+	return hastyFile{f}, err
+}
+
+func (hasty) SyncDir(*os.Root) error { return nil }
+
+type hastyFile struct{ durable.File }
+
+func (hastyFile) Sync() error { return nil }
+
 // desk is a runner under test, with what it tells.
 type desk struct {
 	*incident.Runner
@@ -68,6 +83,7 @@ func openAt(t *testing.T, root string, agent incident.Agent, change func(*incide
 	t.Helper()
 	spaces, err := incident.NewWorkspaces(root)
 	require.NoError(t, err)
+	spaces.OnFS(hasty{})
 	d := &desk{spaces: spaces, root: root, ended: make(chan incident.Incident, 20_000)}
 	o := incident.Options{Workspaces: spaces, Agent: agent, Notifier: told{d.ended}}
 	if change != nil {
