@@ -170,6 +170,7 @@ func TestANotifierThatIsDown(t *testing.T) {
 
 // TestMessagesThatWaitAreBounded: the oldest is given up, and counted.
 func TestMessagesThatWaitAreBounded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := open(t, incident.AgentFunc(reports), func(o *incident.Options) {
 			o.QueueSize = 2000
