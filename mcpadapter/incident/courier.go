@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -239,7 +240,7 @@ func (r *Runner) notifyCourier() *courier {
 // maybeSent settles the messages that a runner before this one was about to
 // send when it died.
 func (r *Runner) maybeSent() {
-	for _, l := range append([]*letter(nil), r.book.letters.letters...) {
+	for _, l := range slices.Clone(r.book.letters.letters) {
 		if l.sending {
 			r.counts.MaybeSent++
 			_ = r.commit(entry{Op: opSettled, Incident: l.id, Reason: ErrMaybeSent.Error()})

@@ -144,6 +144,26 @@ func TestAShutdownDoesNotWaitForAReceiver(t *testing.T) {
 	}
 }
 
+// TestWithoutTheReceiverOfBefore: a runner that has no store and no notifier
+// gives up what waits for them, and says so.
+func TestWithoutTheReceiverOfBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := open(t, incident.AgentFunc(reports), func(o *incident.Options) {
+			o.Store = &memory{down: errors.New("down")}
+			o.Notifier = notifierFunc(func(context.Context, incident.Incident) error { return errors.New("down") })
+		})
+		require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
+		synctest.Wait()
+		d.stop()
+		assert.EqualValues(t, 1, d.Counts().Unsent)
+		d = d.again(t, incident.AgentFunc(reports), func(o *incident.Options) { o.Notifier, o.MaxAge = nil, time.Hour })
+		assert.Equal(t, incident.Counts{NotifyLost: 1}, d.Counts())
+		time.Sleep(2 * time.Hour)
+		assert.EqualValues(t, 1, d.Counts().Removed, "nobody needs the workspace any more")
+		d.stop()
+	})
+}
+
 // TestANotifierThatIsDown is asked again for a day, with pauses up to five
 // minutes, and then given up.
 func TestANotifierThatIsDown(t *testing.T) {
@@ -158,32 +178,13 @@ func TestANotifierThatIsDown(t *testing.T) {
 		})
 		require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
 		time.Sleep(48 * time.Hour)
+		synctest.Wait()
 		assert.Equal(t, []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second, 15 * time.Second}, at[:5])
 		assert.Equal(t, 5*time.Minute, at[50]-at[49])
 		assert.Less(t, at[len(at)-1], 24*time.Hour+6*time.Minute)
 		c := d.Counts()
 		assert.EqualValues(t, 1, c.NotifyLost)
 		assert.Zero(t, c.Unsent)
-		d.stop()
-	})
-}
-
-// TestMessagesThatWaitAreBounded: the oldest is given up, and counted.
-func TestMessagesThatWaitAreBounded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := open(t, incident.AgentFunc(reports), func(o *incident.Options) {
-			o.QueueSize = 2000
-			o.Notifier = notifierFunc(func(context.Context, incident.Incident) error { return errors.New("down") })
-		})
-		for i := range 1010 {
-			require.NoError(t, d.Offer("chaos/faults", faultOf(fmt.Sprint("tool-", i))))
-		}
-		synctest.Wait()
-		c := d.Counts()
-		assert.EqualValues(t, 1010, c.Resolved)
-		assert.EqualValues(t, 1000, c.Unsent)
-		assert.EqualValues(t, 10, c.NotifyLost)
 		d.stop()
 	})
 }

@@ -191,13 +191,6 @@ func (c *Command) investigateKept(ctx context.Context, job Job) Result {
 	return told(ctx, result, killed)
 }
 
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}
-
 // statePoll is how often it is looked whether somebody else's keeper has ended.
 const statePoll = 50 * time.Millisecond
 

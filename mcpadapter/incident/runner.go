@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -152,11 +153,29 @@ func (r *Runner) restore() {
 	r.counts.Queued, r.counts.Interrupted = waiting, interrupted
 	r.counts.Restored += waiting + interrupted
 	r.maybeSent()
+	r.dismiss()
 	r.removeStates()
 	r.failUnknown()
 	if waiting+interrupted > 0 {
 		r.o.Log.Info("an earlier runner left work", "queued", waiting, "interrupted", interrupted)
 		nudge(r.wake)
+	}
+}
+
+// dismiss gives up what an earlier runner had for a store or a notifier that
+// this one has not.
+func (r *Runner) dismiss() {
+	for _, l := range slices.Clone(r.book.copies.letters) {
+		if r.store == nil {
+			_ = r.commit(entry{Op: opStored, Incident: l.id}) // counted there, and the workspace has it
+		}
+	}
+	for _, l := range slices.Clone(r.book.letters.letters) {
+		if r.notifier == nil {
+			r.counts.NotifyLost++
+			_ = r.commit(entry{Op: opSettled, Incident: l.id})
+			r.o.Log.Warn("incident not announced: there is no notifier any more", "incident", l.id)
+		}
 	}
 }
 

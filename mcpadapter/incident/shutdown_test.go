@@ -132,6 +132,7 @@ func TestAStoreThatIsDownCatchesUp(t *testing.T) {
 		store.saved, store.reports = nil, nil
 		d = d.again(t, incident.AgentFunc(works), func(o *incident.Options) { o.Store = store })
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		assert.Greater(t, len(store.saved), 10, "it is tried again, first soon and then every five minutes")
 		assert.Less(t, len(store.saved), 30)
 		store.down, store.saved, store.reports = nil, nil, nil

@@ -33,22 +33,25 @@ func (p *Program) serve(ctx context.Context, s *settings.Settings) (err error) {
 		return err
 	}
 	o := incident.Options{
-		Workspaces: workspaces, Agent: agent, Notifier: slack, MinSeverity: s.MinSeverity, DedupeWindow: s.DedupeWindow,
+		Workspaces: workspaces, Agent: agent, MinSeverity: s.MinSeverity, DedupeWindow: s.DedupeWindow,
 		MaxAgents: s.MaxAgents, QueueSize: s.QueueSize, Timeout: s.Timeout, Grace: s.Shutdown, MaxAge: s.MaxAge, MaxBytes: s.MaxBytes, Log: log,
 	}
 	if store != nil { // a nil Store in the interface would not be nil
 		o.Store = store
 	}
+	if s.SlackWebhook != "" {
+		o.Notifier = slack
+	}
 	runner, err := incident.NewRunner(o)
 	if err != nil {
 		return err
 	}
-	health, err := serveHealth(s.HealthAddress, runner.Handler())
+	asked, health, err := serveHealth(s.HealthAddress, runner.Handler())
 	if err != nil {
 		return errors.Join(&usageError{err}, runner.Close())
 	}
 	defer func() { err = errors.Join(err, health()) }()
-	log.Info("listening", "endpoint", settings.WithoutUser(s.Endpoint), "agent", s.CLI, "workspaces", s.WorkspaceRoot)
+	log.Info("listening", "endpoint", settings.WithoutUser(s.Endpoint), "agent", s.CLI, "workspaces", s.WorkspaceRoot, "health", asked)
 	err = pipeline(ctx, runner, &incident.Subscriber{
 		Endpoint: s.Endpoint, Token: string(s.Token), Mode: s.Mode, Watch: true, Sink: runner.Offer, Log: log,
 	})
@@ -61,18 +64,18 @@ const headerTime = 5 * time.Second
 
 // serveHealth answers questions about the runner until the function that it
 // returns is called. Without an address nobody can ask.
-func serveHealth(address string, h http.Handler) (stop func() error, err error) {
+func serveHealth(address string, h http.Handler) (at string, stop func() error, err error) {
 	if address == "" {
-		return func() error { return nil }, nil
+		return "", func() error { return nil }, nil
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("triage: HEALTH_ADDRESS: %w", err)
+		return "", nil, fmt.Errorf("triage: HEALTH_ADDRESS: %w", err)
 	}
 	server := &http.Server{Handler: h, ReadHeaderTimeout: headerTime, WriteTimeout: 2 * headerTime, IdleTimeout: 2 * headerTime}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	return func() error {
+	return l.Addr().String(), func() error {
 		err := server.Close()
 		if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
 			err = errors.Join(err, ended)
