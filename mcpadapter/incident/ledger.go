@@ -183,11 +183,11 @@ func (l *ledger) entries() (all []entry) {
 	}
 	for _, c := range l.unfinished() {
 		all = append(all, entry{Op: opBegun, Incident: c.id, Event: c.event.doc(), Created: c.created, At: c.started, Attempt: c.attempt, Strikes: c.strikes})
-		if c.finished != nil {
-			all = append(all, *c.finished)
-		}
 		if c.annulled {
 			all = append(all, entry{Op: opInterrupted, Incident: c.id})
+		}
+		if c.finished != nil {
+			all = append(all, *c.finished)
 		}
 	}
 	for _, letter := range l.copies.letters {
