@@ -29,8 +29,14 @@
 //	ended := make(chan error, 1)
 //	go func() { ended <- runner.Run(ctx) }()
 //	err = (&incident.Subscriber{Endpoint: url, Sink: runner.Offer}).Run(ctx) // until ctx ends
-//	return errors.Join(err, <-ended)                                         // agents at work have 30 s to finish
+//	return errors.Join(err, <-ended)                                         // within the grace of 20 s
+//
+// What a runner owes is on disk, in .runner under the root: events that wait,
+// incidents without an end, messages that are not sent. Kill it at any moment,
+// and the next runner on the root goes on; see docs/incidents.md for what
+// survives what. One runner has a root at a time.
 //
 // A runner keeps at most its queue, its running agents and the keys of the last
-// five minutes in memory; an event costs it less than ten microseconds.
+// five minutes in memory; an event costs it some microseconds where it is a
+// duplicate, and some tens where it is written to the journal.
 package incident

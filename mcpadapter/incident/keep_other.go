@@ -13,7 +13,8 @@ const canKeep = false
 
 // Keep is the keeper of an agent, where the system has what it needs: locks
 // that a child inherits, and signals. It has not, and commands run without one.
-func Keep([]string) int {
+func Keep(args []string) int {
+	_ = args
 	fmt.Fprintln(os.Stderr, "incident: there are no keepers on this system")
 	return 2
 }
