@@ -8,13 +8,14 @@
 //	event → severity → duplicates → queue → at most N agents → report → stores → notification
 //
 // Every event that comes in is accounted for in [Counts], and the one who sends
-// is never held up. Each incident has a directory of its own,
+// waits for one write to a file. Each incident has a directory of its own,
 //
 //	incidents/6f1c…/incident.json              status, times, what is known of the fault
 //	incidents/6f1c…/output/investigation.md    what the agent found out
 //
 // and ends as resolved (the agent ended with 0 and left a report of substance),
-// failed (it did not end well) or agent_failed (it did, without a report). The
+// failed (it did not end well) or agent_failed (it did, without a report); one
+// whose runner was told to stop is interrupted, and resumed by the next. The
 // agent is a program ([Command]) or a function ([AgentFunc]); what it does to its
 // workspace (removing it, filling it, links in place of files) ends its own
 // incident and touches nothing outside.

@@ -83,7 +83,8 @@ func (r *Runner) attempt(ctx context.Context, c *openCase) (result Result, err e
 		}
 		return r.save(c.incident())
 	})
-	if err != nil {
+	if err != nil { // it was not begun, and no runner died of it
+		_ = r.writeDown(entry{Op: opInterrupted, Incident: c.id}) // counted there
 		return result, err
 	}
 	leaveBehind := abandonAfter
@@ -97,6 +98,9 @@ func (r *Runner) attempt(ctx context.Context, c *openCase) (result Result, err e
 		}
 		return nil
 	})
+	if err != nil {
+		_ = r.writeDown(entry{Op: opInterrupted, Incident: c.id}) // counted there
+	}
 	return result, err
 }
 

@@ -201,8 +201,8 @@ func (r *Runner) failUnknown() {
 	}
 }
 
-// Offer takes the data of a notification. It never waits for anything but one
-// write to a file. An event that was taken (nil) is in the journal: it survives
+// Offer takes the data of a notification. It waits for the disk alone: for one
+// write, and seldom for the journal to be rewritten. An event that was taken (nil) is in the journal: it survives
 // the death of the process at once, and that of the machine a tenth of a second
 // later. The error says why a payload was malformed, or why the event that was
 // taken is in memory alone for now; every other fate is counted, see [Runner.Counts].

@@ -125,9 +125,10 @@ func (j *Journal) Rewrite(records [][]byte) error {
 	defer j.syncing.Unlock()
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	// What is open cannot be replaced everywhere, and what would be appended to
+	// it after a failure could be lost.
+	j.broken(errors.New("the journal is being rewritten"))
 	if err := Replace(j.fs, j.dir, j.name, data); err != nil {
-		// The old file may be whole still, or the new one is in its place: either
-		// way what is appended to the open file could be lost.
 		j.broken(err)
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -135,9 +136,6 @@ func (j *Journal) Rewrite(records [][]byte) error {
 	if err != nil {
 		j.broken(err)
 		return fmt.Errorf("journal: %w", err)
-	}
-	if j.file != nil {
-		_ = j.file.Close()
 	}
 	j.file, j.size, j.dirty, j.why = f, int64(len(data)), false, nil
 	return nil
