@@ -26,10 +26,14 @@ import (
 type fillable struct {
 	hasty
 	full *atomic.Bool
+	only string // files whose names have this in them; "": all
 }
 
 func (f fillable) Open(dir *os.Root, name string, flag int) (durable.File, error) {
 	file, err := f.hasty.Open(dir, name, flag)
+	if !strings.Contains(name, f.only) {
+		return file, err
+	}
 	return fillableFile{file, f.full}, err
 }
 
@@ -102,6 +106,36 @@ func TestAFullDisk(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestARecordThatCannotBeWritten: the journal can, and all the same nobody is
+// told of an end that the record does not have.
+func TestARecordThatCannotBeWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var full atomic.Bool
+		d := open(t, incident.AgentFunc(works), func(o *incident.Options) {
+			o.Workspaces.OnFS(fillable{full: &full, only: incident.RecordFile})
+		})
+		require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
+		time.Sleep(500 * time.Millisecond)
+		full.Store(true)
+		time.Sleep(10 * time.Minute)
+		assert.Empty(t, d.ended)
+		assert.Equal(t, "a record cannot be written\n", get(d, "/healthz").Body.String())
+		d.stop()
+		assert.EqualValues(t, 1, d.Counts().Interrupted, "it is left to the next runner")
+
+		full.Store(false)
+		runs := 0
+		d = d.again(t, incident.AgentFunc(func(context.Context, incident.Job) error { runs++; return nil }), nil)
+		in := <-d.ended
+		d.stop()
+		assert.Equal(t, incident.StatusResolved, in.Status, "the agent had ended well, and counts")
+		assert.Zero(t, runs)
+		found, err := d.spaces.Load()
+		require.NoError(t, err)
+		assert.Equal(t, []incident.Incident{in}, found)
+	})
 }
 
 // TestARestartOnAFullDisk: what the first runner could write is what the second

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,12 +94,15 @@ func TestARestartEndsWhatWasLeft(t *testing.T) {
 
 // memory is a store that may be down.
 type memory struct {
+	mu      sync.Mutex
 	saved   []incident.Incident
 	reports []string
 	down    error
 }
 
 func (m *memory) Save(in incident.Incident, report []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.saved, m.reports = append(m.saved, in), append(m.reports, string(report))
 	return m.down
 }
@@ -129,18 +133,27 @@ func TestAStoreThatIsDownCatchesUp(t *testing.T) {
 		d.stop()
 		assert.EqualValues(t, len(store.saved), d.Counts().StoreErrors, "and is counted")
 
-		store.saved, store.reports = nil, nil
+		store.begin(errors.New("bucket gone"))
 		d = d.again(t, incident.AgentFunc(works), func(o *incident.Options) { o.Store = store })
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		assert.Greater(t, len(store.saved), 10, "it is tried again, first soon and then every five minutes")
-		assert.Less(t, len(store.saved), 30)
-		store.down, store.saved, store.reports = nil, nil, nil
+		tries := store.begin(nil)
+		assert.Greater(t, tries, 10, "it is tried again, first soon and then every five minutes")
+		assert.Less(t, tries, 30)
 		time.Sleep(5 * time.Minute)
 		d.stop()
 		assert.Equal(t, []incident.Incident{in}, store.saved)
 		assert.Equal(t, []string{goodReport}, store.reports)
 	})
+}
+
+// begin forgets what was saved, and says how often.
+func (m *memory) begin(down error) (saves int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	saves = len(m.saved)
+	m.saved, m.reports, m.down = nil, nil, down
+	return saves
 }
 
 func (m *memory) statuses() (all []incident.Status) {
