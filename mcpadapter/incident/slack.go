@@ -3,7 +3,6 @@ package incident
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"sync"
@@ -17,7 +16,6 @@ type SlackOptions struct {
 	Client   *http.Client // nil: one with a timeout of 10 s that follows no redirects
 	Attempts int          // for one message, before the runner puts it off; 0: 4
 	Degraded int          // so many incidents in a row without a report: one warning instead of each; 0: 3
-	Log      *slog.Logger // nil: nothing is logged
 }
 
 // Slack posts a message for every incident to an incoming webhook. It is a
@@ -52,9 +50,6 @@ func NewSlack(o SlackOptions) (*Slack, error) {
 		// Who redirects has not taken the message, and is not to send it elsewhere.
 		stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		o.Client = &http.Client{Timeout: slackTimeout, CheckRedirect: stay}
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Attempts = atLeastOne(o.Attempts, slackAttempts)
 	return &Slack{o: o, breaker: breaker{limit: atLeastOne(o.Degraded, slackDegraded)}}, nil
