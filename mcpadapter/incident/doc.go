@@ -38,6 +38,6 @@
 // survives what. One runner has a root at a time.
 //
 // A runner keeps at most its queue, its running agents and the keys of the last
-// five minutes in memory; an event costs it some microseconds where it is a
-// duplicate, and some tens where it is written to the journal.
+// five minutes in memory; an event costs it some microseconds, more where it is
+// written to the journal than where it is a duplicate.
 package incident
