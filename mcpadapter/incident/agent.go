@@ -14,6 +14,12 @@ type Job struct {
 	Incident Incident
 	Dir      string        // the workspace: the agent reads incident.json there and writes output/investigation.md
 	Timeout  time.Duration // how long it may take; its context ends [Leeway] later
+	// Patience is how long it may go on after its context has ended because the
+	// runner stops; 0: not at all.
+	Patience time.Duration
+
+	attempt int    // the how-manieth of the incident, from 1; 0: not by a runner
+	state   string // path of the file of a keeper's state; "": not by a runner
 }
 
 // A Result is how an agent ended.
@@ -55,11 +61,16 @@ var (
 	errShutdown = errors.New("the runner was shut down")
 )
 
+// agentLimit is when an agent is ended that was given so much time.
+func agentLimit(timeout time.Duration) time.Duration {
+	return timeout + min(Leeway, math.MaxInt64-timeout)
+}
+
 // investigate runs an agent so that its panic, the end of its goroutine, or
-// its refusal to stop ends its own incident and nothing else.
-func investigate(ctx context.Context, a Agent, job Job) Result {
-	limit := job.Timeout + min(Leeway, math.MaxInt64-job.Timeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
+// its refusal to stop ends its own incident and nothing else. An agent that the
+// runner's end does not stop is left behind after so long.
+func investigate(ctx context.Context, a Agent, job Job, leaveBehind time.Duration) Result {
+	ctx, cancel := context.WithTimeoutCause(ctx, agentLimit(job.Timeout), errTimeout)
 	defer cancel()
 	ended := make(chan Result, 1)
 	go func() {
@@ -78,7 +89,10 @@ func investigate(ctx context.Context, a Agent, job Job) Result {
 		return result
 	case <-ctx.Done():
 	}
-	patience := time.NewTimer(abandonAfter)
+	if errors.Is(context.Cause(ctx), errTimeout) {
+		leaveBehind = abandonAfter
+	}
+	patience := time.NewTimer(leaveBehind)
 	defer patience.Stop()
 	select {
 	case result := <-ended:

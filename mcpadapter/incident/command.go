@@ -17,19 +17,29 @@ import (
 //	bash SCRIPT --workspace D --model M --allowed-tools T --timeout S [--agent A] [--system-prompt-file F] PROMPT
 //
 // in its workspace, with INCIDENT_ID in its environment. It leads a process
-// group of its own, which is killed as a whole when its context ends and
-// whatever is left of it when the program has ended.
+// group of its own. When its context ends because the runner stops, the group is
+// told (SIGTERM), and killed after the patience of the job; when its time is up,
+// at once. What is left when the program has ended is killed: its group, and on
+// Linux every process with its INCIDENT_ID.
+//
+// Without a Keeper, how the program ended is known only to a runner that lives
+// to see it: one that starts later investigates again.
 type Command struct {
 	_                struct{}
-	Path             []string            // the program and its first arguments, such as bash and a script
-	Model            string              // --model
-	AllowedTools     string              // --allowed-tools
-	Agent            string              // --agent; "": not given
-	SystemPromptFile string              // --system-prompt-file; "": not given
-	Prompt           string              // the last argument; "": DefaultPrompt
-	Pass             []string            // names of variables that the program inherits, besides PATH, HOME and the like
-	Env              map[string]string   // variables of its own
-	Redact           func(string) string // takes secrets out of the output; nil: policy.Redact, which knows their usual forms
+	Path             []string          // the program and its first arguments, such as bash and a script
+	Model            string            // --model
+	AllowedTools     string            // --allowed-tools
+	Agent            string            // --agent; "": not given
+	SystemPromptFile string            // --system-prompt-file; "": not given
+	Prompt           string            // the last argument; "": DefaultPrompt
+	Pass             []string          // names of variables that the program inherits, besides PATH, HOME and the like
+	Env              map[string]string // variables of its own
+	// Keeper is a program with its first arguments that calls [Keep] with the
+	// arguments that follow, such as this program itself with a word of its own.
+	// It runs the agent, and lets the agent end well when the runner does not.
+	// nil, and on systems without it: none.
+	Keeper []string
+	Redact func(string) string // takes secrets out of the output; nil: policy.Redact, which knows their usual forms
 }
 
 // DefaultPrompt asks for what a report needs.
@@ -53,31 +63,38 @@ const pipePatience = 2 * time.Second
 
 // Check names everything that is missing.
 func (c *Command) Check() error {
+	var problems []error
 	if len(c.Path) == 0 || c.Path[0] == "" {
-		return &FieldError{"Path", nil, "a program"}
+		problems = append(problems, &FieldError{"Path", nil, "a program"})
 	}
-	return nil
+	if len(c.Keeper) > 0 && c.Keeper[0] == "" {
+		problems = append(problems, &FieldError{"Keeper", "", "a program, or none"})
+	}
+	return errors.Join(problems...)
 }
 
-// Investigate runs the program.
+// Investigate runs the program, with its keeper where it has one.
 func (c *Command) Investigate(ctx context.Context, job Job) Result {
 	if err := c.Check(); err != nil {
 		return failed(err)
 	}
-	out := newTail(maxOutput)
-	cmd := exec.CommandContext(ctx, c.Path[0], append(c.Path[1:len(c.Path):len(c.Path)], c.args(job)...)...)
-	cmd.Dir, cmd.Env = job.Dir, c.environment(job)
-	cmd.Stdout, cmd.Stderr = out, out
-	cmd.WaitDelay = pipePatience
-	group := ownGroup(cmd)
-	err := cmd.Start()
-	if err == nil {
-		err = cmd.Wait()
-		group.kill() // whatever it left behind
+	if len(c.Keeper) > 0 && canKeep {
+		return c.investigateKept(ctx, job)
 	}
-	result := c.result(ctx, cmd, err)
+	out := newTail(maxOutput)
+	cmd := exec.Command(c.Path[0], append(c.Path[1:len(c.Path):len(c.Path)], c.args(job)...)...)
+	cmd.Dir, cmd.Env = job.Dir, c.environment(job)
+	p, err := startProcess(cmd, out)
+	if err != nil {
+		return failed(fmt.Errorf("agent could not be run: %w", err))
+	}
+	killed := c.await(ctx, job, p, func() { tell(p.pid()) }, p.kill)
+	p.kill() // whatever it left behind
+	killStrays(job.Incident.IncidentID)
+	p.drain()
+	result := p.result()
 	result.Output = c.redact(out.text())
-	return result
+	return told(ctx, result, killed)
 }
 
 func (c *Command) args(job Job) []string {
@@ -118,21 +135,6 @@ func (c *Command) environment(job Job) []string {
 		env = append(env, name+"="+value)
 	}
 	return append(env, "INCIDENT_ID="+job.Incident.IncidentID)
-}
-
-func (c *Command) result(ctx context.Context, cmd *exec.Cmd, err error) Result {
-	var exit *exec.ExitError
-	switch {
-	case ctx.Err() != nil && err != nil:
-		return failed(fmt.Errorf("%w, and the agent was killed", context.Cause(ctx)))
-	case err == nil || errors.Is(err, exec.ErrWaitDelay):
-		return Result{ExitCode: cmd.ProcessState.ExitCode()}
-	case errors.As(err, &exit) && exit.Exited():
-		return Result{ExitCode: exit.ExitCode()}
-	case errors.As(err, &exit):
-		return failed(fmt.Errorf("agent crashed: %v", exit.ProcessState))
-	}
-	return failed(fmt.Errorf("agent could not be run: %w", err))
 }
 
 func (c *Command) redact(output string) []byte {

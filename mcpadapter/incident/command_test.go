@@ -4,6 +4,7 @@ package incident_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"os/exec"
@@ -33,7 +34,7 @@ func job(t *testing.T) incident.Job {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "output"), 0o700))
-	return incident.Job{Incident: incident.Incident{IncidentID: "1f"}, Dir: dir, Timeout: 90 * time.Second}
+	return incident.Job{Incident: incident.Incident{IncidentID: rand.Text()}, Dir: dir, Timeout: 90 * time.Second}
 }
 
 // TestAShortTimeout is not told as none: a script refuses that.
@@ -67,7 +68,7 @@ func TestTheCommandProtocol(t *testing.T) {
 	assert.Equal(t, "--workspace\n"+j.Dir+"\n--model\nsonnet\n--allowed-tools\nRead,Write\n--timeout\n90\n--agent\ntriage\n"+
 		"--system-prompt-file\nprompt.md\nLook into it\n", read("args"))
 	env := read("env")
-	assert.Contains(t, env, "INCIDENT_ID=1f\n")
+	assert.Contains(t, env, "INCIDENT_ID="+j.Incident.IncidentID+"\n")
 	assert.Contains(t, env, "ALLOWED=yes\n")
 	assert.Contains(t, env, "AGENT_CLI=offline\n")
 	assert.NotContains(t, env, "SECRET_KEY", "what is not allowed is not passed on")

@@ -125,11 +125,12 @@ func (o *TriageOptions) payload(e chaos.Event, armed time.Time) json.RawMessage 
 type lastIncident chan Incident
 
 // Notify keeps the incident.
-func (l lastIncident) Notify(in Incident, _ Finding) {
+func (l lastIncident) Notify(_ context.Context, in Incident, _ Finding) error {
 	select {
 	case l <- in:
 	default:
 	}
+	return nil
 }
 
 // FindsRootCause holds where the report of a [ContractAgent] states what was

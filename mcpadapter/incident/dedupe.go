@@ -7,11 +7,11 @@ import "time"
 // for concurrent use.
 type dedupe struct {
 	window time.Duration
-	seen   map[string]entry
+	seen   map[string]sighting
 	sweep  int // the size at which expired entries are next looked for
 }
 
-type entry struct {
+type sighting struct {
 	until  time.Time
 	active bool // queued, or an agent runs
 }
@@ -20,7 +20,7 @@ type entry struct {
 const leastSweep = 1024
 
 func newDedupe(window time.Duration) *dedupe {
-	return &dedupe{window: window, seen: make(map[string]entry), sweep: leastSweep}
+	return &dedupe{window: window, seen: make(map[string]sighting), sweep: leastSweep}
 }
 
 // admit tells whether an event of that key is the first.
@@ -28,11 +28,23 @@ func (d *dedupe) admit(key string, now time.Time) bool {
 	if e, ok := d.seen[key]; ok && (e.active || now.Before(e.until)) {
 		return false
 	}
-	d.seen[key] = entry{until: now.Add(d.window), active: true}
+	d.seen[key] = sighting{until: now.Add(d.window), active: true}
 	if len(d.seen) >= d.sweep {
 		d.expire(now)
 	}
 	return true
+}
+
+// restore brings back what an earlier runner remembered.
+func (d *dedupe) restore(key string, until time.Time, active bool) {
+	d.seen[key] = sighting{until, active}
+}
+
+// begun says that an agent works on the key.
+func (d *dedupe) begun(key string) {
+	e := d.seen[key]
+	e.active = true
+	d.seen[key] = e
 }
 
 // done says that nothing works on the key any more.

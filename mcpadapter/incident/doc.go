@@ -8,13 +8,14 @@
 //	event → severity → duplicates → queue → at most N agents → report → stores → notification
 //
 // Every event that comes in is accounted for in [Counts], and the one who sends
-// is never held up. Each incident has a directory of its own,
+// waits for one write to a file. Each incident has a directory of its own,
 //
 //	incidents/6f1c…/incident.json              status, times, what is known of the fault
 //	incidents/6f1c…/output/investigation.md    what the agent found out
 //
 // and ends as resolved (the agent ended with 0 and left a report of substance),
-// failed (it did not end well) or agent_failed (it did, without a report). The
+// failed (it did not end well) or agent_failed (it did, without a report); one
+// whose runner was told to stop is interrupted, and resumed by the next. The
 // agent is a program ([Command]) or a function ([AgentFunc]); what it does to its
 // workspace (removing it, filling it, links in place of files) ends its own
 // incident and touches nothing outside.
@@ -29,8 +30,14 @@
 //	ended := make(chan error, 1)
 //	go func() { ended <- runner.Run(ctx) }()
 //	err = (&incident.Subscriber{Endpoint: url, Sink: runner.Offer}).Run(ctx) // until ctx ends
-//	return errors.Join(err, <-ended)                                         // agents at work have 30 s to finish
+//	return errors.Join(err, <-ended)                                         // within the grace of 20 s
+//
+// What a runner owes is on disk, in .runner under the root: events that wait,
+// incidents without an end, messages that are not sent. Kill it at any moment,
+// and the next runner on the root goes on; see docs/incidents.md for what
+// survives what. One runner has a root at a time.
 //
 // A runner keeps at most its queue, its running agents and the keys of the last
-// five minutes in memory; an event costs it less than ten microseconds.
+// five minutes in memory; an event costs it some microseconds, more where it is
+// written to the journal than where it is a duplicate.
 package incident

@@ -44,7 +44,7 @@ func TestARecordedSessionBecomesIncidents(t *testing.T) {
 	assert.Equal(t, []string{"payments Pod/worker-0 BackOff WARNING", "payments Pod/worker-0 CrashLoop CRITICAL",
 		"kube-system Pod/coredns-5d78 FailedMount WARNING", " Node/node-3 NodeUnhealthy WARNING"}, got, "in order, each once")
 	require.Eventually(t, func() bool { return d.Counts().Received == 8 }, 20*time.Second, time.Millisecond)
-	assert.Equal(t, incident.Counts{Received: 8, Duplicate: 4, Resolved: 4}, d.Counts())
+	assert.Equal(t, incident.Counts{Received: 8, Duplicate: 4, Resolved: 4, Notified: 4}, d.Counts())
 }
 
 const testToken = "a-token-for-the-test"

@@ -17,3 +17,11 @@ func (e *FieldError) Error() string {
 	}
 	return fmt.Sprintf("incident: %s is %#v; allowed: %s", e.Field, e.Value, e.Allowed)
 }
+
+// errorText is the text of an error; none has "".
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -13,11 +13,12 @@ import (
 // printer is a notifier that says how each incident ended.
 type printer chan struct{}
 
-func (p printer) Notify(in incident.Incident, f incident.Finding) {
+func (p printer) Notify(_ context.Context, in incident.Incident, f incident.Finding) error {
 	fmt.Printf("%s %s/%s: %s\n", in.FaultType, in.Resource.Kind, in.Resource.Name, in.Status)
 	fmt.Println("cause:", f.RootCause)
 	fmt.Println("confidence:", f.Confidence)
 	p <- struct{}{}
+	return nil
 }
 
 // A runner with an agent in the process. A program of its own is an

@@ -2,93 +2,187 @@ package incident
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"time"
 )
 
-// handle takes an event from incident to notification.
-func (r *Runner) handle(ctx context.Context, e Event) {
-	in := newIncident(e, time.Now())
-	report, result := r.investigate(ctx, &in)
-	_ = r.save(in, report) // counted there; what the agent did counts all the same
+// maxStrikes is how many attempts at an incident a runner may die of.
+const maxStrikes = 3
+
+// settler is an agent that can say how one of an earlier runner ended.
+type settler interface {
+	settle(ctx context.Context, job Job) (result Result, told, known bool)
+}
+
+// handle brings a case to its end, or leaves it to the next runner. Each step is
+// written down before the next one begins: the end of the agent, the record in
+// the workspace, that it is there; nobody is told before that.
+func (r *Runner) handle(ctx context.Context, c *openCase) {
+	output, err := r.finish(ctx, c)
+	if err == nil {
+		err = r.conclude(ctx, c, output)
+	}
+	if err != nil {
+		r.o.Log.Warn("incident left to be resumed", "incident", c.id, "reason", err)
+		r.putBack(c)
+	}
+}
+
+// finish sees to it that the end of an agent is written down. The error says why
+// there is none yet.
+func (r *Runner) finish(ctx context.Context, c *openCase) (output []byte, err error) {
+	if c.finished != nil {
+		return nil, nil
+	}
+	result, told, known := r.earlier(ctx, c)
+	switch {
+	case known:
+	case c.strikes >= maxStrikes:
+		result = failed(fmt.Errorf("the runner died %d times while the agent was running", c.strikes))
+	default:
+		if result, err = r.attempt(ctx, c); err != nil {
+			return nil, err
+		}
+		told = errors.Is(context.Cause(ctx), errShutdown)
+	}
+	e := entry{Op: opFinished, Incident: c.id, At: time.Now(), ExitCode: result.ExitCode, Reason: errorText(result.Err), Told: told}
+	return result.Output, r.insistOn(ctx, e)
+}
+
+// earlier says how the agent of an earlier runner ended, where that is known.
+func (r *Runner) earlier(ctx context.Context, c *openCase) (result Result, told, known bool) {
+	s, ok := r.o.Agent.(settler)
+	if !ok || c.attempt == 0 || c.annulled {
+		return Result{}, false, false
+	}
+	return s.settle(ctx, r.job(c))
+}
+
+func (r *Runner) job(c *openCase) Job {
+	return Job{Incident: c.incident(), Dir: r.o.Workspaces.Dir(c.id), Timeout: r.o.Timeout, Patience: r.o.Grace / 4 * 3,
+		attempt: c.attempt, state: r.disk.path(agentsDir, filepath.Base(c.id))}
+}
+
+// attempt runs the agent once, after its record has been written.
+func (r *Runner) attempt(ctx context.Context, c *openCase) (result Result, err error) {
+	if ctx.Err() != nil {
+		return result, context.Cause(ctx)
+	}
 	r.mu.Lock()
-	r.counts.ended(in.Status)
-	r.seen.done(e.Key())
+	e := entry{Op: opBegun, Incident: c.id, At: time.Now(), Created: c.created, Attempt: c.attempt + 1, Strikes: c.strikes + 1}
 	r.mu.Unlock()
+	if err := r.insistOn(ctx, e); err != nil {
+		return result, err
+	}
+	err = r.insist(ctx, func() error {
+		if err := r.o.Workspaces.makeRoom(c.id, c.attempt); err != nil {
+			return err
+		}
+		return r.save(c.incident())
+	})
+	if err != nil { // it was not begun, and no runner died of it
+		_ = r.writeDown(entry{Op: opInterrupted, Incident: c.id}) // counted there
+		return result, err
+	}
+	leaveBehind := abandonAfter
+	if r.o.Grace > 0 {
+		leaveBehind = r.o.Grace / 8 * 7
+	}
+	err = r.insist(ctx, func() error {
+		result = investigate(ctx, r.o.Agent, r.job(c), leaveBehind)
+		if errors.Is(result.Err, errNotStarted) {
+			return result.Err
+		}
+		return nil
+	})
+	if err != nil {
+		_ = r.writeDown(entry{Op: opInterrupted, Incident: c.id}) // counted there
+	}
+	return result, err
+}
+
+// conclude judges what the agent has left, writes the record, and then says so.
+func (r *Runner) conclude(ctx context.Context, c *openCase, output []byte) error {
+	end := c.finished
+	result := Result{ExitCode: end.ExitCode}
+	if end.Reason != "" {
+		result.Err = errors.New(end.Reason)
+	}
+	var wrong error
+	if result.Err == nil && result.ExitCode == 0 {
+		_, wrong = readReport(r.o.Workspaces.Dir(c.id))
+	}
+	in := c.incident().ended(end.At, result, wrong)
+	if end.Told && in.Status != StatusResolved {
+		return r.interrupt(ctx, c, in.FailureReason)
+	}
+	if err := r.insist(ctx, func() error { return r.save(in) }); err != nil {
+		return err
+	}
+	e := entry{Op: opEnded, Incident: c.id, At: time.Now(), Store: r.store != nil, Notify: r.notifier != nil, in: &in}
+	err := r.insistOn(ctx, e)
+	r.settled(in)
 	level := slog.LevelInfo
 	if in.Status != StatusResolved {
 		level = slog.LevelWarn
 	}
 	r.o.Log.Log(ctx, level, "incident ended", "incident", in.IncidentID, "status", in.Status,
-		"reason", in.FailureReason, "output", string(result.Output))
-	if r.o.Notifier != nil {
-		r.o.Notifier.Notify(in, ReadFinding(report))
+		"reason", in.FailureReason, "output", string(output))
+	if err != nil { // the record is written; the next runner finds out by itself
+		r.o.Log.Error("the journal lacks an incident's end", "incident", in.IncidentID, "error", err)
 	}
+	return nil
 }
 
-// investigate runs the agent on a new workspace and judges what it left there.
-func (r *Runner) investigate(ctx context.Context, in *Incident) (report []byte, result Result) {
-	dir := r.o.Workspaces.Dir(in.IncidentID)
-	if err := r.prepare(in, dir); err != nil {
-		result = Result{ExitCode: -1, Err: fmt.Errorf("the workspace could not be made: %w", bare(err))}
-		*in = in.ended(time.Now(), result, nil)
-		return nil, result
-	}
-	result = investigate(ctx, r.o.Agent, Job{Incident: *in, Dir: dir, Timeout: r.o.Timeout})
-	if result.Err != nil || result.ExitCode != 0 {
-		*in = in.ended(time.Now(), result, nil)
-		return nil, result
-	}
-	report, err := readReport(dir)
-	*in = in.ended(time.Now(), result, err)
-	return report, result
-}
-
-// prepare writes the record before the agent starts, and the folder for its report.
-func (r *Runner) prepare(in *Incident, dir string) error {
-	*in = in.started(time.Now())
-	if err := r.save(*in, nil); err != nil {
-		return err
-	}
-	return os.MkdirAll(filepath.Join(dir, filepath.Dir(ReportFile)), 0o700)
-}
-
-// save writes a record wherever records go, and returns why its workspace has
-// none. A store that is down does not stop an investigation: it is logged and
-// counted.
-func (r *Runner) save(in Incident, report []byte) error {
-	inWorkspace := r.o.Workspaces.Save(in, report)
-	r.noteStore(in, inWorkspace)
-	if r.o.Store != nil {
-		r.noteStore(in, r.o.Store.Save(in, report))
-	}
-	return inWorkspace
-}
-
-func (r *Runner) noteStore(in Incident, err error) {
-	if err == nil {
-		return
-	}
-	r.o.Log.Error("incident not stored", "incident", in.IncidentID, "status", in.Status, "error", err)
+// settled counts the end of an incident and hands it to the couriers.
+func (r *Runner) settled(in Incident) {
 	r.mu.Lock()
-	r.counts.StoreErrors++
-	r.mu.Unlock()
-}
-
-// recover ends the incidents that a crashed runner left under investigation.
-func (r *Runner) recover() {
-	left, err := r.o.Workspaces.Load()
-	if err != nil {
-		r.o.Log.Warn("some workspaces have no readable record", "error", err)
-	}
-	for _, in := range left {
-		if in.Status == StatusInvestigating {
-			in = in.interrupted(time.Now())
-			_ = r.save(in, nil)
-			r.o.Log.Warn("incident left by a stopped runner", "incident", in.IncidentID)
+	defer r.mu.Unlock()
+	r.counts.ended(in.Status)
+	for _, courier := range []*courier{r.store, r.notifier} {
+		if courier != nil {
+			courier.signal()
 		}
 	}
+	r.bound()
+}
+
+// bound gives the oldest up where too many wait for a receiver that is down.
+// The caller holds mu.
+func (r *Runner) bound() {
+	if l := r.book.letters.excess(); l != nil {
+		r.counts.NotifyLost++
+		_ = r.commit(entry{Op: opSettled, Incident: l.id, Reason: "too many wait"})
+	}
+	if l := r.book.copies.excess(); l != nil {
+		r.counts.StoreErrors++
+		_ = r.commit(entry{Op: opStored, Incident: l.id, Reason: "too many wait"})
+	}
+}
+
+// interrupt writes down that an attempt came to nothing because the runner stops.
+func (r *Runner) interrupt(ctx context.Context, c *openCase, reason string) error {
+	in := c.incident().interrupted(reason)
+	err := r.insist(ctx, func() error { return r.save(in) })
+	return errors.Join(errors.New(reason), err, r.insistOn(ctx, entry{Op: opInterrupted, Incident: c.id}))
+}
+
+// save writes the record in the workspace, and has the other store follow. It
+// counts and returns why there is none.
+func (r *Runner) save(in Incident) error {
+	err := r.o.Workspaces.Save(in, nil)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.counts.StoreErrors++
+		return err
+	}
+	if r.store != nil && !in.Status.final() {
+		r.book.copies.put(in.IncidentID, time.Now(), &in)
+		r.store.signal()
+	}
+	return nil
 }

@@ -58,7 +58,7 @@ func TestHostileAgents(t *testing.T) {
 			assert.Len(t, entries, 1, "nothing escapes the root, whatever the resource is called")
 			entries, err = os.ReadDir(d.root)
 			require.NoError(t, err)
-			assert.Len(t, entries, 1)
+			assert.Len(t, entries, 2, "the workspace, and what the runner keeps")
 		})
 	}
 }
@@ -74,9 +74,12 @@ func TestAnAgentThatIgnoresSIGTERM(t *testing.T) {
 	}, 20*time.Second, time.Millisecond)
 	pid := waitForPID(t, pids[0])
 	d.stop()
-	in := <-d.ended
-	assert.Equal(t, incident.StatusFailed, in.Status)
+	found, err := d.spaces.Load()
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	in := found[0]
+	assert.Equal(t, incident.StatusInterrupted, in.Status)
 	assert.Equal(t, "the runner was shut down, and the agent was killed", in.FailureReason)
-	assert.Equal(t, -1, *in.ExitCode)
+	assert.Nil(t, in.CompletedAt, "it has no end yet")
 	assert.Eventually(t, func() bool { return gone(pid) }, 20*time.Second, time.Millisecond)
 }

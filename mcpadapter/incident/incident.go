@@ -9,10 +9,12 @@ import (
 // A Status says how far an incident has come.
 type Status string
 
-// The statuses. An incident begins as StatusInvestigating and ends as one of
-// the other three.
+// The statuses. An incident begins as StatusInvestigating and ends as resolved,
+// failed or agent_failed. One that is interrupted is investigated anew when a
+// runner starts.
 const (
 	StatusInvestigating Status = "investigating"
+	StatusInterrupted   Status = "interrupted"  // the runner was told to stop while its agent ran
 	StatusResolved      Status = "resolved"     // the agent ended with 0 and left a valid report
 	StatusFailed        Status = "failed"       // it ended otherwise, crashed, or could not be started
 	StatusAgentFailed   Status = "agent_failed" // it ended with 0, and its report is missing or no good
@@ -45,22 +47,21 @@ type Resource struct {
 	Name string `json:"name"`
 }
 
-// newIncident opens an incident for an event.
-func newIncident(e Event, now time.Time) Incident {
+// final reports whether an incident of this status has ended.
+func (s Status) final() bool {
+	return s == StatusResolved || s == StatusFailed || s == StatusAgentFailed
+}
+
+// incident is the record of a case while its agent runs.
+func (c *openCase) incident() Incident {
+	e, started := c.event, c.started.UTC()
 	return Incident{
-		IncidentID: newUUID(), Status: StatusInvestigating, CreatedAt: now.UTC(),
+		IncidentID: c.id, Status: StatusInvestigating, CreatedAt: c.created.UTC(), StartedAt: &started,
 		Cluster: e.Cluster(), Namespace: e.Namespace(),
 		Resource:  Resource{Kind: e.ResourceKind(), Name: e.ResourceName()},
 		FaultType: e.Reason(), Severity: e.Severity(), Context: e.Context(),
 		Timestamp: e.Timestamp(), TriggeringEventID: e.ID(),
 	}
-}
-
-// started is the incident when its agent starts.
-func (in Incident) started(now time.Time) Incident {
-	now = now.UTC()
-	in.StartedAt = &now
-	return in
 }
 
 // ended is the incident after its agent ran: result says how the agent ended,
@@ -81,8 +82,14 @@ func (in Incident) ended(now time.Time, result Result, report error) Incident {
 	return in
 }
 
-// interrupted is an incident whose runner went away while its agent ran.
-func (in Incident) interrupted(now time.Time) Incident {
+// interrupted is an incident whose runner stops: it has no end yet.
+func (in Incident) interrupted(reason string) Incident {
+	in.Status, in.FailureReason = StatusInterrupted, reason
+	return in
+}
+
+// abandoned is an incident whose runner went away, and which no journal has.
+func (in Incident) abandoned(now time.Time) Incident {
 	now = now.UTC()
 	in.Status, in.CompletedAt = StatusFailed, &now
 	in.Severity = cmp.Or(in.Severity, Warning) // the agent may have written the record, and none has no text

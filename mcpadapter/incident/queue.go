@@ -1,33 +1,40 @@
 package incident
 
-// queue holds the events that wait for an agent, the oldest first. A full one
-// drops its oldest: what happens now matters more than what happened. Not safe
-// for concurrent use.
+import "slices"
+
+// queue holds the events that wait for an agent, the oldest first. Not safe for
+// concurrent use.
 type queue struct {
-	ring  []Event
-	first int
-	n     int
+	events []Event
+	first  int // what is before it is gone
 }
 
-func newQueue(size int) *queue { return &queue{ring: make([]Event, size)} }
+func (q *queue) len() int { return len(q.events) - q.first }
 
-// push appends an event and returns the one that had to go for it.
-func (q *queue) push(e Event) (dropped Event, full bool) {
-	if full = q.n == len(q.ring); full {
-		dropped, _ = q.pop()
-	}
-	q.ring[(q.first+q.n)%len(q.ring)] = e
-	q.n++
-	return dropped, full
-}
+func (q *queue) push(e Event) { q.events = append(q.events, e) }
 
-func (q *queue) pop() (Event, bool) {
-	if q.n == 0 {
+// oldest is the event that goes next; there must be one.
+func (q *queue) oldest() Event { return q.events[q.first] }
+
+// all are the events that wait, to be read.
+func (q *queue) all() []Event { return q.events[q.first:] }
+
+// remove takes an event out, the oldest at a constant cost.
+func (q *queue) remove(id string) (Event, bool) {
+	i := slices.IndexFunc(q.all(), func(e Event) bool { return e.id == id })
+	if i < 0 {
 		return Event{}, false
 	}
-	e := q.ring[q.first]
-	q.ring[q.first] = Event{} // not held in memory by a slot that is free
-	q.first = (q.first + 1) % len(q.ring)
-	q.n--
+	i += q.first
+	e := q.events[i]
+	if i > q.first {
+		q.events = slices.Delete(q.events, i, i+1)
+		return e, true
+	}
+	q.events[i] = Event{} // not held in memory by a slot that is free
+	q.first++
+	if q.first > 64 && q.first > len(q.events)/2 {
+		q.events, q.first = append([]Event(nil), q.all()...), 0
+	}
 	return e, true
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,42 +25,79 @@ type Options struct {
 	MaxAgents    int           // at once; 0: 5
 	QueueSize    int           // events that wait; 0: 1000
 	Timeout      time.Duration // an agent is told it, and is stopped 60 s after it; 0: 300 s
-	Grace        time.Duration // for running agents at a shutdown; 0: 30 s, negative: none
-	Log          *slog.Logger  // nil: nothing is logged
+	SendTimeout  time.Duration // of one call of the Notifier, and when one of the Store counts as blocked; 0: 60 s
+	MaxAge       time.Duration // workspaces of incidents that ended longer ago are removed; 0: never
+	MaxBytes     int64         // the oldest workspaces are removed where all have more; 0: never
+	// Grace is how long Run may take once its context has ended. Agents are told
+	// at once, and ended after three quarters of it; what ended by then is
+	// recorded and announced in the rest. 0: 20 s; negative: agents are ended at once.
+	Grace time.Duration
+	Log   *slog.Logger // nil: nothing is logged
 }
 
 // A Runner makes incidents of events and has an agent investigate each. It is
 // safe for concurrent use.
+//
+// What it owes is on disk under the root of the workspaces: the queue, the keys
+// of the deduplication, the incidents without an end and the messages that are
+// not sent. A runner that is killed, at any moment, leaves them to the next.
 type Runner struct {
 	o     Options
 	begun atomic.Bool
+	disk  *disk
+	dirty chan struct{} // holds one token when the journal needs to be seen to
 
 	mu      sync.Mutex
-	seen    *dedupe
-	waiting *queue
+	book    *ledger
+	resume  []*openCase // what an earlier runner left, the oldest first
 	counts  Counts
 	closed  bool
+	trouble error         // why the last record could not be written; nil: it could
 	wake    chan struct{} // holds one token when there may be work
+
+	store, notifier *courier // nil: there is none
 }
 
 // Defaults of the options.
 const (
 	defaultWindow    = 300 * time.Second
 	defaultTimeout   = 300 * time.Second
+	defaultSend      = 60 * time.Second
 	defaultMaxAgents = 5
 	defaultQueue     = 1000
-	defaultGrace     = 30 * time.Second
+	defaultGrace     = 20 * time.Second
 	maxQueue         = 1 << 20
 )
 
-// NewRunner checks the options, all of them, and marks the incidents that a
-// runner before this one left under investigation as failed.
+// NewRunner checks the options, all of them, takes the root of the workspaces
+// and reads what an earlier runner has left there: its queue, incidents to be
+// resumed and messages to be sent. Incidents under investigation that are in no
+// journal are marked failed. A root that another runner has is a [*LockedError].
+//
+// The root is given back when Run returns, or by Close.
 func NewRunner(o Options) (*Runner, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	r := &Runner{o: o, seen: newDedupe(o.DedupeWindow), waiting: newQueue(o.QueueSize), wake: make(chan struct{}, 1)}
-	r.recover()
+	d, records, torn, err := openDisk(o.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	book, err := replay(records, o.DedupeWindow)
+	if err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	if torn > 0 {
+		o.Log.Warn("the journal had a torn end", "bytes", torn, "records", len(records))
+	}
+	r := &Runner{o: o, disk: d, book: book, wake: make(chan struct{}, 1), dirty: make(chan struct{}, 1)}
+	if o.Store != nil {
+		r.store = r.storeCourier()
+	}
+	if o.Notifier != nil {
+		r.notifier = r.notifyCourier()
+	}
+	r.restore()
 	return r, nil
 }
 
@@ -75,19 +114,98 @@ func (o *Options) complete() error {
 	wrong(o.MinSeverity > Critical, "MinSeverity", o.MinSeverity, "Info, Warning, Error or Critical")
 	wrong(o.MaxAgents < 0, "MaxAgents", o.MaxAgents, "a number of at least 1, or 0 for 5")
 	wrong(o.QueueSize < 0 || o.QueueSize > maxQueue, "QueueSize", o.QueueSize, "1 to 1048576, or 0 for 1000")
+	wrong(o.Timeout < 0, "Timeout", o.Timeout, "a duration of more than 0, or 0 for 300 s")
+	wrong(o.SendTimeout < 0, "SendTimeout", o.SendTimeout, "a duration of more than 0, or 0 for 60 s")
+	wrong(o.MaxAge < 0, "MaxAge", o.MaxAge, "a duration of more than 0, or 0 for no limit")
+	wrong(o.MaxBytes < 0, "MaxBytes", o.MaxBytes, "a number of at least 1, or 0 for no limit")
 	o.MinSeverity = cmp.Or(o.MinSeverity, Warning)
 	o.MaxAgents = cmp.Or(o.MaxAgents, defaultMaxAgents)
 	o.QueueSize = cmp.Or(o.QueueSize, defaultQueue)
 	o.DedupeWindow = cmp.Or(o.DedupeWindow, defaultWindow)
-	wrong(o.Timeout < 0, "Timeout", o.Timeout, "a duration of more than 0, or 0 for 300 s")
 	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
+	o.SendTimeout = cmp.Or(o.SendTimeout, defaultSend)
 	o.Grace = max(cmp.Or(o.Grace, defaultGrace), 0)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return errors.Join(problems...)
 }
 
-// Offer takes the data of a notification. It never blocks. The error says why a
-// payload was malformed; every other fate is counted, see [Runner.Counts].
+// answerPatience is how long a receiver may take to notice that its time is up.
+func (o *Options) answerPatience() time.Duration {
+	if o.Grace == 0 {
+		return time.Second
+	}
+	return min(o.Grace/16, time.Second)
+}
+
+// restore takes up what the journal has.
+func (r *Runner) restore() {
+	if err := r.rewrite(); err != nil { // a full disk is no reason not to start
+		r.o.Log.Error("the journal cannot be written", "error", err)
+		nudge(r.dirty)
+	}
+	for r.book.waiting.len() > r.o.QueueSize {
+		r.counts.Restored++
+		r.counts.Queued++
+		r.drop()
+	}
+	r.resume = r.book.unfinished()
+	waiting, interrupted := uint64(r.book.waiting.len()), uint64(len(r.resume))
+	r.counts.Queued, r.counts.Interrupted = waiting, interrupted
+	r.counts.Restored += waiting + interrupted
+	r.maybeSent()
+	r.dismiss()
+	r.removeStates()
+	r.failUnknown()
+	if waiting+interrupted > 0 {
+		r.o.Log.Info("an earlier runner left work", "queued", waiting, "interrupted", interrupted)
+		nudge(r.wake)
+	}
+}
+
+// dismiss gives up what an earlier runner had for a store or a notifier that
+// this one has not.
+func (r *Runner) dismiss() {
+	for _, l := range slices.Clone(r.book.copies.letters) {
+		if r.store == nil {
+			_ = r.commit(entry{Op: opStored, Incident: l.id}) // counted there, and the workspace has it
+		}
+	}
+	for _, l := range slices.Clone(r.book.letters.letters) {
+		if r.notifier == nil {
+			r.counts.NotifyLost++
+			_ = r.commit(entry{Op: opSettled, Incident: l.id})
+			r.o.Log.Warn("incident not announced: there is no notifier any more", "incident", l.id)
+		}
+	}
+}
+
+// failUnknown ends the incidents that are under investigation by their records,
+// and that the journal does not know: its runner had none, or lost it.
+func (r *Runner) failUnknown() {
+	left, err := r.o.Workspaces.Load()
+	if err != nil {
+		r.o.Log.Warn("some workspaces have no readable record", "error", err)
+	}
+	for _, in := range left {
+		if in.Status.final() || r.book.cases[in.IncidentID] != nil {
+			continue
+		}
+		in = in.abandoned(time.Now())
+		r.o.Log.Warn("incident left by a runner without a journal", "incident", in.IncidentID)
+		if err := r.o.Workspaces.Save(in, nil); err != nil {
+			r.counts.StoreErrors++
+			r.o.Log.Error("incident not stored", "incident", in.IncidentID, "error", err)
+		} else if r.store != nil {
+			_ = r.commit(entry{Op: opEnded, Incident: in.IncidentID, At: time.Now(), Store: true})
+		}
+	}
+}
+
+// Offer takes the data of a notification. It waits for the disk alone: for one
+// write, and seldom for the journal to be rewritten. An event that was taken (nil) is in the journal: it survives
+// the death of the process at once, and that of the machine a tenth of a second
+// later. The error says why a payload was malformed, or why the event that was
+// taken is in memory alone for now; every other fate is counted, see [Runner.Counts].
 func (r *Runner) Offer(logger string, data json.RawMessage) error {
 	now := time.Now()
 	e, err := ParseEvent(logger, data, now)
@@ -100,87 +218,121 @@ func (r *Runner) Offer(logger string, data json.RawMessage) error {
 		return err
 	}
 	e.raw = nil // an incident has no use for it, and a queue of them could be a gigabyte
-	r.admit(e, now)
-	return nil
+	return r.admit(e, now)
 }
 
 // admit puts an event in the queue unless it is filtered, a duplicate, or late.
-func (r *Runner) admit(e Event, now time.Time) {
+func (r *Runner) admit(e Event, now time.Time) error {
 	switch {
 	case r.closed:
 		r.counts.Refused++
+		return nil
 	case e.Severity() < r.o.MinSeverity:
 		r.counts.Filtered++
-	case !r.seen.admit(e.Key(), now):
+		return nil
+	case !r.book.seen.admit(e.Key(), now):
 		r.counts.Duplicate++
-	default:
-		r.counts.Queued++
-		if oldest, full := r.waiting.push(e); full {
-			r.drop(oldest)
-		}
-		r.signal()
+		return nil
 	}
+	if r.book.waiting.len() == r.o.QueueSize {
+		r.drop()
+	}
+	r.counts.Queued++
+	err := r.commit(entry{Op: opQueued, Event: e.doc(), At: now.Add(r.o.DedupeWindow)})
+	nudge(r.wake)
+	if err != nil {
+		return fmt.Errorf("incident: the event is in memory alone: %w", err)
+	}
+	return nil
 }
 
-func (r *Runner) drop(e Event) {
+// drop makes room for an event. The caller holds mu.
+func (r *Runner) drop() {
+	e := r.book.waiting.oldest()
 	r.counts.Queued--
 	r.counts.Dropped++
-	r.seen.forget(e.Key())
+	_ = r.commit(entry{Op: opDropped, EventID: e.ID()}) // counted there
 	r.o.Log.Warn("event dropped", "event", e.ID(), "key", e.Key())
-}
-
-func (r *Runner) signal() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
 }
 
 // Counts say what became of the events so far.
 func (r *Runner) Counts() Counts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.counts
+	c := r.counts
+	c.Unsent = uint64(len(r.book.letters.letters))
+	return c
 }
 
-// Run has agents investigate until the context ends. Then no event is taken
-// any more, those that wait are dropped and counted, and running agents have
-// the grace to finish before their contexts end. Run returns when the last of
-// them has; it is called once.
+// Run has agents investigate until the context ends. Then no event is taken any
+// more, those that wait stay on disk for the next runner, and agents are told to
+// end: their contexts do. Run returns within the grace, when the records of all
+// that ended are written; what did not is interrupted, and resumed by the next
+// runner. A store or notifier that does not answer is left behind. Run is called once.
 func (r *Runner) Run(ctx context.Context) error {
 	if !r.begun.CompareAndSwap(false, true) {
 		return errors.New("incident: the runner was run before")
 	}
-	working, kill := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer kill(nil)
-	var agents sync.WaitGroup
+	working, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	tending, rest := context.WithCancel(context.WithoutCancel(ctx))
+	defer rest()
+	var agents, couriers, tenders sync.WaitGroup
+	drain := make(chan struct{})
 	for range r.o.MaxAgents {
-		agents.Go(func() { r.work(ctx, working) })
+		agents.Go(func() { r.work(working) })
 	}
+	for _, c := range []*courier{r.store, r.notifier} {
+		if c != nil {
+			couriers.Go(func() { r.carry(tending, c, drain) })
+		}
+	}
+	tenders.Go(func() { r.tend(tending) })
+	tenders.Go(func() { r.retain(tending) })
 	<-ctx.Done()
-	r.close()
-	grace := time.AfterFunc(r.o.Grace, func() { kill(errShutdown) })
-	defer grace.Stop()
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	stop(errShutdown)
+	// Without a grace agents are ended at once, and the rest has a while all the same.
+	last := time.AfterFunc(cmp.Or(r.o.Grace/16*15, abandonAfter), rest)
+	defer last.Stop()
 	agents.Wait()
+	close(drain)
+	couriers.Wait()
+	rest()
+	tenders.Wait()
+	return r.end()
+}
+
+// end gives the root back. A journal that cannot be written is no error of the
+// run: the next runner finds what there is.
+func (r *Runner) end() error {
+	if r.disk.journal.Err() != nil {
+		if err := r.rewrite(); err != nil {
+			r.o.Log.Error("the journal cannot be written", "error", err)
+		}
+	}
+	if err := r.disk.close(); err != nil {
+		r.o.Log.Error("the runner's directory could not be closed", "error", err)
+	}
 	return nil
 }
 
-// close refuses what comes from now on and drops what waits.
-func (r *Runner) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closed = true
-	for {
-		e, ok := r.waiting.pop()
-		if !ok {
-			return
-		}
-		r.drop(e)
+// Close gives back the root of a runner that is not going to run. After Run it
+// does nothing.
+func (r *Runner) Close() error {
+	if !r.begun.CompareAndSwap(false, true) {
+		return nil
 	}
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	return r.end()
 }
 
-// work takes one event after the other until the run ends.
-func (r *Runner) work(ctx, working context.Context) {
+// work takes one incident after the other until the run ends.
+func (r *Runner) work(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -188,29 +340,50 @@ func (r *Runner) work(ctx, working context.Context) {
 		case <-r.wake:
 		}
 		for {
-			e, ok := r.next()
+			c, ok := r.next()
 			if !ok {
 				break
 			}
-			r.handle(working, e)
+			r.handle(ctx, c)
 		}
 	}
 }
 
-// next takes an event out of the queue, and wakes another worker if there are more.
-func (r *Runner) next() (Event, bool) {
+// next takes what was left by an earlier runner, then the oldest event, and
+// wakes another worker if there is more.
+func (r *Runner) next() (c *openCase, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
-		return Event{}, false
-	}
-	e, ok := r.waiting.pop()
-	if ok {
+	switch {
+	case r.closed:
+		return nil, false
+	case len(r.resume) > 0:
+		c, r.resume = r.resume[0], r.resume[1:]
+		r.counts.Interrupted--
+	case r.book.waiting.len() > 0:
+		e := r.book.waiting.oldest()
+		id, now := newUUID(), time.Now()
+		_ = r.commit(entry{Op: opBegun, Incident: id, EventID: e.ID(), Created: now, At: now}) // insisted on below
+		c = r.book.cases[id]
 		r.counts.Queued--
-		r.counts.Running++
+	default:
+		return nil, false
 	}
-	if r.waiting.n > 0 {
-		r.signal()
+	r.counts.Running++
+	if len(r.resume) > 0 || r.book.waiting.len() > 0 {
+		nudge(r.wake)
 	}
-	return e, ok
+	return c, true
+}
+
+// putBack is for a case that has no end, and will be resumed.
+func (r *Runner) putBack(c *openCase) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts.Running--
+	r.counts.Interrupted++
+	if !r.closed {
+		r.resume = append(r.resume, c)
+		nudge(r.wake)
+	}
 }

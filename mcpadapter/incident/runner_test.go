@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
+	"github.com/shakedown-go/shakedown/mcpadapter/incident/internal/durable"
 )
 
 const goodReport = "# Investigation\n\n## Root Cause\n\nThe tool refund answered with errors.\n\nConfidence: high\n\n" +
@@ -39,7 +40,24 @@ func works(ctx context.Context, job incident.Job) error {
 
 type told struct{ incidents chan incident.Incident }
 
-func (n told) Notify(in incident.Incident, _ incident.Finding) { n.incidents <- in }
+func (n told) Notify(_ context.Context, in incident.Incident, _ incident.Finding) error {
+	n.incidents <- in
+	return nil
+}
+
+// hasty is a file system that synchronises nothing, since no machine crashes in tests.
+type hasty struct{ durable.OS }
+
+func (h hasty) Open(dir *os.Root, name string, flag int) (durable.File, error) {
+	f, err := h.OS.Open(dir, name, flag)
+	return hastyFile{f}, err
+}
+
+func (hasty) SyncDir(*os.Root) error { return nil }
+
+type hastyFile struct{ durable.File }
+
+func (hastyFile) Sync() error { return nil }
 
 // desk is a runner under test, with what it tells.
 type desk struct {
@@ -52,9 +70,20 @@ type desk struct {
 
 func open(t *testing.T, agent incident.Agent, change func(*incident.Options)) *desk {
 	t.Helper()
-	root := filepath.Join(t.TempDir(), "incidents")
+	return openAt(t, filepath.Join(t.TempDir(), "incidents"), agent, change)
+}
+
+// again is the runner that comes after d, on the same root.
+func (d *desk) again(t *testing.T, agent incident.Agent, change func(*incident.Options)) *desk {
+	t.Helper()
+	return openAt(t, d.root, agent, change)
+}
+
+func openAt(t *testing.T, root string, agent incident.Agent, change func(*incident.Options)) *desk {
+	t.Helper()
 	spaces, err := incident.NewWorkspaces(root)
 	require.NoError(t, err)
+	spaces.OnFS(hasty{})
 	d := &desk{spaces: spaces, root: root, ended: make(chan incident.Incident, 20_000)}
 	o := incident.Options{Workspaces: spaces, Agent: agent, Notifier: told{d.ended}}
 	if change != nil {
@@ -117,7 +146,7 @@ func TestAnIncidentFromEventToReport(t *testing.T) {
 				assert.Equal(t, mode, info.Mode().Perm(), path)
 			}
 		}
-		assert.Equal(t, incident.Counts{Received: 1, Resolved: 1}, d.Counts())
+		assert.Equal(t, incident.Counts{Received: 1, Resolved: 1, Notified: 1}, d.Counts())
 	})
 }
 
@@ -240,7 +269,7 @@ func TestWhichEventsBecomeIncidents(t *testing.T) {
 		offer("error", "refund", "error") // 300 s after the first
 		time.Sleep(2 * time.Second)
 		d.stop()
-		assert.Equal(t, incident.Counts{Received: 8, Malformed: 1, Filtered: 1, Duplicate: 2, Resolved: 4}, d.Counts())
+		assert.Equal(t, incident.Counts{Received: 8, Malformed: 1, Filtered: 1, Duplicate: 2, Resolved: 4, Notified: 4}, d.Counts())
 		assert.NoError(t, d.Offer("chaos/faults", faultOf("late")))
 		assert.EqualValues(t, 1, d.Counts().Refused, "after the shutdown")
 	})
@@ -282,7 +311,7 @@ func TestAHundredIncidents(t *testing.T) {
 		assert.Equal(t, 20*time.Second, time.Since(began))
 		assert.EqualValues(t, 5, most.Load())
 		d.stop()
-		assert.Equal(t, incident.Counts{Received: 100, Resolved: 100}, d.Counts())
+		assert.Equal(t, incident.Counts{Received: 100, Resolved: 100, Notified: 100}, d.Counts())
 	})
 }
 

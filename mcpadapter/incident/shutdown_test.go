@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,27 +17,31 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 )
 
+// TestShutdown tells agents at once, and ends within the grace.
 func TestShutdown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		grace  time.Duration
-		takes  time.Duration
-		want   time.Duration
+		deaf   bool          // to the end of its context
+		takes  time.Duration // once told, or in all where it is deaf
+		want   time.Duration // until the runner has ended
 		status incident.Status
 		reason string
 	}{
-		"an agent that ends in time is waited for": {0, 20 * time.Second, 20 * time.Second, incident.StatusResolved, ""},
-		"one that does not is stopped":             {5 * time.Second, time.Hour, 5 * time.Second, incident.StatusFailed, "the runner was shut down"},
-		"without grace at once":                    {-1, time.Hour, 0, incident.StatusFailed, "the runner was shut down"},
+		"one that ends at once when it is told":    {0, false, 0, 0, incident.StatusInterrupted, "the runner was shut down"},
+		"one that ends well before it is ended":    {0, true, 14 * time.Second, 14 * time.Second, incident.StatusResolved, ""},
+		"one that does not end at all is left":     {8 * time.Second, true, time.Hour, 7 * time.Second, incident.StatusInterrupted, "the runner was shut down, and the agent was left behind because it did not stop"},
+		"by default, within twenty seconds":        {0, true, time.Hour, 17500 * time.Millisecond, incident.StatusInterrupted, "the runner was shut down, and the agent was left behind because it did not stop"},
+		"without grace, and an agent that listens": {-1, false, 0, 0, incident.StatusInterrupted, "the runner was shut down"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := open(t, incident.AgentFunc(func(ctx context.Context, job incident.Job) error {
-					select {
-					case <-time.After(tc.takes):
-						return writeReport(job, goodReport)
-					case <-ctx.Done():
+					if !tc.deaf {
+						<-ctx.Done()
 						return context.Cause(ctx)
 					}
+					time.Sleep(tc.takes)
+					return writeReport(job, goodReport)
 				}), func(o *incident.Options) { o.MaxAgents, o.Grace = 1, tc.grace })
 				require.NoError(t, d.Offer("chaos/faults", faultOf("running")))
 				synctest.Wait()
@@ -44,11 +49,18 @@ func TestShutdown(t *testing.T) {
 				began := time.Now()
 				d.stop()
 				assert.Equal(t, tc.want, time.Since(began))
-				in := <-d.ended
-				assert.Equal(t, tc.status, in.Status)
-				assert.Equal(t, tc.reason, in.FailureReason)
-				assert.EqualValues(t, 1, d.Counts().Dropped, "what waited is counted")
+				found, err := d.spaces.Load()
+				require.NoError(t, err)
+				require.Len(t, found, 1)
+				assert.Equal(t, tc.status, found[0].Status)
+				assert.Equal(t, tc.reason, found[0].FailureReason)
+				assert.EqualValues(t, 1, d.Counts().Queued, "what waited is on disk")
+				if tc.status == incident.StatusInterrupted {
+					assert.Empty(t, d.ended, "nobody is told of what has no end")
+					assert.EqualValues(t, 1, d.Counts().Interrupted)
+				}
 				assert.ErrorContains(t, d.Run(context.Background()), "run before")
+				time.Sleep(2 * time.Hour) // the one that was left behind
 			})
 		})
 	}
@@ -65,8 +77,11 @@ func TestARestartEndsWhatWasLeft(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(root, "empty"), 0o700))
 
 	store := &memory{}
-	_, err = incident.NewRunner(incident.Options{Workspaces: spaces, Store: store, Agent: incident.AgentFunc(works)})
+	r, err := incident.NewRunner(incident.Options{Workspaces: spaces, Store: store, Agent: incident.AgentFunc(works)})
 	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.NoError(t, r.Run(ctx))
 	after, err := spaces.Load()
 	assert.ErrorContains(t, err, "workspace empty", "what cannot be read is said, and hides nothing else")
 	require.Len(t, after, 2)
@@ -74,18 +89,20 @@ func TestARestartEndsWhatWasLeft(t *testing.T) {
 	assert.Equal(t, "the runner stopped while the agent was running", after[0].FailureReason)
 	assert.NotNil(t, after[0].CompletedAt)
 	assert.Equal(t, done, after[1])
-	require.Len(t, store.saved, 1, "other stores learn of it")
-	assert.Equal(t, after[0], store.saved[0])
+	assert.Equal(t, []incident.Incident{after[0]}, store.saved, "other stores learn of it")
 }
 
 // memory is a store that may be down.
 type memory struct {
+	mu      sync.Mutex
 	saved   []incident.Incident
 	reports []string
 	down    error
 }
 
 func (m *memory) Save(in incident.Incident, report []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.saved, m.reports = append(m.saved, in), append(m.reports, string(report))
 	return m.down
 }
@@ -94,21 +111,56 @@ func (m *memory) Load() ([]incident.Incident, error) { return m.saved, nil }
 
 func TestStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		store := &memory{}
+		d := open(t, incident.AgentFunc(works), func(o *incident.Options) { o.Store = store })
+		require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
+		<-d.ended
+		d.stop()
+		assert.Equal(t, []incident.Status{incident.StatusInvestigating, incident.StatusResolved}, store.statuses(),
+			"before the agent starts, and at its end")
+		assert.Equal(t, []string{"", goodReport}, store.reports)
+	})
+}
+
+// TestAStoreThatIsDownCatchesUp, also by way of the next runner.
+func TestAStoreThatIsDownCatchesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		store := &memory{down: errors.New("bucket gone")}
 		d := open(t, incident.AgentFunc(works), func(o *incident.Options) { o.Store = store })
 		require.NoError(t, d.Offer("chaos/faults", faultOf("refund")))
 		in := <-d.ended
-		d.stop()
 		assert.Equal(t, incident.StatusResolved, in.Status, "a store that is down is no reason to stop")
+		d.stop()
 		assert.EqualValues(t, len(store.saved), d.Counts().StoreErrors, "and is counted")
-		var statuses []incident.Status
-		for _, s := range store.saved {
-			statuses = append(statuses, s.Status)
-		}
-		assert.Equal(t, []incident.Status{incident.StatusInvestigating, incident.StatusResolved}, statuses,
-			"before the agent starts, and at its end")
-		assert.Equal(t, []string{"", goodReport}, store.reports)
+
+		store.begin(errors.New("bucket gone"))
+		d = d.again(t, incident.AgentFunc(works), func(o *incident.Options) { o.Store = store })
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		tries := store.begin(nil)
+		assert.Greater(t, tries, 10, "it is tried again, first soon and then every five minutes")
+		assert.Less(t, tries, 30)
+		time.Sleep(5 * time.Minute)
+		d.stop()
+		assert.Equal(t, []incident.Incident{in}, store.saved)
+		assert.Equal(t, []string{goodReport}, store.reports)
 	})
+}
+
+// begin forgets what was saved, and says how often.
+func (m *memory) begin(down error) (saves int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	saves = len(m.saved)
+	m.saved, m.reports, m.down = nil, nil, down
+	return saves
+}
+
+func (m *memory) statuses() (all []incident.Status) {
+	for _, in := range m.saved {
+		all = append(all, in.Status)
+	}
+	return all
 }
 
 // TestSavesAreAtomic stops a save at every place at which a crash could leave
@@ -152,9 +204,9 @@ func TestWorkspacesRefuse(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	_, err := incident.NewRunner(incident.Options{MaxAgents: -1, QueueSize: 1 << 30, MinSeverity: 9, Timeout: -1})
+	_, err := incident.NewRunner(incident.Options{MaxAgents: -1, QueueSize: 1 << 30, MinSeverity: 9, Timeout: -1, SendTimeout: -1, MaxAge: -1, MaxBytes: -1})
 	for _, field := range []string{"Workspaces is missing", "Agent is missing", "MaxAgents is -1", "QueueSize is 1073741824",
-		"MinSeverity is 0x9", "Timeout is -1"} {
+		"MinSeverity is 0x9", "Timeout is -1", "SendTimeout is -1", "MaxAge is -1", "MaxBytes is -1"} {
 		assert.ErrorContains(t, err, field)
 	}
 }

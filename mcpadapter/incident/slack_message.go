@@ -28,12 +28,16 @@ type text struct {
 }
 
 // incidentMessage has the five facts: cluster, namespace, resource, root cause
-// and confidence.
-func incidentMessage(in Incident, f Finding) []byte {
+// and confidence. A remark stands before them, if there is one.
+func incidentMessage(in Incident, f Finding, remark string) []byte {
 	title := "Incident " + string(in.Status) + ": " + in.FaultType
 	cause := cmp.Or(f.RootCause, in.FailureReason, "not stated")
-	return message(title,
-		block{Type: "header", Text: &text{"plain_text", cut(title, headerRoom)}},
+	summary := strings.TrimSpace(remark + " " + title)
+	blocks := []block{{Type: "header", Text: &text{"plain_text", cut(title, headerRoom)}}}
+	if remark != "" {
+		blocks = append(blocks, block{Type: "section", Text: mrkdwn(escape(remark), sectionRoom)})
+	}
+	return message(summary, append(blocks,
 		block{Type: "section", Fields: []text{
 			field("Cluster", in.Cluster), field("Namespace", in.Namespace),
 			field("Resource", strings.Trim(in.Resource.Kind+"/"+in.Resource.Name, "/")),
@@ -41,7 +45,7 @@ func incidentMessage(in Incident, f Finding) []byte {
 		}},
 		block{Type: "section", Text: mrkdwn("*Root cause*\n"+escape(cause), sectionRoom)},
 		block{Type: "section", Text: mrkdwn("Incident `"+escape(in.IncidentID)+"`", sectionRoom)},
-	)
+	)...)
 }
 
 func plainMessage(s string) []byte {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"time"
@@ -15,9 +16,10 @@ import (
 // maxRetryAfter bounds how long a server may ask to be left alone.
 const maxRetryAfter = 5 * time.Minute
 
-// send posts one message. It tries again after a 429, a 5xx and a connection
-// that failed: when the answer says how long to wait, then; else after 1 s, 2 s,
-// 4 s and so on.
+// send posts one message. It tries again after a 429, a 5xx and where no
+// connection could be had: when the answer says how long to wait, then; else
+// after 1 s, 2 s, 4 s and so on. A request whose answer was lost is not repeated:
+// the webhook may have taken it.
 func (s *Slack) send(ctx context.Context, message []byte) error {
 	backoff := time.Second
 	for attempt := 1; ; attempt++ {
@@ -25,8 +27,7 @@ func (s *Slack) send(ctx context.Context, message []byte) error {
 		if err == nil {
 			return nil
 		}
-		var permanent permanentError
-		if errors.As(err, &permanent) || attempt == s.o.Attempts {
+		if errors.Is(err, ErrRefused) || errors.Is(err, ErrMaybeSent) || attempt == s.o.Attempts {
 			return fmt.Errorf("incident: slack: attempt %d: %w", attempt, err)
 		}
 		if wait == 0 {
@@ -38,17 +39,19 @@ func (s *Slack) send(ctx context.Context, message []byte) error {
 	}
 }
 
-// permanentError is one that another attempt would not mend.
-type permanentError struct{ error }
-
 // try posts once. The wait is what the server asked for, if it did.
 func (s *Slack) try(ctx context.Context, message []byte) (wait time.Duration, err error) {
+	connected := false
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.o.Webhook, bytes.NewReader(message))
 	if err != nil {
-		return 0, permanentError{errors.New("the webhook is no URL")}
+		return 0, fmt.Errorf("%w: the webhook is no URL", ErrRefused)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := s.o.Client.Do(req)
+	if err != nil && connected {
+		return 0, fmt.Errorf("%w: %w", ErrMaybeSent, withoutURL(err))
+	}
 	if err != nil {
 		return 0, withoutURL(err)
 	}
@@ -60,7 +63,7 @@ func (s *Slack) try(ctx context.Context, message []byte) (wait time.Duration, er
 	case resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500:
 		return retryAfter(resp.Header.Get("Retry-After"), time.Now()), fmt.Errorf("the webhook answered %s", resp.Status)
 	}
-	return 0, permanentError{fmt.Errorf("the webhook answered %s", resp.Status)}
+	return 0, fmt.Errorf("%w: the webhook answered %s", ErrRefused, resp.Status)
 }
 
 // withoutURL takes the webhook, a secret, out of a client's error.

@@ -75,8 +75,7 @@ func ended(status incident.Status) incident.Incident {
 func TestSlackMessagesHaveTheFiveFacts(t *testing.T) {
 	h := &hook{}
 	s := slack(t, h, nil)
-	s.Notify(ended(incident.StatusResolved), incident.Finding{RootCause: "<!channel> memory & more", Confidence: "high"})
-	require.NoError(t, s.Close(context.Background()))
+	require.NoError(t, s.Notify(t.Context(), ended(incident.StatusResolved), incident.Finding{RootCause: "<!channel> memory & more", Confidence: "high"}))
 	require.Len(t, h.bodies, 1)
 	var message struct {
 		Text   string
@@ -105,8 +104,7 @@ func TestSlackMessagesFit(t *testing.T) {
 	s := slack(t, h, nil)
 	in := ended(incident.StatusResolved)
 	in.FaultType, in.Cluster = strings.Repeat("x", 200), strings.Repeat("c", 3000)
-	s.Notify(in, incident.Finding{RootCause: strings.Repeat("&", 5000)})
-	require.NoError(t, s.Close(context.Background()))
+	require.NoError(t, s.Notify(t.Context(), in, incident.Finding{RootCause: strings.Repeat("&", 5000)}))
 	var message struct {
 		Blocks []struct {
 			Text   struct{ Text string }
@@ -119,71 +117,77 @@ func TestSlackMessagesFit(t *testing.T) {
 	assert.Len(t, []rune(message.Blocks[2].Text.Text), 3000)
 }
 
+// errReset is one that comes before a connection was had.
+var errReset = errors.New("connection reset")
+
 func TestSlackTriesAgain(t *testing.T) {
-	broken := func() (*http.Response, error) { return nil, errors.New("connection reset") }
+	broken := func() (*http.Response, error) { return nil, errReset }
 	for name, tc := range map[string]struct {
 		answers []func() (*http.Response, error)
 		waits   []time.Duration
-		lost    uint64
+		lost    error // nil: it arrives
 	}{
-		"after what a 429 asks for":      {[]func() (*http.Response, error){status(429, "Retry-After", "30")}, []time.Duration{30 * time.Second}, 0},
-		"at the time that a 429 names":   {[]func() (*http.Response, error){status(429, "Retry-After", "Sat, 01 Jan 2000 00:01:00 GMT")}, []time.Duration{time.Minute}, 0},
-		"with growing pauses":            {[]func() (*http.Response, error){status(503), broken, status(500)}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, 0},
-		"four times in all":              {[]func() (*http.Response, error){broken, broken, broken, broken}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, 1},
-		"not when it would not help":     {[]func() (*http.Response, error){status(404)}, nil, 1},
-		"at most five minutes later":     {[]func() (*http.Response, error){status(429, "Retry-After", "86400")}, []time.Duration{5 * time.Minute}, 0},
-		"also when no clock goes so far": {[]func() (*http.Response, error){status(429, "Retry-After", "9300000000")}, []time.Duration{5 * time.Minute}, 0},
-		"as usual after nonsense there":  {[]func() (*http.Response, error){status(429, "Retry-After", "soon")}, []time.Duration{time.Second}, 0},
+		"after what a 429 asks for":      {[]func() (*http.Response, error){status(429, "Retry-After", "30")}, []time.Duration{30 * time.Second}, nil},
+		"at the time that a 429 names":   {[]func() (*http.Response, error){status(429, "Retry-After", "Sat, 01 Jan 2000 00:01:00 GMT")}, []time.Duration{time.Minute}, nil},
+		"with growing pauses":            {[]func() (*http.Response, error){status(503), broken, status(500)}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, nil},
+		"four times in all":              {[]func() (*http.Response, error){broken, broken, broken, broken}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, errReset},
+		"not when it would not help":     {[]func() (*http.Response, error){status(404)}, nil, incident.ErrRefused},
+		"at most five minutes later":     {[]func() (*http.Response, error){status(429, "Retry-After", "86400")}, []time.Duration{5 * time.Minute}, nil},
+		"also when no clock goes so far": {[]func() (*http.Response, error){status(429, "Retry-After", "9300000000")}, []time.Duration{5 * time.Minute}, nil},
+		"as usual after nonsense there":  {[]func() (*http.Response, error){status(429, "Retry-After", "soon")}, []time.Duration{time.Second}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := &hook{answers: tc.answers}
 				s := slack(t, h, nil)
-				s.Notify(ended(incident.StatusResolved), incident.Finding{})
-				require.NoError(t, s.Close(context.Background()))
+				err := s.Notify(t.Context(), ended(incident.StatusResolved), incident.Finding{})
 				var waits []time.Duration
 				for i := 1; i < len(h.at); i++ {
 					waits = append(waits, h.at[i].Sub(h.at[i-1]))
 				}
 				assert.Equal(t, tc.waits, waits)
-				assert.Equal(t, tc.lost, s.Lost())
+				assert.ErrorIs(t, err, tc.lost)
 			})
 		})
 	}
 }
 
-func TestSlackNeverBlocks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		h := &hook{answers: []func() (*http.Response, error){func() (*http.Response, error) { <-release; return status(200)() }}}
-		s := slack(t, h, func(o *incident.SlackOptions) { o.Queue = 2 })
-		began := time.Now()
-		s.Notify(ended(incident.StatusResolved), incident.Finding{})
-		synctest.Wait() // the first is on its way
-		for range 5 {
-			s.Notify(ended(incident.StatusResolved), incident.Finding{})
-		}
-		assert.Zero(t, time.Since(began))
-		assert.EqualValues(t, 3, s.Lost())
-		close(release)
-		require.NoError(t, s.Close(context.Background()))
-		assert.Len(t, h.bodies, 3)
-		s.Notify(ended(incident.StatusResolved), incident.Finding{})
-		assert.Len(t, h.bodies, 3, "nothing after Close")
-	})
+// TestAnAnswerThatIsLost is no reason to send a message again: the webhook may
+// have taken it. A connection that is refused is one.
+func TestAnAnswerThatIsLost(t *testing.T) {
+	var took atomic.Int64
+	deaf := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		took.Add(1)
+		panic(http.ErrAbortHandler) // the connection ends without an answer
+	}))
+	defer deaf.Close()
+	transport := &http.Transport{DisableKeepAlives: true}
+	s, err := incident.NewSlack(incident.SlackOptions{Webhook: deaf.URL, Client: &http.Client{Transport: transport}})
+	require.NoError(t, err)
+	assert.ErrorIs(t, s.Notify(t.Context(), ended(incident.StatusResolved), incident.Finding{}), incident.ErrMaybeSent)
+	assert.EqualValues(t, 1, took.Load())
+
+	deaf.Close() // nobody listens there any more
+	s, err = incident.NewSlack(incident.SlackOptions{Webhook: deaf.URL, Client: &http.Client{Transport: transport}, Attempts: 1})
+	require.NoError(t, err)
+	err = s.Notify(t.Context(), ended(incident.StatusResolved), incident.Finding{})
+	assert.ErrorContains(t, err, "attempt 1")
+	assert.NotErrorIs(t, err, incident.ErrMaybeSent, "it was certainly not sent")
 }
 
-func TestClosingDoesNotWaitForEver(t *testing.T) {
+// TestWaitingForAWebhookEnds with the context: the runner asks again later.
+func TestWaitingForAWebhookEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hook{answers: []func() (*http.Response, error){status(429, "Retry-After", "300")}}
 		s := slack(t, h, nil)
-		s.Notify(ended(incident.StatusResolved), incident.Finding{})
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		began := time.Now()
-		assert.ErrorIs(t, s.Close(ctx), context.DeadlineExceeded)
+		err := s.Notify(ctx, ended(incident.StatusResolved), incident.Finding{})
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.NotErrorIs(t, err, incident.ErrMaybeSent, "the webhook said no")
 		assert.Equal(t, 10*time.Second, time.Since(began))
-		assert.EqualValues(t, 1, s.Lost(), "what was given up is counted")
 	})
 }
 
@@ -194,9 +198,8 @@ func TestADegradedAgentIsOnePieceOfNews(t *testing.T) {
 		incident.StatusAgentFailed, incident.StatusFailed, incident.StatusFailed, incident.StatusFailed, incident.StatusAgentFailed,
 		incident.StatusResolved, incident.StatusFailed,
 	} {
-		s.Notify(ended(st), incident.Finding{})
+		require.NoError(t, s.Notify(t.Context(), ended(st), incident.Finding{}))
 	}
-	require.NoError(t, s.Close(context.Background()))
 	var texts []string
 	for _, b := range h.bodies {
 		var m struct{ Text string }
@@ -207,15 +210,14 @@ func TestADegradedAgentIsOnePieceOfNews(t *testing.T) {
 		"Incident agent_failed: CrashLoop", "Incident failed: CrashLoop",
 		"The triage agent is degraded: 3 incidents in a row ended without a report. Last reason: agent exited with code 3. " +
 			"Further ones are not announced until one succeeds.",
-		"The triage agent works again.", "Incident resolved: CrashLoop", "Incident failed: CrashLoop",
+		"The triage agent works again. Incident resolved: CrashLoop", "Incident failed: CrashLoop",
 	}, texts)
 }
 
 func TestNoWebhookNoRequest(t *testing.T) {
 	h := &hook{}
 	s := slack(t, h, func(o *incident.SlackOptions) { o.Webhook = "" })
-	s.Notify(ended(incident.StatusResolved), incident.Finding{})
-	require.NoError(t, s.Close(context.Background()))
+	require.NoError(t, s.Notify(t.Context(), ended(incident.StatusResolved), incident.Finding{}))
 	assert.Empty(t, h.bodies)
 
 	_, err := incident.NewSlack(incident.SlackOptions{Webhook: "hooks.example.com/secret"})
@@ -232,9 +234,7 @@ func TestSlackStaysWithItsWebhook(t *testing.T) {
 		webhook := httptest.NewServer(http.RedirectHandler(other.URL, code))
 		s, err := incident.NewSlack(incident.SlackOptions{Webhook: webhook.URL})
 		require.NoError(t, err)
-		s.Notify(ended(incident.StatusResolved), incident.Finding{})
-		require.NoError(t, s.Close(context.Background()))
-		assert.EqualValues(t, 1, s.Lost(), code)
+		assert.ErrorIs(t, s.Notify(t.Context(), ended(incident.StatusResolved), incident.Finding{}), incident.ErrRefused, code)
 		webhook.Close()
 	}
 	assert.Zero(t, elsewhere.Load())

@@ -149,6 +149,7 @@ func TestARecordedSession(t *testing.T) {
 // TestALostSessionIsMadeAnew restarts the server, which then knows nothing of
 // the session that the client has.
 func TestALostSessionIsMadeAnew(t *testing.T) {
+	t.Parallel() // its pauses are real
 	first, second := &player{plays: recorded(t)[1:2]}, &player{plays: recorded(t)[2:3], fail: 1}
 	var mu sync.Mutex
 	current, next := first.handler(t), second.handler(t)

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/incident/internal/durable"
 )
 
 // Names within a workspace.
@@ -19,9 +21,10 @@ const (
 )
 
 // A Store keeps incidents. Save is called at each transition, with the report
-// once there is one, one call at a time for any one incident; it is safe for
-// concurrent use. It must leave either the old or the new record, whatever
-// happens meanwhile.
+// once there is one, one call at a time; of transitions that follow each other
+// closely the last alone may come. It must leave either the old or the new record,
+// whatever happens meanwhile. A runner asks again after an error, for a day, and
+// one that blocks holds up nothing but other calls of Save.
 type Store interface {
 	Save(in Incident, report []byte) error
 	Load() ([]Incident, error) // all of them, oldest first
@@ -30,8 +33,11 @@ type Store interface {
 // Workspaces is the directory under which every incident has its own, named by
 // its identifier, mode 0700. It is the Store that a runner always has, since
 // agents work in it; the report is kept where the agent wrote it. A root belongs
-// to one runner at a time: another would take its incidents for left ones.
-type Workspaces struct{ root string }
+// to one runner at a time, which keeps its journal and a lock there, in .runner.
+type Workspaces struct {
+	root string
+	fs   durable.FS // what changes files that have to last
+}
 
 // NewWorkspaces makes the root directory, mode 0700, where there is none.
 func NewWorkspaces(root string) (*Workspaces, error) {
@@ -45,7 +51,7 @@ func NewWorkspaces(root string) (*Workspaces, error) {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return nil, fmt.Errorf("incident: workspace root: %w", err)
 	}
-	return &Workspaces{root}, nil
+	return &Workspaces{root, durable.OS{}}, nil
 }
 
 // Dir is the workspace of an incident.
@@ -64,7 +70,7 @@ func (w *Workspaces) Save(in Incident, _ []byte) error {
 		return fmt.Errorf("incident: workspace of %s: %w", in.IncidentID, err)
 	}
 	defer root.Close()
-	if err := replaceFile(root, RecordFile, append(doc, '\n')); err != nil {
+	if err := durable.Replace(w.fs, root, RecordFile, append(doc, '\n')); err != nil {
 		return fmt.Errorf("incident: record of %s: %w", in.IncidentID, err)
 	}
 	return nil
@@ -73,7 +79,7 @@ func (w *Workspaces) Save(in Incident, _ []byte) error {
 // open opens a workspace and sees to it that it is a directory of our own: an
 // agent could have put a link in its place.
 func (w *Workspaces) open(id string) (*os.Root, error) {
-	if id == "" || id != filepath.Base(id) || id == "." || id == ".." {
+	if id == "" || id != filepath.Base(id) || id == "." || id == ".." || id == runnerDir {
 		return nil, &FieldError{"incidentId", id, "a name without separators"}
 	}
 	if err := os.MkdirAll(w.root, 0o700); err != nil { // an agent may have removed it with all that was in it
@@ -100,31 +106,6 @@ func (w *Workspaces) open(id string) (*os.Root, error) {
 	return root.OpenRoot(id)
 }
 
-// replaceFile writes a file in one step: either the old or the new contents
-// are there, also after a crash.
-func replaceFile(dir *os.Root, name string, data []byte) error {
-	temporary := "." + name + ".new"
-	_ = dir.RemoveAll(temporary) // of a run that crashed
-	f, err := dir.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	if info, statErr := dir.Lstat(name); statErr == nil && info.IsDir() {
-		if err := dir.RemoveAll(name); err != nil { // an agent's doing
-			return err
-		}
-	}
-	if err := dir.Rename(temporary, name); err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
 // Load reads the records of all workspaces. A workspace without a record, or
 // with one that cannot be read, is an error beside the others' records.
 func (w *Workspaces) Load() ([]Incident, error) {
@@ -135,7 +116,7 @@ func (w *Workspaces) Load() ([]Incident, error) {
 	var found []Incident
 	var problems []error
 	for _, e := range entries {
-		if !e.IsDir() {
+		if !e.IsDir() || e.Name() == runnerDir {
 			continue
 		}
 		in, err := w.load(e.Name())
@@ -166,4 +147,23 @@ func (w *Workspaces) load(id string) (in Incident, err error) {
 		return in, &FieldError{"incidentId", in.IncidentID, "the name of its workspace"}
 	}
 	return in, nil
+}
+
+// makeRoom prepares a workspace for an attempt: what an earlier one has written
+// is kept beside it, as output.1 and so on, so that it is not taken for this one's.
+func (w *Workspaces) makeRoom(id string, attempt int) error {
+	root, err := w.open(id)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	output := filepath.Dir(ReportFile)
+	if attempt > 1 {
+		old := fmt.Sprintf("%s.%d", output, attempt-1)
+		_ = root.RemoveAll(old)
+		if err := root.Rename(output, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return root.MkdirAll(output, 0o700)
 }

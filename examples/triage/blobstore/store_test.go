@@ -98,7 +98,10 @@ func TestWithARunner(t *testing.T) {
 
 type notified chan incident.Incident
 
-func (n notified) Notify(in incident.Incident, _ incident.Finding) { n <- in }
+func (n notified) Notify(_ context.Context, in incident.Incident, _ incident.Finding) error {
+	n <- in
+	return nil
+}
 
 func TestOpen(t *testing.T) {
 	_, err := blobstore.Open(t.Context(), "ftp://bucket")

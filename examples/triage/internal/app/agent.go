@@ -34,10 +34,14 @@ func commandOf(s *settings.Settings) (*incident.Command, error) {
 		Model: s.Model, AllowedTools: s.AllowedTools, Redact: redactor(secrets),
 		Env: map[string]string{envEndpoint: s.Endpoint, envToken: string(s.Token), "AGENT_CLI": s.CLI},
 	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("triage: %w", err)
+	}
+	c.Keeper = []string{self, keepAgent}
 	if s.CLI == "offline" {
-		self, err := os.Executable()
 		c.Path = []string{self, offlineAgent}
-		return c, err
+		return c, nil
 	}
 	script, scriptWrong := file("AGENT_SCRIPT_PATH", s.ScriptPath)
 	prompt, promptWrong := file("AGENT_SYSTEM_PROMPT_FILE", s.SystemPromptFile)

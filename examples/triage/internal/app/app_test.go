@@ -32,7 +32,7 @@ import (
 const asProgram = "TRIAGE_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" || len(os.Args) > 1 && os.Args[1] == offlineAgent {
+	if os.Getenv(asProgram) != "" || len(os.Args) > 1 && (os.Args[1] == offlineAgent || os.Args[1] == keepAgent) {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		status := (&Program{Getenv: os.Getenv, Stdout: os.Stdout, Stderr: os.Stderr}).Run(ctx, os.Args[1:])
 		stop()
@@ -160,6 +160,30 @@ func TestTheProgram(t *testing.T) {
 	assert.Contains(t, store.report, "- Target: shipping.ship")
 	assert.Contains(t, store.report, "Confidence: high")
 	hangUp()
+}
+
+func TestTheHealthIsServed(t *testing.T) {
+	at, stop, err := serveHealth("", nil)
+	require.NoError(t, err)
+	assert.Empty(t, at, "nobody can ask")
+	require.NoError(t, stop())
+	_, _, err = serveHealth("nowhere.invalid:1", nil)
+	assert.ErrorContains(t, err, "triage: HEALTH_ADDRESS: ")
+
+	workspaces, err := incident.NewWorkspaces(t.TempDir())
+	require.NoError(t, err)
+	runner, err := incident.NewRunner(incident.Options{Workspaces: workspaces, Agent: &incident.Command{Path: []string{"true"}}})
+	require.NoError(t, err)
+	at, stop, err = serveHealth("127.0.0.1:0", runner.Handler())
+	require.NoError(t, err)
+	resp, err := http.Get("http://" + at + "/healthz")
+	require.NoError(t, err)
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, errors.Join(err, resp.Body.Close()))
+	assert.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+	assert.Equal(t, "the runner does not run\n", string(body))
+	require.NoError(t, stop())
+	require.NoError(t, runner.Close())
 }
 
 const testToken = "a-token-for-the-test"

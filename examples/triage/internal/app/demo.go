@@ -105,11 +105,12 @@ func (g *stage) say(format string, args ...any) {
 type ended chan incident.Incident
 
 // Notify keeps the first.
-func (e ended) Notify(in incident.Incident, _ incident.Finding) {
+func (e ended) Notify(_ context.Context, in incident.Incident, _ incident.Finding) error {
 	select {
 	case e <- in:
 	default:
 	}
+	return nil
 }
 
 // follow runs the pipeline while the fault comes and goes, and judges the report.

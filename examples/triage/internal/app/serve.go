@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/http"
 	"sync"
 	"time"
 
@@ -12,21 +14,13 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 )
 
-// closing is how long messages and the store may take at the end.
-const closing = 10 * time.Second
-
 // serve runs the pipeline until the context ends.
 func (p *Program) serve(ctx context.Context, s *settings.Settings) (err error) {
 	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: s.LogLevel}))
 	agent, wrong := commandOf(s)
 	store, storeWrong := p.store(ctx, s)
-	slack, slackWrong := incident.NewSlack(incident.SlackOptions{Webhook: string(s.SlackWebhook), Log: log})
+	slack, slackWrong := incident.NewSlack(incident.SlackOptions{Webhook: string(s.SlackWebhook)})
 	defer func() {
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
-		defer cancel()
-		if slack != nil {
-			err = errors.Join(err, slack.Close(end))
-		}
 		if store != nil {
 			err = errors.Join(err, store.Close())
 		}
@@ -42,22 +36,55 @@ func (p *Program) serve(ctx context.Context, s *settings.Settings) (err error) {
 		return err
 	}
 	o := incident.Options{
-		Workspaces: workspaces, Agent: agent, Notifier: slack, MinSeverity: s.MinSeverity, DedupeWindow: s.DedupeWindow,
-		MaxAgents: s.MaxAgents, QueueSize: s.QueueSize, Timeout: s.Timeout, Log: log,
+		Workspaces: workspaces, Agent: agent, MinSeverity: s.MinSeverity, DedupeWindow: s.DedupeWindow,
+		MaxAgents: s.MaxAgents, QueueSize: s.QueueSize, Timeout: s.Timeout, Grace: s.Shutdown, MaxAge: s.MaxAge, MaxBytes: s.MaxBytes, Log: log,
 	}
 	if store != nil { // a nil Store in the interface would not be nil
 		o.Store = store
+	}
+	if s.SlackWebhook != "" {
+		o.Notifier = slack
 	}
 	runner, err := incident.NewRunner(o)
 	if err != nil {
 		return err
 	}
-	log.Info("listening", "endpoint", settings.WithoutUser(s.Endpoint), "agent", s.CLI, "workspaces", s.WorkspaceRoot)
+	asked, health, err := serveHealth(s.HealthAddress, runner.Handler())
+	if err != nil {
+		return errors.Join(&usageError{err}, runner.Close())
+	}
+	defer func() { err = errors.Join(err, health()) }()
+	log.Info("listening", "endpoint", settings.WithoutUser(s.Endpoint), "agent", s.CLI, "workspaces", s.WorkspaceRoot, "health", asked)
 	err = pipeline(ctx, runner, &incident.Subscriber{
 		Endpoint: s.Endpoint, Token: string(s.Token), Mode: s.Mode, Watch: true, Sink: runner.Offer, Log: log,
 	})
 	fmt.Fprintln(p.Stdout, counted(runner.Counts()))
 	return err
+}
+
+// headerTime is how long somebody who asks for the health may take to ask.
+const headerTime = 5 * time.Second
+
+// serveHealth answers questions about the runner until the function that it
+// returns is called. Without an address nobody can ask.
+func serveHealth(address string, h http.Handler) (at string, stop func() error, err error) {
+	if address == "" {
+		return "", func() error { return nil }, nil
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return "", nil, fmt.Errorf("triage: HEALTH_ADDRESS: %w", err)
+	}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: headerTime, WriteTimeout: 2 * headerTime, IdleTimeout: 2 * headerTime}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	return l.Addr().String(), func() error {
+		err := server.Close()
+		if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
+			err = errors.Join(err, ended)
+		}
+		return err
+	}, nil
 }
 
 // pipeline runs both ends until the context ends, which is no error.
@@ -92,7 +119,9 @@ func (p *Program) store(ctx context.Context, s *settings.Settings) (Store, error
 // counted says what became of the events.
 func counted(c incident.Counts) string {
 	return fmt.Sprintf("%d events: %d malformed, %d filtered, %d duplicates, %d dropped, %d refused; "+
-		"%d incidents: %d resolved, %d failed, %d without a report; %d records not stored",
+		"%d incidents: %d resolved, %d failed, %d without a report; left on disk: %d events, %d interrupted incidents, %d messages; "+
+		"%d messages maybe sent, %d lost; %d failed writes",
 		c.Received, c.Malformed, c.Filtered, c.Duplicate, c.Dropped, c.Refused,
-		c.Resolved+c.Failed+c.AgentFailed, c.Resolved, c.Failed, c.AgentFailed, c.StoreErrors)
+		c.Resolved+c.Failed+c.AgentFailed, c.Resolved, c.Failed, c.AgentFailed, c.Queued, c.Interrupted, c.Unsent,
+		c.MaybeSent, c.NotifyLost, c.StoreErrors+c.JournalErrors)
 }

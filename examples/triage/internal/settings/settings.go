@@ -61,6 +61,10 @@ type Settings struct {
 	SlackWebhook     Secret            // SLACK_WEBHOOK_URL
 	StorageURL       string            // STORAGE_URL
 	LogLevel         slog.Level        // LOG_LEVEL
+	Shutdown         time.Duration     // SHUTDOWN_TIMEOUT, in seconds
+	MaxAge           time.Duration     // RETENTION_AGE, in seconds; 0: no limit
+	MaxBytes         int64             // RETENTION_BYTES; 0: no limit
+	HealthAddress    string            // HEALTH_ADDRESS; "": nobody can ask
 }
 
 // A Error is one wrong setting. Of a secret the value is not kept.
@@ -111,6 +115,10 @@ func table() []setting {
 		{"OPENAI_API_KEY", "", "required for codex", true, hidden(func(s *Settings) *Secret { return &s.OpenAIKey })},
 		{"SLACK_WEBHOOK_URL", "", "where incidents are announced", true, hidden(func(s *Settings) *Secret { return &s.SlackWebhook })},
 		{"STORAGE_URL", "", "object store for records and reports, besides the workspaces", false, anyText(func(s *Settings) *string { return &s.StorageURL })},
+		{"SHUTDOWN_TIMEOUT", "20", "seconds from SIGTERM to the end, of which agents have three quarters", false, seconds(func(s *Settings) *time.Duration { return &s.Shutdown })},
+		{"RETENTION_AGE", "0", "seconds after which the workspace of an ended incident is removed; 0: never", false, secondsOrNone(func(s *Settings) *time.Duration { return &s.MaxAge })},
+		{"RETENTION_BYTES", "0", "size of all workspaces beyond which the oldest are removed; 0: never", false, bytesOrNone(func(s *Settings) *int64 { return &s.MaxBytes })},
+		{"HEALTH_ADDRESS", "", "host:port that answers /healthz and /metrics, to anyone; empty: none", false, address(func(s *Settings) *string { return &s.HealthAddress })},
 		{"LOG_LEVEL", "info", "debug, info, warn or error", false, setLevel},
 	}
 }

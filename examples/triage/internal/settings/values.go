@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
 	"strconv"
@@ -65,11 +66,38 @@ func number(at func(*Settings) *int, most int) setter {
 }
 
 func seconds(at func(*Settings) *time.Duration) setter {
-	const most = 7 * 24 * 3600
+	return secondsBetween(at, 1, 7*24*3600)
+}
+
+func secondsOrNone(at func(*Settings) *time.Duration) setter {
+	return secondsBetween(at, 0, 10*365*24*3600)
+}
+
+func secondsBetween(at func(*Settings) *time.Duration, least, most int) setter {
 	return func(s *Settings, value string) string {
 		n, err := strconv.Atoi(value)
-		if *at(s) = time.Duration(n) * time.Second; err != nil || n < 1 || n > most {
-			return fmt.Sprintf("seconds, a whole number from 1 to %d", most)
+		if *at(s) = time.Duration(n) * time.Second; err != nil || n < least || n > most {
+			return fmt.Sprintf("seconds, a whole number from %d to %d", least, most)
+		}
+		return ""
+	}
+}
+
+func bytesOrNone(at func(*Settings) *int64) setter {
+	return func(s *Settings, value string) string {
+		n, err := strconv.ParseInt(value, 10, 64)
+		if *at(s) = n; err != nil || n < 0 {
+			return "bytes, a whole number from 0"
+		}
+		return ""
+	}
+}
+
+func address(at func(*Settings) *string) setter {
+	return func(s *Settings, value string) string {
+		*at(s) = value
+		if _, _, err := net.SplitHostPort(value); value != "" && err != nil {
+			return "host:port, such as 127.0.0.1:9090"
 		}
 		return ""
 	}

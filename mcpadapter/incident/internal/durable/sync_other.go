@@ -1,12 +1,9 @@
 //go:build !unix
 
-package incident
+package durable
 
 import "os"
 
 // syncDir does nothing: directories cannot be synchronised here, and a rename
-// is in the file system's journal.
+// is in the file system's own journal.
 func syncDir(*os.Root) error { return nil }
-
-// openAtOnce has no bits where there are no named pipes among the files.
-const openAtOnce = 0

@@ -1,0 +1,263 @@
+package incident
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+)
+
+// A courier carries letters to a receiver that may be slow or stuck: one at a
+// time, in a goroutine of its own, so that no agent waits for it.
+type courier struct {
+	name   string
+	box    *outbox
+	wake   chan struct{} // holds a token when there may be something to do
+	before func(l *letter) error
+	send   func(ctx context.Context, in Incident) error
+	after  func(l *letter, err error)
+
+	since   time.Time // of the call that is under way; zero: none. Under the runner's mu
+	blocked bool      // it is over its time
+}
+
+func newCourier(name string, box *outbox) *courier {
+	return &courier{name: name, box: box, wake: make(chan struct{}, 1)}
+}
+
+func (c *courier) signal() { nudge(c.wake) }
+
+// nudge puts a token into a channel that holds one.
+func nudge(wake chan struct{}) {
+	select {
+	case wake <- struct{}{}:
+	default:
+	}
+}
+
+// carry delivers until the context ends. When draining is closed it tries once
+// what is due, and returns.
+func (r *Runner) carry(ctx context.Context, c *courier, draining <-chan struct{}) {
+	for {
+		r.mu.Lock()
+		l, wait := c.box.next(time.Now())
+		r.mu.Unlock()
+		if l != nil && wait == 0 {
+			if !r.deliver(ctx, c, l) {
+				return
+			}
+			continue
+		}
+		select { // what is due has been tried
+		case <-draining:
+			return
+		default:
+		}
+		if l == nil {
+			wait = mostLetterPause
+		}
+		due := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-draining:
+		case <-c.wake:
+		case <-due.C:
+		}
+		due.Stop()
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// deliver carries one letter. false: the context ended before the receiver
+// answered.
+func (r *Runner) deliver(ctx context.Context, c *courier, l *letter) bool {
+	in, err := r.contents(l)
+	if err != nil {
+		r.o.Log.Error("nothing to deliver", "to", c.name, "incident", l.id, "error", err)
+		c.after(l, fmt.Errorf("%w: %w", ErrRefused, err))
+		return true
+	}
+	if err := c.before(l); err != nil {
+		r.mu.Lock()
+		l.sending = false
+		l.again(time.Now())
+		r.mu.Unlock()
+		return true
+	}
+	sending, cancel := context.WithTimeout(ctx, r.o.SendTimeout)
+	defer cancel()
+	answer := make(chan error, 1)
+	r.mu.Lock()
+	c.since = time.Now()
+	r.mu.Unlock()
+	go func() {
+		err := errors.New("the receiver ended its goroutine")
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("%w: the receiver panicked: %v", ErrMaybeSent, p)
+			}
+			answer <- err
+		}()
+		err = c.send(sending, in)
+	}()
+	err, answered := r.answer(ctx, sending, c, answer)
+	if !answered {
+		return false
+	}
+	r.mu.Lock()
+	c.since, c.blocked = time.Time{}, false
+	r.mu.Unlock()
+	c.after(l, err)
+	return true
+}
+
+// answer waits for a receiver. One that is over its time is counted, and
+// nothing else is given to it until it answers.
+func (r *Runner) answer(ctx, sending context.Context, c *courier, answer <-chan error) (err error, answered bool) {
+	select {
+	case err := <-answer:
+		return err, true
+	case <-sending.Done():
+	}
+	select { // most answer at once when their context ends
+	case err := <-answer:
+		return err, true
+	case <-time.After(r.o.answerPatience()):
+	}
+	if ctx.Err() != nil {
+		return nil, false
+	}
+	r.mu.Lock()
+	c.blocked = true
+	r.counts.Blocked++
+	r.mu.Unlock()
+	r.o.Log.Error("a receiver does not answer", "receiver", c.name)
+	select {
+	case err := <-answer:
+		return err, true
+	case <-ctx.Done():
+		return nil, false
+	}
+}
+
+// contents is the incident of a letter; after a restart as its workspace has it.
+func (r *Runner) contents(l *letter) (Incident, error) {
+	r.mu.Lock()
+	in := l.in
+	r.mu.Unlock()
+	if in != nil {
+		return *in, nil
+	}
+	found, err := r.o.Workspaces.load(l.id)
+	if err == nil && !found.Status.final() {
+		err = fmt.Errorf("its record says that it is %s", found.Status)
+	}
+	return found, err
+}
+
+// reportOf is the report of an incident, if it has one.
+func (r *Runner) reportOf(in Incident) []byte {
+	if in.Status != StatusResolved {
+		return nil
+	}
+	report, err := readReport(r.o.Workspaces.Dir(in.IncidentID))
+	if err != nil {
+		r.o.Log.Warn("report not delivered", "incident", in.IncidentID, "error", err)
+	}
+	return report
+}
+
+// storeCourier keeps the other store up to date.
+func (r *Runner) storeCourier() *courier {
+	c := newCourier("store", &r.book.copies)
+	c.before = func(l *letter) error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		l.sending, l.changed = true, false
+		return nil
+	}
+	c.send = func(_ context.Context, in Incident) error { return r.o.Store.Save(in, r.reportOf(in)) }
+	c.after = func(l *letter, err error) {
+		now := time.Now()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		l.sending = false
+		switch {
+		case err == nil && l.changed: // there is a newer one
+		case err == nil && l.final:
+			_ = r.commit(entry{Op: opStored, Incident: l.id})
+		case err == nil:
+			c.box.remove(l.id)
+		default:
+			r.counts.StoreErrors++
+			r.o.Log.Error("incident not stored", "incident", l.id, "error", err)
+			if errors.Is(err, ErrRefused) || now.Sub(l.added) > letterLife { // the workspace has it
+				_ = r.commit(entry{Op: opStored, Incident: l.id})
+				return
+			}
+			l.again(now)
+		}
+	}
+	return c
+}
+
+// notifyCourier tells the notifier. That it is about to is written down first:
+// whatever happens then, the message is not sent again.
+func (r *Runner) notifyCourier() *courier {
+	c := newCourier("notifier", &r.book.letters)
+	c.before = func(l *letter) error { return r.writeDown(entry{Op: opSending, Incident: l.id}) }
+	c.send = func(ctx context.Context, in Incident) error {
+		return r.o.Notifier.Notify(ctx, in, ReadFinding(r.reportOf(in)))
+	}
+	c.after = func(l *letter, err error) {
+		now := time.Now()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		e := entry{Op: opSettled, Incident: l.id, Reason: errorText(err)}
+		switch {
+		case err == nil:
+			r.counts.Notified++
+		case errors.Is(err, ErrMaybeSent):
+			r.counts.MaybeSent++
+		case errors.Is(err, ErrRefused) || now.Sub(l.added) > letterLife:
+			r.counts.NotifyLost++
+		default:
+			e.Op = opUnsent
+			l.again(now)
+		}
+		_ = r.commit(e) // counted there
+		if err != nil {
+			r.o.Log.Error("incident not announced", "incident", l.id, "again", e.Op == opUnsent, "error", err)
+		}
+	}
+	return c
+}
+
+// maybeSent settles the messages that a runner before this one was about to
+// send when it died.
+func (r *Runner) maybeSent() {
+	for _, l := range slices.Clone(r.book.letters.letters) {
+		if l.sending {
+			r.counts.MaybeSent++
+			_ = r.commit(entry{Op: opSettled, Incident: l.id, Reason: ErrMaybeSent.Error()})
+			r.o.Log.Warn("maybe sent: the runner died while it announced the incident", "incident", l.id)
+		}
+	}
+}
+
+// removeStates removes the files of keepers whose incidents have ended.
+func (r *Runner) removeStates() {
+	entries, err := os.ReadDir(r.disk.path(agentsDir))
+	if err != nil {
+		return // the next start looks again
+	}
+	for _, e := range entries {
+		if r.book.cases[e.Name()] == nil {
+			_ = os.Remove(r.disk.path(agentsDir, e.Name()))
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package incident
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/incident/internal/durable"
+)
+
+// Names within the runner's own directory, which is no workspace.
+const (
+	runnerDir   = ".runner"
+	lockFile    = "lock"
+	journalFile = "journal"
+	agentsDir   = "agents" // a file for each agent that has a keeper
+)
+
+// A LockedError says that another runner has the workspace root.
+type LockedError struct {
+	Root  string
+	PID   int       // 0: not known
+	Host  string    // where the other runner is
+	Since time.Time // when it took the root
+}
+
+// Error names the other runner.
+func (e *LockedError) Error() string {
+	held := &durable.HeldError{Holder: durable.Holder{PID: e.PID, Host: e.Host, Since: e.Since}}
+	return fmt.Sprintf("incident: the workspace root %s is %v; allowed: one runner at a time", e.Root, held)
+}
+
+// disk is what a runner keeps under the root besides the workspaces.
+type disk struct {
+	dir     *os.Root
+	lock    *durable.Lock
+	journal *durable.Journal
+	base    int64 // size of the journal when it was last rewritten
+}
+
+func (d *disk) path(names ...string) string {
+	return filepath.Join(append([]string{d.dir.Name()}, names...)...)
+}
+
+// lockPatience is how long the lock of a runner that died is waited for: a
+// program that it was just starting holds it for a moment.
+const lockPatience = 2 * time.Second
+
+func openDisk(w *Workspaces) (d *disk, records [][]byte, torn int, err error) {
+	path := filepath.Join(w.root, runnerDir)
+	if err := os.MkdirAll(filepath.Join(path, agentsDir), 0o700); err != nil {
+		return nil, nil, 0, fmt.Errorf("incident: workspace root: %w", err)
+	}
+	d = new(disk)
+	if d.dir, err = os.OpenRoot(path); err != nil {
+		return nil, nil, 0, fmt.Errorf("incident: workspace root: %w", err)
+	}
+	if d.lock, err = takeLock(d.dir); err != nil {
+		err = errors.Join(err, d.dir.Close())
+		var held *durable.HeldError
+		if errors.As(err, &held) {
+			return nil, nil, 0, &LockedError{w.root, held.Holder.PID, held.Holder.Host, held.Holder.Since}
+		}
+		return nil, nil, 0, fmt.Errorf("incident: lock of the workspace root: %w", err)
+	}
+	d.journal, records, torn, err = durable.OpenJournal(w.fs, d.dir, journalFile)
+	if err != nil {
+		return nil, nil, 0, errors.Join(fmt.Errorf("incident: %w", err), d.close())
+	}
+	return d, records, torn, nil
+}
+
+func takeLock(dir *os.Root) (*durable.Lock, error) {
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		lock, err := durable.TakeLock(dir, lockFile)
+		var held *durable.HeldError
+		if !errors.As(err, &held) || time.Since(began) > lockPatience || !durable.Dead(held.Holder) {
+			return lock, err
+		}
+	}
+}
+
+// close gives the root back. What is not in the journal by now is not known to
+// the next runner.
+func (d *disk) close() error {
+	var err error
+	if d.journal != nil {
+		err = d.journal.Close()
+	}
+	return errors.Join(err, d.lock.Unlock(), d.dir.Close())
+}
+
+// commit changes the ledger by one entry and writes it down. The caller holds
+// mu. An entry that the disk does not take is in the ledger all the same, and
+// on the disk when there is room again: the error says that it is not yet.
+func (r *Runner) commit(e entry) error {
+	if err := r.book.apply(e); err != nil {
+		return err // no step that was taken can be one that cannot be
+	}
+	record, err := e.record()
+	if err == nil {
+		err = r.disk.journal.Append(record)
+	}
+	if err != nil {
+		r.counts.JournalErrors++
+	}
+	nudge(r.dirty)
+	return err
+}
+
+// writeDown commits an entry and returns when it will be there after a crash of
+// the machine, or cannot be.
+func (r *Runner) writeDown(e entry) error {
+	r.mu.Lock()
+	err := r.commit(e)
+	r.mu.Unlock()
+	return cmp.Or(err, r.disk.journal.Sync())
+}
+
+// rewrite puts the ledger as it is in the place of the journal.
+func (r *Runner) rewrite() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.book.seen.expire(time.Now())
+	var records [][]byte
+	for _, e := range r.book.entries() {
+		record, err := e.record()
+		if err != nil {
+			return fmt.Errorf("incident: %w", err)
+		}
+		records = append(records, record)
+	}
+	if err := r.disk.journal.Rewrite(records); err != nil {
+		return err
+	}
+	r.disk.base = r.disk.journal.Size()
+	return nil
+}
+
+// Pauses between attempts to write to a disk that takes nothing.
+const (
+	leastDiskPause = time.Second
+	mostDiskPause  = 30 * time.Second
+)
+
+// insist does what the disk has to take before anything else can happen, again
+// and again until the context ends. It is tried at least once.
+func (r *Runner) insist(ctx context.Context, what func() error) error {
+	for wait := leastDiskPause; ; wait = min(2*wait, mostDiskPause) {
+		err := what()
+		r.mu.Lock()
+		r.trouble = err
+		r.mu.Unlock()
+		if err == nil {
+			return nil
+		}
+		r.o.Log.Error("the disk takes nothing", "error", err)
+		if pause(ctx, wait) != nil {
+			return err
+		}
+	}
+}
+
+// insistOn writes an entry down, whatever it takes.
+func (r *Runner) insistOn(ctx context.Context, e entry) error {
+	err := r.writeDown(e)
+	if err == nil {
+		return nil
+	}
+	return r.insist(ctx, func() error { // it is in the ledger, and needs the journal mended
+		if r.disk.journal.Err() == nil {
+			return r.disk.journal.Sync()
+		}
+		return r.rewrite()
+	})
+}
+
+// syncEvery is how often what was written is synchronised with the disk, at most.
+const syncEvery = 100 * time.Millisecond
+
+// A journal is rewritten when it is so many times as long as it need be.
+const (
+	rewriteFactor = 4
+	rewriteLeast  = 1 << 20
+)
+
+// tend keeps the journal synchronised, short and whole until the context ends.
+func (r *Runner) tend(ctx context.Context) {
+	wait := leastDiskPause
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.dirty:
+		}
+		if pause(ctx, syncEvery) != nil {
+			return
+		}
+		j := r.disk.journal
+		err := j.Sync()
+		if err != nil || j.Size() > rewriteFactor*r.disk.base+rewriteLeast {
+			err = r.rewrite()
+		}
+		if err == nil {
+			wait = leastDiskPause
+			continue
+		}
+		r.o.Log.Error("the journal cannot be written", "error", err)
+		if pause(ctx, wait) != nil {
+			return
+		}
+		wait = min(2*wait, mostDiskPause)
+		nudge(r.dirty)
+	}
+}

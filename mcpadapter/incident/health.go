@@ -1,0 +1,96 @@
+package incident
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Handler answers GET /healthz and GET /metrics. It tells counts and no secrets
+// and asks nobody who they are: listen where only those who may know can ask.
+//
+// /healthz is 200 with "ok" while the runner can do its work, also with nothing
+// to do, and 503 with a line for each problem: it does not run, its disk takes
+// nothing, or a store or notifier does not answer. /metrics has [Counts] as text
+// that Prometheus reads, version 0.0.4.
+func (r *Runner) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		problems := r.problems()
+		if len(problems) == 0 {
+			fmt.Fprintln(w, "ok")
+			return
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprintln(w, strings.Join(problems, "\n"))
+	})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		fmt.Fprint(w, r.metrics())
+	})
+	return mux
+}
+
+// problems are what keeps the runner from its work, one a line.
+func (r *Runner) problems() (problems []string) {
+	broken := r.disk.journal.Err() != nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.begun.Load() || r.closed {
+		return []string{"the runner does not run"}
+	}
+	if broken {
+		problems = append(problems, "the journal cannot be written")
+	}
+	if r.trouble != nil {
+		problems = append(problems, "a record cannot be written")
+	}
+	for _, c := range []*courier{r.store, r.notifier} {
+		if c != nil && c.blocked {
+			problems = append(problems, fmt.Sprintf("the %s has not answered for %v", c.name, time.Since(c.since).Round(time.Second)))
+		}
+	}
+	return problems
+}
+
+// metrics is the text format: for each name its help, its type and its samples.
+func (r *Runner) metrics() string {
+	c := r.Counts()
+	var b strings.Builder
+	type sample struct {
+		label string // with its name; "": none
+		value uint64
+	}
+	family := func(name, kind, help string, samples ...sample) {
+		name = "shakedown_incident_" + name
+		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
+		for _, s := range samples {
+			fmt.Fprintf(&b, "%s%s %d\n", name, s.label, s.value)
+		}
+	}
+	family("events_received_total", "counter", "Events that were offered.", sample{"", c.Received})
+	family("events_restored_total", "counter", "Events and incidents that an earlier runner left.", sample{"", c.Restored})
+	family("events_total", "counter", "Events that became no incident, by their fate.",
+		sample{`{fate="malformed"}`, c.Malformed}, sample{`{fate="filtered"}`, c.Filtered}, sample{`{fate="duplicate"}`, c.Duplicate},
+		sample{`{fate="dropped"}`, c.Dropped}, sample{`{fate="refused"}`, c.Refused})
+	family("queued", "gauge", "Events that wait for an agent.", sample{"", c.Queued})
+	family("running", "gauge", "Incidents under investigation.", sample{"", c.Running})
+	family("interrupted", "gauge", "Incidents that will be resumed.", sample{"", c.Interrupted})
+	family("ended_total", "counter", "Incidents that ended, by their status.",
+		sample{`{status="resolved"}`, c.Resolved}, sample{`{status="failed"}`, c.Failed}, sample{`{status="agent_failed"}`, c.AgentFailed})
+	family("store_errors_total", "counter", "Records that could not be written at once.", sample{"", c.StoreErrors})
+	family("journal_errors_total", "counter", "Steps that could not be written down at once.", sample{"", c.JournalErrors})
+	family("messages_total", "counter", "Messages, by what became of them.",
+		sample{`{fate="confirmed"}`, c.Notified}, sample{`{fate="maybe_sent"}`, c.MaybeSent}, sample{`{fate="lost"}`, c.NotifyLost})
+	family("messages_unsent", "gauge", "Messages that wait.", sample{"", c.Unsent})
+	family("blocked_total", "counter", "Calls of the store or the notifier that were over their time.", sample{"", c.Blocked})
+	family("workspaces_removed_total", "counter", "Workspaces removed for their age or size.", sample{"", c.Removed})
+	healthy := uint64(0)
+	if len(r.problems()) == 0 {
+		healthy = 1
+	}
+	family("healthy", "gauge", "1: /healthz says ok.", sample{"", healthy})
+	return b.String()
+}

@@ -1,0 +1,253 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package incident
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/incident/internal/durable"
+)
+
+// canKeep reports whether this system has what a keeper needs.
+const canKeep = true
+
+// stateDescriptor is where a keeper finds the file of its state.
+const stateDescriptor = 3
+
+// Keep is the keeper of an agent: the program named in [Command].Keeper calls
+// it with the arguments that it was given, and exits with what it returns.
+//
+// A keeper runs the agent, outlives the runner if it has to, ends the agent 60 s
+// after its time-out, ends what the agent has left behind, and writes down how
+// it ended. On Linux it adopts its orphaned descendants, so that a process that
+// opened a session of its own is ended too.
+//
+// SIGTERM is passed on to the agent; SIGINT ends it at once.
+func Keep(args []string) int {
+	state := os.NewFile(stateDescriptor, "state")
+	if state == nil || len(args) < 3 {
+		fmt.Fprintln(os.Stderr, "incident: a keeper is started by a runner, as KEEPER SECONDS ATTEMPT PROGRAM …")
+		return 2
+	}
+	syscall.CloseOnExec(stateDescriptor)
+	limit, wrong := strconv.Atoi(args[0])
+	attempt, alsoWrong := strconv.Atoi(args[1])
+	if err := errors.Join(wrong, alsoWrong); err != nil {
+		fmt.Fprintln(os.Stderr, "incident: keeper:", err)
+		return 2
+	}
+	if err := keepAgent(state, time.Duration(limit)*time.Second, attempt, args[2:]); err != nil {
+		fmt.Fprintln(os.Stderr, "incident: keeper:", err)
+		return 1
+	}
+	return 0
+}
+
+// keepAgent returns an error where it could not be written down how the agent ended.
+func keepAgent(state *os.File, limit time.Duration, attempt int, program []string) error {
+	heard := make(chan os.Signal, 8)
+	// A pipe whose runner is gone must not end the keeper; nor must a terminal.
+	signal.Notify(heard, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
+	defer signal.Stop(heard)
+	now := keepState{Attempt: attempt, PID: os.Getpid()}
+	if err := adoptOrphans(); err != nil { // the group of the agent is ended all the same
+		fmt.Fprintln(os.Stderr, "incident: keeper: a process that opens a session of its own will not be found:", err)
+	}
+	if err := now.write(state); err != nil {
+		return err
+	}
+	p, err := startProcess(exec.Command(program[0], program[1:]...), deafTo{os.Stdout})
+	if err != nil {
+		now.Ended, now.ExitCode, now.Error = true, -1, fmt.Sprintf("agent could not be run: %v", err)
+		return now.write(state)
+	}
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	overTime := false
+	for over := false; !over; {
+		select {
+		case <-p.ended:
+			over = true
+		case <-deadline.C:
+			overTime = true
+			p.kill()
+			killChildren()
+		case s := <-heard:
+			switch s {
+			case syscall.SIGTERM:
+				now.Told = true
+				_ = now.write(state) // it is written again at the end
+				tell(p.pid())
+			case syscall.SIGINT:
+				now.Told = true
+				p.kill()
+				killChildren()
+			}
+		}
+	}
+	p.kill() // whatever it left behind
+	endDescendants()
+	p.drain()
+	now.Ended, now.ExitCode = true, p.result().ExitCode
+	if err := p.result().Err; err != nil {
+		now.Error = err.Error()
+	}
+	if overTime {
+		now.ExitCode, now.Error = -1, errTimeout.Error()+", and the agent was killed"
+	}
+	return now.write(state)
+}
+
+// deafTo writes as long as somebody reads, and goes on without.
+type deafTo struct{ w io.Writer }
+
+func (d deafTo) Write(p []byte) (int, error) {
+	_, _ = d.w.Write(p)
+	return len(p), nil
+}
+
+// openState opens the file of an attempt and locks it.
+func openState(path string, attempt int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = durable.TryLock(f)
+	if err == nil {
+		err = keepState{Attempt: attempt}.write(f)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// keeper starts a keeper for a program, which has the state's lock from before
+// it begins: a runner that comes later either finds it locked, or no keeper is
+// at work.
+func (c *Command) keeper(job Job, state *os.File) *exec.Cmd {
+	args := append(c.Keeper[1:len(c.Keeper):len(c.Keeper)], strconv.FormatInt(seconds(agentLimit(job.Timeout)), 10), strconv.Itoa(job.attempt))
+	cmd := exec.Command(c.Keeper[0], append(append(args, c.Path...), c.args(job)...)...)
+	cmd.ExtraFiles = []*os.File{state}
+	return cmd
+}
+
+// keepPatience is how long a keeper may take to end what it was told to.
+const keepPatience = 3 * time.Second
+
+// investigateKept runs the agent with a keeper.
+func (c *Command) investigateKept(ctx context.Context, job Job) Result {
+	path := job.state
+	if path == "" { // not by a runner: nobody will ask later
+		f, err := os.CreateTemp("", "agent-")
+		if err != nil {
+			return notStarted(bare(err))
+		}
+		path = f.Name()
+		_ = f.Close()
+		defer os.Remove(path)
+	}
+	state, err := openState(path, job.attempt)
+	if err != nil {
+		return notStarted(bare(err))
+	}
+	defer state.Close()
+	out := newTail(maxOutput)
+	cmd := c.keeper(job, state)
+	cmd.Dir, cmd.Env = job.Dir, c.environment(job)
+	p, err := startProcess(cmd, out)
+	if err != nil {
+		return failed(fmt.Errorf("agent could not be run: %w", err))
+	}
+	killed := c.await(ctx, job, p,
+		func() { _ = syscall.Kill(p.pid(), syscall.SIGTERM) },
+		func() {
+			_ = syscall.Kill(p.pid(), syscall.SIGINT)
+			select {
+			case <-p.ended:
+			case <-time.After(keepPatience):
+				p.kill()
+				killStrays(job.Incident.IncidentID)
+			}
+		})
+	p.drain()
+	s, _ := readState(state) // what cannot be read does not say how it ended
+	result, known := s.result()
+	if !known {
+		killStrays(job.Incident.IncidentID)
+		result = failed(errors.New("the agent's keeper ended before the agent: " + cmp.Or(errorText(p.result().Err), "it exited")))
+	}
+	result.Output = c.redact(out.text())
+	return told(ctx, result, killed)
+}
+
+// statePoll is how often it is looked whether somebody else's keeper has ended.
+const statePoll = 50 * time.Millisecond
+
+// settle says how the agent of an earlier runner ended, and waits for it where
+// its keeper is still at work. known is false where nobody wrote it down; then
+// no process of it is left, as far as they can be found.
+func (c *Command) settle(ctx context.Context, job Job) (result Result, wasTold, known bool) {
+	defer func() {
+		if !known {
+			killStrays(job.Incident.IncidentID)
+		}
+	}()
+	f, err := os.OpenFile(job.state, os.O_RDWR, 0)
+	if err != nil {
+		return Result{}, false, false
+	}
+	defer f.Close()
+	if err := c.awaitLock(ctx, job, f); err != nil {
+		return failed(err), true, true
+	}
+	s, err := readState(f)
+	if err != nil || s.Attempt != job.attempt {
+		return Result{}, false, false
+	}
+	result, known = s.result()
+	return result, s.Told, known
+}
+
+// awaitLock waits until a keeper has ended. When the context ends it tells the
+// keeper, and ends it after the patience.
+func (c *Command) awaitLock(ctx context.Context, job Job, f *os.File) error {
+	tick := time.NewTicker(statePoll)
+	defer tick.Stop()
+	done := ctx.Done()
+	var patience, last <-chan time.Time
+	for {
+		err := durable.TryLock(f)
+		if !errors.Is(err, durable.ErrHeld) {
+			return err
+		}
+		signalKeeper := func(s syscall.Signal) {
+			if s1, err := readState(f); err == nil && s1.PID > 1 { // who holds the lock lives: the number is its own
+				_ = syscall.Kill(s1.PID, s)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-done:
+			done = nil
+			signalKeeper(syscall.SIGTERM)
+			patience = time.After(job.Patience)
+		case <-patience:
+			signalKeeper(syscall.SIGINT)
+			last = time.After(keepPatience)
+		case <-last:
+			signalKeeper(syscall.SIGKILL)
+			return fmt.Errorf("%w, and the keeper of an earlier runner did not end", context.Cause(ctx))
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package incident
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// The journal of a runner has one entry for each step. To apply the entries in
+// their order, from an empty ledger, gives the ledger that they were written from.
+type op string
+
+const (
+	opSeen        op = "seen"        // like events are duplicates until At
+	opQueued      op = "queued"      // an event waits; like events are duplicates until At
+	opDropped     op = "dropped"     // an event had to make room
+	opBegun       op = "begun"       // an attempt at an incident begins
+	opFinished    op = "finished"    // the agent has ended
+	opInterrupted op = "interrupted" // the attempt does not count: the runner was told to stop
+	opEnded       op = "ended"       // the record in the workspace says how
+	opStored      op = "stored"      // the other store has it
+	opSending     op = "sending"     // the notifier is about to be called
+	opUnsent      op = "unsent"      // it did not deliver, and is asked again
+	opSettled     op = "settled"     // it is not asked again
+)
+
+type entry struct {
+	Op       op        `json:"op"`
+	At       time.Time `json:"at,omitzero"`
+	Key      string    `json:"key,omitempty"`
+	Event    *eventDoc `json:"event,omitempty"`
+	EventID  string    `json:"eventId,omitempty"`
+	Incident string    `json:"incident,omitempty"`
+	Created  time.Time `json:"created,omitzero"`
+	Attempt  int       `json:"attempt,omitempty"`
+	Strikes  int       `json:"strikes,omitempty"`
+	ExitCode int       `json:"exitCode,omitempty"`
+	Reason   string    `json:"reason,omitempty"`
+	Told     bool      `json:"told,omitempty"`
+	Store    bool      `json:"store,omitempty"`
+	Notify   bool      `json:"notify,omitempty"`
+
+	in *Incident // of an end: the record, which the workspace has too
+}
+
+// eventDoc is an event without its payload.
+type eventDoc struct {
+	ID           string    `json:"id"`
+	Logger       string    `json:"logger,omitempty"`
+	Subscription string    `json:"subscription,omitempty"`
+	Cluster      string    `json:"cluster,omitempty"`
+	Resource     resource  `json:"resource"`
+	Reason       string    `json:"reason"`
+	Severity     Severity  `json:"severity"`
+	Context      string    `json:"context,omitempty"`
+	At           time.Time `json:"at"`
+}
+
+func (e Event) doc() *eventDoc {
+	return &eventDoc{e.id, e.logger, e.subscription, e.cluster, e.resource, e.reason, e.severity, e.context, e.at}
+}
+
+func (d *eventDoc) event() Event {
+	return Event{id: d.ID, logger: d.Logger, subscription: d.Subscription, cluster: d.Cluster, resource: d.Resource,
+		reason: d.Reason, severity: d.Severity, context: d.Context, at: d.At}
+}
+
+// openCase is an incident that was begun and has not ended.
+type openCase struct {
+	id       string
+	event    Event
+	created  time.Time
+	started  time.Time // of the attempt
+	attempt  int       // the how-manieth it is
+	strikes  int       // attempts that the runner did not outlive, this one among them
+	finished *entry    // how the agent ended; nil: it is not known to have
+	annulled bool      // the attempt was interrupted: how it ended does not count
+}
+
+// ledger is all that a runner must not forget. Not safe for concurrent use.
+type ledger struct {
+	seen    *dedupe
+	waiting queue
+	cases   map[string]*openCase
+	copies  outbox // records that the other store lacks
+	letters outbox // incidents that nobody was told of
+}
+
+func newLedger(window time.Duration) *ledger {
+	return &ledger{seen: newDedupe(window), cases: make(map[string]*openCase)}
+}
+
+// apply changes the ledger by one entry. The error is that of an entry which no
+// ledger could have written.
+func (l *ledger) apply(e entry) error {
+	switch e.Op {
+	case opSeen:
+		l.seen.restore(e.Key, e.At, false)
+	case opQueued:
+		if e.Event == nil {
+			return fmt.Errorf("incident: journal: %s without an event", e.Op)
+		}
+		event := e.Event.event()
+		l.seen.restore(event.Key(), e.At, true)
+		l.waiting.push(event)
+	case opDropped:
+		if event, ok := l.waiting.remove(e.EventID); ok {
+			l.seen.forget(event.Key())
+		}
+	case opBegun:
+		return l.begin(e)
+	case opFinished, opInterrupted, opEnded:
+		return l.end(e)
+	case opStored:
+		l.copies.remove(e.Incident)
+	case opSending, opUnsent:
+		if letter := l.letters.find(e.Incident); letter != nil {
+			letter.sending = e.Op == opSending
+		}
+	case opSettled:
+		l.letters.remove(e.Incident)
+	default:
+		return fmt.Errorf("incident: journal: %q is no step that this version knows", e.Op)
+	}
+	return nil
+}
+
+func (l *ledger) begin(e entry) error {
+	c := l.cases[e.Incident]
+	if c == nil {
+		event, ok := l.waiting.remove(e.EventID)
+		if e.Event != nil {
+			event, ok = e.Event.event(), true
+		}
+		if !ok {
+			return fmt.Errorf("incident: journal: %s %s has no event", e.Op, e.Incident)
+		}
+		c = &openCase{id: e.Incident, event: event}
+		l.cases[e.Incident] = c
+		l.seen.begun(event.Key())
+	}
+	c.created, c.started, c.attempt, c.strikes, c.finished = e.Created, e.At, e.Attempt, e.Strikes, nil
+	c.annulled = false
+	return nil
+}
+
+func (l *ledger) end(e entry) error {
+	c := l.cases[e.Incident]
+	if e.Op == opEnded {
+		if c != nil { // a snapshot has what is to be told, and the case no more
+			l.seen.done(c.event.Key())
+			delete(l.cases, e.Incident)
+		}
+		if e.Store {
+			l.copies.put(e.Incident, e.At, e.in).final = true
+		}
+		if e.Notify {
+			l.letters.put(e.Incident, e.At, e.in).final = true
+		}
+		return nil
+	}
+	if c == nil {
+		return fmt.Errorf("incident: journal: %s %s was not begun", e.Op, e.Incident)
+	}
+	if e.Op == opFinished {
+		c.finished = &e
+		return nil
+	}
+	c.strikes, c.finished, c.annulled = 0, nil, true
+	return nil
+}
+
+// entries are a journal that gives this ledger.
+func (l *ledger) entries() (all []entry) {
+	for _, key := range slices.Sorted(maps.Keys(l.seen.seen)) {
+		all = append(all, entry{Op: opSeen, Key: key, At: l.seen.seen[key].until})
+	}
+	for _, e := range l.waiting.all() {
+		all = append(all, entry{Op: opQueued, Event: e.doc(), At: l.seen.seen[e.Key()].until})
+	}
+	for _, c := range l.unfinished() {
+		all = append(all, entry{Op: opBegun, Incident: c.id, Event: c.event.doc(), Created: c.created, At: c.started, Attempt: c.attempt, Strikes: c.strikes})
+		if c.annulled {
+			all = append(all, entry{Op: opInterrupted, Incident: c.id})
+		}
+		if c.finished != nil {
+			all = append(all, *c.finished)
+		}
+	}
+	for _, letter := range l.copies.letters {
+		if letter.final {
+			all = append(all, entry{Op: opEnded, Incident: letter.id, At: letter.added, Store: true})
+		}
+	}
+	for _, letter := range l.letters.letters {
+		all = append(all, entry{Op: opEnded, Incident: letter.id, At: letter.added, Notify: true})
+		if letter.sending {
+			all = append(all, entry{Op: opSending, Incident: letter.id})
+		}
+	}
+	return all
+}
+
+// unfinished are the open cases, the oldest first.
+func (l *ledger) unfinished() []*openCase {
+	return slices.SortedFunc(maps.Values(l.cases), func(a, b *openCase) int {
+		if n := a.created.Compare(b.created); n != 0 {
+			return n
+		}
+		return cmp.Compare(a.id, b.id)
+	})
+}
+
+func (e entry) record() ([]byte, error) { return json.Marshal(e) }
+
+// replay builds a ledger from the records of a journal.
+func replay(records [][]byte, window time.Duration) (*ledger, error) {
+	l := newLedger(window)
+	for i, record := range records {
+		var e entry
+		err := json.Unmarshal(record, &e)
+		if err == nil {
+			err = l.apply(e)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("record %d of the journal: %w", i+1, err)
+		}
+	}
+	return l, nil
+}

@@ -1,0 +1,88 @@
+package incident
+
+import (
+	"slices"
+	"time"
+)
+
+// letter is an incident that somebody is still to be given.
+type letter struct {
+	id      string
+	added   time.Time
+	in      *Incident // nil: as the workspace has it
+	final   bool      // the incident has ended
+	sending bool      // somebody was asked, and has not answered
+	changed bool      // there is news since then
+	tries   int
+	due     time.Time // not before; zero: at once
+}
+
+// outbox holds letters, the oldest first. Not safe for concurrent use.
+type outbox struct{ letters []*letter }
+
+// maxOutbox bounds what waits for a receiver that is down.
+const maxOutbox = 1000
+
+// A receiver that does not take a letter is asked again after 1 s, 2 s, 4 s and
+// so on, and for a day.
+const (
+	leastLetterPause = time.Second
+	mostLetterPause  = 5 * time.Minute
+	letterLife       = 24 * time.Hour
+)
+
+func (b *outbox) find(id string) *letter {
+	if i := slices.IndexFunc(b.letters, func(l *letter) bool { return l.id == id }); i >= 0 {
+		return b.letters[i]
+	}
+	return nil
+}
+
+// put adds a letter, or renews the one that waits: what is new is due at once.
+func (b *outbox) put(id string, now time.Time, in *Incident) *letter {
+	l := b.find(id)
+	if l == nil {
+		l = &letter{id: id, added: now}
+		b.letters = append(b.letters, l)
+	}
+	l.in, l.changed, l.due, l.tries = in, l.sending, time.Time{}, 0
+	return l
+}
+
+func (b *outbox) remove(id string) {
+	b.letters = slices.DeleteFunc(b.letters, func(l *letter) bool { return l.id == id })
+}
+
+// next is the letter that is due first, and how long it is until then; nil: there is none.
+func (b *outbox) next(now time.Time) (l *letter, wait time.Duration) {
+	for _, other := range b.letters {
+		if !other.due.After(now) {
+			return other, 0
+		}
+		if l == nil || other.due.Before(l.due) {
+			l, wait = other, other.due.Sub(now)
+		}
+	}
+	return l, wait
+}
+
+// again puts a letter off.
+func (l *letter) again(now time.Time) {
+	pause := mostLetterPause
+	if l.tries < 9 { // beyond, the pause is at its most anyway
+		pause = min(pause, leastLetterPause<<l.tries)
+	}
+	l.tries++
+	l.due = now.Add(pause)
+}
+
+// excess is the oldest letter that nobody was asked about, where there are too many.
+func (b *outbox) excess() *letter {
+	if len(b.letters) <= maxOutbox {
+		return nil
+	}
+	if i := slices.IndexFunc(b.letters, func(l *letter) bool { return !l.sending }); i >= 0 {
+		return b.letters[i]
+	}
+	return nil
+}

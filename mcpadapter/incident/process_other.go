@@ -1,0 +1,22 @@
+//go:build !unix
+
+package incident
+
+import (
+	"os"
+	"os/exec"
+)
+
+// There are no process groups to signal here: the program itself is ended, and
+// what it started has to end by itself.
+
+func lead(*exec.Cmd) {}
+
+// tell does nothing: there is no signal that a program could heed.
+func tell(int) {}
+
+func kill(leader int) {
+	if p, err := os.FindProcess(leader); err == nil {
+		_ = p.Kill()
+	}
+}
