@@ -134,6 +134,9 @@ func (x *strike) act(i int, ctx context.Context, args any, fit func(any) (any, e
 		a.nexts++
 		result, err := next(ctx, args)
 		x.atAct(i)
+		if unsent(err) {
+			a.nexts--
+		}
 		real, realErr = result, err
 		if err != nil {
 			a.inner = append(a.inner, err)

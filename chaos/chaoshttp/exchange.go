@@ -57,38 +57,54 @@ func (p *points) site(r *http.Request) (s *site, target string) {
 // exchange is one call that something may happen to: a request and what it is
 // answered with, however often faults send it.
 type exchange struct {
-	do       func(*http.Request) (*http.Response, error)
-	original *http.Request
-	payload  *payload
-	server   bool
+	do      func(*http.Request) (*http.Response, error)
+	request *http.Request
+	payload *payload
+	server  bool
 
-	mu     sync.Mutex
-	sent   int
-	taken  []*http.Response // from the callee
-	bodies []io.Closer      // of those
+	mu      sync.Mutex
+	settled bool             // the caller has its answer: what is sent now is a late request
+	taken   []*http.Response // from the callee
+	bodies  []io.Closer      // of those, and those that faults put in front of them
+	spoiled []*spoiled       // of bodies
 }
 
-// cross takes an exchange over its injection point. Its error is not an
-// [*HTTPError].
-func (p *points) cross(in *chaos.Injector, s *site, name string, x *exchange) (*http.Response, error) {
+type exchangeKey struct{}
+
+// exchangeOf is the exchange that a fault acts on; nil: the point is not HTTP.
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// exchange begins a call that something may happen to, at the target that its
+// model belongs to.
+func (p *points) exchange(r *http.Request, s *site, name string, do func(*http.Request) (*http.Response, error), server bool) (x *exchange, target string, err error) {
 	limit := p.opts.MaxBody
 	if limit <= 0 {
 		limit = defaultMaxBody
 	}
-	var err error
-	if x.payload, err = read(x.original, limit, x.server); err != nil {
-		return nil, err
+	x = &exchange{do: do, request: r, server: server}
+	if x.payload, err = read(r, limit, server); err != nil {
+		return nil, "", err
 	}
-	target := name
+	target = name
 	if s.llm() {
 		if model := x.payload.model(); model != "" {
 			target += "#" + model
 		}
 	}
+	return x, target, nil
+}
+
+// cross takes an exchange over its injection point. Its error is not an
+// [*HTTPError].
+func (x *exchange) cross(in *chaos.Injector, s *site, target, name string) (*http.Response, error) {
 	call := chaos.WrapWith(target, x.send, chaos.WrapOptions[Request]{
-		Key: func(Request) uint64 { return x.payload.key(x.original) }, Injector: in, Layer: s.layer, Alias: name,
+		Key: func(Request) uint64 { return x.payload.key(x.request) }, Injector: in, Layer: s.layer, Alias: name,
 	})
-	r, err := call(numbered(x.original.Context(), target), Request{Request: x.original, server: x.server})
+	ctx := context.WithValue(numbered(x.request.Context(), target), exchangeKey{}, x)
+	r, err := call(ctx, Request{Request: x.request, payload: x.payload, server: x.server})
 	return x.settle(r, err)
 }
 
@@ -96,14 +112,19 @@ func (p *points) cross(in *chaos.Injector, s *site, name string, x *exchange) (*
 var errNoResponse = errors.New("http: RoundTripper implementation returned a nil *Response with a nil error")
 
 // send is the callee: it may be called several times. A status of 400 and
-// above is an error to whoever stands in front of it.
+// above is an error to whoever stands in front of it. Where the caller has its
+// answer already nobody waits for another one, and it is ended here.
 func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
+	p := r.payload
+	if p == nil { // a Request that a fault made
+		p = x.payload
+	}
 	x.mu.Lock()
-	again := x.sent > 0
-	x.sent++
+	late := x.settled
 	x.mu.Unlock()
-	req, err := x.payload.request(r.WithContext(ctx), x.original, again)
+	req, err := p.send(r.WithContext(ctx))
 	if err != nil {
+		chaos.Note(ctx, err.Error())
 		return Response{}, err
 	}
 	resp, err := x.do(req)
@@ -115,6 +136,13 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 	case resp.Body == nil: // a transport made by hand; http.Client minds it as little
 		resp.Body = http.NoBody
 	}
+	if late {
+		discard(resp)
+		return Response{resp}, nil
+	}
+	if resp.Request == nil {
+		resp.Request = req
+	}
 	x.mu.Lock()
 	x.taken, x.bodies = append(x.taken, resp), append(x.bodies, resp.Body)
 	x.mu.Unlock()
@@ -124,50 +152,113 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 	return Response{resp}, nil
 }
 
+// mostDrained is how much is read of an answer that is nobody's: a handler
+// that has more to write learns that its client is gone.
+const mostDrained = 256 << 10
+
+// discard ends an answer that nobody reads. A stream is closed at once: its
+// end may be far.
+func discard(resp *http.Response) {
+	if !oneByOne(resp.Header.Get("Content-Type")) && resp.StatusCode != http.StatusSwitchingProtocols {
+		_, _ = io.CopyN(io.Discard, resp.Body, mostDrained)
+	}
+	resp.Body.Close()
+	resp.Body = http.NoBody
+}
+
+// add makes a body one of the exchange: it is ended with the answer.
+func (x *exchange) add(body io.Closer) {
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.bodies = append(x.bodies, body)
+	if s, ok := body.(*spoiled); ok {
+		x.spoiled = append(x.spoiled, s)
+	}
+}
+
 // settle makes of what the call came to what the client gets.
 func (x *exchange) settle(r Response, err error) (*http.Response, error) {
 	x.mu.Lock()
-	sent, own := x.sent, x.taken
+	x.settled = true
+	own, bodies, spoiled := x.taken, len(x.bodies), x.spoiled
 	x.mu.Unlock()
-	if sent == 0 && x.original.Body != nil && !x.server {
-		x.original.Body.Close() // a transport closes it in any case
+	// A late request gets a copy of the body: the caller may do with his what he likes.
+	if sent := x.payload.sent.Swap(true); !sent && x.request.Body != nil && !x.server {
+		x.request.Body.Close() // a transport closes it in any case
 	}
 	resp := r.Response
-	var status *HTTPError
-	if errors.As(err, &status) {
-		resp, err = status.response(), nil
-	}
 	if err != nil {
-		x.drop()
-		return nil, err
+		var status *HTTPError
+		if !errors.As(err, &status) {
+			x.drop()
+			return nil, err
+		}
+		resp, spoiled = status.response(), nil
 	}
 	if resp == nil { // a fault replaced it by nothing
 		resp = answer(http.StatusOK, http.Header{}, nil)
 	}
-	resp.Request = x.original
-	if !slices.Contains(own, resp) || len(own) > 1 {
-		resp.Body = &owner{resp.Body, x}
+	resp.Request = x.request
+	for _, s := range spoiled {
+		s.showHeader(resp)
 	}
-	if len(own) == 0 && x.original.Method == http.MethodHead {
+	if len(own) == 0 && x.request.Method == http.MethodHead {
 		resp.Body = http.NoBody // what was made here would have one
+		x.drop()
+	} else if bodies > 0 && !(bodies == 1 && slices.Contains(own, resp)) {
+		x.own(resp)
 	}
 	return resp, nil
 }
 
-// drop closes what the callee gave and nobody will read.
+// drop ends what the callee gave, and what faults made of it.
 func (x *exchange) drop() {
 	x.mu.Lock()
 	bodies := x.bodies
+	x.bodies = nil
 	x.mu.Unlock()
-	for _, body := range bodies {
+	for _, body := range slices.Backward(bodies) { // the last that was made stands in front
 		body.Close()
 	}
 }
 
-// owner is a body that stands for others: they are closed with it.
+// own makes the body of the answer stand for all others of the exchange: those
+// that a fault put aside, and those of requests that were sent again.
+func (x *exchange) own(resp *http.Response) {
+	body := &owner{ReadCloser: resp.Body, x: x}
+	if w, ok := resp.Body.(io.Writer); ok { // of a connection that switched protocols
+		resp.Body = struct {
+			*owner
+			io.Writer
+		}{body, w}
+		return
+	}
+	resp.Body = body
+}
+
+// owner is a body that stands for others: they end with it.
 type owner struct {
 	io.ReadCloser
 	x *exchange
+
+	mu   sync.Mutex // held by Read
+	last error
+}
+
+func (o *owner) Read(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.last != nil {
+		return 0, o.last
+	}
+	n, err := o.ReadCloser.Read(p)
+	if o.last = err; err != nil {
+		o.x.drop()
+	}
+	return n, err
 }
 
 func (o *owner) Close() error {

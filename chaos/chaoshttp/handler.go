@@ -43,8 +43,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
-	s, target := h.site(r)
-	if !in.Concerns(target, s.llm()) {
+	s, name := h.site(r)
+	if !in.Concerns(name, s.llm()) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
@@ -53,7 +53,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer inner.join() // also where a fault panics
 	defer cancel()
 	r = r.WithContext(ctx)
-	err := h.answer(w, r, in, s, target, inner)
+	err := h.answer(w, r, in, s, name, inner)
 	for _, p := range inner.join() {
 		panic(p.value) // as next itself would have
 	}
@@ -64,20 +64,39 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // answer takes the call over its point and writes what comes of it. Its error
 // is how the answer ended short.
-func (h *handler) answer(w http.ResponseWriter, r *http.Request, in *chaos.Injector, s *site, target string, inner *Server) error {
-	run := func(r *http.Request) (*http.Response, error) {
-		if err := inner.begin(r.Context()); err != nil {
-			return nil, err
-		}
-		return inner.serve(r, func(r *http.Request, ctx context.Context) *http.Request { return r.WithContext(ctx) })
+func (h *handler) answer(w http.ResponseWriter, r *http.Request, in *chaos.Injector, s *site, name string, inner *Server) error {
+	x, target, err := h.exchange(r, s, name, func(r *http.Request) (*http.Response, error) { return h.run(r, inner) }, true)
+	if err != nil {
+		return err
 	}
-	resp, err := h.cross(in, s, target, &exchange{do: run, original: r, server: true})
+	resp, err := x.cross(in, s, target, name)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
 	return relay(w, resp)
 }
+
+// run lets the handler answer a request. One that comes late, when its own call
+// has been answered, is run on its own; a panic is then nobody's.
+func (h *handler) run(r *http.Request, inner *Server) (*http.Response, error) {
+	if err := inner.begin(r.Context()); errors.Is(err, errServerClosed) {
+		late := Serve(h.next)
+		late.running.Add(1)
+		resp, err := late.serve(r, within)
+		if err == nil {
+			discard(resp)
+		}
+		late.join()
+		return resp, err
+	} else if err != nil {
+		return nil, err
+	}
+	return inner.serve(r, within)
+}
+
+// within is a request as it was received, in another context.
+func within(r *http.Request, ctx context.Context) *http.Request { return r.WithContext(ctx) }
 
 // relay copies an answer, and flushes where its length is not known: then its
 // reader may wait for every piece.

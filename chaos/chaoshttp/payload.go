@@ -4,22 +4,26 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/shakedown-go/shakedown/internal/hash"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
 // payload is the beginning of a request's body, read before the call: all of
-// it where it is not longer than the limit.
+// it where it is not longer than the limit. It goes with the request, so that
+// this can be sent again, also on behalf of a later call.
 type payload struct {
+	of   *http.Request // as it was given
 	head []byte
 	body io.ReadCloser // what the callee reads instead of the request's, which was read from; nil: it was not
 	all  bool          // head is the whole body
+	sent atomic.Bool
 }
 
 // read takes a copy of a body. A request that can give one (GetBody) keeps its
@@ -28,7 +32,7 @@ type payload struct {
 // only where it is one JSON document: another may be a stream whose writer waits
 // for the answer.
 func read(r *http.Request, limit int64, server bool) (*payload, error) {
-	p := &payload{}
+	p := &payload{of: r}
 	if r.Body == nil || r.Body == http.NoBody {
 		p.all = true
 		return p, nil
@@ -51,7 +55,7 @@ func read(r *http.Request, limit int64, server bool) (*payload, error) {
 		stop := context.AfterFunc(r.Context(), func() { src.Close() })
 		defer stop()
 	}
-	head, err := io.ReadAll(io.LimitReader(src, limit+1))
+	head, err := readUpTo(src, limit+1, r.ContentLength)
 	if err != nil && !server && r.Context().Err() != nil {
 		r.Body.Close()
 		return nil, context.Cause(r.Context())
@@ -77,20 +81,47 @@ type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
-// errSentOnce is met by a fault that sends a request again whose body was a stream.
-var errSentOnce = errors.New("http: the body of the request cannot be sent again")
+// readUpTo reads at most so many bytes, of a body of about that size.
+func readUpTo(src io.Reader, most, size int64) ([]byte, error) {
+	doc := make([]byte, 0, max(512, min(size, most)+1))
+	src = io.LimitReader(src, most)
+	for {
+		n, err := src.Read(doc[len(doc):cap(doc)])
+		doc = doc[:len(doc)+n]
+		switch {
+		case err == io.EOF:
+			return doc, nil
+		case err != nil:
+			return doc, err
+		case len(doc) == cap(doc):
+			doc = slices.Grow(doc, len(doc))
+		}
+	}
+}
 
-// request makes of r what the callee gets: the first time with the body that
-// the original had, later with another of the kind. A body that a fault put
-// there is its own affair.
-func (p *payload) request(r, original *http.Request, again bool) (*http.Request, error) {
+// errSentOnce is met by a fault that sends a request again whose body was a
+// stream, or longer than what is kept of one.
+var errSentOnce error = sentOnce{}
+
+type sentOnce struct{}
+
+func (sentOnce) Error() string { return "http: the body of the request cannot be sent again" }
+
+// Unsent tells package chaos that the callee was not reached.
+func (sentOnce) Unsent() bool { return true }
+
+// send makes of r what the callee gets: the first time with the body that the
+// request had, later with another of the kind. A body that a fault put there is
+// its own affair.
+func (p *payload) send(r *http.Request) (*http.Request, error) {
+	again := p.sent.Swap(true)
 	switch {
-	case r.Body == nil || r.Body == http.NoBody || !sameBody(r.Body, original.Body):
+	case r.Body == nil || r.Body == http.NoBody || !sameBody(r.Body, p.of.Body):
 	case !again && p.body != nil:
 		r.Body = p.body
 	case !again:
-	case original.GetBody != nil:
-		body, err := original.GetBody()
+	case p.of.GetBody != nil:
+		body, err := p.of.GetBody()
 		if err != nil {
 			return nil, err
 		}

@@ -28,11 +28,15 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if in == nil || r.URL == nil { // without a URL the base says so
 		return t.base.RoundTrip(r)
 	}
-	s, target := t.site(r)
-	if !in.Concerns(target, s.llm()) {
+	s, name := t.site(r)
+	if !in.Concerns(name, s.llm()) {
 		return t.base.RoundTrip(r)
 	}
-	return t.cross(in, s, target, &exchange{do: t.base.RoundTrip, original: r})
+	x, target, err := t.exchange(r, s, name, t.base.RoundTrip, false)
+	if err != nil {
+		return nil, err
+	}
+	return x.cross(in, s, target, name)
 }
 
 // CloseIdleConnections closes those of the base, as [http.Client.CloseIdleConnections] asks.

@@ -18,7 +18,10 @@ func (r Response) OnRead(done func(doc []byte, err error)) (watch any, ok bool) 
 		return r, false
 	}
 	c := *r.Response
-	c.Body = &watched{ReadCloser: r.Body, done: done}
+	w := &watched{ReadCloser: r.Body, done: done}
+	if c.Body = w; r.Request != nil {
+		exchangeOf(r.Request.Context()).add(w)
+	}
 	return Response{&c}, true
 }
 
