@@ -1,9 +1,11 @@
 package chaoshttp_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
@@ -32,5 +34,34 @@ func TestBrokenStreamLosesNothing(t *testing.T) {
 		a := fetch(t, stream(s), chaoshttp.MalformToolCall())
 		assert.NotContains(t, a.body, half, name)
 		assert.True(t, a.event(t).Delivered, "%s: the last sign is gone", name)
+	}
+}
+
+// What a fault holds comes before a rest that broke off: behind it a client
+// would take the two for one event. An event that is too long to be held is not
+// overtaken either.
+func TestWhatIsHeldComesBeforeTheRest(t *testing.T) {
+	long := "data: " + strings.Repeat("x", 2<<20) + "\n\n"
+	for name, rest := range map[string]string{"broken off": "data: {\"n\":", "a comment behind": "data: b", "long": long + "data: c\n\n"} {
+		for _, f := range []chaos.Fault{chaoshttp.SwapEvents(0), chaoshttp.MalformToolCall()} {
+			a := fetch(t, stream("data: a\n\n"+rest), f)
+			require.Equal(t, "data: a\n\n"+rest, a.body, name)
+			require.False(t, a.event(t).Delivered, name)
+			require.NotEmpty(t, a.event(t).Note, name)
+		}
+	}
+}
+
+// A completion that is shorter than the limit does not meet it.
+func TestShortCompletionsAreNotCut(t *testing.T) {
+	for form, w := range wires() {
+		for name, f := range map[string]chaos.Fault{"cut": chaoshttp.CutCompletion(99), "filtered": chaoshttp.FilterCompletion(99)} {
+			body := w.write(words(), []int{5})
+			from := &canned{contentType: w.contentType, body: strings.NewReader(body)}
+			a := fetch(t, from, f)
+			require.Equal(t, body, a.body, "%s, %s", form, name)
+			require.False(t, a.event(t).Delivered, "%s, %s", form, name)
+			require.Contains(t, a.event(t).Note, "nothing that this fault changes", "%s, %s", form, name)
+		}
 	}
 }
