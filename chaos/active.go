@@ -1,8 +1,6 @@
 package chaos
 
 import (
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,7 +28,7 @@ func (a *active) init(c *compiled, in *Injector) {
 	}
 	a.barred = in.bars(c)
 	if c.Group != "" {
-		a.gate = in.groups.of(c.Group)
+		a.gate = in.groups.join(c)
 	}
 }
 
@@ -38,6 +36,16 @@ func (a *active) init(c *compiled, in *Injector) {
 // settle says how it went: so "at most n" holds also among concurrent calls.
 func (a *active) reserve() bool {
 	return !a.gated || a.gate.reserve(a.Limit, a.CoolDown, a.in)
+}
+
+// rests tells whether the rule's limit is used up or it cools down, reserving nothing.
+func (a *active) rests() bool {
+	if !a.gated {
+		return false
+	}
+	a.gate.mu.Lock()
+	defer a.gate.mu.Unlock()
+	return a.gate.closed(a.Limit, a.CoolDown, a.in)
 }
 
 // settle ends what reserve began. Only a delivered fault uses up the limit.
@@ -63,8 +71,8 @@ func (a *active) release() {
 // gate holds what depends on earlier deliveries. The rules of a group share one.
 type gate struct {
 	mu        sync.Mutex
-	delivered int
-	pending   int
+	delivered uint64
+	pending   uint64
 	last      time.Duration // of the last delivery, since the injector was made: arming does not move it
 	struck    bool          // last is set
 }
@@ -72,14 +80,17 @@ type gate struct {
 func (g *gate) reserve(limit int, coolDown time.Duration, in *Injector) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if limit > 0 && g.delivered+g.pending >= limit {
-		return false
-	}
-	if coolDown > 0 && (g.pending > 0 || g.struck && time.Since(in.born)-g.last < coolDown) {
+	if g.closed(limit, coolDown, in) {
 		return false
 	}
 	g.pending++
 	return true
+}
+
+// closed tells whether the gate lets no rule through now; g.mu is held.
+func (g *gate) closed(limit int, coolDown time.Duration, in *Injector) bool {
+	return limit > 0 && g.delivered+g.pending >= uint64(limit) ||
+		coolDown > 0 && (g.pending > 0 || g.struck && time.Since(in.born)-g.last < coolDown)
 }
 
 func (g *gate) settle(delivered bool, coolDown time.Duration, in *Injector) {
@@ -97,24 +108,42 @@ func (g *gate) settle(delivered bool, coolDown time.Duration, in *Injector) {
 
 // groupGates finds the gate that the rules of a group share; the zero value is
 // ready, and costs nothing while there are no groups.
-type groupGates struct{ byName map[string]*gate }
+type groupGates struct{ byName map[string]*sharedGate }
 
-func (g *groupGates) of(name string) *gate {
-	if gate := g.byName[name]; gate != nil {
-		return gate
-	}
-	if g.byName == nil {
-		g.byName = make(map[string]*gate)
-	}
-	gate := &gate{}
-	g.byName[name] = gate
-	return gate
+// sharedGate goes with the last rule of its group, so that a group which comes
+// back begins afresh.
+type sharedGate struct {
+	gate
+	rules int
+	first *compiled // whose limit and cool-down are those of all
 }
 
-// forget drops the gates of groups that have no rule any more, so that one
-// which comes back begins afresh.
-func (g *groupGates) forget(rules []*active) {
-	maps.DeleteFunc(g.byName, func(name string, _ *gate) bool {
-		return !slices.ContainsFunc(rules, func(a *active) bool { return a.Group == name })
-	})
+func (g *groupGates) join(c *compiled) *gate {
+	shared := g.byName[c.Group]
+	if shared == nil {
+		if g.byName == nil {
+			g.byName = make(map[string]*sharedGate)
+		}
+		shared = &sharedGate{first: c}
+		g.byName[c.Group] = shared
+	}
+	shared.rules++
+	return &shared.gate
+}
+
+func (g *groupGates) leave(c *compiled) {
+	shared := g.byName[c.Group]
+	if shared == nil {
+		return
+	}
+	if shared.rules--; shared.rules == 0 {
+		delete(g.byName, c.Group)
+	}
+}
+
+// fits tells whether a rule states what its group does, in which it takes the
+// place of former, if that is not nil.
+func (g *groupGates) fits(c *compiled, former *active) bool {
+	shared := g.byName[c.Group]
+	return shared == nil || c.conflict(shared.first) == nil || shared.rules == 1 && former != nil && former.Group == c.Group
 }

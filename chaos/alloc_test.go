@@ -3,8 +3,25 @@ package chaos
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"testing"
 )
+
+type ordinalWhen struct{ from uint64 }
+
+func (w ordinalWhen) Match(c Call) bool                { return w.MatchOrdinal(c.Ordinal) }
+func (w ordinalWhen) MatchOrdinal(ordinal uint64) bool { return ordinal >= w.from }
+
+// changeFault needs a callee, a frame and an act of its own.
+type changeFault struct{}
+
+func (changeFault) Phase() Phase { return PhaseChange }
+func (changeFault) Inject(ctx context.Context, _ Call, args any, next Next) (any, error) {
+	Changed(ctx)
+	return next(ctx, args)
+}
+
+func takesAll(int, error) bool { return true }
 
 // The promises on allocation are part of the documentation. The tests are
 // serial: AllocsPerRun counts the whole process.
@@ -24,6 +41,15 @@ func TestAllocations(t *testing.T) {
 	custom := Rule{Target: "work", When: customWhen{1e-12}, Fault: failFault{errDown}}
 	grouped := Rule{Target: "work", Group: "g", When: customWhen{1e-12}, Fault: failFault{errDown}}
 	fires := Rule{Target: "work", Fault: failFault{errDown}}
+	dispatch := WrapDispatch(func(_ context.Context, _ string, args json.RawMessage) (json.RawMessage, error) { return args, nil })
+	texts := WrapDispatch(func(_ context.Context, _, args string) (string, error) { return args, nil })
+	unlisted := WrapRegistry(echo{}, nil)
+	stream := WrapStream("work", func(context.Context, int) iter.Seq2[int, error] { return nothingToSay })
+	counts := Rule{Name: "counts", Target: "work", When: ordinalWhen{1 << 62}, Fault: failFault{errDown}}
+	rested := Rule{Target: "work", Limit: 1, Fault: failFault{errDown}}
+	restedDelay := Rule{Target: "work", Limit: 1, Fault: changeFault{}}
+	two := []Rule{{Name: "a", Target: "work", Fault: failFault{errDown}}, {Name: "b", Target: "work", Fault: failFault{errDown}}}
+	values := &InjectorOptions{KeepValues: true, MaxLog: 64}
 	for _, tt := range []struct {
 		name string
 		most float64
@@ -43,6 +69,26 @@ func TestAllocations(t *testing.T) {
 		{"drawn, not fired, in a lane", 0, Lane(under(nil, neverFires()), "a"), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"drawn, not fired, keyed", 0, under(nil, neverFires()), func(ctx context.Context) { _, _ = keyed(ctx, 1) }},
 		{"drawn, not fired, tool", 0, under(nil, neverFires()), func(ctx context.Context) { _, _ = tools.CallTool(ctx, "work", args) }},
+		{"drawn, not fired, tool that is not listed", 0, under(nil, neverFires()), func(ctx context.Context) { _, _ = unlisted.CallTool(ctx, "work", args) }},
+		{"drawn, not fired, own trigger, tool", 0, under(nil, custom), func(ctx context.Context) { _, _ = unlisted.CallTool(ctx, "work", args) }},
+		{"drawn, not fired, point", 0, under(nil, neverFires()), func(ctx context.Context) { _ = Point(ctx, "work") }},
+		{"drawn, not fired, own trigger, point", 0, under(nil, custom), func(ctx context.Context) { _ = Point(ctx, "work") }},
+		{"drawn, not fired, dispatch", 0, under(nil, neverFires()), func(ctx context.Context) { _, _ = dispatch(ctx, "work", args) }},
+		{"drawn, not fired, dispatch of text", 0, under(nil, neverFires()), func(ctx context.Context) { _, _ = texts(ctx, "work", `{"order":1042,"reason":"damaged, as it seems"}`) }},
+		{"drawn, not fired, own trigger, dispatch", 0, under(nil, custom), func(ctx context.Context) { _, _ = dispatch(ctx, "work", args) }},
+		{"drawn, not fired, own trigger, keyed", 0, under(nil, custom), func(ctx context.Context) { _, _ = keyed(ctx, 1) }},
+		{"drawn, not fired, ordinal trigger", 0, under(nil, counts), func(ctx context.Context) { _, _ = work(ctx, 1) }},
+		{"drawn, not fired, ordinal trigger, point", 0, under(nil, counts, neverFires()), func(ctx context.Context) { _ = Point(ctx, "work") }},
+		{"drawn, its limit used up", 0, under(nil, rested), func(ctx context.Context) { _, _ = work(ctx, 1) }},
+		{"drawn, its limit used up, not an error", 0, under(nil, restedDelay), func(ctx context.Context) { _, _ = work(ctx, 1) }},
+		{"the stream itself: its iterator, and one that reads its last error", 3, under(nil, neverFires()), func(ctx context.Context) { stream(ctx, 1)(takesAll) }},
+		{"the stream itself, own trigger", 3, under(nil, custom), func(ctx context.Context) { stream(ctx, 1)(takesAll) }},
+		{"the stream itself, no rule for the target", 1, under(nil, others(100)...), func(ctx context.Context) { stream(ctx, 1)(takesAll) }},
+		{"fired, point", 1, under(values, fires), func(ctx context.Context) { _ = Point(ctx, "work") }},
+		{"fired, values kept", 2, under(values, fires), func(ctx context.Context) { _, _ = work(ctx, 1) }},
+		{"fired, values kept, tool", 2, under(values, fires), func(ctx context.Context) { _, _ = tools.CallTool(ctx, "work", args) }},
+		{"fired, values kept, dispatch", 2, under(values, fires), func(ctx context.Context) { _, _ = dispatch(ctx, "work", args) }},
+		{"two errors fired", 4, under(&InjectorOptions{MaxLog: 64}, two...), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"drawn, not fired, with rails", 0, under(&InjectorOptions{Rails: rails}, neverFires()), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"fired, with rails", 1, under(&InjectorOptions{MaxLog: 64, Rails: rails}, fires), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"fired", 1, under(&InjectorOptions{MaxLog: 64}, fires), func(ctx context.Context) { _, _ = work(ctx, 1) }},

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -58,118 +59,147 @@ func (in *Injector) enterLimited(p *point, f *frame) (*bindings, error) {
 
 // cross takes one call over its injection point.
 func cross[In, Out any](ctx context.Context, f *frame, set *bindings, c *callee[In, Out], in In, key uint64) (Out, error) {
-	s := set.slot
-	ordinal := s.calls.Add(1) - 1
-	if g := s.in.rails; g != nil && len(set.rules) > 0 {
-		g.crossed()
-	}
-	occurrence := ordinal
-	if key != 0 || s.mixed.Load() {
-		occurrence = s.occurrence(key, ordinal)
-	}
-	if set.simple && !s.in.opts.Record && set.quiet(key, occurrence) {
-		out, err := c.fn(ctx, in)
-		if err != nil || s.failing.Load() {
-			s.ended(f.caller(), key, err != nil) // counts towards the attempt of the next call
+	at, calm := set.count(key)
+	if !calm {
+		v := visit{set: set, frame: f, layer: c.layer, coords: at}
+		d, calm, err := draw(&v, in)
+		switch {
+		case err != nil:
+			var none Out
+			return none, err
+		case !calm:
+			return decide(ctx, &v, d, c, in)
 		}
-		return out, err
 	}
-	v := visit{set: set, frame: f, layer: c.layer, key: key, ordinal: ordinal, occurrence: occurrence}
-	return decide(ctx, &v, c, in)
+	out, err := c.fn(ctx, in)
+	set.slot.passed(f, key, err)
+	return out, err
 }
 
-// decide draws the rules of a call, and does what they say.
-func decide[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], in In) (Out, error) {
-	var d drawn
-	switch {
-	case v.set.simple:
-		d = v.set.drawSimple(v.key, v.occurrence)
-	case v.set.args:
-		d = v.draw(in)
-	default:
-		d = v.draw(nil)
-	}
-	switch {
-	case d.first == nil:
+// decide does what the rules say that draw left to do, or records the call.
+func decide[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, Out], in In) (Out, error) {
+	if d.first == nil {
 		return unstruck(ctx, v, c, in)
-	case d.failer() == nil || v.set.slot.in.opts.KeepValues:
-		return acted(ctx, v, d, c, in)
 	}
-	// Most faults are only an error, which needs neither arguments nor callee.
-	if err := v.fail(d.first); err != nil {
-		var none Out
-		return none, err
-	}
-	return unstruck(ctx, v, c, in)
+	return acted(ctx, v, d, c, in)
 }
 
 // unstruck is a call that no rule strikes.
 func unstruck[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], in In) (Out, error) {
-	s := v.set.slot
-	if s.in.opts.Record {
+	if v.set.slot.in.opts.Record || v.kept.idles() {
 		return recorded(ctx, v, c, in)
 	}
 	out, err := c.fn(ctx, in)
-	if err != nil || s.failing.Load() {
-		s.ended(v.frame.caller(), v.key, err != nil)
-	}
+	v.set.slot.passed(v.frame, v.key, err)
 	return out, err
 }
 
-// fail strikes with a fault that is only an error. It returns nil when the
-// rule rests, or makes no error after all.
-func (v *visit) fail(b *bound) error {
-	if !v.reserve(b) {
+// failure is what a fault that is only an error needs where values are kept: in one allocation.
+type failure struct {
+	err    InjectedError
+	values values
+}
+
+// fail strikes with the first that may of rules that are only errors. It
+// returns nil when all rest, or when that one makes no error after all.
+func fail[In any](v *visit, d drawn, in In) error {
+	i := v.firstToStrike(&d)
+	if i == d.len() {
 		return nil
 	}
-	returned := false
+	if !v.set.slot.in.opts.KeepValues {
+		return v.fail(&d, i, nil, nil)
+	}
+	args, wrong := encode(in)
+	return v.fail(&d, i, &failure{values: values{args: args}}, wrong)
+}
+
+// firstToStrike reserves the first of the failures that may strike, and returns its
+// place, or their number where none may.
+func (v *visit) firstToStrike(d *drawn) int {
+	for i := range d.len() {
+		if v.reserve(d.at(i)) {
+			return i
+		}
+	}
+	return d.len()
+}
+
+// fail strikes with the i-th of the failures, which hides those behind it. x is
+// nil where values are not kept; wrong says why the arguments could not be.
+func (v *visit) fail(d *drawn, i int, x *failure, wrong error) error {
+	b, returned := d.at(i), false
 	defer func() {
 		if !returned {
-			v.struck(b, nil, panicked)
+			v.struck(d, i, nil, panicked, x, wrong)
 		}
 	}()
 	cause := b.failer.Fail(v.call(b.own))
 	returned = true
 	if cause == nil {
 		b.settle(false)
+		k := v.keep()
+		k.idle, k.masked = b.active, d.behind(i)
 		return nil
 	}
-	err := &InjectedError{Rule: b.Name, Target: v.set.slot.target, Ordinal: v.ordinal, Err: cause}
-	v.struck(b, err, injected)
+	var err *InjectedError
+	if x == nil {
+		err = &InjectedError{}
+	} else {
+		err = &x.err
+	}
+	*err = InjectedError{Rule: b.Name, Target: v.set.slot.target, Ordinal: v.ordinal, Err: cause}
+	v.struck(d, i, err, injected, x, wrong)
 	return err
 }
 
 // struck logs what a fault did that is only an error.
-func (v *visit) struck(b *bound, err error, how outcome) {
+func (v *visit) struck(d *drawn, i int, err error, how outcome, x *failure, wrong error) {
+	b := d.at(i)
 	b.settle(true)
 	var r record
 	v.open(&r)
 	r.begun = v.set.slot.in.begun.Load() + 1 // after all that began, without a number of its own
+	v.kept.tell(&r)
 	r.end, r.main, r.delivered = r.start, b.active, true
 	r.outcome, r.effect, r.err = how, none, err
+	if i+1 < d.len() {
+		if r.more == nil {
+			r.more = &details{}
+		}
+		r.more.masked = d.behind(i)
+	}
+	if x != nil {
+		r.values = &x.values
+		if wrong != nil {
+			r.note(notKept("arguments", wrong))
+		}
+	}
 	v.set.slot.in.keep(&r)
 }
 
 // open begins the record of a call.
 func (v *visit) open(r *record) {
-	s := v.set.slot
-	v.at.read(s.in)
-	r.slot, r.layer, r.start = s, v.layer, v.at.elapsed
+	v.begin()
+	r.slot, r.layer, r.start, r.attempt = v.set.slot, v.layer, v.at.elapsed, v.at.attempt
 	r.key, r.occurrence, r.ordinal = v.key, v.occurrence, v.ordinal
 	if f := v.frame; f != nil {
-		r.caller, r.turn, r.attempt = f.target, f.turn, f.attempt
+		r.caller, r.turn, r.attempt = f.target, f.turn, cmp.Or(f.attempt, r.attempt)
 	}
 }
 
-// timed is the time of a call, read at most once.
+// timed is where a call stands in time, read at most once.
 type timed struct {
 	known   bool
 	elapsed time.Duration
+	attempt int // 1 + the failures before it that had ended by then
 }
 
-func (t *timed) read(in *Injector) {
-	if !t.known {
-		t.known, t.elapsed = true, in.Elapsed()
+// begin reads the failures first: all that it counts had ended by the time that it reads then.
+func (v *visit) begin() {
+	if s := v.set.slot; !v.at.known {
+		attempt := s.attempt(streak{v.frame.caller(), v.key})
+		v.at = timed{known: true, attempt: attempt, elapsed: s.in.Elapsed()}
 	}
 }
 

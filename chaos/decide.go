@@ -17,41 +17,148 @@ func (d *drawn) add(b *bound) {
 	d.more = append(d.more, b)
 }
 
-// failer returns the failure when that is all there is to the call.
-func (d *drawn) failer() Failer {
-	if len(d.more) > 0 {
+func (d *drawn) len() int {
+	if d.first == nil {
+		return 0
+	}
+	return 1 + len(d.more)
+}
+
+func (d *drawn) at(i int) *bound {
+	if i == 0 {
+		return d.first
+	}
+	return d.more[i-1]
+}
+
+// behind names the rules after the i-th.
+func (d *drawn) behind(i int) []string {
+	if i+1 == d.len() {
 		return nil
 	}
-	return d.first.failer
+	names := make([]string, 0, d.len()-i-1)
+	for i++; i < d.len(); i++ {
+		names = append(names, d.at(i).Name)
+	}
+	return names
 }
 
-// visit is a call on its way over an injection point: what is needed to decide
-// on it, and no more. A [Call] is made of it for those who ask for one.
-type visit struct {
-	set        *bindings
-	frame      *frame // nil: the context carried none
-	layer      Layer
-	key        uint64
-	ordinal    uint64
-	occurrence uint64
-	at         timed
-	kept       *kept // what the rails held back; nil: nothing
-}
-
-// quiet tells whether triggers that are nothing but chance let a call be.
-func (set *bindings) quiet(key, occurrence uint64) bool {
-	for i := range set.rules {
-		if b := &set.rules[i]; place(b.coord, key, occurrence, 0)>>(64-hash.UnitBits) < b.limit {
+// failers tells whether all of them are only errors.
+func (d *drawn) failers() bool {
+	for i := range d.len() {
+		if d.at(i).failer == nil {
 			return false
 		}
 	}
 	return true
 }
 
-// drawSimple asks triggers that are nothing but chance.
-func (set *bindings) drawSimple(key, occurrence uint64) (d drawn) {
+// gated tells whether one of them has a limit or a cool-down.
+func (d *drawn) gated() bool {
+	for i := range d.len() {
+		if d.at(i).gated {
+			return true
+		}
+	}
+	return false
+}
+
+// visit is a call on its way over an injection point: what is needed to decide
+// on it, and no more. A [Call] is made of it for those who ask for one.
+type visit struct {
+	set   *bindings
+	frame *frame // nil: the context carried none
+	layer Layer
+	coords
+	at   timed
+	lone bool  // one rule was drawn, and calls are not recorded: held back, it leaves no event
+	kept *kept // rules that were drawn and did nothing; nil: there are none
+}
+
+// coords are the coordinates of a call that are counted, and its key.
+type coords struct{ key, ordinal, occurrence uint64 }
+
+// count gives a call its coordinates, and tells whether that is all: the
+// triggers need no more than them, none matches, and calls are not recorded.
+func (set *bindings) count(key uint64) (at coords, calm bool) {
+	s := set.slot
+	if at.key = key; key != 0 {
+		s.mix()
+	}
+	at.ordinal = s.calls.Add(1) - 1
+	at.occurrence = at.ordinal
+	if at.ordinal&mixed != 0 {
+		at.ordinal &^= mixed
+		at.occurrence = s.occurrence(key)
+	}
+	if g := s.in.rails; g != nil && len(set.rules) > 0 {
+		g.crossed()
+	}
+	return at, set.simple && !s.in.opts.Record && set.quiet(at)
+}
+
+// draw asks the rules in force. err is the one that the caller gets where a
+// failure struck. calm says that the call goes straight to its callee: no rule
+// strikes it, and calls are not recorded. So far no callee is needed, and where
+// it is calm nothing is allocated, but for the arguments if a trigger wants them.
+func draw[In any](v *visit, in In) (d drawn, calm bool, err error) {
+	switch {
+	case v.set.simple:
+		d = v.set.drawSimple(v.coords)
+	case v.set.args:
+		d = v.draw(in)
+	default:
+		d = v.draw(nil)
+	}
+	if d.gated() {
+		d = v.rest(d)
+	}
+	record := v.set.slot.in.opts.Record
+	v.lone = len(d.more) == 0 && !record
+	if d.first != nil && d.failers() { // as most are: they need neither a frame nor the callee
+		if err = fail(v, d, in); err != nil {
+			return d, false, err
+		}
+		d = drawn{}
+	}
+	return d, d.first == nil && !record && !v.kept.idles(), nil
+}
+
+// rest drops the rules that rest: their limit is used up, or they cool down.
+func (v *visit) rest(d drawn) (awake drawn) {
+	v.lone = len(d.more) == 0 && !v.set.slot.in.opts.Record
+	for i := range d.len() {
+		if b := d.at(i); b.rests() {
+			v.hold(b, free)
+		} else {
+			awake.add(b)
+		}
+	}
+	return awake
+}
+
+// hits asks a trigger of a simple set.
+func (b *bound) hits(at coords) bool {
+	if b.ordinals != nil {
+		return b.ordinals.MatchOrdinal(at.ordinal - b.base)
+	}
+	return place(b.coord, at.key, at.occurrence, 0)>>(64-hash.UnitBits) < b.limit
+}
+
+// quiet tells whether all triggers of a simple set let a call be.
+func (set *bindings) quiet(at coords) bool {
 	for i := range set.rules {
-		if b := &set.rules[i]; place(b.coord, key, occurrence, 0)>>(64-hash.UnitBits) < b.limit {
+		if set.rules[i].hits(at) {
+			return false
+		}
+	}
+	return true
+}
+
+// drawSimple asks the triggers of a simple set.
+func (set *bindings) drawSimple(at coords) (d drawn) {
+	for i := range set.rules {
+		if b := &set.rules[i]; b.hits(at) {
 			d.add(b)
 		}
 	}
@@ -62,8 +169,8 @@ func (set *bindings) drawSimple(key, occurrence uint64) (d drawn) {
 // which had not been read, all are asked again with one time for all: triggers
 // are pure, so asking twice changes nothing.
 func (v *visit) draw(args any) drawn {
-	if s := v.set.slot; s.clock.Load() {
-		v.at.read(s.in)
+	if v.set.slot.clock.Load() {
+		v.begin()
 	}
 	if len(v.set.groups) == 0 {
 		return v.drawAll(args, nil)
@@ -78,8 +185,8 @@ func (v *visit) draw(args any) drawn {
 
 func (v *visit) drawAll(args any, groupCounts []uint64) drawn {
 	d := v.drawOnce(args, groupCounts)
-	if s := v.set.slot; !v.at.known && s.clock.Load() {
-		v.at.read(s.in)
+	if !v.at.known && v.set.slot.clock.Load() {
+		v.begin()
 		d = v.drawOnce(args, groupCounts)
 	}
 	return d
@@ -99,6 +206,8 @@ func (v *visit) drawOnce(args any, groupCounts []uint64) (d drawn) {
 		switch {
 		case b.When == nil:
 			hit = true
+		case b.ordinals != nil:
+			hit = b.ordinals.MatchOrdinal(ordinal)
 		case b.chancy:
 			hit = place(b.coord, key, occurrence, 0)>>(64-hash.UnitBits) < b.limit
 		default:

@@ -26,7 +26,8 @@ type Event struct {
 	Start time.Duration `json:"startNs"`
 	End   time.Duration `json:"endNs"`
 	// Attempt is 1 plus the number of directly preceding failed calls of the
-	// same lane, caller, target and key; [WithAttempt] overrides it.
+	// same lane, caller, target and key, as it was when the call began: calls
+	// that were still under way then do not count. [WithAttempt] overrides it.
 	Attempt int `json:"attempt"`
 	// Rule and Fault (its kind) name the rule that decided what the caller
 	// got; empty when no rule struck. Where several rules acted and were
@@ -39,8 +40,12 @@ type Event struct {
 	Idle []string `json:"idle,omitempty"`
 	// Masked names rules that were drawn but hidden by the one that decided, or
 	// whose turn did not come: a delay ended with the call, or the injector was
-	// disarmed during one. So does it name those that [Rails] held back.
+	// disarmed during one.
 	Masked []string `json:"masked,omitempty"`
+	// HeldBack names rules that were drawn but not let strike: by their limit or
+	// cool-down, or by [Rails], of which Note names the rail. Their faults were
+	// given nothing of the call.
+	HeldBack []string `json:"heldBack,omitempty"`
 	// Asked is the delay that faults asked for, Spent the time they waited.
 	Asked   time.Duration `json:"askedNs,omitempty"`
 	Spent   time.Duration `json:"spentNs,omitempty"`
@@ -56,7 +61,9 @@ type Event struct {
 	Note    string   `json:"note,omitempty"`
 	Changes []Change `json:"changes,omitempty"`
 	// Args and Result are the call's values as JSON, with
-	// [InjectorOptions.KeepValues]; a value that has no JSON is left out, and Note says so.
+	// [InjectorOptions.KeepValues]; a value that has no JSON is left out, and Note
+	// says so. A []byte is kept as it is where it is JSON, as a string where it
+	// is other UTF-8, and in base64, as encoding/json writes it, where it is neither.
 	Args   json.RawMessage `json:"args,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
 }

@@ -9,7 +9,7 @@ func SlotCount(in *Injector) (n int) {
 }
 
 // Pending is how many reservations of limits and cool-downs are not settled.
-func Pending(in *Injector) (n int) {
+func Pending(in *Injector) (n uint64) {
 	for _, a := range in.rules {
 		n += a.gate.pending
 	}

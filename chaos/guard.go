@@ -149,16 +149,25 @@ func (g *guard) settle(delivered bool) {
 	}
 }
 
-// kept is what the rails held back on one call.
+// kept is what the event of a call tells of rules that were drawn on it and
+// did nothing.
 type kept struct {
-	rules []string
-	rails []string
+	held   []heldRule
+	idle   *active  // a failure that made no error; nil: there was none
+	masked []string // rules that it hid all the same
 }
 
-// reserve asks for a rule that was drawn whether it may strike. What the rails
-// hold back stays with the visit, for its event.
+// heldRule is a rule that was not let strike.
+type heldRule struct {
+	name string
+	by   rail // free: by its own limit or cool-down
+}
+
+// reserve asks for a rule that was drawn whether it may strike. One that may
+// not is held back.
 func (v *visit) reserve(b *bound) bool {
 	if !b.reserve() {
+		v.hold(b, free)
 		return false
 	}
 	g := b.in.rails
@@ -170,21 +179,44 @@ func (v *visit) reserve(b *bound) bool {
 		return true
 	}
 	b.release()
-	if v.kept == nil {
-		v.kept = &kept{}
-	}
-	v.kept.rules = append(v.kept.rules, b.Name)
-	v.kept.rails = append(v.kept.rails, railNames[why])
+	v.hold(b, why)
 	return false
 }
 
-// tell puts what was held back on a record.
+// hold keeps for the event, if there will be one, that a rule was held back.
+func (v *visit) hold(b *bound, by rail) {
+	if v.lone {
+		return
+	}
+	k := v.keep()
+	k.held = append(k.held, heldRule{b.Name, by})
+}
+
+func (v *visit) keep() *kept {
+	if v.kept == nil {
+		v.kept = &kept{}
+	}
+	return v.kept
+}
+
+// tell puts on a record what was kept for it.
 func (k *kept) tell(r *record) {
 	if k == nil {
 		return
 	}
-	for i, name := range k.rules {
-		r.note(fmt.Sprintf("rule %q was held back by the rails: %s", name, k.rails[i]))
+	if r.more == nil {
+		r.more = &details{}
 	}
-	r.more.masked = append(r.more.masked, k.rules...)
+	for _, h := range k.held {
+		r.more.held = append(r.more.held, h.name)
+		if h.by != free {
+			r.note(fmt.Sprintf("rule %q was held back by the rails: %s", h.name, railNames[h.by]))
+		}
+	}
+	if k.idle != nil {
+		r.main, r.more.masked = k.idle, k.masked
+	}
 }
+
+// idles tells whether a failure made no error.
+func (k *kept) idles() bool { return k != nil && k.idle != nil }

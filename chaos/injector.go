@@ -56,6 +56,7 @@ type Injector struct {
 
 	mu      sync.Mutex // guards what follows
 	rules   []*active
+	places  map[string]int // of the rules, by name; nil: not known
 	groups  groupGates
 	waiters map[chan struct{}]struct{}
 }
@@ -104,21 +105,30 @@ func (in *Injector) Register(r Rule) error {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	rules, i := slices.Clone(in.rules), indexOf(in.rules, c.Name)
+	i := in.place(c.Name)
+	var former *active
 	if i >= 0 {
-		rules = slices.Delete(rules, i, i+1)
-	} else {
-		i = len(rules)
+		former = in.rules[i]
 	}
-	for _, other := range rules {
-		if err := c.conflict(other.compiled); err != nil {
-			return err
+	if !in.groups.fits(c, former) {
+		for _, other := range in.rules {
+			if err := c.conflict(other.compiled); err != nil && other != former {
+				return err
+			}
 		}
 	}
-	in.groups.forget(rules)
+	if former != nil {
+		in.groups.leave(former.compiled)
+	}
 	a := &active{}
 	a.init(c, in)
-	in.setRules(slices.Insert(rules, i, a))
+	if former == nil {
+		in.places[c.Name] = len(in.rules)
+		in.rules = append(in.rules, a)
+	} else {
+		in.rules[i] = a
+	}
+	in.rebind(former, a)
 	return nil
 }
 
@@ -127,33 +137,47 @@ func (in *Injector) Register(r Rule) error {
 func (in *Injector) Remove(name string) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	i := indexOf(in.rules, name)
+	i := in.place(name)
 	if i < 0 {
 		return false
 	}
-	in.setRules(slices.Delete(slices.Clone(in.rules), i, i+1))
+	former := in.rules[i]
+	in.groups.leave(former.compiled)
+	in.rules = slices.Delete(in.rules, i, i+1)
+	in.places = nil
+	in.rebind(former, nil)
 	return true
 }
 
-func indexOf(rules []*active, name string) int {
-	return slices.IndexFunc(rules, func(a *active) bool { return a.Name == name })
+// place is that of a rule in the list, -1 where there is none of that name; in.mu is held.
+func (in *Injector) place(name string) int {
+	if in.places == nil {
+		in.places = make(map[string]int, len(in.rules))
+		for i, a := range in.rules {
+			in.places[a.Name] = i
+		}
+	}
+	if i, ok := in.places[name]; ok {
+		return i
+	}
+	return -1
 }
 
-// setRules puts a new list in force at every slot; in.mu is held.
-func (in *Injector) setRules(rules []*active) {
-	in.rules = rules
+// rebind puts the list of rules in force, in which one came or went, or took the
+// place of another, at the slots that either reaches; in.mu is held.
+func (in *Injector) rebind(former, a *active) {
 	for s := range in.points.all() {
 		if s.kind == groupSlot { // first: the others take their base from them
-			s.bind(rules)
+			s.rebind(former, a)
 		}
 	}
 	for s := range in.points.all() {
 		if s.kind != groupSlot {
-			s.bind(rules)
+			s.rebind(former, a)
 		}
 	}
 	for s := range in.asked.all() {
-		s.bind(rules)
+		s.rebind(former, a)
 	}
 }
 
@@ -169,7 +193,7 @@ func (in *Injector) Trigger(ctx context.Context, name string) (fired bool, err e
 		return false, ErrCellEnded
 	}
 	in.mu.Lock()
-	if indexOf(in.rules, name) < 0 {
+	if in.place(name) < 0 {
 		defer in.mu.Unlock()
 		return false, fmt.Errorf("%w %q; registered: %s", ErrUnknownRule, name, listOr(in.ruleNames(), "none"))
 	}

@@ -54,10 +54,10 @@ var (
 
 // details are what most events do not have.
 type details struct {
-	also, idle, masked []string
-	asked, spent       time.Duration
-	changes            []Change
-	note               string
+	also, idle, masked, held []string
+	asked, spent             time.Duration
+	changes                  []Change
+	note                     string
 }
 
 // values are what a call was given and gave, as JSON.
@@ -96,7 +96,7 @@ func (r *record) event() Event {
 	}
 	if m := r.more; m != nil {
 		e.Also, e.Idle, e.Masked, e.Asked, e.Spent = m.also, m.idle, m.masked, m.asked, m.spent
-		e.Note = m.note
+		e.HeldBack, e.Note = m.held, m.note
 		for _, ch := range m.changes {
 			e.Changes = append(e.Changes, Change{ch.Path, asJSON(ch.Before), asJSON(ch.After)})
 		}
@@ -139,14 +139,11 @@ type log struct {
 	dropped uint64
 }
 
-// add keeps a record, and numbers its attempt where the context did not.
+// add keeps a record, and counts its failure for the attempts that follow.
 func (l *log) add(r *record, failed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	attempt := r.slot.streak(streak{r.caller, r.key}, failed)
-	if r.attempt == 0 {
-		r.attempt = attempt
-	}
+	r.slot.streak(streak{r.caller, r.key}, failed)
 	switch {
 	case len(l.records) < l.max:
 		l.records = append(l.records, *r)

@@ -24,7 +24,7 @@ type Plan struct {
 func NewPlan(seed uint64, rules ...Rule) (*Plan, error) {
 	p := &Plan{seed: seed, rules: make([]*compiled, 0, len(rules))}
 	var problems []error
-	names := make(map[string]int, len(rules))
+	names, groups := make(map[string]int, len(rules)), make(map[string]*compiled)
 	for i, r := range rules {
 		c, wrong := compile(r, fmt.Sprintf("#%d", i))
 		if len(wrong) > 0 {
@@ -37,11 +37,10 @@ func NewPlan(seed uint64, rules ...Rule) (*Plan, error) {
 			continue
 		}
 		names[c.Name] = i
-		for _, other := range p.rules {
-			if err := c.conflict(other); err != nil {
-				problems = append(problems, err)
-				break
-			}
+		if first := groups[c.Group]; first == nil {
+			groups[c.Group] = c
+		} else if err := c.conflict(first); err != nil {
+			problems = append(problems, err)
 		}
 		p.rules = append(p.rules, c)
 	}
@@ -83,10 +82,11 @@ type compiled struct {
 	hash     uint64 // of the name, or of the group for grouped rules
 	kind     string // of the fault
 	phase    Phase
-	chancy   bool    // the trigger is nothing but chance
-	chance   float64 // and this likely
-	args     bool    // the trigger wants the arguments
-	gated    bool    // it has a limit or a cool-down
+	chancy   bool        // the trigger is nothing but chance
+	chance   float64     // and this likely
+	ordinals OrdinalWhen // the trigger, where it looks at the ordinal alone; nil: it does not
+	args     bool        // the trigger wants the arguments
+	gated    bool        // it has a limit or a cool-down
 	stateful bool
 }
 
@@ -191,6 +191,9 @@ func (c *compiled) resolve() {
 	c.chance = 1
 	if w, ok := c.When.(Probabilistic); ok && !c.args {
 		c.chancy, c.chance = true, w.Probability()
+	}
+	if !c.args && !c.chancy {
+		c.ordinals, _ = c.When.(OrdinalWhen)
 	}
 	_, c.stateful = c.Fault.(Stateful)
 	c.gated = c.Limit > 0 || c.CoolDown > 0

@@ -17,7 +17,7 @@ import (
 //
 // What a rail holds back does not happen: the call goes on as if the rule had
 // not been drawn. [Injector.HeldBack] counts it, and where the call leaves an
-// event it stands under [Event.Masked], with the rail in [Event.Note].
+// event it stands under [Event.HeldBack], with the rail in [Event.Note].
 //
 // Rails cost nothing on calls that no rule is drawn on, but for Share, which
 // counts those that a rule might strike.

@@ -22,12 +22,11 @@ type slot struct {
 	set    atomic.Pointer[bindings]
 	clock  atomic.Bool // some trigger asks for the time: read it before drawing
 
-	calls   atomic.Uint64 // the next ordinal
+	calls   atomic.Uint64 // the next ordinal, and the bit mixed
 	failing atomic.Bool   // fails is not empty
-	mixed   atomic.Bool   // calls with a key have come: occurrences are in keyed
 
 	mu    sync.Mutex
-	keyed map[uint64]uint64 // next occurrence, by key
+	keyed map[uint64]uint64 // next occurrence, by key; nil until mixed is set
 	fails streaks           // guarded by the lock of the injector's log
 
 	calm bindings // no rule: while the injector is disarmed
@@ -49,18 +48,20 @@ type bindings struct {
 	slot   *slot
 	rules  []bound
 	groups []*slot // the distinct groups among them
+	next   []int   // where in the list of each group its next rule is looked for first; under in.mu
 	args   bool    // some trigger wants the arguments
-	simple bool    // every trigger is chance or none: no Call, no clock, no group is needed
+	simple bool    // every trigger is chance, none, or an OrdinalWhen: no Call, no clock, no group is needed
 }
 
 // bound is a rule at a slot.
 type bound struct {
 	*active
-	coord uint64 // prefix of the draws of its trigger
-	own   uint64 // prefix of the draws of its fault: of the target also in a group
-	limit uint64 // of a probabilistic trigger: it is drawn on 53 bits below this
-	base  uint64 // the ordinal at which it was registered, of the group where it has one
-	group int    // index into bindings.groups; -1 without a group
+	ordinals OrdinalWhen // the trigger, if it is one; nil: it is chance, none, or asked with a Call
+	coord    uint64      // prefix of the draws of its trigger
+	own      uint64      // prefix of the draws of its fault: of the target also in a group
+	limit    uint64      // of a probabilistic trigger: it is drawn on 53 bits below this
+	base     uint64      // the ordinal at which it was registered, of the group where it has one
+	group    int         // index into bindings.groups; -1 without a group
 }
 
 // bind puts the matching rules in force. Rules that were there before keep the
@@ -74,14 +75,33 @@ func (s *slot) bind(rules []*active) {
 			if i >= 0 {
 				at = i + 1
 			} else {
-				base = s.calls.Load()
+				base = s.counted()
 			}
-			set.rules = append(set.rules, s.boundTo(a, base, set))
-			set.args = set.args || a.args
-			set.simple = set.simple && a.Group == "" && (a.When == nil || a.chancy)
+			set.add(a, base)
 		}
 	}
 	s.set.Store(set)
+}
+
+// rebind is bind where one rule came or went, or took the place of another. One
+// that came is the last, so it is put behind the others: in the same array,
+// whose part that others read stays as it is.
+func (s *slot) rebind(former, a *active) {
+	switch {
+	case former != nil && s.reaches(former), former != nil && a != nil && s.reaches(a):
+		s.bind(s.in.rules)
+	case a != nil && s.reaches(a):
+		set := *s.set.Load()
+		set.add(a, s.counted())
+		s.set.Store(&set)
+	}
+}
+
+// add puts a rule behind the others; base is the ordinal at which the slot met it.
+func (set *bindings) add(a *active, base uint64) {
+	set.rules = append(set.rules, set.slot.boundTo(a, base, set))
+	set.args = set.args || a.args
+	set.simple = set.simple && a.Group == "" && (a.When == nil || a.chancy || a.ordinals != nil)
 }
 
 func (s *slot) reaches(a *active) bool {
@@ -106,16 +126,18 @@ func (s *slot) named(holds func(string) bool) bool {
 
 // boundTo makes a rule one of the set's; base is the ordinal at which this slot met it.
 func (s *slot) boundTo(a *active, base uint64, set *bindings) bound {
-	b := bound{active: a, group: -1, limit: drawLimit(a.chance), base: base}
+	b := bound{active: a, ordinals: a.ordinals, group: -1, limit: drawLimit(a.chance), base: base}
 	kind, scope := s.kind, s.target
 	b.own = s.coord(kind, scope, a.nameHash)
 	if a.Group != "" && s.kind == callSlot {
 		g := s.in.findOrAdd(groupSlot, a.Group, "", s.lane)
 		if b.group = slices.Index(set.groups, g); b.group < 0 {
 			b.group = len(set.groups)
-			set.groups = append(set.groups, g)
+			set.groups, set.next = append(set.groups, g), append(set.next, 0)
 		}
-		b.base, _ = g.set.Load().baseOf(a, 0)
+		var i int
+		b.base, i = g.set.Load().baseOf(a, set.next[b.group])
+		set.next[b.group] = i + 1
 		kind, scope = groupSlot, a.Group
 	}
 	b.coord = s.coord(kind, scope, a.hash)
@@ -138,16 +160,20 @@ func drawLimit(p float64) uint64 {
 	return uint64(math.Ceil(p * (1 << 53)))
 }
 
-// baseOf finds a rule and the ordinal it counts from. It looks at the place
-// where the rule is likely to be first; -1: it is not there.
+// baseOf finds a rule and the ordinal it counts from. It looks from the place on
+// where the rule is likely to be, then before it; -1: it is not there. Lists
+// have their rules in one order, so that looking for all takes linear time.
 func (set *bindings) baseOf(a *active, likely int) (base uint64, place int) {
 	if set == nil {
 		return 0, -1
 	}
-	if likely < len(set.rules) && set.rules[likely].active == a {
-		return set.rules[likely].base, likely
+	likely = min(likely, len(set.rules))
+	for i := likely; i < len(set.rules); i++ {
+		if set.rules[i].active == a {
+			return set.rules[i].base, i
+		}
 	}
-	for i := range set.rules {
+	for i := range likely {
 		if set.rules[i].active == a {
 			return set.rules[i].base, i
 		}
@@ -159,15 +185,32 @@ func (set *bindings) baseOf(a *active, likely int) (base uint64, place int) {
 // start over, which repeats draws but biases none.
 const maxKeys = 1 << 16
 
-// occurrence counts by key. Up to the first call with a key all had none.
-func (s *slot) occurrence(key, ordinal uint64) uint64 {
+// mixed is the bit of slot.calls that is set by the first call with a key. Up
+// to then all calls had none, and their ordinals are their occurrences;
+// afterwards occurrences are counted in slot.keyed. The step that counts a call
+// reads the bit too, so that each call without a key is on one side of it.
+const mixed = 1 << 63
+
+// counted is how many calls there were.
+func (s *slot) counted() uint64 { return s.calls.Load() &^ mixed }
+
+// mix begins to count by key.
+func (s *slot) mix() {
+	if s.calls.Load()&mixed != 0 {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.keyed == nil:
-		s.keyed = map[uint64]uint64{0: ordinal}
-		s.mixed.Store(true)
-	case len(s.keyed) >= maxKeys:
+	if s.keyed == nil {
+		s.keyed = map[uint64]uint64{0: s.calls.Or(mixed)}
+	}
+}
+
+// occurrence counts by key.
+func (s *slot) occurrence(key uint64) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.keyed) >= maxKeys {
 		clear(s.keyed)
 	}
 	n := s.keyed[key]

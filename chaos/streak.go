@@ -50,25 +50,39 @@ func (f *streaks) succeed(k streak) {
 
 func (f *streaks) empty() bool { return f.n == 0 && len(f.other) == 0 }
 
-// ended remembers whether a call that left no event failed, for the attempt of
+// passed remembers whether a call failed that left no event, for the attempt of
 // the next one.
-func (s *slot) ended(caller string, key uint64, failed bool) {
-	s.in.log.mu.Lock()
-	defer s.in.log.mu.Unlock()
-	s.streak(streak{caller, key}, failed)
+func (s *slot) passed(f *frame, key uint64, err error) {
+	if err != nil || s.failing.Load() {
+		s.ended(f, key, err != nil)
+	}
 }
 
-// streak counts one more call and returns which attempt it was; the log is locked.
-func (s *slot) streak(k streak, failed bool) (attempt int) {
+func (s *slot) ended(f *frame, key uint64, failed bool) {
+	s.in.log.mu.Lock()
+	defer s.in.log.mu.Unlock()
+	s.streak(streak{f.caller(), key}, failed)
+}
+
+// streak counts one more call that ended; the log is locked.
+func (s *slot) streak(k streak, failed bool) {
 	if !failed && !s.failing.Load() {
-		return 1
+		return
 	}
-	attempt = 1 + s.fails.count(k)
 	if failed {
 		s.fails.fail(k)
 	} else {
 		s.fails.succeed(k)
 	}
 	s.failing.Store(!s.fails.empty())
-	return attempt
+}
+
+// attempt is which attempt a call is that begins now.
+func (s *slot) attempt(k streak) int {
+	if !s.failing.Load() {
+		return 1
+	}
+	s.in.log.mu.Lock()
+	defer s.in.log.mu.Unlock()
+	return 1 + s.fails.count(k)
 }

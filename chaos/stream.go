@@ -32,8 +32,39 @@ func WrapStream[In, T any](target string, fn func(context.Context, In) iter.Seq2
 			in = f.in
 		}
 		return func(yield func(T, error) bool) {
-			c := &stream[In, T]{fn: fn, key: opts.Key, yield: yield}
-			_, err := c.cross(ctx, f, in, &p, v)
+			set, err := in.enter(&p, f)
+			if set == nil {
+				if err != nil {
+					var none T
+					yield(none, err)
+					return
+				}
+				fn(ctx, v)(yield)
+				return
+			}
+			var key uint64
+			if opts.Key != nil {
+				key = opts.Key(v)
+			}
+			at, calm := set.count(key)
+			call := visit{set: set, frame: f, layer: p.layer, coords: at}
+			var d drawn
+			if !calm {
+				d, calm, err = draw(&call, v)
+			}
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			if calm {
+				last := &lastError[T]{yield: yield}
+				fn(ctx, v)(last.pass)
+				set.slot.passed(f, key, last.err)
+				return
+			}
+			c := &stream[In, T]{fn: fn, yield: yield}
+			_, err = decide(ctx, &call, d, &callee[In, streamed]{point: p, fn: c.call, attach: c.attach, unseen: c.drain}, v)
 			switch {
 			case c.stopped:
 			case len(c.held) > 0 && same(err, c.last): // the reply arrived after all
@@ -54,7 +85,6 @@ type streamed struct {
 // stream is one iteration of a wrapped stream.
 type stream[In, T any] struct {
 	fn      func(context.Context, In) iter.Seq2[T, error]
-	key     func(In) uint64
 	yield   func(T, error) bool
 	strike  *strike
 	chain   *chain // of the changes; nil: there are none
@@ -70,19 +100,16 @@ type streamItem[T any] struct {
 	err   error
 }
 
-func (c *stream[In, T]) cross(ctx context.Context, f *frame, in *Injector, p *point, v In) (streamed, error) {
-	set, err := in.enter(p, f)
-	if err != nil {
-		return streamed{}, err
-	}
-	if set == nil {
-		return c.call(ctx, v)
-	}
-	var key uint64
-	if c.key != nil {
-		key = c.key(v)
-	}
-	return cross(ctx, f, set, &callee[In, streamed]{point: *p, fn: c.call, attach: c.attach, unseen: c.drain}, v, key)
+// lastError hands items on and keeps the error of the last one, by which a
+// stream that nothing happens to is told to have failed.
+type lastError[T any] struct {
+	yield func(T, error) bool
+	err   error
+}
+
+func (l *lastError[T]) pass(item T, err error) bool {
+	l.err = err
+	return l.yield(item, err)
 }
 
 // attach makes the changes of a strike act on items.

@@ -110,25 +110,45 @@ func (w *wrappedRegistry) CallTool(ctx context.Context, name string, args json.R
 	if w.in == nil && (f == nil || f.in == nil) {
 		return w.inner.CallTool(ctx, name, args)
 	}
-	t := w.tool(name)
-	set, err := w.enter(&t.point, f)
+	t := w.listed(name)
+	var p point
+	if t != nil {
+		p = t.point
+	} else { // a name the model made up is a point like any other
+		p = newPoint(name, LayerTool)
+	}
+	set, err := w.enter(&p, f)
 	if set == nil {
 		if err != nil {
 			return nil, err
 		}
 		return w.inner.CallTool(ctx, name, args)
 	}
-	return cross(ctx, f, set, t, args, jsonhash.Sum(args))
-}
-
-// tool finds a listed tool; a name the model made up is a point like any other.
-func (w *wrappedRegistry) tool(name string) *toolCallee {
-	if known := w.known.Load(); known != nil {
-		if t := (*known)[name]; t != nil {
-			return t
+	at, calm := set.count(jsonhash.Sum(args))
+	if !calm {
+		v := visit{set: set, frame: f, layer: LayerTool, coords: at}
+		d, calm, err := draw(&v, args)
+		switch {
+		case err != nil:
+			return nil, err
+		case !calm:
+			if t == nil {
+				t = w.callee(name, EffectUnknown)
+			}
+			return decide(ctx, &v, d, t, args)
 		}
 	}
-	return w.callee(name, EffectUnknown)
+	result, err := w.inner.CallTool(ctx, name, args)
+	set.slot.passed(f, at.key, err)
+	return result, err
+}
+
+// listed is a tool that was listed, or nil.
+func (w *wrappedRegistry) listed(name string) *toolCallee {
+	if known := w.known.Load(); known != nil {
+		return (*known)[name]
+	}
+	return nil
 }
 
 type toolCallee = callee[json.RawMessage, json.RawMessage]
@@ -159,9 +179,28 @@ func WrapDispatch[A, R any](fn func(ctx context.Context, name string, args A) (R
 			}
 			return fn(ctx, name, args)
 		}
-		c := &callee[A, R]{point: p, fn: func(ctx context.Context, args A) (R, error) { return fn(ctx, name, args) }}
-		return cross(ctx, f, set, c, args, dispatchKey(args))
+		at, calm := set.count(dispatchKey(args))
+		if !calm {
+			v := visit{set: set, frame: f, layer: LayerTool, coords: at}
+			d, calm, err := draw(&v, args)
+			switch {
+			case err != nil:
+				var none R
+				return none, err
+			case !calm:
+				return decide(ctx, &v, d, dispatched(p, fn, name), args)
+			}
+		}
+		result, err := fn(ctx, name, args)
+		set.slot.passed(f, at.key, err)
+		return result, err
 	}
+}
+
+// dispatched is a function of its own: the closure, and what it holds, are made
+// only for the calls that need it.
+func dispatched[A, R any](p point, fn func(context.Context, string, A) (R, error), name string) *callee[A, R] {
+	return &callee[A, R]{point: p, fn: func(ctx context.Context, args A) (R, error) { return fn(ctx, name, args) }}
 }
 
 func dispatchKey[A any](args A) uint64 {

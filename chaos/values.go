@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/shakedown-go/shakedown/internal/jsonbytes"
 )
 
 // as brings a boxed value into the type that a call has. nil is the zero
@@ -73,13 +75,16 @@ func encode[T any](v T) (json.RawMessage, error) {
 	if _, ok := any(v).(struct{}); ok {
 		return nil, nil
 	}
+	if doc, ok := any(v).([]byte); ok {
+		return jsonbytes.Of(doc), nil
+	}
 	return marshal(v)
 }
 
 func keepArgs[T any](r *record, v T) {
 	raw, err := encode(v)
 	if err != nil {
-		r.note(fmt.Sprintf("arguments not kept: %v", err))
+		r.note(notKept("arguments", err))
 	}
 	r.values = &values{args: raw}
 }
@@ -87,7 +92,9 @@ func keepArgs[T any](r *record, v T) {
 func keepResult[T any](r *record, v T) {
 	raw, err := encode(v)
 	if err != nil {
-		r.note(fmt.Sprintf("result not kept: %v", err))
+		r.note(notKept("result", err))
 	}
 	r.values.result = raw
 }
+
+func notKept(what string, err error) string { return fmt.Sprintf("%s not kept: %v", what, err) }

@@ -5,8 +5,8 @@ package chaos
 // many goroutines, and possibly twice for one call. A When that needs chance
 // takes it from [Call.Draw].
 //
-// A When may also implement [ArgsWhen], [Checked] and [Described]. Package
-// chaos/when has the ready-made ones.
+// A When may also implement [ArgsWhen], [OrdinalWhen], [Probabilistic],
+// [Checked] and [Described]. Package chaos/when has the ready-made ones.
 type When interface {
 	Match(c Call) bool
 }
@@ -20,6 +20,15 @@ type When interface {
 type ArgsWhen interface {
 	When
 	MatchArgs(c Call, args any) bool
+}
+
+// An OrdinalWhen is a trigger that looks at [Call.Ordinal] alone. The injector
+// calls MatchOrdinal instead of Match, which must agree: no Call is built, which
+// saves most of the cost of asking. In a rule with a [Rule.Group] the
+// ordinal is that of the group. A trigger that is an [ArgsWhen] or [Probabilistic] too is asked as such.
+type OrdinalWhen interface {
+	When
+	MatchOrdinal(ordinal uint64) bool
 }
 
 // A Probabilistic trigger is nothing but chance: it matches a call when

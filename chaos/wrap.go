@@ -37,7 +37,7 @@ type WrapOptions[In any] struct {
 	// Key tells the calls of a target apart, so that draws do not depend on
 	// the order of calls: equal arguments, equal keys. It must be a pure
 	// function. nil, or a result of 0: the empty key, by which calls are
-	// counted in their order within the lane.
+	// counted in their order within the lane, apart from those with another key.
 	Key func(In) uint64
 	// Injector binds the function to an injector, whatever its context
 	// carries: for code that drops its context. Lane, turn and caller still
@@ -97,8 +97,19 @@ func Point(ctx context.Context, target string) error {
 	if set == nil {
 		return err
 	}
-	_, err = cross(ctx, f, set, &callee[struct{}, struct{}]{point: p, fn: nothing, effect: EffectNone}, struct{}{}, 0)
-	return err
+	at, calm := set.count(0)
+	if !calm {
+		v := visit{set: set, frame: f, layer: LayerPoint, coords: at}
+		d, calm, err := draw(&v, struct{}{})
+		if err == nil && !calm {
+			_, err = decide(ctx, &v, d, &callee[struct{}, struct{}]{point: p, fn: nothing, effect: EffectNone}, struct{}{})
+		}
+		if !calm {
+			return err
+		}
+	}
+	set.slot.passed(f, 0, nil)
+	return nil
 }
 
 func nothing(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }

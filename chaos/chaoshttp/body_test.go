@@ -222,7 +222,7 @@ func TestAnOversizedBodyIsNotHeldInMemory(t *testing.T) {
 	in := weather(t, chaos.Rule{Fault: chaoshttp.Oversized(1 << 40)})
 	resp, err := inProcess(t, desk).Do(chatRequest(t, chaos.NewContext(t.Context(), in)))
 	require.NoError(t, err)
-	assert.EqualValues(t, 1<<40, resp.ContentLength)
+	assert.EqualValues(t, int64(1)<<40, resp.ContentLength)
 	n, err := io.CopyN(io.Discard, resp.Body, 8<<20)
 	require.NoError(t, err)
 	assert.EqualValues(t, 8<<20, n)

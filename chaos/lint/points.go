@@ -4,11 +4,11 @@ import "math"
 
 // counted judges a trigger at a call's ordinal.
 func counted(t trigger, n int64) answer {
-	count := int64(t.N.first())
+	count := t.N.first()
 	switch t.Kind {
 	case "nth":
 		for _, k := range t.N {
-			if int64(k) == n+1 {
+			if k == n+1 {
 				return yes
 			}
 		}
@@ -22,12 +22,11 @@ func counted(t trigger, n int64) answer {
 	case "burst":
 		return byValue[n+1 >= int64(t.From) && n+1-int64(t.From) < count]
 	case "burst_within":
-		return answer{may: n < int64(t.Calls.n), must: n < int64(t.Calls.n) && t.Calls.n == t.N.first()}
+		return answer{may: n < t.Calls.n, must: n < t.Calls.n && t.Calls.n == count}
 	case "intermittent":
-		return byValue[t.On+t.Off > 0 && n%int64(t.On+t.Off) < int64(t.On)]
+		return byValue[t.On > 0 && t.Off > 0 && uint64(n)%(uint64(t.On)+uint64(t.Off)) < uint64(t.On)]
 	case "early", "mid", "late":
-		third := int64(t.Calls.n)
-		begin := func(k int64) int64 { return k * third / 3 }
+		begin := func(third int64) int64 { return t.Calls.n/3*third + t.Calls.n%3*third/3 }
 		switch t.Kind {
 		case "early":
 			return byValue[n < begin(1)]
@@ -84,11 +83,11 @@ func (t trigger) edges(of dimension) (points []point) {
 		at(int64(t.From), int64(t.To))
 	case of == byTurn && t.Kind == "turn":
 		for _, n := range t.N {
-			at(int64(n), int64(n)+1)
+			at(n, n+1)
 		}
 		at(math.MinInt32)
 	case of == byTurn && t.Kind == "turn_between":
-		at(int64(t.First)-1, int64(t.First), int64(t.Last), int64(t.Last)+1)
+		at(t.First-1, t.First, t.Last, t.Last+1)
 	case of == byLane:
 		for _, c := range t.Calls.list {
 			points = append(points, point{of: of, lane: c.Lane})
@@ -105,7 +104,7 @@ func (t trigger) horizon() (settled, period int64) {
 	for _, s := range t.Stages {
 		inner, again := s.When.horizon()
 		settled, period = max(settled, min(begin+inner, maxPoints)), common(period, again)
-		begin = min(begin+int64(s.Calls), maxPoints)
+		begin = min(begin+s.Calls, maxPoints)
 	}
 	settled = max(settled, begin+1)
 	for _, part := range t.Parts {
@@ -120,12 +119,12 @@ func (t trigger) reach() (last int64) {
 	switch t.Kind {
 	case "nth", "first", "after":
 		for _, n := range t.N {
-			last = max(last, int64(n))
+			last = max(last, n)
 		}
 	case "burst":
-		last = min(int64(t.From), maxPoints) + min(int64(t.N.first()), maxPoints)
+		last = min(int64(t.From), maxPoints) + min(t.N.first(), maxPoints)
 	case "burst_within", "early", "mid", "late":
-		last = int64(t.Calls.n)
+		last = t.Calls.n
 	}
 	return min(last, maxPoints)
 }
@@ -133,7 +132,7 @@ func (t trigger) reach() (last int64) {
 func (t trigger) rhythm() int64 {
 	switch t.Kind {
 	case "every":
-		return max(int64(t.N.first()), 1)
+		return max(min(t.N.first(), maxPoints+1), 1)
 	case "intermittent":
 		return max(min(int64(t.On), maxPoints)+min(int64(t.Off), maxPoints), 1)
 	}

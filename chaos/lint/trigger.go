@@ -20,7 +20,7 @@ type trigger struct {
 	From, To     span
 	On, Off      span
 	Calls        calls
-	First, Last  int
+	First, Last  int64
 	Lanes        []string
 	Parts        []trigger
 	Stages       []stage
@@ -28,7 +28,7 @@ type trigger struct {
 
 type stage struct {
 	For   span
-	Calls int
+	Calls int64
 	When  trigger
 }
 
@@ -54,20 +54,20 @@ func (t *trigger) UnmarshalJSON(doc []byte) error {
 	return nil
 }
 
-// numbers is one number or several.
-type numbers []int
+// numbers is one number or several, of 64 bits also where an int has fewer.
+type numbers []int64
 
 // UnmarshalJSON takes both.
 func (n *numbers) UnmarshalJSON(doc []byte) error {
-	var one int
+	var one int64
 	if json.Unmarshal(doc, &one) == nil {
 		*n = numbers{one}
 		return nil
 	}
-	return json.Unmarshal(doc, (*[]int)(n))
+	return json.Unmarshal(doc, (*[]int64)(n))
 }
 
-func (n numbers) first() int {
+func (n numbers) first() int64 {
 	if len(n) == 0 {
 		return 0
 	}
@@ -77,7 +77,7 @@ func (n numbers) first() int {
 // calls is the list of an exact trigger, or how many calls another counts.
 type calls struct {
 	list []when.Coord
-	n    int
+	n    int64
 }
 
 // UnmarshalJSON takes both.

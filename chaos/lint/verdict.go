@@ -76,9 +76,9 @@ func (r *rule) at(t trigger, p point) answer {
 	case p.of == byTime && slices.Contains([]string{"between", "since"}, t.Kind):
 		return byValue[int64(t.From) <= p.number && (t.Kind == "since" || p.number < int64(t.To))]
 	case p.of == byTurn && t.Kind == "turn":
-		return byValue[slices.Contains(t.N, int(p.number))]
+		return byValue[slices.Contains(t.N, p.number)]
 	case p.of == byTurn && t.Kind == "turn_between":
-		return byValue[int64(t.First) <= p.number && p.number <= int64(t.Last)]
+		return byValue[t.First <= p.number && p.number <= t.Last]
 	case p.of == byLane && p.number >= 0 && t.Kind == "lane":
 		return byValue[inLane(t.Lanes, p.lane)]
 	case p.of == byOrdinal:
@@ -129,7 +129,7 @@ func (r *rule) staged(t trigger, p point) answer {
 		return sum
 	}
 	for i, s := range t.Stages {
-		lasts := int64(s.Calls)
+		lasts := s.Calls
 		if timed {
 			lasts = int64(s.For)
 		}

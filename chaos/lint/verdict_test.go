@@ -2,11 +2,13 @@ package lint_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -28,6 +30,30 @@ func counting() *rapid.Generator[chaos.When] {
 	return combined(leaf, func(t *rapid.T, x, y chaos.When) chaos.When {
 		return when.Stages(when.Stage{Calls: n.Draw(t, "calls"), When: x}, when.Stage{When: y})
 	})
+}
+
+// Numbers as large as they can be are judged as what they are, or not at all.
+func TestLargestNumbers(t *testing.T) {
+	const most = math.MaxInt
+	for _, c := range []struct {
+		why  string
+		when chaos.When
+	}{
+		{"the last of all calls, again and again", when.Every(most)},
+		{"on for good, as far as anybody gets", when.Intermittent(most, most)},
+		{"the last third of more calls than two thirds of them can be counted", when.Late(most)},
+		{"the second third of as many", when.Mid(most)},
+		{"a call that never comes in practice", when.Nth(most)},
+		{"a burst that does not end in practice", when.Burst(most, most)},
+		{"stages that last as long", when.Stages(when.Stage{Calls: most, When: when.Prob(0)}, when.Stage{Calls: most, When: when.Always()})},
+		{"a turn that never comes in practice", when.Turn(most)},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			for _, found := range lint.Rules([]chaos.Rule{{Name: "r", Target: "t", When: c.when, Fault: fault.Partition()}}, nil) {
+				assert.NotEqual(t, lint.Never, found.Code, "%v", found)
+			}
+		})
+	}
 }
 
 // anything draws triggers of all kinds.

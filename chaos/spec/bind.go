@@ -96,7 +96,7 @@ func (b *binder) integer(n *node, at string, v reflect.Value) bool {
 	}
 	i, err := strconv.ParseInt(n.text, 10, 64)
 	if err != nil || v.OverflowInt(i) {
-		return b.refuse(n, at, "an integer of at most 64 bits, written without a point or exponent", nil)
+		return b.refuse(n, at, fmt.Sprintf("an integer of at most %d bits, written without a point or exponent", v.Type().Bits()), nil)
 	}
 	v.SetInt(i)
 	return true

@@ -51,6 +51,15 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return err
 }
 
+// MarshalJSON writes a plan without rules with an empty list, as [Decode] reads it.
+func (p Plan) MarshalJSON() ([]byte, error) {
+	type plain Plan
+	if p.Rules == nil {
+		p.Rules = []Rule{}
+	}
+	return json.Marshal(plain(p))
+}
+
 // Build makes a plan that runs. The error joins every problem, each an
 // [*Error] with its place in the JSON of p.
 func (p *Plan) Build(o *Options) (*chaos.Plan, error) {

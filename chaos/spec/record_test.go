@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -60,11 +62,15 @@ func walk(t *testing.T, in *chaos.Injector, lanes map[string][]step) map[string]
 	return got
 }
 
-// sorted are the events as text, without the times that they measure.
+// sorted are the events as text, without the times that they measure and
+// without the rules that were held back, of which a replay has none.
 func sorted(events []chaos.Event) []string {
 	var lines []string
 	for _, e := range events {
 		e.Start, e.End = 0, 0
+		if len(e.HeldBack) > 0 {
+			e.HeldBack, e.Note = nil, heldBack.ReplaceAllString(e.Note, "")
+		}
 		line, _ := json.Marshal(e)
 		lines = append(lines, string(line))
 	}
@@ -72,12 +78,22 @@ func sorted(events []chaos.Event) []string {
 	return lines
 }
 
-// Whatever the plan and the calls: what was recorded is had again, from the
-// recording's JSON too, and the callers get the same.
+var heldBack = regexp.MustCompile(`(; )?rule "[^"]*" was held back by the rails: \w+`)
+
+// anyRails may hold back any fault, or bound nothing.
+func anyRails(t *rapid.T) *chaos.Rails {
+	return &chaos.Rails{
+		Budget: rapid.IntRange(0, 6).Draw(t, "budget"), Share: rapid.SampledFrom([]float64{0, 0.2, 0.5}).Draw(t, "share"),
+		Rate: rapid.SampledFrom([]float64{0, 0.01, 1}).Draw(t, "rate"), Concurrent: rapid.IntRange(0, 2).Draw(t, "concurrent"),
+	}
+}
+
+// Whatever the plan, the rails and the calls: what was recorded is had again,
+// from the recording's JSON too, and the callers get the same.
 func TestARecordedRunReplays(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		plan, lanes := anyPlan(rt), anyLanes(rt)
-		in := plan.Injector("cell/7", &chaos.InjectorOptions{Record: true})
+		in := plan.Injector("cell/7", &chaos.InjectorOptions{Record: true, Rails: anyRails(rt)})
 		got := walk(t, in, lanes)
 		kept, err := spec.Record(plan, in.Events())
 		require.NoError(rt, err)
@@ -112,7 +128,7 @@ func TestARecordedRunOfFaultsThatRememberReplays(t *testing.T) {
 		plan, err := chaos.NewPlan(rapid.Uint64().Draw(rt, "seed"), rules...)
 		require.NoError(rt, err)
 		lanes := map[string][]step{"": anyLanes(rt)[""]}
-		in := plan.Injector("cell", &chaos.InjectorOptions{Record: true})
+		in := plan.Injector("cell", &chaos.InjectorOptions{Record: true, Rails: anyRails(rt)})
 		got := walk(t, in, lanes)
 		kept, err := spec.Record(plan, in.Events())
 		require.NoError(rt, err)
@@ -166,6 +182,106 @@ func anyPlan(t *rapid.T) *chaos.Plan {
 	p, err := chaos.NewPlan(rapid.Uint64().Draw(t, "seed"), rules...)
 	require.NoError(t, err)
 	return p
+}
+
+// What a limit, a cool-down or rails held back is not struck in the replay: case by case.
+func TestWhatWasHeldBackIsNotStruckAgain(t *testing.T) {
+	down := func(r chaos.Rule) chaos.Rule {
+		r.Name, r.Target, r.Fault = "down", "get", fault.Fail(fault.ErrUnavailable)
+		return r
+	}
+	for _, c := range []struct {
+		why   string
+		rails *chaos.Rails
+		rule  chaos.Rule
+		want  []bool
+	}{
+		{"a budget", &chaos.Rails{Budget: 1}, down(chaos.Rule{}), []bool{true, false, false, false}},
+		{"a share", &chaos.Rails{Share: 0.5}, down(chaos.Rule{}), []bool{false, true, false, true}},
+		{"a limit", nil, down(chaos.Rule{Limit: 2}), []bool{true, true, false, false}},
+		{"a cool-down", nil, down(chaos.Rule{CoolDown: time.Hour}), []bool{true, false, false, false}},
+		{"nothing", nil, down(chaos.Rule{}), []bool{true, true, true, true}},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			plan, err := chaos.NewPlan(1, c.rule)
+			require.NoError(t, err)
+			run := func(in *chaos.Injector) (failed []bool) {
+				for range c.want {
+					failed = append(failed, chaos.Point(chaos.NewContext(t.Context(), in), "get") != nil)
+				}
+				return failed
+			}
+			in := plan.Injector("c", &chaos.InjectorOptions{Record: true, Rails: c.rails})
+			require.Equal(t, c.want, run(in))
+			kept, err := spec.Record(plan, in.Events())
+			require.NoError(t, err)
+			assert.Equal(t, c.want, run(kept.Injector(nil)))
+		})
+	}
+}
+
+// keepsCount is a user's fault that fails every other call that it is given.
+type keepsCount struct{ n *int }
+
+func (f keepsCount) Fresh() chaos.Fault { return keepsCount{new(int)} }
+func (f keepsCount) Fail(chaos.Call) error {
+	if *f.n++; *f.n%2 == 0 {
+		return fault.ErrUnavailable
+	}
+	return nil
+}
+func (f keepsCount) Inject(context.Context, chaos.Call, any, chaos.Next) (any, error) {
+	return nil, f.Fail(chaos.Call{})
+}
+
+// A failure that made no error was given the call all the same: where it counts, the replay counts with it.
+func TestAFailureThatCountsIsGivenTheSameCalls(t *testing.T) {
+	plan, err := chaos.NewPlan(1, chaos.Rule{Name: "down", Target: "get", When: when.Prob(0.6), Fault: keepsCount{}})
+	require.NoError(t, err)
+	run := func(in *chaos.Injector) (marks string) {
+		for range 20 {
+			marks += map[bool]string{true: "x", false: "."}[chaos.Point(chaos.NewContext(t.Context(), in), "get") != nil]
+		}
+		return marks
+	}
+	in := plan.Injector("c", &chaos.InjectorOptions{Record: true})
+	marks := run(in)
+	kept, err := spec.Record(plan, in.Events())
+	require.NoError(t, err)
+	assert.Contains(t, marks, "x")
+	assert.Equal(t, marks, run(kept.Injector(nil)))
+}
+
+// Zero values are a plan and a recording of nothing.
+func TestZeroValues(t *testing.T) {
+	p, err := (&spec.Plan{Seed: 7}).Build(nil)
+	require.NoError(t, err)
+	assert.Empty(t, p.Rules())
+	assert.EqualValues(t, 7, p.Seed())
+	for _, plan := range []any{spec.Plan{}, &spec.Plan{}} {
+		doc, err := json.Marshal(plan)
+		require.NoError(t, err)
+		_, err = spec.Decode(doc, nil)
+		require.NoError(t, err, "its JSON is the form that Decode reads")
+	}
+	in := (&spec.Recording{}).Injector(nil)
+	require.NoError(t, chaos.Point(chaos.NewContext(t.Context(), in), "get"))
+	assert.Len(t, in.Events(), 1)
+	var diverged *spec.DivergedError
+	assert.ErrorAs(t, (&spec.Recording{}).Check(in.Events()), &diverged)
+	_, err = (&spec.Recording{}).Encode(nil)
+	assert.Error(t, err, "there is no plan to write")
+}
+
+// A count that an int of the platform does not hold is refused, not cut off.
+func TestCountsAboveTheRangeOfAnInt(t *testing.T) {
+	p, err := spec.Decode([]byte(`{"seed":"1","rules":[{"target":"t","fault":{"kind":"hang"},"limit":3000000000}]}`), nil)
+	if strconv.IntSize == 32 {
+		assert.ErrorContains(t, err, `/rules/0/limit: bad value 3000000000; allowed: an integer of at most 32 bits`)
+		return
+	}
+	require.NoError(t, err)
+	assert.EqualValues(t, int64(3_000_000_000), p.Rules()[0].Limit)
 }
 
 // A run that makes other calls is no replay, and the error says where they part.

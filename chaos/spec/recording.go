@@ -16,8 +16,11 @@ import (
 //
 // Faults that draw, such as a latency of a distribution, draw the same again:
 // their draws hang on seed, cell, rule name and call, which are all kept. The
-// recorded rules have no group, limit or cool-down, whose outcome is in the
-// list of calls. Faults that remember earlier calls are given all the calls
+// recorded rules have no group, limit or cool-down, and the run's [chaos.Rails]
+// are not kept: their outcome is in the list of calls, so that calls on which
+// they held a rule back are not struck. What ended faults under way, as
+// [chaos.Injector.Disarm] or a kill switch does, is no outcome of a call and is
+// not had again. Faults that remember earlier calls are given all the calls
 // that they were given, delivered or not, in the order of the new run: where
 // lanes interleave in another way, what they remember may differ.
 type Recording struct {
@@ -80,7 +83,8 @@ func Record(p *chaos.Plan, events []chaos.Event) (*Recording, error) {
 }
 
 // strikes lists, for each rule, the calls that it was drawn on: also those on
-// which it came to nothing, since a fault may have remembered them.
+// which it came to nothing, since a fault may have remembered them, but not those
+// on which it was held back.
 func strikes(events []chaos.Event, found *problems) map[string][]when.Coord {
 	struck := make(map[string][]when.Coord)
 	for i, e := range events {
@@ -137,14 +141,19 @@ func coordOf(e chaos.Event) when.Coord {
 
 // Injector makes an injector that strikes as the recorded run was struck, in a
 // cell of its name. It records all calls, so that [Recording.Check] can judge
-// them; the other settings are those of o, which may be nil.
+// them; the other settings are those of o, which may be nil. A recording without
+// a plan strikes nothing.
 func (r *Recording) Injector(o *chaos.InjectorOptions) *chaos.Injector {
+	plan := r.Plan
+	if plan == nil {
+		plan = &chaos.Plan{}
+	}
 	settings := chaos.InjectorOptions{}
 	if o != nil {
 		settings = *o
 	}
 	settings.Record = true
-	return r.Plan.Injector(r.Cell, &settings)
+	return plan.Injector(r.Cell, &settings)
 }
 
 type recordingDoc struct {

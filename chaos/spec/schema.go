@@ -90,7 +90,7 @@ func (t *table) document(s object, is reflect.Type) ([]byte, error) {
 		{"duration", object{{"type", "string"}, {"pattern", `^[-+]?(0|(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$`}, {"examples", []string{"1.5s"}}}},
 		{"uint64", object{{"anyOf", []object{
 			{{"type", "string"}, {"pattern", `^\d+$`}},
-			{{"type", "integer"}, {"minimum", 0}, {"maximum", exact - 1}},
+			{{"type", "integer"}, {"minimum", 0}, {"maximum", uint64(exact - 1)}},
 		}}}},
 	}})
 	return indented(s)
@@ -200,7 +200,7 @@ func (g tag) bounds() (s object) {
 func (g tag) list(t reflect.Type) object {
 	s := object{{"type", "array"}, {"items", typeSchema(t.Elem(), tag{enum: g.enum, over: g.over})}}
 	for _, b := range []struct{ name, value string }{{"minItems", g.min}, {"maxItems", g.max}} {
-		if n, err := strconv.Atoi(b.value); err == nil {
+		if n, err := strconv.ParseInt(b.value, 10, 64); err == nil {
 			s = append(s, member{b.name, n})
 		}
 	}

@@ -16,8 +16,10 @@ func Burst(from, n int) chaos.When { return burst{from, n} }
 
 type burst struct{ from, n int }
 
-func (w burst) Match(c chaos.Call) bool {
-	return w.from >= 1 && w.n >= 1 && c.Ordinal+1 >= uint64(w.from) && c.Ordinal+1-uint64(w.from) < uint64(w.n)
+func (w burst) Match(c chaos.Call) bool { return w.MatchOrdinal(c.Ordinal) }
+
+func (w burst) MatchOrdinal(ordinal uint64) bool {
+	return w.from >= 1 && w.n >= 1 && ordinal+1 >= uint64(w.from) && ordinal+1-uint64(w.from) < uint64(w.n)
 }
 
 func (w burst) Check() error {
@@ -73,8 +75,10 @@ func Intermittent(on, off int) chaos.When { return intermittent{on, off} }
 
 type intermittent struct{ on, off int }
 
-func (w intermittent) Match(c chaos.Call) bool {
-	return w.on >= 1 && w.off >= 1 && c.Ordinal%(uint64(w.on)+uint64(w.off)) < uint64(w.on)
+func (w intermittent) Match(c chaos.Call) bool { return w.MatchOrdinal(c.Ordinal) }
+
+func (w intermittent) MatchOrdinal(ordinal uint64) bool {
+	return w.on >= 1 && w.off >= 1 && ordinal%(uint64(w.on)+uint64(w.off)) < uint64(w.on)
 }
 
 func (w intermittent) Check() error {

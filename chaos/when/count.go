@@ -13,9 +13,12 @@ func Nth(n ...int) chaos.When { return nth{slices.Clone(n)} }
 
 type nth struct{ n []int }
 
-func (w nth) Match(c chaos.Call) bool {
+func (w nth) Match(c chaos.Call) bool { return w.MatchOrdinal(c.Ordinal) }
+
+// MatchOrdinal makes this a [chaos.OrdinalWhen], as it does all triggers here that count alone.
+func (w nth) MatchOrdinal(ordinal uint64) bool {
 	for _, n := range w.n {
-		if c.Ordinal+1 == uint64(n) {
+		if ordinal+1 == uint64(n) {
 			return true
 		}
 	}
@@ -60,8 +63,10 @@ func first(ordinal, n uint64) bool { return ordinal < n }
 func after(ordinal, n uint64) bool { return ordinal >= n }
 func every(ordinal, n uint64) bool { return (ordinal+1)%n == 0 }
 
-func (w count) Match(c chaos.Call) bool {
-	return w.n >= w.least && w.match(c.Ordinal, uint64(w.n))
+func (w count) Match(c chaos.Call) bool { return w.MatchOrdinal(c.Ordinal) }
+
+func (w count) MatchOrdinal(ordinal uint64) bool {
+	return w.n >= w.least && w.match(ordinal, uint64(w.n))
 }
 
 func (w count) Check() error {

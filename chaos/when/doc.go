@@ -36,7 +36,10 @@
 // # Costs
 //
 // No trigger here allocates, but for [Args], which may have to decode JSON and
-// for which alone the arguments of a call are boxed. [Markov] takes some
+// for which alone the arguments of a call are boxed. [Prob] and those that look
+// at the ordinal alone ([chaos.OrdinalWhen]: [Nth], [First], [After], [Every],
+// [Burst], [Intermittent], [Early], [Mid], [Late]) cost a third of the others,
+// as long as all rules for a target have such triggers and no group. [Markov] takes some
 // nanoseconds for each call back to the last one that settles its state. A
 // trigger is immutable and may be shared by any number of rules, plans and
 // goroutines.

@@ -27,11 +27,13 @@ type third struct {
 	calls int
 }
 
-func (w third) Match(c chaos.Call) bool {
+func (w third) Match(c chaos.Call) bool { return w.MatchOrdinal(c.Ordinal) }
+
+func (w third) MatchOrdinal(ordinal uint64) bool {
 	if w.calls < 3 {
 		return false
 	}
-	return c.Ordinal >= w.begin(w.which) && (w.which == 2 || c.Ordinal < w.begin(w.which+1))
+	return ordinal >= w.begin(w.which) && (w.which == 2 || ordinal < w.begin(w.which+1))
 }
 
 // begin is the first call of a third. Written so that it cannot overflow.

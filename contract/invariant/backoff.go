@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -33,8 +34,10 @@ type BackoffOptions struct {
 // and key is at least least, and each wait of such a series is longer than the
 // one before it by the factor Growth. What is a further attempt says
 // [chaos.Event.Attempt]: a call that follows a failed one, unless the agent
-// numbers its attempts itself. An agent that never tries again holds it; so does one
-// whose calls never fail.
+// numbers its attempts itself. An attempt that begins while others are under way
+// is judged by the last that had ended; where none had, it is not judged: calls
+// made at one time are not retries of each other. An agent that never tries
+// again holds it; so does one whose calls never fail.
 func BacksOff(id string, severity contract.Severity, least time.Duration, o *BackoffOptions) contract.Invariant {
 	d := newDraft("BacksOff", id, severity)
 	d.JudgesErrors = true
@@ -73,32 +76,54 @@ type request struct {
 	key                  uint64
 }
 
-// series is where the attempts at one request stand.
+// attempt is one call at a request.
+type attempt struct {
+	call   chaos.Event
+	wait   time.Duration // since the last attempt that had ended
+	waited bool          // there was one
+}
+
+// series is where the attempts at one request stand, in the order in which they began.
 type series struct {
-	last   chaos.Event
-	wait   time.Duration // before last; 0: it was the first attempt
-	waited bool
+	last    attempt   // the last to end of those that had ended; none: call has no target
+	running []attempt // those that had not
+}
+
+// at brings the series to the beginning of a call, and returns the last attempt that had ended.
+func (s *series) at(start time.Duration) (before attempt, known bool) {
+	s.running = slices.DeleteFunc(s.running, func(a attempt) bool {
+		ended := a.call.End <= start
+		if ended && (s.last.call.Target == "" || a.call.End >= s.last.call.End) {
+			s.last = a
+		}
+		return ended
+	})
+	return s.last, s.last.call.Target != ""
 }
 
 func (b backoff) judge(calls []chaos.Event) error {
-	open := make(map[request]series)
+	open := make(map[request]*series)
 	for _, e := range calls {
 		r := request{e.Lane, e.Caller, e.Target, e.Key}
-		before, known := open[r]
-		now := series{last: e}
-		if known && e.Attempt > 1 {
-			now.wait, now.waited = e.Start-before.last.End, true
+		s := open[r]
+		if s == nil {
+			s = &series{}
+			open[r] = s
+		}
+		now := attempt{call: e}
+		if before, known := s.at(e.Start); known && e.Attempt > 1 {
+			now.wait, now.waited = e.Start-before.call.End, true
 			if err := b.check(before, now); err != nil {
 				return err
 			}
 		}
-		open[r] = now
+		s.running = append(s.running, now)
 	}
 	return nil
 }
 
-func (b backoff) check(before, now series) error {
-	e := now.last
+func (b backoff) check(before, now attempt) error {
+	e := now.call
 	if now.wait < b.least {
 		return fmt.Errorf("attempt %d at %s came %v after the one before it, at least %v is expected",
 			e.Attempt, e.Target, now.wait, b.least)

@@ -125,7 +125,11 @@ func TestBacksOff(t *testing.T) {
 		{"the agent says that it tries again after a success", inv, made(0, call("a", 0, 0), failed("a", 2, 0, 0)), breaks, ""},
 		{"a series ends with a success", inv, made(0, failed("a", 1, 0, 0), failed("a", 2, 20*ms, 20*ms), call("a", 60*ms, 60*ms), failed("a", 1, 60*ms, 60*ms), failed("a", 2, 70*ms, 70*ms)), holds, ""},
 		{"other targets are not judged", with(BackoffOptions{Target: "orders.*"}), attempts(0), holds, ""},
-		{"an attempt while the one before still runs", inv, made(0, failed("a", 1, 0, 9*ms), failed("a", 2, ms, 2*ms)), breaks, "-8ms"},
+		{"equal calls at one time are no retries", inv, made(0, failed("a", 1, 0, 9*ms), failed("a", 2, ms, 2*ms)), holds, ""},
+		{"a retry too early after the first of them that ended", inv, made(0, failed("a", 1, 0, 90*ms), failed("a", 1, 0, 2*ms), failed("a", 2, 3*ms, 4*ms)), breaks, "attempt 2 at a came 1ms after"},
+		{"a retry too early after the last of them that ended", inv, made(0, failed("a", 1, 0, 20*ms), failed("a", 1, 0, 2*ms), failed("a", 3, 21*ms, 22*ms)), breaks, "attempt 3 at a came 1ms after"},
+		{"a retry in time after both", inv, made(0, failed("a", 1, 0, 20*ms), failed("a", 1, 0, 2*ms), failed("a", 3, 30*ms, 31*ms)), holds, ""},
+		{"waits grow across the time that they overlap", inv, made(0, failed("a", 1, 0, ms), failed("a", 2, 21*ms, 22*ms), failed("a", 2, 21*ms, 90*ms), failed("a", 3, 32*ms, 33*ms)), breaks, "which had waited 20ms"},
 		{"some were dropped", inv, dropped, unclear, ""},
 		{"too early although some were dropped", inv, droppedEarly, breaks, ""},
 	})

@@ -93,7 +93,7 @@ func TestStateUnchanged(t *testing.T) {
 		{"a value in another type", inv, between(map[string]any{"a": 1}, map[string]any{"a": "1"}), breaks, `1 became "1"`},
 		{"what JSON does not show", inv, between(ledger{hidden: 1}, ledger{hidden: 2}), breaks, "in a part that its JSON does not show"},
 		{"what has no JSON", inv, between(make(chan int), make(chan int)), breaks, ""},
-		{"a large number", inv, between(1<<60, 1<<60+1), breaks, `1152921504606846976 became 1152921504606846977`},
+		{"a large number", inv, between(int64(1)<<60, int64(1)<<60+1), breaks, `1152921504606846976 became 1152921504606846977`},
 		{"copies behind pointers", inv, between(&ledger{hidden: 1}, &ledger{hidden: 1}), holds, ""},
 		{"one pointer", inv, between(live, live), unclear, "the same *invariant.ledger; World.State must return a copy"},
 		{"no state", inv, between(nil, nil), unclear, ""},

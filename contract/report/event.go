@@ -61,7 +61,7 @@ func struck(e *chaos.Event) string {
 	for _, list := range []struct {
 		what  string
 		rules []string
-	}{{"with ", e.Also}, {"without effect: ", e.Idle}, {"hidden: ", e.Masked}} {
+	}{{"with ", e.Also}, {"without effect: ", e.Idle}, {"hidden: ", e.Masked}, {"held back: ", e.HeldBack}} {
 		if len(list.rules) > 0 {
 			parts = append(parts, list.what+strings.Join(list.rules, ", "))
 		}

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+
+	"github.com/shakedown-go/shakedown/internal/jsonbytes"
 )
 
 // Text returns the document in a value of one of the types that hold JSON or plain text.
@@ -62,12 +64,16 @@ func Like(doc []byte, v any) any {
 }
 
 // Document is a value as an event shows it: JSON of its own, nil where it has none. A json.RawMessage that is no JSON is
-// shown as a string.
+// shown as a string, and a []byte as jsonbytes has it.
 func Document(v any) json.RawMessage {
-	if raw, ok := v.(json.RawMessage); ok && json.Valid(raw) {
-		return bytes.Clone(raw)
-	} else if ok {
+	switch raw := v.(type) {
+	case json.RawMessage:
+		if json.Valid(raw) {
+			return bytes.Clone(raw)
+		}
 		v = string(raw)
+	case []byte:
+		return jsonbytes.Of(raw)
 	}
 	doc, err := Encode(v)
 	if err != nil {

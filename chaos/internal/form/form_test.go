@@ -46,4 +46,10 @@ func TestDocument(t *testing.T) {
 	assert.JSONEq(t, `{"a":1}`, string(shown), "a copy")
 	assert.Equal(t, `"{x"`, string(form.Document(json.RawMessage("{x"))), "no JSON: a string")
 	assert.Equal(t, `[1]`, string(form.Document([]int{1})))
+	assert.Equal(t, `"text"`, string(form.Document([]byte("text"))))
+	assert.Equal(t, `{"a": 1}`, string(form.Document([]byte(`{"a": 1}`))))
+	mine := []byte(`[1]`)
+	shown = form.Document(mine)
+	mine[1] = '2'
+	assert.Equal(t, `[1]`, string(shown), "a copy of bytes too")
 }
