@@ -77,34 +77,108 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// exchange begins a call that something may happen to, at the target that its
-// model belongs to.
-func (p *points) exchange(r *http.Request, s *site, name string, do func(*http.Request) (*http.Response, error), server bool) (x *exchange, target string, err error) {
-	limit := p.opts.MaxBody
-	if limit <= 0 {
-		limit = defaultMaxBody
-	}
-	x = &exchange{do: do, request: r, server: server}
-	if x.payload, err = read(r, limit, server); err != nil {
-		return nil, "", err
-	}
-	target = name
+// arrival is a request on its way over an injection point, before anything is
+// made for it.
+type arrival struct {
+	chaos.Crossing
+	ctx     context.Context
+	request *http.Request
+	server  bool
+	payload *payload // nil: its body was not read
+	key     uint64
+	keyed   bool // key is known
+}
+
+// arrive decides on a request. What is not needed for that is not read: the
+// body, where no rule in force looks at the key of a call, its model or its
+// arguments.
+func (p *points) arrive(in *chaos.Injector, r *http.Request, s *site, name string, server bool) (a arrival, err error) {
+	a.request, a.server = r, server
+	target := name
 	if s.llm() {
-		if model := x.payload.model(); model != "" {
-			target += "#" + model
+		if err := a.read(p.opts.MaxBody); err != nil {
+			return a, err
+		}
+		if model := a.payload.model(); model != "" {
+			target = s.withModel(name, model)
 		}
 	}
-	return x, target, nil
+	a.ctx = numbered(r.Context(), target)
+	a.Crossing = in.Arrive(a.ctx, target, name, s.layer)
+	if a.Waiting() {
+		if err := a.knowKey(p.opts.MaxBody); err != nil {
+			return a, err
+		}
+		var args any
+		if a.WantsArgs() {
+			args = a.args()
+		}
+		a.Meet(a.key, args)
+	}
+	return a, nil
+}
+
+// args is the request as triggers and faults get it.
+func (a *arrival) args() Request {
+	return Request{Request: a.request, payload: a.payload, server: a.server}
+}
+
+// read reads the body, once.
+func (a *arrival) read(limit int64) (err error) {
+	if a.payload == nil {
+		if limit <= 0 {
+			limit = defaultMaxBody
+		}
+		a.payload, err = read(a.request, limit, a.server)
+	}
+	return err
+}
+
+// knowKey makes the key; one of the query alone needs no payload.
+func (a *arrival) knowKey(limit int64) error {
+	if a.keyed {
+		return nil
+	}
+	if hasBody(a.request) {
+		if err := a.read(limit); err != nil {
+			return err
+		}
+	}
+	a.key, a.keyed = a.payload.key(a.request), true
+	return nil
+}
+
+// intact is the request for its callee, with the body as it was.
+func (a *arrival) intact() *http.Request {
+	if a.payload == nil || a.payload.body == nil {
+		return a.request
+	}
+	r := a.request.WithContext(a.request.Context())
+	r.Body = a.payload.body
+	return r
+}
+
+// passed says how a call ended that nothing happened to. One that failed, and
+// whose body nobody read, is read for its key where it can be had again.
+func (a *arrival) passed(failed error, limit int64) {
+	if !a.keyed && (failed == nil || hasBody(a.request) && a.request.GetBody == nil || a.knowKey(limit) != nil) {
+		return
+	}
+	a.Passed(a.key, failed)
 }
 
 // cross takes an exchange over its injection point. Its error is not an
 // [*HTTPError].
-func (x *exchange) cross(in *chaos.Injector, s *site, target, name string) (*http.Response, error) {
-	call := chaos.WrapWith(target, x.send, chaos.WrapOptions[Request]{
-		Key: func(Request) uint64 { return x.payload.key(x.request) }, Injector: in, Layer: s.layer, Alias: name,
-	})
-	ctx := context.WithValue(numbered(x.request.Context(), target), exchangeKey{}, x)
-	r, err := call(ctx, Request{Request: x.request, payload: x.payload, server: x.server})
+func (x *exchange) cross(a *arrival, limit int64) (*http.Response, error) {
+	if err := a.Err(); err != nil {
+		x.request, x.payload = a.request, &payload{of: a.request}
+		return x.settle(Response{}, err)
+	}
+	if err := a.read(limit); err != nil {
+		return nil, err
+	}
+	x.request, x.payload, x.server = a.request, a.payload, a.server
+	r, err := chaos.Cross(context.WithValue(a.ctx, exchangeKey{}, x), &a.Crossing, x.send, a.args())
 	return x.settle(r, err)
 }
 

@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"syscall"
-
-	"github.com/shakedown-go/shakedown/chaos"
 )
 
 // Handler makes an injection point of next: the faults of its rules are
@@ -48,12 +46,27 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
+	a, err := h.arrive(in, r, s, name, true)
+	if err != nil {
+		hangUp(w, err)
+		return
+	}
+	if a.Calm() {
+		h.next.ServeHTTP(w, a.intact())
+		a.passed(nil, h.opts.MaxBody)
+		return
+	}
+	h.struck(w, &a)
+}
+
+// struck is a call that something happens to, or that is recorded.
+func (h *handler) struck(w http.ResponseWriter, a *arrival) {
 	inner := Serve(h.next)
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := context.WithCancel(a.ctx)
 	defer inner.join() // also where a fault panics
 	defer cancel()
-	r = r.WithContext(ctx)
-	err := h.answer(w, r, in, s, name, inner)
+	a.ctx = ctx
+	err := h.answer(w, a, inner)
 	for _, p := range inner.join() {
 		panic(p.value) // as next itself would have
 	}
@@ -64,12 +77,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // answer takes the call over its point and writes what comes of it. Its error
 // is how the answer ended short.
-func (h *handler) answer(w http.ResponseWriter, r *http.Request, in *chaos.Injector, s *site, name string, inner *Server) error {
-	x, target, err := h.exchange(r, s, name, func(r *http.Request) (*http.Response, error) { return h.run(r, inner) }, true)
-	if err != nil {
-		return err
-	}
-	resp, err := x.cross(in, s, target, name)
+func (h *handler) answer(w http.ResponseWriter, a *arrival, inner *Server) error {
+	x := &exchange{do: func(r *http.Request) (*http.Response, error) { return h.run(r, inner) }}
+	resp, err := x.cross(a, h.opts.MaxBody)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/hash"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
@@ -26,6 +27,8 @@ type payload struct {
 	sent atomic.Bool
 }
 
+func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
+
 // read takes a copy of a body. A request that can give one (GetBody) keeps its
 // own untouched; else the body is read, and the callee gets head and rest. A
 // body whose size nobody states (0 or negative, as there is a body) is read
@@ -33,7 +36,7 @@ type payload struct {
 // for the answer.
 func read(r *http.Request, limit int64, server bool) (*payload, error) {
 	p := &payload{of: r}
-	if r.Body == nil || r.Body == http.NoBody {
+	if !hasBody(r) {
 		p.all = true
 		return p, nil
 	}
@@ -145,7 +148,7 @@ func sameBody(a, b io.ReadCloser) bool {
 // key tells calls of one target apart: by the body, by its value where it is
 // JSON, and the query. A request without either has the empty key.
 func (p *payload) key(r *http.Request) (key uint64) {
-	if len(p.head) > 0 {
+	if p != nil && len(p.head) > 0 {
 		key = jsonhash.Sum(p.head)
 	}
 	if r.URL.RawQuery != "" {
@@ -161,26 +164,23 @@ const maxModel = 128
 // model is the member "model" of a JSON object, as far as it was read; empty:
 // there is none, or it cannot be one.
 func (p *payload) model() string {
-	d := json.NewDecoder(bytes.NewReader(p.head))
-	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+	value := firstMember(p.head, "model")
+	if len(value) < 2 || value[0] != '"' {
 		return ""
 	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
+	model := value[1 : len(value)-1]
+	if bytes.IndexByte(model, '\\') >= 0 || bytes.IndexFunc(model, unusual) >= 0 {
+		var text string
+		if json.Unmarshal(value, &text) != nil {
 			return ""
 		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return ""
-		}
-		var model string
-		if name == "model" {
-			if json.Unmarshal(value, &model) != nil || len(model) > maxModel || strings.ContainsAny(model, " \t\r\n") {
-				return ""
-			}
-			return model
-		}
+		model = []byte(text)
 	}
-	return ""
+	if len(model) > maxModel || bytes.ContainsAny(model, " \t\r\n") {
+		return ""
+	}
+	return string(model)
 }
+
+// unusual reports whether a character of a JSON string may stand for another one.
+func unusual(r rune) bool { return r < ' ' || r >= utf8.RuneSelf }

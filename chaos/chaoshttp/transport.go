@@ -1,6 +1,9 @@
 package chaoshttp
 
-import "net/http"
+import (
+	"errors"
+	"net/http"
+)
 
 // A Transport is an injection point in front of an [http.RoundTripper]. It is
 // made by [NewTransport] and safe for concurrent use.
@@ -32,12 +35,24 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !in.Concerns(name, s.llm()) {
 		return t.base.RoundTrip(r)
 	}
-	x, target, err := t.exchange(r, s, name, t.base.RoundTrip, false)
+	a, err := t.arrive(in, r, s, name, false)
 	if err != nil {
 		return nil, err
 	}
-	return x.cross(in, s, target, name)
+	if !a.Calm() {
+		return (&exchange{do: t.base.RoundTrip}).cross(&a, t.opts.MaxBody)
+	}
+	resp, err := t.base.RoundTrip(a.intact())
+	failed := err
+	if err == nil && resp != nil && resp.StatusCode >= http.StatusBadRequest {
+		failed = errStatus
+	}
+	a.passed(failed, t.opts.MaxBody)
+	return resp, err
 }
+
+// errStatus stands for the status of an answer that nothing happened to.
+var errStatus = errors.New("http: the status is one of failure")
 
 // CloseIdleConnections closes those of the base, as [http.Client.CloseIdleConnections] asks.
 func (t *Transport) CloseIdleConnections() {
