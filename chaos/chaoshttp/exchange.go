@@ -167,13 +167,26 @@ func (a *arrival) passed(failed error, limit int64) {
 	a.Passed(a.key, failed)
 }
 
+// refused is what the client gets of a call whose callee is not reached.
+func (a *arrival) refused() (*http.Response, error) {
+	if a.request.Body != nil && !a.server {
+		a.request.Body.Close() // a transport closes it in any case
+	}
+	err := a.Err()
+	status := statusOf(err)
+	if status == nil {
+		return nil, err
+	}
+	resp := status.response()
+	if resp.Request = a.request; a.request.Method == http.MethodHead {
+		resp.Body = http.NoBody
+	}
+	return resp, nil
+}
+
 // cross takes an exchange over its injection point. Its error is not an
 // [*HTTPError].
 func (x *exchange) cross(a *arrival, limit int64) (*http.Response, error) {
-	if err := a.Err(); err != nil {
-		x.request, x.payload = a.request, &payload{of: a.request}
-		return x.settle(Response{}, err)
-	}
 	if err := a.read(limit); err != nil {
 		return nil, err
 	}
@@ -265,8 +278,8 @@ func (x *exchange) settle(r Response, err error) (*http.Response, error) {
 	}
 	resp := r.Response
 	if err != nil {
-		var status *HTTPError
-		if !errors.As(err, &status) {
+		status := statusOf(err)
+		if status == nil {
 			x.drop()
 			return nil, err
 		}

@@ -56,6 +56,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.passed(nil, h.opts.MaxBody)
 		return
 	}
+	if a.Err() != nil {
+		if resp, err := a.refused(); err != nil {
+			hangUp(w, err)
+		} else {
+			_ = relay(w, resp) // of memory
+		}
+		return
+	}
 	h.struck(w, &a)
 }
 

@@ -60,7 +60,7 @@ func (r *Response) UnmarshalJSON(doc []byte) error {
 
 // answer makes a response of a finite body.
 func answer(code int, header http.Header, body []byte) *http.Response {
-	header.Set("Content-Length", strconv.Itoa(len(body)))
+	header["Content-Length"] = []string{strconv.Itoa(len(body))}
 	return &http.Response{
 		Status: strconv.Itoa(code) + " " + http.StatusText(code), StatusCode: code,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

@@ -86,7 +86,10 @@ func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
 // readUpTo reads at most so many bytes, of a body of about that size.
 func readUpTo(src io.Reader, most, size int64) ([]byte, error) {
-	doc := make([]byte, 0, max(512, min(size, most)+1))
+	if size <= 0 {
+		size = 511
+	}
+	doc := make([]byte, 0, min(size, most)+1)
 	src = io.LimitReader(src, most)
 	for {
 		n, err := src.Read(doc[len(doc):cap(doc)])

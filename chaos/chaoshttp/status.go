@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,26 +58,34 @@ type status struct {
 const drawRequestID = 0x72657175657374
 
 func (f status) Fail(c chaos.Call) error {
-	e := &HTTPError{StatusCode: f.code, Header: http.Header{}}
-	if f.api == "" {
-		e.Body = []byte(http.StatusText(f.code) + "\n")
-		e.Header.Set("Content-Type", "text/plain; charset=utf-8")
-	} else {
+	e := &HTTPError{StatusCode: f.code, Header: make(http.Header, 8), own: 1}
+	values := make([]string, 0, 4) // of the usual headers, in one allocation
+	set := func(name, value string) {
+		values = append(values, value)
+		e.Header[name] = values[len(values)-1 : len(values) : len(values)]
+	}
+	switch {
+	case f.o.Body != "":
+		if f.api != "" {
+			f.speak(e, c)
+		}
+		e.Body, e.Message = []byte(f.o.Body), ""
+		set("Content-Type", contentType(e.Body))
+	case f.api == "":
+		e.Body = append(append(make([]byte, 0, 40), http.StatusText(f.code)...), '\n')
+		set("Content-Type", "text/plain; charset=utf-8")
+	default:
 		f.speak(e, c)
 	}
-	if f.o.Body != "" {
-		e.Body, e.Message = []byte(f.o.Body), ""
-		e.Header.Set("Content-Type", contentType(e.Body))
-	}
-	e.Header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	now := time.Now().UTC()
+	set("Date", now.Format(http.TimeFormat))
 	if after := f.o.RetryAfter; after > 0 && f.o.RetryDate {
-		at := time.Now().Add(after + time.Second - 1).UTC().Truncate(time.Second)
-		e.Header.Set("Retry-After", at.Format(http.TimeFormat))
+		set("Retry-After", now.Add(after+time.Second-1).Truncate(time.Second).Format(http.TimeFormat))
 	} else if after > 0 {
-		e.Header.Set("Retry-After", strconv.FormatInt(int64(math.Ceil(after.Seconds())), 10))
+		set("Retry-After", strconv.FormatInt(int64(math.Ceil(after.Seconds())), 10))
 	}
 	for name, values := range f.o.Header {
-		e.Header[http.CanonicalHeaderKey(name)] = values
+		e.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
 	}
 	return e
 }

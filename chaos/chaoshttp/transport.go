@@ -39,6 +39,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.Err() != nil {
+		return a.refused()
+	}
 	if !a.Calm() {
 		return (&exchange{do: t.base.RoundTrip}).cross(&a, t.opts.MaxBody)
 	}
