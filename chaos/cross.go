@@ -252,7 +252,11 @@ func acted[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, Ou
 			return nil, err
 		}
 		x.runs++
-		return c.fn(ctx, in)
+		out, err := c.fn(ctx, in)
+		if unsent(err) {
+			x.runs--
+		}
+		return out, err
 	}
 	x.late = func(ctx context.Context, args any) (any, error) { return overdue(ctx, &x.visit, c, args) }
 	x.fit = func(v any) (any, error) { return as[Out](v) }
