@@ -6,8 +6,8 @@ import "context"
 // and the key that is made of them, cost something to have, such as the body of
 // an HTTP request. It asks for them only where a rule in force needs them, and
 // allocates nothing where no rule strikes. It is made by [Injector.Arrive],
-// belongs to one goroutine, and takes one call: where it is not Calm in the end
-// and has no error, [Cross] takes the call on.
+// belongs to one goroutine, and is one call: where it is not Calm in the end and
+// has no error, a function with it in its [WrapOptions] takes the call on.
 type Crossing struct {
 	point
 	v       visit
@@ -113,15 +113,14 @@ func (c *Crossing) Passed(key uint64, failed error) {
 	}
 }
 
-// Cross takes a call on that rules act on, or that is recorded. args are given
-// to triggers and faults, and fn is the callee, as of [WrapWith].
-func Cross[In, Out any](ctx context.Context, c *Crossing, fn func(context.Context, In) (Out, error), args In) (Out, error) {
-	switch c.state {
+// goOn takes a call on that rules act on, or that is recorded.
+func goOn[In, Out any](ctx context.Context, x *Crossing, c *callee[In, Out], in In) (Out, error) {
+	switch x.state {
 	case meets:
-		return decide(ctx, &c.v, c.d, &callee[In, Out]{point: c.point, fn: fn}, args)
+		return decide(ctx, &x.v, x.d, c, in)
 	case refused:
 		var none Out
-		return none, c.err
+		return none, x.err
 	}
-	return fn(ctx, args)
+	return c.fn(ctx, in)
 }

@@ -29,7 +29,8 @@ func crossed(ctx context.Context, in *Injector, key uint64, fn func(context.Cont
 		c.Passed(key, err)
 		return out, err
 	}
-	return Cross(ctx, &c, fn, int(key))
+	on := c // so that the one of a call that passes stays on the stack
+	return WrapWith("work", fn, WrapOptions[int]{Crossing: &on})(ctx, int(key))
 }
 
 // A call that crosses in steps meets what a wrapped one meets, and leaves the
@@ -103,7 +104,7 @@ func TestACrossingOfAClosedInjector(t *testing.T) {
 	assert.EqualValues(t, 1, in.LateCalls())
 	c := in.Arrive(t.Context(), "work", "", LayerPoint)
 	c.Meet(1, nil)
-	_, err = Cross(t.Context(), &c, bare, 1)
+	_, err = WrapWith("work", bare, WrapOptions[int]{Crossing: &c})(t.Context(), 1)
 	assert.ErrorIs(t, err, ErrCellEnded, "what was refused stays so")
 }
 

@@ -191,7 +191,9 @@ func (x *exchange) cross(a *arrival, limit int64) (*http.Response, error) {
 		return nil, err
 	}
 	x.request, x.payload, x.server = a.request, a.payload, a.server
-	r, err := chaos.Cross(context.WithValue(a.ctx, exchangeKey{}, x), &a.Crossing, x.send, a.args())
+	crossing := a.Crossing // so that the one of a call that passes stays on the stack
+	call := chaos.WrapWith("", x.send, chaos.WrapOptions[Request]{Crossing: &crossing})
+	r, err := call(context.WithValue(a.ctx, exchangeKey{}, x), a.args())
 	return x.settle(r, err)
 }
 
