@@ -17,7 +17,9 @@ import (
 // delivered, as their events say; other errors close the connection without an
 // answer.
 //
-// A call that no rule could strike goes straight to next. Others run next in a
+// A call that no rule strikes goes straight to next, which may take its
+// connection over or send trailers; how it answers is not looked at, and counts
+// as a success for [chaos.Event].Attempt. Others, and all that are recorded, run next in a
 // goroutine of their own, which ends before ServeHTTP does, and pass on what
 // it answers, streams included; there it can neither hijack the connection nor
 // send trailers. o may be nil; bind an injector there, since the requests of a
