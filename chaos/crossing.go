@@ -30,10 +30,10 @@ const (
 // Arrive begins a call of a target, at a point as [WrapOptions] describe one. The lane,
 // the turn and the caller come from ctx.
 //
-// Where all rules in force look at the ordinal of a call alone
-// ([OrdinalWhen]), and none of them matches, the call is Calm at once: it is
-// counted for the lane, and not by its key, which nobody knows.
-func (in *Injector) Arrive(ctx context.Context, target, alias string, layer Layer) (c Crossing) {
+// unread says that the key is dear. Where all rules in force look at the ordinal
+// of a call alone ([OrdinalWhen]), and none of them matches, such a call is Calm
+// at once: it is counted for the lane, and not by its key, which nobody knows.
+func (in *Injector) Arrive(ctx context.Context, target, alias string, layer Layer, unread bool) (c Crossing) {
 	c.in, c.point = in, newPoint(target, layer)
 	c.alias = alias
 	f := frameOf(ctx)
@@ -46,7 +46,7 @@ func (in *Injector) Arrive(ctx context.Context, target, alias string, layer Laye
 		return c
 	}
 	c.v = visit{set: set, frame: f, layer: layer}
-	if set.ordinal && !in.opts.Record && !set.slot.failing.Load() {
+	if unread && set.ordinal && !in.opts.Record && !set.slot.failing.Load() {
 		at, quiet := set.count(0)
 		if c.v.coords, c.counted = at, true; quiet {
 			return c

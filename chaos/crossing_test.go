@@ -12,8 +12,8 @@ import (
 )
 
 // crossed makes one call of a point in steps, as one does whose key is dear.
-func crossed(ctx context.Context, in *Injector, key uint64, fn func(context.Context, int) (int, error)) (int, error) {
-	c := in.Arrive(ctx, "work", "", LayerPoint)
+func crossed(ctx context.Context, in *Injector, key uint64, unread bool, fn func(context.Context, int) (int, error)) (int, error) {
+	c := in.Arrive(ctx, "work", "", LayerPoint, unread)
 	if c.Waiting() {
 		var args any
 		if c.WantsArgs() {
@@ -59,6 +59,7 @@ func TestACrossingIsAWrappedCall(t *testing.T) {
 		o := &InjectorOptions{Record: rapid.Bool().Draw(t, "recorded"), KeepValues: rapid.Bool().Draw(t, "values")}
 		keys := rapid.SliceOfN(rapid.Uint64Range(0, 3), 1, 12).Draw(t, "keys")
 		fails := rapid.SliceOfN(rapid.Bool(), len(keys), len(keys)).Draw(t, "failures")
+		unread := rapid.Bool().Draw(t, "unread")
 		disarmed := rapid.IntRange(0, len(keys)).Draw(t, "disarmed")
 		run := func(call func(in *Injector, i int, fn func(context.Context, int) (int, error)) (int, error)) (told []string, events []Event) {
 			in := mustPlan(tb, rules...).Injector("cell", o)
@@ -79,7 +80,7 @@ func TestACrossingIsAWrappedCall(t *testing.T) {
 			events = in.Events()
 			for i := range events {
 				events[i].Start, events[i].End = 0, 0
-				if counting && !o.Record {
+				if unread && counting && !o.Record {
 					events[i].Occurrence = 0
 				}
 			}
@@ -89,7 +90,7 @@ func TestACrossingIsAWrappedCall(t *testing.T) {
 			return WrapWith("work", fn, WrapOptions[int]{Injector: in, Key: func(n int) uint64 { return uint64(n) }})(context.Background(), int(keys[i]))
 		})
 		inSteps, eventsInSteps := run(func(in *Injector, i int, fn func(context.Context, int) (int, error)) (int, error) {
-			return crossed(context.Background(), in, keys[i], fn)
+			return crossed(context.Background(), in, keys[i], unread, fn)
 		})
 		require.Equal(t, told, inSteps)
 		require.Equal(t, events, eventsInSteps)
@@ -99,10 +100,10 @@ func TestACrossingIsAWrappedCall(t *testing.T) {
 func TestACrossingOfAClosedInjector(t *testing.T) {
 	in := mustPlan(t, Rule{Target: "work", Fault: failFault{errDown}}).Injector("cell", nil)
 	in.Close()
-	_, err := crossed(t.Context(), in, 1, bare)
+	_, err := crossed(t.Context(), in, 1, true, bare)
 	assert.ErrorIs(t, err, ErrCellEnded)
 	assert.EqualValues(t, 1, in.LateCalls())
-	c := in.Arrive(t.Context(), "work", "", LayerPoint)
+	c := in.Arrive(t.Context(), "work", "", LayerPoint, true)
 	c.Meet(1, nil)
 	_, err = WrapWith("work", bare, WrapOptions[int]{Crossing: &c})(t.Context(), 1)
 	assert.ErrorIs(t, err, ErrCellEnded, "what was refused stays so")

@@ -104,7 +104,7 @@ func (p *points) arrive(in *chaos.Injector, r *http.Request, s *site, name strin
 		}
 	}
 	a.ctx = numbered(r.Context(), target)
-	a.Crossing = in.Arrive(a.ctx, target, name, s.layer)
+	a.Crossing = in.Arrive(a.ctx, target, name, s.layer, a.payload == nil && hasBody(r))
 	if a.Waiting() {
 		if err := a.knowKey(p.opts.MaxBody); err != nil {
 			return a, err
