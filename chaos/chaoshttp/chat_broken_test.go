@@ -1,6 +1,7 @@
 package chaoshttp_test
 
 import (
+	"bufio"
 	"strings"
 	"testing"
 
@@ -62,6 +63,34 @@ func TestShortCompletionsAreNotCut(t *testing.T) {
 			require.Equal(t, body, a.body, "%s, %s", form, name)
 			require.False(t, a.event(t).Delivered, "%s, %s", form, name)
 			require.Contains(t, a.event(t).Note, "nothing that this fault changes", "%s, %s", form, name)
+		}
+	}
+}
+
+// A client of a stream leaves at its terminator, and does not read to the end:
+// what it got by then was delivered.
+func TestClientsLeaveAtTheTerminator(t *testing.T) {
+	calls := said{calls: []toolCall{{"call_1", "refund", `{"order":7}`}}, reason: "tool_calls"}
+	for form, end := range map[string]string{"chat stream": "[DONE]", "message stream": "message_stop", "response stream": "response.completed"} {
+		for name, f := range map[string]chaos.Fault{
+			"malformed": chaoshttp.MalformToolCall(), "missing": chaoshttp.MissingArgument(""), "wrong": chaoshttp.WrongArgument(""), "renamed": chaoshttp.HallucinateToolCall(""),
+			"stripped": chaoshttp.StripToolCalls(), "cut": chaoshttp.CutCompletion(3), "empty": chaoshttp.EmptyCompletion(),
+		} {
+			for _, flushed := range []bool{true, false} {
+				in := weather(t, chaos.Rule{Fault: f})
+				body := wires()[form].write(calls, []int{3})
+				resp, err := inProcess(t, answering("text/event-stream", body, flushed)).Do(chatRequest(t, chaos.NewContext(t.Context(), in)))
+				require.NoError(t, err)
+				for lines := bufio.NewReaderSize(resp.Body, 16); ; {
+					line, err := lines.ReadString('\n')
+					require.NoError(t, err, "%s, %s", form, name)
+					if strings.HasPrefix(line, "data:") && (strings.Contains(line, end) || strings.Contains(line, "response.incomplete")) {
+						break
+					}
+				}
+				require.NoError(t, resp.Body.Close())
+				assert.True(t, onlyEvent(t, in).Delivered, "%s, %s, flushed %v: %+v", form, name, flushed, onlyEvent(t, in))
+			}
 		}
 	}
 }

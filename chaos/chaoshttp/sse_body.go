@@ -288,6 +288,9 @@ func (b *eventBody) take(st step, raw []byte) {
 		}
 		b.was = append(b.was, raw...)
 		b.mark = parting(b.out, b.was)
+		if b.mark == len(b.out) && b.mark == len(b.was) {
+			b.mark = 0 // the difference was handed out before, and is known to be one now
+		}
 		b.was = b.was[min(b.mark, len(b.was)):]
 	}
 	switch {
