@@ -61,6 +61,9 @@ func TestAllocations(t *testing.T) {
 		call func(ctx context.Context)
 	}{
 		{"no injector", 0, background, func(ctx context.Context) { _, _ = work(ctx, 1) }},
+		{"counted, in steps", 0, under(nil, counts), func(ctx context.Context) { _, _ = crossed(ctx, FromContext(ctx), 7, true, bare) }},
+		{"drawn, not fired, in steps", 0, under(nil, neverFires()), func(ctx context.Context) { _, _ = crossed(ctx, FromContext(ctx), 7, true, bare) }},
+		{"drawn, not fired, own trigger, in steps", 0, under(nil, custom), func(ctx context.Context) { _, _ = crossed(ctx, FromContext(ctx), 7, true, bare) }},
 		{"no injector, in a handler", 0, handlerContext(t), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"no injector, tool", 0, background, func(ctx context.Context) { _, _ = tools.CallTool(ctx, "work", args) }},
 		{"no injector, point", 0, background, func(ctx context.Context) { _ = Point(ctx, "work") }},

@@ -250,7 +250,11 @@ func acted[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, Ou
 	x.callee = func(ctx context.Context, args any) (any, error) {
 		in, _ := args.(In) // pass made it fit; nil is the zero value
 		x.runs++
-		return c.fn(ctx, in)
+		out, err := c.fn(ctx, in)
+		if unsent(err) {
+			x.runs--
+		}
+		return out, err
 	}
 	x.late = func(ctx context.Context, args any) (any, error) { return overdue(ctx, &x.visit, c, args) }
 	x.shape = c

@@ -215,7 +215,7 @@ type Change struct {
 // meanwhile, so what it declares then from a goroutine of its own is lost.
 // Outside a fault it does nothing.
 func Changed(ctx context.Context, ch ...Change) {
-	if f := frameOf(ctx); f != nil && f.strike != nil {
+	if f := frameOf(ctx); f != nil && f.strike != nil && !keeps(ctx, f.strike, ch) {
 		f.strike.changed(f.act, ch)
 	}
 }

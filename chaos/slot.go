@@ -45,13 +45,14 @@ const (
 // bindings are the rules that match a slot's target, replaced as a whole when
 // rules come and go.
 type bindings struct {
-	slot   *slot
-	rules  []bound
-	groups []*slot // the distinct groups among them
-	next   []int   // where in the list of each group its next rule is looked for first; under in.mu
-	args   bool    // some trigger wants the arguments
-	quick  bool    // simple, and a call that no trigger matches leaves no trace
-	simple bool    // every trigger is chance, none, or an OrdinalWhen: no Call, no clock, no group is needed
+	slot    *slot
+	rules   []bound
+	groups  []*slot // the distinct groups among them
+	next    []int   // where in the list of each group its next rule is looked for first; under in.mu
+	args    bool    // some trigger wants the arguments
+	ordinal bool    // every trigger is an OrdinalWhen: no key is needed either
+	quick   bool    // simple, and a call that no trigger matches leaves no trace
+	simple  bool    // every trigger is chance, none, or an OrdinalWhen: no Call, no clock, no group is needed
 }
 
 // bound is a rule at a slot.
@@ -68,7 +69,7 @@ type bound struct {
 // bind puts the matching rules in force. Rules that were there before keep the
 // ordinal they count from. The caller holds in.mu.
 func (s *slot) bind(rules []*active) {
-	old, set := s.set.Load(), &bindings{slot: s, simple: true}
+	old, set := s.set.Load(), &bindings{slot: s, simple: true, ordinal: true}
 	at := 0 // in the old list, whose order the new one mostly has
 	for _, a := range rules {
 		if s.reaches(a) {
@@ -102,6 +103,7 @@ func (s *slot) rebind(former, a *active) {
 func (set *bindings) add(a *active, base uint64) {
 	set.rules = append(set.rules, set.slot.boundTo(a, base, set))
 	set.args = set.args || a.args
+	set.ordinal = set.ordinal && a.Group == "" && a.ordinals != nil
 	set.simple = set.simple && a.Group == "" && (a.When == nil || a.chancy || a.ordinals != nil)
 	set.quick = set.simple && set.slot.in.traceless()
 }

@@ -50,12 +50,20 @@ type WrapOptions[In any] struct {
 	// it has none. Events and draws go by the target. A point whose name ends in
 	// something that few rules care for has the name without it as alias.
 	Alias string
+	// Crossing is a call that has begun already, and that the function takes on:
+	// it is then for this one call, and Key, Injector, Layer and Alias are not
+	// looked at. nil: each call begins anew.
+	Crossing *Crossing
 }
 
 // WrapWith is [Wrap] with options.
 func WrapWith[In, Out any](target string, fn func(context.Context, In) (Out, error), o WrapOptions[In]) func(context.Context, In) (Out, error) {
 	c := &callee[In, Out]{point: newPoint(target, cmp.Or(o.Layer, LayerPoint)), fn: fn}
 	c.alias = o.Alias
+	if x := o.Crossing; x != nil {
+		c.point = x.point
+		return func(ctx context.Context, in In) (Out, error) { return goOn(ctx, x, c, in) }
+	}
 	bound, keyOf := o.Injector, o.Key
 	return func(ctx context.Context, in In) (Out, error) {
 		f, ok := ctx.(*frame) // frameOf, spelled out: this is the path of production code

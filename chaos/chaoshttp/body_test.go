@@ -17,6 +17,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
 // answering is a handler of one body; flushed, so that its length is not known.
@@ -61,9 +62,11 @@ func TestBodies(t *testing.T) {
 		{"page for a text", chaoshttp.ErrorInOK("", ""), plain, "abc", true, `{"error":{"code":500,"message":"Internal server error"}}`, nil, 56, true},
 		{"oversized already", chaoshttp.Oversized(3), plain, "abcdef", false, "abcdef", nil, 6, false},
 		{"oversized, of unknown length", chaoshttp.Oversized(3), plain, "abc", true, "   abc", nil, -1, true},
-		{"wrong encoding of nothing", chaoshttp.WrongEncoding(), plain, "", false, "", nil, -1, false},
-		{"wrong charset of ASCII", chaoshttp.WrongCharset(), plain, "abcdef", false, "abcdef", nil, -1, false},
-		{"wrong charset beyond Latin-1", chaoshttp.WrongCharset(), plain, "a€ü\xff", false, "a?\xfc\xff", nil, -1, true},
+		{"wrong encoding of nothing", chaoshttp.WrongEncoding(), plain, "", false, "", nil, 0, false},
+		{"wrong charset of ASCII", chaoshttp.WrongCharset(), plain, "abcdef", false, "abcdef", nil, 6, false},
+		{"wrong charset of ASCII, of unknown length", chaoshttp.WrongCharset(), jsonKind, "[1]", true, "[1]", nil, -1, false},
+		{"wrong charset beyond Latin-1", chaoshttp.WrongCharset(), plain, "a€ü\xff", false, "a?\xfc\xff", nil, 4, true},
+		{"wrong charset, of unknown length", chaoshttp.WrongCharset(), jsonKind, `["ü"]`, true, "[\"\xfc\"]", nil, -1, true},
 		{"slow, of nothing", chaoshttp.SlowBody(1, time.Hour), plain, "", false, "", nil, 0, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -90,20 +93,53 @@ func TestBodies(t *testing.T) {
 // What the caller did not read was not delivered, and uses up no limit.
 func TestWhatIsNotReadIsNotDelivered(t *testing.T) {
 	for name, f := range map[string]chaos.Fault{
-		"CutBody": chaoshttp.CutBody(10), "ShortBody": chaoshttp.ShortBody(10), "MalformedJSON": chaoshttp.MalformedJSON(),
-		"HTMLPage": chaoshttp.HTMLPage(), "SlowBody": chaoshttp.SlowBody(5, time.Hour), "Oversized": chaoshttp.Oversized(1 << 30),
-		"WrongEncoding": chaoshttp.WrongEncoding(), "WrongCharset": chaoshttp.WrongCharset(),
+		"CutBody": chaoshttp.CutBody(10), "MalformedJSON": chaoshttp.MalformedJSON(), "SlowBody": chaoshttp.SlowBody(5, time.Hour),
+		"OnBody of the same length": chaoshttp.OnBody(fault.Replace(json.RawMessage(strings.Replace(document, "7", "8", 1)))),
 	} {
 		in := weather(t, chaos.Rule{Fault: f, Limit: 1})
 		req := chatRequest(t, chaos.NewContext(t.Context(), in))
 		resp, err := inProcess(t, desk).Do(req)
 		require.NoError(t, err, name)
+		assert.EqualValues(t, len(document), resp.ContentLength, name)
 		assert.Empty(t, in.Events(), "%s: the call is under way until its body ends", name)
 		require.NoError(t, resp.Body.Close(), name)
 		assert.False(t, onlyEvent(t, in).Delivered, name)
 		assert.Len(t, in.Unfired(), 1, name)
 		require.NoError(t, resp.Body.Close(), "closed again")
 		assert.Len(t, in.Events(), 1, name)
+	}
+}
+
+// A status, a length or a type that the client sees changed is a change as it
+// stands: the body need not be read.
+func TestAChangedHeaderIsDelivered(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fault chaos.Fault
+		paths []string
+	}{
+		"ShortBody":     {chaoshttp.ShortBody(10), []string{"/Content-Length"}},
+		"HTMLPage":      {chaoshttp.HTMLPage(), []string{"/status", "/Content-Length"}},
+		"Oversized":     {chaoshttp.Oversized(1 << 30), []string{"/Content-Length"}},
+		"WrongEncoding": {chaoshttp.WrongEncoding(), []string{"/Content-Length"}},
+		"WrongCharset":  {chaoshttp.WrongCharset(), []string{"/Content-Length", "/Content-Type"}},
+		"OnBody":        {chaoshttp.OnBody(fault.Replace(json.RawMessage(`{}`))), []string{"/Content-Length"}},
+	} {
+		in := weather(t, chaos.Rule{Fault: tt.fault, Limit: 1})
+		resp, err := inProcess(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusCreated)
+			_, _ = io.WriteString(w, document)
+		}).Do(chatRequest(t, chaos.NewContext(t.Context(), in)))
+		require.NoError(t, err, name)
+		require.NoError(t, resp.Body.Close(), name)
+		e := onlyEvent(t, in)
+		assert.True(t, e.Delivered, name)
+		assert.Empty(t, in.Unfired(), name)
+		var paths []string
+		for _, ch := range e.Changes {
+			paths = append(paths, ch.Path)
+		}
+		assert.Equal(t, tt.paths, paths, name)
 	}
 }
 

@@ -81,8 +81,14 @@ func copied(r Response) Response {
 	return Response{&c}
 }
 
-// resized is a copy of a response that does not say how long it is.
-func resized(r Response) Response { return sized(r, -1) }
+// resized is a copy of a response that does not say how long it is; one that
+// did not say so before stays as it is.
+func resized(r Response) Response {
+	if r.ContentLength <= 0 && r.Header.Get("Content-Length") == "" {
+		return r
+	}
+	return sized(r, -1)
+}
 
 // sized is a copy of a response that says it is n bytes long; negative: that
 // it does not know.
@@ -98,27 +104,38 @@ func sized(r Response, n int64) Response {
 }
 
 // altered reads a document that is not the one that was sent, and says so once
-// the byte was read that makes the difference.
+// the byte was read that makes the difference: that at mark, or the end.
 type altered struct {
 	s    *spoiled
 	doc  []byte
-	mark int // the place of that byte
+	mark int
 	off  int
-	what chaos.Change
+	what []chaos.Change
 	told bool
 }
 
 func (a *altered) Read(p []byte) (int, error) {
 	n := copy(p, a.doc[a.off:])
 	a.off += n
-	if !a.told && a.off > a.mark {
+	over := a.off == len(a.doc) && n == 0 && len(p) > 0
+	if !a.told && (a.off > a.mark || over) {
 		a.told = true
-		a.s.changed(a.what)
+		a.s.changed(a.what...)
 	}
-	if a.off == len(a.doc) && n == 0 && len(p) > 0 {
+	if over {
 		return 0, io.EOF
 	}
 	return n, nil
+}
+
+// parting is the place of the first byte in which two texts differ.
+func parting(a, b []byte) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
 }
 
 // number is a JSON number.

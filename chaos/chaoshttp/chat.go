@@ -19,13 +19,15 @@ func EmptyCompletion() chaos.Fault {
 
 // CutCompletion ends a completion at the limit of its tokens, after keep
 // characters, at least 0, of text and of tool arguments together:
-// finish_reason "length", stop_reason "max_tokens".
+// finish_reason "length", stop_reason "max_tokens". One that is shorter is not
+// changed.
 func CutCompletion(keep int) chaos.Fault {
 	return completionFault{cutText{"cut_completion", keep, reasonLength}}
 }
 
 // FilterCompletion lets the provider's filter end a completion after keep
 // characters, at least 0: finish_reason "content_filter", stop_reason "refusal".
+// One that is shorter is not changed.
 func FilterCompletion(keep int) chaos.Fault {
 	return completionFault{cutText{"filtered_completion", keep, reasonFilter}}
 }

@@ -1,9 +1,7 @@
 package chaoshttp
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -32,56 +30,23 @@ func edited(ctx context.Context, result any, fresh func(i int) editor) any {
 		chaos.Note(ctx, problem)
 		return result
 	}
-	return spoil(ctx, resized(r), func(s *spoiled, body io.Reader) io.Reader {
-		return &editedBody{s: s, src: body, fresh: fresh}
-	})
+	return revise(ctx, r, maxCompletion, tooLong, func(ctx context.Context, body []byte) (revision, error) {
+		out, changes, ok := editBody(body, fresh)
+		switch {
+		case !ok:
+			chaos.Note(ctx, notUnderstood)
+		case len(changes) == 0:
+			chaos.Note(ctx, "the completion has nothing that this fault changes")
+		}
+		return revision{out, changes}, nil
+	}, nil)
 }
+
+const tooLong = "the body is too long to be edited"
 
 func isJSON(h http.Header) bool {
 	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
-}
-
-// editedBody is a document, edited when it is first read from.
-type editedBody struct {
-	s     *spoiled
-	src   io.Reader
-	fresh func(i int) editor
-	out   io.Reader
-	due   []chaos.Change
-}
-
-// Read reads the whole document when it is called first.
-func (b *editedBody) Read(p []byte) (int, error) {
-	if b.out == nil {
-		b.out = b.edit()
-	}
-	n, err := b.out.Read(p)
-	if n > 0 && b.due != nil {
-		b.s.changed(b.due...)
-		b.due = nil
-	}
-	return n, err
-}
-
-func (b *editedBody) edit() io.Reader {
-	body, err := io.ReadAll(io.LimitReader(b.src, maxCompletion+1))
-	switch {
-	case err != nil:
-		return io.MultiReader(bytes.NewReader(body), broken{err})
-	case len(body) > maxCompletion:
-		b.s.note("the body is too long to be edited")
-		return io.MultiReader(bytes.NewReader(body), b.src)
-	}
-	out, changes, ok := editBody(body, b.fresh)
-	switch {
-	case !ok:
-		b.s.note(notUnderstood)
-	case len(changes) == 0:
-		b.s.note("the completion has nothing that this fault changes")
-	}
-	b.due = changes
-	return bytes.NewReader(out)
 }
 
 // editBody edits a completion that is one document, whoever's.

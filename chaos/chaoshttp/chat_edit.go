@@ -22,7 +22,8 @@ func (*emptied) edit(p *piece) {
 	}
 }
 
-// cutter leaves so many characters of text and arguments.
+// cutter leaves so many characters of text and arguments. A completion that is
+// shorter ends as it would.
 type cutter struct {
 	left   int
 	reason string
@@ -35,7 +36,9 @@ func (e *cutter) edit(p *piece) {
 	case pieceCall:
 		p.drop = e.left == 0
 	case pieceFinish:
-		p.text = e.reason
+		if e.left == 0 {
+			p.text = e.reason
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ func CutBody(n int64) chaos.Fault {
 				chaos.Note(ctx, "the body is not longer than what is left of it")
 				return r, nil
 			}
-			return spoil(ctx, r, func(s *spoiled, body io.Reader) io.Reader {
+			return spoil(ctx, r, r, func(s *spoiled, body io.Reader) io.Reader {
 				return &cutReader{s: s, body: body, left: n, kept: n, size: r.ContentLength, end: io.ErrUnexpectedEOF}
 			}), nil
 		},
@@ -43,7 +43,7 @@ func ShortBody(n int64) chaos.Fault {
 				chaos.Note(ctx, "the body is not longer than what is left of it")
 				return r, nil
 			}
-			return spoil(ctx, sized(r, length), func(s *spoiled, body io.Reader) io.Reader {
+			return spoil(ctx, r, sized(r, length), func(s *spoiled, body io.Reader) io.Reader {
 				return &cutReader{s: s, body: body, left: n, kept: n, size: r.ContentLength, end: io.EOF}
 			}), nil
 		},

@@ -2,11 +2,13 @@ package chaoshttp
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
 	"io"
 	"mime"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -25,16 +27,20 @@ func WrongEncoding() chaos.Fault {
 				chaos.Note(ctx, "the body has an encoding already")
 				return r, nil
 			}
+			if size(r.Response) == 0 {
+				chaos.Note(ctx, "the body is empty")
+				return r, nil
+			}
 			if of.server || of.Request != nil && (of.Header.Get("Accept-Encoding") != "" || of.Header.Get("Range") != "") {
 				c := copied(r)
 				c.Header.Set("Content-Encoding", "gzip")
-				return spoil(ctx, c, func(s *spoiled, body io.Reader) io.Reader {
+				return spoil(ctx, r, c, func(s *spoiled, body io.Reader) io.Reader {
 					return &marked{s: s, body: body, what: chaos.Change{Path: "/Content-Encoding", After: text("gzip")}}
 				}), nil
 			}
-			c := resized(r)
+			c := copied(resized(r))
 			c.Uncompressed = true
-			return spoil(ctx, c, func(s *spoiled, body io.Reader) io.Reader { return &inflated{s: s, body: body} }), nil
+			return spoil(ctx, r, c, func(s *spoiled, body io.Reader) io.Reader { return &inflated{s: s, body: body} }), nil
 		},
 	}
 }
@@ -84,21 +90,42 @@ func WrongCharset() chaos.Fault {
 	return change{
 		d: spoils("wrong_charset", chaos.ClassProtocol, chaos.Implicit, nil),
 		apply: func(ctx context.Context, _ chaos.Call, r Response, _ Request) (Response, error) {
-			c := resized(r)
-			kind, params, err := mime.ParseMediaType(c.Header.Get("Content-Type"))
-			if err == nil {
-				params["charset"] = "utf-8"
-				c.Header.Set("Content-Type", mime.FormatMediaType(kind, params))
+			kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+			declared := err == nil && strings.EqualFold(params["charset"], "utf-8")
+			if n := r.ContentLength; n > 0 && n <= mostJSON {
+				return revise(ctx, r, mostJSON, "", func(_ context.Context, doc []byte) (revision, error) {
+					return inLatin1(doc), nil
+				}, func(c Response) Response { return inUTF8(c, kind, params, declared || err != nil) }), nil
 			}
-			return spoil(ctx, c, func(s *spoiled, body io.Reader) io.Reader {
-				return &latin1{s: s, body: bufio.NewReader(body)}
+			// Whether there is anything beyond ASCII is not known yet. JSON is UTF-8 without saying so.
+			c := inUTF8(resized(r), kind, params, declared || err != nil || isJSON(r.Header))
+			return spoil(ctx, r, c, func(s *spoiled, body io.Reader) io.Reader {
+				return &latin1{tell: s.changed, body: bufio.NewReader(body)}
 			}), nil
 		},
 	}
 }
 
+// inUTF8 is a response that says that it is UTF-8.
+func inUTF8(r Response, kind string, params map[string]string, declared bool) Response {
+	if declared {
+		return r
+	}
+	c := copied(r)
+	params["charset"] = "utf-8"
+	c.Header.Set("Content-Type", mime.FormatMediaType(kind, params))
+	return c
+}
+
+// inLatin1 is a text as latin1 reads it.
+func inLatin1(doc []byte) (rev revision) {
+	l := &latin1{tell: func(ch ...chaos.Change) { rev.what = ch }, body: bufio.NewReader(bytes.NewReader(doc))}
+	rev.doc, _ = io.ReadAll(l) // of memory
+	return rev
+}
+
 type latin1 struct {
-	s    *spoiled
+	tell func(...chaos.Change)
 	body *bufio.Reader
 	told bool
 }
@@ -121,7 +148,7 @@ func (l *latin1) Read(p []byte) (n int, err error) {
 		n++
 		if size > 1 && !l.told {
 			l.told = true
-			l.s.changed(chaos.Change{Before: text(string(r)), After: text("\uFFFD")})
+			l.tell(chaos.Change{Before: text(string(r)), After: text("\uFFFD")})
 		}
 	}
 	return n, nil
@@ -147,7 +174,7 @@ func Oversized(n int64) chaos.Fault {
 			if r.ContentLength >= 0 {
 				c = sized(r, n)
 			}
-			return spoil(ctx, c, func(s *spoiled, body io.Reader) io.Reader {
+			return spoil(ctx, r, c, func(s *spoiled, body io.Reader) io.Reader {
 				pad := &marked{s: s, body: io.LimitReader(blank{}, more), what: chaos.Change{After: number(n)}}
 				return io.MultiReader(pad, body)
 			}), nil

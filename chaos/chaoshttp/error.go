@@ -1,8 +1,12 @@
 package chaoshttp
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
+	"sync/atomic"
+
+	"github.com/shakedown-go/shakedown/chaos"
 )
 
 // An HTTPError is an answer with a status of 400 or above. Within a call it is
@@ -16,6 +20,7 @@ type HTTPError struct {
 	Message    string      // what the body says in words; empty: nothing, or not known
 
 	real *http.Response // that a callee returned
+	own  uint32         // 1: nobody else has Header, so the response may take it
 }
 
 // Error is the status line, and what the answer says in words.
@@ -37,9 +42,25 @@ func (e *HTTPError) response() *http.Response {
 	if e.real != nil {
 		return e.real
 	}
-	header := e.Header.Clone()
+	header := e.Header
+	if !atomic.CompareAndSwapUint32(&e.own, 1, 0) {
+		header = header.Clone()
+	}
 	if header == nil {
 		header = http.Header{}
 	}
 	return answer(e.StatusCode, header, e.Body)
+}
+
+// statusOf finds the answer that an error is; nil: it is none.
+func statusOf(err error) (status *HTTPError) {
+	if injected, ok := err.(*chaos.InjectedError); ok { // as nearly all are
+		if status, ok := injected.Err.(*HTTPError); ok {
+			return status
+		}
+	}
+	if errors.As(err, &status) {
+		return status
+	}
+	return nil
 }

@@ -57,38 +57,143 @@ func (p *points) site(r *http.Request) (s *site, target string) {
 // exchange is one call that something may happen to: a request and what it is
 // answered with, however often faults send it.
 type exchange struct {
-	do       func(*http.Request) (*http.Response, error)
-	original *http.Request
-	payload  *payload
-	server   bool
+	do      func(*http.Request) (*http.Response, error)
+	request *http.Request
+	payload *payload
+	server  bool
 
-	mu     sync.Mutex
-	sent   int
-	taken  []*http.Response // from the callee
-	bodies []io.Closer      // of those
+	mu      sync.Mutex
+	settled bool             // the caller has its answer: what is sent now is a late request
+	taken   []*http.Response // from the callee
+	bodies  []io.Closer      // of those, and those that faults put in front of them
+	spoiled []*spoiled       // of bodies
+}
+
+type exchangeKey struct{}
+
+// exchangeOf is the exchange that a fault acts on; nil: the point is not HTTP.
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// arrival is a request on its way over an injection point, before anything is
+// made for it.
+type arrival struct {
+	chaos.Crossing
+	ctx     context.Context
+	request *http.Request
+	server  bool
+	payload *payload // nil: its body was not read
+	key     uint64
+	keyed   bool // key is known
+}
+
+// arrive decides on a request. What is not needed for that is not read: the
+// body, where no rule in force looks at the key of a call, its model or its
+// arguments.
+func (p *points) arrive(in *chaos.Injector, r *http.Request, s *site, name string, server bool) (a arrival, err error) {
+	a.request, a.server = r, server
+	target := name
+	if s.llm() {
+		if err := a.read(p.opts.MaxBody); err != nil {
+			return a, err
+		}
+		if model := a.payload.model(); model != "" {
+			target = s.withModel(name, model)
+		}
+	}
+	a.ctx = numbered(r.Context(), target)
+	a.Crossing = in.Arrive(a.ctx, target, name, s.layer, a.payload == nil && hasBody(r))
+	if a.Waiting() {
+		if err := a.knowKey(p.opts.MaxBody); err != nil {
+			return a, err
+		}
+		var args any
+		if a.WantsArgs() {
+			args = a.args()
+		}
+		a.Meet(a.key, args)
+	}
+	return a, nil
+}
+
+// args is the request as triggers and faults get it.
+func (a *arrival) args() Request {
+	return Request{Request: a.request, payload: a.payload, server: a.server}
+}
+
+// read reads the body, once.
+func (a *arrival) read(limit int64) (err error) {
+	if a.payload == nil {
+		if limit <= 0 {
+			limit = defaultMaxBody
+		}
+		a.payload, err = read(a.request, limit, a.server)
+	}
+	return err
+}
+
+// knowKey makes the key; one of the query alone needs no payload.
+func (a *arrival) knowKey(limit int64) error {
+	if a.keyed {
+		return nil
+	}
+	if hasBody(a.request) {
+		if err := a.read(limit); err != nil {
+			return err
+		}
+	}
+	a.key, a.keyed = a.payload.key(a.request), true
+	return nil
+}
+
+// intact is the request for its callee, with the body as it was.
+func (a *arrival) intact() *http.Request {
+	if a.payload == nil || a.payload.body == nil {
+		return a.request
+	}
+	r := a.request.WithContext(a.request.Context())
+	r.Body = a.payload.body
+	return r
+}
+
+// passed says how a call ended that nothing happened to. One that failed, and
+// whose body nobody read, is read for its key where it can be had again.
+func (a *arrival) passed(failed error, limit int64) {
+	if !a.keyed && (failed == nil || hasBody(a.request) && a.request.GetBody == nil || a.knowKey(limit) != nil) {
+		return
+	}
+	a.Passed(a.key, failed)
+}
+
+// refused is what the client gets of a call whose callee is not reached.
+func (a *arrival) refused() (*http.Response, error) {
+	if a.request.Body != nil && !a.server {
+		a.request.Body.Close() // a transport closes it in any case
+	}
+	err := a.Err()
+	status := statusOf(err)
+	if status == nil {
+		return nil, err
+	}
+	resp := status.response()
+	if resp.Request = a.request; a.request.Method == http.MethodHead {
+		resp.Body = http.NoBody
+	}
+	return resp, nil
 }
 
 // cross takes an exchange over its injection point. Its error is not an
 // [*HTTPError].
-func (p *points) cross(in *chaos.Injector, s *site, name string, x *exchange) (*http.Response, error) {
-	limit := p.opts.MaxBody
-	if limit <= 0 {
-		limit = defaultMaxBody
-	}
-	var err error
-	if x.payload, err = read(x.original, limit, x.server); err != nil {
+func (x *exchange) cross(a *arrival, limit int64) (*http.Response, error) {
+	if err := a.read(limit); err != nil {
 		return nil, err
 	}
-	target := name
-	if s.llm() {
-		if model := x.payload.model(); model != "" {
-			target += "#" + model
-		}
-	}
-	call := chaos.WrapWith(target, x.send, chaos.WrapOptions[Request]{
-		Key: func(Request) uint64 { return x.payload.key(x.original) }, Injector: in, Layer: s.layer, Alias: name,
-	})
-	r, err := call(numbered(x.original.Context(), target), Request{Request: x.original, server: x.server})
+	x.request, x.payload, x.server = a.request, a.payload, a.server
+	crossing := a.Crossing // so that the one of a call that passes stays on the stack
+	call := chaos.WrapWith("", x.send, chaos.WrapOptions[Request]{Crossing: &crossing})
+	r, err := call(context.WithValue(a.ctx, exchangeKey{}, x), a.args())
 	return x.settle(r, err)
 }
 
@@ -96,14 +201,19 @@ func (p *points) cross(in *chaos.Injector, s *site, name string, x *exchange) (*
 var errNoResponse = errors.New("http: RoundTripper implementation returned a nil *Response with a nil error")
 
 // send is the callee: it may be called several times. A status of 400 and
-// above is an error to whoever stands in front of it.
+// above is an error to whoever stands in front of it. Where the caller has its
+// answer already nobody waits for another one, and it is ended here.
 func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
+	p := r.payload
+	if p == nil { // a Request that a fault made
+		p = x.payload
+	}
 	x.mu.Lock()
-	again := x.sent > 0
-	x.sent++
+	late := x.settled
 	x.mu.Unlock()
-	req, err := x.payload.request(r.WithContext(ctx), x.original, again)
+	req, err := p.send(r.WithContext(ctx))
 	if err != nil {
+		chaos.Note(ctx, err.Error())
 		return Response{}, err
 	}
 	resp, err := x.do(req)
@@ -115,6 +225,13 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 	case resp.Body == nil: // a transport made by hand; http.Client minds it as little
 		resp.Body = http.NoBody
 	}
+	if late {
+		discard(resp)
+		return Response{resp}, nil
+	}
+	if resp.Request == nil {
+		resp.Request = req
+	}
 	x.mu.Lock()
 	x.taken, x.bodies = append(x.taken, resp), append(x.bodies, resp.Body)
 	x.mu.Unlock()
@@ -124,50 +241,113 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 	return Response{resp}, nil
 }
 
+// mostDrained is how much is read of an answer that is nobody's: a handler
+// that has more to write learns that its client is gone.
+const mostDrained = 256 << 10
+
+// discard ends an answer that nobody reads. A stream is closed at once: its
+// end may be far.
+func discard(resp *http.Response) {
+	if !oneByOne(resp.Header.Get("Content-Type")) && resp.StatusCode != http.StatusSwitchingProtocols {
+		_, _ = io.CopyN(io.Discard, resp.Body, mostDrained)
+	}
+	resp.Body.Close()
+	resp.Body = http.NoBody
+}
+
+// add makes a body one of the exchange: it is ended with the answer.
+func (x *exchange) add(body io.Closer) {
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.bodies = append(x.bodies, body)
+	if s, ok := body.(*spoiled); ok {
+		x.spoiled = append(x.spoiled, s)
+	}
+}
+
 // settle makes of what the call came to what the client gets.
 func (x *exchange) settle(r Response, err error) (*http.Response, error) {
 	x.mu.Lock()
-	sent, own := x.sent, x.taken
+	x.settled = true
+	own, bodies, spoiled := x.taken, len(x.bodies), x.spoiled
 	x.mu.Unlock()
-	if sent == 0 && x.original.Body != nil && !x.server {
-		x.original.Body.Close() // a transport closes it in any case
+	// A late request gets a copy of the body: the caller may do with his what he likes.
+	if sent := x.payload.sent.Swap(true); !sent && x.request.Body != nil && !x.server {
+		x.request.Body.Close() // a transport closes it in any case
 	}
 	resp := r.Response
-	var status *HTTPError
-	if errors.As(err, &status) {
-		resp, err = status.response(), nil
-	}
 	if err != nil {
-		x.drop()
-		return nil, err
+		status := statusOf(err)
+		if status == nil {
+			x.drop()
+			return nil, err
+		}
+		resp, spoiled = status.response(), nil
 	}
 	if resp == nil { // a fault replaced it by nothing
 		resp = answer(http.StatusOK, http.Header{}, nil)
 	}
-	resp.Request = x.original
-	if !slices.Contains(own, resp) || len(own) > 1 {
-		resp.Body = &owner{resp.Body, x}
+	resp.Request = x.request
+	for _, s := range spoiled {
+		s.showHeader(resp)
 	}
-	if len(own) == 0 && x.original.Method == http.MethodHead {
+	if len(own) == 0 && x.request.Method == http.MethodHead {
 		resp.Body = http.NoBody // what was made here would have one
+		x.drop()
+	} else if bodies > 0 && !(bodies == 1 && slices.Contains(own, resp)) {
+		x.own(resp)
 	}
 	return resp, nil
 }
 
-// drop closes what the callee gave and nobody will read.
+// drop ends what the callee gave, and what faults made of it.
 func (x *exchange) drop() {
 	x.mu.Lock()
 	bodies := x.bodies
+	x.bodies = nil
 	x.mu.Unlock()
-	for _, body := range bodies {
+	for _, body := range slices.Backward(bodies) { // the last that was made stands in front
 		body.Close()
 	}
 }
 
-// owner is a body that stands for others: they are closed with it.
+// own makes the body of the answer stand for all others of the exchange: those
+// that a fault put aside, and those of requests that were sent again.
+func (x *exchange) own(resp *http.Response) {
+	body := &owner{ReadCloser: resp.Body, x: x}
+	if w, ok := resp.Body.(io.Writer); ok { // of a connection that switched protocols
+		resp.Body = struct {
+			*owner
+			io.Writer
+		}{body, w}
+		return
+	}
+	resp.Body = body
+}
+
+// owner is a body that stands for others: they end with it.
 type owner struct {
 	io.ReadCloser
 	x *exchange
+
+	mu   sync.Mutex // held by Read
+	last error
+}
+
+func (o *owner) Read(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.last != nil {
+		return 0, o.last
+	}
+	n, err := o.ReadCloser.Read(p)
+	if o.last = err; err != nil {
+		o.x.drop()
+	}
+	return n, err
 }
 
 func (o *owner) Close() error {

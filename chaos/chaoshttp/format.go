@@ -23,7 +23,7 @@ func MalformedJSON() chaos.Fault {
 			if streams(ctx, r) {
 				return r, nil
 			}
-			return spoil(ctx, r, func(s *spoiled, body io.Reader) io.Reader {
+			return spoil(ctx, r, r, func(s *spoiled, body io.Reader) io.Reader {
 				return &lazy{open: func() io.Reader { return malformed(s, c, body) }}
 			}), nil
 		},
@@ -38,14 +38,14 @@ const mostJSON = 4 << 20
 
 // malformed reads the document once somebody reads it.
 func malformed(s *spoiled, c chaos.Call, body io.Reader) io.Reader {
-	doc, rest, ok := whole(s, body)
+	doc, rest, ok := jsonIn(s.ctx, body, mostJSON)
 	if !ok {
 		return io.MultiReader(bytes.NewReader(doc), rest)
 	}
 	at, with := misprint(doc, c.Draw(drawPlace))
 	before := doc[at]
 	doc[at] = with
-	return &altered{s: s, doc: doc, mark: at, what: chaos.Change{Before: text(string(before)), After: text(string(with))}}
+	return &altered{s: s, doc: doc, mark: at, what: []chaos.Change{{Before: text(string(before)), After: text(string(with))}}}
 }
 
 // misprint chooses a character between values, and another for it; in a
@@ -141,7 +141,7 @@ func replaced(ctx context.Context, r Response, doc []byte) Response {
 	if kinds := c.Header.Values("Content-Type"); !slices.ContainsFunc(kinds, func(k string) bool { return strings.Contains(k, "json") }) {
 		c.Header.Set("Content-Type", "application/json")
 	}
-	return spoil(ctx, c, func(s *spoiled, _ io.Reader) io.Reader {
-		return &altered{s: s, doc: doc, what: chaos.Change{After: text(string(doc))}}
+	return spoil(ctx, r, c, func(s *spoiled, _ io.Reader) io.Reader {
+		return &altered{s: s, doc: doc, what: []chaos.Change{{After: text(string(doc))}}}
 	})
 }

@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"syscall"
-
-	"github.com/shakedown-go/shakedown/chaos"
 )
 
 // Handler makes an injection point of next: the faults of its rules are
@@ -19,7 +17,9 @@ import (
 // delivered, as their events say; other errors close the connection without an
 // answer.
 //
-// A call that no rule could strike goes straight to next. Others run next in a
+// A call that no rule strikes goes straight to next, which may take its
+// connection over or send trailers; how it answers is not looked at, and counts
+// as a success for [chaos.Event].Attempt. Others, and all that are recorded, run next in a
 // goroutine of their own, which ends before ServeHTTP does, and pass on what
 // it answers, streams included; there it can neither hijack the connection nor
 // send trailers. o may be nil; bind an injector there, since the requests of a
@@ -43,17 +43,40 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
-	s, target := h.site(r)
-	if !in.Concerns(target, s.llm()) {
+	s, name := h.site(r)
+	if !in.Concerns(name, s.llm()) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
+	a, err := h.arrive(in, r, s, name, true)
+	if err != nil {
+		hangUp(w, err)
+		return
+	}
+	if a.Calm() {
+		h.next.ServeHTTP(w, a.intact())
+		a.passed(nil, h.opts.MaxBody)
+		return
+	}
+	if a.Err() != nil {
+		if resp, err := a.refused(); err != nil {
+			hangUp(w, err)
+		} else {
+			_ = relay(w, resp) // of memory
+		}
+		return
+	}
+	h.struck(w, &a)
+}
+
+// struck is a call that something happens to, or that is recorded.
+func (h *handler) struck(w http.ResponseWriter, a *arrival) {
 	inner := Serve(h.next)
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := context.WithCancel(a.ctx)
 	defer inner.join() // also where a fault panics
 	defer cancel()
-	r = r.WithContext(ctx)
-	err := h.answer(w, r, in, s, target, inner)
+	a.ctx = ctx
+	err := h.answer(w, a, inner)
 	for _, p := range inner.join() {
 		panic(p.value) // as next itself would have
 	}
@@ -64,20 +87,36 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // answer takes the call over its point and writes what comes of it. Its error
 // is how the answer ended short.
-func (h *handler) answer(w http.ResponseWriter, r *http.Request, in *chaos.Injector, s *site, target string, inner *Server) error {
-	run := func(r *http.Request) (*http.Response, error) {
-		if err := inner.begin(r.Context()); err != nil {
-			return nil, err
-		}
-		return inner.serve(r, func(r *http.Request, ctx context.Context) *http.Request { return r.WithContext(ctx) })
-	}
-	resp, err := h.cross(in, s, target, &exchange{do: run, original: r, server: true})
+func (h *handler) answer(w http.ResponseWriter, a *arrival, inner *Server) error {
+	x := &exchange{do: func(r *http.Request) (*http.Response, error) { return h.run(r, inner) }}
+	resp, err := x.cross(a, h.opts.MaxBody)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
 	return relay(w, resp)
 }
+
+// run lets the handler answer a request. One that comes late, when its own call
+// has been answered, is run on its own; a panic is then nobody's.
+func (h *handler) run(r *http.Request, inner *Server) (*http.Response, error) {
+	if err := inner.begin(r.Context()); errors.Is(err, errServerClosed) {
+		late := Serve(h.next)
+		late.running.Add(1)
+		resp, err := late.serve(r, within)
+		if err == nil {
+			discard(resp)
+		}
+		late.join()
+		return resp, err
+	} else if err != nil {
+		return nil, err
+	}
+	return inner.serve(r, within)
+}
+
+// within is a request as it was received, in another context.
+func within(r *http.Request, ctx context.Context) *http.Request { return r.WithContext(ctx) }
 
 // relay copies an answer, and flushes where its length is not known: then its
 // reader may wait for every piece.

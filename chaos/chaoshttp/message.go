@@ -3,8 +3,8 @@ package chaoshttp
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 )
 
@@ -12,13 +12,20 @@ import (
 // Its body is read by the call alone: a fault leaves it.
 type Request struct {
 	*http.Request
-	server bool // it was received
+	payload *payload // nil: a fault made the request
+	server  bool     // it was received
 }
 
 // MarshalJSON is the request as events keep it: method and URL, without what
 // may be secret: headers, query, body.
 func (r Request) MarshalJSON() ([]byte, error) {
-	u := *r.URL
+	if r.Request == nil {
+		return []byte("null"), nil
+	}
+	var u url.URL
+	if r.URL != nil {
+		u = *r.URL
+	}
 	u.User, u.RawQuery = nil, ""
 	return json.Marshal(struct {
 		Method string `json:"method"`
@@ -53,11 +60,11 @@ func (r *Response) UnmarshalJSON(doc []byte) error {
 
 // answer makes a response of a finite body.
 func answer(code int, header http.Header, body []byte) *http.Response {
-	header.Set("Content-Length", strconv.Itoa(len(body)))
+	header["Content-Length"] = []string{strconv.Itoa(len(body))}
 	return &http.Response{
 		Status: strconv.Itoa(code) + " " + http.StatusText(code), StatusCode: code,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: header, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+		Header: header, Body: memory{bytes.NewReader(body)}, ContentLength: int64(len(body)),
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
@@ -13,61 +11,59 @@ import (
 
 // OnBody lets a fault of results, such as one of package chaos/lies, change
 // the JSON body of a response: it gets the body as its result. f acts in
-// [chaos.PhaseChange]. It runs when somebody reads the body, and its call ends
-// with that. A body that is no JSON, longer than 4 MiB, or a stream of events
-// or documents, is not changed.
+// [chaos.PhaseChange]. A body that is no JSON, longer than 4 MiB, or a stream of
+// events or documents, is not changed.
+//
+// Where the response says how long it is, f runs before the caller has the
+// header, whose length is then that of the changed body. Otherwise it runs when
+// somebody reads the body. The call ends with the body, and f is delivered once
+// the caller has read the first byte that differs.
+//
+// The faults of package chaos/lies do the same on their own: around them OnBody
+// changes nothing.
 func OnBody(f chaos.Fault) chaos.Fault { return onBody{f} }
 
 type onBody struct{ inner chaos.Fault }
 
 func (f onBody) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return change{apply: func(ctx context.Context, c chaos.Call, r Response, _ Request) (Response, error) {
-		if streams(ctx, r) {
-			return r, nil
-		}
-		return spoil(ctx, resized(r), func(s *spoiled, body io.Reader) io.Reader {
-			return &lazy{open: func() io.Reader { return f.read(s, c, args, body) }}
-		}), nil
+	return change{apply: func(ctx context.Context, c chaos.Call, r Response, of Request) (Response, error) {
+		return r.onBody(ctx, c, of, f.inner), nil
 	}}.Inject(ctx, c, args, next)
 }
 
-// read is the body as the fault leaves it.
-func (f onBody) read(s *spoiled, c chaos.Call, args any, body io.Reader) io.Reader {
-	doc, rest, ok := whole(s, body)
-	if !ok {
-		return io.MultiReader(bytes.NewReader(doc), rest)
-	}
-	result, err := f.inner.Inject(s.ctx, c, args, func(context.Context, any) (any, error) {
-		return json.RawMessage(bytes.Clone(doc)), nil
-	})
-	if err != nil {
-		if ctxErr := s.ctx.Err(); ctxErr != nil && errors.Is(err, ctxErr) {
-			return broken{err} // it waited, and the caller left
-		}
-		return broken{s.fail(err)}
-	}
-	raw, ok := result.(json.RawMessage)
-	if !ok {
-		if raw, err = json.Marshal(result); err != nil {
-			s.note("the fault made a result that has no JSON: " + err.Error())
-			return bytes.NewReader(doc)
-		}
-	}
-	return bytes.NewReader(raw)
+// OnBody lets a fault of results change the JSON body of the response, as the
+// fault of that name does. It is how a fault of another package, called with
+// its own call and arguments, acts on a document that comes in a response; the
+// result takes the response's place.
+func (r Response) OnBody(ctx context.Context, c chaos.Call, args any, f chaos.Fault) (any, error) {
+	return onBody{f}.Inject(ctx, c, args, func(context.Context, any) (any, error) { return r, nil })
 }
 
-// whole reads a JSON document of at most 4 MiB. Otherwise it says so on the
-// event, and what it has read comes before rest.
-func whole(s *spoiled, body io.Reader) (doc []byte, rest io.Reader, ok bool) {
-	doc, err := io.ReadAll(io.LimitReader(body, mostJSON+1))
-	rest = body
-	if err != nil {
-		rest = broken{err}
+func (r Response) onBody(ctx context.Context, c chaos.Call, args any, f chaos.Fault) Response {
+	if streams(ctx, r) {
+		return r
 	}
-	if ok = err == nil && len(doc) <= mostJSON && json.Valid(doc); !ok {
-		s.note("the body is no JSON of at most 4 MiB")
-	}
-	return doc, rest, ok
+	return revise(ctx, r, mostJSON, notJSON, func(ctx context.Context, doc []byte) (revision, error) {
+		if !json.Valid(doc) {
+			chaos.Note(ctx, notJSON)
+			return revision{doc: doc}, nil
+		}
+		held, changes := chaos.Withhold(ctx)
+		result, err := f.Inject(held, c, args, func(context.Context, any) (any, error) {
+			return json.RawMessage(bytes.Clone(doc)), nil
+		})
+		if err != nil {
+			return revision{}, err
+		}
+		raw, ok := result.(json.RawMessage)
+		if !ok {
+			if raw, err = json.Marshal(result); err != nil {
+				chaos.Note(ctx, "the fault made a result that has no JSON: "+err.Error())
+				return revision{doc: doc}, nil
+			}
+		}
+		return revision{doc: raw, what: changes()}, nil
+	}, nil)
 }
 
 func (f onBody) Phase() chaos.Phase { return chaos.PhaseChange }

@@ -4,23 +4,30 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
+	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/hash"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
 // payload is the beginning of a request's body, read before the call: all of
-// it where it is not longer than the limit.
+// it where it is not longer than the limit. It goes with the request, so that
+// this can be sent again, also on behalf of a later call.
 type payload struct {
+	of   *http.Request // as it was given
 	head []byte
 	body io.ReadCloser // what the callee reads instead of the request's, which was read from; nil: it was not
 	all  bool          // head is the whole body
+	sent atomic.Bool
 }
+
+func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
 // read takes a copy of a body. A request that can give one (GetBody) keeps its
 // own untouched; else the body is read, and the callee gets head and rest. A
@@ -28,8 +35,8 @@ type payload struct {
 // only where it is one JSON document: another may be a stream whose writer waits
 // for the answer.
 func read(r *http.Request, limit int64, server bool) (*payload, error) {
-	p := &payload{}
-	if r.Body == nil || r.Body == http.NoBody {
+	p := &payload{of: r}
+	if !hasBody(r) {
 		p.all = true
 		return p, nil
 	}
@@ -51,7 +58,7 @@ func read(r *http.Request, limit int64, server bool) (*payload, error) {
 		stop := context.AfterFunc(r.Context(), func() { src.Close() })
 		defer stop()
 	}
-	head, err := io.ReadAll(io.LimitReader(src, limit+1))
+	head, err := readUpTo(src, limit+1, r.ContentLength)
 	if err != nil && !server && r.Context().Err() != nil {
 		r.Body.Close()
 		return nil, context.Cause(r.Context())
@@ -77,20 +84,50 @@ type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
-// errSentOnce is met by a fault that sends a request again whose body was a stream.
-var errSentOnce = errors.New("http: the body of the request cannot be sent again")
+// readUpTo reads at most so many bytes, of a body of about that size.
+func readUpTo(src io.Reader, most, size int64) ([]byte, error) {
+	if size <= 0 {
+		size = 511
+	}
+	doc := make([]byte, 0, min(size, most)+1)
+	src = io.LimitReader(src, most)
+	for {
+		n, err := src.Read(doc[len(doc):cap(doc)])
+		doc = doc[:len(doc)+n]
+		switch {
+		case err == io.EOF:
+			return doc, nil
+		case err != nil:
+			return doc, err
+		case len(doc) == cap(doc):
+			doc = slices.Grow(doc, len(doc))
+		}
+	}
+}
 
-// request makes of r what the callee gets: the first time with the body that
-// the original had, later with another of the kind. A body that a fault put
-// there is its own affair.
-func (p *payload) request(r, original *http.Request, again bool) (*http.Request, error) {
+// errSentOnce is met by a fault that sends a request again whose body was a
+// stream, or longer than what is kept of one.
+var errSentOnce error = sentOnce{}
+
+type sentOnce struct{}
+
+func (sentOnce) Error() string { return "http: the body of the request cannot be sent again" }
+
+// Unsent tells package chaos that the callee was not reached.
+func (sentOnce) Unsent() bool { return true }
+
+// send makes of r what the callee gets: the first time with the body that the
+// request had, later with another of the kind. A body that a fault put there is
+// its own affair.
+func (p *payload) send(r *http.Request) (*http.Request, error) {
+	again := p.sent.Swap(true)
 	switch {
-	case r.Body == nil || r.Body == http.NoBody || !sameBody(r.Body, original.Body):
+	case r.Body == nil || r.Body == http.NoBody || !sameBody(r.Body, p.of.Body):
 	case !again && p.body != nil:
 		r.Body = p.body
 	case !again:
-	case original.GetBody != nil:
-		body, err := original.GetBody()
+	case p.of.GetBody != nil:
+		body, err := p.of.GetBody()
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +151,7 @@ func sameBody(a, b io.ReadCloser) bool {
 // key tells calls of one target apart: by the body, by its value where it is
 // JSON, and the query. A request without either has the empty key.
 func (p *payload) key(r *http.Request) (key uint64) {
-	if len(p.head) > 0 {
+	if p != nil && len(p.head) > 0 {
 		key = jsonhash.Sum(p.head)
 	}
 	if r.URL.RawQuery != "" {
@@ -130,26 +167,23 @@ const maxModel = 128
 // model is the member "model" of a JSON object, as far as it was read; empty:
 // there is none, or it cannot be one.
 func (p *payload) model() string {
-	d := json.NewDecoder(bytes.NewReader(p.head))
-	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+	value := firstMember(p.head, "model")
+	if len(value) < 2 || value[0] != '"' {
 		return ""
 	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
+	model := value[1 : len(value)-1]
+	if bytes.IndexByte(model, '\\') >= 0 || bytes.IndexFunc(model, unusual) >= 0 {
+		var text string
+		if json.Unmarshal(value, &text) != nil {
 			return ""
 		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return ""
-		}
-		var model string
-		if name == "model" {
-			if json.Unmarshal(value, &model) != nil || len(model) > maxModel || strings.ContainsAny(model, " \t\r\n") {
-				return ""
-			}
-			return model
-		}
+		model = []byte(text)
 	}
-	return ""
+	if len(model) > maxModel || bytes.ContainsAny(model, " \t\r\n") {
+		return ""
+	}
+	return string(model)
 }
+
+// unusual reports whether a character of a JSON string may stand for another one.
+func unusual(r rune) bool { return r < ' ' || r >= utf8.RuneSelf }

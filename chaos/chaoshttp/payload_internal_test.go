@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -50,4 +52,14 @@ func FuzzMisprint(f *testing.F) {
 		spoilt[at] = with
 		require.False(t, json.Valid(spoilt), "%q", spoilt)
 	})
+}
+
+func TestHTTPTime(t *testing.T) {
+	at := time.Date(1999, time.December, 25, 1, 2, 3, 0, time.UTC)
+	for range 500 {
+		assert.Equal(t, at.Format(http.TimeFormat), httpTime(at))
+		at = at.Add(31*24*time.Hour + 7*time.Hour + 59*time.Second)
+	}
+	far := time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)
+	assert.Equal(t, far.Format(http.TimeFormat), httpTime(far))
 }

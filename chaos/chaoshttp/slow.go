@@ -52,7 +52,7 @@ func SlowBody(chunk int, every time.Duration) chaos.Fault {
 			c.That(every > 0, "every", every, "a duration of more than 0")
 		},
 		apply: func(ctx context.Context, _ chaos.Call, r Response, _ Request) (Response, error) {
-			return spoil(ctx, r, func(s *spoiled, body io.Reader) io.Reader {
+			return spoil(ctx, r, r, func(s *spoiled, body io.Reader) io.Reader {
 				return &slowReader{s: s, body: body, chunk: chunk, every: every}
 			}), nil
 		},

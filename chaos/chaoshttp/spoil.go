@@ -2,6 +2,7 @@ package chaoshttp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -16,14 +17,19 @@ import (
 // the body ends: at EOF, at an error, or when it is closed. Until then the
 // reader tells its spoiled of what it does to the body; a reader that did
 // nothing was not delivered.
-func spoil(ctx context.Context, r Response, reader func(s *spoiled, body io.Reader) io.Reader) Response {
+//
+// from is the response as the callee gave it, r may have another header. A
+// header that the client sees changed is a change as it stands, whether the
+// body is read or not.
+func spoil(ctx context.Context, from, r Response, reader func(s *spoiled, body io.Reader) io.Reader) Response {
 	late, end := chaos.Outlast(ctx)
-	s := &spoiled{body: r.Body, end: end}
+	s := &spoiled{body: r.Body, end: end, from: from.Response}
 	s.ctx, s.cancel = context.WithCancel(late)
 	s.reader = reader(s, r.Body)
 	changed := *r.Response
 	changed.Body = s
-	s.from, s.to = r.Response, &changed
+	s.to = &changed
+	exchangeOf(ctx).add(s)
 	return Response{&changed}
 }
 
@@ -78,6 +84,76 @@ func (s *spoiled) Close() error {
 	err := s.body.Close()
 	_ = s.end(nil, false)
 	return err
+}
+
+// showHeader declares what of the header is another than the callee's, where
+// the client gets it as the fault made it.
+func (s *spoiled) showHeader(got *http.Response) {
+	if !inFront(got.Body, s) {
+		return // the answer was replaced further out
+	}
+	var ch []chaos.Change
+	if s.to.StatusCode != s.from.StatusCode && got.StatusCode == s.to.StatusCode {
+		ch = append(ch, chaos.Change{Path: "/status", Before: number(int64(s.from.StatusCode)), After: number(int64(s.to.StatusCode))})
+	}
+	// The length of an event stream is nothing that its readers go by: its events are.
+	if before, after := size(s.from), size(s.to); before != after && size(got) == after && !isStream(s.from.Header) {
+		ch = append(ch, chaos.Change{Path: "/Content-Length", Before: shownSize(before), After: shownSize(after)})
+	}
+	for _, name := range [...]string{"Content-Type", "Content-Encoding"} {
+		before, after := s.from.Header.Get(name), s.to.Header.Get(name)
+		if before != after && got.Header.Get(name) == after {
+			ch = append(ch, chaos.Change{Path: "/" + name, Before: orNothing(before), After: orNothing(after)})
+		}
+	}
+	if len(ch) > 0 {
+		s.changed(ch...)
+	}
+}
+
+// inFront reports whether a body reads from s. Of one that another fault made
+// nothing is known, and it is taken to do so.
+func inFront(body io.Reader, s *spoiled) bool {
+	for {
+		switch b := body.(type) {
+		case *spoiled:
+			if b == s {
+				return true
+			}
+			body = b.body
+		case *watched:
+			body = b.ReadCloser
+		case *whole:
+			body = b.from
+		case memory:
+			return false
+		default:
+			return true
+		}
+	}
+}
+
+// size is how long a response says that it is; -1: it does not. In one made by
+// hand 0 may mean either.
+func size(r *http.Response) int64 {
+	if r.ContentLength == 0 && r.Header.Get("Content-Length") == "" {
+		return -1
+	}
+	return r.ContentLength
+}
+
+func shownSize(n int64) json.RawMessage {
+	if n < 0 {
+		return nil
+	}
+	return number(n)
+}
+
+func orNothing(s string) json.RawMessage {
+	if s == "" {
+		return nil
+	}
+	return text(s)
 }
 
 // changed says that what the caller reads differs from what was sent.

@@ -83,6 +83,8 @@ func (f *slow) end(n int) step {
 	return step{}
 }
 
+func (f *slow) keepsSize() bool { return true }
+
 // short is the end of a stream, which may have come before the fault's place.
 func short(n, after int) step {
 	if n > after {
@@ -108,6 +110,9 @@ func (f *cut) event(n int, e sse.Event) step {
 
 func (f *cut) end(n int) step { return short(n, f.after) }
 
+// keepsSize is that of a connection that breaks: the header tells the whole length.
+func (f *cut) keepsSize() bool { return f.within }
+
 // failed ends a stream with an error of the provider.
 type failed struct {
 	after int
@@ -124,7 +129,7 @@ func (f *failed) event(n int, e sse.Event) step {
 		failure.Type = "error"
 	}
 	return step{stop: io.EOF, out: sse.Append(nil, failure), changes: []chaos.Change{
-		{Path: index("$", n), Before: document(e.Data), After: f.body},
+		{Path: index("$", n), Before: shownData(e.Data), After: f.body},
 	}}
 }
 
@@ -132,11 +137,11 @@ func (f *failed) end(n int) step { return short(n, f.after) }
 
 // gone is the change that takes an event away.
 func gone(n int, e sse.Event) []chaos.Change {
-	return []chaos.Change{{Path: index("$", n), Before: document(e.Data)}}
+	return []chaos.Change{{Path: index("$", n), Before: shownData(e.Data)}}
 }
 
-// document is the data of an event as a change shows it: itself if it is JSON.
-func document(data string) []byte {
+// shownData is the data of an event as a change shows it: itself if it is JSON.
+func shownData(data string) []byte {
 	if doc, err := jsondoc.Parse([]byte(data)); err == nil {
 		return doc.Bytes()
 	}
@@ -159,7 +164,7 @@ func (f *halved) event(n int, e sse.Event) step {
 	half := e
 	half.Data = strings.ToValidUTF8(e.Data[:(len(e.Data)+1)/2], "")
 	return step{out: sse.Append(nil, half), changes: []chaos.Change{
-		{Path: index("$", n), Before: document(e.Data), After: document(half.Data)},
+		{Path: index("$", n), Before: shownData(e.Data), After: shownData(half.Data)},
 	}}
 }
 
@@ -172,7 +177,7 @@ func (f *duplicate) event(n int, e sse.Event) step {
 		return as(e)
 	}
 	return step{out: bytes.Join([][]byte{e.Whole(), e.Whole()}, nil), changes: []chaos.Change{
-		{Path: index("$", n+1), After: document(e.Data)},
+		{Path: index("$", n+1), After: shownData(e.Data)},
 	}}
 }
 
@@ -197,17 +202,27 @@ func (f *swapped) event(n int, e sse.Event) step {
 	if first.Data == e.Data {
 		return step{out: bytes.Join([][]byte{first.Whole(), e.Raw}, nil), note: "the two events are equal"}
 	}
-	return step{out: bytes.Join([][]byte{e.Whole(), first.Whole()}, nil), changes: []chaos.Change{
-		{Path: index("$", n-1), Before: document(first.Data), After: document(e.Data)},
-		{Path: index("$", n), Before: document(e.Data), After: document(first.Data)},
+	return step{was: bytes.Join([][]byte{first.Raw, e.Raw}, nil), out: bytes.Join([][]byte{e.Whole(), first.Whole()}, nil), changes: []chaos.Change{
+		{Path: index("$", n-1), Before: shownData(first.Data), After: shownData(e.Data)},
+		{Path: index("$", n), Before: shownData(e.Data), After: shownData(first.Data)},
 	}}
 }
 
 func (f *swapped) end(n int) step {
 	st := short(n-1, f.after)
 	if f.held != nil {
-		st.out = f.held.Raw
+		st.out, f.held = f.held.Raw, nil
 	}
+	return st
+}
+
+// long lets the event go that is held: no event overtakes it that is not.
+func (f *swapped) long() step {
+	if f.held == nil {
+		return step{}
+	}
+	st := step{out: f.held.Raw, note: "the event behind it is too long to be held"}
+	f.held = nil
 	return st
 }
 

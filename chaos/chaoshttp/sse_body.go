@@ -1,11 +1,13 @@
 package chaoshttp
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -22,12 +24,25 @@ type script interface {
 	end(n int) step
 }
 
+// holder is a script that keeps an event back.
+type holder interface {
+	// long is asked when a part of an event comes that is too long to be held.
+	long() step
+}
+
+// sizing is a script that may leave the length of a stream as it is, whatever
+// becomes of its events.
+type sizing interface {
+	keepsSize() bool
+}
+
 // step is what a script makes of one event.
 type step struct {
 	wait time.Duration // before the rest; negative: until the call ends
 	out  []byte        // what the caller gets in the event's place
-	// changes are declared when the caller is handed out or, if there is none,
-	// what comes next: what nobody reads was not delivered.
+	was  []byte        // what it would have got, where that is not the event alone
+	// changes are declared when the caller is handed the first byte that it would
+	// not have got or, if there is none, the end: what nobody reads was not delivered.
 	changes []chaos.Change
 	stop    error // after out: io.EOF, or an error that the fault makes
 	note    string
@@ -38,25 +53,125 @@ func as(e sse.Event) step { return step{out: e.Raw} }
 
 // eventBody is the body of an event stream that follows a script.
 type eventBody struct {
-	s      *spoiled
+	s      follower
 	src    *sse.Reader
 	script script // nil: the rest passes as it is
 	n      int
 	out    []byte
 	due    []chaos.Change
+	mark   int    // the byte of out that shows what is due; behind out: what comes next does
+	was    []byte // what stood there, as far as it was not handed out in the same words
 	stop   error
 }
 
+// follower is what a script acts on.
+type follower interface {
+	changed(...chaos.Change)
+	note(string)
+	fail(error) error
+	sleep(time.Duration) (calm bool, err error)
+}
+
 // scripted puts a script in front of a response, if that is an event stream.
+// One whose length is known is written anew before the caller has the header,
+// unless its length stays: then there is nothing in it that can be waited for.
 func scripted(ctx context.Context, result any, sc script) any {
 	r, problem := streamIn(result)
 	if problem != "" {
 		chaos.Note(ctx, problem)
 		return result
 	}
-	return spoil(ctx, resized(r), func(s *spoiled, body io.Reader) io.Reader {
+	to := r
+	if keeps, ok := sc.(sizing); !ok || !keeps.keepsSize() {
+		if r.ContentLength > 0 && r.ContentLength <= mostJSON {
+			return rewritten(ctx, r, sc)
+		}
+		to = resized(r)
+	}
+	return spoil(ctx, r, to, func(s *spoiled, body io.Reader) io.Reader {
 		return &eventBody{s: s, src: sse.NewReader(body, 0), script: sc}
 	})
+}
+
+// rewritten is a stream of which all is there, and all of the script is done.
+func rewritten(ctx context.Context, r Response, sc script) any {
+	doc, rest, ok := all(r.Body, mostJSON)
+	if !ok {
+		rest = io.MultiReader(bytes.NewReader(doc), rest)
+		return spoil(ctx, r, held(r, nil, rest), func(s *spoiled, body io.Reader) io.Reader {
+			return &eventBody{s: s, src: sse.NewReader(body, 0), script: sc}
+		})
+	}
+	p := &performed{ctx: ctx}
+	b := &eventBody{s: p, src: sse.NewReader(bytes.NewReader(doc), 0), script: sc}
+	for b.stop == nil {
+		b.fill()
+		p.keep(b)
+	}
+	if len(p.due) == 0 && b.stop == io.EOF {
+		return held(r, doc, rest)
+	}
+	to := held(r, nil, rest)
+	if b.stop == io.EOF {
+		to = sized(to, int64(len(p.out)))
+	}
+	return spoil(ctx, r, to, func(s *spoiled, _ io.Reader) io.Reader { return &recital{s: s, performed: *p, stop: b.stop} })
+}
+
+// performed is what came of a script before anybody reads it.
+type performed struct {
+	ctx  context.Context
+	out  []byte
+	due  []dueAt
+	made bool // the end is an error of the fault
+}
+
+// dueAt are changes that show in the byte at that place.
+type dueAt struct {
+	at   int
+	what []chaos.Change
+}
+
+func (p *performed) changed(ch ...chaos.Change) {}
+func (p *performed) note(text string)           { chaos.Note(p.ctx, text) }
+func (p *performed) fail(err error) error       { p.made = true; return err }
+
+// sleep is not asked for: a script that waits keeps the size.
+func (p *performed) sleep(time.Duration) (bool, error) { return false, nil }
+
+// keep takes what a body has to hand out.
+func (p *performed) keep(b *eventBody) {
+	if at := b.mark; len(b.due) > 0 && (at < len(b.out) || b.stop != nil) {
+		p.due = append(p.due, dueAt{len(p.out) + at, b.due})
+		b.due, b.was = nil, nil
+	}
+	p.out = append(p.out, b.out...)
+	b.out = nil
+}
+
+// recital reads what came of a script.
+type recital struct {
+	s *spoiled
+	performed
+	off  int
+	stop error
+}
+
+func (r *recital) Read(p []byte) (int, error) {
+	n := copy(p, r.out[r.off:])
+	r.off += n
+	over := n == 0 && len(p) > 0
+	for len(r.due) > 0 && (r.off > r.due[0].at || over) {
+		r.s.changed(r.due[0].what...)
+		r.due = r.due[1:]
+	}
+	switch {
+	case !over:
+		return n, nil
+	case r.made:
+		return 0, r.s.fail(r.stop)
+	}
+	return 0, r.stop
 }
 
 // streamIn returns the response if it is an event stream, or what it is instead.
@@ -98,12 +213,13 @@ func (b *eventBody) Read(p []byte) (int, error) {
 	for len(b.out) == 0 && b.stop == nil {
 		b.fill()
 	}
-	if len(b.due) > 0 {
-		b.s.changed(b.due...)
-		b.due = nil
-	}
 	n := copy(p, b.out)
 	b.out = b.out[n:]
+	if len(b.due) > 0 && (b.mark < n || n == 0) {
+		b.s.changed(b.due...)
+		b.due, b.was = nil, nil
+	}
+	b.mark -= n
 	if n == 0 {
 		return 0, b.stop
 	}
@@ -114,25 +230,43 @@ func (b *eventBody) Read(p []byte) (int, error) {
 func (b *eventBody) fill() {
 	e, err := b.src.Next()
 	switch {
-	case err != nil && b.script != nil:
-		sc := b.script
-		b.script = nil
-		b.take(sc.end(b.n))
-		if b.stop == nil {
+	case err != nil:
+		if b.finish(nil); b.stop == nil {
 			b.stop = err
 		}
-	case err != nil:
-		b.stop = err
-	case b.script == nil || !e.Seen():
-		b.out = e.Raw
+	case b.script == nil:
+		b.take(as(e), e.Raw)
+	case !e.Ended && !e.Part: // the stream broke off: clients drop this one
+		b.finish(e.Raw)
+	case e.Part:
+		st := step{}
+		if h, ok := b.script.(holder); ok {
+			st = h.long()
+		}
+		st.out = slices.Concat(st.out, e.Raw)
+		b.take(st, e.Raw)
+	case !e.Seen():
+		b.take(as(e), e.Raw)
 	default:
 		b.n++
-		b.take(b.script.event(b.n-1, e))
+		b.take(b.script.event(b.n-1, e), e.Raw)
 	}
 }
 
-// take does what a step says.
-func (b *eventBody) take(st step) {
+// finish ends the script before the rest of the stream.
+func (b *eventBody) finish(rest []byte) {
+	sc := b.script
+	b.script = nil
+	if sc == nil {
+		return
+	}
+	st := sc.end(b.n)
+	st.out = slices.Concat(st.out, rest)
+	b.take(st, rest)
+}
+
+// take does what a step says in the place of what the provider sent.
+func (b *eventBody) take(st step, raw []byte) {
 	if st.note != "" {
 		b.s.note(st.note)
 	}
@@ -148,6 +282,17 @@ func (b *eventBody) take(st step) {
 	}
 	b.out = st.out
 	b.due = append(b.due, st.changes...)
+	if len(b.due) > 0 {
+		if st.was != nil {
+			raw = st.was
+		}
+		b.was = append(b.was, raw...)
+		b.mark = parting(b.out, b.was)
+		if b.mark == len(b.out) && b.mark == len(b.was) {
+			b.mark = 0 // the difference was handed out before, and is known to be one now
+		}
+		b.was = b.was[min(b.mark, len(b.was)):]
+	}
 	switch {
 	case st.stop == io.EOF:
 		b.stop = io.EOF

@@ -58,6 +58,19 @@ type site struct {
 	key    siteKey
 	target string // without a model
 	layer  chaos.Layer
+	named  atomic.Pointer[modelTarget] // the last model that was asked there
+}
+
+// modelTarget is a target with a model, kept so that its name is made once.
+type modelTarget struct{ name, model, target string }
+
+func (s *site) withModel(name, model string) string {
+	if t := s.named.Load(); t != nil && t.name == name && t.model == model {
+		return t.target
+	}
+	t := &modelTarget{name, model, name + "#" + model}
+	s.named.Store(t)
+	return t.target
 }
 
 // llm tells whether a model is asked there, whose name may follow the target.

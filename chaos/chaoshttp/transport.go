@@ -1,6 +1,9 @@
 package chaoshttp
 
-import "net/http"
+import (
+	"errors"
+	"net/http"
+)
 
 // A Transport is an injection point in front of an [http.RoundTripper]. It is
 // made by [NewTransport] and safe for concurrent use.
@@ -28,12 +31,31 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if in == nil || r.URL == nil { // without a URL the base says so
 		return t.base.RoundTrip(r)
 	}
-	s, target := t.site(r)
-	if !in.Concerns(target, s.llm()) {
+	s, name := t.site(r)
+	if !in.Concerns(name, s.llm()) {
 		return t.base.RoundTrip(r)
 	}
-	return t.cross(in, s, target, &exchange{do: t.base.RoundTrip, original: r})
+	a, err := t.arrive(in, r, s, name, false)
+	if err != nil {
+		return nil, err
+	}
+	if a.Err() != nil {
+		return a.refused()
+	}
+	if !a.Calm() {
+		return (&exchange{do: t.base.RoundTrip}).cross(&a, t.opts.MaxBody)
+	}
+	resp, err := t.base.RoundTrip(a.intact())
+	failed := err
+	if err == nil && resp != nil && resp.StatusCode >= http.StatusBadRequest {
+		failed = errStatus
+	}
+	a.passed(failed, t.opts.MaxBody)
+	return resp, err
 }
+
+// errStatus stands for the status of an answer that nothing happened to.
+var errStatus = errors.New("http: the status is one of failure")
 
 // CloseIdleConnections closes those of the base, as [http.Client.CloseIdleConnections] asks.
 func (t *Transport) CloseIdleConnections() {

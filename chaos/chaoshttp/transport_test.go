@@ -128,17 +128,27 @@ func TestTheRequestStaysIntact(t *testing.T) {
 
 // Where no rule could match, nothing is looked at.
 func TestTheBodyIsReadOnlyWhereARuleCouldCare(t *testing.T) {
-	for pattern, want := range map[string]map[string]bool{
+	const orders = "https://api.openai.com/orders"
+	for pattern, want := range map[string]map[string]bool{ // where a rule looks at no key: the model is part of a name
 		"GET other.example.com/*":             {},
 		"* api.openai.com/v1/embeddings":      {},
 		"*#gpt-4o":                            {chat: true}, // a path that asks no model has no #
 		"POST api.openai.com/v1/chat/*":       {chat: true},
 		"POST api.openai.com/v1/chat/*#gpt-4": {chat: true},
-		"* api.openai.com/orders":             {"https://api.openai.com/orders": true},
+		"* api.openai.com/orders":             {},
+		"by its key":                          {orders: true},
+		"by its arguments":                    {orders: true},
 	} {
-		for _, url := range []string{chat, "https://api.openai.com/orders"} {
+		for _, url := range []string{chat, orders} {
 			in := chaos.NewInjector(1, nil)
-			require.NoError(t, in.Register(chaos.Rule{Target: pattern, When: when.Nth(99), Fault: chaoshttp.HangUp()}))
+			rule := chaos.Rule{Target: pattern, When: when.Nth(99), Fault: chaoshttp.HangUp()}
+			switch pattern {
+			case "by its key":
+				rule.Target, rule.When = "* api.openai.com/orders", when.Prob(1e-9)
+			case "by its arguments":
+				rule.Target, rule.When = "* api.openai.com/orders", when.Args("never", func(chaoshttp.Request) bool { return false })
+			}
+			require.NoError(t, in.Register(rule))
 			read := false
 			req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodPost, url, nil)
 			require.NoError(t, err)

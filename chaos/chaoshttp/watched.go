@@ -18,7 +18,10 @@ func (r Response) OnRead(done func(doc []byte, err error)) (watch any, ok bool) 
 		return r, false
 	}
 	c := *r.Response
-	c.Body = &watched{ReadCloser: r.Body, done: done}
+	w := &watched{ReadCloser: r.Body, done: func(doc []byte, _ ending, err error) { done(doc, err) }}
+	if c.Body = w; r.Request != nil {
+		exchangeOf(r.Request.Context()).add(w)
+	}
 	return Response{&c}, true
 }
 
@@ -35,12 +38,22 @@ func oneByOne(kind string) bool {
 // watched keeps what is read of a body.
 type watched struct {
 	io.ReadCloser
-	done func(doc []byte, err error)
+	done func(doc []byte, end ending, err error)
 
 	mu   sync.Mutex // Close may come while a Read waits
 	doc  []byte
+	size int64 // of what was read
 	over bool
 }
+
+// ending is how a body was read.
+type ending int
+
+const (
+	readPart    ending = iota // it failed, or was closed before its end
+	readWhole                 // the document is all of it
+	readTooLong               // the document is its beginning
+)
 
 const maxWatched = 4 << 20
 
@@ -49,30 +62,37 @@ func (w *watched) Read(p []byte) (int, error) {
 	w.mu.Lock()
 	if !w.over {
 		w.doc = append(w.doc, p[:min(n, maxWatched-len(w.doc))]...)
+		w.size += int64(n)
 	}
 	w.mu.Unlock()
 	switch err {
 	case nil:
 	case io.EOF:
-		w.end(nil)
+		w.end(true, nil)
 	default:
-		w.end(err)
+		w.end(false, err)
 	}
 	return n, err
 }
 
 func (w *watched) Close() error {
 	err := w.ReadCloser.Close()
-	w.end(nil)
+	w.end(false, nil)
 	return err
 }
 
-func (w *watched) end(err error) {
+func (w *watched) end(all bool, err error) {
 	w.mu.Lock()
-	first, doc := !w.over, w.doc
+	first, doc, end := !w.over, w.doc, readPart
+	switch {
+	case int64(len(doc)) < w.size:
+		end = readTooLong
+	case all:
+		end = readWhole
+	}
 	w.over, w.doc = true, nil
 	w.mu.Unlock()
 	if first {
-		w.done(doc, err)
+		w.done(doc, end, err)
 	}
 }

@@ -29,7 +29,7 @@ type silentNoOp struct {
 	learns bool
 
 	mu      sync.Mutex
-	learned map[string]any // results, by target
+	learned map[string]memo // results, by target
 }
 
 func (n *silentNoOp) Fresh() chaos.Fault { return &silentNoOp{v: n.v, learns: n.learns} }
@@ -38,32 +38,36 @@ func (n *silentNoOp) Inject(ctx context.Context, c chaos.Call, args any, next ch
 	if !n.learns {
 		return kept(given(n.v, args)), nil
 	}
-	if v, ok := n.known(c.Target); ok {
-		return kept(v), nil
+	m, why := n.known(c.Target), "the call went through, to learn what a success looks like"
+	if m != nil {
+		v, unread := m()
+		if unread == "" {
+			return v, nil
+		}
+		why = "the call went through: " + unread
 	}
 	result, err := next(ctx, args)
 	if err == nil {
-		chaos.Note(ctx, "the call went through, to learn what a success looks like")
+		chaos.Note(ctx, why)
 		n.learn(c.Target, result)
 	}
 	return result, err
 }
 
-func (n *silentNoOp) known(target string) (any, bool) {
+func (n *silentNoOp) known(target string) memo {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	v, ok := n.learned[target]
-	return v, ok
+	return n.learned[target]
 }
 
 func (n *silentNoOp) learn(target string, result any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.learned == nil {
-		n.learned = make(map[string]any)
+		n.learned = make(map[string]memo)
 	}
-	if _, ok := n.learned[target]; !ok && len(n.learned) < maxRemembered {
-		n.learned[target] = kept(result)
+	if _, ok := n.learned[target]; ok || len(n.learned) < maxRemembered {
+		n.learned[target] = remembered(result)
 	}
 }
 
@@ -101,6 +105,24 @@ func given(v, args any) any {
 		return json.RawMessage("null")
 	}
 	return v
+}
+
+// memo gives a result once more, or says why it cannot.
+type memo func() (v any, why string)
+
+// keeper is a result that its caller has to read before it can be given again,
+// as the body of an HTTP response is.
+type keeper interface {
+	Keep() (again func() (result any, why string))
+}
+
+// remembered keeps a result for later calls, before its caller has it.
+func remembered(v any) memo {
+	if k, ok := v.(keeper); ok {
+		return k.Keep()
+	}
+	own := kept(v)
+	return func() (any, string) { return kept(own), "" }
 }
 
 // kept is a value that later calls may be given: bytes are copied, since

@@ -35,7 +35,7 @@ type delayedVisibility struct {
 	mu      sync.Mutex
 	written bool
 	last    time.Time // of the last write
-	seen    map[read]any
+	seen    map[read]memo
 }
 
 // read is what tells one read from another.
@@ -57,15 +57,29 @@ func (v *delayedVisibility) Inject(ctx context.Context, c chaos.Call, args any, 
 		v.write()
 		return result, nil
 	}
-	old, stale := v.read(read{c.Target, c.Key}, result)
+	seen, stale := v.read(read{c.Target, c.Key}, result)
 	if !stale {
 		return result, nil
+	}
+	old, why := seen()
+	if why != "" {
+		chaos.Note(ctx, why)
+		return result, nil
+	}
+	if r, ok := result.(becoming); ok {
+		return r.Become(ctx, old), nil
 	}
 	if old = inForm(old, result); equal(result, old) {
 		return result, nil
 	}
 	chaos.Changed(ctx, chaos.Change{Before: form.Document(result), After: form.Document(old)})
-	return kept(old), nil
+	return old, nil
+}
+
+// becoming is a result that another one can be put in the place of, and that
+// knows what its caller comes to see of that.
+type becoming interface {
+	Become(ctx context.Context, other any) (result any)
 }
 
 func (v *delayedVisibility) write() {
@@ -75,20 +89,20 @@ func (v *delayedVisibility) write() {
 }
 
 // read returns what a read may see, if that is not the real result.
-func (v *delayedVisibility) read(r read, result any) (old any, stale bool) {
+func (v *delayedVisibility) read(r read, result any) (old memo, stale bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.written && time.Since(v.last) < v.d {
 		if old, ok := v.seen[r]; ok {
 			return old, true
 		}
-		return v.before, v.before != nil
+		return remembered(v.before), v.before != nil
 	}
 	if v.seen == nil {
-		v.seen = make(map[read]any)
+		v.seen = make(map[read]memo)
 	}
 	if _, known := v.seen[r]; known || len(v.seen) < maxRemembered {
-		v.seen[r] = kept(result)
+		v.seen[r] = remembered(result)
 	}
 	return nil, false
 }

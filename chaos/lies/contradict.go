@@ -56,6 +56,9 @@ func (f *contradict) Inject(ctx context.Context, c chaos.Call, args any, next ch
 	if err != nil || f.facts == nil {
 		return result, err
 	}
+	if r, ok := result.(bodied); ok {
+		return r.OnBody(ctx, c, args, f)
+	}
 	p, why := open(result)
 	if why != "" {
 		chaos.Note(ctx, why)

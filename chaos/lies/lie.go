@@ -54,6 +54,9 @@ func (l *lie) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Nex
 	if err != nil {
 		return result, err
 	}
+	if r, ok := result.(bodied); ok {
+		return r.OnBody(ctx, c, args, l)
+	}
 	p, why := open(result)
 	if why != "" {
 		chaos.Note(ctx, why)

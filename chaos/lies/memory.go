@@ -74,6 +74,9 @@ func (f *recall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 	if err != nil || f.memory == nil {
 		return result, err
 	}
+	if r, ok := result.(bodied); ok {
+		return r.OnBody(ctx, c, args, f)
+	}
 	now, why := take(c, result)
 	var told answer
 	ok := false

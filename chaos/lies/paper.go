@@ -1,10 +1,12 @@
 package lies
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/internal/form"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
@@ -17,9 +19,18 @@ type paper struct {
 	value    bool // a Go value
 }
 
+// bodied is a result that carries a document which its caller reads later, as
+// an HTTP response does: a lie about it is one about that document.
+type bodied interface {
+	OnBody(ctx context.Context, c chaos.Call, args any, f chaos.Fault) (any, error)
+}
+
 // open reads a result. why says why it has no document.
 func open(result any) (p paper, why string) {
 	p.original = result
+	if v, ok := result.(interface{ NoDocument() string }); ok {
+		return p, v.NoDocument()
+	}
 	text, isText := form.Text(result)
 	if !isText {
 		encoded, err := form.Encode(result)

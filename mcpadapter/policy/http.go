@@ -272,7 +272,7 @@ func bearer(req *http.Request) (string, bool) {
 func local(req *http.Request) bool {
 	here, ok := req.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if ok && here != nil {
-		if here.Network() == "unix" {
+		if here.Network() == "unix" || here.Network() == "pipe" { // the latter is net.Pipe: one process
 			return true
 		}
 		host, _, err := net.SplitHostPort(here.String())

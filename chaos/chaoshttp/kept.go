@@ -1,0 +1,133 @@
+package chaoshttp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/jsonhash"
+)
+
+// Keep prepares a response to be given again to a later caller, by a fault that
+// remembers results: what is read of its body is kept, up to 4 MiB. It is
+// called before the caller has the response.
+//
+// again gives the response once more, with a body of its own; or it says why it
+// cannot: the body was not read to its end, is longer, or is a stream.
+func (r Response) Keep() (again func() (result any, why string)) {
+	k := &keeping{why: "the earlier answer was not read to its end"}
+	if r.Response == nil {
+		k.why = "the earlier answer is empty"
+		return k.again
+	}
+	k.like = *r.Response
+	k.like.Header = r.Header.Clone()
+	switch {
+	case r.Body == nil || r.Body == http.NoBody:
+		k.doc, k.why = []byte{}, ""
+	case r.StatusCode == http.StatusSwitchingProtocols || oneByOne(r.Header.Get("Content-Type")):
+		k.why = "the earlier answer is a stream"
+	default:
+		r.Response.Body = &watched{ReadCloser: r.Body, done: k.done}
+	}
+	return k.again
+}
+
+// keeping is a response that may be given again. Its watched body says when it
+// was read, in the goroutine of the caller.
+type keeping struct {
+	like http.Response
+
+	mu  sync.Mutex
+	doc []byte
+	why string // it cannot be given; empty: it can
+}
+
+func (k *keeping) done(doc []byte, end ending, _ error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch end {
+	case readWhole:
+		k.doc, k.why = doc, ""
+	case readTooLong:
+		k.why = "the earlier answer is longer than 4 MiB"
+	}
+}
+
+func (k *keeping) again() (any, string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.why != "" {
+		return nil, k.why
+	}
+	r := k.like
+	r.Header, r.Body, r.Trailer = k.like.Header.Clone(), memory{bytes.NewReader(k.doc)}, nil
+	return Response{&r}, ""
+}
+
+// Become puts another answer in the place of this one, as a fault does that
+// answers with what was answered before: a Response, or a value whose JSON
+// becomes the body. It compares the two, so a body of at most 4 MiB is read, and
+// declares what the caller comes to see of the difference. It returns the
+// response itself where there is none.
+func (r Response) Become(ctx context.Context, other any) (result any) {
+	to, ok := other.(Response)
+	if !ok {
+		doc, err := json.Marshal(other)
+		if err != nil {
+			chaos.Note(ctx, fmt.Sprintf("the other answer, %T, has no JSON: %v", other, err))
+			return r
+		}
+		_ = to.UnmarshalJSON(doc)
+	}
+	if r.Response == nil || r.Body == nil || to.Response == nil || streams(ctx, r) {
+		return r
+	}
+	after, _, ok := all(to.Body, mostJSON)
+	if !ok {
+		chaos.Note(ctx, "the other answer cannot be read")
+		return r
+	}
+	before, rest, read := all(r.Body, mostJSON)
+	if read && to.StatusCode == r.StatusCode && sameDocument(before, after) {
+		return held(r, before, rest)
+	}
+	c := *to.Response
+	c.Body = r.Body
+	return spoil(ctx, r, Response{&c}, func(s *spoiled, _ io.Reader) io.Reader {
+		return &altered{s: s, doc: after, mark: parting(before, after), what: []chaos.Change{{Before: shownBody(before), After: shownBody(after)}}}
+	})
+}
+
+// sameDocument compares by value what is JSON.
+func sameDocument(a, b []byte) bool {
+	return bytes.Equal(a, b) || json.Valid(a) && json.Valid(b) && jsonhash.Sum(listOf(a)) == jsonhash.Sum(listOf(b))
+}
+
+// listOf is a document as the one element of a list: on its own an empty object
+// counts as null.
+func listOf(doc []byte) []byte { return slices.Concat([]byte("["), doc, []byte("]")) }
+
+// mostShown is how much of a body an event shows.
+const mostShown = 4096
+
+func shownBody(doc []byte) json.RawMessage {
+	if len(doc) <= mostShown && json.Valid(doc) {
+		return bytes.Clone(doc)
+	}
+	return text(string(bytes.ToValidUTF8(doc[:min(len(doc), mostShown)], []byte("\uFFFD"))))
+}
+
+// NoDocument says why a request is not the document that a fault of documents
+// would change: its JSON is how events show it.
+func (r Request) NoDocument() string { return "the arguments are an HTTP request" }
+
+// NoDocument says the same of a response, whose body is such a document: see
+// [Response.OnBody].
+func (r Response) NoDocument() string { return "the result is an HTTP response" }

@@ -1,0 +1,126 @@
+package chaos
+
+import "context"
+
+// A Crossing is one call on its way over an injection point whose arguments,
+// and the key that is made of them, cost something to have, such as the body of
+// an HTTP request. It asks for them only where a rule in force needs them, and
+// allocates nothing where no rule strikes. It is made by [Injector.Arrive],
+// belongs to one goroutine, and is one call: where it is not Calm in the end and
+// has no error, a function with it in its [WrapOptions] takes the call on.
+type Crossing struct {
+	point
+	v       visit
+	d       drawn
+	in      *Injector
+	err     error
+	state   crossingState
+	counted bool // v has its ordinal
+}
+
+type crossingState uint8
+
+const (
+	passes  crossingState = iota // the call goes straight to its callee
+	waits                        // for the key
+	refused                      // err is what the caller gets
+	meets                        // rules act on it, or it is recorded
+)
+
+// Arrive begins a call of a target, at a point as [WrapOptions] describe one. The lane,
+// the turn and the caller come from ctx.
+//
+// unread says that the key is dear. Where all rules in force look at the ordinal
+// of a call alone ([OrdinalWhen]), and none of them matches, such a call is Calm
+// at once: it is counted for the lane, and not by its key, which nobody knows.
+func (in *Injector) Arrive(ctx context.Context, target, alias string, layer Layer, unread bool) (c Crossing) {
+	c.in, c.point = in, newPoint(target, layer)
+	c.alias = alias
+	f := frameOf(ctx)
+	set, err := in.enter(&c.point, f)
+	switch {
+	case err != nil:
+		c.state, c.err = refused, err
+		return c
+	case set == nil:
+		return c
+	}
+	c.v = visit{set: set, frame: f, layer: layer}
+	if unread && set.ordinal && !in.opts.Record && !set.slot.failing.Load() {
+		at, quiet := set.count(0)
+		if c.v.coords, c.counted = at, true; quiet {
+			return c
+		}
+	}
+	c.state = waits
+	return c
+}
+
+// Waiting reports whether the call cannot go on without its key: see [Crossing.Meet].
+func (c *Crossing) Waiting() bool { return c.state == waits }
+
+// WantsArgs reports whether Meet needs the arguments: a trigger looks at them,
+// or they are kept.
+func (c *Crossing) WantsArgs() bool {
+	return c.state == waits && (c.v.set.args || c.in.opts.KeepValues)
+}
+
+// Meet gives the call its key, as that of [WrapOptions], and draws the rules in
+// force. args may be nil where none are wanted. A fault that is only an error
+// strikes here.
+func (c *Crossing) Meet(key uint64, args any) {
+	if c.state != waits {
+		return
+	}
+	s := c.v.set.slot
+	switch {
+	case !c.counted:
+		at, quiet := c.v.set.count(key)
+		if c.v.coords = at; quiet {
+			c.state = passes
+			return
+		}
+	case key != 0:
+		s.mix()
+		c.v.key, c.v.occurrence = key, s.occurrence(key)
+	}
+	c.counted = true
+	var quiet bool
+	switch c.d, quiet, c.err = draw(&c.v, args); {
+	case c.err != nil:
+		c.state = refused
+	case quiet:
+		c.state = passes
+	default:
+		c.state = meets
+	}
+}
+
+// Calm reports whether the call goes straight to its callee, without a trace;
+// [Crossing.Passed] is told how it ended.
+func (c *Crossing) Calm() bool { return c.state == passes }
+
+// Err is what the caller gets where the callee is not reached: an
+// [*InjectedError], or [ErrCellEnded]. nil: the call goes on.
+func (c *Crossing) Err() error { return c.err }
+
+// Passed says how a call ended that was Calm, for the attempt of the next one
+// with that key: nil, it ended well. Where nobody knows the key, it is not
+// called.
+func (c *Crossing) Passed(key uint64, failed error) {
+	if c.v.set != nil && c.state == passes {
+		c.v.set.slot.passed(c.v.frame, key, failed)
+	}
+}
+
+// goOn takes a call on that rules act on, or that is recorded.
+func goOn[In, Out any](ctx context.Context, x *Crossing, c *callee[In, Out], in In) (Out, error) {
+	switch x.state {
+	case meets:
+		return decide(ctx, &x.v, x.d, c, in)
+	case refused:
+		var none Out
+		return none, x.err
+	}
+	return c.fn(ctx, in)
+}

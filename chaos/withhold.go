@@ -1,0 +1,50 @@
+package chaos
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// Withhold returns a context in which what a fault declares by [Changed] is
+// kept back, and a function that returns what was kept back so far. It is for a
+// fault that lets another one act, and learns only later whether the caller
+// comes to see what that one did: it then declares the changes itself.
+//
+// [Note] and [Sleep] act at once. Outside a fault it returns ctx and nothing is
+// kept back. It is safe for concurrent use.
+func Withhold(ctx context.Context) (held context.Context, changes func() []Change) {
+	f := frameOf(ctx)
+	if f == nil || f.strike == nil {
+		return ctx, func() []Change { return nil }
+	}
+	w := &withheld{of: f.strike}
+	return context.WithValue(ctx, withheldKey{}, w), w.so
+}
+
+type withheldKey struct{}
+
+// withheld are the changes of one fault on one call that were kept back.
+type withheld struct {
+	of *strike
+	mu sync.Mutex
+	ch []Change
+}
+
+// keeps reports whether the changes of a strike are kept back in ctx, and does so.
+func keeps(ctx context.Context, x *strike, ch []Change) bool {
+	w, ok := ctx.Value(withheldKey{}).(*withheld)
+	if !ok || w.of != x {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ch = append(w.ch, ch...)
+	return true
+}
+
+func (w *withheld) so() []Change {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.ch)
+}
