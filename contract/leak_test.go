@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -222,6 +223,7 @@ func compute(stop chan struct{}) {
 		case <-stop:
 			return
 		default:
+			runtime.Gosched()
 		}
 	}
 }
