@@ -32,7 +32,7 @@ func takesAll(int, error) bool { return true }
 func TestAllocations(t *testing.T) {
 	background := context.Background()
 	work := Wrap("work", bare)
-	keyed := WrapWith("work", bare, WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) + 1 }})
+	keyed := WrapWith("work", bare, &WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) + 1 }})
 	tools := WrapRegistry(echo{}, nil)
 	_, _ = tools.Tools(background)
 	args := json.RawMessage(`{"order":1042,"reason":"damaged"}`)

@@ -133,7 +133,7 @@ func BenchmarkCall(b *testing.B) {
 	})
 	b.Run("drawnLane", func(b *testing.B) { bench(b, Lane(under(nil, neverFires()), "worker-1"), wrapped) })
 	b.Run("drawnKeyed", func(b *testing.B) {
-		keyed := WrapWith("work", bare, WrapOptions[int]{Key: func(n int) uint64 { return uint64(n&1023) + 1 }})
+		keyed := WrapWith("work", bare, &WrapOptions[int]{Key: func(n int) uint64 { return uint64(n&1023) + 1 }})
 		bench(b, under(nil, neverFires()), keyed)
 	})
 	b.Run("bareParallel", func(b *testing.B) {

@@ -28,7 +28,7 @@ func TestCoordinatesHaveNoGaps(t *testing.T) {
 			in := none.Injector("", &chaos.InjectorOptions{Record: true})
 			ctx := chaos.NewContext(context.Background(), in)
 			work := chaos.WrapWith("work", func(context.Context, uint64) (int, error) { return 0, nil },
-				chaos.WrapOptions[uint64]{Key: func(key uint64) uint64 { return key }})
+				&chaos.WrapOptions[uint64]{Key: func(key uint64) uint64 { return key }})
 			var group sync.WaitGroup
 			start := make(chan struct{})
 			for _, keys := range callers {
@@ -61,7 +61,7 @@ func TestCoordinatesHaveNoGaps(t *testing.T) {
 // A call without a key counts those without a key, before and after the first with one.
 func TestCallsWithAndWithoutKeysCountApart(t *testing.T) {
 	in, ctx := recording(t)
-	keyed := chaos.WrapWith("work", double, chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) }})
+	keyed := chaos.WrapWith("work", double, &chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) }})
 	plain := chaos.Wrap("work", double)
 	for _, call := range []func(context.Context, int) (int, error){plain, keyed, plain, keyed, plain} {
 		_, _ = call(ctx, 7)
@@ -118,7 +118,7 @@ func TestAttemptsCountWhatHadEnded(t *testing.T) {
 					return 0, errDown
 				}
 				return 1, nil
-			}, chaos.WrapOptions[attempted]{Key: func(c attempted) uint64 { return uint64(c.key) }})
+			}, &chaos.WrapOptions[attempted]{Key: func(c attempted) uint64 { return uint64(c.key) }})
 			var group sync.WaitGroup
 			for _, c := range calls {
 				group.Go(func() {

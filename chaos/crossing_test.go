@@ -30,7 +30,7 @@ func crossed(ctx context.Context, in *Injector, key uint64, unread bool, fn func
 		return out, err
 	}
 	on := c // so that the one of a call that passes stays on the stack
-	return WrapWith("work", fn, WrapOptions[int]{Crossing: &on})(ctx, int(key))
+	return WrapWith("work", fn, &WrapOptions[int]{Crossing: &on})(ctx, int(key))
 }
 
 // A call that crosses in steps meets what a wrapped one meets, and leaves the
@@ -87,7 +87,7 @@ func TestACrossingIsAWrappedCall(t *testing.T) {
 			return told, append(events, Event{Note: fmt.Sprint(in.Unfired())})
 		}
 		told, events := run(func(in *Injector, i int, fn func(context.Context, int) (int, error)) (int, error) {
-			return WrapWith("work", fn, WrapOptions[int]{Injector: in, Key: func(n int) uint64 { return uint64(n) }})(context.Background(), int(keys[i]))
+			return WrapWith("work", fn, &WrapOptions[int]{Injector: in, Key: func(n int) uint64 { return uint64(n) }})(context.Background(), int(keys[i]))
 		})
 		inSteps, eventsInSteps := run(func(in *Injector, i int, fn func(context.Context, int) (int, error)) (int, error) {
 			return crossed(context.Background(), in, keys[i], unread, fn)
@@ -105,7 +105,7 @@ func TestACrossingOfAClosedInjector(t *testing.T) {
 	assert.EqualValues(t, 1, in.LateCalls())
 	c := in.Arrive(t.Context(), "work", "", LayerPoint, true)
 	c.Meet(1, nil)
-	_, err = WrapWith("work", bare, WrapOptions[int]{Crossing: &c})(t.Context(), 1)
+	_, err = WrapWith("work", bare, &WrapOptions[int]{Crossing: &c})(t.Context(), 1)
 	assert.ErrorIs(t, err, ErrCellEnded, "what was refused stays so")
 }
 
@@ -114,7 +114,7 @@ func TestACrossingOfAClosedInjector(t *testing.T) {
 func TestWithhold(t *testing.T) {
 	for _, tells := range []bool{false, true} {
 		in := mustPlan(t, Rule{Target: "work", Fault: withholding{tells}}).Injector("cell", nil)
-		_, err := WrapWith("work", bare, WrapOptions[int]{Injector: in})(t.Context(), 1)
+		_, err := WrapWith("work", bare, &WrapOptions[int]{Injector: in})(t.Context(), 1)
 		require.NoError(t, err)
 		e := in.Events()[0]
 		assert.Equal(t, tells, e.Delivered)

@@ -186,7 +186,7 @@ func TestOddContexts(t *testing.T) {
 		assert.Equal(t, time.Hour, time.Since(start), "the wait has an end of its own")
 
 		var none context.Context
-		_, err = chaos.WrapWith("work", double, chaos.WrapOptions[int]{Injector: in})(none, 1)
+		_, err = chaos.WrapWith("work", double, &chaos.WrapOptions[int]{Injector: in})(none, 1)
 		assert.NoError(t, err, "a nil context is like context.Background()")
 		_, err = chaos.Wrap("work", double)(chaos.NewContext(none, in), 1)
 		assert.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 // took is how long a call takes, of a point "work" whose callee takes no time.
 func took(in *chaos.Injector) (time.Duration, error) {
 	start := time.Now()
-	_, err := chaos.WrapWith("work", double, chaos.WrapOptions[int]{Injector: in})(context.Background(), 1)
+	_, err := chaos.WrapWith("work", double, &chaos.WrapOptions[int]{Injector: in})(context.Background(), 1)
 	return time.Since(start), err
 }
 
@@ -282,7 +282,7 @@ func TestRemoveAllTellsWhatStood(t *testing.T) {
 // restart of the counts of the calls.
 func TestNamesThatComeAndGo(t *testing.T) {
 	in := chaos.NewInjector(1, nil)
-	work := chaos.WrapWith("work", double, chaos.WrapOptions[int]{Injector: in})
+	work := chaos.WrapWith("work", double, &chaos.WrapOptions[int]{Injector: in})
 	var ordinal uint64
 	probe := whenFunc(func(c chaos.Call) bool { ordinal = c.Ordinal; return false })
 	require.NoError(t, in.Register(chaos.Rule{Name: "probe", Target: "work", When: probe, Fault: down()}))

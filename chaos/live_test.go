@@ -60,7 +60,7 @@ func TestRecordingChangesNothing(t *testing.T) {
 			chaos.Rule{Name: "chance", Target: "work", When: chance(0.3), Fault: down()}).
 			Injector("", &chaos.InjectorOptions{Record: record})
 		ctx := chaos.NewContext(context.Background(), in)
-		work := chaos.WrapWith("work", double, chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n % 2) }})
+		work := chaos.WrapWith("work", double, &chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n % 2) }})
 		in.Disarm()
 		assert.Empty(t, hits(t, ctx, 2, work))
 		in.Arm()
@@ -103,7 +103,7 @@ func TestSeveralGroupsAtOneTarget(t *testing.T) {
 		chaos.Rule{Name: "1", Target: "{a,b}", Group: "g", When: note("g"), Fault: down()},
 		chaos.Rule{Name: "2", Target: "{b,c}", Group: "h", When: note("h"), Fault: down()})
 	for _, target := range []string{"a", "b", "c", "b", "a", "c"} {
-		_, _ = chaos.WrapWith(target, double, chaos.WrapOptions[int]{Key: func(int) uint64 { return 7 }})(ctx, 1)
+		_, _ = chaos.WrapWith(target, double, &chaos.WrapOptions[int]{Key: func(int) uint64 { return 7 }})(ctx, 1)
 	}
 	assert.Equal(t, map[string]map[string][]uint64{
 		"g": {"a": {0, 3}, "b": {1, 2}},
@@ -171,7 +171,7 @@ func TestTriggerHasNoArguments(t *testing.T) {
 func TestALiveInjectorsMemoryIsBounded(t *testing.T) {
 	in := chaos.NewInjector(1, nil)
 	ctx := chaos.NewContext(context.Background(), in)
-	work := chaos.WrapWith("work", double, chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) + 1 }})
+	work := chaos.WrapWith("work", double, &chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) + 1 }})
 	require.NoError(t, in.Register(chaos.Rule{Name: "down", Target: "work", Fault: down()}))
 	for i := range 150_000 {
 		_, _ = work(ctx, i)

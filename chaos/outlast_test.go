@@ -156,7 +156,7 @@ func TestConcerns(t *testing.T) {
 func TestRulesFindAPointUnderItsAlias(t *testing.T) {
 	for pattern, want := range map[string]bool{"chat": true, "chat#gpt-5": true, "chat#*": true, "cha": false, "chat#o3": false} {
 		in, ctx := recording(t, chaos.Rule{Target: pattern, Fault: down()})
-		_, err := chaos.WrapWith("chat#gpt-5", double, chaos.WrapOptions[int]{Alias: "chat", Layer: chaos.LayerLLM})(ctx, 1)
+		_, err := chaos.WrapWith("chat#gpt-5", double, &chaos.WrapOptions[int]{Alias: "chat", Layer: chaos.LayerLLM})(ctx, 1)
 		assert.Equal(t, want, err != nil, pattern)
 		require.Len(t, in.Events(), 1)
 		assert.Equal(t, "chat#gpt-5", in.Events()[0].Target)

@@ -261,8 +261,8 @@ func TestRailsTargetsAndAlias(t *testing.T) {
 		in := chaos.NewInjector(1, &chaos.InjectorOptions{Rails: &chaos.Rails{Targets: []string{allowed}}})
 		require.NoError(t, in.Register(chaos.Rule{Target: "POST /chat*", Fault: down()}))
 		call := func(context.Context, int) (int, error) { return 1, nil }
-		small := chaos.WrapWith("POST /chat#small", call, chaos.WrapOptions[int]{Injector: in, Alias: "POST /chat"})
-		other := chaos.WrapWith("POST /chats", call, chaos.WrapOptions[int]{Injector: in})
+		small := chaos.WrapWith("POST /chat#small", call, &chaos.WrapOptions[int]{Injector: in, Alias: "POST /chat"})
+		other := chaos.WrapWith("POST /chats", call, &chaos.WrapOptions[int]{Injector: in})
 		_, err := small(t.Context(), 1)
 		assert.ErrorIs(t, err, chaos.ErrInjected, allowed)
 		_, err = other(t.Context(), 1)

@@ -16,13 +16,18 @@ import (
 // consumed unseen ends when the context does. No goroutine is started.
 //
 // Without an injector the stream is fn's own. fn must not be nil; under an
-// injector it is called when an iteration begins. Of several options the last
-// counts; none is the zero [WrapOptions].
-func WrapStream[In, T any](target string, fn func(context.Context, In) iter.Seq2[T, error], o ...WrapOptions[In]) func(context.Context, In) iter.Seq2[T, error] {
+// injector it is called when an iteration begins.
+func WrapStream[In, T any](target string, fn func(context.Context, In) iter.Seq2[T, error]) func(context.Context, In) iter.Seq2[T, error] {
+	return WrapStreamWith(target, fn, nil)
+}
+
+// WrapStreamWith is [WrapStream] with options; nil is the zero [WrapOptions]. Of
+// them Key and Injector are looked at.
+func WrapStreamWith[In, T any](target string, fn func(context.Context, In) iter.Seq2[T, error], o *WrapOptions[In]) func(context.Context, In) iter.Seq2[T, error] {
 	p := newPoint(target, LayerStream)
 	var opts WrapOptions[In]
-	if len(o) > 0 {
-		opts = o[len(o)-1]
+	if o != nil {
+		opts = *o
 	}
 	return func(ctx context.Context, v In) iter.Seq2[T, error] {
 		f, in := frameOf(ctx), opts.Injector

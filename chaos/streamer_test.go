@@ -150,7 +150,7 @@ func TestPanicsInStreams(t *testing.T) {
 // A stream has keys and a bound injector as functions do.
 func TestStreamOptions(t *testing.T) {
 	in := plan(t).Injector("", &chaos.InjectorOptions{Record: true})
-	words := chaos.WrapStream("words", letters, chaos.WrapOptions[int]{Injector: in, Key: func(n int) uint64 { return uint64(n) }})
+	words := chaos.WrapStreamWith("words", letters, &chaos.WrapOptions[int]{Injector: in, Key: func(n int) uint64 { return uint64(n) }})
 	for _, n := range []int{3, 2, 3} {
 		got, err := collect(words(context.Background(), n), 9)
 		assert.NoError(t, err)

@@ -28,7 +28,7 @@ func newPoint(target string, layer Layer) point {
 // reaching it panics, as it would without the wrapping. A function of another
 // shape is wrapped in a closure of this one, or has a [Point] inside.
 func Wrap[In, Out any](target string, fn func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
-	return WrapWith(target, fn, WrapOptions[In]{})
+	return WrapWith(target, fn, &WrapOptions[In]{})
 }
 
 // WrapOptions are the settings of [WrapWith]; the zero value is that of [Wrap].
@@ -56,8 +56,11 @@ type WrapOptions[In any] struct {
 	Crossing *Crossing
 }
 
-// WrapWith is [Wrap] with options.
-func WrapWith[In, Out any](target string, fn func(context.Context, In) (Out, error), o WrapOptions[In]) func(context.Context, In) (Out, error) {
+// WrapWith is [Wrap] with options; nil is the zero [WrapOptions].
+func WrapWith[In, Out any](target string, fn func(context.Context, In) (Out, error), o *WrapOptions[In]) func(context.Context, In) (Out, error) {
+	if o == nil {
+		o = &WrapOptions[In]{}
+	}
 	c := &callee[In, Out]{point: newPoint(target, cmp.Or(o.Layer, LayerPoint)), fn: fn}
 	c.alias = o.Alias
 	if x := o.Crossing; x != nil {

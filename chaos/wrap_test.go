@@ -226,7 +226,7 @@ func TestReenterMakesRecursionANewCall(t *testing.T) {
 
 func TestAttempt(t *testing.T) {
 	in, ctx := recording(t, chaos.Rule{Target: "work", When: ordinals(0, 1, 4), Fault: down()})
-	work := chaos.WrapWith("work", double, chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) }})
+	work := chaos.WrapWith("work", double, &chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) }})
 	for _, n := range []int{7, 7, 7, 7, 7, 7} { // fails, fails, succeeds, succeeds, fails, succeeds
 		_, _ = work(ctx, n)
 	}
@@ -240,7 +240,7 @@ func TestAttempt(t *testing.T) {
 
 func TestAttemptsOfDifferentKeysDoNotMix(t *testing.T) {
 	in, ctx := recording(t, chaos.Rule{Target: "work", Fault: down()})
-	work := chaos.WrapWith("work", double, chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) }})
+	work := chaos.WrapWith("work", double, &chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) }})
 	for _, n := range []int{1, 2, 1, 2, 3, 1} {
 		_, _ = work(ctx, n)
 	}
@@ -253,7 +253,7 @@ func TestAttemptsOfDifferentKeysDoNotMix(t *testing.T) {
 
 func TestBoundInjectorSurvivesADroppedContext(t *testing.T) {
 	in := plan(t, chaos.Rule{Target: "work", Fault: down()}).Injector("cell", nil)
-	work := chaos.WrapWith("work", double, chaos.WrapOptions[int]{Injector: in})
+	work := chaos.WrapWith("work", double, &chaos.WrapOptions[int]{Injector: in})
 	_, err := work(context.Background(), 1)
 	assert.ErrorIs(t, err, chaos.ErrInjected)
 	_, other := recording(t)

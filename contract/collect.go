@@ -200,7 +200,7 @@ func (c *collector) tell(r *CellReport) {
 
 func (c *collector) finish(ctx context.Context) (*Report, error) {
 	r := c.report
-	score, err := scoring.ContractWith(r.Counts, scoring.ContractOptions{AllowInconclusive: c.engine.o.AllowInconclusive})
+	score, err := scoring.ContractWith(r.Counts, &scoring.ContractOptions{AllowInconclusive: c.engine.o.AllowInconclusive})
 	r.Score = score
 	switch {
 	case c.short:

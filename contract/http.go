@@ -79,7 +79,11 @@ func (e *HTTPError) Unwrap() error { return e.Err }
 // Options that do not work are an error of every call: [*FieldError], joined. A
 // response that is no answer is an [*HTTPError]. The agent is safe for
 // concurrent use if Encode, Decode and Client are.
-func HTTPAgent(o HTTPAgentOptions) Agent {
+func HTTPAgent(options *HTTPAgentOptions) Agent {
+	var o HTTPAgentOptions
+	if options != nil {
+		o = *options
+	}
 	o.Header = o.Header.Clone()
 	problem := o.check()
 	client := o.Client

@@ -72,7 +72,7 @@ func TestHTTPAgent(t *testing.T) {
 		s := serve(t, tc.status, tc.answer)
 		o := contract.HTTPAgentOptions{URL: s.URL, Header: http.Header{"x-extra": {"yes"}}}
 		tc.change(&o)
-		got, err := contract.HTTPAgent(o)(t.Context(), `What "time"?`, nil)
+		got, err := contract.HTTPAgent(&o)(t.Context(), `What "time"?`, nil)
 		if tc.fails != "" {
 			assert.ErrorContains(t, err, tc.fails, tc.reason)
 			var refused *contract.HTTPError
@@ -90,7 +90,7 @@ func TestHTTPAgent(t *testing.T) {
 
 func TestHTTPErrorsAreShort(t *testing.T) {
 	s := serve(t, 500, strings.Repeat("x", 10_000)+"\xff")
-	_, err := contract.HTTPAgent(contract.HTTPAgentOptions{URL: s.URL})(t.Context(), "", nil)
+	_, err := contract.HTTPAgent(&contract.HTTPAgentOptions{URL: s.URL})(t.Context(), "", nil)
 	var refused *contract.HTTPError
 	require.ErrorAs(t, err, &refused)
 	assert.Equal(t, 500, refused.Status)
@@ -98,7 +98,7 @@ func TestHTTPErrorsAreShort(t *testing.T) {
 }
 
 func TestHTTPAgentOptionsAreChecked(t *testing.T) {
-	_, err := contract.HTTPAgent(contract.HTTPAgentOptions{
+	_, err := contract.HTTPAgent(&contract.HTTPAgentOptions{
 		URL: "ftp://example.org", MaxBody: -1, RequestField: "q", ResponseField: "a",
 		Encode: func(string) ([]byte, error) { return nil, nil }, Decode: func([]byte) (string, error) { return "", nil },
 	})(t.Context(), "", nil)
@@ -112,7 +112,7 @@ func TestHTTPAgentOptionsAreChecked(t *testing.T) {
 	}
 	for _, url := range []string{"", "example.org", "http://", "http://[", "/path"} {
 		var field *contract.FieldError
-		_, err := contract.HTTPAgent(contract.HTTPAgentOptions{URL: url})(t.Context(), "", nil)
+		_, err := contract.HTTPAgent(&contract.HTTPAgentOptions{URL: url})(t.Context(), "", nil)
 		assert.ErrorAs(t, err, &field, url)
 		assert.ErrorAs(t, contract.HTTPReset(url)(t.Context()), &field, url)
 	}
@@ -132,7 +132,7 @@ func TestHTTPAgentEndsWithItsContext(t *testing.T) {
 		<-arrived
 		cancel()
 	}()
-	_, err := contract.HTTPAgent(contract.HTTPAgentOptions{URL: s.URL})(ctx, "", nil)
+	_, err := contract.HTTPAgent(&contract.HTTPAgentOptions{URL: s.URL})(ctx, "", nil)
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
@@ -162,7 +162,7 @@ func TestHTTPMatrix(t *testing.T) {
 	defer s.Close()
 	m := matrix(t, nil, func(m *contract.Matrix) {
 		m.Fresh, m.Trials = nil, 3
-		m.Shared = &contract.World{Agent: contract.HTTPAgent(contract.HTTPAgentOptions{URL: s.URL + "/agent"})}
+		m.Shared = &contract.World{Agent: contract.HTTPAgent(&contract.HTTPAgentOptions{URL: s.URL + "/agent"})}
 		m.Invariants = []contract.Invariant{contains("first", contract.High, "question 1")}
 	})
 	r := run(t, m, nil)

@@ -36,7 +36,7 @@ func TestTheSmallestServerLogsDeliveredFaults(t *testing.T) {
 		srv, err := NewServer(Host{Name: "order desk", Injector: in}, &Options{Getenv: writable, Audit: &audit})
 		require.NoError(t, err)
 		require.NoError(t, in.Register(chaos.Rule{Name: "from code", Target: "orders.get", Fault: fault.Fail(fault.ErrUnavailable)}))
-		lookup := chaos.WrapWith("orders.get", func(context.Context, int) (int, error) { return 0, nil }, chaos.WrapOptions[int]{Injector: in})
+		lookup := chaos.WrapWith("orders.get", func(context.Context, int) (int, error) { return 0, nil }, &chaos.WrapOptions[int]{Injector: in})
 		_, err = lookup(t.Context(), 1)
 		require.Error(t, err)
 		synctest.Wait()

@@ -124,7 +124,7 @@ func TestFiltersNarrowASubscription(t *testing.T) {
 			require.NoError(t, s.host.Injector.Register(chaos.Rule{Name: "end", Target: "end.of", Fault: fault.Panic("over")}))
 			_, _ = s.lookup(t.Context(), "1042")
 			_, _ = s.refund(t.Context(), "1042")
-			end := chaos.WrapWith("end.of", func(context.Context, int) (int, error) { return 0, nil }, chaos.WrapOptions[int]{Injector: s.host.Injector})
+			end := chaos.WrapWith("end.of", func(context.Context, int) (int, error) { return 0, nil }, &chaos.WrapOptions[int]{Injector: s.host.Injector})
 			assert.Panics(t, func() { _, _ = end(t.Context(), 1) })
 			got := ""
 			for {

@@ -47,8 +47,8 @@ func newShop(t testing.TB) *shop {
 	s := &shop{feed: new(Feed)}
 	in := chaos.NewInjector(7, &chaos.InjectorOptions{Record: true, OnEvent: s.feed.Record})
 	answer := func(_ context.Context, order string) (string, error) { return "order " + order, nil }
-	s.lookup = chaos.WrapWith("orders.get", answer, chaos.WrapOptions[string]{Injector: in})
-	s.refund = chaos.WrapWith("payments.refund", answer, chaos.WrapOptions[string]{Injector: in})
+	s.lookup = chaos.WrapWith("orders.get", answer, &chaos.WrapOptions[string]{Injector: in})
+	s.refund = chaos.WrapWith("payments.refund", answer, &chaos.WrapOptions[string]{Injector: in})
 	for _, call := range []func(context.Context, string) (string, error){s.lookup, s.refund} {
 		_, err := call(t.Context(), "1042") // so that the points are known
 		require.NoError(t, err)

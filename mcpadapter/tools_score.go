@@ -63,7 +63,7 @@ func (s *Server) score(in scoreInput) (scoreOutput, error) {
 	if in.Weights != nil {
 		weights = scoring.Weights(*in.Weights)
 	}
-	overall, err := weights.Overall(parts, scoring.OverallOptions{Renormalise: in.Renormalise})
+	overall, err := weights.Overall(parts, &scoring.OverallOptions{Renormalise: in.Renormalise})
 	if err != nil {
 		return out, badArguments(err.Error(), "Run what is missing (contract_run, chaos_run_experiment), pass mutation and replay, or set renormalise to true.")
 	}

@@ -234,7 +234,7 @@ The node must have been unwell before it can recover. recoveryTs is the beginnin
 		if b := d.BaselineWindow; b != nil {
 			o.BaselineStart, o.BaselineEnd = b.Start, b.End
 		}
-		r, err := e.Timeline.RecoveryTime(in.NodeID, o)
+		r, err := e.Timeline.RecoveryTime(in.NodeID, &o)
 		if err != nil {
 			return recoveryOutput{}, err
 		}

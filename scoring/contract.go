@@ -79,11 +79,15 @@ type ContractOptions struct {
 // the zero score; [ErrNoCells]; and, with a score whose verdict and counts are
 // set, [ErrNoneRan] and [ErrNoDecidedCell].
 func Contract(cells []Cell) (ContractScore, error) {
-	return ContractWith(cells, ContractOptions{})
+	return ContractWith(cells, nil)
 }
 
-// ContractWith is [Contract] with options.
-func ContractWith(cells []Cell, o ContractOptions) (ContractScore, error) {
+// ContractWith is [Contract] with options; nil is those of Contract.
+func ContractWith(cells []Cell, options *ContractOptions) (ContractScore, error) {
+	var o ContractOptions
+	if options != nil {
+		o = *options
+	}
 	if err := checkContract(cells, o); err != nil {
 		return ContractScore{}, err
 	}

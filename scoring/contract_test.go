@@ -97,7 +97,7 @@ func TestContractVerdict(t *testing.T) {
 		{"all reasons are given", []Cell{stormy(Low, CellUndelivered, 0), calm(Low, CellInconclusive)}, ContractOptions{}, Inconclusive,
 			`no cell was decided; no fault was delivered in scenario "stormy"; 1 cell inconclusive, allowed 0`},
 	} {
-		score, err := ContractWith(tc.cells, tc.options)
+		score, err := ContractWith(tc.cells, &tc.options)
 		if score.Decided > 0 {
 			require.NoError(t, err, tc.reason)
 		}
@@ -200,7 +200,7 @@ func TestContractRefusesContradictions(t *testing.T) {
 }
 
 func TestContractJoinsAllProblems(t *testing.T) {
-	_, err := ContractWith([]Cell{{}, calm(0, CellHeld)}, ContractOptions{AllowInconclusive: -1})
+	_, err := ContractWith([]Cell{{}, calm(0, CellHeld)}, &ContractOptions{AllowInconclusive: -1})
 	assert.EqualError(t, err, `scoring: allowInconclusive is -1; allowed: 0 or more
 scoring: cells[0].scenario is empty; allowed: a name
 scoring: cells[0].invariant is empty; allowed: a name

@@ -50,10 +50,10 @@ func ExampleWeights_Overall() {
 	chaos, contract := 80.0, 100.0
 	parts := scoring.Parts{Chaos: &chaos, Contract: &contract, ContractVerdict: scoring.Pass}
 
-	_, err := scoring.DefaultWeights().Overall(parts, scoring.OverallOptions{})
+	_, err := scoring.DefaultWeights().Overall(parts, &scoring.OverallOptions{})
 	fmt.Println(err)
 
-	all, err := scoring.DefaultWeights().Overall(parts, scoring.OverallOptions{Renormalise: true})
+	all, err := scoring.DefaultWeights().Overall(parts, &scoring.OverallOptions{Renormalise: true})
 	fmt.Println(all.Value, all.Ran, all.Missing, all.Renormalised, err)
 	fmt.Println(all.Verdict, all.Why)
 	// Output:

@@ -81,7 +81,11 @@ type PartScore struct {
 // A missing part of weight 0 needs no leave. It is an error too when no part ran
 // that has a weight above 0, and when the contract's verdict has no name. With an
 // error the result is zero, and its verdict so Inconclusive.
-func (w Weights) Overall(p Parts, o OverallOptions) (Overall, error) {
+func (w Weights) Overall(p Parts, options *OverallOptions) (Overall, error) {
+	var o OverallOptions
+	if options != nil {
+		o = *options
+	}
 	parts := pair(w, p)
 	if err := errors.Join(checkWeights(parts), checkParts(parts, o), checkVerdict(p)); err != nil {
 		return Overall{}, err

@@ -32,7 +32,7 @@ func TestOverallOfAllParts(t *testing.T) {
 		{"the allowance includes its end, which in binary is a hair more", Weights{Mutation: 0.999}, parts(100, 0, 0, 0), 99.9},
 		{"a sum of 1.001 is too, and the value stays in range", Weights{Mutation: 0.5, Chaos: 0.501}, parts(100, 100, 0, 0), 100},
 	} {
-		got, err := tc.weights.Overall(tc.parts, OverallOptions{})
+		got, err := tc.weights.Overall(tc.parts, &OverallOptions{})
 		require.NoError(t, err, tc.reason)
 		assert.Equal(t, tc.want, got.Value, tc.reason)
 		assert.Len(t, got.Ran, 4, tc.reason)
@@ -43,7 +43,7 @@ func TestOverallOfAllParts(t *testing.T) {
 func TestOverallRenormalises(t *testing.T) {
 	p := parts(50, 80, 0, 0)
 	p.Contract, p.Replay = nil, nil
-	got, err := DefaultWeights().Overall(p, OverallOptions{Renormalise: true})
+	got, err := DefaultWeights().Overall(p, &OverallOptions{Renormalise: true})
 	require.NoError(t, err)
 	assert.Equal(t, 69.09, got.Value) // (0.20×50 + 0.35×80) ÷ 0.55
 	assert.Equal(t, []string{"contract", "replay"}, got.Missing)
@@ -51,7 +51,7 @@ func TestOverallRenormalises(t *testing.T) {
 	assert.InDelta(t, 1, got.Ran[0].Weight+got.Ran[1].Weight, 1e-15)
 
 	p = parts(50, 80, 70, 90)
-	got, err = DefaultWeights().Overall(p, OverallOptions{Renormalise: true})
+	got, err = DefaultWeights().Overall(p, &OverallOptions{Renormalise: true})
 	require.NoError(t, err)
 	assert.False(t, got.Renormalised, "nothing was missing")
 }
@@ -59,7 +59,7 @@ func TestOverallRenormalises(t *testing.T) {
 func TestOverallNeedsNoPartWithoutWeight(t *testing.T) {
 	p := parts(50, 80, 0, 0)
 	p.Contract, p.Replay = nil, nil
-	got, err := Weights{Mutation: 0.5, Chaos: 0.5}.Overall(p, OverallOptions{})
+	got, err := Weights{Mutation: 0.5, Chaos: 0.5}.Overall(p, &OverallOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, 65.0, got.Value)
 	assert.Equal(t, []string{"contract", "replay"}, got.Missing)
@@ -91,7 +91,7 @@ func TestOverallRefuses(t *testing.T) {
 		{Weights{Mutation: 1}, onlyReplay, OverallOptions{},
 			"scoring: parts.mutation is missing; allowed: a score; or set OverallOptions.Renormalise to go without"},
 	} {
-		got, err := tc.weights.Overall(tc.parts, tc.options)
+		got, err := tc.weights.Overall(tc.parts, &tc.options)
 		assert.EqualError(t, err, tc.want)
 		var field *FieldError
 		assert.ErrorAs(t, err, &field)
@@ -100,7 +100,7 @@ func TestOverallRefuses(t *testing.T) {
 }
 
 func TestOverallJSONHasNoNull(t *testing.T) {
-	got, err := DefaultWeights().Overall(parts(1, 2, 3, 4), OverallOptions{})
+	got, err := DefaultWeights().Overall(parts(1, 2, 3, 4), &OverallOptions{})
 	require.NoError(t, err)
 	text, err := json.Marshal(got)
 	require.NoError(t, err)
@@ -148,12 +148,12 @@ func TestOverallVerdict(t *testing.T) {
 			"no part failed; the contract has no weight and did not run"},
 	} {
 		tc.parts.ContractVerdict = tc.contract
-		got, err := tc.weights.Overall(tc.parts, OverallOptions{Renormalise: tc.renormalise})
+		got, err := tc.weights.Overall(tc.parts, &OverallOptions{Renormalise: tc.renormalise})
 		require.NoError(t, err, tc.reason)
 		assert.Equal(t, tc.want, got.Verdict, tc.reason)
 		assert.Equal(t, tc.why, got.Why, tc.reason)
 	}
-	_, err := DefaultWeights().Overall(Parts{ContractVerdict: 7}, OverallOptions{Renormalise: true})
+	_, err := DefaultWeights().Overall(Parts{ContractVerdict: 7}, &OverallOptions{Renormalise: true})
 	assert.ErrorContains(t, err, "scoring: parts.contractVerdict is Verdict(7); allowed: inconclusive, pass, fail")
 }
 
@@ -169,7 +169,7 @@ func TestOverallLaws(t *testing.T) {
 		}
 		always := score.Draw(t, "contract")
 		p := Parts{Mutation: maybe("mutation"), Chaos: maybe("chaos"), Contract: &always, Replay: maybe("replay")}
-		got, err := DefaultWeights().Overall(p, OverallOptions{Renormalise: true})
+		got, err := DefaultWeights().Overall(p, &OverallOptions{Renormalise: true})
 		require.NoError(t, err)
 		low, high, sum := math.Inf(1), math.Inf(-1), 0.0
 		for _, part := range got.Ran {

@@ -192,7 +192,7 @@ func (x *exchange) cross(a *arrival, limit int64) (*http.Response, error) {
 	}
 	x.request, x.payload, x.server = a.request, a.payload, a.server
 	crossing := a.Crossing // so that the one of a call that passes stays on the stack
-	call := chaos.WrapWith("", x.send, chaos.WrapOptions[Request]{Crossing: &crossing})
+	call := chaos.WrapWith("", x.send, &chaos.WrapOptions[Request]{Crossing: &crossing})
 	r, err := call(context.WithValue(a.ctx, exchangeKey{}, x), a.args())
 	return x.settle(r, err)
 }

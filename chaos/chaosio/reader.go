@@ -49,11 +49,11 @@ func NewReader(ctx context.Context, target string, r io.Reader, o *Options) io.R
 		return plain{r}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	wrap := chaos.WrapOptions[struct{}]{Injector: opts.Injector}
+	wrap := &chaos.WrapOptions[struct{}]{Injector: opts.Injector}
 	if opts.Key != 0 {
 		wrap.Key = func(struct{}) uint64 { return opts.Key }
 	}
-	chunks := chaos.WrapStream(target, func(context.Context, struct{}) iter.Seq2[[]byte, error] {
+	chunks := chaos.WrapStreamWith(target, func(context.Context, struct{}) iter.Seq2[[]byte, error] {
 		return opts.chunks(r)
 	}, wrap)
 	return &reader{closer: plain{r}, cancel: cancel, chunks: chunks(ctx, struct{}{})}

@@ -36,7 +36,7 @@ type entry struct {
 // newShop has orders.set and orders.get, as keyed functions and as tools.
 func newShop(t testing.TB) *shop {
 	s := &shop{state: map[string]string{}}
-	o := chaos.WrapOptions[string]{Key: func(arg string) uint64 { return uint64(len(arg))<<32 | uint64(arg[len(arg)-1]) }}
+	o := &chaos.WrapOptions[string]{Key: func(arg string) uint64 { return uint64(len(arg))<<32 | uint64(arg[len(arg)-1]) }}
 	s.write = chaos.WrapWith("orders.set", func(_ context.Context, arg string) (string, error) {
 		id, status, _ := strings.Cut(arg, "=")
 		return s.do("set "+arg, func() string { s.state[id] = status; return "ok " + arg }), nil

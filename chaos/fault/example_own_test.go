@@ -119,7 +119,7 @@ func Example_yourOwn() {
 	})
 	pay := chaos.WrapWith("pay", func(_ context.Context, order uint64) (string, error) {
 		return "paid", nil
-	}, chaos.WrapOptions[uint64]{Key: func(order uint64) uint64 { return order }})
+	}, &chaos.WrapOptions[uint64]{Key: func(order uint64) uint64 { return order }})
 
 	fmt.Println(describe(ctx, "table"))
 	for _, order := range []uint64{1041, 1042, 1041} {

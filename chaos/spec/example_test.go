@@ -79,7 +79,7 @@ func ExampleEncode() {
 }
 
 func ExampleWeather() {
-	rules, err := spec.Weather("api-outage", spec.WeatherOptions{Tools: []string{"orders.*", "refund"}})
+	rules, err := spec.Weather("api-outage", &spec.WeatherOptions{Tools: []string{"orders.*", "refund"}})
 	if err != nil {
 		fmt.Println(err)
 		return

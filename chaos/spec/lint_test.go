@@ -14,7 +14,7 @@ import (
 // The linter has nothing to say about ready-made weather.
 func TestWeatherIsWithoutFindings(t *testing.T) {
 	for _, name := range spec.WeatherNames() {
-		rules, err := spec.Weather(name, spec.WeatherOptions{Tools: []string{"orders.*"}, Streams: []string{"tokens"}, Models: []string{theModel}})
+		rules, err := spec.Weather(name, &spec.WeatherOptions{Tools: []string{"orders.*"}, Streams: []string{"tokens"}, Models: []string{theModel}})
 		require.NoError(t, err)
 		plan, err := chaos.NewPlan(7, rules...)
 		require.NoError(t, err)

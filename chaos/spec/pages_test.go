@@ -76,7 +76,7 @@ func pattern(t *testing.T, r spec.Row) (marks string) {
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		call := chaos.WrapWith("refund", func(context.Context, int) (int, error) { return 0, nil },
-			chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) + 10 }})
+			&chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) + 10 }})
 		ctx := chaos.NewContext(t.Context(), plan.Injector("pattern", nil))
 		for n := range 16 {
 			ctx := chaos.Turn(chaos.Lane(ctx, map[bool]string{true: "worker-1"}[r.Name == "lane"]), n/3)

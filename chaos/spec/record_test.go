@@ -40,7 +40,7 @@ func walk(t *testing.T, in *chaos.Injector, lanes map[string][]step) map[string]
 		in.Arm()
 		call := func(target string) func(context.Context, uint64) (uint64, error) {
 			return chaos.WrapWith(target, func(_ context.Context, order uint64) (uint64, error) { return order, nil },
-				chaos.WrapOptions[uint64]{Key: func(order uint64) uint64 { return order }})
+				&chaos.WrapOptions[uint64]{Key: func(order uint64) uint64 { return order }})
 		}
 		var group sync.WaitGroup
 		for lane, steps := range lanes {

@@ -32,7 +32,7 @@ func TestARunInAnyWeatherReplays(t *testing.T) {
 	}
 	for _, name := range spec.WeatherNames() {
 		t.Run(name, func(t *testing.T) {
-			rules, err := spec.Weather(name, spec.WeatherOptions{Tools: []string{"orders.*"}, Streams: []string{"tokens"}, Models: []string{theModel}})
+			rules, err := spec.Weather(name, &spec.WeatherOptions{Tools: []string{"orders.*"}, Streams: []string{"tokens"}, Models: []string{theModel}})
 			require.NoError(t, err)
 			plan, err := chaos.NewPlan(7, rules...)
 			require.NoError(t, err)

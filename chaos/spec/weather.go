@@ -25,7 +25,11 @@ type WeatherOptions struct {
 // [WeatherNames], each described in docs/plans.md. The rules are named
 // "weather/part", so that weathers can be joined in one plan, and all of them
 // can be written down by [Encode]. The error is an [*Error].
-func Weather(name string, o WeatherOptions) ([]chaos.Rule, error) {
+func Weather(name string, options *WeatherOptions) ([]chaos.Rule, error) {
+	var o WeatherOptions
+	if options != nil {
+		o = *options
+	}
 	var found problems
 	for _, w := range weathers() {
 		if w.name != name {

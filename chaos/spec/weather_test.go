@@ -132,7 +132,7 @@ func TestWeather(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			checks := weatherChecks()[name]
 			require.NotEmpty(t, checks)
-			rules, err := spec.Weather(name, options)
+			rules, err := spec.Weather(name, &options)
 			require.NoError(t, err)
 			plan, err := chaos.NewPlan(7, rules...)
 			require.NoError(t, err)
@@ -166,12 +166,12 @@ func TestWeather(t *testing.T) {
 
 // Weather that would strike nothing, or does not exist, is refused.
 func TestWeatherNeedsTargets(t *testing.T) {
-	_, err := spec.Weather("api-outage", spec.WeatherOptions{})
+	_, err := spec.Weather("api-outage", &spec.WeatherOptions{})
 	assert.ErrorContains(t, err, "missing Tools of the weather api-outage")
-	_, err = spec.Weather("api-outrage", spec.WeatherOptions{Tools: []string{"a"}})
+	_, err = spec.Weather("api-outrage", &spec.WeatherOptions{Tools: []string{"a"}})
 	assert.ErrorContains(t, err, `unknown kind weather "api-outrage"`)
 	assert.ErrorContains(t, err, "did you mean api-outage?")
-	rules, err := spec.Weather("partition", spec.WeatherOptions{Tools: []string{`a,b`, `c\,d`, `{e,f}*`}})
+	rules, err := spec.Weather("partition", &spec.WeatherOptions{Tools: []string{`a,b`, `c\,d`, `{e,f}*`}})
 	require.NoError(t, err)
 	plan, err := chaos.NewPlan(1, rules...)
 	require.NoError(t, err)

@@ -277,7 +277,7 @@ func (w *world) crowd(ctx context.Context) (got []answer) {
 		defer mu.Unlock()
 		done += fmt.Sprint(n)
 		return fmt.Sprint("job ", n), nil
-	}, chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) }})
+	}, &chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) }})
 	answers := make([]answer, 2)
 	var group sync.WaitGroup
 	for n := range answers {

@@ -25,14 +25,14 @@ type shape struct {
 }
 
 // point is a function on numbers in front of an injection point of that shape.
-func (s shape) point(target string, o chaos.WrapOptions[int]) func(context.Context, int) (string, error) {
+func (s shape) point(target string, o *chaos.WrapOptions[int]) func(context.Context, int) (string, error) {
 	answer := func(_ context.Context, n int) (string, error) {
 		time.Sleep(s.takes)
 		return fmt.Sprint("item ", n), nil
 	}
 	switch {
 	case s.stream:
-		words := chaos.WrapStream(target, func(_ context.Context, n int) iter.Seq2[string, error] {
+		words := chaos.WrapStreamWith(target, func(_ context.Context, n int) iter.Seq2[string, error] {
 			return func(yield func(string, error) bool) {
 				_ = yield("item", nil) && yield(fmt.Sprint(n), nil) && yield("end", nil)
 			}
@@ -51,7 +51,7 @@ func (s shape) point(target string, o chaos.WrapOptions[int]) func(context.Conte
 			Agent   string
 		}
 		fn := chaos.WrapWith(target, func(ctx context.Context, a args) (string, error) { return answer(ctx, a.N) },
-			chaos.WrapOptions[args]{Key: func(a args) uint64 { return o.Key(a.N) }})
+			&chaos.WrapOptions[args]{Key: func(a args) uint64 { return o.Key(a.N) }})
 		return func(ctx context.Context, n int) (string, error) { return fn(ctx, args{N: n}) }
 	}
 	return chaos.WrapWith(target, answer, o)

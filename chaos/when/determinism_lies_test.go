@@ -65,7 +65,7 @@ func (w *teller) point(target string) func(context.Context, int) (string, error)
 		var in wanted
 		err := json.Unmarshal(args, &in)
 		return w.answer(target, in.Item), err
-	}, chaos.WrapOptions[json.RawMessage]{Key: func(args json.RawMessage) uint64 {
+	}, &chaos.WrapOptions[json.RawMessage]{Key: func(args json.RawMessage) uint64 {
 		var in wanted
 		_ = json.Unmarshal(args, &in)
 		return keyOf(in.Item)

@@ -154,7 +154,7 @@ func newSite(t *testing.T, c claimed, seed, disorder uint64) *site {
 			s.points[target] = w.point(target)
 			continue
 		}
-		o := chaos.WrapOptions[int]{Key: keyOf}
+		o := &chaos.WrapOptions[int]{Key: keyOf}
 		if c.unkeyed {
 			o.Key = nil
 		}

@@ -73,7 +73,7 @@ func Example() {
 		}
 		for _, i := range incidents {
 			fmt.Printf("%s of %s from %s to %s\n", i.Type, i.Node, i.StartTs.Format(time.TimeOnly), i.EndTs.Format(time.TimeOnly))
-			recovery, err := run.RecoveryTime(i.Node, timeline.RecoveryOptions{OutageStart: timeline.At(i.StartTs)})
+			recovery, err := run.RecoveryTime(i.Node, &timeline.RecoveryOptions{OutageStart: timeline.At(i.StartTs)})
 			if err != nil {
 				log.Fatal(err)
 			}

@@ -33,7 +33,7 @@ func checkConsistent(r *contract.Report) error {
 	if len(p.errs) > 0 {
 		return errors.Join(p.errs...)
 	}
-	want, err := scoring.ContractWith(counts, scoring.ContractOptions{AllowInconclusive: r.AllowInconclusive})
+	want, err := scoring.ContractWith(counts, &scoring.ContractOptions{AllowInconclusive: r.AllowInconclusive})
 	if _, bad := errors.AsType[*scoring.FieldError](err); bad {
 		return &FieldError{Field: "counts", Value: "not to be scored", Err: err}
 	}

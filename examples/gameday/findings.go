@@ -55,7 +55,7 @@ func (d *day) find(s scenario, j *experiment.Journal) (findings, error) {
 			o.BaselineStart = timeline.At(f.Struck.Add(-judged))
 			o.BaselineEnd = timeline.At(f.Struck.Add(-run.BinSize()))
 		}
-		r, err := run.RecoveryTime(i.Node, o)
+		r, err := run.RecoveryTime(i.Node, &o)
 		if err != nil {
 			return f, err
 		}

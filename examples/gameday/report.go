@@ -145,7 +145,7 @@ func (d *day) write(r *report, text string) error {
 }
 
 func (d *day) plot(name string, o timeline.PlotOptions) error {
-	return d.file(name, func(w io.Writer) error { return d.recorder.Run().Plot(w, o) })
+	return d.file(name, func(w io.Writer) error { return d.recorder.Run().Plot(w, &o) })
 }
 
 func (d *day) file(name string, write func(io.Writer) error) (err error) {

@@ -42,7 +42,11 @@ const calm = "No incident."
 // from which the cell's events count stands before it, for [FindsRootCause].
 //
 // An incident that does not end as resolved is the agent's error.
-func ContractAgent(o TriageOptions) contract.Agent {
+func ContractAgent(options *TriageOptions) contract.Agent {
+	var o TriageOptions
+	if options != nil {
+		o = *options
+	}
 	return func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
 		if o.Workload == nil || o.Agent == nil {
 			return "", errors.Join(required("Workload", o.Workload == nil), required("Agent", o.Agent == nil))

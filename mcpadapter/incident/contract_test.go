@@ -70,7 +70,7 @@ func triage(lazy bool, scenarios ...contract.Scenario) *contract.Matrix {
 		Fresh: func(ctx context.Context) (*contract.World, error) {
 			w, err := shop(ctx)
 			armed := time.Now() // the cell's world is made when its clock starts
-			w.Agent = incident.ContractAgent(incident.TriageOptions{
+			w.Agent = incident.ContractAgent(&incident.TriageOptions{
 				Workload: workload, Agent: detective(lazy, func() time.Time { return armed }), Withhold: true,
 			})
 			return w, err
@@ -96,7 +96,7 @@ func TestWithholding(t *testing.T) {
 		m := &contract.Matrix{
 			Fresh: func(context.Context) (*contract.World, error) {
 				registry, err := chaos.NewRegistry(tool)
-				return &contract.World{Tools: registry, Agent: incident.ContractAgent(incident.TriageOptions{
+				return &contract.World{Tools: registry, Agent: incident.ContractAgent(&incident.TriageOptions{
 					Withhold: true,
 					Workload: func(ctx context.Context, tools chaos.ToolRegistry) error {
 						_, err := tools.CallTool(ctx, target, json.RawMessage(`{}`))

@@ -39,7 +39,11 @@ const (
 
 // NewSlack checks the settings. A webhook that is no http(s) URL is a
 // [*FieldError]; none at all makes a notifier that does nothing.
-func NewSlack(o SlackOptions) (*Slack, error) {
+func NewSlack(options *SlackOptions) (*Slack, error) {
+	var o SlackOptions
+	if options != nil {
+		o = *options
+	}
 	if o.Webhook != "" {
 		// The value is a secret and stays out of the error.
 		if u, err := url.Parse(o.Webhook); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {

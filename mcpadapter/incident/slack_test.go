@@ -62,7 +62,7 @@ func slack(t *testing.T, h *hook, change func(*incident.SlackOptions)) *incident
 	if change != nil {
 		change(&o)
 	}
-	s, err := incident.NewSlack(o)
+	s, err := incident.NewSlack(&o)
 	require.NoError(t, err)
 	return s
 }
@@ -163,13 +163,13 @@ func TestAnAnswerThatIsLost(t *testing.T) {
 	}))
 	defer deaf.Close()
 	transport := &http.Transport{DisableKeepAlives: true}
-	s, err := incident.NewSlack(incident.SlackOptions{Webhook: deaf.URL, Client: &http.Client{Transport: transport}})
+	s, err := incident.NewSlack(&incident.SlackOptions{Webhook: deaf.URL, Client: &http.Client{Transport: transport}})
 	require.NoError(t, err)
 	assert.ErrorIs(t, s.Notify(t.Context(), ended(incident.StatusResolved), incident.Finding{}), incident.ErrMaybeSent)
 	assert.EqualValues(t, 1, took.Load())
 
 	deaf.Close() // nobody listens there any more
-	s, err = incident.NewSlack(incident.SlackOptions{Webhook: deaf.URL, Client: &http.Client{Transport: transport}, Attempts: 1})
+	s, err = incident.NewSlack(&incident.SlackOptions{Webhook: deaf.URL, Client: &http.Client{Transport: transport}, Attempts: 1})
 	require.NoError(t, err)
 	err = s.Notify(t.Context(), ended(incident.StatusResolved), incident.Finding{})
 	assert.ErrorContains(t, err, "attempt 1")
@@ -220,7 +220,7 @@ func TestNoWebhookNoRequest(t *testing.T) {
 	require.NoError(t, s.Notify(t.Context(), ended(incident.StatusResolved), incident.Finding{}))
 	assert.Empty(t, h.bodies)
 
-	_, err := incident.NewSlack(incident.SlackOptions{Webhook: "hooks.example.com/secret"})
+	_, err := incident.NewSlack(&incident.SlackOptions{Webhook: "hooks.example.com/secret"})
 	assert.EqualError(t, err, `incident: SLACK_WEBHOOK_URL is "(hidden)"; allowed: an http or https URL`)
 }
 
@@ -232,7 +232,7 @@ func TestSlackStaysWithItsWebhook(t *testing.T) {
 	defer other.Close()
 	for _, code := range []int{http.StatusFound, http.StatusTemporaryRedirect} {
 		webhook := httptest.NewServer(http.RedirectHandler(other.URL, code))
-		s, err := incident.NewSlack(incident.SlackOptions{Webhook: webhook.URL})
+		s, err := incident.NewSlack(&incident.SlackOptions{Webhook: webhook.URL})
 		require.NoError(t, err)
 		assert.ErrorIs(t, s.Notify(t.Context(), ended(incident.StatusResolved), incident.Finding{}), incident.ErrRefused, code)
 		webhook.Close()

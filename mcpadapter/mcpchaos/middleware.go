@@ -60,7 +60,7 @@ func cross(ctx context.Context, o *Options, next mcp.MethodHandler, method strin
 		res, err := next(ctx, method, req)
 		real = res
 		return res, err
-	}, chaos.WrapOptions[mcp.Request]{Injector: in, Key: func(mcp.Request) uint64 { return at.key }})
+	}, &chaos.WrapOptions[mcp.Request]{Injector: in, Key: func(mcp.Request) uint64 { return at.key }})
 	res, err := call(ctx, req)
 	if err != nil {
 		return nil, err

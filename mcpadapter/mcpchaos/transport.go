@@ -137,7 +137,7 @@ func (c *conn) cross(ctx context.Context, target string, key uint64, m Message, 
 	call := chaos.WrapWith(target, func(_ context.Context, m Message) ([]string, error) {
 		reached++
 		return []string{string(m.Text)}, nil
-	}, chaos.WrapOptions[Message]{Injector: in, Key: func(Message) uint64 { return key }})
+	}, &chaos.WrapOptions[Message]{Injector: in, Key: func(Message) uint64 { return key }})
 	lines, err = call(ctx, m)
 	if err != nil {
 		return nil, false, err

@@ -76,7 +76,7 @@ func ExampleRun_StateWindow() {
 }
 
 func ExampleRun_RecoveryTime() {
-	rec, err := minute(5*time.Second).RecoveryTime("llm.chat", timeline.RecoveryOptions{OutageStart: timeline.Bin(20)})
+	rec, err := minute(5*time.Second).RecoveryTime("llm.chat", &timeline.RecoveryOptions{OutageStart: timeline.Bin(20)})
 	if err != nil {
 		log.Fatal(err)
 	}

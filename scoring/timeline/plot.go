@@ -38,7 +38,11 @@ type panel struct {
 // follows the reader's light or dark preference, needs no script and no font of
 // its own, and is the same for the same run. Errors are those of the writer,
 // [*WindowError] and [*InputError].
-func (r *Run) Plot(w io.Writer, o PlotOptions) error {
+func (r *Run) Plot(w io.Writer, options *PlotOptions) error {
+	var o PlotOptions
+	if options != nil {
+		o = *options
+	}
 	if err := o.Rule.check(); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func TestAPlotEscapesAllText(t *testing.T) {
 	}
 	r := newRun(t, nil, all...)
 	var svg bytes.Buffer
-	require.NoError(t, r.Plot(&svg, timeline.PlotOptions{Title: evil[0] + evil[2]}))
+	require.NoError(t, r.Plot(&svg, &timeline.PlotOptions{Title: evil[0] + evil[2]}))
 	known := map[string]bool{"svg": true, "style": true, "title": true, "rect": true, "text": true, "g": true, "line": true, "path": true}
 	decoder := xml.NewDecoder(bytes.NewReader(svg.Bytes()))
 	var text strings.Builder
@@ -50,7 +50,7 @@ func TestAPlotEscapesAllText(t *testing.T) {
 func TestAPlotSaysWhatItLeavesOut(t *testing.T) {
 	r := newRun(t, nil, shop{length: 5 * sec}.samples()...)
 	var svg bytes.Buffer
-	require.NoError(t, r.Plot(&svg, timeline.PlotOptions{MaxNodes: 1, Query: timeline.Query{Start: timeline.Bin(2)}}))
+	require.NoError(t, r.Plot(&svg, &timeline.PlotOptions{MaxNodes: 1, Query: timeline.Query{Start: timeline.Bin(2)}}))
 	assert.Contains(t, svg.String(), "2 more nodes not shown")
 	assert.Contains(t, svg.String(), "from 2026-03-01T12:00:02Z, 3 bins of 1s")
 	assert.Contains(t, svg.String(), "api.orders")
@@ -69,9 +69,9 @@ func TestAPlotThatCannotBeDrawn(t *testing.T) {
 		{timeline.PlotOptions{Query: timeline.Query{Start: timeline.Bin(1), End: timeline.Bin(0)}}, "endBin must be >= startBin."},
 		{timeline.PlotOptions{Query: timeline.Query{Nodes: []string{}}}, "at least one node"},
 	} {
-		assert.ErrorContains(t, r.Plot(io.Discard, tt.options), tt.want)
+		assert.ErrorContains(t, r.Plot(io.Discard, &tt.options), tt.want)
 	}
-	assert.ErrorIs(t, r.Plot(brokenWriter{}, timeline.PlotOptions{}), io.ErrClosedPipe)
+	assert.ErrorIs(t, r.Plot(brokenWriter{}, &timeline.PlotOptions{}), io.ErrClosedPipe)
 }
 
 type brokenWriter struct{}

@@ -91,7 +91,11 @@ func (s Sentences) String() string {
 // RecoveryTime measures from the start of an outage to the first bin in which
 // the node had recovered, having been unwell. Bins in which the metric is
 // undefined count neither way. Errors are [*WindowError] and [*InputError].
-func (r *Run) RecoveryTime(node string, o RecoveryOptions) (Recovery, error) {
+func (r *Run) RecoveryTime(node string, options *RecoveryOptions) (Recovery, error) {
+	var o RecoveryOptions
+	if options != nil {
+		o = *options
+	}
 	o.BasedOn = orDefault(o.BasedOn, Backlog)
 	o.Definition = orDefault(o.Definition, Zero)
 	if err := o.check(); err != nil {

@@ -60,7 +60,7 @@ func TestRecovery(t *testing.T) {
 			notes:   []string{"no baseline: latency is undefined in all bins 0 to 1"}},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
-			rec, err := newRun(t, nil, tt.samples...).RecoveryTime("a", tt.options)
+			rec, err := newRun(t, nil, tt.samples...).RecoveryTime("a", &tt.options)
 			require.NoError(t, err)
 			assert.ElementsMatch(t, tt.notes, rec.Notes)
 			if tt.at < 0 {
@@ -96,9 +96,9 @@ func TestRecoveryOptionsAreChecked(t *testing.T) {
 		{timeline.RecoveryOptions{Definition: timeline.Baseline}, `timeline: baselineWindow "": the outage starts in the first bin: nothing was recorded before it`},
 		{timeline.RecoveryOptions{OutageStart: timeline.Bin(3), LookaheadEnd: timeline.Bin(2)}, "endBin must be >= startBin."},
 	} {
-		_, err := r.RecoveryTime("a", tt.options)
+		_, err := r.RecoveryTime("a", &tt.options)
 		assert.ErrorContains(t, err, tt.want)
 	}
-	_, err := r.RecoveryTime("b", timeline.RecoveryOptions{})
+	_, err := r.RecoveryTime("b", &timeline.RecoveryOptions{})
 	assert.EqualError(t, err, `timeline: nodeId "b": was not called in this run; a was`)
 }

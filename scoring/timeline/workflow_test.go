@@ -42,7 +42,7 @@ func TestDescribeAnOutageAndItsImpact(t *testing.T) {
 
 func TestRecoveryTimeAfterANodeWentDown(t *testing.T) {
 	r := outage(t)
-	rec, err := r.RecoveryTime("db.query", timeline.RecoveryOptions{OutageStart: timeline.At(epoch.Add(20 * sec))})
+	rec, err := r.RecoveryTime("db.query", &timeline.RecoveryOptions{OutageStart: timeline.At(epoch.Add(20 * sec))})
 	require.NoError(t, err)
 	require.NotNil(t, rec.RecoveryTs, "%v", rec.Notes)
 	assert.Equal(t, epoch.Add(30*sec), *rec.RecoveryTs)
@@ -121,7 +121,7 @@ func TestBaselineAgainstScenario(t *testing.T) {
 
 func TestPlotOfAnOutage(t *testing.T) {
 	var svg bytes.Buffer
-	require.NoError(t, outage(t).Plot(&svg, timeline.PlotOptions{Title: "The database is down <for ten seconds> & comes back"}))
+	require.NoError(t, outage(t).Plot(&svg, &timeline.PlotOptions{Title: "The database is down <for ten seconds> & comes back"}))
 	golden(t, "testdata/outage.svg", svg.Bytes())
 }
 

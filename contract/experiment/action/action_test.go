@@ -107,7 +107,7 @@ func TestTheRollbackOfArmedRules(t *testing.T) {
 			assert.NoError(t, undo(t.Context()))
 		}()
 		began := time.Now()
-		_, err = chaos.WrapWith("db", func(context.Context, int) (int, error) { return 0, nil }, chaos.WrapOptions[int]{Injector: in})(t.Context(), 1)
+		_, err = chaos.WrapWith("db", func(context.Context, int) (int, error) { return 0, nil }, &chaos.WrapOptions[int]{Injector: in})(t.Context(), 1)
 		assert.NoError(t, err)
 		assert.Equal(t, time.Minute, time.Since(began))
 		require.Len(t, in.Rules(), 1)

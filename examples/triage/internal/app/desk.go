@@ -51,7 +51,7 @@ func openDesk(token string) (*desk, error) {
 	d := &desk{injector: chaos.NewInjector(orderdesk.DefaultSeed, &chaos.InjectorOptions{
 		Record: true, MaxLog: -1, OnBegin: live.Begin, OnEvent: func(e chaos.Event) { live.Record(e); feed.Record(e) },
 	})}
-	d.answer = chaos.WrapWith("desk.answer", answer, chaos.WrapOptions[customer]{Injector: d.injector})
+	d.answer = chaos.WrapWith("desk.answer", answer, &chaos.WrapOptions[customer]{Injector: d.injector})
 	runs, err := record.NewRuns(nil)
 	if err != nil {
 		return nil, err

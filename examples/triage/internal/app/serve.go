@@ -19,7 +19,7 @@ func (p *Program) serve(ctx context.Context, s *settings.Settings) (err error) {
 	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: s.LogLevel}))
 	agent, wrong := commandOf(s)
 	store, storeWrong := p.store(ctx, s)
-	slack, slackWrong := incident.NewSlack(incident.SlackOptions{Webhook: string(s.SlackWebhook)})
+	slack, slackWrong := incident.NewSlack(&incident.SlackOptions{Webhook: string(s.SlackWebhook)})
 	defer func() {
 		if store != nil {
 			err = errors.Join(err, store.Close())

@@ -92,7 +92,7 @@ func TestTheReportFollowsTheFault(t *testing.T) {
 				return nil, err
 			}
 			armed := time.Now() // the cell's world is made when its clock starts
-			w.Agent = incident.ContractAgent(incident.TriageOptions{
+			w.Agent = incident.ContractAgent(&incident.TriageOptions{
 				Workload: workload, Withhold: true,
 				Agent: func(events []chaos.Event) incident.Agent { return detective(armed, events) },
 			})
