@@ -7,7 +7,7 @@ import (
 
 // Early matches the first third of the calls of a lane to a target, of which
 // calls are expected, at least 3: those that the same run makes without
-// faults. contract.Thirds counts them in a calm run and makes the scenarios.
+// faults. scenarios.ByPosition counts them in a calm run and makes the scenarios.
 //
 // Of calls numbered from 0, the thirds begin at 0, calls/3 and 2·calls/3,
 // rounded down, so that none is empty. In a rule with a [chaos.Rule.Group] the

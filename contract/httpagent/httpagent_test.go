@@ -1,4 +1,4 @@
-package contract_test
+package httpagent_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/httpagent"
 )
 
 // serve starts a server that answers with a status and a body, and remembers
@@ -44,38 +45,38 @@ func TestHTTPAgent(t *testing.T) {
 		reason string
 		status int
 		answer string
-		change func(*contract.HTTPAgentOptions)
+		change func(*httpagent.Options)
 		sent   string
 		want   string
 		fails  string // a part of the error
 	}{
-		{"the defaults", 200, `{"output":"noon","more":1}`, func(*contract.HTTPAgentOptions) {}, `{"input":"What \"time\"?"}`, "noon", ""},
-		{"any 2xx is an answer", 202, `{"output":"noon"}`, func(*contract.HTTPAgentOptions) {}, `{"input":"What \"time\"?"}`, "noon", ""},
-		{"other fields", 200, `{"reply":"noon"}`, func(o *contract.HTTPAgentOptions) { o.RequestField, o.ResponseField = "q", "reply" }, `{"q":"What \"time\"?"}`, "noon", ""},
-		{"other formats", 200, `noon`, func(o *contract.HTTPAgentOptions) {
+		{"the defaults", 200, `{"output":"noon","more":1}`, func(*httpagent.Options) {}, `{"input":"What \"time\"?"}`, "noon", ""},
+		{"any 2xx is an answer", 202, `{"output":"noon"}`, func(*httpagent.Options) {}, `{"input":"What \"time\"?"}`, "noon", ""},
+		{"other fields", 200, `{"reply":"noon"}`, func(o *httpagent.Options) { o.RequestField, o.ResponseField = "q", "reply" }, `{"q":"What \"time\"?"}`, "noon", ""},
+		{"other formats", 200, `noon`, func(o *httpagent.Options) {
 			o.Encode = func(p string) ([]byte, error) { return []byte("ask: " + p), nil }
 			o.Decode = func(b []byte) (string, error) { return strings.ToUpper(string(b)), nil }
 		}, `ask: What "time"?`, "NOON", ""},
-		{"an empty answer is an answer", 200, `{"output":""}`, func(*contract.HTTPAgentOptions) {}, "", "", ""},
-		{"a status outside 2xx", 503, `down for maintenance`, func(*contract.HTTPAgentOptions) {}, "", "", `answered 503 Service Unavailable; it begins "down for maintenance"`},
-		{"a redirect that leads nowhere", 304, ``, func(*contract.HTTPAgentOptions) {}, "", "", "answered 304 Not Modified"},
-		{"no JSON", 200, `noon`, func(*contract.HTTPAgentOptions) {}, "", "", "answered 200 OK: the body is no JSON object: invalid character"},
-		{"no such field", 200, `{"result":"noon"}`, func(*contract.HTTPAgentOptions) {}, "", "", `the body has no string "output"; it begins "{\"result\"`},
-		{"a field of another type", 200, `{"output":5}`, func(*contract.HTTPAgentOptions) {}, "", "", `the body has no string "output"`},
-		{"null is no answer", 200, `{"output":null}`, func(*contract.HTTPAgentOptions) {}, "", "", `the body has no string "output"`},
-		{"a body that is too long", 200, `{"output":"noon"}`, func(o *contract.HTTPAgentOptions) { o.MaxBody = 16 }, "", "", "the body has more than 16 bytes"},
-		{"one that just fits", 200, `{"output":"noon"}`, func(o *contract.HTTPAgentOptions) { o.MaxBody = 17 }, "", "noon", ""},
-		{"Encode fails", 200, ``, func(o *contract.HTTPAgentOptions) {
+		{"an empty answer is an answer", 200, `{"output":""}`, func(*httpagent.Options) {}, "", "", ""},
+		{"a status outside 2xx", 503, `down for maintenance`, func(*httpagent.Options) {}, "", "", `answered 503 Service Unavailable; it begins "down for maintenance"`},
+		{"a redirect that leads nowhere", 304, ``, func(*httpagent.Options) {}, "", "", "answered 304 Not Modified"},
+		{"no JSON", 200, `noon`, func(*httpagent.Options) {}, "", "", "answered 200 OK: the body is no JSON object: invalid character"},
+		{"no such field", 200, `{"result":"noon"}`, func(*httpagent.Options) {}, "", "", `the body has no string "output"; it begins "{\"result\"`},
+		{"a field of another type", 200, `{"output":5}`, func(*httpagent.Options) {}, "", "", `the body has no string "output"`},
+		{"null is no answer", 200, `{"output":null}`, func(*httpagent.Options) {}, "", "", `the body has no string "output"`},
+		{"a body that is too long", 200, `{"output":"noon"}`, func(o *httpagent.Options) { o.MaxBody = 16 }, "", "", "the body has more than 16 bytes"},
+		{"one that just fits", 200, `{"output":"noon"}`, func(o *httpagent.Options) { o.MaxBody = 17 }, "", "noon", ""},
+		{"Encode fails", 200, ``, func(o *httpagent.Options) {
 			o.Encode = func(string) ([]byte, error) { return nil, errors.New("no words") }
 		}, "", "", "encoding the prompt for http://127.0.0.1"},
 	} {
 		s := serve(t, tc.status, tc.answer)
-		o := contract.HTTPAgentOptions{URL: s.URL, Header: http.Header{"x-extra": {"yes"}}}
+		o := httpagent.Options{URL: s.URL, Header: http.Header{"x-extra": {"yes"}}}
 		tc.change(&o)
-		got, err := contract.HTTPAgent(&o)(t.Context(), `What "time"?`, nil)
+		got, err := httpagent.Agent(&o)(t.Context(), `What "time"?`, nil)
 		if tc.fails != "" {
 			assert.ErrorContains(t, err, tc.fails, tc.reason)
-			var refused *contract.HTTPError
+			var refused *httpagent.Error
 			assert.Equal(t, o.Encode == nil, errors.As(err, &refused), tc.reason)
 			continue
 		}
@@ -90,31 +91,31 @@ func TestHTTPAgent(t *testing.T) {
 
 func TestHTTPErrorsAreShort(t *testing.T) {
 	s := serve(t, 500, strings.Repeat("x", 10_000)+"\xff")
-	_, err := contract.HTTPAgent(&contract.HTTPAgentOptions{URL: s.URL})(t.Context(), "", nil)
-	var refused *contract.HTTPError
+	_, err := httpagent.Agent(&httpagent.Options{URL: s.URL})(t.Context(), "", nil)
+	var refused *httpagent.Error
 	require.ErrorAs(t, err, &refused)
 	assert.Equal(t, 500, refused.Status)
 	assert.Len(t, refused.Excerpt, 256)
 }
 
-func TestHTTPAgentOptionsAreChecked(t *testing.T) {
-	_, err := contract.HTTPAgent(&contract.HTTPAgentOptions{
+func TestOptionsAreChecked(t *testing.T) {
+	_, err := httpagent.Agent(&httpagent.Options{
 		URL: "ftp://example.org", MaxBody: -1, RequestField: "q", ResponseField: "a",
 		Encode: func(string) ([]byte, error) { return nil, nil }, Decode: func([]byte) (string, error) { return "", nil },
 	})(t.Context(), "", nil)
 	for _, want := range []string{
-		`contract: HTTPAgentOptions.URL is "ftp://example.org"; allowed: an absolute http or https URL`,
-		"contract: HTTPAgentOptions.MaxBody is -1; allowed: 1 or more bytes, or 0 for 1 MiB",
-		`contract: HTTPAgentOptions.RequestField is "q"; allowed: empty beside Encode`,
-		`contract: HTTPAgentOptions.ResponseField is "a"; allowed: empty beside Decode`,
+		`contract: httpagent.Options.URL is "ftp://example.org"; allowed: an absolute http or https URL`,
+		"contract: httpagent.Options.MaxBody is -1; allowed: 1 or more bytes, or 0 for 1 MiB",
+		`contract: httpagent.Options.RequestField is "q"; allowed: empty beside Encode`,
+		`contract: httpagent.Options.ResponseField is "a"; allowed: empty beside Decode`,
 	} {
 		assert.ErrorContains(t, err, want)
 	}
 	for _, url := range []string{"", "example.org", "http://", "http://[", "/path"} {
 		var field *contract.FieldError
-		_, err := contract.HTTPAgent(&contract.HTTPAgentOptions{URL: url})(t.Context(), "", nil)
+		_, err := httpagent.Agent(&httpagent.Options{URL: url})(t.Context(), "", nil)
 		assert.ErrorAs(t, err, &field, url)
-		assert.ErrorAs(t, contract.HTTPReset(url)(t.Context()), &field, url)
+		assert.ErrorAs(t, httpagent.Reset(url)(t.Context()), &field, url)
 	}
 }
 
@@ -132,21 +133,21 @@ func TestHTTPAgentEndsWithItsContext(t *testing.T) {
 		<-arrived
 		cancel()
 	}()
-	_, err := contract.HTTPAgent(&contract.HTTPAgentOptions{URL: s.URL})(ctx, "", nil)
+	_, err := httpagent.Agent(&httpagent.Options{URL: s.URL})(ctx, "", nil)
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
 func TestHTTPReset(t *testing.T) {
 	for status, ok := range map[int]bool{200: true, 204: true, 299: true, 300: false, 404: false, 500: false} {
 		s := serve(t, status, "")
-		err := contract.HTTPReset(s.URL)(t.Context())
+		err := httpagent.Reset(s.URL)(t.Context())
 		assert.Equal(t, ok, err == nil, "%d: %v", status, err)
 		assert.Equal(t, "POST", s.method)
-		var refused *contract.HTTPError
+		var refused *httpagent.Error
 		assert.Equal(t, !ok, errors.As(err, &refused))
 	}
 	s := serve(t, 200, strings.Repeat("x", 5_000_000))
-	assert.NoError(t, contract.HTTPReset(s.URL)(t.Context()), "what it says does not matter")
+	assert.NoError(t, httpagent.Reset(s.URL)(t.Context()), "what it says does not matter")
 }
 
 // TestHTTPMatrix is an agent that remembers, behind two endpoints.
@@ -160,14 +161,23 @@ func TestHTTPMatrix(t *testing.T) {
 	mux.HandleFunc("POST /reset", func(http.ResponseWriter, *http.Request) { asked = 0 })
 	s := httptest.NewServer(mux)
 	defer s.Close()
-	m := matrix(t, nil, func(m *contract.Matrix) {
-		m.Fresh, m.Trials = nil, 3
-		m.Shared = &contract.World{Agent: contract.HTTPAgent(&contract.HTTPAgentOptions{URL: s.URL + "/agent"})}
-		m.Invariants = []contract.Invariant{contains("first", contract.High, "question 1")}
-	})
-	r := run(t, m, nil)
-	assert.Equal(t, []string{warning}, r.Warnings)
+	first := contract.Invariant{ID: "first", Severity: contract.High, Check: func(_ context.Context, o *contract.Observation) error {
+		if o.Response != "question 1" {
+			return fmt.Errorf("it is %s", o.Response)
+		}
+		return nil
+	}}
+	m := &contract.Matrix{
+		Shared: &contract.World{Agent: httpagent.Agent(&httpagent.Options{URL: s.URL + "/agent"})}, Trials: 3,
+		Prompts: []string{"p"}, Scenarios: []contract.Scenario{contract.Calm()}, Invariants: []contract.Invariant{first},
+	}
+	r, err := m.Run(t.Context(), nil)
+	require.NoError(t, err)
+	require.Len(t, r.Warnings, 1)
+	assert.Contains(t, r.Warnings[0], "Warning: No reset_endpoint configured.")
 	assert.Equal(t, 0, r.Score.Passed)
-	m.Reset = contract.HTTPReset(s.URL + "/reset")
-	assert.Equal(t, 3, run(t, m, nil).Score.Passed)
+	m.Reset = httpagent.Reset(s.URL + "/reset")
+	r, err = m.Run(t.Context(), nil)
+	require.NoError(t, err)
+	assert.Equal(t, 3, r.Score.Passed)
 }

@@ -1,4 +1,15 @@
-package contract
+// Package httpagent puts an agent behind an HTTP endpoint into a matrix, and
+// resets its world by another endpoint.
+//
+//	m := &contract.Matrix{
+//		Shared: &contract.World{Agent: httpagent.Agent(&httpagent.Options{URL: "http://localhost:8080/agent"})},
+//		Reset:  httpagent.Reset("http://localhost:8080/reset"),
+//		…
+//	}
+//
+// It is a package of its own, so that a matrix of agents in the same process
+// does not compile net/http.
+package httpagent
 
 import (
 	"bytes"
@@ -14,11 +25,12 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
 )
 
-// HTTPAgentOptions say how an agent behind an HTTP endpoint is asked. The zero
+// Options say how an agent behind an HTTP endpoint is asked. The zero
 // value with a URL posts {"input": "…"} as JSON and reads {"output": "…"}.
-type HTTPAgentOptions struct {
+type Options struct {
 	_ struct{}
 	// URL is where prompts are posted: absolute, http or https. Required.
 	URL string
@@ -48,9 +60,9 @@ const (
 	resetTimeout   = 5 * time.Second
 )
 
-// An HTTPError is a response that is no answer: a status outside 2xx, or a
+// An Error is a response that is no answer: a status outside 2xx, or a
 // body that could not be read as one.
-type HTTPError struct {
+type Error struct {
 	URL     string
 	Status  int
 	Excerpt string // of the body: its first 256 bytes
@@ -58,8 +70,8 @@ type HTTPError struct {
 }
 
 // Error names the endpoint, the status and what was wrong, with the excerpt.
-func (e *HTTPError) Error() string {
-	s := fmt.Sprintf("contract: %s answered %d %s", e.URL, e.Status, http.StatusText(e.Status))
+func (e *Error) Error() string {
+	s := fmt.Sprintf("httpagent: %s answered %d %s", e.URL, e.Status, http.StatusText(e.Status))
 	if e.Err != nil {
 		s += fmt.Sprintf(": %v", e.Err)
 	}
@@ -70,17 +82,17 @@ func (e *HTTPError) Error() string {
 }
 
 // Unwrap returns what was wrong with the body, or nil.
-func (e *HTTPError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
-// HTTPAgent is an agent behind an HTTP endpoint. Its tools are its own: faults
-// reach them only where they are declared in [Matrix.Points] and wrapped in the
+// Agent is an agent behind an HTTP endpoint. Its tools are its own: faults
+// reach them only where they are declared in [contract.Matrix.Points] and wrapped in the
 // same process. It does real I/O, so its cells must run in real time.
 //
-// Options that do not work are an error of every call: [*FieldError], joined. A
-// response that is no answer is an [*HTTPError]. The agent is safe for
+// Options that do not work are an error of every call: [*contract.FieldError], joined. A
+// response that is no answer is an [*Error]. The agent is safe for
 // concurrent use if Encode, Decode and Client are.
-func HTTPAgent(options *HTTPAgentOptions) Agent {
-	var o HTTPAgentOptions
+func Agent(options *Options) contract.Agent {
+	var o Options
 	if options != nil {
 		o = *options
 	}
@@ -96,7 +108,7 @@ func HTTPAgent(options *HTTPAgentOptions) Agent {
 		}
 		body, err := o.encode(prompt)
 		if err != nil {
-			return "", fmt.Errorf("contract: encoding the prompt for %s: %w", o.URL, err)
+			return "", fmt.Errorf("httpagent: encoding the prompt for %s: %w", o.URL, err)
 		}
 		header := http.Header{"Content-Type": {"application/json"}}
 		for name, values := range o.Header {
@@ -107,7 +119,7 @@ func HTTPAgent(options *HTTPAgentOptions) Agent {
 }
 
 // ask posts a body and reads the answer.
-func (o *HTTPAgentOptions) ask(ctx context.Context, client *http.Client, header http.Header, body []byte) (string, error) {
+func (o *Options) ask(ctx context.Context, client *http.Client, header http.Header, body []byte) (string, error) {
 	most := o.MaxBody
 	if most == 0 {
 		most = defaultMaxBody
@@ -138,19 +150,26 @@ func newClient() *http.Client {
 	}}
 }
 
-func (o *HTTPAgentOptions) check() error {
+func (o *Options) check() error {
 	var p problems
-	checkURL(&p, "HTTPAgentOptions.URL", o.URL)
+	checkURL(&p, "httpagent.Options.URL", o.URL)
 	if o.MaxBody < 0 {
-		p.add("HTTPAgentOptions.MaxBody", o.MaxBody, "1 or more bytes, or 0 for 1 MiB", nil)
+		p.add("httpagent.Options.MaxBody", o.MaxBody, "1 or more bytes, or 0 for 1 MiB", nil)
 	}
 	if o.Encode != nil && o.RequestField != "" {
-		p.add("HTTPAgentOptions.RequestField", o.RequestField, "empty beside Encode", nil)
+		p.add("httpagent.Options.RequestField", o.RequestField, "empty beside Encode", nil)
 	}
 	if o.Decode != nil && o.ResponseField != "" {
-		p.add("HTTPAgentOptions.ResponseField", o.ResponseField, "empty beside Decode", nil)
+		p.add("httpagent.Options.ResponseField", o.ResponseField, "empty beside Decode", nil)
 	}
 	return errors.Join(p...)
+}
+
+// problems are what is wrong with the options.
+type problems []error
+
+func (p *problems) add(field string, value any, allowed string, err error) {
+	*p = append(*p, &contract.FieldError{Field: field, Value: value, Allowed: allowed, Err: err})
 }
 
 func checkURL(p *problems, field, text string) {
@@ -164,7 +183,7 @@ func checkURL(p *problems, field, text string) {
 	}
 }
 
-func (o *HTTPAgentOptions) encode(prompt string) ([]byte, error) {
+func (o *Options) encode(prompt string) ([]byte, error) {
 	if o.Encode != nil {
 		return o.Encode(prompt)
 	}
@@ -175,7 +194,7 @@ func (o *HTTPAgentOptions) encode(prompt string) ([]byte, error) {
 	return json.Marshal(map[string]string{field: prompt})
 }
 
-func (o *HTTPAgentOptions) decode(body []byte) (string, error) {
+func (o *Options) decode(body []byte) (string, error) {
 	if o.Decode != nil {
 		return o.Decode(body)
 	}
@@ -203,7 +222,7 @@ type response struct {
 
 func (r *response) refuse(err error) error {
 	excerpt := r.body[:min(len(r.body), excerptBytes)]
-	return &HTTPError{URL: r.url, Status: r.status, Excerpt: strings.ToValidUTF8(string(excerpt), "\ufffd"), Err: err}
+	return &Error{URL: r.url, Status: r.status, Excerpt: strings.ToValidUTF8(string(excerpt), "\ufffd"), Err: err}
 }
 
 // post sends one request and reads up to most bytes of its response.
@@ -226,12 +245,12 @@ func post(ctx context.Context, client *http.Client, url string, header http.Head
 	return r, nil
 }
 
-// HTTPReset is a [Matrix.Reset] that posts to an endpoint and waits for up to
-// five seconds. A status outside 2xx is an [*HTTPError]; a URL that does not
-// work is a [*FieldError] of every call.
-func HTTPReset(url string) func(context.Context) error {
+// Reset is a [contract.Matrix.Reset] that posts to an endpoint and waits for up to
+// five seconds. A status outside 2xx is an [*Error]; a URL that does not
+// work is a [*contract.FieldError] of every call.
+func Reset(url string) func(context.Context) error {
 	var p problems
-	checkURL(&p, "HTTPReset url", url)
+	checkURL(&p, "httpagent.Reset url", url)
 	client := newClient()
 	return func(ctx context.Context) error {
 		if len(p) > 0 {

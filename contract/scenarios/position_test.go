@@ -1,4 +1,4 @@
-package contract_test
+package scenarios_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/scenarios"
 )
 
 // errands is a run of eight calls to three targets, in fixed order.
@@ -35,7 +36,7 @@ func calmEvents(t *testing.T) []chaos.Event {
 }
 
 // The thirds are those of the calls that the calm run made to the target.
-func TestThirds(t *testing.T) {
+func TestByPosition(t *testing.T) {
 	down := fault.Fail(fault.ErrUnavailable)
 	for _, c := range []struct {
 		why  string
@@ -49,7 +50,7 @@ func TestThirds(t *testing.T) {
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			c.rule.Name, c.rule.Fault = "down", down
-			scenarios, err := contract.Thirds(calmEvents(t), c.rule)
+			scenarios, err := scenarios.ByPosition(calmEvents(t), c.rule)
 			require.NoError(t, err)
 			require.Len(t, scenarios, 3)
 			for i, name := range []string{"down-early", "down-mid", "down-late"} {
@@ -62,16 +63,16 @@ func TestThirds(t *testing.T) {
 	}
 }
 
-func TestThirdsOfTooLittle(t *testing.T) {
+func TestByPositionOfTooLittle(t *testing.T) {
 	events := calmEvents(t)
-	_, err := contract.Thirds(events, chaos.Rule{Target: "mail"})
-	assert.EqualError(t, err, `contract: Thirds: Rule.Name is ""; allowed: a name, which becomes part of the scenarios' names
-contract: Thirds: calm is "1 calls to \"mail\""; allowed: at least 3: fewer have no three thirds`)
-	_, err = contract.Thirds(events, chaos.Rule{Name: "r", Target: "["})
+	_, err := scenarios.ByPosition(events, chaos.Rule{Target: "mail"})
+	assert.EqualError(t, err, `contract: ByPosition: Rule.Name is ""; allowed: a name, which becomes part of the scenarios' names
+contract: ByPosition: calm is "1 calls to \"mail\""; allowed: at least 3: fewer have no three thirds`)
+	_, err = scenarios.ByPosition(events, chaos.Rule{Name: "r", Target: "["})
 	var field *contract.FieldError
 	require.ErrorAs(t, err, &field)
-	assert.Equal(t, "Thirds: Rule.Target", field.Field)
+	assert.Equal(t, "ByPosition: Rule.Target", field.Field)
 	events[0].Lane = "worker-1"
-	_, err = contract.Thirds(events, chaos.Rule{Name: "r", Target: "orders"})
+	_, err = scenarios.ByPosition(events, chaos.Rule{Name: "r", Target: "orders"})
 	assert.ErrorContains(t, err, "in 2 lanes")
 }

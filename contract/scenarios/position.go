@@ -1,0 +1,79 @@
+// Package scenarios makes scenarios for a matrix.
+//
+// [ByPosition] makes three of one rule: with its fault on the first, the second
+// and the last third of the calls that the agent makes without faults.
+//
+//	calm := report.Cells[0].Evidence.Events // of a cell of contract.Calm()
+//	more, err := scenarios.ByPosition(calm, chaos.Rule{Name: "orders-down", Target: "orders.*", Fault: fault.Fail(fault.ErrUnavailable)})
+//	m.Scenarios = append(m.Scenarios, more...)
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/glob"
+)
+
+// ByPosition makes three scenarios of one rule, which strikes early, mid or late:
+// on the calls to its target that are, by their number, in the first, second or
+// last third of those that the same cell makes without faults. calm are the
+// events of such a run, [contract.Observation.Events] of a cell of [contract.Calm].
+//
+// The scenarios have the names of the rule with "-early", "-mid" and "-late"
+// behind, so the rule needs a name. A trigger that it has strikes within the
+// third. Where it reaches several targets, their calls count as one sequence:
+// it gets its name as [chaos.Rule.Group], if it has none.
+//
+// The error joins every problem, each a [*contract.FieldError]: no name, a malformed
+// target, fewer than three calls to count, calls from several lanes, whose
+// thirds differ (narrow the calm events to one, and the rule with when.Lane).
+func ByPosition(calm []chaos.Event, r chaos.Rule) ([]contract.Scenario, error) {
+	var problems []error
+	if r.Name == "" {
+		problems = append(problems, &contract.FieldError{Field: "ByPosition: Rule.Name", Value: "", Allowed: "a name, which becomes part of the scenarios' names"})
+	}
+	g, err := glob.Compile(r.Target)
+	if err != nil {
+		problems = append(problems, &contract.FieldError{Field: "ByPosition: Rule.Target", Value: r.Target, Err: err})
+		return nil, errors.Join(problems...)
+	}
+	calls, targets, lanes := 0, map[string]bool{}, map[string]bool{}
+	for _, e := range calm {
+		if g.Match(e.Target) {
+			calls++
+			targets[e.Target], lanes[e.Lane] = true, true
+		}
+	}
+	if calls < 3 {
+		problems = append(problems, &contract.FieldError{Field: "ByPosition: calm", Value: fmt.Sprintf("%d calls to %q", calls, r.Target), Allowed: "at least 3: fewer have no three thirds"})
+	}
+	if len(lanes) > 1 {
+		problems = append(problems, &contract.FieldError{Field: "ByPosition: calm", Value: fmt.Sprintf("calls to %q in %d lanes", r.Target, len(lanes)), Allowed: "the events of one lane"})
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	if len(targets) > 1 && r.Group == "" {
+		r.Group = r.Name
+	}
+	return thirds(calls, r), nil
+}
+
+func thirds(calls int, r chaos.Rule) (made []contract.Scenario) {
+	for _, third := range []struct {
+		name string
+		when chaos.When
+	}{{"early", when.Early(calls)}, {"mid", when.Mid(calls)}, {"late", when.Late(calls)}} {
+		within := r
+		within.When = third.when
+		if r.When != nil {
+			within.When = when.All(third.when, r.When)
+		}
+		made = append(made, contract.Scenario{Name: r.Name + "-" + third.name, Rules: []chaos.Rule{within}})
+	}
+	return made
+}
