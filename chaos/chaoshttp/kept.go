@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -95,7 +94,7 @@ func (r Response) Become(ctx context.Context, other any) (result any) {
 		return r
 	}
 	before, rest, read := all(r.Body, mostJSON)
-	if read && to.StatusCode == r.StatusCode && sameDocument(before, after) {
+	if read && to.StatusCode == r.StatusCode && jsonhash.Same(before, after) {
 		return held(r, before, rest)
 	}
 	c := *to.Response
@@ -104,15 +103,6 @@ func (r Response) Become(ctx context.Context, other any) (result any) {
 		return &altered{s: s, doc: after, mark: parting(before, after), what: []chaos.Change{{Before: shownBody(before), After: shownBody(after)}}}
 	})
 }
-
-// sameDocument compares by value what is JSON.
-func sameDocument(a, b []byte) bool {
-	return bytes.Equal(a, b) || json.Valid(a) && json.Valid(b) && jsonhash.Sum(listOf(a)) == jsonhash.Sum(listOf(b))
-}
-
-// listOf is a document as the one element of a list: on its own an empty object
-// counts as null.
-func listOf(doc []byte) []byte { return slices.Concat([]byte("["), doc, []byte("]")) }
 
 // mostShown is how much of a body an event shows.
 const mostShown = 4096
