@@ -15,7 +15,6 @@ type holding struct {
 	in    int   // items taken
 	out   int   // items handed on
 	over  bool  // there are no more to take
-	told  told
 }
 
 // taken is an item that a fault was handed, or an error.
