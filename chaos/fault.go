@@ -204,15 +204,17 @@ type Change struct {
 // calls next the arguments, after it the result. If the fault is delivered, the
 // changes, the first 256 of a rule on one call, appear on the event.
 //
-// A declaration alone delivers nothing where the values can be compared: a
-// change that made no difference has a note in the event, and so has a
-// difference that was not declared. It decides after [Outlast], where values
-// cannot be compared, and, called without a change by a fault of another phase
-// than [PhaseChange], for a difference that no value shows, such as the order of
-// two calls.
+// Where the values can be compared, the comparison decides whether the fault was
+// delivered. The event then has a note about a change that made no difference,
+// and about a difference that was not declared. The declaration decides
+//   - after [Outlast];
+//   - where values cannot be compared;
+//   - if a fault of another phase than [PhaseChange] calls Changed without a
+//     change: it says that there is a difference that no value shows, such as the
+//     order of two calls.
 //
-// It counts for the fault whose code is at work: one that calls next is not
-// meanwhile, so what it declares then from a goroutine of its own is lost.
+// It counts for the fault whose code is at work. A fault is not at work while
+// next runs, so what it declares then from a goroutine of its own is lost.
 // Outside a fault it does nothing.
 func Changed(ctx context.Context, ch ...Change) {
 	if f := frameOf(ctx); f != nil && f.strike != nil && !keeps(ctx, f.strike, ch) {
