@@ -83,7 +83,7 @@ func (in *Injector) states() []RuleState {
 	return states
 }
 
-// idle says why no rule of the injector can strike; empty: it is not so.
+// idle says why no rule of the injector can be injected; empty: some can.
 func (in *Injector) idle() string {
 	switch state := in.state.Load(); {
 	case state&stateClosed != 0:
@@ -106,7 +106,7 @@ func (in *Injector) idle() string {
 	return ""
 }
 
-// idle says why the rule alone cannot strike; empty: it is not so.
+// idle says why the rule alone cannot be injected; empty: it can.
 func (a *active) idle() string {
 	if a.barred {
 		return "the rails allow none of its targets"
@@ -125,7 +125,7 @@ func (a *active) idle() string {
 // ends what is left of them all.
 type life struct{ ended atomic.Bool }
 
-// over tells whether the rule was removed or has expired. Nobody's wait is
+// over reports whether the rule was removed or has expired. Nobody's wait is
 // never over.
 func (a *active) over() bool {
 	return a != nil && (a.life.ended.Load() || a.until > 0 && a.left() <= 0)
@@ -134,7 +134,7 @@ func (a *active) over() bool {
 // left is how long a rule with a time limit has to live.
 func (a *active) left() time.Duration { return a.until - time.Since(a.in.born) }
 
-// within cuts a wait off where the rule expires, and tells whether it did. The
+// within cuts a wait off where the rule expires, and reports whether it did. The
 // wait has a timer of its own for that: of two that fire at one moment, either
 // might win.
 func (a *active) within(d time.Duration) (time.Duration, bool) {
@@ -147,7 +147,7 @@ func (a *active) within(d time.Duration) (time.Duration, bool) {
 	return d, false
 }
 
-// met tells a rule that is about to strike from one that is over, and drops
+// met tells a rule that is about to be injected from one that is over, and drops
 // what has expired.
 func (a *active) met() bool {
 	if !a.over() {
