@@ -15,9 +15,11 @@ import (
 // counts if its fault declared it with [Changed].
 //
 // Other values are compared as [reflect.DeepEqual] does, a [json.RawMessage] by
-// the values in it. Not to be compared are a value with a function or a NaN in
-// it, and one whose memory the fault may have written to: it declared a change
-// and handed on the same map, pointer or bytes.
+// the values in it. Two kinds of values cannot be compared: one with a function or
+// a NaN in it, and one whose memory the fault may have written to, because it
+// declared a change and handed on the same map, pointer or bytes.
+//
+// SameAs is called in the goroutine of the call. A panic in it counts as not known.
 type Comparer interface {
 	SameAs(other any) (same, known bool)
 }

@@ -89,11 +89,14 @@ type Phased interface {
 // items. An error that it yields, other than one it got from items, is wrapped
 // in an [*InjectedError].
 //
-// It is judged item by item. An item that it changed, moved, doubled or made is
-// delivered when that item is handed to the consumer, a wait with whatever comes
-// after it, an early end or a missing last item when the consumer sees the end.
-// Items are known by their values, of equal ones the first. It declares with
-// [Changed] what the event is to show, directly before it hands that over.
+// It is judged item by item. It is delivered
+//   - when the consumer is handed an item that it changed, moved, doubled or made;
+//   - after a wait, when the consumer is handed whatever comes next;
+//   - when the consumer sees an end that it made, or one without a last item.
+//
+// The injector recognises items by their values; of equal ones it takes the first.
+// The fault declares with [Changed] what the event is to show, directly before it
+// hands that over.
 // Where it does not wait, it asks Sleep(ctx, 0) between items whether the
 // injector was disarmed.
 type Streamer interface {
