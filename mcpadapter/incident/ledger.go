@@ -182,7 +182,8 @@ func (l *ledger) entries() (all []entry) {
 		all = append(all, entry{Op: opQueued, Event: e.doc(), At: l.seen.seen[e.Key()].until})
 	}
 	for _, c := range l.unfinished() {
-		all = append(all, entry{Op: opBegun, Incident: c.id, Event: c.event.doc(), Created: c.created, At: c.started, Attempt: c.attempt, Lost: c.lost})
+		all = append(all, entry{Op: opBegun, Incident: c.id, Event: c.event.doc(), Created: c.created, At: c.started,
+			Attempt: c.attempt, Lost: c.lost})
 		if c.annulled {
 			all = append(all, entry{Op: opInterrupted, Incident: c.id})
 		}
