@@ -15,9 +15,11 @@ import (
 // counts if its fault declared it with [Changed].
 //
 // Other values are compared as [reflect.DeepEqual] does, a [json.RawMessage] by
-// the values in it. Not to be compared are a value with a function or a NaN in
-// it, and one whose memory the fault may have written to: it declared a change
-// and handed on the same map, pointer or bytes.
+// the values in it. Two kinds of values cannot be compared: one with a function or
+// a NaN in it, and one whose memory the fault may have written to, because it
+// declared a change and handed on the same map, pointer or bytes.
+//
+// SameAs is called in the goroutine of the call. A panic in it counts as not known.
 type Comparer interface {
 	SameAs(other any) (same, known bool)
 }
@@ -88,20 +90,9 @@ func compareOwn(a Comparer, b any) (l likeness) {
 	return unknowable
 }
 
-// sameDocument compares JSON by value. The hash takes an empty object, null and
-// nothing for one, being made for arguments.
+// sameDocument compares JSON by value.
 func sameDocument(a, b []byte) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	if differsAtOnce(a, b) {
-		return false
-	}
-	if jsonhash.Sum(a) != jsonhash.Sum(b) {
-		return false
-	}
-	x, y := firstByte(a), firstByte(b)
-	return x == y || !bytes.ContainsRune([]byte("{n\x00"), rune(x)) && !bytes.ContainsRune([]byte("{n\x00"), rune(y))
+	return bytes.Equal(a, b) || !differsAtOnce(a, b) && jsonhash.Same(a, b)
 }
 
 // differsAtOnce tells of most documents that are not the same, and at little
@@ -149,13 +140,6 @@ func scalar(doc []byte, at int) []byte {
 
 func inScalar(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c == '-' || c == '+' || c == '.' || c == 'E'
-}
-
-func firstByte(doc []byte) byte {
-	if doc = bytes.TrimLeft(doc, " \t\r\n"); len(doc) > 0 {
-		return doc[0]
-	}
-	return 0
 }
 
 // shared tells whether two equal values have memory in common that can be

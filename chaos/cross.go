@@ -104,7 +104,7 @@ type failure struct {
 // fail strikes with the first that may of rules that are only errors. It
 // returns nil when all rest, or when that one makes no error after all.
 func fail[In any](v *visit, d drawn, in In) error {
-	i := v.firstToStrike(&d)
+	i := v.firstToInject(&d)
 	if i == d.len() {
 		return nil
 	}
@@ -115,9 +115,9 @@ func fail[In any](v *visit, d drawn, in In) error {
 	return v.fail(&d, i, &failure{values: values{args: args}}, wrong)
 }
 
-// firstToStrike reserves the first of the failures that may strike, and returns its
+// firstToInject reserves the first of the failures that may be injected, and returns its
 // place, or their number where none may.
-func (v *visit) firstToStrike(d *drawn) int {
+func (v *visit) firstToInject(d *drawn) int {
 	for i := range d.len() {
 		if v.reserve(d.at(i)) {
 			return i

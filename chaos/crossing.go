@@ -2,12 +2,14 @@ package chaos
 
 import "context"
 
-// A Crossing is one call on its way over an injection point whose arguments,
-// and the key that is made of them, cost something to have, such as the body of
-// an HTTP request. It asks for them only where a rule in force needs them, and
-// allocates nothing where no rule strikes. It is made by [Injector.Arrive],
-// belongs to one goroutine, and is one call: where it is not Calm in the end and
-// has no error, a function with it in its [WrapOptions] takes the call on.
+// A Crossing is one call on its way over an injection point whose arguments and
+// key are costly, such as those of an HTTP request, which are made from its body.
+// It asks for them only where a rule in force needs them, and allocates nothing
+// where no rule matches.
+//
+// [Injector.Arrive] makes it; the zero value is of no use. It is for one call and
+// one goroutine. If it is not Calm in the end and has no error, a function with
+// it in its [WrapOptions] takes the call on.
 type Crossing struct {
 	point
 	v       visit
@@ -30,9 +32,9 @@ const (
 // Arrive begins a call of a target, at a point as [WrapOptions] describe one. The lane,
 // the turn and the caller come from ctx.
 //
-// unread says that the key is dear. Where all rules in force look at the ordinal
-// of a call alone ([OrdinalWhen]), and none of them matches, such a call is Calm
-// at once: it is counted for the lane, and not by its key, which nobody knows.
+// unread says that making the key is costly. If all rules in force look at the
+// ordinal of a call alone ([OrdinalWhen]) and none of them matches, such a call is
+// Calm at once. It is then counted for the lane, and not by its unknown key.
 func (in *Injector) Arrive(ctx context.Context, target, alias string, layer Layer, unread bool) (c Crossing) {
 	c.in, c.point = in, newPoint(target, layer)
 	c.alias = alias
@@ -65,9 +67,9 @@ func (c *Crossing) WantsArgs() bool {
 	return c.state == waits && (c.v.set.args || c.in.opts.KeepValues)
 }
 
-// Meet gives the call its key, as that of [WrapOptions], and draws the rules in
-// force. args may be nil where none are wanted. A fault that is only an error
-// strikes here.
+// Meet gives the call its key, as that of [WrapOptions], and asks the triggers of
+// the rules in force. args may be nil where none are wanted. A fault that is only
+// an error is injected here.
 func (c *Crossing) Meet(key uint64, args any) {
 	if c.state != waits {
 		return
@@ -104,9 +106,9 @@ func (c *Crossing) Calm() bool { return c.state == passes }
 // [*InjectedError], or [ErrCellEnded]. nil: the call goes on.
 func (c *Crossing) Err() error { return c.err }
 
-// Passed says how a call ended that was Calm, for the attempt of the next one
-// with that key: nil, it ended well. Where nobody knows the key, it is not
-// called.
+// Passed says how a Calm call ended, so that the next call with that key has the
+// right [Event].Attempt. failed is its error; nil: it ended well. Do not call it
+// where the key is unknown.
 func (c *Crossing) Passed(key uint64, failed error) {
 	if c.v.set != nil && c.state == passes {
 		c.v.set.slot.passed(c.v.frame, key, failed)

@@ -46,8 +46,8 @@ type Event struct {
 	// whose turn did not come: a delay ended with the call, or the injector was
 	// disarmed during one.
 	Masked []string `json:"masked,omitempty"`
-	// HeldBack names rules that were drawn but not let strike: by their limit or
-	// cool-down, or by [Rails], of which Note names the rail. Their faults were
+	// HeldBack names rules that matched and were not injected: their limit, their
+	// cool-down or [Rails] held them back. Note names the rail. Their faults were
 	// given nothing of the call.
 	HeldBack []string `json:"heldBack,omitempty"`
 	// Asked is the delay that faults asked for, Spent the time they waited.

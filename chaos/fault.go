@@ -89,11 +89,14 @@ type Phased interface {
 // items. An error that it yields, other than one it got from items, is wrapped
 // in an [*InjectedError].
 //
-// It is judged item by item. An item that it changed, moved, doubled or made is
-// delivered when that item is handed to the consumer, a wait with whatever comes
-// after it, an early end or a missing last item when the consumer sees the end.
-// Items are known by their values, of equal ones the first. It declares with
-// [Changed] what the event is to show, directly before it hands that over.
+// It is judged item by item. It is delivered
+//   - when the consumer is handed an item that it changed, moved, doubled or made;
+//   - after a wait, when the consumer is handed whatever comes next;
+//   - when the consumer sees an end that it made, or one without a last item.
+//
+// The injector recognises items by their values; of equal ones it takes the first.
+// The fault declares with [Changed] what the event is to show, directly before it
+// hands that over.
 // Where it does not wait, it asks Sleep(ctx, 0) between items whether the
 // injector was disarmed.
 type Streamer interface {
@@ -204,15 +207,17 @@ type Change struct {
 // calls next the arguments, after it the result. If the fault is delivered, the
 // changes, the first 256 of a rule on one call, appear on the event.
 //
-// A declaration alone delivers nothing where the values can be compared: a
-// change that made no difference has a note in the event, and so has a
-// difference that was not declared. It decides after [Outlast], where values
-// cannot be compared, and, called without a change by a fault of another phase
-// than [PhaseChange], for a difference that no value shows, such as the order of
-// two calls.
+// Where the values can be compared, the comparison decides whether the fault was
+// delivered. The event then has a note about a change that made no difference,
+// and about a difference that was not declared. The declaration decides
+//   - after [Outlast];
+//   - where values cannot be compared;
+//   - if a fault of another phase than [PhaseChange] calls Changed without a
+//     change: it says that there is a difference that no value shows, such as the
+//     order of two calls.
 //
-// It counts for the fault whose code is at work: one that calls next is not
-// meanwhile, so what it declares then from a goroutine of its own is lost.
+// It counts for the fault whose code is at work. A fault is not at work while
+// next runs, so what it declares then from a goroutine of its own is lost.
 // Outside a fault it does nothing.
 func Changed(ctx context.Context, ch ...Change) {
 	if f := frameOf(ctx); f != nil && f.strike != nil && !keeps(ctx, f.strike, ch) {

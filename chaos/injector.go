@@ -162,7 +162,7 @@ func (in *Injector) register(r Rule, life time.Duration) (*active, error) {
 
 // Remove takes a rule away and reports whether there was one of that name. The
 // waits of the rule end, also of one that it replaced: those calls go through.
-// Other rules that were drawn on them act. With waiters in a testing/synctest
+// Other rules that matched them act. With waiters in a testing/synctest
 // bubble it must be called from that bubble.
 func (in *Injector) Remove(name string) bool {
 	in.mu.Lock()
@@ -322,9 +322,9 @@ func (in *Injector) Events() []Event {
 }
 
 // EventsSince returns the kept events of the calls that ended after the first
-// n, in the order in which the calls began, and how many calls with an event
-// have ended so far: the n of the next time. So each event is returned once,
-// however calls overlap. Of ended-n events those that are not returned were
+// n, in the order in which the calls began. ended is how many calls with an event
+// have ended so far: pass it as n the next time, and each event is returned once,
+// however calls overlap. Of the ended-n events, those that are not returned were
 // dropped. What the events point to must not be changed.
 func (in *Injector) EventsSince(n uint64) (events []Event, ended uint64) {
 	records, ended := in.log.since(n)

@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// RegisterFor is [Injector.Register] of a rule that is removed after life, a
-// time of 0 or more, as if by [Injector.Remove]; 0: never. Registering the name
-// again replaces the rule and its time limit. remove takes this very rule away
-// and reports whether it was there: it leaves alone one that has replaced it.
+// RegisterFor is [Injector.Register] of a rule that is removed after life, as if
+// by [Injector.Remove]; 0: never. Registering the name again replaces the rule and
+// its time limit. remove takes this very rule away and reports whether it was
+// there; it leaves a rule that has replaced it alone. Errors are those of
+// Register, and a [*RuleError] where life is negative.
 //
-// No timer and no goroutine is behind it: an expired rule strikes no call,
-// ends its waits at that moment, and is dropped when it is next met.
+// No timer and no goroutine is behind it. At its expiry the rule matches no more
+// calls and its waits end; it is dropped when it is next met.
 func (in *Injector) RegisterFor(r Rule, life time.Duration) (remove func() bool, err error) {
 	if life < 0 {
 		return nil, &RuleError{Rule: r.Name, Field: "life", Value: life, Allowed: "a duration of 0 or more; 0: no time limit"}
@@ -31,7 +32,7 @@ func (in *Injector) RegisterFor(r Rule, life time.Duration) (remove func() bool,
 }
 
 // RemoveAll removes every rule at once and ends all injected waits: those calls
-// go through, whatever else was drawn on them. It returns the rules as they
+// go through, whatever other rules matched them. It returns the rules as they
 // stood. The injector stays armed, so that a rule registered later is in force.
 // With waiters in a testing/synctest bubble it must be called from that bubble.
 func (in *Injector) RemoveAll() []RuleState {
@@ -47,19 +48,18 @@ func (in *Injector) RemoveAll() []RuleState {
 	return states
 }
 
-// A RuleState is a registered rule and whether it is in force.
+// A RuleState is a registered rule and whether it can be injected now.
 type RuleState struct {
 	Rule
-	// Reason says why the rule cannot strike now, in words; empty: it is in force.
+	// Reason says why the rule cannot be injected now, in words; empty: it can.
 	Reason string
 	// Expires is when the rule is removed; zero: never.
 	Expires time.Time
 }
 
-// States returns the rules, in order, as [Injector.Rules] does, with what they
-// can do now. A rule is not in force while the injector is disarmed, closed or
-// killed, where its [Rails] leave it nothing to strike, and when its limit is
-// used up.
+// States returns the rules in the order of [Injector.Rules], each with whether it
+// is in force. A rule is not while the injector is disarmed, closed or killed,
+// where the [Rails] allow none of its targets, and when its limit is used up.
 func (in *Injector) States() []RuleState {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -83,7 +83,7 @@ func (in *Injector) states() []RuleState {
 	return states
 }
 
-// idle says why no rule of the injector can strike; empty: it is not so.
+// idle says why no rule of the injector can be injected; empty: some can.
 func (in *Injector) idle() string {
 	switch state := in.state.Load(); {
 	case state&stateClosed != 0:
@@ -106,7 +106,7 @@ func (in *Injector) idle() string {
 	return ""
 }
 
-// idle says why the rule alone cannot strike; empty: it is not so.
+// idle says why the rule alone cannot be injected; empty: it can.
 func (a *active) idle() string {
 	if a.barred {
 		return "the rails allow none of its targets"
@@ -125,7 +125,7 @@ func (a *active) idle() string {
 // ends what is left of them all.
 type life struct{ ended atomic.Bool }
 
-// over tells whether the rule was removed or has expired. Nobody's wait is
+// over reports whether the rule was removed or has expired. Nobody's wait is
 // never over.
 func (a *active) over() bool {
 	return a != nil && (a.life.ended.Load() || a.until > 0 && a.left() <= 0)
@@ -134,7 +134,7 @@ func (a *active) over() bool {
 // left is how long a rule with a time limit has to live.
 func (a *active) left() time.Duration { return a.until - time.Since(a.in.born) }
 
-// within cuts a wait off where the rule expires, and tells whether it did. The
+// within cuts a wait off where the rule expires, and reports whether it did. The
 // wait has a timer of its own for that: of two that fire at one moment, either
 // might win.
 func (a *active) within(d time.Duration) (time.Duration, bool) {
@@ -147,7 +147,7 @@ func (a *active) within(d time.Duration) (time.Duration, bool) {
 	return d, false
 }
 
-// met tells a rule that is about to strike from one that is over, and drops
+// met tells a rule that is about to be injected from one that is over, and drops
 // what has expired.
 func (a *active) met() bool {
 	if !a.over() {

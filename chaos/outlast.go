@@ -8,13 +8,14 @@ import "context"
 // an error, and what it returns must see to it that end is called.
 //
 // Until then [Changed], [Note] and [Sleep] with the context late count for the
-// fault, from one goroutine at a time; late ends with ctx. The fault is
-// delivered if it calls Changed, when the caller has got the first of what
-// differs, or waits, or ends with an error that it made: what it returned from
-// Inject is not compared. The call is settled
-// and its event written when end was called, by the last of the faults that
-// asked for it; of one fault the first end counts. A call that nobody ends is
-// under way for ever, and has no event.
+// fault, from one goroutine at a time; late ends with ctx. What the fault returned
+// from Inject is not compared. It is delivered if it waits, ends with an error that
+// it made, or calls Changed, which it does when the caller has got the first of
+// what differs.
+//
+// The call is settled, and its event written, when the last of the faults that
+// asked for it has called end; of one fault the first end counts. A call that
+// nobody ends is under way for ever, and has no event.
 //
 // end takes the error by which the call ended, if any, and whether the fault
 // made it, and returns it as the caller should see it: one that the fault made

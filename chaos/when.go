@@ -23,9 +23,10 @@ type ArgsWhen interface {
 }
 
 // An OrdinalWhen is a trigger that looks at [Call.Ordinal] alone. The injector
-// calls MatchOrdinal instead of Match, which must agree: no Call is built, which
-// saves most of the cost of asking. In a rule with a [Rule.Group] the
-// ordinal is that of the group. A trigger that is an [ArgsWhen] or [Probabilistic] too is asked as such.
+// calls MatchOrdinal instead of Match; the two must agree. No [Call] is built for
+// it, which saves most of the cost of asking. In a rule with a [Rule.Group] the
+// ordinal is that of the group. A trigger that is an [ArgsWhen] or [Probabilistic]
+// too is asked as such. MatchOrdinal must be safe for concurrent use.
 type OrdinalWhen interface {
 	When
 	MatchOrdinal(ordinal uint64) bool

@@ -8,8 +8,8 @@ import (
 
 // Withhold returns a context in which what a fault declares by [Changed] is
 // kept back, and a function that returns what was kept back so far. It is for a
-// fault that lets another one act, and learns only later whether the caller
-// comes to see what that one did: it then declares the changes itself.
+// fault that lets another fault act and learns only later whether the caller
+// sees what that fault did. It then declares the changes itself.
 //
 // [Note] and [Sleep] act at once. Outside a fault it returns ctx and nothing is
 // kept back. It is safe for concurrent use.

@@ -50,9 +50,9 @@ type WrapOptions[In any] struct {
 	// it has none. Events and draws go by the target. A point whose name ends in
 	// something that few rules care for has the name without it as alias.
 	Alias string
-	// Crossing is a call that has begun already, and that the function takes on:
-	// it is then for this one call, and Key, Injector, Layer and Alias are not
-	// looked at. nil: each call begins anew.
+	// Crossing is a call that has begun already and that the function takes on.
+	// The function is then for this one call, and Key, Injector, Layer and Alias
+	// are ignored. nil: each call begins anew.
 	Crossing *Crossing
 }
 

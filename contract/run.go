@@ -70,8 +70,9 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 	return e.runAll(ctx)
 }
 
-// RunCell runs one cell of the matrix as Run would: same seed, same weather, and
-// a calm run for its baseline before. The statefulness probe is not made. Its report retains the observation unless o says KeepNone or KeepCounts;
+// RunCell runs one cell of the matrix as Run would: same seed, same faults, and
+// a calm run for its baseline before. The statefulness probe is not made. Its
+// report retains the observation unless o says KeepNone or KeepCounts;
 // OnCell is not called. A cell that the matrix does not have is a
 // [*FieldError]. When ctx ends, its error comes with the report so far.
 func (m *Matrix) RunCell(ctx context.Context, c Cell, o *RunOptions) (*CellReport, error) {

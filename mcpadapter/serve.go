@@ -168,8 +168,8 @@ const (
 
 // Serve speaks over HTTP on a listener, which it closes, until ctx ends; then
 // it shuts down, giving calls under way ten seconds. It refuses to start without a token,
-// unless Options.LoopbackWithoutToken is set and the listener's address is a loopback one,
-// and without TLS elsewhere, unless Options.TokensInClearBeyondLoopback is set.
+// unless Options.LoopbackWithoutToken is set and the listener's address is a loopback one.
+// Beyond loopback it refuses to start without TLS, unless Options.TokensInClearBeyondLoopback is set.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.mayListen(l.Addr()); err != nil {
 		return errors.Join(fmt.Errorf("mcpadapter: %w", err), l.Close())

@@ -99,7 +99,7 @@ func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
 	}
 	if of, taken := s.armed.holder(in.FaultName); taken {
 		return injectOutput{}, &problem{http.StatusConflict, codeConflict,
-			fmt.Sprintf("fault_name is %q; allowed: another name: arm_next of %q has taken this one", in.FaultName, of), "It is free again when that fault has struck or was removed."}
+			fmt.Sprintf("fault_name is %q; allowed: another name: arm_next of %q has taken this one", in.FaultName, of), "It is free again when that fault was injected or removed."}
 	}
 	if _, err := s.put(c, in, rule, life); err != nil {
 		return injectOutput{}, err

@@ -25,7 +25,8 @@ type revision struct {
 // by as; an answer in which nothing was changed stays as it was. Where the
 // length is not known the document is read when the caller reads it, and there
 // is no length to be wrong.
-func revise(ctx context.Context, r Response, most int64, unfit string, make func(context.Context, []byte) (revision, error), as func(Response) Response) Response {
+func revise(ctx context.Context, r Response, most int64, unfit string,
+	make func(context.Context, []byte) (revision, error), as func(Response) Response) Response {
 	switch {
 	case r.ContentLength > most:
 		chaos.Note(ctx, unfit)

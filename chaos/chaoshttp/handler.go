@@ -66,11 +66,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	h.struck(w, &a)
+	h.affected(w, &a)
 }
 
-// struck is a call that something happens to, or that is recorded.
-func (h *handler) struck(w http.ResponseWriter, a *arrival) {
+// affected is a call that something happens to, or that is recorded.
+func (h *handler) affected(w http.ResponseWriter, a *arrival) {
 	inner := Serve(h.next)
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer inner.join() // also where a fault panics

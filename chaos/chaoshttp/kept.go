@@ -7,19 +7,19 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
-// Keep prepares a response to be given again to a later caller, by a fault that
-// remembers results: what is read of its body is kept, up to 4 MiB. It is
-// called before the caller has the response.
+// Keep is for a fault that remembers results: it prepares the response to be
+// given again to a later caller. It is called before the caller has the
+// response, and keeps what the caller reads of the body, up to 4 MiB.
 //
-// again gives the response once more, with a body of its own; or it says why it
-// cannot: the body was not read to its end, is longer, or is a stream.
+// again returns the response once more, with a body of its own, or nil and why
+// not: the body was not read to its end, is longer, or is a stream. It is safe for
+// concurrent use.
 func (r Response) Keep() (again func() (result any, why string)) {
 	k := &keeping{why: "the earlier answer was not read to its end"}
 	if r.Response == nil {
@@ -71,11 +71,11 @@ func (k *keeping) again() (any, string) {
 	return Response{&r}, ""
 }
 
-// Become puts another answer in the place of this one, as a fault does that
-// answers with what was answered before: a Response, or a value whose JSON
-// becomes the body. It compares the two, so a body of at most 4 MiB is read, and
-// declares what the caller comes to see of the difference. It returns the
-// response itself where there is none.
+// Become puts another answer in the place of this one, for a fault that answers
+// with what was answered before. other is a Response, or a value whose JSON becomes
+// the body. Become compares the two bodies, of which it reads at most 4 MiB, and
+// declares the difference when the caller reads it. It returns the response itself
+// where there is none, and where the other answer cannot be read.
 func (r Response) Become(ctx context.Context, other any) (result any) {
 	to, ok := other.(Response)
 	if !ok {
@@ -95,7 +95,7 @@ func (r Response) Become(ctx context.Context, other any) (result any) {
 		return r
 	}
 	before, rest, read := all(r.Body, mostJSON)
-	if read && to.StatusCode == r.StatusCode && sameDocument(before, after) {
+	if read && to.StatusCode == r.StatusCode && jsonhash.Same(before, after) {
 		return held(r, before, rest)
 	}
 	c := *to.Response
@@ -104,15 +104,6 @@ func (r Response) Become(ctx context.Context, other any) (result any) {
 		return &altered{s: s, doc: after, mark: parting(before, after), what: []chaos.Change{{Before: shownBody(before), After: shownBody(after)}}}
 	})
 }
-
-// sameDocument compares by value what is JSON.
-func sameDocument(a, b []byte) bool {
-	return bytes.Equal(a, b) || json.Valid(a) && json.Valid(b) && jsonhash.Sum(listOf(a)) == jsonhash.Sum(listOf(b))
-}
-
-// listOf is a document as the one element of a list: on its own an empty object
-// counts as null.
-func listOf(doc []byte) []byte { return slices.Concat([]byte("["), doc, []byte("]")) }
 
 // mostShown is how much of a body an event shows.
 const mostShown = 4096
@@ -124,10 +115,11 @@ func shownBody(doc []byte) json.RawMessage {
 	return text(string(bytes.ToValidUTF8(doc[:min(len(doc), mostShown)], []byte("\uFFFD"))))
 }
 
-// NoDocument says why a request is not the document that a fault of documents
-// would change: its JSON is how events show it.
+// NoDocument tells faults that change documents, such as those of package
+// chaos/lies, that a request is none, and why, for the note in the event. The JSON
+// of a request is only how events show it.
 func (r Request) NoDocument() string { return "the arguments are an HTTP request" }
 
-// NoDocument says the same of a response, whose body is such a document: see
+// NoDocument says the same of a response. Its body may be a document: see
 // [Response.OnBody].
 func (r Response) NoDocument() string { return "the result is an HTTP response" }

@@ -32,9 +32,9 @@ func (f onBody) Inject(ctx context.Context, c chaos.Call, args any, next chaos.N
 }
 
 // OnBody lets a fault of results change the JSON body of the response, as the
-// fault of that name does. It is how a fault of another package, called with
-// its own call and arguments, acts on a document that comes in a response; the
-// result takes the response's place.
+// fault of that name does. A fault of another package calls it with the call and
+// the arguments that it was given, to act on a document that comes in a response.
+// The result takes the response's place.
 func (r Response) OnBody(ctx context.Context, c chaos.Call, args any, f chaos.Fault) (any, error) {
 	return onBody{f}.Inject(ctx, c, args, func(context.Context, any) (any, error) { return r, nil })
 }

@@ -84,7 +84,7 @@ func (t *tale) find(paths []*jsonpath.Path) []int {
 // perhaps in another spelling.
 func (t *tale) replace(i int, raw []byte) bool {
 	before := t.doc.Raw(i)
-	if bytes.Equal(before, raw) || t.hidden(i) || jsonhash.Sum(listOf(before)) == jsonhash.Sum(listOf(raw)) {
+	if t.hidden(i) || jsonhash.Same(before, raw) {
 		return false
 	}
 	t.edits = append(t.edits, t.doc.Replace(i, raw))

@@ -201,7 +201,7 @@ func passed(t require.TestingT) *contract.Report {
 	return build(t, "", 1, deskWeathers[:3], deskPromises[:3], nil)
 }
 
-// starved is a run whose faults never reached the agent.
+// starved is a run whose faults reached nothing that the agent uses.
 func starved(t testing.TB) *contract.Report {
 	r := build(t, "nothing arrives", 2, deskWeathers[1:3], deskPromises[:2], map[string]outcome{
 		"refund-reply-lost/*": undelivered, "shipping-down/*": undelivered,

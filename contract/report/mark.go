@@ -29,7 +29,7 @@ func (m mark) look() look {
 		markBroken:       {"✗", "❌", "broken", "31;1", "broken"},
 		markUnprovoked:   {"!", "❗", "broken without a fault", "35;1", "unprovoked"},
 		markInconclusive: {"?", "❔", "inconclusive", "33", "inconclusive"},
-		markUndelivered:  {"○", "⚪", "undelivered: no fault reached the agent", "36", "undelivered"},
+		markUndelivered:  {"○", "⚪", "undelivered: no fault was delivered", "36", "undelivered"},
 		markHeld:         {"✓", "✅", "held", "32", "held"},
 		markNotRun:       {"-", "➖", "not run", "2", "notrun"},
 	}[m]

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/jsondoc"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -167,57 +168,16 @@ func (s *shape) more(end byte) bool {
 	return false
 }
 
-func (s *shape) space() {
-	for s.at < len(s.text) && (s.text[s.at] == ' ' || s.text[s.at] == '\n' || s.text[s.at] == '\t' || s.text[s.at] == '\r') {
-		s.at++
-	}
-}
+func (s *shape) space() { s.at = jsondoc.Space(s.text, s.at) }
 
 // skip steps behind the next value, and returns its text.
 func (s *shape) skip() []byte {
 	s.space()
-	from, depth := s.at, 0
-	for s.at < len(s.text) {
-		switch s.text[s.at] {
-		case '"':
-			s.quoted()
-		case '{', '[':
-			depth++
-			s.at++
-		case '}', ']':
-			depth--
-			s.at++
-		case ',', ':', ' ', '\n', '\t', '\r':
-			s.at++
-		default:
-			s.literal()
-		}
-		if depth == 0 {
-			break
-		}
+	from := s.at
+	if s.at = jsondoc.After(s.text, from); s.at < 0 {
+		s.at = len(s.text) // a number or a word that is all there is
 	}
 	return s.text[from:s.at]
-}
-
-// literal steps behind a number, a truth value or null.
-func (s *shape) literal() {
-	for s.at < len(s.text) {
-		switch s.text[s.at] {
-		case ',', ':', ']', '}', ' ', '\n', '\t', '\r':
-			return
-		}
-		s.at++
-	}
-}
-
-// quoted steps behind a string.
-func (s *shape) quoted() {
-	for s.at++; s.text[s.at] != '"'; s.at++ {
-		if s.text[s.at] == '\\' {
-			s.at++
-		}
-	}
-	s.at++
 }
 
 // fits reports whether a number, a text or a truth value is one of type t.

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// maxStrikes is how many attempts at an incident a runner may die of.
-const maxStrikes = 3
+// maxLost is how many attempts at an incident a runner may not outlive.
+const maxLost = 3
 
 // settler is an agent that can say how one of an earlier runner ended.
 type settler interface {
@@ -40,8 +40,8 @@ func (r *Runner) finish(ctx context.Context, c *openCase) (output []byte, err er
 	result, told, known := r.earlier(ctx, c)
 	switch {
 	case known:
-	case c.strikes >= maxStrikes:
-		result = failed(fmt.Errorf("the runner died %d times while the agent was running", c.strikes))
+	case c.lost >= maxLost:
+		result = failed(fmt.Errorf("the runner died %d times while the agent was running", c.lost))
 	default:
 		if result, err = r.attempt(ctx, c); err != nil {
 			return nil, err
@@ -72,7 +72,7 @@ func (r *Runner) attempt(ctx context.Context, c *openCase) (result Result, err e
 		return result, context.Cause(ctx)
 	}
 	r.mu.Lock()
-	e := entry{Op: opBegun, Incident: c.id, At: time.Now(), Created: c.created, Attempt: c.attempt + 1, Strikes: c.strikes + 1}
+	e := entry{Op: opBegun, Incident: c.id, At: time.Now(), Created: c.created, Attempt: c.attempt + 1, Lost: c.lost + 1}
 	r.mu.Unlock()
 	if err := r.insistOn(ctx, e); err != nil {
 		return result, err

@@ -79,7 +79,8 @@ func (r *Runner) metrics() string {
 	family("running", "gauge", "Incidents under investigation.", sample{"", c.Running})
 	family("interrupted", "gauge", "Incidents that will be resumed.", sample{"", c.Interrupted})
 	family("ended_total", "counter", "Incidents that ended, by their status.",
-		sample{`{status="resolved"}`, c.Resolved}, sample{`{status="failed"}`, c.Failed}, sample{`{status="agent_failed"}`, c.AgentFailed})
+		sample{`{status="resolved"}`, c.Resolved}, sample{`{status="failed"}`, c.Failed},
+		sample{`{status="agent_failed"}`, c.AgentFailed})
 	family("store_errors_total", "counter", "Records that could not be written at once.", sample{"", c.StoreErrors})
 	family("journal_errors_total", "counter", "Steps that could not be written down at once.", sample{"", c.JournalErrors})
 	family("messages_total", "counter", "Messages, by what became of them.",

@@ -136,7 +136,8 @@ func openState(path string, attempt int) (*os.File, error) {
 // it begins: a runner that comes later either finds it locked, or no keeper is
 // at work.
 func (c *Command) keeper(job Job, state *os.File) *exec.Cmd {
-	args := append(c.Keeper[1:len(c.Keeper):len(c.Keeper)], strconv.FormatInt(seconds(agentLimit(job.Timeout)), 10), strconv.Itoa(job.attempt))
+	args := append(c.Keeper[1:len(c.Keeper):len(c.Keeper)],
+		strconv.FormatInt(seconds(agentLimit(job.Timeout)), 10), strconv.Itoa(job.attempt))
 	cmd := exec.Command(c.Keeper[0], append(append(args, c.Path...), c.args(job)...)...)
 	cmd.ExtraFiles = []*os.File{state}
 	return cmd

@@ -36,7 +36,7 @@ type entry struct {
 	Incident string    `json:"incident,omitempty"`
 	Created  time.Time `json:"created,omitzero"`
 	Attempt  int       `json:"attempt,omitempty"`
-	Strikes  int       `json:"strikes,omitempty"`
+	Lost     int       `json:"lost,omitempty"`
 	ExitCode int       `json:"exitCode,omitempty"`
 	Reason   string    `json:"reason,omitempty"`
 	Told     bool      `json:"told,omitempty"`
@@ -75,7 +75,7 @@ type openCase struct {
 	created  time.Time
 	started  time.Time // of the attempt
 	attempt  int       // the how-manieth it is
-	strikes  int       // attempts that the runner did not outlive, this one among them
+	lost     int       // attempts that the runner did not outlive, this one among them
 	finished *entry    // how the agent ended; nil: it is not known to have
 	annulled bool      // the attempt was interrupted: how it ended does not count
 }
@@ -142,7 +142,7 @@ func (l *ledger) begin(e entry) error {
 		l.cases[e.Incident] = c
 		l.seen.begun(event.Key())
 	}
-	c.created, c.started, c.attempt, c.strikes, c.finished = e.Created, e.At, e.Attempt, e.Strikes, nil
+	c.created, c.started, c.attempt, c.lost, c.finished = e.Created, e.At, e.Attempt, e.Lost, nil
 	c.annulled = false
 	return nil
 }
@@ -169,7 +169,7 @@ func (l *ledger) end(e entry) error {
 		c.finished = &e
 		return nil
 	}
-	c.strikes, c.finished, c.annulled = 0, nil, true
+	c.lost, c.finished, c.annulled = 0, nil, true
 	return nil
 }
 
@@ -182,7 +182,8 @@ func (l *ledger) entries() (all []entry) {
 		all = append(all, entry{Op: opQueued, Event: e.doc(), At: l.seen.seen[e.Key()].until})
 	}
 	for _, c := range l.unfinished() {
-		all = append(all, entry{Op: opBegun, Incident: c.id, Event: c.event.doc(), Created: c.created, At: c.started, Attempt: c.attempt, Strikes: c.strikes})
+		all = append(all, entry{Op: opBegun, Incident: c.id, Event: c.event.doc(), Created: c.created, At: c.started,
+			Attempt: c.attempt, Lost: c.lost})
 		if c.annulled {
 			all = append(all, entry{Op: opInterrupted, Incident: c.id})
 		}

@@ -29,7 +29,7 @@ func TestALedgerIsWhatItsEntriesSay(t *testing.T) {
 			case (step == opDropped || step == opBegun) && len(queued) > 0:
 				e.EventID, queued = queued[0], queued[1:]
 				if step == opBegun {
-					e.Incident, e.Created, e.Attempt, e.Strikes = fmt.Sprint("incident-", i), at, 1, 1
+					e.Incident, e.Created, e.Attempt, e.Lost = fmt.Sprint("incident-", i), at, 1, 1
 					open = append(open, e.Incident)
 				}
 			case (step == opFinished || step == opInterrupted || step == opEnded) && len(open) > 0:

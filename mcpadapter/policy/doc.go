@@ -12,6 +12,7 @@
 //	known           404  a row in the table; a tool without one does not exist (JSON-RPC code -32602)
 //	mode            403  read-only, unless read-write was enabled twice
 //	scope           403  all scopes of the row; "admin" satisfies every one
+//	arguments       400  one JSON object, at most 100 levels deep, no member twice
 //	confirmation    400  the JSON boolean "confirm": true, or the user, asked through the client
 //	rate            429  token buckets and budgets, per caller, per target and per server, with a hint when to retry
 //	audit           503  a call that writes has a line before it, or does not happen
@@ -47,7 +48,8 @@
 // handler returns ordinary errors. Problem details (RFC 9457) that a service
 // behind the tool gave are kept whole ([ReadProblem], [Problem]); a deadline is
 // 504, a cancellation 408, a panic 500, arguments that do not fit their schema
-// 400. Only an unknown tool is a JSON-RPC error.
+// 400. Only a call of an unknown tool, and a request other than tools/call that
+// is refused, get a JSON-RPC error.
 //
 // # Audit
 //

@@ -45,7 +45,8 @@ func (p *Program) contain(ctx context.Context, s *settings.Settings, c *incident
 	image := p.Getenv(envImage)
 	switch own := filepath.Join(filepath.Dir(c.Path[1]), "Dockerfile"); {
 	case engine == "" && image != "":
-		return fmt.Errorf("triage: %s is %q, and there is no container engine: %s; allowed: empty, or with docker or podman", envImage, image, why)
+		return fmt.Errorf("triage: %s is %q, and there is no container engine: %s; allowed: empty, or with docker or podman",
+			envImage, image, why)
 	case engine != "" && image == "" && !exists(own):
 		engine, why = "", "there is no Dockerfile beside AGENT_SCRIPT_PATH, and "+envImage+" is not set"
 	case engine != "" && image == "":

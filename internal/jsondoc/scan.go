@@ -1,0 +1,66 @@
+package jsondoc
+
+import "bytes"
+
+// Space is the place of the first byte from i on that is not white space;
+// len(doc): there is none.
+func Space(doc []byte, i int) int {
+	for i < len(doc) && (doc[i] == ' ' || doc[i] == '\n' || doc[i] == '\r' || doc[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// After is the place behind the value that begins at i. -1: doc ends before the
+// value is known to have ended, which for a number or a word is the byte behind
+// it. It looks at brackets and quotes alone: use it on valid JSON, or on the
+// beginning of a document that may be.
+func After(doc []byte, i int) int {
+	if i == len(doc) {
+		return -1
+	}
+	if doc[i] != '"' && doc[i] != '{' && doc[i] != '[' {
+		n := bytes.IndexAny(doc[i:], ",]} \n\r\t")
+		if n <= 0 {
+			return -1
+		}
+		return i + n
+	}
+	for depth := 0; i < len(doc); i++ {
+		switch doc[i] {
+		case '"':
+			if i = quoted(doc, i); i < 0 {
+				return -1
+			}
+		case '{', '[':
+			depth++
+			continue
+		case '}', ']':
+			depth--
+		default:
+			continue
+		}
+		if depth == 0 {
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// quoted is the place of the quote that ends a string which begins at i; -1: none does.
+func quoted(doc []byte, i int) int {
+	for i++; ; i++ {
+		n := bytes.IndexByte(doc[i:], '"')
+		if n < 0 {
+			return -1
+		}
+		i += n
+		back := i
+		for doc[back-1] == '\\' {
+			back--
+		}
+		if (i-back)%2 == 0 {
+			return i
+		}
+	}
+}

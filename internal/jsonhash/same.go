@@ -1,0 +1,27 @@
+package jsonhash
+
+import "bytes"
+
+// Same reports whether two documents have the same value. Unlike [Sum] it tells null and {} apart. What is not JSON,
+// white space alone included, is the same only as the same bytes. It is safe for concurrent use.
+func Same(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	if Sum(a) != Sum(b) {
+		return false
+	}
+	x, y := first(a), first(b)
+	return x != 0 && x == y || !ambiguous(x) && !ambiguous(y)
+}
+
+// first is the first byte of a value, or 0 where there is none.
+func first(doc []byte) byte {
+	if i := space(doc, 0); i < len(doc) {
+		return doc[i]
+	}
+	return 0
+}
+
+// ambiguous reports whether a value that begins like this may be one of those that Sum takes for one.
+func ambiguous(first byte) bool { return first == 0 || first == '{' || first == 'n' }
