@@ -37,32 +37,43 @@ func BenchmarkFormats(b *testing.B) {
 	}
 }
 
-// BenchmarkJSON writes and reads a report every cell of which has evidence.
+// BenchmarkJSON writes and reads reports: of cells alone, and with evidence for
+// every cell.
 func BenchmarkJSON(b *testing.B) {
-	for _, trials := range []int{33, 333, 3334} {
-		r := build(b, "evidence", trials, deskWeathers, deskPromises[:5], map[string]outcome{})
+	for _, evidence := range []bool{false, true} {
+		for _, trials := range []int{33, 333, 3334} {
+			benchmarkJSON(b, trials, evidence)
+		}
+	}
+}
+
+func benchmarkJSON(b *testing.B, trials int, evidence bool) {
+	r := build(b, "many", trials, deskWeathers, deskPromises[:5], map[string]outcome{})
+	name := "plain"
+	if evidence {
+		name = "evidence"
 		for i := range r.Cells {
 			r.Cells[i].Evidence = seen(&r.Cells[i], "I refunded order 1042.", plain("orders.get"), lostReply(1))
 		}
-		var text bytes.Buffer
-		require.NoError(b, report.JSON(&text, r, &report.JSONOptions{Compact: true}))
-		b.Run(fmt.Sprintf("write/cells=%d", len(r.Cells)), func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(text.Len()))
-			for b.Loop() {
-				if err := report.JSON(io.Discard, r, nil); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(fmt.Sprintf("read/cells=%d", len(r.Cells)), func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(text.Len()))
-			for b.Loop() {
-				if _, err := report.FromJSON(bytes.NewReader(text.Bytes())); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
+	var text bytes.Buffer
+	require.NoError(b, report.JSON(&text, r, &report.JSONOptions{Compact: true}))
+	b.Run(fmt.Sprintf("write/%s/cells=%d", name, len(r.Cells)), func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetBytes(int64(text.Len()))
+		for b.Loop() {
+			if err := report.JSON(io.Discard, r, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run(fmt.Sprintf("read/%s/cells=%d", name, len(r.Cells)), func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetBytes(int64(text.Len()))
+		for b.Loop() {
+			if _, err := report.FromJSON(bytes.NewReader(text.Bytes())); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
