@@ -205,6 +205,9 @@ var errNoResponse = errors.New("http: RoundTripper implementation returned a nil
 // answer already nobody waits for another one, and it is ended here.
 func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 	p := r.payload
+	if r.Request == nil {
+		return Response{}, errNoRequest
+	}
 	if p == nil { // a Request that a fault made
 		p = x.payload
 	}
@@ -279,20 +282,23 @@ func (x *exchange) settle(r Response, err error) (*http.Response, error) {
 		x.request.Body.Close() // a transport closes it in any case
 	}
 	resp := r.Response
+	var shown *http.Response // in which headers that faults made may be seen
 	if err != nil {
 		status := statusOf(err)
 		if status == nil {
 			x.drop()
 			return nil, err
 		}
-		resp, spoiled = status.response(), nil
-	}
-	if resp == nil { // a fault replaced it by nothing
-		resp = answer(http.StatusOK, http.Header{}, nil)
+		resp = status.response()
+	} else {
+		if resp == nil { // a fault replaced it by nothing
+			resp = answer(http.StatusOK, http.Header{}, nil)
+		}
+		shown = resp
 	}
 	resp.Request = x.request
 	for _, s := range spoiled {
-		s.showHeader(resp)
+		s.showHeader(shown)
 	}
 	if len(own) == 0 && x.request.Method == http.MethodHead {
 		resp.Body = http.NoBody // what was made here would have one

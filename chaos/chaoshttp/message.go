@@ -3,6 +3,7 @@ package chaoshttp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -31,6 +32,13 @@ func (r Request) MarshalJSON() ([]byte, error) {
 		Method string `json:"method"`
 		URL    string `json:"url"`
 	}{r.Method, u.String()})
+}
+
+// UnmarshalJSON refuses: the JSON of a request is how events show it, and no
+// request can be made of that. So a fault that changes arguments as a document,
+// as those of hand-offs do, leaves a request as it is.
+func (r *Request) UnmarshalJSON([]byte) error {
+	return errors.New("an HTTP request is not made of JSON")
 }
 
 // A Response is what a call gives, and what a fault of [chaos.PhaseChange]
