@@ -30,6 +30,9 @@ func revise(ctx context.Context, r Response, most int64, unfit string, make func
 	case r.ContentLength > most:
 		chaos.Note(ctx, unfit)
 		return r
+	case size(r.Response) == 0:
+		chaos.Note(ctx, emptyBody)
+		return r
 	case r.ContentLength <= 0:
 		return spoil(ctx, r, resized(r), func(s *spoiled, body io.Reader) io.Reader {
 			return &lazy{open: func() io.Reader {
@@ -114,5 +117,7 @@ func jsonIn(ctx context.Context, body io.Reader, most int64) (doc []byte, rest i
 	}
 	return doc, rest, true
 }
+
+const emptyBody = "the body is empty"
 
 const notJSON = "the body is no JSON of at most 4 MiB"
