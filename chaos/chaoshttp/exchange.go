@@ -292,7 +292,7 @@ func (x *exchange) settle(r Response, err error) (*http.Response, error) {
 		resp = status.response()
 	} else {
 		if resp == nil { // a fault replaced it by nothing
-			resp = answer(http.StatusOK, http.Header{}, nil)
+			resp = answer(http.StatusOK, "200 OK", http.Header{}, nil)
 		}
 		shown = resp
 	}
