@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/shakedown-go/shakedown/chaos"
 )
@@ -235,6 +236,9 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 	if resp.Request == nil {
 		resp.Request = req
 	}
+	if resp.Body != http.NoBody && resp.StatusCode != http.StatusSwitchingProtocols {
+		resp.Body = &closedOnce{ReadCloser: resp.Body}
+	}
 	x.mu.Lock()
 	x.taken, x.bodies = append(x.taken, resp), append(x.bodies, resp.Body)
 	x.mu.Unlock()
@@ -242,6 +246,20 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 		return Response{}, &HTTPError{StatusCode: resp.StatusCode, Header: resp.Header, real: resp}
 	}
 	return Response{resp}, nil
+}
+
+// closedOnce is a body of the callee's. Whatever stands in front of it may close
+// it, and so may its client; it learns of the first.
+type closedOnce struct {
+	io.ReadCloser
+	closed atomic.Bool
+}
+
+func (c *closedOnce) Close() error {
+	if c.closed.Swap(true) {
+		return nil
+	}
+	return c.ReadCloser.Close()
 }
 
 // mostDrained is how much is read of an answer that is nobody's: a handler
