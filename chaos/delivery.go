@@ -118,8 +118,9 @@ func (x *strike) arrived() {
 // pass is one step of a call inwards: from an act, which was given some
 // arguments, to what stands behind it.
 func (x *strike) pass(a *act, ctx context.Context, given, args any, next Next) (any, error) {
-	args = x.fitting(a, given, args)
-	if l := x.differs(a, given, args, x.tell(a) && a.phase != PhaseChange); l != alike {
+	args, fits := x.fitting(a, given, args)
+	declared := x.tell(a) && a.phase != PhaseChange
+	if l := x.differs(a, given, args, declared && fits); l != alike {
 		a.args = exchanged{a, given, args, l}
 		x.others++
 		defer func() { a.args.likeness, x.others = alike, x.others-1 }()
@@ -132,17 +133,18 @@ func (x *strike) pass(a *act, ctx context.Context, given, args any, next Next) (
 }
 
 // fitting brings arguments into the type of the call. Those that do not fit
-// reach nobody: the call goes on with the ones that the fault was given.
-func (x *strike) fitting(a *act, given, args any) any {
+// reach nobody, whatever the fault declared of them: the call goes on with the
+// ones that it was given.
+func (x *strike) fitting(a *act, given, args any) (fit any, fits bool) {
 	if reflect.TypeOf(args) == reflect.TypeOf(given) {
-		return args
+		return args, true
 	}
 	fit, err := x.shape.fitArgs(args)
 	if err != nil {
 		x.note(fmt.Sprintf("rule %q passed on arguments of the wrong type: %v", a.Name, err))
-		return given
+		return given, false
 	}
-	return fit
+	return fit, true
 }
 
 // delivered tells whether the caller, or the callee, saw what the act did.

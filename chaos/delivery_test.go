@@ -225,3 +225,25 @@ func TestAStreamThatIsFolded(t *testing.T) {
 	assert.Equal(t, []int{n}, got)
 	assert.True(t, only(t, in).Delivered)
 }
+
+// Arguments that do not fit the callee reach nobody, so a change that a fault
+// declared of them is not delivered.
+func TestArgumentsThatDoNotFitAreNotDelivered(t *testing.T) {
+	type order struct{ ID *int }
+	var got []order
+	pay := chaos.Wrap("pay", func(_ context.Context, o order) (int, error) { got = append(got, o); return 1, nil })
+	bend := faultFunc{chaos.PhaseBefore, func(ctx context.Context, _ chaos.Call, _ any, next chaos.Next) (any, error) {
+		chaos.Changed(ctx, chaos.Change{Path: "$args", After: json.RawMessage(`{"ID":8}`)})
+		return next(ctx, map[string]any{"ID": 8})
+	}}
+	in, ctx := recording(t, chaos.Rule{Target: "pay", Fault: bend, Limit: 1})
+	seven := 7
+	_, err := pay(ctx, order{&seven})
+	assert.NoError(t, err)
+	assert.Equal(t, []order{{&seven}}, got)
+	e := only(t, in)
+	assert.False(t, e.Delivered, "%+v", e)
+	assert.Contains(t, e.Note, "wrong type")
+	assert.Empty(t, e.Changes)
+	assert.Len(t, in.Unfired(), 1)
+}

@@ -60,6 +60,17 @@ func TestNothingIsAllocatedWhereNothingCanHappen(t *testing.T) {
 	}
 }
 
+// An injected status is an error with its header, a response and an event:
+// seven allocations at most.
+func TestAnInjectedStatusAllocatesLittle(t *testing.T) {
+	p, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: chaoshttp.Status(503, nil)})
+	require.NoError(t, err)
+	ctx := chaos.NewContext(context.Background(), p.Injector("cell", &chaos.InjectorOptions{MaxLog: 64}))
+	point := chaoshttp.NewTransport(instant{&http.Response{StatusCode: 200}}, nil)
+	req := httptest.NewRequest(http.MethodGet, "https://example.com/", nil).WithContext(ctx)
+	require.LessOrEqual(t, testing.AllocsPerRun(200, func() { _, _ = point.RoundTrip(req) }), 7.0)
+}
+
 // BenchmarkRoundTrip holds the promise that a transport without a matching
 // rule costs at most 100 ns and no allocation over its base.
 func BenchmarkRoundTrip(b *testing.B) {

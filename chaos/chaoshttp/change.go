@@ -107,6 +107,7 @@ func sized(r Response, n int64) Response {
 // the byte was read that makes the difference: that at mark, or the end.
 type altered struct {
 	s    *spoiled
+	from []byte // that was sent; nil: not known
 	doc  []byte
 	mark int
 	off  int

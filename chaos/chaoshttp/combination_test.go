@@ -175,3 +175,36 @@ func TestAnAnswerThatWasReplacedIsNotDelivered(t *testing.T) {
 		assert.Equal(t, "outer", onlyEvent(t, in).Rule, name)
 	}
 }
+
+// A change of a document that a fault further out takes back was seen by
+// nobody, whether the answer says how long it is or not.
+func TestChangesThatCancelOutAreNotDelivered(t *testing.T) {
+	longer := chaoshttp.OnBody(fault.Mutate("longer", func(v map[string]any) map[string]any { return map[string]any{"n": v["n"], "more": true} }))
+	back := chaoshttp.OnBody(fault.Mutate("back", func(v map[string]any) map[string]any { return map[string]any{"n": v["n"]} }))
+	for name, rules := range map[string][2]chaos.Fault{
+		"the same length": {lies.FlipSign("$.n"), lies.FlipSign("$.n")}, "another length": {longer, back},
+	} {
+		for _, declared := range []bool{true, false} {
+			in := weather(t, chaos.Rule{Name: "a", Fault: rules[0], Limit: 1}, chaos.Rule{Name: "b", Fault: rules[1], Limit: 1})
+			client := inProcess(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if !declared {
+					_ = http.NewResponseController(w).Flush()
+				}
+				_, _ = io.WriteString(w, `{"n":5}`)
+			})
+			for range 2 { // what was not delivered strikes again
+				g := ask(chaos.NewContext(t.Context(), in), t, client, "https://example.com/", "{}")
+				require.NoError(t, g.err)
+				require.NoError(t, g.cut)
+				e := in.Events()[len(in.Events())-1]
+				assert.Equal(t, `{"n":5}`, g.body, name)
+				assert.False(t, e.Delivered, "%s, %v: %+v", name, declared, e)
+				assert.Equal(t, []string{"a", "b"}, in.Unfired(), name)
+				if declared {
+					assert.EqualValues(t, len(g.body), g.resp.ContentLength)
+				}
+			}
+		}
+	}
+}

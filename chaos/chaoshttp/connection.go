@@ -72,6 +72,7 @@ type connection struct {
 
 func (f connection) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	r, ok := args.(Request)
+	ok = ok && r.Request != nil // nil: another fault passed on no request
 	if ok && r.server && f.way {
 		chaos.Note(ctx, "the request has arrived: the way to the server cannot fail any more")
 		return next(ctx, args)

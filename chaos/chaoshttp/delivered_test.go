@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -110,6 +111,43 @@ func TestUndeliveredChangesNothing(t *testing.T) {
 		assert.False(t, onlyEvent(t, in).Delivered, name)
 		assert.Equal(t, `201 7 "7" application/json {"n":5}`, fmt.Sprintf("%d %d %q %s %s", g.resp.StatusCode, g.resp.ContentLength,
 			g.resp.Header.Get("Content-Length"), g.resp.Header.Get("Content-Type"), g.body), name)
+	}
+}
+
+// A body in which a fault finds nothing to do keeps its header, however it says
+// how long it is.
+func TestABodyWithNothingToChangeKeepsItsHeader(t *testing.T) {
+	for name, f := range map[string]chaos.Fault{
+		"WrongCharset": chaoshttp.WrongCharset(), "OnBody": chaoshttp.OnBody(fault.Replace(1)), "FlipSign": lies.FlipSign(), "EmptyCompletion": chaoshttp.EmptyCompletion(),
+	} {
+		for _, tt := range []struct {
+			kind     string
+			size     int
+			declared bool
+		}{{"text/html", 0, true}, {"text/html", 0, false}, {"text/html", 100, false}, {"text/html", 100, true}, {"text/html", 5 << 20, true}, {"application/json", 5 << 20, true}, {"application/json", 0, true}} {
+			in := weather(t, chaos.Rule{Fault: f, Limit: 1})
+			client, url := overSockets(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", tt.kind)
+				if tt.declared {
+					w.Header().Set("Content-Length", strconv.Itoa(tt.size))
+				} else {
+					_ = http.NewResponseController(w).Flush()
+				}
+				_, _ = w.Write(bytes.Repeat([]byte("a"), tt.size))
+			})
+			g := ask(chaos.NewContext(t.Context(), in), t, client, url, "{}")
+			require.NoError(t, g.err, name)
+			require.NoError(t, g.cut, name)
+			assert.Len(t, g.body, tt.size)
+			assert.Equal(t, tt.kind, g.resp.Header.Get("Content-Type"), "%s %+v", name, tt)
+			length := int64(-1)
+			if tt.declared {
+				length = int64(tt.size)
+			}
+			assert.Equal(t, length, g.resp.ContentLength, "%s %+v", name, tt)
+			assert.False(t, onlyEvent(t, in).Delivered, "%s %+v", name, tt)
+			assert.Len(t, in.Unfired(), 1)
+		}
 	}
 }
 

@@ -87,7 +87,7 @@
 // one that has no rule for its target it costs about 60 ns, and with a rule
 // whose trigger does not match about 120; both allocate nothing, once the path was
 // seen, where no body is read. That is read, up to [Options.MaxBody], for the
-// name of a model, and where a rule in force looks at more of a call than its
+// name of a model, and where a rule strikes a call or looks at more of it than its
 // ordinal, or calls are recorded: one copy, and a hash that takes less time than
 // json.Valid.
 package chaoshttp

@@ -31,25 +31,48 @@ func revise(ctx context.Context, r Response, most int64, unfit string,
 	case r.ContentLength > most:
 		chaos.Note(ctx, unfit)
 		return r
+	case size(r.Response) == 0:
+		chaos.Note(ctx, emptyBody)
+		return r
 	case r.ContentLength <= 0:
 		return spoil(ctx, r, resized(r), func(s *spoiled, body io.Reader) io.Reader {
 			return &lazy{open: func() io.Reader {
-				doc, rest, ok := all(body, most)
+				inner := unread(body, most)
+				doc, rest, ok := inner.all(body, most)
 				if !ok {
 					s.note(unfit)
 					return io.MultiReader(bytes.NewReader(doc), rest)
 				}
 				rev, err := make(s.ctx, doc)
+				switch {
+				case inner == nil:
+				case err == nil && bytes.Equal(rev.doc, doc):
+					return body
+				case err == nil && bytes.Equal(rev.doc, inner.from):
+					return bytes.NewReader(rev.doc)
+				default:
+					_, _, _ = all(body, most)
+				}
 				return rev.reader(s, doc, err)
 			}}
 		})
 	}
-	doc, rest, ok := all(r.Body, most)
+	inner := unread(r.Body, most)
+	doc, rest, ok := inner.all(r.Body, most)
 	if !ok {
 		chaos.Note(ctx, unfit)
 		return held(r, doc, rest)
 	}
 	rev, err := make(ctx, doc)
+	switch {
+	case inner == nil:
+	case err == nil && bytes.Equal(rev.doc, doc):
+		return r
+	case err == nil && bytes.Equal(rev.doc, inner.from):
+		return sized(held(r, rev.doc, bytes.NewReader(nil)), int64(len(rev.doc)))
+	default:
+		_, rest, _ = all(r.Body, most)
+	}
 	if err == nil && bytes.Equal(rev.doc, doc) {
 		return held(r, doc, rest)
 	}
@@ -73,7 +96,36 @@ func (rev revision) reader(s *spoiled, doc []byte, err error) io.Reader {
 	case bytes.Equal(rev.doc, doc):
 		return bytes.NewReader(doc)
 	}
-	return &altered{s: s, doc: rev.doc, mark: parting(doc, rev.doc), what: rev.what}
+	return &altered{s: s, from: doc, doc: rev.doc, mark: parting(doc, rev.doc), what: rev.what}
+}
+
+// unread is the document that a fault further in put in the place of another,
+// of at most so many bytes; nil: there is none, or somebody has read of it. A
+// fault further out that puts the first one back takes the change back: neither
+// is seen.
+func unread(body io.Reader, most int64) *altered {
+	s, ok := body.(*spoiled)
+	if !ok {
+		return nil
+	}
+	r := s.reader
+	if l, ok := r.(*lazy); ok {
+		r = l.now()
+	}
+	a, _ := r.(*altered)
+	if a == nil || a.from == nil || a.off > 0 || int64(len(a.doc)) > most {
+		return nil
+	}
+	return a
+}
+
+// all is the whole document, of which the body is not read; where there is
+// none, that of the body.
+func (a *altered) all(body io.Reader, most int64) (doc []byte, rest io.Reader, ok bool) {
+	if a == nil {
+		return all(body, most)
+	}
+	return a.doc, bytes.NewReader(nil), true
 }
 
 // whole is a body that was read to be looked at, and is read from memory.
@@ -115,5 +167,7 @@ func jsonIn(ctx context.Context, body io.Reader, most int64) (doc []byte, rest i
 	}
 	return doc, rest, true
 }
+
+const emptyBody = "the body is empty"
 
 const notJSON = "the body is no JSON of at most 4 MiB"

@@ -28,7 +28,7 @@ func WrongEncoding() chaos.Fault {
 				return r, nil
 			}
 			if size(r.Response) == 0 {
-				chaos.Note(ctx, "the body is empty")
+				chaos.Note(ctx, emptyBody)
 				return r, nil
 			}
 			if of.server || of.Request != nil && (of.Header.Get("Accept-Encoding") != "" || of.Header.Get("Range") != "") {
@@ -85,30 +85,28 @@ func (r *inflated) Read(p []byte) (int, error) {
 
 // WrongCharset sends text in ISO 8859-1 under a content type of UTF-8: what is
 // beyond ASCII becomes bytes that are no UTF-8, and what ISO 8859-1 does not have a
-// question mark. A body of ASCII alone is not changed.
+// question mark. A body of ASCII alone is not changed, nor one that says it is
+// longer than 4 MiB; one that does not say how long it is keeps its content type.
 func WrongCharset() chaos.Fault {
 	return change{
 		d: spoils("wrong_charset", chaos.ClassProtocol, chaos.Implicit, nil),
 		apply: func(ctx context.Context, _ chaos.Call, r Response, _ Request) (Response, error) {
-			kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-			declared := err == nil && strings.EqualFold(params["charset"], "utf-8")
-			if n := r.ContentLength; n > 0 && n <= mostJSON {
-				return revise(ctx, r, mostJSON, "", func(_ context.Context, doc []byte) (revision, error) {
-					return inLatin1(doc), nil
-				}, func(c Response) Response { return inUTF8(c, kind, params, declared || err != nil) }), nil
+			if size(r.Response) < 0 { // whether there is anything beyond ASCII is known when the header is gone
+				return spoil(ctx, r, r, func(s *spoiled, body io.Reader) io.Reader {
+					return &latin1{tell: s.changed, body: bufio.NewReader(body)}
+				}), nil
 			}
-			// Whether there is anything beyond ASCII is not known yet. JSON is UTF-8 without saying so.
-			c := inUTF8(resized(r), kind, params, declared || err != nil || isJSON(r.Header))
-			return spoil(ctx, r, c, func(s *spoiled, body io.Reader) io.Reader {
-				return &latin1{tell: s.changed, body: bufio.NewReader(body)}
-			}), nil
+			return revise(ctx, r, mostJSON, "the body is longer than 4 MiB", func(_ context.Context, doc []byte) (revision, error) {
+				return inLatin1(doc), nil
+			}, inUTF8), nil
 		},
 	}
 }
 
 // inUTF8 is a response that says that it is UTF-8.
-func inUTF8(r Response, kind string, params map[string]string, declared bool) Response {
-	if declared {
+func inUTF8(r Response) Response {
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || strings.EqualFold(params["charset"], "utf-8") {
 		return r
 	}
 	c := copied(r)

@@ -20,6 +20,7 @@ type HTTPError struct {
 	Message    string      // what the body says in words; empty: nothing, or not known
 
 	real *http.Response // that a callee returned
+	line string         // of the answer; empty: it is made of the code
 	own  uint32         // 1: nobody else has Header, so the response may take it
 }
 
@@ -49,7 +50,11 @@ func (e *HTTPError) response() *http.Response {
 	if header == nil {
 		header = http.Header{}
 	}
-	return answer(e.StatusCode, header, e.Body)
+	line := e.line
+	if line == "" {
+		line = statusLine(e.StatusCode)
+	}
+	return answer(e.StatusCode, line, header, e.Body)
 }
 
 // statusOf finds the answer that an error is; nil: it is none.

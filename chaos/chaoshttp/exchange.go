@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/shakedown-go/shakedown/chaos"
 )
@@ -205,6 +206,9 @@ var errNoResponse = errors.New("http: RoundTripper implementation returned a nil
 // answer already nobody waits for another one, and it is ended here.
 func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 	p := r.payload
+	if r.Request == nil {
+		return Response{}, errNoRequest
+	}
 	if p == nil { // a Request that a fault made
 		p = x.payload
 	}
@@ -232,6 +236,9 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 	if resp.Request == nil {
 		resp.Request = req
 	}
+	if resp.Body != http.NoBody && resp.StatusCode != http.StatusSwitchingProtocols {
+		resp.Body = &closedOnce{ReadCloser: resp.Body}
+	}
 	x.mu.Lock()
 	x.taken, x.bodies = append(x.taken, resp), append(x.bodies, resp.Body)
 	x.mu.Unlock()
@@ -239,6 +246,20 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 		return Response{}, &HTTPError{StatusCode: resp.StatusCode, Header: resp.Header, real: resp}
 	}
 	return Response{resp}, nil
+}
+
+// closedOnce is a body of the callee's. Whatever stands in front of it may close
+// it, and so may its client; it learns of the first.
+type closedOnce struct {
+	io.ReadCloser
+	closed atomic.Bool
+}
+
+func (c *closedOnce) Close() error {
+	if c.closed.Swap(true) {
+		return nil
+	}
+	return c.ReadCloser.Close()
 }
 
 // mostDrained is how much is read of an answer that is nobody's: a handler
@@ -279,20 +300,23 @@ func (x *exchange) settle(r Response, err error) (*http.Response, error) {
 		x.request.Body.Close() // a transport closes it in any case
 	}
 	resp := r.Response
+	var shown *http.Response // in which headers that faults made may be seen
 	if err != nil {
 		status := statusOf(err)
 		if status == nil {
 			x.drop()
 			return nil, err
 		}
-		resp, spoiled = status.response(), nil
-	}
-	if resp == nil { // a fault replaced it by nothing
-		resp = answer(http.StatusOK, http.Header{}, nil)
+		resp = status.response()
+	} else {
+		if resp == nil { // a fault replaced it by nothing
+			resp = answer(http.StatusOK, "200 OK", http.Header{}, nil)
+		}
+		shown = resp
 	}
 	resp.Request = x.request
 	for _, s := range spoiled {
-		s.showHeader(resp)
+		s.showHeader(shown)
 	}
 	if len(own) == 0 && x.request.Method == http.MethodHead {
 		resp.Body = http.NoBody // what was made here would have one

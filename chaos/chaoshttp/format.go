@@ -87,10 +87,15 @@ type lazy struct {
 }
 
 func (l *lazy) Read(p []byte) (int, error) {
+	return l.now().Read(p)
+}
+
+// now is the reader behind it.
+func (l *lazy) now() io.Reader {
 	if l.r == nil {
 		l.r = l.open()
 	}
-	return l.r.Read(p)
+	return l.r
 }
 
 // HTMLPage puts the page of a gateway in place of the body, under status 200

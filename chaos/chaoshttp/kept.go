@@ -100,8 +100,12 @@ func (r Response) Become(ctx context.Context, other any) (result any) {
 	}
 	c := *to.Response
 	c.Body = r.Body
+	from := before
+	if !read {
+		from = nil
+	}
 	return spoil(ctx, r, Response{&c}, func(s *spoiled, _ io.Reader) io.Reader {
-		return &altered{s: s, doc: after, mark: parting(before, after), what: []chaos.Change{{Before: shownBody(before), After: shownBody(after)}}}
+		return &altered{s: s, from: from, doc: after, mark: parting(before, after), what: []chaos.Change{{Before: shownBody(before), After: shownBody(after)}}}
 	})
 }
 

@@ -3,6 +3,7 @@ package chaoshttp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -33,6 +34,13 @@ func (r Request) MarshalJSON() ([]byte, error) {
 	}{r.Method, u.String()})
 }
 
+// UnmarshalJSON refuses: the JSON of a request is how events show it, and no
+// request can be made of that. So a fault that changes arguments as a document,
+// as those of hand-offs do, leaves a request as it is.
+func (r *Request) UnmarshalJSON([]byte) error {
+	return errors.New("an HTTP request is not made of JSON")
+}
+
 // A Response is what a call gives, and what a fault of [chaos.PhaseChange]
 // changes. Status codes of 400 and above are not responses here but errors, an
 // [*HTTPError]; the caller gets them as responses all the same.
@@ -54,19 +62,29 @@ func (r Response) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON makes a response 200 with the document as its body.
 func (r *Response) UnmarshalJSON(doc []byte) error {
-	r.Response = answer(http.StatusOK, http.Header{"Content-Type": {"application/json"}}, bytes.Clone(doc))
+	r.Response = answer(http.StatusOK, "200 OK", http.Header{"Content-Type": {"application/json"}}, bytes.Clone(doc))
 	return nil
 }
 
 // answer makes a response of a finite body.
-func answer(code int, header http.Header, body []byte) *http.Response {
-	header["Content-Length"] = []string{strconv.Itoa(len(body))}
-	return &http.Response{
-		Status: strconv.Itoa(code) + " " + http.StatusText(code), StatusCode: code,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: header, Body: memory{bytes.NewReader(body)}, ContentLength: int64(len(body)),
+func answer(code int, line string, header http.Header, body []byte) *http.Response {
+	length := strconv.Itoa(len(body))
+	if said := header["Content-Length"]; len(said) != 1 || said[0] != length {
+		header["Content-Length"] = []string{length}
 	}
+	a := &struct { // in one allocation
+		http.Response
+		body bytes.Reader
+	}{Response: http.Response{
+		Status: line, StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header, ContentLength: int64(len(body)),
+	}}
+	a.body.Reset(body)
+	a.Body = memory{&a.body}
+	return &a.Response
 }
+
+// statusLine is what of the first line of an answer a client gets.
+func statusLine(code int) string { return strconv.Itoa(code) + " " + http.StatusText(code) }
 
 // statusText is http.StatusText, with the status that Anthropic made up.
 func statusText(code int) string {

@@ -116,6 +116,16 @@ func (sentOnce) Error() string { return "http: the body of the request cannot be
 // Unsent tells package chaos that the callee was not reached.
 func (sentOnce) Unsent() bool { return true }
 
+// errNoRequest is met by a fault that passes on no request at all.
+var errNoRequest error = noRequest{}
+
+type noRequest struct{}
+
+func (noRequest) Error() string { return "http: a fault passed on no request" }
+
+// Unsent tells package chaos that the callee was not reached.
+func (noRequest) Unsent() bool { return true }
+
 // send makes of r what the callee gets: the first time with the body that the
 // request had, later with another of the kind. A body that a fault put there is
 // its own affair.

@@ -48,13 +48,18 @@ func Serve(h http.Handler) *Server { return &Server{handler: h} }
 
 var (
 	errServerClosed   = errors.New("http: Server closed")
+	errNoURL          = errors.New("http: nil Request.URL") // as net/http has it
 	errReadAfterClose = errors.New("http: read on closed response body")
 )
 
 // RoundTrip runs the handler in a goroutine of its own, which ends before
 // [Server.Close] returns.
 func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := s.begin(r.Context()); err != nil {
+	err := errNoURL
+	if r.URL != nil {
+		err = s.begin(r.Context())
+	}
+	if err != nil {
 		if r.Body != nil {
 			r.Body.Close()
 		}

@@ -29,7 +29,12 @@ func spoil(ctx context.Context, from, r Response, reader func(s *spoiled, body i
 	changed := *r.Response
 	changed.Body = s
 	s.to = &changed
-	exchangeOf(ctx).add(s)
+	if x := exchangeOf(ctx); x != nil {
+		if len(s.headerAs(s.to)) > 0 {
+			_, s.shown = chaos.Outlast(ctx) // the body may end before the client has the header
+		}
+		x.add(s)
+	}
 	return Response{&changed}
 }
 
@@ -43,6 +48,8 @@ type spoiled struct {
 	end    func(err error, made bool) error
 	made   error // by the reader, by calling fail
 	closed atomic.Bool
+	// shown ends the wait for the header to be shown; nil: it is not changed.
+	shown func(err error, made bool) error
 	// At the end of the one response its trailers are there, for the other as well.
 	from, to *http.Response
 
@@ -87,12 +94,22 @@ func (s *spoiled) Close() error {
 }
 
 // showHeader declares what of the header is another than the callee's, where
-// the client gets it as the fault made it.
+// the client gets it as the fault made it. got is nil where the client gets
+// none of it.
 func (s *spoiled) showHeader(got *http.Response) {
-	if !inFront(got.Body, s) {
-		return // the answer was replaced further out
+	if s.shown == nil {
+		return
 	}
-	var ch []chaos.Change
+	if got != nil && inFront(got.Body, s) { // else the answer was replaced further out
+		if ch := s.headerAs(got); len(ch) > 0 {
+			s.changed(ch...)
+		}
+	}
+	_ = s.shown(nil, false)
+}
+
+// headerAs is what of a header is as the fault made it, and another than the callee's.
+func (s *spoiled) headerAs(got *http.Response) (ch []chaos.Change) {
 	if s.to.StatusCode != s.from.StatusCode && got.StatusCode == s.to.StatusCode {
 		ch = append(ch, chaos.Change{Path: "/status", Before: number(int64(s.from.StatusCode)), After: number(int64(s.to.StatusCode))})
 	}
@@ -106,9 +123,7 @@ func (s *spoiled) showHeader(got *http.Response) {
 			ch = append(ch, chaos.Change{Path: "/" + name, Before: orNothing(before), After: orNothing(after)})
 		}
 	}
-	if len(ch) > 0 {
-		s.changed(ch...)
-	}
+	return ch
 }
 
 // inFront reports whether a body reads from s. Of one that another fault made

@@ -37,7 +37,7 @@ type StatusOptions struct {
 // Quotas and expiry are triggers: with when.After(n) a 429 is a quota of n
 // calls, and a 401 an authentication that expires after n.
 func Status(code int, o *StatusOptions) chaos.Fault {
-	f := status{kind: "http_status", code: code}
+	f := status{kind: "http_status", code: code, line: statusLine(code)}
 	if o != nil {
 		f.o = *o
 		f.o.Header = o.Header.Clone()
@@ -52,14 +52,15 @@ type status struct {
 	o    StatusOptions
 	api  API
 	as   ErrorKind
+	line string // of the answer; empty: it is made of the code
 }
 
 // drawRequestID is the salt of the draw: ASCII for "request".
 const drawRequestID = 0x72657175657374
 
 func (f status) Fail(c chaos.Call) error {
-	e := &HTTPError{StatusCode: f.code, Header: make(http.Header, 8), own: 1}
-	values := make([]string, 0, 4) // of the usual headers, in one allocation
+	m := &failure{HTTPError: HTTPError{StatusCode: f.code, Header: make(http.Header, 8), own: 1, line: f.line}}
+	e, values := &m.HTTPError, m.values[:0]
 	set := func(name, value string) {
 		values = append(values, value)
 		e.Header[name] = values[len(values)-1 : len(values) : len(values)]
@@ -72,7 +73,7 @@ func (f status) Fail(c chaos.Call) error {
 		e.Body, e.Message = []byte(f.o.Body), ""
 		set("Content-Type", contentType(e.Body))
 	case f.api == "":
-		e.Body = append(append(make([]byte, 0, 40), http.StatusText(f.code)...), '\n')
+		e.Body = append(append(m.body[:0], http.StatusText(f.code)...), '\n')
 		set("Content-Type", "text/plain; charset=utf-8")
 	default:
 		f.speak(e, c)
@@ -87,7 +88,17 @@ func (f status) Fail(c chaos.Call) error {
 	for name, values := range f.o.Header {
 		e.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
 	}
+	set("Content-Length", strconv.Itoa(len(e.Body)))
 	return e
+}
+
+// failure is an error with the room for what most answers of failure have, in
+// one allocation. The response is no part of it: an event keeps the error, and
+// not the request that a response leads to.
+type failure struct {
+	HTTPError
+	values [4]string // of the usual headers
+	body   [40]byte
 }
 
 // httpTime is now in http.TimeFormat: a fifth of the time that Format takes, which

@@ -1,6 +1,7 @@
 package chaoshttp
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -13,15 +14,16 @@ import (
 // a fault learns what a response says, such as what a model call cost, without
 // making the client wait. The result is a Response. It is false for a body that
 // is none, or that is a stream of events or documents; done is not called then.
-func (r Response) OnRead(done func(doc []byte, err error)) (watch any, ok bool) {
+// ctx is that of the fault's Inject: where another fault replaces the response,
+// the body ends with the answer that the client has.
+func (r Response) OnRead(ctx context.Context, done func(doc []byte, err error)) (watch any, ok bool) {
 	if r.Response == nil || r.Body == nil || r.StatusCode == http.StatusSwitchingProtocols || oneByOne(r.Header.Get("Content-Type")) {
 		return r, false
 	}
 	c := *r.Response
 	w := &watched{ReadCloser: r.Body, done: func(doc []byte, _ ending, err error) { done(doc, err) }}
-	if c.Body = w; r.Request != nil {
-		exchangeOf(r.Request.Context()).add(w)
-	}
+	c.Body = w
+	exchangeOf(ctx).add(w)
 	return Response{&c}, true
 }
 

@@ -144,13 +144,13 @@ func (b *budget) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 // that of an HTTP response is: OnRead gives a result to be returned in its
 // place, and has done called when that was read.
 type readLater interface {
-	OnRead(done func(doc []byte, err error)) (result any, ok bool)
+	OnRead(ctx context.Context, done func(doc []byte, err error)) (result any, ok bool)
 }
 
 // await charges the budget once the caller has read the document.
 func (b *budget) await(ctx context.Context, u use, r readLater) (any, error) {
 	late, end := chaos.Outlast(ctx)
-	result, ok := r.OnRead(func(doc []byte, err error) {
+	result, ok := r.OnRead(ctx, func(doc []byte, err error) {
 		u.result = json.RawMessage(doc)
 		amount, known := b.measure(u)
 		b.charge(late, amount, known)

@@ -18,8 +18,8 @@ import (
 // such as {"order":null,"amount":1}. The arguments are JSON, or a Go value that
 // has JSON and decodes from it. The event shows the arguments before and after.
 // Arguments that the patch leaves equal, or that it does not fit, reach the
-// other agent as they are, and are not delivered. The patch must be a JSON
-// object.
+// other agent as they are, and are not delivered; so does an HTTP request, which
+// is no document. The patch must be a JSON object.
 //
 // Like all faults of hand-offs it stands on the callable through which an agent
 // hands over; that may be a tool.
