@@ -85,6 +85,12 @@ func (in *Injector) killed() bool { return in.rails != nil && in.rails.killed() 
 // disarmed, closed or killed.
 func (in *Injector) resting() bool { return in.state.Load() != 0 || in.killed() }
 
+// resting tells whether no rule is in force for the call any more.
+func (x *strike) resting() bool { return x.set.slot.in.resting() || x.letGo() }
+
+// letGo tells whether the injector was disarmed during the call, be it armed again by now.
+func (x *strike) letGo() bool { return x.set.slot.in.disarms.Load() != x.disarms }
+
 // crossed counts a call that a rule might strike.
 func (g *guard) crossed() {
 	if g.Share > 0 {
