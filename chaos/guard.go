@@ -48,7 +48,9 @@ func newGuard(r *Rails, born time.Time) *guard {
 		return nil
 	}
 	g := &guard{Rails: *r, invalid: r.Check(), born: born}
-	g.Targets = slices.Clone(r.Targets)
+	if g.Targets = slices.Clone(r.Targets); g.invalid != nil {
+		g.Targets = nil // each fault is then held back as invalid, and counted
+	}
 	for _, target := range g.Targets {
 		if compiled, err := glob.Compile(target); err == nil {
 			g.allowed = append(g.allowed, compiled)

@@ -152,6 +152,7 @@ func (x *strike) act(i int, ctx context.Context, args any, fit func(any) (any, e
 		if x.late != nil && x.foreign(ctx) {
 			return x.late(ctx, passed)
 		}
+		x.again(&handed, i)
 		result, err := x.pass(a, ctx, args, passed, next)
 		x.atAct(i)
 		handed.add(result, err)
@@ -181,7 +182,7 @@ func (x *strike) act(i int, ctx context.Context, args any, fit func(any) (any, e
 	a.running, a.skipped = false, a.skipped || a.nexts == 0
 	switch {
 	case err == nil:
-		x.weigh(a, &handed, result)
+		x.weigh(i, &handed, result)
 	case slices.ContainsFunc(a.inner, func(inner error) bool { return same(err, inner) }):
 		x.unmoved(a)
 	default:
