@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,11 +14,11 @@ type active struct {
 	fault  Fault  // the injector's own, where the rule's is stateful
 	failer Failer // the fault, if that is all it is
 	gate   *gate
-	own    gate        // what gate points to, for rules without a group
-	fired  atomic.Bool // it was delivered
+	own    gate // what gate points to, for rules without a group
 	life   *life
-	new    life          // what life points to, for rules that replaced none
 	until  time.Duration // when it expires, since the injector was made; 0: never
+	new    life          // what life points to, for rules that replaced none
+	fired  atomic.Bool   // it was delivered
 	barred bool          // the rails allow none of its targets
 }
 
@@ -76,8 +77,7 @@ type gate struct {
 	mu        sync.Mutex
 	delivered uint64
 	pending   uint64
-	last      time.Duration // of the last delivery, since the injector was made: arming does not move it
-	struck    bool          // last is set
+	rests     time.Duration // the cool-down is over then, since the injector was made: arming does not move it; 0: there was none
 }
 
 func (g *gate) reserve(limit int, coolDown time.Duration, in *Injector) bool {
@@ -93,7 +93,7 @@ func (g *gate) reserve(limit int, coolDown time.Duration, in *Injector) bool {
 // closed tells whether the gate lets no rule through now; g.mu is held.
 func (g *gate) closed(limit int, coolDown time.Duration, in *Injector) bool {
 	return limit > 0 && g.delivered+g.pending >= uint64(limit) ||
-		coolDown > 0 && (g.pending > 0 || g.struck && time.Since(in.born)-g.last < coolDown)
+		coolDown > 0 && (g.pending > 0 || time.Since(in.born) < g.rests)
 }
 
 func (g *gate) settle(delivered bool, coolDown time.Duration, in *Injector) {
@@ -105,7 +105,8 @@ func (g *gate) settle(delivered bool, coolDown time.Duration, in *Injector) {
 	}
 	g.delivered++
 	if coolDown > 0 {
-		g.last, g.struck = time.Since(in.born), true
+		now := time.Since(in.born)
+		g.rests = now + min(coolDown, math.MaxInt64-now)
 	}
 }
 

@@ -63,7 +63,7 @@ func (ch *chain) numbered(source items) items {
 // calm tells whether the injector was disarmed, or killed by its rails.
 func (x *strike) calm() bool {
 	in := x.set.slot.in
-	return in.state.Load()&stateDisarmed != 0 || in.killed()
+	return in.state.Load()&stateDisarmed != 0 || in.killed() || x.letGo()
 }
 
 // part runs a sequence as the code of act i, and what it yields to as that of

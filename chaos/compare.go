@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 
+	"github.com/shakedown-go/shakedown/internal/blame"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
@@ -99,47 +100,24 @@ func sameDocument(a, b []byte) bool {
 // cost, that they are not: up to there they are equal, and then there is another
 // number, or a value of another kind.
 func differsAtOnce(a, b []byte) bool {
-	at := 0
-	for at < min(len(a), len(b)) && a[at] == b[at] {
-		at++
-	}
-	if inString(a[:at]) {
+	at := blame.Common(a, b)
+	if blame.InString(a[:at]) {
 		return false
 	}
 	x, y := scalar(a, at), scalar(b, at)
 	return len(x) > 0 && len(y) > 0 && jsonhash.Sum(x) != jsonhash.Sum(y)
 }
 
-// inString tells whether the beginning of a document ends within a string.
-func inString(beginning []byte) (in bool) {
-	for {
-		i := bytes.IndexAny(beginning, `"\`)
-		if i < 0 {
-			return in
-		}
-		if beginning[i] == '"' {
-			in = !in
-			beginning = beginning[i+1:]
-			continue
-		}
-		beginning = beginning[min(i+2, len(beginning)):]
-	}
-}
-
 // scalar is the number or the name of a literal around a place.
 func scalar(doc []byte, at int) []byte {
 	from, to := at, at
-	for from > 0 && inScalar(doc[from-1]) {
+	for from > 0 && blame.InScalar(doc[from-1]) {
 		from--
 	}
-	for to < len(doc) && inScalar(doc[to]) {
+	for to < len(doc) && blame.InScalar(doc[to]) {
 		to++
 	}
 	return doc[from:to]
-}
-
-func inScalar(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c == '-' || c == '+' || c == '.' || c == 'E'
 }
 
 // shared tells whether two equal values have memory in common that can be

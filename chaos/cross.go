@@ -218,7 +218,7 @@ func recorded[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], in
 	keep := s.in.opts.KeepValues
 	returned := false
 	defer func() {
-		r.end, r.err = s.in.Elapsed(), err
+		r.ends(err)
 		r.outcome = outcomeOf(err, !returned)
 		r.effect = effectOf(c.effect, err == nil && returned)
 		if keep && returned && err == nil {

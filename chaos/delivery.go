@@ -192,14 +192,31 @@ type handed struct {
 	result  any // the last
 	err     error
 	n       int
-	earlier []any // those before it that were no errors
+	earlier []execution // those before it that were no errors
+}
+
+// execution is a result, and what the acts further in had made of theirs for it.
+type execution struct {
+	result any
+	values []exchanged
 }
 
 func (h *handed) add(result any, err error) {
-	if h.n++; h.n > 1 && h.err == nil {
-		h.earlier = append(h.earlier, h.result)
-	}
+	h.n++
 	h.result, h.err = result, err
+}
+
+// again notes that act i passes the call on a further time: it may yet hand on
+// what it got the last time.
+func (x *strike) again(h *handed, i int) {
+	if h.n == 0 || h.err != nil {
+		return
+	}
+	var values []exchanged
+	for k := range x.acts[i+1:] {
+		values = append(values, x.acts[i+1+k].value)
+	}
+	h.earlier = append(h.earlier, execution{h.result, values})
 }
 
 // postponed notes that a fault keeps the call for later.
@@ -221,16 +238,23 @@ func idleClaim(a *act) string {
 	return fmt.Sprintf("rule %q declared a change that made no difference", a.Name)
 }
 
-// weigh compares the result of an act with what it was handed. One that
-// executes a call several times may hand on what any execution gave.
-func (x *strike) weigh(a *act, h *handed, result any) {
+// weigh compares the result of act i with what it was handed. One that executes
+// a call several times may hand on what any execution gave; those further in are
+// then judged by what they did in that one.
+func (x *strike) weigh(i int, h *handed, result any) {
+	a := &x.acts[i]
 	declared := x.tell(a)
 	if h.n == 0 || a.outlasts {
 		return
 	}
-	for _, earlier := range h.earlier {
-		if compare(earlier, result) == alike {
-			return
+	if len(h.earlier) > 0 && (h.err != nil || compare(h.result, result) != alike) {
+		for _, e := range h.earlier {
+			if compare(e.result, result) == alike {
+				for k, v := range e.values {
+					x.acts[i+1+k].value = v
+				}
+				return
+			}
 		}
 	}
 	if h.err != nil { // it put a value in the place of an error

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
 )
@@ -246,4 +248,64 @@ func TestArgumentsThatDoNotFitAreNotDelivered(t *testing.T) {
 	assert.Contains(t, e.Note, "wrong type")
 	assert.Empty(t, e.Changes)
 	assert.Len(t, in.Unfired(), 1)
+}
+
+// A fault that executes a call several times hands on what one of the executions
+// gave: a change further in is judged by that one, and so uses up its limit.
+func TestAChangeOfTheExecutionThatIsHandedOn(t *testing.T) {
+	const changed = -1
+	hedge := func(use int) chaos.Fault { // hands on the result of that execution
+		return faultFunc{chaos.PhaseBefore, func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+			var results []any
+			for range 3 {
+				result, err := next(ctx, args)
+				if err != nil {
+					result = nil
+				}
+				results = append(results, result)
+			}
+			return results[use], nil
+		}}
+	}
+	change := func(execution int) chaos.Fault { // of that execution alone
+		n := -1
+		return faultFunc{chaos.PhaseChange, func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+			result, err := next(ctx, args)
+			if n++; err != nil || n != execution {
+				return result, err
+			}
+			chaos.Changed(ctx, chaos.Change{Path: "$"})
+			return changed, nil
+		}}
+	}
+	for use := range 3 {
+		for at := range 3 {
+			for fails := 1; fails <= 3; fails++ { // 3: none
+				if fails == use || fails == at {
+					continue
+				}
+				why := fmt.Sprintf("handed on: %d, changed: %d, failed: %d", use, at, fails)
+				in := plan(t, chaos.Rule{Name: "hedge", Target: "work", Fault: hedge(use)},
+					chaos.Rule{Name: "change", Target: "work", Fault: change(at), Limit: 1}).Injector("cell", nil)
+				n := -1
+				work := chaos.Wrap("work", func(context.Context, int) (int, error) {
+					if n++; n == fails {
+						return 0, errDown
+					}
+					return 10 + n, nil
+				})
+				result, err := work(chaos.NewContext(context.Background(), in), 0)
+				require.NoError(t, err, why)
+				assert.Equal(t, use == at, result == changed, why)
+				if use == at {
+					assert.Empty(t, in.Unfired(), why)
+					assert.Equal(t, []chaos.Change{{Path: "$"}}, only(t, in).Changes, why)
+				} else {
+					assert.Equal(t, []string{"change"}, in.Unfired(), why)
+					assert.Empty(t, only(t, in).Changes, why)
+				}
+				assert.NotContains(t, only(t, in).Note, "cannot be compared", why)
+			}
+		}
+	}
 }

@@ -25,7 +25,9 @@ type Event struct {
 	Occurrence uint64 `json:"occurrence,string"`
 	Ordinal    uint64 `json:"ordinal,string"`
 	Turn       int    `json:"turn,omitempty"`
-	// Start and End are times since the injector was armed.
+	// Start and End are times since the injector was armed. End is never before
+	// Start: a call under way when [Injector.Arm] starts the clock anew counts
+	// from the former start, and took no time where the new clock shows less.
 	Start time.Duration `json:"startNs"`
 	End   time.Duration `json:"endNs"`
 	// Attempt is 1 plus the number of directly preceding failed calls of the

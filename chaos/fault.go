@@ -112,8 +112,9 @@ type Checked interface {
 }
 
 // Stateful is implemented by faults that remember something between calls.
-// Fresh is called once per injector and returns a fault with empty memory, so
-// that cells cannot see each other through a shared rule.
+// Fresh is called once per injector, and once when the rule is checked, and
+// returns a fault with empty memory, so that cells cannot see each other through
+// a shared rule.
 type Stateful interface {
 	Fault
 	Fresh() Fault

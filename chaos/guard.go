@@ -48,7 +48,9 @@ func newGuard(r *Rails, born time.Time) *guard {
 		return nil
 	}
 	g := &guard{Rails: *r, invalid: r.Check(), born: born}
-	g.Targets = slices.Clone(r.Targets)
+	if g.Targets = slices.Clone(r.Targets); g.invalid != nil {
+		g.Targets = nil // each fault is then held back as invalid, and counted
+	}
 	for _, target := range g.Targets {
 		if compiled, err := glob.Compile(target); err == nil {
 			g.allowed = append(g.allowed, compiled)
@@ -84,6 +86,12 @@ func (in *Injector) killed() bool { return in.rails != nil && in.rails.killed() 
 // resting tells whether no rule is in force any more: the injector was
 // disarmed, closed or killed.
 func (in *Injector) resting() bool { return in.state.Load() != 0 || in.killed() }
+
+// resting tells whether no rule is in force for the call any more.
+func (x *strike) resting() bool { return x.set.slot.in.resting() || x.letGo() }
+
+// letGo tells whether the injector was disarmed during the call, be it armed again by now.
+func (x *strike) letGo() bool { return x.set.slot.in.disarms.Load() != x.disarms }
 
 // crossed counts a call that a rule might strike.
 func (g *guard) crossed() {

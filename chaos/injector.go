@@ -45,18 +45,20 @@ const defaultMaxLog = 4096
 // [NewInjector] and reaches wrapped calls through their context ([NewContext])
 // or by binding. All methods are safe for concurrent use.
 type Injector struct {
-	seed   uint64
-	cell   string
-	scope  uint64 // hash of seed and cell
-	opts   InjectorOptions
-	born   time.Time // times are measured from here
-	armed  atomic.Int64
-	state  atomic.Uint32 // stateClosed, stateDisarmed
-	late   atomic.Uint64
-	begun  atomic.Uint64 // numbers the calls that leave an event, in steps of two
-	points table
-	log    log
-	rails  *guard // nil: none
+	seed  uint64
+	cell  string
+	scope uint64 // hash of seed and cell
+	opts  InjectorOptions
+	born  time.Time // times are measured from here
+	armed atomic.Int64
+	state atomic.Uint32 // stateClosed, stateDisarmed
+	// disarms counts the calls of Disarm: one that was struck before it stays let go when the injector is armed again.
+	disarms atomic.Uint32
+	late    atomic.Uint64
+	begun   atomic.Uint64 // numbers the calls that leave an event, in steps of two
+	points  table
+	log     log
+	rails   *guard // nil: none
 
 	asked table // the names that Concerns was asked about
 
@@ -253,10 +255,12 @@ func (in *Injector) Arm() {
 }
 
 // Disarm takes the rules out of force at once: injected waits end and those
-// calls go through, whatever else was drawn on them. Calls are counted on. With waiters in a testing/synctest bubble it must be
-// called from that bubble.
+// calls go through, whatever else was drawn on them, and also if Arm follows
+// while they do. Calls are counted on. With waiters in a testing/synctest
+// bubble it must be called from that bubble.
 func (in *Injector) Disarm() {
 	in.state.Or(stateDisarmed)
+	in.disarms.Add(1)
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for w := range in.waiters {

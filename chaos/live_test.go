@@ -186,3 +186,41 @@ func TestALiveInjectorsMemoryIsBounded(t *testing.T) {
 	assert.Len(t, in.Events(), 4096)
 	assert.EqualValues(t, 150_000-4096, in.Dropped())
 }
+
+// A call that Disarm let go stays let go when Arm follows at once, before the
+// call went on; and it does not end before it began, though the clock is new.
+func TestArmingAgainDoesNotCatchTheCallsThatWereLetGo(t *testing.T) {
+	for _, tt := range []struct {
+		why   string
+		fault chaos.Fault // drawn besides the wait
+	}{
+		{"a failure behind the wait", down()},
+		{"a further wait", delay(time.Hour)},
+		{"a change", replace(7)},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			in, ctx := recording(t, chaos.Rule{Name: "wait", Target: "work", Fault: delay(time.Hour)},
+				chaos.Rule{Name: "other", Target: "work", Fault: tt.fault})
+			work := chaos.Wrap("work", double)
+			time.Sleep(time.Minute)
+			go func() {
+				time.Sleep(time.Second)
+				in.Disarm()
+				in.Arm()
+			}()
+			result, err := work(ctx, 1)
+			require.NoError(t, err, tt.why)
+			assert.Equal(t, 2, result, tt.why)
+			event := in.Events()[0]
+			assert.Equal(t, []string{"other"}, event.Masked, tt.why)
+			assert.Equal(t, time.Second, event.Spent, tt.why)
+			assert.Equal(t, event.Start, event.End, "%s: the clock shows less than when it began", tt.why)
+
+			in.Remove("wait")
+			in.Remove("other")
+			require.NoError(t, in.Register(chaos.Rule{Target: "work", Fault: down()}))
+			_, err = work(ctx, 1)
+			require.ErrorIs(t, err, chaos.ErrInjected, "%s: the next call meets the rules", tt.why)
+		})
+	}
+}

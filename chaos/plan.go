@@ -203,6 +203,19 @@ func (c *compiled) resolve() error {
 		if err := asked("Phase", func() { c.phase = p.Phase() }); err != nil {
 			return err
 		}
+		if c.phase > PhaseAfter {
+			return &ParamError{Kind: c.kind, Param: "Phase", Value: c.phase, Allowed: "PhaseInstead, PhaseBefore, PhaseChange or PhaseAfter"}
+		}
+	}
+	if f, ok := c.Fault.(Stateful); ok {
+		c.stateful = true
+		var fresh Fault
+		if err := asked("Fresh", func() { fresh = f.Fresh() }); err != nil {
+			return err
+		}
+		if fresh == nil {
+			return &ParamError{Kind: c.kind, Param: "Fresh", Allowed: "a method that returns a fault"}
+		}
 	}
 	_, c.args = c.When.(ArgsWhen)
 	c.chance = 1
@@ -212,7 +225,6 @@ func (c *compiled) resolve() error {
 	if !c.args && !c.chancy {
 		c.ordinals, _ = c.When.(OrdinalWhen)
 	}
-	_, c.stateful = c.Fault.(Stateful)
 	c.gated = c.Limit > 0 || c.CoolDown > 0
 	return nil
 }

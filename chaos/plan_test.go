@@ -180,3 +180,33 @@ func TestProblemsComeApartWhereTheyWereJoined(t *testing.T) {
 	assert.ErrorContains(t, problems(chaos.Rule{Target: "a", Fault: down(), When: checking{whole}})[0], "the level: ")
 	assert.Len(t, problems(chaos.Rule{Target: "a", Fault: down(), When: checking{joined}}), 2)
 }
+
+// oddFault answers what a rule is asked beforehand in a way that nobody can use.
+type oddFault struct {
+	phase chaos.Phase
+	fresh func() chaos.Fault
+}
+
+func (oddFault) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
+	return next(ctx, args)
+}
+func (f oddFault) Phase() chaos.Phase { return f.phase }
+func (f oddFault) Fresh() chaos.Fault { return f.fresh() }
+
+// A fault of a user's own that could only fail later, at the call or in
+// Plan.Injector, which has no error to return, is a problem of its rule.
+func TestAFaultThatCouldOnlyFailLaterIsRefused(t *testing.T) {
+	for want, f := range map[string]oddFault{
+		"Phase is 4; allowed: PhaseInstead, PhaseBefore, PhaseChange or PhaseAfter": {chaos.PhaseAfter + 1, down},
+		"Fresh is missing; allowed: a method that returns a fault":                  {0, func() chaos.Fault { return nil }},
+		"its Fresh method panicked: empty":                                          {0, func() chaos.Fault { panic("empty") }},
+	} {
+		r := chaos.Rule{Name: "odd", Target: "work", Fault: f}
+		_, err := chaos.NewPlan(1, r)
+		var problem *chaos.RuleError
+		require.ErrorAs(t, err, &problem, want)
+		assert.Equal(t, "Fault", problem.Field)
+		assert.ErrorContains(t, err, want)
+		assert.ErrorContains(t, chaos.NewInjector(1, nil).Register(r), want)
+	}
+}

@@ -61,6 +61,8 @@ func TestRailsHoldBack(t *testing.T) {
 		{"another target", chaos.Rails{Targets: []string{"play"}}, 0, "..........", map[string]uint64{}},
 		{"this target", chaos.Rails{Targets: []string{"play", "w*"}}, 0, "xxxxxxxxxx", map[string]uint64{}},
 		{"the first in the way is named", chaos.Rails{Budget: 1, Rate: 1, Share: 1}, 0, "x.........", map[string]uint64{"budget": 9}},
+		{"targets that are no globs", chaos.Rails{Targets: []string{"["}}, 0, "..........", map[string]uint64{"invalid": 10}},
+		{"other targets, one of them no glob", chaos.Rails{Targets: []string{"play", "["}}, 0, "..........", map[string]uint64{"invalid": 10}},
 		{"rails that make no sense", chaos.Rails{Rate: math.NaN()}, 0, "..........", map[string]uint64{"invalid": 10}},
 	} {
 		t.Run(c.why, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 func (x *strike) finish(err error, ended bool) {
 	x.close()
 	in := x.set.slot.in
-	x.rec.end, x.rec.err = in.Elapsed(), err
+	x.rec.ends(err)
 	switch x.rec.effect = none; {
 	case x.runs > 0:
 		x.rec.effect = effectOf(x.effect, x.worked)

@@ -37,6 +37,7 @@ type strike struct {
 	left    bool         // the call has returned
 	lastErr error        // by which it ended after that
 	over    bool         // the event is closed: what comes later changes nothing
+	disarms uint32       // of the injector before the call: with one more no rule is in force for it, not even after Arm
 }
 
 // shape brings values into the types of a call.
@@ -80,6 +81,7 @@ type act struct {
 func (x *strike) begin(ctx context.Context, d drawn) {
 	x.frame.within(ctx, x.visit.frame, x.set.slot)
 	x.frame.strike, x.rec.more = x, &x.more
+	x.disarms = x.set.slot.in.disarms.Load()
 	x.drawn = append([]*bound{d.first}, d.more...)
 	decider := x.decider()
 	var before, change, after []act
@@ -130,7 +132,7 @@ func (x *strike) mask(place int) { x.hidden = append(x.hidden, place) }
 // run carries the call through the acts from i on, to the callee. An injector
 // that was disarmed or closed while an act waited has no further rule in force.
 func (x *strike) run(i int, ctx context.Context, args any) (any, error) {
-	if i == len(x.acts) || x.set.slot.in.resting() {
+	if i == len(x.acts) || x.resting() {
 		return x.reach(ctx, args)
 	}
 	if x.perItem && x.acts[i].phase == PhaseChange || x.acts[i].over() {
@@ -150,6 +152,7 @@ func (x *strike) act(i int, ctx context.Context, args any, fit func(any) (any, e
 		if x.late != nil && x.foreign(ctx) {
 			return x.late(ctx, passed)
 		}
+		x.again(&handed, i)
 		result, err := x.pass(a, ctx, args, passed, next)
 		x.atAct(i)
 		handed.add(result, err)
@@ -179,7 +182,7 @@ func (x *strike) act(i int, ctx context.Context, args any, fit func(any) (any, e
 	a.running, a.skipped = false, a.skipped || a.nexts == 0
 	switch {
 	case err == nil:
-		x.weigh(a, &handed, result)
+		x.weigh(i, &handed, result)
 	case slices.ContainsFunc(a.inner, func(inner error) bool { return same(err, inner) }):
 		x.unmoved(a)
 	default:
@@ -313,7 +316,7 @@ func (x *strike) actOf(pinned int16) int {
 // sleep waits for the act at work, and keeps account of it.
 func (x *strike) sleep(ctx context.Context, pinned int16, d time.Duration) error {
 	rule := x.ruleOf(pinned)
-	spent, err := x.set.slot.in.sleep(ctx, d, rule)
+	spent, err := x.wait(ctx, d, rule)
 	if err == nil && d == 0 && (x.calm() || rule.over()) {
 		err = ErrDisarmed
 	}
@@ -329,4 +332,12 @@ func (x *strike) sleep(ctx context.Context, pinned int16, d time.Duration) error
 		x.acts[at].spent += spent
 	}
 	return err
+}
+
+// wait is the injector's, of a call that no disarming has let go.
+func (x *strike) wait(ctx context.Context, d time.Duration, rule *active) (time.Duration, error) {
+	if x.letGo() && ctx.Err() == nil {
+		return 0, ErrDisarmed
+	}
+	return x.set.slot.in.sleep(ctx, d, rule)
 }

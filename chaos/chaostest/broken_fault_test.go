@@ -112,7 +112,7 @@ func brokenFaults() []brokenFault {
 		{why: "says that nothing is done", check: chaostest.Described, make: says(fault.LoseReplyAfter(0), func(*chaos.Description) {})},
 		{why: "says that the work is done", check: chaostest.Described, make: says(fails, func(d *chaos.Description) { d.Effect = chaos.EffectDone })},
 		{why: "describes itself differently each time", check: chaostest.Described, make: func() chaos.Fault { return &fickle{inject: fails} }},
-		{why: "a phase that there is not", check: chaostest.Phases, make: is(phased{passes, 7})},
+		{why: "a phase that there is not", check: chaostest.Phases, also: chaostest.Checked, make: is(phased{passes, 7})},
 		{why: "a Failer in another phase", check: chaostest.Phases, make: is(latePhase{failing{fails, errAny}})},
 		{why: "Inject does not fail as Fail does", check: chaostest.Failing, make: is(failing{fails, errBusy})},
 		{why: "Inject reaches the callee", check: chaostest.Failing, make: is(failing{func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {

@@ -157,6 +157,7 @@ func ReadOTLP(r io.Reader, o *ReadOptions) (*Recording, error) {
 	if requests == 0 && len(t.wrong.errs) == 0 {
 		t.wrong.add(&InputError{Line: 1, Field: "resourceSpans", Allowed: "an ExportTraceServiceRequest"})
 	}
+	t.cycle()
 	if err := t.wrong.join(); err != nil {
 		return nil, err
 	}

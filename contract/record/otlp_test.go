@@ -195,6 +195,10 @@ func TestWrongSpansAreLocated(t *testing.T) {
 		{"an enum in words, which OTLP forbids", span(`"code":0`, `"code":"STATUS_CODE_ERROR"`), `record: line 1: resourceSpans.scopeSpans.spans.status.code is "string"; allowed: a value of type int`},
 		{"two spans of one id", request("", aSpan(1, 0, "a", 0, 1, ""), aSpan(1, 0, "b", 0, 1, "")), "spans[1].spanId is \"0000000000000001\"; allowed: an id of its own"},
 		{"resent less than never", request("", aSpan(1, 0, "a", 0, 1, attrs("http.request.resend_count", "-1"))), at + `attributes.http.request.resend_count is "-1"`},
+		{"its parent's parent", request("", aSpan(1, 2, "a", 0, 1, ""), aSpan(2, 1, "a", 0, 1, "")),
+			`record: parentSpanId is "0000000000000002"; allowed: the id of a span that is not inside span 0000000000000001 itself`},
+		{"inside three that are inside each other", request("", aSpan(4, 3, "d", 0, 1, ""), aSpan(1, 2, "a", 0, 1, ""), aSpan(2, 3, "b", 0, 1, ""), aSpan(3, 1, "c", 0, 1, "")),
+			`record: parentSpanId is "0000000000000001"; allowed: the id of a span that is not inside span 0000000000000003 itself`},
 		{"two problems", span("work", "", traceID, ""), at + "traceId is missing; allowed: 32 hexadecimal digits, not all 0\n" + at + "name is missing"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
@@ -253,6 +257,8 @@ func TestAClockThatIsWrongMakesNoBinsOfHours(t *testing.T) {
 			[]string{`spans of "phone" more than 12h0m0s away from the others, left out: 2`}},
 		{"a span that ends in a year", request(phone, aSpan(3, 0, "call", 10, 365*day, "")), 64 * sec,
 			[]string{`spans of "phone" more than 12h0m0s away from the others, left out: 1`}},
+		{"spans that began a year ago, and end now", request(phone, aSpan(3, 0, "call", -365*day, 365*day, ""), aSpan(4, 0, "call", 1-365*day, 365*day, "")), 64 * sec,
+			[]string{`spans of "phone" more than 12h0m0s away from the others, left out: 2`}},
 		{"a quiet night", request(phone, aSpan(3, 0, "call", 18*60*60*1000, 10, "")), 128 * sec, nil},
 	} {
 		r := readOTLP(t, shop+"\n"+tt.other, nil)

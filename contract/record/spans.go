@@ -258,23 +258,60 @@ func (t *trace) recording() *Recording {
 
 // main gives the first and the last start of the largest part of the trace, of
 // those that pauses of more than MaxGap set apart; of equal ones the earliest.
+// A span that outlasts its part by as much does not count for it: one end of it
+// is wrong.
 func (t *trace) main() (first, last int64) {
-	starts := make([]int64, len(t.spans))
+	byStart := make([]*span, len(t.spans))
 	for i := range t.spans {
-		starts[i] = t.spans[i].start
+		byStart[i] = &t.spans[i]
 	}
-	slices.Sort(starts)
-	from, most := 0, 0
-	for i := range starts {
-		if i+1 < len(starts) && starts[i+1]-starts[i] <= int64(t.options.MaxGap) {
+	slices.SortFunc(byStart, func(a, b *span) int { return cmp.Compare(a.start, b.start) })
+	from, most := 0, -1
+	for i, s := range byStart {
+		if i+1 < len(byStart) && byStart[i+1].start-s.start <= int64(t.options.MaxGap) {
 			continue
 		}
-		if i+1-from > most {
-			most, first, last = i+1-from, starts[from], starts[i]
+		fit := 0
+		for _, other := range byStart[from : i+1] {
+			if other.end-s.start <= int64(t.options.MaxGap) {
+				fit++
+			}
+		}
+		if fit > most {
+			most, first, last = fit, byStart[from].start, s.start
 		}
 		from = i + 1
 	}
 	return first, last
+}
+
+// cycle refuses spans that are inside each other: none of them would be a call
+// that somebody made.
+func (t *trace) cycle() {
+	const open, done = 1, 2
+	state := make([]uint8, len(t.spans))
+	for i := range t.spans {
+		at, there := i, true
+		for there && state[at] == 0 {
+			state[at] = open
+			at, there = t.parentOf(&t.spans[at])
+		}
+		if there && state[at] == open {
+			t.wrong.add(&InputError{Field: "parentSpanId", Value: hex.EncodeToString(t.spans[at].parent[16:]),
+				Allowed: fmt.Sprintf("the id of a span that is not inside span %x itself", t.spans[at].id[16:])})
+		}
+		for at, there = i, true; there && state[at] == open; at, there = t.parentOf(&t.spans[at]) {
+			state[at] = done
+		}
+	}
+}
+
+func (t *trace) parentOf(s *span) (at int, there bool) {
+	if s.root {
+		return 0, false
+	}
+	at, there = t.byID[s.parent]
+	return at, there
 }
 
 // clockSlack is the difference of clocks that is not worth a note.

@@ -19,6 +19,7 @@ import (
 // none accepts that no fault is delivered.
 func checkConsistent(r *contract.Report) error {
 	var p problems
+	p.faults(r)
 	counts := r.Counts
 	if len(r.Cells) > 0 {
 		p.cells(r)
@@ -57,7 +58,7 @@ func (p *problems) add(field string, value any, allowed string) {
 func (p *problems) cells(r *contract.Report) {
 	scenarios, invariants := setOf(r.Scenarios), setOf(r.Invariants)
 	seen := make(map[contract.Cell]bool, len(r.Cells))
-	var abandoned, undecided, absorbed int
+	var abandoned, undecided, absorbed, last int
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		at := func(field string) string { return fmt.Sprintf("cells[%d].%s", i, field) }
@@ -74,6 +75,11 @@ func (p *problems) cells(r *contract.Report) {
 			p.add(at("cell"), clip(c.Cell.String(), 60)+" a second time", "each cell once")
 		}
 		seen[c.Cell] = true
+		last = max(last, c.Cell.Trial)
+		if min(int64(c.Elapsed), int64(c.Delivered), int64(c.Undelivered), int64(c.LateCalls)) < 0 {
+			p.add(at("elapsedNs, delivered, undelivered and lateCalls"),
+				fmt.Sprintf("%d, %d, %d and %d", c.Elapsed, c.Delivered, c.Undelivered, c.LateCalls), "0 or more")
+		}
 		if c.Broke != (c.State == contract.Broken) && c.State != contract.Undelivered {
 			p.add(at("broke"), c.Broke, "true with state broken, true or false with undelivered, else false")
 		}
@@ -81,12 +87,38 @@ func (p *problems) cells(r *contract.Report) {
 		undecided += one(c.Undecided)
 		absorbed += one(c.Absorbed)
 	}
+	if last < r.Trials && !r.Cancelled {
+		p.add("trials", r.Trials, fmt.Sprintf("%d, as the cells say", last))
+	}
 	for _, n := range []struct {
 		field     string
 		is, cells int
 	}{{"abandoned", r.Abandoned, abandoned}, {"undecided", r.Undecided, undecided}, {"absorbed", r.Absorbed, absorbed}} {
 		if n.is != n.cells {
 			p.add(n.field, n.is, fmt.Sprintf("the %d cells that say so", n.cells))
+		}
+	}
+}
+
+// faults checks the rows of the rules against the list of scenarios and each other.
+func (p *problems) faults(r *contract.Report) {
+	scenarios := setOf(r.Scenarios)
+	seen := make(map[[2]string]bool, len(r.Faults))
+	for i, f := range r.Faults {
+		at := func(field string) string { return fmt.Sprintf("faults[%d].%s", i, field) }
+		if !scenarios[f.Scenario] {
+			p.add(at("scenario"), clip(f.Scenario, 60), "one of scenarios")
+		}
+		if rule := [2]string{f.Scenario, f.Rule}; seen[rule] {
+			p.add(at("rule"), clip(f.Rule, 60)+" a second time", "each rule of a scenario once")
+		} else {
+			seen[rule] = true
+		}
+		if min(f.Cells, f.Undelivered) < 0 {
+			p.add(at("cells and undelivered"), fmt.Sprintf("%d and %d", f.Cells, f.Undelivered), "0 or more")
+		}
+		if f.Delivered < f.Cells || f.Cells == 0 && f.Delivered != 0 {
+			p.add(at("delivered"), f.Delivered, fmt.Sprintf("a call or more in each of the %d cells, and none elsewhere", f.Cells))
 		}
 	}
 }

@@ -53,6 +53,14 @@ func TestFromJSONRefusesAContradiction(t *testing.T) {
 		{"more inconclusive cells allowed than the verdict knows", func(r *contract.Report) {
 			r.Score.Verdict, r.AllowInconclusive = scoring.Inconclusive, 100
 		}, "score.verdict"},
+		{"trials that no cell has", func(r *contract.Report) { r.Trials++ }, "trials"},
+		{"an answer that took less than no time", func(r *contract.Report) { r.Cells[0].Elapsed = -1 }, "cells[0].elapsedNs, delivered, undelivered and lateCalls"},
+		{"less than no calls after the end", func(r *contract.Report) { r.Cells[0].LateCalls = -1 }, "cells[0].elapsedNs, delivered, undelivered and lateCalls"},
+		{"faults of a scenario that is not listed", func(r *contract.Report) { r.Faults[0].Scenario = "stormy" }, "faults[0].scenario"},
+		{"a rule twice", func(r *contract.Report) { r.Faults = append(r.Faults, r.Faults[0]) }, fmt.Sprintf("faults[%d].rule", len(desk(t).Faults))},
+		{"a fault in less than no runs", func(r *contract.Report) { r.Faults[0].Cells = -1 }, "faults[0].cells and undelivered"},
+		{"a fault in more runs than calls", func(r *contract.Report) { r.Faults[0].Cells = r.Faults[0].Delivered + 1 }, "faults[0].delivered"},
+		{"calls that no run had", func(r *contract.Report) { r.Faults[0].Cells, r.Faults[0].Delivered = 0, 1 }, "faults[0].delivered"},
 		{"a failed run called cancelled", func(r *contract.Report) { r.Score.Verdict, r.Cancelled = scoring.Inconclusive, true }, "score.verdict"},
 	} {
 		r := desk(t)

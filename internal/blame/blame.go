@@ -7,6 +7,7 @@ package blame
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,6 +26,14 @@ const separator = "\x00"
 // place tells in what, as where only the spelling of a number does, the whole differs. A change that later ones undid is not
 // seen, and none is where the end is what there was.
 func Seen(values [][]byte) []bool {
+	if apart(values) {
+		return slices.Repeat([]bool{true}, len(values)-1)
+	}
+	return byPlace(values)
+}
+
+// byPlace is Seen for all changes, by the documents.
+func byPlace(values [][]byte) []bool {
 	seen := make([]bool, len(values)-1)
 	docs := parsed(values)
 	var marks []mark
@@ -66,8 +75,8 @@ func below(place, of string) bool {
 // string stays.
 func (d *difference) over(marks []mark, change int) []mark {
 	from, to := d.from, d.to
-	prefix := common(from, to)
-	suffix := commonEnd(from[prefix:], to[prefix:])
+	prefix := Common([]byte(from), []byte(to))
+	suffix := commonEnd([]byte(from[prefix:]), []byte(to[prefix:]))
 	cut, end := prefix, len(from)-suffix // of the old string
 	kept := marks[:0]
 	for _, m := range marks {
@@ -89,14 +98,11 @@ func (d *difference) over(marks []mark, change int) []mark {
 	return append(kept, m)
 }
 
-func common(a, b string) (n int) {
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
+func commonEnd(a, b []byte) (n int) {
+	const step = 64
+	for n+step <= min(len(a), len(b)) && bytes.Equal(a[len(a)-n-step:len(a)-n], b[len(b)-n-step:len(b)-n]) {
+		n += step
 	}
-	return n
-}
-
-func commonEnd(a, b string) (n int) {
 	for n < min(len(a), len(b)) && a[len(a)-1-n] == b[len(b)-1-n] {
 		n++
 	}

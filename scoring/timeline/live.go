@@ -66,6 +66,7 @@ type Pending struct {
 	run    *Run
 	edge   *edge
 	sample Sample
+	ended  atomic.Bool // it was counted as ended
 }
 
 // maxPending bounds the calls in flight that a node and class remember.
@@ -108,11 +109,15 @@ func (r *Run) Begin(s Sample) (*Pending, error) {
 }
 
 // End counts the call as [Run.Add] does, now that it has ended; the sample is
-// that of the whole call. Only the first End of a call counts it as ended.
-// A nil Pending returns an error.
+// that of the whole call. It counts once: a further End returns an error, as
+// that of a nil Pending does. After one with an invalid sample the call is no
+// longer in flight, and may be ended with a valid one.
 func (p *Pending) End(s Sample) error {
 	if p == nil {
 		return errors.New("timeline: the call was not begun")
+	}
+	if !p.ended.CompareAndSwap(false, true) {
+		return errors.New("timeline: the call has ended already")
 	}
 	if e := p.edge; e != nil {
 		e.mu.Lock()
@@ -122,7 +127,9 @@ func (p *Pending) End(s Sample) error {
 		}
 		e.mu.Unlock()
 	}
-	return p.run.Add(s)
+	err := p.run.Add(s)
+	p.ended.Store(err == nil)
+	return err
 }
 
 // readPending adds the calls in flight to the bins of a view, up to now, and

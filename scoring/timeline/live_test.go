@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -111,6 +112,38 @@ func TestACallInFlightCountsFromItsBeginning(t *testing.T) {
 	assert.Equal(t, []timeline.Value{0, 0, 1, 1, 1, 0}, series(t, r, "a", timeline.Backlog))
 	assert.Equal(t, int64(2), r.Graph(timeline.GraphQuery{}).Edges[0].Attempts)
 	assert.Zero(t, r.InFlight())
+}
+
+// However often and from however many goroutines a call is ended, it is served once.
+func TestACallEndsOnce(t *testing.T) {
+	for why, run := range map[string]func() *timeline.Run{
+		"live": func() *timeline.Run {
+			r, w := live(t, 60)
+			w.at = 3 * sec
+			return r
+		},
+		"a recording, in which Begin remembers nothing": func() *timeline.Run { return newRun(t, nil) },
+	} {
+		r := run()
+		call, err := r.Begin(timeline.Sample{Target: "a", Start: sec})
+		require.NoError(t, err)
+		require.ErrorContains(t, call.End(served("a", sec, -1)), "end 999.999999ms: must not be before start 1s", why)
+		assert.Zero(t, r.InFlight(), "%s: nobody knows when it ended, only that it did", why)
+		var well atomic.Int64
+		var enders sync.WaitGroup
+		for range 8 {
+			enders.Go(func() {
+				if call.End(served("a", sec, sec)) == nil {
+					well.Add(1)
+				}
+			})
+		}
+		enders.Wait()
+		assert.Equal(t, int64(1), well.Load(), why)
+		assert.EqualError(t, call.End(served("a", sec, sec)), "timeline: the call has ended already", why)
+		assert.Equal(t, timeline.Value(1), series(t, r, "a", timeline.Served)[2], why)
+		assert.Equal(t, timeline.Value(1), series(t, r, "a", timeline.Arrivals)[1], why)
+	}
 }
 
 func incidents(t testing.TB, r *timeline.Run) []timeline.Incident {
