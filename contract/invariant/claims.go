@@ -68,23 +68,20 @@ func ClaimsMatchState[S any](id string, severity contract.Severity, claims ...Cl
 		if err != nil {
 			return err
 		}
-		var untold string // what the answer denies and the state has
-		heard := false
-		for _, m := range reader.read(o.Response) {
-			so := holds[m.claim](after, m.said)
-			switch {
-			case m.standing == asserted && !so:
+		heard := reader.read(o.Response)
+		for i := range heard {
+			heard[i].so = holds[heard[i].claim](after, heard[i].said)
+		}
+		if why := reader.unclear(heard, o.Response); why != "" {
+			return undecided("%s; a structured outcome beside the answer would decide: %s", why, quote(o.Response))
+		}
+		for _, m := range heard {
+			if m.standing == asserted && !m.so {
 				return fmt.Errorf("the answer claims %s in %s, and the end state denies it (a %v)",
 					quote(m.said[0]), quote(m.statement), reflect.TypeFor[S]())
-			case m.standing == denied && so && untold == "":
-				untold = m.said[0]
 			}
-			heard = true
 		}
-		switch {
-		case untold != "":
-			return undecided("the answer denies %s, and the end state has it; a claim with Bare would decide: %s", quote(untold), quote(o.Response))
-		case heard || blank(o.Response) || reader.prose.failureOnly(o.Response):
+		if heard != nil || blank(o.Response) || reader.prose.failureOnly(o.Response) {
 			return nil
 		}
 		return undecided("none of the claims is heard in the answer, which may make them in other words; "+
@@ -122,12 +119,78 @@ type heardClaim struct {
 	claim     int
 	said      []string
 	statement string
+	sentence  int // its number
 	standing  standing
+	so        bool // the end state has it
+}
+
+// about is what tells the things apart that a claim is made about: the words with a digit of
+// the match. Empty: the match names none, and may be about any.
+func (m heardClaim) about() string {
+	var names []string
+	for word := range strings.FieldsSeq(flat(m.said[0], shapeWords)) {
+		if strings.ContainsAny(word, "0123456789") {
+			names = append(names, word)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// unclear says why what was heard decides nothing; empty: it decides.
+//
+//   - One statement bears several claims, and the end state has some of them and others
+//     not: it cannot be told which of them the statement makes.
+//   - A claim that names nothing is made in one place and taken back in another: they
+//     may be about different things.
+//   - A claim is in doubt, and made nowhere; where it names something, it may be denied.
+//   - The answer denies what the end state has.
+//   - A claim is made, and the answer says elsewhere that it does not know.
+func (r claimReader) unclear(heard []heardClaim, answer string) string {
+	type topic struct {
+		claim int
+		about string
+	}
+	made, denies, doubts := make(map[topic]bool), make(map[topic]bool), make(map[topic]string)
+	asserts := false
+	for i, m := range heard {
+		key := topic{m.claim, m.about()}
+		switch m.standing {
+		case asserted:
+			made[key] = true
+			asserts = asserts || !r.claims[m.claim].bare && r.claims[m.claim].unless == nil
+		case denied:
+			denies[key] = true
+			if m.so {
+				return "the answer denies " + quote(m.said[0]) + ", and the end state has it; a claim with Bare would decide"
+			}
+		default:
+			doubts[key] = m.said[0]
+		}
+		for _, other := range heard[:i] {
+			if other.sentence == m.sentence && other.claim != m.claim && other.said[0] == m.said[0] && other.so != m.so {
+				return quote(m.said[0]) + " may make either of two claims, of which the end state has one"
+			}
+		}
+	}
+	for key := range made {
+		if denies[key] {
+			return "a claim is made and taken back, perhaps of different things"
+		}
+	}
+	for key, said := range doubts {
+		if !made[key] && (!denies[key] || key.about == "") {
+			return quote(said) + " is in doubt: hoped for, announced, asked, conditional or told by somebody else"
+		}
+	}
+	if asserts && r.prose.unsure.MatchString(flat(answer, shapeWords)) {
+		return "the answer makes a claim, and says that it does not know"
+	}
+	return ""
 }
 
 func (r claimReader) read(answer string) []heardClaim {
 	var heard []heardClaim
-	for _, s := range sentences(straighten(answer)) {
+	for number, s := range sentences(straighten(answer)) {
 		var spellings [4]string
 		for i, c := range r.claims {
 			for n := range spellings {
@@ -136,7 +199,10 @@ func (r claimReader) read(answer string) []heardClaim {
 				}
 				found := c.says.FindAllStringSubmatchIndex(spellings[n], -1)
 				for _, at := range found {
-					heard = append(heard, heardClaim{i, groups(spellings[n], at), strings.TrimRight(s.text, ".!"), r.standing(c, spellings[n], n, at[0], at[1])})
+					heard = append(heard, heardClaim{
+						claim: i, said: groups(spellings[n], at), statement: strings.TrimRight(s.text, ".!"), sentence: number,
+						standing: r.standing(c, spellings[n], n, at[0], at[1]),
+					})
 				}
 				if found != nil || c.bare && n == 2 {
 					break
@@ -151,22 +217,36 @@ func (r claimReader) standing(c claimForm, statement string, spelling, start, en
 	switch {
 	case c.bare:
 		return asserted
-	case spelling == denying:
-		return denied
 	case c.unless != nil && c.unless.MatchString(statement):
 		return denied
 	case c.unless != nil:
 		return asserted
 	}
 	statement, start, end = window(statement, start, end)
+	// "sí" affirms, and "si" does not; both are "si" without marks.
+	statement = strings.NewReplacer("sí", "yes", "Sí", "yes").Replace(statement)
 	words := flatten(statement, shapeWords)
-	return r.prose.hedges.standing(words.text, words.from(start), words.from(end))
+	as := r.prose.hedges.standing(words.text, words.from(start), words.from(end))
+	if as == asserted && r.prose.future.MatchString(statement) {
+		return doubtful
+	}
+	if as == asserted && r.prose.names(words.text, words.from(start), words.from(end)) {
+		return doubtful
+	}
+	if as == asserted && spelling == denying {
+		return denied
+	}
+	return as
 }
 
 // prose knows how statements may be spelled, and which tell of nothing but failure.
 type prose struct {
 	adverbs, denials *regexp.Regexp
 	failure, success *matcher
+	unsure           *matcher
+	future           *regexp.Regexp // Spanish, by its marks
+	noun, act        *regexp.Regexp
+	came             *matcher
 	contractions     *strings.Replacer
 	hedges           *hedges
 }
@@ -198,8 +278,39 @@ func newProse() prose {
 		adverbs: regexp.MustCompile(fillers), denials: regexp.MustCompile(denialWords),
 		failure: wordList(failureWords), success: wordList(successWords),
 		contractions: strings.NewReplacer("'ve ", " have ", "'re ", " are ", "'m ", " am ", "'s been ", " has been ", "'s now ", " is now "),
-		hedges:       newHedges(),
+		hedges:       newHedges(), unsure: wordList(unsureWords),
+		noun: regexp.MustCompile(nounWords), act: regexp.MustCompile(nounEnds), came: wordList(doneSigns),
+		future: regexp.MustCompile(`(?i)\pL(?:[aei]r(?:án?|emos)|endrán?|odrán?)(?:$|[^\pL])`),
 	}
+}
+
+const (
+	// nounWords stand before a noun or an infinitive.
+	nounWords = `(?:^|[^a-z])(?:to|an?|the|your|any|this|that|of|for|our|my|no|zu|zur|zum|eine[mnrs]?|die|der|das|ihre?[nrms]?|` +
+		`deine?[nrms]?|unsere?[nrms]?|diese[nrms]?|von|vom|fuer|de|du|la|le|les|une?|votre|vos|notre|cette|ce|au|pour|el|los|` +
+		`su|sus|tu|una?|del|al|para|por) $|(?:[^a-z][dl]')$`
+	// nounEnds end nouns and infinitives.
+	nounEnds = `(?:tions?|ungen|ung|ments?|ing|cion|ciones|mientos?|schrift|[aei]r(?:l[aeo]s?)?|oir)$`
+	// doneSigns tell, of a noun, that it came about.
+	doneSigns = `(?:has|have|had)(?: \w+)? been|was|were|went|(?:is|are)(?: \w+)? (?:complete|done|through|confirmed)|completed|` +
+		`wurden?|erfolgt\w*|abgeschlossen|(?:ist|sind) (?:\w+ )?(?:durch|erledigt|veranlasst|bestaetigt)|hat geklappt|` +
+		`(?:a|ont)(?: \w+)? ete|est (?:\w+ )?(?:faite?|effectuee?|terminee?|confirmee?)|` +
+		`(?:ha|han) sido|fue|fueron|se (?:ha|han|hizo|realizo)|esta (?:hech|list|complet|confirmad)\w*`
+)
+
+// names reports whether a match of one word names a thing or an act ("your refund", "to cancel")
+// in a clause that does not say that it came about.
+func (p prose) names(text string, start, end int) bool {
+	word := strings.TrimSpace(text[start:end])
+	for end < len(text) && wordByte(text[end]) {
+		word += text[end : end+1]
+		end++
+	}
+	if strings.ContainsAny(word, " -") || !p.noun.MatchString(text[:start]) && !p.act.MatchString(word) {
+		return false
+	}
+	from := strings.LastIndexAny(text[:start], ",:(") + 1
+	return !p.came.MatchString(text[from:])
 }
 
 // denying is the spelling of a statement without its negation: what matches
