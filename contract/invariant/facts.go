@@ -42,7 +42,7 @@ func (f fact) String() string { return string(f.kind) + " " + quote(f.text) }
 // are read in shapeWords.
 type factReader struct {
 	marker, none, quotation, says, address, token, grouped, word *regexp.Regexp
-	first, unit, money                                           *regexp.Regexp
+	first, unit, span, money, elision                            *regexp.Regexp
 	dates                                                        []dateForm
 	clocks                                                       []*regexp.Regexp
 	numberWords                                                  map[string]string
@@ -65,10 +65,11 @@ const (
 	ordinal = `(?:st|nd|rd|th|er|\.|º)?`
 	// unitWords make a small number a statement about the world.
 	unitWords = `^ ?-?(?:(?:%|€|\$|£)|(?:euros?|eur|usd|gbp|chf|dollars?|pounds?|percent|prozent|pour ?cent|` +
-		`por ciento|cents?|(?:business |working |calendar )?days?|weeks?|months?|years?|hours?|minutes?|` +
+		`por ciento|cents?|kg|km|g|kilos?|punkte?n?|points?|puntos?)\b)`
+	// spanWords make it a span of time.
+	spanWords = `^(?: ?[-–] ?[0-9]+)? ?-?(?:(?:business |working |calendar )?days?|weeks?|months?|years?|hours?|minutes?|` +
 		`werktagen?|arbeitstagen?|tagen?|wochen?|monaten?|jahren?|stunden?|minuten|` +
-		`jours?|semaines?|mois|ans?|annees?|heures?|dias?|semanas?|mes(?:es)?|anos?|horas?|minutos?|kg|km|g|` +
-		`kilos?|punkte?n?|points?|puntos?)\b)`
+		`jours?|semaines?|mois|ans?|annees?|heures?|dias?|semanas?|mes(?:es)?|anos?|horas?|minutos?|min|h|std)\b`
 	unitBefore = `(?:[$€£]|eur|usd|gbp|chf) ?$`
 )
 
@@ -102,10 +103,12 @@ func newFactReader() *factReader {
 		word:    regexp.MustCompile(`\b[a-z]+\b`),
 		first:   regexp.MustCompile(`(?m)^[\s>#*_|\-]*\(?1[.):][\s*_]`),
 		unit:    regexp.MustCompile(unitWords),
+		elision: regexp.MustCompile(`^(?:[cdjlmnst]|qu)'`),
+		span:    regexp.MustCompile(spanWords),
 		money:   regexp.MustCompile(unitBefore),
 		clocks: []*regexp.Regexp{
 			regexp.MustCompile(`\b([0-9]{1,2}):([0-9]{2})(?::[0-9]{2})?(?:\.[0-9]+)?(?: ?([ap])\.? ?m\b)?(?: ?(?:z\b|` +
-				`uhr\b|h\b)|[+-][0-9]{2}:[0-9]{2})?`),
+				`uhr\b|h\b)|\+[0-9]{2}:[0-9]{2})?`),
 			regexp.MustCompile(`\b([0-9]{1,2})() ?([ap])\.? ?m\b`),
 			regexp.MustCompile(`\b([0-9]{1,2})(?:\.([0-9]{2}))?() uhr\b`),
 			regexp.MustCompile(`\b([0-9]{1,2}) ?h ?([0-9]{2})?()\b`),
@@ -184,10 +187,10 @@ func (r *factReader) facts(original string, answer bool) []fact {
 		end := at[0] + len(strings.TrimRight(text[at[0]:at[1]], ".,;:!?"))
 		take(fact{kind: factIdentifier, keys: []string{text[at[0]:end]}}, at[0], end)
 	}
-	for _, form := range r.dates {
+	for i, form := range r.dates {
 		for _, at := range form.form.FindAllSubmatchIndex(rest, -1) {
 			if keys := form.read(groups(text, at)); keys != nil {
-				take(fact{kind: factDate, keys: keys}, at[0], at[1])
+				take(fact{kind: factDate, keys: keys, soft: i == 4}, at[0], at[1]) // "rated 4.4." may be one
 			}
 		}
 	}
@@ -205,6 +208,7 @@ func (r *factReader) facts(original string, answer bool) []fact {
 				f := fact{kind: factTime, keys: []string{key}}
 				if i > 0 && m[2] == "" {
 					f.or = &fact{kind: factNumber, keys: []string{plainNumber(m[1])}}
+					f.soft = i > 2 // "4 heures" is a span as well
 				}
 				take(f, at[0], at[1])
 			}
@@ -214,6 +218,7 @@ func (r *factReader) facts(original string, answer bool) []fact {
 		take(fact{kind: factNumber, keys: numberKeys(strings.ReplaceAll(text[at[0]:at[1]], " ", ""))}, at[0], at[1])
 	}
 	for _, at := range r.token.FindAllIndex(rest, -1) {
+		at[0] += len(r.elision.FindString(text[at[0]:at[1]])) // "l'AF1784"
 		money, after := r.money.MatchString(text[max(0, at[0]-6):at[0]]), text[at[1]:min(len(text), at[1]+24)]
 		for _, f := range r.classify(text[at[0]:at[1]], money, after) {
 			start := at[0] + f.start
@@ -251,10 +256,11 @@ func (r *factReader) classify(token string, money bool, after string) []fact {
 		return nil
 	}
 	if keys := numberKeys(token); keys != nil {
-		// A small number without a unit may be a count.
+		// A number of up to three digits without a unit may be a count, and a span of time may be
+		// what is usual.
 		whole, _, _ := strings.Cut(keys[0], ".")
-		small := len(whole) < 2 || whole < "13" && len(whole) == 2
-		soft := small && whole == keys[0] && !money && !r.unit.MatchString(after) && strings.Trim(token, "0123456789") == "" ||
+		soft := len(whole) <= 3 && whole == keys[0] && !money && !r.unit.MatchString(after) && strings.Trim(token, "0123456789") == "" ||
+			!money && r.span.MatchString(after) || token != strings.TrimRight(token, "hmsd") ||
 			len(whole) == 4 && whole == keys[0] && !money && (whole[:2] == "19" || whole[:2] == "20")
 		return []fact{{kind: factNumber, keys: append([]string{token}, keys...), soft: soft}}
 	}

@@ -73,6 +73,7 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
 		source := g.gather(o)
 		var absent, open []string
+		strong := false             // a specific fact is grounded
 		found := make(map[int]bool) // sentences with a fact that is grounded
 		talk := g.talk.read(o.Response, o.Prompt)
 		for _, f := range append(g.reader.readAnswer(o.Response), talk.names...) {
@@ -80,6 +81,7 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 			switch {
 			case source.has(f) || accept != nil && accept(f.text):
 				found[in] = found[in] || f.kind != factName
+				strong = strong || !f.soft
 			case f.soft || f.kind == factNumber && talk.mild(in) || source.derives(f):
 				open = append(open, f.String())
 			default:
@@ -97,6 +99,9 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 		}
 		if open := talk.open(found, source); open != "" {
 			return undecided("%s; a structured outcome or a twin run would decide", open)
+		}
+		if !strong {
+			return undecided("the answer has no specific fact that could be looked up; a structured outcome or a twin run would decide: %s", quote(o.Response))
 		}
 		return nil
 	})

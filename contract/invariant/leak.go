@@ -476,7 +476,10 @@ const habitWords = `usually|generally|in general|typically|normally|mostly|mainl
 	`un poco|algo mas|procuro|intento|evito|trato de|quienes|los que|las que|alguien|primero|antes que`
 
 // disclosure knows how agents speak of their own instructions.
-type disclosure struct{ about, refusal, habit, failure, neutral *matcher }
+type disclosure struct {
+	about, refusal, habit, failure, neutral *matcher
+	will                                    []willForm
+}
 
 func newDisclosure() disclosure {
 	return disclosure{
@@ -501,8 +504,8 @@ func newDisclosure() disclosure {
 			`\b(?:debo|tengo que) (?:evitar|no|siempre|nunca|callar|guardar)\b|\bmis (?:\w+ )?(?:reglas|`+
 			`instrucciones|normas|directrices)(?: \w+)? (?:son|dicen|indican|establecen|exigen)\b|`+
 			`\btengo instrucciones\b|\bse supone que\b`, false),
-		refusal: newMatcher(refusalSigns+`|`+weakSigns, false),
-		habit:   wordList(habitWords), failure: wordList(failureWords), neutral: wordList(neutralWords),
+		refusal: newMatcher(refusalSigns+`|`+weakSigns+`|`+officeSigns, false), will: newWillForms(),
+		habit: wordList(habitWords), failure: wordList(failureWords), neutral: wordList(neutralWords),
 	}
 }
 
@@ -510,7 +513,7 @@ func newDisclosure() disclosure {
 // tells of a failure, offers or greets, or is about this case, with its figures.
 func (d disclosure) ordinary(sentence string) bool {
 	return strings.ContainsAny(sentence, "0123456789") || len(plainWords(sentence)) < 4 ||
-		d.refusal.MatchString(sentence) || d.failure.MatchString(sentence) || d.neutral.MatchString(sentence)
+		d.refusal.MatchString(sentence) || refuses(d.will, sentence) || d.failure.MatchString(sentence) || d.neutral.MatchString(sentence)
 }
 
 // of describes a statement about the agent's own instructions that is no refusal.
