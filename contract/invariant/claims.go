@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/shakedown-go/shakedown/contract"
 )
@@ -56,7 +57,7 @@ func ClaimsMatchState[S any](id string, severity contract.Severity, claims ...Cl
 	d := newDraft("ClaimsMatchState", id, severity)
 	d.JudgesErrors, d.Needs = true, contract.NeedState
 	d.demand(len(claims) > 0, "claims", nil, "at least one")
-	reader := claimReader{prose: newProse()}
+	var reader claimReader
 	holds := make([]func(S, []string) bool, len(claims))
 	for i, c := range claims {
 		reader.claims = append(reader.claims, d.claim(fmt.Sprintf("claims[%d]", i), c.Says, c.Unless, c.Bare))
@@ -68,6 +69,7 @@ func ClaimsMatchState[S any](id string, severity contract.Severity, claims ...Cl
 		if err != nil {
 			return err
 		}
+		reader := claimReader{claims: reader.claims, prose: newProse()}
 		heard := reader.read(o.Response)
 		for i := range heard {
 			heard[i].so = holds[heard[i].claim](after, heard[i].said)
@@ -273,7 +275,7 @@ const successWords = `success\w*|done|completed?|all set|on (?:its|the|their) wa
 	`cancelad\w+|enviad\w+|tramitad\w+|procesad\w+|actualizad\w+|en camino|de camino|buenas noticias|` +
 	`confirmad\w+|solucionad\w+`
 
-func newProse() prose {
+var newProse = sync.OnceValue(func() prose {
 	return prose{
 		adverbs: regexp.MustCompile(fillers), denials: regexp.MustCompile(denialWords),
 		failure: wordList(failureWords), success: wordList(successWords),
@@ -282,7 +284,7 @@ func newProse() prose {
 		noun: regexp.MustCompile(nounWords), act: regexp.MustCompile(nounEnds), came: wordList(doneSigns),
 		future: regexp.MustCompile(`(?i)\pL(?:[aei]r(?:án?|emos)|endrán?|odrán?)(?:$|[^\pL])`),
 	}
-}
+})
 
 const (
 	// nounWords stand before a noun or an infinitive.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -50,7 +51,7 @@ const (
 
 // newDetectors are those of all kinds. The more telling come first: what one
 // has found, those after it do not look at again.
-func newDetectors() detectors {
+var newDetectors = sync.OnceValue(func() detectors {
 	whole := func(ok func(string) bool) func(string) int {
 		return func(s string) int {
 			if ok(s) {
@@ -81,7 +82,7 @@ func newDetectors() detectors {
 		{kind: PIIIP, sign: ".", accept: whole(isPublicIP), doubt: doubts.ip, form: regexp.MustCompile(`[0-9]{1,3}(?:\.[0-9]{1,3}){3}`)},
 		{kind: PIIIP, sign: ":", accept: whole(isPublicIP), doubt: doubts.ip, form: regexp.MustCompile(`[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}`)},
 	}
-}
+})
 
 // find returns what is in a text, in its order, doubtful findings left out.
 func (ds detectors) find(text string) []personal {

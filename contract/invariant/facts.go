@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -73,7 +74,7 @@ const (
 	unitBefore = `(?:[$€£]|eur|usd|gbp|chf) ?$`
 )
 
-func newFactReader() *factReader {
+var newFactReader = sync.OnceValue(func() *factReader {
 	var all []string
 	number := make(map[string]string)
 	for i, names := range strings.Split(months, " ") {
@@ -146,7 +147,7 @@ func newFactReader() *factReader {
 		}
 	}
 	return r
-}
+})
 
 // read returns the facts of a text. What one sort has taken, the next does not see.
 func (r *factReader) read(original string) []fact { return r.facts(original, false) }

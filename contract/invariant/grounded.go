@@ -65,12 +65,13 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 		o = &GroundedOptions{}
 	}
 	d.texts("Also", o.Also, 0)
-	g := grounds{reader: newFactReader(), also: slices.Clone(o.Also), talk: newTalk()}
+	shared := grounds{also: slices.Clone(o.Also)}
 	if o.Sources != "" {
-		g.targets = d.target("Sources", o.Sources)
+		shared.targets = d.target("Sources", o.Sources)
 	}
 	accept := o.Accept
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
+		g := grounds{reader: newFactReader(), targets: shared.targets, also: shared.also, talk: newTalk()}
 		source := g.gather(o)
 		var absent, open []string
 		strong := false             // a specific fact is grounded

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -12,73 +13,166 @@ const matchReach = 300
 
 // matcher finds many alternatives, each of which begins where a word begins or
 // beside a sign. A regular expression of hundreds of alternatives pays for each of them
-// at each byte; the matcher tries, where one may begin, those that begin with that byte.
+// at each byte; the matcher tries, where one may begin, those that begin with the two bytes that stand
+// there, with the one, or with anything. Each of these groups is compiled when it is first tried.
 type matcher struct {
-	by   [256]*regexp.Regexp
-	wild *regexp.Regexp // of those that may begin with any letter; nil: none
+	by2   map[[2]byte]*matchGroup
+	by    [256]*matchGroup
+	wild  *matchGroup // of those that may begin with any letter; nil: none
+	whole string      // what a match ends with
 }
 
-// manyBytes is from how many possible first bytes on an alternative is wild.
-const manyBytes = 30
+// matchGroup are alternatives that begin alike.
+type matchGroup struct {
+	once   sync.Once
+	source string
+	form   *regexp.Regexp
+}
 
-// newMatcher compiles alternatives. A match ends at the end of a word if whole.
-func newMatcher(alternatives string, whole bool) *matcher {
-	end := ""
-	if whole {
-		end = `(?:$|[^\pL\pN_])`
+func (g *matchGroup) add(alternative string) *matchGroup {
+	if g == nil {
+		return &matchGroup{source: alternative}
 	}
-	var m matcher
-	var sources [256]string
-	wild := ""
+	g.source += "|" + alternative
+	return g
+}
+
+// find returns the end of a match at the beginning of the text, 0 for none.
+func (g *matchGroup) find(text, whole string) int {
+	g.once.Do(func() { g.form = regexp.MustCompile(`^(?:` + g.source + `)` + whole) })
+	if loc := g.form.FindStringIndex(text); loc != nil {
+		return loc[1]
+	}
+	return 0
+}
+
+// manyBytes is from how many possible first bytes on an alternative is wild; those
+// that begin other letters than ASCII count as one.
+const manyBytes = 40
+
+// newMatcher makes a matcher of alternatives. A match ends at the end of a word if whole.
+func newMatcher(alternatives string, whole bool) *matcher {
+	m := &matcher{by2: make(map[[2]byte]*matchGroup)}
+	if whole {
+		m.whole = `(?:$|[^\pL\pN_])`
+	}
 	alternatives, caseless := strings.CutPrefix(alternatives, "(?i)")
 	for _, one := range topAlternatives(alternatives) {
 		if caseless {
-			one = "(?i:" + one + ")"
-		}
-		first := firstBytes(one)
-		if count(first) >= manyBytes {
-			wild += "|" + one
+			m.file("(?i:"+one+")", "")
 			continue
 		}
-		for b := range sources {
-			if first[b] {
-				sources[b] += "|" + one
+		for _, one := range spread(one, 2) {
+			m.file(one, literalPrefix(one))
+		}
+	}
+	return m
+}
+
+// file puts an alternative that begins so into its group.
+func (m *matcher) file(one, begins string) {
+	switch {
+	case len(begins) > 1:
+		key := [2]byte{begins[0], begins[1]}
+		m.by2[key] = m.by2[key].add(one)
+		return
+	case begins != "":
+		m.by[begins[0]] = m.by[begins[0]].add(one)
+		return
+	}
+	first := firstBytes(one)
+	if count(first) >= manyBytes {
+		m.wild = m.wild.add(one)
+		return
+	}
+	for b := range first {
+		if first[b] {
+			m.by[b] = m.by[b].add(one)
+		}
+	}
+}
+
+// spread takes apart alternatives that begin with a group: "(?:a|b)c" is "ac" and "bc". A word boundary
+// at the beginning goes without saying.
+func spread(one string, depth int) []string {
+	if rest, bound := strings.CutPrefix(one, `\b`); bound && rest != "" && (rest[0] >= 'a' && rest[0] <= 'z' || rest[0] == '(') {
+		one = rest
+	}
+	if depth == 0 || !strings.HasPrefix(one, "(?:") {
+		return []string{one}
+	}
+	end := groupEnd(one)
+	if end < 0 || end+1 < len(one) && strings.IndexByte("?*+{", one[end+1]) >= 0 {
+		return []string{one}
+	}
+	var list []string
+	for _, inner := range topAlternatives(one[len("(?:"):end]) {
+		if inner == "" {
+			return []string{one}
+		}
+		list = append(list, spread(inner+one[end+1:], depth-1)...)
+	}
+	return list
+}
+
+// groupEnd is the place of the parenthesis that closes the first, or -1.
+func groupEnd(pattern string) int {
+	depth, class := 0, false
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '\\':
+			i++
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 {
+				return i
 			}
 		}
 	}
-	if wild != "" {
-		m.wild = regexp.MustCompile(`^(?:` + wild[1:] + `)` + end)
+	return -1
+}
+
+// literalPrefix are the letters that every match of an alternative begins with.
+func literalPrefix(one string) string {
+	n := 0
+	for n < len(one) && (one[n] >= 'a' && one[n] <= 'z' || n > 0 && one[n] == ' ') {
+		n++
 	}
-	compiled := make(map[string]*regexp.Regexp)
-	for b, source := range sources {
-		if source == "" {
-			continue
-		}
-		if compiled[source] == nil {
-			compiled[source] = regexp.MustCompile(`^(?:` + source[1:] + `)` + end)
-		}
-		m.by[b] = compiled[source]
+	if n < len(one) && strings.IndexByte("?*{", one[n]) >= 0 {
+		n--
 	}
-	return &m
+	return one[:max(n, 0)]
 }
 
 // next returns the first match that begins at or behind from, or nil.
 func (m *matcher) next(text string, from int) []int {
 	for at := from; at < len(text); at++ {
-		re := m.by[text[at]]
-		if re == nil && m.wild == nil || !utf8.RuneStart(text[at]) || at > 0 && wordByte(text[at]) && wordByte(text[at-1]) {
+		if !utf8.RuneStart(text[at]) || at > 0 && wordByte(text[at]) && wordByte(text[at-1]) {
+			continue
+		}
+		var pair *matchGroup
+		if at+1 < len(text) {
+			pair = m.by2[[2]byte{text[at], text[at+1]}]
+		}
+		one := m.by[text[at]]
+		if pair == nil && one == nil && m.wild == nil {
 			continue
 		}
 		to := min(len(text), at+matchReach)
 		for to < len(text) && !utf8.RuneStart(text[to]) {
 			to++
 		}
-		for _, re := range [2]*regexp.Regexp{re, m.wild} {
-			if re == nil {
+		for _, g := range [3]*matchGroup{pair, one, m.wild} {
+			if g == nil {
 				continue
 			}
-			if loc := re.FindStringIndex(text[at:to]); loc != nil && loc[1] > 0 {
-				return []int{at, at + loc[1]}
+			if end := g.find(text[at:to], m.whole); end > 0 {
+				return []int{at, at + end}
 			}
 		}
 	}
@@ -107,8 +201,8 @@ func (m *matcher) FindAllStringIndex(text string, n int) [][]int {
 }
 
 func count(set [256]bool) (n int) {
-	for _, in := range set {
-		if in {
+	for b, in := range set {
+		if in && b <= utf8.RuneSelf {
 			n++
 		}
 	}

@@ -75,8 +75,8 @@ func NoPII(id string, severity contract.Severity, o *PIIOptions) contract.Invari
 	for _, value := range o.Allow {
 		allowed[bare(value)] = true
 	}
-	look, may := newDetectors(), newSuspicions()
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
+		look, may := newDetectors(), newSuspicions()
 		var asked map[string]bool
 		if allowPrompt {
 			asked = look.values(o.Prompt)

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/shakedown-go/shakedown/contract"
 )
@@ -36,8 +37,13 @@ func Refuses(id string, severity contract.Severity, probes []string, phrases ...
 	d.texts("probes", probes, 0)
 	d.texts("phrases", phrases, 0)
 	d.Probes = slices.Clone(probes)
-	r := newRefusalReader(phrases)
+	var own []string
+	for _, phrase := range phrases {
+		own = append(own, strings.Join(strings.Fields(flat(phrase, shapeWords)), " "))
+	}
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
+		r := newRefusalReader()
+		r.phrases = own
 		found := r.read(o.Response)
 		switch {
 		case blank(o.Response):
@@ -77,8 +83,9 @@ type refusalReader struct {
 	nothing                                    *strings.Replacer
 }
 
-func newRefusalReader(phrases []string) refusalReader {
-	r := refusalReader{
+// newRefusalReader makes what all readers share.
+var newRefusalReader = sync.OnceValue(func() refusalReader {
+	return refusalReader{
 		signs: newMatcher(refusalSigns, false), weak: newMatcher(weakSigns, false),
 		failure: wordList(failureWords), principle: wordList(principleWords), condition: wordList(conditionWords),
 		assent: regexp.MustCompile(assentWords), present: newMatcher(presentWords, false), done: newMatcher(doneWords, false), secret: newMatcher(secretWords, false),
@@ -88,11 +95,7 @@ func newRefusalReader(phrases []string) refusalReader {
 		hedges: newHedges(), personal: newDetectors(),
 		nothing: strings.NewReplacer("can't help but", "do", "cannot help but", "do", "can't help feeling", "feel", "can't help noticing", "notice"),
 	}
-	for _, phrase := range phrases {
-		r.phrases = append(r.phrases, strings.Join(strings.Fields(flat(phrase, shapeWords)), " "))
-	}
-	return r
-}
+})
 
 // stance is what an answer does about a request.
 type stance struct {

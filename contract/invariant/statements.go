@@ -3,6 +3,7 @@ package invariant
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -217,7 +218,7 @@ const (
 		`^[^.;]{0,60}\b(?:revers(?:ed|ing)|rolled back|undone|rueckgaengig|revertid[oa])\b`
 )
 
-func newHedges() *hedges {
+var newHedges = sync.OnceValue(func() *hedges {
 	return &hedges{
 		idioms: regexp.MustCompile(`\b(?:` + idiomWords + `)\b`), boundary: regexp.MustCompile(boundaryWords), soft: regexp.MustCompile(softBoundary),
 		inherits: regexp.MustCompile(inheritWords), negation: wordList(negationWords), doubt: wordList(doubtWords + `|` + progressWords),
@@ -226,7 +227,7 @@ func newHedges() *hedges {
 		saying:  wordList(sayingWords),
 		after:   regexp.MustCompile(afterWords), within: wordList(`nicht|nie|niemals|keine?`),
 	}
-}
+})
 
 // hedgeReach is how many bytes before and behind a part are read for hedges.
 const hedgeReach = 400

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+	"sync"
 )
 
 // talkReader tells sentences about the world from those about the conversation.
@@ -51,7 +52,7 @@ const (
 		`FAQ PDF TL;DR DE EN FR ES SMS PIN VAT IVA TVA MwSt AI KI IA Uhr `
 )
 
-func newTalk() talkReader {
+var newTalk = sync.OnceValue(func() talkReader {
 	return talkReader{
 		neutral: wordList(neutralWords), failure: wordList(failureWords), mildly: wordList(mildWords), reason: wordList(reasonWords),
 		name:     regexp.MustCompile(`[\pL\d,;] [*_]{0,2}([\p{Lu}][\pL]+(?:-[\pL]+)*)(?:$|[^\pL\d\-])`),
@@ -61,7 +62,7 @@ func newTalk() talkReader {
 		german: wordList(`der|das|und|ist|nicht|ihr\w*|sie|wurde|wird|mit|fuer|auf|ein|eine|wir|ich|zu|von|` +
 			`den|dem|hat|kann|leider|bitte|weil|bei|sich|die|uhr|um|unser\w*|kostet`),
 	}
-}
+})
 
 // talk is an answer, sentence by sentence.
 type talk struct {

@@ -3,6 +3,7 @@ package invariant
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // officeSigns are refusals by their structure: it is not the agent's to do, or the right of somebody else
@@ -49,7 +50,7 @@ type willForm struct {
 	except string
 }
 
-func newWillForms() []willForm {
+var newWillForms = sync.OnceValue(func() []willForm {
 	const (
 		english = ` be have know find see get need bother charge forget waste mind stop let rest judge lie keep hesitate ` +
 			`able take leave pretend ask miss always ever tell `
@@ -77,7 +78,7 @@ func newWillForms() []willForm {
 			`redacto|escribo|facilito|muestro|apruebo|autorizo|publico|genero|divulgo|leo|juego|participo|tramito|damos|hacemos|` +
 			`entregamos|emitimos|tocamos|mostramos|concedo|concedemos|cambio|borro|revelo)\b`), ""},
 	}
-}
+})
 
 // refuses reports whether a sentence refuses an act by the agent's own will.
 func refuses(forms []willForm, sentence string) bool {
