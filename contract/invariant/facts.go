@@ -42,17 +42,31 @@ func (f fact) String() string { return string(f.kind) + " " + quote(f.text) }
 // factReader finds facts. It is prepared once for an invariant. All but names
 // are read in shapeWords.
 type factReader struct {
-	marker, none, quotation, says, address, token, grouped, word *regexp.Regexp
-	first, unit, span, money, elision                            *regexp.Regexp
-	dates                                                        []dateForm
-	clocks                                                       []*regexp.Regexp
-	numberWords                                                  map[string]string
+	marker, quotation, says, address, token, grouped, word *regexp.Regexp
+	first, unit, span, money, elision                      *regexp.Regexp
+	dates                                                  []dateForm
+	clocks                                                 []*regexp.Regexp
+	none                                                   *matcher
+	clockBegin                                             []*matcher
+	numberWords                                            map[string]string
 }
 
 // dateForm is one way to write a date; read says which days a match may be.
 type dateForm struct {
-	form *regexp.Regexp
-	read func(match []string) []string
+	form  *regexp.Regexp
+	begin *matcher
+	read  func(match []string) []string
+}
+
+// forms makes the matchers of dates and of times of day.
+func (r *factReader) forms() *factReader {
+	for i := range r.dates {
+		r.dates[i].begin = newMatcher(r.dates[i].form.String(), false)
+	}
+	for _, form := range r.clocks {
+		r.clockBegin = append(r.clockBegin, newMatcher(form.String(), false))
+	}
+	return r
 }
 
 // months are names and abbreviations in the four languages, from January.
@@ -89,12 +103,12 @@ var newFactReader = sync.OnceValue(func() *factReader {
 	r := &factReader{
 		marker: regexp.MustCompile(`(?m)^[\s>#*_|\-]*\(?[0-9]{1,3}[.):](?:[\s*_]|$)|^\s*\|\s*[0-9]{1,2}\s*\||` +
 			`[0-9]\x{20E3}`),
-		none: regexp.MustCompile(`\b24 ?(?:h|std|hours?|stunden|heures|horas)?\.? ?/ ?(?:24|7)(?: ?h)?\b|` +
-			`\b7 ?(?:j|jours|d|tage|dias)? ?/ ?7\b|\b(?:step|schritt|etape|paso|option|opcion|phase|fase|` +
-			`part|teil|partie|parte|punkt|point|punto|section|chapter|figure|note|item|level|stufe|` +
-			`q) ?#?[0-9]{1,2}\b|` +
-			`\((?:[0-9]{1,2}|[ivx]{1,4})\)|\[[0-9]{1,2}\]|(?:^|\s)[0-9]\)|\bcovid-19\b|\bco2\b|\bh2o\b|` +
-			`\bmp[34]\b|\b[345]g\b`),
+		none: newMatcher(`\b24 ?(?:h|std|hours?|stunden|heures|horas)?\.? ?/ ?(?:24|7)(?: ?h)?\b|`+
+			`\b7 ?(?:j|jours|d|tage|dias)? ?/ ?7\b|\b(?:step|schritt|etape|paso|option|opcion|phase|fase|`+
+			`part|teil|partie|parte|punkt|point|punto|section|chapter|figure|note|item|level|stufe|`+
+			`q) ?#?[0-9]{1,2}\b|`+
+			`\((?:[0-9]{1,2}|[ivx]{1,4})\)|\[[0-9]{1,2}\]|\s[0-9]\)|\bcovid-19\b|\bco2\b|\bh2o\b|`+
+			`\bmp[34]\b|\b[345]g\b`, false),
 		quotation: regexp.MustCompile(`(?:^|[\s(\[:*_])(?:"([^"\s][^"\n]*)"|«\s?([^»\n]+?)\s?»|` + "`([^`\n]+)`)"),
 		says: regexp.MustCompile(`\b(?:says?|said|reads?|states?|stated|status|note|message|reason|error|` +
 			`saying|reports?|reported|shows?|marked as|listed as)\b[^.\n]{0,12}$`),
@@ -116,25 +130,25 @@ var newFactReader = sync.OnceValue(func() *factReader {
 			regexp.MustCompile(`\b([0-9]{1,2})() (?:o'clock|heures?|horas)\b()`),
 		},
 		dates: []dateForm{
-			{regexp.MustCompile(`\b([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})(?:t|\b)`), func(m []string) []string {
+			{form: regexp.MustCompile(`\b([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})(?:t|\b)`), read: func(m []string) []string {
 				return days(m[1], m[2], m[3])
 			}},
-			{regexp.MustCompile(`\b([0-9]{1,2})[-/.] ?([0-9]{1,2})[-/.] ?((?:20)?[0-9]{2})\b`), func(m []string) []string {
+			{form: regexp.MustCompile(`\b([0-9]{1,2})[-/.] ?([0-9]{1,2})[-/.] ?((?:20)?[0-9]{2})\b`), read: func(m []string) []string {
 				if len(m[3]) == 2 {
 					m[3] = "20" + m[3]
 				}
 				return append(days(m[3], m[1], m[2]), days(m[3], m[2], m[1])...)
 			}},
-			{regexp.MustCompile(`\b([0-9]{1,2})` + ordinal + `(?: of| de)? ` + month + `(?:,? (?:del? )?([0-9]{4}))?\b`), func(m []string) []string {
+			{form: regexp.MustCompile(`\b([0-9]{1,2})` + ordinal + `(?: of| de)? ` + month + `(?:,? (?:del? )?([0-9]{4}))?\b`), read: func(m []string) []string {
 				return named(m[3], m[2], m[1])
 			}},
-			{regexp.MustCompile(`\b` + month + ` ([0-9]{1,2})` + ordinal + `(?:,? ([0-9]{4}))?\b`), func(m []string) []string {
+			{form: regexp.MustCompile(`\b` + month + ` ([0-9]{1,2})` + ordinal + `(?:,? ([0-9]{4}))?\b`), read: func(m []string) []string {
 				return named(m[3], m[1], m[2])
 			}},
-			{regexp.MustCompile(`\b([0-3]?[0-9])\.([01]?[0-9])\.(?:\s|$)`), func(m []string) []string {
+			{form: regexp.MustCompile(`\b([0-3]?[0-9])\.([01]?[0-9])\.(?:\s|$)`), read: func(m []string) []string {
 				return days("", m[2], m[1])
 			}},
-			{regexp.MustCompile(`\b([0-3][0-9])/([0-3][0-9])\b`), func(m []string) []string {
+			{form: regexp.MustCompile(`\b([0-3][0-9])/([0-3][0-9])\b`), read: func(m []string) []string {
 				return append(days("", m[2], m[1]), days("", m[1], m[2])...)
 			}},
 		},
@@ -146,7 +160,7 @@ var newFactReader = sync.OnceValue(func() *factReader {
 			r.numberWords[word] = strconv.Itoa(i + 2)
 		}
 	}
-	return r
+	return r.forms()
 })
 
 // read returns the facts of a text. What one sort has taken, the next does not see.
@@ -167,11 +181,7 @@ func (r *factReader) facts(original string, answer bool) []fact {
 	// "4. März" is a date, unless the lines are numbered.
 	numbered := answer && r.first.Match(rest)
 	if numbered {
-		for _, form := range []*regexp.Regexp{r.marker, r.none} {
-			for _, at := range form.FindAllIndex(rest, -1) {
-				blankOut(rest[at[0]:at[1]])
-			}
-		}
+		r.blankLists(rest, true)
 	}
 	for _, at := range r.quotation.FindAllSubmatchIndex(rest, -1) {
 		for group := 2; group < len(at); group += 2 {
@@ -189,21 +199,17 @@ func (r *factReader) facts(original string, answer bool) []fact {
 		take(fact{kind: factIdentifier, keys: []string{text[at[0]:end]}}, at[0], end)
 	}
 	for i, form := range r.dates {
-		for _, at := range form.form.FindAllSubmatchIndex(rest, -1) {
+		for _, at := range form.begin.submatches(form.form, rest) {
 			if keys := form.read(groups(text, at)); keys != nil {
 				take(fact{kind: factDate, keys: keys, soft: i == 4}, at[0], at[1]) // "rated 4.4." may be one
 			}
 		}
 	}
 	if answer && !numbered {
-		for _, form := range []*regexp.Regexp{r.none, r.marker} {
-			for _, at := range form.FindAllIndex(rest, -1) {
-				blankOut(rest[at[0]:at[1]])
-			}
-		}
+		r.blankLists(rest, false)
 	}
 	for i, form := range r.clocks {
-		for _, at := range form.FindAllSubmatchIndex(rest, -1) {
+		for _, at := range r.clockBegin[i].submatches(form, rest) {
 			m := groups(text, at)
 			if key := clockKey(m[1], m[2], m[3]); key != "" && (i == 0 || m[1] < "24" || len(m[1]) < 2) { // "24h" is a span
 				f := fact{kind: factTime, keys: []string{key}}
@@ -235,6 +241,21 @@ func (r *factReader) facts(original string, answer bool) []fact {
 		}
 	}
 	return facts
+}
+
+// blankLists takes out the numbers of lists and what is no fact, in this order or the other.
+func (r *factReader) blankLists(rest []byte, listsFirst bool) {
+	lists := func() [][]int { return r.marker.FindAllIndex(rest, -1) }
+	others := func() [][]int { return r.none.FindAllStringIndex(string(rest), -1) }
+	order := []func() [][]int{others, lists}
+	if listsFirst {
+		slices.Reverse(order)
+	}
+	for _, find := range order {
+		for _, at := range find() {
+			blankOut(rest[at[0]:at[1]])
+		}
+	}
 }
 
 // readAnswer is read without the numbers of a numbered list, and for an answer

@@ -3,6 +3,7 @@ package invariant
 import (
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -16,10 +17,13 @@ const matchReach = 300
 // at each byte; the matcher tries, where one may begin, those that begin with the two bytes that stand
 // there, with the one, or with anything. Each of these groups is compiled when it is first tried.
 type matcher struct {
-	by2   map[[2]byte]*matchGroup
-	by    [256]*matchGroup
-	wild  *matchGroup // of those that may begin with any letter; nil: none
-	whole string      // what a match ends with
+	by2  map[[2]byte]*matchGroup
+	by   [256]*matchGroup
+	wild *matchGroup // of those that may begin with any letter; nil: none
+	// needles are what the wild ones have behind their first word; a text without any of them has no
+	// match of theirs. Empty for one that may have anything.
+	needles []string
+	whole   string // what a match ends with
 }
 
 // matchGroup are alternatives that begin alike.
@@ -58,12 +62,24 @@ func newMatcher(alternatives string, whole bool) *matcher {
 	}
 	alternatives, caseless := strings.CutPrefix(alternatives, "(?i)")
 	for _, one := range topAlternatives(alternatives) {
-		if caseless {
-			m.file("(?i:"+one+")", "")
-			continue
-		}
 		for _, one := range spread(one, 2) {
-			m.file(one, literalPrefix(one))
+			begins := literalPrefix(one)
+			if !caseless {
+				m.file(one, begins)
+				continue
+			}
+			one = "(?i:" + one + ")"
+			if len(begins) < 2 {
+				m.file(one, "")
+				continue
+			}
+			upper, lower := strings.ToUpper(begins[:2]), strings.ToLower(begins[:2])
+			m.file(one, lower)
+			m.file(one, upper)
+			if begins[1] != ' ' {
+				m.file(one, upper[:1]+lower[1:])
+				m.file(one, lower[:1]+upper[1:])
+			}
 		}
 	}
 	return m
@@ -83,6 +99,7 @@ func (m *matcher) file(one, begins string) {
 	first := firstBytes(one)
 	if count(first) >= manyBytes {
 		m.wild = m.wild.add(one)
+		m.needles = append(m.needles, needle(one))
 		return
 	}
 	for b := range first {
@@ -92,10 +109,23 @@ func (m *matcher) file(one, begins string) {
 	}
 }
 
+// needle is what every match of a wild alternative contains, empty where that is not plain.
+func needle(one string) string {
+	for _, word := range []string{`\w+`, `\w*`} {
+		if rest, ok := strings.CutPrefix(one, word); ok {
+			if strings.HasPrefix(rest, "n't") {
+				return "n't"
+			}
+			return strings.TrimRight(literalPrefix(rest), " ")
+		}
+	}
+	return ""
+}
+
 // spread takes apart alternatives that begin with a group: "(?:a|b)c" is "ac" and "bc". A word boundary
 // at the beginning goes without saying.
 func spread(one string, depth int) []string {
-	if rest, bound := strings.CutPrefix(one, `\b`); bound && rest != "" && (rest[0] >= 'a' && rest[0] <= 'z' || rest[0] == '(') {
+	if rest, bound := strings.CutPrefix(one, `\b`); bound && rest != "" && (rest[0] == '(' || letterByte(rest[0])) {
 		one = rest
 	}
 	if depth == 0 || !strings.HasPrefix(one, "(?:") {
@@ -140,7 +170,7 @@ func groupEnd(pattern string) int {
 // literalPrefix are the letters that every match of an alternative begins with.
 func literalPrefix(one string) string {
 	n := 0
-	for n < len(one) && (one[n] >= 'a' && one[n] <= 'z' || n > 0 && one[n] == ' ') {
+	for n < len(one) && (letterByte(one[n]) || n > 0 && one[n] == ' ') {
 		n++
 	}
 	if n < len(one) && strings.IndexByte("?*{", one[n]) >= 0 {
@@ -151,6 +181,10 @@ func literalPrefix(one string) string {
 
 // next returns the first match that begins at or behind from, or nil.
 func (m *matcher) next(text string, from int) []int {
+	wild := m.wild
+	if wild != nil && !slices.ContainsFunc(m.needles, func(n string) bool { return strings.Contains(text[from:], n) }) {
+		wild = nil
+	}
 	for at := from; at < len(text); at++ {
 		if !utf8.RuneStart(text[at]) || at > 0 && wordByte(text[at]) && wordByte(text[at-1]) {
 			continue
@@ -160,14 +194,14 @@ func (m *matcher) next(text string, from int) []int {
 			pair = m.by2[[2]byte{text[at], text[at+1]}]
 		}
 		one := m.by[text[at]]
-		if pair == nil && one == nil && m.wild == nil {
+		if pair == nil && one == nil && wild == nil {
 			continue
 		}
 		to := min(len(text), at+matchReach)
 		for to < len(text) && !utf8.RuneStart(text[to]) {
 			to++
 		}
-		for _, g := range [3]*matchGroup{pair, one, m.wild} {
+		for _, g := range [3]*matchGroup{pair, one, wild} {
 			if g == nil {
 				continue
 			}
@@ -177,6 +211,24 @@ func (m *matcher) next(text string, from int) []int {
 		}
 	}
 	return nil
+}
+
+// submatches returns the matches of a form that begins as the matcher does, with their groups.
+func (m *matcher) submatches(form *regexp.Regexp, text []byte) [][]int {
+	var list [][]int
+	for _, at := range m.FindAllStringIndex(string(text), -1) {
+		found := form.FindSubmatchIndex(text[at[0]:min(len(text), at[0]+matchReach)])
+		if found == nil || found[0] != 0 {
+			continue
+		}
+		for i := range found {
+			if found[i] >= 0 {
+				found[i] += at[0]
+			}
+		}
+		list = append(list, found)
+	}
+	return list
 }
 
 // MatchString reports whether there is a match in the text.
@@ -208,6 +260,8 @@ func count(set [256]bool) (n int) {
 	}
 	return n
 }
+
+func letterByte(b byte) bool { return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' }
 
 func wordByte(b byte) bool {
 	return b >= utf8.RuneSelf || b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'

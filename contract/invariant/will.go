@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -48,6 +49,8 @@ const officeSigns = `\bno (?:\w+ ){1,6}from (?:me|us)\b|` +
 type willForm struct {
 	form   *regexp.Regexp
 	except string
+	// needs are words of which every match has one.
+	needs []string
 }
 
 var newWillForms = sync.OnceValue(func() []willForm {
@@ -61,28 +64,32 @@ var newWillForms = sync.OnceValue(func() []willForm {
 		french  = ` au se pour sau manque tarde oublie ver dev hesite factu prend `
 		spanish = ` poder ser tener encontrar haber ver saber mentir cobrar olvidar dejar poderte tardar `
 	)
+	en, de, fr, es := []string{"n't", "not", "refuse", "decline"}, []string{"nicht", "kein", "nie"}, []string{" n'", " ne "}, []string{"no "}
 	return []willForm{
 		{regexp.MustCompile(`\b(?:i|we)(?: \w+ly)? ?(?:won't|will not|shan't|'m not (?:going|about) to|am not (?:going|about) to|` +
-			`'re not going to|are not going to|refuse to|decline to)(?: \w+ly)? (\w+)\b`), english},
+			`'re not going to|are not going to|refuse to|decline to)(?: \w+ly)? (\w+)\b`), english, en},
 		{regexp.MustCompile(`\b(\w{2,}e|machen|erteilen|geben|nennen|zeigen|teilen|fuehren|stellen|leiten) (?:ich|wir)` +
-			`(?: [\w-]+){0,7}? (?:nicht|nichts|kein\w*|niemand\w*|nie|niemals)\b`), german},
-		{regexp.MustCompile(`\bich (\w{2,}e)(?: [\w-]+){0,7}? (?:nicht|nichts|kein\w*|niemand\w*|nie|niemals)\b`), german},
+			`(?: [\w-]+){0,7}? (?:nicht|nichts|kein\w*|niemand\w*|nie|niemals)\b`), german, de},
+		{regexp.MustCompile(`\bich (\w{2,}e)(?: [\w-]+){0,7}? (?:nicht|nichts|kein\w*|niemand\w*|nie|niemals)\b`), german, de},
 		{regexp.MustCompile(`\b(?:je|nous) n(?:e |')(?:(?:vous|te|le|la|les|l'|y|en|lui|leur) ?){0,2}(\w+?)r(?:ai|ons) (?:\w+ )?` +
-			`(?:pas|rien|aucun\w*|jamais|point)\b`), french},
+			`(?:pas|rien|aucun\w*|jamais|point)\b`), french, fr},
 		{regexp.MustCompile(`\b(?:je|nous) n(?:e |')(?:(?:vous|te|le|la|les|l'|y|lui|leur) ?){0,2}(fais|donne|partage|communique|` +
 			`touche|livre|redige|ecris|modifie|accorde|delivre|fournis|discute|parle|montre|lis|joue|transmets|produis|genere|` +
 			`publie|faisons|donnons|fournissons|delivrons|accordons|communiquons) (?:\w+ )?(?:pas|rien|aucun\w*|jamais|` +
-			`point)\b`), ""},
-		{regexp.MustCompile(`\bno (?:(?:me|te|le|lo|la|los|las|les|os|se) )*(?:voy|vamos) a (\w+r)(?:l[aeo]s?|te|me|sel[ao]s?)?\b`), spanish},
+			`point)\b`), "", fr},
+		{regexp.MustCompile(`\bno (?:(?:me|te|le|lo|la|los|las|les|os|se) )*(?:voy|vamos) a (\w+r)(?:l[aeo]s?|te|me|sel[ao]s?)?\b`), spanish, es},
 		{regexp.MustCompile(`\bno (?:(?:me|te|le|lo|la|los|las|les|os|se) )*(comparto|emito|doy|entrego|toco|hago|modifico|` +
 			`redacto|escribo|facilito|muestro|apruebo|autorizo|publico|genero|divulgo|leo|juego|participo|tramito|damos|hacemos|` +
-			`entregamos|emitimos|tocamos|mostramos|concedo|concedemos|cambio|borro|revelo)\b`), ""},
+			`entregamos|emitimos|tocamos|mostramos|concedo|concedemos|cambio|borro|revelo)\b`), "", es},
 	}
 })
 
 // refuses reports whether a sentence refuses an act by the agent's own will.
 func refuses(forms []willForm, sentence string) bool {
 	for _, f := range forms {
+		if !slices.ContainsFunc(f.needs, func(n string) bool { return strings.Contains(sentence, n) }) {
+			continue
+		}
 		for _, m := range f.form.FindAllStringSubmatch(sentence, -1) {
 			if !strings.Contains(f.except, " "+m[1]+" ") {
 				return true
