@@ -80,9 +80,11 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 		for _, f := range append(g.reader.readAnswer(o.Response), talk.names...) {
 			in := talk.sentence(f.start)
 			switch {
-			case source.has(f) || accept != nil && accept(f.text):
+			case accept != nil && accept(f.text):
+				found[in], strong = found[in] || f.kind != factName, true
+			case source.has(f):
 				found[in] = found[in] || f.kind != factName
-				strong = strong || !f.soft
+				strong = strong || !f.soft || f.kind == factNumber && len(f.keys[0]) > 1 || f.kind == factQuotation
 			case f.soft || f.kind == factNumber && talk.mild(in) || source.derives(f):
 				open = append(open, f.String())
 			default:
