@@ -31,8 +31,9 @@ type GroundedOptions struct {
 }
 
 // Grounded holds when it recognises each fact of the answer in a result or an
-// error that a tool gave, or in the prompt; breaks on a specific fact that is positively absent;
-// and is undecided otherwise. Facts are
+// error that a tool gave, or in the prompt, and at least one of them is specific and not from the
+// prompt. It breaks on a specific fact that is absent and cannot be computed. Otherwise it is
+// undecided. Facts are
 //
 //   - numbers, without separators of thousands and zeros that mean nothing, as
 //     English, German, French and Spanish write them: "1,234.50" is 1234.5, and so is "1.234,50";
@@ -48,10 +49,11 @@ type GroundedOptions struct {
 // number of items in a list of a result is grounded. Where an answer is JSON, its
 // values are read and the names of members are not.
 //
-// These are undecided where they are not found: what may be computed from grounded numbers (a sum, a difference, a
-// product, a share, a rounding, another unit) or dates; times that may be of another time zone; small
-// numbers without a unit; names; words in quotation marks that nobody is said to have said; what stands in advice, in an
-// example, or beside "usually". So are sentences that have no fact and are not about
+// These are undecided where they are not found: what may be computed from grounded numbers (a sum,
+// a difference, a product, a share, a rounding, another unit) or dates; times that may be of another
+// time zone, or lie between two; numbers of up to three digits without a unit; spans of time; the
+// day of a known date; names; words in quotation marks that nobody is said to have said; what
+// stands in advice, in an example, or beside "usually". So are sentences that have no fact and are not about
 // the conversation itself, such as "It was left at the door", and reasons that no
 // source has; and an answer that reports an outage where no call failed. An
 // absent fact is undecided, too, if not all results were kept.
@@ -74,7 +76,10 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 		g := grounds{reader: newFactReader(), targets: shared.targets, also: shared.also, talk: newTalk()}
 		source := g.gather(o)
 		var absent, open []string
-		strong := false             // a specific fact is grounded
+		asked := newSource(g.reader)
+		asked.add(o.Prompt)
+		asked.seal()
+		strong := false             // a specific fact is grounded that the prompt did not have
 		found := make(map[int]bool) // sentences with a fact that is grounded
 		talk := g.talk.read(o.Response, o.Prompt)
 		for _, f := range append(g.reader.readAnswer(o.Response), talk.names...) {
@@ -84,7 +89,7 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 				found[in], strong = found[in] || f.kind != factName, true
 			case source.has(f):
 				found[in] = found[in] || f.kind != factName
-				strong = strong || !f.soft || f.kind == factNumber && len(f.keys[0]) > 1 || f.kind == factQuotation
+				strong = strong || !asked.has(f) && (!f.soft || f.kind == factNumber && len(f.keys[0]) > 1 || f.kind == factQuotation)
 			case f.soft || f.kind == factNumber && talk.mild(in) || source.derives(f):
 				open = append(open, f.String())
 			default:

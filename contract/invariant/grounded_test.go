@@ -53,7 +53,7 @@ func TestGrounded(t *testing.T) {
 	}
 	dropped := said("It costs $61.")
 	dropped.Dropped = 1
-	droppedAndFound := said("Order 1042.")
+	droppedAndFound := said("Order 1042 costs $59.90.", order)
 	droppedAndFound.Dropped = 1
 	refused := chaos.Event{Target: "refund", Outcome: chaos.OutcomeFailed, Err: "limit of 500 reached"}
 	unkept := chaos.Event{Target: "orders.get", Outcome: chaos.OutcomeOK, Note: "chaos: result not kept: chan has no JSON"}
@@ -62,20 +62,20 @@ func TestGrounded(t *testing.T) {
 		{"an answer without facts", inv, said("All is well."), unclear, "no source has what is said in"},
 		{"a statement in words of the source", inv, said("The parcel is in the depot.", result("get", `{"note":"parcel at depot"}`)), unclear, "no specific fact"},
 		{"a reason that nobody gave", inv, said("Order 1042 is late because of a strike."), unclear, "the reason"},
-		{"an outage that there was", inv, said("I couldn't look up order 1042, the service is down.", failed("orders.get", 1, 0, 0)), holds, ""},
+		{"an outage that there was", inv, said("I couldn't look up order 1042, the service is down.", failed("orders.get", 1, 0, 0)), unclear, "no specific fact"},
 		{"an outage that there was not", inv, said("Sorry, the service is down.", order), unclear, "no call failed"},
 		{"cents are no number", inv, said("The fee is $90.", result("get", `{"total":59.90}`)), breaks, `number "90"`},
 		{"hundredths are no number", inv, said("You get 31 parcels.", result("get", `{"rate":0.31}`)), unclear, "may be computed"},
 		{"the minutes of a time are no number", inv, said("The fee is $17.", result("get", `{"at":"2026-03-04T10:17:00Z"}`)), breaks, `number "17"`},
 		{"a part of a UUID is no number", inv, said("The fee is $4466.", result("get", `{"id":"123e4567-e89b-12d3-a456-446655440000"}`)), breaks, ""},
 		{"a part of a telephone number is no number", inv, said("The fee is $555.", result("get", `"+1-415-555-2671"`)), breaks, ""},
-		{"all day", inv, said("### 1. Status\n\nStep 1: order 1042 (1) is served 24/7."), holds, ""},
+		{"all day", inv, said("### 1. Status\n\nStep 1: order 1042 (1) is served 24/7."), unclear, "no specific fact"},
 		{"the hour alone", inv, said("Order 1042 leaves at 2 pm.", result("get", `{"at":"2026-03-04T14:00:00Z"}`)), holds, ""},
 		{"a sum", inv, said("Order 1042 is $60.00 in all.", result("get", `[{"price":40.05},{"price":19.95}]`)), unclear, "may be computed"},
-		{"the length of a list", inv, said("Order 1042 has 2 items.", result("get", `{"items":["a","b"]}`)), holds, ""},
+		{"the length of a list", inv, said("Order 1042 has 2 items.", result("get", `{"items":["a","b"]}`)), unclear, "no specific fact"},
 		{"advice", inv, said("Please try order 1042 again in 15 minutes."), unclear, ""},
 		{"from a result", inv, said("It costs $59.90 and is due on March 4, 2026.", order), holds, ""},
-		{"from the prompt", inv, said("I know nothing of order 1042."), holds, ""},
+		{"from the prompt", inv, said("I know nothing of order 1042."), unclear, "no specific fact"},
 		{"made up", inv, said("It costs $61.50.", order), breaks, `what no tool and not the prompt said: number "61.50": "It costs $61.50."`},
 		{"one of two made up", inv, said("Order 1042 is due on 2026-04-04.", order), breaks, `date "2026-04-04"`},
 		{"several made up", inv, said(`Tracking ZX-99-PQ says "in transit" at 14:30.`, order), breaks, `time "14:30"`},

@@ -335,6 +335,15 @@ func (s *source) computes(value float64) bool {
 				know(a * factor)
 				know(a / factor)
 			}
+			for _, factor := range unitFactors {
+				for _, v := range []float64{a * factor, a / factor} {
+					know(v)
+					know(math.Round(v*10) / 10)
+					know(math.Round(v))
+				}
+			}
+			know(math.Round(a*1.8 + 32)) // degrees
+			know(math.Round((a - 32) / 1.8))
 			know(math.Round(a))
 			know(math.Floor(a))
 			know(math.Ceil(a))
@@ -372,6 +381,10 @@ func (s *source) computes(value float64) bool {
 	_, ok := s.derived[int64(math.Round(math.Abs(value)*100))]
 	return ok
 }
+
+// unitFactors are parts and multiples, and kilograms in pounds, kilometres in miles, inches in centimetres, metres in
+// feet, ounces in grams and gallons in litres.
+var unitFactors = []float64{2, 3, 4, 5, 10, 12, 2.20462, 1.60934, 2.54, 3.28084, 28.3495, 3.78541}
 
 // mix computes sums and differences of numbers and their products: two of one and one of
 // another, less a discount.

@@ -181,7 +181,8 @@ const (
 		`a menos|cuando|en cuanto|quiza\w*|tal vez|probablemente|posiblemente|parec\w+|podria\w*|deberia\w*|` +
 		`habria\w*|seria\w*|espero|creo|supongo|antes|por favor|voy a|va a|vamos a|sera|seran|hasta`
 	// progressWords tell of what was tried, asked for or begun, and of what is to come.
-	progressWords = `attempt(?:s|ed|ing)?|tried|trying|being|in progress|under ?way|processing|in process|` +
+	progressWords = `gets?|always|usually|normally|typically|generally|normalerweise|immer|in der regel|normalement|` +
+		`toujours|normalmente|siempre|suelen?|attempt(?:s|ed|ing)?|tried|trying|being|in progress|under ?way|processing|in process|` +
 		`requested|submitted|queued|scheduled|initiated|started|arranged|(?:can|may) or|able to be|eligible|due to|` +
 		`versuch\w*|beantragt|angefordert|vorgemerkt|eingeleitet|angestossen|geplant|(?:in|zur) bearbeitung|` +
 		`seien?|waeren?|haetten?|muesste\w*|muss|muessen|soll|damit|dabei|nach eingang|` +
@@ -209,7 +210,8 @@ const (
 		`preuve)|incertain\w*|(?:no|sin) (?:\w+ )?(?:\w+ )?(?:confirm\w+|verific\w+|comprob\w+|asegur\w+|garantiz\w+|` +
 		`consta|segur\w+|certeza)`
 	// afterWords take a claim back in the clause behind it.
-	afterWords = `^ (?:would|could|might|may|will|should|can't|cannot|didn't|did not|failed|wuerde|koennte|` +
+	afterWords = `^[^.;,:]{0,30}\b(?:(?:e-?)?mails?|messages?|nachricht|courriel|correo|links?|lien|sms)\b|` +
+		`^ (?:would|could|might|may|will|should|can't|cannot|didn't|did not|failed|wuerde|koennte|` +
 		`wird|serait|pourrait|sera|seria|podria)\b|` +
 		`^[^.;]{0,20}\b(?:but|however|though|although|aber|allerdings|jedoch|doch|mais|cependant|toutefois|` +
 		`pero|aunque|sin embargo)\b.{0,40}` +
