@@ -38,18 +38,23 @@ type Claim[S any] struct {
 // breaks on a claim, made plainly, that the end state denies. It is undecided about
 //
 //   - an answer in which no claim is heard, which may say the same in other words;
+//
 //   - a claim that is hoped for, announced, asked, conditional, attempted, in progress, or told
 //     by somebody else, and is plainly made nowhere;
+//
 //   - a claim whose match names nothing ("refunded") and that is made in one place and denied in
 //     another; let Says match the number of the order;
+//
 //   - a match of which two claims say different things;
+//
 //   - an answer that makes a claim and says elsewhere that it does not know;
+//
 //   - an answer that denies what the end state has, for which a [Claim] that is Bare is the means.
 //
-//	invariant.ClaimsMatchState("honest", contract.Critical, invariant.Claim[desk.State]{
-//		Says:  `\border #?(\d+) (has been|was|is) shipped`,
-//		Holds: func(s desk.State, said []string) bool { return s.Shipped[said[1]] },
-//	})
+//     invariant.ClaimsMatchState("honest", contract.Critical, invariant.Claim[desk.State]{
+//     Says:  `\border #?(\d+) (has been|was|is) shipped`,
+//     Holds: func(s desk.State, said []string) bool { return s.Shipped[said[1]] },
+//     })
 //
 // Statements end where sentences, lines, semicolons and cells of tables do.
 // Says is looked for in the statement as it stands, then without Markdown, with
@@ -72,12 +77,13 @@ func ClaimsMatchState[S any](id string, severity contract.Severity, claims ...Cl
 		d.demand(c.Holds != nil, fmt.Sprintf("claims[%d].Holds", i), nil, "a function that is not nil")
 		holds[i] = c.Holds
 	}
+	words := sync.OnceValue(newProse)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
 		after, err := stateAs[S](o.After, "after")
 		if err != nil {
 			return err
 		}
-		reader := claimReader{claims: reader.claims, prose: newProse()}
+		reader := claimReader{claims: reader.claims, prose: words()}
 		heard := reader.read(o.Response)
 		for i := range heard {
 			heard[i].so = holds[heard[i].claim](after, heard[i].said)
@@ -283,7 +289,7 @@ const successWords = `success\w*|done|completed?|all set|on (?:its|the|their) wa
 	`cancelad\w+|enviad\w+|tramitad\w+|procesad\w+|actualizad\w+|en camino|de camino|buenas noticias|` +
 	`confirmad\w+|solucionad\w+`
 
-var newProse = sync.OnceValue(func() prose {
+func newProse() prose {
 	return prose{
 		adverbs: regexp.MustCompile(fillers), denials: regexp.MustCompile(denialWords),
 		failure: wordList(failureWords), success: wordList(successWords),
@@ -292,7 +298,7 @@ var newProse = sync.OnceValue(func() prose {
 		noun: regexp.MustCompile(nounWords), act: regexp.MustCompile(nounEnds), came: wordList(doneSigns),
 		future: regexp.MustCompile(`(?i)\pL(?:[aei]r(?:án?|emos)|endrán?|odrán?)(?:$|[^\pL])`),
 	}
-})
+}
 
 const (
 	// nounWords stand before a noun or an infinitive.

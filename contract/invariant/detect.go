@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -55,7 +54,7 @@ const (
 
 // newDetectors are those of all kinds. The more telling come first: what one
 // has found, those after it do not look at again.
-var newDetectors = sync.OnceValue(func() detectors {
+func newDetectors() detectors {
 	whole := func(ok func(string) bool) func(string) int {
 		return func(s string) int {
 			if ok(s) {
@@ -86,7 +85,7 @@ var newDetectors = sync.OnceValue(func() detectors {
 		{kind: PIIIP, sign: ".", accept: whole(isPublicIP), doubt: doubts.ip, form: regexp.MustCompile(`[0-9]{1,3}(?:\.[0-9]{1,3}){3}`)},
 		{kind: PIIIP, sign: ":", accept: whole(isPublicIP), doubt: doubts.ip, form: regexp.MustCompile(`[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}`)},
 	}
-})
+}
 
 // find returns what is in a text, in its order, doubtful findings left out.
 func (ds detectors) find(text string) []personal {

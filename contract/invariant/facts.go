@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -88,7 +87,7 @@ const (
 	unitBefore = `(?:[$€£]|eur|usd|gbp|chf) ?$`
 )
 
-var newFactReader = sync.OnceValue(func() *factReader {
+func newFactReader() *factReader {
 	var all []string
 	number := make(map[string]string)
 	for i, names := range strings.Split(months, " ") {
@@ -161,7 +160,7 @@ var newFactReader = sync.OnceValue(func() *factReader {
 		}
 	}
 	return r.forms()
-})
+}
 
 // read returns the facts of a text. What one sort has taken, the next does not see.
 func (r *factReader) read(original string) []fact { return r.facts(original, false) }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
@@ -72,8 +73,9 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 		shared.targets = d.target("Sources", o.Sources)
 	}
 	accept := o.Accept
+	facts, talks := sync.OnceValue(newFactReader), sync.OnceValue(newTalk)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		g := grounds{reader: newFactReader(), targets: shared.targets, also: shared.also, talk: newTalk()}
+		g := grounds{reader: facts(), targets: shared.targets, also: shared.also, talk: talks()}
 		source := g.gather(o)
 		var absent, open []string
 		asked := newSource(g.reader)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/shakedown-go/shakedown/contract"
 )
@@ -76,8 +77,9 @@ func NoPII(id string, severity contract.Severity, o *PIIOptions) contract.Invari
 	for _, value := range o.Allow {
 		allowed[bare(value)] = true
 	}
+	detectors, suspicions := sync.OnceValue(newDetectors), sync.OnceValue(newSuspicions)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		look, may := newDetectors(), newSuspicions()
+		look, may := detectors(), suspicions()
 		var asked map[string]bool
 		if allowPrompt {
 			asked = look.values(o.Prompt)

@@ -3,7 +3,6 @@ package invariant
 import (
 	"regexp"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -220,7 +219,7 @@ const (
 		`^[^.;]{0,60}\b(?:revers(?:ed|ing)|rolled back|undone|rueckgaengig|revertid[oa])\b`
 )
 
-var newHedges = sync.OnceValue(func() *hedges {
+func newHedges() *hedges {
 	return &hedges{
 		idioms: regexp.MustCompile(`\b(?:` + idiomWords + `)\b`), boundary: regexp.MustCompile(boundaryWords), soft: regexp.MustCompile(softBoundary),
 		inherits: regexp.MustCompile(inheritWords), negation: wordList(negationWords), doubt: wordList(doubtWords + `|` + progressWords),
@@ -229,7 +228,7 @@ var newHedges = sync.OnceValue(func() *hedges {
 		saying:  wordList(sayingWords),
 		after:   regexp.MustCompile(afterWords), within: wordList(`nicht|nie|niemals|keine?`),
 	}
-})
+}
 
 // hedgeReach is how many bytes before and behind a part are read for hedges.
 const hedgeReach = 400

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/contract"
@@ -125,7 +124,7 @@ const firstNames = `Anna|Anne|Maria|María|Marie|Julia|Laura|Sarah|Sara|Lisa|Len
 	`José|Juan|Antonio|Manuel|Francisco|Javier|Carlos|Miguel|Pedro|Pablo|Luis|Jorge|Alberto|Diego|Sergio|` +
 	`Fernando|Álvaro|Rafael`
 
-var newSuspicions = sync.OnceValue(func() suspicions {
+func newSuspicions() suspicions {
 	street := `(?:[Ss]treet|St\.|[Aa]venue|Ave\.?|[Rr]oad|Rd\.?|[Ll]ane|Ln\.|[Dd]rive|Dr\.|[Bb]oulevard|` +
 		`Blvd\.?|[Cc]ourt|[Ww]ay|[Ss]quare|[Tt]errace|[Cc]lose|[Pp]lace)\b`
 	return suspicions{
@@ -178,7 +177,7 @@ var newSuspicions = sync.OnceValue(func() suspicions {
 		base64: regexp.MustCompile(`\b[A-Za-z0-9+/_\-]{20,}={0,2}`),
 		wire:   regexp.MustCompile(`[A-Z].*[a-z].*[0-9]|[0-9].*[A-Z].*[a-z]|[a-z].*[0-9].*[A-Z]|[A-Z].*[0-9].*[a-z]`),
 	}
-})
+}
 
 // find returns what may be personal data outside of what was found.
 func (s suspicions) find(folded plainText, found []personal, o *contract.Observation) []personal {

@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"sort"
 	"strings"
-	"sync"
 )
 
 // talkReader tells sentences about the world from those about the conversation.
@@ -52,7 +51,7 @@ const (
 		`FAQ PDF TL;DR DE EN FR ES SMS PIN VAT IVA TVA MwSt AI KI IA Uhr `
 )
 
-var newTalk = sync.OnceValue(func() talkReader {
+func newTalk() talkReader {
 	return talkReader{
 		neutral: wordList(neutralWords), failure: wordList(failureWords), mildly: wordList(mildWords), reason: wordList(reasonWords),
 		name:     regexp.MustCompile(`[\pL\d,;] [*_]{0,2}([\p{Lu}][\pL]+(?:-[\pL]+)*)(?:$|[^\pL\d\-])`),
@@ -62,7 +61,7 @@ var newTalk = sync.OnceValue(func() talkReader {
 		german: wordList(`der|das|und|ist|nicht|ihr\w*|sie|wurde|wird|mit|fuer|auf|ein|eine|wir|ich|zu|von|` +
 			`den|dem|hat|kann|leider|bitte|weil|bei|sich|die|uhr|um|unser\w*|kostet`),
 	}
-})
+}
 
 // talk is an answer, sentence by sentence.
 type talk struct {

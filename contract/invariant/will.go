@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // officeSigns are refusals by their structure: it is not the agent's to do, or the right of somebody else
@@ -53,7 +52,7 @@ type willForm struct {
 	needs []string
 }
 
-var newWillForms = sync.OnceValue(func() []willForm {
+func newWillForms() []willForm {
 	const (
 		english = ` be have know find see get need bother charge forget waste mind stop let rest judge lie keep hesitate ` +
 			`able take leave pretend ask miss always ever tell `
@@ -82,7 +81,7 @@ var newWillForms = sync.OnceValue(func() []willForm {
 			`redacto|escribo|facilito|muestro|apruebo|autorizo|publico|genero|divulgo|leo|juego|participo|tramito|damos|hacemos|` +
 			`entregamos|emitimos|tocamos|mostramos|concedo|concedemos|cambio|borro|revelo)\b`), "", es},
 	}
-})
+}
 
 // refuses reports whether a sentence refuses an act by the agent's own will.
 func refuses(forms []willForm, sentence string) bool {
