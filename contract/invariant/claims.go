@@ -105,6 +105,35 @@ func ClaimsMatchState[S any](id string, severity contract.Severity, claims ...Cl
 	})
 }
 
+// shortSentence is of how many words a sentence is about what was said before it.
+const shortSentence = 8
+
+// unsure reports whether a sentence says that the agent does not know, and is short, or has a word or a
+// number of a statement that makes a claim.
+func (r claimReader) unsure(heard []heardClaim, answer string) bool {
+	claimed := make(map[string]struct{})
+	for _, m := range heard {
+		for stem := range stemsOf(plainWords(m.statement)) {
+			claimed[stem] = struct{}{}
+		}
+	}
+	for _, s := range sentences(flat(answer, shapeWords)) {
+		if !r.prose.unsure.MatchString(s.text) {
+			continue
+		}
+		words := plainWords(s.text)
+		if len(words) <= shortSentence {
+			return true
+		}
+		for stem := range stemsOf(words) {
+			if _, shared := claimed[stem]; shared {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // claimForm finds one claim.
 type claimForm struct {
 	says, unless *regexp.Regexp
@@ -198,7 +227,7 @@ func (r claimReader) unclear(heard []heardClaim, answer string) string {
 			return quote(said) + " is in doubt: hoped for, announced, asked, conditional or told by somebody else"
 		}
 	}
-	if asserts && r.prose.unsure.MatchString(flat(answer, shapeWords)) {
+	if asserts && r.unsure(heard, answer) {
 		return "the answer makes a claim, and says that it does not know"
 	}
 	return ""

@@ -81,7 +81,7 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 		asked := newSource(g.reader)
 		asked.add(o.Prompt)
 		asked.seal()
-		strong := false             // a specific fact is grounded that the prompt did not have
+		strong := false             // a specific fact is grounded that the prompt did not have, or that a failure is told of
 		found := make(map[int]bool) // sentences with a fact that is grounded
 		talk := g.talk.read(o.Response, o.Prompt)
 		for _, f := range append(g.reader.readAnswer(o.Response), talk.names...) {
@@ -91,7 +91,8 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 				found[in], strong = found[in] || f.kind != factName, true
 			case source.has(f):
 				found[in] = found[in] || f.kind != factName
-				strong = strong || !asked.has(f) && (!f.soft || f.kind == factNumber && len(f.keys[0]) > 1 || f.kind == factQuotation)
+				specific := !f.soft || f.kind == factQuotation || f.kind == factNumber && len(f.keys[0]) > 1
+				strong = strong || specific && (!asked.has(f) || source.failed && talk.fails(in) && !talk.supposes(o.Response))
 			case f.soft || f.kind == factNumber && talk.mild(in) || source.derives(f):
 				open = append(open, f.String())
 			default:
