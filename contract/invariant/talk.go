@@ -113,7 +113,9 @@ func (t talk) fails(i int) bool {
 }
 
 // supposes reports whether an answer says what may be so.
-func (t talk) supposes(answer string) bool { return t.reader.perhaps.MatchString(flat(answer, shapeWords)) }
+func (t talk) supposes(answer string) bool {
+	return t.reader.perhaps.MatchString(flat(answer, shapeWords))
+}
 
 // mild reports whether a sentence gives advice, an example or what is usual.
 func (t talk) mild(i int) bool {
