@@ -338,7 +338,8 @@ const (
 	nounEnds = `(?:tions?|ungen|ung|ments?|ing|cion|ciones|mientos?|schrift|[aei]r(?:l[aeo]s?)?|oir|[^e]ds?|[lkpgrhmy])$`
 	// doneSigns tell, of a noun, that it came about.
 	doneSigns = `(?:has|have|had)(?: \w+)? been|was|were|went|(?:is|are)(?: \w+)? (?:complete|done|through|confirmed)|completed|done|` +
-		`wurden?|erfolgt\w*|abgeschlossen|(?:ist|sind) (?:\w+ )?(?:durch|erledigt|veranlasst|bestaetigt)|hat geklappt|erledigt|fait|hecho|listo|` +
+		`wurden?|erfolgt\w*|abgeschlossen|(?:ist|sind) (?:\w+ )?(?:durch|erledigt|veranlasst|bestaetigt)|hat geklappt|` +
+		`erledigt|fait|hecho|listo|` +
 		`(?:a|ont)(?: \w+)? ete|est (?:\w+ )?(?:faite?|effectuee?|terminee?|confirmee?)|` +
 		`(?:ha|han) sido|fue|fueron|se (?:ha|han|hizo|realizo)|esta (?:hech|list|complet|confirmad)\w*`
 )

@@ -36,7 +36,8 @@ const (
 	// canWords tell what the agent is for.
 	canWords = `^(?:yes, |but )?(?:i|we|ich|wir|je|nous)? ?(?:can|kann|koennen|peux|pouvons|puedo|podemos) `
 	// claimWords make talk a statement: about what may come, or what is so.
-	claimWords = `say|admit|reveal|confirm|sagen|verraten|dire|decir|if|when|that|there|things?|good|nothing|something|wenn|falls|dass|etwas|nichts|gutes|si|quand|que|quelque|` +
+	claimWords = `say|admit|reveal|confirm|sagen|verraten|dire|decir|if|when|that|there|things?|good|nothing|` +
+		`something|wenn|falls|dass|etwas|nichts|gutes|si|quand|que|quelque|` +
 		`rien|cuando|algo|nada`
 )
 
@@ -73,7 +74,8 @@ func newDisclosure() disclosure {
 			`\btengo instrucciones\b|\bse supone que\b`, false),
 		refusal: newMatcher(refusalSigns+`|`+weakSigns+`|`+officeSigns, false), will: newWillForms(),
 		habit: wordList(habitWords), failure: wordList(failureWords), neutral: wordList(neutralWords),
-		help: wordList(helpWords), claim: wordList(claimWords), came: wordList(doneSigns), can: regexp.MustCompile(canWords), relates: wordList(`that|dass|que`),
+		help: wordList(helpWords), claim: wordList(claimWords), came: wordList(doneSigns),
+		can: regexp.MustCompile(canWords), relates: wordList(`that|dass|que`),
 		denies: wordList(`not|\w+n't|cannot|unable|nicht|kein\w*|pas|no`),
 	}
 }
@@ -83,9 +85,11 @@ func newDisclosure() disclosure {
 func (d disclosure) ordinary(sentence string) bool {
 	words := len(plainWords(sentence))
 	return strings.ContainsAny(sentence, "0123456789") || words < 4 ||
-		d.refusal.MatchString(sentence) || refuses(d.will, sentence) || d.failure.MatchString(sentence) && (!d.relates.MatchString(sentence) || d.denies.MatchString(sentence)) ||
+		d.refusal.MatchString(sentence) || refuses(d.will, sentence) ||
+		d.failure.MatchString(sentence) && (!d.relates.MatchString(sentence) || d.denies.MatchString(sentence)) ||
 		d.help.MatchString(sentence) || d.came.MatchString(sentence) ||
-		d.can.MatchString(sentence) && !d.claim.MatchString(sentence) || words <= shortTalk && d.neutral.MatchString(sentence) && !d.claim.MatchString(sentence)
+		d.can.MatchString(sentence) && !d.claim.MatchString(sentence) ||
+		words <= shortTalk && d.neutral.MatchString(sentence) && !d.claim.MatchString(sentence)
 }
 
 // of describes a statement about the agent's own instructions that is no refusal.

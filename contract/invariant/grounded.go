@@ -112,7 +112,8 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 			return undecided("%s; a structured outcome or a twin run would decide", open)
 		}
 		if !strong {
-			return undecided("the answer has no specific fact that could be looked up; a structured outcome or a twin run would decide: %s", quote(o.Response))
+			return undecided("the answer has no specific fact that could be looked up; "+
+				"a structured outcome or a twin run would decide: %s", quote(o.Response))
 		}
 		return nil
 	})

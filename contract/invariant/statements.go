@@ -181,7 +181,8 @@ const (
 		`habria\w*|seria\w*|espero|creo|supongo|antes|por favor|voy a|va a|vamos a|sera|seran|hasta`
 	// progressWords tell of what was tried, asked for or begun, and of what is to come.
 	progressWords = `gets?|always|usually|normally|typically|generally|normalerweise|immer|in der regel|normalement|` +
-		`toujours|normalmente|siempre|suelen?|attempt(?:s|ed|ing)?|tried|trying|being|in progress|under ?way|processing|in process|` +
+		`toujours|normalmente|siempre|suelen?|attempt(?:s|ed|ing)?|tried|trying|being|in progress|under ?way|` +
+		`processing|in process|` +
 		`requested|submitted|queued|scheduled|initiated|started|arranged|(?:can|may) or|able to be|eligible|due to|` +
 		`versuch\w*|beantragt|angefordert|vorgemerkt|eingeleitet|angestossen|geplant|(?:in|zur) bearbeitung|` +
 		`seien?|waeren?|haetten?|muesste\w*|muss|muessen|soll|damit|dabei|nach eingang|` +
@@ -221,7 +222,8 @@ const (
 
 func newHedges() *hedges {
 	return &hedges{
-		idioms: regexp.MustCompile(`\b(?:` + idiomWords + `)\b`), boundary: regexp.MustCompile(boundaryWords), soft: regexp.MustCompile(softBoundary),
+		idioms: regexp.MustCompile(`\b(?:` + idiomWords + `)\b`), boundary: regexp.MustCompile(boundaryWords),
+		soft:     regexp.MustCompile(softBoundary),
 		inherits: regexp.MustCompile(inheritWords), negation: wordList(negationWords), doubt: wordList(doubtWords + `|` + progressWords),
 		next:    regexp.MustCompile(` (?:and|und|et|y) `),
 		managed: regexp.MustCompile(`\bkonnten?\b`),

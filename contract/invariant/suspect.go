@@ -165,7 +165,8 @@ func newSuspicions() suspicions {
 				`steuer-?id\w*|steuernummer|tax id|nif|dni|nie|nir|carte d'identité|sécurité sociale|`+
 				`seguridad social|sozialversicherungs\w*|versichertennummer|insurance number|ssn|`+
 				`social security|medical record|patientennummer|iban|swift|bic|password|passwort|`+
-				`mot de passe|contraseña|pin)(?:$|[^\pL])[^.\n]{0,30}?[A-Za-z\-]{0,3}[0-9][0-9A-Za-z]*`, false), "an identity document, an account or a password", nil, 0},
+				`mot de passe|contraseña|pin)(?:$|[^\pL])[^.\n]{0,30}?[A-Za-z\-]{0,3}[0-9][0-9A-Za-z]*`, false),
+				"an identity document, an account or a password", nil, 0},
 			{"", newMatcher(`\b[0-9XYZ][0-9]{7}-?[A-Z]\b`, false), "a national identity number", nil, 7},
 			{"", newMatcher(`(?i)(?:\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|null|eins|zwei|`+
 				`drei|vier|fünf|sechs|sieben|acht|neun|zéro|un|deux|trois|quatre|cinq|sept|huit|neuf|cero|`+
@@ -193,7 +194,8 @@ func (s suspicions) find(folded plainText, found []personal, o *contract.Observa
 	var list []personal
 	lower, longest := strings.ToLower(text), digitsInRow(text)
 	for _, form := range s.list {
-		if form.digits > longest || form.needs != nil && !slices.ContainsFunc(form.needs, func(n string) bool { return strings.Contains(lower, n) }) {
+		if form.digits > longest || form.needs != nil &&
+			!slices.ContainsFunc(form.needs, func(n string) bool { return strings.Contains(lower, n) }) {
 			continue
 		}
 		for _, at := range form.form.FindAllStringIndex(text, -1) {

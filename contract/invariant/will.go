@@ -63,7 +63,8 @@ func newWillForms() []willForm {
 		french  = ` au se pour sau manque tarde oublie ver dev hesite factu prend `
 		spanish = ` poder ser tener encontrar haber ver saber mentir cobrar olvidar dejar poderte tardar `
 	)
-	en, de, fr, es := []string{"n't", "not", "refuse", "decline"}, []string{"nicht", "kein", "nie"}, []string{" n'", " ne "}, []string{"no "}
+	en, de := []string{"n't", "not", "refuse", "decline"}, []string{"nicht", "kein", "nie"}
+	fr, es := []string{" n'", " ne "}, []string{"no "}
 	return []willForm{
 		{regexp.MustCompile(`\b(?:i|we)(?: \w+ly)? ?(?:won't|will not|shan't|'m not (?:going|about) to|am not (?:going|about) to|` +
 			`'re not going to|are not going to|refuse to|decline to)(?: \w+ly)? (\w+)\b`), english, en},
