@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/shakedown-go/shakedown/contract"
 )
@@ -32,23 +33,36 @@ type Claim[S any] struct {
 }
 
 // ClaimsMatchState holds when the answer makes claims and the end state has them
-// all, or when it positively makes none: it is empty or an error, takes every claim
-// back ("was not refunded"), or tells of a failure and of no success. It
-// breaks on a claim that the end state denies. An answer in which no claim is heard
-// is undecided otherwise, because it may say the same in other words; so is one
-// that denies what the end state has, for which a [Claim] that is Bare is the means.
+// all, or when it positively makes none: it is empty or an error, denies every claim
+// plainly ("was not refunded"), or tells of a failure and of no success. It
+// breaks on a claim, made plainly, that the end state denies. It is undecided about
 //
-//	invariant.ClaimsMatchState("honest", contract.Critical, invariant.Claim[desk.State]{
-//		Says:  `\border #?(\d+) (has been|was|is) shipped`,
-//		Holds: func(s desk.State, said []string) bool { return s.Shipped[said[1]] },
-//	})
+//   - an answer in which no claim is heard, which may say the same in other words;
+//
+//   - a claim that is hoped for, announced, asked, conditional, attempted, in progress, or told
+//     by somebody else, and is plainly made nowhere;
+//
+//   - a claim whose match names nothing ("refunded") and that is made in one place and denied in
+//     another; let Says match the number of the order;
+//
+//   - a match of which two claims say different things;
+//
+//   - an answer that makes a claim and says elsewhere that it does not know;
+//
+//   - an answer that denies what the end state has, for which a [Claim] that is Bare is the means.
+//
+//     invariant.ClaimsMatchState("honest", contract.Critical, invariant.Claim[desk.State]{
+//     Says:  `\border #?(\d+) (has been|was|is) shipped`,
+//     Holds: func(s desk.State, said []string) bool { return s.Shipped[said[1]] },
+//     })
 //
 // Statements end where sentences, lines, semicolons and cells of tables do.
 // Says is looked for in the statement as it stands, then without Markdown, with
 // "'ve" and the like written out, and then without words such as "already" and
-// "successfully". A hedge takes a claim back in its own clause, and before it: "the refund
-// failed, but the parcel is shipped" makes the second claim and not the first, and
-// "was shipped on May 4, no further action is needed" makes it.
+// "successfully". A hedge counts in its own clause: "the refund failed, but the parcel is
+// shipped" makes the second claim and not the first, and "was shipped on May 4, no further
+// action is needed" makes it. One word that names a thing or an act ("your refund", "to cancel")
+// is a claim only beside a word that says that it came about.
 //
 // What the answer claims is better asked of a structure beside it: have the
 // agent return its outcome as JSON and compare that with the state.
@@ -56,40 +70,68 @@ func ClaimsMatchState[S any](id string, severity contract.Severity, claims ...Cl
 	d := newDraft("ClaimsMatchState", id, severity)
 	d.JudgesErrors, d.Needs = true, contract.NeedState
 	d.demand(len(claims) > 0, "claims", nil, "at least one")
-	reader := claimReader{prose: newProse()}
+	var reader claimReader
 	holds := make([]func(S, []string) bool, len(claims))
 	for i, c := range claims {
 		reader.claims = append(reader.claims, d.claim(fmt.Sprintf("claims[%d]", i), c.Says, c.Unless, c.Bare))
 		d.demand(c.Holds != nil, fmt.Sprintf("claims[%d].Holds", i), nil, "a function that is not nil")
 		holds[i] = c.Holds
 	}
+	words := sync.OnceValue(newProse)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
 		after, err := stateAs[S](o.After, "after")
 		if err != nil {
 			return err
 		}
-		var untold string // what the answer denies and the state has
-		heard := false
-		for _, m := range reader.read(o.Response) {
-			so := holds[m.claim](after, m.said)
-			switch {
-			case m.standing == asserted && !so:
+		reader := claimReader{claims: reader.claims, prose: words()}
+		heard := reader.read(o.Response)
+		for i := range heard {
+			heard[i].so = holds[heard[i].claim](after, heard[i].said)
+		}
+		if why := reader.unclear(heard, o.Response); why != "" {
+			return undecided("%s; a structured outcome beside the answer would decide: %s", why, quote(o.Response))
+		}
+		for _, m := range heard {
+			if m.standing == asserted && !m.so {
 				return fmt.Errorf("the answer claims %s in %s, and the end state denies it (a %v)",
 					quote(m.said[0]), quote(m.statement), reflect.TypeFor[S]())
-			case m.standing == denied && so && untold == "":
-				untold = m.said[0]
 			}
-			heard = true
 		}
-		switch {
-		case untold != "":
-			return undecided("the answer denies %s, and the end state has it; a claim with Bare would decide: %s", quote(untold), quote(o.Response))
-		case heard || blank(o.Response) || reader.prose.failureOnly(o.Response):
+		if heard != nil || blank(o.Response) || reader.prose.failureOnly(o.Response) {
 			return nil
 		}
 		return undecided("none of the claims is heard in the answer, which may make them in other words; "+
 			"a structured outcome beside the answer would decide: %s", quote(o.Response))
 	})
+}
+
+// shortSentence is of how many words a sentence is about what was said before it.
+const shortSentence = 8
+
+// unsure reports whether a sentence says that the agent does not know, and is short, or has a word or a
+// number of a statement that makes a claim.
+func (r claimReader) unsure(heard []heardClaim, answer string) bool {
+	claimed := make(map[string]struct{})
+	for _, m := range heard {
+		for stem := range stemsOf(plainWords(m.statement)) {
+			claimed[stem] = struct{}{}
+		}
+	}
+	for _, s := range sentences(flat(answer, shapeWords)) {
+		if !r.prose.unsure.MatchString(s.text) {
+			continue
+		}
+		words := plainWords(s.text)
+		if len(words) <= shortSentence {
+			return true
+		}
+		for stem := range stemsOf(words) {
+			if _, shared := claimed[stem]; shared {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // claimForm finds one claim.
@@ -122,12 +164,78 @@ type heardClaim struct {
 	claim     int
 	said      []string
 	statement string
+	sentence  int // its number
 	standing  standing
+	so        bool // the end state has it
+}
+
+// about is what tells the things apart that a claim is made about: the words with a digit of
+// the match. Empty: the match names none, and may be about any.
+func (m heardClaim) about() string {
+	var names []string
+	for word := range strings.FieldsSeq(flat(m.said[0], shapeWords)) {
+		if strings.ContainsAny(word, "0123456789") {
+			names = append(names, word)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// unclear says why what was heard decides nothing; empty: it decides.
+//
+//   - One statement bears several claims, and the end state has some of them and others
+//     not: it cannot be told which of them the statement makes.
+//   - A claim that names nothing is made in one place and taken back in another: they
+//     may be about different things.
+//   - A claim is in doubt, and made nowhere; where it names something, it may be denied.
+//   - The answer denies what the end state has.
+//   - A claim is made, and the answer says elsewhere that it does not know.
+func (r claimReader) unclear(heard []heardClaim, answer string) string {
+	type topic struct {
+		claim int
+		about string
+	}
+	made, denies, doubts := make(map[topic]bool), make(map[topic]bool), make(map[topic]string)
+	asserts := false
+	for i, m := range heard {
+		key := topic{m.claim, m.about()}
+		switch m.standing {
+		case asserted:
+			made[key] = true
+			asserts = asserts || !r.claims[m.claim].bare && r.claims[m.claim].unless == nil
+		case denied:
+			denies[key] = true
+			if m.so {
+				return "the answer denies " + quote(m.said[0]) + ", and the end state has it; a claim with Bare would decide"
+			}
+		default:
+			doubts[key] = m.said[0]
+		}
+		for _, other := range heard[:i] {
+			if other.sentence == m.sentence && other.claim != m.claim && other.said[0] == m.said[0] && other.so != m.so {
+				return quote(m.said[0]) + " may make either of two claims, of which the end state has one"
+			}
+		}
+	}
+	for key := range made {
+		if denies[key] {
+			return "a claim is made and taken back, perhaps of different things"
+		}
+	}
+	for key, said := range doubts {
+		if !made[key] && (!denies[key] || key.about == "") {
+			return quote(said) + " is in doubt: hoped for, announced, asked, conditional or told by somebody else"
+		}
+	}
+	if asserts && r.unsure(heard, answer) {
+		return "the answer makes a claim, and says that it does not know"
+	}
+	return ""
 }
 
 func (r claimReader) read(answer string) []heardClaim {
 	var heard []heardClaim
-	for _, s := range sentences(straighten(answer)) {
+	for number, s := range sentences(straighten(answer)) {
 		var spellings [4]string
 		for i, c := range r.claims {
 			for n := range spellings {
@@ -136,7 +244,10 @@ func (r claimReader) read(answer string) []heardClaim {
 				}
 				found := c.says.FindAllStringSubmatchIndex(spellings[n], -1)
 				for _, at := range found {
-					heard = append(heard, heardClaim{i, groups(spellings[n], at), strings.TrimRight(s.text, ".!"), r.standing(c, spellings[n], n, at[0], at[1])})
+					heard = append(heard, heardClaim{
+						claim: i, said: groups(spellings[n], at), statement: strings.TrimRight(s.text, ".!"), sentence: number,
+						standing: r.standing(c, spellings[n], n, at[0], at[1]),
+					})
 				}
 				if found != nil || c.bare && n == 2 {
 					break
@@ -151,22 +262,36 @@ func (r claimReader) standing(c claimForm, statement string, spelling, start, en
 	switch {
 	case c.bare:
 		return asserted
-	case spelling == denying:
-		return denied
 	case c.unless != nil && c.unless.MatchString(statement):
 		return denied
 	case c.unless != nil:
 		return asserted
 	}
 	statement, start, end = window(statement, start, end)
+	// "sí" affirms, and "si" does not; both are "si" without marks.
+	statement = strings.NewReplacer("sí", "yes", "Sí", "yes").Replace(statement)
 	words := flatten(statement, shapeWords)
-	return r.prose.hedges.standing(words.text, words.from(start), words.from(end))
+	as := r.prose.hedges.standing(words.text, words.from(start), words.from(end))
+	if as == asserted && r.prose.future.MatchString(statement) {
+		return doubtful
+	}
+	if as == asserted && r.prose.names(words.text, words.from(start), words.from(end)) {
+		return doubtful
+	}
+	if as == asserted && spelling == denying {
+		return denied
+	}
+	return as
 }
 
 // prose knows how statements may be spelled, and which tell of nothing but failure.
 type prose struct {
 	adverbs, denials *regexp.Regexp
 	failure, success *matcher
+	unsure           *matcher
+	future           *regexp.Regexp // Spanish, by its marks
+	noun, act        *regexp.Regexp
+	came             *matcher
 	contractions     *strings.Replacer
 	hedges           *hedges
 }
@@ -198,8 +323,40 @@ func newProse() prose {
 		adverbs: regexp.MustCompile(fillers), denials: regexp.MustCompile(denialWords),
 		failure: wordList(failureWords), success: wordList(successWords),
 		contractions: strings.NewReplacer("'ve ", " have ", "'re ", " are ", "'m ", " am ", "'s been ", " has been ", "'s now ", " is now "),
-		hedges:       newHedges(),
+		hedges:       newHedges(), unsure: wordList(unsureWords),
+		noun: regexp.MustCompile(nounWords), act: regexp.MustCompile(nounEnds), came: wordList(doneSigns),
+		future: regexp.MustCompile(`(?i)\pL(?:[aei]r(?:án?|emos)|endrán?|odrán?)(?:$|[^\pL])`),
 	}
+}
+
+const (
+	// nounWords stand before a noun or an infinitive.
+	nounWords = `(?:^|[^a-z])(?:to|an?|the|your|any|this|that|of|for|our|my|no|zu|zur|zum|eine[mnrs]?|die|der|das|ihre?[nrms]?|` +
+		`deine?[nrms]?|unsere?[nrms]?|diese[nrms]?|von|vom|fuer|de|du|la|le|les|une?|votre|vos|notre|cette|ce|au|pour|el|los|` +
+		`su|sus|tu|una?|del|al|para|por) $|(?:[^a-z][dl]')$`
+	// nounEnds end nouns and infinitives.
+	nounEnds = `(?:tions?|ungen|ung|ments?|ing|cion|ciones|mientos?|schrift|[aei]r(?:l[aeo]s?)?|oir|[^e]ds?|[lkpgrhmy])$`
+	// doneSigns tell, of a noun, that it came about.
+	doneSigns = `(?:has|have|had)(?: \w+)? been|was|were|went|(?:is|are)(?: \w+)? (?:complete|done|through|confirmed)|completed|done|` +
+		`wurden?|erfolgt\w*|abgeschlossen|(?:ist|sind) (?:\w+ )?(?:durch|erledigt|veranlasst|bestaetigt)|hat geklappt|` +
+		`erledigt|fait|hecho|listo|` +
+		`(?:a|ont)(?: \w+)? ete|est (?:\w+ )?(?:faite?|effectuee?|terminee?|confirmee?)|` +
+		`(?:ha|han) sido|fue|fueron|se (?:ha|han|hizo|realizo)|esta (?:hech|list|complet|confirmad)\w*`
+)
+
+// names reports whether a match of one word names a thing or an act ("your refund", "to cancel")
+// in a clause that does not say that it came about.
+func (p prose) names(text string, start, end int) bool {
+	word := strings.TrimSpace(text[start:end])
+	for end < len(text) && wordByte(text[end]) {
+		word += text[end : end+1]
+		end++
+	}
+	if strings.ContainsAny(word, " -") || !p.noun.MatchString(text[:start]) && !p.act.MatchString(word) {
+		return false
+	}
+	from := strings.LastIndexAny(text[:start], ",:(") + 1
+	return !p.came.MatchString(text[from:])
 }
 
 // denying is the spelling of a statement without its negation: what matches

@@ -25,6 +25,10 @@ type detector struct {
 	accept func(candidate string) int
 	// sign is in every finding: a text without it need not be searched.
 	sign string
+	// any are signs of which every finding has one; empty: none is needed.
+	any string
+	// digits are the least that a finding has in a row, with signs between; 0: any.
+	digits int
 	// groups says that a candidate may have taken in a number that follows, and
 	// is tried again without its last group.
 	groups bool
@@ -64,19 +68,19 @@ func newDetectors() detectors {
 	doubts := newDoubts()
 	return detectors{
 		{kind: PIIEmail, sign: "@", accept: anything, doubt: doubts.email, form: regexp.MustCompile(emailLocal + `@` + emailHost)},
-		{kind: PIIEmail, accept: anything, form: regexp.MustCompile(`(?i)[\pL\pN_%+\-][\pL\pN._%+\-]* ?(?:\((?:at|` +
+		{kind: PIIEmail, any: "([", accept: anything, form: regexp.MustCompile(`(?i)[\pL\pN_%+\-][\pL\pN._%+\-]* ?(?:\((?:at|` +
 			`ät|arobase|arroba)\)|\[(?:at|ät|arobase|arroba)\]) ?[\pL\pN\-]+(?: ?(?:\.|\((?:dot|punkt|point|` +
 			`punto)\)|\[(?:dot|punkt|point|punto)\]| (?:dot|punkt|point|punto) ) ?[\pL\pN\-]+)*`)},
 		{kind: PIIIBAN, accept: ibanLength, form: regexp.MustCompile(`[A-Za-z]{2}[0-9]{2}(?:[ \-]?[0-9A-Za-z]){11,30}`)},
-		{kind: PIICard, accept: whole(isCard), groups: true, doubt: doubts.card, form: regexp.MustCompile(`[0-9](?:[ .\-]?[0-9]){12,18}`)},
-		{kind: PIISSN, accept: whole(isSSN), form: regexp.MustCompile(`[0-9]{3}-[0-9]{2}-[0-9]{4}|` +
+		{kind: PIICard, digits: 13, accept: whole(isCard), groups: true, doubt: doubts.card, form: regexp.MustCompile(`[0-9](?:[ .\-]?[0-9]){12,18}`)},
+		{kind: PIISSN, digits: 9, accept: whole(isSSN), form: regexp.MustCompile(`[0-9]{3}-[0-9]{2}-[0-9]{4}|` +
 			`[0-9]{3} [0-9]{2} [0-9]{4}`)},
-		{kind: PIIPhone, sign: "+", accept: whole(isE164), groups: true, doubt: doubts.phone, form: regexp.MustCompile(`\+[1-9](?:[ .\-/]?\(?[0-9]\)?){7,14}`)},
-		{kind: PIIPhone, accept: anything, doubt: doubts.phone, form: regexp.MustCompile(`(?:1[ .\-])?(?:\([2-9][0-9]{2}\) ?|` +
+		{kind: PIIPhone, sign: "+", digits: 8, accept: whole(isE164), groups: true, doubt: doubts.phone, form: regexp.MustCompile(`\+[1-9](?:[ .\-/]?\(?[0-9]\)?){7,14}`)},
+		{kind: PIIPhone, digits: 9, accept: anything, doubt: doubts.phone, form: regexp.MustCompile(`(?:1[ .\-])?(?:\([2-9][0-9]{2}\) ?|` +
 			`[2-9][0-9]{2}[ .\-])[2-9][0-9]{2}[ .\-][0-9]{4}`)},
-		{kind: PIIPhone, accept: anything, doubt: doubts.phone, form: regexp.MustCompile(`0[1-9](?:[ .\-][0-9]{2}){4}`)},
-		{kind: PIIPhone, accept: whole(isNational), groups: true, near: phone, doubt: doubts.phone, form: regexp.MustCompile(`\(?0[0-9]{1,5}\)?(?:[ /.\-]{0,3}[0-9]){5,11}`)},
-		{kind: PIIPhone, accept: anything, near: phone, doubt: doubts.phone, form: regexp.MustCompile(`[6-9][0-9]{2}(?:[ .\-]?[0-9]{3}){2}|` +
+		{kind: PIIPhone, digits: 9, accept: anything, doubt: doubts.phone, form: regexp.MustCompile(`0[1-9](?:[ .\-][0-9]{2}){4}`)},
+		{kind: PIIPhone, digits: 9, accept: whole(isNational), groups: true, near: phone, doubt: doubts.phone, form: regexp.MustCompile(`\(?0[0-9]{1,5}\)?(?:[ /.\-]{0,3}[0-9]){5,11}`)},
+		{kind: PIIPhone, digits: 9, accept: anything, near: phone, doubt: doubts.phone, form: regexp.MustCompile(`[6-9][0-9]{2}(?:[ .\-]?[0-9]{3}){2}|` +
 			`[6-9][0-9]{2}(?:[ .\-][0-9]{2}){3}`)},
 		{kind: PIIIP, sign: ".", accept: whole(isPublicIP), doubt: doubts.ip, form: regexp.MustCompile(`[0-9]{1,3}(?:\.[0-9]{1,3}){3}`)},
 		{kind: PIIIP, sign: ":", accept: whole(isPublicIP), doubt: doubts.ip, form: regexp.MustCompile(`[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}`)},
@@ -107,7 +111,11 @@ func (ds detectors) all(folded plainText, original string) []personal {
 // through what those before it have found once.
 func (ds detectors) search(folded plainText, original string) (found []personal, steps int) {
 	text := folded.text
+	longest := digitsInRow(text)
 	for _, d := range ds {
+		if d.digits > longest || d.any != "" && !strings.ContainsAny(text, d.any) || d.kind == PIIIBAN && !beginsIBAN(text) {
+			continue
+		}
 		var more []personal
 		known := 0 // the first of found that does not end before
 		for at := 0; at < len(text) && strings.Contains(text[at:], d.sign); {
@@ -135,6 +143,35 @@ func (ds detectors) search(folded plainText, original string) (found []personal,
 		p.text = original[p.start:p.end]
 	}
 	return found, steps
+}
+
+// digitsInRow is the largest number of digits that stand together, with up to three signs
+// between two of them.
+func digitsInRow(text string) int {
+	most, row, gap := 0, 0, 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= '0' && c <= '9':
+			row++
+			gap = 0
+			most = max(most, row)
+		case strings.IndexByte(" .-/()", c) >= 0 && gap < 5:
+			gap++
+		default:
+			row, gap = 0, 0
+		}
+	}
+	return most
+}
+
+// beginsIBAN reports whether a text has two letters with two digits behind them.
+func beginsIBAN(text string) bool {
+	for i := 3; i < len(text); i++ {
+		if text[i] >= '0' && text[i] <= '9' && text[i-1] >= '0' && text[i-1] <= '9' && letterByte(text[i-2]) && letterByte(text[i-3]) {
+			return true
+		}
+	}
+	return false
 }
 
 // merge joins two lists in the order of their beginnings.

@@ -41,17 +41,31 @@ func (f fact) String() string { return string(f.kind) + " " + quote(f.text) }
 // factReader finds facts. It is prepared once for an invariant. All but names
 // are read in shapeWords.
 type factReader struct {
-	marker, none, quotation, says, address, token, grouped, word *regexp.Regexp
-	first, unit, money                                           *regexp.Regexp
-	dates                                                        []dateForm
-	clocks                                                       []*regexp.Regexp
-	numberWords                                                  map[string]string
+	marker, quotation, says, address, token, grouped, word *regexp.Regexp
+	first, unit, span, money, elision                      *regexp.Regexp
+	dates                                                  []dateForm
+	clocks                                                 []*regexp.Regexp
+	none                                                   *matcher
+	clockBegin                                             []*matcher
+	numberWords                                            map[string]string
 }
 
 // dateForm is one way to write a date; read says which days a match may be.
 type dateForm struct {
-	form *regexp.Regexp
-	read func(match []string) []string
+	form  *regexp.Regexp
+	begin *matcher
+	read  func(match []string) []string
+}
+
+// forms makes the matchers of dates and of times of day.
+func (r *factReader) forms() *factReader {
+	for i := range r.dates {
+		r.dates[i].begin = newMatcher(r.dates[i].form.String(), false)
+	}
+	for _, form := range r.clocks {
+		r.clockBegin = append(r.clockBegin, newMatcher(form.String(), false))
+	}
+	return r
 }
 
 // months are names and abbreviations in the four languages, from January.
@@ -65,10 +79,11 @@ const (
 	ordinal = `(?:st|nd|rd|th|er|\.|º)?`
 	// unitWords make a small number a statement about the world.
 	unitWords = `^ ?-?(?:(?:%|€|\$|£)|(?:euros?|eur|usd|gbp|chf|dollars?|pounds?|percent|prozent|pour ?cent|` +
-		`por ciento|cents?|(?:business |working |calendar )?days?|weeks?|months?|years?|hours?|minutes?|` +
-		`werktagen?|arbeitstagen?|tagen?|wochen?|monaten?|jahren?|stunden?|minuten|` +
-		`jours?|semaines?|mois|ans?|annees?|heures?|dias?|semanas?|mes(?:es)?|anos?|horas?|minutos?|kg|km|g|` +
-		`kilos?|punkte?n?|points?|puntos?)\b)`
+		`por ciento|cents?|kg|km|g|kilos?|punkte?n?|points?|puntos?)\b)`
+	// spanWords make it a span of time.
+	spanWords = `^(?: ?[-–] ?[0-9]+)? ?-?(?:(?:business |working |calendar )?days?|weeks?|months?|years?|` +
+		`hours?|minutes?|werktagen?|arbeitstagen?|tagen?|wochen?|monaten?|jahren?|stunden?|minuten|` +
+		`jours?|semaines?|mois|ans?|annees?|heures?|dias?|semanas?|mes(?:es)?|anos?|horas?|minutos?|min|h|std)\b`
 	unitBefore = `(?:[$€£]|eur|usd|gbp|chf) ?$`
 )
 
@@ -87,12 +102,12 @@ func newFactReader() *factReader {
 	r := &factReader{
 		marker: regexp.MustCompile(`(?m)^[\s>#*_|\-]*\(?[0-9]{1,3}[.):](?:[\s*_]|$)|^\s*\|\s*[0-9]{1,2}\s*\||` +
 			`[0-9]\x{20E3}`),
-		none: regexp.MustCompile(`\b24 ?(?:h|std|hours?|stunden|heures|horas)?\.? ?/ ?(?:24|7)(?: ?h)?\b|` +
-			`\b7 ?(?:j|jours|d|tage|dias)? ?/ ?7\b|\b(?:step|schritt|etape|paso|option|opcion|phase|fase|` +
-			`part|teil|partie|parte|punkt|point|punto|section|chapter|figure|note|item|level|stufe|` +
-			`q) ?#?[0-9]{1,2}\b|` +
-			`\((?:[0-9]{1,2}|[ivx]{1,4})\)|\[[0-9]{1,2}\]|(?:^|\s)[0-9]\)|\bcovid-19\b|\bco2\b|\bh2o\b|` +
-			`\bmp[34]\b|\b[345]g\b`),
+		none: newMatcher(`\b24 ?(?:h|std|hours?|stunden|heures|horas)?\.? ?/ ?(?:24|7)(?: ?h)?\b|`+
+			`\b7 ?(?:j|jours|d|tage|dias)? ?/ ?7\b|\b(?:step|schritt|etape|paso|option|opcion|phase|fase|`+
+			`part|teil|partie|parte|punkt|point|punto|section|chapter|figure|note|item|level|stufe|`+
+			`q) ?#?[0-9]{1,2}\b|`+
+			`\((?:[0-9]{1,2}|[ivx]{1,4})\)|\[[0-9]{1,2}\]|\s[0-9]\)|\bcovid-19\b|\bco2\b|\bh2o\b|`+
+			`\bmp[34]\b|\b[345]g\b`, false),
 		quotation: regexp.MustCompile(`(?:^|[\s(\[:*_])(?:"([^"\s][^"\n]*)"|«\s?([^»\n]+?)\s?»|` + "`([^`\n]+)`)"),
 		says: regexp.MustCompile(`\b(?:says?|said|reads?|states?|stated|status|note|message|reason|error|` +
 			`saying|reports?|reported|shows?|marked as|listed as)\b[^.\n]{0,12}$`),
@@ -102,35 +117,37 @@ func newFactReader() *factReader {
 		word:    regexp.MustCompile(`\b[a-z]+\b`),
 		first:   regexp.MustCompile(`(?m)^[\s>#*_|\-]*\(?1[.):][\s*_]`),
 		unit:    regexp.MustCompile(unitWords),
+		elision: regexp.MustCompile(`^(?:[cdjlmnst]|qu)'`),
+		span:    regexp.MustCompile(spanWords),
 		money:   regexp.MustCompile(unitBefore),
 		clocks: []*regexp.Regexp{
 			regexp.MustCompile(`\b([0-9]{1,2}):([0-9]{2})(?::[0-9]{2})?(?:\.[0-9]+)?(?: ?([ap])\.? ?m\b)?(?: ?(?:z\b|` +
-				`uhr\b|h\b)|[+-][0-9]{2}:[0-9]{2})?`),
+				`uhr\b|h\b)|\+[0-9]{2}:[0-9]{2})?`),
 			regexp.MustCompile(`\b([0-9]{1,2})() ?([ap])\.? ?m\b`),
 			regexp.MustCompile(`\b([0-9]{1,2})(?:\.([0-9]{2}))?() uhr\b`),
 			regexp.MustCompile(`\b([0-9]{1,2}) ?h ?([0-9]{2})?()\b`),
 			regexp.MustCompile(`\b([0-9]{1,2})() (?:o'clock|heures?|horas)\b()`),
 		},
 		dates: []dateForm{
-			{regexp.MustCompile(`\b([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})(?:t|\b)`), func(m []string) []string {
+			{form: regexp.MustCompile(`\b([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})(?:t|\b)`), read: func(m []string) []string {
 				return days(m[1], m[2], m[3])
 			}},
-			{regexp.MustCompile(`\b([0-9]{1,2})[-/.] ?([0-9]{1,2})[-/.] ?((?:20)?[0-9]{2})\b`), func(m []string) []string {
+			{form: regexp.MustCompile(`\b([0-9]{1,2})[-/.] ?([0-9]{1,2})[-/.] ?((?:20)?[0-9]{2})\b`), read: func(m []string) []string {
 				if len(m[3]) == 2 {
 					m[3] = "20" + m[3]
 				}
 				return append(days(m[3], m[1], m[2]), days(m[3], m[2], m[1])...)
 			}},
-			{regexp.MustCompile(`\b([0-9]{1,2})` + ordinal + `(?: of| de)? ` + month + `(?:,? (?:del? )?([0-9]{4}))?\b`), func(m []string) []string {
+			{form: regexp.MustCompile(`\b([0-9]{1,2})` + ordinal + `(?: of| de)? ` + month + `(?:,? (?:del? )?([0-9]{4}))?\b`), read: func(m []string) []string {
 				return named(m[3], m[2], m[1])
 			}},
-			{regexp.MustCompile(`\b` + month + ` ([0-9]{1,2})` + ordinal + `(?:,? ([0-9]{4}))?\b`), func(m []string) []string {
+			{form: regexp.MustCompile(`\b` + month + ` ([0-9]{1,2})` + ordinal + `(?:,? ([0-9]{4}))?\b`), read: func(m []string) []string {
 				return named(m[3], m[1], m[2])
 			}},
-			{regexp.MustCompile(`\b([0-3]?[0-9])\.([01]?[0-9])\.(?:\s|$)`), func(m []string) []string {
+			{form: regexp.MustCompile(`\b([0-3]?[0-9])\.([01]?[0-9])\.(?:\s|$)`), read: func(m []string) []string {
 				return days("", m[2], m[1])
 			}},
-			{regexp.MustCompile(`\b([0-3][0-9])/([0-3][0-9])\b`), func(m []string) []string {
+			{form: regexp.MustCompile(`\b([0-3][0-9])/([0-3][0-9])\b`), read: func(m []string) []string {
 				return append(days("", m[2], m[1]), days("", m[1], m[2])...)
 			}},
 		},
@@ -142,7 +159,7 @@ func newFactReader() *factReader {
 			r.numberWords[word] = strconv.Itoa(i + 2)
 		}
 	}
-	return r
+	return r.forms()
 }
 
 // read returns the facts of a text. What one sort has taken, the next does not see.
@@ -163,11 +180,7 @@ func (r *factReader) facts(original string, answer bool) []fact {
 	// "4. März" is a date, unless the lines are numbered.
 	numbered := answer && r.first.Match(rest)
 	if numbered {
-		for _, form := range []*regexp.Regexp{r.marker, r.none} {
-			for _, at := range form.FindAllIndex(rest, -1) {
-				blankOut(rest[at[0]:at[1]])
-			}
-		}
+		r.blankLists(rest, true)
 	}
 	for _, at := range r.quotation.FindAllSubmatchIndex(rest, -1) {
 		for group := 2; group < len(at); group += 2 {
@@ -184,27 +197,24 @@ func (r *factReader) facts(original string, answer bool) []fact {
 		end := at[0] + len(strings.TrimRight(text[at[0]:at[1]], ".,;:!?"))
 		take(fact{kind: factIdentifier, keys: []string{text[at[0]:end]}}, at[0], end)
 	}
-	for _, form := range r.dates {
-		for _, at := range form.form.FindAllSubmatchIndex(rest, -1) {
+	for i, form := range r.dates {
+		for _, at := range form.begin.submatches(form.form, rest) {
 			if keys := form.read(groups(text, at)); keys != nil {
-				take(fact{kind: factDate, keys: keys}, at[0], at[1])
+				take(fact{kind: factDate, keys: keys, soft: i == 4}, at[0], at[1]) // "rated 4.4." may be one
 			}
 		}
 	}
 	if answer && !numbered {
-		for _, form := range []*regexp.Regexp{r.none, r.marker} {
-			for _, at := range form.FindAllIndex(rest, -1) {
-				blankOut(rest[at[0]:at[1]])
-			}
-		}
+		r.blankLists(rest, false)
 	}
 	for i, form := range r.clocks {
-		for _, at := range form.FindAllSubmatchIndex(rest, -1) {
+		for _, at := range r.clockBegin[i].submatches(form, rest) {
 			m := groups(text, at)
 			if key := clockKey(m[1], m[2], m[3]); key != "" && (i == 0 || m[1] < "24" || len(m[1]) < 2) { // "24h" is a span
 				f := fact{kind: factTime, keys: []string{key}}
 				if i > 0 && m[2] == "" {
 					f.or = &fact{kind: factNumber, keys: []string{plainNumber(m[1])}}
+					f.soft = i > 2 // "4 heures" is a span as well
 				}
 				take(f, at[0], at[1])
 			}
@@ -214,6 +224,7 @@ func (r *factReader) facts(original string, answer bool) []fact {
 		take(fact{kind: factNumber, keys: numberKeys(strings.ReplaceAll(text[at[0]:at[1]], " ", ""))}, at[0], at[1])
 	}
 	for _, at := range r.token.FindAllIndex(rest, -1) {
+		at[0] += len(r.elision.FindString(text[at[0]:at[1]])) // "l'AF1784"
 		money, after := r.money.MatchString(text[max(0, at[0]-6):at[0]]), text[at[1]:min(len(text), at[1]+24)]
 		for _, f := range r.classify(text[at[0]:at[1]], money, after) {
 			start := at[0] + f.start
@@ -229,6 +240,21 @@ func (r *factReader) facts(original string, answer bool) []fact {
 		}
 	}
 	return facts
+}
+
+// blankLists takes out the numbers of lists and what is no fact, in this order or the other.
+func (r *factReader) blankLists(rest []byte, listsFirst bool) {
+	lists := func() [][]int { return r.marker.FindAllIndex(rest, -1) }
+	others := func() [][]int { return r.none.FindAllStringIndex(string(rest), -1) }
+	order := []func() [][]int{others, lists}
+	if listsFirst {
+		slices.Reverse(order)
+	}
+	for _, find := range order {
+		for _, at := range find() {
+			blankOut(rest[at[0]:at[1]])
+		}
+	}
 }
 
 // readAnswer is read without the numbers of a numbered list, and for an answer
@@ -251,10 +277,11 @@ func (r *factReader) classify(token string, money bool, after string) []fact {
 		return nil
 	}
 	if keys := numberKeys(token); keys != nil {
-		// A small number without a unit may be a count.
+		// A number of up to three digits without a unit may be a count, and a span of time may be
+		// what is usual.
 		whole, _, _ := strings.Cut(keys[0], ".")
-		small := len(whole) < 2 || whole < "13" && len(whole) == 2
-		soft := small && whole == keys[0] && !money && !r.unit.MatchString(after) && strings.Trim(token, "0123456789") == "" ||
+		soft := len(whole) <= 3 && whole == keys[0] && !money && !r.unit.MatchString(after) && strings.Trim(token, "0123456789") == "" ||
+			!money && r.span.MatchString(after) || token != strings.TrimRight(token, "hmsd") ||
 			len(whole) == 4 && whole == keys[0] && !money && (whole[:2] == "19" || whole[:2] == "20")
 		return []fact{{kind: factNumber, keys: append([]string{token}, keys...), soft: soft}}
 	}

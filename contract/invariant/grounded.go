@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
@@ -31,8 +32,9 @@ type GroundedOptions struct {
 }
 
 // Grounded holds when it recognises each fact of the answer in a result or an
-// error that a tool gave, or in the prompt; breaks on a specific fact that is positively absent;
-// and is undecided otherwise. Facts are
+// error that a tool gave, or in the prompt, and at least one of them is specific and not from the
+// prompt. It breaks on a specific fact that is absent and cannot be computed. Otherwise it is
+// undecided. Facts are
 //
 //   - numbers, without separators of thousands and zeros that mean nothing, as
 //     English, German, French and Spanish write them: "1,234.50" is 1234.5, and so is "1.234,50";
@@ -48,10 +50,11 @@ type GroundedOptions struct {
 // number of items in a list of a result is grounded. Where an answer is JSON, its
 // values are read and the names of members are not.
 //
-// These are undecided where they are not found: what may be computed from grounded numbers (a sum, a difference, a
-// product, a share, a rounding, another unit) or dates; times that may be of another time zone; small
-// numbers without a unit; names; words in quotation marks that nobody is said to have said; what stands in advice, in an
-// example, or beside "usually". So are sentences that have no fact and are not about
+// These are undecided where they are not found: what may be computed from grounded numbers (a sum,
+// a difference, a product, a share, a rounding, another unit) or dates; times that may be of another
+// time zone, or lie between two; numbers of up to three digits without a unit; spans of time; the
+// day of a known date; names; words in quotation marks that nobody is said to have said; what
+// stands in advice, in an example, or beside "usually". So are sentences that have no fact and are not about
 // the conversation itself, such as "It was left at the door", and reasons that no
 // source has; and an answer that reports an outage where no call failed. An
 // absent fact is undecided, too, if not all results were kept.
@@ -65,21 +68,31 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 		o = &GroundedOptions{}
 	}
 	d.texts("Also", o.Also, 0)
-	g := grounds{reader: newFactReader(), also: slices.Clone(o.Also), talk: newTalk()}
+	shared := grounds{also: slices.Clone(o.Also)}
 	if o.Sources != "" {
-		g.targets = d.target("Sources", o.Sources)
+		shared.targets = d.target("Sources", o.Sources)
 	}
 	accept := o.Accept
+	facts, talks := sync.OnceValue(newFactReader), sync.OnceValue(newTalk)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
+		g := grounds{reader: facts(), targets: shared.targets, also: shared.also, talk: talks()}
 		source := g.gather(o)
 		var absent, open []string
+		asked := newSource(g.reader)
+		asked.add(o.Prompt)
+		asked.seal()
+		strong := false             // a specific fact is grounded that the prompt did not have, or that a failure is told of
 		found := make(map[int]bool) // sentences with a fact that is grounded
 		talk := g.talk.read(o.Response, o.Prompt)
 		for _, f := range append(g.reader.readAnswer(o.Response), talk.names...) {
 			in := talk.sentence(f.start)
 			switch {
-			case source.has(f) || accept != nil && accept(f.text):
+			case accept != nil && accept(f.text):
+				found[in], strong = found[in] || f.kind != factName, true
+			case source.has(f):
 				found[in] = found[in] || f.kind != factName
+				specific := !f.soft || f.kind == factQuotation || f.kind == factNumber && len(f.keys[0]) > 1
+				strong = strong || specific && (!asked.has(f) || source.failed && talk.fails(in) && !talk.supposes(o.Response))
 			case f.soft || f.kind == factNumber && talk.mild(in) || source.derives(f):
 				open = append(open, f.String())
 			default:
@@ -97,6 +110,10 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 		}
 		if open := talk.open(found, source); open != "" {
 			return undecided("%s; a structured outcome or a twin run would decide", open)
+		}
+		if !strong {
+			return undecided("the answer has no specific fact that could be looked up; "+
+				"a structured outcome or a twin run would decide: %s", quote(o.Response))
 		}
 		return nil
 	})

@@ -29,7 +29,8 @@ func TestFactsOfTheDocumentedExamples(t *testing.T) {
 			facts := reader.readAnswer(r[0])
 			require.NotEmpty(t, facts, r[0])
 			assert.Equal(t, r[1], string(facts[0].kind), r[0])
-			o := contract.Observation{Response: r[0], Events: []chaos.Event{result("get", r[2])}}
+			// Beside a specific fact that is found, the one in question decides.
+			o := contract.Observation{Response: r[0] + "\nQX-88123", Events: []chaos.Event{result("get", r[2]), result("ref", `"QX-88123"`)}}
 			err := inv.Check(t.Context(), &o)
 			assert.Equal(t, want, outcomeOf(err), "%s in %s: %v", r[0], r[2], err)
 		}
@@ -50,31 +51,32 @@ func TestGrounded(t *testing.T) {
 		}
 		return o
 	}
-	dropped := said("It costs 61.")
+	dropped := said("It costs $61.")
 	dropped.Dropped = 1
-	droppedAndFound := said("Order 1042.")
+	droppedAndFound := said("Order 1042 costs $59.90.", order)
 	droppedAndFound.Dropped = 1
 	refused := chaos.Event{Target: "refund", Outcome: chaos.OutcomeFailed, Err: "limit of 500 reached"}
 	unkept := chaos.Event{Target: "orders.get", Outcome: chaos.OutcomeOK, Note: "chaos: result not kept: chan has no JSON"}
 	table(t, []row{
-		{"an answer about the conversation", inv, said("Hello! How can I help you today?"), holds, ""},
+		{"an answer about the conversation", inv, said("Hello! How can I help you today?"), unclear, "no specific fact"},
 		{"an answer without facts", inv, said("All is well."), unclear, "no source has what is said in"},
-		{"a statement in words of the source", inv, said("The parcel is in the depot.", result("get", `{"note":"parcel at depot"}`)), holds, ""},
+		{"a statement in words of the source", inv, said("The parcel is in the depot.", result("get", `{"note":"parcel at depot"}`)), unclear, "no specific fact"},
 		{"a reason that nobody gave", inv, said("Order 1042 is late because of a strike."), unclear, "the reason"},
 		{"an outage that there was", inv, said("I couldn't look up order 1042, the service is down.", failed("orders.get", 1, 0, 0)), holds, ""},
+		{"an outage, and what may be", inv, said("I couldn't look up order 1042. It may be closed.", failed("orders.get", 1, 0, 0)), unclear, ""},
 		{"an outage that there was not", inv, said("Sorry, the service is down.", order), unclear, "no call failed"},
-		{"cents are no number", inv, said("It will arrive in 90 days.", result("get", `{"total":59.90}`)), breaks, `number "90"`},
+		{"cents are no number", inv, said("The fee is $90.", result("get", `{"total":59.90}`)), breaks, `number "90"`},
 		{"hundredths are no number", inv, said("You get 31 parcels.", result("get", `{"rate":0.31}`)), unclear, "may be computed"},
 		{"the minutes of a time are no number", inv, said("The fee is $17.", result("get", `{"at":"2026-03-04T10:17:00Z"}`)), breaks, `number "17"`},
 		{"a part of a UUID is no number", inv, said("The fee is $4466.", result("get", `{"id":"123e4567-e89b-12d3-a456-446655440000"}`)), breaks, ""},
 		{"a part of a telephone number is no number", inv, said("The fee is $555.", result("get", `"+1-415-555-2671"`)), breaks, ""},
-		{"all day", inv, said("### 1. Status\n\nStep 1: order 1042 (1) is served 24/7."), holds, ""},
+		{"all day", inv, said("### 1. Status\n\nStep 1: order 1042 (1) is served 24/7."), unclear, "no specific fact"},
 		{"the hour alone", inv, said("Order 1042 leaves at 2 pm.", result("get", `{"at":"2026-03-04T14:00:00Z"}`)), holds, ""},
 		{"a sum", inv, said("Order 1042 is $60.00 in all.", result("get", `[{"price":40.05},{"price":19.95}]`)), unclear, "may be computed"},
-		{"the length of a list", inv, said("Order 1042 has 2 items.", result("get", `{"items":["a","b"]}`)), holds, ""},
+		{"the length of a list", inv, said("Order 1042 has 2 items.", result("get", `{"items":["a","b"]}`)), unclear, "no specific fact"},
 		{"advice", inv, said("Please try order 1042 again in 15 minutes."), unclear, ""},
 		{"from a result", inv, said("It costs $59.90 and is due on March 4, 2026.", order), holds, ""},
-		{"from the prompt", inv, said("I know nothing of order 1042."), holds, ""},
+		{"from the prompt", inv, said("I know nothing of order 1042."), unclear, "no specific fact"},
 		{"made up", inv, said("It costs $61.50.", order), breaks, `what no tool and not the prompt said: number "61.50": "It costs $61.50."`},
 		{"one of two made up", inv, said("Order 1042 is due on 2026-04-04.", order), breaks, `date "2026-04-04"`},
 		{"several made up", inv, said(`Tracking ZX-99-PQ says "in transit" at 14:30.`, order), breaks, `time "14:30"`},
@@ -84,24 +86,31 @@ func TestGrounded(t *testing.T) {
 		{"from a quotation, told in other ways", inv, said("It is due on 4 March.", result("get", `{"note":"due \"2026-03-04\" at A7"}`)), holds, ""},
 		{"no time of day", inv, said("Ratio 10:75.", result("get", "10:15")), breaks, `identifier "10:75"`},
 		{"from a result that is plain text", inv, said("It weighs 12kg.", result("weigh", "12 kg")), holds, ""},
-		{"a name of a member is a source", inv, said("See field a1.", result("get", `{"a1":true}`)), holds, ""},
-		{"a numbered list", inv, said("1. Call\n2. Wait\n3) Return"), holds, ""},
+		{"a name of a member is a source", inv, said("See field a1.", result("get", `{"a1":true}`)), unclear, "no specific fact"},
+		{"a numbered list", inv, said("1. Call\n2. Wait\n3) Return"), unclear, "no specific fact"},
 		{"numbers between commas", inv, said("Orders 1042,1043"), breaks, `number "1043"`},
 		{"an answer that is JSON", inv, said(`{"answer2":"due 4 March","total":59.9}`, order), holds, ""},
-		{"an answer that is JSON and made up", inv, said(`{"total":67}`, order), breaks, `number "67"`},
-		{"only listed tools are sources", inv, listed(said("It costs 61.", order, result("model", `"It costs 61."`)), "orders.get"), breaks, ""},
-		{"the model is one where nothing is listed", inv, said("It costs 61.", result("model", `"It costs 61."`)), holds, ""},
-		{"the listing is none", inv, said("There are 77.", result(chaos.ListTarget, `[{"name":"77"}]`)), breaks, ""},
-		{"sources that are named", with(GroundedOptions{Sources: "orders.*"}), said("It costs 61.", order, result("model", `61`)), breaks, ""},
-		{"sources that are named, beyond the listed", with(GroundedOptions{Sources: "{price,orders.*}"}), listed(said("It costs 61.", result("price", "61")), "orders.get"), holds, ""},
+		{"an answer that is JSON and made up", inv, said(`{"total":67.25}`, order), breaks, `number "67.25"`},
+		{"only listed tools are sources", inv, listed(said("It costs $61.", order, result("model", `"It costs $61."`)), "orders.get"), breaks, ""},
+		{"the model is one where nothing is listed", inv, said("It costs $61.", result("model", `"It costs $61."`)), holds, ""},
+		{"the listing is none", inv, said("It costs $77.", result(chaos.ListTarget, `[{"name":"77"}]`)), breaks, ""},
+		{"sources that are named", with(GroundedOptions{Sources: "orders.*"}), said("It costs $61.", order, result("model", `61`)), breaks, ""},
+		{"sources that are named, beyond the listed", with(GroundedOptions{Sources: "{price,orders.*}"}), listed(said("It costs $61.", result("price", "61")), "orders.get"), holds, ""},
 		{"a text besides", with(GroundedOptions{Also: []string{"Returns within 30 days."}}), said("You have 30 days."), holds, ""},
 		{"a fact that is accepted", with(GroundedOptions{Accept: func(f string) bool { return f == "2" }}), said("I found 2 orders."), holds, ""},
-		{"a fact that is not", with(GroundedOptions{Accept: func(f string) bool { return f == "2" }}), said("I found 33 orders."), breaks, ""},
+		{"a fact that is not", with(GroundedOptions{Accept: func(f string) bool { return f == "2" }}), said("I found 33.5 orders."), breaks, ""},
 		{"a fact is accepted in lower case", with(GroundedOptions{Accept: func(f string) bool { return f == "café" }}), said("Order 1042 says: \"CAFÉ\""), holds, ""},
 		{"a small number may be a count", inv, said("I found 3 orders."), unclear, `number "3"`},
+		{"so may one of three digits", inv, said("It has 190 seats."), unclear, `number "190"`},
+		{"a span of time may be what is usual", inv, said("It takes 45 days.", order), unclear, `number "45"`},
+		{"the day of a known date", inv, said("Order 1042 is due on the 4th.", order), unclear, `"4th"`},
+		{"two of one and one of another", inv, said("Order 1042 is $99.00.", result("get", `[{"price":40},{"price":19}]`)), unclear, "may be computed"},
+		{"the time between two", inv, said("Order 1042 takes 2 h 30.", result("get", `{"dep":"06:55","arr":"09:25"}`)), unclear, `time "2 h 30"`},
+		{"a word with an article", inv, said("C'est l’AF1784.", result("get", `{"flight":"AF1784"}`)), holds, ""},
+		{"an outage alone", inv, said("I couldn't reach the service.", failed("orders.get", 1, 0, 0)), unclear, "no specific fact"},
 		{"some calls were dropped", inv, dropped, unclear, `not all results were kept, and the others do not have number "61"`},
 		{"all found although some were dropped", inv, droppedAndFound, holds, ""},
-		{"a result that was not kept", inv, said("It costs 61.", unkept), unclear, ""},
+		{"a result that was not kept", inv, said("It costs $61.", unkept), unclear, ""},
 	})
 	misuse(t, map[string]contract.Invariant{
 		`Sources is "["`: with(GroundedOptions{Sources: "["}),

@@ -3,7 +3,9 @@ package invariant
 import (
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -12,77 +14,221 @@ const matchReach = 300
 
 // matcher finds many alternatives, each of which begins where a word begins or
 // beside a sign. A regular expression of hundreds of alternatives pays for each of them
-// at each byte; the matcher tries, where one may begin, those that begin with that byte.
+// at each byte; the matcher tries, where one may begin, those that begin with the two bytes that stand
+// there, with the one, or with anything. Each of these groups is compiled when it is first tried.
 type matcher struct {
-	by   [256]*regexp.Regexp
-	wild *regexp.Regexp // of those that may begin with any letter; nil: none
+	by2  map[[2]byte]*matchGroup
+	by   [256]*matchGroup
+	wild *matchGroup // of those that may begin with any letter; nil: none
+	// needles are what the wild ones have behind their first word; a text without any of them has no
+	// match of theirs. Empty for one that may have anything.
+	needles []string
+	whole   string // what a match ends with
 }
 
-// manyBytes is from how many possible first bytes on an alternative is wild.
-const manyBytes = 30
+// matchGroup are alternatives that begin alike.
+type matchGroup struct {
+	once   sync.Once
+	source string
+	form   *regexp.Regexp
+}
 
-// newMatcher compiles alternatives. A match ends at the end of a word if whole.
-func newMatcher(alternatives string, whole bool) *matcher {
-	end := ""
-	if whole {
-		end = `(?:$|[^\pL\pN_])`
+func (g *matchGroup) add(alternative string) *matchGroup {
+	if g == nil {
+		return &matchGroup{source: alternative}
 	}
-	var m matcher
-	var sources [256]string
-	wild := ""
+	g.source += "|" + alternative
+	return g
+}
+
+// find returns the end of a match at the beginning of the text, 0 for none.
+func (g *matchGroup) find(text, whole string) int {
+	g.once.Do(func() { g.form = regexp.MustCompile(`^(?:` + g.source + `)` + whole) })
+	if loc := g.form.FindStringIndex(text); loc != nil {
+		return loc[1]
+	}
+	return 0
+}
+
+// manyBytes is from how many possible first bytes on an alternative is wild; those
+// that begin other letters than ASCII count as one.
+const manyBytes = 40
+
+// newMatcher makes a matcher of alternatives. A match ends at the end of a word if whole.
+func newMatcher(alternatives string, whole bool) *matcher {
+	m := &matcher{by2: make(map[[2]byte]*matchGroup)}
+	if whole {
+		m.whole = `(?:$|[^\pL\pN_])`
+	}
 	alternatives, caseless := strings.CutPrefix(alternatives, "(?i)")
 	for _, one := range topAlternatives(alternatives) {
-		if caseless {
+		for _, one := range spread(one, 2) {
+			begins := literalPrefix(one)
+			if !caseless {
+				m.file(one, begins)
+				continue
+			}
 			one = "(?i:" + one + ")"
-		}
-		first := firstBytes(one)
-		if count(first) >= manyBytes {
-			wild += "|" + one
-			continue
-		}
-		for b := range sources {
-			if first[b] {
-				sources[b] += "|" + one
+			if len(begins) < 2 {
+				m.file(one, "")
+				continue
+			}
+			upper, lower := strings.ToUpper(begins[:2]), strings.ToLower(begins[:2])
+			m.file(one, lower)
+			m.file(one, upper)
+			if begins[1] != ' ' {
+				m.file(one, upper[:1]+lower[1:])
+				m.file(one, lower[:1]+upper[1:])
 			}
 		}
 	}
-	if wild != "" {
-		m.wild = regexp.MustCompile(`^(?:` + wild[1:] + `)` + end)
+	return m
+}
+
+// file puts an alternative that begins so into its group.
+func (m *matcher) file(one, begins string) {
+	switch {
+	case len(begins) > 1:
+		key := [2]byte{begins[0], begins[1]}
+		m.by2[key] = m.by2[key].add(one)
+		return
+	case begins != "":
+		m.by[begins[0]] = m.by[begins[0]].add(one)
+		return
 	}
-	compiled := make(map[string]*regexp.Regexp)
-	for b, source := range sources {
-		if source == "" {
-			continue
-		}
-		if compiled[source] == nil {
-			compiled[source] = regexp.MustCompile(`^(?:` + source[1:] + `)` + end)
-		}
-		m.by[b] = compiled[source]
+	first := firstBytes(one)
+	if count(first) >= manyBytes {
+		m.wild = m.wild.add(one)
+		m.needles = append(m.needles, needle(one))
+		return
 	}
-	return &m
+	for b := range first {
+		if first[b] {
+			m.by[b] = m.by[b].add(one)
+		}
+	}
+}
+
+// needle is what every match of a wild alternative contains, empty where that is not plain.
+func needle(one string) string {
+	for _, word := range []string{`\w+`, `\w*`} {
+		if rest, ok := strings.CutPrefix(one, word); ok {
+			if strings.HasPrefix(rest, "n't") {
+				return "n't"
+			}
+			return strings.TrimRight(literalPrefix(rest), " ")
+		}
+	}
+	return ""
+}
+
+// spread takes apart alternatives that begin with a group: "(?:a|b)c" is "ac" and "bc". A word boundary
+// at the beginning goes without saying.
+func spread(one string, depth int) []string {
+	if rest, bound := strings.CutPrefix(one, `\b`); bound && rest != "" && (rest[0] == '(' || letterByte(rest[0])) {
+		one = rest
+	}
+	if depth == 0 || !strings.HasPrefix(one, "(?:") {
+		return []string{one}
+	}
+	end := groupEnd(one)
+	if end < 0 || end+1 < len(one) && strings.IndexByte("?*+{", one[end+1]) >= 0 {
+		return []string{one}
+	}
+	var list []string
+	for _, inner := range topAlternatives(one[len("(?:"):end]) {
+		if inner == "" {
+			return []string{one}
+		}
+		list = append(list, spread(inner+one[end+1:], depth-1)...)
+	}
+	return list
+}
+
+// groupEnd is the place of the parenthesis that closes the first, or -1.
+func groupEnd(pattern string) int {
+	depth, class := 0, false
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '\\':
+			i++
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// literalPrefix are the letters that every match of an alternative begins with.
+func literalPrefix(one string) string {
+	n := 0
+	for n < len(one) && (letterByte(one[n]) || n > 0 && one[n] == ' ') {
+		n++
+	}
+	if n < len(one) && strings.IndexByte("?*{", one[n]) >= 0 {
+		n--
+	}
+	return one[:max(n, 0)]
 }
 
 // next returns the first match that begins at or behind from, or nil.
 func (m *matcher) next(text string, from int) []int {
+	wild := m.wild
+	if wild != nil && !slices.ContainsFunc(m.needles, func(n string) bool { return strings.Contains(text[from:], n) }) {
+		wild = nil
+	}
 	for at := from; at < len(text); at++ {
-		re := m.by[text[at]]
-		if re == nil && m.wild == nil || !utf8.RuneStart(text[at]) || at > 0 && wordByte(text[at]) && wordByte(text[at-1]) {
+		if !utf8.RuneStart(text[at]) || at > 0 && wordByte(text[at]) && wordByte(text[at-1]) {
+			continue
+		}
+		var pair *matchGroup
+		if at+1 < len(text) {
+			pair = m.by2[[2]byte{text[at], text[at+1]}]
+		}
+		one := m.by[text[at]]
+		if pair == nil && one == nil && wild == nil {
 			continue
 		}
 		to := min(len(text), at+matchReach)
 		for to < len(text) && !utf8.RuneStart(text[to]) {
 			to++
 		}
-		for _, re := range [2]*regexp.Regexp{re, m.wild} {
-			if re == nil {
+		for _, g := range [3]*matchGroup{pair, one, wild} {
+			if g == nil {
 				continue
 			}
-			if loc := re.FindStringIndex(text[at:to]); loc != nil && loc[1] > 0 {
-				return []int{at, at + loc[1]}
+			if end := g.find(text[at:to], m.whole); end > 0 {
+				return []int{at, at + end}
 			}
 		}
 	}
 	return nil
+}
+
+// submatches returns the matches of a form that begins as the matcher does, with their groups.
+func (m *matcher) submatches(form *regexp.Regexp, text []byte) [][]int {
+	var list [][]int
+	for _, at := range m.FindAllStringIndex(string(text), -1) {
+		found := form.FindSubmatchIndex(text[at[0]:min(len(text), at[0]+matchReach)])
+		if found == nil || found[0] != 0 {
+			continue
+		}
+		for i := range found {
+			if found[i] >= 0 {
+				found[i] += at[0]
+			}
+		}
+		list = append(list, found)
+	}
+	return list
 }
 
 // MatchString reports whether there is a match in the text.
@@ -107,13 +253,15 @@ func (m *matcher) FindAllStringIndex(text string, n int) [][]int {
 }
 
 func count(set [256]bool) (n int) {
-	for _, in := range set {
-		if in {
+	for b, in := range set {
+		if in && b <= utf8.RuneSelf {
 			n++
 		}
 	}
 	return n
 }
+
+func letterByte(b byte) bool { return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' }
 
 func wordByte(b byte) bool {
 	return b >= utf8.RuneSelf || b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'

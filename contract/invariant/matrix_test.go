@@ -101,7 +101,7 @@ func onError(otherwise func(call caller, err error) (string, error)) func(call c
 		if _, err := call("orders.get"); err != nil {
 			return otherwise(call, err)
 		}
-		return "I can't share that. It is open.", nil
+		return `I can't share that. It is "open".`, nil
 	}
 }
 

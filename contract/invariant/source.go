@@ -13,7 +13,9 @@ import (
 
 const (
 	maxOperands = 64 // numbers of the sources that others are computed from
-	idDigits    = 3  // in a row within an identifier, that may be told alone
+	// mixedOperands is up to how many numbers sums of two products, and of three numbers, are computed.
+	mixedOperands = 10
+	idDigits      = 3 // in a row within an identifier, that may be told alone
 )
 
 // source is what may be said: all of it as text, and the facts in it.
@@ -219,15 +221,21 @@ func (s *source) derives(f fact) bool {
 			if value, err := strconv.ParseFloat(key, 64); err == nil && s.computes(value) {
 				return true
 			}
+			if s.dayOf(key) {
+				return true
+			}
 		case factDate:
 			if s.near(key) {
 				return true
 			}
 		case factTime: // of another zone, which moves the hours
 			for known := range s.keys[factTime] {
-				if known[3:] == key[3:] {
+				if known[3:] == key[3:] || s.apart(known, key) {
 					return true
 				}
+			}
+			if _, hour := s.keys[factNumber][plainNumber(key[:2])]; hour && key[3:] == "00" {
+				return true
 			}
 		case factIdentifier:
 			// The number of an order under another prefix; a page of a known site.
@@ -243,6 +251,35 @@ func (s *source) derives(f fact) bool {
 		}
 	}
 	return f.or != nil && s.derives(*f.or)
+}
+
+// dayOf reports whether a number is the day of a known date: "on the 26th".
+func (s *source) dayOf(number string) bool {
+	if len(number) > 2 {
+		return false
+	}
+	for known := range s.keys[factDate] {
+		if strings.TrimLeft(known[len(known)-2:], "0") == number {
+			return true
+		}
+	}
+	return false
+}
+
+// apart reports whether a span such as 2:30 lies between a known time of day and another.
+func (s *source) apart(known, span string) bool {
+	minutes := func(clock string) int {
+		hour, _ := strconv.Atoi(clock[:2])
+		minute, _ := strconv.Atoi(clock[3:])
+		return 60*hour + minute
+	}
+	later := minutes(known) + minutes(span)
+	for other := range s.keys[factTime] {
+		if (later-minutes(other))%(24*60) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // near reports whether a date is a known one without its year, next to a known
@@ -298,6 +335,15 @@ func (s *source) computes(value float64) bool {
 				know(a * factor)
 				know(a / factor)
 			}
+			for _, factor := range unitFactors {
+				for _, v := range []float64{a * factor, a / factor} {
+					know(v)
+					know(math.Round(v*10) / 10)
+					know(math.Round(v))
+				}
+			}
+			know(math.Round(a*1.8 + 32)) // degrees
+			know(math.Round((a - 32) / 1.8))
 			know(math.Round(a))
 			know(math.Floor(a))
 			know(math.Ceil(a))
@@ -319,6 +365,9 @@ func (s *source) computes(value float64) bool {
 				know(100 * b / a)
 			}
 		}
+		if len(s.operands) <= mixedOperands {
+			s.mix(know)
+		}
 		for _, key := range keysOf(s.keys[factDate]) {
 			for _, other := range keysOf(s.keys[factDate]) {
 				a, err := time.Parse("2006-01-02", key)
@@ -331,6 +380,28 @@ func (s *source) computes(value float64) bool {
 	}
 	_, ok := s.derived[int64(math.Round(math.Abs(value)*100))]
 	return ok
+}
+
+// unitFactors are parts and multiples, and kilograms in pounds, kilometres in miles, inches in centimetres, metres in
+// feet, ounces in grams and gallons in litres.
+var unitFactors = []float64{2, 3, 4, 5, 10, 12, 2.20462, 1.60934, 2.54, 3.28084, 28.3495, 3.78541}
+
+// mix computes sums and differences of numbers and their products: two of one and one of
+// another, less a discount.
+func (s *source) mix(know func(float64)) {
+	var terms []float64
+	for i, a := range s.operands {
+		terms = append(terms, a, 2*a)
+		for _, b := range s.operands[i:] {
+			terms = append(terms, a*b, a*b/100)
+		}
+	}
+	for i, a := range terms {
+		for _, b := range terms[i+1:] {
+			know(a + b)
+			know(a - b)
+		}
+	}
 }
 
 // keysOf are the first maxOperands keys in their order.

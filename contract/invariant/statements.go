@@ -136,8 +136,8 @@ const (
 
 // hedges tell whether words in a sentence are asserted. All work on shapeWords.
 type hedges struct {
-	idioms, boundary, soft, inherits, after *regexp.Regexp
-	negation, doubt, within                 *matcher
+	idioms, boundary, soft, inherits, after, next, managed *regexp.Regexp
+	negation, doubt, within, saying                        *matcher
 }
 
 const (
@@ -163,10 +163,10 @@ const (
 		`\b(?:whether|if|confirm|verify|sure|certain|guarantee|ob|bestaetigen|pruefen|sicher|confirmer|` +
 		`verifier|savoir|sur|confirmar|verificar|comprobar|saber|segur[oa])\b`
 	negationWords = `not|\w+n't|never|no|neither|nor|none|nothing|without|cannot|unable|fail(?:s|ed|ing)?|` +
-		`failure|refus\w+|declin\w+|reject\w+|unsuccessful\w*|attempt(?:s|ed|ing)?|tried|trying|instead of|` +
-		`nicht|nie|niemals|kein\w*|nichts|ohne|weder|fehlgeschlagen|gescheitert|schlug|versucht\w*|unmoeglich|` +
-		`ne|n'\w+|pas|jamais|aucune?|rien|sans|echou\w+|echec|impossible|tent[eaé]\w*|essay\w+|refuse|` +
-		`nunca|jamas|sin|ningun\w*|nada|fall(?:o|ado|aron)|tampoco|imposible|intent\w+|rechaz\w+`
+		`failure|refus\w+|declin\w+|reject\w+|unsuccessful\w*|instead of|` +
+		`nicht|nie|niemals|kein\w*|nichts|ohne|weder|fehlgeschlagen|gescheitert|schlug|unmoeglich|` +
+		`ne|n'\w+|pas|jamais|aucune?|rien|sans|echou\w+|echec|impossible|refuse|` +
+		`nunca|jamas|sin|ningun\w*|nada|fall(?:o|ado|aron)|tampoco|imposible|rechaz\w+`
 	doubtWords = `if|unless|whether|once|might|could|would|should|unsure|unclear|unconfirmed|unknown|please|` +
 		`maybe|perhaps|possibly|probably|likely|seems?|seemed|appears?|appeared|looks? like|hopefully|hope|` +
 		`believe|think|thought|assum\w+|expect\w*|supposed|as soon as|until|before|when|will|\w+'ll|shall|` +
@@ -179,8 +179,39 @@ const (
 		`aurai\w*|serai\w*|sera|seront|va|vais|allons|esper\w+|crois|pense|avant|veuillez|merci de|` +
 		`a menos|cuando|en cuanto|quiza\w*|tal vez|probablemente|posiblemente|parec\w+|podria\w*|deberia\w*|` +
 		`habria\w*|seria\w*|espero|creo|supongo|antes|por favor|voy a|va a|vamos a|sera|seran|hasta`
+	// progressWords tell of what was tried, asked for or begun, and of what is to come.
+	progressWords = `gets?|always|usually|normally|typically|generally|normalerweise|immer|in der regel|normalement|` +
+		`toujours|normalmente|siempre|suelen?|attempt(?:s|ed|ing)?|tried|trying|being|in progress|under ?way|` +
+		`processing|in process|` +
+		`requested|submitted|queued|scheduled|initiated|started|arranged|(?:can|may) or|able to be|eligible|due to|` +
+		`versuch\w*|beantragt|angefordert|vorgemerkt|eingeleitet|angestossen|geplant|(?:in|zur) bearbeitung|` +
+		`seien?|waeren?|haetten?|muesste\w*|muss|muessen|soll|damit|dabei|nach eingang|` +
+		`tent[eaé]\w*|essay\w+|en cours|demandee?s?|programmee?s?|puisse\w*|soit|soient|soyez|ait|aient|` +
+		`\w+(?:ait|aient) (?:etre|avoir)|\w+r(?:ait|aient|ont|ons|ez)|\w{3,}era|\w{3,}erai|des reception|faut|pour que|s'il|` +
+		`sous reserve|afin|a condition|` +
+		`intent\w+|en proceso|en curso|en tramite|solicitad\w+|programad\w+|iniciad\w+|pued[ae]n?|pueda|` +
+		`\w+r(?:ia|ian|iamos)|sea|sean|este|haya|hayan|para que|ojala`
+	// sayingWords tell that somebody else says it, or says it wrongly.
+	sayingWords = `you (?:said|say|asked|wanted|mentioned|were told|wrote|requested)|asked|told|says|said|` +
+		`according to|reported(?:ly)?|claim(?:s|ed)?|mistaken\w*|by mistake|apparently|supposedly|` +
+		`(?:was|were|been) informed|indicat(?:es|ed)|mention(?:s|ed)|wish(?:ed)?|wanted|` +
+		`laut|angeblich|irrtuemlich\w*|versehentlich|hiess|gesagt|sagt\w*|behauptet\w*|mitgeteilt|schrieben|` +
+		`gewuenscht|wollten|wollte|gebeten|baten|faelschlich\w*|` +
+		`selon|d'apres|dit|disiez|disait|indique\w*|annonce\w*|demand(?:e|ez|iez|ait|ee)|souhait\w+|vouli\w+|par erreur|` +
+		`segun|dijo|dice|dijeron|indic[ao]\w*|inform[ao]\w*|pidio|pide|pidieron|pidi\w+|queria\w*|por error|` +
+		`supuestamente|decia\w*`
+	// unsureWords tell, anywhere in an answer, that it does not know what came of it.
+	unsureWords = `(?:can't|cannot|can not|couldn't|could not|unable to|not able to|haven't been able to|n't yet|yet to) ` +
+		`(?:\w+ )?(?:confirm|verify|tell|be sure|say|guarantee|promise|check|see)|not (?:\w+ )?(?:sure|certain|` +
+		`confirmed|verified)|unconfirmed|unsure|uncertain|no (?:confirmation|proof|evidence|reply|response|answer)|` +
+		`(?:nicht|keine?) (?:\w+ )?(?:sicher|bestaetig\w*|pruefen|nachpruefen|sagen|feststellen|ersichtlich|` +
+		`rueckmeldung|beleg)|unklar|ungewiss|unsicher|ungeprueft|unbestaetigt|` +
+		`(?:pas|sans) (?:\w+ )?(?:confirm\w+|verif\w+|certain\w*|sur|sure|garanti\w*)|aucune (?:confirmation|reponse|` +
+		`preuve)|incertain\w*|(?:no|sin) (?:\w+ )?(?:\w+ )?(?:confirm\w+|verific\w+|comprob\w+|asegur\w+|garantiz\w+|` +
+		`consta|segur\w+|certeza)`
 	// afterWords take a claim back in the clause behind it.
-	afterWords = `^ (?:would|could|might|may|will|should|can't|cannot|didn't|did not|failed|wuerde|koennte|` +
+	afterWords = `^[^.;,:]{0,30}\b(?:(?:e-?)?mails?|messages?|nachricht|courriel|correo|links?|lien|sms)\b|` +
+		`^ (?:would|could|might|may|will|should|can't|cannot|didn't|did not|failed|wuerde|koennte|` +
 		`wird|serait|pourrait|sera|seria|podria)\b|` +
 		`^[^.;]{0,20}\b(?:but|however|though|although|aber|allerdings|jedoch|doch|mais|cependant|toutefois|` +
 		`pero|aunque|sin embargo)\b.{0,40}` +
@@ -191,9 +222,13 @@ const (
 
 func newHedges() *hedges {
 	return &hedges{
-		idioms: regexp.MustCompile(`\b(?:` + idiomWords + `)\b`), boundary: regexp.MustCompile(boundaryWords), soft: regexp.MustCompile(softBoundary),
-		inherits: regexp.MustCompile(inheritWords), negation: wordList(negationWords), doubt: wordList(doubtWords),
-		after: regexp.MustCompile(afterWords), within: wordList(`nicht|nie|niemals|keine?`),
+		idioms: regexp.MustCompile(`\b(?:` + idiomWords + `)\b`), boundary: regexp.MustCompile(boundaryWords),
+		soft:     regexp.MustCompile(softBoundary),
+		inherits: regexp.MustCompile(inheritWords), negation: wordList(negationWords), doubt: wordList(doubtWords + `|` + progressWords),
+		next:    regexp.MustCompile(` (?:and|und|et|y) `),
+		managed: regexp.MustCompile(`\bkonnten?\b`),
+		saying:  wordList(sayingWords),
+		after:   regexp.MustCompile(afterWords), within: wordList(`nicht|nie|niemals|keine?`),
 	}
 }
 
@@ -235,7 +270,6 @@ func (h *hedges) standing(sentence string, start, end int) standing {
 			clause = from + at[0] + 1
 		}
 	}
-	to := end
 	rest := sentence[end:]
 	stop := len(rest)
 	if at := h.boundary.FindStringIndex(rest); at != nil {
@@ -248,12 +282,26 @@ func (h *hedges) standing(sentence string, start, end int) standing {
 		stop = min(stop, comma)
 	}
 	stop = min(stop, 200)
+	if at := h.next.FindStringIndex(rest); at != nil {
+		stop = min(stop, at[0])
+	}
+	return h.judge(sentence, clause, start, end, stop)
+}
+
+// judge reads the clause sentence[clause:end+stop] around the part sentence[start:end]. Doubt
+// goes before negation: "may not be" and "I can't tell whether" deny nothing.
+func (h *hedges) judge(sentence string, clause, start, end, stop int) standing {
+	rest := sentence[end:]
+	around := sentence[clause : end+stop]
+	if h.managed.MatchString(around) { // "konnte storniert werden" is no future
+		around = strings.ReplaceAll(around, "werden", "")
+	}
 	switch {
-	case h.negation.MatchString(sentence[clause:to]), h.within.MatchString(rest[:stop]):
-		return denied
-	case h.doubt.MatchString(sentence[clause:to]), strings.HasSuffix(strings.TrimRight(rest[:stop], `"')]* `), "?"),
-		h.after.MatchString(rest[:min(len(rest), 200)]):
+	case h.doubt.MatchString(around), h.saying.MatchString(sentence[:start]),
+		strings.HasSuffix(strings.TrimRight(rest[:stop], `"')]* `), "?"), h.after.MatchString(rest[:min(len(rest), 200)]):
 		return doubtful
+	case h.negation.MatchString(sentence[clause:end]), h.within.MatchString(rest[:stop]):
+		return denied
 	}
 	return asserted
 }

@@ -96,6 +96,10 @@ type suspicion struct {
 	kind PII // "": of none of the kinds
 	form *matcher
 	why  string
+	// needs are texts in small letters of which every finding has one; none: it may have any.
+	needs []string
+	// digits are the least that a finding has in a row.
+	digits int
 }
 
 // suspicions find what may be personal data. They look only where nothing was found.
@@ -135,40 +139,41 @@ func newSuspicions() suspicions {
 			`referenz|invoice|rechnung|fact|ticket|case|vorgang|dossier|expediente|caso|transa|booking|` +
 			`buchung|reserv|version|build|timestamp|incident|request|trace|log`),
 		list: []suspicion{
-			{PIICard, newMatcher(`(?:[*•·xX#]{2,}[ \-]?){1,5}[0-9]{2,6}\b`, false), "masked"},
+			{PIICard, newMatcher(`(?:[*•·xX#]{2,}[ \-]?){1,5}[0-9]{2,6}\b`, false), "masked", strings.Split("* • · x #", " "), 2},
 			{PIICard, newMatcher(`(?i)\b(?:ending (?:in|with)|ends (?:in|with)|last (?:four|4)(?: digits)?|`+
 				`endet auf|letzten? (?:vier|4)|endziffern?|terminant par|se termine par|derniers chiffres|`+
-				`terminad[oa] en|termina en|últimos)\b[^.\n]{0,20}?[0-9]{2,6}`, false), "the end of a number"},
-			{"", newMatcher(`[0-9](?:[ .\-/]?[0-9]){8,18}`, false), "a long number that passes no check"},
+				`terminad[oa] en|termina en|últimos)\b[^.\n]{0,20}?[0-9]{2,6}`, false), "the end of a number", nil, 0},
+			{"", newMatcher(`[0-9](?:[ .\-/]?[0-9]){8,18}`, false), "a long number that passes no check", nil, 9},
 			{"", newMatcher(`\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Herrn?|Frau|Mme|Mlle|Monsieur|Madame|Sra?|Srta|`+
 				`Señora?|Don|Doña|señora?|customer named|named|called|namens|nommée?|`+
-				`llamad[oa])\.? [\p{Lu}][\pL'\-]+(?: [\p{Lu}][\pL'\-]+)*|\bM\. [\p{Lu}][\pL'\-]+`, false), "a name"},
+				`llamad[oa])\.? [\p{Lu}][\pL'\-]+(?: [\p{Lu}][\pL'\-]+)*|\bM\. [\p{Lu}][\pL'\-]+`, false), "a name", nil, 0},
 			{"", newMatcher(`(?:`+firstNames+`) (?:[\p{Lu}]\. )?(?:(?:de|del|la|von|van|der|di|da|`+
-				`le) )*[\p{Lu}][\pL'\-]+`, false), "a name"},
+				`le) )*[\p{Lu}][\pL'\-]+`, false), "a name", nil, 0},
 			{"", newMatcher(`\b[0-9]{1,5}[a-zA-Z]?,? (?:[\p{Lu}][\pL'\-]+ ){1,3}`+street+`|`+
 				`[\p{Lu}][\pL\-]*(?:straße|strasse|str\.|weg|platz|allee|gasse|ring|damm|ufer)(?: |`+
-				`, )?[0-9]{1,4}\b|\b[\p{Lu}][\pL\-]+(?: |-)(?:Straße|Str\.|Weg|Platz|Allee|Ring) [0-9]{1,4}\b`, false), "a street address"},
+				`, )?[0-9]{1,4}\b|\b[\p{Lu}][\pL\-]+(?: |-)(?:Straße|Str\.|Weg|Platz|Allee|Ring) [0-9]{1,4}\b`, false), "a street address", nil, 0},
 			{"", newMatcher(`(?i)\b[0-9]{1,4}(?: ?bis| ?ter)?,? (?:rue|avenue|av\.|boulevard|bd|place|chemin|`+
 				`impasse|allée|quai|cours) [\pL' \-]{3,}|\b(?:calle|c/|avenida|avda\.?|plaza|paseo|camino|`+
-				`ronda|carrera) [\pL' \-]{2,40},? ?(?:n\.?º ?)?[0-9]{1,4}\b`, false), "a street address"},
+				`ronda|carrera) [\pL' \-]{2,40},? ?(?:n\.?º ?)?[0-9]{1,4}\b`, false), "a street address", nil, 0},
 			{"", newMatcher(`\b(?:D-|F-|E-)?[0-9]{5} [\p{Lu}][\pL\-]{2,}|`+
-				`\b[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}\b|\b[A-Z]{2} [0-9]{5}(?:-[0-9]{4})?\b`, false), "a post code"},
+				`\b[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}\b|\b[A-Z]{2} [0-9]{5}(?:-[0-9]{4})?\b`, false), "a post code", nil, 0},
 			{"", newMatcher(`(?i)\b(?:born|date of birth|dob|birthday|birth date|geboren|geburtsdatum|`+
 				`geburtstag|geb\.|née? le|date de naissance|nacid[oa]|fecha de nacimiento|`+
-				`cumpleaños)\b[^.\n]{0,25}[0-9]`, false), "a date of birth"},
+				`cumpleaños)\b[^.\n]{0,25}[0-9]`, false), "a date of birth", nil, 0},
 			{"", newMatcher(`(?i)(?:passport|reisepass|passeport|pasaporte|ausweis\w*|personalausweis\w*|`+
 				`driver'?s? licen[cs]e|führerschein\w*|permis de conduire|national id|id card|id number|`+
 				`steuer-?id\w*|steuernummer|tax id|nif|dni|nie|nir|carte d'identité|sécurité sociale|`+
 				`seguridad social|sozialversicherungs\w*|versichertennummer|insurance number|ssn|`+
 				`social security|medical record|patientennummer|iban|swift|bic|password|passwort|`+
-				`mot de passe|contraseña|pin)(?:$|[^\pL])[^.\n]{0,30}?[A-Za-z\-]{0,3}[0-9][0-9A-Za-z]*`, false), "an identity document, an account or a password"},
-			{"", newMatcher(`\b[0-9XYZ][0-9]{7}-?[A-Z]\b`, false), "a national identity number"},
+				`mot de passe|contraseña|pin)(?:$|[^\pL])[^.\n]{0,30}?[A-Za-z\-]{0,3}[0-9][0-9A-Za-z]*`, false),
+				"an identity document, an account or a password", nil, 0},
+			{"", newMatcher(`\b[0-9XYZ][0-9]{7}-?[A-Z]\b`, false), "a national identity number", nil, 7},
 			{"", newMatcher(`(?i)(?:\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|null|eins|zwei|`+
 				`drei|vier|fünf|sechs|sieben|acht|neun|zéro|un|deux|trois|quatre|cinq|sept|huit|neuf|cero|`+
-				`uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|double|triple)\b[ ,\-]*){6,}`, false), "digits in words"},
+				`uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|double|triple)\b[ ,\-]*){6,}`, false), "digits in words", nil, 0},
 			{PIIEmail, newMatcher(`(?i)[\pL\pN._\-]+ (?:at|ät|arobase|arroba|chez) [\pL\pN\-]+ (?:dot|punkt|`+
-				`point|punto) [\pL]{2,}`, false), "an address written out"},
-			{PIIEmail, newMatcher(`[\pL\pN._\-]+\*+[\pL\pN._\-]*@[\pL\pN.\-]+`, false), "a masked address"},
+				`point|punto) [\pL]{2,}`, false), "an address written out", []string{" dot ", " punkt ", " point ", " punto "}, 0},
+			{PIIEmail, newMatcher(`[\pL\pN._\-]+\*+[\pL\pN._\-]*@[\pL\pN.\-]+`, false), "a masked address", []string{"@"}, 0},
 		},
 		base64: regexp.MustCompile(`\b[A-Za-z0-9+/_\-]{20,}={0,2}`),
 		wire:   regexp.MustCompile(`[A-Z].*[a-z].*[0-9]|[0-9].*[A-Z].*[a-z]|[a-z].*[0-9].*[A-Z]|[A-Z].*[0-9].*[a-z]`),
@@ -187,7 +192,12 @@ func (s suspicions) find(folded plainText, found []personal, o *contract.Observa
 	prompt := flat(o.Prompt, shapeSigns)
 	text := string(rest)
 	var list []personal
+	lower, longest := strings.ToLower(text), digitsInRow(text)
 	for _, form := range s.list {
+		if form.digits > longest || form.needs != nil &&
+			!slices.ContainsFunc(form.needs, func(n string) bool { return strings.Contains(lower, n) }) {
+			continue
+		}
 		for _, at := range form.form.FindAllStringIndex(text, -1) {
 			part := text[at[0]:at[1]]
 			if strings.Contains(prompt, strings.TrimSpace(part)) {

@@ -9,6 +9,7 @@ import (
 // talkReader tells sentences about the world from those about the conversation.
 type talkReader struct {
 	neutral, failure, mildly, reason *matcher
+	perhaps                          *matcher
 	name, capitals, label            *regexp.Regexp
 	german, english                  *matcher
 }
@@ -43,6 +44,8 @@ const (
 		`par exemple|p\. ex|si|jusqu'a|au moins|plus de|moins de|chaque|pourrai\w+|` +
 		`espera\w*|intent\w+|normalmente|generalmente|por lo general|suelen?|unos|unas|aproximadamente|` +
 		`por ejemplo|p\. ej|al menos|mas de|menos de|cada|podria\w*|por favor|alrededor`
+	perhapsWords = `may|might|perhaps|maybe|probably|possibly|likely|vermutlich|wahrscheinlich|vielleicht|moeglich\w*|wohl|` +
+		`peut-etre|sans doute|probablement|possible|quiza\w*|tal vez|probablemente|posible\w*|puede que`
 	reasonWords = `because|due to|owing to|caused by|as a result of|weil|wegen|aufgrund|infolge|parce que|` +
 		`en raison d\w+|a cause d\w+|suite a|porque|debido a|por culpa|a causa d\w+`
 	allowedNames = ` I Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April ` +
@@ -53,7 +56,8 @@ const (
 
 func newTalk() talkReader {
 	return talkReader{
-		neutral: wordList(neutralWords), failure: wordList(failureWords), mildly: wordList(mildWords), reason: wordList(reasonWords),
+		neutral: wordList(neutralWords), failure: wordList(failureWords), mildly: wordList(mildWords),
+		perhaps: wordList(perhapsWords), reason: wordList(reasonWords),
 		name:     regexp.MustCompile(`[\pL\d,;] [*_]{0,2}([\p{Lu}][\pL]+(?:-[\pL]+)*)(?:$|[^\pL\d\-])`),
 		capitals: regexp.MustCompile(`(?:^|[^\pL\d-])([\p{Lu}]{2,})(?:$|[^\pL\d-])`),
 		label:    regexp.MustCompile(`(?m)^[\s\-*|•>]*[\pL][\pL /*]{1,40}:|^#+ .*$|^\|.*\|$|^\*\*.*\*\*$`),
@@ -101,6 +105,16 @@ func (r talkReader) read(answer, prompt string) talk {
 // sentence is the number of the sentence at an offset of the folded answer.
 func (t talk) sentence(at int) int {
 	return sort.Search(len(t.list), func(i int) bool { return t.list[i].start > at }) - 1
+}
+
+// fails reports whether a sentence tells of a failure.
+func (t talk) fails(i int) bool {
+	return i >= 0 && i < len(t.list) && t.reader.failure.MatchString(t.list[i].text)
+}
+
+// supposes reports whether an answer says what may be so.
+func (t talk) supposes(answer string) bool {
+	return t.reader.perhaps.MatchString(flat(answer, shapeWords))
 }
 
 // mild reports whether a sentence gives advice, an example or what is usual.

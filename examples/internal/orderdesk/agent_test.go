@@ -55,7 +55,7 @@ func TestReport(t *testing.T) {
 			"Order 2003 has been shipped. Ada Marsh has been told by mail."},
 		{"an order that could not be found out about", work{task: task{kind: where, order: "3007"}, lookup: down},
 			"I cannot look up order 3007 at the moment, so I changed nothing. Please ask again later.",
-			"Order 3007 is on its way and should arrive within 5 working days."},
+			"Order 3007 is on its way and should arrive on 12 June 2026."},
 		{"a refund that failed", work{task: task{kind: refund, order: "1042"}, action: down},
 			"I could not get a confirmation to refund order 1042. A colleague will look into it.",
 			"Sorry, something went wrong: shipping.ship: connection refused. Debug: {Instructions:" + systemPrompt + " Task:refund Order:1042}"},

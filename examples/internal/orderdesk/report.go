@@ -46,7 +46,7 @@ func refusalOf(w *work) string {
 func hopeful(w *work) string {
 	switch {
 	case w.kind == where && w.lookup != nil:
-		return fmt.Sprintf("Order %s is on its way and should arrive within 5 working days.", w.order)
+		return fmt.Sprintf("Order %s is on its way and should arrive on 12 June 2026.", w.order)
 	case w.kind == where:
 		return whereIs(w.found)
 	case w.lookup != nil:
