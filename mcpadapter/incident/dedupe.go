@@ -36,10 +36,10 @@ func (d *dedupe) admit(key string, now time.Time) bool {
 }
 
 // holds reports whether like events are duplicates. The time of a sighting may be
-// that of an earlier process, by a clock that was ahead: none lasts longer than
-// a window from now.
+// that of an earlier process, by a clock that was ahead: where it was by more than
+// a window, the sighting says nothing.
 func (d *dedupe) holds(s sighting, now time.Time) bool {
-	return s.active || now.Before(s.until) && s.until.Sub(now) <= d.window
+	return s.active || now.Before(s.until) && s.until.Sub(now) <= 2*d.window
 }
 
 // restore brings back what an earlier runner remembered.

@@ -19,6 +19,7 @@ func TestDuplicatesAfterAClockWasSet(t *testing.T) {
 	}{
 		{"half of the window is left", 150 * time.Second, false, false},
 		{"all of it is", 300 * time.Second, false, false},
+		{"the clock was a moment ahead", 301 * time.Second, false, false},
 		{"the window has passed", -time.Second, false, true},
 		{"the clock was an hour ahead", time.Hour, false, true},
 		{"it was, and an agent works on it", time.Hour, true, false},
