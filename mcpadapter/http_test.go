@@ -137,10 +137,12 @@ func TestWhoMayNotSpeakOverHTTP(t *testing.T) {
 		require.NoError(t, res.Body.Close())
 		assert.Equal(t, tc.want, res.StatusCode, why)
 	}
-	res, err := http.Get(base + "/healthz")
-	require.NoError(t, err)
-	require.NoError(t, res.Body.Close())
-	assert.Equal(t, 200, res.StatusCode, "health needs no token")
+	for _, path := range []string{"/healthz", "/livez"} {
+		res, err := http.Get(base + path)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		assert.Equal(t, 200, res.StatusCode, "%s needs no token", path)
+	}
 	assert.Equal(t, 3, strings.Count(audit.String(), `"event":"mcp.tool_call.completed"`), "refused callers leave a line")
 	assert.NotContains(t, audit.String(), token)
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
@@ -149,11 +151,21 @@ func TestWhoMayNotSpeakOverHTTP(t *testing.T) {
 func TestNamesOfTheHost(t *testing.T) {
 	srv := serverOf(t, newShop(t).host, &Options{Hosts: []string{"chaos.example"}})
 	for name, want := range map[string]int{"chaos.example": 200, "Chaos.Example:8443": 200, "other.example": 403, "": 403} {
-		req := httptest.NewRequest(http.MethodGet, "/healthz", nil)
-		req.Host = name
+		for _, path := range []string{"/healthz", "/livez"} {
+			req := httptest.NewRequest(http.MethodGet, path, nil)
+			req.Host = name
+			w := httptest.NewRecorder()
+			srv.Handler().ServeHTTP(w, req)
+			assert.Equal(t, want, w.Code, name)
+		}
+	}
+	require.NoError(t, srv.Shutdown(t.Context()))
+	for path, want := range map[string]int{"/healthz": 503, "/livez": 200} {
 		w := httptest.NewRecorder()
+		req := httptest.NewRequest(http.MethodGet, path, nil)
+		req.Host = "chaos.example"
 		srv.Handler().ServeHTTP(w, req)
-		assert.Equal(t, want, w.Code, name)
+		assert.Equal(t, want, w.Code, "%s during the shutdown: what ends is not killed", path)
 	}
 }
 

@@ -111,6 +111,16 @@ func (s *Server) state(name string) (chaos.RuleState, bool) {
 	return chaos.RuleState{}, false
 }
 
+// tell fills in what a rule can do that was registered just now. It may be gone:
+// its time was short, or somebody has removed it.
+func (s *Server) tell(out *injectOutput, name string) {
+	if r, ok := s.state(name); ok {
+		out.tell(r)
+		return
+	}
+	out.InForce, out.Reason = new(false), "it has expired or was removed already"
+}
+
 // tell fills in what a rule can do now.
 func (out *injectOutput) tell(r chaos.RuleState) {
 	f := activeFault(r)

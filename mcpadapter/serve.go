@@ -64,6 +64,7 @@ const (
 	pathMCP    = "/mcp"
 	pathSSE    = "/sse"
 	pathHealth = "/healthz"
+	pathLive   = "/livez"
 )
 
 // routes are the paths of the protocol, behind the gate, which without a token
@@ -130,14 +131,19 @@ func (s *Server) closed(next http.Handler) http.Handler {
 }
 
 // Handler serves MCP over HTTP: streamable HTTP on /mcp, server-sent events for
-// old clients on /sse, and on /healthz, which alone needs no token, 200 while the
-// server runs, 503 while it shuts down or its audit log loses lines. Without a token in the environment it refuses every other request, unless
+// old clients on /sse, and two checks, which alone need no token. /healthz is 200
+// while the server does all that it should, 503 while it shuts down or its audit log
+// loses lines. /livez is 200 as long as the process answers: a restart would not
+// mend the rest. Without a token in the environment every other request is refused, unless
 // Options.LoopbackWithoutToken is set and both ends are on this machine.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+pathHealth, s.health)
 	mux.Handle("/", s.routes())
-	return s.timed(s.closed(s.hostCheck(mux)))
+	all := http.NewServeMux()
+	all.HandleFunc("GET "+pathLive, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	all.Handle("/", s.closed(mux))
+	return s.timed(s.hostCheck(all))
 }
 
 // health answers 200 while the server does what it should.

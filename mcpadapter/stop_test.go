@@ -293,3 +293,14 @@ func TestNumbersThatAreNone(t *testing.T) {
 		}
 	}
 }
+
+// A fault that is over before its answer is written is not said to be in force.
+func TestAFaultThatIsGoneAlready(t *testing.T) {
+	srv := serverOf(t, newShop(t).host, nil)
+	var out injectOutput
+	srv.tell(&out, "gone")
+	require.NotNil(t, out.InForce)
+	assert.False(t, *out.InForce)
+	assert.NotEmpty(t, out.Reason)
+	assert.Nil(t, out.ExpiresAt)
+}

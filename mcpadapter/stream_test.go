@@ -120,14 +120,14 @@ func TestAFullDiskStopsWrites(t *testing.T) {
 	srv := serverOf(t, s.host, &Options{Audit: audit})
 	base, client := listen(t, srv)
 	c := clientOf(t, srv, nil)
-	healthy := func() int {
-		res, err := client.Get(base + "/healthz")
+	check := func(path string) int {
+		res, err := client.Get(base + path)
 		require.NoError(t, err)
 		require.NoError(t, res.Body.Close())
 		return res.StatusCode
 	}
 	const register = `{"fault_name":"f","action":"register","fault_type":"error"}`
-	require.Equal(t, 200, healthy())
+	require.Equal(t, 200, check("/healthz"))
 	audit.isFull.Store(true)
 	res := ask(t, c, "chaos_inject_fault", register) // holds the answer against the output schema
 	require.True(t, res.IsError)
@@ -139,10 +139,11 @@ func TestAFullDiskStopsWrites(t *testing.T) {
 	assert.Empty(t, s.host.Injector.Rules(), "nothing was changed")
 	status := answer[statusOutput](t, c, "chaos_status", `{}`)
 	assert.Contains(t, status.AuditProblem, "no space left")
-	assert.Equal(t, 503, healthy())
+	assert.Equal(t, 503, check("/healthz"))
+	assert.Equal(t, 200, check("/livez"), "a restart would not make room")
 	audit.isFull.Store(false)
+	assert.Equal(t, 200, check("/healthz"), "although nobody called: who is not ready is not called")
 	answer[injectOutput](t, c, "chaos_inject_fault", register)
-	assert.Equal(t, 200, healthy())
 	assert.Empty(t, answer[statusOutput](t, c, "chaos_status", `{}`).AuditProblem)
 	assert.Contains(t, audit.String(), `"event":"mcp.audit.lost","lines":3}`, "the refused call has two, and the look one")
 }

@@ -105,9 +105,7 @@ func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
 		return injectOutput{}, err
 	}
 	out := injectOutput{Status: "registered", FaultName: in.FaultName}
-	if state, ok := s.state(in.FaultName); ok {
-		out.tell(state)
-	}
+	s.tell(&out, in.FaultName)
 	out.FaultType = in.FaultType
 	s.reach(&out, rule.Target)
 	out.Note = sentences(note, out.Note)
@@ -159,9 +157,7 @@ func (s *Server) armNext(c *call, in injectInput) (injectOutput, error) {
 		return injectOutput{}, err
 	}
 	out := injectOutput{Status: "injected", FaultName: in.FaultName, FaultType: kindOf(rule.Fault), WasTriggered: new(false)}
-	if state, ok := s.state(name); ok {
-		out.tell(state)
-	}
+	s.tell(&out, name)
 	s.reach(&out, rule.Target)
 	out.Note = sentences("Armed: the next matching call will be struck.", out.Note)
 	return out, nil

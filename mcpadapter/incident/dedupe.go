@@ -25,7 +25,7 @@ func newDedupe(window time.Duration) *dedupe {
 
 // admit tells whether an event of that key is the first.
 func (d *dedupe) admit(key string, now time.Time) bool {
-	if e, ok := d.seen[key]; ok && (e.active || now.Before(e.until)) {
+	if e, ok := d.seen[key]; ok && d.holds(e, now) {
 		return false
 	}
 	d.seen[key] = sighting{until: now.Add(d.window), active: true}
@@ -33,6 +33,13 @@ func (d *dedupe) admit(key string, now time.Time) bool {
 		d.expire(now)
 	}
 	return true
+}
+
+// holds reports whether like events are duplicates. The time of a sighting may be
+// that of an earlier process, by a clock that was ahead: where it was by more than
+// a window, the sighting says nothing.
+func (d *dedupe) holds(s sighting, now time.Time) bool {
+	return s.active || now.Before(s.until) && s.until.Sub(now) <= 2*d.window
 }
 
 // restore brings back what an earlier runner remembered.
@@ -63,7 +70,7 @@ func (d *dedupe) forget(key string) { delete(d.seen, key) }
 // so that the sweeps cost a constant amount for each event.
 func (d *dedupe) expire(now time.Time) {
 	for key, e := range d.seen {
-		if !e.active && !now.Before(e.until) {
+		if !d.holds(e, now) {
 			delete(d.seen, key)
 		}
 	}

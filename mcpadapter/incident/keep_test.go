@@ -103,6 +103,43 @@ setsid sh -c '(`+tc.disrobe+`sh escape.sh &)' & while [ ! -s pid ]; do :; done; 
 	}
 }
 
+// TestAnIncidentThatTheJournalLost: its record says how it ended, so nothing of
+// it is at work any more, not even what a keeper holds that has neither its
+// environment nor its parents.
+func TestAnIncidentThatTheJournalLost(t *testing.T) {
+	if _, err := exec.LookPath("setsid"); err != nil || runtime.GOOS != "linux" {
+		t.Skip("only Linux can find what opened a session of its own, and setsid makes one")
+	}
+	t.Parallel()
+	c := script(t, `cat >escape.sh <<'END'
+trap '' TERM HUP
+echo $$ >pid
+sleep 600
+END
+setsid sh -c '(env -i sh escape.sh &)' & wait; trap '' TERM; sleep 600`)
+	c.Keeper = keeper(t)
+	j := job(t)
+	j.Incident.IncidentID = "6f1c0a55-7f0e-4a51-9b0e-0c8b5a8a6e11"
+	j.Incident.Status, j.Incident.CreatedAt, j.Incident.Severity = incident.StatusInvestigating, time.Now(), incident.Error
+	ended := make(chan incident.Result, 1)
+	go func() { ended <- c.Investigate(context.Background(), j) }() // by a runner that the next one does not know of
+	pid := waitForPID(t, filepath.Join(j.Dir, "pid"))
+	spaces, err := incident.NewWorkspaces(t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, spaces.Save(j.Incident, nil))
+	runner, err := incident.NewRunner(incident.Options{Workspaces: spaces, Agent: c})
+	require.NoError(t, err)
+	require.True(t, gone(pid))
+	<-ended
+	found, err := spaces.Load()
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	assert.Equal(t, incident.StatusFailed, found[0].Status)
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	assert.NoError(t, runner.Run(ctx))
+}
+
 // TestAnAgentIsToldBeforeItIsEnded: SIGTERM, and SIGKILL after the patience.
 func TestAnAgentIsToldBeforeItIsEnded(t *testing.T) {
 	for name, tc := range map[string]struct {

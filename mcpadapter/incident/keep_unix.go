@@ -177,8 +177,8 @@ func (c *Command) investigateKept(ctx context.Context, job Job) Result {
 			select {
 			case <-p.ended:
 			case <-time.After(keepPatience):
+				killStrays(job.Incident.IncidentID) // as long as the keeper holds what has lost its parent
 				p.kill()
-				killStrays(job.Incident.IncidentID)
 			}
 		})
 	p.drain()
@@ -247,6 +247,7 @@ func (c *Command) awaitLock(ctx context.Context, job Job, f *os.File) error {
 			signalKeeper(syscall.SIGINT)
 			last = time.After(keepPatience)
 		case <-last:
+			killStrays(job.Incident.IncidentID)
 			signalKeeper(syscall.SIGKILL)
 			return fmt.Errorf("%w, and the keeper of an earlier runner did not end", context.Cause(ctx))
 		}

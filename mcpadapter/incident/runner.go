@@ -190,6 +190,7 @@ func (r *Runner) failUnknown() {
 		if in.Status.final() || r.book.cases[in.IncidentID] != nil {
 			continue
 		}
+		killStrays(in.IncidentID) // a keeper may be at work still, and nobody would take its report
 		in = in.abandoned(time.Now())
 		r.o.Log.Warn("incident left by a runner without a journal", "incident", in.IncidentID)
 		if err := r.o.Workspaces.Save(in, nil); err != nil {

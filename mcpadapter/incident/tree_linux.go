@@ -49,21 +49,68 @@ func killChildren() {
 }
 
 // killStrays kills the processes that have the identifier of an incident in
-// their environment, and that somebody who starts agents has lost sight of.
+// their environment, and that somebody who starts agents has lost sight of, with
+// their descendants, whatever those have in theirs. A keeper among them adopts
+// what loses its parent, so it goes last: what is below it is looked for until
+// nothing is left.
 func killStrays(incidentID string) {
 	if incidentID == "" {
 		return
 	}
 	entry := []byte("INCIDENT_ID=" + incidentID)
-	for _, pid := range processes() {
-		if pid == os.Getpid() {
-			continue
-		}
-		environ, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
-		if err == nil && slices.ContainsFunc(bytes.Split(environ, []byte{0}), func(v []byte) bool { return bytes.Equal(v, entry) }) {
+	for range strayRounds {
+		below, tops := strays(entry)
+		for _, pid := range below {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
+		if len(below) == 0 {
+			for _, pid := range tops {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			return
+		}
+		time.Sleep(strayPause)
 	}
+	below, tops := strays(entry)
+	for _, pid := range append(below, tops...) {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// What is below a stray is looked for so often: a second in all, for a tree that
+// grows as fast as it is cut.
+const (
+	strayRounds = 200
+	strayPause  = 5 * time.Millisecond
+)
+
+// strays are the processes that have an entry in their environment and no parent
+// that has, and all that is below those. What has ended and only waits to be
+// asked how is none.
+func strays(entry []byte) (below, tops []int) {
+	parents, marked := make(map[int]int), make(map[int]bool)
+	for _, pid := range processes() {
+		state, parent := statOf(pid)
+		if parent == 0 || state == 'Z' || pid == os.Getpid() {
+			continue
+		}
+		parents[pid] = parent
+		environ, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+		marked[pid] = err == nil && slices.ContainsFunc(bytes.Split(environ, []byte{0}), func(v []byte) bool { return bytes.Equal(v, entry) })
+	}
+	for pid := range parents {
+		above := false
+		for at, steps := parents[pid], 0; at > 1 && steps < len(parents) && !above; at, steps = parents[at], steps+1 {
+			above = marked[at]
+		}
+		switch {
+		case above:
+			below = append(below, pid)
+		case marked[pid]:
+			tops = append(tops, pid)
+		}
+	}
+	return below, tops
 }
 
 // processes are the identifiers of all processes that can be seen.
@@ -82,17 +129,23 @@ func processes() (pids []int) {
 	return pids
 }
 
-// parentOf reads the fourth field of /proc/PID/stat; the second may hold
-// spaces and parentheses. 0: the process is gone.
+// parentOf is the parent of a process. 0: the process is gone.
 func parentOf(pid int) int {
+	_, parent := statOf(pid)
+	return parent
+}
+
+// statOf reads the third and fourth field of /proc/PID/stat; the second may hold
+// spaces and parentheses. A parent of 0: the process is gone.
+func statOf(pid int) (state byte, parent int) {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
-		return 0
+		return 0, 0
 	}
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 2 {
-		return 0
+		return 0, 0
 	}
-	parent, _ := strconv.Atoi(string(fields[1]))
-	return parent
+	parent, _ = strconv.Atoi(string(fields[1]))
+	return fields[0][0], parent
 }

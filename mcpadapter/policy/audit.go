@@ -44,7 +44,7 @@ type auditor struct {
 
 // newAuditor writes to w, or to where the transports leave room.
 func newAuditor(w io.Writer, r *redactor, mode Mode) *auditor {
-	a := &auditor{sink: &sink{to: w}, redact: r, prefix: newID() + "-"}
+	a := &auditor{sink: newSink(w), redact: r, prefix: newID() + "-"}
 	rand.Read(a.labels[:]) // never fails
 	a.lines = slog.NewJSONHandler(a.sink, nil)
 	a.calls = make(map[string]slog.Handler)

@@ -16,6 +16,7 @@ type origin struct {
 	caller    Caller
 	transport string
 	ids       *idScanner // of the request's body; nil: there is none
+	session   string     // of server-sent events, which the SDK does not tell; written before the client knows it
 }
 
 // originKey is for transports that do not hand the request itself to the gate.
@@ -62,6 +63,7 @@ func (v *visit) identify(ctx context.Context, extra *mcp.RequestExtra) bool {
 		v.transport = began.transport
 		if !overHTTP { // server-sent events: the token may have been taken back since
 			var ok bool
+			v.session, v.events = began.session, began.session != ""
 			v.caller, ok = v.gate.still(began.caller)
 			return ok
 		}

@@ -44,6 +44,7 @@ type visit struct {
 	id            string // of ours
 	clientID      string // of the request, as the client gave it; empty: not known
 	session       string
+	events        bool // the session is one of server-sent events
 	transport     string
 	remote        string // address of a caller that was refused over HTTP
 	caller        Caller

@@ -157,7 +157,10 @@ func (h *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	out := &timedWriter{ResponseWriter: w, control: control, each: h.options.WriteTime}
 	if h.opens(req) {
-		out.endpoint = func(id string) { out.forget = h.gate.sessions.own(eventsKey+id, v.caller.Subject) }
+		out.endpoint = func(id string) {
+			from.session = id
+			out.forget = h.gate.sessions.own(eventsKey+id, v.caller.Subject)
+		}
 		defer out.leave()
 	}
 	h.next.ServeHTTP(out, req)

@@ -86,8 +86,8 @@ type Options struct {
 
 	// Audit receives the audit lines, each in one Write. Nil: standard output once
 	// there is an HTTP handler, standard error until then and for good after
-	// [Gate.ReserveStdout]. A writer that blocks holds up the calls that it should
-	// record.
+	// [Gate.ReserveStdout]. A writer that has not returned
+	// for two seconds counts as one that fails, until it has.
 	Audit io.Writer
 	// AuditBestEffort lets calls that write go on although their audit line could
 	// not be written. Without it they are refused ([CodeAuditUnavailable]).

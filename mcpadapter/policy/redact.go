@@ -21,7 +21,7 @@ const (
 // key=value, as headers, as JSON members, escaped ones too, as the flags of a
 // command: --password x, -p x, -u user:pass), user:pass@ with or without a URL,
 // the paths of web hooks, PEM blocks, JSON web tokens, and tokens with well-known
-// prefixes (sk-, ghp_, github_pat_, glpat-, AKIA, xoxb-, AIza and others). It is
+// prefixes (sk-, ghp_, github_pat_, glpat-, AKIA, xoxb-, AIza, hvs. and others). It is
 // idempotent.
 //
 // It works on text, so it cannot know a secret that looks like a word: better
@@ -104,7 +104,8 @@ func containsAny(s string, parts []string) bool {
 var (
 	// A block that was cut off goes to the end of the text.
 	pemBlock = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]+-----(?s:.*?)(?:-----END [A-Z0-9 ]+-----|$)`)
-	userInfo = regexp.MustCompile(`(://)[^\s/?#@:]*:[^\s/?#@]+@`)
+	// A name alone is a token where it is long: "ssh://git@" is none.
+	userInfo = regexp.MustCompile(`(://)(?:[^\s/?#@:]*:[^\s/?#@]+|[^\s/?#@:\[]{16,})@`)
 	// Without a scheme, so that "at 10:30 ann@example.com" is none.
 	bareUserInfo = regexp.MustCompile(`((?:^|[\s"'=,;(\[]))[A-Za-z0-9][A-Za-z0-9._%+-]*:[^\s:/@"'\[\]]+@`)
 	// The path of a web hook is its password. Hosts that begin with hooks, or paths
@@ -116,13 +117,16 @@ var (
 	prefixed = regexp.MustCompile(`((?:^|[^A-Za-z]|%[0-9A-Fa-f]{2}))(?:[sr]k[-_][A-Za-z0-9_-]{16,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|(?:npm|hf)_[A-Za-z0-9]{16,})` +
 		`|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|gl(?:pat|dt|rt)-[A-Za-z0-9_-]{16,}|(?:AKIA|ASIA)[A-Z0-9]{12,}` +
 		`|xox[a-z]-[A-Za-z0-9-]{8,}|xapp-[A-Za-z0-9-]{8,}|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|whsec_[A-Za-z0-9+/=]{16,}` +
-		`|eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*`)
+		`|shp(?:at|ca|pa|ss)_[A-Za-z0-9]{16,}|do[opr]_v1_[A-Za-z0-9]{16,}|pypi-[A-Za-z0-9_-]{16,}|hv[bs]\.[A-Za-z0-9_-]{16,}|AGE-SECRET-KEY-1[A-Z0-9]{16,}` +
+		`|sha256~[A-Za-z0-9_-]{16,}|eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*`)
 	prefixes = []string{"sk-", "sk_", "rk-", "rk_", "SG.", "npm_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glrt-",
-		"AKIA", "ASIA", "xox", "xapp-", "AIza", "ya29.", "whsec_", "eyJ"}
+		"AKIA", "ASIA", "xox", "xapp-", "AIza", "ya29.", "whsec_", "eyJ", "shpat_", "shpca_", "shppa_", "shpss_", "_v1_", "pypi-", "hvs.", "hvb.", "AGE-SECRET-KEY-1", "sha256~"}
 	scheme = regexp.MustCompile(`(?i)\b(?:bearer|basic)(?:\s|%20|\+|\\[tn])+[A-Za-z0-9._~+/=%-]{4,}`)
 	// Names whose values are secrets, in small letters, without - and _.
 	secretNames = []string{"token", "secret", "password", "passwd", "passphrase", "pwd", "apikey", "accesskey", "accesskeyid", "privatekey", "signingkey",
-		"encryptionkey", "secretkey", "sessionkey", "sshkey", "masterkey", "passcode", "jwt", "bearer", "credential", "credentials", "authorization", "auth", "cookie", "cookies", "sessionid", "sessid"}
+		"encryptionkey", "secretkey", "sessionkey", "accountkey", "sharedkey", "sshkey", "masterkey", "passcode", "jwt", "bearer", "credential", "credentials", "authorization", "auth", "cookie", "cookies", "sessionid", "sessid", "signature"}
+	// Those that other words end in, such as bypass, so they stand alone or behind - or _.
+	secretWords = []string{"pass", "sig", "otp"}
 )
 
 // loggedIn judges user:pass@: addresses of mail and the like look the same.
@@ -188,6 +192,11 @@ const maxName = 32
 // ends in one of those.
 func secretName(s string) bool {
 	s = s[max(0, len(s)-maxName):]
+	for _, w := range secretWords {
+		if at := len(s) - len(w); at >= 0 && strings.EqualFold(s[at:], w) && (at == 0 || !letter(s[at-1])) {
+			return true
+		}
+	}
 	s = strings.ToLower(joined.Replace(s))
 	for _, n := range secretNames {
 		if strings.HasSuffix(s, n) {
@@ -196,6 +205,8 @@ func secretName(s string) bool {
 	}
 	return false
 }
+
+func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // credentials judges a word behind "bearer" or "basic", which are also words of
 // the language.
@@ -278,7 +289,7 @@ func value(s string, begin int, toLineEnd bool) (open string, end int, closing s
 	}
 	switch {
 	case toLineEnd:
-		end = strings.IndexAny(rest, "\r\n\"")
+		end = headerLen(rest)
 	case rest != "" && (rest[0] == '{' || rest[0] == '['):
 		return "", begin + bracketLen(rest), ""
 	default:
@@ -288,6 +299,29 @@ func value(s string, begin int, toLineEnd bool) (open string, end int, closing s
 		end = len(rest)
 	}
 	return "", begin + end, ""
+}
+
+// headerLen is the length of a header's value: to the end of its line, or to a
+// quote that the whole header stands in. One behind a = belongs to the value, as
+// in those of digests.
+func headerLen(rest string) int {
+	inside := false
+	for i := 0; i < len(rest); i++ {
+		switch rest[i] {
+		case '\r', '\n':
+			return i
+		case '"':
+			switch {
+			case inside:
+				inside = false
+			case strings.HasSuffix(strings.TrimRight(rest[:i], `\`), "="):
+				inside = true
+			default:
+				return i
+			}
+		}
+	}
+	return len(rest)
 }
 
 // quotedLen is the length of a quoted text. Its closing quote has no more

@@ -122,7 +122,7 @@ func (g *Gate) request(ctx context.Context, method string, req mcp.Request, next
 	if err == nil {
 		v.detail = ""
 		if method == methodUnsubscribe {
-			g.sessions.unwatch(streamKey+v.session, v.target)
+			g.sessions.unwatch(v.sessionKey(), v.target)
 		}
 		return res, nil
 	}
@@ -156,7 +156,7 @@ func (v *visit) admit(ctx context.Context, req mcp.Request) (done func(), refusa
 	}
 	switch v.method {
 	case methodSubscribe:
-		return func() {}, g.sessions.watch(streamKey+v.session, v.target)
+		return func() {}, g.sessions.watch(v.sessionKey(), v.target)
 	case methodListen:
 		done, e := g.sessions.listen(v.caller.Subject, max(len(followed), 1))
 		if e == nil {
@@ -171,7 +171,7 @@ func (v *visit) admit(ctx context.Context, req mcp.Request) (done func(), refusa
 func (v *visit) initialize(ctx context.Context, req mcp.Request, next mcp.MethodHandler) (mcp.Result, error) {
 	v.detail = ""
 	session, _ := req.GetSession().(*mcp.ServerSession)
-	if v.session == "" || session == nil { // standard input, memory; server-sent events are counted where they are opened
+	if v.session == "" || v.events || session == nil { // standard input, memory; server-sent events are counted where they are opened
 		return next(ctx, methodInitialize, req)
 	}
 	s := v.gate.sessions
@@ -180,7 +180,7 @@ func (v *visit) initialize(ctx context.Context, req mcp.Request, next mcp.Method
 		v.detail = refusal.Code + ": " + refusal.Error()
 		return nil, refusal.wire(codeRefused)
 	}
-	forget := s.own(streamKey+v.session, v.caller.Subject)
+	forget := s.own(v.sessionKey(), v.caller.Subject)
 	res, err := next(ctx, methodInitialize, req)
 	if err != nil {
 		forget()

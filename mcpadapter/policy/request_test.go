@@ -194,14 +194,28 @@ func TestAPanicOfAResourceIsItsError(t *testing.T) {
 
 // Over HTTP what callers follow is counted, and given back with the session.
 func TestSubscriptionsAreBounded(t *testing.T) {
+	t.Run("streamable", func(t *testing.T) {
+		boundedSubscriptions(t, func(s *mcp.Server) http.Handler { return bothEras(s) }, func(url, token string) mcp.Transport { return streamable(url, token) })
+	})
+	t.Run("server-sent events", func(t *testing.T) {
+		boundedSubscriptions(t, func(s *mcp.Server) http.Handler {
+			return mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return s }, nil)
+		},
+			func(url, token string) mcp.Transport {
+				return &mcp.SSEClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearerClient(token)}}
+			})
+	})
+}
+
+func boundedSubscriptions(t *testing.T, handler func(*mcp.Server) http.Handler, transport func(url, token string) mcp.Transport) {
 	o := twoTokens()
 	o.Tokens[1].Scopes = []string{policy.ScopeRead}
 	d := library()
-	g, _ := d.behind(t, policy.Options{Tokens: o.Tokens, MaxSubscriptions: 4, MaxCallerSubscriptions: 2})
-	h, err := g.HTTPHandler(bothEras(d.server), nil)
+	g, j := d.behind(t, policy.Options{Tokens: o.Tokens, MaxSubscriptions: 4, MaxCallerSubscriptions: 2})
+	h, err := g.HTTPHandler(handler(d.server), nil)
 	require.NoError(t, err)
 	url := served(t, h)
-	cs := dial(t, streamable(url, adminToken), oldEra, nil)
+	cs := dial(t, transport(url, adminToken), oldEra, nil)
 	subscribe := func(cs *mcp.ClientSession, n int) error {
 		return cs.Subscribe(t.Context(), &mcp.SubscribeParams{URI: fmt.Sprint("books://open/", n)})
 	}
@@ -210,16 +224,22 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	require.NoError(t, subscribe(cs, 1))
 	e := refusedAs(t, subscribe(cs, 2))
 	assert.Equal(t, []any{429, "this caller holds 2 subscriptions, the most there may be"}, []any{e.Status, e.Detail})
-	second := dial(t, streamable(url, adminToken), oldEra, nil)
+	second := dial(t, transport(url, adminToken), oldEra, nil)
 	assert.Error(t, subscribe(second, 0), "another session of the same caller")
 	require.NoError(t, cs.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "books://open/0"}))
 	require.NoError(t, subscribe(second, 0))
-	reader := dial(t, streamable(url, readerToken), oldEra, nil)
+	reader := dial(t, transport(url, readerToken), oldEra, nil)
 	require.NoError(t, subscribe(reader, 0), "another caller has its own")
 	require.NoError(t, cs.Close())
 	for subscribe(second, 3) != nil { // until the server has seen the session end
 		continue
 	}
+	sessions := make(map[any]bool)
+	for _, line := range j.lines(t) {
+		sessions[line["session_id"]] = true
+	}
+	assert.NotContains(t, sessions, "", "each line names its session")
+	assert.Len(t, sessions, 3, "by a label of its own")
 }
 
 func TestUnlimitedTools(t *testing.T) {

@@ -31,6 +31,13 @@ const (
 	eventsKey = "events:" // and the session id in the URL
 )
 
+func (v *visit) sessionKey() string {
+	if v.events {
+		return eventsKey + v.session
+	}
+	return streamKey + v.session
+}
+
 // sessions knows whose each session over HTTP is, and what each caller holds.
 type sessions struct {
 	limits caps

@@ -5,59 +5,157 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
 )
 
+// sinkTime is how long the writer may take for a line before it counts as
+// blocked. Nobody waits for it then, until it has returned.
+const sinkTime = 2 * time.Second
+
 // A sink is where the lines of audit go, in one stream. It counts the lines that
 // it could not write, and says how many in a line of its own once it can again.
 type sink struct {
-	mu      sync.Mutex
-	to      io.Writer // nil: standard output or standard error
-	overWeb bool      // there is a handler for HTTP
-	noOut   bool      // standard output belongs to somebody else
-	torn    bool      // the last line has no end
-	err     error     // of the last line; nil: it was written
+	turn chan struct{} // holds one while the writer works
+
+	mu      sync.Mutex    // guards what follows, and is not held while the writer works
+	to      io.Writer     // nil: standard output or standard error
+	overWeb bool          // there is a handler for HTTP
+	noOut   bool          // standard output belongs to somebody else
+	blocked chan struct{} // closed while the writer does not return
+	torn    bool          // the last line has no end
+	err     error         // of the last line; nil: it was written
 	lost    uint64
 	told    uint64 // of those lost
 }
 
-// Write writes one line.
+func newSink(to io.Writer) *sink {
+	return &sink{to: to, turn: make(chan struct{}, 1), blocked: make(chan struct{})}
+}
+
+var errBlocked = fmt.Errorf("policy: the writer of the audit log has not returned for %v", sinkTime)
+
+// Write writes one line. It returns when that is done, or the writer is blocked:
+// then the line is lost, unless the writer goes on with it later.
 func (s *sink) Write(line []byte) (int, error) {
-	line = visible(line)
+	return len(line), s.send(slices.Clone(visible(line)), 1)
+}
+
+// send writes some lines, or none: only what is to be said of those lost before.
+func (s *sink) send(text []byte, lines uint64) error {
+	s.mu.Lock()
+	blocked := s.blocked
+	s.mu.Unlock()
+	select {
+	case <-blocked: // also where the turn could be had: it is about to end
+		return s.missed(lines, errBlocked)
+	default:
+	}
+	select {
+	case s.turn <- struct{}{}:
+	case <-blocked:
+		return s.missed(lines, errBlocked)
+	}
+	written := make(chan error, 1)
+	go func() { written <- s.put(text) }()
+	limit := time.NewTimer(sinkTime)
+	defer limit.Stop()
+	select {
+	case err := <-written:
+		return s.ended(lines, err)
+	case <-limit.C:
+	}
+	s.mu.Lock()
+	close(s.blocked)
+	s.mu.Unlock()
+	go func() { // ends when the writer returns
+		err := <-written
+		s.mu.Lock()
+		s.blocked = make(chan struct{})
+		s.lost -= lines
+		s.mu.Unlock()
+		_ = s.ended(lines, err)
+	}()
+	return s.missed(lines, errBlocked)
+}
+
+// ended ends a turn: the error is that of the line that was written in it.
+func (s *sink) ended(lines uint64, err error) error {
+	if err != nil {
+		err = s.missed(lines, err)
+	} else {
+		s.mu.Lock()
+		s.err = nil
+		s.mu.Unlock()
+	}
+	<-s.turn
+	return err
+}
+
+// missed counts lines that were not written.
+func (s *sink) missed(lines uint64, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if missing := s.lost - s.told; missing > 0 {
+	s.lost += lines
+	s.err = err
+	return err
+}
+
+// put writes what is to be said of lost lines, and a line. It has the turn.
+func (s *sink) put(line []byte) error {
+	s.mu.Lock()
+	missing := s.lost - s.told
+	s.mu.Unlock()
+	if missing > 0 {
 		gap := fmt.Sprintf(`{"time":%q,"level":"ERROR","msg":"mcp.audit.lost","event":"mcp.audit.lost","lines":%d}`+"\n", time.Now().UTC().Format(time.RFC3339Nano), missing)
-		if s.write([]byte(gap)) == nil {
+		err := s.write([]byte(gap))
+		if err == nil {
+			s.mu.Lock()
 			s.told += missing
+			s.mu.Unlock()
+		}
+		if err != nil || len(line) == 0 {
+			return err
 		}
 	}
-	if err := s.write(line); err != nil {
-		s.lost++
-		return 0, err
-	}
-	return len(line), nil
+	return s.write(line)
 }
 
 // write hands bytes to the writer. What follows a line that was cut off begins a
 // new one.
 func (s *sink) write(line []byte) error {
+	s.mu.Lock()
 	if s.torn {
 		line = append([]byte("\n"), line...)
 	}
-	n, err := s.writer().Write(line)
-	if err == nil && n < len(line) {
-		err = io.ErrShortWrite
-	}
-	s.err = err
+	to := s.writer()
+	s.mu.Unlock()
+	n, err := whole(to, line)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if n > 0 {
 		s.torn = err != nil
 	}
 	return err
 }
 
+// whole writes all of a line, or says why not. A writer that panics must not end
+// the process.
+func whole(to io.Writer, line []byte) (n int, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("policy: the writer of the audit log panicked: %v", p)
+		}
+	}()
+	if n, err = to.Write(line); err == nil && n < len(line) {
+		err = io.ErrShortWrite
+	}
+	return n, err
+}
+
+// writer is where lines go. s.mu is held.
 func (s *sink) writer() io.Writer {
 	switch {
 	case s.to != nil:
@@ -101,9 +199,18 @@ func (g *Gate) ReserveStdout() {
 }
 
 // AuditHealth says how the audit log does: how many lines could not be written
-// since the gate was made, and why the last one could not; nil: it was.
+// since the gate was made, and why the last one could not; nil: it was. Where it
+// could not, it is tried whether lines can be written again, so that the log is
+// found mended although nobody calls.
 func (g *Gate) AuditHealth() (lost uint64, err error) {
-	g.audit.sink.mu.Lock()
-	defer g.audit.sink.mu.Unlock()
-	return g.audit.sink.lost, g.audit.sink.err
+	if _, err := g.audit.sink.state(); err != nil {
+		_ = g.audit.sink.send(nil, 0) // says how many were lost
+	}
+	return g.audit.sink.state()
+}
+
+func (s *sink) state() (lost uint64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lost, s.err
 }

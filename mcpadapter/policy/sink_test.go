@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -136,4 +137,74 @@ func FuzzIDScanner(f *testing.F) {
 			t.Fatalf("%q: %q, want %q", text, got, want)
 		}
 	})
+}
+
+// A writer that does not return, such as a pipe that nobody reads, holds one line
+// for two seconds and no other at all. What it does later is told as it was.
+func TestAWriterThatBlocks(t *testing.T) {
+	for _, mended := range []struct {
+		name string
+		err  error
+		lost uint64 // of three lines
+	}{{"it writes in the end", nil, 2}, {"it fails in the end", errors.New("broken pipe"), 3}} {
+		t.Run(mended.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				gate, f := make(chan struct{}), &flaky{}
+				f.next = func(n int) (int, error) {
+					<-gate
+					if mended.err != nil && f.written.Len() == 0 {
+						err := mended.err
+						mended.err = nil
+						return 0, err
+					}
+					return n, nil
+				}
+				s := newSink(f)
+				g := &Gate{audit: &auditor{sink: s}}
+				for i, wait := range []time.Duration{sinkTime, 0, 0} {
+					began := time.Now()
+					_, err := s.Write([]byte("{}\n"))
+					require.ErrorIs(t, err, errBlocked)
+					assert.Equal(t, wait, time.Since(began), "line %d", i)
+				}
+				lost, err := g.AuditHealth()
+				assert.EqualValues(t, 3, lost)
+				require.ErrorIs(t, err, errBlocked)
+				close(gate)
+				synctest.Wait()
+				lost, _ = g.AuditHealth()
+				assert.Equal(t, mended.lost, lost)
+				_, err = s.Write([]byte(`{"after":1}` + "\n"))
+				require.NoError(t, err)
+				_, err = g.AuditHealth()
+				require.NoError(t, err)
+				assert.Contains(t, f.written.String(), fmt.Sprintf(`"lines":%d}`+"\n"+`{"after":1}`, mended.lost))
+			})
+		})
+	}
+}
+
+// Lines that wait while the writer blocks do not wait for longer than it takes
+// to know.
+func TestLinesThatWaitForABlockedWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		s := newSink(&flaky{next: func(n int) (int, error) { <-gate; return n, nil }})
+		began, refused := time.Now(), make(chan error, 10)
+		for range cap(refused) {
+			go func() { _, err := s.Write([]byte("{}\n")); refused <- err }()
+		}
+		for range cap(refused) {
+			require.ErrorIs(t, <-refused, errBlocked)
+		}
+		assert.Equal(t, sinkTime, time.Since(began))
+		close(gate)
+	})
+}
+
+// A writer that panics loses its line, and nothing else.
+func TestAWriterThatPanics(t *testing.T) {
+	s := newSink(&flaky{next: func(int) (int, error) { panic("no") }})
+	_, err := s.Write([]byte("{}\n"))
+	assert.ErrorContains(t, err, "panicked: no")
 }

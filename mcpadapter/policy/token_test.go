@@ -155,6 +155,10 @@ func TestAnOldSessionHasTheScopesOfNow(t *testing.T) {
 	assert.False(t, call(t, cs, "look", `{}`).IsError, "nothing has changed for ann")
 	require.NoError(t, os.WriteFile(path, []byte(entry("ann", "other")), 0o600))
 	require.NoError(t, g.ReloadTokens())
+	if res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "look"}); err == nil { // it was there before the end of the stream
+		assert.Equal(t, policy.CodeMissingScope, envelope(t, res).Code)
+	}
+	_ = cs.Wait() // the stream ends; the test does not, where it does not
 	_, err = cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "look"})
 	assert.Error(t, err, "the stream has ended")
 	fresh := dial(t, transport, oldEra, nil)
