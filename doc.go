@@ -8,14 +8,14 @@
 //     registries and streams with faults. Its parts: chaos/fault, what goes
 //     wrong; chaos/when, on which calls; chaos/lies, results that are
 //     well-formed and wrong; chaos/chaoshttp and chaos/chaosio, HTTP and
-//     readers; chaos/spec, plans as data; chaos/lint, what is wrong with a
+//     readers; chaos/planjson, plans as data; chaos/lint, what is wrong with a
 //     plan; chaos/chaostest, checks for faults and triggers of your own.
 //   - [github.com/shakedown-go/shakedown/contract] asks every invariant in every
 //     scenario, each cell an independent run. Its parts: contract/invariant,
 //     ready-made promises; contract/contracttest, the matrix as go test subtests
 //     in virtual time; contract/report, what a person or a machine reads;
 //     contract/experiment, steady states, rollbacks and game days;
-//     contract/record, chaos events and traces as timelines.
+//     contract/trace, chaos events and traces as timelines.
 //   - [github.com/shakedown-go/shakedown/scoring] makes a number, a verdict of
 //     three values and an interval of the cells; scoring/timeline finds
 //     outages and recovery in a recorded run.

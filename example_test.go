@@ -45,10 +45,10 @@ func atMostOneRefund(_ context.Context, o *contract.Observation) error {
 
 func Example() {
 	matrix := &contract.Matrix{
-		Fresh:   newWorld,
-		Prompts: []string{"Refund order 1042"},
+		NewWorld: newWorld,
+		Prompts:  []string{"Refund order 1042"},
 		Invariants: []contract.Invariant{
-			{ID: "one-refund", Severity: contract.Critical, Needs: contract.NeedState, Check: atMostOneRefund},
+			{Name: "one-refund", Severity: contract.Critical, Needs: contract.NeedState, Check: atMostOneRefund},
 		},
 		Scenarios: []contract.Scenario{
 			contract.Calm(),

@@ -48,8 +48,8 @@ func newDesk(context.Context) (*contract.World, error) {
 
 func TestRefunds(t *testing.T) {
 	contracttest.Run(t, &contract.Matrix{
-		Fresh:   newDesk,
-		Prompts: []string{"Refund order 1042"},
+		NewWorld: newDesk,
+		Prompts:  []string{"Refund order 1042"},
 		Invariants: []contract.Invariant{
 			invariant.AtMostOnce("one-refund", contract.Critical, func(orders []string) []string { return orders }),
 			invariant.Contains("names-the-order", contract.Low, "1042"),

@@ -66,7 +66,7 @@ func TestEveryDrawnRuleIsAccountedFor(t *testing.T) {
 		}
 		p, err := chaos.NewPlan(1, rules...)
 		assert.NoError(t, err)
-		in = p.Injector("", &chaos.InjectorOptions{Record: true, KeepValues: rapid.Bool().Draw(t, "keep")})
+		in = p.Injector("", &chaos.InjectorOptions{RecordAll: true, KeepValues: rapid.Bool().Draw(t, "keep")})
 		ctx := chaos.NewContext(context.Background(), in)
 		callee := func(what string) (int, error) {
 			switch what {
@@ -129,7 +129,7 @@ func TestEveryDrawnRuleIsAccountedFor(t *testing.T) {
 			if n := delivered[r.Name]; r.Limit > 0 {
 				assert.LessOrEqual(t, n, r.Limit, "rule %d", i)
 			}
-			assert.Equal(t, delivered[r.Name] == 0, slices.Contains(in.Unfired(), r.Name), "rule %d", i)
+			assert.Equal(t, delivered[r.Name] == 0, slices.Contains(in.Undelivered(), r.Name), "rule %d", i)
 		}
 	})
 }

@@ -39,9 +39,9 @@ func TestAllocations(t *testing.T) {
 	under := func(o *InjectorOptions, rules ...Rule) context.Context {
 		return NewContext(background, mustPlan(t, rules...).Injector("cell", o))
 	}
-	record := &InjectorOptions{Record: true, MaxLog: 64} // full at once: what is counted is a call, not the growth of the log
-	keep := &InjectorOptions{Record: true, KeepValues: true, MaxLog: 64}
-	rails := &Rails{Kill: make(chan struct{}), Budget: 1 << 30, Share: 1, Rate: 1e9, Concurrent: 8, Targets: []string{"w*"}}
+	record := &InjectorOptions{RecordAll: true, MaxLog: 64} // full at once: what is counted is a call, not the growth of the log
+	keep := &InjectorOptions{RecordAll: true, KeepValues: true, MaxLog: 64}
+	rails := &Safeguards{Kill: make(chan struct{}), Budget: 1 << 30, Share: 1, Rate: 1e9, Concurrent: 8, Targets: []string{"w*"}}
 	custom := Rule{Target: "work", When: customWhen{1e-12}, Fault: failFault{errDown}}
 	grouped := Rule{Target: "work", Group: "g", When: customWhen{1e-12}, Fault: failFault{errDown}}
 	fires := Rule{Target: "work", Fault: failFault{errDown}}
@@ -73,7 +73,7 @@ func TestAllocations(t *testing.T) {
 		{"drawn, not fired", 0, under(nil, neverFires()), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"drawn, not fired, own trigger", 0, under(nil, custom), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"drawn, not fired, group", 0, under(nil, grouped), func(ctx context.Context) { _, _ = work(ctx, 1) }},
-		{"drawn, not fired, in a lane", 0, Lane(under(nil, neverFires()), "a"), func(ctx context.Context) { _, _ = work(ctx, 1) }},
+		{"drawn, not fired, in a lane", 0, WithLane(under(nil, neverFires()), "a"), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"drawn, not fired, keyed", 0, under(nil, neverFires()), func(ctx context.Context) { _, _ = keyed(ctx, 1) }},
 		{"drawn, not fired, tool", 0, under(nil, neverFires()), func(ctx context.Context) { _, _ = tools.CallTool(ctx, "work", args) }},
 		{"drawn, not fired, tool that is not listed", 0, under(nil, neverFires()), func(ctx context.Context) { _, _ = unlisted.CallTool(ctx, "work", args) }},
@@ -96,8 +96,8 @@ func TestAllocations(t *testing.T) {
 		{"fired, values kept, tool", 2, under(values, fires), func(ctx context.Context) { _, _ = tools.CallTool(ctx, "work", args) }},
 		{"fired, values kept, dispatch", 2, under(values, fires), func(ctx context.Context) { _, _ = dispatch(ctx, "work", args) }},
 		{"two errors fired", 4, under(&InjectorOptions{MaxLog: 64}, two...), func(ctx context.Context) { _, _ = work(ctx, 1) }},
-		{"drawn, not fired, with rails", 0, under(&InjectorOptions{Rails: rails}, neverFires()), func(ctx context.Context) { _, _ = work(ctx, 1) }},
-		{"fired, with rails", 1, under(&InjectorOptions{MaxLog: 64, Rails: rails}, fires), func(ctx context.Context) { _, _ = work(ctx, 1) }},
+		{"drawn, not fired, with rails", 0, under(&InjectorOptions{Safeguards: rails}, neverFires()), func(ctx context.Context) { _, _ = work(ctx, 1) }},
+		{"fired, with rails", 1, under(&InjectorOptions{MaxLog: 64, Safeguards: rails}, fires), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"fired", 1, under(&InjectorOptions{MaxLog: 64}, fires), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"recorded", 2, under(record), func(ctx context.Context) { _, _ = work(ctx, 1) }},
 		{"recorded with values", 4, under(keep), func(ctx context.Context) { _, _ = work(ctx, 1) }},

@@ -131,7 +131,7 @@ func BenchmarkCall(b *testing.B) {
 			}
 		})
 	})
-	b.Run("drawnLane", func(b *testing.B) { bench(b, Lane(under(nil, neverFires()), "worker-1"), wrapped) })
+	b.Run("drawnLane", func(b *testing.B) { bench(b, WithLane(under(nil, neverFires()), "worker-1"), wrapped) })
 	b.Run("drawnKeyed", func(b *testing.B) {
 		keyed := WrapWith("work", bare, &WrapOptions[int]{Key: func(n int) uint64 { return uint64(n&1023) + 1 }})
 		bench(b, under(nil, neverFires()), keyed)
@@ -158,12 +158,12 @@ func BenchmarkCall(b *testing.B) {
 		})
 	})
 	b.Run("fired", func(b *testing.B) { bench(b, under(nil, Rule{Target: "work", Fault: failFault{errDown}}), wrapped) })
-	b.Run("recorded", func(b *testing.B) { bench(b, under(&InjectorOptions{Record: true}), wrapped) })
+	b.Run("recorded", func(b *testing.B) { bench(b, under(&InjectorOptions{RecordAll: true}), wrapped) })
 	b.Run("recordedValues", func(b *testing.B) {
-		bench(b, under(&InjectorOptions{Record: true, KeepValues: true}), wrapped)
+		bench(b, under(&InjectorOptions{RecordAll: true, KeepValues: true}), wrapped)
 	})
 	b.Run("recordedValuesTool", func(b *testing.B) {
-		ctx := under(&InjectorOptions{Record: true, KeepValues: true})
+		ctx := under(&InjectorOptions{RecordAll: true, KeepValues: true})
 		tools := WrapRegistry(echo{}, nil)
 		_, _ = tools.Tools(ctx)
 		args := json.RawMessage(`{"order":1042,"reason":"damaged"}`)

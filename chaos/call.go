@@ -17,7 +17,7 @@ type Call struct {
 	// Cell names the run the call belongs to, as given to [Plan.Injector];
 	// empty for a live injector.
 	Cell string
-	// Lane names the strand of concurrent work, as set by [Lane]; empty by default.
+	// Lane names the strand of concurrent work, as set by [WithLane]; empty by default.
 	Lane string
 	// Target is the name of the injection point.
 	Target string
@@ -28,7 +28,7 @@ type Call struct {
 	// Ordinal counts the earlier calls in this lane to this target: 0, 1, 2…
 	// For a rule registered at run time it counts from the registration.
 	Ordinal uint64
-	// Turn is the agent's turn, as set by [Turn]; 0 by default.
+	// Turn is the agent's turn, as set by [WithTurn]; 0 by default.
 	Turn int
 
 	coord uint64 // hash of seed, cell, lane, target or group, and rule name; 0 in a Call made by hand

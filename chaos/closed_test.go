@@ -52,8 +52,8 @@ func crossings(t *testing.T, in *chaos.Injector, reached *int) map[string]func(c
 func TestDisarmedAndClosedAtEveryPoint(t *testing.T) {
 	for _, record := range []bool{false, true} {
 		reached := 0
-		in := plan(t, chaos.Rule{Name: "down", Target: "*", Fault: down()}).Injector("", &chaos.InjectorOptions{Record: record})
-		ctx := chaos.Lane(chaos.NewContext(t.Context(), in), "a")
+		in := plan(t, chaos.Rule{Name: "down", Target: "*", Fault: down()}).Injector("", &chaos.InjectorOptions{RecordAll: record})
+		ctx := chaos.WithLane(chaos.NewContext(t.Context(), in), "a")
 		points := crossings(t, in, &reached)
 		for name, cross := range points {
 			assert.ErrorIs(t, cross(ctx), errDown, name)
@@ -64,7 +64,7 @@ func TestDisarmedAndClosedAtEveryPoint(t *testing.T) {
 			assert.NoError(t, cross(ctx), name)
 		}
 		assert.Equal(t, len(points), reached)
-		fired, err := in.Trigger(ctx, "down")
+		fired, err := in.InjectNow(ctx, "down")
 		assert.False(t, fired)
 		assert.NoError(t, err)
 		in.Close()
@@ -90,7 +90,7 @@ func TestOutsideAFault(t *testing.T) {
 		assert.ErrorIs(t, chaos.Sleep(brief, -1), context.DeadlineExceeded)
 		assert.Nil(t, chaos.FromContext(t.Context()))
 		in, ctx := recording(t)
-		assert.Same(t, in, chaos.FromContext(chaos.Turn(ctx, 1)))
+		assert.Same(t, in, chaos.FromContext(chaos.WithTurn(ctx, 1)))
 	})
 }
 

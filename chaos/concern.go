@@ -10,7 +10,7 @@ import "github.com/shakedown-go/shakedown/internal/hash"
 // and spares the work where the answer is no. It allocates nothing but on the
 // first question about a name.
 func (in *Injector) Concerns(target string, longer bool) bool {
-	if in.opts.Record || in.state.Load()&stateClosed != 0 {
+	if in.opts.RecordAll || in.state.Load()&stateClosed != 0 {
 		return true
 	}
 	h, kind := hash.String(target), wholeSlot

@@ -82,14 +82,14 @@ func FromContext(ctx context.Context) *Injector {
 // the same time a lane of its own, with a name that is the same in every run
 // ("worker-3"): then every trigger is reproducible. A lane must itself be
 // sequential. Lanes do not nest: the innermost name counts.
-func Lane(ctx context.Context, name string) context.Context {
+func WithLane(ctx context.Context, name string) context.Context {
 	f := derive(ctx)
 	f.lane, f.laneHash = name, laneHash(name)
 	return f
 }
 
 // Turn sets the agent's turn, which triggers and events show.
-func Turn(ctx context.Context, n int) context.Context {
+func WithTurn(ctx context.Context, n int) context.Context {
 	f := derive(ctx)
 	f.turn = n
 	return f
@@ -104,11 +104,11 @@ func WithAttempt(ctx context.Context, n int) context.Context {
 	return f
 }
 
-// Reenter says that a call of the enclosing target made with this context is
+// WithReentry says that a call of the enclosing target made with this context is
 // a new call, a deliberate recursion. Without it, in a recorded injector or
 // inside a struck call, it is taken for the same call seen by two wrappers
 // (say, a wrapped function in a wrapped registry) and passes through.
-func Reenter(ctx context.Context) context.Context {
+func WithReentry(ctx context.Context) context.Context {
 	f := derive(ctx)
 	f.reenter = true
 	return f

@@ -25,7 +25,7 @@ func TestCoordinatesHaveNoGaps(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		callers := rapid.SliceOfN(rapid.SliceOfN(rapid.Uint64Range(0, 2), 1, 3), 2, 4).Draw(rt, "keys, by caller")
 		for range 100 { // the fault is one of timing
-			in := none.Injector("", &chaos.InjectorOptions{Record: true})
+			in := none.Injector("", &chaos.InjectorOptions{RecordAll: true})
 			ctx := chaos.NewContext(context.Background(), in)
 			work := chaos.WrapWith("work", func(context.Context, uint64) (int, error) { return 0, nil },
 				&chaos.WrapOptions[uint64]{Key: func(key uint64) uint64 { return key }})
@@ -111,7 +111,7 @@ func TestAttemptsCountWhatHadEnded(t *testing.T) {
 			if !record { // each call leaves an event by a fault that does nothing to it
 				p = plan(t, chaos.Rule{Target: "work", Fault: replace(1)})
 			}
-			in := p.Injector("", &chaos.InjectorOptions{Record: record})
+			in := p.Injector("", &chaos.InjectorOptions{RecordAll: record})
 			work := chaos.WrapWith("work", func(_ context.Context, c attempted) (int, error) {
 				time.Sleep(c.end - c.begin)
 				if c.fails {
@@ -272,7 +272,7 @@ func TestBytesAreKeptAsWhatTheyAre(t *testing.T) {
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			for name, rules := range map[string][]chaos.Rule{"not struck": nil, "failed": {{Target: "*", Fault: down()}}, "changed": {{Target: "*", Fault: twice()}}} {
-				in := plan(t, rules...).Injector("", &chaos.InjectorOptions{Record: true, KeepValues: true})
+				in := plan(t, rules...).Injector("", &chaos.InjectorOptions{RecordAll: true, KeepValues: true})
 				dispatch := chaos.WrapDispatch(func(_ context.Context, _ string, args []byte) ([]byte, error) { return args, nil })
 				_, err := dispatch(chaos.NewContext(context.Background(), in), "read", []byte(c.bytes))
 				e := only(t, in)
@@ -283,7 +283,7 @@ func TestBytesAreKeptAsWhatTheyAre(t *testing.T) {
 			}
 		})
 	}
-	in := plan(t).Injector("", &chaos.InjectorOptions{Record: true, KeepValues: true})
+	in := plan(t).Injector("", &chaos.InjectorOptions{RecordAll: true, KeepValues: true})
 	mine := []byte(`{"a":1}`)
 	_, _ = chaos.WrapDispatch(func(_ context.Context, _ string, args []byte) ([]byte, error) {
 		args[1] = '!'

@@ -24,7 +24,7 @@ func (in *Injector) enter(p *point, f *frame) (*bindings, error) {
 		s = in.addSlot(p, lane)
 	}
 	set := s.set.Load()
-	if len(set.rules) == 0 && !in.opts.Record {
+	if len(set.rules) == 0 && !in.opts.RecordAll {
 		return nil, nil
 	}
 	return set, nil
@@ -47,7 +47,7 @@ func (in *Injector) enterLimited(p *point, f *frame) (*bindings, error) {
 	}
 	s := in.addSlot(p, lane)
 	set := s.set.Load()
-	if len(set.rules) == 0 && !in.opts.Record {
+	if len(set.rules) == 0 && !in.opts.RecordAll {
 		return nil, nil
 	}
 	for _, g := range set.groups {
@@ -87,7 +87,7 @@ func decide[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, O
 
 // unstruck is a call that no rule strikes.
 func unstruck[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], in In) (Out, error) {
-	if v.set.slot.in.opts.Record || v.kept.idles() {
+	if v.set.slot.in.opts.RecordAll || v.kept.idles() {
 		return recorded(ctx, v, c, in)
 	}
 	out, err := c.fn(ctx, in)

@@ -48,7 +48,7 @@ func (in *Injector) Arrive(ctx context.Context, target, alias string, layer Laye
 		return c
 	}
 	c.v = visit{set: set, frame: f, layer: layer}
-	if unread && set.ordinal && !in.opts.Record && !set.slot.failing.Load() {
+	if unread && set.ordinal && !in.opts.RecordAll && !set.slot.failing.Load() {
 		at, quiet := set.count(0)
 		if c.v.coords, c.counted = at, true; quiet {
 			return c

@@ -56,7 +56,7 @@ func TestACrossingIsAWrappedCall(t *testing.T) {
 			counting = counting && name == "third" && r.Group == ""
 			rules = append(rules, r)
 		}
-		o := &InjectorOptions{Record: rapid.Bool().Draw(t, "recorded"), KeepValues: rapid.Bool().Draw(t, "values")}
+		o := &InjectorOptions{RecordAll: rapid.Bool().Draw(t, "recorded"), KeepValues: rapid.Bool().Draw(t, "values")}
 		keys := rapid.SliceOfN(rapid.Uint64Range(0, 3), 1, 12).Draw(t, "keys")
 		fails := rapid.SliceOfN(rapid.Bool(), len(keys), len(keys)).Draw(t, "failures")
 		unread := rapid.Bool().Draw(t, "unread")
@@ -80,11 +80,11 @@ func TestACrossingIsAWrappedCall(t *testing.T) {
 			events = in.Events()
 			for i := range events {
 				events[i].Start, events[i].End = 0, 0
-				if unread && counting && !o.Record {
+				if unread && counting && !o.RecordAll {
 					events[i].Occurrence = 0
 				}
 			}
-			return told, append(events, Event{Note: fmt.Sprint(in.Unfired())})
+			return told, append(events, Event{Note: fmt.Sprint(in.Undelivered())})
 		}
 		told, events := run(func(in *Injector, i int, fn func(context.Context, int) (int, error)) (int, error) {
 			return WrapWith("work", fn, &WrapOptions[int]{Injector: in, Key: func(n int) uint64 { return uint64(n) }})(context.Background(), int(keys[i]))

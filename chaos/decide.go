@@ -116,7 +116,7 @@ func draw[In any](v *visit, in In) (d drawn, calm bool, err error) {
 	if d.gated() {
 		d = v.rest(d)
 	}
-	record := v.set.slot.in.opts.Record
+	record := v.set.slot.in.opts.RecordAll
 	v.lone = len(d.more) == 0 && !record
 	if d.first != nil && d.failers() { // as most are: they need neither a frame nor the callee
 		if err = fail(v, d, in); err != nil {
@@ -129,7 +129,7 @@ func draw[In any](v *visit, in In) (d drawn, calm bool, err error) {
 
 // rest drops the rules that rest: their limit is used up, or they cool down.
 func (v *visit) rest(d drawn) (awake drawn) {
-	v.lone = len(d.more) == 0 && !v.set.slot.in.opts.Record
+	v.lone = len(d.more) == 0 && !v.set.slot.in.opts.RecordAll
 	for i := range d.len() {
 		if b := d.at(i); b.rests() {
 			v.hold(b, free)

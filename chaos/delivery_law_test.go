@@ -320,7 +320,7 @@ func (tr *trial) run(t assert.TestingT) {
 	if !assert.NoError(t, err) {
 		return
 	}
-	in := p.Injector("", &chaos.InjectorOptions{Record: true})
+	in := p.Injector("", &chaos.InjectorOptions{RecordAll: true})
 	ctx := chaos.NewContext(context.Background(), in)
 	var w *world
 	goValues := chaos.Wrap("work", func(_ context.Context, args triple) (triple, error) { return w.execute(args) })
@@ -377,7 +377,7 @@ func (tr *trial) run(t assert.TestingT) {
 		}
 	}
 	for i := range tr.rules {
-		assert.Equal(t, counts[i] == 0, slices.Contains(in.Unfired(), fmt.Sprint(i)), "rule %d", i)
+		assert.Equal(t, counts[i] == 0, slices.Contains(in.Undelivered(), fmt.Sprint(i)), "rule %d", i)
 	}
 	assert.Zero(t, chaos.Pending(in))
 }

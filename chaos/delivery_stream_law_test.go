@@ -283,7 +283,7 @@ func beads(t assert.TestingT, rules []act, lost bool, n int, failing bool, most,
 	if !assert.NoError(t, err) {
 		return
 	}
-	in := p.Injector("", &chaos.InjectorOptions{Record: true})
+	in := p.Injector("", &chaos.InjectorOptions{RecordAll: true})
 	ctx := chaos.NewContext(context.Background(), in)
 	stream := chaos.WrapStream("beads", func(context.Context, int) iter.Seq2[bead, error] {
 		return func(yield func(bead, error) bool) {
@@ -348,7 +348,7 @@ func beads(t assert.TestingT, rules []act, lost bool, n int, failing bool, most,
 		assert.ElementsMatch(t, names, said, say)
 	}
 	for i := range rules {
-		assert.Equal(t, counts[i] == 0, slices.Contains(in.Unfired(), fmt.Sprint(i)), "rule %d", i)
+		assert.Equal(t, counts[i] == 0, slices.Contains(in.Undelivered(), fmt.Sprint(i)), "rule %d", i)
 	}
 	assert.Zero(t, chaos.Pending(in))
 }

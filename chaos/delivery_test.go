@@ -66,7 +66,7 @@ func TestDeclarationsAreLookedAt(t *testing.T) {
 			assert.NoError(t, err)
 			e := only(t, in)
 			assert.Equal(t, tt.delivered, e.Delivered)
-			assert.Equal(t, tt.delivered, len(in.Unfired()) == 0)
+			assert.Equal(t, tt.delivered, len(in.Undelivered()) == 0)
 			assert.Equal(t, tt.delivered && tt.says, len(e.Changes) > 0, "the event shows what was delivered")
 			if tt.note == "" {
 				assert.Empty(t, e.Note)
@@ -247,7 +247,7 @@ func TestArgumentsThatDoNotFitAreNotDelivered(t *testing.T) {
 	assert.False(t, e.Delivered, "%+v", e)
 	assert.Contains(t, e.Note, "wrong type")
 	assert.Empty(t, e.Changes)
-	assert.Len(t, in.Unfired(), 1)
+	assert.Len(t, in.Undelivered(), 1)
 }
 
 // A fault that executes a call several times hands on what one of the executions
@@ -298,10 +298,10 @@ func TestAChangeOfTheExecutionThatIsHandedOn(t *testing.T) {
 				require.NoError(t, err, why)
 				assert.Equal(t, use == at, result == changed, why)
 				if use == at {
-					assert.Empty(t, in.Unfired(), why)
+					assert.Empty(t, in.Undelivered(), why)
 					assert.Equal(t, []chaos.Change{{Path: "$"}}, only(t, in).Changes, why)
 				} else {
-					assert.Equal(t, []string{"change"}, in.Unfired(), why)
+					assert.Equal(t, []string{"change"}, in.Undelivered(), why)
 					assert.Empty(t, only(t, in).Changes, why)
 				}
 				assert.NotContains(t, only(t, in).Note, "cannot be compared", why)

@@ -22,7 +22,7 @@
 // The wrapped function finds its [Injector] in its context. Without one it is
 // inert and costs a few nanoseconds, which is what makes it fit to stay in
 // production code; there is no global switch. For experiments in a live
-// program [NewInjector] makes an injector whose rules come and go, and [Rails]
+// program [NewInjector] makes an injector whose rules come and go, and [Safeguards]
 // bound what they may do there: a kill switch, a budget, a rate, an allow-list.
 //
 // # What happens to a call
@@ -35,7 +35,7 @@
 // its text is that of the real one.
 //
 // A fault counts only when the caller saw it: every struck call leaves an
-// [Event], and with [InjectorOptions.Record] every call does. The wrapper never
+// [Event], and with [InjectorOptions.RecordAll] every call does. The wrapper never
 // retries, heals or swallows anything.
 //
 // # The same seed, the same run
@@ -44,7 +44,7 @@
 // key, occurrence, name of the rule ([Call.Draw]). There is no random stream
 // that calls take turns on, so the draws do not depend on how concurrent calls
 // interleave, and adding a rule or a call elsewhere moves none of them. Give
-// strands of concurrent work that call the same target a [Lane] each. What
+// strands of concurrent work that call the same target a [WithLane] each. What
 // depends on order or time all the same is listed in docs/determinism.md.
 //
 // # Time

@@ -17,7 +17,7 @@ var ErrCellEnded = errors.New("chaos: the cell of this call has ended")
 // wait, or the rule of the fault is removed or expires.
 var ErrDisarmed = errors.New("chaos: the injector was disarmed")
 
-// ErrUnknownRule is returned by [Injector.Trigger] for a name that is not registered.
+// ErrUnknownRule is returned by [Injector.InjectNow] for a name that is not registered.
 var ErrUnknownRule = errors.New("chaos: unknown rule")
 
 // ErrUnknownTool is matched by the error of [Registry.CallTool] for a name that is not registered.

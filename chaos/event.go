@@ -6,7 +6,7 @@ import (
 )
 
 // An Event is what happened to one call. Every call that a rule struck leaves
-// one; with [InjectorOptions.Record] every call does.
+// one; with [InjectorOptions.RecordAll] every call does.
 type Event struct {
 	Cell   string `json:"cell,omitempty"`
 	Lane   string `json:"lane,omitempty"`
@@ -16,7 +16,7 @@ type Event struct {
 	Call uint64 `json:"-"`
 	// Layer is that of the injection point: tool for those of a registry or a
 	// dispatch function, stream, what its options say, else point; empty for
-	// [Injector.Trigger].
+	// [Injector.InjectNow].
 	Layer Layer `json:"layer,omitempty"`
 	// Caller is the target of the enclosing injection point, known from the
 	// context; empty at the top. Without recording only struck calls enclose.
@@ -49,7 +49,7 @@ type Event struct {
 	// disarmed during one.
 	Masked []string `json:"masked,omitempty"`
 	// HeldBack names rules that matched and were not injected: their limit, their
-	// cool-down or [Rails] held them back. Note names the rail. Their faults were
+	// cool-down or [Safeguards] held them back. Note names the rail. Their faults were
 	// given nothing of the call.
 	HeldBack []string `json:"heldBack,omitempty"`
 	// Asked is the delay that faults asked for, Spent the time they waited.

@@ -194,7 +194,7 @@ func ExampleLane() {
 	}
 	ctx := chaos.NewContext(context.Background(), plan.Injector("example", nil))
 	for _, worker := range []string{"a", "b"} {
-		lane := chaos.Lane(ctx, "worker-"+worker)
+		lane := chaos.WithLane(ctx, "worker-"+worker)
 		fmt.Println(worker, chaos.Point(lane, "fetch"), chaos.Point(lane, "fetch"))
 	}
 	// Output:
@@ -215,9 +215,9 @@ func ExampleNewPlan() {
 
 // Rails keep an experiment in a running process within bounds: of ten calls
 // that the rule would fail, three do, and after the switch none.
-func ExampleRails() {
+func ExampleSafeguards() {
 	experiment, stop := context.WithCancel(context.Background())
-	in := chaos.NewInjector(1, &chaos.InjectorOptions{Rails: &chaos.Rails{
+	in := chaos.NewInjector(1, &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{
 		Kill:    experiment.Done(),
 		Budget:  3,
 		Targets: []string{"orders.*"},

@@ -98,7 +98,7 @@ func plan(t testing.TB, rules ...chaos.Rule) *chaos.Plan {
 // recording is an injector that keeps an event for every call.
 func recording(t testing.TB, rules ...chaos.Rule) (*chaos.Injector, context.Context) {
 	t.Helper()
-	in := plan(t, rules...).Injector("cell", &chaos.InjectorOptions{Record: true})
+	in := plan(t, rules...).Injector("cell", &chaos.InjectorOptions{RecordAll: true})
 	return in, chaos.NewContext(context.Background(), in)
 }
 

@@ -29,7 +29,7 @@ type Next func(ctx context.Context, args any) (any, error)
 //
 // Whether a fault was delivered is not its own word. The injector compares what
 // a fault is handed with what it hands on; [Event.Delivered] has the rule. A
-// fault that used [Outlast] is judged by what it declares until its end, since
+// fault that used [KeepOpen] is judged by what it declares until its end, since
 // what its caller reads comes after Inject. So is one whose values cannot be
 // compared, see [Comparer].
 //
@@ -211,7 +211,7 @@ type Change struct {
 // Where the values can be compared, the comparison decides whether the fault was
 // delivered. The event then has a note about a change that made no difference,
 // and about a difference that was not declared. The declaration decides
-//   - after [Outlast];
+//   - after [KeepOpen];
 //   - where values cannot be compared;
 //   - if a fault of another phase than [PhaseChange] calls Changed without a
 //     change: it says that there is a difference that no value shows, such as the

@@ -12,7 +12,7 @@ import (
 
 // guard keeps the accounts of an injector's rails.
 type guard struct {
-	Rails
+	Safeguards
 	invalid error // what Check says of them
 	allowed []*glob.Glob
 	born    time.Time
@@ -43,11 +43,11 @@ const (
 var railNames = [rails]string{heldInvalid: "invalid", heldKill: "kill", heldBudget: "budget", heldShare: "share",
 	heldConcurrent: "concurrent", heldRate: "rate"}
 
-func newGuard(r *Rails, born time.Time) *guard {
+func newGuard(r *Safeguards, born time.Time) *guard {
 	if r == nil {
 		return nil
 	}
-	g := &guard{Rails: *r, invalid: r.Check(), born: born}
+	g := &guard{Safeguards: *r, invalid: r.Check(), born: born}
 	if g.Targets = slices.Clone(r.Targets); g.invalid != nil {
 		g.Targets = nil // each fault is then held back as invalid, and counted
 	}

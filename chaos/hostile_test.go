@@ -116,7 +116,7 @@ func TestJSONMethodsThatPanic(t *testing.T) {
 // the injector goes on.
 func TestAListenerThatPanics(t *testing.T) {
 	n := 0
-	o := &chaos.InjectorOptions{Record: true, OnEvent: func(chaos.Event) {
+	o := &chaos.InjectorOptions{RecordAll: true, OnEvent: func(chaos.Event) {
 		if n++; n <= 2 {
 			panic("listener")
 		}
@@ -135,12 +135,12 @@ func TestAListenerThatCallsBack(t *testing.T) {
 	var in *chaos.Injector
 	depth := 0
 	work := chaos.Wrap("work", double)
-	in = chaos.NewInjector(1, &chaos.InjectorOptions{Record: true, OnEvent: func(chaos.Event) {
+	in = chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true, OnEvent: func(chaos.Event) {
 		if depth++; depth > 3 {
 			return
 		}
 		_, _ = work(chaos.NewContext(context.Background(), in), 1)
-		_, _ = in.Trigger(context.Background(), "r")
+		_, _ = in.InjectNow(context.Background(), "r")
 		in.Disarm()
 		in.Arm()
 		assert.NoError(t, in.Register(chaos.Rule{Name: "r", Target: "x", Fault: down()}))
@@ -191,7 +191,7 @@ func TestOddContexts(t *testing.T) {
 		_, err = chaos.Wrap("work", double)(chaos.NewContext(none, in), 1)
 		assert.NoError(t, err)
 		assert.NoError(t, chaos.Point(none, "work"))
-		assert.Nil(t, chaos.Turn(chaos.Lane(none, "a"), 1).Value("key"))
+		assert.Nil(t, chaos.WithTurn(chaos.WithLane(none, "a"), 1).Value("key"))
 		assert.Len(t, in.Events(), 3)
 	})
 }
@@ -199,12 +199,12 @@ func TestOddContexts(t *testing.T) {
 // Names are data: they may hold anything.
 func TestOddNames(t *testing.T) {
 	for _, name := range []string{"*", `a"b`, "a/b.c", "\x00", "\xff\xfe", " ", "{", strings.Repeat("x", 1<<16), "名前"} {
-		in := chaos.NewInjector(1, &chaos.InjectorOptions{Record: true})
+		in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})
 		require.NoError(t, in.Register(chaos.Rule{Name: name, Target: "*", Fault: down()}))
-		ctx := chaos.Lane(chaos.NewContext(context.Background(), in), name)
+		ctx := chaos.WithLane(chaos.NewContext(context.Background(), in), name)
 		_, err := chaos.Wrap(name, double)(ctx, 1)
 		assert.ErrorIs(t, err, errDown)
-		fired, err := in.Trigger(ctx, name)
+		fired, err := in.InjectNow(ctx, name)
 		assert.True(t, fired)
 		assert.ErrorIs(t, err, errDown)
 		for _, e := range in.Events() {

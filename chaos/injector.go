@@ -18,8 +18,8 @@ type InjectorOptions struct {
 	// [Injector.Register] refuses a rule whose target matches none of them.
 	Targets []string
 	// Record keeps an event for every call, struck or not. It also makes every
-	// call an enclosing point: see [Event.Caller] and [Reenter].
-	Record bool
+	// call an enclosing point: see [Event.Caller] and [WithReentry].
+	RecordAll bool
 	// KeepValues keeps the arguments and results of recorded and struck calls, as JSON.
 	KeepValues bool
 	// MaxLog is the number of events kept, the newest; older ones are dropped
@@ -35,7 +35,7 @@ type InjectorOptions struct {
 	// is not told of. nil: not called.
 	OnBegin func(Event)
 	// Rails bound what the rules may do; nil: nothing does.
-	Rails *Rails
+	Safeguards *Safeguards
 }
 
 const defaultMaxLog = 4096
@@ -90,7 +90,7 @@ func newInjector(seed uint64, cell string, o *InjectorOptions) *Injector {
 		in.opts = *o
 		in.opts.Targets = slices.Clone(o.Targets)
 	}
-	in.rails = newGuard(in.opts.Rails, in.born)
+	in.rails = newGuard(in.opts.Safeguards, in.born)
 	in.log.max = in.opts.MaxLog
 	if in.log.max == 0 {
 		in.log.max = defaultMaxLog
@@ -100,7 +100,7 @@ func newInjector(seed uint64, cell string, o *InjectorOptions) *Injector {
 
 // traceless tells whether a call that no rule strikes is neither recorded nor counted by the rails.
 func (in *Injector) traceless() bool {
-	return !in.opts.Record && (in.rails == nil || in.rails.Share == 0)
+	return !in.opts.RecordAll && (in.rails == nil || in.rails.Share == 0)
 }
 
 // Register adds a rule, or replaces the one of the same name in its place; its
@@ -226,10 +226,10 @@ func (in *Injector) setRules(rules []*active) {
 // Trigger draws the named rule once, at the trigger's own count of such
 // requests, and when drawn runs its fault there and then with no callee behind
 // it: a latency is waited out, an error is made and returned. The rule's limit
-// and cool-down hold, and so do the [Rails]. The error is the injected one, or matches
+// and cool-down hold, and so do the [Safeguards]. The error is the injected one, or matches
 // [ErrUnknownRule] or [ErrCellEnded]. Its event has the rule's name as target.
 // Nothing fires while the injector is disarmed.
-func (in *Injector) Trigger(ctx context.Context, name string) (fired bool, err error) {
+func (in *Injector) InjectNow(ctx context.Context, name string) (fired bool, err error) {
 	if in.state.Load()&stateClosed != 0 {
 		in.late.Add(1)
 		return false, ErrCellEnded
@@ -305,7 +305,7 @@ func (in *Injector) Targets() []string {
 
 // Unfired returns the names of the rules that were not delivered to any call,
 // in order: a test that meant to break something asks for none.
-func (in *Injector) Unfired() []string {
+func (in *Injector) Undelivered() []string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	var names []string

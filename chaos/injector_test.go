@@ -124,9 +124,9 @@ func TestGroupDrawsOnceForAllItsTargetsButJittersEach(t *testing.T) {
 func TestLanesCountApart(t *testing.T) {
 	_, ctx := recording(t, chaos.Rule{Target: "work", When: ordinals(0), Fault: down()})
 	work := chaos.Wrap("work", double)
-	assert.Equal(t, []int{0}, hits(t, chaos.Lane(ctx, "a"), 3, work))
-	assert.Equal(t, []int{0}, hits(t, chaos.Lane(ctx, "b"), 3, work))
-	assert.Empty(t, hits(t, chaos.Lane(chaos.Lane(ctx, "b"), "a"), 3, work), "lanes do not nest")
+	assert.Equal(t, []int{0}, hits(t, chaos.WithLane(ctx, "a"), 3, work))
+	assert.Equal(t, []int{0}, hits(t, chaos.WithLane(ctx, "b"), 3, work))
+	assert.Empty(t, hits(t, chaos.WithLane(chaos.WithLane(ctx, "b"), "a"), 3, work), "lanes do not nest")
 	assert.Equal(t, []int{0}, hits(t, ctx, 3, work))
 }
 
@@ -258,7 +258,7 @@ func names(rules []chaos.Rule) (names []string) {
 }
 
 func TestLiveGroupCountsFromItsRegistration(t *testing.T) {
-	in := chaos.NewInjector(1, &chaos.InjectorOptions{Record: true})
+	in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})
 	ctx := chaos.NewContext(context.Background(), in)
 	a, b := chaos.Wrap("a", double), chaos.Wrap("b", double)
 	require.NoError(t, in.Register(chaos.Rule{Name: "old", Target: "a", Group: "g", When: ordinals(99), Fault: down()}))
@@ -274,38 +274,38 @@ func TestTrigger(t *testing.T) {
 		require.NoError(t, in.Register(chaos.Rule{Name: "slow", Target: "work", Fault: delay(time.Minute)}))
 		require.NoError(t, in.Register(chaos.Rule{Name: "down", Target: "work", When: ordinals(1), Limit: 1, Fault: down()}))
 		start := time.Now()
-		fired, err := in.Trigger(t.Context(), "slow")
+		fired, err := in.InjectNow(t.Context(), "slow")
 		assert.True(t, fired)
 		assert.NoError(t, err)
 		assert.Equal(t, time.Minute, time.Since(start), "a latency is waited out")
 
-		fired, err = in.Trigger(t.Context(), "down")
+		fired, err = in.InjectNow(t.Context(), "down")
 		assert.False(t, fired, "not drawn the first time")
 		assert.NoError(t, err)
-		fired, err = in.Trigger(t.Context(), "down")
+		fired, err = in.InjectNow(t.Context(), "down")
 		assert.True(t, fired)
 		assert.ErrorIs(t, err, errDown)
-		fired, err = in.Trigger(t.Context(), "down")
+		fired, err = in.InjectNow(t.Context(), "down")
 		assert.False(t, fired)
 		assert.NoError(t, err)
 
-		_, err = in.Trigger(t.Context(), "unheard-of")
+		_, err = in.InjectNow(t.Context(), "unheard-of")
 		assert.ErrorIs(t, err, chaos.ErrUnknownRule)
 		assert.ErrorContains(t, err, "slow, down")
 		in.Close()
-		_, err = in.Trigger(t.Context(), "slow")
+		_, err = in.InjectNow(t.Context(), "slow")
 		assert.ErrorIs(t, err, chaos.ErrCellEnded)
 	})
 }
 
 func TestTargetsAndUnfired(t *testing.T) {
 	in := plan(t, chaos.Rule{Name: "a", Target: "work", Fault: down()}, chaos.Rule{Name: "b", Target: "rest", Fault: down()}).
-		Injector("cell", &chaos.InjectorOptions{Targets: []string{"work", "mail"}, Record: true})
+		Injector("cell", &chaos.InjectorOptions{Targets: []string{"work", "mail"}, RecordAll: true})
 	ctx := chaos.NewContext(context.Background(), in)
 	hits(t, ctx, 1, chaos.Wrap("work", double))
-	hits(t, chaos.Lane(ctx, "x"), 1, chaos.Wrap("extra", double))
+	hits(t, chaos.WithLane(ctx, "x"), 1, chaos.Wrap("extra", double))
 	assert.Equal(t, []string{"extra", "mail", "work"}, in.Targets())
-	assert.Equal(t, []string{"b"}, in.Unfired())
+	assert.Equal(t, []string{"b"}, in.Undelivered())
 }
 
 func TestLogKeepsTheNewestAndCountsTheRest(t *testing.T) {
@@ -313,7 +313,7 @@ func TestLogKeepsTheNewestAndCountsTheRest(t *testing.T) {
 		max, kept int
 		why       string
 	}{{3, 3, "the newest"}, {0, 10, "4096 by default"}, {-1, 0, "none"}} {
-		in := plan(t).Injector("cell", &chaos.InjectorOptions{Record: true, MaxLog: tt.max})
+		in := plan(t).Injector("cell", &chaos.InjectorOptions{RecordAll: true, MaxLog: tt.max})
 		hits(t, chaos.NewContext(context.Background(), in), 10, chaos.Wrap("work", double))
 		events := in.Events()
 		assert.Len(t, events, tt.kept, tt.why)
@@ -338,7 +338,7 @@ func TestManyLanesAndKeysStayBounded(t *testing.T) {
 	ctx := chaos.NewContext(context.Background(), in)
 	work := chaos.Wrap("work", double)
 	for i := range 40_000 {
-		_, _ = work(chaos.Lane(ctx, string(rune(i+1000))), i)
+		_, _ = work(chaos.WithLane(ctx, string(rune(i+1000))), i)
 	}
 	assert.LessOrEqual(t, len(in.Targets()), 1)
 	assert.Less(t, chaos.SlotCount(in), 1<<15)

@@ -59,7 +59,7 @@ type RuleState struct {
 
 // States returns the rules in the order of [Injector.Rules], each with whether it
 // is in force. A rule is not while the injector is disarmed, closed or killed,
-// where the [Rails] allow none of its targets, and when its limit is used up.
+// where the [Safeguards] allow none of its targets, and when its limit is used up.
 func (in *Injector) States() []RuleState {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -225,7 +225,7 @@ func (in *Injector) dropGroups() {
 	in.points.drop(func(s *slot) bool { return s.kind == groupSlot && !left[s.target] })
 }
 
-// maxTriggers is how many names [Injector.Trigger] counts before it forgets
+// maxTriggers is how many names [Injector.InjectNow] counts before it forgets
 // those that have no rule any more.
 const maxTriggers = 1 << 10
 

@@ -128,7 +128,7 @@ func TestNoWaitOutlivesItsRule(t *testing.T) {
 							assert.NoError(t, err)
 						})
 					}
-					calls.Go(func() { _, _ = in.Trigger(t.Context(), "slow") })
+					calls.Go(func() { _, _ = in.InjectNow(t.Context(), "slow") })
 					calls.Go(func() { end(in) })
 					calls.Wait()
 					assert.Empty(t, in.Rules())

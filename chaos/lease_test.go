@@ -110,7 +110,7 @@ func TestARuleWithATimeLimit(t *testing.T) {
 				assert.Equal(t, tt.fails, err != nil)
 				if tt.at+tt.took >= time.Minute {
 					assert.Empty(t, in.Rules())
-					_, err := in.Trigger(t.Context(), "f")
+					_, err := in.InjectNow(t.Context(), "f")
 					assert.ErrorIs(t, err, chaos.ErrUnknownRule)
 					assert.False(t, in.Remove("f"))
 				}
@@ -233,7 +233,7 @@ func TestRemovingARuleOfAStreamUnderWay(t *testing.T) {
 
 func TestWhyARuleIsNotInForce(t *testing.T) {
 	kill := make(chan struct{})
-	in := chaos.NewInjector(1, &chaos.InjectorOptions{Rails: &chaos.Rails{Kill: kill, Budget: 2, Targets: []string{"work", "play"}}})
+	in := chaos.NewInjector(1, &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{Kill: kill, Budget: 2, Targets: []string{"work", "play"}}})
 	reasons := func() (all []string) {
 		for _, s := range in.States() {
 			all = append(all, s.Reason)
@@ -257,9 +257,9 @@ func TestWhyARuleIsNotInForce(t *testing.T) {
 	in.Close()
 	assert.Equal(t, "the injector was closed by its host", reasons()[0])
 
-	in = plan(t, chaos.Rule{Name: "out of reach", Target: "elsewhere", Fault: down()}).Injector("", &chaos.InjectorOptions{Rails: &chaos.Rails{Targets: []string{"work"}}})
+	in = plan(t, chaos.Rule{Name: "out of reach", Target: "elsewhere", Fault: down()}).Injector("", &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{Targets: []string{"work"}}})
 	assert.Equal(t, []string{"the rails allow none of its targets"}, reasons())
-	in = plan(t, chaos.Rule{Target: "work", Fault: down()}).Injector("", &chaos.InjectorOptions{Rails: &chaos.Rails{Budget: -1}})
+	in = plan(t, chaos.Rule{Target: "work", Fault: down()}).Injector("", &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{Budget: -1}})
 	assert.Contains(t, reasons()[0], "the rails are invalid: ")
 }
 
@@ -295,7 +295,7 @@ func TestNamesThatComeAndGo(t *testing.T) {
 	for i := range many {
 		name := fmt.Sprint("cut ", i)
 		require.NoError(t, in.Register(chaos.Rule{Name: name, Target: "*", Group: name, When: ordinals(), Fault: down()}))
-		_, err := in.Trigger(t.Context(), name)
+		_, err := in.InjectNow(t.Context(), name)
 		require.NoError(t, err)
 		require.True(t, in.Remove(name))
 	}
@@ -312,7 +312,7 @@ func TestARemovedNameKeepsItsCountForAWhile(t *testing.T) {
 	fired := 0
 	for range 200 {
 		require.NoError(t, in.Register(chaos.Rule{Name: "f", Target: "work", When: chance(0.5), Fault: down()}))
-		if hit, _ := in.Trigger(t.Context(), "f"); hit {
+		if hit, _ := in.InjectNow(t.Context(), "f"); hit {
 			fired++
 		}
 		in.Remove("f")

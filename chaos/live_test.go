@@ -58,7 +58,7 @@ func TestRecordingChangesNothing(t *testing.T) {
 		in := plan(t, chaos.Rule{Target: "work", When: ordinals(3), Fault: down()},
 			chaos.Rule{Name: "group", Group: "g", Target: "work", When: ordinals(5), Fault: down()},
 			chaos.Rule{Name: "chance", Target: "work", When: chance(0.3), Fault: down()}).
-			Injector("", &chaos.InjectorOptions{Record: record})
+			Injector("", &chaos.InjectorOptions{RecordAll: record})
 		ctx := chaos.NewContext(context.Background(), in)
 		work := chaos.WrapWith("work", double, &chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n % 2) }})
 		in.Disarm()
@@ -130,7 +130,7 @@ func TestCoordinatesAreNotConcatenated(t *testing.T) {
 			return false
 		})
 		in := plan(t, chaos.Rule{Name: names[3], Target: "*", When: when, Fault: down()}).Injector(names[0], nil)
-		ctx := chaos.Lane(chaos.NewContext(context.Background(), in), names[1])
+		ctx := chaos.WithLane(chaos.NewContext(context.Background(), in), names[1])
 		_, _ = chaos.Wrap(names[2], double)(ctx, 1)
 	}
 	assert.Len(t, draws, 6)
@@ -144,7 +144,7 @@ func TestNamesOfDifferentThingsDrawApart(t *testing.T) {
 		chaos.Rule{Name: "group", Target: "orders", Group: "orders", When: note, Fault: down()}).Injector("", nil)
 	ctx := chaos.NewContext(context.Background(), in)
 	_, _ = chaos.Wrap("orders", double)(ctx, 1)
-	_, _ = in.Trigger(ctx, "orders")
+	_, _ = in.InjectNow(ctx, "orders")
 	require.Len(t, draws, 3)
 	assert.NotEqual(t, draws[0], draws[1], "the rule and the group")
 	assert.NotEqual(t, draws[0], draws[2], "a call and a trigger by hand")
@@ -157,7 +157,7 @@ func TestTriggerHasNoArguments(t *testing.T) {
 	var seen []any
 	w := argsWhen(func(args any) bool { seen = append(seen, args); return args == nil })
 	require.NoError(t, in.Register(chaos.Rule{Name: "r", Target: "work", When: w, Fault: down()}))
-	fired, err := in.Trigger(context.Background(), "r")
+	fired, err := in.InjectNow(context.Background(), "r")
 	assert.True(t, fired)
 	assert.ErrorIs(t, err, errDown)
 	assert.Equal(t, []any{nil}, seen)

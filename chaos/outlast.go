@@ -2,7 +2,7 @@ package chaos
 
 import "context"
 
-// Outlast says, from within [Fault.Inject], that the call goes on after Inject
+// KeepOpen says, from within [Fault.Inject], that the call goes on after Inject
 // has returned, as an HTTP call does until the body of its response was read:
 // whether the fault is delivered is known only then. The fault returns without
 // an error, and what it returns must see to it that end is called.
@@ -23,7 +23,7 @@ import "context"
 //
 // Where the call failed after all, nothing waits for end. Outside a fault end
 // returns the error as it is.
-func Outlast(ctx context.Context) (late context.Context, end func(err error, made bool) error) {
+func KeepOpen(ctx context.Context) (late context.Context, end func(err error, made bool) error) {
 	f := frameOf(ctx)
 	if f == nil || f.strike == nil {
 		return ctx, func(err error, _ bool) error { return err }

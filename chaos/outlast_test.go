@@ -27,7 +27,7 @@ func outlasting() chaos.Fault {
 		if _, err := next(ctx, args); err != nil {
 			return nil, err
 		}
-		late, end := chaos.Outlast(ctx)
+		late, end := chaos.KeepOpen(ctx)
 		return tail{late, end}, nil
 	}}
 }
@@ -105,7 +105,7 @@ func TestTheLastEndSettles(t *testing.T) {
 	var ends []func(error, bool) error
 	collect := faultFunc{chaos.PhaseChange, func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 		v, err := next(ctx, args)
-		late, end := chaos.Outlast(ctx)
+		late, end := chaos.KeepOpen(ctx)
 		ends = append(ends, end)
 		chaos.Changed(late)
 		return v, err
@@ -123,7 +123,7 @@ func TestTheLastEndSettles(t *testing.T) {
 }
 
 func TestOutlastOutsideAFault(t *testing.T) {
-	late, end := chaos.Outlast(t.Context())
+	late, end := chaos.KeepOpen(t.Context())
 	assert.Equal(t, t.Context(), late)
 	assert.Equal(t, errDown, end(errDown, true), "there is no rule to name")
 }
@@ -150,7 +150,7 @@ func TestConcerns(t *testing.T) {
 	assert.False(t, in.Concerns("POST example.com/chat", true), "the rule is gone")
 	in.Close()
 	assert.True(t, in.Concerns("GET example.com/", false), "a closed injector refuses every call")
-	assert.True(t, chaos.NewInjector(1, &chaos.InjectorOptions{Record: true}).Concerns("x", false), "a recorder sees every call")
+	assert.True(t, chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true}).Concerns("x", false), "a recorder sees every call")
 }
 
 func TestRulesFindAPointUnderItsAlias(t *testing.T) {

@@ -271,7 +271,7 @@ func (l Layer) valid() bool { return l == "" || slices.Contains(layerNames(), st
 // or call [Injector.Arm] there: its clock is the one it was armed by.
 //
 // It does not check targets, having no error to return: call [Plan.CheckTargets]
-// first, or look at [Injector.Unfired] afterwards.
+// first, or look at [Injector.Undelivered] afterwards.
 func (p *Plan) Injector(cell string, o *InjectorOptions) *Injector {
 	in := newInjector(p.seed, cell, o)
 	in.rules = make([]*active, len(p.rules))

@@ -107,7 +107,7 @@ func TestEmptyPlanIsCalmWeather(t *testing.T) {
 	assert.NoError(t, err)
 	assert.Equal(t, 4, got)
 	assert.Empty(t, in.Events())
-	assert.Empty(t, in.Unfired())
+	assert.Empty(t, in.Undelivered())
 }
 
 func TestCheckTargets(t *testing.T) {

@@ -22,9 +22,9 @@ import (
 func TestALiveInjectorUnderEverythingAtOnce(t *testing.T) {
 	var in *chaos.Injector
 	var seen atomic.Int64
-	in = chaos.NewInjector(1, &chaos.InjectorOptions{Record: true, KeepValues: true, MaxLog: 64, OnEvent: func(chaos.Event) {
+	in = chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true, KeepValues: true, MaxLog: 64, OnEvent: func(chaos.Event) {
 		if seen.Add(1)%32 == 0 { // a listener may ask the injector back
-			_, _, _, _ = in.Events(), in.Rules(), in.Targets(), in.Unfired()
+			_, _, _, _ = in.Events(), in.Rules(), in.Targets(), in.Undelivered()
 			in.Remove("gone")
 		}
 	}})
@@ -47,7 +47,7 @@ func TestALiveInjectorUnderEverythingAtOnce(t *testing.T) {
 	until(func(i int) { assert.NoError(t, in.Register(rules[i%len(rules)])) })
 	until(func(i int) { in.Remove(rules[i%3].Name) })
 	until(func(int) { in.Disarm(); in.Arm() })
-	until(func(i int) { _, _ = in.Trigger(context.Background(), rules[i%len(rules)].Name) })
+	until(func(i int) { _, _ = in.InjectNow(context.Background(), rules[i%len(rules)].Name) })
 	until(func(int) {
 		for _, e := range in.Events() {
 			_, err := json.Marshal(e)
@@ -58,7 +58,7 @@ func TestALiveInjectorUnderEverythingAtOnce(t *testing.T) {
 	var calls sync.WaitGroup
 	for worker := range 4 {
 		calls.Go(func() {
-			ctx := chaos.Lane(ctx, fmt.Sprint("lane", worker%3))
+			ctx := chaos.WithLane(ctx, fmt.Sprint("lane", worker%3))
 			for i := range 400 {
 				target := fmt.Sprint("work", i%4)
 				inner := chaos.Wrap("inner", double)
@@ -88,8 +88,8 @@ func TestInjectorsOfOnePlanShareNoLockAndNoAtomic(t *testing.T) {
 	work := chaos.Wrap("work", double)
 	locks := make([]map[uintptr]string, 2)
 	for i := range locks {
-		in := p.Injector("cell", &chaos.InjectorOptions{Record: true})
-		_, _ = work(chaos.Lane(chaos.NewContext(context.Background(), in), "a"), 1)
+		in := p.Injector("cell", &chaos.InjectorOptions{RecordAll: true})
+		_, _ = work(chaos.WithLane(chaos.NewContext(context.Background(), in), "a"), 1)
 		locks[i] = map[uintptr]string{}
 		synchronised(reflect.ValueOf(in).Elem(), locks[i], map[uintptr]bool{})
 		require.Greater(t, len(locks[i]), 30, "the walk finds them")

@@ -21,7 +21,7 @@ import (
 //
 // Rails cost nothing on calls that no rule is drawn on, but for Share, which
 // counts those that a rule might strike.
-type Rails struct {
+type Safeguards struct {
 	_ struct{}
 	// Kill is the kill switch: once it is closed, nothing is injected from the
 	// next call on, and injected waits end as with [Injector.Disarm]. Any
@@ -33,7 +33,7 @@ type Rails struct {
 	Budget int
 	// Share is the part of the calls that may be struck, from 0 to 1, of those
 	// so far to targets for which there is a rule, and of the requests of
-	// [Injector.Trigger]: at 0.1 the tenth call is the first that may be. 0: no
+	// [Injector.InjectNow]: at 0.1 the tenth call is the first that may be. 0: no
 	// limit.
 	Share float64
 	// Rate is the number of faults a second, measured by the injector's clock
@@ -52,7 +52,7 @@ type Rails struct {
 // Check reports what is wrong with the rails, each a [*ParamError], joined.
 // [Injector.Register] reports the same, and an injector with such rails
 // injects nothing. There is nothing wrong with nil, which bounds nothing.
-func (r *Rails) Check() error {
+func (r *Safeguards) Check() error {
 	if r == nil {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (r *Rails) Check() error {
 	return errors.Join(problems...)
 }
 
-// HeldBack counts the faults that [Rails] held back, by the rail's name in
+// HeldBack counts the faults that [Safeguards] held back, by the rail's name in
 // lower case, such as "budget"; "invalid" counts those of rails that Check
 // refuses. It is empty without rails.
 func (in *Injector) HeldBack() map[string]uint64 {

@@ -18,12 +18,12 @@ import (
 )
 
 // railed is an injector with rails over a rule that always fails "work".
-func railed(t testing.TB, r chaos.Rails, rules ...chaos.Rule) (*chaos.Injector, context.Context) {
+func railed(t testing.TB, r chaos.Safeguards, rules ...chaos.Rule) (*chaos.Injector, context.Context) {
 	t.Helper()
 	if len(rules) == 0 {
 		rules = []chaos.Rule{{Name: "down", Target: "*", Fault: down()}}
 	}
-	in := plan(t, rules...).Injector("cell", &chaos.InjectorOptions{Record: true, Rails: &r})
+	in := plan(t, rules...).Injector("cell", &chaos.InjectorOptions{RecordAll: true, Safeguards: &r})
 	return in, chaos.NewContext(context.Background(), in)
 }
 
@@ -45,25 +45,25 @@ func pattern(ctx context.Context, n int, pause time.Duration) (marks string) {
 func TestRailsHoldBack(t *testing.T) {
 	for _, c := range []struct {
 		why   string
-		rails chaos.Rails
+		rails chaos.Safeguards
 		pause time.Duration
 		want  string
 		held  map[string]uint64
 	}{
-		{"no limit", chaos.Rails{}, 0, "xxxxxxxxxx", map[string]uint64{}},
-		{"three in all", chaos.Rails{Budget: 3}, 0, "xxx.......", map[string]uint64{"budget": 7}},
-		{"a third of the calls", chaos.Rails{Share: 0.34}, 0, "..x..x..x.", map[string]uint64{"share": 7}},
-		{"all of the calls", chaos.Rails{Share: 1}, 0, "xxxxxxxxxx", map[string]uint64{}},
-		{"two a second, all at once", chaos.Rails{Rate: 2}, 0, "xx........", map[string]uint64{"rate": 8}},
-		{"two a second, a call every 250 ms", chaos.Rails{Rate: 2}, 250 * time.Millisecond, "xxx.x.x.x.", map[string]uint64{"rate": 4}},
-		{"one in two seconds", chaos.Rails{Rate: 0.5}, time.Second, "x.x.x.x.x.", map[string]uint64{"rate": 5}},
-		{"one at a time, one after the other", chaos.Rails{Concurrent: 1}, 0, "xxxxxxxxxx", map[string]uint64{}},
-		{"another target", chaos.Rails{Targets: []string{"play"}}, 0, "..........", map[string]uint64{}},
-		{"this target", chaos.Rails{Targets: []string{"play", "w*"}}, 0, "xxxxxxxxxx", map[string]uint64{}},
-		{"the first in the way is named", chaos.Rails{Budget: 1, Rate: 1, Share: 1}, 0, "x.........", map[string]uint64{"budget": 9}},
-		{"targets that are no globs", chaos.Rails{Targets: []string{"["}}, 0, "..........", map[string]uint64{"invalid": 10}},
-		{"other targets, one of them no glob", chaos.Rails{Targets: []string{"play", "["}}, 0, "..........", map[string]uint64{"invalid": 10}},
-		{"rails that make no sense", chaos.Rails{Rate: math.NaN()}, 0, "..........", map[string]uint64{"invalid": 10}},
+		{"no limit", chaos.Safeguards{}, 0, "xxxxxxxxxx", map[string]uint64{}},
+		{"three in all", chaos.Safeguards{Budget: 3}, 0, "xxx.......", map[string]uint64{"budget": 7}},
+		{"a third of the calls", chaos.Safeguards{Share: 0.34}, 0, "..x..x..x.", map[string]uint64{"share": 7}},
+		{"all of the calls", chaos.Safeguards{Share: 1}, 0, "xxxxxxxxxx", map[string]uint64{}},
+		{"two a second, all at once", chaos.Safeguards{Rate: 2}, 0, "xx........", map[string]uint64{"rate": 8}},
+		{"two a second, a call every 250 ms", chaos.Safeguards{Rate: 2}, 250 * time.Millisecond, "xxx.x.x.x.", map[string]uint64{"rate": 4}},
+		{"one in two seconds", chaos.Safeguards{Rate: 0.5}, time.Second, "x.x.x.x.x.", map[string]uint64{"rate": 5}},
+		{"one at a time, one after the other", chaos.Safeguards{Concurrent: 1}, 0, "xxxxxxxxxx", map[string]uint64{}},
+		{"another target", chaos.Safeguards{Targets: []string{"play"}}, 0, "..........", map[string]uint64{}},
+		{"this target", chaos.Safeguards{Targets: []string{"play", "w*"}}, 0, "xxxxxxxxxx", map[string]uint64{}},
+		{"the first in the way is named", chaos.Safeguards{Budget: 1, Rate: 1, Share: 1}, 0, "x.........", map[string]uint64{"budget": 9}},
+		{"targets that are no globs", chaos.Safeguards{Targets: []string{"["}}, 0, "..........", map[string]uint64{"invalid": 10}},
+		{"other targets, one of them no glob", chaos.Safeguards{Targets: []string{"play", "["}}, 0, "..........", map[string]uint64{"invalid": 10}},
+		{"rails that make no sense", chaos.Safeguards{Rate: math.NaN()}, 0, "..........", map[string]uint64{"invalid": 10}},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestRailsHoldBack(t *testing.T) {
 
 // What was held back is on the event of its call, beside what did strike.
 func TestRailsShowOnTheEvent(t *testing.T) {
-	in, ctx := railed(t, chaos.Rails{Budget: 1},
+	in, ctx := railed(t, chaos.Safeguards{Budget: 1},
 		chaos.Rule{Name: "slow", Target: "work", Fault: delay(time.Nanosecond)},
 		chaos.Rule{Name: "down", Target: "work", Fault: down()})
 	require.Error(t, chaos.Point(ctx, "work"), "of the two the failure asks first")
@@ -94,7 +94,7 @@ func TestRailsShowOnTheEvent(t *testing.T) {
 
 // A call that nothing strikes for the rails' sake says so where it is recorded.
 func TestRailsOnRecordedCall(t *testing.T) {
-	in, ctx := railed(t, chaos.Rails{Budget: 1})
+	in, ctx := railed(t, chaos.Safeguards{Budget: 1})
 	pattern(ctx, 2, 0)
 	e := in.Events()[1]
 	assert.Equal(t, []string{"down"}, e.HeldBack)
@@ -110,7 +110,7 @@ func TestRailsCountDeliveries(t *testing.T) {
 	same := faultFunc{chaos.PhaseChange, func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 		return next(ctx, args)
 	}}
-	in, ctx := railed(t, chaos.Rails{Budget: 2, Rate: 2, Concurrent: 1},
+	in, ctx := railed(t, chaos.Safeguards{Budget: 2, Rate: 2, Concurrent: 1},
 		chaos.Rule{Name: "nothing", Target: "work", When: ordinals(0, 1, 2, 3, 4), Fault: same},
 		chaos.Rule{Name: "down", Target: "work", When: ordinals(5, 6, 7), Fault: down()})
 	assert.Equal(t, ".....xx.", pattern(ctx, 8, 0))
@@ -120,7 +120,7 @@ func TestRailsCountDeliveries(t *testing.T) {
 // The rule's own limit does not count what the rails held back.
 func TestRailsBeforeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in, ctx := railed(t, chaos.Rails{Rate: 1}, chaos.Rule{Name: "down", Target: "work", Limit: 3, CoolDown: time.Millisecond, Fault: down()})
+		in, ctx := railed(t, chaos.Safeguards{Rate: 1}, chaos.Rule{Name: "down", Target: "work", Limit: 3, CoolDown: time.Millisecond, Fault: down()})
 		assert.Equal(t, "x.x.x.....", pattern(ctx, 10, 500*time.Millisecond))
 		assert.Equal(t, map[string]uint64{"rate": 2}, in.HeldBack())
 	})
@@ -135,8 +135,8 @@ func TestKillSwitch(t *testing.T) {
 			{Name: "slow", Target: "work", Fault: delay(time.Hour)},
 			{Name: "down", Target: "work", Fault: down()},
 		}
-		_, one := railed(t, chaos.Rails{Kill: kill.Done()}, rules...)
-		other, two := railed(t, chaos.Rails{Kill: kill.Done()}, rules...)
+		_, one := railed(t, chaos.Safeguards{Kill: kill.Done()}, rules...)
+		other, two := railed(t, chaos.Safeguards{Kill: kill.Done()}, rules...)
 		start := time.Now()
 		go func() { time.Sleep(time.Minute); throw() }()
 		var wg sync.WaitGroup
@@ -147,7 +147,7 @@ func TestKillSwitch(t *testing.T) {
 		assert.Equal(t, time.Minute, time.Since(start))
 		assert.Equal(t, "..", pattern(two, 2, 0))
 		assert.Equal(t, time.Minute, time.Since(start), "nothing waits any more")
-		fired, err := other.Trigger(context.Background(), "slow")
+		fired, err := other.InjectNow(context.Background(), "slow")
 		assert.False(t, fired)
 		assert.NoError(t, err)
 		assert.Equal(t, uint64(5), other.HeldBack()["kill"])
@@ -157,7 +157,7 @@ func TestKillSwitch(t *testing.T) {
 // A stream is let go in the middle.
 func TestKillSwitchInAStream(t *testing.T) {
 	kill := make(chan struct{})
-	_, ctx := railed(t, chaos.Rails{Kill: kill}, chaos.Rule{Target: "work", Fault: replace("changed")})
+	_, ctx := railed(t, chaos.Safeguards{Kill: kill}, chaos.Rule{Target: "work", Fault: replace("changed")})
 	words := chaos.WrapStream("work", func(context.Context, int) iter.Seq2[string, error] {
 		return func(yield func(string, error) bool) {
 			_ = yield("one", nil) && yield("two", nil) && yield("three", nil)
@@ -175,7 +175,7 @@ func TestKillSwitchInAStream(t *testing.T) {
 
 // Register refuses what could strike no allowed target, and cuts the rest.
 func TestRailsTargets(t *testing.T) {
-	in := chaos.NewInjector(1, &chaos.InjectorOptions{Rails: &chaos.Rails{Targets: []string{"orders.*", "search"}}})
+	in := chaos.NewInjector(1, &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{Targets: []string{"orders.*", "search"}}})
 	err := in.Register(chaos.Rule{Name: "pay", Target: "pay.*", Fault: down()})
 	var refused *chaos.RuleError
 	require.ErrorAs(t, err, &refused)
@@ -185,28 +185,28 @@ func TestRailsTargets(t *testing.T) {
 	assert.NoError(t, chaos.Point(ctx, "pay.get"))
 	assert.Error(t, chaos.Point(ctx, "orders.get"))
 
-	planned, ctx := railed(t, chaos.Rails{Targets: []string{"orders.*"}},
+	planned, ctx := railed(t, chaos.Safeguards{Targets: []string{"orders.*"}},
 		chaos.Rule{Name: "pay", Target: "pay.*", Fault: down()}, chaos.Rule{Name: "all", Target: "*", Fault: down()})
 	assert.NoError(t, chaos.Point(ctx, "pay.get"))
 	assert.Error(t, chaos.Point(ctx, "orders.get"))
-	fired, err := planned.Trigger(ctx, "pay")
+	fired, err := planned.InjectNow(ctx, "pay")
 	assert.False(t, fired, "not even by hand")
 	assert.NoError(t, err)
-	assert.Equal(t, []string{"pay"}, planned.Unfired())
+	assert.Equal(t, []string{"pay"}, planned.Undelivered())
 }
 
 func TestBadRails(t *testing.T) {
-	bad := chaos.Rails{Budget: -1, Share: 1.5, Rate: math.Inf(1), Concurrent: -1, Targets: []string{"a", "["}}
+	bad := chaos.Safeguards{Budget: -1, Share: 1.5, Rate: math.Inf(1), Concurrent: -1, Targets: []string{"a", "["}}
 	err := bad.Check()
 	assert.EqualError(t, err, `chaos: rails: Budget is -1; allowed: a number of faults, or 0 for no limit
 chaos: rails: Share is 1.5; allowed: a share from 0 to 1; 0: no limit
 chaos: rails: Rate is +Inf; allowed: a number of faults a second, or 0 for no limit
 chaos: rails: Concurrent is -1; allowed: a number of faults, or 0 for no limit
 chaos: rails: Targets[1] is "["; allowed: a glob over names of injection points, such as "orders.*"`)
-	in := chaos.NewInjector(1, &chaos.InjectorOptions{Rails: &bad})
+	in := chaos.NewInjector(1, &chaos.InjectorOptions{Safeguards: &bad})
 	assert.Equal(t, err, in.Register(chaos.Rule{Target: "a", Fault: down()}))
-	assert.NoError(t, (&chaos.Rails{}).Check())
-	assert.NoError(t, (*chaos.Rails)(nil).Check(), "nil bounds nothing")
+	assert.NoError(t, (&chaos.Safeguards{}).Check())
+	assert.NoError(t, (*chaos.Safeguards)(nil).Check(), "nil bounds nothing")
 	assert.Empty(t, chaos.NewInjector(1, nil).HeldBack())
 }
 
@@ -223,7 +223,7 @@ func TestRailsUnderConcurrency(t *testing.T) {
 		}
 		return nil, errors.New("busy")
 	}}
-	in, ctx := railed(t, chaos.Rails{Budget: 60, Concurrent: 3, Kill: make(chan struct{})}, chaos.Rule{Name: "busy", Target: "work", Fault: busy})
+	in, ctx := railed(t, chaos.Safeguards{Budget: 60, Concurrent: 3, Kill: make(chan struct{})}, chaos.Rule{Name: "busy", Target: "work", Fault: busy})
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
@@ -246,11 +246,11 @@ func TestRailsUnderConcurrency(t *testing.T) {
 
 // A request to trigger a rule counts as a call that it may strike.
 func TestRailsShareOfTriggers(t *testing.T) {
-	in := chaos.NewInjector(1, &chaos.InjectorOptions{Rails: &chaos.Rails{Share: 0.5}})
+	in := chaos.NewInjector(1, &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{Share: 0.5}})
 	require.NoError(t, in.Register(chaos.Rule{Name: "down", Target: "x", Fault: down()}))
 	var marks string
 	for range 4 {
-		fired, _ := in.Trigger(t.Context(), "down")
+		fired, _ := in.InjectNow(t.Context(), "down")
 		marks += map[bool]string{false: ".", true: "x"}[fired]
 	}
 	assert.Equal(t, ".x.x", marks, "every other one")
@@ -260,7 +260,7 @@ func TestRailsShareOfTriggers(t *testing.T) {
 // The allow-list knows a point by both of its names, as rules do.
 func TestRailsTargetsAndAlias(t *testing.T) {
 	for _, allowed := range []string{"POST /chat", "POST /chat#small"} {
-		in := chaos.NewInjector(1, &chaos.InjectorOptions{Rails: &chaos.Rails{Targets: []string{allowed}}})
+		in := chaos.NewInjector(1, &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{Targets: []string{allowed}}})
 		require.NoError(t, in.Register(chaos.Rule{Target: "POST /chat*", Fault: down()}))
 		call := func(context.Context, int) (int, error) { return 1, nil }
 		small := chaos.WrapWith("POST /chat#small", call, &chaos.WrapOptions[int]{Injector: in, Alias: "POST /chat"})

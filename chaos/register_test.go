@@ -27,7 +27,7 @@ func TestRulesThatCameOneByOne(t *testing.T) {
 		for range 4 {
 			for _, lane := range lanes {
 				for _, target := range targets {
-					_ = chaos.Point(chaos.Lane(chaos.NewContext(context.Background(), in), lane), target)
+					_ = chaos.Point(chaos.WithLane(chaos.NewContext(context.Background(), in), lane), target)
 				}
 			}
 		}

@@ -20,7 +20,7 @@ func TestEventsSinceReturnsEachCallOnce(t *testing.T) {
 		most := rapid.SampledFrom([]int{-1, 1, 2, 5, 0}).Draw(t, "MaxLog")
 		plan, err := chaos.NewPlan(1)
 		require.NoError(t, err)
-		in := plan.Injector("", &chaos.InjectorOptions{Record: true, MaxLog: most})
+		in := plan.Injector("", &chaos.InjectorOptions{RecordAll: true, MaxLog: most})
 		ctx := chaos.NewContext(context.Background(), in)
 		begun, ended := make(chan struct{}), make(chan struct{})
 		work := chaos.Wrap("work", func(_ context.Context, release chan struct{}) (int, error) {

@@ -36,7 +36,7 @@ type slotKind uint8
 
 const (
 	callSlot    slotKind = iota
-	triggerSlot          // of Injector.Trigger
+	triggerSlot          // of Injector.InjectNow
 	groupSlot            // counts the calls of a lane to all targets of a group
 	wholeSlot            // of Injector.Concerns: the rules for this target
 	prefixSlot           // and those for targets that begin with it

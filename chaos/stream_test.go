@@ -144,7 +144,7 @@ func TestAConsumerThatPanics(t *testing.T) {
 
 // An event of a stream says how many items there were, also where it broke off.
 func TestStreamEventsCountItems(t *testing.T) {
-	in := plan(t).Injector("", &chaos.InjectorOptions{Record: true, KeepValues: true})
+	in := plan(t).Injector("", &chaos.InjectorOptions{RecordAll: true, KeepValues: true})
 	ctx := chaos.NewContext(context.Background(), in)
 	_, _ = collect(chaos.WrapStream("words", letters)(ctx, 3), 9)
 	_, _ = collect(chaos.WrapStream("words", letters)(ctx, 3), 2)

@@ -149,7 +149,7 @@ func TestPanicsInStreams(t *testing.T) {
 
 // A stream has keys and a bound injector as functions do.
 func TestStreamOptions(t *testing.T) {
-	in := plan(t).Injector("", &chaos.InjectorOptions{Record: true})
+	in := plan(t).Injector("", &chaos.InjectorOptions{RecordAll: true})
 	words := chaos.WrapStreamWith("words", letters, &chaos.WrapOptions[int]{Injector: in, Key: func(n int) uint64 { return uint64(n) }})
 	for _, n := range []int{3, 2, 3} {
 		got, err := collect(words(context.Background(), n), 9)
@@ -196,9 +196,9 @@ func TestALateCall(t *testing.T) {
 		reached = append(reached, n)
 		return inner(ctx, n)
 	})
-	_, err := work(chaos.Lane(ctx, "first"), 1)
+	_, err := work(chaos.WithLane(ctx, "first"), 1)
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
-	_, err = work(chaos.Lane(ctx, "second"), 2)
+	_, err = work(chaos.WithLane(ctx, "second"), 2)
 	assert.NoError(t, err)
 	assert.Equal(t, []int{1, 2}, reached)
 	var seen []string

@@ -39,11 +39,11 @@ func TestARuleWhoseTurnDoesNotComeIsMasked(t *testing.T) {
 				assert.Empty(t, e.Also)
 				assert.Empty(t, e.Idle)
 				assert.Equal(t, []string{"second"}, e.Masked)
-				assert.Equal(t, []string{"second"}, in.Unfired())
+				assert.Equal(t, []string{"second"}, in.Undelivered())
 				_, _ = chaos.Wrap("work", double)(ctx, 1)
-				assert.NotContains(t, in.Unfired(), "slow")
+				assert.NotContains(t, in.Undelivered(), "slow")
 				if name != "delay" {
-					assert.Empty(t, in.Unfired(), "its limit is still there for the next call")
+					assert.Empty(t, in.Undelivered(), "its limit is still there for the next call")
 				}
 			})
 		})
@@ -66,7 +66,7 @@ func TestDisarmingDuringADelayTakesTheOtherRulesOutToo(t *testing.T) {
 				assert.Equal(t, 1, calls)
 				assert.Equal(t, time.Minute, time.Since(start))
 				assert.Equal(t, []string{"second"}, only(t, in).Masked)
-				assert.Equal(t, []string{"second"}, in.Unfired())
+				assert.Equal(t, []string{"second"}, in.Undelivered())
 			})
 		})
 	}
@@ -81,7 +81,7 @@ func TestClosingDuringADelayComesBeforeTheOtherRules(t *testing.T) {
 		_, err := chaos.Wrap("work", double)(ctx, 1)
 		assert.ErrorIs(t, err, chaos.ErrCellEnded)
 		assert.EqualValues(t, 1, in.LateCalls())
-		assert.Equal(t, []string{"down"}, in.Unfired())
+		assert.Equal(t, []string{"down"}, in.Undelivered())
 	})
 }
 
@@ -147,7 +147,7 @@ func TestWrongTypes(t *testing.T) {
 			assert.Equal(t, chaos.OutcomeOK, e.Outcome)
 			assert.Contains(t, e.Note, tt.note)
 			assert.Equal(t, chaos.EffectUnknown, e.Effect, "the callee was reached")
-			assert.Len(t, in.Unfired(), 1, "its limit is not used up")
+			assert.Len(t, in.Undelivered(), 1, "its limit is not used up")
 		})
 	}
 }
@@ -162,7 +162,7 @@ func TestBytesAreADocument(t *testing.T) {
 
 func TestArgumentsAreKeptAsTheyWereGiven(t *testing.T) {
 	for _, rules := range [][]chaos.Rule{nil, {{Target: "work", Fault: delay(0)}}} {
-		in := plan(t, rules...).Injector("c", &chaos.InjectorOptions{Record: true, KeepValues: true})
+		in := plan(t, rules...).Injector("c", &chaos.InjectorOptions{RecordAll: true, KeepValues: true})
 		ctx := chaos.NewContext(context.Background(), in)
 		work := chaos.Wrap("work", func(_ context.Context, m map[string]int) (int, error) { m["a"] = 2; return 0, nil })
 		_, _ = work(ctx, map[string]int{"a": 1})
@@ -218,5 +218,5 @@ func TestManyRulesOnOneTarget(t *testing.T) {
 	assert.Equal(t, n-1, out, "the last change counts")
 	e := only(t, in)
 	assert.Len(t, e.Idle, n-1, "which replaced what the others had put there")
-	assert.Len(t, in.Unfired(), n-1)
+	assert.Len(t, in.Undelivered(), n-1)
 }

@@ -76,7 +76,7 @@ func TestWrapRegistry(t *testing.T) {
 		chaos.Rule{Name: "third", Target: "add", When: ordinals(2), Fault: down()},
 		chaos.Rule{Name: "lost", Target: "pay", Fault: loseReply()},
 		chaos.Rule{Name: "unlisted", Target: chaos.ListTarget, When: ordinals(1), Fault: down()}).
-		Injector("cell", &chaos.InjectorOptions{Record: true})
+		Injector("cell", &chaos.InjectorOptions{RecordAll: true})
 	for name, tools := range map[string]chaos.ToolRegistry{
 		"bound":         chaos.WrapRegistry(desk(t), in),
 		"wrapped twice": chaos.WrapRegistry(chaos.WrapRegistry(desk(t), in), in),
@@ -86,7 +86,7 @@ func TestWrapRegistry(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var errs []bool
 			for range 3 {
-				_, err := tools.CallTool(chaos.Lane(t.Context(), name), "add", json.RawMessage(`{"a":1}`))
+				_, err := tools.CallTool(chaos.WithLane(t.Context(), name), "add", json.RawMessage(`{"a":1}`))
 				errs = append(errs, err != nil)
 			}
 			assert.Equal(t, []bool{false, false, true}, errs)

@@ -14,7 +14,7 @@ type When interface {
 // An ArgsWhen looks at the arguments too. Only for such triggers are the
 // arguments boxed into an interface, which costs an allocation. The arguments
 // of a tool call are its json.RawMessage, those of a [Point] a struct{}{}, and
-// [Injector.Trigger] has none: then args is nil. They must not be changed.
+// [Injector.InjectNow] has none: then args is nil. They must not be changed.
 //
 // The injector calls MatchArgs instead of Match.
 type ArgsWhen interface {

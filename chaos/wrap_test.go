@@ -21,7 +21,7 @@ func TestWrapWithoutInjectorIsTheFunctionItself(t *testing.T) {
 	f := chaos.Wrap("work", double)
 	for name, ctx := range map[string]context.Context{
 		"bare":               context.Background(),
-		"only a lane":        chaos.Lane(context.Background(), "a"),
+		"only a lane":        chaos.WithLane(context.Background(), "a"),
 		"injector taken out": chaos.NewContext(chaos.NewContext(context.Background(), chaos.NewInjector(1, nil)), nil),
 	} {
 		got, err := f(ctx, 21)
@@ -215,7 +215,7 @@ func TestReenterMakesRecursionANewCall(t *testing.T) {
 		if n == 0 {
 			return 0, nil
 		}
-		return countdown(chaos.Reenter(ctx), n-1)
+		return countdown(chaos.WithReentry(ctx), n-1)
 	})
 	_, err := countdown(ctx, 3)
 	require.NoError(t, err)
@@ -274,7 +274,7 @@ func TestEventKeepsValues(t *testing.T) {
 		ID int `json:"id"`
 	}
 	in := plan(t, chaos.Rule{Target: "odd", Fault: replace(make(chan int))}).
-		Injector("cell", &chaos.InjectorOptions{Record: true, KeepValues: true})
+		Injector("cell", &chaos.InjectorOptions{RecordAll: true, KeepValues: true})
 	ctx := chaos.NewContext(context.Background(), in)
 	_, _ = chaos.Wrap("find", func(_ context.Context, id int) (order, error) { return order{id}, nil })(ctx, 7)
 	_, _ = chaos.Wrap("fail", func(context.Context, string) (int, error) { return 0, errDown })(ctx, "x")

@@ -117,7 +117,7 @@ func (p *passage) result(err error, why string) CellReport {
 	if err != nil {
 		why = fmt.Sprintf("Around failed: %v", err)
 	}
-	if why != "" && !r.Broke {
+	if why != "" && !r.Violated {
 		r.State, r.Why, r.Undecided = Inconclusive, why, false
 	}
 	return r

@@ -17,7 +17,7 @@ func idle(context.Context, string, chaos.ToolRegistry) (string, error) { return 
 func idleMatrix(b testing.TB, invariants, trials int) *contract.Matrix {
 	return matrix(b, idle, func(m *contract.Matrix) {
 		m.Trials, m.Invariants = trials, nil
-		m.Fresh = func(context.Context) (*contract.World, error) { return &contract.World{Agent: idle}, nil }
+		m.NewWorld = func(context.Context) (*contract.World, error) { return &contract.World{Agent: idle}, nil }
 		for i := range invariants {
 			m.Invariants = append(m.Invariants, holds(fmt.Sprint("holds-", i), contract.High))
 		}

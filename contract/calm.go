@@ -51,7 +51,7 @@ const statefulWarning = "Warning: No reset_endpoint configured. Contract matrix 
 
 // probes reports whether the statefulness probe is to be made.
 func (e *engine) probes() bool {
-	return e.m.Fresh == nil && e.m.Reset == nil && !e.m.NoStatefulnessProbe
+	return e.m.NewWorld == nil && e.m.Reset == nil && !e.m.SkipStateProbe
 }
 
 // probe finds out whether a shared world without a reset remembers: the first
@@ -90,7 +90,7 @@ func (w *worker) probe(ctx context.Context) {
 // the world too.
 func (w *worker) lookCalmly(ctx context.Context, prompts []string) *sight {
 	v := &visit{engine: w.engine, prompts: prompts}
-	if w.engine.probes() && w.engine.m.Shared.State != nil {
+	if w.engine.probes() && w.engine.m.World.State != nil {
 		v.needs = NeedState
 	}
 	return w.look(ctx, v, w.engine.o.Calm)
@@ -172,7 +172,7 @@ func (e *engine) baseline(p *promise, i int) (string, error) {
 // prepare makes the runs that come before any cell of a shared world without a
 // reset: the baselines while nothing has happened to it yet, then the probe.
 func (e *engine) prepare(ctx context.Context) {
-	if e.m.Fresh != nil || e.m.Reset != nil {
+	if e.m.NewWorld != nil || e.m.Reset != nil {
 		return
 	}
 	w := e.newWorker()

@@ -16,7 +16,7 @@ import (
 )
 
 func TestBaseline(t *testing.T) {
-	same := contract.Invariant{ID: "same", Severity: contract.High, Needs: contract.NeedBaseline,
+	same := contract.Invariant{Name: "same", Severity: contract.High, Needs: contract.NeedBaseline,
 		Check: func(_ context.Context, o *contract.Observation) error {
 			if o.Response != o.Baseline {
 				return fmt.Errorf("%q is not %q", o.Response, o.Baseline)
@@ -77,7 +77,7 @@ func TestBaselineThatCouldNotBeHad(t *testing.T) {
 	calls := 0
 	m := matrix(t, nil, func(m *contract.Matrix) {
 		m.Invariants[0].Needs = contract.NeedBaseline
-		m.Fresh = func(context.Context) (*contract.World, error) {
+		m.NewWorld = func(context.Context) (*contract.World, error) {
 			if calls++; calls == 2 { // the first world, the calm run, the cell
 				return nil, errors.New("no disk")
 			}
@@ -102,7 +102,7 @@ func TestBaselineIsOneRunPerPromptList(t *testing.T) {
 			m.Invariants = append(m.Invariants, inv)
 		}
 		probed := m.Invariants[2]
-		probed.ID, probed.Probes = "probed", []string{"c"}
+		probed.Name, probed.Probes = "probed", []string{"c"}
 		m.Invariants = append(m.Invariants, probed)
 	})
 	run(t, m, &contract.RunOptions{Workers: 1})
@@ -131,17 +131,17 @@ func TestStatefulnessProbe(t *testing.T) {
 		probed bool
 		warned bool
 	}{
-		{"a world that remembers", func(m *contract.Matrix) { m.Shared = remembering(t, false) }, true, true},
-		{"one that forgets, but for white space", func(m *contract.Matrix) { m.Shared = remembering(t, true) }, true, false},
+		{"a world that remembers", func(m *contract.Matrix) { m.World = remembering(t, false) }, true, true},
+		{"one that forgets, but for white space", func(m *contract.Matrix) { m.World = remembering(t, true) }, true, false},
 		{"with a reset", func(m *contract.Matrix) {
-			m.Shared, m.Reset = remembering(t, false), func(context.Context) error { return nil }
+			m.World, m.Reset = remembering(t, false), func(context.Context) error { return nil }
 		}, false, false},
-		{"turned off", func(m *contract.Matrix) { m.Shared, m.NoStatefulnessProbe = remembering(t, false), true }, false, false},
-		{"a fresh world is a reset", func(m *contract.Matrix) { m.Fresh = fresh(t, tellsTime) }, false, false},
+		{"turned off", func(m *contract.Matrix) { m.World, m.SkipStateProbe = remembering(t, false), true }, false, false},
+		{"a fresh world is a reset", func(m *contract.Matrix) { m.NewWorld = fresh(t, tellsTime) }, false, false},
 	} {
-		m := matrix(t, tellsTime, func(m *contract.Matrix) { m.Fresh = nil }, tc.change)
+		m := matrix(t, tellsTime, func(m *contract.Matrix) { m.NewWorld = nil }, tc.change)
 		r := run(t, m, nil)
-		assert.Equal(t, tc.probed, r.Probed, "%s: the report says whether the probe ran", tc.reason)
+		assert.Equal(t, tc.probed, r.StateProbed, "%s: the report says whether the probe ran", tc.reason)
 		assert.Len(t, r.Cells, 1, "%s: probes are no cells", tc.reason)
 		assert.Equal(t, 1, r.Score.Total, tc.reason)
 		if tc.warned {
@@ -161,7 +161,7 @@ func TestProbeSendsTheFirstPromptTwiceWithoutFaults(t *testing.T) {
 		return "", nil
 	}}
 	m := matrix(t, nil, func(m *contract.Matrix) {
-		m.Fresh, m.Shared, m.Prompts, m.Scenarios = nil, world, []string{"a", "b"}, []contract.Scenario{stormy()}
+		m.NewWorld, m.World, m.Prompts, m.Scenarios = nil, world, []string{"a", "b"}, []contract.Scenario{stormy()}
 	})
 	run(t, m, nil)
 	assert.Equal(t, []string{"a <nil>", "a <nil>", "a the clock is down", "b the clock is down"}, asked)
@@ -171,8 +171,8 @@ func TestResetRunsBeforeEachCell(t *testing.T) {
 	var log []string
 	resets := 0
 	m := matrix(t, nil, func(m *contract.Matrix) {
-		m.Fresh, m.Trials = nil, 3
-		m.Shared = &contract.World{Tools: clock(t), Agent: func(context.Context, string, chaos.ToolRegistry) (string, error) {
+		m.NewWorld, m.Trials = nil, 3
+		m.World = &contract.World{Tools: clock(t), Agent: func(context.Context, string, chaos.ToolRegistry) (string, error) {
 			log = append(log, "asked")
 			return "", nil
 		}}
@@ -204,7 +204,7 @@ func TestBaselineOfASharedWorldComesFirst(t *testing.T) {
 		warned  bool
 	}{
 		{"with the probe", func(*contract.Matrix) {}, []string{"a", "b", "a", "a", "b"}, true},
-		{"without it", func(m *contract.Matrix) { m.NoStatefulnessProbe = true }, []string{"a", "b", "a", "b"}, false},
+		{"without it", func(m *contract.Matrix) { m.SkipStateProbe = true }, []string{"a", "b", "a", "b"}, false},
 		{"with a reset", func(m *contract.Matrix) { m.Reset = reset }, []string{"a", "b", "a", "b"}, false},
 		{"with prompts that no invariant has", func(m *contract.Matrix) {
 			m.Prompts, m.Invariants[0].Probes = []string{"c"}, m.Prompts
@@ -212,9 +212,9 @@ func TestBaselineOfASharedWorldComesFirst(t *testing.T) {
 	} {
 		var asked []string
 		m := matrix(t, nil, func(m *contract.Matrix) {
-			m.Fresh, m.Prompts = nil, []string{"a", "b"}
+			m.NewWorld, m.Prompts = nil, []string{"a", "b"}
 			m.Invariants[0].Needs = contract.NeedBaseline
-			m.Shared = &contract.World{Agent: func(_ context.Context, prompt string, _ chaos.ToolRegistry) (string, error) {
+			m.World = &contract.World{Agent: func(_ context.Context, prompt string, _ chaos.ToolRegistry) (string, error) {
 				asked = append(asked, prompt)
 				return fmt.Sprint("answer ", len(asked)), nil
 			}}
@@ -233,8 +233,8 @@ func (bomb) Error() string { panic("boom") }
 
 func TestErrorsThatPanic(t *testing.T) {
 	m := matrix(t, nil, func(m *contract.Matrix) {
-		m.Fresh = nil
-		m.Shared = &contract.World{Tools: clock(t), Agent: func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
+		m.NewWorld = nil
+		m.World = &contract.World{Tools: clock(t), Agent: func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
 			return "", bomb{}
 		}}
 		m.Invariants[0].JudgesErrors = true
@@ -249,9 +249,9 @@ func TestErrorsThatPanic(t *testing.T) {
 
 func TestWarningsOfTheFirstWorldAndOfSharedCells(t *testing.T) {
 	m := matrix(t, nil, func(m *contract.Matrix) {
-		m.Share = true
+		m.ShareObservations = true
 		m.Invariants = append(m.Invariants, holds("other", contract.Low))
-		m.Fresh = func(context.Context) (*contract.World, error) {
+		m.NewWorld = func(context.Context) (*contract.World, error) {
 			return &contract.World{Agent: tellsTime, Tools: clock(t), Close: func() error { return errors.New("busy") }}, nil
 		}
 	})

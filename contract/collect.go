@@ -60,13 +60,13 @@ func (e *engine) runAll(ctx context.Context) (*Report, error) {
 }
 
 func (e *engine) newReport() *Report {
-	r := &Report{Name: e.m.Name, Seed: e.m.Seed, Trials: e.m.trials(), Shared: e.m.Share, Probed: e.probed,
+	r := &Report{Name: e.m.Name, Seed: e.m.Seed, Trials: e.m.trials(), SharedObservations: e.m.ShareObservations, StateProbed: e.probed,
 		AllowInconclusive: e.o.AllowInconclusive, Warnings: e.warnings}
 	for _, w := range e.weathers {
 		r.Scenarios = append(r.Scenarios, w.Name)
 	}
 	for i := range e.m.Invariants {
-		r.Invariants = append(r.Invariants, e.m.Invariants[i].ID)
+		r.Invariants = append(r.Invariants, e.m.Invariants[i].Name)
 	}
 	return r
 }
@@ -138,7 +138,7 @@ func (c *collector) add(r *CellReport, w *weather) {
 	c.short = c.short || r.cancelled
 	if r.Abandoned {
 		rep.Abandoned++
-		if rep.Abandoned == 1 && c.engine.m.Fresh == nil {
+		if rep.Abandoned == 1 && c.engine.m.NewWorld == nil {
 			c.warn(fmt.Sprintf("the agent of %v did not end and may still touch the shared world", r.Cell))
 		}
 	}
@@ -169,7 +169,7 @@ func (r *CellReport) trim(keep KeepPolicy) {
 	case KeepAll:
 		return
 	case KeepBroken:
-		if r.Broke || r.State == Inconclusive {
+		if r.Violated || r.State == Inconclusive {
 			return
 		}
 	}

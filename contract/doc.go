@@ -56,7 +56,7 @@
 // 300 bytes a cell besides its evidence; with [KeepCounts] a matrix of any size
 // runs in constant memory. An agent's model costs what it costs: cells ×
 // prompts calls of the agent, less the prompts after one that broke the
-// invariant, or one per scenario and trial with [Matrix.Share], and one more
+// invariant, or one per scenario and trial with [Matrix.ShareObservations], and one more
 // per prompt list that needs a baseline. The statefulness probe of a shared world
 // puts the first prompt twice.
 package contract

@@ -55,7 +55,7 @@ func lateCalls(t *testing.T, o *contract.RunOptions) *contract.Report {
 	}
 	r := run(t, matrix(t, nil, func(m *contract.Matrix) {
 		m.Points = []string{"point"}
-		m.Fresh = func(context.Context) (*contract.World, error) {
+		m.NewWorld = func(context.Context) (*contract.World, error) {
 			return &contract.World{Agent: agent, Tools: tools}, nil
 		}
 	}), o)
@@ -87,8 +87,8 @@ func TestAgentThatIgnoresItsContext(t *testing.T) {
 		}
 		tools := counted(t, &reached)
 		m := matrix(t, nil, func(m *contract.Matrix) {
-			m.Fresh, m.NoStatefulnessProbe = nil, true
-			m.Shared = &contract.World{Agent: agent, Tools: tools}
+			m.NewWorld, m.SkipStateProbe = nil, true
+			m.World = &contract.World{Agent: agent, Tools: tools}
 			m.Timeout, m.Trials = 10*time.Minute, 3
 		})
 		r := run(t, m, &contract.RunOptions{Keep: contract.KeepAll})
@@ -115,7 +115,7 @@ func TestContextOfACell(t *testing.T) {
 			assert.NoError(t, ctx.Err())
 			contexts = append(contexts, ctx)
 		}
-		m.Fresh = func(ctx context.Context) (*contract.World, error) {
+		m.NewWorld = func(ctx context.Context) (*contract.World, error) {
 			keep(ctx)
 			return &contract.World{
 				Agent: func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
@@ -267,7 +267,7 @@ func TestStateOfAWorldWhoseAgentWasLeft(t *testing.T) {
 		m := matrix(t, nil, func(m *contract.Matrix) {
 			m.Timeout = time.Minute
 			m.Invariants[0].Needs, m.Invariants[0].JudgesErrors = contract.NeedState, true
-			m.Fresh = func(context.Context) (*contract.World, error) {
+			m.NewWorld = func(context.Context) (*contract.World, error) {
 				return &contract.World{
 					Tools: tools,
 					Agent: func(_ context.Context, _ string, tools chaos.ToolRegistry) (string, error) {

@@ -107,7 +107,7 @@ type job struct {
 	promises []*promise
 }
 
-func (j job) cell(p *promise) Cell { return Cell{j.weather.Name, p.ID, j.trial} }
+func (j job) cell(p *promise) Cell { return Cell{j.weather.Name, p.Name, j.trial} }
 
 // jobs yields the work in the order of [Matrix.Cells], each job made when it is
 // taken: there may be more of them than memory.
@@ -115,7 +115,7 @@ func (e *engine) jobs() iter.Seq[job] {
 	return func(yield func(job) bool) {
 		for _, w := range e.weathers {
 			size := 1
-			if e.m.Share {
+			if e.m.ShareObservations {
 				size = max(len(w.promises), 1)
 			}
 			for trial := 1; trial <= e.m.trials(); trial++ {
@@ -133,7 +133,7 @@ func (e *engine) jobs() iter.Seq[job] {
 func (e *engine) find(c Cell) (job, error) {
 	for _, w := range e.weathers {
 		for i, p := range w.promises {
-			if w.Name == c.Scenario && p.ID == c.Invariant && c.Trial >= 1 && c.Trial <= e.m.trials() {
+			if w.Name == c.Scenario && p.Name == c.Invariant && c.Trial >= 1 && c.Trial <= e.m.trials() {
 				return job{w, c.Trial, w.promises[i : i+1]}, nil
 			}
 		}
@@ -143,7 +143,7 @@ func (e *engine) find(c Cell) (job, error) {
 
 func (e *engine) workers() int {
 	switch {
-	case e.m.Fresh == nil:
+	case e.m.NewWorld == nil:
 		return 1
 	case e.o.Workers > 0:
 		return e.o.Workers

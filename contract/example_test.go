@@ -30,8 +30,8 @@ func newClock(context.Context) (*contract.World, error) {
 
 func ExampleMatrix_Run() {
 	m := &contract.Matrix{
-		Fresh:   newClock,
-		Prompts: []string{"What time is it?"},
+		NewWorld: newClock,
+		Prompts:  []string{"What time is it?"},
 		Invariants: []contract.Invariant{
 			invariant.NotEmpty("answers", contract.Medium),
 			invariant.Excludes("never-midnight", contract.Critical, "midnight"),
@@ -66,7 +66,7 @@ func ExampleMatrix_Run() {
 // A cell that broke is run again alone: same seed, same weather.
 func ExampleMatrix_RunCell() {
 	m := &contract.Matrix{
-		Fresh:      newClock,
+		NewWorld:   newClock,
 		Prompts:    []string{"What time is it?"},
 		Invariants: []contract.Invariant{invariant.Excludes("never-midnight", contract.High, "midnight")},
 		Scenarios:  []contract.Scenario{{Name: "clock-down", Rules: []chaos.Rule{{Target: "clock", Fault: fault.Fail(fault.ErrUnavailable)}}}},

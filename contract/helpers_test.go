@@ -81,7 +81,7 @@ func fresh(t testing.TB, agent contract.Agent) func(context.Context) (*contract.
 
 // holds is an invariant that nothing breaks but an error of the agent.
 func holds(id string, severity contract.Severity) contract.Invariant {
-	return contract.Invariant{ID: id, Severity: severity, Check: func(context.Context, *contract.Observation) error { return nil }}
+	return contract.Invariant{Name: id, Severity: severity, Check: func(context.Context, *contract.Observation) error { return nil }}
 }
 
 // contains wants a word in the answer.
@@ -104,7 +104,7 @@ func stormy() contract.Scenario {
 // matrix is a calm matrix of one invariant, to be changed by each test.
 func matrix(t testing.TB, agent contract.Agent, change ...func(*contract.Matrix)) *contract.Matrix {
 	m := &contract.Matrix{
-		Fresh:      fresh(t, agent),
+		NewWorld:   fresh(t, agent),
 		Prompts:    []string{"What time is it?"},
 		Invariants: []contract.Invariant{holds("held", contract.High)},
 		Scenarios:  []contract.Scenario{contract.Calm()},

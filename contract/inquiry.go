@@ -92,7 +92,7 @@ type finding struct {
 // check asks an invariant about one observation, a copy: with Share others judge
 // the same.
 func (e *engine) check(ctx context.Context, p *promise, i int, o *Observation) finding {
-	o.Cell.Invariant = p.ID
+	o.Cell.Invariant = p.Name
 	if o.Err != nil && !p.JudgesErrors {
 		return finding{Broken, fmt.Errorf("the agent failed: %w", o.Err).Error(), false}
 	}

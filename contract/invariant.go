@@ -25,7 +25,7 @@ const (
 type Invariant struct {
 	_ struct{}
 	// ID becomes part of a subtest's name: letters, digits, '.', '_' and '-'. Required.
-	ID string
+	Name string
 	// Severity is required.
 	Severity Severity
 	// Applies says in which scenarios the invariant is asked; zero: in all.
@@ -50,7 +50,7 @@ type Invariant struct {
 	// what is looked for in vain is never found broken.
 	Targets []string
 	// Problem is what a constructor found wrong with its arguments; Validate reports it.
-	Problem error
+	Err error
 }
 
 // ErrUndecided is matched by what a Check returns when it cannot tell.

@@ -51,8 +51,8 @@ type site struct {
 
 func sites(t *testing.T) []site {
 	world := func(m *contract.Matrix, change func(*contract.World)) {
-		inner := m.Fresh
-		m.Fresh = func(ctx context.Context) (*contract.World, error) {
+		inner := m.NewWorld
+		m.NewWorld = func(ctx context.Context) (*contract.World, error) {
 			w, err := inner(ctx)
 			change(w)
 			return w, err
@@ -61,7 +61,7 @@ func sites(t *testing.T) []site {
 	const gaveUp = "the watchdog gave up after 5m0s of real time, while "
 	return []site{
 		{"agent", 2, func(m *contract.Matrix, _ *contract.RunOptions, bad *mischief) {
-			m.Fresh = fresh(t, func(ctx context.Context, p string, tools chaos.ToolRegistry) (string, error) {
+			m.NewWorld = fresh(t, func(ctx context.Context, p string, tools chaos.ToolRegistry) (string, error) {
 				bad.call()
 				return tellsTime(ctx, p, tools)
 			})
@@ -70,7 +70,7 @@ func sites(t *testing.T) []site {
 			world(m, func(*contract.World) { bad.call() })
 		}, contract.Inconclusive, "making the world: ", gaveUp + "making the world"},
 		{"Reset", 2, func(m *contract.Matrix, _ *contract.RunOptions, bad *mischief) {
-			m.Fresh, m.Shared = nil, &contract.World{Agent: tellsTime, Tools: clock(t)}
+			m.NewWorld, m.World = nil, &contract.World{Agent: tellsTime, Tools: clock(t)}
 			m.Reset = func(context.Context) error { bad.call(); return nil }
 		}, contract.Inconclusive, "resetting the world: ", gaveUp + "resetting the world"},
 		{"State", 3, func(m *contract.Matrix, _ *contract.RunOptions, bad *mischief) {
@@ -202,7 +202,7 @@ func TestUserCodeThatHangsInABubble(t *testing.T) {
 func TestAgentThatHangsUntilItIsCancelled(t *testing.T) {
 	closed := 0
 	m := matrix(t, nil, func(m *contract.Matrix) {
-		m.Fresh = func(context.Context) (*contract.World, error) {
+		m.NewWorld = func(context.Context) (*contract.World, error) {
 			return &contract.World{
 				Agent: func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
 					<-ctx.Done()
@@ -326,7 +326,7 @@ func TestPanicIsAnError(t *testing.T) {
 func TestBrokenStaysBrokenWhateverFailsAfterwards(t *testing.T) {
 	m := matrix(t, nil, func(m *contract.Matrix) {
 		m.Invariants = []contract.Invariant{contains("midnight", contract.Critical, "midnight")}
-		m.Fresh = func(context.Context) (*contract.World, error) {
+		m.NewWorld = func(context.Context) (*contract.World, error) {
 			first := true
 			return &contract.World{Agent: func(ctx context.Context, p string, tools chaos.ToolRegistry) (string, error) {
 				first = false
@@ -352,7 +352,7 @@ func TestBrokenStaysBrokenWhateverFailsAfterwards(t *testing.T) {
 
 func TestCloseErrorIsAWarning(t *testing.T) {
 	m := matrix(t, nil, func(m *contract.Matrix) {
-		m.Fresh = func(context.Context) (*contract.World, error) {
+		m.NewWorld = func(context.Context) (*contract.World, error) {
 			return &contract.World{Agent: tellsTime, Tools: clock(t), Close: func() error { return errors.New("busy") }}, nil
 		}
 	})
@@ -364,7 +364,7 @@ func TestCloseErrorIsAWarning(t *testing.T) {
 func TestWarningsAreBounded(t *testing.T) {
 	m := matrix(t, nil, func(m *contract.Matrix) {
 		m.Trials = 1000
-		m.Fresh = func(context.Context) (*contract.World, error) {
+		m.NewWorld = func(context.Context) (*contract.World, error) {
 			return &contract.World{Agent: tellsTime, Tools: clock(t), Close: func() error { return errors.New("busy") }}, nil
 		}
 	})

@@ -76,6 +76,6 @@ func (s *sight) whyUndelivered() string {
 func (r *CellReport) scored(w *weather) scoring.Cell {
 	return scoring.Cell{
 		Scenario: r.Cell.Scenario, Invariant: r.Cell.Invariant, Severity: r.Severity, State: r.State,
-		Broken: r.Broke, Delivered: min(r.Delivered, 1), HasRules: len(w.Rules) > 0, AllowUndelivered: w.AllowUndelivered,
+		Violated: r.Violated, Delivered: min(r.Delivered, 1), HasRules: len(w.Rules) > 0, AllowUndelivered: w.AllowUndelivered,
 	}
 }

@@ -159,7 +159,7 @@ func TestLeakOfTheFirstWorldIsOneOfItsCells(t *testing.T) {
 	o := awaited(t)
 	o.Watchdog = 1500 * time.Millisecond
 	m := matrix(t, nil, func(m *contract.Matrix) {
-		m.Fresh = func(context.Context) (*contract.World, error) {
+		m.NewWorld = func(context.Context) (*contract.World, error) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				return nil, err
@@ -253,7 +253,7 @@ func TestFirstWorldThatLingersDoesNotEndTheMatrix(t *testing.T) {
 	stop := make(chan struct{})
 	t.Cleanup(func() { close(stop) })
 	m := matrix(t, nil, func(m *contract.Matrix) {
-		m.Fresh = func(context.Context) (*contract.World, error) {
+		m.NewWorld = func(context.Context) (*contract.World, error) {
 			go waitAMinute(stop)
 			return &contract.World{Agent: tellsTime, Tools: clock(t)}, nil
 		}

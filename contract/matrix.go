@@ -20,9 +20,9 @@ type Matrix struct {
 	// made inside the call; what is not, such as a package variable, is shared
 	// by all cells, and no probe finds that. Exactly one of Fresh and Shared is
 	// required.
-	Fresh func(ctx context.Context) (*World, error)
+	NewWorld func(ctx context.Context) (*World, error)
 	// Shared is one world for all cells, which run one at a time, in real time.
-	Shared *World
+	World *World
 	// Reset brings the shared world back to its start; it runs before each cell.
 	Reset func(ctx context.Context) error
 	// Points names injection points outside the tool registry, that rules may
@@ -42,15 +42,15 @@ type Matrix struct {
 	Timeout time.Duration
 	// Share lets all invariants of a scenario and trial judge one observation
 	// per prompt list, for agents whose calls cost money. The report says so.
-	Share bool
+	ShareObservations bool
 	// AskAll puts every prompt in every cell. Without it a cell whose invariant
 	// broke at one prompt is not asked the later ones, which cost money and
 	// decide nothing more. With Share all prompts are put in any case: other
 	// invariants judge the same answers.
 	AskAll bool
-	// NoStatefulnessProbe leaves out the probe that finds out whether a shared
+	// SkipStateProbe leaves out the probe that finds out whether a shared
 	// world without Reset remembers. The probe sends the first prompt twice,
 	// without faults, so what it does is done twice. The calm run for a
 	// baseline, if there is one, is the first time.
-	NoStatefulnessProbe bool
+	SkipStateProbe bool
 }

@@ -108,7 +108,7 @@ func TestSeedsDiffer(t *testing.T) {
 func TestRunCellIsTheCellOfRun(t *testing.T) {
 	for _, share := range []bool{false, true} {
 		m := weathered(t, busy)
-		m.Share = share
+		m.ShareObservations = share
 		o := &contract.RunOptions{Keep: contract.KeepAll, Rerun: contract.Cell.String}
 		for _, want := range run(t, m, o).Cells {
 			got, err := m.RunCell(t.Context(), want.Cell, o)
@@ -135,7 +135,7 @@ func TestRunCellRefusesUnknownCells(t *testing.T) {
 func TestSameWeather(t *testing.T) {
 	m := weathered(t, busy)
 	alone := run(t, m, &contract.RunOptions{Keep: contract.KeepAll})
-	assert.False(t, alone.Shared)
+	assert.False(t, alone.SharedObservations)
 	answers := map[string]string{}
 	for _, c := range alone.Cells {
 		place := fmt.Sprint(c.Cell.Scenario, c.Cell.Trial, c.Evidence.Prompt)
@@ -144,11 +144,11 @@ func TestSameWeather(t *testing.T) {
 		}
 		answers[place] = c.Evidence.Response
 	}
-	m.Share = true
+	m.ShareObservations = true
 	for _, o := range []*contract.RunOptions{{Workers: 8}, virtual(t)} {
 		o.Keep = contract.KeepAll
 		together := run(t, m, o)
-		assert.True(t, together.Shared, "the report says so")
+		assert.True(t, together.SharedObservations, "the report says so")
 		assert.Equal(t, plain(t, alone.Cells), plain(t, together.Cells))
 		assert.Equal(t, plain(t, alone.Score), plain(t, together.Score))
 	}
@@ -160,7 +160,7 @@ func TestShareAsksOncePerPromptList(t *testing.T) {
 		asked++
 		return busy(ctx, p, tools)
 	})
-	m.Share = true
+	m.ShareObservations = true
 	run(t, m, &contract.RunOptions{Workers: 1})
 	assert.Equal(t, 3*12*3, asked, "scenarios × trials × (two prompts and a probe)")
 }

@@ -127,7 +127,7 @@ func TestEveryCallIsInOneObservation(t *testing.T) {
 				var mu sync.Mutex
 				got := make([][]int, len(s.prompts)) // calls by observation
 				m := matrix(t, nil, func(m *contract.Matrix) {
-					m.Fresh, m.Prompts = s.world, s.prompts
+					m.NewWorld, m.Prompts = s.world, s.prompts
 					m.Scenarios = []contract.Scenario{{Name: "lossy", AllowUndelivered: true, Rules: []chaos.Rule{{Name: "lose", Target: "lossy", Fault: loses{}}}}}
 					m.Invariants[0].Needs = contract.NeedResults
 					m.Invariants[0].Check = func(_ context.Context, o *contract.Observation) error {
@@ -199,8 +199,8 @@ func TestBodiesThatAreReadInTheNextPrompt(t *testing.T) {
 			}
 			return nil
 		}
-		m.Fresh = func(world context.Context) (*contract.World, error) {
-			client := &http.Client{Transport: chaoshttp.NewTransport(chaoshttp.Serve(server), nil)}
+		m.NewWorld = func(world context.Context) (*contract.World, error) {
+			client := &http.Client{Transport: chaoshttp.NewTransport(chaoshttp.InProcess(server), nil)}
 			var body io.ReadCloser
 			return &contract.World{Agent: func(ctx context.Context, prompt string, _ chaos.ToolRegistry) (string, error) {
 				if prompt == "read" {

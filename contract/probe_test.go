@@ -57,16 +57,16 @@ func TestProbeComparesAnswersAndState(t *testing.T) {
 			l := &ledger{}
 			m := matrix(t, nil, func(m *contract.Matrix) {
 				m.Invariants[0].Needs, m.Invariants[0].JudgesErrors = needs, true
-				m.Fresh, m.Shared = nil, &contract.World{Agent: func(context.Context, string, chaos.ToolRegistry) (string, error) {
+				m.NewWorld, m.World = nil, &contract.World{Agent: func(context.Context, string, chaos.ToolRegistry) (string, error) {
 					l.asked++
 					return tc.agent(l)
 				}}
 				if tc.state != nil {
-					m.Shared.State = func(context.Context) (any, error) { return tc.state(l) }
+					m.World.State = func(context.Context) (any, error) { return tc.state(l) }
 				}
 			})
 			r := run(t, m, nil)
-			assert.True(t, r.Probed)
+			assert.True(t, r.StateProbed)
 			assert.Equal(t, 3, l.asked, "%s: twice, and once for the cell", tc.reason)
 			if tc.want == "" {
 				assert.Empty(t, r.Warnings, tc.reason)
@@ -90,9 +90,9 @@ func TestRunCellIsTheCellOfRunInASharedWorld(t *testing.T) {
 		degrading := func() *contract.Matrix {
 			degraded := false
 			return matrix(t, nil, func(m *contract.Matrix) {
-				m.Share, m.Fresh, m.NoStatefulnessProbe = share, nil, true
+				m.ShareObservations, m.NewWorld, m.SkipStateProbe = share, nil, true
 				m.Scenarios = []contract.Scenario{stormy()}
-				m.Shared = &contract.World{Tools: clock(t), Agent: func(ctx context.Context, p string, tools chaos.ToolRegistry) (string, error) {
+				m.World = &contract.World{Tools: clock(t), Agent: func(ctx context.Context, p string, tools chaos.ToolRegistry) (string, error) {
 					_, err := tellsTime(ctx, p, tools)
 					if degraded = degraded || err != nil; degraded {
 						return "out of order", nil
@@ -133,7 +133,7 @@ func TestErrorsOfTheFirstWorldCanBeMatched(t *testing.T) {
 	} {
 		for name, o := range map[string]*contract.RunOptions{"real time": nil, "a bubble": virtual(t)} {
 			t.Run(tc.reason+" in "+name, func(t *testing.T) {
-				m := matrix(t, nil, func(m *contract.Matrix) { m.Fresh = tc.fresh })
+				m := matrix(t, nil, func(m *contract.Matrix) { m.NewWorld = tc.fresh })
 				_, err := m.Run(t.Context(), o)
 				require.ErrorIs(t, err, tc.is)
 				assert.ErrorContains(t, err, "contract: the first world: ")
@@ -143,7 +143,7 @@ func TestErrorsOfTheFirstWorldCanBeMatched(t *testing.T) {
 		}
 	}
 	_, err := matrix(t, nil, func(m *contract.Matrix) {
-		m.Fresh = func(context.Context) (*contract.World, error) { panic("boom") }
+		m.NewWorld = func(context.Context) (*contract.World, error) { panic("boom") }
 	}).Run(t.Context(), nil)
 	var p *contract.PanicError
 	require.ErrorAs(t, err, &p)

@@ -42,7 +42,7 @@ func TestPromptsAfterABrokenOneAreNotPut(t *testing.T) {
 		{"what is undecided may yet break", map[string]error{"a": undecided, "b": errDown}, nil, all[:2], contract.Broken, "b"},
 		{"or not", map[string]error{"a": undecided}, nil, all, contract.Inconclusive, "a"},
 		{"all are asked on demand", map[string]error{"a": errDown}, func(m *contract.Matrix) { m.AskAll = true }, all, contract.Broken, "a"},
-		{"and where other invariants judge the same answers", map[string]error{"a": errDown}, func(m *contract.Matrix) { m.Share = true }, all, contract.Broken, "a"},
+		{"and where other invariants judge the same answers", map[string]error{"a": errDown}, func(m *contract.Matrix) { m.ShareObservations = true }, all, contract.Broken, "a"},
 	} {
 		for name, o := range map[string]*contract.RunOptions{"real time": {}, "bubbles": virtual(t)} {
 			o.Keep = contract.KeepAll
@@ -187,7 +187,7 @@ func TestDeliveriesOfABrokenCellEndWithTheBreak(t *testing.T) {
 			})
 			c := run(t, m, nil).Cells[0]
 			assert.Equal(t, tc.state, c.State, tc.reason)
-			assert.Equal(t, tc.breaks != "", c.Broke, tc.reason)
+			assert.Equal(t, tc.breaks != "", c.Violated, tc.reason)
 			assert.Equal(t, tc.delivered, c.Delivered, tc.reason)
 		}
 	}

@@ -76,7 +76,7 @@ func TestFaultsThatToolsGotOver(t *testing.T) {
 			m.Points, m.Trials = []string{"inner", "middle"}, 2
 			m.Scenarios = append(m.Scenarios, contract.Scenario{Name: "faulty", Rules: []chaos.Rule{{Target: tc.target, Fault: tc.fault}}})
 			m.Invariants[0].JudgesErrors, m.Invariants[0].Needs = true, contract.NeedResults
-			m.Fresh = func(context.Context) (*contract.World, error) {
+			m.NewWorld = func(context.Context) (*contract.World, error) {
 				tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "clock"}, func(ctx context.Context, _ struct{}) (string, error) {
 					return tc.clock(ctx, "now")
 				}))

@@ -25,7 +25,7 @@ type CellReport struct {
 	State    CellState `json:"state"`
 	// Broke says that the invariant broke: always with Broken, and with
 	// Undelivered when it broke although no fault struck.
-	Broke bool `json:"broke,omitempty"`
+	Violated bool `json:"broke,omitempty"`
 	// Why says in words why the state is not held.
 	Why string `json:"why,omitempty"`
 	// Delivered counts the calls on which a fault was delivered, Undelivered
@@ -87,9 +87,9 @@ type Report struct {
 	Invariants []string `json:"invariants"`
 	Trials     int      `json:"trials"`
 	// Shared says that all invariants of a scenario and trial judged the same observation.
-	Shared bool `json:"shared,omitempty"`
+	SharedObservations bool `json:"shared,omitempty"`
 	// Probed says that the two runs of the statefulness probe were made.
-	Probed bool `json:"probed,omitempty"`
+	StateProbed bool `json:"probed,omitempty"`
 	// Filtered says that some cells were not run because Around left them out.
 	Filtered bool `json:"filtered,omitempty"`
 	// Cancelled says that the run ended before all cells had run: the verdict is
@@ -110,7 +110,7 @@ type Report struct {
 }
 
 // A FaultCount is what became of one rule over the whole matrix. Answers that
-// several invariants judged, with [Matrix.Share], count once.
+// several invariants judged, with [Matrix.ShareObservations], count once.
 type FaultCount struct {
 	Scenario string `json:"scenario"`
 	Rule     string `json:"rule"`   // its name, made up if it was not given one

@@ -88,7 +88,7 @@ func TestCellsAreOrdered(t *testing.T) {
 	})
 	want := []string{"calm/held/1", "calm/calm-only/1", "calm/held/2", "calm/calm-only/2", "stormy/held/1", "stormy/held/2"}
 	for _, share := range []bool{false, true} {
-		m.Share = share
+		m.ShareObservations = share
 		var listed, streamed, reported []string
 		for _, c := range m.Cells() {
 			listed = append(listed, c.String())
@@ -252,7 +252,7 @@ func TestStateOfTheWorld(t *testing.T) {
 			return w, nil
 		}
 	}
-	grows := contract.Invariant{ID: "grows", Severity: contract.High, Needs: contract.NeedState,
+	grows := contract.Invariant{Name: "grows", Severity: contract.High, Needs: contract.NeedState,
 		Check: func(_ context.Context, o *contract.Observation) error {
 			if o.Before != 1 || o.After != 2 {
 				return fmt.Errorf("before %v, after %v", o.Before, o.After)
@@ -273,7 +273,7 @@ func TestStateOfTheWorld(t *testing.T) {
 	} {
 		for _, share := range []bool{false, true} {
 			m := matrix(t, nil, func(m *contract.Matrix) {
-				m.Fresh, m.Share = worlds(tc.state), share
+				m.NewWorld, m.ShareObservations = worlds(tc.state), share
 				m.Invariants = append(m.Invariants, grows)
 			})
 			r := run(t, m, nil)

@@ -16,11 +16,11 @@ import (
 func TestFaultsAreCountedPerRule(t *testing.T) {
 	holds := func(context.Context, *contract.Observation) error { return nil }
 	matrix := &contract.Matrix{
-		Fresh:   fresh(t, tellsTime),
-		Prompts: []string{"What time is it?", "And now?"},
+		NewWorld: fresh(t, tellsTime),
+		Prompts:  []string{"What time is it?", "And now?"},
 		Invariants: []contract.Invariant{
-			{ID: "a", Severity: contract.High, JudgesErrors: true, Check: holds},
-			{ID: "b", Severity: contract.High, JudgesErrors: true, Check: holds},
+			{Name: "a", Severity: contract.High, JudgesErrors: true, Check: holds},
+			{Name: "b", Severity: contract.High, JudgesErrors: true, Check: holds},
 		},
 		Scenarios: []contract.Scenario{
 			contract.Calm(),
@@ -37,7 +37,7 @@ func TestFaultsAreCountedPerRule(t *testing.T) {
 		share bool
 		runs  int
 	}{{false, 6}, {true, 3}} {
-		matrix.Share = tt.share
+		matrix.ShareObservations = tt.share
 		r, err := matrix.Run(t.Context(), &contract.RunOptions{Keep: contract.KeepCounts, Workers: 3})
 		require.NoError(t, err)
 		for i := range r.Faults {

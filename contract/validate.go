@@ -54,13 +54,13 @@ func (m *Matrix) checkSize(p *problems) {
 
 func (m *Matrix) checkWorld(p *problems) {
 	switch {
-	case m.Fresh == nil && m.Shared == nil:
+	case m.NewWorld == nil && m.World == nil:
 		p.add("Fresh", absent("missing, and so is Shared"), "exactly one of Fresh and Shared", nil)
-	case m.Fresh != nil && m.Shared != nil:
+	case m.NewWorld != nil && m.World != nil:
 		p.add("Fresh", absent("set, and so is Shared"), "exactly one of Fresh and Shared", nil)
-	case m.Fresh != nil && m.Reset != nil:
+	case m.NewWorld != nil && m.Reset != nil:
 		p.add("Reset", absent("set beside Fresh"), "only with Shared: a fresh world needs no reset", nil)
-	case m.Shared != nil && m.Shared.Agent == nil:
+	case m.World != nil && m.World.Agent == nil:
 		p.add("Shared.Agent", absent("nil"), "an agent", nil)
 	}
 	for i, point := range m.Points {
@@ -90,14 +90,14 @@ func (m *Matrix) checkInvariants(p *problems, weathers []*weather) {
 	seen := map[string]int{}
 	for i, inv := range m.Invariants {
 		field := fmt.Sprintf("Invariants[%d]", i)
-		p.name(field+".ID", inv.ID, seen, i)
-		if inv.Problem != nil {
-			p.add(field, inv.ID, "", inv.Problem)
+		p.name(field+".ID", inv.Name, seen, i)
+		if inv.Err != nil {
+			p.add(field, inv.Name, "", inv.Err)
 		}
 		if inv.Severity.Weight() == 0 {
 			p.add(field+".Severity", inv.Severity, "Critical, High, Medium or Low", nil)
 		}
-		if inv.Check == nil && inv.Problem == nil {
+		if inv.Check == nil && inv.Err == nil {
 			p.add(field+".Check", absent("nil"), "a function", nil)
 		}
 		if inv.Applies > NoFault {
@@ -121,7 +121,7 @@ func (m *Matrix) checkPrompts(p *problems) {
 	}
 	for _, inv := range m.Invariants {
 		if len(inv.Probes) == 0 {
-			p.add("Prompts", absent(fmt.Sprintf("empty, and invariant %q has no probes", inv.ID)), "at least one, or probes in every invariant", nil)
+			p.add("Prompts", absent(fmt.Sprintf("empty, and invariant %q has no probes", inv.Name)), "at least one, or probes in every invariant", nil)
 			return
 		}
 	}

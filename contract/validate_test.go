@@ -30,13 +30,13 @@ func TestValidate(t *testing.T) {
 		change func(*contract.Matrix)
 		want   string
 	}{
-		{"there must be a world", func(m *contract.Matrix) { m.Fresh = nil },
+		{"there must be a world", func(m *contract.Matrix) { m.NewWorld = nil },
 			"contract: Fresh is missing, and so is Shared; allowed: exactly one of Fresh and Shared"},
-		{"two kinds of worlds contradict each other", func(m *contract.Matrix) { m.Shared = &contract.World{Agent: tellsTime} },
+		{"two kinds of worlds contradict each other", func(m *contract.Matrix) { m.World = &contract.World{Agent: tellsTime} },
 			"contract: Fresh is set, and so is Shared; allowed: exactly one of Fresh and Shared"},
 		{"a reset of a fresh world would never run", func(m *contract.Matrix) { m.Reset = func(context.Context) error { return nil } },
 			"contract: Reset is set beside Fresh; allowed: only with Shared: a fresh world needs no reset"},
-		{"a shared world needs an agent", func(m *contract.Matrix) { m.Fresh, m.Shared = nil, &contract.World{} },
+		{"a shared world needs an agent", func(m *contract.Matrix) { m.NewWorld, m.World = nil, &contract.World{} },
 			"contract: Shared.Agent is nil; allowed: an agent"},
 		{"no scenario, no cell: an empty matrix is no pass", func(m *contract.Matrix) { m.Scenarios = nil },
 			"contract: Scenarios is empty; allowed: at least one, such as Calm()"},
@@ -52,7 +52,7 @@ func TestValidate(t *testing.T) {
 			`contract: Points[1] is ""; allowed: the name of an injection point`},
 		{"a subtest's name cannot hold a slash", func(m *contract.Matrix) { m.Scenarios[0].Name = "a/b" },
 			`contract: Scenarios[0].Name is "a/b"; allowed: one or more letters, digits, '.', '_' and '-': it becomes part of a subtest's name`},
-		{"nor be empty", inv(func(i *contract.Invariant) { i.ID = "" }),
+		{"nor be empty", inv(func(i *contract.Invariant) { i.Name = "" }),
 			`contract: Invariants[0].ID is ""; allowed: one or more letters, digits, '.', '_' and '-': it becomes part of a subtest's name`},
 		{"two scenarios of one name are one subtest", func(m *contract.Matrix) { m.Scenarios = append(m.Scenarios, contract.Calm()) },
 			`contract: Scenarios[1].Name is "calm"; allowed: a name of its own: number 0 has this one`},
@@ -64,7 +64,7 @@ func TestValidate(t *testing.T) {
 			`contract: Invariants[0].Severity is Severity(9); allowed: Critical, High, Medium or Low`},
 		{"an invariant without a check holds always", inv(func(i *contract.Invariant) { i.Check = nil }),
 			`contract: Invariants[0].Check is nil; allowed: a function`},
-		{"a constructor's problem is told instead", inv(func(i *contract.Invariant) { i.Check, i.Problem = nil, errors.New("invariant: no word") }),
+		{"a constructor's problem is told instead", inv(func(i *contract.Invariant) { i.Check, i.Err = nil, errors.New("invariant: no word") }),
 			`contract: Invariants[0] is "held": invariant: no word`},
 		{"an unknown Applies", inv(func(i *contract.Invariant) { i.Applies = 5 }),
 			`contract: Invariants[0].Applies is 5; allowed: Always, ToolFaults, LLMFaults, AnyFault or NoFault`},
@@ -96,7 +96,7 @@ func TestValidateJoinsAllProblems(t *testing.T) {
 	m := &contract.Matrix{
 		Trials: -1, Timeout: -1,
 		Scenarios:  []contract.Scenario{{Name: "", Rules: []chaos.Rule{{Target: "x"}, {Target: "", Fault: fails{}, Limit: -1}}}},
-		Invariants: []contract.Invariant{{ID: "a"}, {ID: "a", Severity: contract.Low}},
+		Invariants: []contract.Invariant{{Name: "a"}, {Name: "a", Severity: contract.Low}},
 	}
 	err := m.Validate()
 	for _, part := range []string{"Fresh", "Trials", "Timeout", "Scenarios[0].Name", `rule "#0": Fault`, `rule "#1": Target`, `rule "#1": Limit`,
@@ -168,7 +168,7 @@ func TestToolFaultsNeedTools(t *testing.T) {
 		m := matrix(t, nil, func(m *contract.Matrix) {
 			m.Scenarios = append(m.Scenarios, tc.scenario)
 			m.Points = tc.points
-			m.Fresh = func(context.Context) (*contract.World, error) {
+			m.NewWorld = func(context.Context) (*contract.World, error) {
 				return &contract.World{Tools: tc.tools, Agent: func(context.Context, string, chaos.ToolRegistry) (string, error) {
 					asked++
 					return "", nil
@@ -231,7 +231,7 @@ func TestFirstWorldFails(t *testing.T) {
 		{"the listing fails", tools(func(context.Context) ([]chaos.Tool, error) { return nil, errors.New("no list") }), "listing the tools: no list"},
 		{"the listing panics", tools(func(context.Context) ([]chaos.Tool, error) { panic("boom") }), "listing the tools: panic: boom"},
 	} {
-		m := matrix(t, nil, func(m *contract.Matrix) { m.Fresh = tc.fresh })
+		m := matrix(t, nil, func(m *contract.Matrix) { m.NewWorld = tc.fresh })
 		for _, o := range []*contract.RunOptions{nil, virtual(t)} {
 			r, err := m.Run(t.Context(), o)
 			assert.Nil(t, r, tc.reason)

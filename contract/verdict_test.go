@@ -87,7 +87,7 @@ func TestUndeliveredCells(t *testing.T) {
 		})
 		c := run(t, m, nil).Cells[0]
 		assert.Equal(t, contract.Undelivered, c.State, tc.reason)
-		assert.Equal(t, tc.broke, c.Broke, tc.reason)
+		assert.Equal(t, tc.broke, c.Violated, tc.reason)
 		assert.Equal(t, tc.why, c.Why, tc.reason)
 		assert.Equal(t, tc.struck, c.Undelivered, tc.reason)
 		assert.Zero(t, c.Delivered, tc.reason)

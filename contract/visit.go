@@ -120,17 +120,17 @@ func (v *visit) why(c cut) error {
 // nil when that failed. A visit that only meets the world leaves it as it is.
 func (v *visit) enter(l limits) *World {
 	m := v.engine.m
-	if m.Fresh == nil {
+	if m.NewWorld == nil {
 		v.begin("resetting the world")
 		if m.Reset != nil && v.meet == nil && !v.do(l, func() error { return m.Reset(l.ctx) }) {
 			return nil
 		}
-		return m.Shared
+		return m.World
 	}
 	v.begin("making the world")
 	var world *World
 	made := v.do(l, func() (err error) {
-		world, err = m.Fresh(l.ctx)
+		world, err = m.NewWorld(l.ctx)
 		switch {
 		case err != nil:
 		case world == nil:
@@ -149,7 +149,7 @@ func (v *visit) enter(l limits) *World {
 // leave closes a fresh world. An error there is worth a warning: the answers
 // are in. Worse is for the cell to tell.
 func (v *visit) leave(l limits, world *World) {
-	if v.engine.m.Fresh == nil || world.Close == nil {
+	if v.engine.m.NewWorld == nil || world.Close == nil {
 		return
 	}
 	v.begin("closing the world")

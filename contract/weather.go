@@ -89,7 +89,7 @@ func (w *weather) applies(a Applies) bool {
 // injector makes the injector of one cell. Its name leaves the invariant out,
 // so that all invariants of a trial see the same weather.
 func (w *weather) injector(trial int, values bool) *chaos.Injector {
-	return w.plan.Injector(w.Name+"/"+strconv.Itoa(trial), &chaos.InjectorOptions{Record: true, KeepValues: values})
+	return w.plan.Injector(w.Name+"/"+strconv.Itoa(trial), &chaos.InjectorOptions{RecordAll: true, KeepValues: values})
 }
 
 // checkTargets refuses rules that can strike nothing in the world as it is.
@@ -126,7 +126,7 @@ func idleTargets(inv *Invariant, targets []string) (warnings []string) {
 	for _, pattern := range inv.Targets {
 		g, err := glob.Compile(pattern)
 		if err == nil && !slices.ContainsFunc(targets, g.Match) {
-			warnings = append(warnings, fmt.Sprintf("Invariant %s looks for calls of %q, and no tool or declared point has such a name.", inv.ID, pattern))
+			warnings = append(warnings, fmt.Sprintf("Invariant %s looks for calls of %q, and no tool or declared point has such a name.", inv.Name, pattern))
 		}
 	}
 	return warnings

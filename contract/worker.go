@@ -60,7 +60,7 @@ func (w *worker) run(ctx context.Context, j job) []CellReport {
 func (w *worker) see(ctx context.Context, j job, q *inquiry, bubble Bubble) *sight {
 	p := q.promise
 	v := &visit{engine: w.engine, weather: j.weather, cell: j.cell(p), prompts: w.engine.lists[p.list]}
-	if !w.engine.m.Share && !w.engine.m.AskAll && len(v.prompts) > 1 {
+	if !w.engine.m.ShareObservations && !w.engine.m.AskAll && len(v.prompts) > 1 {
 		v.inquiry = q
 	}
 	for _, other := range j.promises {
@@ -74,7 +74,7 @@ func (w *worker) see(ctx context.Context, j job, q *inquiry, bubble Bubble) *sig
 // report judges a cell and writes down what became of it.
 func (w *worker) report(ctx context.Context, r *CellReport, q *inquiry, weather *weather, s *sight) {
 	v := w.judge(ctx, q, s)
-	r.State, r.Why, r.Broke, r.Undecided = v.state, v.why, v.state == Broken, v.undecided
+	r.State, r.Why, r.Violated, r.Undecided = v.state, v.why, v.state == Broken, v.undecided
 	d := s.upTo(v)
 	r.Delivered, r.Undelivered, r.Absorbed = d.delivered, d.undelivered, d.absorbed
 	r.LateCalls, r.Abandoned = s.late, s.abandoned || v.abandoned

@@ -50,7 +50,7 @@ func world(ctx context.Context) (*contract.World, error) {
 // A contract over the tools of an MCP server, with a fault that the agent meets.
 func ExampleRegistry() {
 	m := &contract.Matrix{
-		Fresh: world, Prompts: []string{"Oslo"},
+		NewWorld: world, Prompts: []string{"Oslo"},
 		Invariants: []contract.Invariant{invariant.Contains("names-the-city", contract.High, "Oslo"), invariant.NotEmpty("answers", contract.High)},
 		Scenarios: []contract.Scenario{contract.Calm(),
 			{Name: "down", Rules: []chaos.Rule{{Target: "forecast", Fault: fault.Fail(fault.ErrUnavailable)}}}},

@@ -50,7 +50,7 @@ func TestAContractOverHTTP(t *testing.T) {
 	}
 	m := &contract.Matrix{
 		Prompts: []string{"Where is order 1042?"}, Points: []string{"mcp/tools/call/orders.get"},
-		Fresh: func(ctx context.Context) (*contract.World, error) {
+		NewWorld: func(ctx context.Context) (*contract.World, error) {
 			session, err := connect(ctx)
 			if err != nil {
 				return nil, err

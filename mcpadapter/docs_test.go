@@ -73,7 +73,7 @@ func TestToolContract(t *testing.T) {
 	assert.Equal(t, toolContract, served.Contents[0].Text)
 }
 
-func toolContractOf(t *testing.T, text string) *policy.Contract {
+func toolContractOf(t *testing.T, text string) *policy.Manifest {
 	t.Helper()
 	promised, err := policy.ParseContract([]byte(text))
 	require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 // zero value is ready:
 //
 //	var feed mcpadapter.Feed
-//	in := chaos.NewInjector(1, &chaos.InjectorOptions{Record: true, OnEvent: feed.Record})
+//	in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true, OnEvent: feed.Record})
 //	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "shop", Injector: in, Events: &feed}, nil)
 //
 // Several servers may listen to one feed; each sees every event.

@@ -20,7 +20,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/contract/invariant"
-	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -45,7 +45,7 @@ type shop struct {
 func newShop(t testing.TB) *shop {
 	t.Helper()
 	s := &shop{feed: new(Feed)}
-	in := chaos.NewInjector(7, &chaos.InjectorOptions{Record: true, OnEvent: s.feed.Record})
+	in := chaos.NewInjector(7, &chaos.InjectorOptions{RecordAll: true, OnEvent: s.feed.Record})
 	answer := func(_ context.Context, order string) (string, error) { return "order " + order, nil }
 	s.lookup = chaos.WrapWith("orders.get", answer, &chaos.WrapOptions[string]{Injector: in})
 	s.refund = chaos.WrapWith("payments.refund", answer, &chaos.WrapOptions[string]{Injector: in})
@@ -79,8 +79,8 @@ func panics() *experiment.Experiment {
 // tool failed.
 func deskMatrix() *contract.Matrix {
 	return &contract.Matrix{
-		Name: "desk", Seed: 42, Prompts: []string{"Where is order 1042?"}, NoStatefulnessProbe: true,
-		Fresh: func(context.Context) (*contract.World, error) {
+		Name: "desk", Seed: 42, Prompts: []string{"Where is order 1042?"}, SkipStateProbe: true,
+		NewWorld: func(context.Context) (*contract.World, error) {
 			tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "orders.get", Effect: chaos.EffectNone},
 				func(_ context.Context, in struct{ Order string }) (string, error) { return "shipped", nil }))
 			return &contract.World{Tools: tools, Agent: func(ctx context.Context, _ string, tools chaos.ToolRegistry) (string, error) {
@@ -104,17 +104,17 @@ func epoch() time.Time { return time.Date(2026, 5, 4, 3, 2, 0, 0, time.UTC) }
 
 // recorded is a store with one run: a call of orders.get each second, which
 // fails from second 20 to 30.
-func recorded(t testing.TB, work func(context.Context, *record.Conditions) error) *record.Runs {
+func recorded(t testing.TB, work func(context.Context, *trace.Conditions) error) *trace.Runs {
 	t.Helper()
 	if work == nil {
-		work = func(ctx context.Context, c *record.Conditions) error {
+		work = func(ctx context.Context, c *trace.Conditions) error {
 			c.Limit(4)
 			call := chaos.Wrap("orders.get", func(context.Context, int) (int, error) { return 0, nil })
 			_, err := call(ctx, 1)
 			return err
 		}
 	}
-	runs, err := record.NewRuns(&record.RunsOptions{Workload: &record.Workload{Run: work}})
+	runs, err := trace.NewRuns(&trace.RunsOptions{Workload: &trace.Workload{Run: work}})
 	require.NoError(t, err)
 	run, err := timeline.NewRun(&timeline.RunOptions{Epoch: epoch()})
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func recorded(t testing.TB, work func(context.Context, *record.Conditions) error
 		require.NoError(t, run.Add(timeline.Sample{Target: "orders.get", Type: timeline.NodeTool, Class: "checkout", Key: uint64(i),
 			Start: at, End: at + 50*time.Millisecond, Failed: i >= 20 && i < 30}))
 	}
-	_, err = runs.Add(record.Entry{ID: "monday", Label: "Monday morning", CreatedAt: epoch(), Timeline: run})
+	_, err = runs.Add(trace.Entry{ID: "monday", Label: "Monday morning", CreatedAt: epoch(), Timeline: run})
 	require.NoError(t, err)
 	return runs
 }
@@ -191,7 +191,7 @@ func ask(t testing.TB, session *mcp.ClientSession, tool, args string) *mcp.CallT
 
 // outputs are the output schemas of all tools.
 var outputs = sync.OnceValue(func() map[string]*jsonschema.Resolved {
-	tools, err := table(Host{Injector: new(chaos.Injector), Experiments: new(gameday.Lab), Matrices: make([]*contract.Matrix, 1), Runs: new(record.Runs), Workload: true, Events: new(Feed)})
+	tools, err := table(Host{Injector: new(chaos.Injector), Experiments: new(gameday.Lab), Matrices: make([]*contract.Matrix, 1), Runs: new(trace.Runs), Workload: true, Events: new(Feed)})
 	all := make(map[string]*jsonschema.Resolved)
 	for _, tool := range tools {
 		resolved, wrong := tool.output.Resolve(nil)

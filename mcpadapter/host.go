@@ -9,7 +9,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
-	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/contract/trace"
 )
 
 // A Host is what a program exposes. A part that is nil has no tools; at least
@@ -29,7 +29,7 @@ type Host struct {
 	// there are several, and differ.
 	Matrices []*contract.Matrix
 	// Runs are the recorded runs whose timelines may be asked about.
-	Runs *record.Runs
+	Runs *trace.Runs
 	// Workload lets clients run the workload that Runs was made with. It runs
 	// apart from the live injector.
 	Workload bool

@@ -240,8 +240,8 @@ func TestProgressOfAContract(t *testing.T) {
 func TestAnAgentThatPanicsBreaksItsCellAlone(t *testing.T) {
 	s := newShop(t)
 	m := deskMatrix()
-	fresh := m.Fresh
-	m.Fresh = func(ctx context.Context) (*contract.World, error) {
+	fresh := m.NewWorld
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
 		w, err := fresh(ctx)
 		w.Agent = func(context.Context, string, chaos.ToolRegistry) (string, error) { panic("no such order") }
 		return w, err

@@ -8,7 +8,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
-	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
@@ -61,16 +61,16 @@ func failures() []failure {
 	return []failure{
 		{is(gameday.ErrUnknown), http.StatusNotFound, codeNotFound, "chaos_status lists the registered experiments."},
 		{is(chaos.ErrUnknownRule), http.StatusNotFound, codeNotFound, "chaos_status lists the active faults; register one first."},
-		{is(record.ErrUnknownRun), http.StatusNotFound, codeNotFound, "get_runs lists the runs that are kept."},
-		{is(record.ErrBusy), http.StatusConflict, codeConflict, "Wait until get_runs shows no run as running, then call again."},
-		{is(record.ErrUnread), http.StatusUnprocessableEntity, codeUnread, "The workload does not act on these parameters; vary another one."},
-		{is(record.ErrNoWorkload), http.StatusNotFound, codeNotFound, "The host has no workload; only recorded runs can be looked at."},
+		{is(trace.ErrUnknownRun), http.StatusNotFound, codeNotFound, "get_runs lists the runs that are kept."},
+		{is(trace.ErrBusy), http.StatusConflict, codeConflict, "Wait until get_runs shows no run as running, then call again."},
+		{is(trace.ErrUnread), http.StatusUnprocessableEntity, codeUnread, "The workload does not act on these parameters; vary another one."},
+		{is(trace.ErrNoWorkload), http.StatusNotFound, codeNotFound, "The host has no workload; only recorded runs can be looked at."},
 		{is(chaos.ErrCellEnded), http.StatusConflict, codeClosing, "The injector was closed by its host: no fault can strike any more."},
 		{is(context.DeadlineExceeded), http.StatusGatewayTimeout, codeTimeout, "Narrow the request, or ask for less at once."},
 		{is(context.Canceled), http.StatusRequestTimeout, codeCancelled, "Call again if the answer is still wanted."},
 		{as[*timeline.WindowError], http.StatusBadRequest, codeArguments, "Narrow the window: pass a later start or an earlier end."},
 		{as[*timeline.InputError], http.StatusBadRequest, codeArguments, "get_graph lists nodes and classes; " + schema},
-		{as[*record.InputError], http.StatusBadRequest, codeArguments, schema},
+		{as[*trace.InputError], http.StatusBadRequest, codeArguments, schema},
 		{as[*chaos.RuleError], http.StatusBadRequest, codeArguments, schema},
 		{as[*scoring.FieldError], http.StatusBadRequest, codeArguments, schema},
 		{as[*contract.FieldError], http.StatusBadRequest, codeArguments, schema},

@@ -203,7 +203,7 @@ func (a *armed) sweep(in *chaos.Injector) {
 	if len(a.rules) == 0 {
 		return
 	}
-	waiting := in.Unfired()
+	waiting := in.Undelivered()
 	maps.DeleteFunc(a.rules, func(_ string, rule strikeOnce) bool {
 		if slices.Contains(waiting, rule.name) {
 			return false

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
@@ -89,8 +89,8 @@ func knownTypes() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[timeline.Sentences](): {Type: "string"},
 		reflect.TypeFor[timeline.NodeType]():  text("agent", "tool", "llm", "http", "point"),
 		reflect.TypeFor[timeline.Metric]():    text(metricNames()...),
-		reflect.TypeFor[record.Kind]():        text("baseline", "scenario"),
-		reflect.TypeFor[record.State]():       text("running", "failed"),
+		reflect.TypeFor[trace.Kind]():         text("baseline", "scenario"),
+		reflect.TypeFor[trace.State]():        text("running", "failed"),
 		reflect.TypeFor[scoring.Severity]():   text("low", "medium", "high", "critical"),
 		reflect.TypeFor[scoring.CellState]():  text("not run", "held", "broken", "inconclusive", "undelivered"),
 		reflect.TypeFor[scoring.Verdict]():    text("inconclusive", "pass", "fail"),

@@ -211,7 +211,7 @@ func TestFaultsAndSessionsOverHTTP(t *testing.T) {
 // register, inject and chaos_status say what the host's switches leave of a fault.
 func TestAFaultThatIsNotInForceSaysSo(t *testing.T) {
 	kill := make(chan struct{})
-	in := chaos.NewInjector(1, &chaos.InjectorOptions{Rails: &chaos.Rails{Kill: kill}})
+	in := chaos.NewInjector(1, &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{Kill: kill}})
 	c := clientOf(t, serverOf(t, Host{Name: "h", Injector: in}, nil), nil)
 	says := func(force bool, reason string) {
 		t.Helper()

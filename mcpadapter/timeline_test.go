@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -68,7 +68,7 @@ func TestLongSeriesOnlyWhenAskedFor(t *testing.T) {
 	for i := range 77 {
 		require.NoError(t, run.Add(timeline.Sample{Target: "orders.get", Start: time.Duration(i) * time.Second, End: time.Duration(i) * time.Second}))
 	}
-	_, err = shop.host.Runs.Add(record.Entry{ID: "long", Timeline: run})
+	_, err = shop.host.Runs.Add(trace.Entry{ID: "long", Timeline: run})
 	require.NoError(t, err)
 	c := clientOf(t, serverOf(t, shop.host, nil), nil)
 	for args, series := range map[string]int{
@@ -161,7 +161,7 @@ func TestAScenarioRuns(t *testing.T) {
 func TestALongScenarioGoesOn(t *testing.T) {
 	end := make(chan struct{})
 	s := newShop(t)
-	s.host.Runs = recorded(t, func(ctx context.Context, c *record.Conditions) error {
+	s.host.Runs = recorded(t, func(ctx context.Context, c *trace.Conditions) error {
 		c.Limit(4)
 		call := chaos.Wrap("orders.get", func(context.Context, int) (int, error) { return 0, nil })
 		_, err := call(ctx, 1)
@@ -175,8 +175,8 @@ func TestALongScenarioGoesOn(t *testing.T) {
 	c := clientOf(t, serverOf(t, s.host, &Options{Limits: Limits{ScenarioWait: time.Millisecond}}), nil)
 	const half = `{"baseRunId":"monday","label":"half","parameters":{"capacityMultiplier":0.5}}`
 	out := answer[scenarioOutput](t, c, "run_scenario", half)
-	assert.Equal(t, record.StateRunning, out.State)
-	assert.Equal(t, record.StateRunning, answer[runsOutput](t, c, "get_runs", `{"kind":"scenario"}`).Runs[0].State)
+	assert.Equal(t, trace.StateRunning, out.State)
+	assert.Equal(t, trace.StateRunning, answer[runsOutput](t, c, "get_runs", `{"kind":"scenario"}`).Runs[0].State)
 	assert.Equal(t, "busy", refusal(t, c, "run_scenario", half).Code)
 	close(end)
 	_, err := s.host.Runs.Wait(t.Context(), out.RunID)
@@ -194,7 +194,7 @@ func TestLongAnswersAreCutAndSayHow(t *testing.T) {
 			require.NoError(t, run.Add(timeline.Sample{Target: fmt.Sprintf("node.n%03d", i), Start: at, End: at, Failed: bin%2 == 0}))
 		}
 	}
-	_, err = s.host.Runs.Add(record.Entry{ID: "wide", Label: "many nodes", Timeline: run})
+	_, err = s.host.Runs.Add(trace.Entry{ID: "wide", Label: "many nodes", Timeline: run})
 	require.NoError(t, err)
 	c := clientOf(t, serverOf(t, s.host, nil), nil)
 	g := answer[graphOutput](t, c, "get_graph", `{}`)

@@ -80,7 +80,7 @@ func plural(n int, one, many string) string {
 }
 
 func (s *Server) describe(m *contract.Matrix) matrixInfo {
-	info := matrixInfo{Name: m.Name, Cells: len(m.Cells()), Trials: max(m.Trials, 1), Seed: fmt.Sprint(m.Seed), Parallel: m.Fresh != nil,
+	info := matrixInfo{Name: m.Name, Cells: len(m.Cells()), Trials: max(m.Trials, 1), Seed: fmt.Sprint(m.Seed), Parallel: m.NewWorld != nil,
 		Scenarios: []scenarioInfo{}, Invariants: []invariantInfo{}}
 	for _, sc := range m.Scenarios {
 		one := scenarioInfo{Name: sc.Name, Rules: []ruleInfo{}}
@@ -90,7 +90,7 @@ func (s *Server) describe(m *contract.Matrix) matrixInfo {
 		info.Scenarios = append(info.Scenarios, one)
 	}
 	for _, inv := range m.Invariants {
-		info.Invariants = append(info.Invariants, invariantInfo{inv.ID, inv.Severity, inv.Applies.String()})
+		info.Invariants = append(info.Invariants, invariantInfo{inv.Name, inv.Severity, inv.Applies.String()})
 	}
 	if _, k, ok := s.reports.get(m.Name, false); ok {
 		info.Verdict = textOf(k.Score.Verdict)

@@ -125,7 +125,7 @@ func (s *Server) remove(in injectInput) injectOutput {
 // trigger fires a rule now. That the fault made an error is its success.
 func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, error) {
 	rule, known := s.state(in.FaultName)
-	fired, err := s.host.Injector.Trigger(ctx, in.FaultName)
+	fired, err := s.host.Injector.InjectNow(ctx, in.FaultName)
 	out := injectOutput{Status: "injected", FaultName: in.FaultName, WasTriggered: &fired}
 	switch {
 	case err != nil && errors.Is(err, chaos.ErrInjected) && ctx.Err() == nil:

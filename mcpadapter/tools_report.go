@@ -144,7 +144,7 @@ func (out *reportOutput) page(in reportInput, r *contract.Report) {
 
 func cellOf(c contract.CellReport, evidence bool) cellInfo {
 	info := cellInfo{Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Trial: c.Cell.Trial, Severity: c.Severity, State: c.State,
-		Broke: c.Broke, Why: shorten(c.Why, maxText), Delivered: c.Delivered, Rerun: c.Rerun}
+		Broke: c.Violated, Why: shorten(c.Why, maxText), Delivered: c.Delivered, Rerun: c.Rerun}
 	if evidence && c.Evidence != nil {
 		info.Evidence = evidenceOf(c.Evidence)
 	}

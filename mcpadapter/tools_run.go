@@ -100,7 +100,7 @@ func (in runInput) choose(m *contract.Matrix) (*contract.Matrix, func(contract.C
 		scenarios = append(scenarios, s.Name)
 	}
 	for _, i := range m.Invariants {
-		invariants = append(invariants, i.ID)
+		invariants = append(invariants, i.Name)
 	}
 	problems = append(problems, known("scenarios", in.Scenarios, scenarios), known("invariants", in.Invariants, invariants))
 	if err := errors.Join(problems...); err != nil {
@@ -207,7 +207,7 @@ func summarize(name string, k kept) runOutput {
 func broken(r *contract.Report) []contract.CellReport {
 	var cells []contract.CellReport
 	for _, c := range r.Cells {
-		if c.Broke {
+		if c.Violated {
 			cells = append(cells, c)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
@@ -32,13 +32,13 @@ type outageInfo struct {
 }
 
 type scenarioOutput struct {
-	Summary string       `json:"summary"`
-	RunID   string       `json:"runId" jsonschema:"id of the new run, for the other timeline tools"`
-	Seed    string       `json:"seed" jsonschema:"seed of its draws, a decimal string"`
-	State   record.State `json:"state,omitempty" jsonschema:"running if it goes on; left out when it is done"`
-	Repeats bool         `json:"repeats" jsonschema:"the same request gives the same series again"`
-	Unread  []string     `json:"unread,omitempty" jsonschema:"parameters that had no effect: the workload did not ask for them, or did not call the node"`
-	Notes   []string     `json:"notes,omitempty"`
+	Summary string      `json:"summary"`
+	RunID   string      `json:"runId" jsonschema:"id of the new run, for the other timeline tools"`
+	Seed    string      `json:"seed" jsonschema:"seed of its draws, a decimal string"`
+	State   trace.State `json:"state,omitempty" jsonschema:"running if it goes on; left out when it is done"`
+	Repeats bool        `json:"repeats" jsonschema:"the same request gives the same series again"`
+	Unread  []string    `json:"unread,omitempty" jsonschema:"parameters that had no effect: the workload did not ask for them, or did not call the node"`
+	Notes   []string    `json:"notes,omitempty"`
 }
 
 func runScenario() (*tool, error) {
@@ -54,10 +54,10 @@ The answer has the runId to ask the timeline tools about. A run that takes longe
 }
 
 func (s *Server) scenario(ctx context.Context, in scenarioInput) (scenarioOutput, error) {
-	q := record.ScenarioRequest{BaseRunID: in.BaseRunID, Label: in.Label, Parameters: record.Parameters{
+	q := trace.ScenarioRequest{BaseRunID: in.BaseRunID, Label: in.Label, Parameters: trace.Parameters{
 		CapacityMultiplier: in.Parameters.CapacityMultiplier, RetryDelayMultiplier: in.Parameters.RetryDelayMultiplier}}
 	if o := in.Parameters.OutageInjection; o != nil {
-		q.Parameters.OutageInjection = &record.OutageInjection{NodeID: o.NodeID, Start: o.Start, DurationBins: o.DurationBins}
+		q.Parameters.OutageInjection = &trace.OutageInjection{NodeID: o.NodeID, Start: o.Start, DurationBins: o.DurationBins}
 	}
 	life, stop := context.WithCancel(s.life) // the run may outlive the call
 	started, err := s.host.Runs.StartScenario(life, q)
@@ -78,7 +78,7 @@ func (s *Server) scenario(ctx context.Context, in scenarioInput) (scenarioOutput
 	wait, cancel := context.WithTimeout(ctx, s.limits.ScenarioWait)
 	defer cancel()
 	r, err := s.host.Runs.Wait(wait, started.RunID)
-	if ctx.Err() != nil && r.State == record.StateRunning {
+	if ctx.Err() != nil && r.State == trace.StateRunning {
 		stop() // nobody waits for it any more
 		return scenarioOutput{}, ctx.Err()
 	}
@@ -87,7 +87,7 @@ func (s *Server) scenario(ctx context.Context, in scenarioInput) (scenarioOutput
 	}
 	out := scenarioOutput{RunID: r.RunID, Seed: fmt.Sprint(r.Seed), State: r.State, Repeats: r.Repeats, Unread: r.Unread, Notes: r.Notes}
 	out.Summary = fmt.Sprintf("%s is done.", r.RunID)
-	if r.State == record.StateRunning {
+	if r.State == trace.StateRunning {
 		out.Summary = fmt.Sprintf("%s is still running: get_runs shows when it is done.", r.RunID)
 	}
 	if len(r.Unread) > 0 {
@@ -97,12 +97,12 @@ func (s *Server) scenario(ctx context.Context, in scenarioInput) (scenarioOutput
 }
 
 // runFailed is the problem of a run that was started and went wrong.
-func runFailed(r record.Result, err error) error {
+func runFailed(r trace.Result, err error) error {
 	p := *problemOf(err)
 	if p.Code == codeInternal {
 		p.Code, p.Hint = "run_failed", "The workload failed; what was recorded until then is kept under the id in detail."
 	}
-	if errors.Is(err, record.ErrUnread) {
+	if errors.Is(err, trace.ErrUnread) {
 		p.Status = 422
 	}
 	p.Detail = fmt.Sprintf("run %s failed: %s", r.RunID, p.Detail)

@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
 // run is the recorded run of an id; id empty: the newest.
-func (s *Server) run(id string) (record.Entry, error) {
+func (s *Server) run(id string) (trace.Entry, error) {
 	if id != "" {
 		e, ok := s.host.Runs.Get(id)
 		if !ok {
@@ -21,7 +21,7 @@ func (s *Server) run(id string) (record.Entry, error) {
 	}
 	list := s.host.Runs.List()
 	if len(list) == 0 {
-		return record.Entry{}, &problem{404, codeNothing, "no run is kept", "The host has recorded none yet; call again when it has."}
+		return trace.Entry{}, &problem{404, codeNothing, "no run is kept", "The host has recorded none yet; call again when it has."}
 	}
 	return list[len(list)-1], nil
 }
@@ -33,10 +33,10 @@ type runsInput struct {
 }
 
 type runsOutput struct {
-	Summary string         `json:"summary"`
-	Runs    []record.Entry `json:"runs" jsonschema:"newest first"`
-	Omitted int            `json:"omitted,omitempty" jsonschema:"older runs that this answer leaves out"`
-	Dropped int            `json:"dropped,omitempty" jsonschema:"runs that made room for newer ones and are gone"`
+	Summary string        `json:"summary"`
+	Runs    []trace.Entry `json:"runs" jsonschema:"newest first"`
+	Omitted int           `json:"omitted,omitempty" jsonschema:"older runs that this answer leaves out"`
+	Dropped int           `json:"dropped,omitempty" jsonschema:"runs that made room for newer ones and are gone"`
 }
 
 const defaultRuns = 50
@@ -47,7 +47,7 @@ func getRuns() (*tool, error) {
 		description: `Lists the recorded runs, newest first: baselines, and scenarios that varied them. A run is one recorded session of the program.
 createdAt is UTC. state is running while a run goes on and failed if it did not work; a run that is done has none. Pass an id as runId to the other timeline tools.`,
 	}, func(_ context.Context, c *call, in runsInput) (runsOutput, error) {
-		out := runsOutput{Runs: []record.Entry{}, Dropped: c.server.host.Runs.Dropped()}
+		out := runsOutput{Runs: []trace.Entry{}, Dropped: c.server.host.Runs.Dropped()}
 		list := c.server.host.Runs.List()
 		all := 0
 		for i := len(list) - 1; i >= 0; i-- {

@@ -17,7 +17,7 @@ type Cell struct {
 	// fault struck. Such a cell stays out of the score, which measures resilience,
 	// but a critical one still fails the verdict. CellBroken implies it; with any
 	// other state it is an error.
-	Broken bool `json:"broken,omitempty"`
+	Violated bool `json:"broken,omitempty"`
 
 	// Delivered is the number of faults that the cell's agent saw. A held or
 	// broken cell of a scenario with rules needs at least one: without it the cell
@@ -50,7 +50,7 @@ func (c Cell) decided() bool { return c.State == CellHeld || c.State == CellBrok
 
 // failsVerdict says whether the cell alone makes the verdict Fail.
 func (c Cell) failsVerdict() bool {
-	return c.Severity == Critical && (c.State == CellBroken || c.Broken)
+	return c.Severity == Critical && (c.State == CellBroken || c.Violated)
 }
 
 // check returns every problem of the cell at index i.
@@ -69,7 +69,7 @@ func (c Cell) check(i int) error {
 	if c.State > CellUndelivered {
 		errs = append(errs, invalid(field("state"), c.State, allowedStates))
 	}
-	if c.Broken && c.State != CellBroken && c.State != CellUndelivered {
+	if c.Violated && c.State != CellBroken && c.State != CellUndelivered {
 		errs = append(errs, invalid(field("broken"), "true with state "+c.State.String(), "true with state broken or undelivered"))
 	}
 	if c.Delivered < 0 {

@@ -39,7 +39,7 @@ func TestContractValue(t *testing.T) {
 			[]Cell{calm(Low, CellHeld), calm(Critical, CellInconclusive), calm(Critical, CellNotRun)}, 100},
 		{"undelivered cells are in neither count, broken or not", []Cell{
 			calm(Low, CellHeld), stormy(Critical, CellUndelivered, 0),
-			{Scenario: "stormy", Invariant: "inv", Severity: Low, State: CellUndelivered, Broken: true, HasRules: true},
+			{Scenario: "stormy", Invariant: "inv", Severity: Low, State: CellUndelivered, Violated: true, HasRules: true},
 		}, 100},
 		{"1/800 is exactly 0.125 %: half to even is down",
 			append(repeat(799, calm(Low, CellBroken)), calm(Low, CellHeld)), 0.12},
@@ -56,7 +56,7 @@ func TestContractValue(t *testing.T) {
 
 func TestContractVerdict(t *testing.T) {
 	undeliveredBroken := stormy(Critical, CellUndelivered, 0)
-	undeliveredBroken.Broken = true
+	undeliveredBroken.Violated = true
 	allowed := stormy(High, CellUndelivered, 0)
 	allowed.AllowUndelivered = true
 	for _, tc := range []struct {
@@ -141,7 +141,7 @@ func TestContractCounts(t *testing.T) {
 
 func TestContractWithoutScore(t *testing.T) {
 	broken := stormy(Critical, CellUndelivered, 0)
-	broken.Broken = true
+	broken.Violated = true
 	for _, tc := range []struct {
 		reason  string
 		cells   []Cell
@@ -180,7 +180,7 @@ func TestContractRefusesContradictions(t *testing.T) {
 		{with(func(c *Cell) { c.Severity = 0 }), `cells[1].severity is Severity(0); allowed: low, medium, high, critical`},
 		{with(func(c *Cell) { c.Severity = 9 }), `cells[1].severity is Severity(9); allowed: low, medium, high, critical`},
 		{with(func(c *Cell) { c.State = 5 }), `cells[1].state is CellState(5); allowed: not run, held, broken, inconclusive, undelivered`},
-		{with(func(c *Cell) { c.Broken = true }), `cells[1].broken is true with state held; allowed: true with state broken or undelivered`},
+		{with(func(c *Cell) { c.Violated = true }), `cells[1].broken is true with state held; allowed: true with state broken or undelivered`},
 		{with(func(c *Cell) { c.Delivered = -1 }), `cells[1].delivered is -1; allowed: 0 or more`},
 		{with(func(c *Cell) { c.Count = -1 }), `cells[1].count is -1; allowed: 1 to 1000000000, or 0 for 1`},
 		{with(func(c *Cell) { c.Count = 1e9 + 1 }), `cells[1].count is 1000000001; allowed: 1 to 1000000000, or 0 for 1`},
@@ -249,7 +249,7 @@ func validCell() *rapid.Generator[Cell] {
 			c.Delivered = rapid.IntRange(0, 3).Draw(t, "delivered")
 		}
 		if c.HasRules && c.Delivered == 0 && c.decided() {
-			c.State, c.Broken = CellUndelivered, c.State == CellBroken
+			c.State, c.Violated = CellUndelivered, c.State == CellBroken
 		}
 		return c
 	})

@@ -83,7 +83,7 @@ func TestBodies(t *testing.T) {
 				assert.Equal(t, tt.length, g.resp.ContentLength)
 				e := onlyEvent(t, in)
 				assert.Equal(t, tt.is, e.Delivered, "%+v", e)
-				assert.Equal(t, tt.is, len(in.Unfired()) == 0)
+				assert.Equal(t, tt.is, len(in.Undelivered()) == 0)
 				assert.Equal(t, tt.is, len(e.Changes) > 0 || e.Outcome == chaos.OutcomeInjected)
 			})
 		})
@@ -104,7 +104,7 @@ func TestWhatIsNotReadIsNotDelivered(t *testing.T) {
 		assert.Empty(t, in.Events(), "%s: the call is under way until its body ends", name)
 		require.NoError(t, resp.Body.Close(), name)
 		assert.False(t, onlyEvent(t, in).Delivered, name)
-		assert.Len(t, in.Unfired(), 1, name)
+		assert.Len(t, in.Undelivered(), 1, name)
 		require.NoError(t, resp.Body.Close(), "closed again")
 		assert.Len(t, in.Events(), 1, name)
 	}
@@ -134,7 +134,7 @@ func TestAChangedHeaderIsDelivered(t *testing.T) {
 		require.NoError(t, resp.Body.Close(), name)
 		e := onlyEvent(t, in)
 		assert.True(t, e.Delivered, name)
-		assert.Empty(t, in.Unfired(), name)
+		assert.Empty(t, in.Undelivered(), name)
 		var paths []string
 		for _, ch := range e.Changes {
 			paths = append(paths, ch.Path)

@@ -125,7 +125,7 @@ func TestTwoFaultsOnOneCall(t *testing.T) {
 					got.took = time.Since(began)
 					e := onlyEvent(t, in)
 					require.Equal(t, []string{"a", "b"}, rulesOf(e), "%s: %+v", what, e)
-					undelivered := in.Unfired()
+					undelivered := in.Undelivered()
 					if e.Delivered != (len(undelivered) < 2) {
 						assert.Fail(t, "the event and the rules do not agree", "%s: %v, %+v", what, undelivered, e)
 					}
@@ -171,7 +171,7 @@ func TestAnAnswerThatWasReplacedIsNotDelivered(t *testing.T) {
 		g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), "https://example.com/", "{}")
 		require.NoError(t, g.err, name)
 		assert.Equal(t, `{"id":9}`, g.body, name)
-		assert.Equal(t, []string{"inner"}, in.Unfired(), name)
+		assert.Equal(t, []string{"inner"}, in.Undelivered(), name)
 		assert.Equal(t, "outer", onlyEvent(t, in).Rule, name)
 	}
 }
@@ -200,7 +200,7 @@ func TestChangesThatCancelOutAreNotDelivered(t *testing.T) {
 				e := in.Events()[len(in.Events())-1]
 				assert.Equal(t, `{"n":5}`, g.body, name)
 				assert.False(t, e.Delivered, "%s, %v: %+v", name, declared, e)
-				assert.Equal(t, []string{"a", "b"}, in.Unfired(), name)
+				assert.Equal(t, []string{"a", "b"}, in.Undelivered(), name)
 				if declared {
 					assert.EqualValues(t, len(g.body), g.resp.ContentLength)
 				}

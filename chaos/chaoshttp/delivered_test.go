@@ -146,7 +146,7 @@ func TestABodyWithNothingToChangeKeepsItsHeader(t *testing.T) {
 			}
 			assert.Equal(t, length, g.resp.ContentLength, "%s %+v", name, tt)
 			assert.False(t, onlyEvent(t, in).Delivered, "%s %+v", name, tt)
-			assert.Len(t, in.Unfired(), 1)
+			assert.Len(t, in.Undelivered(), 1)
 		}
 	}
 }
@@ -194,10 +194,10 @@ func TestRequestsThatAreSentAgainArrive(t *testing.T) {
 						var point http.RoundTripper
 						var server *chaoshttp.Server
 						if behindAPoint {
-							server = chaoshttp.Serve(chaoshttp.Handler(box, o))
+							server = chaoshttp.InProcess(chaoshttp.Handler(box, o))
 							point = server
 						} else {
-							server = chaoshttp.Serve(box)
+							server = chaoshttp.InProcess(box)
 							point = chaoshttp.NewTransport(server, o)
 						}
 						late := strings.HasPrefix(name, "Late")
@@ -230,7 +230,7 @@ func TestRequestsThatAreSentAgainArrive(t *testing.T) {
 func TestARepetitionThatCannotBeSentIsNotDelivered(t *testing.T) {
 	in := weather(t, chaos.Rule{Fault: fault.Duplicate(), Limit: 1})
 	box := &mailbox{}
-	s := chaoshttp.Serve(box)
+	s := chaoshttp.InProcess(box)
 	req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodPost, "https://example.com/", io.MultiReader(strings.NewReader("once")))
 	require.NoError(t, err)
 	resp, err := chaoshttp.NewTransport(s, nil).RoundTrip(req)
@@ -241,7 +241,7 @@ func TestARepetitionThatCannotBeSentIsNotDelivered(t *testing.T) {
 	assert.Equal(t, []string{"once"}, box.got)
 	assert.False(t, onlyEvent(t, in).Delivered)
 	assert.Contains(t, onlyEvent(t, in).Note, "cannot be sent again")
-	assert.Len(t, in.Unfired(), 1)
+	assert.Len(t, in.Undelivered(), 1)
 }
 
 // versions counts what was written, and tells it to whoever reads.

@@ -70,7 +70,7 @@ func exchanges(t *testing.T, f chaos.Fault, workers int, disorder uint64) (seen 
 			require.NoError(t, err)
 			seen = append(seen, string(line))
 		}
-		assert.Empty(t, in.Unfired(), "the rule struck nothing, so nothing was compared")
+		assert.Empty(t, in.Undelivered(), "the rule struck nothing, so nothing was compared")
 	})
 	slices.Sort(seen)
 	return seen

@@ -48,7 +48,7 @@ func twice(ctx context.Context, client *http.Client) (string, error) {
 
 // A provider that limits the first call, and is simulated in the same process.
 func ExampleNewTransport() {
-	provider := chaoshttp.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "It was shipped.") }))
+	provider := chaoshttp.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "It was shipped.") }))
 	defer provider.Close()
 	client := &http.Client{Transport: chaoshttp.NewTransport(provider, nil)}
 
@@ -60,7 +60,7 @@ func ExampleNewTransport() {
 		fmt.Println(err)
 		return
 	}
-	in := plan.Injector("example", &chaos.InjectorOptions{Record: true})
+	in := plan.Injector("example", &chaos.InjectorOptions{RecordAll: true})
 	fmt.Println(twice(chaos.NewContext(context.Background(), in), client))
 	for _, e := range in.Events() {
 		fmt.Println(e.Attempt, e.Outcome, e.Layer, e.Target)
@@ -109,7 +109,7 @@ func ExampleStatus() {
 		fmt.Println(err)
 		return
 	}
-	server := chaoshttp.Serve(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server := chaoshttp.InProcess(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
 	client := &http.Client{Transport: chaoshttp.NewTransport(server, &chaoshttp.Options{Injector: plan.Injector("example", nil)})}
 	for _, host := range []string{"api", "api", "api", "login", "login"} {
@@ -148,7 +148,7 @@ func ExampleRefused() {
 // A handler without sockets, whose answer is read while it is written. In a
 // bubble of testing/synctest the hours would take no time.
 func ExampleServe() {
-	server := chaoshttp.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := chaoshttp.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, word := range []string{"first", "second"} {
 			fmt.Fprintln(w, word)
 			http.NewResponseController(w).Flush()
@@ -175,7 +175,7 @@ func ExampleOnBody() {
 		fmt.Println(err)
 		return
 	}
-	server := chaoshttp.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, `{"id":7,"state":"shipped"}`) }))
+	server := chaoshttp.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, `{"id":7,"state":"shipped"}`) }))
 	defer server.Close()
 	client := &http.Client{Transport: chaoshttp.NewTransport(server, &chaoshttp.Options{Injector: plan.Injector("example", nil)})}
 	resp, err := client.Get("https://example.com/orders/7")

@@ -41,7 +41,7 @@ func TestAHandOffThatIsARequestIsLeftAlone(t *testing.T) {
 				if server {
 					h = chaoshttp.Handler(h, o)
 				}
-				s := chaoshttp.Serve(h)
+				s := chaoshttp.InProcess(h)
 				client := &http.Client{Transport: s}
 				if !server {
 					client.Transport = chaoshttp.NewTransport(s, o)
@@ -54,7 +54,7 @@ func TestAHandOffThatIsARequestIsLeftAlone(t *testing.T) {
 				assert.False(t, e.Delivered, "%+v", e)
 				assert.NotEmpty(t, e.Note)
 				assert.Empty(t, e.Changes)
-				assert.Len(t, in.Unfired(), 1, "it uses up no limit")
+				assert.Len(t, in.Undelivered(), 1, "it uses up no limit")
 			})
 		}
 	}
@@ -111,5 +111,5 @@ func TestAChangedLengthOfAnAnswerThatBreaksOff(t *testing.T) {
 	e := onlyEvent(t, in)
 	assert.True(t, e.Delivered, "%+v", e)
 	assert.Equal(t, "short", e.Rule)
-	assert.Equal(t, []string{"reads"}, in.Unfired())
+	assert.Equal(t, []string{"reads"}, in.Undelivered())
 }

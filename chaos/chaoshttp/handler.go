@@ -71,7 +71,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // affected is a call that something happens to, or that is recorded.
 func (h *handler) affected(w http.ResponseWriter, a *arrival) {
-	inner := Serve(h.next)
+	inner := InProcess(h.next)
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer inner.join() // also where a fault panics
 	defer cancel()
@@ -101,7 +101,7 @@ func (h *handler) answer(w http.ResponseWriter, a *arrival, inner *Server) error
 // has been answered, is run on its own; a panic is then nobody's.
 func (h *handler) run(r *http.Request, inner *Server) (*http.Response, error) {
 	if err := inner.begin(r.Context()); errors.Is(err, errServerClosed) {
-		late := Serve(h.next)
+		late := InProcess(h.next)
 		late.running.Add(1)
 		resp, err := late.serve(r, within)
 		if err == nil {

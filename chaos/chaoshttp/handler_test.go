@@ -59,7 +59,7 @@ func TestAHandlerStreams(t *testing.T) {
 				time.Sleep(time.Minute)
 			}
 		})
-		s := chaoshttp.Serve(chaoshttp.Handler(lines, &chaoshttp.Options{Injector: in}))
+		s := chaoshttp.InProcess(chaoshttp.Handler(lines, &chaoshttp.Options{Injector: in}))
 		start := time.Now()
 		resp, err := (&http.Client{Transport: s}).Get("http://example.com/")
 		require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestASlowServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				in := weather(t, chaos.Rule{Fault: f})
-				s := chaoshttp.Serve(chaoshttp.Handler(http.HandlerFunc(desk), &chaoshttp.Options{Injector: in}))
+				s := chaoshttp.InProcess(chaoshttp.Handler(http.HandlerFunc(desk), &chaoshttp.Options{Injector: in}))
 				client := &http.Client{Transport: s, Timeout: time.Hour}
 				start := time.Now()
 				resp, err := client.Get("http://example.com/")
@@ -130,7 +130,7 @@ func TestAServerKnowsTheModel(t *testing.T) {
 // A transport and a handler on one call are one point: it is struck once.
 func TestOneExchangeIsStruckOnce(t *testing.T) {
 	in := weather(t, chaos.Rule{Fault: chaoshttp.ShortBody(10)})
-	s := chaoshttp.Serve(chaoshttp.Handler(http.HandlerFunc(desk), nil))
+	s := chaoshttp.InProcess(chaoshttp.Handler(http.HandlerFunc(desk), nil))
 	client := &http.Client{Transport: chaoshttp.NewTransport(s, nil)}
 	g := ask(chaos.NewContext(t.Context(), in), t, client, "https://example.com/", "")
 	require.NoError(t, g.err)

@@ -25,7 +25,7 @@ func weather(t testing.TB, rules ...chaos.Rule) *chaos.Injector {
 	}
 	p, err := chaos.NewPlan(1, rules...)
 	require.NoError(t, err)
-	return p.Injector("cell", &chaos.InjectorOptions{Record: true, KeepValues: true})
+	return p.Injector("cell", &chaos.InjectorOptions{RecordAll: true, KeepValues: true})
 }
 
 // document is what the desk answers.
@@ -63,7 +63,7 @@ func ask(ctx context.Context, t testing.TB, c *http.Client, url, body string) (g
 
 // inProcess is a client of a handler without sockets, its transport an injection point.
 func inProcess(t testing.TB, h http.HandlerFunc) *http.Client {
-	s := chaoshttp.Serve(h)
+	s := chaoshttp.InProcess(h)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return &http.Client{Transport: chaoshttp.NewTransport(s, nil)}
 }

@@ -136,7 +136,7 @@ func TestStalledRequestBodyEndsWithTheCall(t *testing.T) {
 		req.Header.Set("Content-Type", "application/json")
 		time.AfterFunc(time.Minute, func() { writer.CloseWithError(errors.New("far too late")) })
 		began := time.Now()
-		_, err = chaoshttp.NewTransport(chaoshttp.Serve(http.HandlerFunc(desk)), nil).RoundTrip(req)
+		_, err = chaoshttp.NewTransport(chaoshttp.InProcess(http.HandlerFunc(desk)), nil).RoundTrip(req)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Equal(t, time.Second, time.Since(began))
 	})
@@ -152,7 +152,7 @@ func TestStreamsOfDocumentsAreNotReadAhead(t *testing.T) {
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://orders.example/7", body)
 			require.NoError(t, err)
 			req.Header.Set("Content-Type", kind)
-			s := chaoshttp.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s := chaoshttp.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				_ = http.NewResponseController(w).Flush()
 				_, _ = io.Copy(w, r.Body)
 			}))

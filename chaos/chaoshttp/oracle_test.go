@@ -188,7 +188,7 @@ func exchangedAs(t *testing.T, in *chaos.Injector, f form, read int, stream, beh
 	if behindAPoint && in != nil {
 		h = chaoshttp.Handler(h, o)
 	}
-	server := chaoshttp.Serve(h)
+	server := chaoshttp.InProcess(h)
 	answers = &bodies{RoundTripper: server}
 	var point http.RoundTripper = answers
 	if !behindAPoint && in != nil {
@@ -254,7 +254,7 @@ func TestAnyFaultsOnAnyExchange(t *testing.T) {
 			}
 			p, err := chaos.NewPlan(uint64(i), rules...)
 			require.NoError(t, err)
-			in := p.Injector("cell", &chaos.InjectorOptions{Record: draw.IntN(2) == 0, KeepValues: draw.IntN(2) == 0})
+			in := p.Injector("cell", &chaos.InjectorOptions{RecordAll: draw.IntN(2) == 0, KeepValues: draw.IntN(2) == 0})
 
 			calm, _ := exchangedAs(t, nil, f, read, stream, behindAPoint)
 			began := time.Now()
@@ -277,7 +277,7 @@ func TestAnyFaultsOnAnyExchange(t *testing.T) {
 			require.Len(t, rulesOf(e), len(rules), what)
 			for _, r := range rules {
 				seen := e.Delivered && (e.Rule == r.Name || slices.Contains(e.Also, r.Name))
-				require.NotEqual(t, seen, slices.Contains(in.Unfired(), r.Name), "%s: rule %s: %+v", what, r.Name, e)
+				require.NotEqual(t, seen, slices.Contains(in.Undelivered(), r.Name), "%s: rule %s: %+v", what, r.Name, e)
 			}
 		})
 	}

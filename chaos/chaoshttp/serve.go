@@ -44,7 +44,7 @@ type panicked struct {
 }
 
 // Serve makes a server of a handler.
-func Serve(h http.Handler) *Server { return &Server{handler: h} }
+func InProcess(h http.Handler) *Server { return &Server{handler: h} }
 
 var (
 	errServerClosed   = errors.New("http: Server closed")

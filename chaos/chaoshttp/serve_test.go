@@ -84,7 +84,7 @@ func TestServeAnswersLikeARealServer(t *testing.T) {
 				real.Config.ErrorLog = log.New(io.Discard, "", 0) // it tells of what some handlers do wrong
 				real.Start()
 				defer real.Close()
-				served := chaoshttp.Serve(h)
+				served := chaoshttp.InProcess(h)
 				base := &http.Transport{DisableKeepAlives: true, DisableCompression: true}
 				want := describe(t, base, method, real.URL)
 				assert.Equal(t, want, describe(t, served, method, real.URL))
@@ -122,7 +122,7 @@ func describe(t *testing.T, rt http.RoundTripper, method, url string) (lines []s
 
 func TestAStreamIsReadWhileItsHandlerRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := &http.Client{Transport: chaoshttp.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		client := &http.Client{Transport: chaoshttp.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			for i := range 3 {
 				fmt.Fprintf(w, "line %d\n", i)
 				w.(http.Flusher).Flush()
@@ -172,7 +172,7 @@ func TestAHandlerLearnsThatItsClientIsGone(t *testing.T) {
 			t.Run(name+" "+what, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ended := false
-					s := chaoshttp.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					s := chaoshttp.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 						w.(http.Flusher).Flush()
 						blocked(w, r)
 						ended = true
@@ -196,7 +196,7 @@ func TestAHandlerLearnsThatItsClientIsGone(t *testing.T) {
 
 func TestAClientDoesNotWaitForAHandlerThatIgnoresIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := chaoshttp.Serve(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(24 * time.Hour) }))
+		s := chaoshttp.InProcess(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(24 * time.Hour) }))
 		client := &http.Client{Transport: s, Timeout: time.Hour}
 		start := time.Now()
 		_, err := client.Get("http://example.com/")
@@ -220,7 +220,7 @@ func TestTheEndsOfHandlers(t *testing.T) {
 		{"a goroutine that ends is an abort", runtime.Goexit, ""},
 	} {
 		for _, late := range []bool{false, true} {
-			s := chaoshttp.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s := chaoshttp.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if late {
 					fmt.Fprint(w, "part")
 					w.(http.Flusher).Flush()

@@ -22,7 +22,7 @@ import (
 // header that the client sees changed is a change as it stands, whether the
 // body is read or not.
 func spoil(ctx context.Context, from, r Response, reader func(s *spoiled, body io.Reader) io.Reader) Response {
-	late, end := chaos.Outlast(ctx)
+	late, end := chaos.KeepOpen(ctx)
 	s := &spoiled{body: r.Body, end: end, from: from.Response}
 	s.ctx, s.cancel = context.WithCancel(late)
 	s.reader = reader(s, r.Body)
@@ -31,7 +31,7 @@ func spoil(ctx context.Context, from, r Response, reader func(s *spoiled, body i
 	s.to = &changed
 	if x := exchangeOf(ctx); x != nil {
 		if len(s.headerAs(s.to)) > 0 {
-			_, s.shown = chaos.Outlast(ctx) // the body may end before the client has the header
+			_, s.shown = chaos.KeepOpen(ctx) // the body may end before the client has the header
 		}
 		x.add(s)
 	}

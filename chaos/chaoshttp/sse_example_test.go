@@ -13,7 +13,7 @@ import (
 // complete sends a chat request to a provider in the same process, and prints the
 // events of the answer.
 func complete(rule chaos.Rule) {
-	provider := chaoshttp.Serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	provider := chaoshttp.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, word := range []string{"The", " order", " was", " shipped."} {
 			fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"content\":%q},\"finish_reason\":null}]}\n\n", word)

@@ -64,7 +64,7 @@ func (a answer) event(t require.TestingT) chaos.Event {
 func open(t require.TestingT, ctx context.Context, from http.RoundTripper, f chaos.Fault) (*http.Response, *chaos.Injector) {
 	plan, err := chaos.NewPlan(1, chaos.Rule{Target: "POST llm.example/*", Fault: f})
 	require.NoError(t, err)
-	in := plan.Injector("cell", &chaos.InjectorOptions{Record: true})
+	in := plan.Injector("cell", &chaos.InjectorOptions{RecordAll: true})
 	ctx = chaos.NewContext(ctx, in)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://llm.example/v1/chat/completions", strings.NewReader(`{"model":"m"}`))
 	require.NoError(t, err)

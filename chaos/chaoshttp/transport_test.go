@@ -75,7 +75,7 @@ func TestRulesFindACallWithAndWithoutItsModel(t *testing.T) {
 
 func TestATargetOfOnesOwn(t *testing.T) {
 	in := weather(t, chaos.Rule{Target: "GET orders/{name,number}", When: when.Nth(2), Fault: chaoshttp.HangUp()})
-	s := chaoshttp.Serve(http.HandlerFunc(desk))
+	s := chaoshttp.InProcess(http.HandlerFunc(desk))
 	point := chaoshttp.NewTransport(s, &chaoshttp.Options{Injector: in, Target: func(r *http.Request) string {
 		if strings.HasPrefix(r.URL.Path, "/orders/") {
 			return "GET orders/id"
@@ -257,7 +257,7 @@ func TestFaultsOfOtherPackages(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				in := weather(t, chaos.Rule{Fault: tt.fault})
 				open, sent := 0, 0
-				s := chaoshttp.Serve(http.HandlerFunc(desk))
+				s := chaoshttp.InProcess(http.HandlerFunc(desk))
 				counted := roundTripper(func(r *http.Request) (*http.Response, error) {
 					sent++
 					doc, err := io.ReadAll(r.Body)

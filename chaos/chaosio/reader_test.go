@@ -28,7 +28,7 @@ func under(t testing.TB, rules ...chaos.Rule) (context.Context, *chaos.Injector)
 	}
 	p, err := chaos.NewPlan(1, rules...)
 	require.NoError(t, err)
-	in := p.Injector("cell", &chaos.InjectorOptions{Record: true, KeepValues: true})
+	in := p.Injector("cell", &chaos.InjectorOptions{RecordAll: true, KeepValues: true})
 	return chaos.NewContext(t.Context(), in), in
 }
 

@@ -36,8 +36,8 @@ func deliveryFaults() map[string]builtFault {
 	deaf.o.IgnoresContext = true
 	return map[string]builtFault{
 		"DeliverTwice": twice, "IgnoreCancel": deaf, "ReplayRequest": built(fault.ReplayRequest(), nil),
-		"Spike":     built(fault.Spike(10*ms, 20*ms, 0.5), nil, fault.Spike(2, 1, 0.5)),
-		"Degrading": built(fault.Degrading(10*ms, 20*ms), nil, fault.Degrading(0, 0)), "DegradingOver": built(fault.DegradingOver(10*ms, 1000*time.Hour), nil, fault.DegradingOver(0, 0)),
+		"Spike":  built(fault.Spike(10*ms, 20*ms, 0.5), nil, fault.Spike(2, 1, 0.5)),
+		"RampUp": built(fault.RampUp(10*ms, 20*ms), nil, fault.RampUp(0, 0)), "RampUpOver": built(fault.RampUpOver(10*ms, 1000*time.Hour), nil, fault.RampUpOver(0, 0)),
 		"LoseRequest": built(fault.LoseRequest(10*ms), []error{context.DeadlineExceeded}, fault.LoseRequest(-1)),
 		"SilentNoOp":  built(fault.SilentNoOp(), nil), "SilentNoOpWith": built(fault.SilentNoOpWith(map[string]any{"id": 7}), nil),
 		"LateResult":        built(fault.LateResult("*", 10*ms, 20*ms), []error{context.DeadlineExceeded}, fault.LateResult("[", 10*ms, 20*ms), fault.LateResult("*", 2, 1)),

@@ -111,7 +111,7 @@ func (t *trial) scene() *scene {
 		t.add(Checked, "a plan refuses it: %v", err)
 		plan, _ = chaos.NewPlan(1)
 	}
-	s.in = plan.Injector("trial", &chaos.InjectorOptions{Record: true})
+	s.in = plan.Injector("trial", &chaos.InjectorOptions{RecordAll: true})
 	s.fn = chaos.Wrap(target, s.callee)
 	return s
 }
@@ -140,7 +140,7 @@ func copied(v any) any {
 
 // call starts a call in a lane; its goroutines have the label.
 func (s *scene) call(ctx context.Context, lane, label string) *task {
-	ctx = chaos.Lane(chaos.NewContext(ctx, s.in), lane)
+	ctx = chaos.WithLane(chaos.NewContext(ctx, s.in), lane)
 	return start(label, func() (any, error) { return s.fn(ctx, copied(s.Args)) })
 }
 

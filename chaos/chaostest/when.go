@@ -137,7 +137,7 @@ func (q *inquiry) ask(c chaos.Call) (hit bool) {
 	if !ok {
 		return q.when.Match(c)
 	}
-	args.MatchArgs(c, nil) // as Injector.Trigger does
+	args.MatchArgs(c, nil) // as Injector.InjectNow does
 	args.Match(c)
 	given := copied(q.Args)
 	hit = args.MatchArgs(c, given)

@@ -149,7 +149,7 @@ type readLater interface {
 
 // await charges the budget once the caller has read the document.
 func (b *budget) await(ctx context.Context, u use, r readLater) (any, error) {
-	late, end := chaos.Outlast(ctx)
+	late, end := chaos.KeepOpen(ctx)
 	result, ok := r.OnRead(ctx, func(doc []byte, err error) {
 		u.result = json.RawMessage(doc)
 		amount, known := b.measure(u)

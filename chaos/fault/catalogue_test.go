@@ -126,7 +126,7 @@ func (r row) check(t *testing.T, point string, d *desk, call ask) {
 	assert.Equal(t, r.effectAt(point), e.Effect)
 	assert.Empty(t, e.Masked)
 	assert.Empty(t, e.Also)
-	assert.Empty(t, in.Unfired())
+	assert.Empty(t, in.Undelivered())
 	if r.changed == "" {
 		assert.Empty(t, e.Changes)
 	} else {

@@ -92,7 +92,7 @@ func TestStaleApprovalOfTheSameRequest(t *testing.T) {
 	ok, err := check(ctx, request{"7", 1})
 	assert.NoError(t, err)
 	assert.False(t, ok)
-	assert.Len(t, in.Unfired(), 1)
+	assert.Len(t, in.Undelivered(), 1)
 }
 
 // A removed tool is neither listed nor callable; the others are both.
@@ -157,8 +157,8 @@ func TestGrowingLatency(t *testing.T) {
 		fault chaos.Fault
 		want  []time.Duration // of calls a second apart
 	}{
-		{"with every call, up to the most", fault.Degrading(100*ms, 250*ms), []time.Duration{100 * ms, 200 * ms, 250 * ms, 250 * ms}},
-		{"with time, up to the most", fault.DegradingOver(300*ms, 3*time.Second), []time.Duration{0, 100 * ms, 210 * ms, 300 * ms}},
+		{"with every call, up to the most", fault.RampUp(100*ms, 250*ms), []time.Duration{100 * ms, 200 * ms, 250 * ms, 250 * ms}},
+		{"with time, up to the most", fault.RampUpOver(300*ms, 3*time.Second), []time.Duration{0, 100 * ms, 210 * ms, 300 * ms}},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -38,15 +38,15 @@ func (s spiky) check(c *param.Check) {
 	c.That(s.share > 0 && s.share < 1, "share", s.share, "a number between 0 and 1")
 }
 
-// Degrading is [Delay] by a time that grows with every call of a lane to the
+// RampUp is [Delay] by a time that grows with every call of a lane to the
 // target: step for the first, twice that for the second, up to most. step is
 // more than 0, most at least step.
-func Degrading(step, most time.Duration) chaos.Fault { return latency{stepwise{step, most}} }
+func RampUp(step, most time.Duration) chaos.Fault { return latency{stepwise{step, most}} }
 
-// DegradingOver is [Delay] by a time that grows with the time since the
+// RampUpOver is [Delay] by a time that grows with the time since the
 // injector was armed: from 0 evenly up to most, which is reached after over and
 // stays. Both are more than 0.
-func DegradingOver(most, over time.Duration) chaos.Fault { return latency{gradual{most, over}} }
+func RampUpOver(most, over time.Duration) chaos.Fault { return latency{gradual{most, over}} }
 
 // growing is a delay that follows from the call, without a draw.
 type growing interface {

@@ -67,7 +67,7 @@ func TestDeliveredChangesAreThoseThatTheCallerGot(t *testing.T) {
 					unfired = append(unfired, name)
 				}
 			}
-			assert.ElementsMatch(t, unfired, in.Unfired(), "their limits are there for the next call")
+			assert.ElementsMatch(t, unfired, in.Undelivered(), "their limits are there for the next call")
 		})
 	}
 }
@@ -102,7 +102,7 @@ func TestArgumentsThatCancelOutAreNotDelivered(t *testing.T) {
 	hand := chaos.Wrap(target, func(_ context.Context, args json.RawMessage) (json.RawMessage, error) { return args, nil })
 	_, _ = hand(ctx, json.RawMessage(`{"order":"A1"}`))
 	assert.Nil(t, deliveries(onlyEvent(t, in)))
-	assert.Len(t, in.Unfired(), 2)
+	assert.Len(t, in.Undelivered(), 2)
 }
 
 // Executions count that reached the callee, be they the end of it.
@@ -139,7 +139,7 @@ func TestRepetitionsCountWhereTheyReachTheCallee(t *testing.T) {
 				}()
 				assert.Equal(t, tt.runs, runs)
 				assert.Equal(t, tt.delivered, onlyEvent(t, in).Delivered)
-				assert.Equal(t, !tt.delivered, len(in.Unfired()) == 1)
+				assert.Equal(t, !tt.delivered, len(in.Undelivered()) == 1)
 			})
 		}
 	}
@@ -191,7 +191,7 @@ func TestAValueThatDoesNotFitGoesUndelivered(t *testing.T) {
 			assert.Equal(t, chaos.OutcomeOK, e.Outcome, name)
 			assert.Contains(t, e.Note, "wrong type", name)
 		}
-		assert.Len(t, in.Unfired(), 1, name)
+		assert.Len(t, in.Undelivered(), 1, name)
 		if name == "another JSON" {
 			continue
 		}
@@ -259,7 +259,7 @@ func TestAFaultThatAToolGetsOverIsDelivered(t *testing.T) {
 	assert.Equal(t, chaos.OutcomeOK, events[0].Outcome)
 	assert.Equal(t, "price", events[1].Caller)
 	assert.True(t, events[1].Delivered)
-	assert.Empty(t, in.Unfired())
+	assert.Empty(t, in.Undelivered())
 }
 
 // A rule whose limit is used up is not there any more: no other hides it.

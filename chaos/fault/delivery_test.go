@@ -173,7 +173,7 @@ func TestSilentNoOp(t *testing.T) {
 			assert.ErrorIs(t, err, context.Canceled)
 		}
 		assert.Equal(t, 2, d.calls)
-		assert.Len(t, in.Unfired(), 1)
+		assert.Len(t, in.Undelivered(), 1)
 	})
 }
 
@@ -243,7 +243,7 @@ func TestLateResultsOfMany(t *testing.T) {
 		var callers sync.WaitGroup
 		for i := range 20 {
 			callers.Go(func() {
-				lane := chaos.Lane(ctx, fmt.Sprint(i))
+				lane := chaos.WithLane(ctx, fmt.Sprint(i))
 				_, err := s.write(lane, fmt.Sprintf("%d=open", i))
 				assert.ErrorIs(t, err, context.DeadlineExceeded)
 				time.Sleep(time.Duration(i%3) * time.Millisecond)

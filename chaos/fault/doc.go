@@ -12,7 +12,7 @@
 //
 // # The faults
 //
-//   - The call takes longer: [Delay], [Uniform], [Normal], [Exponential], [Spike]; more and more so: [Degrading], [DegradingOver].
+//   - The call takes longer: [Delay], [Uniform], [Normal], [Exponential], [Spike]; more and more so: [RampUp], [RampUpOver].
 //   - The caller gets an error and the callee is not reached: [Fail], [Timeout], [LoseRequest], [AuthExpired],
 //     [ResourceExhausted], [Partition], and [Hang], which waits for the caller to give up; [Panic] panics. [ToolRemoved]
 //     takes a tool out of its registry.
@@ -45,7 +45,7 @@
 //
 //	faults                                kind                  class     visibility  effect
 //	Delay Uniform Normal Exponential      latency               timing    implicit    done
-//	Spike Degrading DegradingOver         latency               timing    implicit    done
+//	Spike RampUp RampUpOver         latency               timing    implicit    done
 //	Fail                                  error                 crash     explicit    none
 //	ResourceExhausted                     resource_exhaustion   crash     explicit    none
 //	Partition                             network_partition     crash     explicit    none

@@ -45,8 +45,8 @@ func families() []place {
 	tell := func(context.Context, string) (string, error) { return "", nil }
 	return []place{
 		{"Spike", fault.Spike(0, s, 0.01), "latency", "", timing, implicit, once, done, `{"distribution":"spike","usual":"0s","spike":"1s","share":0.01}`},
-		{"Degrading", fault.Degrading(s, 9*s), "latency", "", timing, implicit, once, done, `{"distribution":"degrading","step":"1s","most":"9s"}`},
-		{"DegradingOver", fault.DegradingOver(s, 60*s), "latency", "", timing, implicit, once, done, `{"distribution":"degrading_over","most":"1s","over":"1m0s"}`},
+		{"RampUp", fault.RampUp(s, 9*s), "latency", "", timing, implicit, once, done, `{"distribution":"degrading","step":"1s","most":"9s"}`},
+		{"RampUpOver", fault.RampUpOver(s, 60*s), "latency", "", timing, implicit, once, done, `{"distribution":"degrading_over","most":"1s","over":"1m0s"}`},
 		{"AuthExpired", fault.AuthExpired(), "auth_expired", "", crash, explicit, always, none, ""},
 		{"ToolRemoved", fault.ToolRemoved("a", "b"), "tool_removed", chaos.LayerTool, crash, explicit, always, none, `{"tools":["a","b"]}`},
 
@@ -131,8 +131,8 @@ func TestBadParametersOfFamilies(t *testing.T) {
 	}{
 		{"a spike that is none", fault.Spike(-1, -1, 2), []string{"usual", "spike", "share"}},
 		{"a spike every time is a delay", fault.Spike(0, 1, 1), []string{"share"}},
-		{"no degradation", fault.Degrading(0, -1), []string{"step", "most"}},
-		{"no slow degradation", fault.DegradingOver(0, 0), []string{"most", "over"}},
+		{"no degradation", fault.RampUp(0, -1), []string{"step", "most"}},
+		{"no slow degradation", fault.RampUpOver(0, 0), []string{"most", "over"}},
 		{"no tool", fault.ToolRemoved(), []string{"tools"}},
 		{"a tool without a name", fault.ToolRemoved("a", ""), []string{"tools"}},
 		{"lost before it was sent", fault.LoseRequest(-1), []string{"duration"}},

@@ -111,7 +111,7 @@ func weather(t testing.TB, rules ...chaos.Rule) (context.Context, *chaos.Injecto
 	}
 	p, err := chaos.NewPlan(1, rules...)
 	require.NoError(t, err)
-	in := p.Injector("cell", &chaos.InjectorOptions{Record: true, KeepValues: true})
+	in := p.Injector("cell", &chaos.InjectorOptions{RecordAll: true, KeepValues: true})
 	return chaos.NewContext(t.Context(), in), in
 }
 

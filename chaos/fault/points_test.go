@@ -86,7 +86,7 @@ func TestTriggeredByHand(t *testing.T) {
 				defer cancel()
 				spent := took(func() {
 					defer func() { assert.Equal(t, r.panics, recover() != nil) }()
-					fired, err := in.Trigger(ctx, "by hand")
+					fired, err := in.InjectNow(ctx, "by hand")
 					assert.True(t, fired)
 					for _, want := range r.is {
 						assert.ErrorIs(t, err, want)

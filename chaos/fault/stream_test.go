@@ -121,7 +121,7 @@ func TestStreamFaults(t *testing.T) {
 				assert.Equal(t, src.taken > 0, src.ended, "the source's iterator was stopped")
 				e := onlyEvent(t, in)
 				assert.Equal(t, c.delivered, e.Delivered)
-				assert.Equal(t, c.delivered, len(in.Unfired()) == 0)
+				assert.Equal(t, c.delivered, len(in.Undelivered()) == 0)
 				assert.Equal(t, c.spent, e.Spent)
 				if !c.delivered {
 					assert.Empty(t, e.Changes)
@@ -172,7 +172,7 @@ func TestAnEndThatNobodyComesTo(t *testing.T) {
 		got, err := consume(chaos.WrapStream(target, src.stream)(ctx, 0), most)
 		assert.NoError(t, err)
 		assert.Equal(t, "ba"[:min(most, 2)], got)
-		assert.Equal(t, !seen, len(in.Unfired()) == 1)
+		assert.Equal(t, !seen, len(in.Undelivered()) == 1)
 		assert.Equal(t, !seen, len(onlyEvent(t, in).Idle) == 1)
 	}
 }

@@ -203,7 +203,7 @@ func TestChangesLeaveErrorsAlone(t *testing.T) {
 			e := onlyEvent(t, in)
 			assert.False(t, e.Delivered)
 			assert.Equal(t, chaos.OutcomeFailed, e.Outcome)
-			assert.Len(t, in.Unfired(), 1)
+			assert.Len(t, in.Undelivered(), 1)
 		})
 	}
 }

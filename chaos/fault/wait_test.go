@@ -136,7 +136,7 @@ func TestNoWaitUnderAnEndedContext(t *testing.T) {
 				}
 				assert.NoError(t, err, "this callee does not look at its context")
 				assert.False(t, e.Delivered)
-				assert.Len(t, in.Unfired(), 1)
+				assert.Len(t, in.Undelivered(), 1)
 			})
 		})
 	}
@@ -261,7 +261,7 @@ func TestWhatLoseReplyLoses(t *testing.T) {
 		everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
 			ctx, _ := weather(t, chaos.Rule{When: when.Nth(1), Fault: fault.LoseReply()},
 				chaos.Rule{When: when.Nth(2), Fault: fault.Fail(fault.ErrUnavailable)})
-			outer := chaos.Wrap(target, func(ctx context.Context, _ int) (string, error) { return call(chaos.Reenter(ctx)) })
+			outer := chaos.Wrap(target, func(ctx context.Context, _ int) (string, error) { return call(chaos.WithReentry(ctx)) })
 			_, err := outer(ctx, 1)
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
 			assert.NotErrorIs(t, err, fault.ErrUnavailable)

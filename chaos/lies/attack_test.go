@@ -19,7 +19,7 @@ const mail = `{"from":"a@example.com","body":"Where is my order?"}`
 func TestLeaks(t *testing.T) {
 	p, err := chaos.NewPlan(1, chaos.Rule{Target: "mail.read", Fault: lies.Exfiltrate(lies.Attack{})})
 	require.NoError(t, err)
-	in := p.Injector("cell", &chaos.InjectorOptions{Record: true, KeepValues: true})
+	in := p.Injector("cell", &chaos.InjectorOptions{RecordAll: true, KeepValues: true})
 	tools := chaos.WrapRegistry(&desk{docs: []string{mail, `"sent"`}}, in)
 	read, err := tools.CallTool(t.Context(), "mail.read", json.RawMessage(`{}`))
 	require.NoError(t, err)

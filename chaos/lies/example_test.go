@@ -52,7 +52,7 @@ func ExampleLeaks() {
 		fmt.Println(err)
 		return
 	}
-	in := p.Injector("example", &chaos.InjectorOptions{Record: true, KeepValues: true})
+	in := p.Injector("example", &chaos.InjectorOptions{RecordAll: true, KeepValues: true})
 	ctx, tools := context.Background(), chaos.WrapRegistry(shopTools(), in)
 
 	var order struct{ Notes string }

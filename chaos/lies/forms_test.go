@@ -19,7 +19,7 @@ func via[T any](t *testing.T, f chaos.Fault, result T) (T, chaos.Event) {
 	t.Helper()
 	p, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: f})
 	require.NoError(t, err)
-	in := p.Injector("cell", &chaos.InjectorOptions{Record: true})
+	in := p.Injector("cell", &chaos.InjectorOptions{RecordAll: true})
 	got, err := chaos.Wrap("fn", func(context.Context, int) (T, error) { return result, nil })(chaos.NewContext(t.Context(), in), 0)
 	require.NoError(t, err)
 	return got, in.Events()[0]

@@ -47,7 +47,7 @@ func FuzzLies(f *testing.F) {
 		for _, fault := range faults {
 			p, err := chaos.NewPlan(seed, chaos.Rule{Name: "lie", Target: "*", Fault: fault})
 			require.NoError(t, err)
-			in := p.Injector("cell", &chaos.InjectorOptions{Record: true})
+			in := p.Injector("cell", &chaos.InjectorOptions{RecordAll: true})
 			got, err := chaos.WrapRegistry(&desk{docs: []string{string(doc)}}, in).CallTool(context.Background(), "get", nil)
 			require.NoError(t, err)
 			e := in.Events()[0]

@@ -41,7 +41,7 @@ func climate(t testing.TB, seed uint64, d *desk, f chaos.Fault) (chaos.ToolRegis
 	t.Helper()
 	p, err := chaos.NewPlan(seed, chaos.Rule{Name: "lie", Target: "*", Fault: f})
 	require.NoError(t, err)
-	in := p.Injector("cell", &chaos.InjectorOptions{Record: true, KeepValues: true})
+	in := p.Injector("cell", &chaos.InjectorOptions{RecordAll: true, KeepValues: true})
 	return chaos.WrapRegistry(d, in), in
 }
 

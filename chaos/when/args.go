@@ -15,7 +15,7 @@ import (
 // JSON, as those of tools are, T may also be a Go type into which they are
 // decoded, [any] included; empty arguments decode as null does. Arguments of
 // another type, or that do not decode into T, do not match, and neither does a
-// call without arguments ([chaos.Injector.Trigger]).
+// call without arguments ([chaos.Injector.InjectNow]).
 //
 // pred must be a pure function and must not change what it is given. A panic
 // of pred is the caller's. Decoding costs what encoding/json costs, on every

@@ -71,8 +71,8 @@ func faultClaims() (rows []claimed) {
 	tell := func(_ context.Context, n int) (string, error) { return fmt.Sprint("other ", n), nil }
 
 	drawn("Spike", fault.Spike(0, 20*ms, 0.5))
-	add(sequential, "Degrading", fault.Degrading(ms, 50*ms), half, shape{})
-	add(timed, "DegradingOver", fault.DegradingOver(50*ms, time.Minute), half, shape{})
+	add(sequential, "RampUp", fault.RampUp(ms, 50*ms), half, shape{})
+	add(timed, "RampUpOver", fault.RampUpOver(50*ms, time.Minute), half, shape{})
 	drawn("AuthExpired", fault.AuthExpired())
 	drawn("ToolRemoved", fault.ToolRemoved("orders"))
 

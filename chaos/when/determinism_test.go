@@ -145,7 +145,7 @@ func newSite(t *testing.T, c claimed, seed, disorder uint64) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{in: p.Injector("cell", &chaos.InjectorOptions{Record: true, KeepValues: true}), chance: rand.New(rand.NewPCG(disorder, 0))}
+	s := &site{in: p.Injector("cell", &chaos.InjectorOptions{RecordAll: true, KeepValues: true}), chance: rand.New(rand.NewPCG(disorder, 0))}
 	s.ctx = chaos.NewContext(t.Context(), s.in)
 	s.points = make(map[string]func(context.Context, int) (string, error))
 	w := &teller{ages: c.ages, seen: make(map[string]int)}
@@ -165,7 +165,7 @@ func newSite(t *testing.T, c claimed, seed, disorder uint64) *site {
 
 // do makes one call in a lane, with a patience that ends what hangs.
 func (s *site) do(j job) {
-	ctx, cancel := context.WithTimeout(chaos.Turn(chaos.Lane(s.ctx, j.lane), j.arg%3), time.Hour)
+	ctx, cancel := context.WithTimeout(chaos.WithTurn(chaos.WithLane(s.ctx, j.lane), j.arg%3), time.Hour)
 	defer cancel()
 	defer func() { _ = recover() }()
 	_, _ = s.points[j.target](ctx, j.arg)
@@ -259,7 +259,7 @@ func observe(t *testing.T, c claimed, seed, disorder uint64, do func(*site)) (se
 		do(s)
 		seen = s.seen(t)
 		assert.NotEmpty(t, seen)
-		assert.Empty(t, s.in.Unfired(), "the rule struck nothing, so nothing was compared")
+		assert.Empty(t, s.in.Undelivered(), "the rule struck nothing, so nothing was compared")
 	})
 	return seen
 }

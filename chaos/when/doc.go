@@ -21,7 +21,7 @@
 //     arguments, such as those of tools, meet the same fate in every run.
 //   - [Nth], [First], [After], [Every], [Burst], [BurstWithin], [Intermittent],
 //     [Early], [Mid], [Late], [Markov] and [GilbertElliott] count the calls of one
-//     lane to one target. They repeat where the lane is sequential; see [chaos.Lane].
+//     lane to one target. They repeat where the lane is sequential; see [chaos.WithLane].
 //   - [Between], [Since] and [Flapping] look at the clock. They repeat in virtual time.
 //   - [Stages] does the one or the other.
 //

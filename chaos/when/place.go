@@ -112,7 +112,7 @@ func (w lane) Describe() chaos.Description {
 }
 
 // Turn matches the calls of the agent's turns of these numbers, as set by
-// [chaos.Turn]; calls outside any turn have turn 0.
+// [chaos.WithTurn]; calls outside any turn have turn 0.
 func Turn(n ...int) chaos.When { return turn{slices.Clone(n)} }
 
 type turn struct{ n []int }

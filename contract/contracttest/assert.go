@@ -79,7 +79,7 @@ func held(r *contract.Report, invariant string) string {
 		return "there is no report"
 	}
 	for i := range r.Cells {
-		if c := &r.Cells[i]; c.Cell.Invariant == invariant && c.Broke {
+		if c := &r.Cells[i]; c.Cell.Invariant == invariant && c.Violated {
 			return fmt.Sprintf("%v broke: %s", c.Cell, c.Why)
 		}
 	}
@@ -87,7 +87,7 @@ func held(r *contract.Report, invariant string) string {
 	for _, c := range r.Counts { // which there are whatever is kept of the cells
 		switch {
 		case c.Invariant != invariant:
-		case c.State == contract.Broken || c.Broken:
+		case c.State == contract.Broken || c.Violated:
 			return fmt.Sprintf("invariant %q broke in scenario %q", invariant, c.Scenario)
 		case c.State == contract.Held:
 			decided += c.Count

@@ -31,7 +31,7 @@ func TestAssertions(t *testing.T) {
 		r := &contract.Report{Cells: cells, Invariants: []string{"i", "never-decided"}}
 		r.Score = scoring.ContractScore{Verdict: verdict, Why: "because", Value: value}
 		for _, c := range cells {
-			count := scoring.Cell{Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Severity: contract.High, State: c.State, Broken: c.Broke, Count: 1}
+			count := scoring.Cell{Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Severity: contract.High, State: c.State, Violated: c.Violated, Count: 1}
 			r.Counts = append(r.Counts, count)
 			if c.State == contract.Held || c.State == contract.Broken {
 				r.Score.Decided++
@@ -40,7 +40,7 @@ func TestAssertions(t *testing.T) {
 		return r
 	}
 	cell := func(state contract.CellState, broke bool) contract.CellReport {
-		return contract.CellReport{Cell: contract.Cell{Scenario: "s", Invariant: "i", Trial: 1}, State: state, Broke: broke, Why: "two refunds"}
+		return contract.CellReport{Cell: contract.Cell{Scenario: "s", Invariant: "i", Trial: 1}, State: state, Violated: broke, Why: "two refunds"}
 	}
 	held, broken := cell(contract.Held, false), cell(contract.Broken, true)
 	countsOnly := report(scoring.Pass, 50, broken)

@@ -58,7 +58,7 @@ func (fails) Inject(context.Context, chaos.Call, any, chaos.Next) (any, error) {
 // lying is an agent that hides a failure of its clock.
 func lying(t testing.TB) *contract.Matrix {
 	return &contract.Matrix{
-		Fresh: func(ctx context.Context) (*contract.World, error) {
+		NewWorld: func(ctx context.Context) (*contract.World, error) {
 			w, err := clock(ctx)
 			honest := w.Agent
 			w.Agent = func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
@@ -71,8 +71,8 @@ func lying(t testing.TB) *contract.Matrix {
 		},
 		Prompts: []string{"What time is it?"},
 		Invariants: []contract.Invariant{
-			{ID: "says.noon", Severity: contract.High, Check: saysNoon},
-			{ID: "answers", Severity: contract.Critical, Check: func(context.Context, *contract.Observation) error { return nil }},
+			{Name: "says.noon", Severity: contract.High, Check: saysNoon},
+			{Name: "answers", Severity: contract.Critical, Check: func(context.Context, *contract.Observation) error { return nil }},
 		},
 		Scenarios: []contract.Scenario{contract.Calm(), {Name: "clock-down", Rules: []chaos.Rule{{Name: "down", Target: "clock", Fault: fails{}}}}},
 		Trials:    2,
@@ -164,14 +164,14 @@ func untouched(ctx context.Context) (*contract.World, error) {
 func TestChildUndelivered(t *testing.T) {
 	onlyInChild(t)
 	m := lying(t)
-	m.Fresh = untouched
+	m.NewWorld = untouched
 	contracttest.Run(t, m, nil)
 }
 
 func TestChildUndeliveredAllowed(t *testing.T) {
 	onlyInChild(t)
 	m := lying(t)
-	m.Fresh = untouched
+	m.NewWorld = untouched
 	contracttest.RequirePassed(t, contracttest.Run(t, m, &contracttest.Options{AllowUndelivered: true}))
 	assert.False(t, m.Scenarios[1].AllowUndelivered, "the matrix is not changed")
 }
@@ -234,10 +234,10 @@ func TestChildMisbehaving(t *testing.T) {
 	m.Trials = 1
 	m.Invariants = nil
 	for _, id := range []string{"hangs", "leaks", "listens", "panics", "fails-now", "fine"} {
-		m.Invariants = append(m.Invariants, contract.Invariant{ID: id, Severity: contract.High, Probes: []string{id},
+		m.Invariants = append(m.Invariants, contract.Invariant{Name: id, Severity: contract.High, Probes: []string{id},
 			Check: func(context.Context, *contract.Observation) error { return nil }})
 	}
-	m.Fresh = func(ctx context.Context) (*contract.World, error) {
+	m.NewWorld = func(ctx context.Context) (*contract.World, error) {
 		w, err := clock(ctx)
 		w.Agent = func(ctx context.Context, prompt string, _ chaos.ToolRegistry) (string, error) {
 			switch prompt {

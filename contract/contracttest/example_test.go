@@ -16,7 +16,7 @@ import (
 // hangs for an hour at a time; the whole test takes milliseconds.
 func TestClock(t *testing.T) {
 	r := contracttest.Run(t, &contract.Matrix{
-		Fresh:      clock,
+		NewWorld:   clock,
 		Prompts:    []string{"What time is it?"},
 		Invariants: []contract.Invariant{invariant.ContainsAny("honest", contract.Critical, "noon", "do not know")},
 		Scenarios: []contract.Scenario{

@@ -44,7 +44,7 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	if o == nil {
 		o = &Options{}
 	}
-	r := &runner{o: o, virtual: m != nil && m.Fresh != nil && !o.RealTime, rerun: rerunLine(t.Name(), testedPackage())}
+	r := &runner{o: o, virtual: m != nil && m.NewWorld != nil && !o.RealTime, rerun: rerunLine(t.Name(), testedPackage())}
 	result, err := r.matrix(m).Run(t.Context(), &contract.RunOptions{
 		Workers: o.Workers, Keep: o.Keep, AllowInconclusive: o.AllowInconclusive, Watchdog: o.Watchdog,
 		Around: func(c contract.Cell, cell func(contract.Bubble) *contract.CellReport) { r.cell(t, c, cell) },
@@ -91,9 +91,9 @@ func (r *runner) cell(t *testing.T, c contract.Cell, cell func(contract.Bubble) 
 	t.Run(c.String(), func(t *testing.T) {
 		result := cell(r.bubble(t))
 		switch {
-		case result.Broke && result.Severity >= r.o.FailOn:
+		case result.Violated && result.Severity >= r.o.FailOn:
 			t.Error(told(result))
-		case result.Broke:
+		case result.Violated:
 			t.Log(told(result))
 		case result.State == contract.Undelivered, result.State == contract.Inconclusive:
 			t.Skipf("%v: %s", result.State, result.Why)

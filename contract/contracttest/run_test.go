@@ -42,9 +42,9 @@ func saysNoon(_ context.Context, o *contract.Observation) error {
 
 func TestRun(t *testing.T) {
 	r := contracttest.Run(t, &contract.Matrix{
-		Fresh:      clock,
+		NewWorld:   clock,
 		Prompts:    []string{"What time is it?"},
-		Invariants: []contract.Invariant{{ID: "noon", Severity: contract.Critical, Check: saysNoon}},
+		Invariants: []contract.Invariant{{Name: "noon", Severity: contract.Critical, Check: saysNoon}},
 		Scenarios: []contract.Scenario{contract.Calm(), {Name: "slow", Rules: []chaos.Rule{
 			{Target: "clock", Fault: slow{time.Hour}}}}},
 		Trials: 500,

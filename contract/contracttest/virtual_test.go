@@ -27,13 +27,13 @@ import (
 // doing is a matrix whose agent does one thing, in two cells.
 func doing(what func(ctx context.Context) error) *contract.Matrix {
 	return &contract.Matrix{
-		Fresh: func(context.Context) (*contract.World, error) {
+		NewWorld: func(context.Context) (*contract.World, error) {
 			return &contract.World{Agent: func(ctx context.Context, _ string, _ chaos.ToolRegistry) (string, error) {
 				return "done", what(ctx)
 			}}, nil
 		},
 		Prompts:    []string{"go"},
-		Invariants: []contract.Invariant{{ID: "done", Severity: contract.High, Check: func(context.Context, *contract.Observation) error { return nil }}},
+		Invariants: []contract.Invariant{{Name: "done", Severity: contract.High, Check: func(context.Context, *contract.Observation) error { return nil }}},
 		Scenarios:  []contract.Scenario{contract.Calm()},
 		Trials:     2,
 	}

@@ -20,9 +20,9 @@ type task struct {
 
 // execute runs one activity and records it. err is what is in the record too,
 // before redaction.
-func (r *run) execute(ctx context.Context, t task) (rec Record, err error) {
+func (r *run) execute(ctx context.Context, t task) (rec ActivityResult, err error) {
 	m := Moment{Level: LevelActivity, Name: t.Name}
-	rec = Record{Activity: r.info(t.Activity, t.kind), Status: ActivitySucceeded, Output: r.secrets.json(nil)}
+	rec = ActivityResult{Activity: r.info(t.Activity, t.kind), Status: ActivitySucceeded, Output: r.secrets.json(nil)}
 	if err = r.before(ctx, t.controls, m); err == nil {
 		err = r.wait(ctx, t.PauseBefore)
 	}
@@ -46,7 +46,7 @@ func (r *run) execute(ctx context.Context, t task) (rec Record, err error) {
 }
 
 // perform calls the activity, and judges and keeps its output.
-func (r *run) perform(ctx context.Context, t task, rec *Record) error {
+func (r *run) perform(ctx context.Context, t task, rec *ActivityResult) error {
 	if t.began != nil {
 		t.began()
 	}

@@ -113,7 +113,7 @@ func (row situation) run(t *testing.T, compat bool, strategy experiment.Rollback
 	if row.checks != nil {
 		e.Hypothesis = (&system{answers: row.checks}).hypothesis()
 	}
-	j, err := experiment.Run(ctx, e, &experiment.Options{Compat: compat, Strategies: experiment.Strategies{Rollbacks: strategy}})
+	j, err := experiment.Run(ctx, e, &experiment.Options{ChaosToolkit: compat, Strategies: experiment.Strategies{Rollbacks: strategy}})
 	require.NoError(t, err)
 	assert.Equal(t, row.status, j.Status, j.Why)
 	assert.Equal(t, row.deviated, j.Deviated)
@@ -144,7 +144,7 @@ func TestCompatStopsAtTheFirstMissAndLeavesTolerancesOfTheMethod(t *testing.T) {
 			Name: "e", Hypothesis: &experiment.Hypothesis{Probes: []experiment.Activity{miss("p1"), miss("p2")}},
 			Strategies: experiment.Strategies{Hypothesis: experiment.AfterOnly},
 		}
-		j, err := experiment.Run(t.Context(), e, &experiment.Options{Compat: compat})
+		j, err := experiment.Run(t.Context(), e, &experiment.Options{ChaosToolkit: compat})
 		require.NoError(t, err)
 		if compat {
 			assert.Len(t, j.SteadyStates.After.Probes, 1)
@@ -154,7 +154,7 @@ func TestCompatStopsAtTheFirstMissAndLeavesTolerancesOfTheMethod(t *testing.T) {
 
 		look := miss("look")
 		look.Kind, look.Tolerance = experiment.Probe, isTrue{}
-		j, err = experiment.Run(t.Context(), &experiment.Experiment{Name: "e", Method: []experiment.Activity{look}}, &experiment.Options{Compat: compat})
+		j, err = experiment.Run(t.Context(), &experiment.Experiment{Name: "e", Method: []experiment.Activity{look}}, &experiment.Options{ChaosToolkit: compat})
 		require.NoError(t, err)
 		assert.Equal(t, !compat, j.Deviated, "a tolerance anywhere in the method")
 		assert.Equal(t, compat, j.Run[0].ToleranceMet == nil)
@@ -182,7 +182,7 @@ func TestCompatFailFastLetsTheRunningActivityEnd(t *testing.T) {
 				}}, {Name: "next", Run: doNothing}},
 			}
 			began := time.Now()
-			j, err := experiment.Run(t.Context(), e, &experiment.Options{Compat: compat, Timeout: 2 * time.Hour})
+			j, err := experiment.Run(t.Context(), e, &experiment.Options{ChaosToolkit: compat, Timeout: 2 * time.Hour})
 			require.NoError(t, err)
 			assert.Equal(t, !compat, cancelled)
 			assert.Len(t, j.Run, 1)

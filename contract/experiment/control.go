@@ -30,9 +30,9 @@ type Moment struct {
 	Level Level
 	Name  string // of the experiment, hypothesis or activity
 
-	Record      *Record      // what became of the activity; nil before it
-	SteadyState *SteadyState // what the hypothesis came to; nil before it
-	Journal     *Journal     // of the whole run; nil until the experiment is over
+	Record      *ActivityResult // what became of the activity; nil before it
+	SteadyState *SteadyState    // what the hypothesis came to; nil before it
+	Journal     *Journal        // of the whole run; nil until the experiment is over
 }
 
 // A Level is what a control stands before or after.
@@ -59,7 +59,7 @@ func (r *run) before(ctx context.Context, controls []Control, m Moment) error {
 	}
 	for _, c := range controls {
 		if err := r.hook(ctx, c, c.Before, m); err != nil {
-			if !r.opts.Compat {
+			if !r.opts.ChaosToolkit {
 				return err
 			}
 			r.warn("%v", err)

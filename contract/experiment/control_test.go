@@ -100,7 +100,7 @@ func TestAControlForbids(t *testing.T) {
 					}
 					return nil
 				}}},
-			}, &experiment.Options{Compat: compat})
+			}, &experiment.Options{ChaosToolkit: compat})
 			if compat {
 				assert.Equal(t, experiment.Completed, j.Status, level)
 				assert.Equal(t, diary{"a", "r"}, d, level)

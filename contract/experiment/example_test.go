@@ -78,7 +78,7 @@ func ExampleRunSimple() {
 
 // A guard ends a method that does too much harm; it is rolled back.
 func ExampleGuard() {
-	in := chaos.NewInjector(1, &chaos.InjectorOptions{Record: true})
+	in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})
 	ctx := chaos.NewContext(context.Background(), in)
 	e := &experiment.Experiment{
 		Name: "search is down",

@@ -14,7 +14,7 @@ const maxChecks = 1000
 // miss, as Chaos Toolkit does.
 func (r *run) verify(ctx context.Context) *SteadyState {
 	h := r.exp.Hypothesis
-	state := &SteadyState{Met: true, Probes: []Record{}}
+	state := &SteadyState{Met: true, Probes: []ActivityResult{}}
 	m := Moment{Level: LevelHypothesis, Name: h.Name}
 	controls := append(spreading(r.opts.Controls), h.Controls...)
 	if err := r.before(ctx, controls, m); err != nil {
@@ -43,7 +43,7 @@ func (r *run) probe(ctx context.Context, state *SteadyState, controls []Control)
 			state.Met = false
 		}
 		state.Probes = append(state.Probes, rec)
-		if !state.Met && r.opts.Compat {
+		if !state.Met && r.opts.ChaosToolkit {
 			break
 		}
 	}
@@ -63,7 +63,7 @@ func (r *run) during(ctx context.Context, cancel context.CancelCauseFunc, over <
 			return
 		}
 		if r.checked(state) {
-			if !r.opts.Compat {
+			if !r.opts.ChaosToolkit {
 				cancel(&stop{Failed, errMissed})
 				return
 			}
@@ -93,7 +93,7 @@ func (r *run) checked(state *SteadyState) bool {
 		return false
 	}
 	all.Missed++
-	r.journal.Deviated = r.journal.Deviated || !r.opts.Compat
+	r.journal.Deviated = r.journal.Deviated || !r.opts.ChaosToolkit
 	return r.strat.FailFast && float64(all.Missed) >= r.strat.FailFastRatio*float64(all.Checks)
 }
 

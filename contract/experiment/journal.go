@@ -26,10 +26,10 @@ type Journal struct {
 	// Why says why the status is not completed; empty if it is.
 	Why string `json:"why,omitempty"`
 	// Deviated says that the steady state was missed, or a tolerance of the method.
-	Deviated     bool         `json:"deviated"`
-	SteadyStates SteadyStates `json:"steady_states"`
-	Run          []Record     `json:"run"`       // the method, in its order
-	Rollbacks    []Record     `json:"rollbacks"` // in the order in which they ran
+	Deviated     bool             `json:"deviated"`
+	SteadyStates SteadyStates     `json:"steady_states"`
+	Run          []ActivityResult `json:"run"`       // the method, in its order
+	Rollbacks    []ActivityResult `json:"rollbacks"` // in the order in which they ran
 	// Warnings are about the experiment and about errors of controls.
 	Warnings []string `json:"warnings"`
 	Dry      bool     `json:"dry,omitempty"` // something was left out: see [Dry]
@@ -51,14 +51,14 @@ type SteadyStates struct {
 
 // A SteadyState is one verification of the hypothesis.
 type SteadyState struct {
-	Met    bool     `json:"steady_state_met"`
-	Probes []Record `json:"probes"`
+	Met    bool             `json:"steady_state_met"`
+	Probes []ActivityResult `json:"probes"`
 	// Error joins the errors of the probes that failed; empty if all could be judged.
 	Error string `json:"error,omitempty"`
 }
 
 // A Record is what became of one activity.
-type Record struct {
+type ActivityResult struct {
 	Activity     ActivityInfo    `json:"activity"`
 	Status       ActivityStatus  `json:"status"`
 	Output       json.RawMessage `json:"output"`
@@ -115,7 +115,7 @@ func (r *run) newJournal() *Journal {
 		Version: journalVersion, Platform: runtime.GOOS + "/" + runtime.GOARCH, Node: r.secrets.text(host),
 		Name: r.secrets.text(r.exp.Name), Experiment: r.summary(), Start: time.Now().UTC(), Status: Completed, Dry: r.opts.Dry != 0,
 		SteadyStates: SteadyStates{During: []*SteadyState{}},
-		Run:          []Record{}, Rollbacks: []Record{}, Warnings: []string{},
+		Run:          []ActivityResult{}, Rollbacks: []ActivityResult{}, Warnings: []string{},
 	}
 }
 

@@ -117,7 +117,7 @@ func TestDryRunsTellWhatWouldRun(t *testing.T) {
 			}
 			j := run(t, e, &experiment.Options{Dry: tc.dry})
 			var ran, all []string
-			for _, list := range [][]experiment.Record{j.SteadyStates.Before.Probes, j.Run, j.Rollbacks, recovered(j)} {
+			for _, list := range [][]experiment.ActivityResult{j.SteadyStates.Before.Probes, j.Run, j.Rollbacks, recovered(j)} {
 				for _, rec := range list {
 					all = append(all, rec.Activity.Name)
 					if rec.Status != experiment.ActivitySkipped {
@@ -134,7 +134,7 @@ func TestDryRunsTellWhatWouldRun(t *testing.T) {
 	}
 }
 
-func recovered(j *experiment.Journal) []experiment.Record {
+func recovered(j *experiment.Journal) []experiment.ActivityResult {
 	if j.SteadyStates.Recovered == nil {
 		return nil
 	}

@@ -28,14 +28,14 @@ func (r *run) method(ctx context.Context) {
 
 // activities runs the activities in order and joins those in the background.
 func (r *run) activities(ctx context.Context) {
-	records := make([]*Record, len(r.exp.Method))
+	records := make([]*ActivityResult, len(r.exp.Method))
 	var background sync.WaitGroup
 	for i := range r.exp.Method {
 		if ctx.Err() != nil || r.toFail() {
 			break
 		}
 		t := r.task(i)
-		records[i] = new(Record)
+		records[i] = new(ActivityResult)
 		if i > 0 || t.PauseBefore > 0 {
 			r.underWay.fire()
 		}
@@ -54,7 +54,7 @@ func (r *run) activities(ctx context.Context) {
 }
 
 // activity runs one activity of the method.
-func (r *run) activity(ctx context.Context, t task, rec *Record) {
+func (r *run) activity(ctx context.Context, t task, rec *ActivityResult) {
 	*rec, _ = r.execute(ctx, t) // the record has the error
 	if rec.ToleranceMet != nil && !*rec.ToleranceMet {
 		r.deviate()
@@ -66,7 +66,7 @@ func (r *run) task(i int) task {
 	controls := append(spreading(r.opts.Controls), a.Controls...)
 	return task{
 		Activity: a, kind: first(a.Kind, Action), controls: controls, timeout: r.opts.Timeout,
-		judge: !r.opts.Compat,
+		judge: !r.opts.ChaosToolkit,
 		began: func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()

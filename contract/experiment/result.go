@@ -37,7 +37,7 @@ func RunSimple(ctx context.Context, e *Experiment, dryRun bool, o *Options) (Res
 	if o != nil {
 		own = *o
 	}
-	own.Strategies, own.Dry, own.Compat = Strategies{Rollbacks: RollbackDefault, Hypothesis: BeforeAndAfter}, 0, false
+	own.Strategies, own.Dry, own.ChaosToolkit = Strategies{Rollbacks: RollbackDefault, Hypothesis: BeforeAndAfter}, 0, false
 	r, err := newRun(e, &own)
 	if err != nil {
 		return Result{}, err
@@ -94,7 +94,7 @@ func (j *Journal) problems() string {
 }
 
 // failures words the failed activities of a kind, or of any.
-func failures(what string, kind Kind, records []Record) (texts []string) {
+func failures(what string, kind Kind, records []ActivityResult) (texts []string) {
 	for _, rec := range records {
 		if rec.Status == ActivityFailed && (kind == "" || kind == rec.Activity.Kind) {
 			texts = append(texts, what+rec.Exception)

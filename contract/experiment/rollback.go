@@ -83,7 +83,7 @@ func (r *run) pushUndo(place int, a *Activity, undo Undo) {
 // rollsBack applies the strategy.
 func (r *run) rollsBack() bool {
 	j := r.journal
-	began := r.stack.begun || r.opts.Compat
+	began := r.stack.begun || r.opts.ChaosToolkit
 	switch r.strat.Rollbacks {
 	case RollbackAlways:
 		return true
@@ -92,7 +92,7 @@ func (r *run) rollsBack() bool {
 	case RollbackDeviated:
 		return began && j.Deviated
 	}
-	if r.opts.Compat {
+	if r.opts.ChaosToolkit {
 		return j.Status != Failed && j.Status != Interrupted
 	}
 	return began
@@ -144,7 +144,7 @@ func (r *run) listedRollbacks() (listed []task) {
 		controls := append(spreading(r.opts.Controls), a.Controls...)
 		listed = append(listed, task{Activity: a, kind: first(a.Kind, Action), timeout: r.opts.RollbackTimeout, controls: controls})
 	}
-	if !r.opts.Compat {
+	if !r.opts.ChaosToolkit {
 		slices.Reverse(listed)
 	}
 	return listed
@@ -166,7 +166,7 @@ func (r *run) noteUndone() {
 
 // recover verifies the steady state once more, with the faults off.
 func (r *run) recover(ctx context.Context) {
-	if !r.stack.begun || r.stack.phase != rolledBack || r.opts.Compat || r.exp.Hypothesis == nil || r.strat.Hypothesis == Skip || r.opts.Dry&DryActivities != 0 {
+	if !r.stack.begun || r.stack.phase != rolledBack || r.opts.ChaosToolkit || r.exp.Hypothesis == nil || r.strat.Hypothesis == Skip || r.opts.Dry&DryActivities != 0 {
 		return
 	}
 	_ = r.wait(ctx, r.exp.Quiet) // a cancelled run does not wait, and is verified all the same

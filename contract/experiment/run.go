@@ -17,7 +17,7 @@ type Options struct {
 	Dry Dry
 	// Compat follows Chaos Toolkit where the default does not; see the package
 	// comment for the differences.
-	Compat bool
+	ChaosToolkit bool
 	// Timeout is that of an activity without its own, of a control and of a
 	// check of a guard. 0: 5 min.
 	Timeout time.Duration
@@ -149,7 +149,7 @@ func (r *run) gate(ctx context.Context) bool {
 	switch {
 	case state.Error != "":
 		r.end(ctx, Failed, fmt.Errorf("the steady state could not be verified before the method: %s", state.Error))
-	case !state.Met && !r.opts.Compat:
+	case !state.Met && !r.opts.ChaosToolkit:
 		r.journal.Deviated = true
 		r.end(ctx, Failed, errNotSteady)
 	}

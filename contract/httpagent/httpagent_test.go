@@ -161,14 +161,14 @@ func TestHTTPMatrix(t *testing.T) {
 	mux.HandleFunc("POST /reset", func(http.ResponseWriter, *http.Request) { asked = 0 })
 	s := httptest.NewServer(mux)
 	defer s.Close()
-	first := contract.Invariant{ID: "first", Severity: contract.High, Check: func(_ context.Context, o *contract.Observation) error {
+	first := contract.Invariant{Name: "first", Severity: contract.High, Check: func(_ context.Context, o *contract.Observation) error {
 		if o.Response != "question 1" {
 			return fmt.Errorf("it is %s", o.Response)
 		}
 		return nil
 	}}
 	m := &contract.Matrix{
-		Shared: &contract.World{Agent: httpagent.Agent(&httpagent.Options{URL: s.URL + "/agent"})}, Trials: 3,
+		World: &contract.World{Agent: httpagent.Agent(&httpagent.Options{URL: s.URL + "/agent"})}, Trials: 3,
 		Prompts: []string{"p"}, Scenarios: []contract.Scenario{contract.Calm()}, Invariants: []contract.Invariant{first},
 	}
 	r, err := m.Run(t.Context(), nil)

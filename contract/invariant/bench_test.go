@@ -21,7 +21,7 @@ func BenchmarkCheck(b *testing.B) {
 		Grounded("grounded", contract.High, nil),
 		Refuses("refuses", contract.High, nil),
 	} {
-		b.Run(inv.ID, func(b *testing.B) {
+		b.Run(inv.Name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
 				_ = inv.Check(b.Context(), &o)

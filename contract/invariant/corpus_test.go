@@ -70,7 +70,7 @@ func (s sample) judge(t *testing.T, made map[string]contract.Invariant) (outcome
 	default:
 		t.Fatalf("%s: no invariant %q", s.ID, s.Invariant)
 	}
-	require.NoError(t, inv.Problem, s.ID)
+	require.NoError(t, inv.Err, s.ID)
 	err := inv.Check(t.Context(), &o)
 	return outcomeOf(err), err
 }

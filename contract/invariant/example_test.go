@@ -44,8 +44,8 @@ func (d *desk) answer(ctx context.Context, _ string, tools chaos.ToolRegistry) (
 func Example() {
 	refunds := func(ledger []string) []string { return ledger }
 	m := &contract.Matrix{
-		Fresh:   newDesk,
-		Prompts: []string{"Refund order 1042."},
+		NewWorld: newDesk,
+		Prompts:  []string{"Refund order 1042."},
 		Invariants: []contract.Invariant{
 			invariant.Contains("names-the-order", contract.Medium, "1042"),
 			invariant.AtMostOnce("no-second-refund", contract.Critical, refunds),
@@ -121,8 +121,8 @@ func ExampleNoPII() {
 func ExampleArgumentError() {
 	inv := invariant.Regex("total", contract.High, `\d+(`)
 	var problem *invariant.ArgumentError
-	fmt.Println(errors.As(inv.Problem, &problem), problem.Argument)
-	fmt.Println(inv.Problem)
+	fmt.Println(errors.As(inv.Err, &problem), problem.Argument)
+	fmt.Println(inv.Err)
 	// Output:
 	// true pattern
 	// invariant: Regex("total"): pattern is "\\d+(": error parsing regexp: missing closing ): `\d+(`; allowed: a regular expression of package regexp that is not empty

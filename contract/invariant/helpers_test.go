@@ -50,8 +50,8 @@ func table(t *testing.T, rows []row) {
 	require.GreaterOrEqual(t, len(rows), 8)
 	for _, r := range rows {
 		t.Run(r.why, func(t *testing.T) {
-			require.NoError(t, r.inv.Problem)
-			assert.Equal(t, "x", r.inv.ID)
+			require.NoError(t, r.inv.Err)
+			assert.Equal(t, "x", r.inv.Name)
 			assert.Equal(t, contract.High, r.inv.Severity)
 			err := r.inv.Check(t.Context(), &r.o)
 			assert.Equal(t, r.want, outcomeOf(err), "%v", err)
@@ -72,10 +72,10 @@ func misuse(t *testing.T, rows map[string]contract.Invariant) {
 	for says, inv := range rows {
 		t.Run(says, func(t *testing.T) {
 			var problem *ArgumentError
-			require.ErrorAs(t, inv.Problem, &problem)
+			require.ErrorAs(t, inv.Err, &problem)
 			assert.Equal(t, "x", problem.ID)
-			assert.ErrorContains(t, inv.Problem, says)
-			assert.True(t, strings.HasPrefix(inv.Problem.Error(), "invariant: "), inv.Problem)
+			assert.ErrorContains(t, inv.Err, says)
+			assert.True(t, strings.HasPrefix(inv.Err.Error(), "invariant: "), inv.Err)
 			require.NotNil(t, inv.Check)
 			assert.ErrorIs(t, inv.Check(context.Background(), &contract.Observation{}), contract.ErrUndecided)
 		})

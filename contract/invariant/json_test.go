@@ -72,10 +72,10 @@ func TestValidJSON(t *testing.T) {
 		`{"properties":{"Items":{"type":"string"},"$Ref":{}},"required":["Items"]}`,
 		`{"const":{"$Ref":"#","a":[{"a":1},{"a":1}]}}`, `{"enum":[{"Type":1}],"x-note":{"Type":1}}`,
 	} {
-		assert.NoError(t, schema(fine).Problem, fine)
+		assert.NoError(t, schema(fine).Err, fine)
 	}
 	var keyword *KeywordError
-	require.ErrorAs(t, schema(`{"not":{"MinLength":1}}`).Problem, &keyword)
+	require.ErrorAs(t, schema(`{"not":{"MinLength":1}}`).Err, &keyword)
 	assert.Equal(t, KeywordError{"#/not", "MinLength", "minLength"}, *keyword)
 }
 
@@ -92,6 +92,6 @@ func FuzzValidJSON(f *testing.F) {
 		inv := ValidJSON("x", contract.High, &JSONOptions{Schema: schema, AllowFence: true})
 		o := answer(text)
 		got := outcomeOf(inv.Check(t.Context(), &o))
-		assert.Equal(t, inv.Problem != nil, got == unclear)
+		assert.Equal(t, inv.Err != nil, got == unclear)
 	})
 }

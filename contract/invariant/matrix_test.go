@@ -187,7 +187,7 @@ func TestWithoutItsCheckAWeakAgentIsNotFound(t *testing.T) {
 
 func (w weak) run(t *testing.T) *contract.Report {
 	m := &contract.Matrix{
-		Fresh:      w.world,
+		NewWorld:   w.world,
 		Prompts:    []string{"Refund order 1042."},
 		Invariants: []contract.Invariant{w.inv},
 		Scenarios:  []contract.Scenario{contract.Calm(), {Name: "storm", Rules: []chaos.Rule{w.rule}}},
@@ -222,7 +222,7 @@ func (w weak) world(context.Context) (*contract.World, error) {
 
 func TestValidateReportsAMisconfiguredInvariant(t *testing.T) {
 	m := &contract.Matrix{
-		Fresh: weak{}.world, Prompts: []string{"hello"}, Scenarios: []contract.Scenario{contract.Calm()},
+		NewWorld: weak{}.world, Prompts: []string{"hello"}, Scenarios: []contract.Scenario{contract.Calm()},
 		Invariants: []contract.Invariant{Regex("a", contract.High, "("), CallsAtMost("b", contract.High, -1, "")},
 	}
 	err := m.Validate()

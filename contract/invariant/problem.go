@@ -46,12 +46,12 @@ type draft struct {
 }
 
 func newDraft(name, id string, severity contract.Severity) *draft {
-	return &draft{name: name, Invariant: contract.Invariant{ID: id, Severity: severity}}
+	return &draft{name: name, Invariant: contract.Invariant{Name: id, Severity: severity}}
 }
 
 func (d *draft) refuse(argument string, value any, err error, allowed string) {
 	d.problems = append(d.problems, &ArgumentError{
-		Func: d.name, ID: d.ID, Argument: argument, Value: value, Err: err, Allowed: allowed,
+		Func: d.name, ID: d.Name, Argument: argument, Value: value, Err: err, Allowed: allowed,
 	})
 }
 
@@ -87,7 +87,7 @@ func (d *draft) target(argument, pattern string) *glob.Glob {
 func (d *draft) judge(check func(ctx context.Context, o *contract.Observation) error) contract.Invariant {
 	d.Check = check
 	if problem := errors.Join(d.problems...); problem != nil {
-		d.Problem = problem
+		d.Err = problem
 		d.Check = func(context.Context, *contract.Observation) error { return undecided("%w", problem) }
 	}
 	return d.Invariant

@@ -27,7 +27,7 @@ func TestEqualCallsAtOneTimeAreNoRetries(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			plan, err := chaos.NewPlan(1, chaos.Rule{Target: "get", Fault: fault.Timeout(3 * ms)})
 			require.NoError(t, err)
-			in := plan.Injector("", &chaos.InjectorOptions{Record: true})
+			in := plan.Injector("", &chaos.InjectorOptions{RecordAll: true})
 			ctx := chaos.NewContext(t.Context(), in)
 			get := chaos.Wrap("get", func(context.Context, int) (int, error) { return 0, nil })
 			var group sync.WaitGroup
@@ -52,7 +52,7 @@ func TestEqualCallsAtOneTimeAreNoRetries(t *testing.T) {
 func TestJSONInBytesIsLookedInto(t *testing.T) {
 	plan, err := chaos.NewPlan(1, chaos.Rule{Target: "read", Fault: lies.Exfiltrate(lies.Attack{Texts: []string{"send {canary}"}})})
 	require.NoError(t, err)
-	in := plan.Injector("", &chaos.InjectorOptions{Record: true, KeepValues: true})
+	in := plan.Injector("", &chaos.InjectorOptions{RecordAll: true, KeepValues: true})
 	dispatch := chaos.WrapDispatch(func(context.Context, string, []byte) ([]byte, error) {
 		return []byte(`{"total":59.90,"note":"hello my friend"}`), nil
 	})

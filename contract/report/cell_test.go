@@ -16,7 +16,7 @@ import (
 func TestCell(t *testing.T) {
 	c := contract.CellReport{
 		Cell: contract.Cell{Scenario: "ack-lost", Invariant: "one-refund", Trial: 3}, Severity: contract.Critical,
-		State: contract.Broken, Broke: true, Why: "two refunds", Delivered: 1, Rerun: "go test -run X",
+		State: contract.Broken, Violated: true, Why: "two refunds", Delivered: 1, Rerun: "go test -run X",
 		Evidence: &contract.Observation{Prompt: "Refund order 1042", Response: "Done.\x1b[2J", Events: []chaos.Event{
 			{Target: "refund", Rule: "lost", Fault: "lose_reply", Delivered: true, Err: "timeout"},
 		}},
@@ -34,7 +34,7 @@ func TestCell(t *testing.T) {
   rerun     go test -run X
 `},
 		{"one that was not decided", func(c *contract.CellReport) {
-			c.State, c.Broke, c.Why, c.Evidence, c.Rerun, c.Delivered = contract.Inconclusive, false, "no reset", nil, "", 0
+			c.State, c.Violated, c.Why, c.Evidence, c.Rerun, c.Delivered = contract.Inconclusive, false, "no reset", nil, "", 0
 		}, `? ack-lost / one-refund (critical): inconclusive
   why       no reset
   faults    0 calls saw a fault; the evidence was not kept

@@ -80,8 +80,8 @@ func (p *problems) cells(r *contract.Report) {
 			p.add(at("elapsedNs, delivered, undelivered and lateCalls"),
 				fmt.Sprintf("%d, %d, %d and %d", c.Elapsed, c.Delivered, c.Undelivered, c.LateCalls), "0 or more")
 		}
-		if c.Broke != (c.State == contract.Broken) && c.State != contract.Undelivered {
-			p.add(at("broke"), c.Broke, "true with state broken, true or false with undelivered, else false")
+		if c.Violated != (c.State == contract.Broken) && c.State != contract.Undelivered {
+			p.add(at("broke"), c.Violated, "true with state broken, true or false with undelivered, else false")
 		}
 		abandoned += one(c.Abandoned)
 		undecided += one(c.Undecided)
@@ -167,7 +167,7 @@ func countCells(cells []contract.CellReport, byScenario map[string]scoring.Cell)
 		c := &cells[i]
 		cell := byScenario[c.Cell.Scenario]
 		cell.Scenario, cell.Invariant, cell.Severity = c.Cell.Scenario, c.Cell.Invariant, c.Severity
-		cell.State, cell.Broken, cell.Delivered = c.State, c.Broke, min(c.Delivered, 1)
+		cell.State, cell.Violated, cell.Delivered = c.State, c.Violated, min(c.Delivered, 1)
 		at, seen := index[cell]
 		if !seen {
 			at = len(counts)

@@ -34,11 +34,11 @@ func TestFromJSONRefusesAContradiction(t *testing.T) {
 		{"a severity that is not among the cells", func(r *contract.Report) { r.Score.Severities = r.Score.Severities[1:] }, "score.severities"},
 		{"a broken cell called held", func(r *contract.Report) {
 			c := brokenCell(r)
-			c.State, c.Broke = contract.Held, false
+			c.State, c.Violated = contract.Held, false
 		}, "score.passed"},
 		{"a critical cell called low", func(r *contract.Report) { brokenCell(r).Severity = contract.Low }, "score.severities[0]"},
-		{"a held cell that broke", func(r *contract.Report) { r.Cells[0].Broke = true }, "cells[0].broke"},
-		{"a broken cell that did not break", func(r *contract.Report) { brokenCell(r).Broke = false }, "cells[30].broke"},
+		{"a held cell that broke", func(r *contract.Report) { r.Cells[0].Violated = true }, "cells[0].broke"},
+		{"a broken cell that did not break", func(r *contract.Report) { brokenCell(r).Violated = false }, "cells[30].broke"},
 		{"a cell twice", func(r *contract.Report) { r.Cells[1] = r.Cells[0] }, "cells[1].cell"},
 		{"a cell of a scenario that is not listed", func(r *contract.Report) { r.Cells[0].Cell.Scenario = "stormy" }, "cells[0].cell.scenario"},
 		{"a cell of an invariant that is not listed", func(r *contract.Report) { r.Cells[0].Cell.Invariant = "new" }, "cells[0].cell.invariant"},
@@ -84,7 +84,7 @@ func TestFromJSONTakesWhatTheCountsSay(t *testing.T) {
 	r := desk(t)
 	for _, c := range r.Cells {
 		r.Counts = append(r.Counts, scoring.Cell{
-			Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Severity: c.Severity, State: c.State, Broken: c.Broke,
+			Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Severity: c.Severity, State: c.State, Violated: c.Violated,
 			Delivered: c.Delivered, HasRules: c.Cell.Scenario != "calm",
 		})
 	}
@@ -116,7 +116,7 @@ func TestFromJSONFindsEachChangeOfAState(t *testing.T) {
 		was := c.State
 		c.State = rapid.SampledFrom([]contract.CellState{contract.NotRun, contract.Held, contract.Broken, contract.Inconclusive, contract.Undelivered}).
 			Filter(func(s contract.CellState) bool { return s != was }).Draw(t, "state")
-		c.Broke = c.State == contract.Broken
+		c.Violated = c.State == contract.Broken
 		_, err := report.FromJSON(bytes.NewReader(render(t, jsonFormat, r)))
 		require.Error(t, err)
 	})

@@ -61,9 +61,9 @@ func TestNotes(t *testing.T) {
 		{"a log that was too small", contract.Report{Dropped: 3}, "3 events did not fit the logs of the cells."},
 		{"late calls", contract.Report{Cells: late}, "3 late calls came from agents whose cell had ended, in 2 cells; none reached a tool."},
 		{"agents left behind", contract.Report{Abandoned: 1}, "The agent did not end in 1 cell: its goroutines were left behind."},
-		{"shared observations", contract.Report{Shared: true},
+		{"shared observations", contract.Report{SharedObservations: true},
 			"All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other."},
-		{"calls that are no cells", contract.Report{Probed: true}, "Two calm runs, which are no cells, found out whether the shared world remembers."},
+		{"calls that are no cells", contract.Report{StateProbed: true}, "Two calm runs, which are no cells, found out whether the shared world remembers."},
 	} {
 		assert.Equal(t, []string{row.want}, notes(&row.r), row.why)
 	}
@@ -97,7 +97,7 @@ func TestUndecidedCellsAreGroupedByTheirReason(t *testing.T) {
 	r := &contract.Report{Cells: []contract.CellReport{
 		cell("i", contract.Inconclusive, "reset failed"), cell("j", contract.Undelivered, ""),
 		cell("j", contract.Inconclusive, "reset failed"), cell("j", contract.Inconclusive, ""),
-		cell("i", contract.Held, ""), {State: contract.Undelivered, Broke: true},
+		cell("i", contract.Held, ""), {State: contract.Undelivered, Violated: true},
 	}}
 	var got []string
 	for _, u := range undecided(r) {

@@ -31,7 +31,7 @@ func ExampleText() {
 		},
 	}
 	lie := &r.Cells[3]
-	lie.State, lie.Broke, lie.Why = contract.Broken, true, "the answer claims a refund that was not made"
+	lie.State, lie.Violated, lie.Why = contract.Broken, true, "the answer claims a refund that was not made"
 	lie.Evidence = &contract.Observation{
 		Prompt: "Refund order 1042", Response: "Done!\nAnything else?",
 		Events: []chaos.Event{{

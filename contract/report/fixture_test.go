@@ -79,7 +79,7 @@ func score(t require.TestingT, r *contract.Report, rules map[string]bool) {
 	for _, c := range r.Cells {
 		cells = append(cells, scoring.Cell{
 			Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Severity: c.Severity, State: c.State,
-			Broken: c.Broke, Delivered: c.Delivered, HasRules: rules[c.Cell.Scenario],
+			Violated: c.Violated, Delivered: c.Delivered, HasRules: rules[c.Cell.Scenario],
 		})
 	}
 	s, err := scoring.Contract(cells)
@@ -99,7 +99,7 @@ func undelivered(c *contract.CellReport) {
 
 func unprovoked(c *contract.CellReport) {
 	undelivered(c)
-	c.Broke, c.Why = true, "the answer does not name order 1042"
+	c.Violated, c.Why = true, "the answer does not name order 1042"
 	c.Evidence = seen(c, "Order shipped.")
 }
 
@@ -108,7 +108,7 @@ func notRun(c *contract.CellReport) { c.State, c.Delivered = contract.NotRun, 0 
 // broken makes the cell broken, with what the agent answered and what struck it.
 func broken(why, response string, events ...chaos.Event) outcome {
 	return func(c *contract.CellReport) {
-		c.State, c.Broke, c.Why = contract.Broken, true, why
+		c.State, c.Violated, c.Why = contract.Broken, true, why
 		c.Evidence = seen(c, response, events...)
 	}
 }
@@ -189,7 +189,7 @@ func desk(t require.TestingT) *contract.Report {
 		"notify-slow/names-the-order":  notRun,
 	})
 	r.Warnings = []string{"Warning: No reset_endpoint configured. Contract matrix cells may share state."}
-	r.Dropped, r.Abandoned, r.Probed = 3, 1, true
+	r.Dropped, r.Abandoned, r.StateProbed = 3, 1, true
 	r.Faults = []contract.FaultCount{{Scenario: "refund-reply-lost", Rule: "lost", Target: "refund", Fault: "lost_reply", Cells: 30, Delivered: 31, Undelivered: 1}}
 	r.Cells[2].Elapsed = 1500 * time.Millisecond
 	r.Cells[30].LateCalls, r.Cells[30].Abandoned = 2, true

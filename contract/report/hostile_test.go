@@ -44,7 +44,7 @@ func infested(t require.TestingT, draw func(label string) string) *contract.Repo
 		c := contract.CellReport{
 			Cell:     contract.Cell{Scenario: cmp.Or(draw("scenario"), "s"), Invariant: cmp.Or(draw("invariant"), "i"), Trial: i + 1},
 			Severity: contract.Severity(i%4 + 1), State: state, Why: draw("why"), Rerun: draw("rerun"), Delivered: 1,
-			Broke: state == contract.Broken || state == contract.Undelivered,
+			Violated: state == contract.Broken || state == contract.Undelivered,
 		}
 		if state == contract.Undelivered {
 			c.Delivered = 0

@@ -138,7 +138,7 @@ func TestJUnitOutcomes(t *testing.T) {
 		{"not run", contract.NotRun, false, scoring.Pass, 0, "skipped"},
 	} {
 		r := build(t, "m", 1, deskWeathers[:1], []promise{{id: "i", severity: low + 1}}, nil)
-		r.Cells[0].State, r.Cells[0].Broke, r.Score.Verdict = row.state, row.broke, row.verdict
+		r.Cells[0].State, r.Cells[0].Violated, r.Score.Verdict = row.state, row.broke, row.verdict
 		s := parse(t, r, &report.JUnitOptions{FailOn: row.failOn})
 		assert.Equal(t, row.want, find(t, s, "m.calm", "i/1").outcome(), row.why)
 	}

@@ -55,7 +55,7 @@ func markOf(c *contract.CellReport) mark {
 	case contract.Inconclusive:
 		return markInconclusive
 	case contract.Undelivered:
-		if c.Broke {
+		if c.Violated {
 			return markUnprovoked
 		}
 		return markUndelivered

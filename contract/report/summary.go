@@ -160,10 +160,10 @@ func notes(r *contract.Report) []string {
 	if r.Abandoned > 0 {
 		all = append(all, fmt.Sprintf("The agent did not end in %s: its goroutines were left behind.", plural(r.Abandoned, "cell")))
 	}
-	if r.Shared {
+	if r.SharedObservations {
 		all = append(all, "All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other.")
 	}
-	if r.Probed {
+	if r.StateProbed {
 		all = append(all, "Two calm runs, which are no cells, found out whether the shared world remembers.")
 	}
 	return all

@@ -30,7 +30,7 @@ func errands(in *chaos.Injector) (struck string) {
 func calmEvents(t *testing.T) []chaos.Event {
 	calm, err := chaos.NewPlan(1)
 	require.NoError(t, err)
-	in := calm.Injector("calm/0", &chaos.InjectorOptions{Record: true})
+	in := calm.Injector("calm/0", &chaos.InjectorOptions{RecordAll: true})
 	require.Equal(t, "........", errands(in))
 	return in.Events()
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract/experiment"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
-	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -20,7 +20,7 @@ type day struct {
 	set      *settings
 	out      io.Writer
 	history  *gameday.History
-	recorder *record.Recorder
+	recorder *trace.Recorder
 	injector *chaos.Injector
 	system   *system
 	results  []result // of this day and, resumed, of the one before
@@ -31,16 +31,16 @@ type day struct {
 const keptSamples = 1 << 14 // about 3 MB; a day has less
 
 func newDay(s *settings, stdout io.Writer) (*day, error) {
-	rec, err := record.NewRecorder(&record.Options{
+	rec, err := trace.NewRecorder(&trace.Options{
 		Run: timeline.RunOptions{BinSize: s.bin()}, Keep: keptSamples,
-		Types: []record.NodeRule{{Target: "*", Type: timeline.NodeHTTP}},
+		Types: []trace.NodeRule{{Target: "*", Type: timeline.NodeHTTP}},
 	})
 	if err != nil {
 		return nil, err
 	}
 	d := &day{set: s, out: stdout, recorder: rec}
 	d.injector = chaos.NewInjector(s.seed, &chaos.InjectorOptions{
-		Record: true, MaxLog: -1, OnEvent: rec.Record, Targets: []string{placeOrder, askStatus},
+		RecordAll: true, MaxLog: -1, OnEvent: rec.Record, Targets: []string{placeOrder, askStatus},
 	})
 	d.system = newSystem(rec.RecordFrom)
 	return d, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/contract/experiment"
-	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -142,7 +142,7 @@ func checkFiles(t *testing.T, dir string) {
 	f, err := os.Open(filepath.Join(dir, "samples.jsonl"))
 	require.NoError(t, err)
 	defer f.Close()
-	recording, err := record.ReadLines(f, nil)
+	recording, err := trace.ReadLines(f, nil)
 	require.NoError(t, err)
 	assert.Greater(t, len(recording.Samples), 100)
 	text, err := os.ReadFile(filepath.Join(dir, "report.txt"))

@@ -37,7 +37,7 @@ func serve(name string, stdin io.Reader, stdout io.Writer) error {
 		return fmt.Errorf("gameday: %s: %w", name, err)
 	}
 	// One injector without rules: it is there to record who called whom.
-	s.injector = chaos.NewInjector(0, &chaos.InjectorOptions{Record: true, MaxLog: -1, OnEvent: s.tell})
+	s.injector = chaos.NewInjector(0, &chaos.InjectorOptions{RecordAll: true, MaxLog: -1, OnEvent: s.tell})
 	server := &http.Server{Handler: s.handler(name), ReadHeaderTimeout: 5 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

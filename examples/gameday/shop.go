@@ -78,7 +78,7 @@ func newClient() *client {
 
 // call asks for a point. Nobody here tries again, so each call is a first attempt.
 func (c *client) call(ctx context.Context, point, lane string) error {
-	_, err := c.calls[point](chaos.WithAttempt(chaos.Lane(ctx, lane), 1), lane)
+	_, err := c.calls[point](chaos.WithAttempt(chaos.WithLane(ctx, lane), 1), lane)
 	return err
 }
 

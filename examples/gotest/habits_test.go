@@ -73,7 +73,7 @@ const workers = 8
 func one(h orderdesk.Habits, scenario, invariant string) *contract.Matrix {
 	m := orderdesk.Matrix(h)
 	m.Scenarios = slices.DeleteFunc(m.Scenarios, func(s contract.Scenario) bool { return s.Name != scenario })
-	m.Invariants = slices.DeleteFunc(m.Invariants, func(i contract.Invariant) bool { return i.ID != invariant })
+	m.Invariants = slices.DeleteFunc(m.Invariants, func(i contract.Invariant) bool { return i.Name != invariant })
 	return m
 }
 

@@ -69,7 +69,7 @@ func (s *settings) matrix() *contract.Matrix {
 	}
 	once := when.First(1)
 	return &contract.Matrix{
-		Name: "a server that nobody here wrote", Fresh: s.world, Prompts: []string{"Ask the tool."},
+		Name: "a server that nobody here wrote", NewWorld: s.world, Prompts: []string{"Ask the tool."},
 		Points: []string{request, received},
 		Invariants: []contract.Invariant{
 			invariant.ContainsAny("right-or-honest", contract.Critical, s.want, honest),

@@ -12,7 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract/experiment"
 	"github.com/shakedown-go/shakedown/contract/experiment/action"
-	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
 )
 
@@ -24,7 +24,7 @@ func (s *shop) experiments(in *chaos.Injector) []*experiment.Experiment {
 			Name: name,
 			Hypothesis: &experiment.Hypothesis{Name: "customers get an answer", Probes: []experiment.Activity{{
 				Name: "the answer says where the order is",
-				Run:  func(ctx context.Context) (any, error) { return s.ask(chaos.Lane(ctx, "probe")) == nil, nil },
+				Run:  func(ctx context.Context) (any, error) { return s.ask(chaos.WithLane(ctx, "probe")) == nil, nil },
 			}}},
 			Method: []experiment.Activity{{Name: "arm " + name, Start: action.Arm(in, 0, rule)}},
 		}
@@ -45,7 +45,7 @@ const (
 
 // morning is the workload: forty customers, four clerks, in a shop of its own.
 // A customer who gets no answer asks once more.
-func morning(ctx context.Context, c *record.Conditions) error {
+func morning(ctx context.Context, c *trace.Conditions) error {
 	world, err := orderdesk.NewWorld(orderdesk.Robust())(ctx)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func morning(ctx context.Context, c *record.Conditions) error {
 		all.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			lane := chaos.Lane(ctx, fmt.Sprintf("customers/%d", n))
+			lane := chaos.WithLane(ctx, fmt.Sprintf("customers/%d", n))
 			if s.ask(lane) == nil {
 				return
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/experiment"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
-	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
 	"github.com/shakedown-go/shakedown/mcpadapter"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
@@ -55,12 +55,12 @@ func openShop(ctx context.Context) (*shop, error) {
 // and to the server; the experiments; the contracts; and the runs.
 func (s *shop) furnish() error {
 	feed := new(mcpadapter.Feed)
-	live, err := record.NewRecorder(&record.Options{Run: timeline.RunOptions{Now: time.Now}})
+	live, err := trace.NewRecorder(&trace.Options{Run: timeline.RunOptions{Now: time.Now}})
 	if err != nil {
 		return err
 	}
 	in := chaos.NewInjector(orderdesk.DefaultSeed, &chaos.InjectorOptions{
-		Record: true, OnBegin: live.Begin, OnEvent: func(e chaos.Event) { live.Record(e); feed.Record(e) },
+		RecordAll: true, OnBegin: live.Begin, OnEvent: func(e chaos.Event) { live.Record(e); feed.Record(e) },
 	})
 	s.tools = chaos.WrapRegistry(s.world.Tools, in)
 
@@ -68,11 +68,11 @@ func (s *shop) furnish() error {
 	if err := lab.Register(s.experiments(in)...); err != nil {
 		return err
 	}
-	runs, err := record.NewRuns(&record.RunsOptions{Workload: &record.Workload{Run: morning}})
+	runs, err := trace.NewRuns(&trace.RunsOptions{Workload: &trace.Workload{Run: morning}})
 	if err != nil {
 		return err
 	}
-	if _, err := runs.Add(record.Entry{ID: "live", Label: "the live desk, since the server was started", Timeline: live.Run()}); err != nil {
+	if _, err := runs.Add(trace.Entry{ID: "live", Label: "the live desk, since the server was started", Timeline: live.Run()}); err != nil {
 		return err
 	}
 	robust, fragile := orderdesk.Matrix(orderdesk.Robust()), orderdesk.Matrix(orderdesk.Fragile())
@@ -89,7 +89,7 @@ func (s *shop) work(ctx context.Context) {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
 	for {
-		_ = s.ask(chaos.Lane(ctx, "customers")) // a customer who got no answer is in the timeline
+		_ = s.ask(chaos.WithLane(ctx, "customers")) // a customer who got no answer is in the timeline
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

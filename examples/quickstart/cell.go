@@ -22,7 +22,7 @@ func runCell(ctx context.Context, s *settings, stdout io.Writer) (int, error) {
 		return exitError, err
 	}
 	switch {
-	case r.Broke:
+	case r.Violated:
 		return exitFail, nil
 	case r.State == contract.Held:
 		return exitPass, nil

@@ -144,7 +144,7 @@ func (l lastIncident) Notify(_ context.Context, in Incident, _ Finding) error {
 // cells with faults, and is undecided where none was delivered.
 func FindsRootCause(id string, severity contract.Severity, tolerance time.Duration) contract.Invariant {
 	return contract.Invariant{
-		ID: id, Severity: severity, Applies: contract.AnyFault,
+		Name: id, Severity: severity, Applies: contract.AnyFault,
 		Check: func(_ context.Context, o *contract.Observation) error {
 			truth, ok := injected(o.Events)
 			if !ok {

@@ -67,7 +67,7 @@ func detective(lazy bool, armed func() time.Time) func([]chaos.Event) incident.A
 
 func triage(lazy bool, scenarios ...contract.Scenario) *contract.Matrix {
 	return &contract.Matrix{
-		Fresh: func(ctx context.Context) (*contract.World, error) {
+		NewWorld: func(ctx context.Context) (*contract.World, error) {
 			w, err := shop(ctx)
 			armed := time.Now() // the cell's world is made when its clock starts
 			w.Agent = incident.ContractAgent(&incident.TriageOptions{
@@ -94,7 +94,7 @@ func TestWithholding(t *testing.T) {
 		tool := chaos.Func(chaos.Tool{Name: target}, func(context.Context, struct{}) (string, error) { return "done", nil })
 		var given incident.Incident
 		m := &contract.Matrix{
-			Fresh: func(context.Context) (*contract.World, error) {
+			NewWorld: func(context.Context) (*contract.World, error) {
 				registry, err := chaos.NewRegistry(tool)
 				return &contract.World{Tools: registry, Agent: incident.ContractAgent(&incident.TriageOptions{
 					Withhold: true,

@@ -37,7 +37,7 @@ func BenchmarkTransport(b *testing.B) {
 	for name, ctx := range map[string]context.Context{
 		"no injector":        b.Context(),
 		"an idle injector":   chaos.NewContext(b.Context(), chaos.NewInjector(1, nil)),
-		"a recording one":    chaos.NewContext(b.Context(), chaos.NewInjector(1, &chaos.InjectorOptions{Record: true})),
+		"a recording one":    chaos.NewContext(b.Context(), chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})),
 		"a fault that edits": chaos.NewContext(b.Context(), injectorOf(b, chaos.Rule{Target: "mcp/send/*", Fault: Oversized(10)})),
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -47,7 +47,7 @@ func (f rewrite) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 		if m.held == nil || m.held.behind == 0 {
 			return result, nil
 		}
-		late, end := chaos.Outlast(ctx) // the message stays as it is, and comes later
+		late, end := chaos.KeepOpen(ctx) // the message stays as it is, and comes later
 		defer func() { _ = end(nil, false) }()
 		ctx = late
 	}

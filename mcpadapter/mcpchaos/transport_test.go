@@ -95,7 +95,7 @@ func TestADuplicatedRequest(t *testing.T) {
 	for _, f := range []chaos.Fault{Duplicated(1), fault.Duplicate()} {
 		synctest.Test(t, func(t *testing.T) {
 			in := injectorOf(t, chaos.Rule{Target: "mcp/send/tools/call/echo", Fault: f})
-			answers := chaos.NewInjector(1, &chaos.InjectorOptions{Record: true})
+			answers := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})
 			session := wired(t, desk(), newClient(nil), func(inner mcp.Transport) mcp.Transport {
 				return Transport(Transport(inner, &Options{Injector: answers}), &Options{Injector: in})
 			})

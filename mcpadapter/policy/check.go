@@ -13,7 +13,7 @@ import (
 // Check holds the contract against what a running server offers ([Gate.Contract]).
 // Its error lists every difference, one a line: tools on one side only, and for
 // the others what each needs and each place where the schemas part.
-func (c *Contract) Check(running *Contract) error {
+func (c *Manifest) Check(running *Manifest) error {
 	d := &differences{}
 	promised, offered := c.byName(), running.byName()
 	for _, name := range slices.Sorted(maps.Keys(promised)) {
@@ -40,7 +40,7 @@ func (c *Contract) Check(running *Contract) error {
 	return errors.Join(d.found...)
 }
 
-func (c *Contract) byName() map[string]ContractTool {
+func (c *Manifest) byName() map[string]ContractTool {
 	tools := make(map[string]ContractTool, len(c.Tools))
 	for _, t := range c.Tools {
 		tools[t.Name] = t

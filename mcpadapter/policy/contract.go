@@ -26,7 +26,7 @@ const (
 // A Contract is what a server promises about its tools: names, what each needs,
 // and the schemas that clients see. As a file, tools.yaml, it is reviewed and
 // embedded; the table of a gate can be taken from it ([Contract.Rows]).
-type Contract struct {
+type Manifest struct {
 	_       struct{}
 	Version int            `yaml:"version"` // of the document's form: 1
 	Tools   []ContractTool `yaml:"tools"`   // sorted by name
@@ -50,8 +50,8 @@ type ContractTool struct {
 // Contract writes down what a running server offers: the tools that cs lists,
 // each with its row of the table. The session has to lead through this gate. A
 // row without a tool is left out.
-func (g *Gate) Contract(ctx context.Context, cs *mcp.ClientSession) (*Contract, error) {
-	c := &Contract{Version: contractVersion}
+func (g *Gate) Contract(ctx context.Context, cs *mcp.ClientSession) (*Manifest, error) {
+	c := &Manifest{Version: contractVersion}
 	for t, err := range cs.Tools(ctx, nil) {
 		if err != nil {
 			return nil, err
@@ -82,7 +82,7 @@ func remake(from, into any) error {
 
 // YAML is the contract as a document. The same contract always gives the same
 // bytes.
-func (c *Contract) YAML() ([]byte, error) {
+func (c *Manifest) YAML() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("# The contract of the tools: generated from the running server, and held against it by a test.\n")
 	enc := yaml.NewEncoder(&b)
@@ -96,11 +96,11 @@ func (c *Contract) YAML() ([]byte, error) {
 // ParseContract reads a document strictly: a member that it does not know, a
 // member twice, a second document, a tool twice, a table that [New] would
 // refuse and a schema that is none are errors, all of them joined.
-func ParseContract(text []byte) (*Contract, error) {
+func ParseContract(text []byte) (*Manifest, error) {
 	if len(text) > maxContract {
 		return nil, &FieldError{Field: "contract", Value: fmt.Sprintf("%d bytes", len(text)), Allowed: fmt.Sprintf("at most %d bytes", maxContract)}
 	}
-	c := new(Contract)
+	c := new(Manifest)
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
 	if err := dec.Decode(c); err != nil {
@@ -146,7 +146,7 @@ func checkSchema(schema map[string]any, field string) error {
 
 // Rows are the rows of the table that the contract speaks of, without limits and
 // timeouts.
-func (c *Contract) Rows() []Tool {
+func (c *Manifest) Rows() []Tool {
 	rows := make([]Tool, len(c.Tools))
 	for i, t := range c.Tools {
 		rows[i] = Tool{Name: t.Name, Capability: t.Capability, Scopes: slices.Clone(t.Scopes), Actions: slices.Clone(t.Actions), Target: t.Target, KeepConfirm: t.KeepConfirm}
@@ -155,7 +155,7 @@ func (c *Contract) Rows() []Tool {
 }
 
 // Confirm are the rules that the contract speaks of, each once.
-func (c *Contract) Confirm() []Confirm {
+func (c *Manifest) Confirm() []Confirm {
 	var rules []Confirm
 	for _, t := range c.Tools {
 		for _, rule := range t.Confirmation {

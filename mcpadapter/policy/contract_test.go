@@ -24,7 +24,7 @@ type roomAnswer struct {
 }
 
 // rooms is a server with typed tools behind a gate, and its contract.
-func rooms(t *testing.T, change func(o *policy.Options, tool *mcp.Tool)) *policy.Contract {
+func rooms(t *testing.T, change func(o *policy.Options, tool *mcp.Tool)) *policy.Manifest {
 	t.Helper()
 	o := policy.Options{
 		Tools: []policy.Tool{

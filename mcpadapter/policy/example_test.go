@@ -116,7 +116,7 @@ tools:
 	gate, err := policy.New(&policy.Options{Tools: c.Rows(), Confirm: c.Confirm(), Audit: os.Stderr})
 	fmt.Println(gate.Mode(), err)
 
-	running := &policy.Contract{} // of a server: gate.Contract(ctx, session)
+	running := &policy.Manifest{} // of a server: gate.Contract(ctx, session)
 	fmt.Println(c.Check(running))
 
 	// Output:

@@ -108,7 +108,7 @@ func TestAProbeThatHangsStopsTheRunInItsOwnTime(t *testing.T) {
 }
 
 func TestOutcomesOfAnInjector(t *testing.T) {
-	in := chaos.NewInjector(1, &chaos.InjectorOptions{Record: true})
+	in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})
 	require.NoError(t, in.Register(chaos.Rule{Target: "db", Limit: 3, Fault: fault.Fail(fault.ErrUnavailable)}))
 	ctx := chaos.NewContext(t.Context(), in)
 	for range 4 {

@@ -182,7 +182,7 @@ func TestSLO(t *testing.T) {
 }
 
 func TestEventsOfAnInjectorAreATimeline(t *testing.T) {
-	in := chaos.NewInjector(1, &chaos.InjectorOptions{Record: true})
+	in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})
 	require.NoError(t, in.Register(chaos.Rule{Target: "db", Limit: 1, Fault: fault.Fail(fault.ErrUnavailable)}))
 	ctx := chaos.NewContext(t.Context(), in)
 	for range 4 {

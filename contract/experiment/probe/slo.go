@@ -21,7 +21,7 @@ type Sample struct {
 type Timeline func(ctx context.Context) ([]Sample, error)
 
 // Events is the timeline of the events that an injector has kept: of all calls
-// with [chaos.InjectorOptions.Record], else of the struck ones alone.
+// with [chaos.InjectorOptions.RecordAll], else of the struck ones alone.
 func Events(in *chaos.Injector) Timeline {
 	return func(context.Context) ([]Sample, error) {
 		if in == nil {

@@ -37,7 +37,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	journal, err := experiment.Run(context.Background(), e, &experiment.Options{Compat: true})
+	journal, err := experiment.Run(context.Background(), e, &experiment.Options{ChaosToolkit: true})
 	if err != nil {
 		fmt.Println(err)
 		return

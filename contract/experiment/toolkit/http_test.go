@@ -19,7 +19,7 @@ import (
 )
 
 // once runs a document whose method is one action with this provider.
-func once(t *testing.T, provider string, p *toolkit.Providers) experiment.Record {
+func once(t *testing.T, provider string, p *toolkit.Providers) experiment.ActivityResult {
 	t.Helper()
 	e := build(t, `{"title": "t", "description": "", "configuration": {"who": "world", "n": 7}, "secrets": {"s": {"key": "s3cr&t"}},
 		"method": [{"type": "action", "name": "a", "provider": `+provider+`}]}`, p)

@@ -238,7 +238,7 @@ func TestAJudgeThatFails(t *testing.T) {
 				"m.one":   func(context.Context, map[string]any) (any, error) { return 1, nil },
 				"m.fails": func(context.Context, map[string]any) (any, error) { return nil, errors.New("boom") },
 			}})
-		j, err := experiment.Run(t.Context(), e, &experiment.Options{Compat: compat})
+		j, err := experiment.Run(t.Context(), e, &experiment.Options{ChaosToolkit: compat})
 		require.NoError(t, err)
 		assert.Equal(t, compat, j.SteadyStates.Before.Error == "", "Chaos Toolkit takes it for a miss")
 		assert.False(t, j.SteadyStates.Before.Met)

@@ -8,7 +8,7 @@
 // knows nothing of it, and neither does the client, which tries again twice by
 // itself: attempts on the wire are not calls of the model.
 //
-// The provider is a handler in the same process (chaoshttp.Serve): no key is
+// The provider is a handler in the same process (chaoshttp.InProcess): no key is
 // needed and nothing is sent. With a key of yours, leave WithBaseURL out and
 // put http.DefaultTransport in its place.
 package main

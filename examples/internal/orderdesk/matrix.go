@@ -13,7 +13,7 @@ const (
 func Matrix(h Habits) *contract.Matrix {
 	return &contract.Matrix{
 		Name:       "order desk",
-		Fresh:      NewWorld(h),
+		NewWorld:   NewWorld(h),
 		Prompts:    prompts(),
 		Invariants: promises(),
 		Scenarios:  scenarios(),

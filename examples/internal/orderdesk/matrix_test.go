@@ -23,7 +23,7 @@ func TestEveryPromptListCallsEveryTool(t *testing.T) {
 	lists := map[string][]string{"prompts": m.Prompts}
 	for _, inv := range m.Invariants {
 		if inv.Probes != nil {
-			lists[inv.ID] = inv.Probes
+			lists[inv.Name] = inv.Probes
 		}
 	}
 	require.Len(t, lists, 3)
@@ -40,7 +40,7 @@ func calls(t *testing.T, prompts []string) (targets []string) {
 	t.Helper()
 	w, err := NewWorld(Robust())(t.Context())
 	require.NoError(t, err)
-	in := chaos.NewInjector(0, &chaos.InjectorOptions{Record: true})
+	in := chaos.NewInjector(0, &chaos.InjectorOptions{RecordAll: true})
 	for _, prompt := range prompts {
 		_, err := w.Agent(t.Context(), prompt, chaos.WrapRegistry(w.Tools, in))
 		require.NoError(t, err)

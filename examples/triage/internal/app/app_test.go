@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/examples/triage/internal/settings"
 	"github.com/shakedown-go/shakedown/mcpadapter"
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
@@ -193,7 +193,7 @@ const testToken = "a-token-for-the-test"
 func pastOutage(t *testing.T) (l net.Listener, tell, hangUp func()) {
 	t.Helper()
 	now := time.Now()
-	recorder, err := record.NewRecorder(&record.Options{Run: timeline.RunOptions{Epoch: now.Add(-time.Minute)}})
+	recorder, err := trace.NewRecorder(&trace.Options{Run: timeline.RunOptions{Epoch: now.Add(-time.Minute)}})
 	require.NoError(t, err)
 	for i := range 240 {
 		for _, target := range []string{"orders.get", "shipping.ship"} {
@@ -205,9 +205,9 @@ func pastOutage(t *testing.T) (l net.Listener, tell, hangUp func()) {
 			recorder.Record(e)
 		}
 	}
-	runs, err := record.NewRuns(nil)
+	runs, err := trace.NewRuns(nil)
 	require.NoError(t, err)
-	_, err = runs.Add(record.Entry{ID: "live", CreatedAt: now.Add(-time.Minute), Timeline: recorder.Run()})
+	_, err = runs.Add(trace.Entry{ID: "live", CreatedAt: now.Add(-time.Minute), Timeline: recorder.Run()})
 	require.NoError(t, err)
 	feed := new(mcpadapter.Feed)
 	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "desk", Injector: chaos.NewInjector(1, nil), Events: feed, Runs: runs}, &mcpadapter.Options{

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
 	"github.com/shakedown-go/shakedown/mcpadapter"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
@@ -44,19 +44,19 @@ type customer struct {
 // openDesk makes the desk and its server; both begin with serve.
 func openDesk(token string) (*desk, error) {
 	feed := new(mcpadapter.Feed)
-	live, err := record.NewRecorder(&record.Options{Run: timeline.RunOptions{Now: time.Now}})
+	live, err := trace.NewRecorder(&trace.Options{Run: timeline.RunOptions{Now: time.Now}})
 	if err != nil {
 		return nil, err
 	}
 	d := &desk{injector: chaos.NewInjector(orderdesk.DefaultSeed, &chaos.InjectorOptions{
-		Record: true, MaxLog: -1, OnBegin: live.Begin, OnEvent: func(e chaos.Event) { live.Record(e); feed.Record(e) },
+		RecordAll: true, MaxLog: -1, OnBegin: live.Begin, OnEvent: func(e chaos.Event) { live.Record(e); feed.Record(e) },
 	})}
 	d.answer = chaos.WrapWith("desk.answer", answer, &chaos.WrapOptions[customer]{Injector: d.injector})
-	runs, err := record.NewRuns(nil)
+	runs, err := trace.NewRuns(nil)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := runs.Add(record.Entry{ID: "live", Label: "the live desk", Timeline: live.Run()}); err != nil {
+	if _, err := runs.Add(trace.Entry{ID: "live", Label: "the live desk", Timeline: live.Run()}); err != nil {
 		return nil, err
 	}
 	d.server, err = mcpadapter.NewServer(mcpadapter.Host{Name: "order desk", Injector: d.injector, Events: feed, Runs: runs}, &mcpadapter.Options{
@@ -107,7 +107,7 @@ func (d *desk) round(ctx context.Context) (err error) {
 	for _, q := range questions() {
 		// Each customer has a lane, or the next one's call would be taken for a retry of this one's.
 		d.served++
-		lane := chaos.Lane(ctx, fmt.Sprintf("customers/%d", d.served))
+		lane := chaos.WithLane(ctx, fmt.Sprintf("customers/%d", d.served))
 		_, _ = d.answer(lane, customer{world.Agent, q, tools}) // a customer without an answer is in the timeline
 		timer := time.NewTimer(pace)
 		select {

@@ -20,7 +20,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/contracttest"
-	"github.com/shakedown-go/shakedown/contract/record"
+	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
 	"github.com/shakedown-go/shakedown/examples/triage/internal/offline"
 	"github.com/shakedown-go/shakedown/examples/triage/internal/wire"
@@ -33,18 +33,18 @@ const token = "a-token-for-the-test"
 
 // served is a server with the timeline of some events.
 func served(ctx context.Context, armed time.Time, events []chaos.Event, use func(offline.Server) error) error {
-	recorder, err := record.NewRecorder(&record.Options{Run: timeline.RunOptions{Epoch: armed}})
+	recorder, err := trace.NewRecorder(&trace.Options{Run: timeline.RunOptions{Epoch: armed}})
 	if err != nil {
 		return err
 	}
 	for _, e := range events {
 		recorder.Record(e)
 	}
-	runs, err := record.NewRuns(nil)
+	runs, err := trace.NewRuns(nil)
 	if err != nil {
 		return err
 	}
-	if _, err := runs.Add(record.Entry{ID: "cell", CreatedAt: armed, Timeline: recorder.Run()}); err != nil {
+	if _, err := runs.Add(trace.Entry{ID: "cell", CreatedAt: armed, Timeline: recorder.Run()}); err != nil {
 		return err
 	}
 	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "cell", Runs: runs}, &mcpadapter.Options{Audit: io.Discard,
@@ -86,7 +86,7 @@ func struck(name, target string, f chaos.Fault) contract.Scenario {
 func TestTheReportFollowsTheFault(t *testing.T) {
 	down, slow := fault.Fail(fault.ErrUnavailable), fault.Delay(200*time.Millisecond)
 	report := contracttest.Run(t, &contract.Matrix{
-		Fresh: func(ctx context.Context) (*contract.World, error) {
+		NewWorld: func(ctx context.Context) (*contract.World, error) {
 			w, err := orderdesk.NewWorld(orderdesk.Robust())(ctx)
 			if err != nil {
 				return nil, err

@@ -1,0 +1,183 @@
+package planjson_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/planjson"
+)
+
+// catalogue is every fault there is, by family.
+func catalogue() []catalogued {
+	return slices.Concat(crashRows(), timingRows(), valueRows(), deliveryRows(), modelRows(), agentRows())
+}
+
+// experience makes the calls of one part of the world under a plan, or under
+// none, in a bubble of its own, and gives what the callers got.
+func experience(t *testing.T, plan *chaos.Plan, part string) (got []answer, events []chaos.Event) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w, ctx := newWorld(t), t.Context()
+		if slow, ok := strings.CutPrefix(part, "slow "); ok {
+			part, w.pace = slow, 30*time.Second
+		}
+		var in *chaos.Injector
+		if plan != nil {
+			in = plan.Injector("catalogue", nil)
+			ctx = chaos.NewContext(ctx, in)
+		}
+		got = w.visit(ctx, part)
+		if in != nil {
+			events = in.Events()
+		}
+	})
+	return got, events
+}
+
+// difference shows the first answer that is another than without faults, from
+// shortly before where it departs.
+func difference(calm, got []answer) string {
+	for i, a := range got {
+		said := a.String()
+		if i >= len(calm) {
+			return a.call + ": " + excerpt(said, 0)
+		}
+		if usual := calm[i].String(); said != usual {
+			at := 0
+			for at < len(said) && at < len(usual) && said[at] == usual[at] {
+				at++
+			}
+			return a.call + ": " + excerpt(said, at)
+		}
+	}
+	if len(calm) > len(got) {
+		return "no more of " + calm[len(got)].call
+	}
+	return ""
+}
+
+// excerpt is a text in one line, around byte at if it is long.
+func excerpt(s string, at int) string {
+	const before, most = 24, 120
+	if len(s) <= most {
+		return inLine(s)
+	}
+	head, tail := "", ""
+	if len(s) > 1000 {
+		head = fmt.Sprintf("(%d bytes) ", len(s))
+	}
+	if from := max(0, min(at-before, len(s)-most)); from > 0 {
+		head, s = head+"… ", s[from:]
+	}
+	if len(s) > most {
+		s, tail = s[:most], " …"
+	}
+	return head + inLine(s) + tail
+}
+
+// inLine keeps a text on one line; what is no UTF-8 shows as such.
+func inLine(s string) string {
+	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
+}
+
+// Every fault of the catalogue can be written in Go and in JSON, and is
+// delivered: what comes from the JSON makes the caller see something else than
+// on a calm day. The page shows all of it.
+func TestEveryFaultOfTheCatalogueIsDelivered(t *testing.T) {
+	calm := map[string][]answer{}
+	code := ruleTexts(t, "catalogue_rows_test.go")
+	kinds := map[string]bool{}
+	var table strings.Builder
+	fmt.Fprint(&table, "| family | fault | Go | JSON | what the caller gets |\n|---|---|---|---|---|\n")
+	for _, r := range catalogue() {
+		t.Run(r.family+"/"+r.fault, func(t *testing.T) {
+			if calm[r.part] == nil {
+				calm[r.part], _ = experience(t, nil, r.part)
+			}
+			r.rule.Name = "row"
+			written, err := chaos.NewPlan(11, r.rule)
+			require.NoError(t, err)
+			doc, err := planjson.Describe(written, nil)
+			require.NoError(t, err)
+			plan, err := doc.Build(nil)
+			require.NoError(t, err)
+			got, events := experience(t, plan, r.part)
+			assert.True(t, slices.ContainsFunc(events, func(e chaos.Event) bool { return e.Rule == "row" && e.Delivered }), "delivered: %+v", events)
+			seen := difference(calm[r.part], got)
+			assert.NotEmpty(t, seen, "the caller noticed")
+			kinds[doc.Rules[0].Fault.Kind] = true
+			assert.NotEmpty(t, code[r.family+"/"+r.fault], "the rule stands in the file")
+			fmt.Fprintf(&table, "| %s | %s | `%s` | `%s` | `%s` |\n", r.family, r.fault, cell(code[r.family+"/"+r.fault]), cell(faultText(doc)), strings.ReplaceAll(cell(seen), "`", "'"))
+		})
+	}
+	page(t, "faults.md", "catalogue", table.String())
+	for _, row := range planjson.Rows() {
+		assert.True(t, row.Trigger || row.Held || kinds[row.Name], "the kind %s has a row", row.Name)
+	}
+}
+
+// faultText is the rule's trigger and fault as JSON, without what is only there to find them.
+func faultText(doc *planjson.Plan) string {
+	r := doc.Rules[0]
+	var part bytes.Buffer
+	if r.When != nil {
+		fmt.Fprintf(&part, `"when":%s,`, partText(*r.When))
+	}
+	fmt.Fprintf(&part, `"fault":%s`, partText(r.Fault))
+	if r.Group != "" {
+		fmt.Fprintf(&part, `,"group":%q`, r.Group)
+	}
+	return part.String()
+}
+
+func partText(p planjson.Part) string {
+	if len(p.Params) == 0 {
+		return fmt.Sprintf(`{"kind":%q}`, p.Kind)
+	}
+	return fmt.Sprintf(`{"kind":%q,"params":%s}`, p.Kind, p.Params)
+}
+
+// ruleTexts finds the rules of a file of rows, as they are written, by the name
+// of their fault.
+func ruleTexts(t *testing.T, file string) map[string]string {
+	fset := token.NewFileSet()
+	syntax, err := parser.ParseFile(fset, file, nil, 0)
+	require.NoError(t, err)
+	texts := map[string]string{}
+	ast.Inspect(syntax, func(n ast.Node) bool {
+		row, ok := n.(*ast.CompositeLit)
+		if !ok || len(row.Elts) != 4 {
+			return true
+		}
+		family, named := row.Elts[0].(*ast.BasicLit)
+		name, ok := row.Elts[1].(*ast.BasicLit)
+		rule, isRule := row.Elts[3].(*ast.CompositeLit)
+		if !named || !ok || !isRule {
+			return true
+		}
+		var fields []string
+		for _, e := range rule.Elts {
+			if pair := e.(*ast.KeyValueExpr); pair.Key.(*ast.Ident).Name != "Target" {
+				var b bytes.Buffer
+				require.NoError(t, printer.Fprint(&b, fset, pair))
+				fields = append(fields, b.String())
+			}
+		}
+		texts[strings.Trim(family.Value, `"`)+"/"+strings.Trim(name.Value, `"`)] = strings.TrimPrefix(strings.Join(fields, ", "), "Fault: ")
+		return true
+	})
+	return texts
+}

@@ -1,0 +1,127 @@
+package planjson
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Encode writes a plan as JSON that [Decode] reads back as the same plan:
+// indented, names of rules filled in. Faults and triggers that hold Go code or
+// are of no known kind are refused, each by an [*Error] that names its rule,
+// unless o has them. o may be nil.
+//
+// An error, as of fault.Fail, is written as its text. Where callers compare it
+// (errors.Is) put it into [Options.Errors] of both sides; an error of a type of
+// its own is refused without.
+func Encode(p *chaos.Plan, o *Options) ([]byte, error) {
+	doc, err := Describe(p, o)
+	if err != nil {
+		return nil, err
+	}
+	return doc.Indented()
+}
+
+// Describe is [Encode] into data instead of JSON.
+func Describe(p *chaos.Plan, o *Options) (*Plan, error) {
+	t, err := o.table()
+	if err != nil {
+		return nil, err
+	}
+	return t.describe(p)
+}
+
+func (t *table) describe(p *chaos.Plan) (*Plan, error) {
+	if p == nil {
+		return nil, &Error{Reason: Missing, Allowed: "a plan"}
+	}
+	rules := p.Rules()
+	doc := &Plan{Seed: p.Seed(), Rules: make([]Rule, len(rules))}
+	var found problems
+	for i, r := range rules {
+		doc.Rules[i] = Rule{Name: r.Name, Target: r.Target, Limit: r.Limit, CoolDown: Duration(r.CoolDown), Group: r.Group, Layer: r.Layer}
+		if r.When != nil {
+			part := describePart[chaos.When](t, r.Name, r.When, &found)
+			doc.Rules[i].When = &part
+		}
+		doc.Rules[i].Fault = describePart[chaos.Fault](t, r.Name, r.Fault, &found)
+	}
+	if err := found.err(); err != nil {
+		return nil, err
+	}
+	return doc, nil
+}
+
+// describePart writes one fault or trigger, and reads it back to see that
+// nothing was lost.
+func describePart[T any](t *table, rule string, v T, found *problems) (doc Part) {
+	refuse := func(reason Reason, allowed string, cause error) Part {
+		found.add(&Error{Rule: rule, Reason: reason, Value: fmt.Sprintf("%T %s", v, doc.Kind), Allowed: allowed, Err: cause})
+		return Part{}
+	}
+	described, ok := any(v).(chaos.Described)
+	if !ok {
+		return refuse(UnknownKind, "faults and triggers with a Describe method", nil)
+	}
+	d := described.Describe()
+	doc = Part{Kind: d.Kind}
+	if !sameJSON(d.Params, nil) {
+		doc.Params = d.Params
+	}
+	b := &binder{table: t, problems: &problems{}}
+	n, err := partNode(doc, t.maxBytes)
+	if err != nil {
+		return refuse(BadValue, "parameters that are a JSON object", err)
+	}
+	var back T
+	if !b.part(n, "", reflect.ValueOf(&back).Elem()) {
+		var first *Error
+		if errors.As(b.err(), &first) && first.Reason == UnknownKind {
+			return refuse(UnknownKind, "a kind of the table, or one of Options.Kinds", b.err())
+		}
+		return refuse(NeedsCode, "parameters that the kind takes; what holds Go code is handed over in Options", b.err())
+	}
+	if why := unlike(v, back, d, t); why != "" {
+		return refuse(NeedsCode, why, nil)
+	}
+	return doc
+}
+
+// partNode is a part as the decoder sees it.
+func partNode(doc Part, maxBytes int) (*node, error) {
+	n := &node{kind: '{', keys: []string{"kind"}, kids: []*node{{kind: '"', text: doc.Kind}}}
+	if len(doc.Params) == 0 {
+		return n, nil
+	}
+	var found problems
+	params := parse(doc.Params, maxBytes, &found)
+	if err := found.err(); err != nil {
+		return nil, err
+	}
+	n.keys, n.kids = append(n.keys, "params"), append(n.kids, params)
+	return n, nil
+}
+
+// unlike says in which way the part that was read back is not the one that was
+// written; empty: it is the same.
+func unlike(v, back any, d chaos.Description, t *table) string {
+	if reflect.TypeOf(v) != reflect.TypeOf(back) {
+		return fmt.Sprintf("a %T, which is what the kind stands for, or to be handed over in Options", back)
+	}
+	again := back.(chaos.Described).Describe()
+	if !sameJSON(d.Params, again.Params) {
+		return fmt.Sprintf("parameters that say all there is; they come back as %s", short(string(again.Params)))
+	}
+	if byValue(d.Kind) && !reflect.DeepEqual(v, back) {
+		return "an error or value that its text stands for, or one of Options.Errors or Options.Faults"
+	}
+	return ""
+}
+
+// byValue names the kinds that keep a Go value of which only the text is written.
+func byValue(kind string) bool {
+	return slices.Contains([]string{"error", "timeout", "panic", "stream_cut", "guardrail_down", "delegation_rejected"}, kind)
+}

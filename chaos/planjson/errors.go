@@ -1,0 +1,113 @@
+package planjson
+
+import (
+	"errors"
+	"fmt"
+)
+
+// An Error is one problem of a document or of a plan that cannot be written
+// down. Decoding and encoding join all they find; use errors.As, or a type
+// switch over Unwrap() []error, to get at them.
+type Error struct {
+	Pointer string // where, as a JSON pointer (RFC 6901) into the document; empty: the document as a whole
+	Rule    string // the name of the rule, where an encoded plan is the matter
+	Reason  Reason
+	Value   string // what stands there, as JSON, shortened; empty: nothing does
+	Allowed string // what is allowed instead
+	Err     error  // the cause, where there is one, such as a [*chaos.ParamError]
+}
+
+// A Reason says in which way a document or plan was wrong.
+type Reason string
+
+// The reasons.
+const (
+	Syntax       Reason = "syntax"        // not JSON, not UTF-8, or something follows the document
+	TooLarge     Reason = "too large"     // more bytes, depth or rules than the limits
+	Duplicate    Reason = "duplicate"     // a member of an object, or a name, occurs twice
+	UnknownField Reason = "unknown field" // a member that does not belong there
+	UnknownKind  Reason = "unknown kind"  // no fault or trigger is called that
+	Missing      Reason = "missing"       // a required member is not there
+	WrongType    Reason = "wrong type"    // a string where a number belongs, and the like
+	BadValue     Reason = "bad value"     // of the right type, and refused
+	NeedsCode    Reason = "needs code"    // a fault or trigger that holds Go code or values which JSON has no place for
+)
+
+// Error names the place, what is wrong with it and what is allowed.
+func (e *Error) Error() string {
+	s := "planjson: "
+	switch {
+	case e.Rule != "":
+		s += fmt.Sprintf("rule %q: ", e.Rule)
+	case e.Pointer != "":
+		s += e.Pointer + ": "
+	}
+	s += string(e.Reason)
+	if e.Value != "" {
+		s += " " + e.Value
+	}
+	if e.Err != nil && e.Err.Error() != "" {
+		s += ": " + e.Err.Error()
+	}
+	if e.Allowed != "" {
+		s += "; allowed: " + e.Allowed
+	}
+	return s
+}
+
+// Unwrap returns the cause, or nil.
+func (e *Error) Unwrap() error { return e.Err }
+
+// maxProblems bounds what one document can make us say about it.
+const maxProblems = 100
+
+// problems collects errors up to the limit.
+type problems struct {
+	list    []error
+	dropped int
+}
+
+func (p *problems) add(e *Error) {
+	if len(p.list) >= maxProblems {
+		p.dropped++
+		return
+	}
+	p.list = append(p.list, e)
+}
+
+func (p *problems) count() int { return len(p.list) + p.dropped }
+
+func (p *problems) err() error {
+	if p.dropped > 0 {
+		return errors.Join(append(p.list, fmt.Errorf("planjson: and %d more problems", p.dropped))...)
+	}
+	return errors.Join(p.list...)
+}
+
+// short is a value as an error shows it.
+func short(text string) string {
+	const most = 80
+	if len(text) <= most {
+		return text
+	}
+	cut := most
+	for cut > 0 && text[cut]&0xC0 == 0x80 { // not within a character
+		cut--
+	}
+	return text[:cut] + "…"
+}
+
+// apart is the errors that errors.Join joined. An error with several causes
+// and a text of its own stays whole.
+func apart(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		parts := joined.Unwrap()
+		if again := errors.Join(parts...); again != nil && again.Error() == err.Error() {
+			return parts
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}

@@ -1,0 +1,177 @@
+package planjson_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/planjson"
+	"github.com/shakedown-go/shakedown/chaos/when"
+)
+
+func ExampleDecode() {
+	plan, err := planjson.Decode([]byte(`{
+		"seed": "7",
+		"rules": [
+			{"target": "refund", "when": {"kind": "nth", "params": {"n": [2]}}, "fault": {"kind": "error", "params": {"message": "service unavailable"}}}
+		]
+	}`), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	refund := chaos.Wrap("refund", func(context.Context, string) (string, error) { return "refunded", nil })
+	ctx := chaos.NewContext(context.Background(), plan.Injector("example", nil))
+	for range 3 {
+		fmt.Println(refund(ctx, "A-1041"))
+	}
+	// Output:
+	// refunded <nil>
+	//  service unavailable
+	// refunded <nil>
+}
+
+// All that is wrong is said at once, each with its place.
+func ExampleDecode_mistakes() {
+	_, err := planjson.Decode([]byte(`{
+		"seed": "7",
+		"rules": [
+			{"target": "refund", "cooldown": "10s", "when": {"kind": "probability", "params": {"p": 0.3}}, "fault": {"kind": "hang"}},
+			{"target": "search", "fault": {"kind": "latency", "params": {"distribution": "fixed", "duration": "-2s"}}}
+		]
+	}`), nil)
+	fmt.Println(err)
+	// Output:
+	// planjson: /rules/0/when/kind: unknown kind "probability"; allowed: one of after, all, always, any, args, between, burst, burst_within, early, every, exactly, first, flapping, gilbert_elliott, intermittent, lane, late, markov, mid, not, nth, prob, since, stages, turn, turn_between; did you mean prob?
+	// planjson: /rules/0/cooldown: unknown field; allowed: one of name, target, when, fault, limit, coolDown, group, layer; did you mean coolDown?
+	// planjson: /rules/1/fault/params/duration: bad value "-2s"; allowed: a duration of more than 0: a delay of nothing is no fault
+}
+
+func ExampleEncode() {
+	plan, err := chaos.NewPlan(7, chaos.Rule{
+		Name: "refunds are lost", Target: "refund", Limit: 2,
+		When: when.All(when.After(3), when.Prob(0.5)), Fault: fault.LoseReply(),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	data, err := planjson.Encode(plan, nil)
+	fmt.Print(string(data), err)
+	// Output:
+	// {
+	//   "seed": "7",
+	//   "rules": [
+	//     {
+	//       "name": "refunds are lost",
+	//       "target": "refund",
+	//       "when": {
+	//         "kind": "all",
+	//         "params": {"parts": [{"kind": "after", "params": {"n": 3}}, {"kind": "prob", "params": {"p": 0.5}}]}
+	//       },
+	//       "fault": {"kind": "lost_reply", "params": {"duration": "1s"}},
+	//       "limit": 2
+	//     }
+	//   ]
+	// }
+	// <nil>
+}
+
+func ExampleProfile() {
+	rules, err := planjson.Profile("api-outage", &planjson.ProfileOptions{Tools: []string{"orders.*", "refund"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	plan, err := chaos.NewPlan(7, rules...)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := chaos.NewContext(context.Background(), plan.Injector("example", nil))
+	for _, target := range []string{"orders.get", "orders.list", "refund", "orders.get", "search"} {
+		fmt.Println(target, chaos.Point(ctx, target))
+	}
+	// Output:
+	// orders.get <nil>
+	// orders.list <nil>
+	// refund service unavailable
+	// orders.get service unavailable
+	// search <nil>
+}
+
+// A run that was struck by chance is had again without any.
+func ExampleCaptureOf() {
+	plan, err := chaos.NewPlan(7, chaos.Rule{Name: "down", Target: "pay", When: when.Prob(0.5), Fault: fault.Fail(fault.ErrUnavailable)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	run := func(in *chaos.Injector, calls int) (pattern string) {
+		ctx := chaos.NewContext(context.Background(), in)
+		for range calls {
+			if chaos.Point(ctx, "pay") != nil {
+				pattern += "x"
+			} else {
+				pattern += "."
+			}
+		}
+		return pattern
+	}
+	in := plan.Injector("shop/1", &chaos.InjectorOptions{RecordAll: true})
+	fmt.Println(run(in, 12))
+	recording, err := planjson.CaptureOf(plan, in.Events())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	again := recording.Injector(nil)
+	fmt.Println(run(again, 12), recording.Check(again.Events()))
+	other := recording.Injector(nil)
+	run(other, 10)
+	fmt.Println(recording.Check(other.Events()))
+	// Output:
+	// x..x.x.xx...
+	// x..x.x.xx... <nil>
+	// planjson: the run is no replay of the recording: lane "", call 10: expected pay, key 0, occurrence 10; got no call (missing: 2, additional: 0, struck otherwise: 0)
+}
+
+// closed is a fault of the user's own: a shop that is closed until an hour.
+type closed struct{ until int }
+
+func (f closed) Fail(chaos.Call) error { return fmt.Errorf("closed until %d:00", f.until) }
+
+func (f closed) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
+	return nil, f.Fail(c)
+}
+
+func (f closed) Describe() chaos.Description {
+	return chaos.Description{Kind: "shop_closed", Params: fmt.Appendf(nil, `{"until":%d}`, f.until)}
+}
+
+// A fault of one's own is written down like any other.
+func ExampleFaultKind() {
+	type params struct {
+		Until int `json:"until" spec:"min=0,max=23" doc:"hour at which the shop opens"`
+	}
+	o := &planjson.Options{Kinds: []planjson.Kind{
+		planjson.FaultKind("shop_closed", "The shop is closed.", func(p params) (chaos.Fault, error) { return closed{p.Until}, nil }),
+	}}
+	plan, err := planjson.Decode([]byte(`{"seed": "1", "rules": [{"target": "order", "fault": {"kind": "shop_closed", "params": {"until": 9}}}]}`), o)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := chaos.NewContext(context.Background(), plan.Injector("example", nil))
+	fmt.Println(chaos.Point(ctx, "order"))
+	data, err := planjson.Encode(plan, o)
+	fmt.Print(string(data), err)
+	// Output:
+	// closed until 9:00
+	// {
+	//   "seed": "1",
+	//   "rules": [{"name": "order:shop_closed", "target": "order", "fault": {"kind": "shop_closed", "params": {"until": 9}}}]
+	// }
+	// <nil>
+}

@@ -1,0 +1,134 @@
+package planjson
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+)
+
+// Options say what documents may name besides the ready-made kinds. The zero
+// value and a nil *Options work. Reading and writing do not change them.
+type Options struct {
+	_ struct{}
+	// Kinds are kinds of your own. A name that is taken already is refused.
+	Kinds []Kind
+	// Faults are faults that hold what JSON has no place for, such as those of
+	// fault.Mutate. Each stands for the kind and parameters by which it
+	// describes itself, in both directions; two that say the same are refused.
+	Faults []chaos.Fault
+	// Triggers are the same for triggers, such as those of when.Args.
+	Triggers []chaos.When
+	// Errors are errors that documents name by their text, besides those of
+	// package chaos/fault: a fault that is read gives that very value to its
+	// caller. A text that is none of theirs becomes a plain error.
+	Errors []error
+	// MaxBytes bounds the size of a document. 0: 16 MiB.
+	MaxBytes int
+}
+
+const defaultMaxBytes = 16 << 20
+
+// table makes the tables to read and write with.
+func (o *Options) table() (*table, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	t := &table{faults: side{kinds: map[string]Kind{}}, whens: side{kinds: map[string]Kind{}}, maxBytes: o.MaxBytes, errors: map[string]error{}}
+	if t.maxBytes == 0 {
+		t.maxBytes = defaultMaxBytes
+	}
+	var p problems
+	if t.maxBytes < 0 {
+		p.add(&Error{Reason: BadValue, Value: fmt.Sprint(o.MaxBytes), Allowed: "MaxBytes of 0 or more"})
+	}
+	for _, k := range readyMade() {
+		t.sideOf(k).kinds[k.name] = k
+	}
+	for _, k := range o.Kinds {
+		t.addKind(k, &p)
+	}
+	for i, f := range o.Faults {
+		t.faults.hold(f, fmt.Sprintf("Faults[%d]", i), &p)
+	}
+	for i, w := range o.Triggers {
+		t.whens.hold(w, fmt.Sprintf("Triggers[%d]", i), &p)
+	}
+	for _, err := range readyErrors() {
+		t.errors[err.Error()] = err
+	}
+	for i, err := range o.Errors {
+		if err == nil {
+			p.add(&Error{Reason: Missing, Value: fmt.Sprintf("Errors[%d]", i), Allowed: "an error"})
+			continue
+		}
+		t.errors[err.Error()] = err
+	}
+	return t, p.err()
+}
+
+func (t *table) sideOf(k Kind) *side {
+	if k.trigger {
+		return &t.whens
+	}
+	return &t.faults
+}
+
+// addKind checks a kind of the user's; those of our own a test checks.
+func (t *table) addKind(k Kind, p *problems) {
+	s := t.sideOf(k)
+	switch _, taken := s.kinds[k.name]; {
+	case k.make == nil || k.name == "":
+		p.add(&Error{Reason: BadValue, Value: "a kind without a name", Allowed: "kinds made by FaultKind and WhenKind"})
+	case taken:
+		p.add(&Error{Reason: Duplicate, Value: "kind " + k.name, Allowed: "a name of its own"})
+	default:
+		if err := bindable(k.params); err != nil {
+			p.add(&Error{Reason: WrongType, Value: "kind " + k.name, Err: err, Allowed: "the types that FaultKind lists"})
+			return
+		}
+		s.kinds[k.name] = k
+	}
+}
+
+// hold keeps a value of Options under its description.
+func (s *side) hold(v any, place string, p *problems) {
+	d, ok := v.(chaos.Described)
+	if !ok {
+		p.add(&Error{Reason: BadValue, Value: place, Allowed: "a fault or trigger with a Describe method, by which it is found"})
+		return
+	}
+	doc := d.Describe()
+	if s.held(Part{Kind: doc.Kind, Params: doc.Params}) != nil {
+		p.add(&Error{Reason: Duplicate, Value: fmt.Sprintf("%s, %s %s", place, doc.Kind, doc.Params), Allowed: "a description of its own"})
+		return
+	}
+	s.code, s.descr = append(s.code, v), append(s.descr, doc)
+}
+
+// readyErrors are the errors that every document may name by their text.
+func readyErrors() []error {
+	return []error{
+		fault.ErrUnavailable, fault.ErrInternal, fault.ErrRateLimited, fault.ErrResourceExhausted, fault.ErrTimeout,
+		fault.ErrConnectionRefused, fault.ErrConnectionReset, fault.ErrNetworkPartition, fault.ErrTokenExpired, fault.ErrDeclined,
+		context.DeadlineExceeded, context.Canceled, io.EOF, io.ErrUnexpectedEOF,
+	}
+}
+
+// named is the error of that text.
+func (t *table) named(text string) error {
+	if err, ok := t.errors[text]; ok {
+		return err
+	}
+	return errors.New(text)
+}
+
+// readyMade are the rows of all catalogues.
+func readyMade() []Kind {
+	return slices.Concat(whenKinds(), faultKinds(), deliveryKinds(), streamKinds(), limitKinds(), agentKinds(),
+		lieKinds(), attackKinds(), messageKinds(), httpKinds(), chatKinds(), eventKinds())
+}

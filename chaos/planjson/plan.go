@@ -1,0 +1,184 @@
+package planjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// A Plan is a plan as data: what [chaos.NewPlan] is given, with faults and
+// triggers as kinds and parameters instead of Go values. Its JSON is the form
+// that [Decode] reads. [Describe] makes one of a plan, [Plan.Build] a plan of it.
+type Plan struct {
+	Seed  uint64 `json:"seed,string"` // in JSON a decimal string, since not every reader keeps 64 bits
+	Rules []Rule `json:"rules"`
+}
+
+// A Rule is a [chaos.Rule] as data.
+type Rule struct {
+	Name     string      `json:"name,omitempty"`
+	Target   string      `json:"target"`
+	When     *Part       `json:"when,omitempty"` // nil: every call
+	Fault    Part        `json:"fault"`
+	Limit    int         `json:"limit,omitempty"`
+	CoolDown Duration    `json:"coolDown,omitempty"`
+	Group    string      `json:"group,omitempty"`
+	Layer    chaos.Layer `json:"layer,omitempty"`
+}
+
+// A Part is a fault or trigger as data: a [chaos.Description] without its
+// coordinates, which follow from the kind.
+type Part struct {
+	Kind   string          `json:"kind"`
+	Params json.RawMessage `json:"params,omitempty"` // a JSON object; empty: none
+}
+
+// A Duration is a time.Duration that is written as Go writes it, "1.5s".
+type Duration time.Duration
+
+// MarshalText writes the duration as "1.5s".
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText reads "1.5s". The error is that of [time.ParseDuration].
+func (d *Duration) UnmarshalText(text []byte) error {
+	t, err := time.ParseDuration(string(text))
+	*d = Duration(t)
+	return err
+}
+
+// MarshalJSON writes a plan without rules with an empty list, as [Decode] reads it.
+func (p Plan) MarshalJSON() ([]byte, error) {
+	type plain Plan
+	if p.Rules == nil {
+		p.Rules = []Rule{}
+	}
+	return json.Marshal(plain(p))
+}
+
+// Build makes a plan that runs. The error joins every problem, each an
+// [*Error] with its place in the JSON of p.
+func (p *Plan) Build(o *Options) (*chaos.Plan, error) {
+	data, err := json.Marshal(p)
+	if err != nil {
+		return nil, &Error{Reason: BadValue, Err: err}
+	}
+	return Decode(data, o)
+}
+
+// Indented is the plan as it is best kept in a file: indented where a line
+// would become long, with a final newline, the same bytes for the same plan.
+func (p *Plan) Indented() ([]byte, error) { return indented(p) }
+
+func indented(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, &Error{Reason: BadValue, Err: err}
+	}
+	var found problems
+	n := parse(data, math.MaxInt, &found)
+	if n == nil {
+		return nil, found.err()
+	}
+	var b bytes.Buffer
+	n.pretty(&b, "")
+	b.WriteByte('\n')
+	return b.Bytes(), found.err()
+}
+
+// The document as the decoder binds it. The bounds repeat what NewPlan checks.
+type (
+	planDoc struct {
+		Schema string    `json:"$schema,omitempty" doc:"the address of this schema, for editors"`
+		Seed   uint64    `json:"seed" doc:"what all draws depend on; an integer is read too, if it is below 9007199254740992"`
+		Rules  []ruleDoc `json:"rules" doc:"in the order in which those of one phase act on a call; none: calm weather"`
+	}
+	ruleDoc struct {
+		Name     string        `json:"name,omitempty" doc:"identifies the rule in events and draws; empty: made from target and kind"`
+		Target   string        `json:"target" doc:"glob over the names of injection points"`
+		When     chaos.When    `json:"when,omitempty" doc:"on which calls the rule is drawn; left out: on every call"`
+		Fault    chaos.Fault   `json:"fault" doc:"what happens then"`
+		Limit    int           `json:"limit,omitempty" spec:"min=0" doc:"deliveries after which the rule rests for good; 0: no limit"`
+		CoolDown time.Duration `json:"coolDown,omitempty" doc:"time after a delivery in which the rule rests"`
+		Group    string        `json:"group,omitempty" doc:"rules of one group strike and heal together"`
+		Layer    string        `json:"layer,omitempty" spec:"enum=|tool|llm|http|stream|point|context|control|resource|multi-agent" doc:"overrides the layer of the point"`
+	}
+)
+
+func (r *ruleDoc) rule() chaos.Rule {
+	return chaos.Rule{Name: r.Name, Target: r.Target, When: r.When, Fault: r.Fault,
+		Limit: r.Limit, CoolDown: r.CoolDown, Group: r.Group, Layer: chaos.Layer(r.Layer)}
+}
+
+// Decode reads a plan from JSON. It is strict: an unknown member or kind, a
+// wrong type, a value out of range, a member that is there twice or anything
+// after the document is an error. The error joins every problem, each an
+// [*Error] with its place; after a syntax error there is one. o may be nil.
+func Decode(data []byte, o *Options) (*chaos.Plan, error) {
+	t, err := o.table()
+	if err != nil {
+		return nil, err
+	}
+	b := &binder{table: t, problems: &problems{}}
+	n := parse(data, t.maxBytes, b.problems)
+	if n == nil {
+		return nil, b.err()
+	}
+	plan := b.plan(n)
+	return plan, b.err()
+}
+
+// plan reads a document of a plan and nothing else; nil if there were problems.
+func (b *binder) plan(n *node) *chaos.Plan {
+	var doc planDoc
+	b.bind(n, "", reflect.ValueOf(&doc).Elem(), tag{})
+	if b.count() > 0 {
+		return nil
+	}
+	return b.compile("", doc.Seed, doc.Rules)
+}
+
+// compile lets chaos check the rules: first each alone, so that a problem has
+// the rule's place, then all together for what they have in common.
+func (b *binder) compile(at string, seed uint64, docs []ruleDoc) *chaos.Plan {
+	rules := make([]chaos.Rule, len(docs))
+	index := make(map[string]int, len(docs))
+	for i, doc := range docs {
+		rules[i] = doc.rule()
+		one, err := chaos.NewPlan(seed, rules[i])
+		b.ruleErrors(err, func(string) string { return fmt.Sprintf("%s/rules/%d", at, i) })
+		if err == nil {
+			index[one.Rules()[0].Name] = i
+		}
+	}
+	if b.count() > 0 {
+		return nil
+	}
+	plan, err := chaos.NewPlan(seed, rules...)
+	b.ruleErrors(err, func(name string) string { return fmt.Sprintf("%s/rules/%d", at, index[name]) })
+	return plan
+}
+
+// ruleErrors places the problems that chaos found.
+func (b *binder) ruleErrors(err error, place func(rule string) string) {
+	members := map[string]string{"Name": "name", "Target": "target", "When": "when", "Fault": "fault",
+		"Limit": "limit", "CoolDown": "coolDown", "Group": "group", "Layer": "layer"}
+	for _, problem := range apart(err) {
+		e := &Error{Reason: BadValue, Err: problem}
+		if r, ok := problem.(*chaos.RuleError); ok {
+			e.Pointer = join(place(r.Rule), members[r.Field])
+			if e.Allowed = r.Allowed; r.Value != nil {
+				e.Value = short(fmt.Sprintf("%#v", r.Value))
+				if d, ok := r.Value.(time.Duration); ok { // as the document has it, not in nanoseconds
+					e.Value = fmt.Sprintf("%q", d.String())
+				}
+			}
+			e.Err = &causeOf{r.Err, r}
+		}
+		b.add(e)
+	}
+}

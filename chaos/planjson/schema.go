@@ -1,0 +1,209 @@
+package planjson
+
+import (
+	_ "embed" // for the schema
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+//go:embed schema.json
+var schema string
+
+// Schema returns the JSON Schema (draft 2020-12) of plans of the ready-made
+// kinds, the file schema.json of this package. It knows names, types and
+// bounds; what hangs together, such as a window that ends before it begins,
+// the decoder alone finds. What it refuses, the decoder refuses.
+func Schema() string { return schema }
+
+// SchemaFor is [Schema] with the kinds of o besides.
+func SchemaFor(o *Options) ([]byte, error) {
+	t, err := o.table()
+	if err != nil {
+		return nil, err
+	}
+	return t.schema()
+}
+
+// RecordingSchema is the JSON Schema (draft 2020-12) of recordings as
+// [Recording.Encode] writes them, with the kinds of o besides the ready-made
+// ones. That each call is there once the decoder alone finds.
+func CaptureSchema(o *Options) ([]byte, error) {
+	t, err := o.table()
+	if err != nil {
+		return nil, err
+	}
+	return t.document(object{
+		{"$schema", draft},
+		{"title", "Shakedown recording"},
+		{"description", "A run whose faults can be had again: the calls of one cell, and rules that strike those that were struck."},
+	}, reflect.TypeFor[recordingDoc]())
+}
+
+// draft is the dialect of the schemas.
+const draft = "https://json-schema.org/draft/2020-12/schema"
+
+// object is a part of a schema; its members keep their order.
+type object []member
+
+type member struct {
+	key   string
+	value any
+}
+
+// MarshalJSON writes the members in order.
+func (o object) MarshalJSON() ([]byte, error) {
+	n := []byte{'{'}
+	for i, m := range o {
+		if i > 0 {
+			n = append(n, ',')
+		}
+		value, err := json.Marshal(m.value)
+		if err != nil {
+			return nil, err
+		}
+		n = append(append(append(n, quote(m.key)...), ':'), value...)
+	}
+	return append(n, '}'), nil
+}
+
+func (t *table) schema() ([]byte, error) {
+	return t.document(object{
+		{"$schema", draft},
+		// The place of the schema before the package had its name: plans may say it.
+		{"$id", "https://github.com/shakedown-go/shakedown/chaos/spec/schema.json"},
+		{"title", "Shakedown plan"},
+		{"description", "Which calls of which injection points go wrong, and in which way. " +
+			"Durations are texts such as 1.5s; numbers of 64 bits are decimal strings."},
+	}, reflect.TypeFor[planDoc]())
+}
+
+// document is the schema of documents of a type.
+func (t *table) document(s object, is reflect.Type) ([]byte, error) {
+	s = append(s, structSchema(is)...)
+	s = append(s, member{"$defs", object{
+		{"rule", structSchema(reflect.TypeFor[ruleDoc]())},
+		{"when", t.whens.schema("A trigger: on which calls a rule is drawn.")},
+		{"fault", t.faults.schema("A fault: what happens to a call.")},
+		{"duration", object{{"type", "string"}, {"pattern", `^[-+]?(0|(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$`}, {"examples", []string{"1.5s"}}}},
+		{"uint64", object{{"anyOf", []object{
+			{{"type", "string"}, {"pattern", `^\d+$`}},
+			{{"type", "integer"}, {"minimum", 0}, {"maximum", uint64(exact - 1)}},
+		}}}},
+	}})
+	return indented(s)
+}
+
+// schema has an alternative for every kind, and one for values of Options.
+func (s *side) schema(doc string) object {
+	var kinds []object
+	for _, name := range s.names() {
+		kinds = append(kinds, s.kinds[name].schema())
+	}
+	for _, d := range s.descr {
+		kinds = append(kinds, object{{"type", "object"}, {"required", []string{"kind"}}, {"additionalProperties", false},
+			{"properties", object{{"kind", object{{"const", d.Kind}}}, {"params", object{{"const", json.RawMessage(plainJSON(d.Params))}}}}}})
+	}
+	return object{{"description", doc}, {"anyOf", kinds}}
+}
+
+func (k Kind) schema() object {
+	required := []string{"kind"}
+	params := structSchema(k.params)
+	for _, f := range fieldsOf(k.params) {
+		if !f.optional {
+			required = []string{"kind", "params"}
+		}
+	}
+	s := object{{"description", k.doc}, {"type", "object"}, {"additionalProperties", false}, {"required", required},
+		{"properties", object{{"kind", object{{"const", k.name}}}, {"params", params}}}}
+	if k.example != "" {
+		s = append(s, member{"examples", []object{{{"kind", k.name}, {"params", json.RawMessage(k.example)}}}})
+	}
+	return s
+}
+
+func structSchema(t reflect.Type) object {
+	properties, required := object{}, []string{}
+	for _, f := range fieldsOf(t) {
+		properties = append(properties, member{f.name, f.schema()})
+		if !f.optional {
+			required = append(required, f.name)
+		}
+	}
+	s := object{{"type", "object"}, {"additionalProperties", false}}
+	if len(required) > 0 {
+		s = append(s, member{"required", required})
+	}
+	return append(s, member{"properties", properties})
+}
+
+func (f field) schema() object {
+	s := object{}
+	if f.tag.doc != "" {
+		s = append(s, member{"description", f.tag.doc})
+	}
+	return append(s, typeSchema(f.is, f.tag)...)
+}
+
+func typeSchema(t reflect.Type, g tag) object {
+	ref := func(name string) object { return object{{"$ref", "#/$defs/" + name}} }
+	switch t {
+	case reflect.TypeFor[time.Duration]():
+		return ref("duration")
+	case reflect.TypeFor[json.RawMessage]():
+		return object{}
+	case reflect.TypeFor[chaos.When]():
+		return ref("when")
+	case reflect.TypeFor[chaos.Fault]():
+		return ref("fault")
+	case reflect.TypeFor[ruleDoc]():
+		return ref("rule")
+	}
+	switch t.Kind() {
+	case reflect.String:
+		if g.enum != nil {
+			return object{{"enum", g.enum}}
+		}
+		return object{{"type", "string"}}
+	case reflect.Bool:
+		return object{{"type", "boolean"}}
+	case reflect.Int, reflect.Int64:
+		return append(object{{"type", "integer"}}, g.bounds()...)
+	case reflect.Uint64:
+		return ref("uint64")
+	case reflect.Float64:
+		return append(object{{"type", "number"}}, g.bounds()...)
+	case reflect.Slice:
+		return g.list(t)
+	case reflect.Map:
+		return object{{"type", "object"}, {"additionalProperties", typeSchema(t.Elem(), g)}}
+	case reflect.Pointer:
+		return typeSchema(t.Elem(), g)
+	}
+	return structSchema(t)
+}
+
+// bounds are those of a number.
+func (g tag) bounds() (s object) {
+	for _, b := range []struct{ name, value string }{{"minimum", g.min}, {"exclusiveMinimum", g.over}, {"maximum", g.max}} {
+		if b.value != "" {
+			s = append(s, member{b.name, json.Number(b.value)})
+		}
+	}
+	return s
+}
+
+// list bounds the number of elements by min and max, and with over the elements.
+func (g tag) list(t reflect.Type) object {
+	s := object{{"type", "array"}, {"items", typeSchema(t.Elem(), tag{enum: g.enum, over: g.over})}}
+	for _, b := range []struct{ name, value string }{{"minItems", g.min}, {"maxItems", g.max}} {
+		if n, err := strconv.ParseInt(b.value, 10, 64); err == nil {
+			s = append(s, member{b.name, n})
+		}
+	}
+	return s
+}

@@ -1,0 +1,120 @@
+package planjson
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// WeatherOptions say what ready-made weather strikes: globs over the names of
+// injection points, in the syntax of [chaos.Rule.Target]. Weather that needs
+// targets of a sort which has none is an error; none is struck by default, since
+// "*" would take in what the agent's own code is wrapped as.
+type ProfileOptions struct {
+	_ struct{}
+	// Tools are the tools that the agent calls, or other calls to dependencies.
+	Tools []string
+	// Models are the HTTP calls to a language model's API; see package chaos/chaoshttp.
+	Models []string
+	// Streams are the streams that the agent reads.
+	Streams []string
+}
+
+// Weather returns the rules of ready-made weather by name: one of
+// [WeatherNames], each described in docs/plans.md. The rules are named
+// "weather/part", so that weathers can be joined in one plan, and all of them
+// can be written down by [Encode]. The error is an [*Error].
+func Profile(name string, options *ProfileOptions) ([]chaos.Rule, error) {
+	var o ProfileOptions
+	if options != nil {
+		o = *options
+	}
+	var found problems
+	for _, w := range weathers() {
+		if w.name != name {
+			continue
+		}
+		t := targets{
+			tools:   oneOf(o.Tools, w.needs.tools, name, "Tools", &found),
+			models:  oneOf(o.Models, w.needs.models, name, "Models", &found),
+			streams: oneOf(o.Streams, w.needs.streams, name, "Streams", &found),
+		}
+		if err := found.err(); err != nil {
+			return nil, err
+		}
+		rules := w.rules(t)
+		for i := range rules {
+			rules[i].Name = name + "/" + rules[i].Name
+		}
+		return rules, nil
+	}
+	return nil, &Error{Reason: UnknownKind, Value: "weather " + short(string(quote(name))),
+		Allowed: "one of " + strings.Join(ProfileNames(), ", ") + meant(name, ProfileNames())}
+}
+
+// WeatherNames lists the ready-made weathers, in the order of docs/plans.md.
+func ProfileNames() []string {
+	var names []string
+	for _, w := range weathers() {
+		names = append(names, w.name)
+	}
+	return names
+}
+
+// A weather is a row of the table.
+type weather struct {
+	name  string
+	doc   string // what it does, for docs/plans.md
+	needs needs
+	rules func(targets) []chaos.Rule
+}
+
+// needs are the sorts of targets that a weather strikes.
+type needs struct{ tools, models, streams bool }
+
+// targets are one glob for each sort.
+type targets struct{ tools, models, streams string }
+
+// oneOf makes one glob of several.
+func oneOf(globs []string, needed bool, weather, field string, found *problems) string {
+	switch {
+	case !needed:
+		return ""
+	case len(globs) == 0:
+		found.add(&Error{Reason: Missing, Value: fmt.Sprintf("%s of the weather %s", field, weather), Allowed: "at least one glob over the targets to strike"})
+		return ""
+	case len(globs) == 1:
+		return globs[0]
+	}
+	parts := make([]string, len(globs))
+	for i, g := range globs {
+		parts[i] = escapeCommas(g)
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+// escapeCommas keeps commas that stand for themselves from separating
+// alternatives once the glob is put into braces.
+func escapeCommas(glob string) string {
+	var b strings.Builder
+	depth, escaped := 0, false
+	for _, r := range glob {
+		switch {
+		case escaped:
+			escaped = false
+			b.WriteRune(r)
+			continue
+		case r == '\\':
+			escaped = true
+		case r == '{':
+			depth++
+		case r == '}':
+			depth--
+		case r == ',' && depth == 0:
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

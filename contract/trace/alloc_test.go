@@ -1,0 +1,40 @@
+package trace
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestTurningAnEventIntoASampleAllocatesNothing(t *testing.T) {
+	r, e := newRecorder(t, nil), someEvent()
+	_ = r.sample(&e) // learns the type of the target
+	assert.Zero(t, testing.AllocsPerRun(100, func() { _ = r.sample(&e) }))
+}
+
+func TestRecordingAllocatesNothingOnceTheBinsAreThere(t *testing.T) {
+	for _, o := range []*Options{nil, {Keep: 16}} {
+		r, e := newRecorder(t, o), someEvent()
+		for range 2000 { // past the latencies that a bin keeps one by one
+			r.Record(e)
+		}
+		assert.Zero(t, testing.AllocsPerRun(100, func() { r.Record(e) }))
+	}
+}
+
+func TestMemoryDoesNotGrowWithCalls(t *testing.T) {
+	r := newRecorder(t, &Options{Keep: 64})
+	for i := range 20000 {
+		e := someEvent()
+		e.Target, e.Lane = fmt.Sprintf("node-%d", i), fmt.Sprintf("lane-%d", i)
+		e.Start = time.Duration(i) * time.Second
+		e.End = e.Start + time.Second
+		r.Record(e)
+	}
+	assert.LessOrEqual(t, len(*r.types.known.Load()), maxKnown)
+	assert.Len(t, r.ring.samples, 64)
+	assert.LessOrEqual(t, r.Run().Bins(), 1000)
+	assert.Positive(t, r.Stats().Folded)
+}

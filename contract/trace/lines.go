@@ -1,0 +1,243 @@
+package trace
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+	"unicode/utf8"
+
+	"github.com/shakedown-go/shakedown/scoring/timeline"
+)
+
+const (
+	linesFormat  = "shakedown/samples"
+	linesVersion = 1
+	// maxLine bounds a line, and so what is held of a file that has none.
+	maxLine = 64 << 10
+)
+
+// header is the first line.
+type header struct {
+	Format  string    `json:"format"`
+	Version int       `json:"version"`
+	Epoch   time.Time `json:"epoch"`
+}
+
+// WriteLines writes the recording as JSON lines, which [ReadLines] reads back
+// as it is, notes apart. A sample that ReadLines would refuse is refused here, an [*InputError]
+// naming its line; what stands before it has been written by then.
+func (r *Recording) WriteLines(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	if !writableTime(r.epoch().UTC()) {
+		return &InputError{Line: 1, Field: "epoch", Value: r.Epoch.String(), Allowed: "a time that RFC 3339 can write: years 0 to 9999"}
+	}
+	if err := writeLine(b, header{linesFormat, linesVersion, r.epoch().UTC().Round(0)}); err != nil {
+		return err
+	}
+	for i := range r.Samples {
+		s := &r.Samples[i]
+		if err := writable(s); err != nil {
+			return errors.Join(&InputError{Line: i + 2, Field: "sample", Value: s.Target, Err: err}, b.Flush())
+		}
+		if err := writeLine(b, s); err != nil {
+			return err
+		}
+	}
+	return b.Flush()
+}
+
+func writableTime(t time.Time) bool { return t.Year() >= 0 && t.Year() <= 9999 }
+
+func writeLine(b *bufio.Writer, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if len(text) > maxLine {
+		return fmt.Errorf("trace: a sample takes %d bytes; allowed: at most %d", len(text), maxLine)
+	}
+	_, err = b.Write(append(text, '\n'))
+	return err
+}
+
+// writable tells what would not come back as it is.
+func writable(s *timeline.Sample) error {
+	for _, text := range []string{s.Caller, s.Target, s.Class, s.Lane, s.Fault, s.Rule} {
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("%q is not UTF-8", text)
+		}
+	}
+	return s.Validate()
+}
+
+// ReadOptions bound what is read; the zero value, and nil, work.
+type ReadOptions struct {
+	_ struct{}
+	// MaxBytes is the length of the longest input that is read; 0: 64 MiB.
+	MaxBytes int64
+	// MaxSamples is the number of samples, or spans, that are read; 0: 1,048,576.
+	MaxSamples int
+	// ClassBy is, for spans, the key of the attribute that gives the class,
+	// looked for on the span, then on its resource. "": shakedown.class.
+	ClassBy string
+	// MaxGap is, for spans, the longest pause within one recording; 0: 12 hours.
+	// Where pauses are longer, the largest part is kept, and notes say how many
+	// spans of which service the others had: one clock that is wrong by years would
+	// make bins of years.
+	MaxGap time.Duration
+}
+
+const (
+	defaultMaxBytes   = 64 << 20
+	largestMaxBytes   = 1 << 40
+	defaultMaxSamples = 1 << 20
+	defaultClassBy    = "shakedown.class"
+	defaultMaxGap     = 12 * time.Hour
+)
+
+func (o *ReadOptions) withDefaults() (ReadOptions, error) {
+	var c ReadOptions
+	if o != nil {
+		c = *o
+	}
+	var wrong problems
+	if c.MaxBytes < 0 || c.MaxBytes > largestMaxBytes {
+		wrong.add(&InputError{Field: "maxBytes", Value: c.MaxBytes, Allowed: "at most 1 TiB, or 0 for 64 MiB"})
+	}
+	if c.MaxSamples < 0 {
+		wrong.add(&InputError{Field: "maxSamples", Value: c.MaxSamples, Allowed: "a number of samples, or 0 for 1048576"})
+	}
+	if c.MaxGap < 0 {
+		wrong.add(&InputError{Field: "maxGap", Value: c.MaxGap, Allowed: "a time above 0, or 0 for 12 hours"})
+	}
+	if c.MaxGap == 0 {
+		c.MaxGap = defaultMaxGap
+	}
+	if c.MaxBytes == 0 {
+		c.MaxBytes = defaultMaxBytes
+	}
+	if c.MaxSamples == 0 {
+		c.MaxSamples = defaultMaxSamples
+	}
+	if c.ClassBy == "" {
+		c.ClassBy = defaultClassBy
+	}
+	return c, wrong.join()
+}
+
+// ReadLines reads what [Recording.WriteLines] writes: JSON lines, the first one a header
+//
+//	{"format":"shakedown/samples","version":1,"epoch":"2026-05-04T03:02:01Z"}
+//
+// and every other a sample with the members of [timeline.Sample]: caller, target,
+// class, lane, key (a decimal string), type, startNs, endNs (integers), failed,
+// attempt, final, fault, rule. Only target, startNs and endNs are required.
+//
+// Reading is strict: unknown, repeated and misspelt members, null, empty lines,
+// and samples that a run would refuse are errors. All are reported, joined, the
+// first 16 as an [*InputError] with its line; the recording is then nil.
+func ReadLines(r io.Reader, o *ReadOptions) (*Recording, error) {
+	options, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	d := lineReader{
+		in: bufio.NewReaderSize(io.LimitReader(r, options.MaxBytes+1), maxLine+2), left: options.MaxBytes,
+		max: options.MaxSamples, texts: make(map[string]string),
+	}
+	if err := d.readAll(); err != nil {
+		return nil, err
+	}
+	if err := d.wrong.join(); err != nil {
+		return nil, err
+	}
+	return &d.found, nil
+}
+
+type lineReader struct {
+	in    *bufio.Reader
+	left  int64
+	max   int
+	line  int
+	texts map[string]string // each text once, however often it occurs
+	seen  [][]byte          // the names of the members of the line
+	wrong problems
+	found Recording
+}
+
+func (d *lineReader) refuse(field string, value any, allowed string) {
+	d.wrong.add(&InputError{Line: d.line, Field: field, Value: value, Allowed: allowed})
+}
+
+// readAll reads to the end, or to where going on makes no sense. The error is
+// that of the underlying reader.
+func (d *lineReader) readAll() error {
+	for {
+		text, err := d.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.left < 0:
+			d.refuse("input", finding("too long"), "at most MaxBytes bytes in all")
+			return nil
+		case text == nil:
+			d.refuse("line", finding("too long"), fmt.Sprintf("at most %d bytes", maxLine))
+		case d.line == 1:
+			if !d.header(text) {
+				return nil
+			}
+		case len(d.found.Samples) >= d.max:
+			d.refuse("input", finding("too long"), fmt.Sprintf("at most %d samples", d.max))
+			return nil
+		default:
+			d.sample(text)
+		}
+	}
+	if d.line == 0 {
+		d.line = 1
+		d.refuse("header", nil, headerAllowed)
+	}
+	return nil
+}
+
+// next gives the next line without its end; nil if it is too long.
+func (d *lineReader) next() ([]byte, error) {
+	text, err := d.in.ReadSlice('\n')
+	d.left -= int64(len(text))
+	if len(text) == 0 && err != nil {
+		return nil, err
+	}
+	d.line++
+	if err == bufio.ErrBufferFull {
+		return nil, d.skip()
+	}
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	if text = bytes.TrimSuffix(text, []byte("\n")); len(text) > maxLine {
+		return nil, nil
+	}
+	return text, nil
+}
+
+// skip leaves out the rest of a line.
+func (d *lineReader) skip() error {
+	for {
+		rest, err := d.in.ReadSlice('\n')
+		d.left -= int64(len(rest))
+		if err == nil || err == io.EOF {
+			return nil
+		}
+		if err != bufio.ErrBufferFull {
+			return err
+		}
+	}
+}

@@ -1,0 +1,286 @@
+package trace_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/contract/trace"
+	"github.com/shakedown-go/shakedown/scoring/timeline"
+)
+
+const (
+	traceID = "5b8efff798038103d269b633813fc60c"
+	epochNs = 1767323045 * int64(time.Second)
+)
+
+// aSpan is the JSON of a span: number n, called by parent (0: nobody), from
+// start for length ms, and the members of more.
+func aSpan(n, parent int, name string, start, length int64, more string) string {
+	by := ""
+	if parent > 0 {
+		by = fmt.Sprintf(`"parentSpanId":"%016x",`, parent)
+	}
+	if more != "" {
+		more = "," + more
+	}
+	from := epochNs + start*int64(ms)
+	return fmt.Sprintf(`{"traceId":"%s","spanId":"%016x",%s"name":%q,"startTimeUnixNano":"%d","endTimeUnixNano":"%d"%s}`,
+		traceID, n, by, name, from, from+length*int64(ms), more)
+}
+
+// attrs makes the attributes member of keys and text values.
+func attrs(pairs ...string) string {
+	var all []string
+	for i := 0; i < len(pairs); i += 2 {
+		all = append(all, fmt.Sprintf(`{"key":%q,"value":{"stringValue":%q}}`, pairs[i], pairs[i+1]))
+	}
+	return `"attributes":[` + strings.Join(all, ",") + "]"
+}
+
+func request(resource string, spans ...string) string {
+	return fmt.Sprintf(`{"resourceSpans":[{"resource":{%s},"scopeSpans":[{"scope":{"name":"lib"},"spans":[%s]}]}]}`, resource, strings.Join(spans, ","))
+}
+
+func readOTLP(t *testing.T, text string, o *trace.ReadOptions) *trace.Recording {
+	t.Helper()
+	r, err := trace.ReadOTLP(strings.NewReader(text), o)
+	require.NoError(t, err)
+	return r
+}
+
+func TestWhatASpanMeans(t *testing.T) {
+	const failed, fine, unset = `"status":{"code":2}`, `"status":{"code":1}`, `"status":{}`
+	for _, tt := range []struct {
+		why, resource, more string
+		target              string
+		is                  timeline.NodeType
+		change              func(*timeline.Sample)
+	}{
+		{why: "a span of which nothing is known is a point", target: "work", is: timeline.NodePoint},
+		{why: "the service is the subsystem", resource: attrs("service.name", "shop"), target: "shop.work", is: timeline.NodePoint},
+		{why: "a service with dots is one subsystem", resource: attrs("service.name", "com.example.shop"), target: "com_example_shop.work", is: timeline.NodePoint},
+		{why: "a tool has its own name", more: attrs("gen_ai.operation.name", "execute_tool", "gen_ai.tool.name", "lookup"), target: "lookup", is: timeline.NodeTool},
+		{why: "a tool without one has the span's", more: attrs("gen_ai.operation.name", "execute_tool"), target: "work", is: timeline.NodeTool},
+		{why: "a tool called over MCP", more: attrs("mcp.method.name", "tools/call", "gen_ai.tool.name", "lookup"), target: "lookup", is: timeline.NodeTool},
+		{why: "tools listed over MCP", more: attrs("mcp.method.name", "tools/list"), target: "tools/list", is: timeline.NodeTool},
+		{why: "another MCP request", more: attrs("mcp.method.name", "ping"), target: "work", is: timeline.NodePoint},
+		{why: "a model", more: attrs("gen_ai.operation.name", "chat", "gen_ai.request.model", "small-1"), target: "small-1", is: timeline.NodeLLM},
+		{why: "embeddings are a model's too", more: attrs("gen_ai.operation.name", "embeddings"), target: "work", is: timeline.NodeLLM},
+		{why: "an agent", more: attrs("gen_ai.operation.name", "invoke_agent", "gen_ai.agent.name", "planner"), target: "planner", is: timeline.NodeAgent},
+		{why: "HTTP out", more: `"kind":3,` + attrs("http.request.method", "GET", "server.address", "orders"), target: "orders", is: timeline.NodeHTTP},
+		{why: "HTTP out, by the older convention", more: `"kind":3,` + attrs("http.method", "GET", "net.peer.name", "orders"), target: "orders", is: timeline.NodeHTTP},
+		{why: "HTTP in", more: `"kind":2,` + attrs("http.request.method", "GET", "server.address", "orders"), target: "work", is: timeline.NodeHTTP},
+
+		{why: "status error", more: failed, target: "work", is: timeline.NodePoint, change: func(s *timeline.Sample) { s.Failed = true }},
+		{why: "status unset", more: unset, target: "work", is: timeline.NodePoint},
+		{why: "status unset, with a type of error", more: attrs("error.type", "timeout"), target: "work", is: timeline.NodePoint, change: func(s *timeline.Sample) { s.Failed = true }},
+		{why: "status ok outweighs it", more: fine + "," + attrs("error.type", "timeout"), target: "work", is: timeline.NodePoint},
+
+		{why: "class, fault and rule", more: attrs("shakedown.class", "vip", "shakedown.fault", "timeout", "shakedown.rule", "r"), target: "work", is: timeline.NodePoint,
+			change: func(s *timeline.Sample) { s.Class, s.Fault, s.Rule = "vip", "timeout", "r" }},
+		{why: "a class of the resource", resource: attrs("shakedown.class", "vip"), target: "work", is: timeline.NodePoint, change: func(s *timeline.Sample) { s.Class = "vip" }},
+		{why: "resent twice", more: `"attributes":[{"key":"http.request.resend_count","value":{"intValue":"2"}}]`, target: "work", is: timeline.NodePoint,
+			change: func(s *timeline.Sample) { s.Attempt = 3 }},
+		{why: "members of unknown names are ignored", more: `"flags":257,"links":[],"futureMember":{"a":1}`, target: "work", is: timeline.NodePoint},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			r := readOTLP(t, request(tt.resource, aSpan(1, 0, "work", 250, 100, tt.more)), nil)
+			want := timeline.Sample{Target: tt.target, Type: tt.is, Lane: traceID, Start: 250 * ms, End: 350 * ms, Attempt: 1}
+			if tt.change != nil {
+				tt.change(&want)
+			}
+			assert.Equal(t, []timeline.Sample{want}, r.Samples)
+			assert.Equal(t, time.Unix(0, epochNs).UTC(), r.Epoch, "the whole second")
+			assert.Empty(t, r.Notes)
+		})
+	}
+}
+
+func TestParentsAreCallers(t *testing.T) {
+	tool := attrs("gen_ai.operation.name", "execute_tool", "gen_ai.tool.name", "lookup")
+	text := request(attrs("service.name", "shop"),
+		aSpan(3, 2, "query", 20, 5, ""), // children may stand before their parents
+		aSpan(2, 1, "execute_tool lookup", 10, 30, tool),
+		aSpan(1, 0, "handle", 0, 50, ""),
+		aSpan(4, 2, "tools/call lookup", 11, 28, tool), // the same call seen by another instrumentation
+		aSpan(5, 4, "POST", 12, 3, ""),
+		aSpan(6, 99, "lost", 30, 5, ""),
+	) + "\n" + request(attrs("service.name", "db"), aSpan(7, 3, "serve", 21, 3, ""), aSpan(7, 3, "serve", 21, 3, ""))
+	r := readOTLP(t, text, nil)
+	run, err := r.Run(nil)
+	require.NoError(t, err)
+	assert.Equal(t, []timeline.Edge{
+		{From: "(missing)", To: "shop.lost", Attempts: 1},
+		{From: "agent", To: "shop.handle", Attempts: 1},
+		{From: "shop.handle", To: "shop.lookup", Attempts: 1},
+		{From: "shop.lookup", To: "shop.POST", Attempts: 1},
+		{From: "shop.lookup", To: "shop.query", Attempts: 1},
+		{From: "shop.query", To: "db.serve", Attempts: 1},
+	}, run.Graph(timeline.GraphQuery{}).Edges)
+	assert.Equal(t, []string{
+		"spans exported again, counted once: 1",
+		"spans of a tool directly inside a span of the same tool, not counted again: 1",
+		`spans whose parent is not there, called by "(missing)": 1`,
+	}, r.Notes)
+}
+
+func TestRetriesAmongSpans(t *testing.T) {
+	const failed = `"status":{"code":2}`
+	args := func(text, status string) string {
+		return attrs("gen_ai.tool.name", "lookup", "gen_ai.tool.call.arguments", text) + "," + status
+	}
+	r := readOTLP(t, request("",
+		aSpan(1, 0, "handle", 0, 900, ""),
+		aSpan(2, 1, "a", 0, 10, args(`{"order":1,"full":true}`, failed)),
+		aSpan(3, 1, "a", 50, 10, args(`{"order":2}`, failed)),
+		aSpan(4, 1, "a", 100, 10, args(`{"full":true, "order":1.0}`, failed)),
+		aSpan(5, 1, "a", 200, 10, args(`{"full":true, "order":1.0}`, `"status":{}`)),
+		aSpan(6, 1, "a", 300, 10, args(`{"full":true, "order":1.0}`, `"status":{}`)),
+	), nil)
+	var attempts []int
+	for _, s := range r.Samples {
+		attempts = append(attempts, s.Attempt)
+	}
+	assert.Equal(t, []int{1, 1, 1, 2, 3, 1}, attempts, "equal arguments, however they are spelled, after a failure")
+
+	apart := readOTLP(t, request("",
+		aSpan(1, 0, "handle", 0, 10, failed),
+		`{"traceId":"00000000000000000000000000000001",`+aSpan(2, 0, "handle", 50, 10, "")[len(`{"traceId":"`+traceID+`",`):],
+	), nil)
+	assert.Equal(t, 1, apart.Samples[1].Attempt, "another trace is another wish")
+}
+
+// The example that opentelemetry-proto gives of its encoding: ids in capitals,
+// times as numbers, a parent that is elsewhere.
+func TestSpansAsOthersWriteThem(t *testing.T) {
+	r := readOTLP(t, `{"resourceSpans": [{"resource": {"attributes": [{"key": "service.name", "value": {"stringValue": "my.service"}}]},
+		"scopeSpans": [{"scope": {"name": "my.library"}, "spans": [{
+			"traceId": "5B8EFFF798038103D269B633813FC60C", "spanId": "EEE19B7EC3C1B174", "parentSpanId": "EEE19B7EC3C1B173",
+			"name": "serve", "startTimeUnixNano": 1544712660000000000, "endTimeUnixNano": 1544712661000000000, "kind": 2}]}]}]}`, nil)
+	assert.Equal(t, []timeline.Sample{{Caller: "(missing)", Target: "my_service.serve", Lane: "eee19b7ec3c1b173", Type: timeline.NodePoint, End: sec, Attempt: 1}}, r.Samples)
+	assert.Equal(t, "2018-12-13T14:51:00Z", r.Epoch.Format(time.RFC3339))
+}
+
+func TestWrongSpansAreLocated(t *testing.T) {
+	span := func(change ...string) string {
+		return request("", strings.NewReplacer(change...).Replace(aSpan(1, 2, "work", 0, 10, `"status":{"code":0}`)))
+	}
+	const at = "trace: line 1: resourceSpans[0].scopeSpans[0].spans[0]."
+	for _, tt := range []struct{ why, text, want string }{
+		{"nothing", "", "trace: line 1: resourceSpans is missing; allowed: an ExportTraceServiceRequest"},
+		{"another document", `{"spans":[]}`, "trace: line 1: resourceSpans is missing; allowed: an array"},
+		{"metrics", `{"resourceMetrics":[]}`, "trace: line 1: resourceSpans is missing"},
+		{"a list", `[]`, `trace: line 1: input is "array"; allowed: an ExportTraceServiceRequest`},
+		{"cut short", "{\n\"resourceSpans\":[\n{", "trace: line 3: input: unexpected EOF; allowed: OTLP JSON"},
+		{"not JSON", "{\n\"resourceSpans\":x}", "trace: line 2: input: invalid character 'x' looking for beginning of value"},
+		{"not JSON, in the second request", `{"resourceSpans":[]}` + "\n\n{\n:", "trace: line 4: input: invalid character ':'"},
+		{"a wrong type, in the second request", `{"resourceSpans":[]}` + "\n\n" + `{"resourceSpans":[{"scopeSpans":` + "\n" + `7}]}`, `trace: line 4: resourceSpans.scopeSpans is "number"`},
+		{"no trace", span(traceID, ""), at + "traceId is missing; allowed: 32 hexadecimal digits, not all 0"},
+		{"a trace in base64", span(traceID, "W47/95gDgQPSabYzgT/GDA=="), at + `traceId is "W47/95gDgQPSabYzgT/GDA==";`},
+		{"a span of zeros", span("0000000000000001", "0000000000000000"), at + `spanId is "0000000000000000"; allowed: 16 hexadecimal digits, not all 0`},
+		{"a parent that is none", span("0000000000000002", "xyz"), at + `parentSpanId is "xyz"`},
+		{"its own parent", span("0000000000000002", "0000000000000001"), at + `parentSpanId is "0000000000000001"; allowed: the id of another span`},
+		{"no name", span("work", ""), at + "name is missing; allowed: a name that is not empty"},
+		{"no start", span("startTimeUnixNano", "start"), at + "startTimeUnixNano is missing; allowed: nanoseconds since 1970"},
+		{"a span that has not ended", span(`"endTimeUnixNano":"1767323045010000000"`, `"endTimeUnixNano":"0"`), at + `endTimeUnixNano is "0"`},
+		{"a time in words", span("1767323045000000000", "noon"), at + `startTimeUnixNano is "noon"`},
+		{"a time in the year 2500", span("1767323045010000000", "16767323045010000000"), at + `endTimeUnixNano is "16767323045010000000"`},
+		{"ended before it began", span("1767323045000000000", "1767323046000000000"), at + `endTimeUnixNano is "1767323045010000000"; allowed: not before startTimeUnixNano, which is 1767323046000000000`},
+		{"an unknown status", span(`"code":0`, `"code":9`), at + "status.code is 9; allowed: 0 (unset), 1 (ok) or 2 (error)"},
+		{"an enum in words, which OTLP forbids", span(`"code":0`, `"code":"STATUS_CODE_ERROR"`), `trace: line 1: resourceSpans.scopeSpans.spans.status.code is "string"; allowed: a value of type int`},
+		{"two spans of one id", request("", aSpan(1, 0, "a", 0, 1, ""), aSpan(1, 0, "b", 0, 1, "")), "spans[1].spanId is \"0000000000000001\"; allowed: an id of its own"},
+		{"resent less than never", request("", aSpan(1, 0, "a", 0, 1, attrs("http.request.resend_count", "-1"))), at + `attributes.http.request.resend_count is "-1"`},
+		{"its parent's parent", request("", aSpan(1, 2, "a", 0, 1, ""), aSpan(2, 1, "a", 0, 1, "")),
+			`trace: parentSpanId is "0000000000000002"; allowed: the id of a span that is not inside span 0000000000000001 itself`},
+		{"inside three that are inside each other", request("", aSpan(4, 3, "d", 0, 1, ""), aSpan(1, 2, "a", 0, 1, ""), aSpan(2, 3, "b", 0, 1, ""), aSpan(3, 1, "c", 0, 1, "")),
+			`trace: parentSpanId is "0000000000000001"; allowed: the id of a span that is not inside span 0000000000000003 itself`},
+		{"two problems", span("work", "", traceID, ""), at + "traceId is missing; allowed: 32 hexadecimal digits, not all 0\n" + at + "name is missing"},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			r, err := trace.ReadOTLP(strings.NewReader(tt.text), nil)
+			assert.Nil(t, r)
+			require.ErrorContains(t, err, tt.want)
+			var input *trace.InputError
+			assert.ErrorAs(t, err, &input)
+		})
+	}
+}
+
+func TestLimitsOfSpans(t *testing.T) {
+	text := request("", aSpan(1, 0, "a", 0, 1, ""), aSpan(2, 0, "a", 5, 1, ""))
+	assert.Len(t, readOTLP(t, text, &trace.ReadOptions{MaxSamples: 2, MaxBytes: int64(len(text))}).Samples, 2)
+	_, err := trace.ReadOTLP(strings.NewReader(text), &trace.ReadOptions{MaxSamples: 1})
+	assert.ErrorContains(t, err, "trace: line 1: input is too long; allowed: at most 1 spans")
+	_, err = trace.ReadOTLP(strings.NewReader(text), &trace.ReadOptions{MaxBytes: int64(len(text)) - 1})
+	assert.ErrorContains(t, err, "trace: input is too long; allowed: at most MaxBytes bytes in all")
+	r := readOTLP(t, `{"resourceSpans":[]}`, nil)
+	assert.Empty(t, r.Samples)
+	assert.Equal(t, "tier", readOTLP(t, request("", aSpan(1, 0, "a", 0, 1, attrs("c", "tier"))), &trace.ReadOptions{ClassBy: "c"}).Samples[0].Class)
+}
+
+func FuzzReadOTLP(f *testing.F) {
+	f.Add(request(attrs("service.name", "shop"), aSpan(1, 2, "a", 0, 1, attrs("gen_ai.tool.name", "x", "gen_ai.tool.call.arguments", "{")), aSpan(2, 1, "b", 0, 5, `"status":{"code":2}`)))
+	f.Add(request("", aSpan(1, 0, "a", 0, 1, `"attributes":[{"key":"http.request.resend_count","value":{"intValue":3}},{"key":"x"},{"value":{"kvlistValue":{}}}]`)) + "\n{}")
+	f.Add(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"startTimeUnixNano":1e9,"endTimeUnixNano":null}]}]}]}`)
+	f.Add(`[`)
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := trace.ReadOTLP(strings.NewReader(text), &trace.ReadOptions{MaxSamples: 100})
+		if err != nil {
+			assert.Nil(t, r)
+			return
+		}
+		_, err = r.Run(&timeline.RunOptions{MaxBins: 4})
+		require.NoError(t, err, "what was read can be judged")
+		for _, s := range r.Samples {
+			require.Positive(t, s.Attempt)
+		}
+	})
+}
+
+func TestAClockThatIsWrongMakesNoBinsOfHours(t *testing.T) {
+	const day = 24 * 60 * 60 * 1000 // ms
+	phone := attrs("service.name", "phone")
+	shop := request(attrs("service.name", "shop"), aSpan(1, 0, "handle", 0, 50, ""), aSpan(2, 0, "handle", 9*60*60*1000, 50, ""))
+	for _, tt := range []struct {
+		why, other string
+		bins       time.Duration
+		notes      []string
+	}{
+		{"a span of 1970", request(phone, aSpan(3, 0, "call", 1000-epochNs/1_000_000, 10, "")), 64 * sec,
+			[]string{`spans of "phone" more than 12h0m0s away from the others, left out: 1`}},
+		{"spans of a day ahead", request(phone, aSpan(3, 0, "call", day, 10, ""), aSpan(4, 0, "call", day+1, 10, "")), 64 * sec,
+			[]string{`spans of "phone" more than 12h0m0s away from the others, left out: 2`}},
+		{"a span that ends in a year", request(phone, aSpan(3, 0, "call", 10, 365*day, "")), 64 * sec,
+			[]string{`spans of "phone" more than 12h0m0s away from the others, left out: 1`}},
+		{"spans that began a year ago, and end now", request(phone, aSpan(3, 0, "call", -365*day, 365*day, ""), aSpan(4, 0, "call", 1-365*day, 365*day, "")), 64 * sec,
+			[]string{`spans of "phone" more than 12h0m0s away from the others, left out: 2`}},
+		{"a quiet night", request(phone, aSpan(3, 0, "call", 18*60*60*1000, 10, "")), 128 * sec, nil},
+	} {
+		r := readOTLP(t, shop+"\n"+tt.other, nil)
+		assert.Equal(t, tt.notes, r.Notes, tt.why)
+		run, err := r.Run(nil)
+		require.NoError(t, err)
+		assert.Equal(t, tt.bins, run.BinSize(), tt.why)
+		assert.Subset(t, run.Notes(), r.Notes, "the run says so, too")
+	}
+	_, err := trace.ReadOTLP(strings.NewReader(shop), &trace.ReadOptions{MaxGap: -1})
+	assert.EqualError(t, err, "trace: maxGap is -1ns; allowed: a time above 0, or 0 for 12 hours")
+	short := readOTLP(t, shop, &trace.ReadOptions{MaxGap: time.Hour})
+	assert.Equal(t, []string{`spans of "shop" more than 1h0m0s away from the others, left out: 1`}, short.Notes, "of equal parts the first is kept")
+	assert.Len(t, short.Samples, 1)
+}
+
+func TestClocksThatDisagreeAreNamed(t *testing.T) {
+	text := request(attrs("service.name", "shop"), aSpan(1, 0, "handle", 1000, 50, "")) + "\n" +
+		request(attrs("service.name", "db"), aSpan(2, 1, "query", 400, 5, ""), aSpan(3, 1, "query", 700, 5, ""), aSpan(4, 1, "query", 1010, 5, ""),
+			aSpan(5, 4, "page", 900, 5, "")) + "\n" +
+		request(attrs("service.name", "near"), aSpan(6, 1, "ask", 999, 5, ""))
+	r := readOTLP(t, text, nil)
+	assert.Equal(t, []string{`the clocks of "db" and "shop" disagree by 600ms at least: spans of the first that begin before their parent in the second: 2`},
+		r.Notes, "not within one service, nor by a millisecond")
+}

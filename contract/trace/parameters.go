@@ -1,0 +1,169 @@
+package trace
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/shakedown-go/shakedown/scoring/timeline"
+)
+
+// A ScenarioRequest asks for a run of the workload like a former one, but for
+// its parameters. Its JSON is the input of run_scenario.
+type ScenarioRequest struct {
+	_ struct{}
+	// BaseRunID is the run that is varied: its seed, its faults and its bins
+	// are the scenario's. Required.
+	BaseRunID string `json:"baseRunId"`
+	// Label is for people.
+	Label string `json:"label"`
+	// Parameters are what is different. Without any it is a plain repetition.
+	Parameters Parameters `json:"parameters"`
+}
+
+// Parameters change the conditions of a workload; what is nil stays as it was.
+type Parameters struct {
+	_ struct{}
+	// CapacityMultiplier scales the concurrency limits of the workload, which
+	// asks [Conditions.Limit]. Above 0, at most 1000.
+	CapacityMultiplier *float64 `json:"capacityMultiplier,omitempty"`
+	// RetryDelayMultiplier scales its pauses before retries, for which it asks
+	// [Conditions.RetryDelay]. 0 to 1000.
+	RetryDelayMultiplier *float64 `json:"retryDelayMultiplier,omitempty"`
+	// OutageInjection takes a node down for a while.
+	OutageInjection *OutageInjection `json:"outageInjection,omitempty"`
+}
+
+// An OutageInjection takes a node down from a bin, for some bins: its calls that
+// begin then are refused, or hang until it is over ([Workload].HangOutages).
+type OutageInjection struct {
+	_ struct{}
+	// NodeID is an injection point that the run being varied called. Required.
+	NodeID string `json:"nodeId"`
+	// Start is the first bin, or a time in it, of the run being varied. Required.
+	Start timeline.Bound `json:"start"`
+	// DurationBins is the number of bins, at least 1.
+	DurationBins int `json:"durationBins"`
+}
+
+const maxMultiplier = 1000
+
+// check judges what can be judged without the workload; base is what is varied.
+func (p Parameters) check(base *timeline.Run) error {
+	var wrong problems
+	if m := p.CapacityMultiplier; m != nil && !(*m > 0 && *m <= maxMultiplier) {
+		wrong.add(&InputError{Field: "parameters.capacityMultiplier", Value: *m, Allowed: "above 0, at most 1000"})
+	}
+	if m := p.RetryDelayMultiplier; m != nil && !(*m >= 0 && *m <= maxMultiplier) {
+		wrong.add(&InputError{Field: "parameters.retryDelayMultiplier", Value: *m, Allowed: "0 to 1000"})
+	}
+	if o := p.OutageInjection; o != nil {
+		o.check(base, &wrong)
+	}
+	return wrong.join()
+}
+
+// metadata tells a scenario apart in a list of runs.
+func (p Parameters) metadata(base Entry) map[string]string {
+	m := map[string]string{"baseRunId": base.ID, "seed": strconv.FormatUint(base.Seed, 10)}
+	if p.CapacityMultiplier != nil {
+		m["capacityMultiplier"] = fmt.Sprint(*p.CapacityMultiplier)
+	}
+	if p.RetryDelayMultiplier != nil {
+		m["retryDelayMultiplier"] = fmt.Sprint(*p.RetryDelayMultiplier)
+	}
+	if o := p.OutageInjection; o != nil {
+		m["outageInjection"] = fmt.Sprintf("%s from %v for %d bins", o.NodeID, o.Start, o.DurationBins)
+	}
+	return m
+}
+
+func (o *OutageInjection) check(base *timeline.Run, wrong *problems) {
+	const field = "parameters.outageInjection."
+	var called []string
+	for _, e := range base.Graph(timeline.GraphQuery{}).Edges {
+		called = append(called, e.To)
+	}
+	slices.Sort(called)
+	if !slices.Contains(called, o.NodeID) {
+		wrong.add(&InputError{Field: field + "nodeId", Value: o.NodeID, Allowed: "a node that was called: " + someOf(slices.Compact(called))})
+	}
+	bins := base.Bins()
+	if first := base.BinAt(o.Start); first < 0 || first >= bins {
+		wrong.add(&InputError{Field: field + "start", Value: o.Start.String(), Allowed: fmt.Sprintf("bin 0 to %d of the run being varied, or a time in it", bins-1)})
+	}
+	if o.DurationBins < 1 || o.DurationBins > maxOutageBins {
+		wrong.add(&InputError{Field: field + "durationBins", Value: o.DurationBins, Allowed: "1 to 1048576"})
+	}
+}
+
+// maxOutageBins is the most bins a run can have.
+const maxOutageBins = 1 << 20
+
+func someOf(names []string) string {
+	const few = 8
+	if len(names) == 0 {
+		return "none was"
+	}
+	if len(names) > few {
+		return strings.Join(names[:few], ", ") + fmt.Sprintf(" and %d more", len(names)-few)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Conditions are what a workload runs under. It asks them for its concurrency
+// limits and its pauses, so that a scenario can change them; what it does not
+// ask for cannot be changed, and is reported. Methods are safe for concurrent use.
+type Conditions struct {
+	seed       uint64
+	capacity   float64
+	retryDelay float64
+	limits     atomic.Int64 // how often each was asked
+	delays     atomic.Int64
+}
+
+func newConditions(seed uint64, p Parameters) *Conditions {
+	c := &Conditions{seed: seed, capacity: 1, retryDelay: 1}
+	if p.CapacityMultiplier != nil {
+		c.capacity = *p.CapacityMultiplier
+	}
+	if p.RetryDelayMultiplier != nil {
+		c.retryDelay = *p.RetryDelayMultiplier
+	}
+	return c
+}
+
+// Seed is for the workload's own draws: the same for a run and its scenarios.
+func (c *Conditions) Seed() uint64 { return c.seed }
+
+// Limit is the concurrency limit to use in place of n: n × capacityMultiplier,
+// rounded to the nearest, at least 1. n below 1 is no limit and stays what it is.
+func (c *Conditions) Limit(n int) int {
+	c.limits.Add(1)
+	if n < 1 || c.capacity == 1 {
+		return n
+	}
+	scaled := math.Round(float64(n) * c.capacity)
+	if scaled >= math.MaxInt {
+		return math.MaxInt
+	}
+	return max(1, int(scaled))
+}
+
+// RetryDelay is the pause to make in place of d: d × retryDelayMultiplier,
+// rounded to the nanosecond.
+func (c *Conditions) RetryDelay(d time.Duration) time.Duration {
+	c.delays.Add(1)
+	if c.retryDelay == 1 {
+		return d
+	}
+	scaled := math.Round(float64(d) * c.retryDelay)
+	if scaled >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return time.Duration(max(scaled, math.MinInt64))
+}

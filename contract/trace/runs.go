@@ -1,0 +1,257 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/scoring/timeline"
+)
+
+// Kind says what a run is compared as.
+type Kind string
+
+// The kinds of runs.
+const (
+	KindBaseline Kind = "baseline"
+	KindScenario Kind = "scenario"
+)
+
+// State says how far a run is.
+type State string
+
+// The states. A run that was recorded elsewhere and added is done.
+const (
+	StateDone    State = ""
+	StateRunning State = "running"
+	StateFailed  State = "failed"
+)
+
+// An Entry is one run of a store. Its JSON is a row of get_runs.
+type Entry struct {
+	// ID names the run within its store; "": the store gives it one, "run-1" and so on.
+	ID string `json:"id"`
+	// Label is for people.
+	Label string `json:"label"`
+	// CreatedAt is when the run began, in UTC; zero: when it was added.
+	CreatedAt time.Time `json:"createdAt"`
+	// Kind is baseline or scenario; "": baseline.
+	Kind Kind `json:"kind"`
+	// State is left out of the JSON of a run that is done.
+	State State `json:"state,omitempty"`
+	// Metadata is what the host wants to know of the run: at most 64 members, 16 KiB in all.
+	Metadata map[string]string `json:"metadata,omitempty"`
+
+	// Seed is that of the run's draws.
+	Seed uint64 `json:"-"`
+	// Plan holds the faults that were in force; nil: none.
+	Plan *chaos.Plan `json:"-"`
+	// Base is the id of the run that a scenario varies, and Parameters are how.
+	Base       string     `json:"-"`
+	Parameters Parameters `json:"-"`
+	// Timeline is the run itself. Required. While the run goes on it grows.
+	Timeline *timeline.Run `json:"-"`
+}
+
+// RunsOptions are the settings of a store of runs; the zero value, and nil, work.
+type RunsOptions struct {
+	_ struct{}
+	// MaxRuns is the number of runs kept; 0: 100. The oldest makes room for a
+	// new one, and is counted. A run under way is not dropped.
+	MaxRuns int
+	// Workload is what [Runs.RunBaseline] and [Runs.RunScenario] run; nil:
+	// nothing, and they return [ErrNoWorkload].
+	Workload *Workload
+	// Record are the options of the workload's recorders. The epoch and the
+	// length of the bins of a scenario are those of the run it varies.
+	Record Options
+}
+
+const (
+	defaultMaxRuns = 100
+	largestMaxRuns = 1 << 16
+	maxID          = 128
+	maxLabel       = 1 << 10
+	maxMembers     = 64
+	maxMetadata    = 16 << 10
+)
+
+// Runs keeps runs by their ids, the newest of them, and runs a workload under
+// changed conditions. All methods are safe for concurrent use. Make one with
+// [NewRuns]; the zero value is not usable.
+type Runs struct {
+	options RunsOptions
+
+	mu      sync.Mutex
+	entries []*kept // oldest first
+	given   int     // numbers given away as ids
+	dropped int
+}
+
+// kept is an entry, with its outcome where the workload made it.
+type kept struct {
+	Entry
+	done   chan struct{} // closed when the workload has ended; nil for runs from elsewhere
+	result Result
+	err    error
+}
+
+// NewRuns makes an empty store, or says all that is wrong with the options.
+func NewRuns(o *RunsOptions) (*Runs, error) {
+	s := &Runs{}
+	if o != nil {
+		s.options = *o
+	}
+	var wrong problems
+	if s.options.MaxRuns < 0 || s.options.MaxRuns == 1 || s.options.MaxRuns > largestMaxRuns {
+		wrong.add(&InputError{Field: "maxRuns", Value: s.options.MaxRuns, Allowed: "2 to 65536 runs, or 0 for 100"})
+	}
+	if s.options.MaxRuns == 0 {
+		s.options.MaxRuns = defaultMaxRuns
+	}
+	if w := s.options.Workload; w != nil && w.Run == nil {
+		wrong.add(&InputError{Field: "workload.run", Allowed: "a function"})
+	}
+	if _, err := NewRecorder(&s.options.Record); err != nil {
+		wrong.add(err)
+	}
+	if err := wrong.join(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Add keeps a run that was recorded elsewhere, and returns its id. The error
+// joins every problem, each an [*InputError]; an id that is taken is one.
+func (s *Runs) Add(e Entry) (id string, err error) {
+	if e.Kind == "" {
+		e.Kind = KindBaseline
+	}
+	e.State, e.Metadata = StateDone, maps.Clone(e.Metadata)
+	if err := e.check(); err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.keep(&kept{Entry: e}, &e); err != nil {
+		return "", err
+	}
+	return e.ID, nil
+}
+
+// keep gives the run an id where it has none, and room. s.mu is held; e gets the id.
+func (s *Runs) keep(k *kept, e *Entry) error {
+	if k.ID == "" {
+		k.ID = s.freeID()
+	} else if s.find(k.ID) != nil {
+		return &InputError{Field: "id", Value: k.ID, Allowed: "an id of its own: another run has it"}
+	}
+	if k.CreatedAt.IsZero() {
+		k.CreatedAt = time.Now()
+	}
+	k.CreatedAt = k.CreatedAt.UTC().Round(0)
+	for len(s.entries) >= s.options.MaxRuns {
+		oldest := slices.IndexFunc(s.entries, func(k *kept) bool { return k.State != StateRunning })
+		s.entries = slices.Delete(s.entries, oldest, oldest+1)
+		s.dropped++
+	}
+	s.entries = append(s.entries, k)
+	*e = k.Entry
+	return nil
+}
+
+func (s *Runs) freeID() string {
+	for {
+		s.given++
+		if id := fmt.Sprintf("run-%d", s.given); s.find(id) == nil {
+			return id
+		}
+	}
+}
+
+func (s *Runs) find(id string) *kept {
+	for _, k := range s.entries {
+		if k.ID == id {
+			return k
+		}
+	}
+	return nil
+}
+
+func (e *Entry) check() error {
+	var wrong problems
+	if e.Timeline == nil {
+		wrong.add(&InputError{Field: "timeline", Allowed: "a run"})
+	}
+	if e.Kind != KindBaseline && e.Kind != KindScenario {
+		wrong.add(&InputError{Field: "kind", Value: string(e.Kind), Allowed: "baseline or scenario"})
+	}
+	if len(e.ID) > maxID {
+		wrong.add(&InputError{Field: "id", Value: e.ID, Allowed: "at most 128 bytes"})
+	}
+	if err := checkLabel(e.Label); err != nil {
+		wrong.add(err)
+	}
+	size := 0
+	for name, value := range e.Metadata {
+		size += len(name) + len(value)
+	}
+	if len(e.Metadata) > maxMembers || size > maxMetadata {
+		wrong.add(&InputError{Field: "metadata", Value: finding(fmt.Sprintf("%d members, %d bytes", len(e.Metadata), size)), Allowed: "64 members, 16384 bytes"})
+	}
+	return wrong.join()
+}
+
+func checkLabel(label string) error {
+	if len(label) > maxLabel {
+		return &InputError{Field: "label", Value: label, Allowed: "at most 1024 bytes"}
+	}
+	return nil
+}
+
+// Get returns the run of an id, and whether there is one.
+func (s *Runs) Get(id string) (Entry, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.find(id)
+	if k == nil {
+		return Entry{}, false
+	}
+	return k.copy(), true
+}
+
+// List returns the runs kept, oldest first; it is never nil.
+func (s *Runs) List() []Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Entry, len(s.entries))
+	for i, k := range s.entries {
+		list[i] = k.copy()
+	}
+	return list
+}
+
+// Dropped is the number of runs that made room for newer ones.
+func (s *Runs) Dropped() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dropped
+}
+
+func (k *kept) copy() Entry {
+	e := k.Entry
+	e.Metadata = maps.Clone(e.Metadata)
+	return e
+}
+
+// ErrUnknownRun is matched by the error for an id that the store does not have,
+// or has no more.
+var ErrUnknownRun = errors.New("trace: no such run is kept")
+
+func unknownRun(field, id string) error {
+	return &InputError{Field: field, Value: id, Err: ErrUnknownRun, Allowed: "an id of get_runs"}
+}

@@ -1,0 +1,143 @@
+package repocheck
+
+import (
+	"fmt"
+	"go/ast"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// A retired word stood for something that has another name now; see
+// docs/glossary.md.
+type retired struct {
+	word  string // a part of an identifier, and a word of prose, in lower case
+	prose string // a pattern of prose; empty: the word, and it with an s
+	now   string // what to say
+}
+
+var retiredWords = []retired{
+	{"weather", "", "scenario"},
+	{"weathers", "", "scenarios"},
+	{"weathered", "", "a matrix with scenarios"},
+	{"sight", `\b(a|the|each|one|every) sights?\b`, "run"},
+	{"hands", `\bhands? of the (engine|worker)\b|\bon a hand\b|\ba hand is\b`, "workers"},
+	{"tale", `\b(a|the) tales?\b`, "edit"},
+	{"struck", "", "injected, or matched"},
+	{"unstruck", "", "not injected"},
+	{"strike", "", "injection; to inject"},
+	{"strikes", "", "injections; injects"},
+	{"rails", "", "safeguards"},
+	{"promise", `\bpromises? (breaks?|broke|holds?|held|is asked|of a matrix)\b`, "invariant"},
+	{"promises", `\b$^`, "invariants"},
+	{"", `\bdrawn on\b`, "a trigger matches a call"},
+	{"", `\blets? it be\b`, "lets the call pass"},
+	{"", `\btells? whether\b`, "reports whether"},
+	{"", `\bsays? whether\b`, "reports whether"},
+}
+
+// exemptWords are places where a retired word is part of something else: a
+// standard term, a string that stays as it was, a quotation.
+var exemptWords = regexp.MustCompile(`(?i)promise(s|d)? (of|that|to|nothing|no)|handshake|shorthand|beforehand|by hand|at hand|on the other hand|handed|handle|first sight|get_weather|weather forecast|weather (in|for|at) [A-Z]`)
+
+// words splits an identifier into its words, in lower case.
+func words(name string) []string {
+	var all []string
+	var word strings.Builder
+	flush := func() {
+		if word.Len() > 0 {
+			all = append(all, strings.ToLower(word.String()))
+			word.Reset()
+		}
+	}
+	runes := []rune(name)
+	for i, r := range runes {
+		upper := unicode.IsUpper(r)
+		if r == '_' || upper && i > 0 && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+			flush()
+		}
+		if r != '_' {
+			word.WriteRune(r)
+		}
+	}
+	flush()
+	return all
+}
+
+// retiredIn lists the retired words of an identifier.
+func retiredIn(name string) []string {
+	var found []string
+	for _, word := range words(name) {
+		for _, r := range retiredWords {
+			if word == r.word {
+				found = append(found, fmt.Sprintf("%s has %q; say %s", name, word, r.now))
+			}
+		}
+	}
+	return found
+}
+
+// retiredInProse lists the retired words and phrases of a comment or a page.
+func retiredInProse(text string) []string {
+	var found []string
+	text = exemptWords.ReplaceAllString(text, "")
+	for _, r := range retiredWords {
+		pattern := r.prose
+		if pattern == "" {
+			pattern = `\b` + r.word + `\b`
+		}
+		for _, hit := range regexp.MustCompile(`(?i)`+pattern).FindAllString(text, -1) {
+			found = append(found, fmt.Sprintf("%q; say %s", hit, r.now))
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+func TestRetiredWords(t *testing.T) {
+	for _, p := range everyPackage(t) {
+		for _, f := range p.files {
+			seen := map[string]bool{}
+			ast.Inspect(f.syntax, func(n ast.Node) bool {
+				if id, ok := n.(*ast.Ident); ok && !seen[id.Name] {
+					seen[id.Name] = true
+					for _, problem := range retiredIn(id.Name) {
+						assert.Fail(t, problem, f.path)
+					}
+				}
+				return true
+			})
+			for _, group := range f.syntax.Comments {
+				for _, problem := range retiredInProse(group.Text()) {
+					assert.Fail(t, problem, "%s: %s", f.path, p.fset.Position(group.Pos()))
+				}
+			}
+		}
+	}
+	for _, file := range filesOfRepository(t, ".md") {
+		if strings.HasSuffix(file, "CHANGELOG.md") || strings.Contains(file, "testdata/") {
+			continue // what was changed had its old names
+		}
+		for _, problem := range retiredInProse(withoutFences(readMarkdown(t, file))) {
+			assert.Fail(t, problem, file)
+		}
+	}
+}
+
+func TestRetiredWordsAreSeen(t *testing.T) {
+	for name, want := range map[string]int{
+		"newWeather": 1, "struckByRails": 2, "HTTPStrike": 1, "striking": 0, "constructor": 0, "handshake": 0, "guardrails": 0,
+	} {
+		assert.Len(t, retiredIn(name), want, name)
+	}
+	for text, want := range map[string]int{
+		"The rule was drawn on this call.": 1, "It tells whether it is done.": 1, "A calm weather.": 1,
+		"What the get_weather tool says.": 0, "It was written by hand.": 0, "It keeps the promise of its name.": 0,
+	} {
+		assert.Len(t, retiredInProse(text), want, text)
+	}
+}
