@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// around runs a cell in the surroundings that the host wants. Those are user
-// code too: they may fail before the cell or after it, but a cell that was left
-// for good is not begun any more.
+// around runs a cell within [Harness.Around]. That is user code too: it may fail
+// before the cell or after it. Once the worker has given up on Around, the cell
+// must not start.
 func (w *worker) around(r *CellReport, cell func(*CellReport, Bubble)) {
-	if w.engine.o.Around == nil {
+	if w.engine.o.Harness.Around == nil {
 		cell(r, nil)
 		return
 	}
-	p := &passage{cell: cell, report: *r, moves: make(chan struct{}, 2)}
-	*r = w.pass(p)
+	a := &aroundCall{cell: cell, report: *r, moves: make(chan struct{}, 2)}
+	*r = w.waitAround(a)
 }
 
-// pass waits for Around and the cell within it.
-func (w *worker) pass(p *passage) CellReport {
-	c := p.report.Cell
-	ended := w.outer.start(func() error {
-		w.engine.o.Around(c, p.enter)
+// waitAround calls Around and waits for it and for the cell within it.
+func (w *worker) waitAround(a *aroundCall) CellReport {
+	c := a.report.Cell
+	ended := w.aroundCaller.start(func() error {
+		w.engine.o.Harness.Around(c, a.enter)
 		return nil
 	})
 	limit := w.engine.watchdog()
@@ -31,88 +31,89 @@ func (w *worker) pass(p *passage) CellReport {
 	var err error
 	why := ""
 	for returned := false; ; {
-		if (returned || why != "") && p.close() { // else the cell is still running, on a goroutine of Around's own
-			return p.result(err, why)
+		if (returned || why != "") && a.close() { // else the cell is still running, on a goroutine of Around's own
+			return a.result(err, why)
 		}
 		select {
 		case err = <-ended:
-			err, returned = w.outer.over(err), true
-		case <-p.moves: // into the cell, which has its own watchdog, or out of it
-			if p.inside() {
+			err, returned = w.aroundCaller.received(err), true
+		case <-a.moves: // the cell began, which has its own watchdog, or it ended
+			if a.inside() {
 				watchdog.Stop()
 			} else {
 				watchdog.Reset(limit)
 			}
 		case <-watchdog.C:
-			w.outer.letGo()
+			w.aroundCaller.release()
 			why = fmt.Sprintf("the watchdog gave up after %v of real time in Around", limit)
 		}
 	}
 }
 
-// passage is the way through Around into a cell, taken at most once.
-type passage struct {
+// aroundCall is one call of Around, which runs its cell at most once.
+type aroundCall struct {
 	cell  func(*CellReport, Bubble)
-	moves chan struct{} // one in, one out
+	moves chan struct{} // one when the cell begins, one when it ends
 	once  sync.Once
 
 	mu     sync.Mutex
-	in     bool
-	closed bool
+	in     bool // the cell is running
+	closed bool // the cell must not start any more
 	report CellReport
 }
 
-// enter runs the cell. Around gets a report of its own, since it may be left
-// behind with it.
-func (p *passage) enter(bubble Bubble) *CellReport {
-	p.once.Do(func() {
-		if !p.move(true) {
+// enter runs the cell. It returns a copy of the report, because Around may be
+// left behind while it holds the copy.
+func (a *aroundCall) enter(bubble Bubble) *CellReport {
+	a.once.Do(func() {
+		if !a.move(true) {
 			return
 		}
-		r := p.report // which is not written before this
-		p.cell(&r, bubble)
-		p.mu.Lock()
-		p.report = r
-		p.mu.Unlock()
-		p.move(false)
+		r := a.report // which is not written before this
+		a.cell(&r, bubble)
+		a.mu.Lock()
+		a.report = r
+		a.mu.Unlock()
+		a.move(false)
 	})
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	r := p.report
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r := a.report
 	return &r
 }
 
-func (p *passage) move(in bool) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
+// move notes that the cell begins or ends. It returns false if the call is closed.
+func (a *aroundCall) move(in bool) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
 		return false
 	}
-	p.in = in
-	p.moves <- struct{}{}
+	a.in = in
+	a.moves <- struct{}{}
 	return true
 }
 
-func (p *passage) inside() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.in
+func (a *aroundCall) inside() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.in
 }
 
-// close bars the way, unless somebody is on it.
-func (p *passage) close() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = !p.in
-	return p.closed
+// close keeps the cell from starting and returns true, unless the cell is running.
+func (a *aroundCall) close() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = !a.in
+	return a.closed
 }
 
-// result is the cell's report. What was broken stays broken; anything else is
-// in doubt when Around failed.
-func (p *passage) result(err error, why string) CellReport {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	r := p.report
+// result is the cell's report. A broken invariant stays broken; any other
+// outcome is inconclusive when Around failed.
+func (a *aroundCall) result(err error, why string) CellReport {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r := a.report
 	r.Abandoned = r.Abandoned || why != ""
 	if err != nil {
 		why = fmt.Sprintf("Around failed: %v", err)

@@ -58,7 +58,7 @@ func TestBaseline(t *testing.T) {
 		{"a given one needs no run", given, honest, []string{"a"}, []contract.CellState{contract.Held, contract.Broken}, `"no clock" is not "it is \"noon\""`},
 		{"a given one is the text", other, honest, []string{"a"}, []contract.CellState{contract.Broken, contract.Broken}, `"no clock" is not "it is late"`},
 		{"no calm answer, no pass", same, sulky, []string{"a"}, []contract.CellState{contract.Broken, contract.Inconclusive},
-			"contract: undecided: no baseline: in calm weather the agent failed: no faults, no answer"},
+			"contract: undecided: no baseline: the agent failed in the calm run: no faults, no answer"},
 	} {
 		for name, o := range map[string]*contract.RunOptions{"real time": nil, "bubbles": virtual(t)} {
 			m := matrix(t, tc.agent, func(m *contract.Matrix) {
@@ -121,7 +121,7 @@ func remembering(t *testing.T, forgets bool) *contract.World {
 }
 
 const warning = "Warning: No reset_endpoint configured. Contract matrix cells may share state. Results may be contaminated. " +
-	"Add reset_endpoint to your config for accurate isolation. Here that is Matrix.Reset, or Matrix.Fresh for a world per cell: " +
+	"Add reset_endpoint to your config for accurate isolation. Here that is Matrix.Reset, or Matrix.NewWorld for a world per cell: " +
 	"the first prompt was sent twice without faults, and the answers differed."
 
 func TestStatefulnessProbe(t *testing.T) {

@@ -22,15 +22,15 @@ func (c Cell) String() string {
 // then trial, then invariant. A cell whose invariant does not apply in the
 // scenario is not among them. A matrix that Validate refuses has none.
 func (m *Matrix) Cells() []Cell {
-	weathers, err := m.weathers()
+	scenarios, err := m.compile()
 	if err != nil {
 		return nil
 	}
-	e := &engine{m: m, weathers: weathers}
-	e.assignPromises()
+	e := &engine{m: m, scenarios: scenarios}
+	e.assignInvariants()
 	var cells []Cell
 	for j := range e.jobs() {
-		for _, p := range j.promises {
+		for _, p := range j.invariants {
 			cells = append(cells, j.cell(p))
 		}
 	}

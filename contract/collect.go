@@ -12,28 +12,28 @@ import (
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// collector hands out the jobs, and puts the reports of their cells back into
-// the order of the matrix.
+// A collector gives the jobs to the workers, and puts the reports of their cells
+// back into the order of the matrix.
 type collector struct {
 	engine *engine
 	report *Report
 	take   func() (job, bool) // the next job
 
-	mu      sync.Mutex
-	moved   *sync.Cond
-	taken   int // jobs handed out
-	next    int // the job whose reports come next
-	waiting map[int]finished
-	counts  map[scoring.Cell]int // index into report.Counts
-	tallies map[*weather]tally   // of report.Faults
-	hands   hands                // for OnCell
-	faulty  bool                 // OnCell failed, and is not called again
-	short   bool                 // cancelled before the end
+	mu           sync.Mutex
+	moved        *sync.Cond
+	taken        int // number of jobs given to workers
+	next         int // the first job whose reports are missing
+	waiting      map[int]finished
+	counts       map[scoring.Cell]int        // index into report.Counts
+	tallies      map[*compiledScenario]tally // of report.Faults
+	onCellCaller caller                      // for OnCell
+	faulty       bool                        // OnCell failed, and is not called again
+	short        bool                        // cancelled before the end
 }
 
 type finished struct {
-	weather *weather
-	reports []CellReport
+	scenario *compiledScenario
+	reports  []CellReport
 }
 
 // runAll runs every job and reports.
@@ -42,15 +42,15 @@ func (e *engine) runAll(ctx context.Context) (*Report, error) {
 	defer stop()
 	c := &collector{engine: e, report: e.newReport(), take: take, waiting: map[int]finished{}, counts: map[scoring.Cell]int{}}
 	c.moved = sync.NewCond(&c.mu)
-	c.tallies = newTallies(c.report, e.weathers)
-	defer c.hands.letGo()
+	c.tallies = newTallies(c.report, e.scenarios)
+	defer c.onCellCaller.release()
 	var g errgroup.Group
 	for range e.workers() {
 		g.Go(func() error {
 			w := e.newWorker()
 			defer w.end()
 			for i, j := range c.jobs(ctx) {
-				c.done(i, finished{j.weather, w.run(ctx, j)})
+				c.done(i, finished{j.scenario, w.run(ctx, j)})
 			}
 			return nil
 		})
@@ -62,8 +62,8 @@ func (e *engine) runAll(ctx context.Context) (*Report, error) {
 func (e *engine) newReport() *Report {
 	r := &Report{Name: e.m.Name, Seed: e.m.Seed, Trials: e.m.trials(), SharedObservations: e.m.ShareObservations, StateProbed: e.probed,
 		AllowInconclusive: e.o.AllowInconclusive, Warnings: e.warnings}
-	for _, w := range e.weathers {
-		r.Scenarios = append(r.Scenarios, w.Name)
+	for _, s := range e.scenarios {
+		r.Scenarios = append(r.Scenarios, s.Name)
 	}
 	for i := range e.m.Invariants {
 		r.Invariants = append(r.Invariants, e.m.Invariants[i].Name)
@@ -83,8 +83,8 @@ func (c *collector) jobs(ctx context.Context) iter.Seq2[int, job] {
 	}
 }
 
-// window is how many jobs a worker may be ahead of the slowest, each: little is
-// held back for a slow cell.
+// window is the number of jobs, times the number of workers, that may be ahead of
+// the slowest. It bounds the reports that wait for a slow cell.
 const window = 64
 
 func (c *collector) takeJob(ctx context.Context) (int, job, bool) {
@@ -104,7 +104,7 @@ func (c *collector) takeJob(ctx context.Context) (int, job, bool) {
 	return i, j, ok
 }
 
-// done takes the reports of job i, and passes on what is now in order.
+// done takes the reports of job i, and adds all that are now in order.
 func (c *collector) done(i int, f finished) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,17 +115,17 @@ func (c *collector) done(i int, f finished) {
 	for ok := true; ok; f, ok = c.waiting[c.next] {
 		delete(c.waiting, c.next)
 		for k := range f.reports {
-			c.add(&f.reports[k], f.weather)
+			c.add(&f.reports[k], f.scenario)
 		}
 		c.next++
 	}
 	c.moved.Broadcast()
 }
 
-func (c *collector) add(r *CellReport, w *weather) {
+func (c *collector) add(r *CellReport, s *compiledScenario) {
 	rep := c.report
-	c.count(r.scored(w))
-	c.tallies[w].add(r.events)
+	c.count(r.scored(s))
+	c.tallies[s].add(r.events)
 	r.events = nil
 	rep.Filtered = rep.Filtered || r.State == NotRun
 	add(&rep.Dropped, r.dropped)
@@ -145,14 +145,14 @@ func (c *collector) add(r *CellReport, w *weather) {
 	for _, text := range r.warnings {
 		c.warn(text)
 	}
-	c.tell(r)
+	c.notify(r)
 	if c.engine.o.Keep != KeepCounts {
 		r.trim(c.engine.o.Keep)
 		rep.Cells = append(rep.Cells, *r)
 	}
 }
 
-// count adds a cell to its equals.
+// count counts a cell, together with equal ones.
 func (c *collector) count(cell scoring.Cell) {
 	i, seen := c.counts[cell]
 	if !seen {
@@ -176,7 +176,7 @@ func (r *CellReport) trim(keep KeepPolicy) {
 	r.Evidence = nil
 }
 
-// maxWarnings bounds what a run of many cells has to say about itself.
+// maxWarnings bounds the warnings of a run of many cells.
 const maxWarnings = 100
 
 func (c *collector) warn(text string) {
@@ -185,14 +185,14 @@ func (c *collector) warn(text string) {
 	}
 }
 
-// tell streams a report, a copy, to whoever listens. A failure there is not the run's.
-func (c *collector) tell(r *CellReport) {
+// notify calls OnCell with a copy of the report. A failure of OnCell is a warning.
+func (c *collector) notify(r *CellReport) {
 	onCell := c.engine.o.OnCell
 	if onCell == nil || c.faulty || r.State == NotRun {
 		return
 	}
-	told := *r
-	if why := aside(&c.hands, c.engine.watchdog(), func() { onCell(&told) }); why != "" {
+	own := *r
+	if why := callAside(&c.onCellCaller, c.engine.watchdog(), func() { onCell(&own) }); why != "" {
 		c.faulty = true
 		c.warn(fmt.Sprintf("OnCell failed on %v and was not called again: %s", r.Cell, why))
 	}

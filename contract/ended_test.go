@@ -131,7 +131,7 @@ func TestContextOfACell(t *testing.T) {
 		contexts = nil
 		_, err := m.Run(outer, o)
 		require.NoError(t, err)
-		require.Len(t, contexts, 1+4, "the first world, and Fresh, State, Agent, State of the cell")
+		require.Len(t, contexts, 1+4, "the first world, and NewWorld, State, Agent, State of the cell")
 		for _, ctx := range contexts {
 			if o == nil { // those of a bubble must not be touched from outside
 				assert.ErrorIs(t, ctx.Err(), context.Canceled, "ended with the cell")

@@ -13,20 +13,20 @@ import (
 
 // engine is one run of a matrix.
 type engine struct {
-	m        *Matrix
-	o        RunOptions
-	weathers []*weather
-	lists    [][]string // the distinct prompt lists
-	calm     []calmRun  // by prompt list
-	tools    []chaos.Tool
-	warnings []string
-	probed   bool
+	m         *Matrix
+	o         RunOptions
+	scenarios []*compiledScenario
+	lists     [][]string // the distinct prompt lists
+	calm      []calmRun  // by prompt list
+	tools     []chaos.Tool
+	warnings  []string
+	probed    bool
 }
 
-// newEngine checks everything that can be checked without asking an agent.
+// newEngine checks everything that can be checked without calling an agent.
 func newEngine(ctx context.Context, m *Matrix, o *RunOptions) (*engine, error) {
-	weathers, err := m.weathers()
-	e := &engine{m: m, weathers: weathers}
+	scenarios, err := m.compile()
+	e := &engine{m: m, scenarios: scenarios}
 	if o != nil {
 		e.o = *o
 	}
@@ -36,7 +36,7 @@ func newEngine(ctx context.Context, m *Matrix, o *RunOptions) (*engine, error) {
 	if ctx == nil {
 		return nil, &FieldError{Field: "ctx", Value: absent("nil"), Allowed: "a context"}
 	}
-	e.assignPromises()
+	e.assignInvariants()
 	w := e.newWorker()
 	defer w.end()
 	if err := w.learnTools(ctx); err != nil {
@@ -62,15 +62,15 @@ func (o *RunOptions) check() error {
 	return errors.Join(p...)
 }
 
-// A promise is an invariant made ready.
-type promise struct {
+// A compiledInvariant is an invariant with its list of prompts.
+type compiledInvariant struct {
 	*Invariant
-	list int // of its prompts, in engine.lists
+	list int // index of its prompts in engine.lists
 }
 
-// assignPromises gives each scenario the invariants that apply in it.
-func (e *engine) assignPromises() {
-	all := make([]*promise, len(e.m.Invariants))
+// assignInvariants gives each scenario the invariants that apply in it.
+func (e *engine) assignInvariants() {
+	all := make([]*compiledInvariant, len(e.m.Invariants))
 	for i := range all {
 		inv := &e.m.Invariants[i]
 		prompts := e.m.Prompts
@@ -82,45 +82,45 @@ func (e *engine) assignPromises() {
 			list = len(e.lists)
 			e.lists = append(e.lists, prompts)
 		}
-		all[i] = &promise{inv, list}
+		all[i] = &compiledInvariant{inv, list}
 	}
 	e.calm = make([]calmRun, len(e.lists))
-	for _, w := range e.weathers {
+	for _, s := range e.scenarios {
 		for _, p := range all {
-			if w.applies(p.Applies) {
-				w.promises = append(w.promises, p)
+			if s.applies(p.Applies) {
+				s.invariants = append(s.invariants, p)
 			}
 		}
 	}
 }
 
-// listOf is the place of a prompt list; -1: no invariant has it.
+// listOf is the index of a prompt list; -1: no invariant has it.
 func (e *engine) listOf(prompts []string) int {
 	return slices.IndexFunc(e.lists, func(l []string) bool { return slices.Equal(l, prompts) })
 }
 
-// job is what one worker does at a time: one cell, or with Share all cells of
-// a scenario and trial.
+// A job is what a worker does at a time: one cell, or with ShareObservations all
+// cells of a scenario and trial.
 type job struct {
-	weather  *weather
-	trial    int
-	promises []*promise
+	scenario   *compiledScenario
+	trial      int
+	invariants []*compiledInvariant
 }
 
-func (j job) cell(p *promise) Cell { return Cell{j.weather.Name, p.Name, j.trial} }
+func (j job) cell(p *compiledInvariant) Cell { return Cell{j.scenario.Name, p.Name, j.trial} }
 
-// jobs yields the work in the order of [Matrix.Cells], each job made when it is
-// taken: there may be more of them than memory.
+// jobs yields the jobs in the order of [Matrix.Cells]. Each is made when it is
+// taken, because all of them may not fit in memory.
 func (e *engine) jobs() iter.Seq[job] {
 	return func(yield func(job) bool) {
-		for _, w := range e.weathers {
+		for _, s := range e.scenarios {
 			size := 1
 			if e.m.ShareObservations {
-				size = max(len(w.promises), 1)
+				size = max(len(s.invariants), 1)
 			}
 			for trial := 1; trial <= e.m.trials(); trial++ {
-				for promises := range slices.Chunk(w.promises, size) {
-					if !yield(job{w, trial, promises}) {
+				for invariants := range slices.Chunk(s.invariants, size) {
+					if !yield(job{s, trial, invariants}) {
 						return
 					}
 				}
@@ -131,10 +131,10 @@ func (e *engine) jobs() iter.Seq[job] {
 
 // find makes the job of a single cell.
 func (e *engine) find(c Cell) (job, error) {
-	for _, w := range e.weathers {
-		for i, p := range w.promises {
-			if w.Name == c.Scenario && p.Name == c.Invariant && c.Trial >= 1 && c.Trial <= e.m.trials() {
-				return job{w, c.Trial, w.promises[i : i+1]}, nil
+	for _, s := range e.scenarios {
+		for i, p := range s.invariants {
+			if s.Name == c.Scenario && p.Name == c.Invariant && c.Trial >= 1 && c.Trial <= e.m.trials() {
+				return job{s, c.Trial, s.invariants[i : i+1]}, nil
 			}
 		}
 	}

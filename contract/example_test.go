@@ -63,7 +63,7 @@ func ExampleMatrix_Run() {
 	// FAIL 62.50: critical invariant "never-midnight" broke in scenario "clock-down"
 }
 
-// A cell that broke is run again alone: same seed, same weather.
+// A cell that broke is run again alone: same seed, same faults.
 func ExampleMatrix_RunCell() {
 	m := &contract.Matrix{
 		NewWorld:   newClock,

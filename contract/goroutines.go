@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// What stack traces say of goroutines is no API of Go. This file alone reads
-// them, to name what a bubble's user code left behind. Where they do not read as
-// expected nothing is named.
+// The text of stack traces is not an API of Go. Only this file reads it, to name
+// the goroutines that user code left behind in a bubble. It names none where the
+// text is not as expected.
 
-// bubbleNumber is the number of the bubble that the caller is in, as the traces
-// of its goroutines have it; empty where there is none.
+// bubbleNumber is the number of the caller's bubble, as it stands in stack
+// traces; empty outside of a bubble.
 func bubbleNumber() string {
 	var b [256]byte
 	head, _, _ := strings.Cut(string(b[:runtime.Stack(b[:], false)]), "\n")
@@ -34,10 +34,9 @@ func bubbleOf(head string) string {
 // maxTraces bounds the traces of all goroutines, in bytes.
 const maxTraces = 32 << 20
 
-// strays names the goroutines that user code left in a bubble, and reports
-// whether one of them is in real I/O and none is at work. For that one real time
-// has passed; whatever else keeps a bubble's clock from moving might have ended
-// with it.
+// strays names the goroutines that user code left in a bubble. inIO reports
+// whether one of them waits for real I/O and none is busy. Only real time ends a
+// wait for I/O; anything else that stops the bubble's clock may still end by itself.
 func strays(bubble string) (names string, inIO bool) {
 	if bubble == "" {
 		return "", false
@@ -53,8 +52,8 @@ func strays(bubble string) (names string, inIO bool) {
 // maxStrays bounds the goroutines that are named.
 const maxStrays = 5
 
-// nameStrays reads the traces of all goroutines. It names those in real I/O, else
-// those that keep the clock from moving, else all.
+// nameStrays reads the traces of all goroutines. It names those in real I/O;
+// if there are none, those that stop the bubble's clock; if there are none, all.
 func nameStrays(traces, bubble string) (names string, inIO bool) {
 	var reading, freezing, other []string
 	working := false
@@ -63,7 +62,7 @@ func nameStrays(traces, bubble string) (names string, inIO bool) {
 		if !ok || g.bubble != bubble || g.engine {
 			continue
 		}
-		working = working || g.atWork()
+		working = working || g.busy()
 		if g.state == "IO wait" {
 			reading = append(reading, g.name)
 		}
@@ -82,7 +81,7 @@ func nameStrays(traces, bubble string) (names string, inIO bool) {
 	return listStrays(other), false
 }
 
-// listStrays lists names in an order of their own, equal ones once.
+// listStrays lists the names in alphabetical order, equal ones once with their number.
 func listStrays(names []string) string {
 	slices.Sort(names)
 	var parts []string
@@ -104,18 +103,18 @@ func listStrays(names []string) string {
 	return strings.Join(parts, "; ")
 }
 
-// A traced is a goroutine as its trace has it.
+// A traced is what a trace says about a goroutine.
 type traced struct {
 	bubble  string
 	state   string // such as "chan receive"
-	durable bool   // it is blocked as a bubble's clock wants it
-	engine  bool   // it is none of user code's own
-	name    string // its top function of user code and what it does there
+	durable bool   // it is blocked in a way that lets the bubble's clock advance
+	engine  bool   // it belongs to the engine, not to user code
+	name    string // its top function of user code, and its state
 }
 
-// atWork reports whether the goroutine waits for the scheduler or the collector
-// at most, or may be computing out of sight.
-func (g traced) atWork() bool {
+// busy reports whether the goroutine is computing, or waits only for the
+// scheduler or the garbage collector.
+func (g traced) busy() bool {
 	switch g.state {
 	case "running", "runnable", "syscall", "preempted", "copystack", "GC assist wait", "GC assist marking":
 		return true
@@ -190,7 +189,7 @@ const module = "github.com/shakedown-go/shakedown/"
 // ofEngine reports whether only the engine's own goroutines have the frame.
 func (f frame) ofEngine() bool {
 	switch f.function {
-	case module + "contract.(*visit).inside", module + "contract.(*hand).serve",
+	case module + "contract.(*runner).runInBubble", module + "contract.(*callLoop).serve",
 		"internal/synctest.Run", "testing/synctest.testingSynctestTest":
 		return true
 	}

@@ -37,7 +37,7 @@ func (f delays) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.N
 	return next(ctx, args)
 }
 
-// idles strikes and changes nothing.
+// idles is injected and changes nothing.
 type idles struct{}
 
 func (idles) Phase() chaos.Phase { return chaos.PhaseChange }
@@ -45,12 +45,12 @@ func (idles) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next
 	return next(ctx, args)
 }
 
-// chance strikes with a probability, as the draws of the cell have it.
+// chance matches with a probability, by the draws of the cell.
 type chance float64
 
 func (p chance) Match(c chaos.Call) bool { return c.Draw(0) < float64(p) }
 
-// ordinal strikes the n-th call of a target, from 0.
+// ordinal matches the n-th call of a target, from 0.
 type ordinal uint64
 
 func (n ordinal) Match(c chaos.Call) bool { return c.Ordinal == uint64(n) }
@@ -138,10 +138,10 @@ func bubble(t *testing.T) contract.Bubble {
 
 // virtual are options that run everything in bubbles.
 func virtual(t *testing.T) *contract.RunOptions {
-	return &contract.RunOptions{
+	return &contract.RunOptions{Harness: contract.Harness{
 		Calm:   bubble(t),
-		Around: func(_ contract.Cell, cell func(contract.Bubble) *contract.CellReport) { cell(bubble(t)) },
-	}
+		Around: func(_ contract.Cell, run func(contract.Bubble) *contract.CellReport) { run(bubble(t)) },
+	}}
 }
 
 // states are the outcomes of the cells in order.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ruling is what an invariant says of a cell.
+// A ruling is the outcome of an invariant for a cell.
 type ruling struct {
 	state     CellState // Held, Broken or Inconclusive
 	why       string
@@ -18,17 +18,17 @@ type ruling struct {
 }
 
 // An inquiry asks one invariant about the observations of a cell, one after the
-// other: the first that breaks it decides. Else the cell is as good as its
-// worst part.
+// other. The first that breaks it decides. If none does, the cell is inconclusive
+// when some observation is, and else it holds.
 type inquiry struct {
-	promise *promise
-	asked   int // observations so far
-	ruling  ruling
-	over    bool // nothing that is seen later changes the ruling
+	invariant *compiledInvariant
+	asked     int // observations so far
+	ruling    ruling
+	over      bool // no later observation changes the ruling
 }
 
-func newInquiry(p *promise) *inquiry {
-	return &inquiry{promise: p, ruling: ruling{state: Held, at: -1}}
+func newInquiry(p *compiledInvariant) *inquiry {
+	return &inquiry{invariant: p, ruling: ruling{state: Held, at: -1}}
 }
 
 // watch starts the worker's watchdog.
@@ -37,9 +37,9 @@ func (w *worker) watch(limit time.Duration) {
 	w.watchdog.Reset(limit)
 }
 
-// between asks about a prompt before the next one is put, and reports whether to
-// put it: a prompt costs money, and one after the invariant broke shows nothing
-// more. The time of the check is none of the cell's.
+// between asks about the answer to a prompt before the next one is sent, and
+// reports whether to send it. A prompt costs money, and one after the invariant
+// broke decides nothing more. The time of the check does not count for the cell.
 func (w *worker) between(ctx context.Context, q *inquiry, o *Observation) bool {
 	if ctx.Err() != nil {
 		return false
@@ -50,7 +50,7 @@ func (w *worker) between(ctx context.Context, q *inquiry, o *Observation) bool {
 	return !q.over
 }
 
-// ask runs the check on one observation, on a hand and under the watchdog.
+// ask runs the check on one observation, under the watchdog.
 func (w *worker) ask(ctx context.Context, q *inquiry, o *Observation) {
 	limit := w.engine.watchdog()
 	w.watch(limit)
@@ -60,8 +60,8 @@ func (w *worker) ask(ctx context.Context, q *inquiry, o *Observation) {
 	i, its := q.asked, *o // a copy: the check may be left behind with it
 	q.asked++
 	var found finding
-	e := w.checks.call(limits{ctx: own, cancel: cancel, watchdog: w.watchdog.C}, func() error {
-		found = w.engine.check(own, q.promise, i, &its)
+	e := w.checkCaller.call(limits{ctx: own, cancel: cancel, watchdog: w.watchdog.C}, func() error {
+		found = w.engine.check(own, q.invariant, i, &its)
 		return nil
 	})
 	unknown := func(format string, args ...any) {
@@ -70,7 +70,7 @@ func (w *worker) ask(ctx context.Context, q *inquiry, o *Observation) {
 	switch {
 	case e.cut == cutWatchdog:
 		unknown("the watchdog gave up after %v of real time, while the invariant was checking", limit)
-	case e.cut != uncut, found.state != Held && ctx.Err() != nil: // which may be why it did not hold
+	case e.cut != uncut, found.state != Held && ctx.Err() != nil: // the end of ctx may be why it did not hold
 		unknown("the run was cancelled, while the invariant was checking")
 		q.ruling.cancelled = true
 	case e.err != nil:
@@ -82,16 +82,16 @@ func (w *worker) ask(ctx context.Context, q *inquiry, o *Observation) {
 	}
 }
 
-// finding is what an invariant says of one observation.
+// A finding is the outcome of an invariant for one observation.
 type finding struct {
 	state   CellState
 	why     string
-	byCheck bool // the check was asked, and not only what it needs
+	byCheck bool // the check itself said so; else something that it needs was missing
 }
 
-// check asks an invariant about one observation, a copy: with Share others judge
-// the same.
-func (e *engine) check(ctx context.Context, p *promise, i int, o *Observation) finding {
+// check asks an invariant about one observation. It must be a copy: with
+// ShareObservations other invariants judge the same one.
+func (e *engine) check(ctx context.Context, p *compiledInvariant, i int, o *Observation) finding {
 	o.Cell.Invariant = p.Name
 	if o.Err != nil && !p.JudgesErrors {
 		return finding{Broken, fmt.Errorf("the agent failed: %w", o.Err).Error(), false}

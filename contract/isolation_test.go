@@ -66,7 +66,7 @@ func sites(t *testing.T) []site {
 				return tellsTime(ctx, p, tools)
 			})
 		}, contract.Broken, "the agent failed: ", gaveUp + "the agent was answering"},
-		{"Fresh", 3, func(m *contract.Matrix, _ *contract.RunOptions, bad *mischief) {
+		{"NewWorld", 3, func(m *contract.Matrix, _ *contract.RunOptions, bad *mischief) {
 			world(m, func(*contract.World) { bad.call() })
 		}, contract.Inconclusive, "making the world: ", gaveUp + "making the world"},
 		{"Reset", 2, func(m *contract.Matrix, _ *contract.RunOptions, bad *mischief) {
@@ -84,16 +84,16 @@ func sites(t *testing.T) []site {
 			m.Invariants[0].Check = func(context.Context, *contract.Observation) error { bad.call(); return nil }
 		}, contract.Inconclusive, "the check of the invariant failed: ", gaveUp + "the invariant was checking"},
 		{"Around before", 2, func(_ *contract.Matrix, o *contract.RunOptions, bad *mischief) {
-			inner := o.Around
-			o.Around = func(c contract.Cell, cell func(contract.Bubble) *contract.CellReport) { bad.call(); inner(c, cell) }
+			inner := o.Harness.Around
+			o.Harness.Around = func(c contract.Cell, cell func(contract.Bubble) *contract.CellReport) { bad.call(); inner(c, cell) }
 		}, contract.Inconclusive, "Around failed: ", "the watchdog gave up after 5m0s of real time in Around"},
 		{"Around after", 2, func(_ *contract.Matrix, o *contract.RunOptions, bad *mischief) {
-			inner := o.Around
-			o.Around = func(c contract.Cell, cell func(contract.Bubble) *contract.CellReport) { inner(c, cell); bad.call() }
+			inner := o.Harness.Around
+			o.Harness.Around = func(c contract.Cell, cell func(contract.Bubble) *contract.CellReport) { inner(c, cell); bad.call() }
 		}, contract.Inconclusive, "Around failed: ", "the watchdog gave up after 5m0s of real time in Around"},
 		{"Rerun", 2, func(_ *contract.Matrix, o *contract.RunOptions, bad *mischief) {
 			o.Keep = contract.KeepAll
-			o.Rerun = func(c contract.Cell) string { bad.call(); return c.String() }
+			o.Harness.Rerun = func(c contract.Cell) string { bad.call(); return c.String() }
 		}, contract.Held, "", ""},
 		{"OnCell", 2, func(_ *contract.Matrix, o *contract.RunOptions, bad *mischief) {
 			o.OnCell = func(*contract.CellReport) { bad.call() }
@@ -104,7 +104,7 @@ func sites(t *testing.T) []site {
 // three is a matrix of three cells, and options that run it plainly or in bubbles.
 func three(t *testing.T, s site, bad *mischief, bubbles bool) (*contract.Matrix, *contract.RunOptions) {
 	m := matrix(t, tellsTime, func(m *contract.Matrix) { m.Trials = 3 })
-	o := &contract.RunOptions{Around: func(_ contract.Cell, cell func(contract.Bubble) *contract.CellReport) { cell(nil) }}
+	o := &contract.RunOptions{Harness: contract.Harness{Around: func(_ contract.Cell, cell func(contract.Bubble) *contract.CellReport) { cell(nil) }}}
 	if bubbles {
 		o = virtual(t)
 	}
@@ -339,10 +339,10 @@ func TestBrokenStaysBrokenWhateverFailsAfterwards(t *testing.T) {
 			}}, nil
 		}
 	})
-	for _, o := range []*contract.RunOptions{nil, virtual(t), {Around: func(_ contract.Cell, cell func(contract.Bubble) *contract.CellReport) {
+	for _, o := range []*contract.RunOptions{nil, virtual(t), {Harness: contract.Harness{Around: func(_ contract.Cell, cell func(contract.Bubble) *contract.CellReport) {
 		cell(nil)
 		runtime.Goexit() // as t.FailNow does
-	}}} {
+	}}}} {
 		r := run(t, m, o)
 		assert.Equal(t, []contract.CellState{contract.Broken}, states(r))
 		assert.Equal(t, scoring.Fail, r.Score.Verdict)

@@ -8,30 +8,30 @@ import (
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// judge asks the invariant about what it was not asked about yet, and says what
-// became of the cell.
-func (w *worker) judge(ctx context.Context, q *inquiry, s *sight) ruling {
+// judge asks the invariant about the observations that it was not asked about
+// yet, and returns the ruling on the cell.
+func (w *worker) judge(ctx context.Context, q *inquiry, s *run) ruling {
 	for q.asked < len(s.observations) && !q.over && !s.cancelled {
 		w.ask(ctx, q, s.observations[q.asked])
 	}
 	r := q.ruling
-	spoilt := func(state CellState, why string) {
+	override := func(state CellState, why string) {
 		r.state, r.why, r.at, r.undecided = state, why, -1, false
 	}
 	switch {
 	case r.state == Broken:
 	case s.leaked != "":
-		spoilt(Broken, "the agent or its world left goroutines behind: "+s.leaked)
+		override(Broken, "the agent or its world left goroutines behind: "+s.leaked)
 	case s.undecided != nil:
-		spoilt(Inconclusive, s.undecided.Error())
+		override(Inconclusive, s.undecided.Error())
 	case len(s.observations) == 0:
-		spoilt(Inconclusive, "the agent was not asked")
+		override(Inconclusive, "the agent was not asked")
 	}
 	return r
 }
 
-// evidence is a copy of the observation that decided, else of the last.
-func (e *engine) evidence(r *CellReport, p *promise, found ruling, s *sight) *Observation {
+// evidence is a copy of the observation that decided; if none did, of the last one.
+func (e *engine) evidence(r *CellReport, p *compiledInvariant, found ruling, s *run) *Observation {
 	at := found.at
 	if at < 0 && s.partial == nil {
 		at = len(s.observations) - 1
@@ -51,8 +51,8 @@ func (e *engine) evidence(r *CellReport, p *promise, found ruling, s *sight) *Ob
 	return &own
 }
 
-// whyUndelivered says why a cell with rules saw no fault.
-func (s *sight) whyUndelivered() string {
+// whyUndelivered says why no fault was delivered in a cell with rules.
+func (s *run) whyUndelivered() string {
 	calls, note := 0, ""
 	for _, o := range s.observations {
 		calls += len(o.Events)
@@ -62,20 +62,20 @@ func (s *sight) whyUndelivered() string {
 	}
 	switch {
 	case s.undelivered > 0 && note != "":
-		return fmt.Sprintf("%d struck and changed nothing (%s)", s.undelivered, note)
+		return fmt.Sprintf("%d injected and changed nothing (%s)", s.undelivered, note)
 	case s.undelivered > 0:
-		return fmt.Sprintf("%d struck and changed nothing", s.undelivered)
+		return fmt.Sprintf("%d injected and changed nothing", s.undelivered)
 	case calls == 0:
 		return "the agent made no call"
 	}
-	return fmt.Sprintf("the agent made %d calls, and no rule struck one", calls)
+	return fmt.Sprintf("the agent made %d calls, and no rule matched one", calls)
 }
 
-// scored is the cell as the score counts it. How many faults were delivered
-// does not matter there, so that many cells are equal.
-func (r *CellReport) scored(w *weather) scoring.Cell {
+// scored is the cell as the score counts it. The number of delivered faults is
+// cut to 1, because the score does not use it: so more cells are equal.
+func (r *CellReport) scored(s *compiledScenario) scoring.Cell {
 	return scoring.Cell{
 		Scenario: r.Cell.Scenario, Invariant: r.Cell.Invariant, Severity: r.Severity, State: r.State,
-		Violated: r.Violated, Delivered: min(r.Delivered, 1), HasRules: len(w.Rules) > 0, AllowUndelivered: w.AllowUndelivered,
+		Violated: r.Violated, Delivered: min(r.Delivered, 1), HasRules: len(s.Rules) > 0, AllowUndelivered: s.AllowUndelivered,
 	}
 }

@@ -91,10 +91,10 @@ func awaited(t *testing.T) *contract.RunOptions {
 		defer under.Done()
 		return bubble(t)(run)
 	}
-	return &contract.RunOptions{
+	return &contract.RunOptions{Harness: contract.Harness{
 		Calm:   awaiting,
-		Around: func(_ contract.Cell, cell func(contract.Bubble) *contract.CellReport) { cell(awaiting) },
-	}
+		Around: func(_ contract.Cell, run func(contract.Bubble) *contract.CellReport) { run(awaiting) },
+	}}
 }
 
 func waitFor(c chan int)        { <-c }
@@ -273,7 +273,7 @@ func TestTracesOfThisGoWork(t *testing.T) {
 }
 
 func TestNamesOfStrays(t *testing.T) {
-	const own = "\ngithub.com/shakedown-go/shakedown/contract.(*visit).inside(0x1, {0x2, 0x3})\n\t/src/contract/sight.go:120 +0x1f"
+	const own = "\ngithub.com/shakedown-go/shakedown/contract.(*runner).runInBubble(0x1, {0x2, 0x3})\n\t/src/contract/bubble.go:120 +0x1f"
 	for _, tc := range []struct {
 		reason string
 		traces []string

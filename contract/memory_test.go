@@ -16,7 +16,7 @@ import (
 )
 
 func TestCounts(t *testing.T) {
-	m := weathered(t, busy)
+	m := flakyMatrix(t, busy)
 	full := run(t, m, nil)
 	counted := run(t, m, &contract.RunOptions{Workers: 4, Keep: contract.KeepCounts})
 	assert.Empty(t, counted.Cells)

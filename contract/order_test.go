@@ -18,7 +18,7 @@ import (
 )
 
 // busy calls the clock a few times and reports what it got: what it says shows
-// the weather it saw.
+// the faults it met.
 func busy(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
 	var b strings.Builder
 	for i := range 8 {
@@ -32,8 +32,8 @@ func busy(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string,
 	return prompt + " " + b.String(), nil
 }
 
-// weathered is a matrix whose cells differ by their draws.
-func weathered(t *testing.T, agent contract.Agent) *contract.Matrix {
+// flakyMatrix is a matrix whose cells differ by their draws.
+func flakyMatrix(t *testing.T, agent contract.Agent) *contract.Matrix {
 	return matrix(t, agent, func(m *contract.Matrix) {
 		m.Seed, m.Trials, m.Prompts = 7, 12, []string{"a", "b"}
 		m.Invariants = append(m.Invariants, contains("first-works", contract.High, " ."), contains("second-works", contract.Critical, " .."))
@@ -85,21 +85,21 @@ func TestReportDoesNotDependOnWorkers(t *testing.T) {
 	}
 	var want string
 	for _, workers := range []int{1, 2, 8, 64} {
-		r := run(t, weathered(t, jittery), &contract.RunOptions{Workers: workers, Keep: contract.KeepAll})
+		r := run(t, flakyMatrix(t, jittery), &contract.RunOptions{Workers: workers, Keep: contract.KeepAll})
 		got := plain(t, r)
 		if want == "" {
 			want = got
-			assert.Contains(t, got, "broken", "the weather shows")
+			assert.Contains(t, got, "broken", "the faults show")
 		}
 		assert.Equal(t, want, got, "%d workers", workers)
 	}
 	in := virtual(t)
 	in.Workers, in.Keep = 8, contract.KeepAll
-	assert.Equal(t, want, plain(t, run(t, weathered(t, busy), in)), "in virtual time")
+	assert.Equal(t, want, plain(t, run(t, flakyMatrix(t, busy), in)), "in virtual time")
 }
 
 func TestSeedsDiffer(t *testing.T) {
-	m := weathered(t, busy)
+	m := flakyMatrix(t, busy)
 	one := plain(t, run(t, m, nil).Cells)
 	m.Seed++
 	assert.NotEqual(t, one, plain(t, run(t, m, nil).Cells))
@@ -107,9 +107,9 @@ func TestSeedsDiffer(t *testing.T) {
 
 func TestRunCellIsTheCellOfRun(t *testing.T) {
 	for _, share := range []bool{false, true} {
-		m := weathered(t, busy)
+		m := flakyMatrix(t, busy)
 		m.ShareObservations = share
-		o := &contract.RunOptions{Keep: contract.KeepAll, Rerun: contract.Cell.String}
+		o := &contract.RunOptions{Keep: contract.KeepAll, Harness: contract.Harness{Rerun: contract.Cell.String}}
 		for _, want := range run(t, m, o).Cells {
 			got, err := m.RunCell(t.Context(), want.Cell, o)
 			require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestRunCellIsTheCellOfRun(t *testing.T) {
 }
 
 func TestRunCellRefusesUnknownCells(t *testing.T) {
-	m := weathered(t, busy)
+	m := flakyMatrix(t, busy)
 	for _, c := range []contract.Cell{{}, {Scenario: "calm", Invariant: "held"}, {Scenario: "calm", Invariant: "held", Trial: 13},
 		{Scenario: "calm", Invariant: "nope", Trial: 1}, {Scenario: "nope", Invariant: "held", Trial: 1}} {
 		_, err := m.RunCell(t.Context(), c, nil)
@@ -130,10 +130,10 @@ func TestRunCellRefusesUnknownCells(t *testing.T) {
 	}
 }
 
-// TestSameWeather: all invariants of a trial see the same weather, so sharing
+// TestSameFaults: all invariants of a trial meet the same faults, so sharing
 // an observation changes no result.
-func TestSameWeather(t *testing.T) {
-	m := weathered(t, busy)
+func TestSameFaults(t *testing.T) {
+	m := flakyMatrix(t, busy)
 	alone := run(t, m, &contract.RunOptions{Keep: contract.KeepAll})
 	assert.False(t, alone.SharedObservations)
 	answers := map[string]string{}
@@ -156,7 +156,7 @@ func TestSameWeather(t *testing.T) {
 
 func TestShareAsksOncePerPromptList(t *testing.T) {
 	asked := 0
-	m := weathered(t, func(ctx context.Context, p string, tools chaos.ToolRegistry) (string, error) {
+	m := flakyMatrix(t, func(ctx context.Context, p string, tools chaos.ToolRegistry) (string, error) {
 		asked++
 		return busy(ctx, p, tools)
 	})
@@ -166,14 +166,14 @@ func TestShareAsksOncePerPromptList(t *testing.T) {
 }
 
 func TestOnCellIsStreamedInOrder(t *testing.T) {
-	m := weathered(t, busy)
+	m := flakyMatrix(t, busy)
 	var streamed []contract.CellReport
 	r := run(t, m, &contract.RunOptions{Workers: 8, Keep: contract.KeepAll, OnCell: func(c *contract.CellReport) { streamed = append(streamed, *c) }})
 	assert.Equal(t, r.Cells, streamed)
 }
 
 func TestOnCellHasAReportOfItsOwn(t *testing.T) {
-	m := weathered(t, busy)
+	m := flakyMatrix(t, busy)
 	r := run(t, m, &contract.RunOptions{OnCell: func(c *contract.CellReport) { *c = contract.CellReport{} }})
 	for _, c := range r.Cells {
 		assert.NotEmpty(t, c.Cell.Scenario)
@@ -181,8 +181,8 @@ func TestOnCellHasAReportOfItsOwn(t *testing.T) {
 }
 
 func TestRerunLine(t *testing.T) {
-	m := weathered(t, busy)
-	for _, c := range run(t, m, &contract.RunOptions{Rerun: func(c contract.Cell) string { return "again " + c.String() }}).Cells {
+	m := flakyMatrix(t, busy)
+	for _, c := range run(t, m, &contract.RunOptions{Harness: contract.Harness{Rerun: func(c contract.Cell) string { return "again " + c.String() }}}).Cells {
 		if c.State == contract.Held {
 			assert.Empty(t, c.Rerun)
 		} else {
@@ -212,7 +212,7 @@ func TestParallelCellsOverlap(t *testing.T) {
 }
 
 func TestMatrixRunsSeveralTimesAtOnce(t *testing.T) {
-	m := weathered(t, busy)
+	m := flakyMatrix(t, busy)
 	want := plain(t, run(t, m, nil).Cells)
 	got := make(chan string)
 	for range 4 {

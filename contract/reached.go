@@ -6,10 +6,10 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// reachedAgent reports whether some delivered fault is known to have come to the
-// agent itself. One on a call that a tool made comes to it when each call around
-// it passes the outcome on; else the tool got over it, or made something of it
-// that nobody can tell from its own result.
+// reachedAgent reports whether some delivered fault is known to have reached the
+// agent itself. A fault on a call that a tool made reaches it if each call around
+// that one passes the outcome on. Otherwise the tool recovered, or turned it into
+// something that cannot be distinguished from a result of the tool's own.
 func reachedAgent(observations []*Observation) bool {
 	within := map[string][]*chaos.Event{} // calls by target: those that others may be in
 	var open []*chaos.Event               // delivered, on calls that other calls made

@@ -2,51 +2,10 @@ package contract
 
 import (
 	"context"
+	"errors"
 	"time"
-)
 
-// RunOptions are the settings of [Matrix.Run]; nil and the zero value work.
-type RunOptions struct {
-	_ struct{}
-	// Workers is the number of cells run at once when worlds are fresh; 0:
-	// GOMAXPROCS. Cells of a shared world run one at a time.
-	Workers int
-	// OnCell is called with every cell's report, one at a time and in the order of the matrix.
-	OnCell func(*CellReport)
-	// Around runs one cell, by calling cell once, in the surroundings it
-	// wants, and may leave it out by not calling it. It is called from several
-	// goroutines. nil: cell(nil).
-	Around func(c Cell, cell func(Bubble) *CellReport)
-	// Calm is the bubble for runs that are not cells: that of the first world and
-	// those for baselines. nil: none.
-	Calm Bubble
-	// Rerun makes the line that repeats a cell; nil: none.
-	Rerun func(Cell) string
-	// Keep says which observations the report retains.
-	Keep KeepPolicy
-	// AllowInconclusive is the number of inconclusive cells that the verdict forgives.
-	AllowInconclusive int
-	// Watchdog is the real time after which a cell is given up: reported as
-	// inconclusive and, if it does not end with its context, left behind. Checks
-	// and the functions of these options have as much. 0: five minutes, and in
-	// real time [Matrix.Timeout] for each prompt on top.
-	Watchdog time.Duration
-}
-
-// A Bubble runs a cell in virtual time: run is called once, and when all its
-// goroutines are blocked for good, or one is left at its end, that is the error.
-type Bubble func(run func()) error
-
-// A KeepPolicy says which observations a report retains.
-type KeepPolicy uint8
-
-// The policies. Whatever is retained, cells are counted, and streamed to OnCell
-// with their evidence.
-const (
-	KeepBroken KeepPolicy = iota // of cells that are broken or inconclusive
-	KeepAll
-	KeepNone
-	KeepCounts // not even the reports of cells: memory does not grow with their number
+	"github.com/shakedown-go/shakedown/chaos"
 )
 
 // Run runs the matrix and reports on it. First it makes one world (or takes
@@ -55,12 +14,13 @@ const (
 //
 // User code that panics, hangs, ends its goroutine or ignores its context is
 // the result of its own cell. A panic on a goroutine that an agent started
-// itself cannot be caught by anybody, and ends the program.
+// itself cannot be recovered here, and ends the program.
 //
 // When ctx ends, no further cell is started and Run returns the report so far
 // with the context's error; its verdict is not Pass. Other errors: those of
 // [Matrix.Validate], of making the first world, and [scoring.ErrNoneRan], with
-// a report, when Around left out every cell. A failing verdict is not an error.
+// a report, when [Harness.Around] left out every cell. A failing verdict is not
+// an error.
 func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 	e, err := newEngine(ctx, m, o)
 	if err != nil {
@@ -70,11 +30,13 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 	return e.runAll(ctx)
 }
 
-// RunCell runs one cell of the matrix as Run would: same seed, same faults, and
-// a calm run for its baseline before. The statefulness probe is not made. Its
-// report retains the observation unless o says KeepNone or KeepCounts;
-// OnCell is not called. A cell that the matrix does not have is a
-// [*FieldError]. When ctx ends, its error comes with the report so far.
+// RunCell runs one cell of the matrix as Run does: with the same seed and the
+// same faults, and after a calm run if the invariant needs a baseline. It does
+// not make the statefulness probe and does not call OnCell.
+//
+// The report retains the observation unless o.Keep is KeepNone or KeepCounts. A
+// cell that the matrix does not have is a [*FieldError]. When ctx ends, RunCell
+// returns its error with the report so far.
 func (m *Matrix) RunCell(ctx context.Context, c Cell, o *RunOptions) (*CellReport, error) {
 	e, err := newEngine(ctx, m, o)
 	if err != nil {
@@ -95,4 +57,79 @@ func (m *Matrix) RunCell(ctx context.Context, c Cell, o *RunOptions) (*CellRepor
 		return &r, ctx.Err()
 	}
 	return &r, nil
+}
+
+// A run is what one independent run of the agent showed: an observation per
+// prompt, and what went wrong around them. A [runner] makes it.
+type run struct {
+	observations []*Observation
+	partial      *Observation // of the prompt whose answer cannot be judged
+	undecided    error        // why observations are missing; nil: none is
+	leaked       string       // goroutines left behind in a bubble
+	lingering    bool         // user code ended, and only its bubble did not
+	warning      string
+	cancelled    bool           // the context of the matrix's run ended
+	abandoned    bool           // user code was left behind
+	uncounted    []*Observation // whose faults the report has not counted yet
+	late         int
+	dropped      int
+	deliveries
+}
+
+// deliveries are the faults of some observations.
+type deliveries struct {
+	delivered, undelivered int  // calls
+	absorbed               bool // some were delivered, and none is known to have reached the agent itself
+}
+
+// sum counts faults and calls. A cancelled run decides nothing: anything in it,
+// even an answer, may come from the cancellation.
+func (r *run) sum(ctx context.Context, in *chaos.Injector) {
+	if ctx.Err() != nil {
+		r.undecided, r.cancelled = errors.New("the run was cancelled"), true
+	}
+	if in != nil {
+		r.late, r.dropped = toInt(in.LateCalls()), toInt(in.Dropped())
+	}
+	r.uncounted = r.observations[:len(r.observations):len(r.observations)]
+	if r.partial != nil {
+		r.uncounted = append(r.uncounted, r.partial)
+	}
+	r.deliveries = countDeliveries(r.uncounted)
+}
+
+// elapsed is how long the agent took for all its answers.
+func (r *run) elapsed() (sum time.Duration) {
+	for _, o := range r.observations {
+		sum = plus(sum, o.Elapsed)
+	}
+	if r.partial != nil {
+		sum = plus(sum, r.partial.Elapsed)
+	}
+	return sum
+}
+
+func countDeliveries(observations []*Observation) (d deliveries) {
+	for _, o := range observations {
+		for i := range o.Events {
+			switch e := &o.Events[i]; {
+			case e.Delivered:
+				d.delivered++
+			case e.Rule != "":
+				d.undelivered++
+			}
+		}
+	}
+	d.absorbed = d.delivered > 0 && !reachedAgent(observations)
+	return d
+}
+
+// upTo returns the faults that may have caused the ruling: of a broken cell those
+// up to the prompt that broke it. So a broken cell has the same counts whether
+// or not the later prompts are sent.
+func (r *run) upTo(found ruling) deliveries {
+	if found.state != Broken || found.at < 0 || found.at+1 == len(r.observations) && r.partial == nil {
+		return r.deliveries
+	}
+	return countDeliveries(r.observations[:found.at+1])
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Counts and times stay at the largest value where a sum would go beyond it: an
+// Sums of counts and of times stop at the largest value of their type. An
 // int may have 32 bits, and a cell that hung counts thirty days.
 
 // plus adds two durations that are not negative.

@@ -9,27 +9,28 @@ import (
 // tally counts the rules of one scenario, in the report's own list.
 type tally map[string]*FaultCount
 
-// newTallies lists every rule of every scenario, so that those that never
-// strike are seen, and returns a tally per scenario.
-func newTallies(r *Report, weathers []*weather) map[*weather]tally {
+// newTallies lists every rule of every scenario in the report, also those that
+// never match a call, and returns a tally per scenario.
+func newTallies(r *Report, scenarios []*compiledScenario) map[*compiledScenario]tally {
 	n := 0
-	for _, w := range weathers {
-		n += len(w.Rules)
+	for _, s := range scenarios {
+		n += len(s.Rules)
 	}
 	r.Faults = make([]FaultCount, 0, n) // its elements are pointed to: it must not grow
-	tallies := make(map[*weather]tally, len(weathers))
-	for _, w := range weathers {
-		t := make(tally, len(w.Rules))
-		for _, rule := range w.plan.Rules() {
-			r.Faults = append(r.Faults, FaultCount{Scenario: w.Name, Rule: rule.Name, Target: rule.Target, Fault: kindOf(rule.Fault)})
+	tallies := make(map[*compiledScenario]tally, len(scenarios))
+	for _, s := range scenarios {
+		t := make(tally, len(s.Rules))
+		for _, rule := range s.plan.Rules() {
+			r.Faults = append(r.Faults, FaultCount{Scenario: s.Name, Rule: rule.Name, Target: rule.Target, Fault: kindOf(rule.Fault)})
 			t[rule.Name] = &r.Faults[len(r.Faults)-1]
 		}
-		tallies[w] = t
+		tallies[s] = t
 	}
 	return tallies
 }
 
-// kindOf is what a fault calls itself; one that does not is known by its events.
+// kindOf is the kind that a fault declares; "" for one that declares none, whose
+// events have it.
 func kindOf(f chaos.Fault) string {
 	if d, ok := f.(chaos.Described); ok {
 		return d.Describe().Kind
@@ -52,11 +53,11 @@ func (t tally) add(observations []*Observation) {
 
 // event counts one call, and adds to the rules delivered so far.
 func (t tally) event(e *chaos.Event, delivered []*FaultCount) []*FaultCount {
-	see := func(rule string, seen bool) {
+	count := func(rule string, reached bool) {
 		c := t[rule]
 		switch {
-		case c == nil: // no rule struck
-		case !seen:
+		case c == nil: // no rule matched
+		case !reached:
 			add(&c.Undelivered, 1)
 		default:
 			add(&c.Delivered, 1)
@@ -65,15 +66,15 @@ func (t tally) event(e *chaos.Event, delivered []*FaultCount) []*FaultCount {
 			}
 		}
 	}
-	see(e.Rule, e.Delivered)
+	count(e.Rule, e.Delivered)
 	if c := t[e.Rule]; c != nil && c.Fault == "" {
 		c.Fault = e.Fault
 	}
 	for _, rule := range e.Also {
-		see(rule, true)
+		count(rule, true)
 	}
 	for _, rule := range e.Idle {
-		see(rule, false)
+		count(rule, false)
 	}
 	return delivered
 }

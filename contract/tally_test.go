@@ -41,8 +41,8 @@ func TestFaultsAreCountedPerRule(t *testing.T) {
 		r, err := matrix.Run(t.Context(), &contract.RunOptions{Keep: contract.KeepCounts, Workers: 3})
 		require.NoError(t, err)
 		for i := range r.Faults {
-			struck := r.Faults[i].Delivered+r.Faults[i].Undelivered > 0
-			assert.Equal(t, struck, r.Faults[i].Fault != "", "known by its events alone: these faults do not describe themselves")
+			acted := r.Faults[i].Delivered+r.Faults[i].Undelivered > 0
+			assert.Equal(t, acted, r.Faults[i].Fault != "", "known by its events alone: these faults do not describe themselves")
 			r.Faults[i].Fault = ""
 		}
 		assert.Equal(t, []contract.FaultCount{

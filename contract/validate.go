@@ -11,12 +11,12 @@ import (
 // Validate reports every problem that can be found without making a world,
 // joined: each a [*FieldError], those of rules wrapping a [*chaos.RuleError].
 func (m *Matrix) Validate() error {
-	_, err := m.weathers()
+	_, err := m.compile()
 	return err
 }
 
-// weathers compiles the scenarios, and checks the whole matrix on the way.
-func (m *Matrix) weathers() ([]*weather, error) {
+// compile checks the whole matrix and compiles its scenarios.
+func (m *Matrix) compile() ([]*compiledScenario, error) {
 	if m == nil {
 		return nil, &FieldError{Field: "Matrix", Value: absent("nil"), Allowed: "a matrix"}
 	}
@@ -34,15 +34,15 @@ func (m *Matrix) weathers() ([]*weather, error) {
 	if m.Timeout < 0 {
 		p.add("Timeout", m.Timeout, "a duration of 0 (none) or more", nil)
 	}
-	weathers := m.checkScenarios(&p)
-	m.checkInvariants(&p, weathers)
+	scenarios := m.checkScenarios(&p)
+	m.checkInvariants(&p, scenarios)
 	m.checkPrompts(&p)
 	m.checkSize(&p)
-	return weathers, errors.Join(p...)
+	return scenarios, errors.Join(p...)
 }
 
-// maxCells is the size of a matrix beyond which a typing error is likelier than
-// patience; it is also as many equal cells as a score counts.
+// maxCells bounds the size of a matrix. A larger one is probably a typing error;
+// it is also the largest number of equal cells that a score counts.
 const maxCells = 1_000_000_000
 
 func (m *Matrix) checkSize(p *problems) {
@@ -55,13 +55,13 @@ func (m *Matrix) checkSize(p *problems) {
 func (m *Matrix) checkWorld(p *problems) {
 	switch {
 	case m.NewWorld == nil && m.World == nil:
-		p.add("Fresh", absent("missing, and so is Shared"), "exactly one of Fresh and Shared", nil)
+		p.add("NewWorld", absent("missing, and so is World"), "exactly one of NewWorld and World", nil)
 	case m.NewWorld != nil && m.World != nil:
-		p.add("Fresh", absent("set, and so is Shared"), "exactly one of Fresh and Shared", nil)
+		p.add("NewWorld", absent("set, and so is World"), "exactly one of NewWorld and World", nil)
 	case m.NewWorld != nil && m.Reset != nil:
-		p.add("Reset", absent("set beside Fresh"), "only with Shared: a fresh world needs no reset", nil)
+		p.add("Reset", absent("set beside NewWorld"), "only with World: a fresh world needs no reset", nil)
 	case m.World != nil && m.World.Agent == nil:
-		p.add("Shared.Agent", absent("nil"), "an agent", nil)
+		p.add("World.Agent", absent("nil"), "an agent", nil)
 	}
 	for i, point := range m.Points {
 		if point == "" {
@@ -70,8 +70,8 @@ func (m *Matrix) checkWorld(p *problems) {
 	}
 }
 
-func (m *Matrix) checkScenarios(p *problems) []*weather {
-	weathers := make([]*weather, 0, len(m.Scenarios))
+func (m *Matrix) checkScenarios(p *problems) []*compiledScenario {
+	scenarios := make([]*compiledScenario, 0, len(m.Scenarios))
 	seen := map[string]int{}
 	for i, s := range m.Scenarios {
 		field := fmt.Sprintf("Scenarios[%d]", i)
@@ -81,16 +81,16 @@ func (m *Matrix) checkScenarios(p *problems) []*weather {
 			p.addAll(field+".Rules", err)
 			continue
 		}
-		weathers = append(weathers, newWeather(i, s, plan, m.Points))
+		scenarios = append(scenarios, compileScenario(i, s, plan, m.Points))
 	}
-	return weathers
+	return scenarios
 }
 
-func (m *Matrix) checkInvariants(p *problems, weathers []*weather) {
+func (m *Matrix) checkInvariants(p *problems, scenarios []*compiledScenario) {
 	seen := map[string]int{}
 	for i, inv := range m.Invariants {
 		field := fmt.Sprintf("Invariants[%d]", i)
-		p.name(field+".ID", inv.Name, seen, i)
+		p.name(field+".Name", inv.Name, seen, i)
 		if inv.Err != nil {
 			p.add(field, inv.Name, "", inv.Err)
 		}
@@ -109,7 +109,7 @@ func (m *Matrix) checkInvariants(p *problems, weathers []*weather) {
 		if inv.Baseline != "" && !inv.Needs.Has(NeedBaseline) {
 			p.add(field+".Baseline", inv.Baseline, "a baseline only with NeedBaseline in Needs", nil)
 		}
-		if len(weathers) == len(m.Scenarios) && len(weathers) > 0 && !appliesAnywhere(inv.Applies, weathers) {
+		if len(scenarios) == len(m.Scenarios) && len(scenarios) > 0 && !appliesAnywhere(inv.Applies, scenarios) {
 			p.add(field+".Applies", inv.Applies.String(), "a value that holds in at least one scenario: this invariant would never be asked", nil)
 		}
 	}
@@ -127,8 +127,8 @@ func (m *Matrix) checkPrompts(p *problems) {
 	}
 }
 
-func appliesAnywhere(a Applies, weathers []*weather) bool {
-	for _, w := range weathers {
+func appliesAnywhere(a Applies, scenarios []*compiledScenario) bool {
+	for _, w := range scenarios {
 		if w.applies(a) {
 			return true
 		}
@@ -156,7 +156,7 @@ func (p *problems) addAll(field string, joined error) {
 	p.add(field, nil, "", joined)
 }
 
-// name checks what becomes part of a subtest's name.
+// name checks a name that becomes part of a subtest's name.
 func (p *problems) name(field, name string, seen map[string]int, i int) {
 	if !namePattern.MatchString(name) {
 		p.add(field, name, "one or more letters, digits, '.', '_' and '-': it becomes part of a subtest's name", nil)

@@ -31,13 +31,13 @@ func TestValidate(t *testing.T) {
 		want   string
 	}{
 		{"there must be a world", func(m *contract.Matrix) { m.NewWorld = nil },
-			"contract: Fresh is missing, and so is Shared; allowed: exactly one of Fresh and Shared"},
+			"contract: NewWorld is missing, and so is World; allowed: exactly one of NewWorld and World"},
 		{"two kinds of worlds contradict each other", func(m *contract.Matrix) { m.World = &contract.World{Agent: tellsTime} },
-			"contract: Fresh is set, and so is Shared; allowed: exactly one of Fresh and Shared"},
+			"contract: NewWorld is set, and so is World; allowed: exactly one of NewWorld and World"},
 		{"a reset of a fresh world would never run", func(m *contract.Matrix) { m.Reset = func(context.Context) error { return nil } },
-			"contract: Reset is set beside Fresh; allowed: only with Shared: a fresh world needs no reset"},
+			"contract: Reset is set beside NewWorld; allowed: only with World: a fresh world needs no reset"},
 		{"a shared world needs an agent", func(m *contract.Matrix) { m.NewWorld, m.World = nil, &contract.World{} },
-			"contract: Shared.Agent is nil; allowed: an agent"},
+			"contract: World.Agent is nil; allowed: an agent"},
 		{"no scenario, no cell: an empty matrix is no pass", func(m *contract.Matrix) { m.Scenarios = nil },
 			"contract: Scenarios is empty; allowed: at least one, such as Calm()"},
 		{"no invariant, no cell", func(m *contract.Matrix) { m.Invariants = nil },
@@ -53,11 +53,11 @@ func TestValidate(t *testing.T) {
 		{"a subtest's name cannot hold a slash", func(m *contract.Matrix) { m.Scenarios[0].Name = "a/b" },
 			`contract: Scenarios[0].Name is "a/b"; allowed: one or more letters, digits, '.', '_' and '-': it becomes part of a subtest's name`},
 		{"nor be empty", inv(func(i *contract.Invariant) { i.Name = "" }),
-			`contract: Invariants[0].ID is ""; allowed: one or more letters, digits, '.', '_' and '-': it becomes part of a subtest's name`},
+			`contract: Invariants[0].Name is ""; allowed: one or more letters, digits, '.', '_' and '-': it becomes part of a subtest's name`},
 		{"two scenarios of one name are one subtest", func(m *contract.Matrix) { m.Scenarios = append(m.Scenarios, contract.Calm()) },
 			`contract: Scenarios[1].Name is "calm"; allowed: a name of its own: number 0 has this one`},
 		{"two invariants of one name are one subtest", func(m *contract.Matrix) { m.Invariants = append(m.Invariants, m.Invariants[0]) },
-			`contract: Invariants[1].ID is "held"; allowed: a name of its own: number 0 has this one`},
+			`contract: Invariants[1].Name is "held"; allowed: a name of its own: number 0 has this one`},
 		{"a severity nobody chose is not low", inv(func(i *contract.Invariant) { i.Severity = 0 }),
 			`contract: Invariants[0].Severity is Severity(0); allowed: Critical, High, Medium or Low`},
 		{"an unknown severity is not critical", inv(func(i *contract.Invariant) { i.Severity = 9 }),
@@ -99,8 +99,8 @@ func TestValidateJoinsAllProblems(t *testing.T) {
 		Invariants: []contract.Invariant{{Name: "a"}, {Name: "a", Severity: contract.Low}},
 	}
 	err := m.Validate()
-	for _, part := range []string{"Fresh", "Trials", "Timeout", "Scenarios[0].Name", `rule "#0": Fault`, `rule "#1": Target`, `rule "#1": Limit`,
-		"Invariants[0].Severity", "Invariants[0].Check", "Invariants[1].ID", "Invariants[1].Check", "Prompts"} {
+	for _, part := range []string{"NewWorld", "Trials", "Timeout", "Scenarios[0].Name", `rule "#0": Fault`, `rule "#1": Target`, `rule "#1": Limit`,
+		"Invariants[0].Severity", "Invariants[0].Check", "Invariants[1].Name", "Invariants[1].Check", "Prompts"} {
 		assert.ErrorContains(t, err, part)
 	}
 }

@@ -67,18 +67,18 @@ func TestVerdicts(t *testing.T) {
 func TestUndeliveredCells(t *testing.T) {
 	untouched := func(context.Context, string, chaos.ToolRegistry) (string, error) { return "noon, surely", nil }
 	for _, tc := range []struct {
-		reason string
-		agent  contract.Agent
-		rule   chaos.Rule
-		inv    contract.Invariant
-		broke  bool
-		why    string
-		struck int
+		reason      string
+		agent       contract.Agent
+		rule        chaos.Rule
+		inv         contract.Invariant
+		broke       bool
+		why         string
+		undelivered int
 	}{
 		{"no call", untouched, chaos.Rule{Target: "clock", Fault: fails{}}, holds("i", contract.High), false, "no fault was delivered: the agent made no call", 0},
 		{"another call", tellsTime, chaos.Rule{Target: "clock", Fault: fails{}, When: ordinal(7)}, holds("i", contract.High), false,
-			"no fault was delivered: the agent made 1 calls, and no rule struck one", 0},
-		{"no effect", tellsTime, chaos.Rule{Target: "clock", Fault: idles{}}, holds("i", contract.High), false, "no fault was delivered: 1 struck and changed nothing", 1},
+			"no fault was delivered: the agent made 1 calls, and no rule matched one", 0},
+		{"no effect", tellsTime, chaos.Rule{Target: "clock", Fault: idles{}}, holds("i", contract.High), false, "no fault was delivered: 1 injected and changed nothing", 1},
 		{"broken all the same, and that is why", untouched, chaos.Rule{Target: "clock", Fault: fails{}}, contains("i", contract.High, "midnight"), true, `no "midnight" in the answer`, 0},
 	} {
 		m := matrix(t, tc.agent, func(m *contract.Matrix) {
@@ -89,7 +89,7 @@ func TestUndeliveredCells(t *testing.T) {
 		assert.Equal(t, contract.Undelivered, c.State, tc.reason)
 		assert.Equal(t, tc.broke, c.Violated, tc.reason)
 		assert.Equal(t, tc.why, c.Why, tc.reason)
-		assert.Equal(t, tc.struck, c.Undelivered, tc.reason)
+		assert.Equal(t, tc.undelivered, c.Undelivered, tc.reason)
 		assert.Zero(t, c.Delivered, tc.reason)
 		assert.Equal(t, tc.broke, c.Evidence != nil, "%s: a broken one keeps its evidence", tc.reason)
 	}
@@ -98,12 +98,12 @@ func TestUndeliveredCells(t *testing.T) {
 func TestFilteredCells(t *testing.T) {
 	m := matrix(t, tellsTime, func(m *contract.Matrix) { m.Scenarios = append(m.Scenarios, stormy()); m.Trials = 2 })
 	only := func(want string) *contract.RunOptions {
-		return &contract.RunOptions{Around: func(c contract.Cell, cell func(contract.Bubble) *contract.CellReport) {
+		return &contract.RunOptions{Harness: contract.Harness{Around: func(c contract.Cell, cell func(contract.Bubble) *contract.CellReport) {
 			if c.String() == want {
 				r := cell(nil)
 				assert.Equal(t, want, r.Cell.String(), "Around sees the report of its cell")
 			}
-		}}
+		}}}
 	}
 	r := run(t, m, only("calm/held/2"))
 	assert.True(t, r.Filtered)
@@ -122,10 +122,10 @@ func TestFilteredCells(t *testing.T) {
 func TestAroundMayCallItsCellOnlyOnce(t *testing.T) {
 	asked := 0
 	m := matrix(t, func(context.Context, string, chaos.ToolRegistry) (string, error) { asked++; return "", nil })
-	r := run(t, m, &contract.RunOptions{Around: func(_ contract.Cell, cell func(contract.Bubble) *contract.CellReport) {
+	r := run(t, m, &contract.RunOptions{Harness: contract.Harness{Around: func(_ contract.Cell, cell func(contract.Bubble) *contract.CellReport) {
 		first := cell(nil)
 		assert.Equal(t, first, cell(nil), "a second call is the same result")
-	}})
+	}}})
 	assert.Equal(t, 1, asked)
 	assert.Len(t, r.Cells, 1)
 }
@@ -136,7 +136,7 @@ func TestAroundThatDoesNotWait(t *testing.T) {
 	asked := 0
 	m := matrix(t, func(context.Context, string, chaos.ToolRegistry) (string, error) { asked++; return "", nil }, func(m *contract.Matrix) { m.Trials = 4 })
 	entered := make(chan func() *contract.CellReport, 4)
-	r := run(t, m, &contract.RunOptions{Workers: 1, Around: func(c contract.Cell, cell func(contract.Bubble) *contract.CellReport) {
+	r := run(t, m, &contract.RunOptions{Workers: 1, Harness: contract.Harness{Around: func(c contract.Cell, cell func(contract.Bubble) *contract.CellReport) {
 		begun := make(chan struct{})
 		call := func() *contract.CellReport {
 			return cell(func(run func()) error { close(begun); return bubble(t)(run) })
@@ -147,7 +147,7 @@ func TestAroundThatDoesNotWait(t *testing.T) {
 		}
 		go call()
 		<-begun
-	}})
+	}}})
 	assert.Equal(t, []contract.CellState{contract.Held, contract.NotRun, contract.Held, contract.NotRun}, states(r))
 	assert.Equal(t, contract.NotRun, (<-entered)().State, "too late: it does not run any more")
 	assert.Equal(t, 2, asked)
@@ -165,7 +165,7 @@ func TestBubblesThatDoNotKeepTheirPromise(t *testing.T) {
 		{"a cell runs once", func(run func()) error { return bubble(t)(func() { run(); run() }) }, contract.Held, ""},
 	} {
 		m := matrix(t, tellsTime)
-		r := run(t, m, &contract.RunOptions{Around: func(_ contract.Cell, cell func(contract.Bubble) *contract.CellReport) { cell(tc.bubble) }})
+		r := run(t, m, &contract.RunOptions{Harness: contract.Harness{Around: func(_ contract.Cell, cell func(contract.Bubble) *contract.CellReport) { cell(tc.bubble) }}})
 		assert.Equal(t, tc.want, r.Cells[0].State, tc.reason)
 		assert.Equal(t, tc.why, r.Cells[0].Why, tc.reason)
 	}

@@ -138,10 +138,13 @@ func (c *call) runMatrix(ctx context.Context, m *contract.Matrix, chosen func(co
 	began := time.Now()
 	done := 0
 	r, err := m.Run(ctx, &contract.RunOptions{
-		Around: func(cell contract.Cell, run func(contract.Bubble) *contract.CellReport) {
-			if chosen(cell) {
-				run(nil)
-			}
+		Harness: contract.Harness{
+			Around: func(cell contract.Cell, run func(contract.Bubble) *contract.CellReport) {
+				if chosen(cell) {
+					run(nil)
+				}
+			},
+			Rerun: func(cell contract.Cell) string { return rerunLine(m, cell) },
 		},
 		OnCell: func(r *contract.CellReport) {
 			if chosen(r.Cell) {
@@ -149,7 +152,6 @@ func (c *call) runMatrix(ctx context.Context, m *contract.Matrix, chosen func(co
 				progress.report(done, fmt.Sprintf("%s: %v", r.Cell, r.State))
 			}
 		},
-		Rerun: func(cell contract.Cell) string { return rerunLine(m, cell) },
 	})
 	progress.end()
 	if err != nil {

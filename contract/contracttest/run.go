@@ -47,9 +47,11 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	r := &runner{o: o, virtual: m != nil && m.NewWorld != nil && !o.RealTime, rerun: rerunLine(t.Name(), testedPackage())}
 	result, err := r.matrix(m).Run(t.Context(), &contract.RunOptions{
 		Workers: o.Workers, Keep: o.Keep, AllowInconclusive: o.AllowInconclusive, Watchdog: o.Watchdog,
-		Around: func(c contract.Cell, cell func(contract.Bubble) *contract.CellReport) { r.cell(t, c, cell) },
-		Calm:   r.bubble(t),
-		Rerun:  r.rerun,
+		Harness: contract.Harness{
+			Around: func(c contract.Cell, run func(contract.Bubble) *contract.CellReport) { r.cell(t, c, run) },
+			Calm:   r.bubble(t),
+			Rerun:  r.rerun,
+		},
 	})
 	if result != nil {
 		for _, w := range result.Warnings {
@@ -73,7 +75,7 @@ type runner struct {
 	rerun   func(contract.Cell) string
 }
 
-// matrix is m as the options want it.
+// matrix is m, or a copy with AllowUndelivered in every scenario.
 func (r *runner) matrix(m *contract.Matrix) *contract.Matrix {
 	if m == nil || !r.o.AllowUndelivered {
 		return m
@@ -87,22 +89,22 @@ func (r *runner) matrix(m *contract.Matrix) *contract.Matrix {
 }
 
 // cell runs one cell as a subtest.
-func (r *runner) cell(t *testing.T, c contract.Cell, cell func(contract.Bubble) *contract.CellReport) {
+func (r *runner) cell(t *testing.T, c contract.Cell, run func(contract.Bubble) *contract.CellReport) {
 	t.Run(c.String(), func(t *testing.T) {
-		result := cell(r.bubble(t))
+		result := run(r.bubble(t))
 		switch {
 		case result.Violated && result.Severity >= r.o.FailOn:
-			t.Error(told(result))
+			t.Error(render(result))
 		case result.Violated:
-			t.Log(told(result))
+			t.Log(render(result))
 		case result.State == contract.Undelivered, result.State == contract.Inconclusive:
 			t.Skipf("%v: %s", result.State, result.Why)
 		}
 	})
 }
 
-// told is the cell in the words of a report.
-func told(c *contract.CellReport) string {
+// render formats the cell as a report does.
+func render(c *contract.CellReport) string {
 	var b strings.Builder
 	if err := report.Cell(&b, c, nil); err != nil {
 		return err.Error()

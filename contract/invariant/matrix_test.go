@@ -197,10 +197,10 @@ func (w weak) run(t *testing.T) *contract.Report {
 		synctest.Test(t, func(*testing.T) { run() })
 		return nil
 	}
-	report, err := m.Run(t.Context(), &contract.RunOptions{
-		Around: func(_ contract.Cell, cell func(contract.Bubble) *contract.CellReport) { cell(bubble) },
+	report, err := m.Run(t.Context(), &contract.RunOptions{Harness: contract.Harness{
+		Around: func(_ contract.Cell, run func(contract.Bubble) *contract.CellReport) { run(bubble) },
 		Calm:   bubble,
-	})
+	}})
 	require.NoError(t, err)
 	return report
 }

@@ -1,0 +1,378 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// A runner makes one independent run: it makes or resets the world, sends the
+// prompts in order and closes the world. These steps are user code, which caller
+// runs. The method run is on one goroutine: the worker's or, in virtual time, the
+// bubble's first. That one may be left behind, so a lock guards the result so far.
+type runner struct {
+	engine   *engine
+	scenario *compiledScenario // nil: no faults, and not a cell
+	cell     Cell
+	prompts  []string
+	needs    Needs
+	inspect  func(context.Context, *World) error // runs instead of the prompts, if set
+	inquiry  *inquiry                            // decides between prompts whether to go on; nil: always
+
+	caller   *caller
+	watchdog <-chan time.Time // nil in a bubble
+	limit    time.Duration    // of the watchdog
+	patience time.Duration
+	next     func(*Observation) bool // asks the inquiry; nil: there is none
+	userDone chan struct{}           // in a bubble, but made outside of it: receives when user code is done
+
+	mu       sync.Mutex   // guards what follows
+	step     string       // what user code is doing, for messages
+	bubble   string       // the bubble's number in stack traces
+	left     string       // the goroutines that user code left, by name
+	asking   *Observation // of the prompt that is being answered, in a bubble
+	injector *chaos.Injector
+	last     *Observation // the last that got events
+	from, to uint64       // the range of last's events, for EventsSince
+	result   run
+	done     bool // in a bubble: the run ended and so did its grace
+}
+
+// run makes the run, within ctx.
+func (r *runner) run(ctx context.Context, cancel context.CancelFunc) {
+	l := limits{ctx, cancel, r.watchdog, r.patience}
+	world := r.enter(l)
+	if world == nil {
+		return
+	}
+	defer r.leave(l, world)
+	if r.inspect != nil {
+		r.begin("listing the tools")
+		r.do(l, func() error { return r.inspect(ctx, world) })
+		return
+	}
+	in := r.arm()
+	defer in.Close()
+	tools := world.Tools
+	if tools != nil {
+		tools = chaos.WrapRegistry(tools, in)
+	}
+	for i, prompt := range r.prompts {
+		if !r.ask(l, world, tools, prompt) || i+1 < len(r.prompts) && !r.goOn() {
+			return
+		}
+	}
+}
+
+// goOn reports whether to send the next prompt.
+func (r *runner) goOn() bool {
+	if r.next == nil {
+		return true
+	}
+	r.mu.Lock()
+	o := r.result.observations[len(r.result.observations)-1]
+	r.mu.Unlock()
+	return r.next(o)
+}
+
+// begin sets the step that user code is about to do.
+func (r *runner) begin(step string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.step = step
+}
+
+// do runs user code in the step that began. If it fails, the cell cannot be
+// decided, and do returns false.
+func (r *runner) do(l limits, fn func() error) bool {
+	e := r.caller.call(l, fn)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.abandoned = r.result.abandoned || e.left
+	switch {
+	case e.cut != uncut:
+		r.result.undecided = r.why(e.cut)
+	case e.err != nil:
+		r.result.undecided = fmt.Errorf("%s: %w", r.step, e.err)
+	default:
+		return true
+	}
+	return false
+}
+
+// why says what ended the wait for the step; r.mu is held.
+func (r *runner) why(c cut) error {
+	switch c {
+	case cutWatchdog:
+		return fmt.Errorf("the watchdog gave up after %v of real time, while %s", r.limit, r.step)
+	case cutHung:
+		return fmt.Errorf("no end after %v of virtual time, while %s", r.patience, r.step)
+	}
+	return errors.New("the run was cancelled, while " + r.step)
+}
+
+// enter makes the world, or resets the shared one. It returns nil when that
+// failed. A run that only inspects a shared world does not reset it.
+func (r *runner) enter(l limits) *World {
+	m := r.engine.m
+	if m.NewWorld == nil {
+		r.begin("resetting the world")
+		if m.Reset != nil && r.inspect == nil && !r.do(l, func() error { return m.Reset(l.ctx) }) {
+			return nil
+		}
+		return m.World
+	}
+	r.begin("making the world")
+	var world *World
+	made := r.do(l, func() (err error) {
+		world, err = m.NewWorld(l.ctx)
+		switch {
+		case err != nil:
+		case world == nil:
+			err = errors.New("it is nil")
+		case world.Agent == nil:
+			err = errors.New("it has no agent")
+		}
+		return err
+	})
+	if !made { // the variable is not read, because it may still be written
+		return nil
+	}
+	return world
+}
+
+// leave closes a fresh world. An error of Close is a warning, because the answers
+// are complete. Any other failure makes the cell inconclusive.
+func (r *runner) leave(l limits, world *World) {
+	if r.engine.m.NewWorld == nil || world.Close == nil {
+		return
+	}
+	r.begin("closing the world")
+	var failure error
+	e := r.caller.call(l, func() error {
+		failure = world.Close()
+		return nil
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.abandoned = r.result.abandoned || e.left
+	switch {
+	case r.result.undecided != nil:
+	case e.cut != uncut:
+		r.result.undecided = r.why(e.cut)
+	case e.err != nil:
+		r.result.undecided = fmt.Errorf("%s: %w", r.step, e.err)
+	case failure != nil:
+		r.result.warning = fmt.Sprintf("closing the world of %s: %r", r.name(), failure)
+	}
+}
+
+// name is the run's name in a warning.
+func (r *runner) name() string {
+	if r.scenario == nil {
+		return "a calm run"
+	}
+	return r.cell.String()
+}
+
+// arm makes the injector. It has no rules if the run is not a cell.
+func (r *runner) arm() *chaos.Injector {
+	var in *chaos.Injector
+	if r.scenario != nil {
+		in = r.scenario.injector(r.cell.Trial, r.needs.Has(NeedResults))
+	} else {
+		in = chaos.NewInjector(0, &chaos.InjectorOptions{MaxLog: -1})
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.injector = in
+	return in
+}
+
+// ask sends one prompt. It returns false when the run ends here: an agent that
+// did not return is not asked again.
+func (r *runner) ask(l limits, world *World, tools chaos.ToolRegistry, prompt string) bool {
+	o := &Observation{Cell: r.cell, Prompt: prompt, Tools: r.engine.tools}
+	var ok bool
+	if o.Before, o.noState, ok = r.state(l, world); !ok {
+		return false
+	}
+	r.expect(o)
+	ok, again := r.answer(l, world, tools, o)
+	if ok && o.noState == nil {
+		o.After, o.noState, ok = r.state(l, world)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asking = nil
+	r.collect(o)
+	if !ok {
+		r.result.partial = o
+		return false
+	}
+	r.result.observations = append(r.result.observations, o)
+	return again
+}
+
+// expect notes the prompt that the agent answers now. In a bubble it is kept for
+// fail, which runs outside.
+func (r *runner) expect(o *Observation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.step = "the agent was answering"
+	if r.watchdog == nil {
+		asking := *o
+		r.asking = &asking
+	}
+}
+
+// answer runs the agent and fills in the observation. It returns ok false if the
+// answer cannot be judged, and again false if the agent must not be asked again.
+func (r *runner) answer(l limits, world *World, tools chaos.ToolRegistry, o *Observation) (ok, again bool) {
+	own := r.agentLimits(l)
+	defer own.cancel()
+	var text string
+	start := time.Now()
+	e := r.caller.call(own, func() (err error) {
+		text, err = world.Agent(chaos.NewContext(own.ctx, r.injector), o.Prompt, tools)
+		return err
+	})
+	o.Elapsed = time.Since(start)
+	o.Err = e.err
+	if e.left {
+		r.injector.Close()
+	} else if e.cut == uncut {
+		o.Response = text
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.abandoned = r.result.abandoned || e.left
+	switch e.cut {
+	case cutByCtx:
+		o.Err = fmt.Errorf("%w: %w", ErrTimeout, context.Cause(own.ctx))
+	case cutHung:
+		o.Err = fmt.Errorf("%w: no answer after %v of virtual time", ErrHung, r.patience)
+	case cutWatchdog:
+		l.cancel() // the time of the whole cell is over
+		r.result.undecided = r.why(cutWatchdog)
+		o.Err = fmt.Errorf("%w: %w", ErrTimeout, r.result.undecided)
+		return false, false
+	}
+	return true, e.cut == uncut && returned(e.err)
+}
+
+// agentLimits are the limits of the run with the time-out of one answer. The
+// agent's context ends with its answer.
+func (r *runner) agentLimits(l limits) limits {
+	if timeout := r.engine.m.Timeout; timeout > 0 {
+		l.ctx, l.cancel = context.WithTimeout(l.ctx, timeout)
+		l.patience = 0
+		return l
+	}
+	l.ctx, l.cancel = context.WithCancel(l.ctx)
+	return l
+}
+
+// returned reports whether the agent returned err; else it panicked or ended its
+// goroutine.
+func returned(err error) bool {
+	_, panicked := err.(*PanicError)
+	return !panicked && err != ErrFailNow
+}
+
+// state reads the state of the world, without faults. An error of World.State
+// concerns only the invariants that need the state. If State does not return,
+// ok is false.
+func (r *runner) state(l limits, world *World) (state any, failed error, ok bool) {
+	if !r.needs.Has(NeedState) {
+		return nil, nil, true
+	}
+	if world.State == nil {
+		return nil, errors.New("the invariant needs the state of the world, and World.State is nil"), true
+	}
+	r.begin("reading the state of the world")
+	var read any
+	e := r.caller.call(l, func() (err error) {
+		read, err = world.State(chaos.NewContext(l.ctx, nil))
+		return err
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case e.cut != uncut:
+		r.result.undecided, r.result.abandoned = r.why(e.cut), r.result.abandoned || e.left
+		return nil, nil, false
+	case e.err != nil:
+		return nil, fmt.Errorf("reading the state of the world: %w", e.err), true
+	}
+	return read, nil, true
+}
+
+// collect gives an observation the calls that ended since the previous one; r.mu
+// is held. So a call that outlives its prompt is in exactly one observation.
+func (r *runner) collect(o *Observation) {
+	r.last, r.from = o, r.to
+	r.gather()
+}
+
+// gather takes the events of the last observation; r.mu is held.
+func (r *runner) gather() {
+	o := r.last
+	o.Events, r.to = r.injector.EventsSince(r.from)
+	o.Dropped = toInt(r.to - r.from - uint64(len(o.Events)))
+}
+
+// gatherLate gives the last observation the calls that ended after its answer,
+// which no other observation has; r.mu is held.
+func (r *runner) gatherLate() {
+	if r.last == nil {
+		return
+	}
+	if _, ended := r.injector.EventsSince(r.to); ended > r.to {
+		r.gather() // from the beginning, so that the events are in order
+	}
+}
+
+// execute makes a run, in the bubble if there is one, under the watchdog.
+func (w *worker) execute(ctx context.Context, r *runner, bubble Bubble) *run {
+	r.limit = w.engine.watchdog()
+	if bubble == nil && w.engine.o.Watchdog == 0 {
+		r.limit += time.Duration(len(r.prompts)) * w.engine.m.Timeout
+	}
+	w.watch(r.limit)
+	defer w.watchdog.Stop()
+	if bubble != nil {
+		return w.executeInBubble(ctx, r, bubble)
+	}
+	r.caller, r.watchdog = &w.caller, w.watchdog.C
+	if r.inquiry != nil {
+		r.next = func(o *Observation) bool { return w.between(ctx, r.inquiry, o) }
+	}
+	own, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r.run(own, cancel)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sum(ctx)
+}
+
+// close ends the cell: later calls get ErrCellEnded.
+func (r *runner) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.injector != nil {
+		r.injector.Close()
+	}
+}
+
+// sum returns a copy of the result so far; r.mu is held.
+func (r *runner) sum(ctx context.Context) *run {
+	r.gatherLate()
+	result := r.result // a copy: the run may go on
+	result.sum(ctx, r.injector)
+	return &result
+}
