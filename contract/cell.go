@@ -4,23 +4,23 @@ import (
 	"strconv"
 )
 
-// A Cell is one place of a matrix: an invariant in a scenario, once. Each is
-// an independent run.
+// A Cell names one place of a matrix: an invariant in a scenario, in one trial.
+// Each cell is an independent run.
 type Cell struct {
 	Scenario  string `json:"scenario"`
 	Invariant string `json:"invariant"`
 	Trial     int    `json:"trial"` // 1 and up
 }
 
-// String is "scenario/invariant/trial", the cell's name as a subtest and after
-// a command's -cell flag.
+// String returns "scenario/invariant/trial", which is also the name of the cell's
+// subtest.
 func (c Cell) String() string {
 	return c.Scenario + "/" + c.Invariant + "/" + strconv.Itoa(c.Trial)
 }
 
 // Cells lists the cells in the order in which they are reported: by scenario,
-// then trial, then invariant. A cell whose invariant does not apply in the
-// scenario is not among them. A matrix that Validate refuses has none.
+// then trial, then invariant. An invariant has no cells in a scenario that it does
+// not apply to. The list of a matrix that Validate refuses is empty.
 func (m *Matrix) Cells() []Cell {
 	scenarios, err := m.compile()
 	if err != nil {

@@ -1,17 +1,20 @@
-// Package contract states what must stay true of an agent in every weather,
-// and finds out whether it does.
+// Package contract states what must stay true of an agent whatever happens to
+// its tools, and tests whether it does.
 //
 // # Concept
 //
-// An [Invariant] is a promise: an answer names the order, an order is refunded
-// once. A [Scenario] is weather: calm, or rules of package chaos that break the
-// agent's tools. A [Matrix] asks every invariant in every scenario, some number
-// of trials each; one such place is a [Cell], and each cell is an independent
-// run of the agent in a [World] of its own, or in a shared one that is reset.
-// What was seen there, an [Observation], is judged by the invariant's Check.
+// An [Invariant] is a condition on what the agent answers and does: an answer
+// names the order, an order is refunded once. A [Scenario] is a set of rules of
+// package chaos, which inject faults into the agent's tools; it may be empty. A
+// [Matrix] asks every invariant in every scenario, for a number of trials.
+//
+// One invariant in one scenario and trial is a [Cell]. Each cell is an independent
+// run of the agent in a [World] of its own, or in a shared one that is reset
+// before. A run gives an [Observation] per prompt: the answer, and the calls that
+// led to it. The invariant's Check judges the observations.
 //
 //	r, err := (&contract.Matrix{
-//		Fresh: func(ctx context.Context) (*contract.World, error) {
+//		NewWorld: func(ctx context.Context) (*contract.World, error) {
 //			return &contract.World{Agent: agent, Tools: tools}, nil
 //		},
 //		Prompts:    []string{"What time is it?"},
@@ -25,38 +28,40 @@
 // The report has the cells in order, a score and a verdict: PASS, FAIL or
 // INCONCLUSIVE; see package scoring. Under go test, use package contracttest,
 // which makes a subtest of each cell and runs fresh worlds in virtual time.
-// Package invariant has ready-made promises, package report shows a report.
+// Package invariant has ready-made invariants; package report formats a report.
 //
-// # What a cell can be
+// # The states of a cell
 //
-// Held or broken: then it was decided, and counts in the score. Inconclusive:
-// the reset failed, a baseline is missing, the check could not tell
-// ([CellReport.Undecided]), or the watchdog gave up. Undelivered: the scenario
-// has rules, and no fault reached anything that the agent uses, so that nothing
-// was shown. Not run: left out, by go test -run.
+//   - [Held] and [Broken]: the cell was decided, and counts in the score.
+//   - [Inconclusive]: the reset failed, a baseline is missing, the check could not
+//     decide ([CellReport.Undecided]), or the watchdog gave up.
+//   - [Undelivered]: the scenario has rules, and no fault reached anything that the
+//     agent uses, so the cell shows nothing.
+//   - [NotRun]: the cell was left out, for example by go test -run.
 //
 // # User code that misbehaves
 //
-// A panic, a call of t.FailNow, a time-out, a hang, in the agent or in any
-// other function that is handed to this package, is the result of its own cell
-// and never the end of the run. When a cell has ended, later calls of its agent
+// A panic, a call of t.FailNow, a time-out or a hang is the result of its own cell
+// and never ends the matrix. This holds for the agent and for every other function
+// that is passed to this package. When a cell has ended, later calls of its agent
 // get [chaos.ErrCellEnded] and reach no tool.
 //
-// # The same run again
+// # Repeatable runs
 //
-// All draws are made from the seed, the scenario, the trial and the call, so a
-// cell is the same alone ([Matrix.RunCell]), among others, and with any number
-// of workers, as far as the agent is. All invariants of a trial see the same
-// weather.
+// All random numbers are functions of the seed, the scenario, the trial and the
+// call. So if the agent is deterministic, a cell has the same result alone
+// ([Matrix.RunCell]), among others, and with any number of workers. All invariants
+// of a trial meet the same faults.
 //
 // # Costs
 //
-// The engine adds about ten microseconds to a cell in real time, however
-// many invariants there are, and about thirty in a bubble. A report keeps some
-// 300 bytes a cell besides its evidence; with [KeepCounts] a matrix of any size
-// runs in constant memory. An agent's model costs what it costs: cells ×
-// prompts calls of the agent, less the prompts after one that broke the
-// invariant, or one per scenario and trial with [Matrix.ShareObservations], and one more
-// per prompt list that needs a baseline. The statefulness probe of a shared world
-// puts the first prompt twice.
+// In real time the engine adds about ten microseconds to a cell, however many
+// invariants there are; in a bubble about thirty. A report keeps some 300 bytes a
+// cell besides its evidence. With [KeepCounts] a matrix of any size runs in
+// constant memory.
+//
+// A matrix calls the agent cells × prompts times, less the prompts after one that
+// broke the invariant. With [Matrix.ShareObservations] it does so once per
+// scenario and trial. Each prompt list that needs a baseline adds one run. The
+// statefulness probe of a shared world sends the first prompt twice.
 package contract

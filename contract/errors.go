@@ -5,21 +5,21 @@ import (
 	"fmt"
 )
 
-// What becomes of an agent that does not return. Each is matched by
-// [Observation.Err], and breaks the invariants that do not judge errors.
+// The errors of an agent that does not return, which [Observation.Err] matches.
+// Each breaks the invariants without [Invariant.JudgesErrors].
 var (
-	// ErrTimeout: it had not answered when [Matrix.Timeout] was over, or the
-	// time of the watchdog, and did not end then.
+	// ErrTimeout: the agent had not answered at the end of [Matrix.Timeout], or of
+	// the watchdog's time, and did not answer within a second of it.
 	ErrTimeout = errors.New("contract: the agent did not answer in time")
-	// ErrHung: without a [Matrix.Timeout], it had not answered after thirty days
+	// ErrHung: without a [Matrix.Timeout], the agent had not answered after thirty days
 	// of virtual time. In real time the watchdog ends such a wait.
 	ErrHung = errors.New("contract: the agent hangs")
-	// ErrFailNow: it ended its goroutine, as t.FailNow does.
+	// ErrFailNow: the agent ended its goroutine, as t.FailNow does.
 	ErrFailNow = errors.New("contract: it ended its goroutine (t.FailNow or runtime.Goexit)")
 )
 
 // A PanicError is a panic of user code: of the agent in [Observation.Err], of
-// anything else in [CellReport.Why].
+// other functions in [CellReport.Why].
 type PanicError struct {
 	Value any    // what it panicked with
 	Stack string // of the goroutine that panicked
@@ -38,7 +38,7 @@ func (e *PanicError) Unwrap() error {
 // [Matrix.Run] join all they find.
 type FieldError struct {
 	Field   string // such as "Invariants[2].Severity"
-	Value   any    // the value that was refused, or a word for its absence; nil where Err says it all
+	Value   any    // the refused value, or a word for its absence; nil where Err has it
 	Allowed string // what is allowed instead
 	Err     error  // the cause, where there is one
 }
@@ -65,5 +65,5 @@ func (e *FieldError) Error() string {
 // Unwrap returns the cause, or nil.
 func (e *FieldError) Unwrap() error { return e.Err }
 
-// absent says of a value that it is not there, and stands in its place.
+// absent is the Value of a FieldError whose value is missing, as a word.
 type absent string

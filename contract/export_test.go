@@ -1,6 +1,6 @@
 package contract
 
-// What the tests of the traces of goroutines and of sums need.
+// For the tests of stack traces and of sums.
 var (
 	BubbleNumber = bubbleNumber
 	NameStrays   = nameStrays

@@ -5,52 +5,53 @@ import (
 	"time"
 )
 
-// A Matrix asks every invariant in every scenario, as many times as Trials
-// says. Each cell is an independent run of the agent, in a world of its own
-// (Fresh) or in one that is reset before (Shared and Reset).
+// A Matrix asks every invariant in every scenario, as many times as Trials says.
+// Each cell is an independent run of the agent, in a world of its own (NewWorld)
+// or in one that is reset before (World and Reset).
 //
-// A Matrix is read-only once it runs, and may run several times, also at once
-// when its worlds are fresh.
+// A Matrix must not be changed while it runs. It may run several times, also at
+// once if it has NewWorld.
 type Matrix struct {
 	_ struct{}
-	// Name stands in reports.
+	// Name appears in reports.
 	Name string
-	// Fresh makes a world for one cell. Cells then run in parallel, and in
-	// virtual time under package contracttest. Everything in the world must be
-	// made inside the call; what is not, such as a package variable, is shared
-	// by all cells, and no probe finds that. Exactly one of Fresh and Shared is
+	// NewWorld makes the world of one cell. Cells then run in parallel, and in
+	// virtual time under package contracttest. The call must make everything in
+	// the world: anything else, such as a package variable, is shared by all
+	// cells, and no probe finds that. Exactly one of NewWorld and World is
 	// required.
 	NewWorld func(ctx context.Context) (*World, error)
-	// Shared is one world for all cells, which run one at a time, in real time.
+	// World is one world for all cells, which run one at a time, in real time.
 	World *World
-	// Reset brings the shared world back to its start; it runs before each cell.
+	// Reset returns World to its initial state; it runs before each cell.
 	Reset func(ctx context.Context) error
-	// Points names injection points outside the tool registry, that rules may
-	// strike: wrapped functions, streams, transports.
+	// Points names injection points outside the tool registry, which rules may
+	// target: wrapped functions, streams, transports.
 	Points []string
-	// Prompts are what the agent is asked in each cell, in order. Required
-	// unless every invariant has probes.
+	// Prompts are sent to the agent in each cell, in order. Required unless every
+	// invariant has probes.
 	Prompts    []string
 	Invariants []Invariant // at least one
 	Scenarios  []Scenario  // at least one
 	// Trials is the number of times each invariant is asked in each scenario; 0: 1.
 	Trials int
-	// Seed is the seed of every draw.
+	// Seed is the seed of every random number.
 	Seed uint64
-	// Timeout bounds one answer of the agent, in the cell's own time: virtual
-	// in a bubble. 0: none but the watchdog of [RunOptions].
+	// Timeout limits the time of one answer of the agent, in the cell's own time:
+	// virtual in a bubble. 0: only the watchdog of [RunOptions] limits it.
 	Timeout time.Duration
-	// Share lets all invariants of a scenario and trial judge one observation
-	// per prompt list, for agents whose calls cost money. The report says so.
+	// ShareObservations lets all invariants of a scenario and trial judge the same
+	// run, one per prompt list, for agents whose calls cost money. The report says
+	// so.
 	ShareObservations bool
-	// AskAll puts every prompt in every cell. Without it a cell whose invariant
-	// broke at one prompt is not asked the later ones, which cost money and
-	// decide nothing more. With Share all prompts are put in any case: other
-	// invariants judge the same answers.
+	// AskAll sends every prompt in every cell. Without it, a cell whose invariant
+	// broke gets no later prompts: they cost money and decide nothing more. With
+	// ShareObservations all prompts are always sent, because other invariants
+	// judge the same answers.
 	AskAll bool
 	// SkipStateProbe leaves out the probe that finds out whether a shared
 	// world without Reset remembers. The probe sends the first prompt twice,
-	// without faults, so what it does is done twice. The calm run for a
-	// baseline, if there is one, is the first time.
+	// without faults, so the agent acts on it twice. If there is a calm run for a
+	// baseline, it is the first of the two.
 	SkipStateProbe bool
 }

@@ -18,40 +18,42 @@ const (
 	Undelivered  = scoring.CellUndelivered
 )
 
-// A CellReport is what became of one cell.
+// A CellReport is the result of one cell.
 type CellReport struct {
 	Cell     Cell      `json:"cell"`
 	Severity Severity  `json:"severity"`
 	State    CellState `json:"state"`
-	// Broke says that the invariant broke: always with Broken, and with
-	// Undelivered when it broke although no fault struck.
+	// Violated reports whether the invariant broke. It is true with Broken, and
+	// with Undelivered if the invariant broke although no fault was delivered.
 	Violated bool `json:"broke,omitempty"`
-	// Why says in words why the state is not held.
+	// Why is the reason why the state is not Held, for people.
 	Why string `json:"why,omitempty"`
-	// Delivered counts the calls on which a fault was delivered, Undelivered
-	// those on which one struck without effect; of a broken cell up to the
-	// prompt that broke it.
+	// Delivered counts the calls on which a fault was delivered, Undelivered those
+	// on which one was injected without effect. For a broken cell both count up to
+	// the prompt that broke it.
 	Delivered   int `json:"delivered"`
 	Undelivered int `json:"undelivered,omitempty"`
-	// Absorbed says that faults were delivered to calls that other calls made,
-	// and none is known to have come to the agent itself: no call around them
-	// passed on the error, the wait or the unchanged result.
+	// Absorbed reports whether faults were delivered only to calls that other
+	// calls made, and none is known to have reached the agent itself: no call
+	// around them passed on the error, the wait or the unchanged result.
 	Absorbed bool `json:"absorbed,omitempty"`
-	// Undecided says of an inconclusive cell that its check was asked and could
-	// not tell ([ErrUndecided]). Why has its reason. Otherwise something was
-	// missing or failed before the check, or the check did not return.
+	// Undecided reports whether the cell is inconclusive because its check
+	// returned [ErrUndecided]; Why has the reason. In other inconclusive cells
+	// something was missing or failed before the check, or the check did not return.
 	Undecided bool `json:"undecided,omitempty"`
 	// Elapsed is how long the agent took for its answers, in the cell's own
-	// time: virtual in a bubble. With Share it is that of the shared answers.
+	// time: virtual in a bubble. With ShareObservations it is that of the shared
+	// answers.
 	Elapsed time.Duration `json:"elapsedNs,omitempty"`
-	// LateCalls counts the calls the agent made after its cell had ended, as
-	// far as they came before this report.
+	// LateCalls counts the calls that the agent made between the end of its cell
+	// and this report.
 	LateCalls int `json:"lateCalls,omitempty"`
-	// Abandoned says that the agent did not end and its goroutine was left behind.
+	// Abandoned reports whether user code did not end and its goroutine was left behind.
 	Abandoned bool `json:"abandoned,omitempty"`
-	// Evidence is the observation that decided, if the [KeepPolicy] retains it.
+	// Evidence is the observation that decided, or the last one; nil if the
+	// [KeepPolicy] does not retain it.
 	Evidence *Observation `json:"evidence,omitempty"`
-	// Rerun is the line that repeats the cell.
+	// Rerun is the command line that repeats the cell, of [Harness.Rerun].
 	Rerun string `json:"rerun,omitempty"`
 
 	dropped   int
@@ -66,19 +68,19 @@ func (r *CellReport) warn(text string) {
 	}
 }
 
-// A Report is what became of a matrix: its cells in the matrix's order, the
+// A Report is the result of a matrix: its cells in the order of the matrix, the
 // score and the verdict.
 type Report struct {
 	Name string `json:"name,omitempty"`
 	Seed uint64 `json:"seed,string"`
 	// Cells are empty with KeepCounts.
 	Cells []CellReport `json:"cells"`
-	// Counts are the cells as the score counts them, equal ones as one with
-	// their number, in the order in which the first of each comes: all that is
-	// retained of a matrix too large for a list of its cells.
+	// Counts are the cells as the score counts them. Equal cells are one entry with
+	// their number, in the order of their first. With KeepCounts this is all that
+	// is retained of the cells.
 	Counts []scoring.Cell `json:"counts,omitempty"`
-	// Faults tells of every rule of every scenario how often it was delivered:
-	// one that never was has tested nothing.
+	// Faults has, for every rule of every scenario, how often its fault was
+	// delivered. A rule whose fault never was has tested nothing.
 	Faults []FaultCount `json:"faults,omitempty"`
 	// Score has the verdict, the value, and the counts.
 	Score scoring.ContractScore `json:"score"`
@@ -86,14 +88,15 @@ type Report struct {
 	Scenarios  []string `json:"scenarios"`
 	Invariants []string `json:"invariants"`
 	Trials     int      `json:"trials"`
-	// Shared says that all invariants of a scenario and trial judged the same observation.
+	// SharedObservations reports whether all invariants of a scenario and trial
+	// judged the same observations; see [Matrix.ShareObservations].
 	SharedObservations bool `json:"shared,omitempty"`
-	// Probed says that the two runs of the statefulness probe were made.
+	// StateProbed reports whether the statefulness probe was made.
 	StateProbed bool `json:"probed,omitempty"`
-	// Filtered says that some cells were not run because Around left them out.
+	// Filtered reports whether [Harness.Around] left out some cells.
 	Filtered bool `json:"filtered,omitempty"`
-	// Cancelled says that the run ended before all cells had run: the verdict is
-	// Fail if a critical invariant broke until then, and else Inconclusive.
+	// Cancelled reports whether the context ended before all cells had run. The
+	// verdict is then Fail if a critical invariant broke before, else Inconclusive.
 	Cancelled bool `json:"cancelled,omitempty"`
 	// AllowInconclusive is that of the [RunOptions]: the score and the verdict
 	// follow from it and Counts.
@@ -102,22 +105,23 @@ type Report struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// Dropped counts the events that did not fit the logs of the cells.
 	Dropped int `json:"dropped,omitempty"`
-	// Abandoned counts the cells whose agent was left behind.
+	// Abandoned counts the cells whose user code was left behind.
 	Abandoned int `json:"abandoned,omitempty"`
-	// Absorbed and Undecided count the cells that are: see [CellReport].
+	// Absorbed and Undecided count the cells with these fields; see [CellReport].
 	Absorbed  int `json:"absorbed,omitempty"`
 	Undecided int `json:"undecided,omitempty"`
 }
 
-// A FaultCount is what became of one rule over the whole matrix. Answers that
-// several invariants judged, with [Matrix.ShareObservations], count once.
+// A FaultCount counts the faults of one rule over the whole matrix. A run that
+// several invariants judged, with [Matrix.ShareObservations], counts once.
 type FaultCount struct {
 	Scenario string `json:"scenario"`
-	Rule     string `json:"rule"`   // its name, made up if it was not given one
+	Rule     string `json:"rule"`   // its name, or the one that its plan gave it
 	Target   string `json:"target"` // its glob
-	Fault    string `json:"fault"`  // the kind, once it struck
-	// Cells is the number of runs of the agent in which it was delivered,
-	// Delivered that of calls, Undelivered that of calls on which it struck without effect.
+	Fault    string `json:"fault"`  // the kind; empty if the fault does not declare it and was never injected
+	// Cells is the number of runs of the agent in which the fault was delivered.
+	// Delivered is the number of calls on which it was, and Undelivered the number
+	// of calls on which it was injected without effect.
 	Cells       int `json:"cells"`
 	Delivered   int `json:"delivered"`
 	Undelivered int `json:"undelivered"`

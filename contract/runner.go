@@ -167,7 +167,7 @@ func (r *runner) leave(l limits, world *World) {
 	case e.err != nil:
 		r.result.undecided = fmt.Errorf("%s: %w", r.step, e.err)
 	case failure != nil:
-		r.result.warning = fmt.Sprintf("closing the world of %s: %r", r.name(), failure)
+		r.result.warning = fmt.Sprintf("closing the world of %s: %v", r.name(), failure)
 	}
 }
 

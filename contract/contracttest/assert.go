@@ -84,7 +84,7 @@ func held(r *contract.Report, invariant string) string {
 		}
 	}
 	decided := 0
-	for _, c := range r.Counts { // which there are whatever is kept of the cells
+	for _, c := range r.Counts { // which the report has with any KeepPolicy
 		switch {
 		case c.Invariant != invariant:
 		case c.State == contract.Broken || c.Violated:

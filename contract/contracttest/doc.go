@@ -2,7 +2,7 @@
 //
 //	func TestSupportAgent(t *testing.T) {
 //		contracttest.Run(t, &contract.Matrix{
-//			Fresh:      support.NewWorld,
+//			NewWorld:   support.NewWorld,
 //			Prompts:    []string{"Refund order 1042"},
 //			Invariants: []contract.Invariant{invariant.Contains("names-the-order", contract.High, "1042")},
 //			Scenarios:  []contract.Scenario{contract.Calm(), support.RefundsDown()},
@@ -10,7 +10,7 @@
 //	}
 //
 // Each cell is a subtest named scenario/invariant/trial, so -run alone picks
-// cells. One whose invariant broke fails, and prints what a reader needs:
+// cells. A cell whose invariant broke fails, and prints what happened:
 //
 //	--- FAIL: TestSupportAgent/refunds-down/names-the-order/1
 //	    ✗ refunds-down / names-the-order (high): broken
@@ -22,15 +22,15 @@
 //
 // # Virtual time
 //
-// Where the matrix makes fresh worlds, every cell runs in a bubble of
-// testing/synctest: a matrix of thirty-second time-outs takes milliseconds, an
-// agent that hangs is told from one that is slow, and goroutines that an agent
-// leaves behind are found. docs/virtual-time.md says what that asks of a world;
-// [Options].RealTime does without.
+// If the matrix has NewWorld, every cell runs in a bubble of testing/synctest. A
+// matrix of thirty-second time-outs takes milliseconds, an agent that hangs is
+// distinguished from a slow one, and goroutines that an agent leaves behind are
+// found. docs/virtual-time.md lists what a bubble requires of a world;
+// [Options].RealTime turns bubbles off.
 //
 // # The verdict
 //
-// Beside the cells that broke, an inconclusive verdict fails the test: too
-// little was seen. The report that Run returns can be held to more with
-// [AssertPassed], [AssertHeld] and [AssertScoreAtLeast].
+// A broken cell fails the test, and so does an inconclusive verdict: too little
+// was decided. [AssertPassed], [AssertHeld] and [AssertScoreAtLeast] check more of
+// the report that Run returns.
 package contracttest

@@ -24,8 +24,8 @@ func rerunLine(test, pkg string) func(contract.Cell) string {
 	}
 }
 
-// testedPackage is the import path of the test at work, whatever helpers stand
-// between it and here; "." when it is not to be had.
+// testedPackage is the import path of the running test's package. It is found
+// through any number of helpers between the test and this function; "." if it is not.
 func testedPackage() string {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])

@@ -15,17 +15,17 @@ import (
 type Options struct {
 	_ struct{}
 	// FailOn is the least severity at which a broken invariant fails its
-	// subtest; what is below is logged. Zero: any.
+	// subtest; a less severe one is logged. Zero: any.
 	FailOn contract.Severity
 	// RealTime runs fresh worlds without virtual time, for agents that do real I/O.
 	RealTime bool
 	// Workers is the number of cells run at once; 0: GOMAXPROCS.
 	Workers int
-	// AllowUndelivered accepts scenarios none of whose cells saw a fault.
+	// AllowUndelivered accepts scenarios in which no fault was delivered.
 	AllowUndelivered bool
 	// AllowInconclusive is the number of inconclusive cells that are accepted.
 	AllowInconclusive int
-	// Keep says which observations the report retains.
+	// Keep selects the observations that the report retains.
 	Keep contract.KeepPolicy
 	// Watchdog is that of [contract.RunOptions].
 	Watchdog time.Duration
@@ -33,12 +33,12 @@ type Options struct {
 
 // Run runs the matrix, each cell as a subtest of t, and returns the report.
 //
-// A cell whose invariant broke fails its subtest, unless it is below FailOn. A
-// cell in which no fault was delivered, or that is inconclusive, is skipped
-// with the reason. When the verdict is inconclusive, t itself fails; so it
-// does when the matrix is not valid, and then Run stops the test.
+// A cell whose invariant broke fails its subtest, unless the invariant's severity
+// is below FailOn. A cell in which no fault was delivered, or that is
+// inconclusive, is skipped with the reason. If the verdict is inconclusive, t
+// itself fails. If the matrix is not valid, Run fails t and stops it.
 //
-// It must be called from the goroutine of t.
+// Run must be called from the goroutine of t.
 func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	t.Helper()
 	if o == nil {

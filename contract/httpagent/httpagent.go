@@ -1,14 +1,14 @@
-// Package httpagent puts an agent behind an HTTP endpoint into a matrix, and
-// resets its world by another endpoint.
+// Package httpagent lets a matrix test an agent behind an HTTP endpoint, and
+// reset its world through another endpoint.
 //
 //	m := &contract.Matrix{
-//		Shared: &contract.World{Agent: httpagent.Agent(&httpagent.Options{URL: "http://localhost:8080/agent"})},
+//		World: &contract.World{Agent: httpagent.Agent(&httpagent.Options{URL: "http://localhost:8080/agent"})},
 //		Reset:  httpagent.Reset("http://localhost:8080/reset"),
 //		…
 //	}
 //
-// It is a package of its own, so that a matrix of agents in the same process
-// does not compile net/http.
+// It is a separate package, so that a matrix of agents in the same process does
+// not compile net/http.
 package httpagent
 
 import (
@@ -28,14 +28,14 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// Options say how an agent behind an HTTP endpoint is asked. The zero
-// value with a URL posts {"input": "…"} as JSON and reads {"output": "…"}.
+// Options are the settings of [Agent]. With only a URL, the agent posts
+// {"input": "…"} as JSON and reads {"output": "…"}.
 type Options struct {
 	_ struct{}
-	// URL is where prompts are posted: absolute, http or https. Required.
+	// URL is the endpoint for prompts: absolute, http or https. Required.
 	URL string
-	// Header is sent with each request; Content-Type is application/json unless
-	// it says otherwise.
+	// Header is sent with each request. Without a Content-Type in it, that is
+	// application/json.
 	Header http.Header
 	// RequestField is the member of the request that holds the prompt; empty: "input".
 	RequestField string
@@ -46,11 +46,11 @@ type Options struct {
 	Encode func(prompt string) ([]byte, error)
 	// Decode reads the answer from the body of a response, in place of ResponseField.
 	Decode func(body []byte) (string, error)
-	// MaxBody bounds the body of a response, in bytes; more is an error. 0: 1 MiB.
+	// MaxBody is the largest body of a response, in bytes; a larger one is an
+	// error. 0: 1 MiB.
 	MaxBody int64
-	// Client makes the requests; nil: one of the agent's own, with ten seconds
-	// to connect, no limit on the answer but that of its context, and no idle
-	// connections afterwards.
+	// Client makes the requests. nil: a new client, with ten seconds to connect,
+	// no time limit on the answer except its context, and no idle connections.
 	Client *http.Client
 }
 
@@ -60,16 +60,16 @@ const (
 	resetTimeout   = 5 * time.Second
 )
 
-// An Error is a response that is no answer: a status outside 2xx, or a
-// body that could not be read as one.
+// An Error is a response without an answer: its status is outside 2xx, or its
+// body could not be read or decoded.
 type Error struct {
 	URL     string
 	Status  int
 	Excerpt string // of the body: its first 256 bytes
-	Err     error  // what was wrong with the body; nil: the status was
+	Err     error  // the problem of the body; nil: the status is the problem
 }
 
-// Error names the endpoint, the status and what was wrong, with the excerpt.
+// Error names the endpoint, the status and the problem, with the excerpt.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("httpagent: %s answered %d %s", e.URL, e.Status, http.StatusText(e.Status))
 	if e.Err != nil {
@@ -81,16 +81,17 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap returns what was wrong with the body, or nil.
+// Unwrap returns the problem of the body, or nil.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Agent is an agent behind an HTTP endpoint. Its tools are its own: faults
-// reach them only where they are declared in [contract.Matrix.Points] and wrapped in the
-// same process. It does real I/O, so its cells must run in real time.
+// Agent returns an agent that sends prompts to an HTTP endpoint. It ignores the
+// tools of the world. Faults reach its own tools only if these are wrapped in the
+// same process and named in [contract.Matrix.Points]. It does real I/O, so its
+// cells must run in real time.
 //
-// Options that do not work are an error of every call: [*contract.FieldError], joined. A
-// response that is no answer is an [*Error]. The agent is safe for
-// concurrent use if Encode, Decode and Client are.
+// If the options are not valid, every call returns the problems: each a
+// [*contract.FieldError], joined. A response without an answer is an [*Error]. The
+// agent is safe for concurrent use if Encode, Decode and Client are.
 func Agent(options *Options) contract.Agent {
 	var o Options
 	if options != nil {
@@ -165,7 +166,7 @@ func (o *Options) check() error {
 	return errors.Join(p...)
 }
 
-// problems are what is wrong with the options.
+// problems are the problems of the options.
 type problems []error
 
 func (p *problems) add(field string, value any, allowed string, err error) {
@@ -213,7 +214,7 @@ func (o *Options) decode(body []byte) (string, error) {
 	return *answer, nil
 }
 
-// response is what a request brought; its status is in 2xx.
+// A response is the answer to a request; its status is in 2xx.
 type response struct {
 	url    string
 	status int
@@ -245,9 +246,9 @@ func post(ctx context.Context, client *http.Client, url string, header http.Head
 	return r, nil
 }
 
-// Reset is a [contract.Matrix.Reset] that posts to an endpoint and waits for up to
-// five seconds. A status outside 2xx is an [*Error]; a URL that does not
-// work is a [*contract.FieldError] of every call.
+// Reset returns a function for [contract.Matrix.Reset] that posts to an endpoint
+// and waits for up to five seconds. A status outside 2xx is an [*Error]. If the URL
+// is not valid, every call returns a [*contract.FieldError].
 func Reset(url string) func(context.Context) error {
 	var p problems
 	checkURL(&p, "httpagent.Reset url", url)

@@ -1,7 +1,7 @@
 // Package scenarios makes scenarios for a matrix.
 //
-// [ByPosition] makes three of one rule: with its fault on the first, the second
-// and the last third of the calls that the agent makes without faults.
+// [ByPosition] makes three scenarios of one rule: its fault is on the first, the
+// second or the last third of the calls that the agent makes without faults.
 //
 //	calm := report.Cells[0].Evidence.Events // of a cell of contract.Calm()
 //	more, err := scenarios.ByPosition(calm, chaos.Rule{Name: "orders-down", Target: "orders.*", Fault: fault.Fail(fault.ErrUnavailable)})
@@ -18,19 +18,20 @@ import (
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
-// ByPosition makes three scenarios of one rule, which strikes early, mid or late:
-// on the calls to its target that are, by their number, in the first, second or
-// last third of those that the same cell makes without faults. calm are the
-// events of such a run, [contract.Observation.Events] of a cell of [contract.Calm].
+// ByPosition makes three scenarios of one rule, in which it matches early, mid or
+// late: the first, second or last third of the calls to its target. The thirds are
+// those of a run without faults. calm are the events of that run:
+// [contract.Observation.Events] of a cell of [contract.Calm].
 //
-// The scenarios have the names of the rule with "-early", "-mid" and "-late"
-// behind, so the rule needs a name. A trigger that it has strikes within the
-// third. Where it reaches several targets, their calls count as one sequence:
-// it gets its name as [chaos.Rule.Group], if it has none.
+// The names of the scenarios are the rule's name with "-early", "-mid" and "-late",
+// so the rule needs a name. If the rule has a trigger, both the trigger and the
+// third must match. If its target matches several targets, their calls count as
+// one sequence: the rule gets its name as [chaos.Rule.Group], if it has none.
 //
-// The error joins every problem, each a [*contract.FieldError]: no name, a malformed
-// target, fewer than three calls to count, calls from several lanes, whose
-// thirds differ (narrow the calm events to one, and the rule with when.Lane).
+// The error joins every problem, each a [*contract.FieldError]: no name, a
+// malformed target, fewer than three calls, or calls from several lanes. Lanes
+// have different thirds, so narrow the calm events to one and the rule with
+// when.Lane.
 func ByPosition(calm []chaos.Event, r chaos.Rule) ([]contract.Scenario, error) {
 	var problems []error
 	if r.Name == "" {
