@@ -1,27 +1,27 @@
-// Package shakedown is the map of the module; the work is in its packages.
+// Package shakedown is the overview of the module; it has no API of its own.
 //
-// Shakedown is for teams that build LLM agents in Go. It breaks an agent's
-// world on purpose, in process and reproducibly, states what must stay true
-// anyway, and says how sure it is of the answer.
+// Shakedown is for teams that build LLM agents in Go. It injects faults into an
+// agent's tools, in process and reproducibly, checks what must stay true anyway,
+// and reports how certain the result is.
 //
 //   - [github.com/shakedown-go/shakedown/chaos] wraps functions, tool
-//     registries and streams with faults. Its parts: chaos/fault, what goes
-//     wrong; chaos/when, on which calls; chaos/lies, results that are
-//     well-formed and wrong; chaos/chaoshttp and chaos/chaosio, HTTP and
-//     readers; chaos/planjson, plans as data; chaos/lint, what is wrong with a
-//     plan; chaos/chaostest, checks for faults and triggers of your own.
+//     registries and streams with faults. Its parts: chaos/fault, the faults;
+//     chaos/when, the triggers; chaos/lies, results that are well-formed and
+//     wrong; chaos/chaoshttp and chaos/chaosio, faults of HTTP and of readers;
+//     chaos/planjson, plans as JSON; chaos/lint, the mistakes in a plan;
+//     chaos/chaostest, checks for faults and triggers of your own.
 //   - [github.com/shakedown-go/shakedown/contract] asks every invariant in every
 //     scenario, each cell an independent run. Its parts: contract/invariant,
-//     ready-made promises; contract/contracttest, the matrix as go test subtests
-//     in virtual time; contract/report, what a person or a machine reads;
+//     ready-made invariants; contract/contracttest, the matrix as go test subtests
+//     in virtual time; contract/report, the report for people and for programs;
 //     contract/experiment, steady states, rollbacks and game days;
 //     contract/trace, chaos events and traces as timelines.
-//   - [github.com/shakedown-go/shakedown/scoring] makes a number, a verdict of
-//     three values and an interval of the cells; scoring/timeline finds
+//   - [github.com/shakedown-go/shakedown/scoring] computes a score, a verdict of
+//     three values and an interval from the cells; scoring/timeline finds
 //     outages and recovery in a recorded run.
-//   - [github.com/shakedown-go/shakedown/mcpadapter] lets another program, or
-//     another agent, drive all that as MCP tools; mcpadapter/policy stands before them.
+//   - [github.com/shakedown-go/shakedown/mcpadapter] offers all that to another
+//     program, or another agent, as MCP tools; mcpadapter/policy restricts them.
 //
-// The example below is a whole contract: an agent that refunds an order, one
-// promise, and the weather in which it must be kept.
+// The example below is a whole matrix: an agent that refunds an order, one
+// invariant, and the scenarios in which it must hold.
 package shakedown

@@ -10,8 +10,8 @@ import (
 )
 
 // executeInBubble makes a run in virtual time and watches it from outside the
-// bubble. From there it must not use a channel or a timer that was made inside.
-// It only sets flags: the one that closes the injector, for example.
+// bubble. From there it must not touch anything that was made inside: it only
+// sets the flag that closes the injector.
 func (w *worker) executeInBubble(ctx context.Context, r *runner, bubble Bubble) *run {
 	cancelled := ctx.Done() // the first call makes the channel: inside, it would belong to the bubble
 	asked, answers := r.askFromInside()

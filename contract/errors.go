@@ -8,8 +8,8 @@ import (
 // The errors of an agent that does not return, which [Observation.Err] matches.
 // Each breaks the invariants without [Invariant.JudgesErrors].
 var (
-	// ErrTimeout: the agent had not answered at the end of [Matrix.Timeout], or of
-	// the watchdog's time, and did not answer within a second of it.
+	// ErrTimeout: the agent had not answered one second after [Matrix.Timeout], or
+	// when the watchdog's time was over.
 	ErrTimeout = errors.New("contract: the agent did not answer in time")
 	// ErrHung: without a [Matrix.Timeout], the agent had not answered after thirty days
 	// of virtual time. In real time the watchdog ends such a wait.

@@ -32,8 +32,8 @@ type RunOptions struct {
 type Harness struct {
 	_ struct{}
 	// Around is called once for each cell and runs it by calling run once, in
-	// the bubble that it passes (nil: in real time). It returns after run has
-	// returned. A cell for which it does not call run is not run. nil: run(nil).
+	// the bubble that it passes (nil: in real time). It should return after run
+	// has returned. A cell for which it does not call run is not run. nil: run(nil).
 	Around func(c Cell, run func(Bubble) *CellReport)
 	// Calm is the bubble of the runs that are not cells: that of the first world,
 	// those for baselines and those of the statefulness probe. nil: real time.
