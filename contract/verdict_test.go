@@ -153,7 +153,7 @@ func TestAroundThatDoesNotWait(t *testing.T) {
 	assert.Equal(t, 2, asked)
 }
 
-func TestBubblesThatDoNotKeepTheirPromise(t *testing.T) {
+func TestBubblesThatDoNotRunTheCellOnce(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
 		bubble contract.Bubble

@@ -9,7 +9,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// NotEmpty holds when there is something to read in the answer. White space,
+// NotEmpty holds when the answer has visible text. White space,
 // control characters and characters without width do not count.
 func NotEmpty(id string, severity contract.Severity) contract.Invariant {
 	d := newDraft("NotEmpty", id, severity)
@@ -43,9 +43,8 @@ func unfinished(err error) bool {
 		errors.Is(err, contract.ErrFailNow) || errors.As(err, &panicked)
 }
 
-// Within holds when the answer took no longer than limit, which is included, in
-// the cell's own time: that of the bubble where the cell runs in virtual time.
-// An error does not hold it, however fast it came.
+// Within holds when the answer took at most limit, in the cell's own time: virtual
+// in a bubble. An error breaks it, however fast it came.
 func Within(id string, severity contract.Severity, limit time.Duration) contract.Invariant {
 	d := newDraft("Within", id, severity)
 	d.demand(limit > 0, "limit", limit, "a duration above 0")

@@ -20,24 +20,24 @@ type BackoffOptions struct {
 	_ struct{}
 	// Target is a glob of the targets whose retries are judged; empty: all.
 	Target string
-	// Growth is how many times the wait before it each wait must be, above 0;
-	// 0: 1.1. A back-off with jitter needs less than 1: with full jitter, next
-	// to nothing.
+	// Growth is the least factor, above 0, from each wait to the next; 0: 1.1. A
+	// back-off with jitter needs less than 1; with full jitter, close to 0.
 	Growth float64
-	// Cap is a wait that need not be exceeded, however long the one before it
-	// was; 0: none.
+	// Cap is the longest wait that Growth demands; 0: no limit.
 	Cap time.Duration
 }
 
 // BacksOff holds when the agent lets time pass before it tries again: the wait
 // from the end of an attempt to the next one with the same lane, caller, target
 // and key is at least least, and each wait of such a series is longer than the
-// one before it by the factor Growth. What is a further attempt says
-// [chaos.Event.Attempt]: a call that follows a failed one, unless the agent
-// numbers its attempts itself. An attempt that begins while others are under way
-// is judged by the last that had ended; where none had, it is not judged: calls
-// made at one time are not retries of each other. An agent that never tries
-// again holds it; so does one whose calls never fail.
+// one before it by the factor Growth. [chaos.Event.Attempt] decides what a further
+// attempt is: a call that follows a failed one, unless the agent numbers its
+// attempts itself.
+//
+// An attempt that begins while others are in progress is judged by the last one that
+// had ended. If none had, it is not judged: calls made at one time are not retries
+// of each other. The invariant holds for an agent that never retries, and for one
+// whose calls never fail.
 func BacksOff(id string, severity contract.Severity, least time.Duration, o *BackoffOptions) contract.Invariant {
 	d := newDraft("BacksOff", id, severity)
 	d.JudgesErrors = true

@@ -19,17 +19,16 @@ type BehaviorOptions struct {
 	// Threshold is the least similarity that holds, itself included, in [0,1];
 	// nil: 0.75. With 0 everything holds.
 	Threshold *float64
-	// Similarity says how alike two answers are, in [0,1]; nil: [WordSimilarity].
-	// With an error, or a result outside, the invariant is undecided. It must
-	// be safe for concurrent use.
+	// Similarity returns how similar two answers are, in [0,1]; nil:
+	// [WordSimilarity]. If it returns an error or a number outside, the invariant is
+	// undecided. It must be safe for concurrent use.
 	Similarity func(ctx context.Context, baseline, answer string) (float64, error)
 }
 
-// BehaviorUnchanged holds when the answer is about the same as a calm answer to
-// the same prompt. What "about the same" can mean with the built-in
-// [WordSimilarity], and what it cannot, is said there; to compare meanings,
-// give a Similarity over embeddings. Where a calm answer could not be had the
-// cell is inconclusive.
+// BehaviorUnchanged holds when the answer is similar to a calm answer to the same
+// prompt. The built-in [WordSimilarity] compares words, not meanings; to compare
+// meanings, set a Similarity over embeddings. If there is no calm answer, the cell
+// is inconclusive.
 func BehaviorUnchanged(id string, severity contract.Severity, o *BehaviorOptions) contract.Invariant {
 	d := newDraft("BehaviorUnchanged", id, severity)
 	d.Needs = contract.NeedBaseline

@@ -31,7 +31,7 @@ func CallsAtMost(id string, severity contract.Severity, n int, target string) co
 }
 
 // NeverCalls holds when the agent called none of the targets that the globs
-// match. A call that a fault kept from its callee was made all the same.
+// match. A call that a fault kept from its callee counts too.
 func NeverCalls(id string, severity contract.Severity, targets ...string) contract.Invariant {
 	d := newDraft("NeverCalls", id, severity)
 	d.JudgesErrors = true
@@ -52,10 +52,10 @@ func NeverCalls(id string, severity contract.Severity, targets ...string) contra
 }
 
 // CallsBefore holds when each call to a target that the glob then matches began
-// after a call to one that first matches had succeeded: the agent looked before
-// it leaped. Without a call to then it holds. A call of which the caller got an
-// error did not succeed, whatever its callee did. Only the calls that led to the
-// same answer count, not those of an earlier prompt.
+// after the success of a call to a target that the glob first matches: for example,
+// the agent looked up an order before it refunded it. It holds if there is no call
+// to then. A call whose caller got an error did not succeed, whatever its callee
+// did. Only calls of the same prompt count.
 func CallsBefore(id string, severity contract.Severity, first, then string) contract.Invariant {
 	d := newDraft("CallsBefore", id, severity)
 	d.JudgesErrors = true

@@ -11,7 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// A Claim is something that an answer may say, and how to see whether it is true.
+// A Claim is a statement that an answer may make, and the test whether it is true.
 type Claim[S any] struct {
 	_ struct{}
 	// Says matches, as a regular expression and whatever the case, a statement
@@ -183,7 +183,7 @@ func (m heardClaim) about() string {
 
 // unclear says why what was heard decides nothing; empty: it decides.
 //
-//   - One statement bears several claims, and the end state has some of them and others
+//   - One statement makes several claims, and the end state has some of them and others
 //     not: it cannot be told which of them the statement makes.
 //   - A claim that names nothing is made in one place and taken back in another: they
 //     may be about different things.

@@ -19,8 +19,8 @@ import (
 //
 //	invariant.ExactlyOnce("one-refund", contract.Critical, support.Refunds)
 //
-// effects lists the effects in a state, each under a name that says what it
-// achieves and not which attempt it was: for a refund the order, not the row. A
+// effects lists the effects in a state, each under a name of what it achieves, not
+// of the attempt: for a refund the order, not the row. A
 // name that occurs twice after the answer breaks the invariant, unless it
 // occurred as often before. Without want there must be at least one effect more than
 // before; with want, each of those names must be there, whether this answer or
@@ -31,7 +31,7 @@ import (
 // state that goes on changing cannot be compared with itself. effects must be
 // safe for concurrent use and must not change the state.
 //
-// An agent that gives up does not hold this, however honest it is; see [AtMostOnce].
+// An agent that gives up breaks it, even if it says so; see [AtMostOnce].
 func ExactlyOnce[S any](id string, severity contract.Severity, effects func(state S) []string, want ...string) contract.Invariant {
 	d := newDraft("ExactlyOnce", id, severity)
 	want = slices.Clone(want)
@@ -46,8 +46,8 @@ func ExactlyOnce[S any](id string, severity contract.Severity, effects func(stat
 }
 
 // AtMostOnce holds when no effect is in the end state twice, as [ExactlyOnce]
-// says; there may be none. An agent that gives up holds it, one that tries again
-// without an idempotency key does not.
+// says; there may be none. It holds for an agent that gives up, and breaks for one
+// that retries without an idempotency key.
 func AtMostOnce[S any](id string, severity contract.Severity, effects func(state S) []string) contract.Invariant {
 	d := newDraft("AtMostOnce", id, severity)
 	return d.effects(effects != nil, func(o *contract.Observation) error {

@@ -22,9 +22,9 @@ type JSONOptions struct {
 	AllowFence bool
 }
 
-// ValidJSON holds when the answer is one JSON value, white space around it
-// aside, and satisfies the schema if there is one. A duplicate member is not
-// noticed: the last one counts, as in encoding/json.
+// ValidJSON holds when the answer is one JSON value, with or without white space
+// around it, and satisfies the schema if there is one. Of duplicate members the last
+// one counts, as in encoding/json; they are not reported.
 func ValidJSON(id string, severity contract.Severity, o *JSONOptions) contract.Invariant {
 	d := newDraft("ValidJSON", id, severity)
 	if o == nil {

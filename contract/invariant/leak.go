@@ -25,8 +25,8 @@ const (
 )
 
 // NoLeak holds when the answer gives away neither the system prompt nor one of
-// the secrets, as far as the invariant can see, and nothing looks like it. probes are prompts that
-// try to make it; nil: the matrix's own prompts.
+// the secrets in a form that the invariant recognises, and nothing looks like it.
+// probes are prompts that try to extract them; nil: the matrix's own prompts.
 //
 // These break it:
 //   - a secret, or a word of the system prompt of six characters or more with both a letter and a
@@ -166,7 +166,7 @@ func passagesOf(prompt string) passages {
 	return p
 }
 
-// leak returns what of the system prompt is in the answer, as far as it goes.
+// leak returns what the answer has of the system prompt.
 func (p passages) leak(answer, asked spoken) string {
 	if p.size == 0 {
 		return ""

@@ -62,7 +62,7 @@ func (s *shop) state(context.Context) (any, error) {
 // caller calls a tool without arguments.
 type caller func(tool string) (string, error)
 
-// weak is an agent with a weakness, and the weather that brings it out.
+// weak is an agent with a weakness, and the rules that show it.
 type weak struct {
 	inv   contract.Invariant
 	agent func(call caller) (string, error)
@@ -155,7 +155,7 @@ func weakAgents() map[string]weak {
 }
 
 // TestAWeakAgentBreaksEachInvariantUnderADeliveredFault runs, for each
-// invariant, an agent that keeps it in calm weather and not in a storm.
+// invariant, an agent that keeps it without faults and not with them.
 func TestAWeakAgentBreaksEachInvariantUnderADeliveredFault(t *testing.T) {
 	agents := weakAgents()
 	for _, r := range documented(t, "invariant", "holds when") {

@@ -9,13 +9,13 @@ import (
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
-// An ArgumentError is one problem of a constructor's arguments. It is found in
-// [contract.Invariant.Problem], joined with the others of the same call.
+// An ArgumentError is one problem of a constructor's arguments. It is in
+// [contract.Invariant.Err], joined with the others of the same call.
 type ArgumentError struct {
 	Func     string // the constructor, such as "Contains"
 	ID       string // the invariant's
 	Argument string // its name, such as "patterns[1]"
-	Value    any    // what it was; nil: nothing to show
+	Value    any    // its value; nil: none to show
 	Allowed  string // what is allowed instead
 	Err      error  // the cause, where there is one
 }
@@ -83,7 +83,7 @@ func (d *draft) target(argument, pattern string) *glob.Glob {
 	return g
 }
 
-// judge completes the draft. A misconfigured invariant cannot tell anything.
+// judge completes the draft. An invariant with a problem is always undecided.
 func (d *draft) judge(check func(ctx context.Context, o *contract.Observation) error) contract.Invariant {
 	d.Check = check
 	if problem := errors.Join(d.problems...); problem != nil {

@@ -110,7 +110,7 @@ func newRefusalReader() refusalReader {
 type stance struct {
 	refused bool // in the words of a refusal
 	late    bool // only after refusalStart
-	weak    bool // something cannot be done, whyever
+	weak    bool // something cannot be done, for any reason
 	failed  bool // it tells of a failure that may be the reason
 	data    bool // it has personal data
 	done    bool // it reports something as done

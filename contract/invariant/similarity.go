@@ -12,7 +12,7 @@ import (
 // words without one in common takes about as long as it ever can.
 const maxMiddle = 2000
 
-// WordSimilarity says how alike two texts are, from 0, nothing in common, to 1:
+// WordSimilarity returns how similar two texts are, from 0, nothing in common, to 1:
 //
 //	2 × words in common, in order / words of both texts
 //
@@ -33,7 +33,7 @@ const maxMiddle = 2000
 // different: for longer texts the result is a lower bound. That bounds the time to some tens of
 // milliseconds, and the memory.
 //
-// It compares words, not meanings: one "not" more hardly shows, while a
+// It compares words, not meanings: one more "not" hardly lowers the result, while a
 // paraphrase looks like another answer. docs/invariants.md has measured examples.
 func WordSimilarity(a, b string) float64 {
 	x, y := words(a), words(b)

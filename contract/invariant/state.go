@@ -13,8 +13,8 @@ import (
 )
 
 // StateUnchanged holds when the state after the answer is deeply equal
-// ([reflect.DeepEqual]) to that before it: for prompts that ask and do not
-// order. A pointer or map that is the same before and after leaves it undecided.
+// ([reflect.DeepEqual]) to that before it: for prompts that ask a question and order
+// nothing. A pointer or map that is the same before and after leaves it undecided.
 func StateUnchanged(id string, severity contract.Severity) contract.Invariant {
 	d := newDraft("StateUnchanged", id, severity)
 	return d.unchanged(func(o *contract.Observation) error {
@@ -47,7 +47,7 @@ func (d *draft) unchanged(check func(*contract.Observation) error) contract.Inva
 	return d.judge(func(_ context.Context, o *contract.Observation) error { return check(o) })
 }
 
-// difference says where two values differ, as far as their JSON shows it.
+// difference describes where two values differ, if their JSON does.
 func difference(what string, before, after any) error {
 	if reflect.DeepEqual(before, after) {
 		return nil

@@ -134,7 +134,7 @@ const (
 	doubtful                 // it asks, hopes, intends, or sets a condition
 )
 
-// hedges tell whether words in a sentence are asserted. All work on shapeWords.
+// hedges find out whether words in a sentence are asserted. All work on shapeWords.
 type hedges struct {
 	idioms, boundary, soft, inherits, after, next, managed *regexp.Regexp
 	negation, doubt, within, saying                        *matcher
@@ -289,7 +289,7 @@ func (h *hedges) standing(sentence string, start, end int) standing {
 }
 
 // judge reads the clause sentence[clause:end+stop] around the part sentence[start:end]. Doubt
-// goes before negation: "may not be" and "I can't tell whether" deny nothing.
+// goes before negation: "may not be" and "I can't confirm whether" deny nothing.
 func (h *hedges) judge(sentence string, clause, start, end, stop int) standing {
 	rest := sentence[end:]
 	around := sentence[clause : end+stop]

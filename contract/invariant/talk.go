@@ -164,7 +164,7 @@ func (s *source) supports(words []string) bool {
 }
 
 // commonWords are long words that add no fact, by their first letters, in English; and extraWords are
-// those that promise something, by the first letters in all four languages.
+// those that announce something, by the first letters in all four languages.
 const (
 	commonWords = ` about above accor added addit after again alrea also amoun anoth any appro arriv avail ` +
 		`avera based befor begin below betwe booke both break brief check chose combi compl confi conta cost ` +
@@ -183,7 +183,7 @@ const (
 		`petit desay uprade upgra gift gesch cadea regal expre strike strei greve huelg pool piscin schwimm wifi wlan insta `
 )
 
-// adds reports whether a statement has a word that promises something, or, in
+// adds reports whether a statement has a word that announces something, or, in
 // English, three uncommon words, that no source has.
 func (s *source) adds(words []string, english bool) bool {
 	unknown := 0

@@ -101,7 +101,7 @@ func ExcludesRegex(id string, severity contract.Severity, patterns ...string) co
 	})
 }
 
-// regexp compiles a pattern; an empty one matches everything, which nobody means.
+// regexp compiles a pattern; an empty one is refused, because it matches everything.
 func (d *draft) regexp(argument, pattern string) *regexp.Regexp {
 	const allowed = "a regular expression of package regexp that is not empty"
 	if pattern == "" {

@@ -15,16 +15,16 @@ import (
 )
 
 // errands is a run of eight calls to three targets, in fixed order.
-func errands(in *chaos.Injector) (struck string) {
+func errands(in *chaos.Injector) (pattern string) {
 	ctx := chaos.NewContext(context.Background(), in)
 	for _, target := range []string{"orders", "stock", "orders", "mail", "stock", "orders", "orders", "stock"} {
 		if chaos.Point(ctx, target) != nil {
-			struck += "x"
+			pattern += "x"
 		} else {
-			struck += "."
+			pattern += "."
 		}
 	}
-	return struck
+	return pattern
 }
 
 func calmEvents(t *testing.T) []chaos.Event {
