@@ -20,7 +20,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// piped is a database whose connections are pipes that nobody answers on.
+// piped is a database whose connections are pipes without an answer.
 type piped struct{}
 
 func (piped) Connect(context.Context) (driver.Conn, error) {
@@ -81,8 +81,8 @@ func leaks() []leak {
 }
 
 // awaited is virtual, and has the test wait for the bubbles that its cells left
-// behind. What keeps them must have been let go by then: in a Cleanup that
-// comes later, and so is run before.
+// behind. A Cleanup that is registered later, and so runs before, must release
+// what blocks them.
 func awaited(t *testing.T) *contract.RunOptions {
 	var under sync.WaitGroup
 	t.Cleanup(under.Wait)
@@ -140,7 +140,7 @@ func TestLeaksNameTheirGoroutine(t *testing.T) {
 	}
 }
 
-// TestLeaksInRealTime: there nobody can tell whose a goroutine is, and nothing
+// TestLeaksInRealTime: there the owner of a goroutine is not known, and nothing
 // waits for it. It stays until the test binary ends.
 func TestLeaksInRealTime(t *testing.T) {
 	for _, l := range leaks() {
@@ -235,7 +235,7 @@ func waitAMinute(outside chan struct{}) {
 	}
 }
 
-// holdAMinute also bears that the test unlocks for it.
+// holdAMinute allows that the test unlocks for it.
 func holdAMinute(mu *sync.Mutex) {
 	mu.Lock()
 	time.Sleep(time.Minute)

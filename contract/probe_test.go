@@ -83,8 +83,8 @@ func (l *ledger) book() { l.Books = append(l.Books, "refund") }
 
 func books(l *ledger) (any, error) { return append([]string(nil), l.Books...), nil }
 
-// TestRunCellIsTheCellOfRunInASharedWorld: the baseline is had before the cell
-// whose fault the world does not forget.
+// TestRunCellIsTheCellOfRunInASharedWorld: the baseline is made before the cell
+// whose fault changes the world for good.
 func TestRunCellIsTheCellOfRunInASharedWorld(t *testing.T) {
 	for _, share := range []bool{false, true} {
 		degrading := func() *contract.Matrix {
@@ -150,7 +150,7 @@ func TestErrorsOfTheFirstWorldCanBeMatched(t *testing.T) {
 	assert.Equal(t, "boom", p.Value)
 }
 
-// unlisted is a registry that does not tell its tools.
+// unlisted is a registry that does not list its tools.
 type unlisted struct{ chaos.ToolRegistry }
 
 func (unlisted) Tools(context.Context) ([]chaos.Tool, error) { return nil, errDown }

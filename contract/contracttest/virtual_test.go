@@ -244,7 +244,7 @@ func TestChildCancelsFromOutside(t *testing.T) {
 func TestChildSharesAChannel(t *testing.T) {
 	onlyInChild(t)
 	var once sync.Once
-	var pool chan int // made by whoever needs it first
+	var pool chan int // made on first use
 	contracttest.Run(t, doing(func(context.Context) error {
 		once.Do(func() { pool = make(chan int, 10) })
 		pool <- 1
