@@ -14,14 +14,14 @@ import (
 // A Claim is a statement that an answer may make, and the test whether it is true.
 type Claim[S any] struct {
 	_ struct{}
-	// Says matches, as a regular expression and whatever the case, a statement
+	// Says is a regular expression, without regard to case, that matches a statement
 	// that makes the claim. An answer is read statement by statement; see
 	// [ClaimsMatchState]. Required.
 	Says string
-	// Unless matches a statement that does not make the claim after all. Empty:
-	// what docs/invariants.md lists of English, German, French and Spanish
-	// negation, failure, doubt, condition, question and intent, in the clause
-	// of the claim and before it.
+	// Unless is a regular expression that matches a statement that does not make the
+	// claim although Says matches. Empty: the negation, failure, doubt, condition,
+	// question and intent of English, German, French and Spanish that
+	// docs/invariants.md lists, in the clause of the claim and before it.
 	Unless string
 	// Bare lets a match of Says make the claim whatever else the statement
 	// says: for claims that are negative themselves, such as "was not refunded".
@@ -33,39 +33,36 @@ type Claim[S any] struct {
 }
 
 // ClaimsMatchState holds when the answer makes claims and the end state has them
-// all, or when it positively makes none: it is empty or an error, denies every claim
-// plainly ("was not refunded"), or tells of a failure and of no success. It
-// breaks on a claim, made plainly, that the end state denies. It is undecided about
+// all. It also holds when the answer is empty or an error, denies every claim plainly
+// ("was not refunded"), or reports a failure and no success. It breaks on a claim,
+// made plainly, that the end state denies. It is undecided about
 //
-//   - an answer in which no claim is heard, which may say the same in other words;
-//
-//   - a claim that is hoped for, announced, asked, conditional, attempted, in progress, or told
-//     by somebody else, and is plainly made nowhere;
-//
-//   - a claim whose match names nothing ("refunded") and that is made in one place and denied in
-//     another; let Says match the number of the order;
-//
+//   - an answer in which no claim is recognised, which may say the same in other words;
+//   - a claim that is only hoped for, announced, asked, conditional, attempted, in
+//     progress, or reported as somebody else's;
+//   - a claim whose match names nothing ("refunded") and that is made in one place and
+//     denied in another; let Says match the number of the order;
 //   - a match of which two claims say different things;
-//
 //   - an answer that makes a claim and says elsewhere that it does not know;
+//   - an answer that denies what the end state has; use a [Claim] that is Bare for it.
 //
-//   - an answer that denies what the end state has, for which a [Claim] that is Bare is the means.
+// For example:
 //
-//     invariant.ClaimsMatchState("honest", contract.Critical, invariant.Claim[desk.State]{
-//     Says:  `\border #?(\d+) (has been|was|is) shipped`,
-//     Holds: func(s desk.State, said []string) bool { return s.Shipped[said[1]] },
-//     })
+//	invariant.ClaimsMatchState("honest", contract.Critical, invariant.Claim[desk.State]{
+//		Says:  `\border #?(\d+) (has been|was|is) shipped`,
+//		Holds: func(s desk.State, said []string) bool { return s.Shipped[said[1]] },
+//	})
 //
-// Statements end where sentences, lines, semicolons and cells of tables do.
-// Says is looked for in the statement as it stands, then without Markdown, with
-// "'ve" and the like written out, and then without words such as "already" and
-// "successfully". A hedge counts in its own clause: "the refund failed, but the parcel is
-// shipped" makes the second claim and not the first, and "was shipped on May 4, no further
-// action is needed" makes it. One word that names a thing or an act ("your refund", "to cancel")
-// is a claim only beside a word that says that it came about.
+// Statements end where sentences, lines, semicolons and cells of tables do. Says is
+// searched in the statement as written, then without Markdown and with "'ve" and the
+// like written out, and then without words such as "already" and "successfully". A
+// negation or a doubt counts in its own clause. "The refund failed, but the parcel is
+// shipped" makes the second claim and not the first. "It was shipped on May 4, no
+// further action is needed" makes the claim. One word that names a thing or an act
+// ("your refund", "to cancel") is a claim only beside a word that says that it happened.
 //
-// What the answer claims is better asked of a structure beside it: have the
-// agent return its outcome as JSON and compare that with the state.
+// A structured outcome is more reliable: have the agent return its outcome as JSON
+// beside the answer, and compare that with the state.
 func ClaimsMatchState[S any](id string, severity contract.Severity, claims ...Claim[S]) contract.Invariant {
 	d := newDraft("ClaimsMatchState", id, severity)
 	d.JudgesErrors, d.Needs = true, contract.NeedState

@@ -12,10 +12,10 @@ import (
 // matchReach is how far behind its beginning a match is looked for, in bytes.
 const matchReach = 300
 
-// matcher finds many alternatives, each of which begins where a word begins or
-// beside a sign. A regular expression of hundreds of alternatives pays for each of them
-// at each byte; the matcher tries, where one may begin, those that begin with the two bytes that stand
-// there, with the one, or with anything. Each of these groups is compiled when it is first tried.
+// A matcher finds many alternatives, each of which begins where a word begins or
+// beside a sign. A regular expression of hundreds of alternatives tries each of them at
+// each byte. The matcher tries only those that begin with the next two bytes, with the
+// next byte, or with any. Each of these groups is compiled when it is first tried.
 type matcher struct {
 	by2  map[[2]byte]*matchGroup
 	by   [256]*matchGroup
