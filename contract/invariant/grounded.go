@@ -93,6 +93,8 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 				found[in] = found[in] || f.kind != factName
 				specific := !f.soft || f.kind == factQuotation || f.kind == factNumber && len(f.keys[0]) > 1
 				strong = strong || specific && (!asked.has(f) || source.failed && talk.fails(in) && !talk.supposes(o.Response))
+			case source.totals(f):
+				found[in] = true
 			case f.soft || f.kind == factNumber && talk.mild(in) || source.derives(f):
 				open = append(open, f.String())
 			default:
@@ -154,6 +156,7 @@ func (g grounds) gather(o *contract.Observation) *source {
 				s.add(value)
 			}
 			s.lists(e.Result)
+			s.sums.result(e.Target, e.Result)
 		} else {
 			s.add(string(e.Result))
 		}

@@ -29,6 +29,7 @@ type source struct {
 	yearless map[string]struct{} // days that were told without their year
 	operands []float64
 	derived  map[int64]struct{} // what may be computed, in hundredths; nil: not yet
+	sums     sums
 	runs     *regexp.Regexp
 	whole    bool // all results were kept
 	failed   bool // a call failed
@@ -213,6 +214,22 @@ func (s *source) hasWord(word string) bool {
 	}
 }
 
+// totals reports whether a number is a total of numbers of the sources, or as many times one, and
+// hardly so by chance.
+func (s *source) totals(f fact) bool {
+	if f.kind != factNumber {
+		return false
+	}
+	s.sum()
+	return slices.ContainsFunc(f.keys, s.sums.has)
+}
+
+func (s *source) sum() {
+	if s.sums.set == nil {
+		s.sums.compute(s.operands)
+	}
+}
+
 // derives reports whether a fact that no source has may come from one that they have.
 func (s *source) derives(f fact) bool {
 	for _, key := range f.keys {
@@ -223,6 +240,12 @@ func (s *source) derives(f fact) bool {
 			}
 			if s.dayOf(key) {
 				return true
+			}
+			if value, err := strconv.ParseFloat(key, 64); err == nil {
+				s.sum()
+				if _, ok := s.sums.set[int64(math.Round(value*100))]; ok {
+					return true
+				}
 			}
 		case factDate:
 			if s.near(key) {

@@ -1,0 +1,224 @@
+package invariant
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	maxTerms   = 24 // numbers that totals are computed from
+	mixedTerms = 12 // up to so many, totals of three are computed
+	// byChance is up to which share of the numbers of its size, if they can be computed, one that can be is
+	// taken for computed: a number that was made up would hit one of them as often.
+	byChance = 0.03
+	// sizes are alike up to this factor.
+	likeSize = 1.5
+)
+
+// sums are the totals that the structure of results gives: of a column, of the
+// products of two columns, and what is added to them or taken from them.
+type sums struct {
+	terms []float64
+	calls map[string][]any   // the results of each target
+	set   map[int64]struct{} // what is computed, in hundredths; nil: not yet
+}
+
+// result adds what a call returned.
+func (t *sums) result(target string, raw json.RawMessage) {
+	var value any
+	if json.Unmarshal(raw, &value) != nil {
+		return
+	}
+	if t.calls == nil {
+		t.calls = make(map[string][]any)
+	}
+	t.calls[target] = append(t.calls[target], value)
+}
+
+// read finds the terms in the results.
+func (t *sums) read() {
+	var targets []string
+	for target := range t.calls {
+		targets = append(targets, target)
+	}
+	slices.Sort(targets)
+	for _, target := range targets {
+		list := t.calls[target]
+		for _, value := range list {
+			t.walk(value)
+		}
+		if len(list) > 1 { // one item a call
+			t.columns(list)
+		}
+	}
+}
+
+func (t *sums) walk(value any) {
+	switch value := value.(type) {
+	case []any:
+		t.columns(value)
+		for _, item := range value {
+			t.walk(item)
+		}
+	case map[string]any:
+		total, numbers := 0.0, 0
+		for _, name := range sortedNames(value) {
+			if number, ok := numberOf(value[name]); ok {
+				t.term(number)
+				total, numbers = total+number, numbers+1
+				continue
+			}
+			t.walk(value[name])
+		}
+		if numbers > 1 {
+			t.term(total)
+		}
+	}
+}
+
+// columns adds the sums of each member of the items of a list, and of the products of two.
+func (t *sums) columns(list []any) {
+	columns := make(map[string][]float64)
+	sum, plain := 0.0, 0
+	for i, item := range list {
+		if number, ok := numberOf(item); ok {
+			sum, plain = sum+number, plain+1
+		}
+		object, _ := item.(map[string]any)
+		for name, member := range object {
+			if number, ok := numberOf(member); ok {
+				column := columns[name]
+				if column == nil {
+					column = make([]float64, len(list))
+				}
+				column[i] = number
+				columns[name] = column
+			}
+		}
+	}
+	if plain > 1 {
+		t.term(sum)
+	}
+	names := sortedNames(columns)
+	for i, name := range names {
+		total := 0.0
+		for _, number := range columns[name] {
+			total += number
+		}
+		t.term(total)
+		for _, other := range names[i+1:] {
+			product := 0.0
+			for k, number := range columns[name] {
+				product += number * columns[other][k]
+			}
+			t.term(product)
+		}
+	}
+}
+
+func (t *sums) term(number float64) {
+	if number != 0 && len(t.terms) < maxTerms && !slices.Contains(t.terms, number) {
+		t.terms = append(t.terms, number)
+	}
+}
+
+// compute fills the set from the terms and from the numbers of all sources.
+func (t *sums) compute(operands []float64) {
+	t.read()
+	t.set = make(map[int64]struct{})
+	know := func(v float64) {
+		if v = math.Abs(v); v < 1e12 {
+			t.set[int64(math.Round(v*100))] = struct{}{}
+		}
+	}
+	for i, a := range t.terms {
+		know(a)
+		for k, b := range t.terms[i+1:] {
+			know(a + b)
+			know(a - b)
+			if len(t.terms) > mixedTerms {
+				continue
+			}
+			for _, c := range t.terms[i+1+k+1:] {
+				know(a + b + c)
+				know(a + b - c)
+				know(a - b + c)
+				know(a - b - c)
+			}
+		}
+	}
+	operands = operands[:min(len(operands), maxTerms)]
+	for i, a := range operands {
+		total := a
+		for _, b := range operands[i+1:] {
+			total += b
+			know(total)
+			know(a + b)
+			know(a - b)
+			if few := min(a, b); few == math.Trunc(few) && few <= 31 { // so many of them
+				know(a * b)
+			}
+		}
+	}
+}
+
+// has reports whether a number is computed, and is hardly so by chance.
+func (t *sums) has(key string) bool {
+	value, err := strconv.ParseFloat(key, 64)
+	if err != nil {
+		return false
+	}
+	hundredths := int64(math.Round(value * 100))
+	if _, ok := t.set[hundredths]; !ok {
+		return false
+	}
+	_, decimals, _ := strings.Cut(key, ".")
+	step := int64(100)
+	for range min(len(decimals), 2) {
+		step /= 10
+	}
+	least, most := int64(float64(hundredths)/likeSize), int64(float64(hundredths)*likeSize)
+	hits := 0
+	for v := range t.set {
+		if v >= least && v <= most && v%step == 0 {
+			hits++
+		}
+	}
+	return float64(hits) <= byChance*float64((most-least)/step)
+}
+
+// numberOf is the number that a value of JSON is, or that its text is as a whole.
+func numberOf(value any) (float64, bool) {
+	switch value := value.(type) {
+	case float64:
+		return value, true
+	case string:
+		text, negative := strings.CutPrefix(flat(value, shapeWords), "-")
+		text = strings.TrimSpace(strings.Trim(text, "€$£+"))
+		for _, unit := range []string{"eur", "usd", "gbp", "chf"} {
+			text = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(text, unit), unit))
+		}
+		keys := numberKeys(text)
+		if keys == nil || len(text) > 15 || !strings.ContainsAny(text, ".,'") { // digits alone may be a name
+			return 0, false
+		}
+		number, err := strconv.ParseFloat(keys[len(keys)-1], 64)
+		if negative {
+			number = -number
+		}
+		return number, err == nil
+	}
+	return 0, false
+}
+
+func sortedNames[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
