@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+
+	"github.com/shakedown-go/shakedown/chaos"
 )
 
 const (
@@ -48,7 +51,7 @@ func (t *sums) read() {
 	for _, target := range targets {
 		list := t.calls[target]
 		for _, value := range list {
-			t.walk(value)
+			t.walk(value, false)
 		}
 		if len(list) > 1 { // one item a call
 			t.columns(list)
@@ -56,24 +59,27 @@ func (t *sums) read() {
 	}
 }
 
-func (t *sums) walk(value any) {
+// walk finds the terms in a value. Those of an item of a list are in the sums of the list.
+func (t *sums) walk(value any, item bool) {
 	switch value := value.(type) {
 	case []any:
 		t.columns(value)
-		for _, item := range value {
-			t.walk(item)
+		for _, one := range value {
+			t.walk(one, true)
 		}
 	case map[string]any:
 		total, numbers := 0.0, 0
 		for _, name := range sortedNames(value) {
 			if number, ok := numberOf(value[name]); ok {
-				t.term(number)
+				if !item {
+					t.term(number)
+				}
 				total, numbers = total+number, numbers+1
 				continue
 			}
-			t.walk(value[name])
+			t.walk(value[name], false)
 		}
-		if numbers > 1 {
+		if numbers > 1 && !item {
 			t.term(total)
 		}
 	}
@@ -165,8 +171,8 @@ func (t *sums) compute(operands []float64) {
 	}
 }
 
-// has reports whether a number is computed, and is hardly so by chance.
-func (t *sums) has(key string) bool {
+// has reports whether a number, which stands in a text so, is computed, and is hardly so by chance.
+func (t *sums) has(key, text string) bool {
 	value, err := strconv.ParseFloat(key, 64)
 	if err != nil {
 		return false
@@ -175,10 +181,12 @@ func (t *sums) has(key string) bool {
 	if _, ok := t.set[hundredths]; !ok {
 		return false
 	}
-	_, decimals, _ := strings.Cut(key, ".")
 	step := int64(100)
-	for range min(len(decimals), 2) {
-		step /= 10
+	if _, decimals, part := strings.Cut(key, "."); part {
+		step = 1
+		if len(decimals) == 1 && !strings.HasSuffix(text, decimals+"0") { // "36.80" is 36.8
+			step = 10
+		}
 	}
 	least, most := int64(float64(hundredths)/likeSize), int64(float64(hundredths)*likeSize)
 	hits := 0
@@ -188,6 +196,38 @@ func (t *sums) has(key string) bool {
 		}
 	}
 	return float64(hits) <= byChance*float64((most-least)/step)
+}
+
+// isTerm reports whether a number is a term.
+func (t *sums) isTerm(key string) bool {
+	value, err := strconv.ParseFloat(key, 64)
+	return err == nil && slices.Contains(t.terms, value)
+}
+
+// inWords reports whether a fact is a number written as a word.
+func (f fact) inWords() bool {
+	return f.kind == factNumber && f.text != "" && !strings.ContainsFunc(f.text, unicode.IsDigit)
+}
+
+// countsOf are numbers of things that an answer may count: the facts of each kind in it, calls, and
+// those of them that failed.
+func countsOf(facts []fact, events []chaos.Event) map[string]bool {
+	kinds, failures := make(map[factKind]int), 0
+	for _, f := range facts {
+		if f.kind != factNumber && f.kind != factName {
+			kinds[f.kind]++
+		}
+	}
+	for _, e := range events {
+		if e.Err != "" || e.Outcome != chaos.OutcomeOK {
+			failures++
+		}
+	}
+	counts := map[string]bool{strconv.Itoa(len(events)): true, strconv.Itoa(failures): true}
+	for _, n := range kinds {
+		counts[strconv.Itoa(n)] = true
+	}
+	return counts
 }
 
 // numberOf is the number that a value of JSON is, or that its text is as a whole.

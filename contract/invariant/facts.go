@@ -76,7 +76,7 @@ const months = `january|jan|januar|jaenner|janvier|janv|enero|ene february|feb|f
 	`noviembre december|dec|dezember|dez|decembre|diciembre|dic`
 
 const (
-	ordinal = `(?:st|nd|rd|th|er|\.|º)?`
+	ordinal = `(?:st|nd|rd|th|er|ᵉʳ|\.|º)?`
 	// unitWords make a small number a statement about the world.
 	unitWords = `^ ?-?(?:(?:%|€|\$|£)|(?:euros?|eur|usd|gbp|chf|dollars?|pounds?|percent|prozent|pour ?cent|` +
 		`por ciento|cents?|kg|km|g|kilos?|punkte?n?|points?|puntos?)\b)`
@@ -200,7 +200,11 @@ func (r *factReader) facts(original string, answer bool) []fact {
 	for i, form := range r.dates {
 		for _, at := range form.begin.submatches(form.form, rest) {
 			if keys := form.read(groups(text, at)); keys != nil {
-				take(fact{kind: factDate, keys: keys, soft: i == 4}, at[0], at[1]) // "rated 4.4." may be one
+				f := fact{kind: factDate, keys: keys, soft: i == 4}
+				if i == 4 { // "rated 4.4." is none
+					f.or = &fact{kind: factNumber, keys: numberKeys(strings.TrimRight(text[at[0]:at[1]], ". \n"))}
+				}
+				take(f, at[0], at[1])
 			}
 		}
 	}
@@ -210,6 +214,9 @@ func (r *factReader) facts(original string, answer bool) []fact {
 	for i, form := range r.clocks {
 		for _, at := range r.clockBegin[i].submatches(form, rest) {
 			m := groups(text, at)
+			if i > 0 && at[0] > 1 && strings.IndexByte(".,", rest[at[0]-1]) >= 0 && unicode.IsDigit(rune(rest[at[0]-2])) {
+				continue // "1,5 h"
+			}
 			if key := clockKey(m[1], m[2], m[3]); key != "" && (i == 0 || m[1] < "24" || len(m[1]) < 2) { // "24h" is a span
 				f := fact{kind: factTime, keys: []string{key}}
 				if i > 0 && m[2] == "" {
@@ -235,6 +242,9 @@ func (r *factReader) facts(original string, answer bool) []fact {
 	if answer {
 		for _, at := range r.word.FindAllIndex(rest, -1) {
 			if key, ok := r.numberWords[string(rest[at[0]:at[1]])]; ok {
+				if from, to := folded.original(at[0], at[1]); to-from > at[1]-at[0] {
+					continue // "très" is no number
+				}
 				take(fact{kind: factNumber, keys: []string{key}, soft: true}, at[0], at[1])
 			}
 		}

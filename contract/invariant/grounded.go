@@ -84,7 +84,9 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 		strong := false             // a specific fact is grounded that the prompt did not have, or that a failure is told of
 		found := make(map[int]bool) // sentences with a fact that is grounded
 		talk := g.talk.read(o.Response, o.Prompt)
-		for _, f := range append(g.reader.readAnswer(o.Response), talk.names...) {
+		facts := append(g.reader.readAnswer(o.Response), talk.names...)
+		counts := countsOf(facts, o.Events)
+		for _, f := range facts {
 			in := talk.sentence(f.start)
 			switch {
 			case accept != nil && accept(f.text):
@@ -93,7 +95,7 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 				found[in] = found[in] || f.kind != factName
 				specific := !f.soft || f.kind == factQuotation || f.kind == factNumber && len(f.keys[0]) > 1
 				strong = strong || specific && (!asked.has(f) || source.failed && talk.fails(in) && !talk.supposes(o.Response))
-			case source.totals(f):
+			case source.totals(f), f.inWords() && (counts[f.keys[0]] || source.sums.isTerm(f.keys[0])):
 				found[in] = true
 			case f.soft || f.kind == factNumber && talk.mild(in) || source.derives(f):
 				open = append(open, f.String())

@@ -221,7 +221,7 @@ func (s *source) totals(f fact) bool {
 		return false
 	}
 	s.sum()
-	return slices.ContainsFunc(f.keys, s.sums.has)
+	return slices.ContainsFunc(f.keys, func(key string) bool { return s.sums.has(key, f.text) })
 }
 
 func (s *source) sum() {
