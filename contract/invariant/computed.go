@@ -14,6 +14,7 @@ import (
 const (
 	maxTerms   = 24 // numbers that totals are computed from
 	mixedTerms = 12 // up to so many, totals of three are computed
+	partOf     = 8  // numbers of a column of which some are added
 	// byChance is up to which share of the numbers of its size, if they can be computed, one that can be is
 	// taken for computed: a number that was made up would hit one of them as often.
 	byChance = 0.03
@@ -27,6 +28,8 @@ type sums struct {
 	terms []float64
 	calls map[string][]any   // the results of each target
 	set   map[int64]struct{} // what is computed, in hundredths; nil: not yet
+	lists [][]float64        // columns, and products of two
+	wide  map[int64]struct{} // what else may be: parts of columns, means, shares of terms
 }
 
 // result adds what a call returned.
@@ -115,12 +118,15 @@ func (t *sums) columns(list []any) {
 			total += number
 		}
 		t.term(total)
+		t.lists = append(t.lists, columns[name])
 		for _, other := range names[i+1:] {
-			product := 0.0
+			total, products := 0.0, make([]float64, len(list))
 			for k, number := range columns[name] {
-				product += number * columns[other][k]
+				products[k] = number * columns[other][k]
+				total += products[k]
 			}
-			t.term(product)
+			t.term(total)
+			t.lists = append(t.lists, products)
 		}
 	}
 }
@@ -135,11 +141,8 @@ func (t *sums) term(number float64) {
 func (t *sums) compute(operands []float64) {
 	t.read()
 	t.set = make(map[int64]struct{})
-	know := func(v float64) {
-		if v = math.Abs(v); v < 1e12 {
-			t.set[int64(math.Round(v*100))] = struct{}{}
-		}
-	}
+	know := func(v float64) { t.set[hundredths(v)] = struct{}{} }
+	t.guess(operands)
 	for i, a := range t.terms {
 		know(a)
 		for k, b := range t.terms[i+1:] {
@@ -171,14 +174,53 @@ func (t *sums) compute(operands []float64) {
 	}
 }
 
+// guess fills the wide set.
+func (t *sums) guess(operands []float64) {
+	t.wide = make(map[int64]struct{})
+	know := func(v float64) { t.wide[hundredths(v)] = struct{}{} }
+	for _, list := range t.lists[:min(len(t.lists), maxTerms)] {
+		part, total := []float64{0}, 0.0
+		for i, number := range list {
+			if total += number; i >= partOf {
+				continue
+			}
+			for _, sum := range part {
+				part = append(part, sum+number)
+			}
+		}
+		for _, sum := range part {
+			know(sum)
+		}
+		know(total / float64(len(list)))
+	}
+	for _, a := range t.terms {
+		for _, share := range operands {
+			if share > 0 && share < 100 {
+				know(a * share / 100)
+				know(a - a*share/100)
+				know(a + a*share/100)
+				know(a / (1 + share/100))
+			}
+		}
+	}
+}
+
+// hundredths is a number without its sign, as the sets have it; of one that is too large, zero.
+func hundredths(v float64) int64 {
+	if v = math.Abs(v); v < 1e12 {
+		return int64(math.Round(v * 100))
+	}
+	return 0
+}
+
 // has reports whether a number, which stands in a text so, is computed, and is hardly so by chance.
 func (t *sums) has(key, text string) bool {
 	value, err := strconv.ParseFloat(key, 64)
 	if err != nil {
 		return false
 	}
-	hundredths := int64(math.Round(value * 100))
-	if _, ok := t.set[hundredths]; !ok {
+	size := hundredths(value)
+	if _, ok := t.set[size]; !ok || size == 0 {
 		return false
 	}
 	step := int64(100)
@@ -188,7 +230,7 @@ func (t *sums) has(key, text string) bool {
 			step = 10
 		}
 	}
-	least, most := int64(float64(hundredths)/likeSize), int64(float64(hundredths)*likeSize)
+	least, most := int64(float64(size)/likeSize), int64(float64(size)*likeSize)
 	hits := 0
 	for v := range t.set {
 		if v >= least && v <= most && v%step == 0 {
@@ -196,6 +238,14 @@ func (t *sums) has(key, text string) bool {
 		}
 	}
 	return float64(hits) <= byChance*float64((most-least)/step)
+}
+
+// may reports whether a number may be computed.
+func (t *sums) may(value float64) bool {
+	size := hundredths(value)
+	_, exact := t.set[size]
+	_, wide := t.wide[size]
+	return size != 0 && (exact || wide)
 }
 
 // isTerm reports whether a number is a term.
@@ -209,25 +259,30 @@ func (f fact) inWords() bool {
 	return f.kind == factNumber && f.text != "" && !strings.ContainsFunc(f.text, unicode.IsDigit)
 }
 
-// countsOf are numbers of things that an answer may count: the facts of each kind in it, calls, and
-// those of them that failed.
-func countsOf(facts []fact, events []chaos.Event) map[string]bool {
-	kinds, failures := make(map[factKind]int), 0
+// countsOf are how many facts of each kind an answer has that the prompt does not have: what it may count.
+func countsOf(facts []fact, asked *source) map[string]bool {
+	kinds := make(map[factKind]int)
 	for _, f := range facts {
-		if f.kind != factNumber && f.kind != factName {
+		if f.kind != factNumber && f.kind != factName && !asked.has(f) {
 			kinds[f.kind]++
 		}
 	}
-	for _, e := range events {
-		if e.Err != "" || e.Outcome != chaos.OutcomeOK {
-			failures++
-		}
-	}
-	counts := map[string]bool{strconv.Itoa(len(events)): true, strconv.Itoa(failures): true}
+	counts := make(map[string]bool)
 	for _, n := range kinds {
 		counts[strconv.Itoa(n)] = true
 	}
 	return counts
+}
+
+// failuresOf are the number of calls, and of those that failed.
+func failuresOf(events []chaos.Event) map[string]bool {
+	failed := 0
+	for _, e := range events {
+		if e.Err != "" || e.Outcome != chaos.OutcomeOK {
+			failed++
+		}
+	}
+	return map[string]bool{strconv.Itoa(failed): true, strconv.Itoa(len(events)): true}
 }
 
 // numberOf is the number that a value of JSON is, or that its text is as a whole.

@@ -32,6 +32,8 @@ type fact struct {
 	// soft says that the fact may be none, or may be known otherwise, so that
 	// its absence from the sources proves nothing.
 	soft bool
+	// spoken says that a quotation of several words is told as somebody's own.
+	spoken bool
 	// or is another reading: "14 h" is a time of day or a number.
 	or *fact
 }
@@ -43,6 +45,7 @@ func (f fact) String() string { return string(f.kind) + " " + quote(f.text) }
 type factReader struct {
 	marker, quotation, says, address, token, grouped, word *regexp.Regexp
 	first, unit, span, money, elision                      *regexp.Regexp
+	place, speaks                                          *regexp.Regexp
 	dates                                                  []dateForm
 	clocks                                                 []*regexp.Regexp
 	none                                                   *matcher
@@ -68,6 +71,9 @@ func (r *factReader) forms() *factReader {
 	return r
 }
 
+// quotedWords are how many words make a quotation one that nobody says by chance.
+const quotedWords = 4
+
 // months are names and abbreviations in the four languages, from January.
 const months = `january|jan|januar|jaenner|janvier|janv|enero|ene february|feb|februar|fevrier|fevr|` +
 	`febrero march|mar|maerz|mrz|mars|marzo april|apr|avril|avr|abril|abr may|mai|mayo ` +
@@ -84,6 +90,13 @@ const (
 	spanWords = `^(?: ?[-–] ?[0-9]+)? ?-?(?:(?:business |working |calendar )?days?|weeks?|months?|years?|` +
 		`hours?|minutes?|werktagen?|arbeitstagen?|tagen?|wochen?|monaten?|jahren?|stunden?|minuten|` +
 		`jours?|semaines?|mois|ans?|annees?|heures?|dias?|semanas?|mes(?:es)?|anos?|horas?|minutos?|min|h|std)\b`
+	// placeWords make a short identifier, or a number, the name of a place.
+	placeWords = `\b(?:gate|seat|room|platform|bay|flugsteig|sitz(?:platz)?|zimmer|raum|gleis|bahnsteig|porte|siege|chambre|` +
+		`salle|quai|voie|puerta|asiento|habitacion|sala|consulta|anden|via)(?: (?:nr\.?|number|no\.?|numero|n[°º]))?:? [*_]*$`
+	// speakWords say that a quotation behind them is somebody's, in their own words.
+	speakWords = `(?::|\b(?:says?|said|reads?|states?|stated|writes?|wrote|written|raves?|notes?|noted|replied|added|` +
+		`schreibt|schrieb|notiert(?:e)?|sagt|sagte|meint|meinte|lautet|vermerkt|steht|` +
+		`ecrit|indique|precise|dit|note|resume|repondu|dice|dijo|escribio|indica|senala|anade|respondio)\b[^.\n:]{0,40}:?) ?[*_]*["«]? ?$`
 	unitBefore = `(?:[$€£]|eur|usd|gbp|chf) ?$`
 )
 
@@ -120,6 +133,8 @@ func newFactReader() *factReader {
 		elision: regexp.MustCompile(`^(?:[cdjlmnst]|qu)'`),
 		span:    regexp.MustCompile(spanWords),
 		money:   regexp.MustCompile(unitBefore),
+		place:   regexp.MustCompile(placeWords),
+		speaks:  regexp.MustCompile(speakWords),
 		clocks: []*regexp.Regexp{
 			regexp.MustCompile(`\b([0-9]{1,2}):([0-9]{2})(?::[0-9]{2})?(?:\.[0-9]+)?(?: ?([ap])\.? ?m\b)?(?: ?(?:z\b|` +
 				`uhr\b|h\b)|\+[0-9]{2}:[0-9]{2})?`),
@@ -190,7 +205,8 @@ func (r *factReader) facts(original string, answer bool) []fact {
 			}
 			said := phrase(text[start:end])
 			soft := group == 6 || !strings.Contains(said, " ") || !r.says.MatchString(text[max(0, at[0]-40):start])
-			take(fact{kind: factQuotation, keys: []string{said}, soft: soft}, start, end)
+			spoken := group != 6 && strings.Count(said, " ") >= quotedWords-1 && r.speaks.MatchString(text[max(0, start-60):start])
+			take(fact{kind: factQuotation, keys: []string{said}, soft: soft, spoken: spoken}, start, end)
 		}
 	}
 	for _, at := range r.address.FindAllIndex(rest, -1) {
@@ -233,7 +249,9 @@ func (r *factReader) facts(original string, answer bool) []fact {
 	for _, at := range r.token.FindAllIndex(rest, -1) {
 		at[0] += len(r.elision.FindString(text[at[0]:at[1]])) // "l'AF1784"
 		money, after := r.money.MatchString(text[max(0, at[0]-6):at[0]]), text[at[1]:min(len(text), at[1]+24)]
+		placed := at[0] > 0 && r.place.MatchString(text[max(0, at[0]-30):at[0]])
 		for _, f := range r.classify(text[at[0]:at[1]], money, after) {
+			f.soft = f.soft && !placed
 			start := at[0] + f.start
 			take(f, start, start+len(f.keys[0]))
 			facts[len(facts)-1].keys = f.keys[1:]

@@ -47,7 +47,8 @@ type GroundedOptions struct {
 // Case is not compared. Each part of an identifier such as "order-1042" may
 // occur for itself. A number is grounded as a whole: 59.90 does not ground 90,
 // nor do the digits of times, dates, UUIDs and telephone numbers ground others. The
-// number of items in a list of a result is grounded. Where an answer is JSON, its
+// number of items in a list of a result is grounded, and so is a total of results that is hardly one by chance: the sum
+// of a column or of products, what is added or taken away, a difference. Where an answer is JSON, its
 // values are read and the names of members are not.
 //
 // These are undecided where they are not found: what may be computed from grounded numbers (a sum,
@@ -85,7 +86,8 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 		found := make(map[int]bool) // sentences with a fact that is grounded
 		talk := g.talk.read(o.Response, o.Prompt)
 		facts := append(g.reader.readAnswer(o.Response), talk.names...)
-		counts := countsOf(facts, o.Events)
+		counts := countsOf(facts, asked)
+		failures := failuresOf(o.Events)
 		for _, f := range facts {
 			in := talk.sentence(f.start)
 			switch {
@@ -95,8 +97,10 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 				found[in] = found[in] || f.kind != factName
 				specific := !f.soft || f.kind == factQuotation || f.kind == factNumber && len(f.keys[0]) > 1
 				strong = strong || specific && (!asked.has(f) || source.failed && talk.fails(in) && !talk.supposes(o.Response))
-			case source.totals(f), f.inWords() && (counts[f.keys[0]] || source.sums.isTerm(f.keys[0])):
+			case source.totals(f), f.inWords() && (counts[f.keys[0]] || source.sums.isTerm(f.keys[0]) || talk.fails(in) && failures[f.keys[0]]):
 				found[in] = true
+			case f.spoken && source.prose == languageOf(o.Response) && !talk.mild(in):
+				absent = append(absent, f.String())
 			case f.soft || f.kind == factNumber && talk.mild(in) || source.derives(f):
 				open = append(open, f.String())
 			default:

@@ -30,6 +30,7 @@ type source struct {
 	operands []float64
 	derived  map[int64]struct{} // what may be computed, in hundredths; nil: not yet
 	sums     sums
+	prose    string // the language of the text, once it is sealed; empty: none can be told
 	runs     *regexp.Regexp
 	whole    bool // all results were kept
 	failed   bool // a call failed
@@ -142,6 +143,7 @@ func (s *source) lists(raw json.RawMessage) {
 // seal makes the text ready to be searched.
 func (s *source) seal() {
 	s.words = s.text.String()
+	s.prose = languageOf(s.words)
 	for _, word := range plainWords(s.words) {
 		if letters := []rune(word); len(letters) >= longWord {
 			s.stems[string(letters[:stemLength])] = struct{}{}
@@ -242,8 +244,7 @@ func (s *source) derives(f fact) bool {
 				return true
 			}
 			if value, err := strconv.ParseFloat(key, 64); err == nil {
-				s.sum()
-				if _, ok := s.sums.set[int64(math.Round(value*100))]; ok {
+				if s.sum(); s.sums.may(value) {
 					return true
 				}
 			}
@@ -306,7 +307,7 @@ func (s *source) apart(known, span string) bool {
 }
 
 // near reports whether a date is a known one without its year, next to a known
-// one (another time zone), or as far from one as a known number of days.
+// one (another time zone), or as far from one as a known number of days, weeks, months or years.
 func (s *source) near(key string) bool {
 	if _, ok := s.yearless["-"+key[len("2006"):]]; ok && key[0] != '-' {
 		return true
@@ -335,7 +336,23 @@ func (s *source) near(key string) bool {
 			continue
 		}
 		apart := int(math.Abs(day.Sub(other).Hours()) / 24)
-		if _, ok := s.keys[factNumber][strconv.Itoa(apart)]; ok && apart <= 400 || apart <= least {
+		spans := []int{apart}
+		if apart%7 == 0 {
+			spans = append(spans, apart/7)
+		}
+		if day.Day() == other.Day() { // months, and years
+			months := 12*(day.Year()-other.Year()) + int(day.Month()-other.Month())
+			spans = append(spans, max(months, -months))
+			if months%12 == 0 {
+				spans = append(spans, max(months, -months)/12)
+			}
+		}
+		for _, span := range spans {
+			if _, ok := s.keys[factNumber][strconv.Itoa(span)]; ok && span <= 400 && (span > 1 || apart == 1) { // lists have one item
+				return true
+			}
+		}
+		if apart <= least {
 			return true
 		}
 	}
