@@ -247,11 +247,13 @@ func (r *factReader) facts(original string, answer bool) []fact {
 		take(fact{kind: factNumber, keys: numberKeys(strings.ReplaceAll(text[at[0]:at[1]], " ", ""))}, at[0], at[1])
 	}
 	for _, at := range r.token.FindAllIndex(rest, -1) {
+		if !strings.ContainsFunc(text[at[0]:at[1]], unicode.IsDigit) {
+			continue
+		}
 		at[0] += len(r.elision.FindString(text[at[0]:at[1]])) // "l'AF1784"
 		money, after := r.money.MatchString(text[max(0, at[0]-6):at[0]]), text[at[1]:min(len(text), at[1]+24)]
-		placed := at[0] > 0 && r.place.MatchString(text[max(0, at[0]-30):at[0]])
 		for _, f := range r.classify(text[at[0]:at[1]], money, after) {
-			f.soft = f.soft && !placed
+			f.soft = f.soft && !r.place.MatchString(text[max(0, at[0]-30):at[0]])
 			start := at[0] + f.start
 			take(f, start, start+len(f.keys[0]))
 			facts[len(facts)-1].keys = f.keys[1:]

@@ -133,7 +133,7 @@ type suspicion struct {
 // suspicions find what may be personal data. They look only where nothing was found.
 type suspicions struct {
 	list     []suspicion
-	harmless *regexp.Regexp
+	harmless *matcher
 	named    *regexp.Regexp // what a long number is of
 	base64   *regexp.Regexp
 	wire     *regexp.Regexp
@@ -156,13 +156,14 @@ func newSuspicions() suspicions {
 	street := `(?:[Ss]treet|St\.|[Aa]venue|Ave\.?|[Rr]oad|Rd\.?|[Ll]ane|Ln\.|[Dd]rive|Dr\.|[Bb]oulevard|` +
 		`Blvd\.?|[Cc]ourt|[Ww]ay|[Ss]quare|[Tt]errace|[Cc]lose|[Pp]lace)\b`
 	return suspicions{
-		harmless: regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]+Z?)?|` +
-			`[0-9]{1,2}[./\-][0-9]{1,2}[./\-][0-9]{2,4}|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?|` +
-			`[0-9]{1,3}(?:[., '][0-9]{3})+[.,][0-9]{2}\b|[0-9]{1,3}(?:[., '][0-9]{3})+ ?(?:€|\$|£|EUR|USD|` +
-			`GBP|CHF)|[€$£] ?[0-9]{1,3}(?:[., '][0-9]{3})+|` +
+		harmless: newMatcher(`[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]+Z?)?|`+
+			`[0-9]{1,2}[./\-][0-9]{1,2}[./\-][0-9]{2,4}|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?|`+
+			`[0-9]{1,3}(?:[., '][0-9]{3})+[.,][0-9]{2}\b|[0-9]{1,3}(?:[., '][0-9]{3})+ ?(?:€|\$|£|EUR|USD|`+
+			`GBP|CHF)|[€$£] ?[0-9]{1,3}(?:[., '][0-9]{3})+|`+
 			// The end of a number that is masked tells no one's: up to four digits.
-			`(?:[*•·xX#]{2,}[ \-]?){1,5}[0-9]{2,4}\b|…[0-9]{2,4}\b|` +
-			`[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|https?://[^\s]+`),
+			`(?:[*•·xX#]{2,}[ \-]?){1,5}[0-9]{2,4}\b|…[0-9]{2,4}\b|`+
+			`[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|https?://[^\s]+|` +
+			`[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:$|[^0-9.]|\.(?:$|[^0-9]))`, false),
 		named: regexp.MustCompile(`ean|gtin|isbn|upc|barcode|strichcode|code-barres|codigo de barras|artikel|` +
 			`article|articulo|sku|product|produkt|produit|tracking|track|sendung|paket|parcel|shipment|colis|` +
 			`paquete|envio|suivi|seguimiento|serial|serien|serie|order|bestell|commande|pedido|refer|` +
@@ -216,7 +217,7 @@ func (s suspicions) find(folded plainText, found []personal, o *contract.Observa
 	for _, p := range found {
 		blankOut(rest[folded.from(p.start):folded.from(p.end)])
 	}
-	for _, at := range s.harmless.FindAllIndex(rest, -1) {
+	for _, at := range s.harmless.FindAllStringIndex(string(rest), -1) {
 		blankOut(rest[at[0]:at[1]])
 	}
 	prompt := flat(o.Prompt, shapeSigns)
