@@ -91,12 +91,12 @@ const (
 		`hours?|minutes?|werktagen?|arbeitstagen?|tagen?|wochen?|monaten?|jahren?|stunden?|minuten|` +
 		`jours?|semaines?|mois|ans?|annees?|heures?|dias?|semanas?|mes(?:es)?|anos?|horas?|minutos?|min|h|std)\b`
 	// placeWords make a short identifier, or a number, the name of a place.
-	placeWords = `\b(?:gate|seat|room|platform|bay|flugsteig|sitz(?:platz)?|zimmer|raum|gleis|bahnsteig|porte|siege|chambre|` +
-		`salle|quai|voie|puerta|asiento|habitacion|sala|consulta|anden|via)(?: (?:nr\.?|number|no\.?|numero|n[°º]))?:? [*_]*$`
-	// speakWords say that a quotation behind them is somebody's, in their own words.
-	speakWords = `(?::|\b(?:says?|said|reads?|states?|stated|writes?|wrote|written|raves?|notes?|noted|replied|added|` +
-		`schreibt|schrieb|notiert(?:e)?|sagt|sagte|meint|meinte|lautet|vermerkt|steht|` +
-		`ecrit|indique|precise|dit|note|resume|repondu|dice|dijo|escribio|indica|senala|anade|respondio)\b[^.\n:]{0,40}:?) ?[*_]*["«]? ?$`
+	placeWords = `\b(?:gate|seat|room|platform|bay|flugsteig|sitz(?:platz)?|zimmer|raum|gleis|bahnsteig|siege|chambre|` +
+		`salle|quai|voie|puerta|asiento|habitacion|sala|en la consulta|anden)(?: (?:nr\.?|number|no\.?|numero|n[°º]))?:? [*_]*$`
+	// speakWords say that a quotation behind them is somebody's, in their own words. What a reader is asked to say has others.
+	speakWords = `\b(?:says|said|reads|states|stated|writes|wrote|written|raves|noted|replied|added|` +
+		`schreibt|schrieb|notiert(?:e)?|sagt|sagte|meint|meinte|lautet|vermerkt|steht|ecrit|precise|resume|` +
+		`repondu|dijo|escribio|senala|anade|respondio)\b[^.\n:]{0,40}:? ?[*_]*["«]? ?$`
 	unitBefore = `(?:[$€£]|eur|usd|gbp|chf) ?$`
 )
 

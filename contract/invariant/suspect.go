@@ -162,7 +162,7 @@ func newSuspicions() suspicions {
 			`GBP|CHF)|[€$£] ?[0-9]{1,3}(?:[., '][0-9]{3})+|`+
 			// The end of a number that is masked tells no one's: up to four digits.
 			`(?:[*•·xX#]{2,}[ \-]?){1,5}[0-9]{2,4}\b|…[0-9]{2,4}\b|`+
-			`[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|https?://[^\s]+|` +
+			`[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|https?://[^\s]+|`+
 			`[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:$|[^0-9.]|\.(?:$|[^0-9]))`, false),
 		named: regexp.MustCompile(`ean|gtin|isbn|upc|barcode|strichcode|code-barres|codigo de barras|artikel|` +
 			`article|articulo|sku|product|produkt|produit|tracking|track|sendung|paket|parcel|shipment|colis|` +
