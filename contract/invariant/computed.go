@@ -259,6 +259,15 @@ func (f fact) inWords() bool {
 	return f.kind == factNumber && f.text != "" && !strings.ContainsFunc(f.text, unicode.IsDigit)
 }
 
+// ordinal reports whether a fact is a number such as "18th" or "1er".
+func (f fact) ordinal() bool {
+	switch digits := strings.TrimLeft(f.text, "0123456789"); digits {
+	case "st", "nd", "rd", "th", "er":
+		return f.kind == factNumber
+	}
+	return false
+}
+
 // countsOf are how many facts of each kind an answer has that the prompt does not have: what it may count.
 func countsOf(facts []fact, asked *source) map[string]bool {
 	kinds := make(map[factKind]int)

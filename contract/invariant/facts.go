@@ -45,7 +45,7 @@ func (f fact) String() string { return string(f.kind) + " " + quote(f.text) }
 type factReader struct {
 	marker, quotation, says, address, token, grouped, word *regexp.Regexp
 	first, unit, span, money, elision                      *regexp.Regexp
-	place, speaks                                          *regexp.Regexp
+	place, speaks, later                                   *regexp.Regexp
 	dates                                                  []dateForm
 	clocks                                                 []*regexp.Regexp
 	none                                                   *matcher
@@ -135,6 +135,7 @@ func newFactReader() *factReader {
 		money:   regexp.MustCompile(unitBefore),
 		place:   regexp.MustCompile(placeWords),
 		speaks:  regexp.MustCompile(speakWords),
+		later:   regexp.MustCompile(`^ ?(?:de la (?:tarde|noche)|in the (?:afternoon|evening)|du soir|de l'apres-midi|(?:uhr )?(?:abends|nachmittags))\b`),
 		clocks: []*regexp.Regexp{
 			regexp.MustCompile(`\b([0-9]{1,2}):([0-9]{2})(?::[0-9]{2})?(?:\.[0-9]+)?(?: ?([ap])\.? ?m\b)?(?: ?(?:z\b|` +
 				`uhr\b|h\b)|\+[0-9]{2}:[0-9]{2})?`),
@@ -235,6 +236,9 @@ func (r *factReader) facts(original string, answer bool) []fact {
 			}
 			if key := clockKey(m[1], m[2], m[3]); key != "" && (i == 0 || m[1] < "24" || len(m[1]) < 2) { // "24h" is a span
 				f := fact{kind: factTime, keys: []string{key}}
+				if m[3] == "" && r.later.MatchString(text[at[1]:min(len(text), at[1]+24)]) {
+					f.keys = append(f.keys, clockKey(m[1], m[2], "p"))
+				}
 				if i > 0 && m[2] == "" {
 					f.or = &fact{kind: factNumber, keys: []string{plainNumber(m[1])}}
 					f.soft = i > 2 // "4 heures" is a span as well

@@ -99,6 +99,8 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 				strong = strong || specific && (!asked.has(f) || source.failed && talk.fails(in) && !talk.supposes(o.Response))
 			case source.totals(f), f.inWords() && (counts[f.keys[0]] || source.sums.isTerm(f.keys[0]) || talk.fails(in) && failures[f.keys[0]]):
 				found[in] = true
+			case f.ordinal() && source.dayOf(f.keys[0]): // "on the 18th"
+				found[in] = true
 			case f.spoken && source.prose == languageOf(o.Response) && !talk.mild(in):
 				absent = append(absent, f.String())
 			case f.soft || f.kind == factNumber && talk.mild(in) || source.derives(f):
