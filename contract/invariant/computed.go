@@ -112,6 +112,7 @@ func (t *sums) columns(list []any) {
 		t.term(sum)
 	}
 	names := sortedNames(columns)
+	names = names[:min(len(names), maxTerms)]
 	for i, name := range names {
 		total := 0.0
 		for _, number := range columns[name] {
