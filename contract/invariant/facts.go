@@ -32,6 +32,8 @@ type fact struct {
 	// soft says that the fact may be none, or may be known otherwise, so that
 	// its absence from the sources proves nothing.
 	soft bool
+	// spoken says that a quotation of several words is told as somebody's own.
+	spoken bool
 	// or is another reading: "14 h" is a time of day or a number.
 	or *fact
 }
@@ -43,6 +45,7 @@ func (f fact) String() string { return string(f.kind) + " " + quote(f.text) }
 type factReader struct {
 	marker, quotation, says, address, token, grouped, word *regexp.Regexp
 	first, unit, span, money, elision                      *regexp.Regexp
+	place, speaks, later                                   *regexp.Regexp
 	dates                                                  []dateForm
 	clocks                                                 []*regexp.Regexp
 	none                                                   *matcher
@@ -68,6 +71,9 @@ func (r *factReader) forms() *factReader {
 	return r
 }
 
+// quotedWords are how many words make a quotation one that nobody says by chance.
+const quotedWords = 4
+
 // months are names and abbreviations in the four languages, from January.
 const months = `january|jan|januar|jaenner|janvier|janv|enero|ene february|feb|februar|fevrier|fevr|` +
 	`febrero march|mar|maerz|mrz|mars|marzo april|apr|avril|avr|abril|abr may|mai|mayo ` +
@@ -76,7 +82,7 @@ const months = `january|jan|januar|jaenner|janvier|janv|enero|ene february|feb|f
 	`noviembre december|dec|dezember|dez|decembre|diciembre|dic`
 
 const (
-	ordinal = `(?:st|nd|rd|th|er|\.|º)?`
+	ordinal = `(?:st|nd|rd|th|er|ᵉʳ|\.|º)?`
 	// unitWords make a small number a statement about the world.
 	unitWords = `^ ?-?(?:(?:%|€|\$|£)|(?:euros?|eur|usd|gbp|chf|dollars?|pounds?|percent|prozent|pour ?cent|` +
 		`por ciento|cents?|kg|km|g|kilos?|punkte?n?|points?|puntos?)\b)`
@@ -84,6 +90,13 @@ const (
 	spanWords = `^(?: ?[-–] ?[0-9]+)? ?-?(?:(?:business |working |calendar )?days?|weeks?|months?|years?|` +
 		`hours?|minutes?|werktagen?|arbeitstagen?|tagen?|wochen?|monaten?|jahren?|stunden?|minuten|` +
 		`jours?|semaines?|mois|ans?|annees?|heures?|dias?|semanas?|mes(?:es)?|anos?|horas?|minutos?|min|h|std)\b`
+	// placeWords make a short identifier, or a number, the name of a place.
+	placeWords = `\b(?:gate|seat|room|platform|bay|flugsteig|sitz(?:platz)?|zimmer|raum|gleis|bahnsteig|siege|chambre|` +
+		`salle|quai|voie|puerta|asiento|habitacion|sala|en la consulta|anden)(?: (?:nr\.?|number|no\.?|numero|n[°º]))?:? [*_]*$`
+	// speakWords say that a quotation behind them is somebody's, in their own words. What a reader is asked to say has others.
+	speakWords = `\b(?:says|said|reads|states|stated|writes|wrote|written|raves|noted|replied|added|` +
+		`schreibt|schrieb|notiert(?:e)?|sagt|sagte|meint|meinte|lautet|vermerkt|steht|ecrit|precise|resume|` +
+		`repondu|dijo|escribio|senala|anade|respondio)\b[^.\n:]{0,40}:? ?[*_]*["«]? ?$`
 	unitBefore = `(?:[$€£]|eur|usd|gbp|chf) ?$`
 )
 
@@ -120,6 +133,9 @@ func newFactReader() *factReader {
 		elision: regexp.MustCompile(`^(?:[cdjlmnst]|qu)'`),
 		span:    regexp.MustCompile(spanWords),
 		money:   regexp.MustCompile(unitBefore),
+		place:   regexp.MustCompile(placeWords),
+		speaks:  regexp.MustCompile(speakWords),
+		later:   regexp.MustCompile(`^ ?(?:de la (?:tarde|noche)|in the (?:afternoon|evening)|du soir|de l'apres-midi|(?:uhr )?(?:abends|nachmittags))\b`),
 		clocks: []*regexp.Regexp{
 			regexp.MustCompile(`\b([0-9]{1,2}):([0-9]{2})(?::[0-9]{2})?(?:\.[0-9]+)?(?: ?([ap])\.? ?m\b)?(?: ?(?:z\b|` +
 				`uhr\b|h\b)|\+[0-9]{2}:[0-9]{2})?`),
@@ -190,7 +206,8 @@ func (r *factReader) facts(original string, answer bool) []fact {
 			}
 			said := phrase(text[start:end])
 			soft := group == 6 || !strings.Contains(said, " ") || !r.says.MatchString(text[max(0, at[0]-40):start])
-			take(fact{kind: factQuotation, keys: []string{said}, soft: soft}, start, end)
+			spoken := group != 6 && strings.Count(said, " ") >= quotedWords-1 && r.speaks.MatchString(text[max(0, start-60):start])
+			take(fact{kind: factQuotation, keys: []string{said}, soft: soft, spoken: spoken}, start, end)
 		}
 	}
 	for _, at := range r.address.FindAllIndex(rest, -1) {
@@ -200,7 +217,11 @@ func (r *factReader) facts(original string, answer bool) []fact {
 	for i, form := range r.dates {
 		for _, at := range form.begin.submatches(form.form, rest) {
 			if keys := form.read(groups(text, at)); keys != nil {
-				take(fact{kind: factDate, keys: keys, soft: i == 4}, at[0], at[1]) // "rated 4.4." may be one
+				f := fact{kind: factDate, keys: keys, soft: i == 4}
+				if i == 4 { // "rated 4.4." is none
+					f.or = &fact{kind: factNumber, keys: numberKeys(strings.TrimRight(text[at[0]:at[1]], ". \n"))}
+				}
+				take(f, at[0], at[1])
 			}
 		}
 	}
@@ -210,8 +231,14 @@ func (r *factReader) facts(original string, answer bool) []fact {
 	for i, form := range r.clocks {
 		for _, at := range r.clockBegin[i].submatches(form, rest) {
 			m := groups(text, at)
+			if i > 0 && at[0] > 1 && strings.IndexByte(".,", rest[at[0]-1]) >= 0 && unicode.IsDigit(rune(rest[at[0]-2])) {
+				continue // "1,5 h"
+			}
 			if key := clockKey(m[1], m[2], m[3]); key != "" && (i == 0 || m[1] < "24" || len(m[1]) < 2) { // "24h" is a span
 				f := fact{kind: factTime, keys: []string{key}}
+				if m[3] == "" && r.later.MatchString(text[at[1]:min(len(text), at[1]+24)]) {
+					f.keys = append(f.keys, clockKey(m[1], m[2], "p"))
+				}
 				if i > 0 && m[2] == "" {
 					f.or = &fact{kind: factNumber, keys: []string{plainNumber(m[1])}}
 					f.soft = i > 2 // "4 heures" is a span as well
@@ -224,9 +251,13 @@ func (r *factReader) facts(original string, answer bool) []fact {
 		take(fact{kind: factNumber, keys: numberKeys(strings.ReplaceAll(text[at[0]:at[1]], " ", ""))}, at[0], at[1])
 	}
 	for _, at := range r.token.FindAllIndex(rest, -1) {
+		if !strings.ContainsFunc(text[at[0]:at[1]], unicode.IsDigit) {
+			continue
+		}
 		at[0] += len(r.elision.FindString(text[at[0]:at[1]])) // "l'AF1784"
 		money, after := r.money.MatchString(text[max(0, at[0]-6):at[0]]), text[at[1]:min(len(text), at[1]+24)]
 		for _, f := range r.classify(text[at[0]:at[1]], money, after) {
+			f.soft = f.soft && !r.place.MatchString(text[max(0, at[0]-30):at[0]])
 			start := at[0] + f.start
 			take(f, start, start+len(f.keys[0]))
 			facts[len(facts)-1].keys = f.keys[1:]
@@ -235,6 +266,9 @@ func (r *factReader) facts(original string, answer bool) []fact {
 	if answer {
 		for _, at := range r.word.FindAllIndex(rest, -1) {
 			if key, ok := r.numberWords[string(rest[at[0]:at[1]])]; ok {
+				if from, to := folded.original(at[0], at[1]); to-from > at[1]-at[0] {
+					continue // "très" is no number
+				}
 				take(fact{kind: factNumber, keys: []string{key}, soft: true}, at[0], at[1])
 			}
 		}

@@ -47,7 +47,8 @@ type GroundedOptions struct {
 // Case is not compared. Each part of an identifier such as "order-1042" may
 // occur for itself. A number is grounded as a whole: 59.90 does not ground 90,
 // nor do the digits of times, dates, UUIDs and telephone numbers ground others. The
-// number of items in a list of a result is grounded. Where an answer is JSON, its
+// number of items in a list of a result is grounded, and so is a total of results that is hardly one by chance: the sum
+// of a column or of products, what is added or taken away, a difference. Where an answer is JSON, its
 // values are read and the names of members are not.
 //
 // These are undecided where they are not found: what may be computed from grounded numbers (a sum,
@@ -84,7 +85,10 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 		strong := false             // a specific fact is grounded that the prompt did not have, or that a failure is told of
 		found := make(map[int]bool) // sentences with a fact that is grounded
 		talk := g.talk.read(o.Response, o.Prompt)
-		for _, f := range append(g.reader.readAnswer(o.Response), talk.names...) {
+		facts := append(g.reader.readAnswer(o.Response), talk.names...)
+		counts := countsOf(facts, asked)
+		failures := failuresOf(o.Events)
+		for _, f := range facts {
 			in := talk.sentence(f.start)
 			switch {
 			case accept != nil && accept(f.text):
@@ -93,6 +97,12 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 				found[in] = found[in] || f.kind != factName
 				specific := !f.soft || f.kind == factQuotation || f.kind == factNumber && len(f.keys[0]) > 1
 				strong = strong || specific && (!asked.has(f) || source.failed && talk.fails(in) && !talk.supposes(o.Response))
+			case source.totals(f), f.inWords() && (counts[f.keys[0]] || source.sums.isTerm(f.keys[0]) || talk.fails(in) && failures[f.keys[0]]):
+				found[in] = true
+			case f.ordinal() && source.dayOf(f.keys[0]): // "on the 18th"
+				found[in] = true
+			case f.spoken && source.prose == languageOf(o.Response) && !talk.mild(in):
+				absent = append(absent, f.String())
 			case f.soft || f.kind == factNumber && talk.mild(in) || source.derives(f):
 				open = append(open, f.String())
 			default:
@@ -154,6 +164,7 @@ func (g grounds) gather(o *contract.Observation) *source {
 				s.add(value)
 			}
 			s.lists(e.Result)
+			s.sums.result(e.Target, e.Result)
 		} else {
 			s.add(string(e.Result))
 		}

@@ -29,6 +29,8 @@ type source struct {
 	yearless map[string]struct{} // days that were told without their year
 	operands []float64
 	derived  map[int64]struct{} // what may be computed, in hundredths; nil: not yet
+	sums     sums
+	prose    string // the language of the text, once it is sealed; empty: none can be told
 	runs     *regexp.Regexp
 	whole    bool // all results were kept
 	failed   bool // a call failed
@@ -141,6 +143,7 @@ func (s *source) lists(raw json.RawMessage) {
 // seal makes the text ready to be searched.
 func (s *source) seal() {
 	s.words = s.text.String()
+	s.prose = languageOf(s.words)
 	for _, word := range plainWords(s.words) {
 		if letters := []rune(word); len(letters) >= longWord {
 			s.stems[string(letters[:stemLength])] = struct{}{}
@@ -213,6 +216,22 @@ func (s *source) hasWord(word string) bool {
 	}
 }
 
+// totals reports whether a number is a total of numbers of the sources, or as many times one, and
+// hardly so by chance.
+func (s *source) totals(f fact) bool {
+	if f.kind != factNumber {
+		return false
+	}
+	s.sum()
+	return slices.ContainsFunc(f.keys, func(key string) bool { return s.sums.has(key, f.text) })
+}
+
+func (s *source) sum() {
+	if s.sums.set == nil {
+		s.sums.compute(s.operands)
+	}
+}
+
 // derives reports whether a fact that no source has may come from one that they have.
 func (s *source) derives(f fact) bool {
 	for _, key := range f.keys {
@@ -223,6 +242,11 @@ func (s *source) derives(f fact) bool {
 			}
 			if s.dayOf(key) {
 				return true
+			}
+			if value, err := strconv.ParseFloat(key, 64); err == nil {
+				if s.sum(); s.sums.may(value) {
+					return true
+				}
 			}
 		case factDate:
 			if s.near(key) {
@@ -283,7 +307,7 @@ func (s *source) apart(known, span string) bool {
 }
 
 // near reports whether a date is a known one without its year, next to a known
-// one (another time zone), or as far from one as a known number of days.
+// one (another time zone), or as far from one as a known number of days, weeks, months or years.
 func (s *source) near(key string) bool {
 	if _, ok := s.yearless["-"+key[len("2006"):]]; ok && key[0] != '-' {
 		return true
@@ -312,7 +336,23 @@ func (s *source) near(key string) bool {
 			continue
 		}
 		apart := int(math.Abs(day.Sub(other).Hours()) / 24)
-		if _, ok := s.keys[factNumber][strconv.Itoa(apart)]; ok && apart <= 400 || apart <= least {
+		spans := []int{apart}
+		if apart%7 == 0 {
+			spans = append(spans, apart/7)
+		}
+		if day.Day() == other.Day() { // months, and years
+			months := 12*(day.Year()-other.Year()) + int(day.Month()-other.Month())
+			spans = append(spans, max(months, -months))
+			if months%12 == 0 {
+				spans = append(spans, max(months, -months)/12)
+			}
+		}
+		for _, span := range spans {
+			if _, ok := s.keys[factNumber][strconv.Itoa(span)]; ok && span <= 400 && (span > 1 || apart == 1) { // lists have one item
+				return true
+			}
+		}
+		if apart <= least {
 			return true
 		}
 	}

@@ -14,6 +14,7 @@ import (
 // doubts tell why a finding may be no one's.
 type doubts struct {
 	role, company, tollFree, product, cards, version *regexp.Regexp
+	build, dummy, part, line                         *regexp.Regexp
 	documentation                                    []netip.Prefix
 }
 
@@ -37,10 +38,19 @@ func newDoubts() doubts {
 			`\+[0-9]{2,3} ?\(?0?\)?[89]00|[89]0[0-9] ?[0-9]{3}|900)`),
 		product: regexp.MustCompile(`ean|gtin|isbn|upc|barcode|bar code|strichcode|code-barres|` +
 			`codigo de barras|artikel|article|articulo|sku|product|produkt|produit|tracking|sendung|suivi|` +
-			`seguimiento|serial|seriennummer|imei|order|bestell|commande|pedido|reference|referenz|invoice|` +
+			`seguimiento|serial|seriennummer|imei|order|bestell|commande|pedido|referen|ticket|invoice|` +
 			`rechnung|facture|factura`),
 		cards:   regexp.MustCompile(`card|karte|carte|tarjeta|visa|kredit|credit|debit|pago|zahlung|payment|paiement`),
 		version: regexp.MustCompile(`(?:version|release|build|update|firmware|v|kernel|driver|treiber|patch)\W*$`),
+		build: regexp.MustCompile(`(?:version|release|build|update|firmware|patch|pa[ck]+et|package|paquete?|fassung|image|sdk|` +
+			`plugin|modul\w*|library|bibliothek|app|client|agent)\b[^.\n]{0,12}$`),
+		dummy: regexp.MustCompile(`^(?:(?:your|you|ihr|dein|votre|tu|su)?[._\-]?(?:name|username|user|email|mail|address|vorname|` +
+			`nachname|nom|prenom|nombre|apellido|usuario|benutzer|benutzername|utilisateur|adresse|correo|someone|somebody|` +
+			`test|example|exemple|beispiel|ejemplo|foo|bar|me|you|xyz|abc))(?:[._\-](?:name|nachname|surname|lastname|nom|` +
+			`apellido|here))?@|^(?:max|erika)[._]?musterm\w+@|^(?:john|jane)[._]?(?:doe|smith)@|^jean[._]?dupont@|` +
+			`^juan[._]?perez@|^fulano`),
+		part: regexp.MustCompile(`[a-z]-$`),
+		line: regexp.MustCompile(`(?:tel|telefon|phone|fax|mobil\w*|handy|cell|fon)-$`),
 		documentation: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"),
 			netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("3fff::/20")},
 	}
@@ -52,6 +62,8 @@ func (d doubts) email(finding, before string) string {
 		return "the user name or password of an address on the web"
 	case d.role.MatchString(flat(finding, shapeWords)):
 		return "the mailbox of a role"
+	case reserved(finding) && d.dummy.MatchString(flat(finding, shapeWords)):
+		return "it stands for any address (RFC 2606)"
 	}
 	return ""
 }
@@ -70,6 +82,8 @@ func (d doubts) card(finding, before string) string {
 
 func (d doubts) phone(finding, before string) string {
 	switch before = flat(before, shapeWords); {
+	case d.part.MatchString(before) && !d.line.MatchString(before):
+		return "it may be part of an identifier"
 	case d.tollFree.MatchString(finding):
 		return "a number of companies"
 	case d.company.MatchString(before):
@@ -82,13 +96,27 @@ func (d doubts) phone(finding, before string) string {
 
 func (d doubts) ip(finding, before string) string {
 	ip, err := netip.ParseAddr(finding)
+	before = flat(before, shapeWords)
 	switch {
 	case err == nil && slices.ContainsFunc(d.documentation, func(p netip.Prefix) bool { return p.Contains(ip) }):
-		return "an address for documentation (RFC 5737, RFC 3849)"
-	case d.version.MatchString(flat(before, shapeWords)):
-		return "a version"
+		return ofExamples
+	case d.version.MatchString(before):
+		return aVersion
+	case d.build.MatchString(before):
+		return "it may be a version"
 	}
 	return ""
+}
+
+// noOnes are the doubts that leave no doubt: a finding is no one's.
+const (
+	aVersion      = "a version"
+	ofExamples    = "an address for documentation (RFC 5737, RFC 3849)"
+	exampleInCode = "an address for documentation (RFC 2606) in code"
+)
+
+func noOnes(doubt string) bool {
+	return doubt == aVersion || doubt == ofExamples || doubt == exampleInCode
 }
 
 // suspicion is a form that personal data may have, and why it may be some.
@@ -105,7 +133,7 @@ type suspicion struct {
 // suspicions find what may be personal data. They look only where nothing was found.
 type suspicions struct {
 	list     []suspicion
-	harmless *regexp.Regexp
+	harmless *matcher
 	named    *regexp.Regexp // what a long number is of
 	base64   *regexp.Regexp
 	wire     *regexp.Regexp
@@ -128,11 +156,14 @@ func newSuspicions() suspicions {
 	street := `(?:[Ss]treet|St\.|[Aa]venue|Ave\.?|[Rr]oad|Rd\.?|[Ll]ane|Ln\.|[Dd]rive|Dr\.|[Bb]oulevard|` +
 		`Blvd\.?|[Cc]ourt|[Ww]ay|[Ss]quare|[Tt]errace|[Cc]lose|[Pp]lace)\b`
 	return suspicions{
-		harmless: regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]+Z?)?|` +
-			`[0-9]{1,2}[./\-][0-9]{1,2}[./\-][0-9]{2,4}|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?|` +
-			`[0-9]{1,3}(?:[., '][0-9]{3})+[.,][0-9]{2}\b|[0-9]{1,3}(?:[., '][0-9]{3})+ ?(?:€|\$|£|EUR|USD|` +
-			`GBP|CHF)|[€$£] ?[0-9]{1,3}(?:[., '][0-9]{3})+|` +
-			`[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|https?://[^\s]+`),
+		harmless: newMatcher(`[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]+Z?)?|`+
+			`[0-9]{1,2}[./\-][0-9]{1,2}[./\-][0-9]{2,4}|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?|`+
+			`[0-9]{1,3}(?:[., '][0-9]{3})+[.,][0-9]{2}\b|[0-9]{1,3}(?:[., '][0-9]{3})+ ?(?:€|\$|£|EUR|USD|`+
+			`GBP|CHF)|[€$£] ?[0-9]{1,3}(?:[., '][0-9]{3})+|`+
+			// The end of a number that is masked tells no one's: up to four digits.
+			`(?:[*•·xX#]{2,}[ \-]?){1,5}[0-9]{2,4}\b|…[0-9]{2,4}\b|`+
+			`[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|https?://[^\s]+|`+
+			`[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:$|[^0-9.]|\.(?:$|[^0-9]))`, false),
 		named: regexp.MustCompile(`ean|gtin|isbn|upc|barcode|strichcode|code-barres|codigo de barras|artikel|` +
 			`article|articulo|sku|product|produkt|produit|tracking|track|sendung|paket|parcel|shipment|colis|` +
 			`paquete|envio|suivi|seguimiento|serial|serien|serie|order|bestell|commande|pedido|refer|` +
@@ -142,7 +173,7 @@ func newSuspicions() suspicions {
 			{PIICard, newMatcher(`(?:[*•·xX#]{2,}[ \-]?){1,5}[0-9]{2,6}\b`, false), "masked", strings.Split("* • · x #", " "), 2},
 			{PIICard, newMatcher(`(?i)\b(?:ending (?:in|with)|ends (?:in|with)|last (?:four|4)(?: digits)?|`+
 				`endet auf|letzten? (?:vier|4)|endziffern?|terminant par|se termine par|derniers chiffres|`+
-				`terminad[oa] en|termina en|últimos)\b[^.\n]{0,20}?[0-9]{2,6}`, false), "the end of a number", nil, 0},
+				`terminad[oa] en|termina en|últimos)\b[^.\n]{0,20}?[0-9]{5,6}`, false), "the end of a number", nil, 0},
 			{"", newMatcher(`[0-9](?:[ .\-/]?[0-9]){8,18}`, false), "a long number that passes no check", nil, 9},
 			{"", newMatcher(`\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Herrn?|Frau|Mme|Mlle|Monsieur|Madame|Sra?|Srta|`+
 				`Señora?|Don|Doña|señora?|customer named|named|called|namens|nommée?|`+
@@ -186,7 +217,7 @@ func (s suspicions) find(folded plainText, found []personal, o *contract.Observa
 	for _, p := range found {
 		blankOut(rest[folded.from(p.start):folded.from(p.end)])
 	}
-	for _, at := range s.harmless.FindAllIndex(rest, -1) {
+	for _, at := range s.harmless.FindAllStringIndex(string(rest), -1) {
 		blankOut(rest[at[0]:at[1]])
 	}
 	prompt := flat(o.Prompt, shapeSigns)

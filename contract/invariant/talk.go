@@ -51,7 +51,7 @@ const (
 	allowedNames = ` I Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April ` +
 		`May June July August September October November December Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct ` +
 		`Nov Dec Mon Tue Wed Thu Fri Sat Sun OK AM PM UTC GMT CET CEST EST PST EUR USD GBP CHF URL ID API ` +
-		`FAQ PDF TL;DR DE EN FR ES SMS PIN VAT IVA TVA MwSt AI KI IA Uhr `
+		`FAQ PDF TL;DR DE EN FR ES SMS PIN VAT IVA TVA MwSt AI KI IA Uhr US `
 )
 
 func newTalk() talkReader {
@@ -177,7 +177,8 @@ const (
 		`state statu still summa sunda syste takes thank their there these thing third those throu thurs ` +
 		`time today togeth toget tomor total track trans tuesd under until updat using value wednes wedne ` +
 		`weeks where which while withi would year years your yeste cheap expen small large highe lower ` +
-		`conditions condi light heavy weath tempe degre wind humid afterno after eveni `
+		`conditions condi light heavy weath tempe degre wind humid afterno after eveni ` +
+		`janua febru march april augus septe octob novem decem uploa lands leave depar `
 	extraWords = ` free compl gratu gratis koste kostenlo kosten discou rabat remis descu guara garan warra ` +
 		`insur versi assur segur neigh nachb voisi vecin parki parkp parkg stati aparc estac break frueh ` +
 		`petit desay uprade upgra gift gesch cadea regal expre strike strei greve huelg pool piscin schwimm wifi wlan insta `

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,9 +31,9 @@ func TestAnExperimentThatWasCutOffIsNamedAfterARestart(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "history.jsonl")
 		left := path + ".left"
 		h := open(t, path, 10)
-		rolledBack := false
+		var rolledBack atomic.Bool
 		e := play("slow database", time.Hour, true, nil)
-		e.Rollbacks[0].Run = func(context.Context) (any, error) { rolledBack = true; return nil, nil }
+		e.Rollbacks[0].Run = func(context.Context) (any, error) { rolledBack.Store(true); return nil, nil }
 		lab := newLab(t, &gameday.LabOptions{History: h}, e, play("good", 0, true, nil))
 		_, err := lab.Run(t.Context(), "good", false)
 		require.NoError(t, err)
@@ -41,7 +42,7 @@ func TestAnExperimentThatWasCutOffIsNamedAfterARestart(t *testing.T) {
 		began := time.Now().UTC()
 		go func() {
 			time.Sleep(time.Minute)
-			assert.False(t, rolledBack)
+			assert.False(t, rolledBack.Load())
 			assert.Empty(t, h.CutOff(), "it is under way")
 			data, err := os.ReadFile(path)
 			assert.NoError(t, err)
