@@ -33,7 +33,7 @@ type Call struct {
 
 	coord uint64 // hash of seed, cell, lane, target or group, and rule name; 0 in a Call made by hand
 	path  uint64 // the position within a combined trigger
-	clock *slot  // whom to ask for the time; nil: it is at
+	clock *site  // whom to ask for the time; nil: it is at
 	at    time.Duration
 }
 

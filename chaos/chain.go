@@ -13,7 +13,7 @@ import (
 // Each item carries with it where it comes from and what became of it: when the
 // consumer is handed it, and not before, what acts did to it is delivered.
 type chain struct {
-	x      *strike
+	x      *injection
 	fit    func(any) (any, error) // brings an item into the type of the stream
 	now    piece                  // of the item that is being handed from one part to the next
 	handed int                    // items that the consumer was handed
@@ -31,9 +31,9 @@ func (ch *chain) of(source items) items {
 		return seq
 	}
 	var ctx context.Context = &x.frame
-	inner := ch.part(len(x.acts), func() items { return seq })
-	for i := len(x.acts) - 1; i >= 0; i-- {
-		a, behind := &x.acts[i], inner
+	inner := ch.part(len(x.rules), func() items { return seq })
+	for i := len(x.rules) - 1; i >= 0; i-- {
+		a, behind := &x.rules[i], inner
 		if a.phase != PhaseChange {
 			continue
 		}
@@ -61,8 +61,8 @@ func (ch *chain) numbered(source items) items {
 }
 
 // calm tells whether the injector was disarmed, or killed by its rails.
-func (x *strike) calm() bool {
-	in := x.set.slot.in
+func (x *injection) calm() bool {
+	in := x.set.site.in
 	return in.state.Load()&stateDisarmed != 0 || in.killed() || x.letGo()
 }
 
@@ -71,22 +71,22 @@ func (x *strike) calm() bool {
 func (ch *chain) part(i int, of func() items) items {
 	return func(yield func(any, error) bool) {
 		x := ch.x
-		outer, returned := x.now(), false
-		x.atAct(i)
+		outer, returned := x.current(), false
+		x.enterRule(i)
 		defer func() {
-			if !returned && x.now() == i && i < len(x.acts) {
-				x.acts[i].panicked = true // which nobody misses
+			if !returned && x.current() == i && i < len(x.rules) {
+				x.rules[i].panicked = true // which nobody misses
 			}
 		}()
 		for item, err := range of() {
-			x.atAct(outer)
+			x.enterRule(outer)
 			more := yield(item, err)
-			x.atAct(i)
+			x.enterRule(i)
 			if !more {
 				break
 			}
 		}
-		x.atAct(outer)
+		x.enterRule(outer)
 		returned = true
 	}
 }
@@ -94,12 +94,12 @@ func (ch *chain) part(i int, of func() items) items {
 // each is a fault that knows single items only.
 func (ch *chain) each(ctx context.Context, i int, inner items) items {
 	x := ch.x
-	a := &x.acts[i]
+	a := &x.rules[i]
 	return func(yield func(any, error) bool) {
 		for item, err := range inner {
 			if err == nil && !x.calm() && !a.over() {
 				p, before := ch.now, item
-				item, err = x.act(i, ctx, nil, ch.fit, func(context.Context, any) (any, error) { return before, nil })
+				item, err = x.apply(i, ctx, nil, ch.fit, func(context.Context, any) (any, error) { return before, nil })
 				switch {
 				case err != nil:
 					item = nil
@@ -124,9 +124,9 @@ func (ch *chain) each(ctx context.Context, i int, inner items) items {
 func (ch *chain) whole(ctx context.Context, i int, s Streamer, inner items) items {
 	return func(yield func(any, error) bool) {
 		x := ch.x
-		a := &x.acts[i]
+		a := &x.rules[i]
 		a.ran = true
-		h := holding{chain: ch, act: a}
+		h := holding{chain: ch, rule: a}
 		for item, err := range s.Stream(ctx, x.call(a.own), h.taking(inner)) {
 			if err == nil {
 				fitting, wrong := ch.fit(item)
@@ -160,11 +160,11 @@ func (ch *chain) hand() {
 		a.seen = true
 	}
 	switch {
-	case p.change.act == nil:
+	case p.change.rule == nil:
 	case p.more == nil:
-		p.change.act.seen = true
+		p.change.rule.seen = true
 	default:
-		seen(append([]exchanged{p.change}, p.more...), func(a *act) { a.seen = true })
+		seen(append([]exchanged{p.change}, p.more...), func(a *callRule) { a.seen = true })
 	}
 }
 
@@ -174,8 +174,8 @@ func (ch *chain) ended() {
 		return
 	}
 	ch.late()
-	for i := range ch.x.acts {
-		a := &ch.x.acts[i]
+	for i := range ch.x.rules {
+		a := &ch.x.rules[i]
 		a.seen = a.seen || a.ended
 	}
 }
@@ -183,14 +183,14 @@ func (ch *chain) ended() {
 // late is asked when the consumer sees something: acts that waited, waited
 // before it.
 func (ch *chain) late() {
-	for i := range ch.x.acts {
-		if a := &ch.x.acts[i]; a.phase == PhaseChange && a.slept {
+	for i := range ch.x.rules {
+		if a := &ch.x.rules[i]; a.phase == PhaseChange && a.slept {
 			a.seen = a.seen || ch.x.waited(a)
 		}
 	}
 }
 
-func (x *strike) waited(a *act) bool {
+func (x *injection) waited(a *callRule) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return a.spent > 0
@@ -202,18 +202,18 @@ type piece struct {
 	source int         // its place in the source; -1: a fault made it
 	change exchanged   // of its value
 	more   []exchanged // of it
-	moves  []*act      // they put it in another place than it had
-	tags   []*act      // they made it, or the error in its place
+	moves  []*callRule // they put it in another place than it had
+	tags   []*callRule // they made it, or the error in its place
 }
 
-func (p *piece) tag(a *act) { p.tags = append(slices.Clip(p.tags), a) }
+func (p *piece) tag(a *callRule) { p.tags = append(slices.Clip(p.tags), a) }
 
-func (p *piece) moved(a *act) { p.moves = append(slices.Clip(p.moves), a) }
+func (p *piece) moved(a *callRule) { p.moves = append(slices.Clip(p.moves), a) }
 
 func (p *piece) changed(ch exchanged) {
 	switch {
 	case ch.likeness == alike:
-	case p.change.act == nil:
+	case p.change.rule == nil:
 		p.change = ch
 	default:
 		p.more = append(slices.Clip(p.more), ch)

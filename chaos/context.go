@@ -6,15 +6,15 @@ import "context"
 // steps, found by a type assertion or a single Value lookup.
 type frame struct {
 	context.Context
-	in       *Injector // nil when only a lane or a turn was set
-	lane     string
-	laneHash uint64
-	turn     int
-	attempt  int     // of the next call; 0: counted
-	target   string  // the enclosing injection point
-	reenter  bool    // a call of the same target is a new one
-	act      int16   // 1 + the act of the strike that the context is pinned to; 0: the one at work
-	strike   *strike // the struck call, for Sleep and Changed
+	in        *Injector // nil when only a lane or a turn was set
+	lane      string
+	laneHash  uint64
+	turn      int
+	attempt   int        // of the next call; 0: counted
+	target    string     // the enclosing injection point
+	reenter   bool       // a call of the same target is a new one
+	pinned    int16      // 1 + the act of the strike that the context is pinned to; 0: the one at work
+	injection *injection // the struck call, for Sleep and Changed
 }
 
 type frameKey struct{}
@@ -63,7 +63,7 @@ func orBackground(ctx context.Context) context.Context {
 func NewContext(ctx context.Context, in *Injector) context.Context {
 	f := derive(ctx)
 	if f.in != in {
-		f.target, f.strike = "", nil
+		f.target, f.injection = "", nil
 	}
 	f.in = in
 	return f
@@ -127,7 +127,7 @@ func (f *frame) caller() string {
 }
 
 // within fills in the frame that a call's callee and faults see.
-func (f *frame) within(ctx context.Context, parent *frame, s *slot) {
+func (f *frame) within(ctx context.Context, parent *frame, s *site) {
 	if parent != nil {
 		f.lane, f.laneHash, f.turn = parent.lane, parent.laneHash, parent.turn
 	}

@@ -12,12 +12,13 @@ import "context"
 // it in its [WrapOptions] takes the call on.
 type Crossing struct {
 	point
-	v       visit
-	d       drawn
-	in      *Injector
-	err     error
-	state   crossingState
-	counted bool // v has its ordinal
+	decision decision
+	matched  matchedRules
+	in       *Injector
+	err      error
+	state    crossingState
+	ctx      context.Context // of Arrive
+	counted  bool            // d has its ordinal
 }
 
 type crossingState uint8
@@ -36,7 +37,7 @@ const (
 // ordinal of a call alone ([OrdinalWhen]) and none of them matches, such a call is
 // Calm at once. It is then counted for the lane, and not by its unknown key.
 func (in *Injector) Arrive(ctx context.Context, target, alias string, layer Layer, unread bool) (c Crossing) {
-	c.in, c.point = in, newPoint(target, layer)
+	c.ctx, c.in, c.point = ctx, in, newPoint(target, layer)
 	c.alias = alias
 	f := frameOf(ctx)
 	set, err := in.enter(&c.point, f)
@@ -47,10 +48,10 @@ func (in *Injector) Arrive(ctx context.Context, target, alias string, layer Laye
 	case set == nil:
 		return c
 	}
-	c.v = visit{set: set, frame: f, layer: layer}
-	if unread && set.ordinal && !in.opts.RecordAll && !set.slot.failing.Load() {
+	c.decision = decision{set: set, frame: f, layer: layer}
+	if unread && set.ordinal && !in.opts.RecordAll && !set.site.failing.Load() {
 		at, quiet := set.count(0)
-		if c.v.coords, c.counted = at, true; quiet {
+		if c.decision.coords, c.counted = at, true; quiet {
 			return c
 		}
 	}
@@ -64,7 +65,7 @@ func (c *Crossing) Waiting() bool { return c.state == waits }
 // WantsArgs reports whether Meet needs the arguments: a trigger looks at them,
 // or they are kept.
 func (c *Crossing) WantsArgs() bool {
-	return c.state == waits && (c.v.set.args || c.in.opts.KeepValues)
+	return c.state == waits && (c.decision.set.args || c.in.opts.KeepValues)
 }
 
 // Meet gives the call its key, as that of [WrapOptions], and asks the triggers of
@@ -74,21 +75,21 @@ func (c *Crossing) Meet(key uint64, args any) {
 	if c.state != waits {
 		return
 	}
-	s := c.v.set.slot
+	s := c.decision.set.site
 	switch {
 	case !c.counted:
-		at, quiet := c.v.set.count(key)
-		if c.v.coords = at; quiet {
+		at, quiet := c.decision.set.count(key)
+		if c.decision.coords = at; quiet {
 			c.state = passes
 			return
 		}
 	case key != 0:
 		s.mix()
-		c.v.key, c.v.occurrence = key, s.occurrence(key)
+		c.decision.key, c.decision.occurrence = key, s.occurrence(key)
 	}
 	c.counted = true
 	var quiet bool
-	switch c.d, quiet, c.err = draw(&c.v, args); {
+	switch c.matched, quiet, c.err = matchRules(c.ctx, &c.decision, args); {
 	case c.err != nil:
 		c.state = refused
 	case quiet:
@@ -110,8 +111,8 @@ func (c *Crossing) Err() error { return c.err }
 // right [Event].Attempt. failed is its error; nil: it ended well. Do not call it
 // where the key is unknown.
 func (c *Crossing) Passed(key uint64, failed error) {
-	if c.v.set != nil && c.state == passes {
-		c.v.set.slot.passed(c.v.frame, key, failed)
+	if c.decision.set != nil && c.state == passes {
+		c.decision.set.site.passed(c.decision.frame, key, failed)
 	}
 }
 
@@ -119,7 +120,7 @@ func (c *Crossing) Passed(key uint64, failed error) {
 func goOn[In, Out any](ctx context.Context, x *Crossing, c *callee[In, Out], in In) (Out, error) {
 	switch x.state {
 	case meets:
-		return decide(ctx, &x.v, x.d, c, in)
+		return decide(ctx, &x.decision, x.matched, c, in)
 	case refused:
 		var none Out
 		return none, x.err

@@ -221,8 +221,8 @@ type Change struct {
 // next runs, so what it declares then from a goroutine of its own is lost.
 // Outside a fault it does nothing.
 func Changed(ctx context.Context, ch ...Change) {
-	if f := frameOf(ctx); f != nil && f.strike != nil && !keeps(ctx, f.strike, ch) {
-		f.strike.changed(f.act, ch)
+	if f := frameOf(ctx); f != nil && f.injection != nil && !keeps(ctx, f.injection, ch) {
+		f.injection.changed(f.pinned, ch)
 	}
 }
 
@@ -231,8 +231,8 @@ func Changed(ctx context.Context, ch ...Change) {
 // call that did not reach its callee is unknown: it may be executed yet.
 // Outside a fault it does nothing.
 func Postponed(ctx context.Context) {
-	if f := frameOf(ctx); f != nil && f.strike != nil {
-		f.strike.postponed()
+	if f := frameOf(ctx); f != nil && f.injection != nil {
+		f.injection.postponed()
 	}
 }
 
@@ -240,8 +240,8 @@ func Postponed(ctx context.Context) {
 // could not do what it is there for. The same sentence is kept once, and 4 KiB
 // of them. Outside a fault it does nothing.
 func Note(ctx context.Context, text string) {
-	if f := frameOf(ctx); f != nil && f.strike != nil {
-		f.strike.note(text)
+	if f := frameOf(ctx); f != nil && f.injection != nil {
+		f.injection.note(text)
 	}
 }
 
@@ -251,8 +251,8 @@ func Note(ctx context.Context, text string) {
 // negative d waits until one of those two ends it. The runtime rounds waits under a millisecond up to
 // about one. Outside a fault it waits all the same.
 func Sleep(ctx context.Context, d time.Duration) error {
-	if f := frameOf(ctx); f != nil && f.strike != nil {
-		return f.strike.sleep(ctx, f.act, d)
+	if f := frameOf(ctx); f != nil && f.injection != nil {
+		return f.injection.sleep(ctx, f.pinned, d)
 	}
 	return wait(orBackground(ctx), d, nil, nil)
 }

@@ -7,7 +7,7 @@ import "slices"
 // equal ones the first.
 type holding struct {
 	chain *chain
-	act   *act
+	rule  *callRule
 	held  []taken
 	used  bool  // another item was made of one of them
 	last  taken // that was taken
@@ -57,7 +57,7 @@ func (h *holding) taking(inner items) items {
 // give tells what the fault hands over: something that it took, now in its
 // place or in another, something that it made of an item, or something else.
 func (h *holding) give(item any, err error) (piece, error) {
-	x, a, place := h.chain.x, h.act, h.out
+	x, a, place := h.chain.x, h.rule, h.out
 	h.out++
 	declared := x.tell(a)
 	if i := h.find(item, err, declared); i >= 0 {
@@ -93,7 +93,7 @@ func (h *holding) give(item any, err error) (piece, error) {
 	return p, nil
 }
 
-func made(a *act) piece { return piece{source: -1, tags: []*act{a}} }
+func made(a *callRule) piece { return piece{source: -1, tags: []*callRule{a}} }
 
 // find looks for an item among those that are held, the foremost first.
 func (h *holding) find(item any, err error, declared bool) int {
@@ -113,10 +113,10 @@ func (h *holding) find(item any, err error, declared bool) int {
 // handed on, or before. Of faults further in nobody sees then how they end it.
 func (h *holding) end(i int) {
 	if !h.over {
-		for k := range h.chain.x.acts[i+1:] {
-			h.chain.x.acts[i+1+k].ended = false
+		for k := range h.chain.x.rules[i+1:] {
+			h.chain.x.rules[i+1+k].ended = false
 		}
 	}
 	left := slices.ContainsFunc(h.held, func(t taken) bool { return !t.made })
-	h.act.ended = left || !h.over
+	h.rule.ended = left || !h.over
 }

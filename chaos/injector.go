@@ -27,13 +27,13 @@ type InjectorOptions struct {
 	MaxLog int
 	// OnEvent is called with every event, in the caller's goroutine and before
 	// the call returns; it must be fast and safe for concurrent use. nil: not called.
-	OnEvent func(Event)
+	OnEvent func(context.Context, Event)
 	// OnBegin is called with every call that will leave an event, as it begins, in
 	// the caller's goroutine; it must be fast and safe for concurrent use. The event
 	// has no end, outcome and attempt yet; its Call is that of the event that
 	// follows. A call that is only an injected error begins and ends at once, and
 	// is not told of. nil: not called.
-	OnBegin func(Event)
+	OnBegin func(context.Context, Event)
 	// Rails bound what the rules may do; nil: nothing does.
 	Safeguards *Safeguards
 }
@@ -53,24 +53,24 @@ type Injector struct {
 	armed atomic.Int64
 	state atomic.Uint32 // stateClosed, stateDisarmed
 	// disarms counts the calls of Disarm: one that was struck before it stays let go when the injector is armed again.
-	disarms atomic.Uint32
-	late    atomic.Uint64
-	begun   atomic.Uint64 // numbers the calls that leave an event, in steps of two
-	points  table
-	log     log
-	rails   *guard // nil: none
+	disarms    atomic.Uint32
+	late       atomic.Uint64
+	begun      atomic.Uint64 // numbers the calls that leave an event, in steps of two
+	points     table
+	log        log
+	safeguards *safeguardState // nil: none
 
 	asked table // the names that Concerns was asked about
 
-	watchers atomic.Pointer[[]*func(Event)]
+	watchers atomic.Pointer[[]*func(context.Context, Event)]
 
-	mu       sync.Mutex // guards what follows
-	rules    []*active
-	places   map[string]int // of the rules, by name; nil: not known
-	groups   groupGates
-	waiters  map[chan struct{}]*life // of whom each is; nil: of no rule
-	triggers map[string]*slot        // by name of the rule
-	soonest  time.Duration           // before it no rule expires, since born; 0: none does
+	mu        sync.Mutex // guards what follows
+	rules     []*liveRule
+	places    map[string]int // of the rules, by name; nil: not known
+	groups    groupGates
+	waiters   map[chan struct{}]*life // of whom each is; nil: of no rule
+	requested map[string]*site        // by name of the rule
+	soonest   time.Duration           // before it no rule expires, since born; 0: none does
 }
 
 const (
@@ -90,7 +90,7 @@ func newInjector(seed uint64, cell string, o *InjectorOptions) *Injector {
 		in.opts = *o
 		in.opts.Targets = slices.Clone(o.Targets)
 	}
-	in.rails = newGuard(in.opts.Safeguards, in.born)
+	in.safeguards = newSafeguardState(in.opts.Safeguards, in.born)
 	in.log.max = in.opts.MaxLog
 	if in.log.max == 0 {
 		in.log.max = defaultMaxLog
@@ -100,7 +100,7 @@ func newInjector(seed uint64, cell string, o *InjectorOptions) *Injector {
 
 // traceless tells whether a call that no rule strikes is neither recorded nor counted by the rails.
 func (in *Injector) traceless() bool {
-	return !in.opts.RecordAll && (in.rails == nil || in.rails.Share == 0)
+	return !in.opts.RecordAll && (in.safeguards == nil || in.safeguards.Share == 0)
 }
 
 // Register adds a rule, or replaces the one of the same name in its place; its
@@ -112,7 +112,7 @@ func (in *Injector) Register(r Rule) error {
 	return err
 }
 
-func (in *Injector) register(r Rule, life time.Duration) (*active, error) {
+func (in *Injector) register(r Rule, life time.Duration) (*liveRule, error) {
 	c, problems := compile(r, "#0")
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
@@ -122,28 +122,28 @@ func (in *Injector) register(r Rule, life time.Duration) (*active, error) {
 			return nil, err
 		}
 	}
-	if err := in.checkRails(c); err != nil {
+	if err := in.checkSafeguards(c); err != nil {
 		return nil, err
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.dropExpired()
 	i := in.place(c.Name)
-	var former *active
+	var former *liveRule
 	if i >= 0 {
 		former = in.rules[i]
 	}
 	if !in.groups.fits(c, former) {
 		for _, other := range in.rules {
-			if err := c.conflict(other.compiled); err != nil && other != former {
+			if err := c.conflict(other.planRule); err != nil && other != former {
 				return nil, err
 			}
 		}
 	}
 	if former != nil {
-		in.groups.leave(former.compiled)
+		in.groups.leave(former.planRule)
 	}
-	a := &active{}
+	a := &liveRule{}
 	a.init(c, in)
 	if former != nil {
 		a.life = former.life
@@ -189,14 +189,14 @@ func (in *Injector) place(name string) int {
 
 // rebind puts the list of rules in force, in which one came or went, or took the
 // place of another, at the slots that either reaches; in.mu is held.
-func (in *Injector) rebind(former, a *active) {
+func (in *Injector) rebind(former, a *liveRule) {
 	for s := range in.points.all() {
-		if s.kind == groupSlot { // first: the others take their base from them
+		if s.kind == groupSite { // first: the others take their base from them
 			s.rebind(former, a)
 		}
 	}
 	for s := range in.points.all() {
-		if s.kind != groupSlot {
+		if s.kind != groupSite {
 			s.rebind(former, a)
 		}
 	}
@@ -206,15 +206,15 @@ func (in *Injector) rebind(former, a *active) {
 }
 
 // setRules puts another list of rules in force at every slot; in.mu is held.
-func (in *Injector) setRules(rules []*active) {
+func (in *Injector) setRules(rules []*liveRule) {
 	in.rules, in.places = rules, nil
 	for s := range in.points.all() {
-		if s.kind == groupSlot { // first: the others take their base from them
+		if s.kind == groupSite { // first: the others take their base from them
 			s.bind(rules)
 		}
 	}
 	for s := range in.points.all() {
-		if s.kind != groupSlot {
+		if s.kind != groupSite {
 			s.bind(rules)
 		}
 	}
@@ -241,10 +241,10 @@ func (in *Injector) InjectNow(ctx context.Context, name string) (fired bool, err
 		defer in.mu.Unlock()
 		return false, fmt.Errorf("%w %q; registered: %s", ErrUnknownRule, name, listOr(in.ruleNames(), "none"))
 	}
-	s := in.triggerOf(name)
+	s := in.requestSiteOf(name)
 	s.bind(in.rules[i : i+1])
 	in.mu.Unlock()
-	return s.trigger(ctx)
+	return s.injectNow(ctx)
 }
 
 // Arm puts the rules in force and starts the injector's clock anew. A new
@@ -295,7 +295,7 @@ func (in *Injector) Rules() []Rule {
 func (in *Injector) Targets() []string {
 	targets := slices.Clone(in.opts.Targets)
 	for s := range in.points.all() {
-		if s.kind == callSlot {
+		if s.kind == callSite {
 			targets = append(targets, s.target)
 		}
 	}
@@ -310,7 +310,7 @@ func (in *Injector) Undelivered() []string {
 	defer in.mu.Unlock()
 	var names []string
 	for _, a := range in.rules {
-		if !a.fired.Load() {
+		if !a.delivered.Load() {
 			names = append(names, a.Name)
 		}
 	}
@@ -362,7 +362,7 @@ func (in *Injector) Elapsed() time.Duration {
 // there was nothing to wait for. Each waiter brings a channel of its own, made
 // in its own bubble where it runs in one.
 // The wait of a rule (nil: of none) ends with the rule.
-func (in *Injector) sleep(ctx context.Context, d time.Duration, of *active) (spent time.Duration, err error) {
+func (in *Injector) sleep(ctx context.Context, d time.Duration, of *liveRule) (spent time.Duration, err error) {
 	if err := ctx.Err(); err != nil || d == 0 {
 		return 0, err
 	}

@@ -327,7 +327,7 @@ func TestLogKeepsTheNewestAndCountsTheRest(t *testing.T) {
 func TestOnEventRunsInTheCallersGoroutineBeforeTheCallReturns(t *testing.T) {
 	var seen []chaos.Event
 	in := plan(t, chaos.Rule{Target: "work", When: ordinals(1), Fault: down()}).
-		Injector("cell", &chaos.InjectorOptions{OnEvent: func(e chaos.Event) { seen = append(seen, e) }})
+		Injector("cell", &chaos.InjectorOptions{OnEvent: func(_ context.Context, e chaos.Event) { seen = append(seen, e) }})
 	hits(t, chaos.NewContext(context.Background(), in), 3, chaos.Wrap("work", double))
 	require.Len(t, seen, 1, "only struck calls, without Record")
 	assert.Equal(t, in.Events(), seen)
@@ -341,7 +341,7 @@ func TestManyLanesAndKeysStayBounded(t *testing.T) {
 		_, _ = work(chaos.WithLane(ctx, string(rune(i+1000))), i)
 	}
 	assert.LessOrEqual(t, len(in.Targets()), 1)
-	assert.Less(t, chaos.SlotCount(in), 1<<15)
+	assert.Less(t, chaos.SiteCount(in), 1<<15)
 }
 
 type counter struct{ n *int }

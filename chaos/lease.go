@@ -90,14 +90,14 @@ func (in *Injector) idle() string {
 		return "the injector was closed by its host"
 	case state&stateDisarmed != 0:
 		return "the injector is disarmed"
-	case in.rails == nil:
+	case in.safeguards == nil:
 		return ""
 	case in.killed():
 		return "the kill switch was thrown"
-	case in.rails.invalid != nil:
-		return "the rails are invalid: " + in.rails.invalid.Error()
+	case in.safeguards.invalid != nil:
+		return "the rails are invalid: " + in.safeguards.invalid.Error()
 	}
-	g := in.rails
+	g := in.safeguards
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.Budget > 0 && g.delivered >= uint64(g.Budget) {
@@ -107,7 +107,7 @@ func (in *Injector) idle() string {
 }
 
 // idle says why the rule alone cannot be injected; empty: it can.
-func (a *active) idle() string {
+func (a *liveRule) idle() string {
 	if a.barred {
 		return "the rails allow none of its targets"
 	}
@@ -127,17 +127,17 @@ type life struct{ ended atomic.Bool }
 
 // over reports whether the rule was removed or has expired. Nobody's wait is
 // never over.
-func (a *active) over() bool {
+func (a *liveRule) over() bool {
 	return a != nil && (a.life.ended.Load() || a.until > 0 && a.left() <= 0)
 }
 
 // left is how long a rule with a time limit has to live.
-func (a *active) left() time.Duration { return a.until - time.Since(a.in.born) }
+func (a *liveRule) left() time.Duration { return a.until - time.Since(a.in.born) }
 
 // within cuts a wait off where the rule expires, and reports whether it did. The
 // wait has a timer of its own for that: of two that fire at one moment, either
 // might win.
-func (a *active) within(d time.Duration) (time.Duration, bool) {
+func (a *liveRule) within(d time.Duration) (time.Duration, bool) {
 	if a.until == 0 {
 		return d, false
 	}
@@ -149,7 +149,7 @@ func (a *active) within(d time.Duration) (time.Duration, bool) {
 
 // met tells a rule that is about to be injected from one that is over, and drops
 // what has expired.
-func (a *active) met() bool {
+func (a *liveRule) met() bool {
 	if !a.over() {
 		return true
 	}
@@ -168,7 +168,7 @@ func (in *Injector) dropExpired() {
 		return
 	}
 	in.soonest = 0
-	var left []*active
+	var left []*liveRule
 	for _, a := range in.rules {
 		if a.until > 0 && a.over() {
 			in.endLife(a)
@@ -204,9 +204,9 @@ func (in *Injector) removeAt(i int) bool {
 }
 
 // endLife ends the waits of a rule; in.mu is held.
-func (in *Injector) endLife(a *active) {
+func (in *Injector) endLife(a *liveRule) {
 	a.life.ended.Store(true)
-	in.groups.leave(a.compiled)
+	in.groups.leave(a.planRule)
 	for w, of := range in.waiters {
 		if of == a.life {
 			close(w)
@@ -222,33 +222,33 @@ func (in *Injector) dropGroups() {
 	for _, a := range in.rules {
 		left[a.Group] = true
 	}
-	in.points.drop(func(s *slot) bool { return s.kind == groupSlot && !left[s.target] })
+	in.points.drop(func(s *site) bool { return s.kind == groupSite && !left[s.target] })
 }
 
 // maxTriggers is how many names [Injector.InjectNow] counts before it forgets
 // those that have no rule any more.
-const maxTriggers = 1 << 10
+const maxRequested = 1 << 10
 
 // triggerOf returns the slot that counts the requests for a name; in.mu is held.
 // It stands apart from the slots of calls, whose number is bounded too, and is
 // bound to its rule when it is used. The count of a removed name is kept for a while: one that is registered anew for every
 // request would else have the same draw each time.
-func (in *Injector) triggerOf(name string) *slot {
-	if s := in.triggers[name]; s != nil {
+func (in *Injector) requestSiteOf(name string) *site {
+	if s := in.requested[name]; s != nil {
 		return s
 	}
-	if len(in.triggers) >= maxTriggers {
+	if len(in.requested) >= maxRequested {
 		left := make(map[string]bool, len(in.rules))
 		for _, a := range in.rules {
 			left[a.Name] = true
 		}
-		maps.DeleteFunc(in.triggers, func(name string, _ *slot) bool { return !left[name] })
+		maps.DeleteFunc(in.requested, func(name string, _ *site) bool { return !left[name] })
 	}
-	if in.triggers == nil {
-		in.triggers = make(map[string]*slot)
+	if in.requested == nil {
+		in.requested = make(map[string]*site)
 	}
-	s := &slot{in: in, target: name, kind: triggerSlot}
-	s.calm = bindings{slot: s, simple: true}
-	in.triggers[name] = s
+	s := &site{in: in, target: name, kind: requestSite}
+	s.calm = siteRules{site: s, simple: true}
+	in.requested[name] = s
 	return s
 }

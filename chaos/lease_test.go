@@ -187,11 +187,11 @@ func TestAnExpiredRuleIsDropped(t *testing.T) {
 		_, err := in.RegisterFor(chaos.Rule{Target: "work", Fault: down()}, time.Second)
 		require.NoError(t, err)
 		_, _ = took(in)
-		assert.True(t, in.Concerns("work", false))
+		assert.True(t, in.MayAffect("work"))
 		time.Sleep(time.Second)
 		_, err = took(in)
 		assert.NoError(t, err)
-		assert.False(t, in.Concerns("work", false))
+		assert.False(t, in.MayAffect("work"))
 	})
 }
 
@@ -302,8 +302,8 @@ func TestNamesThatComeAndGo(t *testing.T) {
 	call()
 	assert.Equal(t, uint64(1), ordinal, "the counts of the calls go on")
 	assert.Equal(t, []string{"work"}, in.Targets())
-	assert.Equal(t, 1, chaos.SlotCount(in), "the point alone is left")
-	assert.LessOrEqual(t, chaos.TriggerCount(in), 1<<10)
+	assert.Equal(t, 1, chaos.SiteCount(in), "the point alone is left")
+	assert.LessOrEqual(t, chaos.RequestedCount(in), 1<<10)
 }
 
 // A name that is registered anew for every request has not the same draw each time.
@@ -322,10 +322,10 @@ func TestARemovedNameKeepsItsCountForAWhile(t *testing.T) {
 
 func TestWatch(t *testing.T) {
 	var first, second, own []string
-	in := chaos.NewInjector(1, &chaos.InjectorOptions{OnEvent: func(e chaos.Event) { own = append(own, e.Rule) }})
+	in := chaos.NewInjector(1, &chaos.InjectorOptions{OnEvent: func(_ context.Context, e chaos.Event) { own = append(own, e.Rule) }})
 	require.NoError(t, in.Register(chaos.Rule{Name: "f", Target: "work", Fault: down()}))
-	stopFirst := in.Watch(func(e chaos.Event) { first = append(first, e.Rule) })
-	stopSecond := in.Watch(func(e chaos.Event) { second = append(second, e.Rule) })
+	stopFirst := in.Watch(func(_ context.Context, e chaos.Event) { first = append(first, e.Rule) })
+	stopSecond := in.Watch(func(_ context.Context, e chaos.Event) { second = append(second, e.Rule) })
 	_, _ = took(in)
 	stopFirst()
 	stopFirst()

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"sync"
@@ -9,8 +10,8 @@ import (
 
 // record is an event as it is kept: a third of its size, no text made yet.
 type record struct {
-	slot       *slot
-	main       *active // the rule that decided; nil when none struck
+	site       *site
+	main       *liveRule // the rule that decided; nil when none struck
 	more       *details
 	values     *values
 	caller     string
@@ -81,12 +82,20 @@ func (r *record) note(text string) {
 }
 
 // ends notes that the call ends now. Where Arm set the clock back meanwhile, it took no time.
-func (r *record) ends(err error) { r.end, r.err = max(r.start, r.slot.in.Elapsed()), err }
+func (r *record) ends(err error) { r.end, r.err = max(r.start, r.site.in.Elapsed()), err }
+
+// call is the number of a call that began with a number of its own: those are even.
+func (r *record) call() uint64 {
+	if r.begun%2 != 0 {
+		return 0
+	}
+	return r.begun
+}
 
 // event spells a record out.
 func (r *record) event() Event {
 	e := Event{
-		Cell: r.slot.in.cell, Lane: r.slot.lane, Target: r.slot.target, Call: r.call(), Layer: r.layer, Caller: r.caller,
+		Cell: r.site.in.cell, Lane: r.site.lane, Target: r.site.target, Call: r.call(), Layer: r.layer, Caller: r.caller,
 		Key: r.key, Occurrence: r.occurrence, Ordinal: r.ordinal, Turn: r.turn,
 		Start: r.start, End: r.end, Attempt: r.attempt,
 		Outcome: outcomes[r.outcome], Delivered: r.delivered, Effect: effects[r.effect],
@@ -148,7 +157,7 @@ type log struct {
 func (l *log) add(r *record, failed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r.slot.streak(streak{r.caller, r.key}, failed)
+	r.site.streak(streak{r.caller, r.key}, failed)
 	switch {
 	case len(l.records) < l.max:
 		l.records = append(l.records, *r)
@@ -187,8 +196,8 @@ func (l *log) drops() uint64 {
 	return l.dropped
 }
 
-// keep logs a finished call and tells whoever listens.
-func (in *Injector) keep(r *record) {
+// keep logs a finished call and reports it to OnEvent and the watchers.
+func (in *Injector) keep(ctx context.Context, r *record) {
 	in.log.add(r, r.err != nil || r.outcome == panicked)
-	in.tell(r)
+	in.notify(ctx, r)
 }

@@ -14,7 +14,7 @@ import (
 // any number of cells at once: each takes an [Injector] of its own from it.
 type Plan struct {
 	seed  uint64
-	rules []*compiled
+	rules []*planRule
 }
 
 // NewPlan checks the rules and makes a plan of them. The error joins every
@@ -22,9 +22,9 @@ type Plan struct {
 // it is calm weather. The order of the rules is the order in which those of
 // one [Phase] act on a call.
 func NewPlan(seed uint64, rules ...Rule) (*Plan, error) {
-	p := &Plan{seed: seed, rules: make([]*compiled, 0, len(rules))}
+	p := &Plan{seed: seed, rules: make([]*planRule, 0, len(rules))}
 	var problems []error
-	names, groups := make(map[string]int, len(rules)), make(map[string]*compiled)
+	names, groups := make(map[string]int, len(rules)), make(map[string]*planRule)
 	for i, r := range rules {
 		c, wrong := compile(r, fmt.Sprintf("#%d", i))
 		if len(wrong) > 0 {
@@ -75,7 +75,7 @@ func (p *Plan) CheckTargets(targets ...string) error {
 }
 
 // compiled is a checked rule with all that can be known before the first call.
-type compiled struct {
+type planRule struct {
 	Rule
 	glob     *glob.Glob
 	nameHash uint64
@@ -92,8 +92,8 @@ type compiled struct {
 
 // compile checks one rule; label stands in for a missing name. Each problem is
 // a [*RuleError].
-func compile(r Rule, label string) (c *compiled, problems []error) {
-	c = &compiled{Rule: r}
+func compile(r Rule, label string) (c *planRule, problems []error) {
+	c = &planRule{Rule: r}
 	if r.Name != "" {
 		label = r.Name
 	}
@@ -172,7 +172,7 @@ func apart(err error) []error {
 
 // conflict refuses a rule that would share its group's limit and cool-down with
 // one that states others.
-func (c *compiled) conflict(o *compiled) error {
+func (c *planRule) conflict(o *planRule) error {
 	if c.Group == "" || o.Group != c.Group {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (c *compiled) conflict(o *compiled) error {
 }
 
 // resolve finds out once what the call path would otherwise ask every time.
-func (c *compiled) resolve() error {
+func (c *planRule) resolve() error {
 	if err := asked("Describe", func() { c.kind = kindOf(c.Fault) }); err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func kindOf(f Fault) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T", f), "*")
 }
 
-func (c *compiled) checkTargets(targets []string) error {
+func (c *planRule) checkTargets(targets []string) error {
 	if slices.ContainsFunc(targets, c.glob.Match) {
 		return nil
 	}
@@ -274,8 +274,8 @@ func (l Layer) valid() bool { return l == "" || slices.Contains(layerNames(), st
 // first, or look at [Injector.Undelivered] afterwards.
 func (p *Plan) Injector(cell string, o *InjectorOptions) *Injector {
 	in := newInjector(p.seed, cell, o)
-	in.rules = make([]*active, len(p.rules))
-	actives := make([]active, len(p.rules))
+	in.rules = make([]*liveRule, len(p.rules))
+	actives := make([]liveRule, len(p.rules))
 	for i, c := range p.rules {
 		actives[i].init(c, in)
 		in.rules[i] = &actives[i]

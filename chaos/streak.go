@@ -52,20 +52,20 @@ func (f *streaks) empty() bool { return f.n == 0 && len(f.other) == 0 }
 
 // passed remembers whether a call failed that left no event, for the attempt of
 // the next one.
-func (s *slot) passed(f *frame, key uint64, err error) {
+func (s *site) passed(f *frame, key uint64, err error) {
 	if err != nil || s.failing.Load() {
 		s.ended(f, key, err != nil)
 	}
 }
 
-func (s *slot) ended(f *frame, key uint64, failed bool) {
+func (s *site) ended(f *frame, key uint64, failed bool) {
 	s.in.log.mu.Lock()
 	defer s.in.log.mu.Unlock()
 	s.streak(streak{f.caller(), key}, failed)
 }
 
 // streak counts one more call that ended; the log is locked.
-func (s *slot) streak(k streak, failed bool) {
+func (s *site) streak(k streak, failed bool) {
 	if !failed && !s.failing.Load() {
 		return
 	}
@@ -78,7 +78,7 @@ func (s *slot) streak(k streak, failed bool) {
 }
 
 // attempt is which attempt a call is that begins now.
-func (s *slot) attempt(k streak) int {
+func (s *site) attempt(k streak) int {
 	if !s.failing.Load() {
 		return 1
 	}

@@ -53,10 +53,10 @@ func WrapStreamWith[In, T any](target string, fn func(context.Context, In) iter.
 				key = opts.Key(v)
 			}
 			at, calm := set.count(key)
-			call := visit{set: set, frame: f, layer: p.layer, coords: at}
-			var d drawn
+			call := decision{set: set, frame: f, layer: p.layer, coords: at}
+			var m matchedRules
 			if !calm {
-				d, calm, err = draw(&call, v)
+				m, calm, err = matchRules(ctx, &call, v)
 			}
 			if err != nil {
 				var none T
@@ -66,11 +66,11 @@ func WrapStreamWith[In, T any](target string, fn func(context.Context, In) iter.
 			if calm {
 				last := &lastError[T]{yield: yield}
 				fn(ctx, v)(last.pass)
-				set.slot.passed(f, key, last.err)
+				set.site.passed(f, key, last.err)
 				return
 			}
 			c := &stream[In, T]{fn: fn, yield: yield}
-			_, err = decide(ctx, &call, d, &callee[In, streamed]{point: p, fn: c.call, attach: c.attach, unseen: c.drain}, v)
+			_, err = decide(ctx, &call, m, &callee[In, streamed]{point: p, fn: c.call, attach: c.attach, unseen: c.drain}, v)
 			switch {
 			case c.stopped:
 			case len(c.held) > 0 && same(err, c.last): // the reply arrived after all
@@ -90,15 +90,15 @@ type streamed struct {
 
 // stream is one iteration of a wrapped stream.
 type stream[In, T any] struct {
-	fn      func(context.Context, In) iter.Seq2[T, error]
-	yield   func(T, error) bool
-	strike  *strike
-	chain   *chain // of the changes; nil: there are none
-	runs    int
-	stopped bool            // the consumer wants no more
-	last    error           // the error that was yielded or held last
-	items   int             // that were yielded or held
-	held    []streamItem[T] // seen only if the reply is not lost after all
+	fn        func(context.Context, In) iter.Seq2[T, error]
+	yield     func(T, error) bool
+	injection *injection
+	chain     *chain // of the changes; nil: there are none
+	runs      int
+	stopped   bool            // the consumer wants no more
+	last      error           // the error that was yielded or held last
+	items     int             // that were yielded or held
+	held      []streamItem[T] // seen only if the reply is not lost after all
 }
 
 type streamItem[T any] struct {
@@ -119,20 +119,20 @@ func (l *lastError[T]) pass(item T, err error) bool {
 }
 
 // attach makes the changes of a strike act on items.
-func (c *stream[In, T]) attach(x *strike) { c.strike, x.perItem = x, true }
+func (c *stream[In, T]) attach(x *injection) { c.injection, x.perItem = x, true }
 
 func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error) {
 	if c.runs++; c.runs > 1 {
 		return c.again(ctx, v)
 	}
-	hold := c.strike != nil && c.strike.losesReply()
+	hold := c.injection != nil && c.injection.losesReply()
 	defer func() { end.Items = c.items }()
 	for item, itemErr := range c.changed(c.fn(ctx, v)) {
 		err = itemErr
 		c.items++
 		c.chain.hand() // what is held, too: if the reply is lost, so is all of it
 		c.last = itemErr
-		if hold && (c.strike.calm() || !c.strike.losesReply()) { // disarmed: the reply is not lost any more
+		if hold && (c.injection.calm() || !c.injection.losesReply()) { // disarmed: the reply is not lost any more
 			if hold = false; !c.release() {
 				c.stopped = true
 				return end, itemErr
@@ -140,7 +140,7 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 		}
 		if hold {
 			c.held = append(c.held, streamItem[T]{item, itemErr})
-			if c.strike.frame.Err() != nil { // not ctx: the source's may outlast it
+			if c.injection.frame.Err() != nil { // not ctx: the source's may outlast it
 				return end, err
 			}
 			continue
@@ -156,7 +156,7 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 
 // changed is the stream as the changes of the strike leave it.
 func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
-	x := c.strike
+	x := c.injection
 	if x == nil || !x.changesItems() {
 		return items
 	}
@@ -217,11 +217,11 @@ func (c *stream[In, T]) release() bool {
 }
 
 // losesReply tells whether the consumer will see none of the items.
-func (x *strike) losesReply() bool {
-	return slices.ContainsFunc(x.acts, func(a act) bool { return a.phase == PhaseAfter && !a.over() })
+func (x *injection) losesReply() bool {
+	return slices.ContainsFunc(x.rules, func(a callRule) bool { return a.phase == PhaseAfter && !a.over() })
 }
 
 // changesItems tells whether some act changes the items of a stream.
-func (x *strike) changesItems() bool {
-	return slices.ContainsFunc(x.acts, func(a act) bool { return a.phase == PhaseChange })
+func (x *injection) changesItems() bool {
+	return slices.ContainsFunc(x.rules, func(a callRule) bool { return a.phase == PhaseChange })
 }

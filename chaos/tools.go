@@ -65,7 +65,7 @@ type wrappedRegistry struct {
 }
 
 // enter is that of the injector in charge; without one the call goes through.
-func (w *wrappedRegistry) enter(p *point, f *frame) (*bindings, error) {
+func (w *wrappedRegistry) enter(p *point, f *frame) (*siteRules, error) {
 	in := w.in
 	if in == nil && f != nil {
 		in = f.in
@@ -126,8 +126,8 @@ func (w *wrappedRegistry) CallTool(ctx context.Context, name string, args json.R
 	}
 	at, calm := set.count(jsonhash.Sum(args))
 	if !calm {
-		v := visit{set: set, frame: f, layer: LayerTool, coords: at}
-		d, calm, err := draw(&v, args)
+		d := decision{set: set, frame: f, layer: LayerTool, coords: at}
+		m, calm, err := matchRules(ctx, &d, args)
 		switch {
 		case err != nil:
 			return nil, err
@@ -135,11 +135,11 @@ func (w *wrappedRegistry) CallTool(ctx context.Context, name string, args json.R
 			if t == nil {
 				t = w.callee(name, EffectUnknown)
 			}
-			return decide(ctx, &v, d, t, args)
+			return decide(ctx, &d, m, t, args)
 		}
 	}
 	result, err := w.inner.CallTool(ctx, name, args)
-	set.slot.passed(f, at.key, err)
+	set.site.passed(f, at.key, err)
 	return result, err
 }
 
@@ -181,18 +181,18 @@ func WrapDispatch[A, R any](fn func(ctx context.Context, name string, args A) (R
 		}
 		at, calm := set.count(dispatchKey(args))
 		if !calm {
-			v := visit{set: set, frame: f, layer: LayerTool, coords: at}
-			d, calm, err := draw(&v, args)
+			d := decision{set: set, frame: f, layer: LayerTool, coords: at}
+			m, calm, err := matchRules(ctx, &d, args)
 			switch {
 			case err != nil:
 				var none R
 				return none, err
 			case !calm:
-				return decide(ctx, &v, d, dispatched(p, fn, name), args)
+				return decide(ctx, &d, m, dispatched(p, fn, name), args)
 			}
 		}
 		result, err := fn(ctx, name, args)
-		set.slot.passed(f, at.key, err)
+		set.site.passed(f, at.key, err)
 		return result, err
 	}
 }

@@ -15,10 +15,10 @@ import (
 // kept back. It is safe for concurrent use.
 func Withhold(ctx context.Context) (held context.Context, changes func() []Change) {
 	f := frameOf(ctx)
-	if f == nil || f.strike == nil {
+	if f == nil || f.injection == nil {
 		return ctx, func() []Change { return nil }
 	}
-	w := &withheld{of: f.strike}
+	w := &withheld{of: f.injection}
 	return context.WithValue(ctx, withheldKey{}, w), w.so
 }
 
@@ -26,13 +26,13 @@ type withheldKey struct{}
 
 // withheld are the changes of one fault on one call that were kept back.
 type withheld struct {
-	of *strike
+	of *injection
 	mu sync.Mutex
 	ch []Change
 }
 
 // keeps reports whether the changes of a strike are kept back in ctx, and does so.
-func keeps(ctx context.Context, x *strike, ch []Change) bool {
+func keeps(ctx context.Context, x *injection, ch []Change) bool {
 	w, ok := ctx.Value(withheldKey{}).(*withheld)
 	if !ok || w.of != x {
 		return false

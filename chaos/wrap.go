@@ -110,16 +110,16 @@ func Point(ctx context.Context, target string) error {
 	}
 	at, calm := set.count(0)
 	if !calm {
-		v := visit{set: set, frame: f, layer: LayerPoint, coords: at}
-		d, calm, err := draw(&v, struct{}{})
+		d := decision{set: set, frame: f, layer: LayerPoint, coords: at}
+		m, calm, err := matchRules(ctx, &d, struct{}{})
 		if err == nil && !calm {
-			_, err = decide(ctx, &v, d, &callee[struct{}, struct{}]{point: p, fn: nothing, effect: EffectNone}, struct{}{})
+			_, err = decide(ctx, &d, m, &callee[struct{}, struct{}]{point: p, fn: nothing, effect: EffectNone}, struct{}{})
 		}
 		if !calm {
 			return err
 		}
 	}
-	set.slot.passed(f, 0, nil)
+	set.site.passed(f, 0, nil)
 	return nil
 }
 
@@ -130,7 +130,7 @@ type callee[In, Out any] struct {
 	point
 	fn     func(context.Context, In) (Out, error)
 	effect Effect // what it declares that a successful call does
-	attach func(*strike)
+	attach func(*injection)
 	unseen func(context.Context, In) (Out, error) // fn where nobody takes its result; nil: fn itself
 }
 

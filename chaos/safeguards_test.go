@@ -70,7 +70,7 @@ func TestRailsHoldBack(t *testing.T) {
 				in, ctx := railed(t, c.rails)
 				assert.Equal(t, c.want, pattern(ctx, 10, c.pause))
 				assert.Equal(t, c.held, in.HeldBack())
-				assert.Zero(t, chaos.RailsPending(in))
+				assert.Zero(t, chaos.SafeguardsPending(in))
 			})
 		})
 	}
@@ -239,7 +239,7 @@ func TestRailsUnderConcurrency(t *testing.T) {
 	assert.Positive(t, struck.Load())
 	assert.LessOrEqual(t, struck.Load(), int64(60))
 	assert.LessOrEqual(t, most.Load(), int64(3))
-	assert.Zero(t, chaos.RailsPending(in))
+	assert.Zero(t, chaos.SafeguardsPending(in))
 	held := in.HeldBack()
 	assert.Equal(t, uint64(16*100-struck.Load()), held["budget"]+held["concurrent"])
 }

@@ -78,14 +78,14 @@ func (r *Safeguards) Check() error {
 // refuses. It is empty without rails.
 func (in *Injector) HeldBack() map[string]uint64 {
 	held := make(map[string]uint64)
-	if in.rails == nil {
+	if in.safeguards == nil {
 		return held
 	}
-	in.rails.mu.Lock()
-	defer in.rails.mu.Unlock()
-	for rail, n := range in.rails.held {
+	in.safeguards.mu.Lock()
+	defer in.safeguards.mu.Unlock()
+	for rail, n := range in.safeguards.held {
 		if n > 0 {
-			held[railNames[rail]] = n
+			held[safeguardNames[rail]] = n
 		}
 	}
 	return held
@@ -93,26 +93,26 @@ func (in *Injector) HeldBack() map[string]uint64 {
 
 // allows tells whether the rails let a target be struck.
 func (in *Injector) allows(target string) bool {
-	return in.rails == nil || len(in.rails.Targets) == 0 ||
-		slices.ContainsFunc(in.rails.allowed, func(g *glob.Glob) bool { return g.Match(target) })
+	return in.safeguards == nil || len(in.safeguards.Targets) == 0 ||
+		slices.ContainsFunc(in.safeguards.allowed, func(g *glob.Glob) bool { return g.Match(target) })
 }
 
 // bars tells whether a rule could strike none of the allowed targets.
-func (in *Injector) bars(c *compiled) bool {
-	return in.rails != nil && len(in.rails.Targets) > 0 &&
-		!slices.ContainsFunc(in.rails.allowed, func(g *glob.Glob) bool { return glob.Meets(g, c.glob) })
+func (in *Injector) bars(c *planRule) bool {
+	return in.safeguards != nil && len(in.safeguards.Targets) > 0 &&
+		!slices.ContainsFunc(in.safeguards.allowed, func(g *glob.Glob) bool { return glob.Meets(g, c.glob) })
 }
 
 // checkRails is what Register refuses on behalf of the rails.
-func (in *Injector) checkRails(c *compiled) error {
+func (in *Injector) checkSafeguards(c *planRule) error {
 	switch {
-	case in.rails == nil:
+	case in.safeguards == nil:
 		return nil
-	case in.rails.invalid != nil:
-		return in.rails.invalid
+	case in.safeguards.invalid != nil:
+		return in.safeguards.invalid
 	case in.bars(c):
 		return &RuleError{Rule: c.Name, Field: "Target", Value: c.Target,
-			Allowed: "a glob that meets the targets of the rails: " + strings.Join(in.rails.Targets, ", "),
+			Allowed: "a glob that meets the targets of the rails: " + strings.Join(in.safeguards.Targets, ", "),
 			Err:     errors.New("reaches no allowed target")}
 	}
 	return nil

@@ -25,28 +25,28 @@ import "context"
 // returns the error as it is.
 func KeepOpen(ctx context.Context) (late context.Context, end func(err error, made bool) error) {
 	f := frameOf(ctx)
-	if f == nil || f.strike == nil {
+	if f == nil || f.injection == nil {
 		return ctx, func(err error, _ bool) error { return err }
 	}
-	x := f.strike
+	x := f.injection
 	x.mu.Lock()
-	at := x.actOf(f.act)
-	if x.over || at == len(x.acts) {
+	at := x.indexOf(f.pinned)
+	if x.over || at == len(x.rules) {
 		x.mu.Unlock()
 		return ctx, func(err error, _ bool) error { return err }
 	}
-	x.open++
-	x.acts[at].outlasts = true
+	x.stillOpen++
+	x.rules[at].keepsOpen = true
 	x.mu.Unlock()
 	pinned := derive(ctx)
-	pinned.act = int16(at) + 1
+	pinned.pinned = int16(at) + 1
 	ended := false // guarded by x.mu
-	return pinned, func(err error, made bool) error { return x.end(&ended, &x.acts[at], err, made) }
+	return pinned, func(err error, made bool) error { return x.end(&ended, &x.rules[at], err, made) }
 }
 
 // end is the end of one fault that outlasted its Inject. The last one settles
 // the call, unless that is still to return.
-func (x *strike) end(ended *bool, a *act, err error, made bool) error {
+func (x *injection) end(ended *bool, a *callRule, err error, made bool) error {
 	x.mu.Lock()
 	if made && err != nil {
 		err = x.injected(a, err)
@@ -62,8 +62,8 @@ func (x *strike) end(ended *bool, a *act, err error, made bool) error {
 	if x.lastErr == nil {
 		x.lastErr = err
 	}
-	x.open--
-	settle := x.left && x.open == 0
+	x.stillOpen--
+	settle := x.left && x.stillOpen == 0
 	x.mu.Unlock()
 	if settle {
 		x.finish(x.lastErr, false)
@@ -72,16 +72,16 @@ func (x *strike) end(ended *bool, a *act, err error, made bool) error {
 }
 
 // outlasted tells whether the account is to stay open when the call returns.
-func (x *strike) outlasted() bool {
+func (x *injection) keptOpen() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.open > 0
+	return x.stillOpen > 0
 }
 
 // leave is called when the call returns, and tells whether to settle it now.
-func (x *strike) leave() bool {
+func (x *injection) leave() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.left = true
-	return x.over || x.open == 0
+	return x.over || x.stillOpen == 0
 }

@@ -1,52 +1,56 @@
 package chaos
 
-import "github.com/shakedown-go/shakedown/internal/hash"
+import (
+	"context"
+
+	"github.com/shakedown-go/shakedown/internal/hash"
+)
 
 // drawn are the rules drawn on one call, in the order of the list. Nearly
 // always there is at most one, which costs no allocation.
-type drawn struct {
-	first *bound
-	more  []*bound
+type matchedRules struct {
+	first *siteRule
+	more  []*siteRule
 }
 
-func (d *drawn) add(b *bound) {
-	if d.first == nil {
-		d.first = b
+func (m *matchedRules) add(b *siteRule) {
+	if m.first == nil {
+		m.first = b
 		return
 	}
-	d.more = append(d.more, b)
+	m.more = append(m.more, b)
 }
 
-func (d *drawn) len() int {
-	if d.first == nil {
+func (m *matchedRules) len() int {
+	if m.first == nil {
 		return 0
 	}
-	return 1 + len(d.more)
+	return 1 + len(m.more)
 }
 
-func (d *drawn) at(i int) *bound {
+func (m *matchedRules) at(i int) *siteRule {
 	if i == 0 {
-		return d.first
+		return m.first
 	}
-	return d.more[i-1]
+	return m.more[i-1]
 }
 
 // behind names the rules after the i-th.
-func (d *drawn) behind(i int) []string {
-	if i+1 == d.len() {
+func (m *matchedRules) behind(i int) []string {
+	if i+1 == m.len() {
 		return nil
 	}
-	names := make([]string, 0, d.len()-i-1)
-	for i++; i < d.len(); i++ {
-		names = append(names, d.at(i).Name)
+	names := make([]string, 0, m.len()-i-1)
+	for i++; i < m.len(); i++ {
+		names = append(names, m.at(i).Name)
 	}
 	return names
 }
 
 // failers tells whether all of them are only errors.
-func (d *drawn) failers() bool {
-	for i := range d.len() {
-		if d.at(i).failer == nil {
+func (m *matchedRules) failers() bool {
+	for i := range m.len() {
+		if m.at(i).failer == nil {
 			return false
 		}
 	}
@@ -54,9 +58,9 @@ func (d *drawn) failers() bool {
 }
 
 // gated tells whether one of them has a limit or a cool-down.
-func (d *drawn) gated() bool {
-	for i := range d.len() {
-		if d.at(i).gated {
+func (m *matchedRules) gated() bool {
+	for i := range m.len() {
+		if m.at(i).gated {
 			return true
 		}
 	}
@@ -65,14 +69,14 @@ func (d *drawn) gated() bool {
 
 // visit is a call on its way over an injection point: what is needed to decide
 // on it, and no more. A [Call] is made of it for those who ask for one.
-type visit struct {
-	set   *bindings
+type decision struct {
+	set   *siteRules
 	frame *frame // nil: the context carried none
 	layer Layer
 	coords
-	at   timed
-	lone bool  // one rule was drawn, and calls are not recorded: held back, it leaves no event
-	kept *kept // rules that were drawn and did nothing; nil: there are none
+	at     timed
+	lone   bool         // one rule was drawn, and calls are not recorded: held back, it leaves no event
+	unused *unusedRules // rules that were drawn and did nothing; nil: there are none
 }
 
 // coords are the coordinates of a call that are counted, and its key.
@@ -80,8 +84,8 @@ type coords struct{ key, ordinal, occurrence uint64 }
 
 // count gives a call its coordinates. It reports calm where it could tell by
 // them alone that no rule strikes the call and that nothing is kept of it.
-func (set *bindings) count(key uint64) (at coords, calm bool) {
-	s := set.slot
+func (set *siteRules) count(key uint64) (at coords, calm bool) {
+	s := set.site
 	if at.key = key; key != 0 {
 		s.mix()
 	}
@@ -92,10 +96,10 @@ func (set *bindings) count(key uint64) (at coords, calm bool) {
 		at.occurrence = s.occurrence(key)
 	}
 	if set.quick {
-		return at, set.match(0, at) == len(set.rules)
+		return at, set.firstMatch(0, at) == len(set.rules)
 	}
-	if g := s.in.rails; g != nil && len(set.rules) > 0 {
-		g.crossed()
+	if g := s.in.safeguards; g != nil && len(set.rules) > 0 {
+		g.countCall()
 	}
 	return at, false
 }
@@ -104,35 +108,35 @@ func (set *bindings) count(key uint64) (at coords, calm bool) {
 // failure struck. calm says that the call goes straight to its callee: no rule
 // strikes it, and calls are not recorded. So far no callee is needed, and where
 // it is calm nothing is allocated, but for the arguments if a trigger wants them.
-func draw[In any](v *visit, in In) (d drawn, calm bool, err error) {
+func matchRules[In any](ctx context.Context, d *decision, in In) (m matchedRules, calm bool, err error) {
 	switch {
-	case v.set.simple:
-		d = v.set.drawSimple(v.coords)
-	case v.set.args:
-		d = v.draw(in)
+	case d.set.simple:
+		m = d.set.matchSimple(d.coords)
+	case d.set.args:
+		m = d.match(in)
 	default:
-		d = v.draw(nil)
+		m = d.match(nil)
 	}
-	if d.gated() {
-		d = v.rest(d)
+	if m.gated() {
+		m = d.dropHeldBack(m)
 	}
-	record := v.set.slot.in.opts.RecordAll
-	v.lone = len(d.more) == 0 && !record
-	if d.first != nil && d.failers() { // as most are: they need neither a frame nor the callee
-		if err = fail(v, d, in); err != nil {
-			return d, false, err
+	record := d.set.site.in.opts.RecordAll
+	d.lone = len(m.more) == 0 && !record
+	if m.first != nil && m.failers() { // as most are: they need neither a frame nor the callee
+		if err = injectFailure(ctx, d, m, in); err != nil {
+			return m, false, err
 		}
-		d = drawn{}
+		m = matchedRules{}
 	}
-	return d, d.first == nil && !record && !v.kept.idles(), nil
+	return m, m.first == nil && !record && !d.unused.someIdle(), nil
 }
 
 // rest drops the rules that rest: their limit is used up, or they cool down.
-func (v *visit) rest(d drawn) (awake drawn) {
-	v.lone = len(d.more) == 0 && !v.set.slot.in.opts.RecordAll
-	for i := range d.len() {
-		if b := d.at(i); b.rests() {
-			v.hold(b, free)
+func (d *decision) dropHeldBack(m matchedRules) (awake matchedRules) {
+	d.lone = len(m.more) == 0 && !d.set.site.in.opts.RecordAll
+	for i := range m.len() {
+		if b := m.at(i); b.heldBack() {
+			d.hold(b, free)
 		} else {
 			awake.add(b)
 		}
@@ -142,7 +146,7 @@ func (v *visit) rest(d drawn) (awake drawn) {
 
 // match finds the first rule of a simple set, from place i on, whose trigger
 // matches; the number of rules: there is none.
-func (set *bindings) match(i int, at coords) int {
+func (set *siteRules) firstMatch(i int, at coords) int {
 	for ; i < len(set.rules); i++ {
 		b := &set.rules[i]
 		if b.ordinals != nil {
@@ -157,46 +161,46 @@ func (set *bindings) match(i int, at coords) int {
 }
 
 // drawSimple asks the triggers of a simple set.
-func (set *bindings) drawSimple(at coords) (d drawn) {
-	for i := set.match(0, at); i < len(set.rules); i = set.match(i+1, at) {
-		d.add(&set.rules[i])
+func (set *siteRules) matchSimple(at coords) (m matchedRules) {
+	for i := set.firstMatch(0, at); i < len(set.rules); i = set.firstMatch(i+1, at) {
+		m.add(&set.rules[i])
 	}
-	return d
+	return m
 }
 
 // draw asks every rule in force. If a trigger turns out to look at the clock,
 // which had not been read, all are asked again with one time for all: triggers
 // are pure, so asking twice changes nothing.
-func (v *visit) draw(args any) drawn {
-	if v.set.slot.clock.Load() {
-		v.begin()
+func (d *decision) match(args any) matchedRules {
+	if d.set.site.clock.Load() {
+		d.begin()
 	}
-	if len(v.set.groups) == 0 {
-		return v.drawAll(args, nil)
+	if len(d.set.groups) == 0 {
+		return d.matchCounted(args, nil)
 	}
 	var few [4]uint64
 	counts := few[:0]
-	for _, g := range v.set.groups {
+	for _, g := range d.set.groups {
 		counts = append(counts, g.calls.Add(1)-1)
 	}
-	return v.drawAll(args, counts)
+	return d.matchCounted(args, counts)
 }
 
-func (v *visit) drawAll(args any, groupCounts []uint64) drawn {
-	d := v.drawOnce(args, groupCounts)
-	if !v.at.known && v.set.slot.clock.Load() {
-		v.begin()
-		d = v.drawOnce(args, groupCounts)
+func (d *decision) matchCounted(args any, groupCounts []uint64) matchedRules {
+	m := d.matchOnce(args, groupCounts)
+	if !d.at.known && d.set.site.clock.Load() {
+		d.begin()
+		m = d.matchOnce(args, groupCounts)
 	}
-	return d
+	return m
 }
 
-func (v *visit) drawOnce(args any, groupCounts []uint64) (d drawn) {
+func (d *decision) matchOnce(args any, groupCounts []uint64) (m matchedRules) {
 	var c Call // spelled out in place: a copy of what was just written stalls the processor
-	v.fill(&c)
-	for i := range v.set.rules {
-		b := &v.set.rules[i]
-		key, occurrence, ordinal := v.key, v.occurrence, v.ordinal-b.base
+	d.fill(&c)
+	for i := range d.set.rules {
+		b := &d.set.rules[i]
+		key, occurrence, ordinal := d.key, d.occurrence, d.ordinal-b.base
 		if b.group >= 0 {
 			ordinal = groupCounts[b.group] - b.base
 			key, occurrence = 0, ordinal
@@ -218,28 +222,28 @@ func (v *visit) drawOnce(args any, groupCounts []uint64) (d drawn) {
 			}
 		}
 		if hit {
-			d.add(b)
+			m.add(b)
 		}
 	}
-	return d
+	return m
 }
 
 // call spells the visit out, with the draws of coord.
-func (v *visit) call(coord uint64) (c Call) {
-	v.fill(&c)
+func (d *decision) call(coord uint64) (c Call) {
+	d.fill(&c)
 	c.coord = coord
 	return c
 }
 
-func (v *visit) fill(c *Call) {
-	s := v.set.slot
+func (d *decision) fill(c *Call) {
+	s := d.set.site
 	c.Cell, c.Lane, c.Target = s.in.cell, s.lane, s.target
-	c.Key, c.Occurrence, c.Ordinal = v.key, v.occurrence, v.ordinal
-	if v.frame != nil {
-		c.Turn = v.frame.turn
+	c.Key, c.Occurrence, c.Ordinal = d.key, d.occurrence, d.ordinal
+	if d.frame != nil {
+		c.Turn = d.frame.turn
 	}
-	if v.at.known {
-		c.at = v.at.elapsed
+	if d.at.known {
+		c.at = d.at.elapsed
 	} else {
 		c.clock = s
 	}

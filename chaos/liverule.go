@@ -8,22 +8,22 @@ import (
 )
 
 // active is a rule at work in one injector.
-type active struct {
-	*compiled
-	in     *Injector
-	fault  Fault  // the injector's own, where the rule's is stateful
-	failer Failer // the fault, if that is all it is
-	gate   *gate
-	own    gate // what gate points to, for rules without a group
-	life   *life
-	until  time.Duration // when it expires, since the injector was made; 0: never
-	new    life          // what life points to, for rules that replaced none
-	fired  atomic.Bool   // it was delivered
-	barred bool          // the rails allow none of its targets
+type liveRule struct {
+	*planRule
+	in        *Injector
+	fault     Fault  // the injector's own, where the rule's is stateful
+	failer    Failer // the fault, if that is all it is
+	gate      *gate
+	own       gate // what gate points to, for rules without a group
+	life      *life
+	until     time.Duration // when it expires, since the injector was made; 0: never
+	new       life          // what life points to, for rules that replaced none
+	delivered atomic.Bool   // it was delivered
+	barred    bool          // the rails allow none of its targets
 }
 
-func (a *active) init(c *compiled, in *Injector) {
-	a.compiled, a.in, a.fault, a.gate, a.life = c, in, c.Fault, &a.own, &a.new
+func (a *liveRule) init(c *planRule, in *Injector) {
+	a.planRule, a.in, a.fault, a.gate, a.life = c, in, c.Fault, &a.own, &a.new
 	if c.stateful {
 		a.fault = c.Fault.(Stateful).Fresh()
 	}
@@ -38,12 +38,12 @@ func (a *active) init(c *compiled, in *Injector) {
 
 // reserve asks whether the rule may strike now, and counts the strike until
 // settle says how it went: so "at most n" holds also among concurrent calls.
-func (a *active) reserve() bool {
+func (a *liveRule) reserve() bool {
 	return a.met() && (!a.gated || a.gate.reserve(a.Limit, a.CoolDown, a.in))
 }
 
 // rests tells whether the rule's limit is used up or it cools down, reserving nothing.
-func (a *active) rests() bool {
+func (a *liveRule) heldBack() bool {
 	if !a.gated {
 		return false
 	}
@@ -53,12 +53,12 @@ func (a *active) rests() bool {
 }
 
 // settle ends what reserve began. Only a delivered fault uses up the limit.
-func (a *active) settle(delivered bool) {
-	if delivered && !a.fired.Load() {
-		a.fired.Store(true)
+func (a *liveRule) settle(delivered bool) {
+	if delivered && !a.delivered.Load() {
+		a.delivered.Store(true)
 	}
-	if a.in.rails != nil {
-		a.in.rails.settle(delivered)
+	if a.in.safeguards != nil {
+		a.in.safeguards.settle(delivered)
 	}
 	if a.gated {
 		a.gate.settle(delivered, a.CoolDown, a.in)
@@ -66,7 +66,7 @@ func (a *active) settle(delivered bool) {
 }
 
 // release ends what reserve began where the rails forbid the strike.
-func (a *active) release() {
+func (a *liveRule) release() {
 	if a.gated {
 		a.gate.settle(false, a.CoolDown, a.in)
 	}
@@ -119,10 +119,10 @@ type groupGates struct{ byName map[string]*sharedGate }
 type sharedGate struct {
 	gate
 	rules int
-	first *compiled // whose limit and cool-down are those of all
+	first *planRule // whose limit and cool-down are those of all
 }
 
-func (g *groupGates) join(c *compiled) *gate {
+func (g *groupGates) join(c *planRule) *gate {
 	shared := g.byName[c.Group]
 	if shared == nil {
 		if g.byName == nil {
@@ -135,7 +135,7 @@ func (g *groupGates) join(c *compiled) *gate {
 	return &shared.gate
 }
 
-func (g *groupGates) leave(c *compiled) {
+func (g *groupGates) leave(c *planRule) {
 	shared := g.byName[c.Group]
 	if shared == nil {
 		return
@@ -147,7 +147,7 @@ func (g *groupGates) leave(c *compiled) {
 
 // fits tells whether a rule states what its group does, in which it takes the
 // place of former, if that is not nil.
-func (g *groupGates) fits(c *compiled, former *active) bool {
+func (g *groupGates) fits(c *planRule, former *liveRule) bool {
 	shared := g.byName[c.Group]
 	return shared == nil || c.conflict(shared.first) == nil || shared.rules == 1 && former != nil && former.Group == c.Group
 }

@@ -4,24 +4,24 @@ import "context"
 
 // trigger draws the rules of a trigger slot (there is one) and runs what was
 // drawn with nothing behind it.
-func (s *slot) trigger(ctx context.Context) (fired bool, err error) {
+func (s *site) injectNow(ctx context.Context) (fired bool, err error) {
 	if s.in.state.Load()&stateDisarmed != 0 {
 		return false, nil
 	}
-	v := visit{set: s.set.Load(), frame: frameOf(ctx)}
-	if g := s.in.rails; g != nil {
-		g.crossed()
+	d := decision{set: s.set.Load(), frame: frameOf(ctx)}
+	if g := s.in.safeguards; g != nil {
+		g.countCall()
 	}
-	v.ordinal = s.calls.Add(1) - 1
-	v.occurrence = v.ordinal
-	d := v.draw(nil)
-	if d.first == nil {
+	d.ordinal = s.calls.Add(1) - 1
+	d.occurrence = d.ordinal
+	m := d.match(nil)
+	if m.first == nil {
 		return false, nil
 	}
-	x := &strike{visit: v, effect: EffectNone}
-	v.open(&x.rec)
+	x := &injection{decision: d, effect: EffectNone}
+	d.open(&x.rec)
 	x.rec.begun = s.in.begun.Add(2)
-	if x.begin(ctx, d); len(x.acts) == 0 {
+	if x.begin(ctx, m); len(x.rules) == 0 {
 		return false, nil
 	}
 	x.callee = func(context.Context, any) (any, error) { return nil, nil }

@@ -11,7 +11,7 @@ import (
 )
 
 // guard keeps the accounts of an injector's rails.
-type guard struct {
+type safeguardState struct {
 	Safeguards
 	invalid error // what Check says of them
 	allowed []*glob.Glob
@@ -23,31 +23,31 @@ type guard struct {
 	pending   uint64
 	tokens    float64
 	filled    time.Duration // when tokens was true
-	held      [rails]uint64
+	held      [safeguardCount]uint64
 }
 
 // rail is one of the limits.
-type rail uint8
+type safeguard uint8
 
 const (
-	free rail = iota // nothing holds the fault back
+	free safeguard = iota // nothing holds the fault back
 	heldInvalid
 	heldKill
 	heldBudget
 	heldShare
 	heldConcurrent
 	heldRate
-	rails // how many there are
+	safeguardCount // how many there are
 )
 
-var railNames = [rails]string{heldInvalid: "invalid", heldKill: "kill", heldBudget: "budget", heldShare: "share",
+var safeguardNames = [safeguardCount]string{heldInvalid: "invalid", heldKill: "kill", heldBudget: "budget", heldShare: "share",
 	heldConcurrent: "concurrent", heldRate: "rate"}
 
-func newGuard(r *Safeguards, born time.Time) *guard {
+func newSafeguardState(r *Safeguards, born time.Time) *safeguardState {
 	if r == nil {
 		return nil
 	}
-	g := &guard{Safeguards: *r, invalid: r.Check(), born: born}
+	g := &safeguardState{Safeguards: *r, invalid: r.Check(), born: born}
 	if g.Targets = slices.Clone(r.Targets); g.invalid != nil {
 		g.Targets = nil // each fault is then held back as invalid, and counted
 	}
@@ -61,10 +61,10 @@ func newGuard(r *Safeguards, born time.Time) *guard {
 }
 
 // bucket is how many tokens there can be: one second's worth, at least one.
-func (g *guard) bucket() float64 { return max(g.Rate, 1) }
+func (g *safeguardState) bucket() float64 { return max(g.Rate, 1) }
 
 // killed tells whether the kill switch was thrown.
-func (g *guard) killed() bool {
+func (g *safeguardState) killed() bool {
 	select {
 	case <-g.Kill: // never of a nil channel
 		return true
@@ -75,26 +75,26 @@ func (g *guard) killed() bool {
 
 // killSwitch is the channel that ends waits; nil: there is none.
 func (in *Injector) killSwitch() <-chan struct{} {
-	if in.rails == nil {
+	if in.safeguards == nil {
 		return nil
 	}
-	return in.rails.Kill
+	return in.safeguards.Kill
 }
 
-func (in *Injector) killed() bool { return in.rails != nil && in.rails.killed() }
+func (in *Injector) killed() bool { return in.safeguards != nil && in.safeguards.killed() }
 
 // resting tells whether no rule is in force any more: the injector was
 // disarmed, closed or killed.
 func (in *Injector) resting() bool { return in.state.Load() != 0 || in.killed() }
 
 // resting tells whether no rule is in force for the call any more.
-func (x *strike) resting() bool { return x.set.slot.in.resting() || x.letGo() }
+func (x *injection) resting() bool { return x.set.site.in.resting() || x.letGo() }
 
 // letGo tells whether the injector was disarmed during the call, be it armed again by now.
-func (x *strike) letGo() bool { return x.set.slot.in.disarms.Load() != x.disarms }
+func (x *injection) letGo() bool { return x.set.site.in.disarms.Load() != x.disarms }
 
 // crossed counts a call that a rule might strike.
-func (g *guard) crossed() {
+func (g *safeguardState) countCall() {
 	if g.Share > 0 {
 		g.calls.Add(1)
 	}
@@ -102,10 +102,10 @@ func (g *guard) crossed() {
 
 // reserve asks whether one more fault may be at work now, and counts it until
 // settle says how it went.
-func (g *guard) reserve() rail {
+func (g *safeguardState) reserve() safeguard {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	why := g.limit()
+	why := g.heldBy()
 	if why != free {
 		g.held[why]++
 		return why
@@ -118,7 +118,7 @@ func (g *guard) reserve() rail {
 }
 
 // limit is the first rail in the way; g.mu is held.
-func (g *guard) limit() rail {
+func (g *safeguardState) heldBy() safeguard {
 	faults := g.delivered + g.pending
 	switch {
 	case g.invalid != nil:
@@ -138,14 +138,14 @@ func (g *guard) limit() rail {
 }
 
 // refill brings the bucket up to date, and tells whether it holds a token.
-func (g *guard) refill() bool {
+func (g *safeguardState) refill() bool {
 	now := time.Since(g.born)
 	g.tokens = min(g.bucket(), g.tokens+(now-g.filled).Seconds()*g.Rate)
 	g.filled = now
 	return g.tokens >= 1
 }
 
-func (g *guard) settle(delivered bool) {
+func (g *safeguardState) settle(delivered bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.pending--
@@ -159,26 +159,26 @@ func (g *guard) settle(delivered bool) {
 
 // kept is what the event of a call tells of rules that were drawn on it and
 // did nothing.
-type kept struct {
+type unusedRules struct {
 	held   []heldRule
-	idle   *active  // a failure that made no error; nil: there was none
-	masked []string // rules that it hid all the same
+	idle   *liveRule // a failure that made no error; nil: there was none
+	masked []string  // rules that it hid all the same
 }
 
 // heldRule is a rule that was not let strike.
 type heldRule struct {
 	name string
-	by   rail // free: by its own limit or cool-down
+	by   safeguard // free: by its own limit or cool-down
 }
 
 // reserve asks for a rule that was drawn whether it may strike. One that may
 // not is held back.
-func (v *visit) reserve(b *bound) bool {
+func (d *decision) reserve(b *siteRule) bool {
 	if !b.reserve() {
-		v.hold(b, free)
+		d.hold(b, free)
 		return false
 	}
-	g := b.in.rails
+	g := b.in.safeguards
 	if g == nil {
 		return true
 	}
@@ -187,28 +187,28 @@ func (v *visit) reserve(b *bound) bool {
 		return true
 	}
 	b.release()
-	v.hold(b, why)
+	d.hold(b, why)
 	return false
 }
 
 // hold keeps for the event, if there will be one, that a rule was held back.
-func (v *visit) hold(b *bound, by rail) {
-	if v.lone {
+func (d *decision) hold(b *siteRule, by safeguard) {
+	if d.lone {
 		return
 	}
-	k := v.keep()
+	k := d.addUnused()
 	k.held = append(k.held, heldRule{b.Name, by})
 }
 
-func (v *visit) keep() *kept {
-	if v.kept == nil {
-		v.kept = &kept{}
+func (d *decision) addUnused() *unusedRules {
+	if d.unused == nil {
+		d.unused = &unusedRules{}
 	}
-	return v.kept
+	return d.unused
 }
 
 // tell puts on a record what was kept for it.
-func (k *kept) tell(r *record) {
+func (k *unusedRules) addTo(r *record) {
 	if k == nil {
 		return
 	}
@@ -218,7 +218,7 @@ func (k *kept) tell(r *record) {
 	for _, h := range k.held {
 		r.more.held = append(r.more.held, h.name)
 		if h.by != free {
-			r.note(fmt.Sprintf("rule %q was held back by the rails: %s", h.name, railNames[h.by]))
+			r.note(fmt.Sprintf("rule %q was held back by the rails: %s", h.name, safeguardNames[h.by]))
 		}
 	}
 	if k.idle != nil {
@@ -227,4 +227,4 @@ func (k *kept) tell(r *record) {
 }
 
 // idles tells whether a failure made no error.
-func (k *kept) idles() bool { return k != nil && k.idle != nil }
+func (k *unusedRules) someIdle() bool { return k != nil && k.idle != nil }
