@@ -167,7 +167,7 @@ func TestTheRingKeepsTheNewest(t *testing.T) {
 func TestRefusedCallsAreCounted(t *testing.T) {
 	r := newRecorder(t, &trace.Options{Keep: 10})
 	before := r.RecordFrom(r.Run().Epoch().Add(-time.Hour))
-	before(chaos.Event{Target: "a", Outcome: chaos.OutcomeOK, End: sec})
+	before(context.Background(), chaos.Event{Target: "a", Outcome: chaos.OutcomeOK, End: sec})
 	r.Record(context.Background(), chaos.Event{Outcome: chaos.OutcomeOK})
 	r.Record(context.Background(), chaos.Event{Target: "a", Outcome: chaos.OutcomeOK})
 	stats := r.Stats()
