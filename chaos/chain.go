@@ -60,7 +60,7 @@ func (ch *chain) numbered(source items) items {
 	}
 }
 
-// calm tells whether the injector was disarmed, or killed by its rails.
+// calm reports whether the injector was disarmed, or killed by its rails.
 func (x *injection) calm() bool {
 	in := x.set.site.in
 	return in.state.Load()&stateDisarmed != 0 || in.killed() || x.letGo()

@@ -47,7 +47,7 @@ func (m *matchedRules) behind(i int) []string {
 	return names
 }
 
-// failers tells whether all of them are only errors.
+// failers reports whether all of them are only errors.
 func (m *matchedRules) failers() bool {
 	for i := range m.len() {
 		if m.at(i).failer == nil {
@@ -57,7 +57,7 @@ func (m *matchedRules) failers() bool {
 	return true
 }
 
-// gated tells whether one of them has a limit or a cool-down.
+// gated reports whether one of them has a limit or a cool-down.
 func (m *matchedRules) gated() bool {
 	for i := range m.len() {
 		if m.at(i).gated {

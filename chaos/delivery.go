@@ -147,7 +147,7 @@ func (x *injection) fitting(a *callRule, given, args any) (fit any, fits bool) {
 	return fit, true
 }
 
-// delivered tells whether the caller, or the callee, saw what the act did.
+// delivered reports whether the caller, or the callee, saw what the act did.
 // lost: a reply was lost, and the result with it.
 func (x *injection) delivered(a *callRule, lost bool) bool {
 	switch {
@@ -171,7 +171,7 @@ func (x *injection) delivered(a *callRule, lost bool) bool {
 	return a.seen || a.phase != PhaseChange && a.calls > a.declared // that no value shows
 }
 
-// onItems tells whether an act acts on the items of a stream.
+// onItems reports whether an act acts on the items of a stream.
 func (x *injection) onItems(a *callRule) bool { return x.perItem && a.phase == PhaseChange }
 
 // tell notes how often an act has called Changed up to now, and reports whether

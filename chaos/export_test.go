@@ -16,7 +16,7 @@ func Pending(in *Injector) (n uint64) {
 	return n
 }
 
-// RailsPending is how many faults the rails take to be at work.
+// RailsPending is how many faults the safeguards take to be at work.
 func SafeguardsPending(in *Injector) uint64 { return in.safeguards.pending }
 
 // KeyCount is how many keys, failing keys and groups an injector remembers.

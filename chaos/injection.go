@@ -192,7 +192,7 @@ func (x *injection) apply(i int, ctx context.Context, args any, fit func(any) (a
 	return result, err
 }
 
-// idled tells whether a fault that wanted to wait found the context ended, and
+// idled reports whether a fault that wanted to wait found the context ended, and
 // did nothing but return its error: the call goes on, as it would without it.
 func (x *injection) idled(a *callRule, ctx context.Context, err error) bool {
 	x.mu.Lock()
@@ -231,13 +231,13 @@ func (x *injection) reach(ctx context.Context, args any) (any, error) {
 	return result, err
 }
 
-// foreign tells whether a context is that of another struck call.
+// foreign reports whether a context is that of another struck call.
 func (x *injection) foreign(ctx context.Context) bool {
 	f := frameOf(ctx)
 	return f != nil && f.injection != nil && f.injection != x
 }
 
-// same tells whether two errors are the same value, also where == would panic.
+// same reports whether two errors are the same value, also where == would panic.
 func same(a, b error) bool {
 	if a == nil || b == nil || reflect.TypeOf(a) != reflect.TypeOf(b) {
 		return a == nil && b == nil

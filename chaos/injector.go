@@ -17,33 +17,38 @@ type InjectorOptions struct {
 	// Targets are the known injection points. Where there are any,
 	// [Injector.Register] refuses a rule whose target matches none of them.
 	Targets []string
-	// Record keeps an event for every call, struck or not. It also makes every
-	// call an enclosing point: see [Event.Caller] and [WithReentry].
+	// RecordAll keeps an event for every call, also where no rule matched. It also
+	// makes every call an enclosing point: see [Event.Caller] and [WithReentry].
 	RecordAll bool
-	// KeepValues keeps the arguments and results of recorded and struck calls, as JSON.
+	// KeepValues keeps the arguments and results of the calls that leave an event,
+	// as JSON.
 	KeepValues bool
 	// MaxLog is the number of events kept, the newest; older ones are dropped
 	// and counted. 0: 4096. Negative: none is kept.
 	MaxLog int
-	// OnEvent is called with every event, in the caller's goroutine and before
-	// the call returns; it must be fast and safe for concurrent use. nil: not called.
+	// OnEvent is called with every event, in the caller's goroutine and before the
+	// call returns. It must be fast and safe for concurrent use. nil: it is not
+	// called. The context has the values of the call's context: it is the one that
+	// the callee gets, or the caller's own if a fault that is only an error was
+	// injected.
 	OnEvent func(context.Context, Event)
 	// OnBegin is called with every call that will leave an event, as it begins, in
-	// the caller's goroutine; it must be fast and safe for concurrent use. The event
-	// has no end, outcome and attempt yet; its Call is that of the event that
-	// follows. A call that is only an injected error begins and ends at once, and
-	// is not told of. nil: not called.
+	// the caller's goroutine. It must be fast and safe for concurrent use. nil: it
+	// is not called. The context is that of OnEvent. The event has no end, outcome
+	// and attempt yet; its Call is that of the event that follows. OnBegin is not
+	// called for a call that is only an injected error, which begins and ends at
+	// once.
 	OnBegin func(context.Context, Event)
-	// Rails bound what the rules may do; nil: nothing does.
+	// Safeguards bound what the rules may do; nil: nothing does.
 	Safeguards *Safeguards
 }
 
 const defaultMaxLog = 4096
 
-// An Injector decides, for the calls of one cell or one live process, which
-// rules strike, and keeps what happened. It is made by [Plan.Injector] or
-// [NewInjector] and reaches wrapped calls through their context ([NewContext])
-// or by binding. All methods are safe for concurrent use.
+// An Injector decides which rules are injected into the calls of one cell or one
+// live process, and keeps what happened. It is made by [Plan.Injector] or
+// [NewInjector] and reaches wrapped calls through their context ([NewContext]) or by
+// binding. All methods are safe for concurrent use.
 type Injector struct {
 	seed  uint64
 	cell  string
@@ -52,7 +57,8 @@ type Injector struct {
 	born  time.Time // times are measured from here
 	armed atomic.Int64
 	state atomic.Uint32 // stateClosed, stateDisarmed
-	// disarms counts the calls of Disarm: one that was struck before it stays let go when the injector is armed again.
+	// disarms counts the calls of Disarm. A call that was matched before one gets no
+	// fault when the injector is armed again.
 	disarms    atomic.Uint32
 	late       atomic.Uint64
 	begun      atomic.Uint64 // numbers the calls that leave an event, in steps of two
@@ -60,7 +66,7 @@ type Injector struct {
 	log        log
 	safeguards *safeguardState // nil: none
 
-	asked table // the names that Concerns was asked about
+	asked table // the names that MayAffect and MayAffectPrefix were asked about
 
 	watchers atomic.Pointer[[]*func(context.Context, Event)]
 
@@ -78,7 +84,7 @@ const (
 	stateDisarmed
 )
 
-// NewInjector makes a live injector: empty, armed, its rules registered and
+// NewInjector makes a live injector: empty and armed. Its rules are registered and
 // removed at run time. o may be nil. Bubbles are as with [Plan.Injector].
 func NewInjector(seed uint64, o *InjectorOptions) *Injector {
 	return newInjector(seed, "", o)
@@ -98,15 +104,17 @@ func newInjector(seed uint64, cell string, o *InjectorOptions) *Injector {
 	return in
 }
 
-// traceless tells whether a call that no rule strikes is neither recorded nor counted by the rails.
+// traceless reports whether a call without an injection is neither recorded nor
+// counted by the safeguards.
 func (in *Injector) traceless() bool {
 	return !in.opts.RecordAll && (in.safeguards == nil || in.safeguards.Share == 0)
 }
 
-// Register adds a rule, or replaces the one of the same name in its place; its
-// counting triggers, limit and memory start afresh, the deliveries of a group
-// only where it has no other rule. Calls under way keep the rule they were
-// struck by. The error joins every problem, each a [*RuleError].
+// Register adds a rule, or replaces the one of the same name in its place. The
+// counting triggers, limit and memory of a replaced rule start afresh; the
+// deliveries of its group do so only if the group has no other rule. Calls under way
+// keep the rule that matched them. The error joins every problem, each a
+// [*RuleError].
 func (in *Injector) Register(r Rule) error {
 	_, err := in.register(r, 0)
 	return err
@@ -162,10 +170,10 @@ func (in *Injector) register(r Rule, life time.Duration) (*liveRule, error) {
 	return a, nil
 }
 
-// Remove takes a rule away and reports whether there was one of that name. The
-// waits of the rule end, also of one that it replaced: those calls go through.
-// Other rules that matched them act. With waiters in a testing/synctest
-// bubble it must be called from that bubble.
+// Remove takes a rule away and reports whether there was one of that name. It ends
+// the waits of the rule and of the rules that it replaced: those calls go through.
+// Other rules that matched them act. With waiters in a testing/synctest bubble it
+// must be called from that bubble.
 func (in *Injector) Remove(name string) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -173,7 +181,8 @@ func (in *Injector) Remove(name string) bool {
 	return in.removeAt(in.place(name))
 }
 
-// place is that of a rule in the list, -1 where there is none of that name; in.mu is held.
+// place is the index of a rule in the list, -1 if there is none of that name; in.mu
+// is held.
 func (in *Injector) place(name string) int {
 	if in.places == nil {
 		in.places = make(map[string]int, len(in.rules))
@@ -187,8 +196,8 @@ func (in *Injector) place(name string) int {
 	return -1
 }
 
-// rebind puts the list of rules in force, in which one came or went, or took the
-// place of another, at the slots that either reaches; in.mu is held.
+// rebind updates the sites that a changed rule reaches: former went, or a came, or a
+// took the place of former; in.mu is held.
 func (in *Injector) rebind(former, a *liveRule) {
 	for s := range in.points.all() {
 		if s.kind == groupSite { // first: the others take their base from them
@@ -205,7 +214,7 @@ func (in *Injector) rebind(former, a *liveRule) {
 	}
 }
 
-// setRules puts another list of rules in force at every slot; in.mu is held.
+// setRules puts another list of rules in force at every site; in.mu is held.
 func (in *Injector) setRules(rules []*liveRule) {
 	in.rules, in.places = rules, nil
 	for s := range in.points.all() {
@@ -223,12 +232,14 @@ func (in *Injector) setRules(rules []*liveRule) {
 	}
 }
 
-// Trigger draws the named rule once, at the trigger's own count of such
-// requests, and when drawn runs its fault there and then with no callee behind
-// it: a latency is waited out, an error is made and returned. The rule's limit
-// and cool-down hold, and so do the [Safeguards]. The error is the injected one, or matches
-// [ErrUnknownRule] or [ErrCellEnded]. Its event has the rule's name as target.
-// Nothing fires while the injector is disarmed.
+// InjectNow asks the trigger of the named rule once, at the rule's own count of such
+// requests. If it matches, the fault runs at once with no callee behind it: a
+// latency is waited out, an error is made and returned. fired reports whether the
+// fault ran.
+//
+// The rule's limit and cool-down hold, and so do the [Safeguards]. The error is the
+// injected one, or matches [ErrUnknownRule] or [ErrCellEnded]. Its event has the
+// rule's name as target. Nothing is injected while the injector is disarmed.
 func (in *Injector) InjectNow(ctx context.Context, name string) (fired bool, err error) {
 	if in.state.Load()&stateClosed != 0 {
 		in.late.Add(1)
@@ -247,17 +258,17 @@ func (in *Injector) InjectNow(ctx context.Context, name string) (fired bool, err
 	return s.injectNow(ctx)
 }
 
-// Arm puts the rules in force and starts the injector's clock anew. A new
-// injector is armed.
+// Arm puts the rules in force and starts the injector's clock anew. A new injector
+// is armed.
 func (in *Injector) Arm() {
 	in.armed.Store(int64(time.Since(in.born)))
 	in.state.And(^stateDisarmed)
 }
 
-// Disarm takes the rules out of force at once: injected waits end and those
-// calls go through, whatever else was drawn on them, and also if Arm follows
-// while they do. Calls are counted on. With waiters in a testing/synctest
-// bubble it must be called from that bubble.
+// Disarm takes the rules out of force at once. Injected waits end and those calls go
+// through, whatever other rules matched them, also if Arm follows meanwhile. Calls
+// are still counted. With waiters in a testing/synctest bubble it must be called
+// from that bubble.
 func (in *Injector) Disarm() {
 	in.state.Or(stateDisarmed)
 	in.disarms.Add(1)
@@ -269,10 +280,12 @@ func (in *Injector) Disarm() {
 	}
 }
 
-// Close ends the cell: later calls, and calls that come out of an injected
-// wait on their way to the callee, get [ErrCellEnded] and do not reach it. It
-// ends no wait ([Injector.Disarm] does) and only sets a flag, so it may be
-// called from anywhere, and more than once. There is no way back.
+// Close ends the cell. Later calls get [ErrCellEnded] and do not reach their callee.
+// So do calls that come out of an injected wait on their way to it. Close cannot be
+// undone.
+//
+// It ends no wait ([Injector.Disarm] does) and only sets a flag, so it may be called
+// from anywhere, and more than once.
 func (in *Injector) Close() { in.state.Or(stateClosed) }
 
 // LateCalls is the number of calls that were refused because the injector was closed.
@@ -291,7 +304,7 @@ func (in *Injector) Rules() []Rule {
 }
 
 // Targets returns the injection points known so far, sorted: those of
-// [InjectorOptions] and those that calls have crossed.
+// [InjectorOptions] and those that had a call.
 func (in *Injector) Targets() []string {
 	targets := slices.Clone(in.opts.Targets)
 	for s := range in.points.all() {
@@ -303,8 +316,8 @@ func (in *Injector) Targets() []string {
 	return slices.Compact(targets)
 }
 
-// Unfired returns the names of the rules that were not delivered to any call,
-// in order: a test that meant to break something asks for none.
+// Undelivered returns the names of the rules that were not delivered to any call, in
+// order. A test that means to inject every rule asserts that there are none.
 func (in *Injector) Undelivered() []string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -317,17 +330,17 @@ func (in *Injector) Undelivered() []string {
 	return names
 }
 
-// Events returns the kept events in the order in which the calls began. A call
-// still under way has none yet. What the events point to is shared with the
-// log, and must not be changed.
+// Events returns the kept events in the order in which the calls began. A call still
+// under way has none yet. What the events point to is shared with the log, and must
+// not be changed.
 func (in *Injector) Events() []Event {
 	events, _ := in.EventsSince(0)
 	return events
 }
 
-// EventsSince returns the kept events of the calls that ended after the first
-// n, in the order in which the calls began. ended is how many calls with an event
-// have ended so far: pass it as n the next time, and each event is returned once,
+// EventsSince returns the kept events of the calls that ended after the first n, in
+// the order in which the calls began. ended is how many calls with an event have
+// ended so far. If it is passed as n the next time, each event is returned once,
 // however calls overlap. Of the ended-n events, those that are not returned were
 // dropped. What the events point to must not be changed.
 func (in *Injector) EventsSince(n uint64) (events []Event, ended uint64) {
@@ -352,16 +365,15 @@ func (in *Injector) ruleNames() []string {
 }
 
 // Elapsed is the time since the injector was armed, from which the times of its
-// events count: the first event of a run began at time.Now less Elapsed plus its
-// Start, whatever clock that is.
+// events count. So the first event of a run began at time.Now less Elapsed plus its
+// Start, by any clock.
 func (in *Injector) Elapsed() time.Duration {
 	return time.Since(in.born) - time.Duration(in.armed.Load())
 }
 
-// sleep waits for d on behalf of a fault and says how long that took, 0 when
-// there was nothing to wait for. Each waiter brings a channel of its own, made
-// in its own bubble where it runs in one.
-// The wait of a rule (nil: of none) ends with the rule.
+// sleep waits for d on behalf of a fault and returns how long that took, 0 if it did
+// not wait. Each waiter has a channel of its own, made in its own bubble if it runs
+// in one. The wait of a rule (nil: of none) ends with the rule.
 func (in *Injector) sleep(ctx context.Context, d time.Duration, of *liveRule) (spent time.Duration, err error) {
 	if err := ctx.Err(); err != nil || d == 0 {
 		return 0, err
@@ -393,9 +405,9 @@ func (in *Injector) sleep(ctx context.Context, d time.Duration, of *liveRule) (s
 	return spent, err
 }
 
-// wait is the one place where a goroutine waits on behalf of a fault. A wait
-// without end has no timer: in a bubble one would let the clock run to it. Nor
-// has one that the context's deadline ends: of two timers that fire at one
+// wait is the one place where a goroutine waits on behalf of a fault. An endless
+// wait has no timer: in a bubble a timer would let the clock run to it. A wait that
+// the context's deadline ends has none either: of two timers that fire at one
 // moment, which is usual in a bubble, either might win.
 func wait(ctx context.Context, d time.Duration, stop, kill <-chan struct{}) error {
 	if err := ctx.Err(); err != nil || d == 0 {

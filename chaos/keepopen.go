@@ -2,27 +2,25 @@ package chaos
 
 import "context"
 
-// KeepOpen says, from within [Fault.Inject], that the call goes on after Inject
-// has returned, as an HTTP call does until the body of its response was read:
-// whether the fault is delivered is known only then. The fault returns without
-// an error, and what it returns must see to it that end is called.
+// KeepOpen keeps the call open, from within [Fault.Inject], after Inject has
+// returned, as an HTTP call is until the body of its response was read. Whether the
+// fault is delivered is known only then. The fault returns without an error, and
+// what it returns must make sure that end is called.
 //
 // Until then [Changed], [Note] and [Sleep] with the context late count for the
 // fault, from one goroutine at a time; late ends with ctx. What the fault returned
 // from Inject is not compared. It is delivered if it waits, ends with an error that
-// it made, or calls Changed, which it does when the caller has got the first of
-// what differs.
+// it made, or calls Changed. It calls Changed when the caller has got the first
+// difference.
 //
-// The call is settled, and its event written, when the last of the faults that
-// asked for it has called end; of one fault the first end counts. A call that
-// nobody ends is under way for ever, and has no event.
+// end takes the error by which the call ended, if any, and whether the fault made
+// it. It returns the error as the caller should see it: one that the fault made as
+// an [*InjectedError].
 //
-// end takes the error by which the call ended, if any, and whether the fault
-// made it, and returns it as the caller should see it: one that the fault made
-// as an [*InjectedError].
-//
-// Where the call failed after all, nothing waits for end. Outside a fault end
-// returns the error as it is.
+// The call is settled, and its event written, when every fault that kept it open has
+// called end. Further calls of one fault's end do nothing. A call that is never
+// ended stays under way and has no event. A call that failed does not wait for end.
+// Outside a fault end returns its error unchanged.
 func KeepOpen(ctx context.Context) (late context.Context, end func(err error, made bool) error) {
 	f := frameOf(ctx)
 	if f == nil || f.injection == nil {
@@ -44,8 +42,8 @@ func KeepOpen(ctx context.Context) (late context.Context, end func(err error, ma
 	return pinned, func(err error, made bool) error { return x.end(&ended, &x.rules[at], err, made) }
 }
 
-// end is the end of one fault that outlasted its Inject. The last one settles
-// the call, unless that is still to return.
+// end ends one fault that kept the call open. The last one settles the call, unless
+// the call has not returned yet.
 func (x *injection) end(ended *bool, a *callRule, err error, made bool) error {
 	x.mu.Lock()
 	if made && err != nil {
@@ -71,14 +69,14 @@ func (x *injection) end(ended *bool, a *callRule, err error, made bool) error {
 	return err
 }
 
-// outlasted tells whether the account is to stay open when the call returns.
+// keptOpen reports whether the account stays open when the call returns.
 func (x *injection) keptOpen() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.stillOpen > 0
 }
 
-// leave is called when the call returns, and tells whether to settle it now.
+// leave is called when the call returns, and reports whether to settle it now.
 func (x *injection) leave() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

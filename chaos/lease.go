@@ -95,13 +95,13 @@ func (in *Injector) idle() string {
 	case in.killed():
 		return "the kill switch was thrown"
 	case in.safeguards.invalid != nil:
-		return "the rails are invalid: " + in.safeguards.invalid.Error()
+		return "the safeguards are invalid: " + in.safeguards.invalid.Error()
 	}
 	g := in.safeguards
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.Budget > 0 && g.delivered >= uint64(g.Budget) {
-		return fmt.Sprintf("the rails' budget of %d faults is used up", g.Budget)
+		return fmt.Sprintf("the safeguards' budget of %d faults is used up", g.Budget)
 	}
 	return ""
 }
@@ -109,7 +109,7 @@ func (in *Injector) idle() string {
 // idle says why the rule alone cannot be injected; empty: it can.
 func (a *liveRule) idle() string {
 	if a.barred {
-		return "the rails allow none of its targets"
+		return "the safeguards allow none of its targets"
 	}
 	if a.Limit > 0 {
 		a.gate.mu.Lock()

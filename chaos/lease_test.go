@@ -246,7 +246,7 @@ func TestWhyARuleIsNotInForce(t *testing.T) {
 	_, _ = took(in)
 	assert.Equal(t, []string{"its limit of 1 deliveries is used up", ""}, reasons())
 	_, _ = took(in)
-	spent := "the rails' budget of 2 faults is used up"
+	spent := "the safeguards' budget of 2 faults is used up"
 	assert.Equal(t, []string{spent, spent}, reasons())
 	in.Disarm()
 	assert.Equal(t, "the injector is disarmed", reasons()[0])
@@ -258,9 +258,9 @@ func TestWhyARuleIsNotInForce(t *testing.T) {
 	assert.Equal(t, "the injector was closed by its host", reasons()[0])
 
 	in = plan(t, chaos.Rule{Name: "out of reach", Target: "elsewhere", Fault: down()}).Injector("", &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{Targets: []string{"work"}}})
-	assert.Equal(t, []string{"the rails allow none of its targets"}, reasons())
+	assert.Equal(t, []string{"the safeguards allow none of its targets"}, reasons())
 	in = plan(t, chaos.Rule{Target: "work", Fault: down()}).Injector("", &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{Budget: -1}})
-	assert.Contains(t, reasons()[0], "the rails are invalid: ")
+	assert.Contains(t, reasons()[0], "the safeguards are invalid: ")
 }
 
 func TestRemoveAllTellsWhatStood(t *testing.T) {

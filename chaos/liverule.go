@@ -19,7 +19,7 @@ type liveRule struct {
 	until     time.Duration // when it expires, since the injector was made; 0: never
 	new       life          // what life points to, for rules that replaced none
 	delivered atomic.Bool   // it was delivered
-	barred    bool          // the rails allow none of its targets
+	barred    bool          // the safeguards allow none of its targets
 }
 
 func (a *liveRule) init(c *planRule, in *Injector) {
@@ -42,7 +42,7 @@ func (a *liveRule) reserve() bool {
 	return a.met() && (!a.gated || a.gate.reserve(a.Limit, a.CoolDown, a.in))
 }
 
-// rests tells whether the rule's limit is used up or it cools down, reserving nothing.
+// rests reports whether the rule's limit is used up or it cools down, reserving nothing.
 func (a *liveRule) heldBack() bool {
 	if !a.gated {
 		return false
@@ -65,7 +65,7 @@ func (a *liveRule) settle(delivered bool) {
 	}
 }
 
-// release ends what reserve began where the rails forbid the strike.
+// release ends what reserve began where the safeguards forbid the strike.
 func (a *liveRule) release() {
 	if a.gated {
 		a.gate.settle(false, a.CoolDown, a.in)
@@ -90,7 +90,7 @@ func (g *gate) reserve(limit int, coolDown time.Duration, in *Injector) bool {
 	return true
 }
 
-// closed tells whether the gate lets no rule through now; g.mu is held.
+// closed reports whether the gate lets no rule through now; g.mu is held.
 func (g *gate) closed(limit int, coolDown time.Duration, in *Injector) bool {
 	return limit > 0 && g.delivered+g.pending >= uint64(limit) ||
 		coolDown > 0 && (g.pending > 0 || time.Since(in.born) < g.rests)
@@ -145,7 +145,7 @@ func (g *groupGates) leave(c *planRule) {
 	}
 }
 
-// fits tells whether a rule states what its group does, in which it takes the
+// fits reports whether a rule states what its group does, in which it takes the
 // place of former, if that is not nil.
 func (g *groupGates) fits(c *planRule, former *liveRule) bool {
 	shared := g.byName[c.Group]

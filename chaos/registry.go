@@ -107,7 +107,7 @@ func (t ToolFunc) problem(i int, field string, value any, allowed string) error 
 	return &ParamError{Kind: fmt.Sprintf("tool #%d (%q)", i, t.tool.Name), Param: field, Value: value, Allowed: allowed}
 }
 
-// isPointer tells whether p is a JSON pointer (RFC 6901, section 3) to a part of a document.
+// isPointer reports whether p is a JSON pointer (RFC 6901, section 3) to a part of a document.
 func isPointer(p string) bool {
 	escapes := strings.Count(p, "~0") + strings.Count(p, "~1")
 	return strings.HasPrefix(p, "/") && strings.Count(p, "~") == escapes

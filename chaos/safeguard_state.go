@@ -63,7 +63,7 @@ func newSafeguardState(r *Safeguards, born time.Time) *safeguardState {
 // bucket is how many tokens there can be: one second's worth, at least one.
 func (g *safeguardState) bucket() float64 { return max(g.Rate, 1) }
 
-// killed tells whether the kill switch was thrown.
+// killed reports whether the kill switch was thrown.
 func (g *safeguardState) killed() bool {
 	select {
 	case <-g.Kill: // never of a nil channel
@@ -83,14 +83,14 @@ func (in *Injector) killSwitch() <-chan struct{} {
 
 func (in *Injector) killed() bool { return in.safeguards != nil && in.safeguards.killed() }
 
-// resting tells whether no rule is in force any more: the injector was
+// resting reports whether no rule is in force any more: the injector was
 // disarmed, closed or killed.
 func (in *Injector) resting() bool { return in.state.Load() != 0 || in.killed() }
 
-// resting tells whether no rule is in force for the call any more.
+// resting reports whether no rule is in force for the call any more.
 func (x *injection) resting() bool { return x.set.site.in.resting() || x.letGo() }
 
-// letGo tells whether the injector was disarmed during the call, be it armed again by now.
+// letGo reports whether the injector was disarmed during the call, be it armed again by now.
 func (x *injection) letGo() bool { return x.set.site.in.disarms.Load() != x.disarms }
 
 // crossed counts a call that a rule might strike.
@@ -137,7 +137,7 @@ func (g *safeguardState) heldBy() safeguard {
 	return free
 }
 
-// refill brings the bucket up to date, and tells whether it holds a token.
+// refill brings the bucket up to date, and reports whether it holds a token.
 func (g *safeguardState) refill() bool {
 	now := time.Since(g.born)
 	g.tokens = min(g.bucket(), g.tokens+(now-g.filled).Seconds()*g.Rate)
@@ -218,7 +218,7 @@ func (k *unusedRules) addTo(r *record) {
 	for _, h := range k.held {
 		r.more.held = append(r.more.held, h.name)
 		if h.by != free {
-			r.note(fmt.Sprintf("rule %q was held back by the rails: %s", h.name, safeguardNames[h.by]))
+			r.note(fmt.Sprintf("rule %q was held back by the safeguards: %s", h.name, safeguardNames[h.by]))
 		}
 	}
 	if k.idle != nil {
@@ -226,5 +226,5 @@ func (k *unusedRules) addTo(r *record) {
 	}
 }
 
-// idles tells whether a failure made no error.
+// idles reports whether a failure made no error.
 func (k *unusedRules) someIdle() bool { return k != nil && k.idle != nil }

@@ -10,48 +10,49 @@ import (
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
-// Rails bound what an injector may do to a running process, whatever its rules
-// say. The zero value bounds nothing. Each injector has accounts of its own; a
-// rule that strikes a call is one fault, and a fault that was not delivered is
-// given back to all accounts.
+// Safeguards bound what an injector may do to a running process, whatever its rules
+// say. The zero value bounds nothing. Each injector has accounts of its own. A rule
+// that is injected into a call is one fault, and an undelivered fault is given back
+// to all accounts.
 //
-// What a rail holds back does not happen: the call goes on as if the rule had
-// not been drawn. [Injector.HeldBack] counts it, and where the call leaves an
-// event it stands under [Event.HeldBack], with the rail in [Event.Note].
+// If a safeguard holds a fault back, the call goes on as if the rule had not
+// matched. [Injector.HeldBack] counts it. If the call leaves an event, the rule
+// stands under [Event.HeldBack] and [Event.Note] names the safeguard.
 //
-// Rails cost nothing on calls that no rule is drawn on, but for Share, which
-// counts those that a rule might strike.
+// Safeguards cost nothing on calls that no rule matches. The exception is Share,
+// which counts the calls to targets that have rules.
 type Safeguards struct {
 	_ struct{}
-	// Kill is the kill switch: once it is closed, nothing is injected from the
-	// next call on, and injected waits end as with [Injector.Disarm]. Any
-	// number of injectors may share it; the Done channel of a context is one.
-	// There is no way back. nil: no switch. For calls in a testing/synctest
-	// bubble it is made in that bubble.
+	// Kill is the kill switch. Once it is closed, nothing is injected from the next
+	// call on, and injected waits end as with [Injector.Disarm]. It cannot be
+	// undone. Any number of injectors may share it; the Done channel of a context is
+	// one. nil: no switch. For calls in a testing/synctest bubble it is made in that
+	// bubble.
 	Kill <-chan struct{}
 	// Budget is the number of faults that may be delivered in all; 0: no limit.
 	Budget int
-	// Share is the part of the calls that may be struck, from 0 to 1, of those
-	// so far to targets for which there is a rule, and of the requests of
-	// [Injector.InjectNow]: at 0.1 the tenth call is the first that may be. 0: no
-	// limit.
+	// Share is the largest fraction of the eligible calls that may get a fault, from
+	// 0 to 1: at 0.1 the tenth eligible call is the first that may. Calls to targets
+	// that have a rule are eligible, and so are the requests of
+	// [Injector.InjectNow]. 0: no limit.
 	Share float64
-	// Rate is the number of faults a second, measured by the injector's clock
-	// with a token bucket that holds one second's worth, at least one fault,
-	// and is full at first. 0: no limit.
+	// Rate is the number of faults a second, by the injector's clock. It is a token
+	// bucket that holds one second's worth, at least one fault, and is full at
+	// first. 0: no limit.
 	Rate float64
-	// Concurrent is the number of faults that may be at work at one time, on
-	// calls under way; 0: no limit.
+	// Concurrent is the number of faults that may be acting on calls under way at
+	// one time; 0: no limit.
 	Concurrent int
-	// Targets are globs over the injection points that may be struck, by either
-	// of their names where they have two ([WrapOptions]); empty: all. [Injector.Register] refuses a rule that could strike none of them;
-	// one that reaches others too strikes only these.
+	// Targets are globs over the injection points that may get faults, by either of
+	// their names if they have two ([WrapOptions]); empty: all. [Injector.Register]
+	// refuses a rule that could reach none of them. A rule that reaches others too
+	// is injected only at these.
 	Targets []string
 }
 
-// Check reports what is wrong with the rails, each a [*ParamError], joined.
-// [Injector.Register] reports the same, and an injector with such rails
-// injects nothing. There is nothing wrong with nil, which bounds nothing.
+// Check reports what is wrong with the safeguards, each a [*ParamError], joined.
+// [Injector.Register] reports the same, and an injector with such safeguards injects
+// nothing. nil is valid and bounds nothing.
 func (r *Safeguards) Check() error {
 	if r == nil {
 		return nil
@@ -59,7 +60,7 @@ func (r *Safeguards) Check() error {
 	var problems []error
 	refuse := func(ok bool, field string, value any, allowed string) {
 		if !ok {
-			problems = append(problems, &ParamError{Kind: "rails", Param: field, Value: value, Allowed: allowed})
+			problems = append(problems, &ParamError{Kind: "safeguards", Param: field, Value: value, Allowed: allowed})
 		}
 	}
 	refuse(r.Budget >= 0, "Budget", r.Budget, "a number of faults, or 0 for no limit")
@@ -73,9 +74,9 @@ func (r *Safeguards) Check() error {
 	return errors.Join(problems...)
 }
 
-// HeldBack counts the faults that [Safeguards] held back, by the rail's name in
-// lower case, such as "budget"; "invalid" counts those of rails that Check
-// refuses. It is empty without rails.
+// HeldBack counts the faults that [Safeguards] held back, by the name of the
+// safeguard in lower case, such as "budget". "invalid" counts those held back
+// because Check refuses the safeguards. The map is empty without safeguards.
 func (in *Injector) HeldBack() map[string]uint64 {
 	held := make(map[string]uint64)
 	if in.safeguards == nil {
@@ -91,19 +92,19 @@ func (in *Injector) HeldBack() map[string]uint64 {
 	return held
 }
 
-// allows tells whether the rails let a target be struck.
+// allows reports whether the safeguards allow faults at a target.
 func (in *Injector) allows(target string) bool {
 	return in.safeguards == nil || len(in.safeguards.Targets) == 0 ||
 		slices.ContainsFunc(in.safeguards.allowed, func(g *glob.Glob) bool { return g.Match(target) })
 }
 
-// bars tells whether a rule could strike none of the allowed targets.
+// bars reports whether a rule could reach none of the allowed targets.
 func (in *Injector) bars(c *planRule) bool {
 	return in.safeguards != nil && len(in.safeguards.Targets) > 0 &&
 		!slices.ContainsFunc(in.safeguards.allowed, func(g *glob.Glob) bool { return glob.Meets(g, c.glob) })
 }
 
-// checkRails is what Register refuses on behalf of the rails.
+// checkSafeguards is what Register refuses on behalf of the safeguards.
 func (in *Injector) checkSafeguards(c *planRule) error {
 	switch {
 	case in.safeguards == nil:
@@ -112,7 +113,7 @@ func (in *Injector) checkSafeguards(c *planRule) error {
 		return in.safeguards.invalid
 	case in.bars(c):
 		return &RuleError{Rule: c.Name, Field: "Target", Value: c.Target,
-			Allowed: "a glob that meets the targets of the rails: " + strings.Join(in.safeguards.Targets, ", "),
+			Allowed: "a glob that meets the targets of the safeguards: " + strings.Join(in.safeguards.Targets, ", "),
 			Err:     errors.New("reaches no allowed target")}
 	}
 	return nil

@@ -87,19 +87,19 @@ func TestRailsShowOnTheEvent(t *testing.T) {
 	assert.True(t, e.Delivered)
 	assert.Equal(t, []string{"slow"}, e.HeldBack)
 	assert.Empty(t, e.Masked)
-	assert.Equal(t, `rule "slow" was held back by the rails: budget`, e.Note)
+	assert.Equal(t, `rule "slow" was held back by the safeguards: budget`, e.Note)
 	assert.Zero(t, e.Asked)
 	assert.Equal(t, map[string]uint64{"budget": 1}, in.HeldBack())
 }
 
-// A call that nothing strikes for the rails' sake says so where it is recorded.
+// A call that nothing strikes for the safeguards' sake says so where it is recorded.
 func TestRailsOnRecordedCall(t *testing.T) {
 	in, ctx := railed(t, chaos.Safeguards{Budget: 1})
 	pattern(ctx, 2, 0)
 	e := in.Events()[1]
 	assert.Equal(t, []string{"down"}, e.HeldBack)
 	assert.Empty(t, e.Masked)
-	assert.Equal(t, `rule "down" was held back by the rails: budget`, e.Note)
+	assert.Equal(t, `rule "down" was held back by the safeguards: budget`, e.Note)
 	assert.False(t, e.Delivered)
 	assert.Empty(t, e.Rule)
 	assert.Equal(t, chaos.OutcomeOK, e.Outcome)
@@ -117,7 +117,7 @@ func TestRailsCountDeliveries(t *testing.T) {
 	assert.Equal(t, map[string]uint64{"budget": 1}, in.HeldBack())
 }
 
-// The rule's own limit does not count what the rails held back.
+// The rule's own limit does not count what the safeguards held back.
 func TestRailsBeforeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, ctx := railed(t, chaos.Safeguards{Rate: 1}, chaos.Rule{Name: "down", Target: "work", Limit: 3, CoolDown: time.Millisecond, Fault: down()})
@@ -179,7 +179,7 @@ func TestRailsTargets(t *testing.T) {
 	err := in.Register(chaos.Rule{Name: "pay", Target: "pay.*", Fault: down()})
 	var refused *chaos.RuleError
 	require.ErrorAs(t, err, &refused)
-	assert.EqualError(t, err, `chaos: rule "pay": Target is "pay.*": reaches no allowed target; allowed: a glob that meets the targets of the rails: orders.*, search`)
+	assert.EqualError(t, err, `chaos: rule "pay": Target is "pay.*": reaches no allowed target; allowed: a glob that meets the targets of the safeguards: orders.*, search`)
 	require.NoError(t, in.Register(chaos.Rule{Name: "gets", Target: "*.get", Fault: down()}), "orders.get is allowed")
 	ctx := chaos.NewContext(context.Background(), in)
 	assert.NoError(t, chaos.Point(ctx, "pay.get"))
@@ -198,11 +198,11 @@ func TestRailsTargets(t *testing.T) {
 func TestBadRails(t *testing.T) {
 	bad := chaos.Safeguards{Budget: -1, Share: 1.5, Rate: math.Inf(1), Concurrent: -1, Targets: []string{"a", "["}}
 	err := bad.Check()
-	assert.EqualError(t, err, `chaos: rails: Budget is -1; allowed: a number of faults, or 0 for no limit
-chaos: rails: Share is 1.5; allowed: a share from 0 to 1; 0: no limit
-chaos: rails: Rate is +Inf; allowed: a number of faults a second, or 0 for no limit
-chaos: rails: Concurrent is -1; allowed: a number of faults, or 0 for no limit
-chaos: rails: Targets[1] is "["; allowed: a glob over names of injection points, such as "orders.*"`)
+	assert.EqualError(t, err, `chaos: safeguards: Budget is -1; allowed: a number of faults, or 0 for no limit
+chaos: safeguards: Share is 1.5; allowed: a share from 0 to 1; 0: no limit
+chaos: safeguards: Rate is +Inf; allowed: a number of faults a second, or 0 for no limit
+chaos: safeguards: Concurrent is -1; allowed: a number of faults, or 0 for no limit
+chaos: safeguards: Targets[1] is "["; allowed: a glob over names of injection points, such as "orders.*"`)
 	in := chaos.NewInjector(1, &chaos.InjectorOptions{Safeguards: &bad})
 	assert.Equal(t, err, in.Register(chaos.Rule{Target: "a", Fault: down()}))
 	assert.NoError(t, (&chaos.Safeguards{}).Check())

@@ -39,13 +39,13 @@ func (x *injection) finish(err error, ended bool) {
 	in.keep(&x.frame, &x.rec)
 }
 
-// hadTurn tells whether the act ran, or would have, had the stream had items:
+// hadTurn reports whether the act ran, or would have, had the stream had items:
 // what stood before it may have ended the call, or the injector was disarmed.
 func (x *injection) hadTurn(a *callRule) bool {
 	return a.ran || x.perItem && a.phase == PhaseChange && x.runs > 0
 }
 
-// anyMade tells whether a fault of the phase made an error.
+// anyMade reports whether a fault of the phase made an error.
 func (x *injection) anyMade(p Phase) bool {
 	return slices.ContainsFunc(x.rules, func(a callRule) bool { return a.phase == p && a.made != nil })
 }

@@ -123,7 +123,7 @@ func (s *site) reaches(a *liveRule) bool {
 	return s.named(a.glob.Match) && s.named(s.in.allows)
 }
 
-// named tells whether something holds for one of the names of the point.
+// named reports whether something holds for one of the names of the point.
 func (s *site) named(holds func(string) bool) bool {
 	return holds(s.target) || s.alias != "" && holds(s.alias)
 }

@@ -6,23 +6,28 @@ import (
 	"slices"
 )
 
-// WrapStream makes an injection point of a function that returns a stream.
-// Each iteration of the stream is one call, decided when it begins: delays
-// come before the first item, a failure is yielded in place of the items,
-// changes apply to every item or to the whole sequence ([Streamer]), a lost
-// reply lets the stream run unseen and yields a time-out, a repeated execution
-// is consumed unseen after the first, as far as the first was. A consumer that
-// stops early ends the call: no further item is taken from fn's stream. What is
-// consumed unseen ends when the context does. No goroutine is started.
+// WrapStream makes an injection point of a function that returns a stream. Each
+// iteration of the stream is one call, decided when it begins:
+//   - a delay comes before the first item;
+//   - a failure is yielded in place of the items;
+//   - a change applies to every item, or to the whole sequence ([Streamer]);
+//   - a lost reply consumes the stream, yields none of its items and then a
+//     time-out;
+//   - a repeated execution is consumed after the first and none of its items are
+//     yielded. It is consumed only as far as the first was.
 //
-// Without an injector the stream is fn's own. fn must not be nil; under an
-// injector it is called when an iteration begins.
+// A consumer that stops early ends the call: no further item is taken from fn's
+// stream. Consumption without a consumer ends when the context does. No goroutine is
+// started.
+//
+// Without an injector the stream is fn's own. fn must not be nil; with an injector
+// it is called when an iteration begins.
 func WrapStream[In, T any](target string, fn func(context.Context, In) iter.Seq2[T, error]) func(context.Context, In) iter.Seq2[T, error] {
 	return WrapStreamWith(target, fn, nil)
 }
 
-// WrapStreamWith is [WrapStream] with options; nil is the zero [WrapOptions]. Of
-// them Key and Injector are looked at.
+// WrapStreamWith is [WrapStream] with options; nil is the zero [WrapOptions]. Only
+// Key and Injector are used.
 func WrapStreamWith[In, T any](target string, fn func(context.Context, In) iter.Seq2[T, error], o *WrapOptions[In]) func(context.Context, In) iter.Seq2[T, error] {
 	p := newPoint(target, LayerStream)
 	var opts WrapOptions[In]
@@ -106,8 +111,8 @@ type streamItem[T any] struct {
 	err   error
 }
 
-// lastError hands items on and keeps the error of the last one, by which a
-// stream that nothing happens to is told to have failed.
+// lastError passes items on and keeps the error of the last one, which shows whether
+// a stream without an injection failed.
 type lastError[T any] struct {
 	yield func(T, error) bool
 	err   error
@@ -118,7 +123,7 @@ func (l *lastError[T]) pass(item T, err error) bool {
 	return l.yield(item, err)
 }
 
-// attach makes the changes of a strike act on items.
+// attach makes the changes of an injection act on items.
 func (c *stream[In, T]) attach(x *injection) { c.injection, x.perItem = x, true }
 
 func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error) {
@@ -154,7 +159,7 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 	return end, err
 }
 
-// changed is the stream as the changes of the strike leave it.
+// changed is the stream after the changes of the injection.
 func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 	x := c.injection
 	if x == nil || !x.changesItems() {
@@ -179,9 +184,9 @@ func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 	}
 }
 
-// again consumes a repeated execution, which nobody sees: of a stream without
-// end no more than its consumer took of the first. It ends as the first did,
-// whose items the consumer has.
+// again consumes a repeated execution, none of whose items are yielded. Of an
+// endless stream it takes no more than the consumer took of the first execution. It
+// ends as the first did, whose items the consumer has.
 func (c *stream[In, T]) again(ctx context.Context, v In) (streamed, error) {
 	n := 0
 	for range c.fn(ctx, v) {
@@ -193,7 +198,8 @@ func (c *stream[In, T]) again(ctx context.Context, v In) (streamed, error) {
 	return streamed{Items: c.items}, c.last
 }
 
-// drain consumes an execution that nobody sees; it shares no state with the others.
+// drain consumes an execution whose items are not yielded; it shares no state with
+// the others.
 func (c *stream[In, T]) drain(ctx context.Context, v In) (end streamed, err error) {
 	for _, err = range c.fn(ctx, v) {
 		if end.Items++; ctx.Err() != nil {
@@ -203,7 +209,8 @@ func (c *stream[In, T]) drain(ctx context.Context, v In) (end streamed, err erro
 	return end, err
 }
 
-// release yields what was held back, and tells whether the consumer wants more.
+// release yields the items that were withheld, and reports whether the consumer
+// wants more.
 func (c *stream[In, T]) release() bool {
 	held := c.held
 	c.held = nil
@@ -216,12 +223,12 @@ func (c *stream[In, T]) release() bool {
 	return true
 }
 
-// losesReply tells whether the consumer will see none of the items.
+// losesReply reports whether the consumer will see none of the items.
 func (x *injection) losesReply() bool {
 	return slices.ContainsFunc(x.rules, func(a callRule) bool { return a.phase == PhaseAfter && !a.over() })
 }
 
-// changesItems tells whether some act changes the items of a stream.
+// changesItems reports whether some rule changes the items of a stream.
 func (x *injection) changesItems() bool {
 	return slices.ContainsFunc(x.rules, func(a callRule) bool { return a.phase == PhaseChange })
 }

@@ -99,7 +99,7 @@ type labels struct{ n atomic.Int64 }
 
 func (l *labels) next() string { return fmt.Sprintf("%p/%d", l, l.n.Add(1)) }
 
-// left tells whether a goroutine of a label is still there, after all had the
+// left reports whether a goroutine of a label is still there, after all had the
 // time to end.
 func left(label string, c clock) bool {
 	for waited := time.Duration(0); ; waited += time.Millisecond {

@@ -66,7 +66,7 @@ func (t *trial) error(err error) {
 	}
 }
 
-// fits tells whether a result is of the callee's type, or will be brought into
+// fits reports whether a result is of the callee's type, or will be brought into
 // it: nil is the zero value, and JSON and Go values become each other.
 func (t *trial) fits(result any) bool {
 	if result == nil || reflect.TypeOf(result) == reflect.TypeOf(t.Result) {
@@ -170,7 +170,7 @@ func (t *trial) passesErrors() {
 	}
 }
 
-// equal tells whether a caller would see a difference. Documents are compared
+// equal reports whether a caller would see a difference. Documents are compared
 // by their values.
 func equal(a, b any) bool {
 	if reflect.DeepEqual(a, b) {

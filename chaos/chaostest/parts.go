@@ -59,7 +59,7 @@ func (q *inquiry) parts() {
 	}
 }
 
-// uses tells whether the combination asks its i-th part at all.
+// uses reports whether the combination asks its i-th part at all.
 func (q *inquiry) uses(i int) bool {
 	for _, answer := range []bool{false, true} {
 		parts := [2]*part{{answer: answer}, {answer: answer}}

@@ -48,7 +48,7 @@ func (w *watch) end() {
 	w.over = true
 }
 
-// enter notes a call of next, and tells whether it may go on.
+// enter notes a call of next, and reports whether it may go on.
 func (w *watch) enter() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

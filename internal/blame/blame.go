@@ -66,7 +66,7 @@ type difference struct {
 	from, to string
 }
 
-// below tells whether a place is part of another.
+// below reports whether a place is part of another.
 func below(place, of string) bool {
 	return len(place) > len(of) && place[:len(of)] == of && place[len(of):len(of)+1] == separator
 }

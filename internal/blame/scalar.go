@@ -54,7 +54,7 @@ func Common(a, b []byte) (n int) {
 	return n
 }
 
-// InString tells whether the beginning of a document ends within a string.
+// InString reports whether the beginning of a document ends within a string.
 func InString(beginning []byte) (in bool) {
 	for {
 		i := bytes.IndexAny(beginning, `"\`)
@@ -79,7 +79,7 @@ func isScalar(text []byte) bool {
 	return len(text) > 0
 }
 
-// InScalar tells whether a character may stand in a number or a literal.
+// InScalar reports whether a character may stand in a number or a literal.
 func InScalar(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c == '-' || c == '+' || c == '.' || c == 'E'
 }
