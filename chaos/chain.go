@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// chain passes the items of a stream through the changes of a strike, one
-// behind the other. Each part is code of one act: x.at follows the control from
-// part to part, so that waits and changes are put down to the right one.
+// chain passes the items of a stream through the changes of an injection, one behind
+// the other. Each part is code of one rule: x.executing follows the control from
+// part to part, so that waits and changes are attributed to the right one.
 //
-// Each item carries with it where it comes from and what became of it: when the
-// consumer is handed it, and not before, what acts did to it is delivered.
+// Each item carries where it comes from and what was done to it. When the consumer
+// is handed the item, and not before, what the rules did to it is delivered.
 type chain struct {
 	x      *injection
 	fit    func(any) (any, error) // brings an item into the type of the stream
@@ -21,9 +21,9 @@ type chain struct {
 
 type items = iter.Seq2[any, error]
 
-// of builds the chain over a source, innermost first. An injector that was
-// disarmed before the first item changes nothing. The acts wait with the
-// consumer's context, whatever a fault further in gave the source.
+// of builds the chain over a source, innermost first. An injector that was disarmed
+// before the first item changes nothing. The rules wait with the consumer's context,
+// even if a fault further in gave the source another.
 func (ch *chain) of(source items) items {
 	x := ch.x
 	seq := ch.numbered(source)
@@ -46,7 +46,7 @@ func (ch *chain) of(source items) items {
 	return inner
 }
 
-// numbered is the source, each item with its place.
+// numbered is the source, each item with its index.
 func (ch *chain) numbered(source items) items {
 	return func(yield func(any, error) bool) {
 		n := 0
@@ -60,14 +60,14 @@ func (ch *chain) numbered(source items) items {
 	}
 }
 
-// calm reports whether the injector was disarmed, or killed by its rails.
+// calm reports whether the injector was disarmed, or killed by its safeguards.
 func (x *injection) calm() bool {
 	in := x.set.site.in
 	return in.state.Load()&stateDisarmed != 0 || in.killed() || x.letGo()
 }
 
-// part runs a sequence as the code of act i, and what it yields to as that of
-// whoever ranges over it.
+// part runs a sequence as the code of rule i, and its yield as the code of the part
+// that consumes it.
 func (ch *chain) part(i int, of func() items) items {
 	return func(yield func(any, error) bool) {
 		x := ch.x
@@ -75,7 +75,7 @@ func (ch *chain) part(i int, of func() items) items {
 		x.enterRule(i)
 		defer func() {
 			if !returned && x.current() == i && i < len(x.rules) {
-				x.rules[i].panicked = true // which nobody misses
+				x.rules[i].panicked = true // its own panic is always seen
 			}
 		}()
 		for item, err := range of() {
@@ -91,7 +91,7 @@ func (ch *chain) part(i int, of func() items) items {
 	}
 }
 
-// each is a fault that knows single items only.
+// each applies a fault that acts on single items only.
 func (ch *chain) each(ctx context.Context, i int, inner items) items {
 	x := ch.x
 	a := &x.rules[i]
@@ -119,7 +119,7 @@ func (ch *chain) each(ctx context.Context, i int, inner items) items {
 	}
 }
 
-// whole is a fault that acts on the sequence. Its items are known again among
+// whole applies a fault that acts on the sequence. Its items are recognised among
 // those that it took.
 func (ch *chain) whole(ctx context.Context, i int, s Streamer, inner items) items {
 	return func(yield func(any, error) bool) {
@@ -143,7 +143,8 @@ func (ch *chain) whole(ctx context.Context, i int, s Streamer, inner items) item
 	}
 }
 
-// hand tells what the consumer is being handed: an item or an error.
+// hand marks what is delivered by the item or error that the consumer is being
+// handed.
 func (ch *chain) hand() {
 	if ch == nil {
 		return
@@ -168,7 +169,7 @@ func (ch *chain) hand() {
 	}
 }
 
-// ended tells that the consumer saw the end of the stream.
+// ended marks what is delivered by the end of the stream, which the consumer saw.
 func (ch *chain) ended() {
 	if ch == nil {
 		return
@@ -180,8 +181,7 @@ func (ch *chain) ended() {
 	}
 }
 
-// late is asked when the consumer sees something: acts that waited, waited
-// before it.
+// late runs when the consumer sees something: rules that waited did so before it.
 func (ch *chain) late() {
 	for i := range ch.x.rules {
 		if a := &ch.x.rules[i]; a.phase == PhaseChange && a.slept {
@@ -196,8 +196,8 @@ func (x *injection) waited(a *callRule) bool {
 	return a.spent > 0
 }
 
-// piece is what is known of an item on its way: where it comes from, and the
-// acts that made a difference of it.
+// piece is what is known of an item on its way: where it comes from, and the rules
+// that made a difference to it.
 type piece struct {
 	source int         // its place in the source; -1: a fault made it
 	change exchanged   // of its value

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// enter finds out whether anything can happen to a call: no bindings and no
-// error mean that it goes straight through.
+// enter returns the rules of a call's site. No rules and no error mean that nothing
+// can happen to the call: it goes straight through.
 func (in *Injector) enter(p *point, f *frame) (*siteRules, error) {
 	if in.state.Load() != 0 {
 		return in.enterLimited(p, f)
@@ -30,9 +30,9 @@ func (in *Injector) enter(p *point, f *frame) (*siteRules, error) {
 	return set, nil
 }
 
-// enterLimited is enter of an injector that is closed or disarmed. Disarmed, it
-// strikes no call but counts all that it would count armed: whether calls are
-// recorded must not change what is struck after the next Arm.
+// enterLimited is enter of an injector that is closed or disarmed. A disarmed one
+// injects into no call but counts all that it would count if armed: whether calls
+// are recorded must not change what is injected after the next Arm.
 func (in *Injector) enterLimited(p *point, f *frame) (*siteRules, error) {
 	switch {
 	case in.state.Load()&stateClosed != 0:
@@ -56,7 +56,7 @@ func (in *Injector) enterLimited(p *point, f *frame) (*siteRules, error) {
 	return &s.calm, nil
 }
 
-// cross takes one call over its injection point.
+// cross takes one call through its injection point.
 func cross[In, Out any](ctx context.Context, f *frame, set *siteRules, c *callee[In, Out], in In, key uint64) (Out, error) {
 	at, calm := set.count(key)
 	if !calm {
@@ -67,7 +67,7 @@ func cross[In, Out any](ctx context.Context, f *frame, set *siteRules, c *callee
 	return out, err
 }
 
-// aimed is a call that takes more than counting.
+// matchAndDecide handles a call that needs more than counting.
 func matchAndDecide[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], in In) (Out, error) {
 	m, _, err := matchRules(ctx, d, in)
 	if err != nil {
@@ -77,7 +77,7 @@ func matchAndDecide[In, Out any](ctx context.Context, d *decision, c *callee[In,
 	return decide(ctx, d, m, c, in)
 }
 
-// decide does what the rules say that draw left to do, or records the call.
+// decide injects what matchRules left to do, or records the call.
 func decide[In, Out any](ctx context.Context, d *decision, m matchedRules, c *callee[In, Out], in In) (Out, error) {
 	if m.first == nil {
 		return callThrough(ctx, d, c, in)
@@ -85,7 +85,7 @@ func decide[In, Out any](ctx context.Context, d *decision, m matchedRules, c *ca
 	return callInjected(ctx, d, m, c, in)
 }
 
-// unstruck is a call that no rule strikes.
+// callThrough makes a call without an injection.
 func callThrough[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], in In) (Out, error) {
 	if d.set.site.in.opts.RecordAll || d.unused.someIdle() {
 		return callRecorded(ctx, d, c, in)
@@ -95,14 +95,15 @@ func callThrough[In, Out any](ctx context.Context, d *decision, c *callee[In, Ou
 	return out, err
 }
 
-// failure is what a fault that is only an error needs where values are kept: in one allocation.
+// failure is the error and the values of a fault that is only an error, in one
+// allocation.
 type failure struct {
 	err    InjectedError
 	values values
 }
 
-// fail strikes with the first that may of rules that are only errors. It
-// returns nil when all rest, or when that one makes no error after all.
+// injectFailure injects the first rule that is not held back, of rules that are only
+// errors. It returns nil if all are held back, or if that one makes no error.
 func injectFailure[In any](ctx context.Context, d *decision, m matchedRules, in In) error {
 	i := d.firstToInject(&m)
 	if i == m.len() {
@@ -115,8 +116,8 @@ func injectFailure[In any](ctx context.Context, d *decision, m matchedRules, in 
 	return d.failWith(ctx, &m, i, &failure{values: values{args: args}}, wrong)
 }
 
-// firstToInject reserves the first of the failures that may be injected, and returns its
-// place, or their number where none may.
+// firstToInject reserves the first of the failures that may be injected. It returns
+// its index, or their number if none may.
 func (d *decision) firstToInject(m *matchedRules) int {
 	for i := range m.len() {
 		if d.reserve(m.at(i)) {
@@ -126,8 +127,8 @@ func (d *decision) firstToInject(m *matchedRules) int {
 	return m.len()
 }
 
-// fail strikes with the i-th of the failures, which hides those behind it. x is
-// nil where values are not kept; wrong says why the arguments could not be.
+// failWith injects the i-th of the failures, which masks those behind it. x is nil
+// if values are not kept; wrong is why the arguments could not be.
 func (d *decision) failWith(ctx context.Context, m *matchedRules, i int, x *failure, wrong error) error {
 	b, returned := m.at(i), false
 	defer func() {
@@ -154,7 +155,7 @@ func (d *decision) failWith(ctx context.Context, m *matchedRules, i int, x *fail
 	return err
 }
 
-// struck logs what a fault did that is only an error.
+// keepFailure logs the event of a fault that is only an error.
 func (d *decision) keepFailure(ctx context.Context, m *matchedRules, i int, err error, how outcome, x *failure, wrong error) {
 	b := m.at(i)
 	b.settle(true)
@@ -189,14 +190,15 @@ func (d *decision) open(r *record) {
 	}
 }
 
-// timed is where a call stands in time, read at most once.
+// timed is when a call began, read at most once.
 type timed struct {
 	known   bool
 	elapsed time.Duration
 	attempt int // 1 + the failures before it that had ended by then
 }
 
-// begin reads the failures first: all that it counts had ended by the time that it reads then.
+// begin reads the failures before the clock: all that it counts had ended by the
+// time that it reads then.
 func (d *decision) begin() {
 	if s := d.set.site; !d.at.known {
 		attempt := s.attempt(streak{d.frame.caller(), d.key})
@@ -204,8 +206,8 @@ func (d *decision) begin() {
 	}
 }
 
-// recorded is a call that no rule struck, in an injector that keeps all. Its
-// one allocation is the frame by which inner calls know their caller.
+// callRecorded makes and records a call without an injection. Its one allocation is
+// the frame by which inner calls know their caller.
 func callRecorded[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], in In) (out Out, err error) {
 	s := d.set.site
 	inner := &frame{}
@@ -234,7 +236,7 @@ func callRecorded[In, Out any](ctx context.Context, d *decision, c *callee[In, O
 	return out, err
 }
 
-// acted is a call that meets faults other than a single failure.
+// callInjected makes a call with faults other than a single failure.
 func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules, c *callee[In, Out], in In) (out Out, err error) {
 	x := &injection{decision: *d, effect: c.effect}
 	d.open(&x.rec)
@@ -282,8 +284,8 @@ func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules,
 	return out, err
 }
 
-// overdue executes a call whose caller has gone, on behalf of a later one: in
-// its own lane and under its own name, without an event.
+// callLate executes a call whose caller has left, on behalf of a later one: in its
+// own lane and under its own name, without an event.
 func callLate[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], args any) (any, error) {
 	s := d.set.site
 	if s.in.state.Load()&stateClosed != 0 {

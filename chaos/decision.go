@@ -6,8 +6,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/hash"
 )
 
-// drawn are the rules drawn on one call, in the order of the list. Nearly
-// always there is at most one, which costs no allocation.
+// matchedRules are the rules whose triggers match one call, in the order of the
+// list. Nearly always there is at most one, which costs no allocation.
 type matchedRules struct {
 	first *siteRule
 	more  []*siteRule
@@ -35,7 +35,7 @@ func (m *matchedRules) at(i int) *siteRule {
 	return m.more[i-1]
 }
 
-// behind names the rules after the i-th.
+// behind returns the names of the rules after the i-th.
 func (m *matchedRules) behind(i int) []string {
 	if i+1 == m.len() {
 		return nil
@@ -67,8 +67,9 @@ func (m *matchedRules) gated() bool {
 	return false
 }
 
-// visit is a call on its way over an injection point: what is needed to decide
-// on it, and no more. A [Call] is made of it for those who ask for one.
+// decision is a call at its injection point while the rules in force are asked about
+// it. It holds what they need, and no more. A [Call] is made of it for a trigger or
+// fault that needs one.
 type decision struct {
 	set   *siteRules
 	frame *frame // nil: the context carried none
@@ -79,11 +80,11 @@ type decision struct {
 	unused *unusedRules // rules that were drawn and did nothing; nil: there are none
 }
 
-// coords are the coordinates of a call that are counted, and its key.
+// coords are the counted coordinates of a call, and its key.
 type coords struct{ key, ordinal, occurrence uint64 }
 
-// count gives a call its coordinates. It reports calm where it could tell by
-// them alone that no rule strikes the call and that nothing is kept of it.
+// count gives a call its coordinates. calm is true if they alone show that no rule
+// matches the call and that no event is kept of it.
 func (set *siteRules) count(key uint64) (at coords, calm bool) {
 	s := set.site
 	if at.key = key; key != 0 {
@@ -104,10 +105,12 @@ func (set *siteRules) count(key uint64) (at coords, calm bool) {
 	return at, false
 }
 
-// draw asks the rules in force. err is the one that the caller gets where a
-// failure struck. calm says that the call goes straight to its callee: no rule
-// strikes it, and calls are not recorded. So far no callee is needed, and where
-// it is calm nothing is allocated, but for the arguments if a trigger wants them.
+// matchRules asks the triggers of the rules in force. err is the error that the
+// caller gets if a failure was injected. calm means that the call goes straight to
+// its callee: no rule is injected into it, and calls are not recorded.
+//
+// No callee is needed so far. If calm is true, nothing was allocated, except for the
+// arguments if a trigger wants them.
 func matchRules[In any](ctx context.Context, d *decision, in In) (m matchedRules, calm bool, err error) {
 	switch {
 	case d.set.simple:
@@ -131,7 +134,8 @@ func matchRules[In any](ctx context.Context, d *decision, in In) (m matchedRules
 	return m, m.first == nil && !record && !d.unused.someIdle(), nil
 }
 
-// rest drops the rules that rest: their limit is used up, or they cool down.
+// dropHeldBack drops the rules that are held back: their limit is used up, or they
+// cool down.
 func (d *decision) dropHeldBack(m matchedRules) (awake matchedRules) {
 	d.lone = len(m.more) == 0 && !d.set.site.in.opts.RecordAll
 	for i := range m.len() {
@@ -144,8 +148,8 @@ func (d *decision) dropHeldBack(m matchedRules) (awake matchedRules) {
 	return awake
 }
 
-// match finds the first rule of a simple set, from place i on, whose trigger
-// matches; the number of rules: there is none.
+// firstMatch is the index of the first rule of a simple set, from i on, whose
+// trigger matches; the number of rules if there is none.
 func (set *siteRules) firstMatch(i int, at coords) int {
 	for ; i < len(set.rules); i++ {
 		b := &set.rules[i]
@@ -160,7 +164,7 @@ func (set *siteRules) firstMatch(i int, at coords) int {
 	return i
 }
 
-// drawSimple asks the triggers of a simple set.
+// matchSimple asks the triggers of a simple set.
 func (set *siteRules) matchSimple(at coords) (m matchedRules) {
 	for i := set.firstMatch(0, at); i < len(set.rules); i = set.firstMatch(i+1, at) {
 		m.add(&set.rules[i])
@@ -168,9 +172,9 @@ func (set *siteRules) matchSimple(at coords) (m matchedRules) {
 	return m
 }
 
-// draw asks every rule in force. If a trigger turns out to look at the clock,
-// which had not been read, all are asked again with one time for all: triggers
-// are pure, so asking twice changes nothing.
+// match asks every rule in force. If a trigger turns out to need the clock, which
+// had not been read, all are asked again with one time for all. Triggers are pure,
+// so asking twice changes nothing.
 func (d *decision) match(args any) matchedRules {
 	if d.set.site.clock.Load() {
 		d.begin()
@@ -228,7 +232,7 @@ func (d *decision) matchOnce(args any, groupCounts []uint64) (m matchedRules) {
 	return m
 }
 
-// call spells the visit out, with the draws of coord.
+// call makes the Call, with the draws of coord.
 func (d *decision) call(coord uint64) (c Call) {
 	d.fill(&c)
 	c.coord = coord

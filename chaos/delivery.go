@@ -9,19 +9,19 @@ import (
 	"github.com/shakedown-go/shakedown/internal/blame"
 )
 
-// What a fault was delivered by is not its own word: the strike looks at what
-// goes into each act and what comes out of it. [Event.Delivered] has the rule.
+// Faults do not report their own delivery: the injection compares what goes into
+// each rule with what comes out of it. [Event.Delivered] has the definition.
 
-// exchanged is what an act made of one value.
+// exchanged is what a rule made of one value.
 type exchanged struct {
 	rule     *callRule
 	in, out  any
 	likeness likeness // unlike or unknowable: there is a change to judge
 }
 
-// differs compares what an act was handed with what it hands on. declared says
-// that the fault called Changed for it: then a value that it may have written
-// to in place, or that cannot be compared, is taken to be changed.
+// differs compares what a rule was given with what it passes on. declared means that
+// the fault called Changed for it. Then a value that it may have written to in
+// place, or that cannot be compared, is taken to be changed.
 func (x *injection) differs(a *callRule, in, out any, declared bool) likeness {
 	switch l := compare(in, out); {
 	case l == unlike:
@@ -40,8 +40,8 @@ func (x *injection) differs(a *callRule, in, out any, declared bool) likeness {
 	return alike
 }
 
-// seen calls found for each change that whoever got the last value can see.
-// The changes stand in the order in which they were made.
+// seen calls found for each change that the receiver of the last value can see. The
+// changes stand in the order in which they were made.
 func seen(changes []exchanged, found func(*callRule)) {
 	known := make([]exchanged, 0, 4)
 	for _, ch := range changes {
@@ -73,8 +73,8 @@ func seen(changes []exchanged, found func(*callRule)) {
 	}
 }
 
-// judgeResult says which changes of the result the caller gets. It is asked
-// when the call returns: from then on the result is the caller's.
+// judgeResult finds which changes of the result the caller gets. It runs when the
+// call returns: from then on the result is the caller's.
 func (x *injection) judgeResult(err error, ended bool) {
 	if err != nil || ended {
 		return // no value is handed over
@@ -100,8 +100,8 @@ func (x *injection) judgeResult(err error, ended bool) {
 	seen(changes, func(a *callRule) { a.seen = true })
 }
 
-// arrived says which changes of the arguments reached the callee. It is asked
-// when the callee is about to run.
+// arrived finds which changes of the arguments reached the callee. It runs just
+// before the callee.
 func (x *injection) arrived() {
 	if x.others == 0 {
 		return
@@ -115,8 +115,8 @@ func (x *injection) arrived() {
 	seen(changes, func(a *callRule) { a.reached = true })
 }
 
-// pass is one step of a call inwards: from an act, which was given some
-// arguments, to what stands behind it.
+// pass is one step of a call inwards: from a rule, which was given some arguments,
+// to the next stage.
 func (x *injection) pass(a *callRule, ctx context.Context, given, args any, next Next) (any, error) {
 	args, fits := x.fitting(a, given, args)
 	declared := x.tell(a) && a.phase != PhaseChange
@@ -132,9 +132,9 @@ func (x *injection) pass(a *callRule, ctx context.Context, given, args any, next
 	return result, err
 }
 
-// fitting brings arguments into the type of the call. Those that do not fit
-// reach nobody, whatever the fault declared of them: the call goes on with the
-// ones that it was given.
+// fitting converts arguments into the type of the call. Arguments that do not fit go
+// no further, whatever the fault declared of them: the call goes on with those that
+// the fault was given.
 func (x *injection) fitting(a *callRule, given, args any) (fit any, fits bool) {
 	if reflect.TypeOf(args) == reflect.TypeOf(given) {
 		return args, true
@@ -147,8 +147,8 @@ func (x *injection) fitting(a *callRule, given, args any) (fit any, fits bool) {
 	return fit, true
 }
 
-// delivered reports whether the caller, or the callee, saw what the act did.
-// lost: a reply was lost, and the result with it.
+// delivered reports whether the caller, or the callee, saw what the rule did. lost:
+// a reply was lost, and the result with it.
 func (x *injection) delivered(a *callRule, lost bool) bool {
 	switch {
 	case !a.ran:
@@ -171,11 +171,11 @@ func (x *injection) delivered(a *callRule, lost bool) bool {
 	return a.seen || a.phase != PhaseChange && a.calls > a.declared // that no value shows
 }
 
-// onItems reports whether an act acts on the items of a stream.
+// onItems reports whether a rule acts on the items of a stream.
 func (x *injection) onItems(a *callRule) bool { return x.perItem && a.phase == PhaseChange }
 
-// tell notes how often an act has called Changed up to now, and reports whether
-// it has declared a change since it was asked last.
+// tell stores how often a rule has called Changed up to now, and reports whether it
+// has declared a change since the last tell.
 func (x *injection) tell(a *callRule) (declared bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -187,7 +187,7 @@ func (x *injection) tell(a *callRule) (declared bool) {
 // told counts calls of Changed.
 type told struct{ calls, declared int }
 
-// handed is what an act got from further in: mostly one result.
+// handed is what a rule got from further in: mostly one result.
 type handed struct {
 	result  any // the last
 	err     error
@@ -195,7 +195,7 @@ type handed struct {
 	earlier []execution // those before it that were no errors
 }
 
-// execution is a result, and what the acts further in had made of theirs for it.
+// execution is a result, and what the rules further in had made of theirs for it.
 type execution struct {
 	result any
 	values []exchanged
@@ -206,8 +206,8 @@ func (h *handed) add(result any, err error) {
 	h.result, h.err = result, err
 }
 
-// again notes that act i passes the call on a further time: it may yet hand on
-// what it got the last time.
+// again notes that rule i passes the call on a further time: it may still return
+// what it got before.
 func (x *injection) again(h *handed, i int) {
 	if h.n == 0 || h.err != nil {
 		return
@@ -226,21 +226,21 @@ func (x *injection) postponed() {
 	x.later = x.later || !x.over
 }
 
-// unmoved notes that an act which passes an error on claimed to have changed it.
+// unmoved notes that a rule which passes an error on claimed to have changed it.
 func (x *injection) unmoved(a *callRule) {
 	if x.tell(a) && a.phase == PhaseChange && !a.keepsOpen {
 		x.note(idleClaim(a))
 	}
 }
 
-// idleClaim is what an event says of a fault that is not as honest as it should be.
+// idleClaim is the event's note about a declaration without a difference.
 func idleClaim(a *callRule) string {
 	return fmt.Sprintf("rule %q declared a change that made no difference", a.Name)
 }
 
-// weigh compares the result of act i with what it was handed. One that executes
-// a call several times may hand on what any execution gave; those further in are
-// then judged by what they did in that one.
+// weigh compares the result of rule i with what it was given. A rule that executes a
+// call several times may return the result of any execution; those further in are
+// then judged by that execution.
 func (x *injection) weigh(i int, h *handed, result any) {
 	a := &x.rules[i]
 	declared := x.tell(a)

@@ -2,9 +2,9 @@ package chaos
 
 import "slices"
 
-// holding knows what a fault took of a stream and has not handed on, to find
-// out which of that it hands over next. Items are known by their values: of
-// equal ones the first.
+// holding tracks what a fault took of a stream and has not passed on, to find out
+// which of that it passes on next. Items are recognised by their values: of equal
+// ones the first.
 type holding struct {
 	chain *chain
 	rule  *callRule
@@ -26,8 +26,8 @@ type taken struct {
 	made  bool // another item was made of it
 }
 
-// maxHeld bounds what is remembered for a fault that takes items and hands none
-// on: a later item that it kept for longer is taken for one of its own.
+// maxHeld bounds what is remembered for a fault that takes items and passes none on.
+// An item that it kept for longer is later taken for one of its own.
 const maxHeld = 1024
 
 // taking passes on what is further in, and remembers it.
@@ -54,8 +54,8 @@ func (h *holding) taking(inner items) items {
 	}
 }
 
-// give tells what the fault hands over: something that it took, now in its
-// place or in another, something that it made of an item, or something else.
+// give classifies what the fault yields: something that it took, now in its place or
+// in another; something that it made of an item; or something else.
 func (h *holding) give(item any, err error) (piece, error) {
 	x, a, place := h.chain.x, h.rule, h.out
 	h.out++
@@ -109,8 +109,9 @@ func (h *holding) find(item any, err error, declared bool) int {
 	})
 }
 
-// end is asked when the fault number i ends the stream: with all that it took
-// handed on, or before. Of faults further in nobody sees then how they end it.
+// end is called when fault number i ends the stream, with all that it took passed
+// on, or before. If it ends it early, the ends of the faults further in are not
+// seen.
 func (h *holding) end(i int) {
 	if !h.over {
 		for k := range h.chain.x.rules[i+1:] {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// strike is one call that rules were drawn on, while it runs. It is the slow
-// path: one allocation holds the state, one closure per acting fault follows.
+// injection is one call while faults act on it. It is the slow path: one allocation
+// holds the state, one closure per acting fault follows.
 type injection struct {
 	decision
 	frame   frame       // what callee and faults see
@@ -40,13 +40,13 @@ type injection struct {
 	disarms   uint32       // of the injector before the call: with one more no rule is in force for it, not even after Arm
 }
 
-// shape brings values into the types of a call.
+// shape converts values into the types of a call.
 type shape interface {
 	fitArgs(any) (any, error)
 	fitResult(any) (any, error)
 }
 
-// act is one rule's part in a strike.
+// callRule is one rule in one injection: what its fault did to the call.
 type callRule struct {
 	*siteRule
 	place     int       // in the list of drawn rules
@@ -74,9 +74,9 @@ type callRule struct {
 	keepsOpen bool // it goes on after Inject has returned
 }
 
-// begin orders the drawn rules into acts. A rule whose limit or cool-down
-// forbids a strike drops out, and the first failure that remains decides. One
-// that needs no callee stands before the changes and the lost replies, which
+// begin orders the matched rules. A rule whose limit, cool-down or safeguards forbid
+// an injection is dropped, and the first remaining failure decides the call. A
+// failure that needs no callee stands before the changes and the lost replies, which
 // then do not run at all; another stands behind them, next to the callee.
 func (x *injection) begin(ctx context.Context, m matchedRules) {
 	x.frame.within(ctx, x.decision.frame, x.set.site)
@@ -108,12 +108,13 @@ func (x *injection) begin(ctx context.Context, m matchedRules) {
 	x.enterRule(len(x.rules))
 }
 
-// atAct says whose code runs from now on.
+// enterRule sets whose code runs from now on.
 func (x *injection) enterRule(i int) { x.executing.Store(int32(i)) }
 
 func (x *injection) current() int { return int(x.executing.Load()) }
 
-// decider is the first failure that may strike, or nothing; those after it are masked.
+// decider is the first failure that may be injected, or nothing; those after it are
+// masked.
 func (x *injection) decider() (decider []callRule) {
 	for i, b := range x.matched {
 		switch {
@@ -129,8 +130,8 @@ func (x *injection) decider() (decider []callRule) {
 
 func (x *injection) mask(place int) { x.masked = append(x.masked, place) }
 
-// run carries the call through the acts from i on, to the callee. An injector
-// that was disarmed or closed while an act waited has no further rule in force.
+// run carries the call through the rules from i on, to the callee. No further rule
+// is in force if the injector was disarmed or closed while a fault waited.
 func (x *injection) run(i int, ctx context.Context, args any) (any, error) {
 	if i == len(x.rules) || x.resting() {
 		return x.reach(ctx, args)
@@ -141,7 +142,7 @@ func (x *injection) run(i int, ctx context.Context, args any) (any, error) {
 	return x.apply(i, ctx, args, x.shape.fitResult, func(ctx context.Context, args any) (any, error) { return x.run(i+1, ctx, args) })
 }
 
-// act lets one fault act, and compares what goes into it with what comes out.
+// apply runs one fault, and compares what goes into it with what comes out.
 func (x *injection) apply(i int, ctx context.Context, args any, fit func(any) (any, error), next Next) (any, error) {
 	a, outer := &x.rules[i], x.current()
 	x.enterRule(i)
@@ -173,7 +174,7 @@ func (x *injection) apply(i int, ctx context.Context, args any, fit func(any) (a
 		case a.nexts > 0:
 			x.refuse(a, wrong)
 			result, err = handed.result, handed.err
-		default: // as if it had not been drawn
+		default: // as if it had not matched
 			x.refuse(a, wrong)
 			result, err = pass(ctx, args)
 		}
@@ -193,7 +194,7 @@ func (x *injection) apply(i int, ctx context.Context, args any, fit func(any) (a
 }
 
 // idled reports whether a fault that wanted to wait found the context ended, and
-// did nothing but return its error: the call goes on, as it would without it.
+// only returned its error. The call then goes on as without the fault.
 func (x *injection) idled(a *callRule, ctx context.Context, err error) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -204,8 +205,7 @@ func (x *injection) injected(a *callRule, err error) error {
 	return &InjectedError{Rule: a.Name, Target: x.set.site.target, Ordinal: x.ordinal, Err: err}
 }
 
-// inject runs the fault; one that is only an error and makes none lets the
-// call through.
+// inject runs the fault; a failure that makes no error lets the call through.
 func (a *callRule) inject(ctx context.Context, c Call, args any, next Next) (any, error) {
 	if a.failer == nil {
 		return a.fault.Inject(ctx, c, args, next)
@@ -231,13 +231,14 @@ func (x *injection) reach(ctx context.Context, args any) (any, error) {
 	return result, err
 }
 
-// foreign reports whether a context is that of another struck call.
+// foreign reports whether a context is that of another injection.
 func (x *injection) foreign(ctx context.Context) bool {
 	f := frameOf(ctx)
 	return f != nil && f.injection != nil && f.injection != x
 }
 
-// same reports whether two errors are the same value, also where == would panic.
+// same reports whether two errors are the same value. It also works for types whose
+// == would panic.
 func same(a, b error) bool {
 	if a == nil || b == nil || reflect.TypeOf(a) != reflect.TypeOf(b) {
 		return a == nil && b == nil
@@ -256,8 +257,8 @@ func (x *injection) refuse(a *callRule, wrong error) {
 	a.calls, a.declared, a.told, a.changes, a.more = 0, 0, told{}, nil, 0
 }
 
-// close is the end of the account: goroutines that the callee or a fault left
-// behind may still hold the context.
+// close ends the account: goroutines that the callee or a fault left behind may
+// still hold the context.
 func (x *injection) close() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -273,11 +274,11 @@ func (x *injection) note(text string) {
 	}
 }
 
-// maxChanges bounds the changes kept of one rule on one call: a stream may
-// have any number of items.
+// maxChanges bounds the changes kept of one rule on one call, since streams are
+// unbounded.
 const maxChanges = 256
 
-// changed notes what the act at work declared.
+// changed notes the changes that the executing rule declared.
 func (x *injection) changed(pinned int16, ch []Change) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -294,8 +295,8 @@ func (x *injection) changed(pinned int16, ch []Change) {
 	a.more += len(ch) - kept
 }
 
-// ruleOf is the rule of the act at work, or of the one that a context is pinned
-// to; nil: the callee is.
+// liveRuleOf is the executing rule, or the one that a context is pinned to; nil: the
+// callee runs.
 func (x *injection) liveRuleOf(pinned int16) *liveRule {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -305,7 +306,8 @@ func (x *injection) liveRuleOf(pinned int16) *liveRule {
 	return nil
 }
 
-// actOf is the act at work, or the one that a context is pinned to.
+// indexOf is the index of the executing rule, or of the one that a context is pinned
+// to.
 func (x *injection) indexOf(pinned int16) int {
 	if pinned > 0 {
 		return int(pinned) - 1
@@ -313,7 +315,7 @@ func (x *injection) indexOf(pinned int16) int {
 	return x.current()
 }
 
-// sleep waits for the act at work, and keeps account of it.
+// sleep waits for the executing rule, and counts its wait.
 func (x *injection) sleep(ctx context.Context, pinned int16, d time.Duration) error {
 	rule := x.liveRuleOf(pinned)
 	spent, err := x.wait(ctx, d, rule)
@@ -334,7 +336,7 @@ func (x *injection) sleep(ctx context.Context, pinned int16, d time.Duration) er
 	return err
 }
 
-// wait is the injector's, of a call that no disarming has let go.
+// wait is the injector's sleep, unless a disarming has freed the call of its faults.
 func (x *injection) wait(ctx context.Context, d time.Duration, rule *liveRule) (time.Duration, error) {
 	if x.letGo() && ctx.Err() == nil {
 		return 0, ErrDisarmed

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// active is a rule at work in one injector.
+// liveRule is a rule in one injector.
 type liveRule struct {
 	*planRule
 	in        *Injector
@@ -36,13 +36,14 @@ func (a *liveRule) init(c *planRule, in *Injector) {
 	}
 }
 
-// reserve asks whether the rule may strike now, and counts the strike until
-// settle says how it went: so "at most n" holds also among concurrent calls.
+// reserve reports whether the rule may be injected now, and counts the injection as
+// pending until settle. So "at most n" also holds among concurrent calls.
 func (a *liveRule) reserve() bool {
 	return a.met() && (!a.gated || a.gate.reserve(a.Limit, a.CoolDown, a.in))
 }
 
-// rests reports whether the rule's limit is used up or it cools down, reserving nothing.
+// heldBack reports whether the rule's limit is used up or it cools down, and
+// reserves nothing.
 func (a *liveRule) heldBack() bool {
 	if !a.gated {
 		return false
@@ -65,19 +66,20 @@ func (a *liveRule) settle(delivered bool) {
 	}
 }
 
-// release ends what reserve began where the safeguards forbid the strike.
+// release ends what reserve began if the safeguards forbid the injection.
 func (a *liveRule) release() {
 	if a.gated {
 		a.gate.settle(false, a.CoolDown, a.in)
 	}
 }
 
-// gate holds what depends on earlier deliveries. The rules of a group share one.
+// gate holds the state that depends on earlier deliveries. The rules of a group
+// share one.
 type gate struct {
 	mu        sync.Mutex
 	delivered uint64
 	pending   uint64
-	rests     time.Duration // the cool-down is over then, since the injector was made: arming does not move it; 0: there was none
+	rests     time.Duration // when the cool-down ends, since the injector was made: arming does not move it; 0: there was none
 }
 
 func (g *gate) reserve(limit int, coolDown time.Duration, in *Injector) bool {
@@ -90,7 +92,7 @@ func (g *gate) reserve(limit int, coolDown time.Duration, in *Injector) bool {
 	return true
 }
 
-// closed reports whether the gate lets no rule through now; g.mu is held.
+// closed reports whether the gate holds every rule back now; g.mu is held.
 func (g *gate) closed(limit int, coolDown time.Duration, in *Injector) bool {
 	return limit > 0 && g.delivered+g.pending >= uint64(limit) ||
 		coolDown > 0 && (g.pending > 0 || time.Since(in.born) < g.rests)
@@ -110,12 +112,12 @@ func (g *gate) settle(delivered bool, coolDown time.Duration, in *Injector) {
 	}
 }
 
-// groupGates finds the gate that the rules of a group share; the zero value is
+// groupGates finds the gate that the rules of a group share. The zero value is
 // ready, and costs nothing while there are no groups.
 type groupGates struct{ byName map[string]*sharedGate }
 
-// sharedGate goes with the last rule of its group, so that a group which comes
-// back begins afresh.
+// sharedGate is dropped with the last rule of its group, so that a group which comes
+// back starts afresh.
 type sharedGate struct {
 	gate
 	rules int
@@ -145,8 +147,8 @@ func (g *groupGates) leave(c *planRule) {
 	}
 }
 
-// fits reports whether a rule states what its group does, in which it takes the
-// place of former, if that is not nil.
+// fits reports whether a rule states the same limit and cool-down as its group, in
+// which it replaces former, if that is not nil.
 func (g *groupGates) fits(c *planRule, former *liveRule) bool {
 	shared := g.byName[c.Group]
 	return shared == nil || c.conflict(shared.first) == nil || shared.rules == 1 && former != nil && former.Group == c.Group

@@ -10,13 +10,13 @@ import (
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
-// guard keeps the accounts of an injector's rails.
+// safeguardState keeps the accounts of an injector's safeguards.
 type safeguardState struct {
 	Safeguards
-	invalid error // what Check says of them
+	invalid error // the error of Check
 	allowed []*glob.Glob
 	born    time.Time
-	calls   atomic.Uint64 // that a rule might have struck; counted for Share
+	calls   atomic.Uint64 // to targets with rules; counted for Share
 
 	mu        sync.Mutex // guards what follows
 	delivered uint64
@@ -26,7 +26,7 @@ type safeguardState struct {
 	held      [safeguardCount]uint64
 }
 
-// rail is one of the limits.
+// safeguard is one of the limits.
 type safeguard uint8
 
 const (
@@ -60,7 +60,7 @@ func newSafeguardState(r *Safeguards, born time.Time) *safeguardState {
 	return g
 }
 
-// bucket is how many tokens there can be: one second's worth, at least one.
+// bucket is the capacity in tokens: one second's worth, at least one.
 func (g *safeguardState) bucket() float64 { return max(g.Rate, 1) }
 
 // killed reports whether the kill switch was thrown.
@@ -83,25 +83,26 @@ func (in *Injector) killSwitch() <-chan struct{} {
 
 func (in *Injector) killed() bool { return in.safeguards != nil && in.safeguards.killed() }
 
-// resting reports whether no rule is in force any more: the injector was
-// disarmed, closed or killed.
+// resting reports whether no rule is in force any more: the injector was disarmed,
+// closed or killed.
 func (in *Injector) resting() bool { return in.state.Load() != 0 || in.killed() }
 
 // resting reports whether no rule is in force for the call any more.
 func (x *injection) resting() bool { return x.set.site.in.resting() || x.letGo() }
 
-// letGo reports whether the injector was disarmed during the call, be it armed again by now.
+// letGo reports whether the injector was disarmed during the call, even if it is
+// armed again by now.
 func (x *injection) letGo() bool { return x.set.site.in.disarms.Load() != x.disarms }
 
-// crossed counts a call that a rule might strike.
+// countCall counts a call to a target that has rules.
 func (g *safeguardState) countCall() {
 	if g.Share > 0 {
 		g.calls.Add(1)
 	}
 }
 
-// reserve asks whether one more fault may be at work now, and counts it until
-// settle says how it went.
+// reserve returns the safeguard that holds one more fault back, or free. A free
+// fault is counted as pending until settle.
 func (g *safeguardState) reserve() safeguard {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -117,7 +118,7 @@ func (g *safeguardState) reserve() safeguard {
 	return free
 }
 
-// limit is the first rail in the way; g.mu is held.
+// heldBy is the first safeguard that holds a fault back; g.mu is held.
 func (g *safeguardState) heldBy() safeguard {
 	faults := g.delivered + g.pending
 	switch {
@@ -157,22 +158,21 @@ func (g *safeguardState) settle(delivered bool) {
 	}
 }
 
-// kept is what the event of a call tells of rules that were drawn on it and
-// did nothing.
+// unusedRules are the rules that matched a call and did nothing, for its event.
 type unusedRules struct {
 	held   []heldRule
 	idle   *liveRule // a failure that made no error; nil: there was none
-	masked []string  // rules that it hid all the same
+	masked []string  // rules that it masked all the same
 }
 
-// heldRule is a rule that was not let strike.
+// heldRule is a rule that was held back.
 type heldRule struct {
 	name string
 	by   safeguard // free: by its own limit or cool-down
 }
 
-// reserve asks for a rule that was drawn whether it may strike. One that may
-// not is held back.
+// reserve reports whether a rule that matched may be injected. If not, it notes that
+// the rule was held back.
 func (d *decision) reserve(b *siteRule) bool {
 	if !b.reserve() {
 		d.hold(b, free)
@@ -191,7 +191,7 @@ func (d *decision) reserve(b *siteRule) bool {
 	return false
 }
 
-// hold keeps for the event, if there will be one, that a rule was held back.
+// hold notes for the event, if there will be one, that a rule was held back.
 func (d *decision) hold(b *siteRule, by safeguard) {
 	if d.lone {
 		return
@@ -207,7 +207,7 @@ func (d *decision) addUnused() *unusedRules {
 	return d.unused
 }
 
-// tell puts on a record what was kept for it.
+// addTo adds the rules to the record of the call.
 func (k *unusedRules) addTo(r *record) {
 	if k == nil {
 		return
@@ -226,5 +226,5 @@ func (k *unusedRules) addTo(r *record) {
 	}
 }
 
-// idles reports whether a failure made no error.
+// someIdle reports whether a failure made no error.
 func (k *unusedRules) someIdle() bool { return k != nil && k.idle != nil }

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// finish settles the acts' accounts and logs the event. err is what the caller
-// gets; ended says that it gets none: the call panicked.
+// finish settles the accounts of the rules and logs the event. err is what the
+// caller gets; ended means that it gets none: the call panicked.
 func (x *injection) finish(err error, ended bool) {
 	x.close()
 	in := x.set.site.in
@@ -39,8 +39,8 @@ func (x *injection) finish(err error, ended bool) {
 	in.keep(&x.frame, &x.rec)
 }
 
-// hadTurn reports whether the act ran, or would have, had the stream had items:
-// what stood before it may have ended the call, or the injector was disarmed.
+// hadTurn reports whether the rule ran, or would have, had the stream had items. A
+// rule before it may have ended the call, or the injector was disarmed.
 func (x *injection) hadTurn(a *callRule) bool {
 	return a.ran || x.perItem && a.phase == PhaseChange && x.runs > 0
 }
@@ -50,8 +50,8 @@ func (x *injection) anyMade(p Phase) bool {
 	return slices.ContainsFunc(x.rules, func(a callRule) bool { return a.phase == p && a.made != nil })
 }
 
-// credit names the act on the event: as the one that decided, if it is the
-// last delivered so far or nothing was, else among the others.
+// credit names the rule on the event: as the one that decided, if it is the last
+// delivered so far or nothing was, else among the others.
 func (x *injection) credit(a *callRule, delivered bool) {
 	former := x.rec.main
 	switch {
@@ -68,7 +68,7 @@ func (x *injection) credit(a *callRule, delivered bool) {
 	}
 	x.rec.delivered = x.rec.delivered || delivered
 	if !delivered || a.value.likeness == unlike && !a.seen && !a.reached {
-		return // what it declared, nobody saw
+		return // what it declared did not reach the caller
 	}
 	x.more.changes = append(x.more.changes, a.changes...)
 	if a.more > 0 {
@@ -76,8 +76,8 @@ func (x *injection) credit(a *callRule, delivered bool) {
 	}
 }
 
-// byPhase lists the acts in the order in which they act on a call: the delays
-// as they stand, then from the innermost out.
+// byPhase lists the rules in the order in which they act on a call: the delays as
+// they stand, then from the innermost out.
 func (x *injection) byPhase() []*callRule {
 	acts := make([]*callRule, len(x.rules))
 	for i := range x.rules {
@@ -90,8 +90,8 @@ func (x *injection) byPhase() []*callRule {
 	return acts
 }
 
-// effectOf is what a callee did that was reached: what it declares when it
-// returned well; a failure or a panic leaves open how far it got.
+// effectOf is the effect of a callee that was reached: what it declares if it
+// returned without an error. After a failure or a panic it is unknown.
 func effectOf(declared Effect, worked bool) effect {
 	switch {
 	case declared == EffectNone:
