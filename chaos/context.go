@@ -13,8 +13,8 @@ type frame struct {
 	attempt   int        // of the next call; 0: counted
 	target    string     // the enclosing injection point
 	reenter   bool       // a call of the same target is a new one
-	pinned    int16      // 1 + the act of the strike that the context is pinned to; 0: the one at work
-	injection *injection // the struck call, for Sleep and Changed
+	pinned    int16      // 1 + the index of the rule that the context is pinned to; 0: the executing one
+	injection *injection // the call that faults act on, for Sleep and Changed
 }
 
 type frameKey struct{}

@@ -76,8 +76,8 @@ type decision struct {
 	layer Layer
 	coords
 	at     timed
-	lone   bool         // one rule was drawn, and calls are not recorded: held back, it leaves no event
-	unused *unusedRules // rules that were drawn and did nothing; nil: there are none
+	lone   bool         // one rule matched, and calls are not recorded: held back, it leaves no event
+	unused *unusedRules // rules that matched and did nothing; nil: there are none
 }
 
 // coords are the counted coordinates of a call, and its key.

@@ -59,7 +59,7 @@ type Failer interface {
 // A Phase is the place of a fault in a call. The faults that match one call act in
 // this order:
 //   - those of PhaseBefore, in the order of their rules;
-//   - the first of PhaseInstead, or else the callee;
+//   - the first of PhaseInstead; the callee runs if there is none, or if it calls next;
 //   - those of PhaseChange on its result, in order;
 //   - those of PhaseAfter.
 //

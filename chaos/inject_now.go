@@ -2,8 +2,8 @@ package chaos
 
 import "context"
 
-// trigger draws the rules of a trigger slot (there is one) and runs what was
-// drawn with nothing behind it.
+// injectNow asks the one rule of a request site, and runs its fault if it matches,
+// with no callee behind it.
 func (s *site) injectNow(ctx context.Context) (fired bool, err error) {
 	if s.in.state.Load()&stateDisarmed != 0 {
 		return false, nil
@@ -33,7 +33,7 @@ func (s *site) injectNow(ctx context.Context) (fired bool, err error) {
 	return true, err
 }
 
-// shapeless is the shape of a trigger by hand: there is no call to fit.
+// shapeless is the shape of InjectNow: there is no call to fit.
 type shapeless struct{}
 
 func (shapeless) fitArgs(v any) (any, error)   { return v, nil }

@@ -17,7 +17,7 @@ type injection struct {
 	decision
 	frame   frame       // what callee and faults see
 	matched []*siteRule // in the order of the list
-	masked  []int       // those of drawn that are masked
+	masked  []int       // indices into matched of those that are masked
 	rules   []callRule  // outermost first
 	callee  Next
 	late    Next // the callee for a later call, which shares nothing with this one; nil: there is none
@@ -27,17 +27,17 @@ type injection struct {
 	more    details
 
 	mu        sync.Mutex   // a fault may declare changes from a goroutine of its own
-	executing atomic.Int32 // the act whose code is running; len(acts): the callee
+	executing atomic.Int32 // index of the rule whose code is running; len(rules): the callee
 	runs      int          // how often the callee was reached, as it counts itself
-	others    int          // acts that passed on other arguments than they were given, and are under way
+	others    int          // rules that passed on other arguments than they were given, and are under way
 	later     bool         // a fault keeps the call, to execute it later
 	worked    bool         // it returned without an error at least once
 	perItem   bool         // a stream: changes act on items, not on the call
-	stillOpen int          // faults that outlast their Inject and have not ended
+	stillOpen int          // faults that used KeepOpen and have not ended
 	left      bool         // the call has returned
 	lastErr   error        // by which it ended after that
 	over      bool         // the event is closed: what comes later changes nothing
-	disarms   uint32       // of the injector before the call: with one more no rule is in force for it, not even after Arm
+	disarms   uint32       // of the injector before the call; with one more no rule is in force for it, not even after Arm
 }
 
 // shape converts values into the types of a call.
@@ -49,13 +49,13 @@ type shape interface {
 // callRule is one rule in one injection: what its fault did to the call.
 type callRule struct {
 	*siteRule
-	place     int       // in the list of drawn rules
+	place     int       // in the list of matched rules
 	ran       bool      // its turn came
 	nexts     int       // how often it passed the call on
 	before    int       // executions of the callee before the last time
 	again     bool      // the callee was reached on a further time
 	skipped   bool      // it did not pass the call on
-	inner     []error   // what it got back, where that was an error
+	inner     []error   // the errors that it got back
 	made      error     // the error it made itself, wrapped
 	value     exchanged // its last result
 	args      exchanged // the arguments on their way

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// RegisterFor is [Injector.Register] of a rule that is removed after life, as if
-// by [Injector.Remove]; 0: never. Registering the name again replaces the rule and
-// its time limit. remove takes this very rule away and reports whether it was
-// there; it leaves a rule that has replaced it alone. Errors are those of
-// Register, and a [*RuleError] where life is negative.
+// RegisterFor is [Injector.Register] for a rule that is removed after life, as if by
+// [Injector.Remove]; 0: never. Registering the name again replaces the rule and its
+// time limit. remove takes this very rule away and reports whether it was there; it
+// leaves a rule that has replaced it alone. Errors are those of Register, and a
+// [*RuleError] if life is negative.
 //
-// No timer and no goroutine is behind it. At its expiry the rule matches no more
-// calls and its waits end; it is dropped when it is next met.
+// It uses no timer and no goroutine. When it expires, the rule matches no more calls
+// and its waits end. It is dropped from the list at the next use of the injector.
 func (in *Injector) RegisterFor(r Rule, life time.Duration) (remove func() bool, err error) {
 	if life < 0 {
 		return nil, &RuleError{Rule: r.Name, Field: "life", Value: life, Allowed: "a duration of 0 or more; 0: no time limit"}
@@ -31,10 +31,10 @@ func (in *Injector) RegisterFor(r Rule, life time.Duration) (remove func() bool,
 	}, nil
 }
 
-// RemoveAll removes every rule at once and ends all injected waits: those calls
-// go through, whatever other rules matched them. It returns the rules as they
-// stood. The injector stays armed, so that a rule registered later is in force.
-// With waiters in a testing/synctest bubble it must be called from that bubble.
+// RemoveAll removes every rule at once and ends all injected waits: those calls go
+// through, whatever other rules matched them. It returns the rules in their last
+// state. The injector stays armed, so that a rule registered later is in force. With
+// waiters in a testing/synctest bubble it must be called from that bubble.
 func (in *Injector) RemoveAll() []RuleState {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -51,15 +51,16 @@ func (in *Injector) RemoveAll() []RuleState {
 // A RuleState is a registered rule and whether it can be injected now.
 type RuleState struct {
 	Rule
-	// Reason says why the rule cannot be injected now, in words; empty: it can.
+	// Reason is why the rule cannot be injected now, in words; empty: it can.
 	Reason string
 	// Expires is when the rule is removed; zero: never.
 	Expires time.Time
 }
 
-// States returns the rules in the order of [Injector.Rules], each with whether it
-// is in force. A rule is not while the injector is disarmed, closed or killed,
-// where the [Safeguards] allow none of its targets, and when its limit is used up.
+// States returns the rules in the order of [Injector.Rules], each with whether it is
+// in force. No rule is in force while the injector is disarmed, closed or killed. A
+// rule is not if the [Safeguards] allow none of its targets, or if its limit is used
+// up.
 func (in *Injector) States() []RuleState {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -67,7 +68,7 @@ func (in *Injector) States() []RuleState {
 	return in.states()
 }
 
-// states spells the rules out; in.mu is held.
+// states lists the states of the rules; in.mu is held.
 func (in *Injector) states() []RuleState {
 	all := in.idle()
 	states := make([]RuleState, len(in.rules))
@@ -83,7 +84,7 @@ func (in *Injector) states() []RuleState {
 	return states
 }
 
-// idle says why no rule of the injector can be injected; empty: some can.
+// idle is the reason why no rule of the injector can be injected; empty: some can.
 func (in *Injector) idle() string {
 	switch state := in.state.Load(); {
 	case state&stateClosed != 0:
@@ -106,7 +107,7 @@ func (in *Injector) idle() string {
 	return ""
 }
 
-// idle says why the rule alone cannot be injected; empty: it can.
+// idle is the reason why the rule alone cannot be injected; empty: it can.
 func (a *liveRule) idle() string {
 	if a.barred {
 		return "the safeguards allow none of its targets"
@@ -121,22 +122,21 @@ func (a *liveRule) idle() string {
 	return ""
 }
 
-// life is what a rule shares with those that it replaced: to remove the name
-// ends what is left of them all.
+// life is shared by a rule and those that it replaced: removing the name ends the
+// waits of all.
 type life struct{ ended atomic.Bool }
 
-// over reports whether the rule was removed or has expired. Nobody's wait is
-// never over.
+// over reports whether the rule was removed or has expired; false for nil.
 func (a *liveRule) over() bool {
 	return a != nil && (a.life.ended.Load() || a.until > 0 && a.left() <= 0)
 }
 
-// left is how long a rule with a time limit has to live.
+// left is the time until a rule with a time limit expires.
 func (a *liveRule) left() time.Duration { return a.until - time.Since(a.in.born) }
 
-// within cuts a wait off where the rule expires, and reports whether it did. The
-// wait has a timer of its own for that: of two that fire at one moment, either
-// might win.
+// within shortens a wait that the rule's expiry would cut off, and reports whether
+// it did. The shortened wait is the only timer: of two that fire at one moment,
+// either might win.
 func (a *liveRule) within(d time.Duration) (time.Duration, bool) {
 	if a.until == 0 {
 		return d, false
@@ -147,8 +147,8 @@ func (a *liveRule) within(d time.Duration) (time.Duration, bool) {
 	return d, false
 }
 
-// met tells a rule that is about to be injected from one that is over, and drops
-// what has expired.
+// met reports whether the rule is still in force when it is about to be injected,
+// and drops expired rules.
 func (a *liveRule) met() bool {
 	if !a.over() {
 		return true
@@ -161,8 +161,8 @@ func (a *liveRule) met() bool {
 	return false
 }
 
-// dropExpired removes the rules whose time is over; in.mu is held. It looks at
-// them no sooner than one may have expired.
+// dropExpired removes the rules that have expired; in.mu is held. It does nothing
+// before the earliest expiry.
 func (in *Injector) dropExpired() {
 	if in.soonest == 0 || time.Since(in.born) < in.soonest {
 		return
@@ -183,7 +183,7 @@ func (in *Injector) dropExpired() {
 	}
 }
 
-// expires remembers that a rule expires then, 0: never; in.mu is held.
+// expires records when a rule expires, 0: never; in.mu is held.
 func (in *Injector) expires(until time.Duration) {
 	if until > 0 && (in.soonest == 0 || until < in.soonest) {
 		in.soonest = until
@@ -215,8 +215,8 @@ func (in *Injector) endLife(a *liveRule) {
 	}
 }
 
-// dropGroups forgets the groups that have no rule any more; in.mu is held. A
-// group that comes back counts from 0 in any case.
+// dropGroups drops the groups that have no rule any more; in.mu is held. A group
+// that comes back counts from 0 in any case.
 func (in *Injector) dropGroups() {
 	left := make(map[string]bool)
 	for _, a := range in.rules {
@@ -225,14 +225,15 @@ func (in *Injector) dropGroups() {
 	in.points.drop(func(s *site) bool { return s.kind == groupSite && !left[s.target] })
 }
 
-// maxTriggers is how many names [Injector.InjectNow] counts before it forgets
-// those that have no rule any more.
+// maxRequested is how many names [Injector.InjectNow] counts before it drops those
+// that have no rule any more.
 const maxRequested = 1 << 10
 
-// triggerOf returns the slot that counts the requests for a name; in.mu is held.
-// It stands apart from the slots of calls, whose number is bounded too, and is
-// bound to its rule when it is used. The count of a removed name is kept for a while: one that is registered anew for every
-// request would else have the same draw each time.
+// requestSiteOf returns the site that counts the InjectNow requests for a name;
+// in.mu is held. It is separate from the sites of calls, whose number is bounded
+// too, and gets its rule when it is used. The count of a removed name is kept for a
+// while: a rule registered anew for every request would otherwise get the same draw
+// each time.
 func (in *Injector) requestSiteOf(name string) *site {
 	if s := in.requested[name]; s != nil {
 		return s

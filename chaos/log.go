@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// record is an event as it is kept: a third of its size, no text made yet.
+// record is an event as it is kept: a third of its size, without texts yet.
 type record struct {
 	site       *site
-	main       *liveRule // the rule that decided; nil when none struck
+	main       *liveRule // the rule that decided; nil: none was injected
 	more       *details
 	values     *values
 	caller     string
@@ -61,11 +61,11 @@ type details struct {
 	note                     string
 }
 
-// values are what a call was given and gave, as JSON.
+// values are the arguments and the result of a call, as JSON.
 type values struct{ args, result json.RawMessage }
 
-// maxNote bounds the notes of one call, in bytes: a stream may have any number
-// of items, and a fault a word on each.
+// maxNote bounds the notes of one call, in bytes: streams are unbounded, and a fault
+// may add a note per item.
 const maxNote = 4096
 
 // note adds a sentence, unless it is there already.
@@ -81,7 +81,8 @@ func (r *record) note(text string) {
 	}
 }
 
-// ends notes that the call ends now. Where Arm set the clock back meanwhile, it took no time.
+// ends notes that the call ends now. It took no time if Arm set the clock back
+// meanwhile.
 func (r *record) ends(err error) { r.end, r.err = max(r.start, r.site.in.Elapsed()), err }
 
 // call is the number of a call that began with a number of its own: those are even.
@@ -92,7 +93,7 @@ func (r *record) call() uint64 {
 	return r.begun
 }
 
-// event spells a record out.
+// event makes the event of a record.
 func (r *record) event() Event {
 	e := Event{
 		Cell: r.site.in.cell, Lane: r.site.lane, Target: r.site.target, Call: r.call(), Layer: r.layer, Caller: r.caller,
@@ -129,8 +130,8 @@ func errorText(err error) (text string) {
 	return err.Error()
 }
 
-// asJSON keeps what a tool returned embeddable: text that is not JSON becomes
-// a JSON string.
+// asJSON keeps the output of a tool embeddable: text that is not JSON becomes a JSON
+// string.
 func asJSON(raw json.RawMessage) json.RawMessage {
 	switch {
 	case len(raw) == 0:
@@ -142,9 +143,9 @@ func asJSON(raw json.RawMessage) json.RawMessage {
 	return quoted
 }
 
-// log keeps the newest records up to max, in a ring once it is full. Records
-// are in the order in which their calls ended: with what was dropped before
-// them, the place of a record is the number of its call.
+// log keeps the newest records up to max, in a ring once it is full. Records are in
+// the order in which their calls ended. The index of a record plus the number of
+// dropped ones is the number of its call.
 type log struct {
 	mu      sync.Mutex
 	max     int

@@ -10,17 +10,17 @@ import (
 	"github.com/shakedown-go/shakedown/internal/hash"
 )
 
-// A slot is what one injector knows of one target in one lane: which rules
-// can strike there, and the counts that give a call its coordinates.
+// site is what one injector knows of one target in one lane: the rules that match
+// it, and the counts that give a call its coordinates.
 type site struct {
 	in     *Injector
 	hash   uint64 // of kind, lane and target
-	target string // or the name of the rule or group, or what names begin with
+	target string // or the name of the rule or group, or a prefix of names
 	alias  string // of the target; empty: it has none
 	lane   string
 	kind   siteKind
 	set    atomic.Pointer[siteRules]
-	clock  atomic.Bool // some trigger asks for the time: read it before drawing
+	clock  atomic.Bool // some trigger asks for the time: read it before asking
 
 	calls   atomic.Uint64 // the next ordinal, and the bit mixed
 	failing atomic.Bool   // fails is not empty
@@ -38,11 +38,11 @@ const (
 	callSite    siteKind = iota
 	requestSite          // of Injector.InjectNow
 	groupSite            // counts the calls of a lane to all targets of a group
-	exactSite            // of Injector.Concerns: the rules for this target
-	prefixSite           // and those for targets that begin with it
+	exactSite            // of MayAffect: the rules for this target
+	prefixSite           // of MayAffectPrefix: those for targets that start so
 )
 
-// bindings are the rules that match a slot's target, replaced as a whole when
+// siteRules are the rules that match the target of a site, replaced as a whole when
 // rules come and go.
 type siteRules struct {
 	site    *site
@@ -55,13 +55,13 @@ type siteRules struct {
 	simple  bool    // every trigger is chance, none, or an OrdinalWhen: no Call, no clock, no group is needed
 }
 
-// bound is a rule at a slot.
+// siteRule is a rule at a site.
 type siteRule struct {
 	*liveRule
 	ordinals OrdinalWhen // the trigger, if it is one; nil: it is chance, none, or asked with a Call
 	coord    uint64      // prefix of the draws of its trigger
 	own      uint64      // prefix of the draws of its fault: of the target also in a group
-	limit    uint64      // of a probabilistic trigger: it is drawn on 53 bits below this
+	limit    uint64      // of a probabilistic trigger: it matches if the 53 bits of the draw are below
 	base     uint64      // the ordinal at which it was registered, of the group where it has one
 	group    int         // index into bindings.groups; -1 without a group
 }
@@ -85,9 +85,9 @@ func (s *site) bind(rules []*liveRule) {
 	s.set.Store(set)
 }
 
-// rebind is bind where one rule came or went, or took the place of another. One
-// that came is the last, so it is put behind the others: in the same array,
-// whose part that others read stays as it is.
+// rebind is bind if one rule came or went, or replaced another. A rule that came is
+// the last, so it is appended to the same array, whose part that others read stays
+// unchanged.
 func (s *site) rebind(former, a *liveRule) {
 	switch {
 	case former != nil && s.reaches(former), former != nil && a != nil && s.reaches(a):
@@ -99,7 +99,7 @@ func (s *site) rebind(former, a *liveRule) {
 	}
 }
 
-// add puts a rule behind the others; base is the ordinal at which the slot met it.
+// add appends a rule; base is the ordinal of the site when it met the rule.
 func (set *siteRules) add(a *liveRule, base uint64) {
 	set.rules = append(set.rules, set.site.boundTo(a, base, set))
 	set.args = set.args || a.args
@@ -123,12 +123,13 @@ func (s *site) reaches(a *liveRule) bool {
 	return s.named(a.glob.Match) && s.named(s.in.allows)
 }
 
-// named reports whether something holds for one of the names of the point.
+// named reports whether holds is true for one of the names of the point.
 func (s *site) named(holds func(string) bool) bool {
 	return holds(s.target) || s.alias != "" && holds(s.alias)
 }
 
-// boundTo makes a rule one of the set's; base is the ordinal at which this slot met it.
+// boundTo makes the siteRule of a rule; base is the ordinal of this site when it met
+// the rule.
 func (s *site) boundTo(a *liveRule, base uint64, set *siteRules) siteRule {
 	b := siteRule{liveRule: a, ordinals: a.ordinals, group: -1, limit: drawLimit(a.chance), base: base}
 	kind, scope := s.kind, s.target
@@ -148,8 +149,8 @@ func (s *site) boundTo(a *liveRule, base uint64, set *siteRules) siteRule {
 	return b
 }
 
-// coord is the prefix of a rule's draws. A group, or a rule that is triggered
-// by hand, does not share those of a target that happens to have its name.
+// coord is the prefix of a rule's draws. A group, or a request of InjectNow, does
+// not share the draws of a target that has the same name.
 func (s *site) coord(kind siteKind, scope string, rule uint64) uint64 {
 	h := hash.String(scope)
 	if kind != callSite {
@@ -164,9 +165,9 @@ func drawLimit(p float64) uint64 {
 	return uint64(math.Ceil(p * (1 << 53)))
 }
 
-// baseOf finds a rule and the ordinal it counts from. It looks from the place on
-// where the rule is likely to be, then before it; -1: it is not there. Lists
-// have their rules in one order, so that looking for all takes linear time.
+// baseOf finds a rule, and the ordinal it counts from. It looks first from the
+// likely index on, then before it; -1: it is not there. Lists have their rules in
+// one order, so that looking for all takes linear time.
 func (set *siteRules) baseOf(a *liveRule, likely int) (base uint64, place int) {
 	if set == nil {
 		return 0, -1
@@ -185,20 +186,20 @@ func (set *siteRules) baseOf(a *liveRule, likely int) (base uint64, place int) {
 	return 0, -1
 }
 
-// maxKeys bounds the keys counted per slot. Past it all counts of the slot
-// start over, which repeats draws but biases none.
+// maxKeys bounds the keys counted per site. Past it all counts of the site start
+// over, which repeats draws but biases none.
 const maxKeys = 1 << 16
 
-// mixed is the bit of slot.calls that is set by the first call with a key. Up
-// to then all calls had none, and their ordinals are their occurrences;
-// afterwards occurrences are counted in slot.keyed. The step that counts a call
-// reads the bit too, so that each call without a key is on one side of it.
+// mixed is the bit of site.calls that is set by the first call with a key. Before
+// that all calls had none, and their ordinals are their occurrences. Afterwards
+// occurrences are counted in site.keyed. The step that counts a call reads the bit
+// too, so that each call without a key is counted in one way.
 const mixed = 1 << 63
 
-// counted is how many calls there were.
+// counted is the number of calls so far.
 func (s *site) counted() uint64 { return s.calls.Load() &^ mixed }
 
-// mix begins to count by key.
+// mix starts to count by key.
 func (s *site) mix() {
 	if s.calls.Load()&mixed != 0 {
 		return
@@ -222,9 +223,9 @@ func (s *site) occurrence(key uint64) uint64 {
 	return n
 }
 
-// askTime is how a trigger learns the time of a call whose clock was not read.
-// From then on the slot reads it before the first trigger looks; draw repeats
-// the call at hand, so that all its triggers see one time.
+// askTime gives a trigger the time of a call whose clock was not read. From then on
+// the site reads it before it asks the first trigger. match asks all triggers of the
+// present call again, so that they see one time.
 func (s *site) askTime() time.Duration {
 	s.clock.Store(true)
 	return s.in.Elapsed()

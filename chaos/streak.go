@@ -1,8 +1,8 @@
 package chaos
 
-// streaks counts, by caller and key, the failed calls directly before the next
-// one. Most slots fail for one caller and key at a time, which needs no map;
-// the lock of the injector's log guards it.
+// streaks counts, by caller and key, the failed calls directly before the next one.
+// Most sites fail for one caller and key at a time, which needs no map. The lock of
+// the injector's log guards it.
 type streaks struct {
 	last  streak
 	n     int
@@ -15,7 +15,8 @@ type streak struct {
 	key    uint64
 }
 
-// maxStreaks bounds the failing keys remembered per slot; past it they are forgotten.
+// maxStreaks bounds the failing keys remembered per site; past it they are
+// forgotten.
 const maxStreaks = 1 << 12
 
 func (f *streaks) count(k streak) int {
@@ -50,8 +51,8 @@ func (f *streaks) succeed(k streak) {
 
 func (f *streaks) empty() bool { return f.n == 0 && len(f.other) == 0 }
 
-// passed remembers whether a call failed that left no event, for the attempt of
-// the next one.
+// passed counts whether a call without an event failed, for the attempt of the next
+// one.
 func (s *site) passed(f *frame, key uint64, err error) {
 	if err != nil || s.failing.Load() {
 		s.ended(f, key, err != nil)
@@ -77,7 +78,7 @@ func (s *site) streak(k streak, failed bool) {
 	s.failing.Store(!s.fails.empty())
 }
 
-// attempt is which attempt a call is that begins now.
+// attempt is the number of the attempt that begins now.
 func (s *site) attempt(k streak) int {
 	if !s.failing.Load() {
 		return 1

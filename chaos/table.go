@@ -7,8 +7,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/hash"
 )
 
-// slotHash finds a slot. A call in the default lane, the usual one, costs no
-// arithmetic.
+// siteHash is the hash by which a site is found. A call in the default lane, the
+// usual one, costs no arithmetic.
 func siteHash(kind siteKind, target, lane uint64) uint64 {
 	if kind != callSite {
 		target = hash.Combine(target, uint64(kind))
@@ -27,7 +27,7 @@ func laneHash(lane string) uint64 {
 	return hash.String(lane)
 }
 
-// findOrAdd returns the slot of a target in a lane; in.mu is held.
+// findOrAdd returns the site of a target in a lane; in.mu is held.
 func (in *Injector) findOrAdd(kind siteKind, target, alias, lane string) *site {
 	h := siteHash(kind, hash.String(target), laneHash(lane))
 	if s := in.points.find(h, target); s != nil {
@@ -40,15 +40,15 @@ func (in *Injector) findOrAdd(kind siteKind, target, alias, lane string) *site {
 	return s
 }
 
-// addSlot makes the slot of a call at the first one.
+// addSite makes the site of a call at the first one.
 func (in *Injector) addSite(p *point, lane string) *site {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.findOrAdd(callSite, p.target, p.alias, lane)
 }
 
-// A table finds slots without a lock: open addressing over an array that is
-// at most half full, replaced when it must grow.
+// A table finds sites without a lock: open addressing over an array that is at most
+// half full, replaced when it must grow.
 type table struct {
 	array atomic.Pointer[[]atomic.Pointer[site]]
 	n     int // guarded by the injector's mutex, which add needs
@@ -59,17 +59,17 @@ func (t *table) find(h uint64, target string) *site {
 	if array == nil {
 		return nil
 	}
-	slots := *array
-	mask := uint64(len(slots) - 1)
+	sites := *array
+	mask := uint64(len(sites) - 1)
 	for i := h & mask; ; i = (i + 1) & mask {
-		s := slots[i].Load()
+		s := sites[i].Load()
 		if s == nil || s.hash == h && s.target == target {
 			return s
 		}
 	}
 }
 
-// all ranges over the slots; the caller holds in.mu or needs no fixed view.
+// all ranges over the sites; the caller holds in.mu or needs no fixed view.
 func (t *table) all() iter.Seq[*site] {
 	return func(yield func(*site) bool) {
 		array := t.array.Load()
@@ -88,7 +88,7 @@ func (t *table) all() iter.Seq[*site] {
 // it all counts start over: a live server may make a lane per request.
 const maxSites = 1 << 14
 
-// add puts a slot in; the caller holds in.mu and has looked for it.
+// add puts a site in; the caller holds in.mu and has looked for it.
 func (t *table) add(s *site) {
 	array := t.array.Load()
 	switch {
@@ -111,17 +111,17 @@ func newArray(n int) *[]atomic.Pointer[site] {
 	return &a
 }
 
-func insert(slots []atomic.Pointer[site], s *site) {
-	mask := uint64(len(slots) - 1)
+func insert(sites []atomic.Pointer[site], s *site) {
+	mask := uint64(len(sites) - 1)
 	i := s.hash & mask
-	for slots[i].Load() != nil {
+	for sites[i].Load() != nil {
 		i = (i + 1) & mask
 	}
-	slots[i].Store(s)
+	sites[i].Store(s)
 }
 
-// drop takes slots out; the caller holds the injector's mutex. Calls under way
-// may still hold them.
+// drop takes sites out; the caller holds the injector's mutex. Calls under way may
+// still hold them.
 func (t *table) drop(gone func(*site) bool) {
 	var kept []*site
 	dropped := false

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Watch has f called with every event from now on, as [InjectorOptions.OnEvent]
-// is and after it: in the caller's goroutine and before the call returns, so f
-// must be fast and safe for concurrent use. stop ends that; a call of f may then
-// still be under way.
+// Watch calls f with every event from now on, as [InjectorOptions].OnEvent is called
+// and after it: in the caller's goroutine and before the call returns. f must be
+// fast and safe for concurrent use. stop ends that; a call of f may then still be
+// under way. Watch and stop are safe for concurrent use.
 func (in *Injector) Watch(f func(context.Context, Event)) (stop func()) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
