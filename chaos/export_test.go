@@ -16,7 +16,7 @@ func Pending(in *Injector) (n uint64) {
 	return n
 }
 
-// RailsPending is how many faults the safeguards take to be at work.
+// SafeguardsPending is how many faults the safeguards count as acting.
 func SafeguardsPending(in *Injector) uint64 { return in.safeguards.pending }
 
 // KeyCount is how many keys, failing keys and groups an injector remembers.

@@ -72,7 +72,7 @@ func TestWhatStopsARuleEndsItsWaits(t *testing.T) {
 	}
 }
 
-// A rule with a time limit strikes before it and never from it on; its waits
+// A rule with a time limit is injected before it and never from it on; its waits
 // end with it, also where they would end at that very moment.
 func TestARuleWithATimeLimit(t *testing.T) {
 	timesOut := func(d time.Duration) chaos.Fault {

@@ -11,8 +11,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/words"
 )
 
-// undisturbed lets the fault strike one call, and compares what the caller got
-// with what the callee gave and with what the event says.
+// undisturbed has the fault injected into one call, and compares what the caller got
+// with what the callee returned and with what the event states.
 func (t *trial) undisturbed() {
 	s := t.scene()
 	o := s.let("")
@@ -138,8 +138,7 @@ func (t *trial) failer(o outcome) {
 	}
 }
 
-// inTurn lets the callee take a moment, so that calls of next that are not made
-// one after the other overlap.
+// inTurn has the callee take a moment, so that concurrent calls of next overlap.
 func (t *trial) inTurn() {
 	s := t.scene()
 	s.pause = t.glance
@@ -148,8 +147,8 @@ func (t *trial) inTurn() {
 
 var errCallee = errors.New("no such order")
 
-// passesErrors lets the callee fail: its error is no business of a fault that
-// delays, repeats or changes.
+// passesErrors has the callee fail: a fault that delays, repeats or changes must
+// pass its error on.
 func (t *trial) passesErrors() {
 	if t.LosesErrors || t.fails || t.phase == chaos.PhaseAfter {
 		return
@@ -170,8 +169,8 @@ func (t *trial) passesErrors() {
 	}
 }
 
-// equal reports whether a caller would see a difference. Documents are compared
-// by their values.
+// equal reports whether a caller would see no difference. Documents are compared by
+// their values.
 func equal(a, b any) bool {
 	if reflect.DeepEqual(a, b) {
 		return true

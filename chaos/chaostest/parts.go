@@ -8,8 +8,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// part is a trigger that answers as it is told and keeps the draws it was
-// given, and the arguments.
+// part is a trigger with set answers that keeps the draws and arguments it was
+// given.
 type part struct {
 	answer bool
 	mu     sync.Mutex

@@ -9,8 +9,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// spy stands between the injector and the fault and watches what they say to
-// each other.
+// spy stands between the injector and the fault and records what they pass to each
+// other.
 type spy struct {
 	fault chaos.Fault
 	t     *trial

@@ -6,9 +6,11 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
-// apart tells, at the cost of comparing bytes, of most changes of documents that all of them are seen: each put another
-// number or literal in the place of one, and no two in the same place. Then no name and no order is another, and each
-// place holds at the end what its change put there. Where it tells nothing, the documents have to be parsed.
+// apart finds for most documents, at the cost of comparing bytes, that all changes
+// are seen. In them each change put another number or literal in the place of one,
+// and no two in the same place. So names and order are unchanged, and each place
+// holds at the end what its change put there. If it finds nothing, the documents
+// have to be parsed.
 func apart(values [][]byte) bool {
 	type span struct{ from, to int }
 	var changed []span // where they stand by now
@@ -42,7 +44,7 @@ func apart(values [][]byte) bool {
 	return true
 }
 
-// Common is the length of the beginning that two texts have in common.
+// Common is the length of the longest common prefix of two texts.
 func Common(a, b []byte) (n int) {
 	const step = 64
 	for n+step <= min(len(a), len(b)) && bytes.Equal(a[n:n+step], b[n:n+step]) {
