@@ -44,11 +44,11 @@ func pattern(ctx context.Context, n int, pause time.Duration) (marks string) {
 
 func TestSafeguardsHoldBack(t *testing.T) {
 	for _, c := range []struct {
-		why   string
+		why        string
 		safeguards chaos.Safeguards
-		pause time.Duration
-		want  string
-		held  map[string]uint64
+		pause      time.Duration
+		want       string
+		held       map[string]uint64
 	}{
 		{"no limit", chaos.Safeguards{}, 0, "xxxxxxxxxx", map[string]uint64{}},
 		{"three in all", chaos.Safeguards{Budget: 3}, 0, "xxx.......", map[string]uint64{"budget": 7}},
