@@ -272,7 +272,7 @@ func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules,
 		}
 		x.judgeResult(err, !returned)
 		if x.leave() {
-			x.finish(err, !returned)
+			x.settle(err, !returned)
 		}
 	}()
 	if keep {

@@ -64,7 +64,7 @@ func (x *injection) end(ended *bool, a *callRule, err error, made bool) error {
 	settle := x.left && x.stillOpen == 0
 	x.mu.Unlock()
 	if settle {
-		x.finish(x.lastErr, false)
+		x.settle(x.lastErr, false)
 	}
 	return err
 }

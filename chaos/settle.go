@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// finish settles the accounts of the rules and logs the event. err is what the
+// settle settles the accounts of the rules and logs the event. err is what the
 // caller gets; ended means that it gets none: the call panicked.
-func (x *injection) finish(err error, ended bool) {
+func (x *injection) settle(err error, ended bool) {
 	x.close()
 	in := x.set.site.in
 	x.rec.ends(err)

@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -223,33 +222,4 @@ func (in *Injector) dropGroups() {
 		left[a.Group] = true
 	}
 	in.points.drop(func(s *site) bool { return s.kind == groupSite && !left[s.target] })
-}
-
-// maxRequested is how many names [Injector.InjectNow] counts before it drops those
-// that have no rule any more.
-const maxRequested = 1 << 10
-
-// requestSiteOf returns the site that counts the InjectNow requests for a name;
-// in.mu is held. It is separate from the sites of calls, whose number is bounded
-// too, and gets its rule when it is used. The count of a removed name is kept for a
-// while: a rule registered anew for every request would otherwise get the same draw
-// each time.
-func (in *Injector) requestSiteOf(name string) *site {
-	if s := in.requested[name]; s != nil {
-		return s
-	}
-	if len(in.requested) >= maxRequested {
-		left := make(map[string]bool, len(in.rules))
-		for _, a := range in.rules {
-			left[a.Name] = true
-		}
-		maps.DeleteFunc(in.requested, func(name string, _ *site) bool { return !left[name] })
-	}
-	if in.requested == nil {
-		in.requested = make(map[string]*site)
-	}
-	s := &site{in: in, target: name, kind: requestSite}
-	s.calm = siteRules{site: s, simple: true}
-	in.requested[name] = s
-	return s
 }
