@@ -7,12 +7,11 @@ import (
 	"github.com/shakedown-go/shakedown/internal/hash"
 )
 
-// A Call is one crossing of an injection point: the coordinates that a [When]
-// decides by. It is passed by value, so that handing it to a When does not
-// allocate.
+// A Call is one call at an injection point: the coordinates that a [When] decides
+// by. It is passed by value, so that handing it to a When does not allocate.
 //
-// For a rule with a [Rule.Group] the Key is 0, and Occurrence and Ordinal count
-// the lane's calls to all targets of the group together.
+// For a rule with a [Rule.Group] the Key is 0, and Occurrence and Ordinal count the
+// lane's calls to all targets of the group together.
 type Call struct {
 	// Cell names the run the call belongs to, as given to [Plan.Injector];
 	// empty for a live injector.
@@ -33,13 +32,13 @@ type Call struct {
 
 	coord uint64 // hash of seed, cell, lane, target or group, and rule name; 0 in a Call made by hand
 	path  uint64 // the position within a combined trigger
-	clock *slot  // whom to ask for the time; nil: it is at
+	clock *site  // reads the time on first use; nil: at holds it
 	at    time.Duration
 }
 
-// Elapsed is the time since the injector was armed, 0 for a Call made by hand.
-// All triggers that look at one call see the same time; the clock is read at
-// most once per call, and only if some trigger asks.
+// Elapsed is the time since the injector was armed, 0 for a Call made by hand. All
+// triggers that look at one call see the same time. The clock is read at most once
+// per call, and only if some trigger asks.
 func (c Call) Elapsed() time.Duration {
 	if c.clock == nil {
 		return c.at
@@ -47,14 +46,14 @@ func (c Call) Elapsed() time.Duration {
 	return c.clock.askTime()
 }
 
-// Draw returns a number in [0,1) that depends on the seed, the cell, the lane,
-// the target, the key, the occurrence, the name of the rule, the position
-// within a combined trigger and salt, and on nothing else: not on the order of
-// calls, other rules or other targets. Distinct salts are independent draws.
+// Draw returns a number in [0,1). It depends on the seed, the cell, the lane, the
+// target, the key, the occurrence, the name of the rule, the position within a
+// combined trigger and salt. It depends on nothing else: not on the order of calls,
+// other rules or other targets. Distinct salts are independent draws.
 //
 // It is the output of splitmix64 (Steele, Lea and Flood, "Fast splittable
-// pseudorandom number generators", OOPSLA 2014) at a place in its sequence
-// that the coordinates choose.
+// pseudorandom number generators", OOPSLA 2014) at the place in its sequence that
+// the coordinates choose.
 func (c Call) Draw(salt uint64) float64 {
 	if c.coord == 0 {
 		c.coord = c.byHand()
@@ -75,16 +74,15 @@ func place(coord, key, occurrence, step uint64) uint64 {
 	return hash.Mix((coord ^ bits.RotateLeft64(key, keyTurn)) + occurrence*hash.Gamma + step)
 }
 
-// Sub is the call as the i-th part of a combinator sees it: the same
+// Sub returns the call as the i-th part of a combinator sees it: the same
 // coordinates, independent draws.
 func (c Call) Sub(i int) Call {
 	c.path = hash.Combine(c.path+1, uint64(i))
 	return c
 }
 
-// At returns the call as it would look with another occurrence and ordinal,
-// the rest unchanged. Triggers with memory, such as bursts, use it to walk
-// back over earlier calls without keeping state.
+// At returns the call with another occurrence and ordinal. Triggers with memory,
+// such as bursts, use it to examine earlier calls without keeping state.
 func (c Call) At(occurrence, ordinal uint64) Call {
 	c.Occurrence, c.Ordinal = occurrence, ordinal
 	return c
@@ -96,7 +94,7 @@ func (c Call) byHand() uint64 {
 }
 
 // The chain of hashes behind every draw, outermost first. Each level is kept
-// by whatever lives that long (injector, slot, bound rule), so that a draw
+// by whatever lives that long (injector, site, rule at a site), so that a draw
 // costs only the last few steps. Golden vectors hold it across releases.
 
 func cellHash(seed uint64, cell string) uint64 {

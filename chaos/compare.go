@@ -9,34 +9,33 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
-// A Comparer is an argument or a result that is compared in a way of its own,
-// since it holds what must not be looked into, such as the body of an HTTP
-// response. SameAs reports whether other, a value of the same type, is the same
-// to whoever gets it; known is false where that cannot be told. Then a change
-// counts if its fault declared it with [Changed].
+// A Comparer is an argument or a result with its own comparison, since it holds what
+// must not be read, such as the body of an HTTP response. SameAs reports whether a
+// receiver of other, a value of the same type, would see the same. known is false if
+// that cannot be told. Then a change counts if its fault declared it with [Changed].
 //
-// Other values are compared as [reflect.DeepEqual] does, a [json.RawMessage] by
-// the values in it. Two kinds of values cannot be compared: one with a function or
-// a NaN in it, and one whose memory the fault may have written to, because it
-// declared a change and handed on the same map, pointer or bytes.
+// Other values are compared as [reflect.DeepEqual] does, a [json.RawMessage] by the
+// values in it. Two kinds of values cannot be compared: one with a function or a NaN
+// in it, and one whose memory the fault may have written to, because it declared a
+// change and passed on the same map, pointer or bytes.
 //
 // SameAs is called in the goroutine of the call. A panic in it counts as not known.
 type Comparer interface {
 	SameAs(other any) (same, known bool)
 }
 
-// likeness is what a comparison came to.
+// likeness is the result of a comparison.
 type likeness uint8
 
 const (
-	alike      likeness = iota // the same to whoever gets them
+	alike      likeness = iota // the same to a receiver
 	unlike                     // not the same
-	unknowable                 // there is no telling
+	unknowable                 // it cannot be told
 )
 
-// compare tells whether a receiver of b in place of a would see a difference.
-// Documents are compared by their values: white space, the order of members
-// and the spelling of numbers make none.
+// compare reports whether a receiver of b in place of a would see a difference.
+// Documents are compared by their values: white space, the order of members and the
+// spelling of numbers make none.
 func compare(a, b any) likeness {
 	switch x := a.(type) {
 	case nil:
@@ -96,9 +95,9 @@ func sameDocument(a, b []byte) bool {
 	return bytes.Equal(a, b) || !differsAtOnce(a, b) && jsonhash.Same(a, b)
 }
 
-// differsAtOnce tells of most documents that are not the same, and at little
-// cost, that they are not: up to there they are equal, and then there is another
-// number, or a value of another kind.
+// differsAtOnce finds, cheaply, that two documents differ: they are equal up to a
+// place, and there stands another number or a value of another kind. false means
+// that they may still differ.
 func differsAtOnce(a, b []byte) bool {
 	at := blame.Common(a, b)
 	if blame.InString(a[:at]) {
@@ -108,7 +107,7 @@ func differsAtOnce(a, b []byte) bool {
 	return len(x) > 0 && len(y) > 0 && jsonhash.Sum(x) != jsonhash.Sum(y)
 }
 
-// scalar is the number or the name of a literal around a place.
+// scalar is the number or the literal name around a place.
 func scalar(doc []byte, at int) []byte {
 	from, to := at, at
 	for from > 0 && blame.InScalar(doc[from-1]) {
@@ -120,8 +119,8 @@ func scalar(doc []byte, at int) []byte {
 	return doc[from:to]
 }
 
-// shared tells whether two equal values have memory in common that can be
-// written to: a change that was made in place is not seen by comparing them.
+// shared reports whether two equal values have memory in common that can be written
+// to: comparing them does not show a change made in place.
 func shared(a, b any) bool {
 	if a == nil || b == nil || reflect.TypeOf(a) != reflect.TypeOf(b) {
 		return false
@@ -153,8 +152,8 @@ func sharedIn(a, b reflect.Value) bool {
 	return false
 }
 
-// textOf is a value as changes of it are told apart place by place; nil: there
-// is no such text, and it changes as a whole.
+// textOf is the text in which changes of a value are located place by place; nil:
+// there is none, and the value changes as a whole.
 func textOf(v any) []byte {
 	switch v := v.(type) {
 	case json.RawMessage:

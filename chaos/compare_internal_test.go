@@ -109,7 +109,7 @@ func canonical(doc []byte) (v any, ok bool) {
 	return v, ok
 }
 
-// repeats tells whether an object of the document has two members of one name,
+// repeats reports whether an object of the document has two members of one name,
 // of which decoders choose one or the other.
 func repeats(doc []byte, v any) bool {
 	short, _ := json.Marshal(v)

@@ -2,19 +2,19 @@ package chaos
 
 import "context"
 
-// frame is what the context carries: one link, whatever was set in how many
-// steps, found by a type assertion or a single Value lookup.
+// frame is what the context carries: one link, however many settings were made,
+// found by a type assertion or a single Value lookup.
 type frame struct {
 	context.Context
-	in       *Injector // nil when only a lane or a turn was set
-	lane     string
-	laneHash uint64
-	turn     int
-	attempt  int     // of the next call; 0: counted
-	target   string  // the enclosing injection point
-	reenter  bool    // a call of the same target is a new one
-	act      int16   // 1 + the act of the strike that the context is pinned to; 0: the one at work
-	strike   *strike // the struck call, for Sleep and Changed
+	in        *Injector // nil when only a lane or a turn was set
+	lane      string
+	laneHash  uint64
+	turn      int
+	attempt   int        // of the next call; 0: counted
+	target    string     // the enclosing injection point
+	reenter   bool       // a call of the same target is a new one
+	pinned    int16      // 1 + the index of the rule that the context is pinned to; 0: the executing one
+	injection *injection // the call that faults act on, for Sleep and Changed
 }
 
 type frameKey struct{}
@@ -39,7 +39,7 @@ func frameOf(ctx context.Context) *frame {
 	return f
 }
 
-// derive copies the frame of ctx, to be changed in one respect.
+// derive copies the frame of ctx, so that one setting of it can be changed.
 func derive(ctx context.Context) *frame {
 	f := &frame{}
 	if old := frameOf(ctx); old != nil {
@@ -49,8 +49,8 @@ func derive(ctx context.Context) *frame {
 	return f
 }
 
-// orBackground keeps a nil context from breaking where wrapped functions
-// without an injector let it be.
+// orBackground replaces a nil context, which works with wrapped functions while
+// there is no injector.
 func orBackground(ctx context.Context) context.Context {
 	if ctx == nil {
 		return context.Background()
@@ -58,18 +58,18 @@ func orBackground(ctx context.Context) context.Context {
 	return ctx
 }
 
-// NewContext returns a context in which wrapped calls meet the injector. A nil
+// NewContext returns a context that carries the injector to wrapped calls. A nil
 // injector makes them inert again.
 func NewContext(ctx context.Context, in *Injector) context.Context {
 	f := derive(ctx)
 	if f.in != in {
-		f.target, f.strike = "", nil
+		f.target, f.injection = "", nil
 	}
 	f.in = in
 	return f
 }
 
-// FromContext returns the injector of a context, or nil.
+// FromContext returns the injector that a context carries, or nil.
 func FromContext(ctx context.Context) *Injector {
 	if f := frameOf(ctx); f != nil {
 		return f.in
@@ -77,44 +77,44 @@ func FromContext(ctx context.Context) *Injector {
 	return nil
 }
 
-// Lane names the strand of concurrent work that the context belongs to. Calls
-// are counted per lane, so give each goroutine that calls the same targets at
-// the same time a lane of its own, with a name that is the same in every run
-// ("worker-3"): then every trigger is reproducible. A lane must itself be
-// sequential. Lanes do not nest: the innermost name counts.
+// WithLane names the strand of concurrent work that the context belongs to; "" is
+// the default lane. Calls are counted per lane. So give each goroutine that calls
+// the same targets at the same time a lane of its own, with a name that is the same
+// in every run ("worker-3"): then every trigger is reproducible. A lane must itself
+// be sequential. Lanes do not nest: the innermost name counts.
 func WithLane(ctx context.Context, name string) context.Context {
 	f := derive(ctx)
 	f.lane, f.laneHash = name, laneHash(name)
 	return f
 }
 
-// Turn sets the agent's turn, which triggers and events show.
+// WithTurn sets the agent's turn, which triggers can use and events show.
 func WithTurn(ctx context.Context, n int) context.Context {
 	f := derive(ctx)
 	f.turn = n
 	return f
 }
 
-// WithAttempt says that the calls made directly with this context are the n-th
-// attempt (1: the first; 0: counted) at what they do, for [Event.Attempt].
-// Without it attempts are counted from the failures of equal calls.
+// WithAttempt sets [Event.Attempt] of the calls made directly with this context:
+// they are the n-th attempt (1: the first; 0: counted). Without it attempts are
+// counted from the failures of equal calls.
 func WithAttempt(ctx context.Context, n int) context.Context {
 	f := derive(ctx)
 	f.attempt = n
 	return f
 }
 
-// WithReentry says that a call of the enclosing target made with this context is
-// a new call, a deliberate recursion. Without it, in a recorded injector or
-// inside a struck call, it is taken for the same call seen by two wrappers
-// (say, a wrapped function in a wrapped registry) and passes through.
+// WithReentry marks calls of the enclosing target made with this context as new
+// calls, a deliberate recursion. Without it such a call is taken for the same call
+// seen by two wrappers (say, a wrapped function in a wrapped registry) and passes
+// through. This applies in a recorded injector and inside a call with an injection.
 func WithReentry(ctx context.Context) context.Context {
 	f := derive(ctx)
 	f.reenter = true
 	return f
 }
 
-// inside tells whether a call of target is the enclosing call seen again.
+// inside reports whether a call of target is the enclosing call seen again.
 func (f *frame) inside(in *Injector, target string) bool {
 	return f != nil && f.target == target && f.in == in && !f.reenter && target != ""
 }
@@ -127,7 +127,7 @@ func (f *frame) caller() string {
 }
 
 // within fills in the frame that a call's callee and faults see.
-func (f *frame) within(ctx context.Context, parent *frame, s *slot) {
+func (f *frame) within(ctx context.Context, parent *frame, s *site) {
 	if parent != nil {
 		f.lane, f.laneHash, f.turn = parent.lane, parent.laneHash, parent.turn
 	}

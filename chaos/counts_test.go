@@ -171,14 +171,14 @@ func TestCalmStreamsCountForAttempts(t *testing.T) {
 			}
 			assert.Equal(t, min(c.takes, len(c.items)), n)
 			for _, err := range stream(ctx, 1) {
-				assert.ErrorIs(t, err, errDown, "the second call is struck")
+				assert.ErrorIs(t, err, errDown, "the second call is injected")
 			}
 			assert.Equal(t, c.want, only(t, in).Attempt)
 		})
 	}
 }
 
-// What a drawn rule was held back by, if not by rails stands on the event of a call that leaves one.
+// A matched rule that was held back, if not by safeguards, stands on the event of a call that leaves one.
 func TestRulesThatRestAreHeldBackNotMasked(t *testing.T) {
 	once := func(name string, f chaos.Fault) chaos.Rule {
 		return chaos.Rule{Name: name, Target: "work", Limit: 1, Fault: f}
@@ -207,7 +207,7 @@ func TestRulesThatRestAreHeldBackNotMasked(t *testing.T) {
 				assert.Equal(t, c.rule, e.Rule)
 				assert.Equal(t, c.held, e.HeldBack)
 				assert.Equal(t, c.mask, e.Masked)
-				assert.Empty(t, e.Note, "only rails are named in a note")
+				assert.Empty(t, e.Note, "only safeguards are named in a note")
 			})
 		})
 	}
@@ -271,7 +271,7 @@ func TestBytesAreKeptAsWhatTheyAre(t *testing.T) {
 		{"binary", "\x00\xff", `"AP8="`},
 	} {
 		t.Run(c.why, func(t *testing.T) {
-			for name, rules := range map[string][]chaos.Rule{"not struck": nil, "failed": {{Target: "*", Fault: down()}}, "changed": {{Target: "*", Fault: twice()}}} {
+			for name, rules := range map[string][]chaos.Rule{"not injected": nil, "failed": {{Target: "*", Fault: down()}}, "changed": {{Target: "*", Fault: twice()}}} {
 				in := plan(t, rules...).Injector("", &chaos.InjectorOptions{RecordAll: true, KeepValues: true})
 				dispatch := chaos.WrapDispatch(func(_ context.Context, _ string, args []byte) ([]byte, error) { return args, nil })
 				_, err := dispatch(chaos.NewContext(context.Background(), in), "read", []byte(c.bytes))

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// enter finds out whether anything can happen to a call: no bindings and no
-// error mean that it goes straight through.
-func (in *Injector) enter(p *point, f *frame) (*bindings, error) {
+// enter returns the rules of a call's site. No rules and no error mean that nothing
+// can happen to the call: it goes straight through.
+func (in *Injector) enter(p *point, f *frame) (*siteRules, error) {
 	if in.state.Load() != 0 {
 		return in.enterLimited(p, f)
 	}
@@ -17,11 +17,11 @@ func (in *Injector) enter(p *point, f *frame) (*bindings, error) {
 	}
 	lane, h := "", p.hash
 	if f != nil && f.laneHash != 0 {
-		lane, h = f.lane, slotHash(callSlot, h, f.laneHash)
+		lane, h = f.lane, siteHash(callSite, h, f.laneHash)
 	}
 	s := in.points.find(h, p.target)
 	if s == nil {
-		s = in.addSlot(p, lane)
+		s = in.addSite(p, lane)
 	}
 	set := s.set.Load()
 	if len(set.rules) == 0 && !in.opts.RecordAll {
@@ -30,10 +30,10 @@ func (in *Injector) enter(p *point, f *frame) (*bindings, error) {
 	return set, nil
 }
 
-// enterLimited is enter of an injector that is closed or disarmed. Disarmed, it
-// strikes no call but counts all that it would count armed: whether calls are
-// recorded must not change what is struck after the next Arm.
-func (in *Injector) enterLimited(p *point, f *frame) (*bindings, error) {
+// enterLimited is enter of an injector that is closed or disarmed. A disarmed one
+// injects into no call but counts all that it would count if armed: whether calls
+// are recorded must not change what is injected after the next Arm.
+func (in *Injector) enterLimited(p *point, f *frame) (*siteRules, error) {
 	switch {
 	case in.state.Load()&stateClosed != 0:
 		in.late.Add(1)
@@ -45,7 +45,7 @@ func (in *Injector) enterLimited(p *point, f *frame) (*bindings, error) {
 	if f != nil {
 		lane = f.lane
 	}
-	s := in.addSlot(p, lane)
+	s := in.addSite(p, lane)
 	set := s.set.Load()
 	if len(set.rules) == 0 && !in.opts.RecordAll {
 		return nil, nil
@@ -56,91 +56,92 @@ func (in *Injector) enterLimited(p *point, f *frame) (*bindings, error) {
 	return &s.calm, nil
 }
 
-// cross takes one call over its injection point.
-func cross[In, Out any](ctx context.Context, f *frame, set *bindings, c *callee[In, Out], in In, key uint64) (Out, error) {
+// cross takes one call through its injection point.
+func cross[In, Out any](ctx context.Context, f *frame, set *siteRules, c *callee[In, Out], in In, key uint64) (Out, error) {
 	at, calm := set.count(key)
 	if !calm {
-		return aimed(ctx, &visit{set: set, frame: f, layer: c.layer, coords: at}, c, in)
+		return matchAndDecide(ctx, &decision{set: set, frame: f, layer: c.layer, coords: at}, c, in)
 	}
 	out, err := c.fn(ctx, in)
-	set.slot.passed(f, key, err)
+	set.site.passed(f, key, err)
 	return out, err
 }
 
-// aimed is a call that takes more than counting.
-func aimed[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], in In) (Out, error) {
-	d, _, err := draw(v, in)
+// matchAndDecide handles a call that needs more than counting.
+func matchAndDecide[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], in In) (Out, error) {
+	m, _, err := matchRules(ctx, d, in)
 	if err != nil {
 		var none Out
 		return none, err
 	}
-	return decide(ctx, v, d, c, in)
+	return decide(ctx, d, m, c, in)
 }
 
-// decide does what the rules say that draw left to do, or records the call.
-func decide[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, Out], in In) (Out, error) {
-	if d.first == nil {
-		return unstruck(ctx, v, c, in)
+// decide injects what matchRules left to do, or records the call.
+func decide[In, Out any](ctx context.Context, d *decision, m matchedRules, c *callee[In, Out], in In) (Out, error) {
+	if m.first == nil {
+		return callThrough(ctx, d, c, in)
 	}
-	return acted(ctx, v, d, c, in)
+	return callInjected(ctx, d, m, c, in)
 }
 
-// unstruck is a call that no rule strikes.
-func unstruck[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], in In) (Out, error) {
-	if v.set.slot.in.opts.RecordAll || v.kept.idles() {
-		return recorded(ctx, v, c, in)
+// callThrough makes a call without an injection.
+func callThrough[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], in In) (Out, error) {
+	if d.set.site.in.opts.RecordAll || d.unused.someIdle() {
+		return callRecorded(ctx, d, c, in)
 	}
 	out, err := c.fn(ctx, in)
-	v.set.slot.passed(v.frame, v.key, err)
+	d.set.site.passed(d.frame, d.key, err)
 	return out, err
 }
 
-// failure is what a fault that is only an error needs where values are kept: in one allocation.
+// failure is the error and the values of a fault that is only an error, in one
+// allocation.
 type failure struct {
 	err    InjectedError
 	values values
 }
 
-// fail strikes with the first that may of rules that are only errors. It
-// returns nil when all rest, or when that one makes no error after all.
-func fail[In any](v *visit, d drawn, in In) error {
-	i := v.firstToInject(&d)
-	if i == d.len() {
+// injectFailure injects the first rule that is not held back, of rules that are only
+// errors. It returns nil if all are held back, or if that one makes no error.
+func injectFailure[In any](ctx context.Context, d *decision, m matchedRules, in In) error {
+	i := d.firstToInject(&m)
+	if i == m.len() {
 		return nil
 	}
-	if !v.set.slot.in.opts.KeepValues {
-		return v.fail(&d, i, nil, nil)
+	if !d.set.site.in.opts.KeepValues {
+		return d.failWith(ctx, &m, i, nil, nil)
 	}
 	args, wrong := encode(in)
-	return v.fail(&d, i, &failure{values: values{args: args}}, wrong)
+	return d.failWith(ctx, &m, i, &failure{values: values{args: args}}, wrong)
 }
 
-// firstToInject reserves the first of the failures that may be injected, and returns its
-// place, or their number where none may.
-func (v *visit) firstToInject(d *drawn) int {
-	for i := range d.len() {
-		if v.reserve(d.at(i)) {
+// firstToInject reserves the first of the failures that may be injected. It returns
+// its index, or their number if none may.
+func (d *decision) firstToInject(m *matchedRules) int {
+	for i := range m.len() {
+		if d.reserve(m.at(i)) {
 			return i
 		}
 	}
-	return d.len()
+	return m.len()
 }
 
-// fail strikes with the i-th of the failures, which hides those behind it. x is
-// nil where values are not kept; wrong says why the arguments could not be.
-func (v *visit) fail(d *drawn, i int, x *failure, wrong error) error {
-	b, returned := d.at(i), false
+// failWith injects the i-th of the failures, which masks those behind it. x is nil
+// if values are not kept; wrong is why the arguments could not be.
+func (d *decision) failWith(ctx context.Context, m *matchedRules, i int, x *failure, wrong error) error {
+	b, returned := m.at(i), false
 	defer func() {
 		if !returned {
-			v.struck(d, i, nil, panicked, x, wrong)
+			d.keepFailure(ctx, m, i, nil, panicked, x, wrong)
 		}
 	}()
-	cause := b.failer.Fail(v.call(b.own))
+	cause := b.failer.Fail(d.call(b.own))
 	returned = true
 	if cause == nil {
 		b.settle(false)
-		k := v.keep()
-		k.idle, k.masked = b.active, d.behind(i)
+		k := d.addUnused()
+		k.idle, k.masked = b.liveRule, m.behind(i)
 		return nil
 	}
 	var err *InjectedError
@@ -149,26 +150,26 @@ func (v *visit) fail(d *drawn, i int, x *failure, wrong error) error {
 	} else {
 		err = &x.err
 	}
-	*err = InjectedError{Rule: b.Name, Target: v.set.slot.target, Ordinal: v.ordinal, Err: cause}
-	v.struck(d, i, err, injected, x, wrong)
+	*err = InjectedError{Rule: b.Name, Target: d.set.site.target, Ordinal: d.ordinal, Err: cause}
+	d.keepFailure(ctx, m, i, err, injected, x, wrong)
 	return err
 }
 
-// struck logs what a fault did that is only an error.
-func (v *visit) struck(d *drawn, i int, err error, how outcome, x *failure, wrong error) {
-	b := d.at(i)
+// keepFailure logs the event of a fault that is only an error.
+func (d *decision) keepFailure(ctx context.Context, m *matchedRules, i int, err error, how outcome, x *failure, wrong error) {
+	b := m.at(i)
 	b.settle(true)
 	var r record
-	v.open(&r)
-	r.begun = v.set.slot.in.begun.Load() + 1 // after all that began, without a number of its own
-	v.kept.tell(&r)
-	r.end, r.main, r.delivered = r.start, b.active, true
+	d.open(&r)
+	r.begun = d.set.site.in.begun.Load() + 1 // after all that began, without a number of its own
+	d.unused.addTo(&r)
+	r.end, r.main, r.delivered = r.start, b.liveRule, true
 	r.outcome, r.effect, r.err = how, none, err
-	if i+1 < d.len() {
+	if i+1 < m.len() {
 		if r.more == nil {
 			r.more = &details{}
 		}
-		r.more.masked = d.behind(i)
+		r.more.masked = m.behind(i)
 	}
 	if x != nil {
 		r.values = &x.values
@@ -176,45 +177,46 @@ func (v *visit) struck(d *drawn, i int, err error, how outcome, x *failure, wron
 			r.note(notKept("arguments", wrong))
 		}
 	}
-	v.set.slot.in.keep(&r)
+	d.set.site.in.keep(ctx, &r)
 }
 
 // open begins the record of a call.
-func (v *visit) open(r *record) {
-	v.begin()
-	r.slot, r.layer, r.start, r.attempt = v.set.slot, v.layer, v.at.elapsed, v.at.attempt
-	r.key, r.occurrence, r.ordinal = v.key, v.occurrence, v.ordinal
-	if f := v.frame; f != nil {
+func (d *decision) open(r *record) {
+	d.begin()
+	r.site, r.layer, r.start, r.attempt = d.set.site, d.layer, d.at.elapsed, d.at.attempt
+	r.key, r.occurrence, r.ordinal = d.key, d.occurrence, d.ordinal
+	if f := d.frame; f != nil {
 		r.caller, r.turn, r.attempt = f.target, f.turn, cmp.Or(f.attempt, r.attempt)
 	}
 }
 
-// timed is where a call stands in time, read at most once.
+// timed is when a call began, read at most once.
 type timed struct {
 	known   bool
 	elapsed time.Duration
 	attempt int // 1 + the failures before it that had ended by then
 }
 
-// begin reads the failures first: all that it counts had ended by the time that it reads then.
-func (v *visit) begin() {
-	if s := v.set.slot; !v.at.known {
-		attempt := s.attempt(streak{v.frame.caller(), v.key})
-		v.at = timed{known: true, attempt: attempt, elapsed: s.in.Elapsed()}
+// begin reads the failures before the clock: all that it counts had ended by the
+// time that it reads then.
+func (d *decision) begin() {
+	if s := d.set.site; !d.at.known {
+		attempt := s.attempt(streak{d.frame.caller(), d.key})
+		d.at = timed{known: true, attempt: attempt, elapsed: s.in.Elapsed()}
 	}
 }
 
-// recorded is a call that no rule struck, in an injector that keeps all. Its
-// one allocation is the frame by which inner calls know their caller.
-func recorded[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], in In) (out Out, err error) {
-	s := v.set.slot
+// callRecorded makes and records a call without an injection. Its one allocation is
+// the frame by which inner calls know their caller.
+func callRecorded[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], in In) (out Out, err error) {
+	s := d.set.site
 	inner := &frame{}
-	inner.within(ctx, v.frame, s)
+	inner.within(ctx, d.frame, s)
 	var r record
-	v.open(&r)
-	v.kept.tell(&r)
+	d.open(&r)
+	d.unused.addTo(&r)
 	r.begun = s.in.begun.Add(2)
-	s.in.begins(&r)
+	s.in.notifyBegin(inner, &r)
 	keep := s.in.opts.KeepValues
 	returned := false
 	defer func() {
@@ -224,7 +226,7 @@ func recorded[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], in
 		if keep && returned && err == nil {
 			keepResult(&r, out)
 		}
-		s.in.keep(&r)
+		s.in.keep(inner, &r)
 	}()
 	if keep {
 		keepArgs(&r, in) // now: the callee may change them
@@ -234,16 +236,16 @@ func recorded[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], in
 	return out, err
 }
 
-// acted is a call that meets faults other than a single failure.
-func acted[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, Out], in In) (out Out, err error) {
-	x := &strike{visit: *v, effect: c.effect}
-	v.open(&x.rec)
-	x.rec.begun = v.set.slot.in.begun.Add(2)
-	if x.begin(ctx, d); len(x.acts) == 0 {
-		v.kept = x.kept
-		return unstruck(ctx, v, c, in)
+// callInjected makes a call with faults other than a single failure.
+func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules, c *callee[In, Out], in In) (out Out, err error) {
+	x := &injection{decision: *d, effect: c.effect}
+	d.open(&x.rec)
+	x.rec.begun = d.set.site.in.begun.Add(2)
+	if x.begin(ctx, m); len(x.rules) == 0 {
+		d.unused = x.unused
+		return callThrough(ctx, d, c, in)
 	}
-	x.set.slot.in.begins(&x.rec)
+	x.set.site.in.notifyBegin(&x.frame, &x.rec)
 	if c.attach != nil {
 		c.attach(x)
 	}
@@ -256,13 +258,13 @@ func acted[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, Ou
 		}
 		return out, err
 	}
-	x.late = func(ctx context.Context, args any) (any, error) { return overdue(ctx, &x.visit, c, args) }
+	x.late = func(ctx context.Context, args any) (any, error) { return callLate(ctx, &x.decision, c, args) }
 	x.shape = c
-	keep := v.set.slot.in.opts.KeepValues
+	keep := d.set.site.in.opts.KeepValues
 	returned := false
 	defer func() {
 		well := returned && err == nil
-		if !well || !x.outlasted() {
+		if !well || !x.keptOpen() {
 			x.close()
 		}
 		if keep && well {
@@ -270,7 +272,7 @@ func acted[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, Ou
 		}
 		x.judgeResult(err, !returned)
 		if x.leave() {
-			x.finish(err, !returned)
+			x.settle(err, !returned)
 		}
 	}()
 	if keep {
@@ -282,10 +284,10 @@ func acted[In, Out any](ctx context.Context, v *visit, d drawn, c *callee[In, Ou
 	return out, err
 }
 
-// overdue executes a call whose caller has gone, on behalf of a later one: in
-// its own lane and under its own name, without an event.
-func overdue[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], args any) (any, error) {
-	s := v.set.slot
+// callLate executes a call whose caller has left, on behalf of a later one: in its
+// own lane and under its own name, without an event.
+func callLate[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], args any) (any, error) {
+	s := d.set.site
 	if s.in.state.Load()&stateClosed != 0 {
 		s.in.late.Add(1)
 		return nil, ErrCellEnded
@@ -295,7 +297,7 @@ func overdue[In, Out any](ctx context.Context, v *visit, c *callee[In, Out], arg
 		return nil, err
 	}
 	inner := &frame{}
-	inner.within(ctx, v.frame, s)
+	inner.within(ctx, d.frame, s)
 	fn := c.fn
 	if c.unseen != nil {
 		fn = c.unseen

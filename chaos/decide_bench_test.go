@@ -9,7 +9,7 @@ import (
 )
 
 // BenchmarkDecide is what a rule costs at each kind of injection point, where
-// its draw says no and where it strikes. Read it by BenchmarkCall/byHand of the
+// it does not match and where it is injected. Read it by BenchmarkCall/byHand of the
 // same run.
 func BenchmarkDecide(b *testing.B) {
 	background := context.Background()

@@ -9,20 +9,20 @@ import (
 	"github.com/shakedown-go/shakedown/internal/blame"
 )
 
-// What a fault was delivered by is not its own word: the strike looks at what
-// goes into each act and what comes out of it. [Event.Delivered] has the rule.
+// Faults do not report their own delivery: the injection compares what goes into
+// each rule with what comes out of it. [Event.Delivered] has the definition.
 
-// exchanged is what an act made of one value.
+// exchanged is what a rule made of one value.
 type exchanged struct {
-	act      *act
+	rule     *callRule
 	in, out  any
 	likeness likeness // unlike or unknowable: there is a change to judge
 }
 
-// differs compares what an act was handed with what it hands on. declared says
-// that the fault called Changed for it: then a value that it may have written
-// to in place, or that cannot be compared, is taken to be changed.
-func (x *strike) differs(a *act, in, out any, declared bool) likeness {
+// differs compares what a rule was given with what it passes on. declared means that
+// the fault called Changed for it. Then a value that it may have written to in
+// place, or that cannot be compared, is taken to be changed.
+func (x *injection) differs(a *callRule, in, out any, declared bool) likeness {
 	switch l := compare(in, out); {
 	case l == unlike:
 		if !declared && a.phase == PhaseChange {
@@ -40,14 +40,14 @@ func (x *strike) differs(a *act, in, out any, declared bool) likeness {
 	return alike
 }
 
-// seen calls found for each change that whoever got the last value can see.
-// The changes stand in the order in which they were made.
-func seen(changes []exchanged, found func(*act)) {
+// seen calls found for each change that the receiver of the last value can see. The
+// changes stand in the order in which they were made.
+func seen(changes []exchanged, found func(*callRule)) {
 	known := make([]exchanged, 0, 4)
 	for _, ch := range changes {
 		switch ch.likeness {
 		case unknowable:
-			found(ch.act)
+			found(ch.rule)
 		case unlike:
 			known = append(known, ch)
 		}
@@ -63,28 +63,28 @@ func seen(changes []exchanged, found func(*act)) {
 		texts = append(texts, textOf(ch.out))
 	}
 	if slices.ContainsFunc(texts, func(text []byte) bool { return text == nil }) {
-		found(known[len(known)-1].act) // each replaced the whole of the one before it
+		found(known[len(known)-1].rule) // each replaced the whole of the one before it
 		return
 	}
 	for i, there := range blame.Seen(texts) {
 		if there {
-			found(known[i].act)
+			found(known[i].rule)
 		}
 	}
 }
 
-// judgeResult says which changes of the result the caller gets. It is asked
-// when the call returns: from then on the result is the caller's.
-func (x *strike) judgeResult(err error, ended bool) {
+// judgeResult finds which changes of the result the caller gets. It runs when the
+// call returns: from then on the result is the caller's.
+func (x *injection) judgeResult(err error, ended bool) {
 	if err != nil || ended {
 		return // no value is handed over
 	}
 	var one exchanged // mostly it is all there is
 	var changes []exchanged
-	for i := len(x.acts) - 1; i >= 0; i-- {
-		switch a := &x.acts[i]; {
-		case a.value.likeness == alike || a.outlasts || x.onItems(a):
-		case one.act == nil:
+	for i := len(x.rules) - 1; i >= 0; i-- {
+		switch a := &x.rules[i]; {
+		case a.value.likeness == alike || a.keepsOpen || x.onItems(a):
+		case one.rule == nil:
 			one = a.value
 		default:
 			if changes == nil {
@@ -93,31 +93,31 @@ func (x *strike) judgeResult(err error, ended bool) {
 			changes = append(changes, a.value)
 		}
 	}
-	if changes == nil && one.act != nil {
-		one.act.seen = true
+	if changes == nil && one.rule != nil {
+		one.rule.seen = true
 		return
 	}
-	seen(changes, func(a *act) { a.seen = true })
+	seen(changes, func(a *callRule) { a.seen = true })
 }
 
-// arrived says which changes of the arguments reached the callee. It is asked
-// when the callee is about to run.
-func (x *strike) arrived() {
+// arrived finds which changes of the arguments reached the callee. It runs just
+// before the callee.
+func (x *injection) arrived() {
 	if x.others == 0 {
 		return
 	}
 	var changes []exchanged
-	for i := range x.acts {
-		if a := &x.acts[i]; a.args.likeness != alike {
+	for i := range x.rules {
+		if a := &x.rules[i]; a.args.likeness != alike {
 			changes = append(changes, a.args)
 		}
 	}
-	seen(changes, func(a *act) { a.reached = true })
+	seen(changes, func(a *callRule) { a.reached = true })
 }
 
-// pass is one step of a call inwards: from an act, which was given some
-// arguments, to what stands behind it.
-func (x *strike) pass(a *act, ctx context.Context, given, args any, next Next) (any, error) {
+// pass is one step of a call inwards: from a rule, which was given some arguments,
+// to the next stage.
+func (x *injection) pass(a *callRule, ctx context.Context, given, args any, next Next) (any, error) {
 	args, fits := x.fitting(a, given, args)
 	declared := x.tell(a) && a.phase != PhaseChange
 	if l := x.differs(a, given, args, declared && fits); l != alike {
@@ -132,10 +132,10 @@ func (x *strike) pass(a *act, ctx context.Context, given, args any, next Next) (
 	return result, err
 }
 
-// fitting brings arguments into the type of the call. Those that do not fit
-// reach nobody, whatever the fault declared of them: the call goes on with the
-// ones that it was given.
-func (x *strike) fitting(a *act, given, args any) (fit any, fits bool) {
+// fitting converts arguments into the type of the call. Arguments that do not fit go
+// no further, whatever the fault declared of them: the call goes on with those that
+// the fault was given.
+func (x *injection) fitting(a *callRule, given, args any) (fit any, fits bool) {
 	if reflect.TypeOf(args) == reflect.TypeOf(given) {
 		return args, true
 	}
@@ -147,13 +147,13 @@ func (x *strike) fitting(a *act, given, args any) (fit any, fits bool) {
 	return fit, true
 }
 
-// delivered tells whether the caller, or the callee, saw what the act did.
-// lost: a reply was lost, and the result with it.
-func (x *strike) delivered(a *act, lost bool) bool {
+// delivered reports whether the caller, or the callee, saw what the rule did. lost:
+// a reply was lost, and the result with it.
+func (x *injection) delivered(a *callRule, lost bool) bool {
 	switch {
 	case !a.ran:
 		return false
-	case a.panicked || a.running && x.now() < len(x.acts) && &x.acts[x.now()] == a:
+	case a.panicked || a.running && x.current() < len(x.rules) && &x.rules[x.current()] == a:
 		return true // its own panic
 	case a.spent > 0, a.again, a.reached: // time, executions, arguments
 		return true
@@ -165,18 +165,18 @@ func (x *strike) delivered(a *act, lost bool) bool {
 		return true
 	case a.made != nil:
 		return !(lost && a.phase == PhaseChange)
-	case a.outlasts:
+	case a.keepsOpen:
 		return a.calls > 0
 	}
 	return a.seen || a.phase != PhaseChange && a.calls > a.declared // that no value shows
 }
 
-// onItems tells whether an act acts on the items of a stream.
-func (x *strike) onItems(a *act) bool { return x.perItem && a.phase == PhaseChange }
+// onItems reports whether a rule acts on the items of a stream.
+func (x *injection) onItems(a *callRule) bool { return x.perItem && a.phase == PhaseChange }
 
-// tell notes how often an act has called Changed up to now, and reports whether
-// it has declared a change since it was asked last.
-func (x *strike) tell(a *act) (declared bool) {
+// tell stores how often a rule has called Changed up to now, and reports whether it
+// has declared a change since the last tell.
+func (x *injection) tell(a *callRule) (declared bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	declared = a.declared > a.told.declared || a.phase == PhaseChange && a.calls > a.told.calls
@@ -187,7 +187,7 @@ func (x *strike) tell(a *act) (declared bool) {
 // told counts calls of Changed.
 type told struct{ calls, declared int }
 
-// handed is what an act got from further in: mostly one result.
+// handed is what a rule got from further in: mostly one result.
 type handed struct {
 	result  any // the last
 	err     error
@@ -195,7 +195,7 @@ type handed struct {
 	earlier []execution // those before it that were no errors
 }
 
-// execution is a result, and what the acts further in had made of theirs for it.
+// execution is a result, and what the rules further in had made of theirs for it.
 type execution struct {
 	result any
 	values []exchanged
@@ -206,52 +206,52 @@ func (h *handed) add(result any, err error) {
 	h.result, h.err = result, err
 }
 
-// again notes that act i passes the call on a further time: it may yet hand on
-// what it got the last time.
-func (x *strike) again(h *handed, i int) {
+// again notes that rule i passes the call on a further time: it may still return
+// what it got before.
+func (x *injection) again(h *handed, i int) {
 	if h.n == 0 || h.err != nil {
 		return
 	}
 	var values []exchanged
-	for k := range x.acts[i+1:] {
-		values = append(values, x.acts[i+1+k].value)
+	for k := range x.rules[i+1:] {
+		values = append(values, x.rules[i+1+k].value)
 	}
 	h.earlier = append(h.earlier, execution{h.result, values})
 }
 
 // postponed notes that a fault keeps the call for later.
-func (x *strike) postponed() {
+func (x *injection) postponed() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.later = x.later || !x.over
 }
 
-// unmoved notes that an act which passes an error on claimed to have changed it.
-func (x *strike) unmoved(a *act) {
-	if x.tell(a) && a.phase == PhaseChange && !a.outlasts {
+// unmoved notes that a rule which passes an error on claimed to have changed it.
+func (x *injection) unmoved(a *callRule) {
+	if x.tell(a) && a.phase == PhaseChange && !a.keepsOpen {
 		x.note(idleClaim(a))
 	}
 }
 
-// idleClaim is what an event says of a fault that is not as honest as it should be.
-func idleClaim(a *act) string {
+// idleClaim is the event's note about a declaration without a difference.
+func idleClaim(a *callRule) string {
 	return fmt.Sprintf("rule %q declared a change that made no difference", a.Name)
 }
 
-// weigh compares the result of act i with what it was handed. One that executes
-// a call several times may hand on what any execution gave; those further in are
-// then judged by what they did in that one.
-func (x *strike) weigh(i int, h *handed, result any) {
-	a := &x.acts[i]
+// weigh compares the result of rule i with what it was given. A rule that executes a
+// call several times may return the result of any execution; those further in are
+// then judged by that execution.
+func (x *injection) weigh(i int, h *handed, result any) {
+	a := &x.rules[i]
 	declared := x.tell(a)
-	if h.n == 0 || a.outlasts {
+	if h.n == 0 || a.keepsOpen {
 		return
 	}
 	if len(h.earlier) > 0 && (h.err != nil || compare(h.result, result) != alike) {
 		for _, e := range h.earlier {
 			if compare(e.result, result) == alike {
 				for k, v := range e.values {
-					x.acts[i+1+k].value = v
+					x.rules[i+1+k].value = v
 				}
 				return
 			}

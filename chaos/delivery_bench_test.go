@@ -31,9 +31,9 @@ func (f renumber) Inject(ctx context.Context, _ Call, args any, next Next) (any,
 	return result.(int) + 1, nil
 }
 
-// BenchmarkStruck is what a call costs that faults act on: what they do to a
+// BenchmarkInjected is what a call costs that faults act on: what they do to a
 // result is compared with what they were handed.
-func BenchmarkStruck(b *testing.B) {
+func BenchmarkInjected(b *testing.B) {
 	row := func(i int) string { return fmt.Sprintf(`{"id":%d,"name":"Ada","total":19.90}`, i) }
 	small := json.RawMessage(`{"id":7,"n":5}`)
 	var rows []string

@@ -268,7 +268,7 @@ func foretold(rules []deed, args triple, fate []string) (s seen, delivered []int
 	return s, nil
 }
 
-// trial is one draw of the law: rules, and calls that they may strike.
+// trial is one draw of the law: rules, and calls that they may match.
 type trial struct {
 	rules  []deed
 	calls  []crossing

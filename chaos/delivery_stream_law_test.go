@@ -23,7 +23,7 @@ type bead struct {
 }
 
 // act is what a rule of the law does to a stream.
-type act struct {
+type callRule struct {
 	what  string
 	k     int // the item that it is about, counted as it comes in
 	at, n int // the number that it sets
@@ -33,8 +33,8 @@ type act struct {
 
 var streamActs = []string{"pass", "set each", "set", "set", "drop", "insert", "double", "reverse", "cut", "fail", "slow", "drop last"}
 
-func acts(t *rapid.T) act {
-	return act{
+func acts(t *rapid.T) callRule {
+	return callRule{
 		what: rapid.SampledFrom(streamActs).Draw(t, "act"),
 		k:    rapid.IntRange(0, 4).Draw(t, "k"), at: rapid.IntRange(0, 1).Draw(t, "at"), n: rapid.IntRange(0, 2).Draw(t, "n"),
 		limit: rapid.IntRange(0, 2).Draw(t, "limit"),
@@ -43,18 +43,18 @@ func acts(t *rapid.T) act {
 
 // lone is a fault of single items, threaded one of the sequence.
 type (
-	lone     struct{ act }
-	threaded struct{ act }
+	lone     struct{ callRule }
+	threaded struct{ callRule }
 )
 
-func (a act) fault() chaos.Fault {
+func (a callRule) fault() chaos.Fault {
 	if a.what == "set each" {
 		return lone{a}
 	}
 	return threaded{a}
 }
 
-func (act) Phase() chaos.Phase { return chaos.PhaseChange }
+func (callRule) Phase() chaos.Phase { return chaos.PhaseChange }
 
 func (a lone) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 	item, err := next(ctx, args)
@@ -153,7 +153,7 @@ func (e element) alike(o element) bool { return e.bead == o.bead && e.failed == 
 
 // through is what an act makes of a whole stream, what it keeps back at the end,
 // and whether it ended it early.
-func (a act) through(in []element) (out []element, left, early bool) {
+func (a callRule) through(in []element) (out []element, left, early bool) {
 	used := make([]bool, len(in))
 	// pass hands on an element as one is known that was taken before: by its value, the first of equals.
 	pass := func(i, taken int) {
@@ -211,7 +211,7 @@ func (a act) through(in []element) (out []element, left, early bool) {
 
 // told is the oracle: which rules show in a stream of so many items, its end
 // failed or not, of which a consumer takes at most so many.
-func told(rules []act, n int, failing bool, most int) (handed []element, delivered map[int]bool) {
+func told(rules []callRule, n int, failing bool, most int) (handed []element, delivered map[int]bool) {
 	var stream []element
 	for i := range n {
 		stream = append(stream, element{bead: bead{ID: i}, source: i, setter: [2]int{-1, -1}})
@@ -266,7 +266,7 @@ func TestDeliveredOfAStreamIsWhatItsConsumerWasHanded(t *testing.T) {
 	})
 }
 
-func beads(t assert.TestingT, rules []act, lost bool, n int, failing bool, most, calls int) {
+func beads(t assert.TestingT, rules []callRule, lost bool, n int, failing bool, most, calls int) {
 	var list []chaos.Rule
 	for i := range rules {
 		rules[i].rule = i
@@ -299,7 +299,7 @@ func beads(t assert.TestingT, rules []act, lost bool, n int, failing bool, most,
 	})
 	counts := map[int]int{}
 	for call := range calls {
-		var awake []act
+		var awake []callRule
 		for _, a := range rules {
 			if a.limit == 0 || counts[a.rule] < a.limit {
 				awake = append(awake, a)

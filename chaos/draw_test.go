@@ -12,10 +12,10 @@ import (
 // drawOf is the draw of a rule as an injector makes it.
 func drawOf(seed uint64, cell, lane, target string, key, occurrence uint64, rule string, salt uint64) float64 {
 	in := &Injector{scope: cellHash(seed, cell)}
-	s := &slot{in: in, lane: lane, target: target}
-	c := &compiled{Rule: Rule{Name: rule, Target: "*", Fault: failFault{}}}
+	s := &site{in: in, lane: lane, target: target}
+	c := &planRule{Rule: Rule{Name: rule, Target: "*", Fault: failFault{}}}
 	c.resolve()
-	call := Call{Key: key, Occurrence: occurrence, coord: s.coord(callSlot, target, c.hash)}
+	call := Call{Key: key, Occurrence: occurrence, coord: s.coord(callSite, target, c.hash)}
 	return call.Draw(salt)
 }
 

@@ -27,13 +27,13 @@ var ErrUnknownTool = errors.New("chaos: unknown tool")
 // alone: nothing in it tells a model that this is a test.
 type InjectedError struct {
 	Rule    string // name of the rule
-	Target  string // the injection point that was struck
+	Target  string // the injection point
 	Ordinal uint64 // the call's ordinal within lane and target
 	Err     error  // what a real dependency would have returned
 }
 
-// Error is the text of the error that a real dependency would have returned; of
-// the zero value it is "unknown error".
+// Error is the text of the error that a real dependency would have returned, and
+// "unknown error" for the zero value.
 func (e *InjectedError) Error() string {
 	if e.Err == nil {
 		return "unknown error"
@@ -44,8 +44,8 @@ func (e *InjectedError) Error() string {
 // Unwrap returns Err, so that the error matches what a real one would match.
 func (e *InjectedError) Unwrap() error { return e.Err }
 
-// Timeout reports whether Err is, or wraps, an error that says it is a
-// time-out, as url.Error asks of what it holds.
+// Timeout reports whether Err is, or wraps, an error that reports a time-out;
+// url.Error asks for it.
 func (e *InjectedError) Timeout() bool {
 	var timeout interface{ Timeout() bool }
 	return errors.As(e.Err, &timeout) && timeout.Timeout()
@@ -54,8 +54,8 @@ func (e *InjectedError) Timeout() bool {
 // Is reports whether target is [ErrInjected].
 func (e *InjectedError) Is(target error) bool { return target == ErrInjected }
 
-// A RuleError is one problem of a plan. [NewPlan] and [Injector.Register] join
-// all they find; use errors.As, or a type switch over Unwrap() []error, to get at them.
+// A RuleError is one problem of a plan. [NewPlan] and [Injector.Register] join all
+// they find. Use errors.As, or a type switch over Unwrap() []error, to get at them.
 type RuleError struct {
 	Rule    string // name of the rule; "#2" for the third rule of a list when it has no name
 	Field   string // field of [Rule], such as "Target"
@@ -86,8 +86,8 @@ func (e *RuleError) Error() string {
 // Unwrap returns the cause, or nil.
 func (e *RuleError) Unwrap() error { return e.Err }
 
-// A ParamError is one wrong parameter of a fault or trigger, as [Checked]
-// reports it.
+// A ParamError is one wrong parameter of a fault, a trigger or other settings, as
+// [Checked] reports it.
 type ParamError struct {
 	Kind    string // of the fault or trigger, such as "prob"
 	Param   string // the parameter
@@ -103,8 +103,8 @@ func (e *ParamError) Error() string {
 	return fmt.Sprintf("chaos: %s: %s is %v; allowed: %s", e.Kind, e.Param, e.Value, e.Allowed)
 }
 
-// asked calls a method of a user's fault or trigger. One that panics is a
-// problem of its rule, not of the program that makes a plan of it.
+// asked calls a method of a user's fault or trigger. A panic in it is a problem of
+// its rule, and does not reach the program that makes the plan.
 func asked(method string, do func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

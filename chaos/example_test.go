@@ -13,7 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
-// A function is wrapped once, in the program; a test hands in the weather with
+// A function is wrapped once, in the program; a test passes the rules in with
 // the context.
 func Example() {
 	lookup := chaos.Wrap("orders.lookup", func(_ context.Context, id int) (string, error) {
@@ -36,13 +36,13 @@ func Example() {
 		fmt.Printf("%q %v\n", order, err)
 	}
 	for _, e := range in.Events() {
-		fmt.Printf("%s struck call %d of %s, delivered: %v\n", e.Rule, e.Ordinal+1, e.Target, e.Delivered)
+		fmt.Printf("%s injected call %d of %s, delivered: %v\n", e.Rule, e.Ordinal+1, e.Target, e.Delivered)
 	}
 	// Output:
 	// "order 1042: one kettle" <nil>
 	// "" service unavailable
 	// "order 1042: one kettle" <nil>
-	// flaky-orders struck call 2 of orders.lookup, delivered: true
+	// flaky-orders injected call 2 of orders.lookup, delivered: true
 }
 
 // fibonacci matches the 1st, 2nd, 3rd, 5th, 8th… call of a lane to a target.
@@ -213,7 +213,7 @@ func ExampleNewPlan() {
 	// Output: true a Target
 }
 
-// Rails keep an experiment in a running process within bounds: of ten calls
+// Safeguards keep an experiment in a running process within bounds: of ten calls
 // that the rule would fail, three do, and after the switch none.
 func ExampleSafeguards() {
 	experiment, stop := context.WithCancel(context.Background())
@@ -237,7 +237,7 @@ func ExampleSafeguards() {
 	fmt.Println(failed, chaos.Point(ctx, "orders.lookup"), chaos.Point(ctx, "pay"))
 	fmt.Println(in.HeldBack())
 	// Output:
-	// chaos: rule "payments": Target is "pay": reaches no allowed target; allowed: a glob that meets the targets of the rails: orders.*
+	// chaos: rule "payments": Target is "pay": reaches no allowed target; allowed: a glob that meets the targets of the safeguards: orders.*
 	// 3 <nil> <nil>
 	// map[budget:7 kill:1]
 }

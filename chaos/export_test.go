@@ -1,7 +1,7 @@
 package chaos
 
 // SlotCount is how many pairs of lane and target an injector keeps counts of.
-func SlotCount(in *Injector) (n int) {
+func SiteCount(in *Injector) (n int) {
 	for range in.points.all() {
 		n++
 	}
@@ -16,8 +16,8 @@ func Pending(in *Injector) (n uint64) {
 	return n
 }
 
-// RailsPending is how many faults the rails take to be at work.
-func RailsPending(in *Injector) uint64 { return in.rails.pending }
+// SafeguardsPending is how many faults the safeguards count as acting.
+func SafeguardsPending(in *Injector) uint64 { return in.safeguards.pending }
 
 // KeyCount is how many keys, failing keys and groups an injector remembers.
 func KeyCount(in *Injector) (keys, failing, groups int) {
@@ -29,4 +29,4 @@ func KeyCount(in *Injector) (keys, failing, groups int) {
 }
 
 // TriggerCount is how many names an injector counts the requests for.
-func TriggerCount(in *Injector) int { return len(in.triggers) }
+func RequestedCount(in *Injector) int { return len(in.requested) }

@@ -7,61 +7,65 @@ import (
 	"time"
 )
 
-// A Next carries a call on: to the next fault that acts on it, or to the
-// callee. The arguments must have the type that the fault was given. Calls of
-// it come one after the other, and none after Inject has returned, except from
-// a later Inject and with the context of that one: then it is a late request,
-// which goes straight to the callee and leaves no trace in the event of the
-// first call. A fault that means to do so declares it with [Postponed].
+// A Next passes a call on: to the next fault that acts on it, or to the callee. The
+// arguments must have the type that the fault was given. Others do not reach the
+// callee: the call goes on with those that the fault was given, and the event has a
+// note.
 //
-// Arguments of another type reach nobody: the call goes on with those that the
-// fault was given, and the event has a note.
+// A Next must not be called concurrently, or after Inject returned. One exception is
+// a late request: a later Inject may call it with its own context. The call then
+// goes straight to the callee and leaves no trace in the event of the first call. A
+// fault that means to do so declares it with [Postponed].
 type Next func(ctx context.Context, args any) (any, error)
 
-// A Fault is what happens to a call that a rule was drawn on. Inject runs in
-// the caller's goroutine and returns what the caller gets; it may call next
-// once, several times or not at all, and must pass on the ctx it was given or
-// one derived from it. It ends at once when ctx does.
+// A Fault is what happens to a call that a rule matches. Inject runs in the caller's
+// goroutine and returns what the caller gets. It may call next once, several times
+// or not at all, and must pass on the ctx it was given or one derived from it. It
+// must return at once when ctx ends.
 //
-// An error that Inject returns, other than one it got from next, is wrapped in
-// an [*InjectedError], so a fault returns the error that a real dependency
-// would. Waits go through [Sleep], changes are declared with [Changed].
+// An error that Inject returns, other than one it got from next, is wrapped in an
+// [*InjectedError]. So a fault returns the error that a real dependency would. Waits
+// go through [Sleep], changes are declared with [Changed].
 //
-// Whether a fault was delivered is not its own word. The injector compares what
-// a fault is handed with what it hands on; [Event.Delivered] has the rule. A
-// fault that used [KeepOpen] is judged by what it declares until its end, since
-// what its caller reads comes after Inject. So is one whose values cannot be
+// The injector decides whether a fault was delivered: it compares what the fault was
+// given with what it returned; see [Event.Delivered]. Declarations decide in two
+// cases. A fault that used [KeepOpen] is judged by what it declares until its end,
+// since its caller reads the result after Inject. So is one whose values cannot be
 // compared, see [Comparer].
 //
-// A result that does not fit the call, such as a text where a struct is wanted,
-// is not delivered: the caller gets what next returned, or, where next was not
-// called, what the callee returns without the fault. The event says why. A
-// fault that only finds that its context had ended, before it waited, is not
-// delivered either, and its call goes through.
+// A result that does not fit the call, such as a text where a struct is wanted, is
+// not delivered. The caller then gets what next returned, or, if next was not
+// called, what the callee returns without the fault. The event says why. A fault
+// that finds its context ended before it waited is not delivered either, and its
+// call goes through.
 //
-// A Fault is used by many goroutines at once and must not keep state, unless it
-// is [Stateful].
+// A Fault is used by many goroutines at once and must not keep state, unless it is
+// [Stateful].
 //
 // Package chaos/fault has the ready-made ones.
 type Fault interface {
 	Inject(ctx context.Context, c Call, args any, next Next) (any, error)
 }
 
-// A Failer is a fault that only makes an error. It needs neither the arguments
-// nor the callee, so nothing is boxed and firing costs one allocation. It acts
-// in [PhaseInstead].
+// A Failer is a fault that only makes an error; nil means that it makes none, and
+// the call goes through. It needs neither the arguments nor the callee, so nothing
+// is boxed and an injection costs one allocation. It acts in [PhaseInstead]. Fail
+// must be safe for concurrent use.
 type Failer interface {
 	Fault
 	Fail(c Call) error
 }
 
-// A Phase is the place of a fault in a call. On one call all faults of
-// PhaseBefore act first, in the order of their rules; then the first drawn one
-// of PhaseInstead; then the callee; then those of PhaseChange on its result, in
-// order; then those of PhaseAfter. In a stream ([WrapStream]) a fault of
-// PhaseChange acts on each item in turn, or on the sequence of them all if it
-// is a [Streamer]; to the others the stream is one result that they pass on as
-// it is.
+// A Phase is the place of a fault in a call. The faults that match one call act in
+// this order:
+//   - those of PhaseBefore, in the order of their rules;
+//   - the first of PhaseInstead; the callee runs if there is none, or if it calls next;
+//   - those of PhaseChange on its result, in order;
+//   - those of PhaseAfter.
+//
+// In a stream ([WrapStream]) a fault of PhaseChange acts on each item in turn, or on
+// the whole sequence if it is a [Streamer]. To faults of other phases the stream is
+// one result, which they pass on as it is.
 type Phase uint8
 
 // The phases. The zero value is PhaseInstead.
@@ -77,17 +81,16 @@ type Phased interface {
 	Phase() Phase
 }
 
-// A Streamer is a fault of [PhaseChange] that acts on a stream as a whole: it
-// counts items, holds them back, hands them over twice, ends the stream. In a
-// [WrapStream] its Stream is called once per call, in place of Inject; at every
-// other point Inject is.
+// A Streamer is a fault of [PhaseChange] that acts on a stream as a whole: it counts
+// items, delays them, repeats them, or ends the stream. In a [WrapStream] its Stream
+// is called once per call, in place of Inject. At every other point Inject is
+// called.
 //
-// Stream returns what the consumer gets of items, which can be ranged over
-// once; an item has the type of the stream's. Both run in the consumer's
-// goroutine: nothing is pulled before the consumer asks for it, and when the
-// consumer stops, yield returns false and the fault returns, which stops
-// items. An error that it yields, other than one it got from items, is wrapped
-// in an [*InjectedError].
+// Stream returns what the consumer gets of items, which can be ranged over once. An
+// item has the type of the stream's. Both run in the consumer's goroutine: nothing
+// is pulled before the consumer asks for it. When the consumer stops, yield returns
+// false and the fault returns, which stops items. An error that it yields, other
+// than one it got from items, is wrapped in an [*InjectedError].
 //
 // It is judged item by item. It is delivered
 //   - when the consumer is handed an item that it changed, moved, doubled or made;
@@ -95,33 +98,31 @@ type Phased interface {
 //   - when the consumer sees an end that it made, or one without a last item.
 //
 // The injector recognises items by their values; of equal ones it takes the first.
-// The fault declares with [Changed] what the event is to show, directly before it
-// hands that over.
-// Where it does not wait, it asks Sleep(ctx, 0) between items whether the
-// injector was disarmed.
+// Directly before the fault yields a difference, it declares with [Changed] what the
+// event is to show. A fault that does not wait calls Sleep(ctx, 0) between items to
+// learn whether the injector was disarmed.
 type Streamer interface {
 	Fault
 	Stream(ctx context.Context, c Call, items iter.Seq2[any, error]) iter.Seq2[any, error]
 }
 
-// Checked is implemented by faults and triggers that can be misconfigured.
-// [NewPlan] and [Injector.Register] report what it returns; combinators pass
-// on the problems of their parts, joined.
+// Checked is implemented by faults and triggers that can be misconfigured. [NewPlan]
+// and [Injector.Register] report what Check returns; nil: nothing is wrong.
+// Combinators return the problems of their parts, joined.
 type Checked interface {
 	Check() error
 }
 
-// Stateful is implemented by faults that remember something between calls.
-// Fresh is called once per injector, and once when the rule is checked, and
-// returns a fault with empty memory, so that cells cannot see each other through
-// a shared rule.
+// Stateful is implemented by faults that remember something between calls. Fresh
+// returns a fault with empty memory, so that cells which share a rule do not share
+// its memory. It is called once per injector, and once when the rule is checked.
 type Stateful interface {
 	Fault
 	Fresh() Fault
 }
 
-// Described is implemented by faults and triggers that can say what they are,
-// for reports and for plans as data.
+// Described is implemented by faults and triggers that can describe themselves, for
+// reports and for plans as data.
 type Described interface {
 	Describe() Description
 }
@@ -134,11 +135,11 @@ type Description struct {
 	Class       Class           `json:"class,omitempty"`
 	Visibility  Visibility      `json:"visibility,omitempty"`
 	Persistence Persistence     `json:"persistence,omitempty"`
-	Effect      Effect          `json:"effect,omitempty"` // what the callee did when the fault was delivered
-	Layer       Layer           `json:"layer,omitempty"`  // empty: that of the point it strikes
+	Effect      Effect          `json:"effect,omitempty"` // what the callee did when the fault is delivered
+	Layer       Layer           `json:"layer,omitempty"`  // empty: that of the injection point
 }
 
-// A Class says in which way a faulty call departs from a correct one.
+// A Class names the way in which a faulty call departs from a correct one.
 type Class string
 
 // The classes, after Avizienis, Laprie, Randell and Landwehr, "Basic Concepts
@@ -152,7 +153,7 @@ const (
 	ClassAdversarial Class = "adversarial"
 )
 
-// Visibility says whether the caller can tell that something went wrong.
+// Visibility is whether the caller can tell that something went wrong.
 type Visibility string
 
 // The visibilities.
@@ -161,7 +162,7 @@ const (
 	Implicit Visibility = "implicit" // the caller gets a well-formed lie
 )
 
-// Persistence says whether trying again can help.
+// Persistence is whether trying again can help.
 type Persistence string
 
 // The persistences.
@@ -170,7 +171,7 @@ const (
 	Permanent Persistence = "permanent"
 )
 
-// A Layer is the part of an agent's world that a fault strikes.
+// A Layer is the part of an agent's world that a fault affects.
 type Layer string
 
 // The layers.
@@ -204,55 +205,58 @@ type Change struct {
 	After  json.RawMessage `json:"after"`
 }
 
-// Changed declares, from within [Fault.Inject], what a fault changed: before it
-// calls next the arguments, after it the result. If the fault is delivered, the
-// changes, the first 256 of a rule on one call, appear on the event.
+// Changed declares, from within [Fault.Inject], what a fault changed: the arguments
+// before it calls next, the result after it. If the fault is delivered, the changes
+// appear on the event, at most 256 of one rule on one call.
 //
-// Where the values can be compared, the comparison decides whether the fault was
-// delivered. The event then has a note about a change that made no difference,
-// and about a difference that was not declared. The declaration decides
+// If the values can be compared, the comparison decides whether the fault was
+// delivered. The event then has a note about a change that made no difference, and
+// about a difference that was not declared. The declaration decides
 //   - after [KeepOpen];
-//   - where values cannot be compared;
-//   - if a fault of another phase than [PhaseChange] calls Changed without a
-//     change: it says that there is a difference that no value shows, such as the
-//     order of two calls.
+//   - if values cannot be compared;
+//   - if a fault of another phase than [PhaseChange] calls Changed without a change:
+//     it declares a difference that no value shows, such as the order of two calls.
 //
-// It counts for the fault whose code is at work. A fault is not at work while
-// next runs, so what it declares then from a goroutine of its own is lost.
-// Outside a fault it does nothing.
+// The change is attributed to the fault that is executing. A fault that waits in
+// next is not executing: what it declares then from a goroutine of its own is
+// dropped. Outside a fault Changed does nothing.
 func Changed(ctx context.Context, ch ...Change) {
-	if f := frameOf(ctx); f != nil && f.strike != nil && !keeps(ctx, f.strike, ch) {
-		f.strike.changed(f.act, ch)
+	if f := frameOf(ctx); f != nil && f.injection != nil && !keeps(ctx, f.injection, ch) {
+		f.injection.changed(f.pinned, ch)
 	}
 }
 
-// Postponed declares, from within [Fault.Inject], that the fault keeps the
-// call's [Next], to call it from a later Inject. From then on the effect of a
-// call that did not reach its callee is unknown: it may be executed yet.
-// Outside a fault it does nothing.
+// Postponed declares, from within [Fault.Inject], that the fault keeps the call's
+// [Next] to call it from a later Inject. From then on the effect of a call that did
+// not reach its callee is unknown, since it may still be executed. Outside a fault
+// it does nothing.
 func Postponed(ctx context.Context) {
-	if f := frameOf(ctx); f != nil && f.strike != nil {
-		f.strike.postponed()
+	if f := frameOf(ctx); f != nil && f.injection != nil {
+		f.injection.postponed()
 	}
 }
 
-// Note adds a sentence to the event, from within [Fault.Inject]: why the fault
-// could not do what it is there for. The same sentence is kept once, and 4 KiB
-// of them. Outside a fault it does nothing.
+// Note adds a sentence to the event, from within [Fault.Inject], such as why the
+// fault could not do its work. The same sentence is kept once, and 4 KiB of them in
+// all. Outside a fault it does nothing.
 func Note(ctx context.Context, text string) {
-	if f := frameOf(ctx); f != nil && f.strike != nil {
-		f.strike.note(text)
+	if f := frameOf(ctx); f != nil && f.injection != nil {
+		f.injection.note(text)
 	}
 }
 
-// Sleep waits, from within [Fault.Inject], for d. It returns nil after d, the
-// context's error if that ends first, and [ErrDisarmed] if the injector is
-// disarmed before or meanwhile, or the rule is removed: the fault then calls next. A d of 0 does not wait, and a
-// negative d waits until one of those two ends it. The runtime rounds waits under a millisecond up to
-// about one. Outside a fault it waits all the same.
+// Sleep waits, from within [Fault.Inject], for d. It returns
+//   - nil after d;
+//   - the context's error if that ends first;
+//   - [ErrDisarmed] if the injector is disarmed before or meanwhile, or the rule is
+//     removed or expires: the fault then calls next.
+//
+// A d of 0 does not wait, and a negative d waits until the context or the disarming
+// ends it. The runtime rounds waits under a millisecond up to about one. Outside a
+// fault it waits too, and only the context ends it early.
 func Sleep(ctx context.Context, d time.Duration) error {
-	if f := frameOf(ctx); f != nil && f.strike != nil {
-		return f.strike.sleep(ctx, f.act, d)
+	if f := frameOf(ctx); f != nil && f.injection != nil {
+		return f.injection.sleep(ctx, f.pinned, d)
 	}
 	return wait(orBackground(ctx), d, nil, nil)
 }

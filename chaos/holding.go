@@ -2,12 +2,12 @@ package chaos
 
 import "slices"
 
-// holding knows what a fault took of a stream and has not handed on, to find
-// out which of that it hands over next. Items are known by their values: of
-// equal ones the first.
+// holding tracks what a fault took of a stream and has not passed on, to find out
+// which of that it passes on next. Items are recognised by their values: of equal
+// ones the first.
 type holding struct {
 	chain *chain
-	act   *act
+	rule  *callRule
 	held  []taken
 	used  bool  // another item was made of one of them
 	last  taken // that was taken
@@ -26,8 +26,8 @@ type taken struct {
 	made  bool // another item was made of it
 }
 
-// maxHeld bounds what is remembered for a fault that takes items and hands none
-// on: a later item that it kept for longer is taken for one of its own.
+// maxHeld bounds what is remembered for a fault that takes items and passes none on.
+// An item that it kept for longer is later taken for one of its own.
 const maxHeld = 1024
 
 // taking passes on what is further in, and remembers it.
@@ -54,10 +54,10 @@ func (h *holding) taking(inner items) items {
 	}
 }
 
-// give tells what the fault hands over: something that it took, now in its
-// place or in another, something that it made of an item, or something else.
+// give classifies what the fault yields: something that it took, now in its place or
+// in another; something that it made of an item; or something else.
 func (h *holding) give(item any, err error) (piece, error) {
-	x, a, place := h.chain.x, h.act, h.out
+	x, a, place := h.chain.x, h.rule, h.out
 	h.out++
 	declared := x.tell(a)
 	if i := h.find(item, err, declared); i >= 0 {
@@ -93,7 +93,7 @@ func (h *holding) give(item any, err error) (piece, error) {
 	return p, nil
 }
 
-func made(a *act) piece { return piece{source: -1, tags: []*act{a}} }
+func made(a *callRule) piece { return piece{source: -1, tags: []*callRule{a}} }
 
 // find looks for an item among those that are held, the foremost first.
 func (h *holding) find(item any, err error, declared bool) int {
@@ -109,14 +109,15 @@ func (h *holding) find(item any, err error, declared bool) int {
 	})
 }
 
-// end is asked when the fault number i ends the stream: with all that it took
-// handed on, or before. Of faults further in nobody sees then how they end it.
+// end is called when fault number i ends the stream, with all that it took passed
+// on, or before. If it ends it early, the ends of the faults further in are not
+// seen.
 func (h *holding) end(i int) {
 	if !h.over {
-		for k := range h.chain.x.acts[i+1:] {
-			h.chain.x.acts[i+1+k].ended = false
+		for k := range h.chain.x.rules[i+1:] {
+			h.chain.x.rules[i+1+k].ended = false
 		}
 	}
 	left := slices.ContainsFunc(h.held, func(t taken) bool { return !t.made })
-	h.act.ended = left || !h.over
+	h.rule.ended = left || !h.over
 }

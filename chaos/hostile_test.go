@@ -116,7 +116,7 @@ func TestJSONMethodsThatPanic(t *testing.T) {
 // the injector goes on.
 func TestAListenerThatPanics(t *testing.T) {
 	n := 0
-	o := &chaos.InjectorOptions{RecordAll: true, OnEvent: func(chaos.Event) {
+	o := &chaos.InjectorOptions{RecordAll: true, OnEvent: func(context.Context, chaos.Event) {
 		if n++; n <= 2 {
 			panic("listener")
 		}
@@ -135,7 +135,7 @@ func TestAListenerThatCallsBack(t *testing.T) {
 	var in *chaos.Injector
 	depth := 0
 	work := chaos.Wrap("work", double)
-	in = chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true, OnEvent: func(chaos.Event) {
+	in = chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true, OnEvent: func(context.Context, chaos.Event) {
 		if depth++; depth > 3 {
 			return
 		}

@@ -17,33 +17,38 @@ type InjectorOptions struct {
 	// Targets are the known injection points. Where there are any,
 	// [Injector.Register] refuses a rule whose target matches none of them.
 	Targets []string
-	// Record keeps an event for every call, struck or not. It also makes every
-	// call an enclosing point: see [Event.Caller] and [WithReentry].
+	// RecordAll keeps an event for every call, also where no rule matched. It also
+	// makes every call an enclosing point: see [Event.Caller] and [WithReentry].
 	RecordAll bool
-	// KeepValues keeps the arguments and results of recorded and struck calls, as JSON.
+	// KeepValues keeps the arguments and results of the calls that leave an event,
+	// as JSON.
 	KeepValues bool
 	// MaxLog is the number of events kept, the newest; older ones are dropped
 	// and counted. 0: 4096. Negative: none is kept.
 	MaxLog int
-	// OnEvent is called with every event, in the caller's goroutine and before
-	// the call returns; it must be fast and safe for concurrent use. nil: not called.
-	OnEvent func(Event)
+	// OnEvent is called with every event, in the caller's goroutine and before the
+	// call returns. It must be fast and safe for concurrent use. nil: it is not
+	// called. The context has the values of the call's context: it is the one that
+	// the callee gets, or the caller's own if a fault that is only an error was
+	// injected.
+	OnEvent func(context.Context, Event)
 	// OnBegin is called with every call that will leave an event, as it begins, in
-	// the caller's goroutine; it must be fast and safe for concurrent use. The event
-	// has no end, outcome and attempt yet; its Call is that of the event that
-	// follows. A call that is only an injected error begins and ends at once, and
-	// is not told of. nil: not called.
-	OnBegin func(Event)
-	// Rails bound what the rules may do; nil: nothing does.
+	// the caller's goroutine. It must be fast and safe for concurrent use. nil: it
+	// is not called. The context is that of OnEvent. The event has no end, outcome
+	// and attempt yet; its Call is that of the event that follows. OnBegin is not
+	// called for a call that is only an injected error, which begins and ends at
+	// once.
+	OnBegin func(context.Context, Event)
+	// Safeguards bound what the rules may do; nil: nothing does.
 	Safeguards *Safeguards
 }
 
 const defaultMaxLog = 4096
 
-// An Injector decides, for the calls of one cell or one live process, which
-// rules strike, and keeps what happened. It is made by [Plan.Injector] or
-// [NewInjector] and reaches wrapped calls through their context ([NewContext])
-// or by binding. All methods are safe for concurrent use.
+// An Injector decides which rules are injected into the calls of one cell or one
+// live process, and keeps what happened. It is made by [Plan.Injector] or
+// [NewInjector] and reaches wrapped calls through their context ([NewContext]) or by
+// binding. All methods are safe for concurrent use.
 type Injector struct {
 	seed  uint64
 	cell  string
@@ -52,25 +57,26 @@ type Injector struct {
 	born  time.Time // times are measured from here
 	armed atomic.Int64
 	state atomic.Uint32 // stateClosed, stateDisarmed
-	// disarms counts the calls of Disarm: one that was struck before it stays let go when the injector is armed again.
-	disarms atomic.Uint32
-	late    atomic.Uint64
-	begun   atomic.Uint64 // numbers the calls that leave an event, in steps of two
-	points  table
-	log     log
-	rails   *guard // nil: none
+	// disarms counts the calls of Disarm. A call that was matched before one gets no
+	// fault when the injector is armed again.
+	disarms    atomic.Uint32
+	late       atomic.Uint64
+	begun      atomic.Uint64 // numbers the calls that leave an event, in steps of two
+	points     table
+	log        log
+	safeguards *safeguardState // nil: none
 
-	asked table // the names that Concerns was asked about
+	asked table // the names that MayAffect and MayAffectPrefix were asked about
 
-	watchers atomic.Pointer[[]*func(Event)]
+	watchers atomic.Pointer[[]*func(context.Context, Event)]
 
-	mu       sync.Mutex // guards what follows
-	rules    []*active
-	places   map[string]int // of the rules, by name; nil: not known
-	groups   groupGates
-	waiters  map[chan struct{}]*life // of whom each is; nil: of no rule
-	triggers map[string]*slot        // by name of the rule
-	soonest  time.Duration           // before it no rule expires, since born; 0: none does
+	mu        sync.Mutex // guards what follows
+	rules     []*liveRule
+	places    map[string]int // of the rules, by name; nil: not known
+	groups    groupGates
+	waiters   map[chan struct{}]*life // of whom each is; nil: of no rule
+	requested map[string]*site        // by name of the rule
+	soonest   time.Duration           // before it no rule expires, since born; 0: none does
 }
 
 const (
@@ -78,7 +84,7 @@ const (
 	stateDisarmed
 )
 
-// NewInjector makes a live injector: empty, armed, its rules registered and
+// NewInjector makes a live injector: empty and armed. Its rules are registered and
 // removed at run time. o may be nil. Bubbles are as with [Plan.Injector].
 func NewInjector(seed uint64, o *InjectorOptions) *Injector {
 	return newInjector(seed, "", o)
@@ -90,7 +96,7 @@ func newInjector(seed uint64, cell string, o *InjectorOptions) *Injector {
 		in.opts = *o
 		in.opts.Targets = slices.Clone(o.Targets)
 	}
-	in.rails = newGuard(in.opts.Safeguards, in.born)
+	in.safeguards = newSafeguardState(in.opts.Safeguards, in.born)
 	in.log.max = in.opts.MaxLog
 	if in.log.max == 0 {
 		in.log.max = defaultMaxLog
@@ -98,21 +104,23 @@ func newInjector(seed uint64, cell string, o *InjectorOptions) *Injector {
 	return in
 }
 
-// traceless tells whether a call that no rule strikes is neither recorded nor counted by the rails.
+// traceless reports whether a call without an injection is neither recorded nor
+// counted by the safeguards.
 func (in *Injector) traceless() bool {
-	return !in.opts.RecordAll && (in.rails == nil || in.rails.Share == 0)
+	return !in.opts.RecordAll && (in.safeguards == nil || in.safeguards.Share == 0)
 }
 
-// Register adds a rule, or replaces the one of the same name in its place; its
-// counting triggers, limit and memory start afresh, the deliveries of a group
-// only where it has no other rule. Calls under way keep the rule they were
-// struck by. The error joins every problem, each a [*RuleError].
+// Register adds a rule, or replaces the one of the same name in its place. The
+// counting triggers, limit and memory of a replaced rule start afresh; the
+// deliveries of its group do so only if the group has no other rule. Calls under way
+// keep the rule that matched them. The error joins every problem, each a
+// [*RuleError].
 func (in *Injector) Register(r Rule) error {
 	_, err := in.register(r, 0)
 	return err
 }
 
-func (in *Injector) register(r Rule, life time.Duration) (*active, error) {
+func (in *Injector) register(r Rule, life time.Duration) (*liveRule, error) {
 	c, problems := compile(r, "#0")
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
@@ -122,28 +130,28 @@ func (in *Injector) register(r Rule, life time.Duration) (*active, error) {
 			return nil, err
 		}
 	}
-	if err := in.checkRails(c); err != nil {
+	if err := in.checkSafeguards(c); err != nil {
 		return nil, err
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.dropExpired()
 	i := in.place(c.Name)
-	var former *active
+	var former *liveRule
 	if i >= 0 {
 		former = in.rules[i]
 	}
 	if !in.groups.fits(c, former) {
 		for _, other := range in.rules {
-			if err := c.conflict(other.compiled); err != nil && other != former {
+			if err := c.conflict(other.planRule); err != nil && other != former {
 				return nil, err
 			}
 		}
 	}
 	if former != nil {
-		in.groups.leave(former.compiled)
+		in.groups.leave(former.planRule)
 	}
-	a := &active{}
+	a := &liveRule{}
 	a.init(c, in)
 	if former != nil {
 		a.life = former.life
@@ -162,10 +170,10 @@ func (in *Injector) register(r Rule, life time.Duration) (*active, error) {
 	return a, nil
 }
 
-// Remove takes a rule away and reports whether there was one of that name. The
-// waits of the rule end, also of one that it replaced: those calls go through.
-// Other rules that matched them act. With waiters in a testing/synctest
-// bubble it must be called from that bubble.
+// Remove takes a rule away and reports whether there was one of that name. It ends
+// the waits of the rule and of the rules that it replaced: those calls go through.
+// Other rules that matched them act. With waiters in a testing/synctest bubble it
+// must be called from that bubble.
 func (in *Injector) Remove(name string) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -173,7 +181,8 @@ func (in *Injector) Remove(name string) bool {
 	return in.removeAt(in.place(name))
 }
 
-// place is that of a rule in the list, -1 where there is none of that name; in.mu is held.
+// place is the index of a rule in the list, -1 if there is none of that name; in.mu
+// is held.
 func (in *Injector) place(name string) int {
 	if in.places == nil {
 		in.places = make(map[string]int, len(in.rules))
@@ -187,16 +196,16 @@ func (in *Injector) place(name string) int {
 	return -1
 }
 
-// rebind puts the list of rules in force, in which one came or went, or took the
-// place of another, at the slots that either reaches; in.mu is held.
-func (in *Injector) rebind(former, a *active) {
+// rebind updates the sites that a changed rule reaches: former went, or a came, or a
+// took the place of former; in.mu is held.
+func (in *Injector) rebind(former, a *liveRule) {
 	for s := range in.points.all() {
-		if s.kind == groupSlot { // first: the others take their base from them
+		if s.kind == groupSite { // first: the others take their base from them
 			s.rebind(former, a)
 		}
 	}
 	for s := range in.points.all() {
-		if s.kind != groupSlot {
+		if s.kind != groupSite {
 			s.rebind(former, a)
 		}
 	}
@@ -205,16 +214,16 @@ func (in *Injector) rebind(former, a *active) {
 	}
 }
 
-// setRules puts another list of rules in force at every slot; in.mu is held.
-func (in *Injector) setRules(rules []*active) {
+// setRules puts another list of rules in force at every site; in.mu is held.
+func (in *Injector) setRules(rules []*liveRule) {
 	in.rules, in.places = rules, nil
 	for s := range in.points.all() {
-		if s.kind == groupSlot { // first: the others take their base from them
+		if s.kind == groupSite { // first: the others take their base from them
 			s.bind(rules)
 		}
 	}
 	for s := range in.points.all() {
-		if s.kind != groupSlot {
+		if s.kind != groupSite {
 			s.bind(rules)
 		}
 	}
@@ -223,12 +232,14 @@ func (in *Injector) setRules(rules []*active) {
 	}
 }
 
-// Trigger draws the named rule once, at the trigger's own count of such
-// requests, and when drawn runs its fault there and then with no callee behind
-// it: a latency is waited out, an error is made and returned. The rule's limit
-// and cool-down hold, and so do the [Safeguards]. The error is the injected one, or matches
-// [ErrUnknownRule] or [ErrCellEnded]. Its event has the rule's name as target.
-// Nothing fires while the injector is disarmed.
+// InjectNow asks the trigger of the named rule once, at the rule's own count of such
+// requests. If it matches, the fault runs at once with no callee behind it: a
+// latency is waited out, an error is made and returned. fired reports whether the
+// fault ran.
+//
+// The rule's limit and cool-down hold, and so do the [Safeguards]. The error is the
+// injected one, or matches [ErrUnknownRule] or [ErrCellEnded]. Its event has the
+// rule's name as target. Nothing is injected while the injector is disarmed.
 func (in *Injector) InjectNow(ctx context.Context, name string) (fired bool, err error) {
 	if in.state.Load()&stateClosed != 0 {
 		in.late.Add(1)
@@ -241,23 +252,23 @@ func (in *Injector) InjectNow(ctx context.Context, name string) (fired bool, err
 		defer in.mu.Unlock()
 		return false, fmt.Errorf("%w %q; registered: %s", ErrUnknownRule, name, listOr(in.ruleNames(), "none"))
 	}
-	s := in.triggerOf(name)
+	s := in.requestSiteOf(name)
 	s.bind(in.rules[i : i+1])
 	in.mu.Unlock()
-	return s.trigger(ctx)
+	return s.injectNow(ctx)
 }
 
-// Arm puts the rules in force and starts the injector's clock anew. A new
-// injector is armed.
+// Arm puts the rules in force and starts the injector's clock anew. A new injector
+// is armed.
 func (in *Injector) Arm() {
 	in.armed.Store(int64(time.Since(in.born)))
 	in.state.And(^stateDisarmed)
 }
 
-// Disarm takes the rules out of force at once: injected waits end and those
-// calls go through, whatever else was drawn on them, and also if Arm follows
-// while they do. Calls are counted on. With waiters in a testing/synctest
-// bubble it must be called from that bubble.
+// Disarm takes the rules out of force at once. Injected waits end and those calls go
+// through, whatever other rules matched them, also if Arm follows meanwhile. Calls
+// are still counted. With waiters in a testing/synctest bubble it must be called
+// from that bubble.
 func (in *Injector) Disarm() {
 	in.state.Or(stateDisarmed)
 	in.disarms.Add(1)
@@ -269,10 +280,12 @@ func (in *Injector) Disarm() {
 	}
 }
 
-// Close ends the cell: later calls, and calls that come out of an injected
-// wait on their way to the callee, get [ErrCellEnded] and do not reach it. It
-// ends no wait ([Injector.Disarm] does) and only sets a flag, so it may be
-// called from anywhere, and more than once. There is no way back.
+// Close ends the cell. Later calls get [ErrCellEnded] and do not reach their callee.
+// So do calls that come out of an injected wait on their way to it. Close cannot be
+// undone.
+//
+// It ends no wait ([Injector.Disarm] does) and only sets a flag, so it may be called
+// from anywhere, and more than once.
 func (in *Injector) Close() { in.state.Or(stateClosed) }
 
 // LateCalls is the number of calls that were refused because the injector was closed.
@@ -291,11 +304,11 @@ func (in *Injector) Rules() []Rule {
 }
 
 // Targets returns the injection points known so far, sorted: those of
-// [InjectorOptions] and those that calls have crossed.
+// [InjectorOptions] and those that had a call.
 func (in *Injector) Targets() []string {
 	targets := slices.Clone(in.opts.Targets)
 	for s := range in.points.all() {
-		if s.kind == callSlot {
+		if s.kind == callSite {
 			targets = append(targets, s.target)
 		}
 	}
@@ -303,31 +316,31 @@ func (in *Injector) Targets() []string {
 	return slices.Compact(targets)
 }
 
-// Unfired returns the names of the rules that were not delivered to any call,
-// in order: a test that meant to break something asks for none.
+// Undelivered returns the names of the rules that were not delivered to any call, in
+// order. A test that means to inject every rule asserts that there are none.
 func (in *Injector) Undelivered() []string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	var names []string
 	for _, a := range in.rules {
-		if !a.fired.Load() {
+		if !a.delivered.Load() {
 			names = append(names, a.Name)
 		}
 	}
 	return names
 }
 
-// Events returns the kept events in the order in which the calls began. A call
-// still under way has none yet. What the events point to is shared with the
-// log, and must not be changed.
+// Events returns the kept events in the order in which the calls began. A call still
+// under way has none yet. What the events point to is shared with the log, and must
+// not be changed.
 func (in *Injector) Events() []Event {
 	events, _ := in.EventsSince(0)
 	return events
 }
 
-// EventsSince returns the kept events of the calls that ended after the first
-// n, in the order in which the calls began. ended is how many calls with an event
-// have ended so far: pass it as n the next time, and each event is returned once,
+// EventsSince returns the kept events of the calls that ended after the first n, in
+// the order in which the calls began. ended is how many calls with an event have
+// ended so far. If it is passed as n the next time, each event is returned once,
 // however calls overlap. Of the ended-n events, those that are not returned were
 // dropped. What the events point to must not be changed.
 func (in *Injector) EventsSince(n uint64) (events []Event, ended uint64) {
@@ -352,17 +365,16 @@ func (in *Injector) ruleNames() []string {
 }
 
 // Elapsed is the time since the injector was armed, from which the times of its
-// events count: the first event of a run began at time.Now less Elapsed plus its
-// Start, whatever clock that is.
+// events count. So the first event of a run began at time.Now less Elapsed plus its
+// Start, by any clock.
 func (in *Injector) Elapsed() time.Duration {
 	return time.Since(in.born) - time.Duration(in.armed.Load())
 }
 
-// sleep waits for d on behalf of a fault and says how long that took, 0 when
-// there was nothing to wait for. Each waiter brings a channel of its own, made
-// in its own bubble where it runs in one.
-// The wait of a rule (nil: of none) ends with the rule.
-func (in *Injector) sleep(ctx context.Context, d time.Duration, of *active) (spent time.Duration, err error) {
+// sleep waits for d on behalf of a fault and returns how long that took, 0 if it did
+// not wait. Each waiter has a channel of its own, made in its own bubble if it runs
+// in one. The wait of a rule (nil: of none) ends with the rule.
+func (in *Injector) sleep(ctx context.Context, d time.Duration, of *liveRule) (spent time.Duration, err error) {
 	if err := ctx.Err(); err != nil || d == 0 {
 		return 0, err
 	}
@@ -393,9 +405,9 @@ func (in *Injector) sleep(ctx context.Context, d time.Duration, of *active) (spe
 	return spent, err
 }
 
-// wait is the one place where a goroutine waits on behalf of a fault. A wait
-// without end has no timer: in a bubble one would let the clock run to it. Nor
-// has one that the context's deadline ends: of two timers that fire at one
+// wait is the one place where a goroutine waits on behalf of a fault. An endless
+// wait has no timer: in a bubble a timer would let the clock run to it. A wait that
+// the context's deadline ends has none either: of two timers that fire at one
 // moment, which is usual in a bubble, either might win.
 func wait(ctx context.Context, d time.Duration, stop, kill <-chan struct{}) error {
 	if err := ctx.Err(); err != nil || d == 0 {

@@ -14,14 +14,14 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-func hits(t *testing.T, ctx context.Context, n int, call func(context.Context, int) (int, error)) (struck []int) {
+func hits(t *testing.T, ctx context.Context, n int, call func(context.Context, int) (int, error)) (injected []int) {
 	t.Helper()
 	for i := range n {
 		if _, err := call(ctx, i); errors.Is(err, chaos.ErrInjected) {
-			struck = append(struck, i)
+			injected = append(injected, i)
 		}
 	}
-	return struck
+	return injected
 }
 
 func TestLimitIsUsedUpOnlyByDeliveredFaults(t *testing.T) {
@@ -62,20 +62,20 @@ func TestCoolDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, ctx := recording(t, chaos.Rule{Target: "work", CoolDown: 3 * time.Second, Fault: down()})
 		work := chaos.Wrap("work", double)
-		var struck []int
+		var injected []int
 		for second := range 8 {
 			if _, err := work(ctx, 1); err != nil {
-				struck = append(struck, second)
+				injected = append(injected, second)
 			}
 			time.Sleep(time.Second)
 		}
-		assert.Equal(t, []int{0, 3, 6}, struck)
+		assert.Equal(t, []int{0, 3, 6}, injected)
 	})
 }
 
 // The rules of a group see one count over all their targets: a partition cuts
 // them all from the same moment on, and heals for all.
-func TestGroupStrikesAndHealsTogether(t *testing.T) {
+func TestGroupInjectsAndRecoversTogether(t *testing.T) {
 	third := whenFunc(func(c chaos.Call) bool { return c.Ordinal >= 2 && c.Ordinal < 5 })
 	_, ctx := recording(t,
 		chaos.Rule{Target: "orders", Group: "east", When: third, Fault: down()},
@@ -327,9 +327,9 @@ func TestLogKeepsTheNewestAndCountsTheRest(t *testing.T) {
 func TestOnEventRunsInTheCallersGoroutineBeforeTheCallReturns(t *testing.T) {
 	var seen []chaos.Event
 	in := plan(t, chaos.Rule{Target: "work", When: ordinals(1), Fault: down()}).
-		Injector("cell", &chaos.InjectorOptions{OnEvent: func(e chaos.Event) { seen = append(seen, e) }})
+		Injector("cell", &chaos.InjectorOptions{OnEvent: func(_ context.Context, e chaos.Event) { seen = append(seen, e) }})
 	hits(t, chaos.NewContext(context.Background(), in), 3, chaos.Wrap("work", double))
-	require.Len(t, seen, 1, "only struck calls, without Record")
+	require.Len(t, seen, 1, "only injected calls, without Record")
 	assert.Equal(t, in.Events(), seen)
 }
 
@@ -341,7 +341,7 @@ func TestManyLanesAndKeysStayBounded(t *testing.T) {
 		_, _ = work(chaos.WithLane(ctx, string(rune(i+1000))), i)
 	}
 	assert.LessOrEqual(t, len(in.Targets()), 1)
-	assert.Less(t, chaos.SlotCount(in), 1<<15)
+	assert.Less(t, chaos.SiteCount(in), 1<<15)
 }
 
 type counter struct{ n *int }

@@ -51,10 +51,10 @@ func TestCoolDownDoesNotDependOnTheClockThatArmSets(t *testing.T) {
 	})
 }
 
-// Whether calls are recorded changes nothing of what is struck, also where the
+// Whether calls are recorded changes nothing of what is injected, also where the
 // injector was disarmed for a while: it counts on.
 func TestRecordingChangesNothing(t *testing.T) {
-	run := func(record bool) (struck []int) {
+	run := func(record bool) (injected []int) {
 		in := plan(t, chaos.Rule{Target: "work", When: ordinals(3), Fault: down()},
 			chaos.Rule{Name: "group", Group: "g", Target: "work", When: ordinals(5), Fault: down()},
 			chaos.Rule{Name: "chance", Target: "work", When: chance(0.3), Fault: down()}).
@@ -66,10 +66,10 @@ func TestRecordingChangesNothing(t *testing.T) {
 		in.Arm()
 		return hits(t, ctx, 20, work)
 	}
-	struck := run(true)
-	assert.Equal(t, struck, run(false))
-	assert.Contains(t, struck, 1, "the fourth call, two of which came while it was disarmed")
-	assert.Contains(t, struck, 3, "the sixth of the group")
+	injected := run(true)
+	assert.Equal(t, injected, run(false))
+	assert.Contains(t, injected, 1, "the fourth call, two of which came while it was disarmed")
+	assert.Contains(t, injected, 3, "the sixth of the group")
 }
 
 // An injector may be made outside the bubble in which it is used; its clock

@@ -1,16 +1,17 @@
 package chaos
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"sync"
 	"time"
 )
 
-// record is an event as it is kept: a third of its size, no text made yet.
+// record is an event as it is kept: a third of its size, without texts yet.
 type record struct {
-	slot       *slot
-	main       *active // the rule that decided; nil when none struck
+	site       *site
+	main       *liveRule // the rule that decided; nil: none was injected
 	more       *details
 	values     *values
 	caller     string
@@ -60,11 +61,11 @@ type details struct {
 	note                     string
 }
 
-// values are what a call was given and gave, as JSON.
+// values are the arguments and the result of a call, as JSON.
 type values struct{ args, result json.RawMessage }
 
-// maxNote bounds the notes of one call, in bytes: a stream may have any number
-// of items, and a fault a word on each.
+// maxNote bounds the notes of one call, in bytes: streams are unbounded, and a fault
+// may add a note per item.
 const maxNote = 4096
 
 // note adds a sentence, unless it is there already.
@@ -80,13 +81,22 @@ func (r *record) note(text string) {
 	}
 }
 
-// ends notes that the call ends now. Where Arm set the clock back meanwhile, it took no time.
-func (r *record) ends(err error) { r.end, r.err = max(r.start, r.slot.in.Elapsed()), err }
+// ends notes that the call ends now. It took no time if Arm set the clock back
+// meanwhile.
+func (r *record) ends(err error) { r.end, r.err = max(r.start, r.site.in.Elapsed()), err }
 
-// event spells a record out.
+// call is the number of a call that began with a number of its own: those are even.
+func (r *record) call() uint64 {
+	if r.begun%2 != 0 {
+		return 0
+	}
+	return r.begun
+}
+
+// event makes the event of a record.
 func (r *record) event() Event {
 	e := Event{
-		Cell: r.slot.in.cell, Lane: r.slot.lane, Target: r.slot.target, Call: r.call(), Layer: r.layer, Caller: r.caller,
+		Cell: r.site.in.cell, Lane: r.site.lane, Target: r.site.target, Call: r.call(), Layer: r.layer, Caller: r.caller,
 		Key: r.key, Occurrence: r.occurrence, Ordinal: r.ordinal, Turn: r.turn,
 		Start: r.start, End: r.end, Attempt: r.attempt,
 		Outcome: outcomes[r.outcome], Delivered: r.delivered, Effect: effects[r.effect],
@@ -120,8 +130,8 @@ func errorText(err error) (text string) {
 	return err.Error()
 }
 
-// asJSON keeps what a tool returned embeddable: text that is not JSON becomes
-// a JSON string.
+// asJSON keeps the output of a tool embeddable: text that is not JSON becomes a JSON
+// string.
 func asJSON(raw json.RawMessage) json.RawMessage {
 	switch {
 	case len(raw) == 0:
@@ -133,9 +143,9 @@ func asJSON(raw json.RawMessage) json.RawMessage {
 	return quoted
 }
 
-// log keeps the newest records up to max, in a ring once it is full. Records
-// are in the order in which their calls ended: with what was dropped before
-// them, the place of a record is the number of its call.
+// log keeps the newest records up to max, in a ring once it is full. Records are in
+// the order in which their calls ended. The index of a record plus the number of
+// dropped ones is the number of its call.
 type log struct {
 	mu      sync.Mutex
 	max     int
@@ -148,7 +158,7 @@ type log struct {
 func (l *log) add(r *record, failed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r.slot.streak(streak{r.caller, r.key}, failed)
+	r.site.streak(streak{r.caller, r.key}, failed)
 	switch {
 	case len(l.records) < l.max:
 		l.records = append(l.records, *r)
@@ -187,8 +197,8 @@ func (l *log) drops() uint64 {
 	return l.dropped
 }
 
-// keep logs a finished call and tells whoever listens.
-func (in *Injector) keep(r *record) {
+// keep logs a finished call and reports it to OnEvent and the watchers.
+func (in *Injector) keep(ctx context.Context, r *record) {
 	in.log.add(r, r.err != nil || r.outcome == panicked)
-	in.tell(r)
+	in.notify(ctx, r)
 }

@@ -14,17 +14,17 @@ import (
 // any number of cells at once: each takes an [Injector] of its own from it.
 type Plan struct {
 	seed  uint64
-	rules []*compiled
+	rules []*planRule
 }
 
-// NewPlan checks the rules and makes a plan of them. The error joins every
-// problem of every rule, each a [*RuleError]. A plan without rules is valid:
-// it is calm weather. The order of the rules is the order in which those of
-// one [Phase] act on a call.
+// NewPlan checks the rules and makes a plan of them. The error joins every problem
+// of every rule, each a [*RuleError]. A plan without rules is valid: its runs are
+// calm. The order of the rules is the order in which those of one [Phase] act on a
+// call.
 func NewPlan(seed uint64, rules ...Rule) (*Plan, error) {
-	p := &Plan{seed: seed, rules: make([]*compiled, 0, len(rules))}
+	p := &Plan{seed: seed, rules: make([]*planRule, 0, len(rules))}
 	var problems []error
-	names, groups := make(map[string]int, len(rules)), make(map[string]*compiled)
+	names, groups := make(map[string]int, len(rules)), make(map[string]*planRule)
 	for i, r := range rules {
 		c, wrong := compile(r, fmt.Sprintf("#%d", i))
 		if len(wrong) > 0 {
@@ -62,8 +62,8 @@ func (p *Plan) Rules() []Rule {
 	return rules
 }
 
-// CheckTargets returns an error, joining one [*RuleError] per rule, for rules
-// whose target matches none of the given injection points: they could never fire.
+// CheckTargets returns an error, joining one [*RuleError] per rule, for rules whose
+// target matches none of the given injection points: they could never match a call.
 func (p *Plan) CheckTargets(targets ...string) error {
 	var problems []error
 	for _, c := range p.rules {
@@ -74,8 +74,9 @@ func (p *Plan) CheckTargets(targets ...string) error {
 	return errors.Join(problems...)
 }
 
-// compiled is a checked rule with all that can be known before the first call.
-type compiled struct {
+// planRule is a checked rule of a plan with all that can be known before the first
+// call.
+type planRule struct {
 	Rule
 	glob     *glob.Glob
 	nameHash uint64
@@ -92,8 +93,8 @@ type compiled struct {
 
 // compile checks one rule; label stands in for a missing name. Each problem is
 // a [*RuleError].
-func compile(r Rule, label string) (c *compiled, problems []error) {
-	c = &compiled{Rule: r}
+func compile(r Rule, label string) (c *planRule, problems []error) {
+	c = &planRule{Rule: r}
 	if r.Name != "" {
 		label = r.Name
 	}
@@ -134,8 +135,8 @@ func compile(r Rule, label string) (c *compiled, problems []error) {
 	return c, nil
 }
 
-// check asks a trigger or fault whether it is well configured, and takes
-// joined problems apart.
+// check asks a trigger or fault whether it is well configured, and splits joined
+// problems.
 func check(part any) []error {
 	if c, ok := part.(Checked); ok {
 		var problem error
@@ -158,8 +159,8 @@ func check(part any) []error {
 	return nil
 }
 
-// apart is the errors that errors.Join joined. An error with several causes
-// and a text of its own stays whole.
+// apart returns the errors that errors.Join joined. An error with several causes and
+// a text of its own stays whole.
 func apart(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		parts := joined.Unwrap()
@@ -170,9 +171,9 @@ func apart(err error) []error {
 	return []error{err}
 }
 
-// conflict refuses a rule that would share its group's limit and cool-down with
-// one that states others.
-func (c *compiled) conflict(o *compiled) error {
+// conflict refuses a rule whose limit or cool-down differs from that of another rule
+// of its group.
+func (c *planRule) conflict(o *planRule) error {
 	if c.Group == "" || o.Group != c.Group {
 		return nil
 	}
@@ -186,8 +187,8 @@ func (c *compiled) conflict(o *compiled) error {
 	return nil
 }
 
-// resolve finds out once what the call path would otherwise ask every time.
-func (c *compiled) resolve() error {
+// resolve finds out once what would otherwise be asked on every call.
+func (c *planRule) resolve() error {
 	if err := asked("Describe", func() { c.kind = kindOf(c.Fault) }); err != nil {
 		return err
 	}
@@ -229,7 +230,7 @@ func (c *compiled) resolve() error {
 	return nil
 }
 
-// kindOf is what a fault calls itself, else the name of its type.
+// kindOf is the kind by which a fault describes itself, else the name of its type.
 func kindOf(f Fault) string {
 	if d, ok := f.(Described); ok {
 		return d.Describe().Kind
@@ -237,7 +238,7 @@ func kindOf(f Fault) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T", f), "*")
 }
 
-func (c *compiled) checkTargets(targets []string) error {
+func (c *planRule) checkTargets(targets []string) error {
 	if slices.ContainsFunc(targets, c.glob.Match) {
 		return nil
 	}
@@ -265,17 +266,17 @@ func layerNames() []string {
 
 func (l Layer) valid() bool { return l == "" || slices.Contains(layerNames(), string(l)) }
 
-// Injector makes the injector of one cell: its own counters, log and memory
-// over the shared rules, armed from now on. It is cheap, so make one per cell;
-// o may be nil. For calls in a testing/synctest bubble make it in that bubble,
-// or call [Injector.Arm] there: its clock is the one it was armed by.
+// Injector makes the injector of one cell: its own counters, log and memory over the
+// shared rules, armed from now on. It is cheap, so make one per cell; o may be nil.
+// For calls in a testing/synctest bubble make it in that bubble, or call
+// [Injector.Arm] there: its clock is the one it was armed by.
 //
-// It does not check targets, having no error to return: call [Plan.CheckTargets]
-// first, or look at [Injector.Undelivered] afterwards.
+// Injector does not check targets, since it returns no error. Call
+// [Plan.CheckTargets] first, or check [Injector.Undelivered] afterwards.
 func (p *Plan) Injector(cell string, o *InjectorOptions) *Injector {
 	in := newInjector(p.seed, cell, o)
-	in.rules = make([]*active, len(p.rules))
-	actives := make([]active, len(p.rules))
+	in.rules = make([]*liveRule, len(p.rules))
+	actives := make([]liveRule, len(p.rules))
 	for i, c := range p.rules {
 		actives[i].init(c, in)
 		in.rules[i] = &actives[i]

@@ -101,7 +101,7 @@ func TestRulesAreNamedFromTargetAndFault(t *testing.T) {
 	assert.ErrorContains(t, err, "a name of its own", "two unnamed rules that would share a name")
 }
 
-func TestEmptyPlanIsCalmWeather(t *testing.T) {
+func TestEmptyPlanIsCalm(t *testing.T) {
 	in := plan(t).Injector("cell", nil)
 	got, err := chaos.Wrap("work", double)(chaos.NewContext(context.Background(), in), 2)
 	assert.NoError(t, err)

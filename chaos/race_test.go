@@ -22,7 +22,7 @@ import (
 func TestALiveInjectorUnderEverythingAtOnce(t *testing.T) {
 	var in *chaos.Injector
 	var seen atomic.Int64
-	in = chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true, KeepValues: true, MaxLog: 64, OnEvent: func(chaos.Event) {
+	in = chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true, KeepValues: true, MaxLog: 64, OnEvent: func(context.Context, chaos.Event) {
 		if seen.Add(1)%32 == 0 { // a listener may ask the injector back
 			_, _, _, _ = in.Events(), in.Rules(), in.Targets(), in.Undelivered()
 			in.Remove("gone")

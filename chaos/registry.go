@@ -15,9 +15,10 @@ type ToolFunc struct {
 	call func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
 }
 
-// Func makes a tool of a typed Go function: the arguments are decoded into In,
-// the result is encoded. Empty arguments and null leave In at its zero value.
-// Arguments that do not fit are an [*ArgumentError], for the model to correct.
+// Func makes a tool of a typed Go function: the arguments are decoded into In, the
+// result is encoded. Empty arguments and null leave In at its zero value. Arguments
+// that do not fit are an [*ArgumentError], which a model can correct. A nil fn is an
+// error of [NewRegistry].
 func Func[In, Out any](tool Tool, fn func(context.Context, In) (Out, error)) ToolFunc {
 	t := ToolFunc{tool: tool}
 	if fn == nil {
@@ -39,8 +40,8 @@ func Func[In, Out any](tool Tool, fn func(context.Context, In) (Out, error)) Too
 	return t
 }
 
-// An ArgumentError says that a tool could not decode its arguments. The tool
-// was not called.
+// An ArgumentError is the error of a tool that could not decode its arguments. The
+// tool was not called.
 type ArgumentError struct {
 	Tool string
 	Err  error // of encoding/json
@@ -54,7 +55,8 @@ func (e *ArgumentError) Error() string {
 // Unwrap returns the error of encoding/json.
 func (e *ArgumentError) Unwrap() error { return e.Err }
 
-// A Registry is a fixed set of tools made from Go functions.
+// A Registry is a fixed set of tools made from Go functions. It is safe for
+// concurrent use.
 type Registry struct {
 	list  []Tool
 	calls map[string]ToolFunc
@@ -107,7 +109,7 @@ func (t ToolFunc) problem(i int, field string, value any, allowed string) error 
 	return &ParamError{Kind: fmt.Sprintf("tool #%d (%q)", i, t.tool.Name), Param: field, Value: value, Allowed: allowed}
 }
 
-// isPointer tells whether p is a JSON pointer (RFC 6901, section 3) to a part of a document.
+// isPointer reports whether p is a JSON pointer (RFC 6901, section 3) to a part of a document.
 func isPointer(p string) bool {
 	escapes := strings.Count(p, "~0") + strings.Count(p, "~1")
 	return strings.HasPrefix(p, "/") && strings.Count(p, "~") == escapes

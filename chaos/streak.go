@@ -1,8 +1,8 @@
 package chaos
 
-// streaks counts, by caller and key, the failed calls directly before the next
-// one. Most slots fail for one caller and key at a time, which needs no map;
-// the lock of the injector's log guards it.
+// streaks counts, by caller and key, the failed calls directly before the next one.
+// Most sites fail for one caller and key at a time, which needs no map. The lock of
+// the injector's log guards it.
 type streaks struct {
 	last  streak
 	n     int
@@ -15,7 +15,8 @@ type streak struct {
 	key    uint64
 }
 
-// maxStreaks bounds the failing keys remembered per slot; past it they are forgotten.
+// maxStreaks bounds the failing keys remembered per site; past it they are
+// forgotten.
 const maxStreaks = 1 << 12
 
 func (f *streaks) count(k streak) int {
@@ -50,22 +51,22 @@ func (f *streaks) succeed(k streak) {
 
 func (f *streaks) empty() bool { return f.n == 0 && len(f.other) == 0 }
 
-// passed remembers whether a call failed that left no event, for the attempt of
-// the next one.
-func (s *slot) passed(f *frame, key uint64, err error) {
+// passed counts whether a call without an event failed, for the attempt of the next
+// one.
+func (s *site) passed(f *frame, key uint64, err error) {
 	if err != nil || s.failing.Load() {
 		s.ended(f, key, err != nil)
 	}
 }
 
-func (s *slot) ended(f *frame, key uint64, failed bool) {
+func (s *site) ended(f *frame, key uint64, failed bool) {
 	s.in.log.mu.Lock()
 	defer s.in.log.mu.Unlock()
 	s.streak(streak{f.caller(), key}, failed)
 }
 
 // streak counts one more call that ended; the log is locked.
-func (s *slot) streak(k streak, failed bool) {
+func (s *site) streak(k streak, failed bool) {
 	if !failed && !s.failing.Load() {
 		return
 	}
@@ -77,8 +78,8 @@ func (s *slot) streak(k streak, failed bool) {
 	s.failing.Store(!s.fails.empty())
 }
 
-// attempt is which attempt a call is that begins now.
-func (s *slot) attempt(k streak) int {
+// attempt is the number of the attempt that begins now.
+func (s *site) attempt(k streak) int {
 	if !s.failing.Load() {
 		return 1
 	}

@@ -6,23 +6,28 @@ import (
 	"slices"
 )
 
-// WrapStream makes an injection point of a function that returns a stream.
-// Each iteration of the stream is one call, decided when it begins: delays
-// come before the first item, a failure is yielded in place of the items,
-// changes apply to every item or to the whole sequence ([Streamer]), a lost
-// reply lets the stream run unseen and yields a time-out, a repeated execution
-// is consumed unseen after the first, as far as the first was. A consumer that
-// stops early ends the call: no further item is taken from fn's stream. What is
-// consumed unseen ends when the context does. No goroutine is started.
+// WrapStream makes an injection point of a function that returns a stream. Each
+// iteration of the stream is one call, decided when it begins:
+//   - a delay comes before the first item;
+//   - a failure is yielded in place of the items;
+//   - a change applies to every item, or to the whole sequence ([Streamer]);
+//   - a lost reply consumes the stream, yields none of its items and then a
+//     time-out;
+//   - a repeated execution is consumed after the first and none of its items are
+//     yielded. It is consumed only as far as the first was.
 //
-// Without an injector the stream is fn's own. fn must not be nil; under an
-// injector it is called when an iteration begins.
+// A consumer that stops early ends the call: no further item is taken from fn's
+// stream. Consumption without a consumer ends when the context does. No goroutine is
+// started.
+//
+// Without an injector the stream is fn's own. fn must not be nil; with an injector
+// it is called when an iteration begins.
 func WrapStream[In, T any](target string, fn func(context.Context, In) iter.Seq2[T, error]) func(context.Context, In) iter.Seq2[T, error] {
 	return WrapStreamWith(target, fn, nil)
 }
 
-// WrapStreamWith is [WrapStream] with options; nil is the zero [WrapOptions]. Of
-// them Key and Injector are looked at.
+// WrapStreamWith is [WrapStream] with options; nil is the zero [WrapOptions]. Only
+// Key and Injector are used.
 func WrapStreamWith[In, T any](target string, fn func(context.Context, In) iter.Seq2[T, error], o *WrapOptions[In]) func(context.Context, In) iter.Seq2[T, error] {
 	p := newPoint(target, LayerStream)
 	var opts WrapOptions[In]
@@ -53,10 +58,10 @@ func WrapStreamWith[In, T any](target string, fn func(context.Context, In) iter.
 				key = opts.Key(v)
 			}
 			at, calm := set.count(key)
-			call := visit{set: set, frame: f, layer: p.layer, coords: at}
-			var d drawn
+			call := decision{set: set, frame: f, layer: p.layer, coords: at}
+			var m matchedRules
 			if !calm {
-				d, calm, err = draw(&call, v)
+				m, calm, err = matchRules(ctx, &call, v)
 			}
 			if err != nil {
 				var none T
@@ -66,11 +71,11 @@ func WrapStreamWith[In, T any](target string, fn func(context.Context, In) iter.
 			if calm {
 				last := &lastError[T]{yield: yield}
 				fn(ctx, v)(last.pass)
-				set.slot.passed(f, key, last.err)
+				set.site.passed(f, key, last.err)
 				return
 			}
 			c := &stream[In, T]{fn: fn, yield: yield}
-			_, err = decide(ctx, &call, d, &callee[In, streamed]{point: p, fn: c.call, attach: c.attach, unseen: c.drain}, v)
+			_, err = decide(ctx, &call, m, &callee[In, streamed]{point: p, fn: c.call, attach: c.attach, unseen: c.drain}, v)
 			switch {
 			case c.stopped:
 			case len(c.held) > 0 && same(err, c.last): // the reply arrived after all
@@ -90,15 +95,15 @@ type streamed struct {
 
 // stream is one iteration of a wrapped stream.
 type stream[In, T any] struct {
-	fn      func(context.Context, In) iter.Seq2[T, error]
-	yield   func(T, error) bool
-	strike  *strike
-	chain   *chain // of the changes; nil: there are none
-	runs    int
-	stopped bool            // the consumer wants no more
-	last    error           // the error that was yielded or held last
-	items   int             // that were yielded or held
-	held    []streamItem[T] // seen only if the reply is not lost after all
+	fn        func(context.Context, In) iter.Seq2[T, error]
+	yield     func(T, error) bool
+	injection *injection
+	chain     *chain // of the changes; nil: there are none
+	runs      int
+	stopped   bool            // the consumer wants no more
+	last      error           // the error that was yielded or held last
+	items     int             // that were yielded or held
+	held      []streamItem[T] // seen only if the reply is not lost after all
 }
 
 type streamItem[T any] struct {
@@ -106,8 +111,8 @@ type streamItem[T any] struct {
 	err   error
 }
 
-// lastError hands items on and keeps the error of the last one, by which a
-// stream that nothing happens to is told to have failed.
+// lastError passes items on and keeps the error of the last one, which shows whether
+// a stream without an injection failed.
 type lastError[T any] struct {
 	yield func(T, error) bool
 	err   error
@@ -118,21 +123,21 @@ func (l *lastError[T]) pass(item T, err error) bool {
 	return l.yield(item, err)
 }
 
-// attach makes the changes of a strike act on items.
-func (c *stream[In, T]) attach(x *strike) { c.strike, x.perItem = x, true }
+// attach makes the changes of an injection act on items.
+func (c *stream[In, T]) attach(x *injection) { c.injection, x.perItem = x, true }
 
 func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error) {
 	if c.runs++; c.runs > 1 {
 		return c.again(ctx, v)
 	}
-	hold := c.strike != nil && c.strike.losesReply()
+	hold := c.injection != nil && c.injection.losesReply()
 	defer func() { end.Items = c.items }()
 	for item, itemErr := range c.changed(c.fn(ctx, v)) {
 		err = itemErr
 		c.items++
 		c.chain.hand() // what is held, too: if the reply is lost, so is all of it
 		c.last = itemErr
-		if hold && (c.strike.calm() || !c.strike.losesReply()) { // disarmed: the reply is not lost any more
+		if hold && (c.injection.calm() || !c.injection.losesReply()) { // disarmed: the reply is not lost any more
 			if hold = false; !c.release() {
 				c.stopped = true
 				return end, itemErr
@@ -140,7 +145,7 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 		}
 		if hold {
 			c.held = append(c.held, streamItem[T]{item, itemErr})
-			if c.strike.frame.Err() != nil { // not ctx: the source's may outlast it
+			if c.injection.frame.Err() != nil { // not ctx: the source's may outlast it
 				return end, err
 			}
 			continue
@@ -154,9 +159,9 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 	return end, err
 }
 
-// changed is the stream as the changes of the strike leave it.
+// changed is the stream after the changes of the injection.
 func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
-	x := c.strike
+	x := c.injection
 	if x == nil || !x.changesItems() {
 		return items
 	}
@@ -179,9 +184,9 @@ func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 	}
 }
 
-// again consumes a repeated execution, which nobody sees: of a stream without
-// end no more than its consumer took of the first. It ends as the first did,
-// whose items the consumer has.
+// again consumes a repeated execution, none of whose items are yielded. Of an
+// endless stream it takes no more than the consumer took of the first execution. It
+// ends as the first did, whose items the consumer has.
 func (c *stream[In, T]) again(ctx context.Context, v In) (streamed, error) {
 	n := 0
 	for range c.fn(ctx, v) {
@@ -193,7 +198,8 @@ func (c *stream[In, T]) again(ctx context.Context, v In) (streamed, error) {
 	return streamed{Items: c.items}, c.last
 }
 
-// drain consumes an execution that nobody sees; it shares no state with the others.
+// drain consumes an execution whose items are not yielded; it shares no state with
+// the others.
 func (c *stream[In, T]) drain(ctx context.Context, v In) (end streamed, err error) {
 	for _, err = range c.fn(ctx, v) {
 		if end.Items++; ctx.Err() != nil {
@@ -203,7 +209,8 @@ func (c *stream[In, T]) drain(ctx context.Context, v In) (end streamed, err erro
 	return end, err
 }
 
-// release yields what was held back, and tells whether the consumer wants more.
+// release yields the items that were withheld, and reports whether the consumer
+// wants more.
 func (c *stream[In, T]) release() bool {
 	held := c.held
 	c.held = nil
@@ -216,12 +223,12 @@ func (c *stream[In, T]) release() bool {
 	return true
 }
 
-// losesReply tells whether the consumer will see none of the items.
-func (x *strike) losesReply() bool {
-	return slices.ContainsFunc(x.acts, func(a act) bool { return a.phase == PhaseAfter && !a.over() })
+// losesReply reports whether the consumer will see none of the items.
+func (x *injection) losesReply() bool {
+	return slices.ContainsFunc(x.rules, func(a callRule) bool { return a.phase == PhaseAfter && !a.over() })
 }
 
-// changesItems tells whether some act changes the items of a stream.
-func (x *strike) changesItems() bool {
-	return slices.ContainsFunc(x.acts, func(a act) bool { return a.phase == PhaseChange })
+// changesItems reports whether some rule changes the items of a stream.
+func (x *injection) changesItems() bool {
+	return slices.ContainsFunc(x.rules, func(a callRule) bool { return a.phase == PhaseChange })
 }

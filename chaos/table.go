@@ -7,10 +7,10 @@ import (
 	"github.com/shakedown-go/shakedown/internal/hash"
 )
 
-// slotHash finds a slot. A call in the default lane, the usual one, costs no
-// arithmetic.
-func slotHash(kind slotKind, target, lane uint64) uint64 {
-	if kind != callSlot {
+// siteHash is the hash by which a site is found. A call in the default lane, the
+// usual one, costs no arithmetic.
+func siteHash(kind siteKind, target, lane uint64) uint64 {
+	if kind != callSite {
 		target = hash.Combine(target, uint64(kind))
 	}
 	if lane == 0 {
@@ -27,51 +27,51 @@ func laneHash(lane string) uint64 {
 	return hash.String(lane)
 }
 
-// findOrAdd returns the slot of a target in a lane; in.mu is held.
-func (in *Injector) findOrAdd(kind slotKind, target, alias, lane string) *slot {
-	h := slotHash(kind, hash.String(target), laneHash(lane))
+// findOrAdd returns the site of a target in a lane; in.mu is held.
+func (in *Injector) findOrAdd(kind siteKind, target, alias, lane string) *site {
+	h := siteHash(kind, hash.String(target), laneHash(lane))
 	if s := in.points.find(h, target); s != nil {
 		return s
 	}
-	s := &slot{in: in, hash: h, target: target, alias: alias, lane: lane, kind: kind}
-	s.calm = bindings{slot: s, simple: true, quick: in.traceless()}
+	s := &site{in: in, hash: h, target: target, alias: alias, lane: lane, kind: kind}
+	s.calm = siteRules{site: s, simple: true, quick: in.traceless()}
 	s.bind(in.rules)
 	in.points.add(s)
 	return s
 }
 
-// addSlot makes the slot of a call at the first one.
-func (in *Injector) addSlot(p *point, lane string) *slot {
+// addSite makes the site of a call at the first one.
+func (in *Injector) addSite(p *point, lane string) *site {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.findOrAdd(callSlot, p.target, p.alias, lane)
+	return in.findOrAdd(callSite, p.target, p.alias, lane)
 }
 
-// A table finds slots without a lock: open addressing over an array that is
-// at most half full, replaced when it must grow.
+// A table finds sites without a lock: open addressing over an array that is at most
+// half full, replaced when it must grow.
 type table struct {
-	array atomic.Pointer[[]atomic.Pointer[slot]]
+	array atomic.Pointer[[]atomic.Pointer[site]]
 	n     int // guarded by the injector's mutex, which add needs
 }
 
-func (t *table) find(h uint64, target string) *slot {
+func (t *table) find(h uint64, target string) *site {
 	array := t.array.Load()
 	if array == nil {
 		return nil
 	}
-	slots := *array
-	mask := uint64(len(slots) - 1)
+	sites := *array
+	mask := uint64(len(sites) - 1)
 	for i := h & mask; ; i = (i + 1) & mask {
-		s := slots[i].Load()
+		s := sites[i].Load()
 		if s == nil || s.hash == h && s.target == target {
 			return s
 		}
 	}
 }
 
-// all ranges over the slots; the caller holds in.mu or needs no fixed view.
-func (t *table) all() iter.Seq[*slot] {
-	return func(yield func(*slot) bool) {
+// all ranges over the sites; the caller holds in.mu or needs no fixed view.
+func (t *table) all() iter.Seq[*site] {
+	return func(yield func(*site) bool) {
 		array := t.array.Load()
 		if array == nil {
 			return
@@ -86,13 +86,13 @@ func (t *table) all() iter.Seq[*slot] {
 
 // maxSlots bounds the pairs of lane and target counted in one injector. Past
 // it all counts start over: a live server may make a lane per request.
-const maxSlots = 1 << 14
+const maxSites = 1 << 14
 
-// add puts a slot in; the caller holds in.mu and has looked for it.
-func (t *table) add(s *slot) {
+// add puts a site in; the caller holds in.mu and has looked for it.
+func (t *table) add(s *site) {
 	array := t.array.Load()
 	switch {
-	case array == nil || t.n >= maxSlots:
+	case array == nil || t.n >= maxSites:
 		array, t.n = newArray(8), 0
 	case t.n*2 >= len(*array):
 		grown := newArray(len(*array) * 2)
@@ -106,24 +106,24 @@ func (t *table) add(s *slot) {
 	t.array.Store(array)
 }
 
-func newArray(n int) *[]atomic.Pointer[slot] {
-	a := make([]atomic.Pointer[slot], n)
+func newArray(n int) *[]atomic.Pointer[site] {
+	a := make([]atomic.Pointer[site], n)
 	return &a
 }
 
-func insert(slots []atomic.Pointer[slot], s *slot) {
-	mask := uint64(len(slots) - 1)
+func insert(sites []atomic.Pointer[site], s *site) {
+	mask := uint64(len(sites) - 1)
 	i := s.hash & mask
-	for slots[i].Load() != nil {
+	for sites[i].Load() != nil {
 		i = (i + 1) & mask
 	}
-	slots[i].Store(s)
+	sites[i].Store(s)
 }
 
-// drop takes slots out; the caller holds the injector's mutex. Calls under way
-// may still hold them.
-func (t *table) drop(gone func(*slot) bool) {
-	var kept []*slot
+// drop takes sites out; the caller holds the injector's mutex. Calls under way may
+// still hold them.
+func (t *table) drop(gone func(*site) bool) {
+	var kept []*site
 	dropped := false
 	for s := range t.all() {
 		if gone(s) {

@@ -18,7 +18,8 @@ type ToolRegistry interface {
 	CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error)
 }
 
-// A Tool is what a model is told of a tool, and what a contract needs to know.
+// A Tool is the description of a tool: what a model is given, and what a contract
+// needs to know.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
@@ -34,17 +35,17 @@ type Tool struct {
 const ListTarget = "tools/list"
 
 // WrapRegistry makes an injection point of every tool of a registry, under the
-// tool's name, and one of its listing, [ListTarget]. in binds it to an
-// injector; nil: the one in the context of each call, and without one it is
-// inert. A call's key is a hash of its canonical JSON arguments: the order of
-// members, white space, the spelling of numbers and of escapes do not matter.
-// No arguments, null and {} are one.
+// tool's name, and one of its listing, [ListTarget]. in binds it to an injector.
+// nil: it uses the one in the context of each call, and without one it is inert. A
+// call's key is a hash of its canonical JSON arguments: the order of members, white
+// space, the spelling of numbers and of escapes do not matter. No arguments, null
+// and {} have one key.
 //
-// What a tool declares ([Tool.Effect]) is known from the start for a [*Registry],
+// What a tool declares ([Tool].Effect) is known from the start for a [*Registry],
 // and for another registry once Tools was called; before, effects are unknown.
 //
-// Wrapping a wrapped registry with the same in returns it as it is. r must not
-// be nil: a call then panics, as it would without the wrapping.
+// Wrapping a wrapped registry with the same in returns it as it is. r must not be
+// nil: a call then panics, as it would unwrapped.
 func WrapRegistry(r ToolRegistry, in *Injector) ToolRegistry {
 	if w, ok := r.(*wrappedRegistry); ok && w.in == in {
 		return w
@@ -64,8 +65,8 @@ type wrappedRegistry struct {
 	known atomic.Pointer[map[string]*toolCallee]
 }
 
-// enter is that of the injector in charge; without one the call goes through.
-func (w *wrappedRegistry) enter(p *point, f *frame) (*bindings, error) {
+// enter is that of the injector in use; without one the call goes through.
+func (w *wrappedRegistry) enter(p *point, f *frame) (*siteRules, error) {
 	in := w.in
 	if in == nil && f != nil {
 		in = f.in
@@ -126,8 +127,8 @@ func (w *wrappedRegistry) CallTool(ctx context.Context, name string, args json.R
 	}
 	at, calm := set.count(jsonhash.Sum(args))
 	if !calm {
-		v := visit{set: set, frame: f, layer: LayerTool, coords: at}
-		d, calm, err := draw(&v, args)
+		d := decision{set: set, frame: f, layer: LayerTool, coords: at}
+		m, calm, err := matchRules(ctx, &d, args)
 		switch {
 		case err != nil:
 			return nil, err
@@ -135,11 +136,11 @@ func (w *wrappedRegistry) CallTool(ctx context.Context, name string, args json.R
 			if t == nil {
 				t = w.callee(name, EffectUnknown)
 			}
-			return decide(ctx, &v, d, t, args)
+			return decide(ctx, &d, m, t, args)
 		}
 	}
 	result, err := w.inner.CallTool(ctx, name, args)
-	set.slot.passed(f, at.key, err)
+	set.site.passed(f, at.key, err)
 	return result, err
 }
 
@@ -181,18 +182,18 @@ func WrapDispatch[A, R any](fn func(ctx context.Context, name string, args A) (R
 		}
 		at, calm := set.count(dispatchKey(args))
 		if !calm {
-			v := visit{set: set, frame: f, layer: LayerTool, coords: at}
-			d, calm, err := draw(&v, args)
+			d := decision{set: set, frame: f, layer: LayerTool, coords: at}
+			m, calm, err := matchRules(ctx, &d, args)
 			switch {
 			case err != nil:
 				var none R
 				return none, err
 			case !calm:
-				return decide(ctx, &v, d, dispatched(p, fn, name), args)
+				return decide(ctx, &d, m, dispatched(p, fn, name), args)
 			}
 		}
 		result, err := fn(ctx, name, args)
-		set.slot.passed(f, at.key, err)
+		set.site.passed(f, at.key, err)
 		return result, err
 	}
 }

@@ -9,10 +9,9 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonbytes"
 )
 
-// as brings a boxed value into the type that a call has. nil is the zero
-// value. Where JSON is wanted, a Go value is encoded; where a Go value is
-// wanted and JSON is there, it is decoded: so a fault made for one kind of
-// point serves the other.
+// as converts a boxed value into the type that a call has. nil is the zero value. If
+// JSON is wanted, a Go value is encoded; if a Go value is wanted and the value is
+// JSON, it is decoded. So a fault made for one kind of point serves the other.
 func as[T any](v any) (T, error) {
 	var t T
 	if v == nil {
@@ -63,7 +62,7 @@ func unmarshal(raw json.RawMessage, v any) (err error) {
 	return json.Unmarshal(raw, v)
 }
 
-// encode is a value as the event keeps it: JSON, copied. The kinds that agents
+// encode is a value as the event keeps it: JSON, copied. The types that agents
 // mostly pass are written without boxing them.
 func encode[T any](v T) (json.RawMessage, error) {
 	if raw, ok := any(v).(json.RawMessage); ok {

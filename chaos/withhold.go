@@ -6,33 +6,34 @@ import (
 	"sync"
 )
 
-// Withhold returns a context in which what a fault declares by [Changed] is
-// kept back, and a function that returns what was kept back so far. It is for a
-// fault that lets another fault act and learns only later whether the caller
-// sees what that fault did. It then declares the changes itself.
+// Withhold returns a context that keeps what a fault declares by [Changed] from the
+// event, and a function that returns what was kept so far. It is for a fault that
+// calls another fault and learns only later whether the caller sees what that fault
+// did. It then declares the changes itself.
 //
-// [Note] and [Sleep] act at once. Outside a fault it returns ctx and nothing is
-// kept back. It is safe for concurrent use.
+// [Note] and [Sleep] act at once. Outside a fault it returns ctx and keeps nothing.
+// It is safe for concurrent use.
 func Withhold(ctx context.Context) (held context.Context, changes func() []Change) {
 	f := frameOf(ctx)
-	if f == nil || f.strike == nil {
+	if f == nil || f.injection == nil {
 		return ctx, func() []Change { return nil }
 	}
-	w := &withheld{of: f.strike}
+	w := &withheld{of: f.injection}
 	return context.WithValue(ctx, withheldKey{}, w), w.so
 }
 
 type withheldKey struct{}
 
-// withheld are the changes of one fault on one call that were kept back.
+// withheld are the changes of one fault on one call that were kept from the event.
 type withheld struct {
-	of *strike
+	of *injection
 	mu sync.Mutex
 	ch []Change
 }
 
-// keeps reports whether the changes of a strike are kept back in ctx, and does so.
-func keeps(ctx context.Context, x *strike, ch []Change) bool {
+// keeps reports whether ctx withholds the changes of an injection, and if so keeps
+// them.
+func keeps(ctx context.Context, x *injection, ch []Change) bool {
 	w, ok := ctx.Value(withheldKey{}).(*withheld)
 	if !ok || w.of != x {
 		return false

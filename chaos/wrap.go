@@ -10,7 +10,7 @@ import (
 // point is an injection point, resolved when it is wrapped.
 type point struct {
 	target string
-	alias  string // rules find it under this name too; empty: it has none
+	alias  string // another name by which rules match it; empty: it has none
 	hash   uint64
 	layer  Layer
 }
@@ -19,14 +19,14 @@ func newPoint(target string, layer Layer) point {
 	return point{target: target, hash: hash.String(target), layer: layer}
 }
 
-// Wrap makes an injection point of a function: the returned one behaves like
-// fn, and under an injector in its context it meets the rules that match
-// target. Without one it is inert and costs a few nanoseconds.
+// Wrap makes an injection point of a function. The returned function behaves like
+// fn, except that the rules that match target act on its calls if its context
+// carries an injector. Without one it is inert and costs a few nanoseconds.
 //
-// A fault that decides the call returns the zero Out and its error. The
-// returned function is as safe for concurrent use as fn. fn must not be nil:
-// reaching it panics, as it would without the wrapping. A function of another
-// shape is wrapped in a closure of this one, or has a [Point] inside.
+// A fault that decides the call returns the zero Out and its error. The returned
+// function is as safe for concurrent use as fn. fn must not be nil: reaching it
+// panics, as it would unwrapped. For a function of another signature, wrap a closure
+// that calls it, or put a [Point] inside.
 func Wrap[In, Out any](target string, fn func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
 	return WrapWith(target, fn, &WrapOptions[In]{})
 }
@@ -34,25 +34,25 @@ func Wrap[In, Out any](target string, fn func(context.Context, In) (Out, error))
 // WrapOptions are the settings of [WrapWith]; the zero value is that of [Wrap].
 type WrapOptions[In any] struct {
 	_ struct{}
-	// Key tells the calls of a target apart, so that draws do not depend on
-	// the order of calls: equal arguments, equal keys. It must be a pure
-	// function. nil, or a result of 0: the empty key, by which calls are
-	// counted in their order within the lane, apart from those with another key.
+	// Key distinguishes the calls of a target, so that draws do not depend on the
+	// order of calls: equal arguments, equal keys. It must be a pure function. nil,
+	// or a result of 0: the empty key. Calls with it are counted in their order
+	// within the lane, apart from those with another key.
 	Key func(In) uint64
-	// Injector binds the function to an injector, whatever its context
-	// carries: for code that drops its context. Lane, turn and caller still
-	// come from the context. fn finds the bound injector in its own context
-	// where the call is recorded or struck; else its context is the caller's.
+	// Injector binds the function to an injector, whatever its context carries: for
+	// code that drops its context. Lane, turn and caller still come from the
+	// context. fn finds the bound injector in its own context if the call is
+	// recorded or has an injection; else its context is the caller's.
 	Injector *Injector
 	// Layer is that of the point, as events show it; empty: [LayerPoint].
 	Layer Layer
-	// Alias is another name of the point, under which rules find it too; empty:
-	// it has none. Events and draws go by the target. A point whose name ends in
-	// something that few rules care for has the name without it as alias.
+	// Alias is another name of the point by which rules match it too; empty: it has
+	// none. Events and draws use the target. It is for a point whose name ends in a
+	// part that few rules care about: the alias is the name without that part.
 	Alias string
-	// Crossing is a call that has begun already and that the function takes on.
-	// The function is then for this one call, and Key, Injector, Layer and Alias
-	// are ignored. nil: each call begins anew.
+	// Crossing is a call that has begun already and that the function continues. The
+	// function is then for this one call, and Key, Injector, Layer and Alias are
+	// ignored. nil: each call begins anew.
 	Crossing *Crossing
 }
 
@@ -96,8 +96,8 @@ func WrapWith[In, Out any](target string, fn func(context.Context, In) (Out, err
 	}
 }
 
-// Point is an injection point inside a function: it returns the error of the
-// fault that struck, after any delay, and else nil at once.
+// Point is an injection point inside a function. It returns the error of the fault
+// that was injected, after any delay, and nil if there is none.
 func Point(ctx context.Context, target string) error {
 	f := frameOf(ctx)
 	if f == nil || f.in == nil {
@@ -110,28 +110,28 @@ func Point(ctx context.Context, target string) error {
 	}
 	at, calm := set.count(0)
 	if !calm {
-		v := visit{set: set, frame: f, layer: LayerPoint, coords: at}
-		d, calm, err := draw(&v, struct{}{})
+		d := decision{set: set, frame: f, layer: LayerPoint, coords: at}
+		m, calm, err := matchRules(ctx, &d, struct{}{})
 		if err == nil && !calm {
-			_, err = decide(ctx, &v, d, &callee[struct{}, struct{}]{point: p, fn: nothing, effect: EffectNone}, struct{}{})
+			_, err = decide(ctx, &d, m, &callee[struct{}, struct{}]{point: p, fn: nothing, effect: EffectNone}, struct{}{})
 		}
 		if !calm {
 			return err
 		}
 	}
-	set.slot.passed(f, 0, nil)
+	set.site.passed(f, 0, nil)
 	return nil
 }
 
 func nothing(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }
 
-// callee is what stands behind an injection point.
+// callee is the function behind an injection point.
 type callee[In, Out any] struct {
 	point
 	fn     func(context.Context, In) (Out, error)
 	effect Effect // what it declares that a successful call does
-	attach func(*strike)
-	unseen func(context.Context, In) (Out, error) // fn where nobody takes its result; nil: fn itself
+	attach func(*injection)
+	unseen func(context.Context, In) (Out, error) // fn if its result is not used; nil: fn itself
 }
 
 func (c *callee[In, Out]) fitArgs(v any) (any, error)   { return as[In](v) }

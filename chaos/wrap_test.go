@@ -31,7 +31,7 @@ func TestWrapWithoutInjectorIsTheFunctionItself(t *testing.T) {
 }
 
 // What one call's caller gets, and what its event says, for one or more rules
-// that all strike it.
+// that all match it.
 func TestOneCall(t *testing.T) {
 	own := errors.New("the callee's own")
 	type want struct {

@@ -53,7 +53,7 @@ func BenchmarkFeed(b *testing.B) {
 	b.Run("not delivered", func(b *testing.B) {
 		var f Feed
 		for b.Loop() {
-			f.Record(chaos.Event{Target: "orders.get"})
+			f.Record(context.Background(), chaos.Event{Target: "orders.get"})
 		}
 	})
 	b.Run("delivered", func(b *testing.B) {
@@ -71,7 +71,7 @@ func BenchmarkFeed(b *testing.B) {
 			}
 		}()
 		for b.Loop() {
-			f.Record(struck)
+			f.Record(context.Background(), struck)
 		}
 		close(done)
 	})

@@ -1,6 +1,7 @@
 package mcpadapter
 
 import (
+	"context"
 	"sync/atomic"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -31,7 +32,7 @@ const queued = 1024
 
 // Record hands on an event in which a fault was delivered; others are not told
 // of. It never blocks. It is made for [chaos.InjectorOptions].
-func (f *Feed) Record(e chaos.Event) {
+func (f *Feed) Record(_ context.Context, e chaos.Event) {
 	if !e.Delivered {
 		return
 	}

@@ -122,15 +122,15 @@ func TestMisspeltNames(t *testing.T) {
 
 func TestAFeedServesSeveralAndForgetsThoseThatLeave(t *testing.T) {
 	var f Feed
-	f.Record(chaos.Event{Delivered: true}) // nobody listens
+	f.Record(context.Background(), chaos.Event{Delivered: true}) // nobody listens
 	one, leaveOne := f.listen()
 	two, leaveTwo := f.listen()
-	f.Record(chaos.Event{Delivered: true, Rule: "a"})
-	f.Record(chaos.Event{Rule: "not delivered"})
+	f.Record(context.Background(), chaos.Event{Delivered: true, Rule: "a"})
+	f.Record(context.Background(), chaos.Event{Rule: "not delivered"})
 	leaveOne()
-	f.Record(chaos.Event{Delivered: true, Rule: "b"})
+	f.Record(context.Background(), chaos.Event{Delivered: true, Rule: "b"})
 	leaveTwo()
-	f.Record(chaos.Event{Delivered: true, Rule: "c"})
+	f.Record(context.Background(), chaos.Event{Delivered: true, Rule: "c"})
 	assert.Len(t, one.events, 1)
 	assert.Len(t, two.events, 2)
 	assert.Zero(t, f.Dropped())

@@ -44,7 +44,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s, name := h.site(r)
-	if !in.Concerns(name, s.llm()) {
+	if !s.affected(in, name) {
 		h.next.ServeHTTP(w, r)
 		return
 	}

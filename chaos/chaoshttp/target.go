@@ -76,6 +76,14 @@ func (s *site) withModel(name, model string) string {
 // llm tells whether a model is asked there, whose name may follow the target.
 func (s *site) llm() bool { return s.layer == chaos.LayerLLM }
 
+// affected reports whether anything can happen to a request to the site.
+func (s *site) affected(in *chaos.Injector, name string) bool {
+	if s.llm() {
+		return in.MayAffectPrefix(name)
+	}
+	return in.MayAffect(name)
+}
+
 // sites finds the sites of requests without a lock and without allocating. It
 // is a cache of one entry a place: paths that name an order each would fill any other.
 type sites struct {

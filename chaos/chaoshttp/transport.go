@@ -32,7 +32,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.base.RoundTrip(r)
 	}
 	s, name := t.site(r)
-	if !in.Concerns(name, s.llm()) {
+	if !s.affected(in, name) {
 		return t.base.RoundTrip(r)
 	}
 	a, err := t.arrive(in, r, s, name, false)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// clock tells how long to wait for what, in virtual and in real time.
+// clock holds how long to wait for what, in virtual and in real time.
 type clock struct {
 	virtual bool
 	glance  time.Duration // after which a call that waits is known to wait
@@ -80,7 +80,7 @@ func (t *task) within(d time.Duration) (outcome, bool) {
 	}
 }
 
-// ended waits for a call that is to end now.
+// ended waits for a call that should end now.
 func (t *task) ended(c clock) outcome {
 	since := time.Now()
 	o, ok := t.within(c.patience())
@@ -99,7 +99,7 @@ type labels struct{ n atomic.Int64 }
 
 func (l *labels) next() string { return fmt.Sprintf("%p/%d", l, l.n.Add(1)) }
 
-// left tells whether a goroutine of a label is still there, after all had the
+// left reports whether a goroutine of a label is still there, after all had the
 // time to end.
 func left(label string, c clock) bool {
 	for waited := time.Duration(0); ; waited += time.Millisecond {

@@ -29,7 +29,7 @@
 //
 // # What is looked at
 //
-// [Fault] wraps a small callee, lets the fault strike it, and compares what the
+// [Fault] wraps a small callee, has the fault injected into a call of it, and compares what the
 // caller got with what the callee gave and with what the event says. [When]
 // asks about many calls, again and in another order, from several goroutines.
 // [Registry] lists the tools, and calls those for which it is given arguments.

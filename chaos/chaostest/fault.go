@@ -10,8 +10,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// FaultOptions say what a fault is tried on; the zero value is a tool call:
-// its arguments and its result are JSON objects.
+// FaultOptions are what a fault is tried on. The zero value is a tool call: its
+// arguments and its result are JSON objects.
 type FaultOptions struct {
 	_ struct{}
 	// Args and Result are what the callee is called with and returns, of the
@@ -24,20 +24,20 @@ type FaultOptions struct {
 	// Is are errors that the caller's error must match: what a real one would
 	// match. That it matches chaos.ErrInjected too is the injector's affair.
 	Is []error
-	// LosesErrors says that the fault may hide an error of the callee, as one
+	// LosesErrors means that the fault may hide an error of the callee, as one
 	// in PhaseAfter may anyway.
 	LosesErrors bool
-	// IgnoresContext says that the fault goes on when its context has ended,
-	// which is what it is for.
+	// IgnoresContext means that the fault is meant to go on when its context
+	// has ended.
 	IgnoresContext bool
 }
 
-// order is what the callee gives unless it is told what.
+// order is what the callee returns unless Result is set.
 const order = `{"id":1042,"status":"shipped","total":17.5,"paid":true,"note":null,"items":["kettle","cup"],"customer":{"name":"Ann","since":"2024-02-29"}}`
 
 // Fault checks a fault and returns all violations, joined, each a
-// [*Violation]; nil: there are none. o may be nil. The callee is one that Fault
-// brings along, so nothing outside is touched.
+// [*Violation]; nil: there are none. o may be nil. Fault calls a
+// callee of its own, so nothing outside is touched.
 //
 // A fault that is not delivered on any call passes as long as it says so.
 func Fault(f chaos.Fault, o *FaultOptions) error {
@@ -102,8 +102,8 @@ type scene struct {
 
 const target = "orders.status"
 
-// scene makes an injector that strikes every call. It never fails: what a plan
-// would refuse, form has found.
+// scene makes an injector that injects into every call. It never fails: form has
+// found what a plan would refuse.
 func (t *trial) scene() *scene {
 	s := &scene{trial: t}
 	plan, err := chaos.NewPlan(1, chaos.Rule{Name: "trial", Target: target, Fault: spy{t.fault, t}})

@@ -10,7 +10,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// form checks what a fault says of itself.
+// form checks the description and the settings of a fault.
 func (t *trial) form() {
 	checked(&t.report, t.fault)
 	for i, bad := range t.Bad {
@@ -28,7 +28,7 @@ func (t *trial) form() {
 	described(&t.report, t.fault, true)
 }
 
-// checked asks a fault or trigger that is to be a good one whether it is.
+// checked checks that a fault or trigger with good parameters passes its own Check.
 func checked(r *report, part any) {
 	c, ok := part.(chaos.Checked)
 	if !ok {

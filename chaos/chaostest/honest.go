@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/words"
+	"github.com/shakedown-go/shakedown/chaos/internal/telltale"
 )
 
-// undisturbed lets the fault strike one call, and compares what the caller got
-// with what the callee gave and with what the event says.
+// undisturbed has the fault injected into one call, and compares what the caller got
+// with what the callee returned and with what the event states.
 func (t *trial) undisturbed() {
 	s := t.scene()
 	o := s.let("")
@@ -61,12 +61,12 @@ func (t *trial) error(err error) {
 	if text == "" {
 		t.add(Text, "the error has no text")
 	}
-	if word := words.Telltale(text); word != "" {
+	if word := telltale.Find(text); word != "" {
 		t.add(Text, "the text of the error, %q, contains %q", text, word)
 	}
 }
 
-// fits tells whether a result is of the callee's type, or will be brought into
+// fits reports whether a result is of the callee's type, or will be brought into
 // it: nil is the zero value, and JSON and Go values become each other.
 func (t *trial) fits(result any) bool {
 	if result == nil || reflect.TypeOf(result) == reflect.TypeOf(t.Result) {
@@ -138,8 +138,7 @@ func (t *trial) failer(o outcome) {
 	}
 }
 
-// inTurn lets the callee take a moment, so that calls of next that are not made
-// one after the other overlap.
+// inTurn has the callee take a moment, so that concurrent calls of next overlap.
 func (t *trial) inTurn() {
 	s := t.scene()
 	s.pause = t.glance
@@ -148,8 +147,8 @@ func (t *trial) inTurn() {
 
 var errCallee = errors.New("no such order")
 
-// passesErrors lets the callee fail: its error is no business of a fault that
-// delays, repeats or changes.
+// passesErrors has the callee fail: a fault that delays, repeats or changes must
+// pass its error on.
 func (t *trial) passesErrors() {
 	if t.LosesErrors || t.fails || t.phase == chaos.PhaseAfter {
 		return
@@ -170,8 +169,8 @@ func (t *trial) passesErrors() {
 	}
 }
 
-// equal tells whether a caller would see a difference. Documents are compared
-// by their values.
+// equal reports whether a caller would see no difference. Documents are compared by
+// their values.
 func equal(a, b any) bool {
 	if reflect.DeepEqual(a, b) {
 		return true

@@ -8,8 +8,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// part is a trigger that answers as it is told and keeps the draws it was
-// given, and the arguments.
+// part is a trigger with set answers that keeps the draws and arguments it was
+// given.
 type part struct {
 	answer bool
 	mu     sync.Mutex
@@ -59,7 +59,7 @@ func (q *inquiry) parts() {
 	}
 }
 
-// uses tells whether the combination asks its i-th part at all.
+// uses reports whether the combination asks its i-th part at all.
 func (q *inquiry) uses(i int) bool {
 	for _, answer := range []bool{false, true} {
 		parts := [2]*part{{answer: answer}, {answer: answer}}

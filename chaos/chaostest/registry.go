@@ -13,8 +13,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// RegistryOptions say what a registry may be asked to do; the zero value is to
-// list its tools, and nothing else.
+// RegistryOptions are what a registry may be asked to do. The zero value is to list
+// its tools, and nothing else.
 type RegistryOptions struct {
 	_ struct{}
 	// Args are the tools that may be called, by name, with the arguments to
@@ -69,7 +69,7 @@ type audit struct {
 	listed   map[string]bool
 }
 
-// slow is a clock for calls that may take their time.
+// slow is a clock for calls that may be slow.
 func (a *audit) slow() clock {
 	c := a.clock
 	c.guard = max(c.guard, 60*c.prompt)
@@ -119,7 +119,7 @@ func (a *audit) declaration(t chaos.Tool) {
 	}
 }
 
-// schemaProblem tells what keeps a schema from describing arguments; empty: nothing.
+// schemaProblem is what keeps a schema from describing arguments; empty: nothing.
 func schemaProblem(schema json.RawMessage) string {
 	if len(schema) == 0 {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// fate is what became of one call, without what is measured.
+// fate is the result of one call, without what is measured.
 type fate struct {
 	result, text string
 	panicked     bool

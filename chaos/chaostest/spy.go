@@ -9,8 +9,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// spy stands between the injector and the fault and watches what they say to
-// each other.
+// spy stands between the injector and the fault and records what they pass to each
+// other.
 type spy struct {
 	fault chaos.Fault
 	t     *trial
@@ -48,7 +48,7 @@ func (w *watch) end() {
 	w.over = true
 }
 
-// enter notes a call of next, and tells whether it may go on.
+// enter notes a call of next, and reports whether it may go on.
 func (w *watch) enter() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -78,7 +78,7 @@ func (t *trial) cancelledDuring(r *report) (judged bool) {
 	return true
 }
 
-// satOut tells whether the wait was over by itself before it could be ended.
+// satOut reports whether the wait was over by itself before it could be ended.
 func (t *trial) satOut(o outcome) bool { return !t.endless && o.took >= t.lasts }
 
 // disarmedDuring disarms the injector while a call waits: the call goes through.

@@ -118,7 +118,7 @@ func (r *report) err() error {
 	return errors.Join(r.found...)
 }
 
-// has tells whether a rule is known to be broken: checks that build on it are
+// has reports whether a rule is known to be broken: checks that build on it are
 // then left out.
 func (r *report) has(check Check) bool {
 	r.mu.Lock()

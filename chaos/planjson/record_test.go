@@ -78,7 +78,7 @@ func sorted(events []chaos.Event) []string {
 	return lines
 }
 
-var heldBack = regexp.MustCompile(`(; )?rule "[^"]*" was held back by the rails: \w+`)
+var heldBack = regexp.MustCompile(`(; )?rule "[^"]*" was held back by the safeguards: \w+`)
 
 // anyRails may hold back any fault, or bound nothing.
 func anyRails(t *rapid.T) *chaos.Safeguards {

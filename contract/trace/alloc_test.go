@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -18,9 +19,9 @@ func TestRecordingAllocatesNothingOnceTheBinsAreThere(t *testing.T) {
 	for _, o := range []*Options{nil, {Keep: 16}} {
 		r, e := newRecorder(t, o), someEvent()
 		for range 2000 { // past the latencies that a bin keeps one by one
-			r.Record(e)
+			r.Record(context.Background(), e)
 		}
-		assert.Zero(t, testing.AllocsPerRun(100, func() { r.Record(e) }))
+		assert.Zero(t, testing.AllocsPerRun(100, func() { r.Record(context.Background(), e) }))
 	}
 }
 
@@ -31,7 +32,7 @@ func TestMemoryDoesNotGrowWithCalls(t *testing.T) {
 		e.Target, e.Lane = fmt.Sprintf("node-%d", i), fmt.Sprintf("lane-%d", i)
 		e.Start = time.Duration(i) * time.Second
 		e.End = e.Start + time.Second
-		r.Record(e)
+		r.Record(context.Background(), e)
 	}
 	assert.LessOrEqual(t, len(*r.types.known.Load()), maxKnown)
 	assert.Len(t, r.ring.samples, 64)

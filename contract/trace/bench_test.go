@@ -54,10 +54,10 @@ func BenchmarkRecord(b *testing.B) {
 		e := someEvent()
 		b.Run(bm.name, func(b *testing.B) {
 			r := newRecorder(b, &Options{Keep: bm.keep})
-			r.Record(e)
+			r.Record(context.Background(), e)
 			b.ReportAllocs()
 			for b.Loop() {
-				r.Record(e)
+				r.Record(context.Background(), e)
 			}
 		})
 		b.Run(bm.name+"/parallel", func(b *testing.B) {
@@ -66,7 +66,7 @@ func BenchmarkRecord(b *testing.B) {
 			b.RunParallel(func(pb *testing.PB) {
 				e := someEvent()
 				for pb.Next() {
-					r.Record(e)
+					r.Record(context.Background(), e)
 				}
 			})
 		})

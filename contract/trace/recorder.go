@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -88,12 +89,12 @@ func NewRecorder(o *Options) (*Recorder, error) {
 //
 // A fault that was fired by its name, with no call behind it, is no call:
 // [chaos.Injector.InjectNow] leaves nothing in the run.
-func (r *Recorder) Record(e chaos.Event) { r.record(nil, 0, &e) }
+func (r *Recorder) Record(_ context.Context, e chaos.Event) { r.record(nil, 0, &e) }
 
 // Begin counts a call from its beginning, in a live run: it is made for
 // [chaos.InjectorOptions.OnBegin], beside Record, which it needs. Without it a
 // call is not there before it has ended; see [timeline.Run.Begin].
-func (r *Recorder) Begin(e chaos.Event) { r.begin(nil, 0, &e) }
+func (r *Recorder) Begin(_ context.Context, e chaos.Event) { r.begin(nil, 0, &e) }
 
 // A Source is an injector that a [Recorder] listens to; see [Recorder.From].
 type Source struct {
@@ -109,13 +110,15 @@ func (r *Recorder) From(armed time.Time) *Source {
 }
 
 // RecordFrom is the Record of [Recorder.From].
-func (r *Recorder) RecordFrom(armed time.Time) func(chaos.Event) { return r.From(armed).Record }
+func (r *Recorder) RecordFrom(armed time.Time) func(context.Context, chaos.Event) {
+	return r.From(armed).Record
+}
 
 // Record is [Recorder.Record].
-func (s *Source) Record(e chaos.Event) { s.to.record(s, s.shift, &e) }
+func (s *Source) Record(_ context.Context, e chaos.Event) { s.to.record(s, s.shift, &e) }
 
 // Begin is [Recorder.Begin].
-func (s *Source) Begin(e chaos.Event) { s.to.begin(s, s.shift, &e) }
+func (s *Source) Begin(_ context.Context, e chaos.Event) { s.to.begin(s, s.shift, &e) }
 
 // pendingCall is a call in flight of one of the injectors.
 type pendingCall struct {

@@ -79,7 +79,7 @@ func TestWhatAnEventMeans(t *testing.T) {
 			if tt.want != nil {
 				tt.want(&want)
 			}
-			r.Record(e)
+			r.Record(context.Background(), e)
 			assert.Equal(t, []timeline.Sample{want}, r.Recording().Samples)
 			assert.Equal(t, trace.Stats{Kept: 1}, r.Stats())
 			assert.Equal(t, int64(1), r.Run().Graph(timeline.GraphQuery{}).Edges[0].Attempts, "it is in the run, too")
@@ -105,8 +105,8 @@ func TestTypesOfNodes(t *testing.T) {
 			{Target: "llm.*", Type: timeline.NodeLLM},
 		}})
 		e := chaos.Event{Target: tt.target, Outcome: chaos.OutcomeOK}
-		r.Record(e)
-		r.Record(e)
+		r.Record(context.Background(), e)
+		r.Record(context.Background(), e)
 		for _, s := range r.Recording().Samples {
 			assert.Equal(t, tt.want, s.Type, "%s, looked up and remembered", tt.target)
 		}
@@ -116,7 +116,7 @@ func TestTypesOfNodes(t *testing.T) {
 func TestTypesOfManyTargets(t *testing.T) {
 	r := newRecorder(t, &trace.Options{Keep: 3000})
 	for i := range 3000 {
-		r.Record(chaos.Event{Target: fmt.Sprintf("llm.%d", i), Outcome: chaos.OutcomeOK})
+		r.Record(context.Background(), chaos.Event{Target: fmt.Sprintf("llm.%d", i), Outcome: chaos.OutcomeOK})
 	}
 	for _, s := range r.Recording().Samples {
 		require.Equal(t, timeline.NodeLLM, s.Type, s.Target)
@@ -149,7 +149,7 @@ func TestTheRingKeepsTheNewest(t *testing.T) {
 		r, err := trace.NewRecorder(&trace.Options{Keep: keep})
 		require.NoError(t, err)
 		for i := range n {
-			r.Record(chaos.Event{Target: "a", Outcome: chaos.OutcomeOK, Start: time.Duration(i), End: time.Duration(i)})
+			r.Record(context.Background(), chaos.Event{Target: "a", Outcome: chaos.OutcomeOK, Start: time.Duration(i), End: time.Duration(i)})
 		}
 		samples := r.Recording().Samples
 		require.Len(t, samples, min(keep, n))
@@ -167,9 +167,9 @@ func TestTheRingKeepsTheNewest(t *testing.T) {
 func TestRefusedCallsAreCounted(t *testing.T) {
 	r := newRecorder(t, &trace.Options{Keep: 10})
 	before := r.RecordFrom(r.Run().Epoch().Add(-time.Hour))
-	before(chaos.Event{Target: "a", Outcome: chaos.OutcomeOK, End: sec})
-	r.Record(chaos.Event{Outcome: chaos.OutcomeOK})
-	r.Record(chaos.Event{Target: "a", Outcome: chaos.OutcomeOK})
+	before(context.Background(), chaos.Event{Target: "a", Outcome: chaos.OutcomeOK, End: sec})
+	r.Record(context.Background(), chaos.Event{Outcome: chaos.OutcomeOK})
+	r.Record(context.Background(), chaos.Event{Target: "a", Outcome: chaos.OutcomeOK})
 	stats := r.Stats()
 	assert.Equal(t, int64(2), stats.Refused)
 	assert.ErrorContains(t, stats.Refusal, "timeline: start -1h0m0s: must not be before the epoch of the run", "the first")

@@ -196,9 +196,9 @@ func (s *Runs) start(ctx context.Context, e Entry, o Options) (Result, error) {
 // a lane and with an attempt of its own. Calls that outlive it are not recorded.
 func (s *Runs) rerun(ctx context.Context, k *kept, e Entry, recorder *Recorder) {
 	var ended atomic.Bool
-	o := &chaos.InjectorOptions{RecordAll: true, MaxLog: -1, OnEvent: func(event chaos.Event) {
+	o := &chaos.InjectorOptions{RecordAll: true, MaxLog: -1, OnEvent: func(ctx context.Context, event chaos.Event) {
 		if !ended.Load() {
-			recorder.Record(event)
+			recorder.Record(ctx, event)
 		}
 	}}
 	plan := e.Plan

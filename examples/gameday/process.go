@@ -26,7 +26,7 @@ type process struct {
 
 // listener makes the function that is called with the events of a process, whose
 // times count from armed.
-type listener func(armed time.Time) func(chaos.Event)
+type listener func(armed time.Time) func(context.Context, chaos.Event)
 
 // grace is the time that a service has to end by itself.
 const grace = 2 * time.Second
@@ -97,7 +97,7 @@ func (p *process) read(stdout io.Reader, listen listener, up chan<- error) error
 		if err != nil {
 			return fmt.Errorf("gameday: events of process %d: %w", p.cmd.Process.Pid, err)
 		}
-		record(e)
+		record(context.Background(), e)
 	}
 }
 

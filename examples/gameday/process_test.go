@@ -202,7 +202,7 @@ func TestAServiceThatIsToldNonsense(t *testing.T) {
 func TestALaunchThatIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	deaf := func(time.Time) func(chaos.Event) { return func(chaos.Event) {} }
+	deaf := func(time.Time) func(context.Context, chaos.Event) { return func(context.Context, chaos.Event) {} }
 	_, err := launch(ctx, stock, deaf)
 	assert.ErrorContains(t, err, "gameday: stock did not start: ")
 }

@@ -73,7 +73,7 @@ func (s *service) listen(stdin io.Reader) error {
 
 // tell passes on what became of a call. Calls without a caller are those that
 // came in from outside: whoever made them tells of them.
-func (s *service) tell(e chaos.Event) {
+func (s *service) tell(_ context.Context, e chaos.Event) {
 	if e.Caller == "" {
 		return
 	}

@@ -60,7 +60,7 @@ func (s *shop) furnish() error {
 		return err
 	}
 	in := chaos.NewInjector(orderdesk.DefaultSeed, &chaos.InjectorOptions{
-		RecordAll: true, OnBegin: live.Begin, OnEvent: func(e chaos.Event) { live.Record(e); feed.Record(e) },
+		RecordAll: true, OnBegin: live.Begin, OnEvent: func(ctx context.Context, e chaos.Event) { live.Record(ctx, e); feed.Record(ctx, e) },
 	})
 	s.tools = chaos.WrapRegistry(s.world.Tools, in)
 

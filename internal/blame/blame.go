@@ -1,5 +1,5 @@
-// Package blame finds out which of several changes in a row can still be seen at their end. A change is what became of a
-// value between two stages; what it had put in a place is gone when a later change puts something else there.
+// Package blame finds which of several successive changes can still be seen at the end. A change is the difference of a value
+// between two stages. What it put in a place is gone when a later change puts something else there.
 //
 // A value is a JSON document, or any other text. Of a document each member and element is a place of its own, of a string
 // each character is; so two changes of two members are both seen, and so is a text that a later change only adds to.
@@ -21,10 +21,12 @@ const maxPlaces = 1024
 // separator stands before each name and index of a place. The document itself is the empty place.
 const separator = "\x00"
 
-// Seen tells of each change whether it can be seen at the end: values[0] is what there was, values[k] what change k-1 made of
-// it. Values next to each other, and the first and the last, differ for whoever calls unless they are the same text; where no
-// place tells in what, as where only the spelling of a number does, the whole differs. A change that later ones undid is not
-// seen, and none is where the end is what there was.
+// Seen reports for each change whether it can be seen at the end: values[0] is the
+// first value, values[k] what change k-1 made of it. Neighbouring values, and the
+// first and the last, differ for the caller unless they are the same text. If no
+// place shows the difference, such as in the spelling of a number, the whole
+// differs. A change that later ones undid is not seen. No change is seen if the last
+// value equals the first.
 func Seen(values [][]byte) []bool {
 	if apart(values) {
 		return slices.Repeat([]bool{true}, len(values)-1)
@@ -66,7 +68,7 @@ type difference struct {
 	from, to string
 }
 
-// below tells whether a place is part of another.
+// below reports whether a place is part of another.
 func below(place, of string) bool {
 	return len(place) > len(of) && place[:len(of)] == of && place[len(of):len(of)+1] == separator
 }

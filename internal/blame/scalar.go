@@ -6,9 +6,11 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
-// apart tells, at the cost of comparing bytes, of most changes of documents that all of them are seen: each put another
-// number or literal in the place of one, and no two in the same place. Then no name and no order is another, and each
-// place holds at the end what its change put there. Where it tells nothing, the documents have to be parsed.
+// apart finds for most documents, at the cost of comparing bytes, that all changes
+// are seen. In them each change put another number or literal in the place of one,
+// and no two in the same place. So names and order are unchanged, and each place
+// holds at the end what its change put there. If it finds nothing, the documents
+// have to be parsed.
 func apart(values [][]byte) bool {
 	type span struct{ from, to int }
 	var changed []span // where they stand by now
@@ -42,7 +44,7 @@ func apart(values [][]byte) bool {
 	return true
 }
 
-// Common is the length of the beginning that two texts have in common.
+// Common is the length of the longest common prefix of two texts.
 func Common(a, b []byte) (n int) {
 	const step = 64
 	for n+step <= min(len(a), len(b)) && bytes.Equal(a[n:n+step], b[n:n+step]) {
@@ -54,7 +56,7 @@ func Common(a, b []byte) (n int) {
 	return n
 }
 
-// InString tells whether the beginning of a document ends within a string.
+// InString reports whether the beginning of a document ends within a string.
 func InString(beginning []byte) (in bool) {
 	for {
 		i := bytes.IndexAny(beginning, `"\`)
@@ -79,7 +81,7 @@ func isScalar(text []byte) bool {
 	return len(text) > 0
 }
 
-// InScalar tells whether a character may stand in a number or a literal.
+// InScalar reports whether a character may stand in a number or a literal.
 func InScalar(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c == '-' || c == '+' || c == '.' || c == 'E'
 }

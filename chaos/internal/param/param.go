@@ -1,6 +1,6 @@
-// Package param collects what is wrong with the parameters of a fault or
-// trigger, and writes those parameters as JSON. Every catalogue package below
-// chaos uses it, so that all of them say the same in the same words.
+// Package param collects what is wrong with the parameters of a fault or trigger,
+// and writes those parameters as JSON. Every catalogue package below chaos uses it,
+// so that all report the same problem in the same words.
 package param
 
 import (
@@ -19,8 +19,8 @@ type Check struct {
 	problems []error
 }
 
-// That adds a problem unless ok: the parameter, its value (nil: none was
-// given) and what is allowed instead.
+// That adds a problem unless ok: the parameter, its value (nil: none was given) and
+// what is allowed instead.
 func (c *Check) That(ok bool, param string, value any, allowed string) {
 	if !ok {
 		c.problems = append(c.problems, &chaos.ParamError{Kind: c.Kind, Param: param, Value: value, Allowed: allowed})

@@ -202,7 +202,7 @@ func pastOutage(t *testing.T) (l net.Listener, tell, hangUp func()) {
 				e.Outcome = chaos.OutcomeInjected
 			}
 			e.End = e.Start + time.Millisecond
-			recorder.Record(e)
+			recorder.Record(context.Background(), e)
 		}
 	}
 	runs, err := trace.NewRuns(nil)
@@ -219,7 +219,7 @@ func pastOutage(t *testing.T) (l net.Listener, tell, hangUp func()) {
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(serving, l) }()
 	tell = func() {
-		feed.Record(chaos.Event{Target: "shipping.ship", Rule: "outage", Fault: "error", Delivered: true, Outcome: chaos.OutcomeInjected, Err: "unavailable", Start: -40 * time.Second})
+		feed.Record(context.Background(), chaos.Event{Target: "shipping.ship", Rule: "outage", Fault: "error", Delivered: true, Outcome: chaos.OutcomeInjected, Err: "unavailable", Start: -40 * time.Second})
 	}
 	return l, tell, func() {
 		cancel()

@@ -49,7 +49,7 @@ func openDesk(token string) (*desk, error) {
 		return nil, err
 	}
 	d := &desk{injector: chaos.NewInjector(orderdesk.DefaultSeed, &chaos.InjectorOptions{
-		RecordAll: true, MaxLog: -1, OnBegin: live.Begin, OnEvent: func(e chaos.Event) { live.Record(e); feed.Record(e) },
+		RecordAll: true, MaxLog: -1, OnBegin: live.Begin, OnEvent: func(ctx context.Context, e chaos.Event) { live.Record(ctx, e); feed.Record(ctx, e) },
 	})}
 	d.answer = chaos.WrapWith("desk.answer", answer, &chaos.WrapOptions[customer]{Injector: d.injector})
 	runs, err := trace.NewRuns(nil)

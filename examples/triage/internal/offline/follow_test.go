@@ -38,7 +38,7 @@ func served(ctx context.Context, armed time.Time, events []chaos.Event, use func
 		return err
 	}
 	for _, e := range events {
-		recorder.Record(e)
+		recorder.Record(context.Background(), e)
 	}
 	runs, err := trace.NewRuns(nil)
 	if err != nil {

@@ -130,7 +130,7 @@ func TestOutlastOutsideAFault(t *testing.T) {
 
 func TestConcerns(t *testing.T) {
 	in := chaos.NewInjector(1, nil)
-	assert.False(t, in.Concerns("GET example.com/", true), "there is no rule")
+	assert.False(t, in.MayAffectPrefix("GET example.com/"), "there is no rule")
 	require.NoError(t, in.Register(chaos.Rule{Name: "r", Target: "POST example.com/chat#gpt-*", Fault: down()}))
 	for target, want := range map[string]struct{ whole, longer bool }{
 		"POST example.com/chat":       {false, true},
@@ -141,16 +141,16 @@ func TestConcerns(t *testing.T) {
 		"GET example.com/":            {},
 	} {
 		for range 2 { // asked again
-			assert.Equal(t, want.whole, in.Concerns(target, false), target)
-			assert.Equal(t, want.longer, in.Concerns(target, true), "%s…", target)
+			assert.Equal(t, want.whole, in.MayAffect(target), target)
+			assert.Equal(t, want.longer, in.MayAffectPrefix(target), "%s…", target)
 		}
 	}
 	assert.Empty(t, in.Targets(), "a question is no injection point")
 	require.True(t, in.Remove("r"))
-	assert.False(t, in.Concerns("POST example.com/chat", true), "the rule is gone")
+	assert.False(t, in.MayAffectPrefix("POST example.com/chat"), "the rule is gone")
 	in.Close()
-	assert.True(t, in.Concerns("GET example.com/", false), "a closed injector refuses every call")
-	assert.True(t, chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true}).Concerns("x", false), "a recorder sees every call")
+	assert.True(t, in.MayAffect("GET example.com/"), "a closed injector refuses every call")
+	assert.True(t, chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true}).MayAffect("x"), "a recorder sees every call")
 }
 
 func TestRulesFindAPointUnderItsAlias(t *testing.T) {

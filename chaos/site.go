@@ -10,17 +10,17 @@ import (
 	"github.com/shakedown-go/shakedown/internal/hash"
 )
 
-// A slot is what one injector knows of one target in one lane: which rules
-// can strike there, and the counts that give a call its coordinates.
-type slot struct {
+// site is what one injector knows of one target in one lane: the rules that match
+// it, and the counts that give a call its coordinates.
+type site struct {
 	in     *Injector
 	hash   uint64 // of kind, lane and target
-	target string // or the name of the rule or group, or what names begin with
+	target string // or the name of the rule or group, or a prefix of names
 	alias  string // of the target; empty: it has none
 	lane   string
-	kind   slotKind
-	set    atomic.Pointer[bindings]
-	clock  atomic.Bool // some trigger asks for the time: read it before drawing
+	kind   siteKind
+	set    atomic.Pointer[siteRules]
+	clock  atomic.Bool // some trigger asks for the time: read it before asking
 
 	calls   atomic.Uint64 // the next ordinal, and the bit mixed
 	failing atomic.Bool   // fails is not empty
@@ -29,25 +29,25 @@ type slot struct {
 	keyed map[uint64]uint64 // next occurrence, by key; nil until mixed is set
 	fails streaks           // guarded by the lock of the injector's log
 
-	calm bindings // no rule: while the injector is disarmed
+	calm siteRules // no rule: while the injector is disarmed
 }
 
-type slotKind uint8
+type siteKind uint8
 
 const (
-	callSlot    slotKind = iota
-	triggerSlot          // of Injector.InjectNow
-	groupSlot            // counts the calls of a lane to all targets of a group
-	wholeSlot            // of Injector.Concerns: the rules for this target
-	prefixSlot           // and those for targets that begin with it
+	callSite    siteKind = iota
+	requestSite          // of Injector.InjectNow
+	groupSite            // counts the calls of a lane to all targets of a group
+	exactSite            // of MayAffect: the rules for this target
+	prefixSite           // of MayAffectPrefix: those for targets that start so
 )
 
-// bindings are the rules that match a slot's target, replaced as a whole when
+// siteRules are the rules that match the target of a site, replaced as a whole when
 // rules come and go.
-type bindings struct {
-	slot    *slot
-	rules   []bound
-	groups  []*slot // the distinct groups among them
+type siteRules struct {
+	site    *site
+	rules   []siteRule
+	groups  []*site // the distinct groups among them
 	next    []int   // where in the list of each group its next rule is looked for first; under in.mu
 	args    bool    // some trigger wants the arguments
 	ordinal bool    // every trigger is an OrdinalWhen: no key is needed either
@@ -55,21 +55,21 @@ type bindings struct {
 	simple  bool    // every trigger is chance, none, or an OrdinalWhen: no Call, no clock, no group is needed
 }
 
-// bound is a rule at a slot.
-type bound struct {
-	*active
+// siteRule is a rule at a site.
+type siteRule struct {
+	*liveRule
 	ordinals OrdinalWhen // the trigger, if it is one; nil: it is chance, none, or asked with a Call
 	coord    uint64      // prefix of the draws of its trigger
 	own      uint64      // prefix of the draws of its fault: of the target also in a group
-	limit    uint64      // of a probabilistic trigger: it is drawn on 53 bits below this
+	limit    uint64      // of a probabilistic trigger: it matches if the 53 bits of the draw are below
 	base     uint64      // the ordinal at which it was registered, of the group where it has one
 	group    int         // index into bindings.groups; -1 without a group
 }
 
 // bind puts the matching rules in force. Rules that were there before keep the
 // ordinal they count from. The caller holds in.mu.
-func (s *slot) bind(rules []*active) {
-	old, set := s.set.Load(), &bindings{slot: s, simple: true, ordinal: true}
+func (s *site) bind(rules []*liveRule) {
+	old, set := s.set.Load(), &siteRules{site: s, simple: true, ordinal: true}
 	at := 0 // in the old list, whose order the new one mostly has
 	for _, a := range rules {
 		if s.reaches(a) {
@@ -85,10 +85,10 @@ func (s *slot) bind(rules []*active) {
 	s.set.Store(set)
 }
 
-// rebind is bind where one rule came or went, or took the place of another. One
-// that came is the last, so it is put behind the others: in the same array,
-// whose part that others read stays as it is.
-func (s *slot) rebind(former, a *active) {
+// rebind is bind if one rule came or went, or replaced another. A rule that came is
+// the last, so it is appended to the same array, whose part that others read stays
+// unchanged.
+func (s *site) rebind(former, a *liveRule) {
 	switch {
 	case former != nil && s.reaches(former), former != nil && a != nil && s.reaches(a):
 		s.bind(s.in.rules)
@@ -99,42 +99,43 @@ func (s *slot) rebind(former, a *active) {
 	}
 }
 
-// add puts a rule behind the others; base is the ordinal at which the slot met it.
-func (set *bindings) add(a *active, base uint64) {
-	set.rules = append(set.rules, set.slot.boundTo(a, base, set))
+// add appends a rule; base is the ordinal of the site when it met the rule.
+func (set *siteRules) add(a *liveRule, base uint64) {
+	set.rules = append(set.rules, set.site.boundTo(a, base, set))
 	set.args = set.args || a.args
 	set.ordinal = set.ordinal && a.Group == "" && a.ordinals != nil
 	set.simple = set.simple && a.Group == "" && (a.When == nil || a.chancy || a.ordinals != nil)
-	set.quick = set.simple && set.slot.in.traceless()
+	set.quick = set.simple && set.site.in.traceless()
 }
 
-func (s *slot) reaches(a *active) bool {
+func (s *site) reaches(a *liveRule) bool {
 	if a.barred {
 		return false
 	}
 	switch s.kind {
-	case groupSlot:
+	case groupSite:
 		return a.Group == s.target
-	case triggerSlot:
+	case requestSite:
 		return a.Name == s.target
-	case prefixSlot:
+	case prefixSite:
 		return a.glob.Begins(s.target)
 	}
 	return s.named(a.glob.Match) && s.named(s.in.allows)
 }
 
-// named tells whether something holds for one of the names of the point.
-func (s *slot) named(holds func(string) bool) bool {
+// named reports whether holds is true for one of the names of the point.
+func (s *site) named(holds func(string) bool) bool {
 	return holds(s.target) || s.alias != "" && holds(s.alias)
 }
 
-// boundTo makes a rule one of the set's; base is the ordinal at which this slot met it.
-func (s *slot) boundTo(a *active, base uint64, set *bindings) bound {
-	b := bound{active: a, ordinals: a.ordinals, group: -1, limit: drawLimit(a.chance), base: base}
+// boundTo makes the siteRule of a rule; base is the ordinal of this site when it met
+// the rule.
+func (s *site) boundTo(a *liveRule, base uint64, set *siteRules) siteRule {
+	b := siteRule{liveRule: a, ordinals: a.ordinals, group: -1, limit: drawLimit(a.chance), base: base}
 	kind, scope := s.kind, s.target
 	b.own = s.coord(kind, scope, a.nameHash)
-	if a.Group != "" && s.kind == callSlot {
-		g := s.in.findOrAdd(groupSlot, a.Group, "", s.lane)
+	if a.Group != "" && s.kind == callSite {
+		g := s.in.findOrAdd(groupSite, a.Group, "", s.lane)
 		if b.group = slices.Index(set.groups, g); b.group < 0 {
 			b.group = len(set.groups)
 			set.groups, set.next = append(set.groups, g), append(set.next, 0)
@@ -142,17 +143,17 @@ func (s *slot) boundTo(a *active, base uint64, set *bindings) bound {
 		var i int
 		b.base, i = g.set.Load().baseOf(a, set.next[b.group])
 		set.next[b.group] = i + 1
-		kind, scope = groupSlot, a.Group
+		kind, scope = groupSite, a.Group
 	}
 	b.coord = s.coord(kind, scope, a.hash)
 	return b
 }
 
-// coord is the prefix of a rule's draws. A group, or a rule that is triggered
-// by hand, does not share those of a target that happens to have its name.
-func (s *slot) coord(kind slotKind, scope string, rule uint64) uint64 {
+// coord is the prefix of a rule's draws. A group, or a request of InjectNow, does
+// not share the draws of a target that has the same name.
+func (s *site) coord(kind siteKind, scope string, rule uint64) uint64 {
 	h := hash.String(scope)
-	if kind != callSlot {
+	if kind != callSite {
 		h = hash.Combine(h, uint64(kind))
 	}
 	return ruleHash(scopeHash(s.in.scope, hash.String(s.lane), h), rule)
@@ -164,42 +165,42 @@ func drawLimit(p float64) uint64 {
 	return uint64(math.Ceil(p * (1 << 53)))
 }
 
-// baseOf finds a rule and the ordinal it counts from. It looks from the place on
-// where the rule is likely to be, then before it; -1: it is not there. Lists
-// have their rules in one order, so that looking for all takes linear time.
-func (set *bindings) baseOf(a *active, likely int) (base uint64, place int) {
+// baseOf finds a rule, and the ordinal it counts from. It looks first from the
+// likely index on, then before it; -1: it is not there. Lists have their rules in
+// one order, so that looking for all takes linear time.
+func (set *siteRules) baseOf(a *liveRule, likely int) (base uint64, place int) {
 	if set == nil {
 		return 0, -1
 	}
 	likely = min(likely, len(set.rules))
 	for i := likely; i < len(set.rules); i++ {
-		if set.rules[i].active == a {
+		if set.rules[i].liveRule == a {
 			return set.rules[i].base, i
 		}
 	}
 	for i := range likely {
-		if set.rules[i].active == a {
+		if set.rules[i].liveRule == a {
 			return set.rules[i].base, i
 		}
 	}
 	return 0, -1
 }
 
-// maxKeys bounds the keys counted per slot. Past it all counts of the slot
-// start over, which repeats draws but biases none.
+// maxKeys bounds the keys counted per site. Past it all counts of the site start
+// over, which repeats draws but biases none.
 const maxKeys = 1 << 16
 
-// mixed is the bit of slot.calls that is set by the first call with a key. Up
-// to then all calls had none, and their ordinals are their occurrences;
-// afterwards occurrences are counted in slot.keyed. The step that counts a call
-// reads the bit too, so that each call without a key is on one side of it.
+// mixed is the bit of site.calls that is set by the first call with a key. Before
+// that all calls had none, and their ordinals are their occurrences. Afterwards
+// occurrences are counted in site.keyed. The step that counts a call reads the bit
+// too, so that each call without a key is counted in one way.
 const mixed = 1 << 63
 
-// counted is how many calls there were.
-func (s *slot) counted() uint64 { return s.calls.Load() &^ mixed }
+// counted is the number of calls so far.
+func (s *site) counted() uint64 { return s.calls.Load() &^ mixed }
 
-// mix begins to count by key.
-func (s *slot) mix() {
+// mix starts to count by key.
+func (s *site) mix() {
 	if s.calls.Load()&mixed != 0 {
 		return
 	}
@@ -211,7 +212,7 @@ func (s *slot) mix() {
 }
 
 // occurrence counts by key.
-func (s *slot) occurrence(key uint64) uint64 {
+func (s *site) occurrence(key uint64) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.keyed) >= maxKeys {
@@ -222,10 +223,10 @@ func (s *slot) occurrence(key uint64) uint64 {
 	return n
 }
 
-// askTime is how a trigger learns the time of a call whose clock was not read.
-// From then on the slot reads it before the first trigger looks; draw repeats
-// the call at hand, so that all its triggers see one time.
-func (s *slot) askTime() time.Duration {
+// askTime gives a trigger the time of a call whose clock was not read. From then on
+// the site reads it before it asks the first trigger. match asks all triggers of the
+// present call again, so that they see one time.
+func (s *site) askTime() time.Duration {
 	s.clock.Store(true)
 	return s.in.Elapsed()
 }

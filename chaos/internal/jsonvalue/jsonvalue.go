@@ -1,6 +1,6 @@
-// Package form knows the types in which tools, dispatch functions and wrapped functions hand values over: JSON in one of
+// Package jsonvalue reads and writes the values of tools, dispatch functions and wrapped functions: JSON in one of
 // three Go types, or Go values. Catalogues of faults change values of all of them through it.
-package form
+package jsonvalue
 
 import (
 	"bytes"
@@ -24,8 +24,8 @@ func Text(v any) (doc []byte, ok bool) {
 	return nil, false
 }
 
-// Decode is json.Unmarshal; a method of a user's value that panics, which would be the fault's doing and not the callee's,
-// is an error.
+// Decode is json.Unmarshal, except that a panic in a method of a user's value is an
+// error: it would be the fault's doing and not the callee's.
 func Decode[T any](doc []byte) (t T, err error) {
 	defer recovered(&err)
 	err = json.Unmarshal(doc, &t)
@@ -40,7 +40,7 @@ func DecodeLike(doc []byte, v any) (decoded any, err error) {
 	return p.Elem().Interface(), err
 }
 
-// Encode is json.Marshal with the same care.
+// Encode is json.Marshal; a panic in a method of a user's value is an error.
 func Encode(v any) (doc json.RawMessage, err error) {
 	defer recovered(&err)
 	return json.Marshal(v)
@@ -52,7 +52,8 @@ func recovered(err *error) {
 	}
 }
 
-// Like brings a document or text into the type of v where [Text] knows that; elsewhere it is a json.RawMessage.
+// Like converts a document or text into the type of v if [Text] knows that type,
+// else into a json.RawMessage.
 func Like(doc []byte, v any) any {
 	switch v.(type) {
 	case []byte:
@@ -63,8 +64,9 @@ func Like(doc []byte, v any) any {
 	return json.RawMessage(doc)
 }
 
-// Document is a value as an event shows it: JSON of its own, nil where it has none. A json.RawMessage that is no JSON is
-// shown as a string, and a []byte as jsonbytes has it.
+// Document is a value as an event shows it: JSON of its own, nil if it has none. A
+// json.RawMessage that is not JSON is shown as a string, and a []byte as jsonbytes
+// encodes it.
 func Document(v any) json.RawMessage {
 	switch raw := v.(type) {
 	case json.RawMessage:

@@ -72,7 +72,7 @@ func TestWhatStopsARuleEndsItsWaits(t *testing.T) {
 	}
 }
 
-// A rule with a time limit strikes before it and never from it on; its waits
+// A rule with a time limit is injected before it and never from it on; its waits
 // end with it, also where they would end at that very moment.
 func TestARuleWithATimeLimit(t *testing.T) {
 	timesOut := func(d time.Duration) chaos.Fault {
@@ -187,11 +187,11 @@ func TestAnExpiredRuleIsDropped(t *testing.T) {
 		_, err := in.RegisterFor(chaos.Rule{Target: "work", Fault: down()}, time.Second)
 		require.NoError(t, err)
 		_, _ = took(in)
-		assert.True(t, in.Concerns("work", false))
+		assert.True(t, in.MayAffect("work"))
 		time.Sleep(time.Second)
 		_, err = took(in)
 		assert.NoError(t, err)
-		assert.False(t, in.Concerns("work", false))
+		assert.False(t, in.MayAffect("work"))
 	})
 }
 
@@ -246,7 +246,7 @@ func TestWhyARuleIsNotInForce(t *testing.T) {
 	_, _ = took(in)
 	assert.Equal(t, []string{"its limit of 1 deliveries is used up", ""}, reasons())
 	_, _ = took(in)
-	spent := "the rails' budget of 2 faults is used up"
+	spent := "the safeguards' budget of 2 faults is used up"
 	assert.Equal(t, []string{spent, spent}, reasons())
 	in.Disarm()
 	assert.Equal(t, "the injector is disarmed", reasons()[0])
@@ -258,9 +258,9 @@ func TestWhyARuleIsNotInForce(t *testing.T) {
 	assert.Equal(t, "the injector was closed by its host", reasons()[0])
 
 	in = plan(t, chaos.Rule{Name: "out of reach", Target: "elsewhere", Fault: down()}).Injector("", &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{Targets: []string{"work"}}})
-	assert.Equal(t, []string{"the rails allow none of its targets"}, reasons())
+	assert.Equal(t, []string{"the safeguards allow none of its targets"}, reasons())
 	in = plan(t, chaos.Rule{Target: "work", Fault: down()}).Injector("", &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{Budget: -1}})
-	assert.Contains(t, reasons()[0], "the rails are invalid: ")
+	assert.Contains(t, reasons()[0], "the safeguards are invalid: ")
 }
 
 func TestRemoveAllTellsWhatStood(t *testing.T) {
@@ -302,8 +302,8 @@ func TestNamesThatComeAndGo(t *testing.T) {
 	call()
 	assert.Equal(t, uint64(1), ordinal, "the counts of the calls go on")
 	assert.Equal(t, []string{"work"}, in.Targets())
-	assert.Equal(t, 1, chaos.SlotCount(in), "the point alone is left")
-	assert.LessOrEqual(t, chaos.TriggerCount(in), 1<<10)
+	assert.Equal(t, 1, chaos.SiteCount(in), "the point alone is left")
+	assert.LessOrEqual(t, chaos.RequestedCount(in), 1<<10)
 }
 
 // A name that is registered anew for every request has not the same draw each time.
@@ -322,10 +322,10 @@ func TestARemovedNameKeepsItsCountForAWhile(t *testing.T) {
 
 func TestWatch(t *testing.T) {
 	var first, second, own []string
-	in := chaos.NewInjector(1, &chaos.InjectorOptions{OnEvent: func(e chaos.Event) { own = append(own, e.Rule) }})
+	in := chaos.NewInjector(1, &chaos.InjectorOptions{OnEvent: func(_ context.Context, e chaos.Event) { own = append(own, e.Rule) }})
 	require.NoError(t, in.Register(chaos.Rule{Name: "f", Target: "work", Fault: down()}))
-	stopFirst := in.Watch(func(e chaos.Event) { first = append(first, e.Rule) })
-	stopSecond := in.Watch(func(e chaos.Event) { second = append(second, e.Rule) })
+	stopFirst := in.Watch(func(_ context.Context, e chaos.Event) { first = append(first, e.Rule) })
+	stopSecond := in.Watch(func(_ context.Context, e chaos.Event) { second = append(second, e.Rule) })
 	_, _ = took(in)
 	stopFirst()
 	stopFirst()

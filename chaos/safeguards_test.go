@@ -17,8 +17,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// railed is an injector with rails over a rule that always fails "work".
-func railed(t testing.TB, r chaos.Safeguards, rules ...chaos.Rule) (*chaos.Injector, context.Context) {
+// guarded is an injector with safeguards over a rule that always fails "work".
+func guarded(t testing.TB, r chaos.Safeguards, rules ...chaos.Rule) (*chaos.Injector, context.Context) {
 	t.Helper()
 	if len(rules) == 0 {
 		rules = []chaos.Rule{{Name: "down", Target: "*", Fault: down()}}
@@ -42,13 +42,13 @@ func pattern(ctx context.Context, n int, pause time.Duration) (marks string) {
 	return marks
 }
 
-func TestRailsHoldBack(t *testing.T) {
+func TestSafeguardsHoldBack(t *testing.T) {
 	for _, c := range []struct {
-		why   string
-		rails chaos.Safeguards
-		pause time.Duration
-		want  string
-		held  map[string]uint64
+		why        string
+		safeguards chaos.Safeguards
+		pause      time.Duration
+		want       string
+		held       map[string]uint64
 	}{
 		{"no limit", chaos.Safeguards{}, 0, "xxxxxxxxxx", map[string]uint64{}},
 		{"three in all", chaos.Safeguards{Budget: 3}, 0, "xxx.......", map[string]uint64{"budget": 7}},
@@ -63,22 +63,22 @@ func TestRailsHoldBack(t *testing.T) {
 		{"the first in the way is named", chaos.Safeguards{Budget: 1, Rate: 1, Share: 1}, 0, "x.........", map[string]uint64{"budget": 9}},
 		{"targets that are no globs", chaos.Safeguards{Targets: []string{"["}}, 0, "..........", map[string]uint64{"invalid": 10}},
 		{"other targets, one of them no glob", chaos.Safeguards{Targets: []string{"play", "["}}, 0, "..........", map[string]uint64{"invalid": 10}},
-		{"rails that make no sense", chaos.Safeguards{Rate: math.NaN()}, 0, "..........", map[string]uint64{"invalid": 10}},
+		{"safeguards that make no sense", chaos.Safeguards{Rate: math.NaN()}, 0, "..........", map[string]uint64{"invalid": 10}},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				in, ctx := railed(t, c.rails)
+				in, ctx := guarded(t, c.safeguards)
 				assert.Equal(t, c.want, pattern(ctx, 10, c.pause))
 				assert.Equal(t, c.held, in.HeldBack())
-				assert.Zero(t, chaos.RailsPending(in))
+				assert.Zero(t, chaos.SafeguardsPending(in))
 			})
 		})
 	}
 }
 
-// What was held back is on the event of its call, beside what did strike.
-func TestRailsShowOnTheEvent(t *testing.T) {
-	in, ctx := railed(t, chaos.Safeguards{Budget: 1},
+// What was held back is on the event of its call, beside what was injected.
+func TestSafeguardsShowOnTheEvent(t *testing.T) {
+	in, ctx := guarded(t, chaos.Safeguards{Budget: 1},
 		chaos.Rule{Name: "slow", Target: "work", Fault: delay(time.Nanosecond)},
 		chaos.Rule{Name: "down", Target: "work", Fault: down()})
 	require.Error(t, chaos.Point(ctx, "work"), "of the two the failure asks first")
@@ -87,40 +87,40 @@ func TestRailsShowOnTheEvent(t *testing.T) {
 	assert.True(t, e.Delivered)
 	assert.Equal(t, []string{"slow"}, e.HeldBack)
 	assert.Empty(t, e.Masked)
-	assert.Equal(t, `rule "slow" was held back by the rails: budget`, e.Note)
+	assert.Equal(t, `rule "slow" was held back by the safeguards: budget`, e.Note)
 	assert.Zero(t, e.Asked)
 	assert.Equal(t, map[string]uint64{"budget": 1}, in.HeldBack())
 }
 
-// A call that nothing strikes for the rails' sake says so where it is recorded.
-func TestRailsOnRecordedCall(t *testing.T) {
-	in, ctx := railed(t, chaos.Safeguards{Budget: 1})
+// A call of which all faults were held back says so where it is recorded.
+func TestSafeguardsOnRecordedCall(t *testing.T) {
+	in, ctx := guarded(t, chaos.Safeguards{Budget: 1})
 	pattern(ctx, 2, 0)
 	e := in.Events()[1]
 	assert.Equal(t, []string{"down"}, e.HeldBack)
 	assert.Empty(t, e.Masked)
-	assert.Equal(t, `rule "down" was held back by the rails: budget`, e.Note)
+	assert.Equal(t, `rule "down" was held back by the safeguards: budget`, e.Note)
 	assert.False(t, e.Delivered)
 	assert.Empty(t, e.Rule)
 	assert.Equal(t, chaos.OutcomeOK, e.Outcome)
 }
 
 // A fault that was not delivered is given back.
-func TestRailsCountDeliveries(t *testing.T) {
+func TestSafeguardsCountDeliveries(t *testing.T) {
 	same := faultFunc{chaos.PhaseChange, func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 		return next(ctx, args)
 	}}
-	in, ctx := railed(t, chaos.Safeguards{Budget: 2, Rate: 2, Concurrent: 1},
+	in, ctx := guarded(t, chaos.Safeguards{Budget: 2, Rate: 2, Concurrent: 1},
 		chaos.Rule{Name: "nothing", Target: "work", When: ordinals(0, 1, 2, 3, 4), Fault: same},
 		chaos.Rule{Name: "down", Target: "work", When: ordinals(5, 6, 7), Fault: down()})
 	assert.Equal(t, ".....xx.", pattern(ctx, 8, 0))
 	assert.Equal(t, map[string]uint64{"budget": 1}, in.HeldBack())
 }
 
-// The rule's own limit does not count what the rails held back.
-func TestRailsBeforeLimit(t *testing.T) {
+// The rule's own limit does not count what the safeguards held back.
+func TestSafeguardsBeforeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in, ctx := railed(t, chaos.Safeguards{Rate: 1}, chaos.Rule{Name: "down", Target: "work", Limit: 3, CoolDown: time.Millisecond, Fault: down()})
+		in, ctx := guarded(t, chaos.Safeguards{Rate: 1}, chaos.Rule{Name: "down", Target: "work", Limit: 3, CoolDown: time.Millisecond, Fault: down()})
 		assert.Equal(t, "x.x.x.....", pattern(ctx, 10, 500*time.Millisecond))
 		assert.Equal(t, map[string]uint64{"rate": 2}, in.HeldBack())
 	})
@@ -135,8 +135,8 @@ func TestKillSwitch(t *testing.T) {
 			{Name: "slow", Target: "work", Fault: delay(time.Hour)},
 			{Name: "down", Target: "work", Fault: down()},
 		}
-		_, one := railed(t, chaos.Safeguards{Kill: kill.Done()}, rules...)
-		other, two := railed(t, chaos.Safeguards{Kill: kill.Done()}, rules...)
+		_, one := guarded(t, chaos.Safeguards{Kill: kill.Done()}, rules...)
+		other, two := guarded(t, chaos.Safeguards{Kill: kill.Done()}, rules...)
 		start := time.Now()
 		go func() { time.Sleep(time.Minute); throw() }()
 		var wg sync.WaitGroup
@@ -157,7 +157,7 @@ func TestKillSwitch(t *testing.T) {
 // A stream is let go in the middle.
 func TestKillSwitchInAStream(t *testing.T) {
 	kill := make(chan struct{})
-	_, ctx := railed(t, chaos.Safeguards{Kill: kill}, chaos.Rule{Target: "work", Fault: replace("changed")})
+	_, ctx := guarded(t, chaos.Safeguards{Kill: kill}, chaos.Rule{Target: "work", Fault: replace("changed")})
 	words := chaos.WrapStream("work", func(context.Context, int) iter.Seq2[string, error] {
 		return func(yield func(string, error) bool) {
 			_ = yield("one", nil) && yield("two", nil) && yield("three", nil)
@@ -173,19 +173,19 @@ func TestKillSwitchInAStream(t *testing.T) {
 	assert.Equal(t, []string{"changed", "changed", "three"}, got)
 }
 
-// Register refuses what could strike no allowed target, and cuts the rest.
-func TestRailsTargets(t *testing.T) {
+// Register refuses what could reach no allowed target, and restricts the rest.
+func TestSafeguardsTargets(t *testing.T) {
 	in := chaos.NewInjector(1, &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{Targets: []string{"orders.*", "search"}}})
 	err := in.Register(chaos.Rule{Name: "pay", Target: "pay.*", Fault: down()})
 	var refused *chaos.RuleError
 	require.ErrorAs(t, err, &refused)
-	assert.EqualError(t, err, `chaos: rule "pay": Target is "pay.*": reaches no allowed target; allowed: a glob that meets the targets of the rails: orders.*, search`)
+	assert.EqualError(t, err, `chaos: rule "pay": Target is "pay.*": reaches no allowed target; allowed: a glob that meets the targets of the safeguards: orders.*, search`)
 	require.NoError(t, in.Register(chaos.Rule{Name: "gets", Target: "*.get", Fault: down()}), "orders.get is allowed")
 	ctx := chaos.NewContext(context.Background(), in)
 	assert.NoError(t, chaos.Point(ctx, "pay.get"))
 	assert.Error(t, chaos.Point(ctx, "orders.get"))
 
-	planned, ctx := railed(t, chaos.Safeguards{Targets: []string{"orders.*"}},
+	planned, ctx := guarded(t, chaos.Safeguards{Targets: []string{"orders.*"}},
 		chaos.Rule{Name: "pay", Target: "pay.*", Fault: down()}, chaos.Rule{Name: "all", Target: "*", Fault: down()})
 	assert.NoError(t, chaos.Point(ctx, "pay.get"))
 	assert.Error(t, chaos.Point(ctx, "orders.get"))
@@ -195,14 +195,14 @@ func TestRailsTargets(t *testing.T) {
 	assert.Equal(t, []string{"pay"}, planned.Undelivered())
 }
 
-func TestBadRails(t *testing.T) {
+func TestBadSafeguards(t *testing.T) {
 	bad := chaos.Safeguards{Budget: -1, Share: 1.5, Rate: math.Inf(1), Concurrent: -1, Targets: []string{"a", "["}}
 	err := bad.Check()
-	assert.EqualError(t, err, `chaos: rails: Budget is -1; allowed: a number of faults, or 0 for no limit
-chaos: rails: Share is 1.5; allowed: a share from 0 to 1; 0: no limit
-chaos: rails: Rate is +Inf; allowed: a number of faults a second, or 0 for no limit
-chaos: rails: Concurrent is -1; allowed: a number of faults, or 0 for no limit
-chaos: rails: Targets[1] is "["; allowed: a glob over names of injection points, such as "orders.*"`)
+	assert.EqualError(t, err, `chaos: safeguards: Budget is -1; allowed: a number of faults, or 0 for no limit
+chaos: safeguards: Share is 1.5; allowed: a share from 0 to 1; 0: no limit
+chaos: safeguards: Rate is +Inf; allowed: a number of faults a second, or 0 for no limit
+chaos: safeguards: Concurrent is -1; allowed: a number of faults, or 0 for no limit
+chaos: safeguards: Targets[1] is "["; allowed: a glob over names of injection points, such as "orders.*"`)
 	in := chaos.NewInjector(1, &chaos.InjectorOptions{Safeguards: &bad})
 	assert.Equal(t, err, in.Register(chaos.Rule{Target: "a", Fault: down()}))
 	assert.NoError(t, (&chaos.Safeguards{}).Check())
@@ -211,19 +211,19 @@ chaos: rails: Targets[1] is "["; allowed: a glob over names of injection points,
 }
 
 // Many callers at once never get past a limit.
-func TestRailsUnderConcurrency(t *testing.T) {
-	var now, most, struck atomic.Int64
+func TestSafeguardsUnderConcurrency(t *testing.T) {
+	var now, most, injected atomic.Int64
 	busy := faultFunc{chaos.PhaseInstead, func(context.Context, chaos.Call, any, chaos.Next) (any, error) {
 		if n := now.Add(1); n > most.Load() {
 			most.Store(n)
 		}
 		defer now.Add(-1)
-		if struck.Add(1)%3 == 0 {
+		if injected.Add(1)%3 == 0 {
 			panic("boom")
 		}
 		return nil, errors.New("busy")
 	}}
-	in, ctx := railed(t, chaos.Safeguards{Budget: 60, Concurrent: 3, Kill: make(chan struct{})}, chaos.Rule{Name: "busy", Target: "work", Fault: busy})
+	in, ctx := guarded(t, chaos.Safeguards{Budget: 60, Concurrent: 3, Kill: make(chan struct{})}, chaos.Rule{Name: "busy", Target: "work", Fault: busy})
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
@@ -236,16 +236,16 @@ func TestRailsUnderConcurrency(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	assert.Positive(t, struck.Load())
-	assert.LessOrEqual(t, struck.Load(), int64(60))
+	assert.Positive(t, injected.Load())
+	assert.LessOrEqual(t, injected.Load(), int64(60))
 	assert.LessOrEqual(t, most.Load(), int64(3))
-	assert.Zero(t, chaos.RailsPending(in))
+	assert.Zero(t, chaos.SafeguardsPending(in))
 	held := in.HeldBack()
-	assert.Equal(t, uint64(16*100-struck.Load()), held["budget"]+held["concurrent"])
+	assert.Equal(t, uint64(16*100-injected.Load()), held["budget"]+held["concurrent"])
 }
 
-// A request to trigger a rule counts as a call that it may strike.
-func TestRailsShareOfTriggers(t *testing.T) {
+// A request to trigger a rule counts as a call that it may match.
+func TestSafeguardsShareOfTriggers(t *testing.T) {
 	in := chaos.NewInjector(1, &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{Share: 0.5}})
 	require.NoError(t, in.Register(chaos.Rule{Name: "down", Target: "x", Fault: down()}))
 	var marks string
@@ -258,7 +258,7 @@ func TestRailsShareOfTriggers(t *testing.T) {
 }
 
 // The allow-list knows a point by both of its names, as rules do.
-func TestRailsTargetsAndAlias(t *testing.T) {
+func TestSafeguardsTargetsAndAlias(t *testing.T) {
 	for _, allowed := range []string{"POST /chat", "POST /chat#small"} {
 		in := chaos.NewInjector(1, &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{Targets: []string{allowed}}})
 		require.NoError(t, in.Register(chaos.Rule{Target: "POST /chat*", Fault: down()}))

@@ -1,0 +1,345 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// injection is one call while faults act on it. It is the slow path: one allocation
+// holds the state, one closure per acting fault follows.
+type injection struct {
+	decision
+	frame   frame       // what callee and faults see
+	matched []*siteRule // in the order of the list
+	masked  []int       // indices into matched of those that are masked
+	rules   []callRule  // outermost first
+	callee  Next
+	late    Next // the callee for a later call, which shares nothing with this one; nil: there is none
+	shape   shape
+	effect  Effect // what a successful callee does
+	rec     record
+	more    details
+
+	mu        sync.Mutex   // a fault may declare changes from a goroutine of its own
+	executing atomic.Int32 // index of the rule whose code is running; len(rules): the callee
+	runs      int          // how often the callee was reached, as it counts itself
+	others    int          // rules that passed on other arguments than they were given, and are under way
+	later     bool         // a fault keeps the call, to execute it later
+	worked    bool         // it returned without an error at least once
+	perItem   bool         // a stream: changes act on items, not on the call
+	stillOpen int          // faults that used KeepOpen and have not ended
+	left      bool         // the call has returned
+	lastErr   error        // by which it ended after that
+	over      bool         // the event is closed: what comes later changes nothing
+	disarms   uint32       // of the injector before the call; with one more no rule is in force for it, not even after Arm
+}
+
+// shape converts values into the types of a call.
+type shape interface {
+	fitArgs(any) (any, error)
+	fitResult(any) (any, error)
+}
+
+// callRule is one rule in one injection: what its fault did to the call.
+type callRule struct {
+	*siteRule
+	place     int       // in the list of matched rules
+	ran       bool      // its turn came
+	nexts     int       // how often it passed the call on
+	before    int       // executions of the callee before the last time
+	again     bool      // the callee was reached on a further time
+	skipped   bool      // it did not pass the call on
+	inner     []error   // the errors that it got back
+	made      error     // the error it made itself, wrapped
+	value     exchanged // its last result
+	args      exchanged // the arguments on their way
+	reached   bool      // arguments that it changed reached the callee
+	seen      bool      // a value that it changed reached the caller
+	ended     bool      // it ended a stream before its time
+	calls     int       // of Changed
+	declared  int       // those with a change
+	told      told      // what it had declared before the last pass
+	changes   []Change
+	more      int  // changes that were not kept
+	slept     bool // it asked for a wait
+	spent     time.Duration
+	running   bool // still true afterwards: it panicked, or something further in did
+	panicked  bool // it did itself, in a stream
+	keepsOpen bool // it goes on after Inject has returned
+}
+
+// begin orders the matched rules. A rule whose limit, cool-down or safeguards forbid
+// an injection is dropped, and the first remaining failure decides the call. A
+// failure that needs no callee stands before the changes and the lost replies, which
+// then do not run at all; another stands behind them, next to the callee.
+func (x *injection) begin(ctx context.Context, m matchedRules) {
+	x.frame.within(ctx, x.decision.frame, x.set.site)
+	x.frame.injection, x.rec.more = x, &x.more
+	x.disarms = x.set.site.in.disarms.Load()
+	x.matched = append([]*siteRule{m.first}, m.more...)
+	decider := x.decider()
+	var before, change, after []callRule
+	for i, b := range x.matched {
+		if b.phase == PhaseInstead || !x.reserve(b) {
+			continue
+		}
+		switch a := (callRule{siteRule: b, place: i}); b.phase {
+		case PhaseBefore:
+			before = append(before, a)
+		case PhaseChange:
+			change = append(change, a)
+		default:
+			after = append(after, a)
+		}
+	}
+	slices.Reverse(change) // the first in order is the innermost
+	slices.Reverse(after)
+	if len(decider) > 0 && decider[0].failer != nil {
+		x.rules = slices.Concat(before, decider, after, change)
+	} else {
+		x.rules = slices.Concat(before, after, change, decider)
+	}
+	x.enterRule(len(x.rules))
+}
+
+// enterRule sets whose code runs from now on.
+func (x *injection) enterRule(i int) { x.executing.Store(int32(i)) }
+
+func (x *injection) current() int { return int(x.executing.Load()) }
+
+// decider is the first failure that may be injected, or nothing; those after it are
+// masked.
+func (x *injection) decider() (decider []callRule) {
+	for i, b := range x.matched {
+		switch {
+		case b.phase != PhaseInstead:
+		case decider != nil:
+			x.mask(i)
+		case x.reserve(b):
+			decider = []callRule{{siteRule: b, place: i}}
+		}
+	}
+	return decider
+}
+
+func (x *injection) mask(place int) { x.masked = append(x.masked, place) }
+
+// run carries the call through the rules from i on, to the callee. No further rule
+// is in force if the injector was disarmed or closed while a fault waited.
+func (x *injection) run(i int, ctx context.Context, args any) (any, error) {
+	if i == len(x.rules) || x.resting() {
+		return x.reach(ctx, args)
+	}
+	if x.perItem && x.rules[i].phase == PhaseChange || x.rules[i].over() {
+		return x.run(i+1, ctx, args)
+	}
+	return x.apply(i, ctx, args, x.shape.fitResult, func(ctx context.Context, args any) (any, error) { return x.run(i+1, ctx, args) })
+}
+
+// apply runs one fault, and compares what goes into it with what comes out.
+func (x *injection) apply(i int, ctx context.Context, args any, fit func(any) (any, error), next Next) (any, error) {
+	a, outer := &x.rules[i], x.current()
+	x.enterRule(i)
+	a.ran, a.running = true, true
+	a.nexts, a.value.likeness = 0, alike
+	var handed handed
+	pass := func(ctx context.Context, passed any) (any, error) {
+		if x.late != nil && x.foreign(ctx) {
+			return x.late(ctx, passed)
+		}
+		x.again(&handed, i)
+		result, err := x.pass(a, ctx, args, passed, next)
+		x.enterRule(i)
+		handed.add(result, err)
+		if err != nil {
+			a.inner = append(a.inner, err)
+		}
+		return result, err
+	}
+	result, err := a.inject(ctx, x.call(a.own), args, pass)
+	if err != nil && x.idled(a, ctx, err) {
+		result, err = pass(ctx, args)
+	}
+	if err == nil {
+		fitted, wrong := fit(result)
+		switch {
+		case wrong == nil:
+			result = fitted
+		case a.nexts > 0:
+			x.refuse(a, wrong)
+			result, err = handed.result, handed.err
+		default: // as if it had not matched
+			x.refuse(a, wrong)
+			result, err = pass(ctx, args)
+		}
+	}
+	x.enterRule(outer)
+	a.running, a.skipped = false, a.skipped || a.nexts == 0
+	switch {
+	case err == nil:
+		x.weigh(i, &handed, result)
+	case slices.ContainsFunc(a.inner, func(inner error) bool { return same(err, inner) }):
+		x.unmoved(a)
+	default:
+		a.made = x.injected(a, err)
+		err = a.made
+	}
+	return result, err
+}
+
+// idled reports whether a fault that wanted to wait found the context ended, and
+// only returned its error. The call then goes on as without the fault.
+func (x *injection) idled(a *callRule, ctx context.Context, err error) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return a.nexts == 0 && a.slept && a.spent == 0 && !x.later && same(err, ctx.Err())
+}
+
+func (x *injection) injected(a *callRule, err error) error {
+	return &InjectedError{Rule: a.Name, Target: x.set.site.target, Ordinal: x.ordinal, Err: err}
+}
+
+// inject runs the fault; a failure that makes no error lets the call through.
+func (a *callRule) inject(ctx context.Context, c Call, args any, next Next) (any, error) {
+	if a.failer == nil {
+		return a.fault.Inject(ctx, c, args, next)
+	}
+	if err := a.failer.Fail(c); err != nil {
+		return nil, err
+	}
+	return next(ctx, args)
+}
+
+// reach calls the callee, unless the cell ended while a fault was waiting.
+func (x *injection) reach(ctx context.Context, args any) (any, error) {
+	if in := x.set.site.in; in.state.Load()&stateClosed != 0 {
+		in.late.Add(1)
+		return nil, ErrCellEnded
+	}
+	x.arrived()
+	outer := x.current()
+	x.enterRule(len(x.rules))
+	result, err := x.callee(ctx, args)
+	x.worked = x.worked || err == nil
+	x.enterRule(outer)
+	return result, err
+}
+
+// foreign reports whether a context is that of another injection.
+func (x *injection) foreign(ctx context.Context) bool {
+	f := frameOf(ctx)
+	return f != nil && f.injection != nil && f.injection != x
+}
+
+// same reports whether two errors are the same value. It also works for types whose
+// == would panic.
+func same(a, b error) bool {
+	if a == nil || b == nil || reflect.TypeOf(a) != reflect.TypeOf(b) {
+		return a == nil && b == nil
+	}
+	if !reflect.ValueOf(a).Comparable() || !reflect.ValueOf(b).Comparable() {
+		return reflect.DeepEqual(a, b)
+	}
+	return a == b
+}
+
+// refuse notes that a fault's result does not fit the call: it was not delivered.
+func (x *injection) refuse(a *callRule, wrong error) {
+	x.note(fmt.Sprintf("rule %q replaced the result by one of the wrong type: %v", a.Name, wrong))
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	a.calls, a.declared, a.told, a.changes, a.more = 0, 0, told{}, nil, 0
+}
+
+// close ends the account: goroutines that the callee or a fault left behind may
+// still hold the context.
+func (x *injection) close() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.over = true
+}
+
+// note adds a sentence to the event.
+func (x *injection) note(text string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.over {
+		x.rec.note(text)
+	}
+}
+
+// maxChanges bounds the changes kept of one rule on one call, since streams are
+// unbounded.
+const maxChanges = 256
+
+// changed notes the changes that the executing rule declared.
+func (x *injection) changed(pinned int16, ch []Change) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	at := x.indexOf(pinned)
+	if x.over || at == len(x.rules) {
+		return
+	}
+	a := &x.rules[at]
+	kept := min(len(ch), maxChanges-len(a.changes))
+	a.changes = append(a.changes, ch[:kept]...)
+	if a.calls++; len(ch) > 0 {
+		a.declared++
+	}
+	a.more += len(ch) - kept
+}
+
+// liveRuleOf is the executing rule, or the one that a context is pinned to; nil: the
+// callee runs.
+func (x *injection) liveRuleOf(pinned int16) *liveRule {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if at := x.indexOf(pinned); at < len(x.rules) {
+		return x.rules[at].liveRule
+	}
+	return nil
+}
+
+// indexOf is the index of the executing rule, or of the one that a context is pinned
+// to.
+func (x *injection) indexOf(pinned int16) int {
+	if pinned > 0 {
+		return int(pinned) - 1
+	}
+	return x.current()
+}
+
+// sleep waits for the executing rule, and counts its wait.
+func (x *injection) sleep(ctx context.Context, pinned int16, d time.Duration) error {
+	rule := x.liveRuleOf(pinned)
+	spent, err := x.wait(ctx, d, rule)
+	if err == nil && d == 0 && (x.calm() || rule.over()) {
+		err = ErrDisarmed
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.over {
+		return err
+	}
+	x.more.asked += min(max(d, 0), math.MaxInt64-x.more.asked)
+	x.more.spent += spent
+	if at := x.indexOf(pinned); at < len(x.rules) {
+		x.rules[at].slept = true
+		x.rules[at].spent += spent
+	}
+	return err
+}
+
+// wait is the injector's sleep, unless a disarming has freed the call of its faults.
+func (x *injection) wait(ctx context.Context, d time.Duration, rule *liveRule) (time.Duration, error) {
+	if x.letGo() && ctx.Err() == nil {
+		return 0, ErrDisarmed
+	}
+	return x.set.site.in.sleep(ctx, d, rule)
+}

@@ -1,0 +1,225 @@
+package chaos
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// RegisterFor is [Injector.Register] for a rule that is removed after life, as if by
+// [Injector.Remove]; 0: never. Registering the name again replaces the rule and its
+// time limit. remove takes this very rule away and reports whether it was there; it
+// leaves a rule that has replaced it alone. Errors are those of Register, and a
+// [*RuleError] if life is negative.
+//
+// It uses no timer and no goroutine. When it expires, the rule matches no more calls
+// and its waits end. It is dropped from the list at the next use of the injector.
+func (in *Injector) RegisterFor(r Rule, life time.Duration) (remove func() bool, err error) {
+	if life < 0 {
+		return nil, &RuleError{Rule: r.Name, Field: "life", Value: life, Allowed: "a duration of 0 or more; 0: no time limit"}
+	}
+	a, err := in.register(r, life)
+	if err != nil {
+		return nil, err
+	}
+	return func() bool {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		return in.removeAt(slices.Index(in.rules, a))
+	}, nil
+}
+
+// RemoveAll removes every rule at once and ends all injected waits: those calls go
+// through, whatever other rules matched them. It returns the rules in their last
+// state. The injector stays armed, so that a rule registered later is in force. With
+// waiters in a testing/synctest bubble it must be called from that bubble.
+func (in *Injector) RemoveAll() []RuleState {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.dropExpired()
+	states := in.states()
+	for _, a := range in.rules {
+		in.endLife(a)
+	}
+	in.setRules(nil)
+	in.dropGroups()
+	return states
+}
+
+// A RuleState is a registered rule and whether it can be injected now.
+type RuleState struct {
+	Rule
+	// Reason is why the rule cannot be injected now, in words; empty: it can.
+	Reason string
+	// Expires is when the rule is removed; zero: never.
+	Expires time.Time
+}
+
+// States returns the rules in the order of [Injector.Rules], each with whether it is
+// in force. No rule is in force while the injector is disarmed, closed or killed. A
+// rule is not if the [Safeguards] allow none of its targets, or if its limit is used
+// up.
+func (in *Injector) States() []RuleState {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.dropExpired()
+	return in.states()
+}
+
+// states lists the states of the rules; in.mu is held.
+func (in *Injector) states() []RuleState {
+	all := in.idle()
+	states := make([]RuleState, len(in.rules))
+	for i, a := range in.rules {
+		states[i] = RuleState{Rule: a.Rule, Reason: all}
+		if all == "" {
+			states[i].Reason = a.idle()
+		}
+		if a.until > 0 {
+			states[i].Expires = in.born.Add(a.until)
+		}
+	}
+	return states
+}
+
+// idle is the reason why no rule of the injector can be injected; empty: some can.
+func (in *Injector) idle() string {
+	switch state := in.state.Load(); {
+	case state&stateClosed != 0:
+		return "the injector was closed by its host"
+	case state&stateDisarmed != 0:
+		return "the injector is disarmed"
+	case in.safeguards == nil:
+		return ""
+	case in.killed():
+		return "the kill switch was thrown"
+	case in.safeguards.invalid != nil:
+		return "the safeguards are invalid: " + in.safeguards.invalid.Error()
+	}
+	g := in.safeguards
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.Budget > 0 && g.delivered >= uint64(g.Budget) {
+		return fmt.Sprintf("the safeguards' budget of %d faults is used up", g.Budget)
+	}
+	return ""
+}
+
+// idle is the reason why the rule alone cannot be injected; empty: it can.
+func (a *liveRule) idle() string {
+	if a.barred {
+		return "the safeguards allow none of its targets"
+	}
+	if a.Limit > 0 {
+		a.gate.mu.Lock()
+		defer a.gate.mu.Unlock()
+		if uint64(a.gate.delivered) >= uint64(a.Limit) {
+			return fmt.Sprintf("its limit of %d deliveries is used up", a.Limit)
+		}
+	}
+	return ""
+}
+
+// life is shared by a rule and those that it replaced: removing the name ends the
+// waits of all.
+type life struct{ ended atomic.Bool }
+
+// over reports whether the rule was removed or has expired; false for nil.
+func (a *liveRule) over() bool {
+	return a != nil && (a.life.ended.Load() || a.until > 0 && a.left() <= 0)
+}
+
+// left is the time until a rule with a time limit expires.
+func (a *liveRule) left() time.Duration { return a.until - time.Since(a.in.born) }
+
+// within shortens a wait that the rule's expiry would cut off, and reports whether
+// it did. The shortened wait is the only timer: of two that fire at one moment,
+// either might win.
+func (a *liveRule) within(d time.Duration) (time.Duration, bool) {
+	if a.until == 0 {
+		return d, false
+	}
+	if left := a.left(); d < 0 || left <= d {
+		return max(left, 1), true
+	}
+	return d, false
+}
+
+// met reports whether the rule is still in force when it is about to be injected,
+// and drops expired rules.
+func (a *liveRule) met() bool {
+	if !a.over() {
+		return true
+	}
+	if a.until > 0 {
+		a.in.mu.Lock()
+		defer a.in.mu.Unlock()
+		a.in.dropExpired()
+	}
+	return false
+}
+
+// dropExpired removes the rules that have expired; in.mu is held. It does nothing
+// before the earliest expiry.
+func (in *Injector) dropExpired() {
+	if in.soonest == 0 || time.Since(in.born) < in.soonest {
+		return
+	}
+	in.soonest = 0
+	var left []*liveRule
+	for _, a := range in.rules {
+		if a.until > 0 && a.over() {
+			in.endLife(a)
+			continue
+		}
+		left = append(left, a)
+		in.expires(a.until)
+	}
+	if len(left) < len(in.rules) {
+		in.setRules(left)
+		in.dropGroups()
+	}
+}
+
+// expires records when a rule expires, 0: never; in.mu is held.
+func (in *Injector) expires(until time.Duration) {
+	if until > 0 && (in.soonest == 0 || until < in.soonest) {
+		in.soonest = until
+	}
+}
+
+// removeAt takes the i-th rule away, if there is one; in.mu is held.
+func (in *Injector) removeAt(i int) bool {
+	if i < 0 {
+		return false
+	}
+	former := in.rules[i]
+	in.endLife(former)
+	in.rules, in.places = slices.Delete(in.rules, i, i+1), nil
+	in.rebind(former, nil)
+	in.dropGroups()
+	return true
+}
+
+// endLife ends the waits of a rule; in.mu is held.
+func (in *Injector) endLife(a *liveRule) {
+	a.life.ended.Store(true)
+	in.groups.leave(a.planRule)
+	for w, of := range in.waiters {
+		if of == a.life {
+			close(w)
+			delete(in.waiters, w)
+		}
+	}
+}
+
+// dropGroups drops the groups that have no rule any more; in.mu is held. A group
+// that comes back counts from 0 in any case.
+func (in *Injector) dropGroups() {
+	left := make(map[string]bool)
+	for _, a := range in.rules {
+		left[a.Group] = true
+	}
+	in.points.drop(func(s *site) bool { return s.kind == groupSite && !left[s.target] })
+}
