@@ -29,7 +29,7 @@ func onHTTP() map[string]chaos.Fault {
 		"SlowFirstEvent": chaoshttp.SlowFirstEvent(time.Minute), "SlowEvents": chaoshttp.SlowEvents(time.Second), "CutEvent": chaoshttp.CutEvent(1),
 		"CutStream": chaoshttp.CutStream(1), "MalformEvent": chaoshttp.MalformEvent(1), "DuplicateEvent": chaoshttp.DuplicateEvent(1),
 		"SwapEvents": chaoshttp.SwapEvents(1), "DropTerminator": chaoshttp.DropTerminator(),
-		"ErrorEvent":     chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.ErrServer, 1),
+		"ErrorEvent":     chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.KindServer, 1),
 		"CutCompletion":  chaoshttp.CutCompletion(3),
 		"CutCompletion9": chaoshttp.CutCompletion(999), "GarbleCompletion": chaoshttp.GarbleCompletion(),
 		"OnBody": chaoshttp.OnBody(fault.Replace(json.RawMessage(`{"id":8}`))), "OnBodyOfNothing": chaoshttp.OnBody(lies.FlipSign("$.absent")),

@@ -51,7 +51,7 @@ func TestDeliveredWithTheFirstByteThatDiffers(t *testing.T) {
 		{"an event malformed", chaoshttp.MalformEvent(1), stream, events},
 		{"events swapped", chaoshttp.SwapEvents(0), stream, events},
 		{"no terminator", chaoshttp.DropTerminator(), stream, events},
-		{"an error event", chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.ErrServer, 1), stream, events},
+		{"an error event", chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.KindServer, 1), stream, events},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			get := func(read int) (body []byte, e chaos.Event) {

@@ -14,7 +14,7 @@
 //	plan, err := chaos.NewPlan(42, chaos.Rule{ // in the test
 //		Target: "POST api.openai.com/v1/chat/completions",
 //		When:   when.First(2),
-//		Fault:  chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.ErrRateLimit, nil),
+//		Fault:  chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindRateLimit, nil),
 //	})
 //	req = req.WithContext(chaos.NewContext(ctx, plan.Injector("my test", nil)))
 //	resp, err := client.Do(req) // 429 Too Many Requests

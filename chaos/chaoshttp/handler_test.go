@@ -110,7 +110,7 @@ func TestAPanicOfAHandlerStaysOne(t *testing.T) {
 // The model is found in what a server receives, too, and the handler still
 // reads all of it.
 func TestAServerKnowsTheModel(t *testing.T) {
-	in := weather(t, chaos.Rule{Target: "POST */v1/messages#claude-*", When: when.Nth(2), Fault: chaoshttp.APIError(chaoshttp.Anthropic, chaoshttp.ErrNotFound, nil)})
+	in := weather(t, chaos.Rule{Target: "POST */v1/messages#claude-*", When: when.Nth(2), Fault: chaoshttp.APIError(chaoshttp.Anthropic, chaoshttp.KindNotFound, nil)})
 	client, s := behind(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)
 	}, in)

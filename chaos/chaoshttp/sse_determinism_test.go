@@ -34,7 +34,7 @@ func everyStreamFault() map[string]chaos.Fault {
 	maps.Copy(faults, map[string]chaos.Fault{
 		"slow first": chaoshttp.SlowFirstEvent(time.Second), "slow": chaoshttp.SlowEvents(time.Second), "cut event": chaoshttp.CutEvent(at),
 		"cut stream": chaoshttp.CutStream(at), "malform event": chaoshttp.MalformEvent(at), "duplicate": chaoshttp.DuplicateEvent(at),
-		"swap": chaoshttp.SwapEvents(at), "error": chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.ErrServer, at), "terminator": chaoshttp.DropTerminator(),
+		"swap": chaoshttp.SwapEvents(at), "error": chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.KindServer, at), "terminator": chaoshttp.DropTerminator(),
 	})
 	return faults
 }

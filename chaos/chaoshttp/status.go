@@ -187,7 +187,7 @@ type statusParams struct {
 // request that is wrong in itself stay.
 func persistence(code int, as ErrorKind) chaos.Persistence {
 	switch {
-	case as == ErrQuota:
+	case as == KindQuota:
 		return chaos.Permanent
 	case code >= 500, code == http.StatusRequestTimeout, code == http.StatusConflict,
 		code == http.StatusTooEarly, code == http.StatusTooManyRequests:

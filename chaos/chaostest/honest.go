@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/words"
+	"github.com/shakedown-go/shakedown/chaos/internal/telltale"
 )
 
 // undisturbed lets the fault strike one call, and compares what the caller got
@@ -61,7 +61,7 @@ func (t *trial) error(err error) {
 	if text == "" {
 		t.add(Text, "the error has no text")
 	}
-	if word := words.Telltale(text); word != "" {
+	if word := telltale.Find(text); word != "" {
 		t.add(Text, "the text of the error, %q, contains %q", text, word)
 	}
 }

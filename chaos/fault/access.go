@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/form"
+	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
@@ -57,7 +57,7 @@ func (r toolRemoved) Inject(ctx context.Context, c chaos.Call, args any, next ch
 	}
 	for i, t := range list {
 		if gone(t) {
-			chaos.Changed(ctx, chaos.Change{Path: place(i), Before: form.Document(t)})
+			chaos.Changed(ctx, chaos.Change{Path: place(i), Before: jsonvalue.Document(t)})
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(list), gone), nil

@@ -16,7 +16,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
-	"github.com/shakedown-go/shakedown/chaos/internal/words"
+	"github.com/shakedown-go/shakedown/chaos/internal/telltale"
 	"github.com/shakedown-go/shakedown/chaos/lies"
 )
 
@@ -202,7 +202,7 @@ func TestAValueThatDoesNotFitGoesUndelivered(t *testing.T) {
 		doc, err := tool(ctx, target, json.RawMessage(`7`))
 		require.NoError(t, err, name)
 		assert.Equal(t, `{"ID":7}`, string(doc), name)
-		assert.Empty(t, words.Telltale(string(doc)), name)
+		assert.Empty(t, telltale.Find(string(doc)), name)
 		assert.False(t, onlyEvent(t, in).Delivered, name)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/form"
+	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
@@ -64,7 +64,7 @@ type staleApproval struct {
 func (s *staleApproval) Fresh() chaos.Fault { return &staleApproval{approval: s.approval} }
 
 func (s *staleApproval) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	request := form.Document(args) // now: the guardrail may change them
+	request := jsonvalue.Document(args) // now: the guardrail may change them
 	verdict, err := next(ctx, args)
 	if err != nil {
 		return verdict, err
@@ -73,7 +73,7 @@ func (s *staleApproval) Inject(ctx context.Context, c chaos.Call, args any, next
 	if !ok {
 		return verdict, nil
 	}
-	chaos.Changed(ctx, chaos.Change{Before: form.Document(verdict), After: form.Document(stale)})
+	chaos.Changed(ctx, chaos.Change{Before: jsonvalue.Document(verdict), After: jsonvalue.Document(stale)})
 	return stale, nil
 }
 
@@ -101,5 +101,5 @@ func (s *staleApproval) Describe() chaos.Description {
 	return param.With(chaos.Description{
 		Kind: "stale_approval", Layer: chaos.LayerControl, Class: chaos.ClassValue, Visibility: chaos.Implicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	}, valueParams{orNull(form.Document(s.approval))})
+	}, valueParams{orNull(jsonvalue.Document(s.approval))})
 }

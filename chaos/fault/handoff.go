@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/form"
+	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
@@ -26,7 +26,7 @@ import (
 func CorruptHandoff(patch json.RawMessage) chaos.Fault {
 	return handoff{kind: "handoff_corrupt", class: chaos.ClassValue, params: struct {
 		Patch json.RawMessage `json:"patch"`
-	}{orNull(form.Document(patch))}, check: func(c *param.Check) {
+	}{orNull(jsonvalue.Document(patch))}, check: func(c *param.Check) {
 		v, err := numbered(patch)
 		_, ok := v.(map[string]any)
 		c.That(err == nil && ok, "patch", string(patch), "a JSON object")
@@ -71,9 +71,9 @@ func quoted(s string) json.RawMessage {
 
 func patching(patch json.RawMessage) func(any) (any, error) {
 	return func(args any) (any, error) {
-		doc, isText := form.Text(args)
+		doc, isText := jsonvalue.Text(args)
 		if !isText {
-			doc = form.Document(args)
+			doc = jsonvalue.Document(args)
 		}
 		out, err := merged(doc, patch)
 		if err != nil || isText {
@@ -82,7 +82,7 @@ func patching(patch json.RawMessage) func(any) (any, error) {
 		if args == nil {
 			return nil, errors.New("there are none")
 		}
-		return form.DecodeLike(out, args)
+		return jsonvalue.DecodeLike(out, args)
 	}
 }
 
@@ -102,13 +102,13 @@ type namedParams struct {
 
 func (h handoff) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	unseen(ctx)
-	before := form.Document(args)
+	before := jsonvalue.Document(args)
 	changed, err := h.change(args)
 	if err != nil {
 		chaos.Note(ctx, fmt.Sprintf("the arguments, %T, were not changed: %v", args, err))
 		return next(ctx, args)
 	}
-	if after := form.Document(changed); !equal(before, after) {
+	if after := jsonvalue.Document(changed); !equal(before, after) {
 		chaos.Changed(ctx, chaos.Change{Path: "$args", Before: before, After: after})
 		args = changed
 	}

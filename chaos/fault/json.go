@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 
-	"github.com/shakedown-go/shakedown/chaos/internal/form"
+	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
@@ -13,11 +13,11 @@ import (
 // An interface type admits the JSON itself too, but its contents are meant.
 func fit[T any](result any) (t T, ok bool) {
 	t, ok = result.(T)
-	doc, isText := form.Text(result)
+	doc, isText := jsonvalue.Text(result)
 	if !isText || ok && reflect.TypeFor[T]().Kind() != reflect.Interface {
 		return t, ok
 	}
-	decoded, err := form.Decode[T](doc)
+	decoded, err := jsonvalue.Decode[T](doc)
 	if err != nil {
 		return t, ok
 	}
@@ -31,17 +31,17 @@ func inForm(v, result any) any {
 	if reflect.TypeOf(v) == reflect.TypeOf(result) {
 		return v
 	}
-	if _, ok := form.Text(result); !ok {
+	if _, ok := jsonvalue.Text(result); !ok {
 		return v
 	}
 	doc, ok := v.(json.RawMessage)
 	if !ok {
 		var err error
-		if doc, err = form.Encode(v); err != nil {
+		if doc, err = jsonvalue.Encode(v); err != nil {
 			return v
 		}
 	}
-	return form.Like(doc, result)
+	return jsonvalue.Like(doc, result)
 }
 
 // equal tells whether a caller would see a difference. Documents are compared

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/form"
+	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
@@ -83,7 +83,7 @@ func describeNoOp(kind string, layer chaos.Layer, n *silentNoOp) chaos.Descripti
 	if n.learns {
 		return d
 	}
-	return param.With(d, valueParams{orNull(form.Document(n.v))})
+	return param.With(d, valueParams{orNull(jsonvalue.Document(n.v))})
 }
 
 // valueParams are the parameters of a fault that gives a value.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/form"
+	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
@@ -72,10 +72,10 @@ func size(v any) (n float64, known bool) {
 	if _, ok := v.(readLater); ok { // what of it has JSON is not what it holds
 		return 0, false
 	}
-	if doc, ok := form.Text(v); ok {
+	if doc, ok := jsonvalue.Text(v); ok {
 		return float64(len(doc)), true
 	}
-	doc, err := form.Encode(v)
+	doc, err := jsonvalue.Encode(v)
 	return float64(len(doc)), err == nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/form"
+	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
@@ -31,7 +31,7 @@ func (f duplicateItem) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2
 		if n != f.after || disarmed(ctx) {
 			return true
 		}
-		chaos.Changed(ctx, chaos.Change{Path: place(n + 1), After: form.Document(item)})
+		chaos.Changed(ctx, chaos.Change{Path: place(n + 1), After: jsonvalue.Document(item)})
 		return yield(item, nil)
 	})
 }
@@ -99,13 +99,13 @@ func (f oneItem) Describe() chaos.Description {
 
 // malform makes of a text one that its reader cannot decode.
 func malform(ctx context.Context, item any) (any, error) {
-	doc, ok := form.Text(item)
+	doc, ok := jsonvalue.Text(item)
 	if !ok || len(doc) == 0 {
 		chaos.Note(ctx, fmt.Sprintf("an item of type %T is not a text that can be malformed", item))
 		return item, nil
 	}
 	broken := spoiled(doc)
-	chaos.Changed(ctx, chaos.Change{Before: form.Document(item), After: form.Document(string(broken))})
+	chaos.Changed(ctx, chaos.Change{Before: jsonvalue.Document(item), After: jsonvalue.Document(string(broken))})
 	switch item.(type) {
 	case string:
 		return string(broken), nil

@@ -5,7 +5,7 @@ import (
 	"iter"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/form"
+	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
@@ -25,7 +25,7 @@ func (f endAfter) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any,
 		if n != f.after || disarmed(ctx) {
 			return yield(item, nil)
 		}
-		chaos.Changed(ctx, chaos.Change{Path: place(n), Before: form.Document(item)})
+		chaos.Changed(ctx, chaos.Change{Path: place(n), Before: jsonvalue.Document(item)})
 		return false
 	})
 }
@@ -69,7 +69,7 @@ func (dropLast) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, e
 		case disarmed(ctx):
 			yield(held, nil)
 		default:
-			chaos.Changed(ctx, chaos.Change{Path: place(n), Before: form.Document(held)})
+			chaos.Changed(ctx, chaos.Change{Path: place(n), Before: jsonvalue.Document(held)})
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (s *shuffle) flush() bool {
 	for i, from := range order {
 		item := s.held[from]
 		if !equal(s.held[i], item) {
-			chaos.Changed(s.ctx, chaos.Change{Path: place(s.n), Before: form.Document(s.held[i]), After: form.Document(item)})
+			chaos.Changed(s.ctx, chaos.Change{Path: place(s.n), Before: jsonvalue.Document(s.held[i]), After: jsonvalue.Document(item)})
 		}
 		s.n++
 		if !s.yield(item, nil) {

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/form"
+	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
@@ -64,14 +64,14 @@ type usageJSON struct {
 }
 
 func usageOf(result any) (u usageJSON, known bool) {
-	doc, ok := form.Text(result)
+	doc, ok := jsonvalue.Text(result)
 	if !ok {
 		var err error
-		if doc, err = form.Encode(result); err != nil {
+		if doc, err = jsonvalue.Encode(result); err != nil {
 			return u, false
 		}
 	}
-	answer, err := form.Decode[struct{ Usage *usageJSON }](doc)
+	answer, err := jsonvalue.Decode[struct{ Usage *usageJSON }](doc)
 	if err != nil || answer.Usage == nil {
 		return u, false
 	}

@@ -7,7 +7,7 @@ import (
 	"reflect"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/form"
+	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
@@ -33,7 +33,7 @@ func (r replace) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 	if equal(result, after) {
 		return result, nil
 	}
-	chaos.Changed(ctx, chaos.Change{Before: form.Document(result), After: form.Document(after)})
+	chaos.Changed(ctx, chaos.Change{Before: jsonvalue.Document(result), After: jsonvalue.Document(after)})
 	return after, nil
 }
 
@@ -45,7 +45,7 @@ func (r replace) Describe() chaos.Description {
 		Persistence: chaos.Transient, Effect: chaos.EffectDone,
 	}, struct {
 		Value any `json:"value"`
-	}{form.Document(r.v)})
+	}{jsonvalue.Document(r.v)})
 }
 
 // Mutate lets the callee do its work and gives the caller what fn makes of the
@@ -78,23 +78,23 @@ func (m mutate[T]) Inject(ctx context.Context, c chaos.Call, args any, next chao
 		chaos.Note(ctx, fmt.Sprintf("mutate %q: the result, %T, does not fit %v", m.name, result, reflect.TypeFor[T]()))
 		return result, nil
 	}
-	before, seen := form.Document(result), form.Document(value) // now: fn may write to what value points to
+	before, seen := jsonvalue.Document(result), jsonvalue.Document(value) // now: fn may write to what value points to
 	changed := m.fn(value)
 	if m.same(seen, value, changed, result) {
 		return result, nil
 	}
 	after := inForm(changed, result)
-	chaos.Changed(ctx, chaos.Change{Before: before, After: form.Document(after)})
+	chaos.Changed(ctx, chaos.Change{Before: before, After: jsonvalue.Document(after)})
 	return after, nil
 }
 
 // same tells whether fn left the value as it was. Of JSON nothing but the
 // document counts; a Go value may differ in what has no JSON.
 func (m mutate[T]) same(seen json.RawMessage, value, changed T, result any) bool {
-	if !equal(seen, form.Document(changed)) {
+	if !equal(seen, jsonvalue.Document(changed)) {
 		return false
 	}
-	_, isText := form.Text(result)
+	_, isText := jsonvalue.Text(result)
 	return isText || reflect.DeepEqual(value, changed)
 }
 

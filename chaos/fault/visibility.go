@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/form"
+	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
@@ -72,7 +72,7 @@ func (v *delayedVisibility) Inject(ctx context.Context, c chaos.Call, args any, 
 	if old = inForm(old, result); equal(result, old) {
 		return result, nil
 	}
-	chaos.Changed(ctx, chaos.Change{Before: form.Document(result), After: form.Document(old)})
+	chaos.Changed(ctx, chaos.Change{Before: jsonvalue.Document(result), After: jsonvalue.Document(old)})
 	return old, nil
 }
 
@@ -130,7 +130,7 @@ func (v *delayedVisibility) Describe() chaos.Description {
 
 // valueOrNothing is a value as an optional parameter.
 func valueOrNothing(v any) any {
-	if doc := form.Document(v); v != nil && doc != nil {
+	if doc := jsonvalue.Document(v); v != nil && doc != nil {
 		return doc
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/form"
+	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
@@ -103,9 +103,9 @@ func (f *recall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 // take copies a result: its caller may write to its own.
 func take(c chaos.Call, result any) (a answer, why string) {
 	a.of = request{c.Target, c.Key}
-	text, isText := form.Text(result)
+	text, isText := jsonvalue.Text(result)
 	if !isText {
-		encoded, err := form.Encode(result)
+		encoded, err := jsonvalue.Encode(result)
 		if err != nil {
 			return a, fmt.Sprintf("the result, %T, has no JSON: %v", result, err)
 		}
@@ -123,10 +123,10 @@ func take(c chaos.Call, result any) (a answer, why string) {
 
 // result is the answer once more, for another caller.
 func (a answer) result() (any, error) {
-	if _, isText := form.Text(a.like); isText || a.like == nil {
-		return form.Like(bytes.Clone(a.text), a.like), nil
+	if _, isText := jsonvalue.Text(a.like); isText || a.like == nil {
+		return jsonvalue.Like(bytes.Clone(a.text), a.like), nil
 	}
-	return form.DecodeLike(a.text, a.like)
+	return jsonvalue.DecodeLike(a.text, a.like)
 }
 
 // remember chooses what to tell, then adds the answer.

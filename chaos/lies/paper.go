@@ -7,7 +7,7 @@ import (
 	"reflect"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/form"
+	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
@@ -31,9 +31,9 @@ func open(result any) (p paper, why string) {
 	if v, ok := result.(interface{ NoDocument() string }); ok {
 		return p, v.NoDocument()
 	}
-	text, isText := form.Text(result)
+	text, isText := jsonvalue.Text(result)
 	if !isText {
-		encoded, err := form.Encode(result)
+		encoded, err := jsonvalue.Encode(result)
 		if err != nil {
 			return p, fmt.Sprintf("the result, %T, has no JSON: %v", result, err)
 		}
@@ -62,7 +62,7 @@ func (p paper) close(after []byte) (result any, why string) {
 			after = []byte(d.String(0))
 		}
 	}
-	return form.Like(after, p.original), ""
+	return jsonvalue.Like(after, p.original), ""
 }
 
 // closeValue decodes into the type that the caller knows. What that type does
@@ -71,11 +71,11 @@ func (p paper) closeValue(after []byte) (result any, why string) {
 	if p.original == nil {
 		return json.RawMessage(after), ""
 	}
-	result, err := form.DecodeLike(after, p.original)
+	result, err := jsonvalue.DecodeLike(after, p.original)
 	if err != nil {
 		return nil, fmt.Sprintf("the changed result does not decode into %T", p.original)
 	}
-	before, err := form.DecodeLike(p.doc.Text, p.original)
+	before, err := jsonvalue.DecodeLike(p.doc.Text, p.original)
 	if err == nil && reflect.DeepEqual(before, result) {
 		return nil, fmt.Sprintf("a %T does not show what was changed", p.original)
 	}

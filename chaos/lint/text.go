@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/words"
+	"github.com/shakedown-go/shakedown/chaos/internal/telltale"
 )
 
 // defaultText is what the MCP tool puts in where no message is given.
@@ -21,7 +21,7 @@ func (l *linter) text(r *rule) {
 		return
 	}
 	for _, text := range texts(params) {
-		word := words.Telltale(text)
+		word := telltale.Find(text)
 		switch {
 		case text == defaultText:
 			l.report(r, DefaultText, Warning, "the text %q is a stand-in, and says that the error is not real: give one that the dependency would send", text)

@@ -1,11 +1,11 @@
-package words_test
+package telltale_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/shakedown-go/shakedown/chaos/internal/words"
+	"github.com/shakedown-go/shakedown/chaos/internal/telltale"
 )
 
 func TestTelltale(t *testing.T) {
@@ -20,6 +20,6 @@ func TestTelltale(t *testing.T) {
 		"read: connection reset by peer":      "",
 		"the attestation could not be loaded": "",
 	} {
-		assert.Equal(t, want, words.Telltale(text), text)
+		assert.Equal(t, want, telltale.Find(text), text)
 	}
 }

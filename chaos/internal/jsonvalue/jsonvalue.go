@@ -1,6 +1,6 @@
 // Package form knows the types in which tools, dispatch functions and wrapped functions hand values over: JSON in one of
 // three Go types, or Go values. Catalogues of faults change values of all of them through it.
-package form
+package jsonvalue
 
 import (
 	"bytes"
