@@ -154,7 +154,7 @@ func TestFaultsInProcess(t *testing.T) {
 	for _, r := range catalogue() {
 		t.Run(r.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				in := weather(t, chaos.Rule{Fault: r.fault})
+				in := injectorOf(t, chaos.Rule{Fault: r.fault})
 				client := inProcess(t, desk)
 				start := time.Now()
 				g := ask(chaos.NewContext(t.Context(), in), t, client, "https://api.example.com/v1/orders", `{}`)
@@ -176,7 +176,7 @@ func TestFaultsOverSockets(t *testing.T) {
 			continue // in real time, and without TLS
 		}
 		t.Run(r.name, func(t *testing.T) {
-			in := weather(t, chaos.Rule{Fault: r.fault})
+			in := injectorOf(t, chaos.Rule{Fault: r.fault})
 			client, url := overSockets(t, desk)
 			g := ask(chaos.NewContext(t.Context(), in), t, client, url+"/v1/orders", `{}`)
 			r.check(t, g)
@@ -192,7 +192,7 @@ func TestFaultsBehindAServer(t *testing.T) {
 			continue
 		}
 		t.Run(r.name, func(t *testing.T) {
-			in := weather(t, chaos.Rule{Fault: r.fault})
+			in := injectorOf(t, chaos.Rule{Fault: r.fault})
 			client, server := behind(t, desk, in)
 			g := ask(context.Background(), t, client, server.URL+"/v1/orders", `{}`)
 			server.Close()

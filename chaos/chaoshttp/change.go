@@ -61,7 +61,7 @@ func spoils(kind string, class chaos.Class, v chaos.Visibility, params any) chao
 	return d
 }
 
-// streams tells whether a response is one of documents that come one by one:
+// streams reports whether a response is one of documents that come one by one:
 // to wait for the last of them would spoil more than was asked.
 func streams(ctx context.Context, r Response) bool {
 	if !oneByOne(r.Header.Get("Content-Type")) {

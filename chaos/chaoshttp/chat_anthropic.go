@@ -45,7 +45,7 @@ type textBlock struct {
 	Text string `json:"text"`
 }
 
-// editBlock tells whether the block stays. Of a text nothing may be left: the
+// editBlock reports whether the block stays. Of a text nothing may be left: the
 // service sends no empty one.
 func editBlock(block *jsondoc.Value, ed editor, log *changeLog, path string) bool {
 	switch kind, _ := block.Get("type").Text(); kind {

@@ -138,7 +138,7 @@ func (w words) write(reason string) string {
 	return reason
 }
 
-// finish asks for the reason, and tells whether it became another.
+// finish asks for the reason, and reports whether it became another.
 func (w words) finish(ed editor, wire string) (p piece, changed bool) {
 	reason := w.read(wire)
 	p = ask(ed, pieceFinish, reason)

@@ -33,7 +33,7 @@ func editResponse(doc *jsondoc.Value, fresh func(i int) editor, log *changeLog) 
 	return true
 }
 
-// editItem tells whether the item of the output stays.
+// editItem reports whether the item of the output stays.
 func editItem(item *jsondoc.Value, ed editor, log *changeLog, path string) bool {
 	switch kind, _ := item.Get("type").Text(); kind {
 	case "message":

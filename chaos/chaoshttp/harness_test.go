@@ -15,8 +15,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 )
 
-// weather is the injector of rules, recorded.
-func weather(t testing.TB, rules ...chaos.Rule) *chaos.Injector {
+// injectorOf is the injector of rules, recorded.
+func injectorOf(t testing.TB, rules ...chaos.Rule) *chaos.Injector {
 	t.Helper()
 	for i := range rules {
 		if rules[i].Target == "" {

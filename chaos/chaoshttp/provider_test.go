@@ -53,7 +53,7 @@ func TestProviderErrors(t *testing.T) {
 	} {
 		t.Run(string(tt.api)+" "+string(tt.kind), func(t *testing.T) {
 			f := chaoshttp.APIError(tt.api, tt.kind, nil)
-			in := weather(t, chaos.Rule{Fault: f})
+			in := injectorOf(t, chaos.Rule{Fault: f})
 			ctx := chaos.NewContext(t.Context(), in)
 			g := ask(ctx, t, inProcess(t, desk), "https://example.com/v1/chat/completions", `{"model":"m-1"}`)
 			require.NoError(t, g.err)
@@ -97,7 +97,7 @@ func TestProviderErrors(t *testing.T) {
 func TestRequestIdentifiersAreDrawn(t *testing.T) {
 	ids := map[string]int{}
 	for range 2 {
-		in := weather(t, chaos.Rule{Fault: chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindServer, nil)})
+		in := injectorOf(t, chaos.Rule{Fault: chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindServer, nil)})
 		for range 3 {
 			g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), chat, `{}`)
 			ids[g.resp.Header.Get("X-Request-Id")]++
@@ -120,7 +120,7 @@ func TestRetryAfter(t *testing.T) {
 		{"own header", chaoshttp.StatusOptions{Header: http.Header{"retry-after": {"7"}}}, "7"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			in := weather(t, chaos.Rule{Fault: chaoshttp.Status(429, &tt.o)})
+			in := injectorOf(t, chaos.Rule{Fault: chaoshttp.Status(429, &tt.o)})
 			g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), chat, `{}`)
 			require.NoError(t, g.err)
 			assert.Equal(t, tt.want, g.resp.Header.Get("Retry-After"), tt.name)
@@ -133,7 +133,7 @@ func TestAnAnswerOfOnesOwn(t *testing.T) {
 	header := http.Header{"X-Cache": {"miss"}}
 	f := chaoshttp.Status(503, &chaoshttp.StatusOptions{Body: `{"code":"busy"}`, Header: header})
 	header.Set("X-Cache", "changed later")
-	in := weather(t, chaos.Rule{Fault: f})
+	in := injectorOf(t, chaos.Rule{Fault: f})
 	g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), chat, `{}`)
 	require.NoError(t, g.err)
 	assert.Equal(t, `{"code":"busy"}`, g.body)

@@ -243,7 +243,7 @@ func (f *unterminated) end(int) step {
 	return step{note: "the stream has no terminator"}
 }
 
-// terminates tells whether the event says that the stream is complete.
+// terminates reports whether the event says that the stream is complete.
 func terminates(e sse.Event) bool {
 	if strings.TrimSpace(e.Data) == "[DONE]" {
 		return true

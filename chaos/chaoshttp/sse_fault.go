@@ -85,7 +85,7 @@ func (f streamFault) script(after int) script {
 
 func (f streamFault) Phase() chaos.Phase { return chaos.PhaseChange }
 
-// waits tells whether the fault is one of time, and has a time as its parameter.
+// waits reports whether the fault is one of time, and has a time as its parameter.
 func (f streamFault) waits() bool { return f.kind == kindSlowFirst || f.kind == kindSlowEvents }
 
 func (f streamFault) Check() error {

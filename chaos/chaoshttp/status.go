@@ -183,7 +183,7 @@ type statusParams struct {
 	Body       string      `json:"body,omitempty"`
 }
 
-// persistence tells whether trying the same again can help: the statuses of a
+// persistence reports whether trying the same again can help: the statuses of a
 // request that is wrong in itself stay.
 func persistence(code int, as ErrorKind) chaos.Persistence {
 	switch {

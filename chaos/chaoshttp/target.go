@@ -73,7 +73,7 @@ func (s *site) withModel(name, model string) string {
 	return t.target
 }
 
-// llm tells whether a model is asked there, whose name may follow the target.
+// llm reports whether a model is asked there, whose name may follow the target.
 func (s *site) llm() bool { return s.layer == chaos.LayerLLM }
 
 // sites finds the sites of requests without a lock and without allocating. It

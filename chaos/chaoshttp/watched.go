@@ -27,7 +27,7 @@ func (r Response) OnRead(ctx context.Context, done func(doc []byte, err error)) 
 	return Response{&c}, true
 }
 
-// oneByOne tells whether a content type is one of documents that come one by one.
+// oneByOne reports whether a content type is one of documents that come one by one.
 func oneByOne(kind string) bool {
 	for _, stream := range [...]string{"event-stream", "ndjson", "jsonl", "json-seq"} {
 		if strings.Contains(kind, stream) {

@@ -161,7 +161,7 @@ func TestExactChunks(t *testing.T) {
 	}
 }
 
-// Under calm weather it is a reader like any other, at any size of chunk.
+// Without rules it is a reader like any other, at any size of chunk.
 func TestReaderKeepsTheContract(t *testing.T) {
 	text := strings.Repeat("all of it, in order; ", 50)
 	for _, chunk := range []int{1, 7, 64, 0} {

@@ -75,17 +75,17 @@ func (o Attack) slip(kind string, defaults ...string) chaos.Fault {
 	}
 	return lie{kind: kind, class: chaos.ClassAdversarial, params: params, check: payloads(o.Texts), wants: "text or object",
 		rank: attackable,
-		turn: func(t *tale, i int) bool {
-			text := payload(t.call, texts[t.pick(0, 3, len(texts))])
-			switch t.doc.Kind(i) {
+		apply: func(e *edit, i int) bool {
+			text := payload(e.call, texts[e.pick(0, 3, len(texts))])
+			switch e.doc.Kind(i) {
 			case jsonedit.Object:
 				name := "note"
-				for _, taken := t.doc.Member(i, name); taken; _, taken = t.doc.Member(i, name) {
+				for _, taken := e.doc.Member(i, name); taken; _, taken = e.doc.Member(i, name) {
 					name += "s"
 				}
-				return t.insert(i, name, jsonedit.Quote(text))
+				return e.insert(i, name, jsonedit.Quote(text))
 			case jsonedit.String:
-				return t.replace(i, appended(t.doc.Raw(i), text))
+				return e.replace(i, appended(e.doc.Raw(i), text))
 			}
 			return false
 		}}.at(o.Paths)
@@ -121,20 +121,20 @@ func appended(raw []byte, text string) []byte {
 }
 
 // attackable ranks what an attacker could have written: free text first.
-func attackable(t *tale, i int) int {
-	switch k := t.doc.Kind(i); {
-	case k == jsonedit.Object && (i == 0 || t.addressed):
+func attackable(e *edit, i int) int {
+	switch k := e.doc.Kind(i); {
+	case k == jsonedit.Object && (i == 0 || e.addressed):
 		return 4
 	case k != jsonedit.String:
 		return 0
-	case t.addressed:
+	case e.addressed:
 		return 1
 	}
-	switch strings.ToLower(nameOf(t, i)) {
+	switch strings.ToLower(nameOf(e, i)) {
 	case "description", "notes", "note", "comment", "comments", "body", "content", "text", "message", "summary", "bio", "review":
 		return 1
 	}
-	if r := prose(t, i); r > 0 {
+	if r := prose(e, i); r > 0 {
 		return r + 1
 	}
 	return 0

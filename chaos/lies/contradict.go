@@ -59,73 +59,73 @@ func (f *contradict) Inject(ctx context.Context, c chaos.Call, args any, next ch
 	if r, ok := result.(bodied); ok {
 		return r.OnBody(ctx, c, args, f)
 	}
-	p, why := open(result)
+	in, why := open(result)
 	if why != "" {
 		chaos.Note(ctx, why)
 		return result, nil
 	}
-	t := &tale{call: c, doc: p.doc, plain: p.plain}
-	shared := f.facts.learn(t)
-	t.any(func(_ *tale, i int) int { return shared[i] }, func(t *tale, i int) bool {
-		after := near(t, i)
-		return after != nil && t.replace(i, after)
+	e := &edit{call: c, doc: in.doc, plain: in.plain}
+	shared := f.facts.learn(e)
+	e.applyToOne(func(_ *edit, i int) int { return shared[i] }, func(e *edit, i int) bool {
+		after := near(e, i)
+		return after != nil && e.replace(i, after)
 	})
-	return t.end(ctx, p, "contradiction", "fact that another target told")
+	return e.finish(ctx, in, "contradiction", "fact that another target told")
 }
 
 // learn remembers the facts of a result and ranks those that another target
 // told before.
-func (f *facts) learn(t *tale) map[int]int {
+func (f *facts) learn(e *edit) map[int]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	shared := make(map[int]int)
-	for i := range t.doc.Nodes {
-		if !tellable(t, i) {
+	for i := range e.doc.Nodes {
+		if !tellable(e, i) {
 			continue
 		}
-		said := fact{t.doc.Name(i), string(t.doc.Raw(i))}
+		said := fact{e.doc.Name(i), string(e.doc.Raw(i))}
 		switch by, known := f.by[said]; {
-		case known && by != t.call.Target:
+		case known && by != e.call.Target:
 			shared[i] = 1
 		case !known && len(f.by) < f.limit:
-			f.by[said] = t.call.Target
+			f.by[said] = e.call.Target
 		}
 	}
 	return shared
 }
 
-func tellable(t *tale, i int) bool {
-	if !t.doc.IsMember(i) || len(t.doc.Raw(i)) > maxFact || isID(t.doc.Name(i)) {
+func tellable(e *edit, i int) bool {
+	if !e.doc.IsMember(i) || len(e.doc.Raw(i)) > maxFact || isID(e.doc.Name(i)) {
 		return false
 	}
-	switch t.doc.Kind(i) {
+	switch e.doc.Kind(i) {
 	case jsonedit.Number, jsonedit.Bool:
 		return true
 	}
-	return hasDate(t, i)
+	return hasDate(e, i)
 }
 
 // near is a value of the same kind close to that of node i; nil: there is none.
-func near(t *tale, i int) []byte {
-	switch t.doc.Kind(i) {
+func near(e *edit, i int) []byte {
+	switch e.doc.Kind(i) {
 	case jsonedit.Bool:
-		if t.doc.Raw(i)[0] == 't' {
+		if e.doc.Raw(i)[0] == 't' {
 			return []byte("false")
 		}
 		return []byte("true")
 	case jsonedit.Number:
-		d, ok := parseDecimal(string(t.doc.Raw(i)))
+		d, ok := parseDecimal(string(e.doc.Raw(i)))
 		if !ok {
 			return nil
 		}
 		by := new(big.Int).Abs(d.unscaled)
-		by.Mul(by, big.NewInt(int64(2+t.pick(i, 0, 18)))).Quo(by, big.NewInt(100)) // 2 to 19 percent
+		by.Mul(by, big.NewInt(int64(2+e.pick(i, 0, 18)))).Quo(by, big.NewInt(100)) // 2 to 19 percent
 		if by.Sign() == 0 {
 			by.SetInt64(1)
 		}
 		return []byte(d.plus(by).text())
 	}
-	text := t.doc.String(i)
+	text := e.doc.String(i)
 	at := dates.FindStringIndex(text)[0]
 	day, err := time.Parse(time.DateOnly, text[at:at+len(time.DateOnly)])
 	if day = day.AddDate(0, 0, 1); err != nil || day.Year() > 9999 {

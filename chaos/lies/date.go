@@ -22,16 +22,16 @@ func ShiftDate(days int, paths ...string) chaos.Fault {
 			c.That(days != 0 && days >= -365250 && days <= 365250, "days", days, "from -365250 to 365250, not 0")
 		},
 		wants: "date of the form 2006-01-02",
-		rank: func(t *tale, i int) int {
-			if hasDate(t, i) {
+		rank: func(e *edit, i int) int {
+			if hasDate(e, i) {
 				return 1
 			}
 			return 0
 		},
-		turn: func(t *tale, i int) bool {
-			text := t.doc.String(i)
+		apply: func(e *edit, i int) bool {
+			text := e.doc.String(i)
 			spans := dates.FindAllStringIndex(text, -1)
-			first := t.pick(i, 0, len(spans))
+			first := e.pick(i, 0, len(spans))
 			for k := range spans {
 				at := spans[(first+k)%len(spans)][0]
 				const form = time.DateOnly
@@ -39,13 +39,13 @@ func ShiftDate(days int, paths ...string) chaos.Fault {
 				if day = day.AddDate(0, 0, days); err != nil || day.Year() < 0 || day.Year() > 9999 {
 					continue
 				}
-				return t.replace(i, jsonedit.Quote(text[:at]+day.Format(form)+text[at+len(form):]))
+				return e.replace(i, jsonedit.Quote(text[:at]+day.Format(form)+text[at+len(form):]))
 			}
 			return false
 		}}.at(paths)
 }
 
 // hasDate looks at the text itself: an escape before a date would hide it.
-func hasDate(t *tale, i int) bool {
-	return t.doc.Kind(i) == jsonedit.String && hasDigit(t.doc.Raw(i)) && dates.MatchString(t.doc.String(i))
+func hasDate(e *edit, i int) bool {
+	return e.doc.Kind(i) == jsonedit.String && hasDigit(e.doc.Raw(i)) && dates.MatchString(e.doc.String(i))
 }

@@ -101,7 +101,7 @@ func numerals(text string) (spans [][2]int) {
 	return spans
 }
 
-// isNumeral tells whether a word is a number as JSON would write it, without an exponent.
+// isNumeral reports whether a word is a number as JSON would write it, without an exponent.
 func isNumeral(word string) bool {
 	whole, part, point := strings.Cut(strings.TrimPrefix(word, "-"), ".")
 	if whole == "" || len(whole) > 1 && whole[0] == '0' || point && part == "" {

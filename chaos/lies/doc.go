@@ -25,7 +25,7 @@
 //   - An agent's context or memory is damaged: [TruncateMessages], [StaleMessages], [DropMessages],
 //     [ReorderMessages], [DuplicateMessage], [NoiseMessages], [OverflowMessages], [Poison], [RollBack].
 //   - Somebody means harm: [Instruct], [SpoofAuthority], [Exfiltrate], [HijackGoal] in results; [PoisonTool],
-//     [ShadowTool], [ChurnTools] in the list of tools. [Leaks] tells whether an agent passed a canary on.
+//     [ShadowTool], [ChurnTools] in the list of tools. [Leaks] reports whether an agent passed a canary on.
 //
 // [Arguments] tells any of them to the callee, about the arguments of a call;
 // [InText] tells one about the JSON within a text.

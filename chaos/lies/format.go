@@ -17,23 +17,23 @@ import (
 // delivered there.
 func Malformed() chaos.Fault {
 	return lie{kind: "malformed_result", class: chaos.ClassProtocol, wants: "JSON", rank: anything,
-		turn: func(t *tale, i int) bool {
-			if t.plain {
-				t.why = "the result is a text and no JSON"
+		apply: func(e *edit, i int) bool {
+			if e.plain {
+				e.why = "the result is a text and no JSON"
 				return false
 			}
-			text := strings.TrimRight(string(t.doc.Text), " \t\r\n")
+			text := strings.TrimRight(string(e.doc.Text), " \t\r\n")
 			broken := []string{
-				text[:len(text)-1-t.pick(i, 1, max(1, len(text)/2))],
+				text[:len(text)-1-e.pick(i, 1, max(1, len(text)/2))],
 				strings.TrimRight(text, "]}\"") + ",",
 				strings.Replace(text, `"`, "", 1),
 				text + text[:min(len(text), 12)],
 				text[:len(text)-1],
 			}
-			first := t.pick(i, 0, len(broken))
+			first := e.pick(i, 0, len(broken))
 			for k := range broken {
 				if b := broken[(first+k)%len(broken)]; b != "" && !json.Valid([]byte(b)) {
-					return t.become([]byte(b))
+					return e.replaceAll([]byte(b))
 				}
 			}
 			return false
@@ -54,11 +54,11 @@ const errorPage = `<html>
 // also one in JSON, becomes that text; other JSON becomes the bare page, which is no JSON.
 func HTMLPage() chaos.Fault {
 	return lie{kind: "html_result", class: chaos.ClassProtocol, wants: "value", rank: anything,
-		turn: func(t *tale, i int) bool {
-			if t.doc.Kind(0) == jsonedit.String {
-				return t.become(jsonedit.Quote(errorPage))
+		apply: func(e *edit, i int) bool {
+			if e.doc.Kind(0) == jsonedit.String {
+				return e.replaceAll(jsonedit.Quote(errorPage))
 			}
-			return t.become([]byte(errorPage))
+			return e.replaceAll([]byte(errorPage))
 		}}.at(nil)
 }
 
@@ -72,11 +72,11 @@ func ErrorBody(code int, message string) chaos.Fault {
 			c.That(code >= 400 && code <= 599, "code", code, "from 400 to 599")
 			c.That(strings.TrimSpace(message) != "", "message", fmt.Sprintf("%q", message), "a text")
 		},
-		turn: func(t *tale, _ int) bool {
-			if t.doc.Kind(0) == jsonedit.String {
-				return t.become(jsonedit.Quote(fmt.Sprintf("Error %d: %s", code, message)))
+		apply: func(e *edit, _ int) bool {
+			if e.doc.Kind(0) == jsonedit.String {
+				return e.replaceAll(jsonedit.Quote(fmt.Sprintf("Error %d: %s", code, message)))
 			}
-			return t.become(fmt.Appendf(nil, `{"error":{"code":%d,"message":%s}}`, code, jsonedit.Quote(message)))
+			return e.replaceAll(fmt.Appendf(nil, `{"error":{"code":%d,"message":%s}}`, code, jsonedit.Quote(message)))
 		}}.at(nil)
 }
 
@@ -84,14 +84,14 @@ func ErrorBody(code int, message string) chaos.Fault {
 // is read as Latin-1: "Zürich" becomes "ZÃ¼rich". The result is well-formed.
 func Mojibake(paths ...string) chaos.Fault {
 	return lie{kind: "mojibake", class: chaos.ClassProtocol, wants: "text beyond ASCII",
-		rank: func(t *tale, i int) int {
-			if t.doc.Kind(i) == jsonedit.String && !isASCII(t.doc.String(i)) {
+		rank: func(e *edit, i int) int {
+			if e.doc.Kind(i) == jsonedit.String && !isASCII(e.doc.String(i)) {
 				return 1
 			}
 			return 0
 		},
-		turn: func(t *tale, i int) bool {
-			text := t.doc.String(i)
+		apply: func(e *edit, i int) bool {
+			text := e.doc.String(i)
 			if !utf8.ValidString(text) {
 				return false
 			}
@@ -99,7 +99,7 @@ func Mojibake(paths ...string) chaos.Fault {
 			for k := range len(text) {
 				b.WriteRune(rune(text[k]))
 			}
-			return t.replace(i, jsonedit.Quote(b.String()))
+			return e.replace(i, jsonedit.Quote(b.String()))
 		}}.at(paths)
 }
 
@@ -111,16 +111,16 @@ func isASCII(s string) bool {
 // text. Decoders replace it or refuse it; encoding/json replaces it.
 func InvalidUTF8(paths ...string) chaos.Fault {
 	return lie{kind: "invalid_utf8", class: chaos.ClassProtocol, wants: "text with a character", rank: prose,
-		turn: func(t *tale, i int) bool {
-			text := t.doc.String(i)
+		apply: func(e *edit, i int) bool {
+			text := e.doc.String(i)
 			if text == "" {
 				return false
 			}
-			at := t.pick(i, 0, len(text)) + 1
+			at := e.pick(i, 0, len(text)) + 1
 			for at < len(text) && !utf8.RuneStart(text[at]) {
 				at++
 			}
-			return t.replace(i, jsonedit.Quote(text[:at]+"\xff"+text[at:]))
+			return e.replace(i, jsonedit.Quote(text[:at]+"\xff"+text[at:]))
 		}}.at(paths)
 }
 
@@ -136,18 +136,18 @@ func Oversized(bytes int, paths ...string) chaos.Fault {
 			c.That(bytes > 0 && bytes <= maxOversize, "bytes", bytes, "from 1 to 67108864")
 		},
 		wants: "text or object that could grow",
-		rank: func(t *tale, i int) int {
-			if t.doc.Kind(i) == jsonedit.Object {
+		rank: func(e *edit, i int) int {
+			if e.doc.Kind(i) == jsonedit.Object {
 				return maxRank
 			}
-			return prose(t, i)
+			return prose(e, i)
 		},
-		turn: func(t *tale, i int) bool {
-			if t.doc.Kind(i) == jsonedit.Object {
-				return t.insert(i, "padding", jsonedit.Quote(grown("-", bytes)))
+		apply: func(e *edit, i int) bool {
+			if e.doc.Kind(i) == jsonedit.Object {
+				return e.insert(i, "padding", jsonedit.Quote(grown("-", bytes)))
 			}
-			text := t.doc.String(i)
-			return text != "" && len(text) < bytes && t.replace(i, jsonedit.Quote(grown(text+" ", bytes)))
+			text := e.doc.String(i)
+			return text != "" && len(text) < bytes && e.replace(i, jsonedit.Quote(grown(text+" ", bytes)))
 		}}.at(paths)
 }
 

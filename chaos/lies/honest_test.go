@@ -191,7 +191,7 @@ func TestMembersOfOneName(t *testing.T) {
 }
 
 func under(t testing.TB, seed uint64, f chaos.Fault, doc string) (string, chaos.Event) {
-	tools, in := climate(t, seed, &desk{docs: []string{doc}}, f)
+	tools, in := seededInjectorOf(t, seed, &desk{docs: []string{doc}}, f)
 	got, err := tools.CallTool(context.Background(), "get", nil)
 	require.NoError(t, err)
 	return string(got), in.Events()[0]

@@ -23,9 +23,9 @@ type lie struct {
 	check  func(*param.Check)
 
 	wants string                    // what suits, for the note of a lie that found none
-	rank  func(t *tale, i int) int  // 0: node i does not suit; 1 is better than 2, and so on
-	turn  func(t *tale, i int) bool // tells the lie at node i; false: nothing would change
-	whole func(t *tale)             // tells it in place of those two; nil: they do
+	rank  func(e *edit, i int) int  // 0: node i does not suit; 1 is better than 2, and so on
+	apply func(e *edit, i int) bool // tells the lie at node i; false: nothing would change
+	whole func(e *edit)             // tells it in place of those two; nil: they do
 }
 
 // maxRank is the last of the ranks.
@@ -57,28 +57,28 @@ func (l *lie) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Nex
 	if r, ok := result.(bodied); ok {
 		return r.OnBody(ctx, c, args, l)
 	}
-	p, why := open(result)
+	in, why := open(result)
 	if why != "" {
 		chaos.Note(ctx, why)
 		return result, nil
 	}
-	t := &tale{call: c, doc: p.doc, plain: p.plain}
-	l.tell(t)
-	return t.end(ctx, p, l.kind, l.wants)
+	e := &edit{call: c, doc: in.doc, plain: in.plain}
+	l.applyTo(e)
+	return e.finish(ctx, in, l.kind, l.wants)
 }
 
 // tell acts on every place that the paths name, or on one that is drawn.
-func (l *lie) tell(t *tale) {
-	t.addressed = len(l.paths) > 0
+func (l *lie) applyTo(e *edit) {
+	e.addressed = len(l.paths) > 0
 	switch {
 	case l.whole != nil:
-		l.whole(t)
-	case !t.addressed:
-		t.any(l.rank, l.turn)
+		l.whole(e)
+	case !e.addressed:
+		e.applyToOne(l.rank, l.apply)
 	default:
-		for _, i := range t.find(l.where) {
-			if l.rank(t, i) > 0 {
-				l.turn(t, i)
+		for _, i := range e.find(l.where) {
+			if l.rank(e, i) > 0 {
+				l.apply(e, i)
 			}
 		}
 	}

@@ -67,7 +67,7 @@ func TestMemoryIsTheInjectors(t *testing.T) {
 
 // What a caller does to its answer does not reach the memory.
 func TestAnswersAreCopies(t *testing.T) {
-	tools, _ := weather(t, &desk{docs: []string{"11", "22", "33"}}, lies.Frozen())
+	tools, _ := injectorOf(t, &desk{docs: []string{"11", "22", "33"}}, lies.Frozen())
 	for range 3 {
 		got, err := tools.CallTool(t.Context(), "get", nil)
 		require.NoError(t, err)

@@ -32,29 +32,29 @@ var units = [...][]string{
 // length, weight, temperature, time, speed and size.
 func SwapUnit(paths ...string) chaos.Fault {
 	return lie{kind: "swapped_unit", class: chaos.ClassValue, wants: "unit or currency",
-		rank: func(t *tale, i int) int {
-			if t.doc.Kind(i) != jsonedit.String {
+		rank: func(e *edit, i int) int {
+			if e.doc.Kind(i) != jsonedit.String {
 				return 0
 			}
-			if _, isUnit := groupOf(t.doc.String(i)); isUnit {
+			if _, isUnit := groupOf(e.doc.String(i)); isUnit {
 				return 1
 			}
-			if hasDigit(t.doc.Raw(i)) {
+			if hasDigit(e.doc.Raw(i)) {
 				return 2
 			}
 			return 0
 		},
-		turn: func(t *tale, i int) bool {
-			text := t.doc.String(i)
+		apply: func(e *edit, i int) bool {
+			text := e.doc.String(i)
 			if group, isUnit := groupOf(text); isUnit {
-				return t.replace(i, jsonedit.Quote(another(t, i, group, text)))
+				return e.replace(i, jsonedit.Quote(another(e, i, group, text)))
 			}
 			from, to := unitIn(text)
 			if from == to {
 				return false
 			}
 			group, _ := groupOf(text[from:to])
-			return t.replace(i, jsonedit.Quote(text[:from]+another(t, i, group, text[from:to])+text[to:]))
+			return e.replace(i, jsonedit.Quote(text[:from]+another(e, i, group, text[from:to])+text[to:]))
 		}}.at(paths)
 }
 
@@ -78,9 +78,9 @@ func isCurrency(unit string) bool {
 }
 
 // another is a drawn unit of the group that is not the given one.
-func another(t *tale, i int, group []string, unit string) string {
+func another(e *edit, i int, group []string, unit string) string {
 	at := slices.Index(group, unit)
-	return group[(at+1+t.pick(i, 0, len(group)-1))%len(group)]
+	return group[(at+1+e.pick(i, 0, len(group)-1))%len(group)]
 }
 
 // unitIn finds a unit in front of a number of the text or behind it, a space

@@ -111,7 +111,7 @@ func (v *Value) Key(i int) string {
 // Get is the member of that name, the last of several, or nil.
 func (v *Value) Get(name string) *Value { return v.At(v.find(name)) }
 
-// Has tells whether the object has a member of that name that is not null.
+// Has reports whether the object has a member of that name that is not null.
 func (v *Value) Has(name string) bool {
 	kind := v.Get(name).Kind()
 	return kind != 0 && kind != 'n'

@@ -72,7 +72,7 @@ func (d *Doc) Name(i int) string {
 	return Unquote(d.Text[n.NameStart:n.NameEnd])
 }
 
-// IsMember tells whether node i is the member of an object.
+// IsMember reports whether node i is the member of an object.
 func (d *Doc) IsMember(i int) bool { return d.Nodes[i].NameStart != d.Nodes[i].NameEnd }
 
 // Children returns the nodes directly below node i.

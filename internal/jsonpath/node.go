@@ -9,7 +9,7 @@ type Node interface {
 	Members(found func(name, child any))
 	// Elements returns those of a list.
 	Elements() []any
-	// Leaf tells whether it is neither an object nor a list.
+	// Leaf reports whether it is neither an object nor a list.
 	Leaf() bool
 	// Scalar returns a string, number, boolean or nil as encoding/json decodes it, and itself for an object or a list.
 	Scalar() any
@@ -42,7 +42,7 @@ func scalarOf(v any) any {
 	return v
 }
 
-// leaf tells whether there is nothing to pick from a value.
+// leaf reports whether there is nothing to pick from a value.
 func leaf(v any) bool {
 	switch v := v.(type) {
 	case map[string]any, []any:

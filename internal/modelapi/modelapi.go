@@ -22,7 +22,7 @@ func AsksModel(path string) bool {
 	return false
 }
 
-// IsCall tells whether a target of the form "POST host/path", with or without
+// IsCall reports whether a target of the form "POST host/path", with or without
 // "#model" behind it, is a call of a model.
 func IsCall(target string) bool {
 	place, ok := strings.CutPrefix(target, "POST ")

@@ -74,7 +74,7 @@ func (r *Reader) read() (b byte, err error) {
 	return b, r.err
 }
 
-// blank tells whether the line that ends with raw is empty.
+// blank reports whether the line that ends with raw is empty.
 func (r *Reader) blank(raw []byte, line int) bool {
 	if line < 0 {
 		return false // some of it went before

@@ -31,7 +31,7 @@ type Event struct {
 	Marked bool
 }
 
-// Seen tells whether clients are handed the event.
+// Seen reports whether clients are handed the event.
 func (e Event) Seen() bool { return e.HasData && e.Ended && !e.Part }
 
 // Whole is the block in a form that may stand before and behind any other: Raw,

@@ -44,7 +44,7 @@ func newClient(base http.RoundTripper) openai.Client {
 	)
 }
 
-// run asks the same question in several weathers.
+// run asks the same question in several scenarios.
 func run(ctx context.Context, out io.Writer) error {
 	for _, w := range []struct {
 		name string
@@ -60,7 +60,7 @@ func run(ctx context.Context, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		in := plan.Injector(w.name, &chaos.InjectorOptions{Record: true})
+		in := plan.Injector(w.name, &chaos.InjectorOptions{RecordAll: true})
 		answer, err := visit(chaos.NewContext(ctx, in))
 		fmt.Fprintf(out, "%s, %d attempts on the wire: %q %v\n", w.name, len(in.Events()), answer, err)
 	}
@@ -69,7 +69,7 @@ func run(ctx context.Context, out io.Writer) error {
 
 // visit asks once, with a provider of its own.
 func visit(ctx context.Context) (string, error) {
-	provider := chaoshttp.Serve(http.HandlerFunc(complete))
+	provider := chaoshttp.InProcess(http.HandlerFunc(complete))
 	defer provider.Close()
 	return ask(ctx, newClient(provider), "Where is order 1042?")
 }

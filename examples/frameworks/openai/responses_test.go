@@ -90,7 +90,7 @@ func TestResponses(t *testing.T) {
 				require.NoError(t, err)
 				in := plan.Injector("responses", nil)
 				ctx := chaos.NewContext(t.Context(), in)
-				provider := chaoshttp.Serve(http.HandlerFunc(respond))
+				provider := chaoshttp.InProcess(http.HandlerFunc(respond))
 				client := newClient(provider)
 				params := responses.ResponseNewParams{Model: model, Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("Where is it?")}}
 

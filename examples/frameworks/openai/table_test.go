@@ -136,10 +136,10 @@ func meet(t *testing.T, r row, how func(context.Context, openai.Client, bool) se
 		synctest.Test(t, func(t *testing.T) {
 			plan, err := chaos.NewPlan(1, chaos.Rule{Target: "POST api.openai.example/*", Fault: r.fault})
 			require.NoError(t, err)
-			in := plan.Injector("table", &chaos.InjectorOptions{Record: true})
+			in := plan.Injector("table", &chaos.InjectorOptions{RecordAll: true})
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			provider := chaoshttp.Serve(http.HandlerFunc(complete))
+			provider := chaoshttp.InProcess(http.HandlerFunc(complete))
 			s := how(chaos.NewContext(ctx, in), newClient(provider), r.calls)
 			cancel()
 			require.NoError(t, provider.Close())

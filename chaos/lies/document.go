@@ -11,8 +11,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// paper is a result as a document: what a lie is written on.
-type paper struct {
+// document is a result as a document: what a lie is written on.
+type document struct {
 	original any
 	doc      *jsonedit.Doc
 	plain    bool // a text that is no JSON: the document is the text as a JSON string
@@ -26,58 +26,58 @@ type bodied interface {
 }
 
 // open reads a result. why says why it has no document.
-func open(result any) (p paper, why string) {
-	p.original = result
+func open(result any) (in document, why string) {
+	in.original = result
 	if v, ok := result.(interface{ NoDocument() string }); ok {
-		return p, v.NoDocument()
+		return in, v.NoDocument()
 	}
 	text, isText := jsonvalue.Text(result)
 	if !isText {
 		encoded, err := jsonvalue.Encode(result)
 		if err != nil {
-			return p, fmt.Sprintf("the result, %T, has no JSON: %v", result, err)
+			return in, fmt.Sprintf("the result, %T, has no JSON: %v", result, err)
 		}
-		text, p.value = encoded, true
+		text, in.value = encoded, true
 	}
 	if d, ok := jsonedit.Parse(text); ok {
-		p.doc = d
-		return p, ""
+		in.doc = d
+		return in, ""
 	}
-	p.plain = true
-	p.doc, _ = jsonedit.Parse(jsonedit.Quote(string(text)))
-	if p.doc == nil {
-		return p, "the result is too large"
+	in.plain = true
+	in.doc, _ = jsonedit.Parse(jsonedit.Quote(string(text)))
+	if in.doc == nil {
+		return in, "the result is too large"
 	}
-	return p, ""
+	return in, ""
 }
 
 // close brings a changed document back into the form of the result. A text
 // stays one as long as the document is a string.
-func (p paper) close(after []byte) (result any, why string) {
-	if p.value {
-		return p.closeValue(after)
+func (in document) close(after []byte) (result any, why string) {
+	if in.value {
+		return in.closeValue(after)
 	}
-	if p.plain {
+	if in.plain {
 		if d, ok := jsonedit.Parse(after); ok && d.Kind(0) == jsonedit.String {
 			after = []byte(d.String(0))
 		}
 	}
-	return jsonvalue.Like(after, p.original), ""
+	return jsonvalue.Like(after, in.original), ""
 }
 
 // closeValue decodes into the type that the caller knows. What that type does
 // not hold, the caller does not see: both sides are compared as decoded.
-func (p paper) closeValue(after []byte) (result any, why string) {
-	if p.original == nil {
+func (in document) closeValue(after []byte) (result any, why string) {
+	if in.original == nil {
 		return json.RawMessage(after), ""
 	}
-	result, err := jsonvalue.DecodeLike(after, p.original)
+	result, err := jsonvalue.DecodeLike(after, in.original)
 	if err != nil {
-		return nil, fmt.Sprintf("the changed result does not decode into %T", p.original)
+		return nil, fmt.Sprintf("the changed result does not decode into %T", in.original)
 	}
-	before, err := jsonvalue.DecodeLike(p.doc.Text, p.original)
+	before, err := jsonvalue.DecodeLike(in.doc.Text, in.original)
 	if err == nil && reflect.DeepEqual(before, result) {
-		return nil, fmt.Sprintf("a %T does not show what was changed", p.original)
+		return nil, fmt.Sprintf("a %T does not show what was changed", in.original)
 	}
 	return result, ""
 }

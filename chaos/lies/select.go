@@ -7,17 +7,17 @@ import (
 )
 
 // anything suits where a path leads; without one the whole result does.
-func anything(t *tale, i int) int {
-	if t.addressed || i == 0 {
+func anything(e *edit, i int) int {
+	if e.addressed || i == 0 {
 		return 1
 	}
 	return 0
 }
 
 // ofKind makes a rank of a type of values.
-func ofKind(k jsonedit.Kind) func(*tale, int) int {
-	return func(t *tale, i int) int {
-		if t.doc.Kind(i) == k {
+func ofKind(k jsonedit.Kind) func(*edit, int) int {
+	return func(e *edit, i int) int {
+		if e.doc.Kind(i) == k {
 			return 1
 		}
 		return 0
@@ -25,17 +25,17 @@ func ofKind(k jsonedit.Kind) func(*tale, int) int {
 }
 
 // members suit wherever they are; elements only where a path leads.
-func members(t *tale, i int) int {
-	if t.addressed && i > 0 || t.doc.IsMember(i) {
+func members(e *edit, i int) int {
+	if e.addressed && i > 0 || e.doc.IsMember(i) {
 		return 1
 	}
 	return 0
 }
 
 // lists suit with so many elements at least.
-func lists(least int) func(*tale, int) int {
-	return func(t *tale, i int) int {
-		if t.doc.Kind(i) == jsonedit.Array && len(t.doc.Children(i)) >= least {
+func lists(least int) func(*edit, int) int {
+	return func(e *edit, i int) int {
+		if e.doc.Kind(i) == jsonedit.Array && len(e.doc.Children(i)) >= least {
 			return 1
 		}
 		return 0
@@ -43,16 +43,16 @@ func lists(least int) func(*tale, int) int {
 }
 
 // nameOf is the name that node i has, or that the list has in which it stands.
-func nameOf(t *tale, i int) string {
-	for ; i > 0; i = int(t.doc.Nodes[i].Parent) {
-		if t.doc.IsMember(i) {
-			return t.doc.Name(i)
+func nameOf(e *edit, i int) string {
+	for ; i > 0; i = int(e.doc.Nodes[i].Parent) {
+		if e.doc.IsMember(i) {
+			return e.doc.Name(i)
 		}
 	}
 	return ""
 }
 
-// isID tells whether a name is that of an identifier: id, order_id, orderId,
+// isID reports whether a name is that of an identifier: id, order_id, orderId,
 // orderID, uuid, sku, ref.
 func isID(name string) bool {
 	for _, end := range []string{"_id", "-id", "_ids", "Id", "Ids", "ID", "IDs", "_ref", "Ref"} {
@@ -67,5 +67,5 @@ func isID(name string) bool {
 	return false
 }
 
-// isScalar tells whether a node has nothing below it.
+// isScalar reports whether a node has nothing below it.
 func isScalar(k jsonedit.Kind) bool { return k != jsonedit.Array && k != jsonedit.Object }

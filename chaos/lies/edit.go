@@ -15,9 +15,9 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
 )
 
-// tale is one lie told about one result: the document, and what has been
+// edit is one lie told about one result: the document, and what has been
 // changed in it so far.
-type tale struct {
+type edit struct {
 	call      chaos.Call
 	doc       *jsonedit.Doc
 	plain     bool // the result is a text that is no JSON; doc is that text, quoted
@@ -37,25 +37,25 @@ const (
 )
 
 // draw is the k-th draw for node i, in [0,1).
-func (t *tale) draw(i, k int) float64 {
-	return t.call.Draw(saltChoice + uint64(k)*saltStep + uint64(i))
+func (e *edit) draw(i, k int) float64 {
+	return e.call.Draw(saltChoice + uint64(k)*saltStep + uint64(i))
 }
 
 // pick is the k-th draw for node i, among n.
-func (t *tale) pick(i, k, n int) int { return int(t.draw(i, k) * float64(n)) }
+func (e *edit) pick(i, k, n int) int { return int(e.draw(i, k) * float64(n)) }
 
 // any tells the lie at one of the best places, and where nothing changes there
 // at the next: so a lie is delivered if it can be.
-func (t *tale) any(rank func(*tale, int) int, turn func(*tale, int) bool) bool {
+func (e *edit) applyToOne(rank func(*edit, int) int, apply func(*edit, int) bool) bool {
 	var spots [maxRank + 1][]int
-	for i := range t.doc.Nodes {
-		r := rank(t, i)
+	for i := range e.doc.Nodes {
+		r := rank(e, i)
 		spots[r] = append(spots[r], i)
 	}
 	for _, list := range spots[1:] {
-		first := int(t.call.Draw(saltSpot) * float64(len(list)))
+		first := int(e.call.Draw(saltSpot) * float64(len(list)))
 		for k := range list {
-			if turn(t, list[(first+k)%len(list)]) {
+			if apply(e, list[(first+k)%len(list)]) {
 				return true
 			}
 		}
@@ -65,114 +65,114 @@ func (t *tale) any(rank func(*tale, int) int, turn func(*tale, int) bool) bool {
 
 // find returns the places of the paths in the order of the document, without
 // those that stand below another one.
-func (t *tale) find(paths []*jsonpath.Path) []int {
+func (e *edit) find(paths []*jsonpath.Path) []int {
 	var nodes []int
 	for _, p := range paths {
-		nodes = append(nodes, t.doc.Find(p)...)
+		nodes = append(nodes, e.doc.Find(p)...)
 	}
 	slices.Sort(nodes)
 	nodes = slices.Compact(nodes)
 	end := int32(0)
 	return slices.DeleteFunc(nodes, func(i int) bool {
 		below := int32(i) < end
-		end = max(end, t.doc.Nodes[i].Next)
+		end = max(end, e.doc.Nodes[i].Next)
 		return below
 	})
 }
 
 // replace puts another value at node i, and is false if it is the same, if
 // perhaps in another spelling.
-func (t *tale) replace(i int, raw []byte) bool {
-	before := t.doc.Raw(i)
-	if t.hidden(i) || jsonhash.Same(before, raw) {
+func (e *edit) replace(i int, raw []byte) bool {
+	before := e.doc.Raw(i)
+	if e.hidden(i) || jsonhash.Same(before, raw) {
 		return false
 	}
-	t.edits = append(t.edits, t.doc.Replace(i, raw))
-	t.changed(t.path(i), before, raw)
+	e.edits = append(e.edits, e.doc.Replace(i, raw))
+	e.changed(e.path(i), before, raw)
 	return true
 }
 
 // remove takes nodes out of what they stand in.
-func (t *tale) remove(nodes ...int) bool {
-	nodes = slices.DeleteFunc(slices.Clone(nodes), t.hidden)
-	edits := t.withTwins(nodes)
+func (e *edit) remove(nodes ...int) bool {
+	nodes = slices.DeleteFunc(slices.Clone(nodes), e.hidden)
+	edits := e.withDuplicates(nodes)
 	if len(edits) == 0 {
 		return false
 	}
 	for _, i := range nodes {
-		t.changed(t.path(i), t.doc.Raw(i), nil)
+		e.changed(e.path(i), e.doc.Raw(i), nil)
 	}
-	t.edits = append(t.edits, edits...)
+	e.edits = append(e.edits, edits...)
 	return true
 }
 
 // rename gives a member another name.
-func (t *tale) rename(i int, name string) bool {
-	if name == t.doc.Name(i) || t.hidden(i) {
+func (e *edit) rename(i int, name string) bool {
+	if name == e.doc.Name(i) || e.hidden(i) {
 		return false
 	}
-	t.edits = append(append(t.edits, t.doc.Remove(t.twins(i)...)...), t.doc.Rename(i, name))
-	t.changed(t.path(i), jsonedit.Quote(t.doc.Name(i)), jsonedit.Quote(name))
+	e.edits = append(append(e.edits, e.doc.Remove(e.duplicates(i)...)...), e.doc.Rename(i, name))
+	e.changed(e.path(i), jsonedit.Quote(e.doc.Name(i)), jsonedit.Quote(name))
 	return true
 }
 
 // insert adds a member or an element to the end.
-func (t *tale) insert(container int, name string, raw []byte) bool {
-	if t.hidden(container) {
+func (e *edit) insert(container int, name string, raw []byte) bool {
+	if e.hidden(container) {
 		return false
 	}
 	key := any(name)
-	if t.doc.Kind(container) == jsonedit.Array {
-		key = len(t.doc.Children(container))
+	if e.doc.Kind(container) == jsonedit.Array {
+		key = len(e.doc.Children(container))
 	}
 	at := jsonpath.Match{Keys: []any{key}}.Location()[1:]
-	t.edits = append(t.edits, t.doc.Insert(container, name, raw))
-	t.changed(cmp.Or(t.path(container), "$")+at, nil, raw)
+	e.edits = append(e.edits, e.doc.Insert(container, name, raw))
+	e.changed(cmp.Or(e.path(container), "$")+at, nil, raw)
 	return true
 }
 
 // before puts another element in front of one; several follow each other.
-func (t *tale) before(element int, raw []byte) bool {
-	if t.hidden(element) {
+func (e *edit) insertBefore(element int, raw []byte) bool {
+	if e.hidden(element) {
 		return false
 	}
-	start := int(t.doc.Nodes[element].Start)
-	t.edits = append(t.edits, jsonedit.Edit{From: start, To: start, With: append(slices.Clone(raw), ',')})
-	t.changed(t.path(element), nil, raw)
+	start := int(e.doc.Nodes[element].Start)
+	e.edits = append(e.edits, jsonedit.Edit{From: start, To: start, With: append(slices.Clone(raw), ',')})
+	e.changed(e.path(element), nil, raw)
 	return true
 }
 
 // arrange gives list i other elements of its own, or others in their order.
-func (t *tale) arrange(i int, elements []int) bool {
-	return t.replace(i, t.doc.Arrange(i, elements))
+func (e *edit) arrange(i int, elements []int) bool {
+	return e.replace(i, e.doc.Arrange(i, elements))
 }
 
 // become puts another text in the place of the whole result.
-func (t *tale) become(raw []byte) bool {
-	if string(t.doc.Text) == string(raw) {
+func (e *edit) replaceAll(raw []byte) bool {
+	if string(e.doc.Text) == string(raw) {
 		return false
 	}
-	t.whole = raw
-	t.changed("", t.doc.Text, raw)
+	e.whole = raw
+	e.changed("", e.doc.Text, raw)
 	return true
 }
 
 // path of a node; that of the result is empty, as events have it.
-func (t *tale) path(i int) string {
+func (e *edit) path(i int) string {
 	if i == 0 {
 		return ""
 	}
-	return t.doc.Path(i)
+	return e.doc.Path(i)
 }
 
-func (t *tale) changed(path string, before, after []byte) {
+func (e *edit) changed(path string, before, after []byte) {
 	ch := chaos.Change{Path: path, Before: shown(before), After: shown(after)}
 	if len(after) > maxShown { // its middle is not shown, and may hold what Leaks looks for
-		if token := []byte(canary(t.call)); bytes.Contains(after, token) && !bytes.Contains(ch.After, token) {
+		if token := []byte(canary(e.call)); bytes.Contains(after, token) && !bytes.Contains(ch.After, token) {
 			ch.After = excerpt(after, string(token)+" … ")
 		}
 	}
-	t.changes = append(t.changes, ch)
+	e.changes = append(e.changes, ch)
 }
 
 // maxShown bounds what an event keeps of a value: a lie about a large document
@@ -219,27 +219,27 @@ func quoteJSON(s string) json.RawMessage {
 }
 
 // text is what became of the document.
-func (t *tale) text() []byte {
-	if t.whole != nil {
-		return t.whole
+func (e *edit) text() []byte {
+	if e.whole != nil {
+		return e.whole
 	}
-	return t.doc.Apply(t.edits...)
+	return e.doc.Apply(e.edits...)
 }
 
 // end hands over what became of the result, and declares it.
-func (t *tale) end(ctx context.Context, p paper, kind, wants string) (any, error) {
-	if len(t.changes) == 0 {
-		if t.why == "" {
-			t.why = "the result has no " + wants + " that would change"
+func (e *edit) finish(ctx context.Context, in document, kind, wants string) (any, error) {
+	if len(e.changes) == 0 {
+		if e.why == "" {
+			e.why = "the result has no " + wants + " that would change"
 		}
-		chaos.Note(ctx, kind+": "+t.why)
-		return p.original, nil
+		chaos.Note(ctx, kind+": "+e.why)
+		return in.original, nil
 	}
-	result, why := p.close(t.text())
+	result, why := in.close(e.text())
 	if why != "" {
 		chaos.Note(ctx, kind+": "+why)
-		return p.original, nil
+		return in.original, nil
 	}
-	chaos.Changed(ctx, t.changes...)
+	chaos.Changed(ctx, e.changes...)
 	return result, nil
 }
