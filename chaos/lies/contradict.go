@@ -10,15 +10,15 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// Contradict makes two tools disagree. It remembers what the targets of its
-// rule tell: the members of objects that are numbers, booleans and texts with a
-// date, with their names, identifiers aside. When another target tells the same
-// under the same name, the caller gets something near it instead: a number that
-// is off by up to a fifth of its size, or by 1, the other boolean, the next day.
-// The rule's target is a glob over both tools, such as "{orders,invoices}.get".
+// Contradict makes two tools disagree. It remembers the facts that the targets
+// of its rule return: members of objects that are numbers, booleans or texts
+// with a date, by name, identifiers excepted. When another target returns the
+// same value under the same name, its caller gets a near one: a number off by
+// up to a fifth of its size, or by 1; the other boolean; the next day. The
+// rule's target is a glob over both tools, such as "{orders,invoices}.get".
 //
-// It remembers 4,096 facts of the calls that its rule was drawn on, in its
-// injector; values of more than 256 bytes are none.
+// It remembers up to 4,096 facts of the calls that its rule's trigger matched,
+// for each injector. Values of more than 256 bytes are not facts.
 func Contradict() chaos.Fault { return &contradict{} }
 
 // Bounds of the memory of a rule in one injector.
@@ -31,7 +31,7 @@ type contradict struct {
 	facts *facts // nil: the rule is not in an injector yet
 }
 
-// facts are what was told, by whom first.
+// facts maps each fact to the target that returned it first.
 type facts struct {
 	mu    sync.Mutex
 	by    map[fact]string
@@ -73,8 +73,8 @@ func (f *contradict) Inject(ctx context.Context, c chaos.Call, args any, next ch
 	return e.finish(ctx, in, "contradiction", "fact that another target told")
 }
 
-// learn remembers the facts of a result and ranks those that another target
-// told before.
+// learn remembers the facts of a result. It ranks those that another target
+// returned before.
 func (f *facts) learn(e *edit) map[int]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

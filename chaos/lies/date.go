@@ -9,13 +9,14 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// dates are those of RFC 3339, alone, before a time of day or within a text.
+// dates matches dates of RFC 3339, alone, before a time of day or within a
+// text.
 var dates = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}(?:\b|T)`)
 
 // ShiftDate moves a date by days, which is not 0 and at most a thousand years
-// either way: the dates of RFC 3339 (2026-03-01), with or without a time of
-// day, which stays as it is with its zone, also within a text. The result is a
-// date that exists.
+// either way (365,250 days). It knows the dates of RFC 3339 (2026-03-01), also
+// within a text and with a time of day, which keeps its value and its zone. The
+// result is a date that exists.
 func ShiftDate(days int, paths ...string) chaos.Fault {
 	return lie{kind: "shifted_date", class: chaos.ClassValue, params: map[string]any{"days": days},
 		check: func(c *param.Check) {
@@ -45,7 +46,7 @@ func ShiftDate(days int, paths ...string) chaos.Fault {
 		}}.at(paths)
 }
 
-// hasDate looks at the text itself: an escape before a date would hide it.
+// hasDate decodes the text first: an escape before a date would hide it.
 func hasDate(e *edit, i int) bool {
 	return e.doc.Kind(i) == jsonedit.String && hasDigit(e.doc.Raw(i)) && dates.MatchString(e.doc.String(i))
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// document is a result as a document: what a lie is written on.
+// document is a result, or the arguments of a call, as the document that an
+// edit changes.
 type document struct {
 	original any
 	doc      *jsonedit.Doc
@@ -19,13 +20,13 @@ type document struct {
 	value    bool // a Go value
 }
 
-// bodied is a result that carries a document which its caller reads later, as
-// an HTTP response does: a lie about it is one about that document.
+// bodied is a result with a document that its caller reads later, as an HTTP
+// response has: a lie about it is one about that document.
 type bodied interface {
 	OnBody(ctx context.Context, c chaos.Call, args any, f chaos.Fault) (any, error)
 }
 
-// open reads a result. why says why it has no document.
+// open reads a result. If why is not empty, it says why there is no document.
 func open(result any) (in document, why string) {
 	in.original = result
 	if v, ok := result.(interface{ NoDocument() string }); ok {
@@ -51,8 +52,8 @@ func open(result any) (in document, why string) {
 	return in, ""
 }
 
-// close brings a changed document back into the form of the result. A text
-// stays one as long as the document is a string.
+// close returns the changed document in the form of the result. A text stays a
+// text if the document is a string.
 func (in document) close(after []byte) (result any, why string) {
 	if in.value {
 		return in.closeValue(after)
@@ -65,8 +66,9 @@ func (in document) close(after []byte) (result any, why string) {
 	return jsonvalue.Like(after, in.original), ""
 }
 
-// closeValue decodes into the type that the caller knows. What that type does
-// not hold, the caller does not see: both sides are compared as decoded.
+// closeValue decodes into the type that the caller expects. It compares both
+// values as decoded, because the caller does not see what its type does not
+// hold.
 func (in document) closeValue(after []byte) (result any, why string) {
 	if in.original == nil {
 		return json.RawMessage(after), ""

@@ -6,12 +6,12 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// An object may have several members of one name. Decoders take the last, so
-// that a lie about an earlier one would reach nobody, and one that took the
-// last away would only bring the one before it to light.
+// An object may have several members of one name. Decoders take the last. So a
+// lie about an earlier one would have no effect, and one that removed only the
+// last would uncover the one before it.
 
 // hidden reports whether node i is a member that a later one of its name hides,
-// or stands within one. What a path leads to never is.
+// or lies within such a member. A node that a path names is never hidden.
 func (e *edit) hidden(i int) bool {
 	if e.addressed {
 		return false
@@ -30,7 +30,7 @@ func (e *edit) hidden(i int) bool {
 	return false
 }
 
-// duplicates are the earlier members with the name of node i.
+// duplicates returns the earlier members with the name of node i.
 func (e *edit) duplicates(i int) (nodes []int) {
 	if !e.doc.IsMember(i) {
 		return nil
@@ -63,7 +63,7 @@ func (e *edit) rawName(i int) []byte {
 	return e.doc.Text[n.NameStart+1 : n.NameEnd-1]
 }
 
-// withDuplicates removes nodes and what they hide.
+// withDuplicates removes nodes and the members that they hide.
 func (e *edit) withDuplicates(nodes []int) []jsonedit.Edit {
 	all := append([]int(nil), nodes...)
 	for _, i := range nodes {

@@ -15,8 +15,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
 )
 
-// edit is one lie told about one result: the document, and what has been
-// changed in it so far.
+// edit is one lie at work on one result: the document, and the changes made so
+// far.
 type edit struct {
 	call      chaos.Call
 	doc       *jsonedit.Doc
@@ -44,8 +44,8 @@ func (e *edit) draw(i, k int) float64 {
 // pick is the k-th draw for node i, among n.
 func (e *edit) pick(i, k, n int) int { return int(e.draw(i, k) * float64(n)) }
 
-// any tells the lie at one of the best places, and where nothing changes there
-// at the next: so a lie is delivered if it can be.
+// applyToOne applies the lie at one of the best places. If nothing changes
+// there, it tries the next, so that a lie is delivered if it can be.
 func (e *edit) applyToOne(rank func(*edit, int) int, apply func(*edit, int) bool) bool {
 	var spots [maxRank + 1][]int
 	for i := range e.doc.Nodes {
@@ -63,8 +63,8 @@ func (e *edit) applyToOne(rank func(*edit, int) int, apply func(*edit, int) bool
 	return false
 }
 
-// find returns the places of the paths in the order of the document, without
-// those that stand below another one.
+// find returns the nodes that the paths name, in the order of the document,
+// without those below another one.
 func (e *edit) find(paths []*jsonpath.Path) []int {
 	var nodes []int
 	for _, p := range paths {
@@ -80,8 +80,8 @@ func (e *edit) find(paths []*jsonpath.Path) []int {
 	})
 }
 
-// replace puts another value at node i, and is false if it is the same, if
-// perhaps in another spelling.
+// replace gives node i another value. It returns false if the value is the
+// same, whatever its spelling.
 func (e *edit) replace(i int, raw []byte) bool {
 	before := e.doc.Raw(i)
 	if e.hidden(i) || jsonhash.Same(before, raw) {
@@ -92,7 +92,7 @@ func (e *edit) replace(i int, raw []byte) bool {
 	return true
 }
 
-// remove takes nodes out of what they stand in.
+// remove takes nodes out of their lists and objects.
 func (e *edit) remove(nodes ...int) bool {
 	nodes = slices.DeleteFunc(slices.Clone(nodes), e.hidden)
 	edits := e.withDuplicates(nodes)
@@ -131,7 +131,8 @@ func (e *edit) insert(container int, name string, raw []byte) bool {
 	return true
 }
 
-// before puts another element in front of one; several follow each other.
+// insertBefore adds an element before another one. Several calls add in their
+// order.
 func (e *edit) insertBefore(element int, raw []byte) bool {
 	if e.hidden(element) {
 		return false
@@ -142,12 +143,12 @@ func (e *edit) insertBefore(element int, raw []byte) bool {
 	return true
 }
 
-// arrange gives list i other elements of its own, or others in their order.
+// arrange gives list i the given elements of its own, in that order.
 func (e *edit) arrange(i int, elements []int) bool {
 	return e.replace(i, e.doc.Arrange(i, elements))
 }
 
-// become puts another text in the place of the whole result.
+// replaceAll replaces the text of the whole result.
 func (e *edit) replaceAll(raw []byte) bool {
 	if string(e.doc.Text) == string(raw) {
 		return false
@@ -157,7 +158,7 @@ func (e *edit) replaceAll(raw []byte) bool {
 	return true
 }
 
-// path of a node; that of the result is empty, as events have it.
+// path returns the path of a node; that of the result is empty, as in events.
 func (e *edit) path(i int) string {
 	if i == 0 {
 		return ""
@@ -175,12 +176,12 @@ func (e *edit) changed(path string, before, after []byte) {
 	e.changes = append(e.changes, ch)
 }
 
-// maxShown bounds what an event keeps of a value: a lie about a large document
-// must not make the log of a run as large as all its results.
+// maxShown bounds, in bytes, what an event keeps of a value: a lie about a
+// large document must not make the log of a run as large as all its results.
 const maxShown = 4096
 
-// shown is a value as the event keeps it: JSON of its own. Of a long one it is
-// the beginning and the end, as a string.
+// shown is a value as an event keeps it: a copy that is JSON. A long value
+// becomes a string with its beginning and its end.
 func shown(raw []byte) json.RawMessage {
 	if raw == nil {
 		return nil
@@ -197,8 +198,8 @@ func shown(raw []byte) json.RawMessage {
 	return quoteJSON(string(raw))
 }
 
-// excerpt is the beginning and the end of a long value, and what must be shown
-// of the middle.
+// excerpt is the beginning and the end of a long value, with middle between
+// them.
 func excerpt(raw []byte, middle string) json.RawMessage {
 	if !utf8.Valid(raw) {
 		raw = []byte(string([]rune(string(raw))))
@@ -218,7 +219,7 @@ func quoteJSON(s string) json.RawMessage {
 	return doc
 }
 
-// text is what became of the document.
+// text returns the changed document.
 func (e *edit) text() []byte {
 	if e.whole != nil {
 		return e.whole
@@ -226,7 +227,8 @@ func (e *edit) text() []byte {
 	return e.doc.Apply(e.edits...)
 }
 
-// end hands over what became of the result, and declares it.
+// finish returns the changed result and declares the changes. If there are
+// none, it notes why and returns the original.
 func (e *edit) finish(ctx context.Context, in document, kind, wants string) (any, error) {
 	if len(e.changes) == 0 {
 		if e.why == "" {

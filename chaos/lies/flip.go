@@ -6,9 +6,9 @@ import (
 )
 
 // FlipType writes the same value in another type: 42 as "42", "42" as 42, true
-// as "true", a text as the only element of a list. Without paths it is a drawn
-// number, boolean or numeric text, or else a text; null, lists and objects
-// have [Retype].
+// as "true", a text as the only element of a list. Without paths it draws a
+// number, boolean or numeric text, or else a text. For null, lists and objects
+// there is [Retype].
 func FlipType(paths ...string) chaos.Fault {
 	return lie{kind: "flipped_type", class: chaos.ClassValue, wants: "number, boolean or text",
 		rank: func(e *edit, i int) int {

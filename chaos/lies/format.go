@@ -11,10 +11,9 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// Malformed breaks the JSON of a result in one of the ways that are seen: cut
-// off, a comma too many, a missing quote, a missing bracket, text behind it. A
-// text that is no JSON, and a Go value, cannot be malformed: the fault is not
-// delivered there.
+// Malformed breaks the JSON of a result in a drawn way: cut off, a comma too
+// many, a missing quote, a missing bracket, trailing text. A text that is no
+// JSON, and a Go value, cannot be malformed: the fault is not delivered there.
 func Malformed() chaos.Fault {
 	return lie{kind: "malformed_result", class: chaos.ClassProtocol, wants: "JSON", rank: anything,
 		apply: func(e *edit, i int) bool {
@@ -50,8 +49,9 @@ const errorPage = `<html>
 </html>
 `
 
-// HTMLPage puts the error page of a proxy in the place of the result. A text,
-// also one in JSON, becomes that text; other JSON becomes the bare page, which is no JSON.
+// HTMLPage replaces the result by the error page of a proxy. A text, also one
+// in JSON, becomes that text; other JSON becomes the bare page, which is no
+// JSON.
 func HTMLPage() chaos.Fault {
 	return lie{kind: "html_result", class: chaos.ClassProtocol, wants: "value", rank: anything,
 		apply: func(e *edit, i int) bool {
@@ -62,9 +62,9 @@ func HTMLPage() chaos.Fault {
 		}}.at(nil)
 }
 
-// ErrorBody puts an error message in the place of the result while the call
-// itself succeeds: {"error":{"code":503,"message":"Service Unavailable"}}. A
-// text becomes "Error 503: Service Unavailable". The code is from 400 to 599.
+// ErrorBody replaces the result by an error message while the call itself
+// succeeds: {"error":{"code":503,"message":"Service Unavailable"}}. A text
+// becomes "Error 503: Service Unavailable". The code is from 400 to 599.
 func ErrorBody(code int, message string) chaos.Fault {
 	return lie{kind: "error_result", class: chaos.ClassProtocol, wants: "value", rank: anything,
 		params: map[string]any{"code": code, "message": message},
@@ -107,8 +107,8 @@ func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
-// InvalidUTF8 puts a byte that no UTF-8 has behind a drawn character of a
-// text. Decoders replace it or refuse it; encoding/json replaces it.
+// InvalidUTF8 puts a byte that never occurs in UTF-8 after a drawn character of
+// a text. Decoders replace or refuse it; encoding/json replaces it.
 func InvalidUTF8(paths ...string) chaos.Fault {
 	return lie{kind: "invalid_utf8", class: chaos.ClassProtocol, wants: "text with a character", rank: prose,
 		apply: func(e *edit, i int) bool {
@@ -127,9 +127,9 @@ func InvalidUTF8(paths ...string) chaos.Fault {
 // maxOversize bounds what one call costs in memory.
 const maxOversize = 64 << 20
 
-// Oversized makes a text longer by repeating it until it has the given number
-// of bytes, up to 64 MiB: a result larger than a context window, or than a
-// buffer. Without a text in it an object gets a member "padding".
+// Oversized repeats a text until it has the given number of bytes, up to 64 MiB:
+// a result larger than a context window, or than a buffer. If the result has no
+// text, an object gets a member "padding".
 func Oversized(bytes int, paths ...string) chaos.Fault {
 	return lie{kind: "oversized_result", class: chaos.ClassProtocol, params: map[string]any{"bytes": bytes},
 		check: func(c *param.Check) {
@@ -151,7 +151,7 @@ func Oversized(bytes int, paths ...string) chaos.Fault {
 		}}.at(paths)
 }
 
-// grown is text again and again, up to about n bytes and a whole character.
+// grown repeats text up to about n bytes and a whole character.
 func grown(text string, n int) string {
 	long := strings.Repeat(text, n/len(text)+1)
 	for n < len(long) && !utf8.RuneStart(long[n]) {

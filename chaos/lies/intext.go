@@ -8,11 +8,11 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// InText tells a lie about a document within a text, as the tools of MCP servers
+// InText applies a lie to a document within a text, as the tools of MCP servers
 // return it: {"content":[{"type":"text","text":"{\"total\":19.90}"}]}. f is a
 // lie of this package that looks at one result alone, not one that remembers;
 // its own paths begin in the inner document. The paths here name texts that
-// hold a JSON object or list; without them it is a drawn one.
+// hold a JSON object or list; without them one is drawn.
 func InText(f chaos.Fault, paths ...string) chaos.Fault {
 	inner, _ := f.(*lie)
 	l := lie{kind: "lie_in_text", class: chaos.ClassValue, wants: "text with JSON", rank: holdsJSON,

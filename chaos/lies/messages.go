@@ -10,14 +10,14 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// Messages says which list of messages a lie about an agent's context or
-// memory acts on, and on which of its messages. The zero value is the result,
-// or a list of messages in it, without its system messages.
+// Messages says which list of messages a lie about an agent's context or memory
+// acts on, and which of its messages it may change. The zero value is the
+// result, or a list of messages in it, without its system messages.
 //
-// A list of messages is a list of objects with a role, as OpenAI's and
-// Anthropic's interfaces have it: the content is a text or a list of parts, and
-// a system message is one of the role system or developer. (Anthropic's
-// interface keeps the system prompt outside of the list.)
+// A list of messages is a list of objects with a role, as in the interfaces of
+// OpenAI and Anthropic. The content is a text or a list of parts, and a system
+// message has the role system or developer. (Anthropic's interface keeps the
+// system prompt outside of the list.)
 type Messages struct {
 	_ struct{}
 	// Path is the JSON path of the list; empty: the result itself, or else a
@@ -28,7 +28,7 @@ type Messages struct {
 }
 
 // history completes a lie about lists of messages. apply is given the list and
-// those of its messages that may be changed, of which there are least at least.
+// the messages in it that may be changed; there are at least least of them.
 func (o Messages) history(kind string, class chaos.Class, least int, params map[string]any, check func(*param.Check),
 	apply func(e *edit, list int, free []int) bool) chaos.Fault {
 	all := map[string]any{}
@@ -94,7 +94,7 @@ func TruncateMessages(keep int, o Messages) chaos.Fault {
 }
 
 // StaleMessages drops the newest n messages, 1 or more, but leaves one: the
-// agent goes on from where it was.
+// agent continues from an earlier state.
 func StaleMessages(n int, o Messages) chaos.Fault {
 	return o.history("stale_messages", chaos.ClassOmission, 2, map[string]any{"n": n}, atLeast("n", n, 1),
 		func(e *edit, _ int, free []int) bool { return e.remove(free[max(1, len(free)-n):]...) })
@@ -121,7 +121,7 @@ func ReorderMessages(o Messages) chaos.Fault {
 	})
 }
 
-// DuplicateMessage has a drawn message twice, one behind the other.
+// DuplicateMessage repeats a drawn message directly after itself.
 func DuplicateMessage(o Messages) chaos.Fault {
 	return o.history("duplicated_message", chaos.ClassValue, 1, nil, nil, func(e *edit, list int, free []int) bool {
 		twice := free[e.pick(list, 0, len(free))]
@@ -135,8 +135,9 @@ func DuplicateMessage(o Messages) chaos.Fault {
 	})
 }
 
-// NoiseMessages adds n messages, 1 to 1000, about something else before the last one: drawn
-// ones of texts, or of a few of small talk if there are none, of a user.
+// NoiseMessages adds n messages of a user, 1 to 1000, about something else
+// before the last one. Each is drawn from texts, or from a few of small talk if
+// texts is empty.
 func NoiseMessages(n int, texts []string, o Messages) chaos.Fault {
 	params := map[string]any{"n": n}
 	if len(texts) > 0 {
@@ -193,9 +194,9 @@ func contentOf(e *edit, message int) (i int, ok bool) {
 	return 0, false
 }
 
-// Poison adds a false memory: a text in the voice of the given role, by
-// default the assistant's, as the second last of the messages. A result that
-// is no list of messages has [Instruct].
+// Poison adds a false memory: a text in the voice of the given role, by default
+// the assistant's, as the second last of the messages. For a result that is no
+// list of messages there is [Instruct].
 func Poison(text, role string, o Messages) chaos.Fault {
 	params := map[string]any{"text": text}
 	if role != "" {
@@ -211,9 +212,9 @@ func message(role, text string) []byte {
 	return fmt.Appendf(nil, `{"role":%s,"content":%s}`, jsonedit.Quote(role), jsonedit.Quote(text))
 }
 
-// RollBack gives back the state of a memory as it was lag calls ago, from 1 to
-// 64, in place of the state that it has: what was remembered since is lost. It
-// is [Stale] for a memory.
+// RollBack returns the state of a memory as it was lag calls ago, from 1 to 64,
+// in place of its present state: what was remembered since is lost. It is
+// [Stale] for a memory.
 func RollBack(lag int) chaos.Fault { return stale("rolled_back_memory", lag, chaos.LayerContext) }
 
 func atLeast(name string, v, least int) func(*param.Check) {

@@ -28,15 +28,15 @@ func Empty(paths ...string) chaos.Fault {
 		}}.at(paths)
 }
 
-// Null puts null in the place of a value. Without paths it is the whole result.
+// Null replaces a value by null. Without paths it is the whole result.
 func Null(paths ...string) chaos.Fault {
 	return lie{kind: "null_value", class: chaos.ClassOmission, wants: "value", rank: anything,
 		apply: func(e *edit, i int) bool { return e.replace(i, []byte("null")) }}.at(paths)
 }
 
-// Missing leaves a member out of its object: a drawn one, or those that the
-// paths name, among which elements of lists may be. What all objects of a kind
-// lack is [RemoveKey].
+// Missing removes a member from its object: a drawn one, or the values that the
+// paths name, which may be elements of lists. [RemoveKey] removes it from all
+// objects.
 func Missing(paths ...string) chaos.Fault {
 	return lie{kind: "missing_field", class: chaos.ClassOmission, wants: "member", rank: members,
 		apply: func(e *edit, i int) bool { return e.remove(i) }}.at(paths)
@@ -53,8 +53,8 @@ func CutText(keep float64, paths ...string) chaos.Fault {
 		}}.at(paths)
 }
 
-// cutQuote is the text at node i up to a character. The bytes of the part that
-// stays are kept, those that are not UTF-8 too.
+// cutQuote is the text at node i up to a character. It keeps the bytes of the
+// rest as they are, also those that are not UTF-8.
 func cutQuote(e *edit, i, runes int) []byte {
 	text := e.doc.String(i)
 	for at := range text {
@@ -91,8 +91,7 @@ func hasSpace(raw []byte) bool {
 }
 
 // CutList keeps the first share of the elements of a list, from 0 to below 1,
-// as an answer does that was cut at a limit nobody mentions. At least one
-// element is lost.
+// as an undocumented limit does. At least one element is lost.
 func CutList(keep float64, paths ...string) chaos.Fault {
 	return lie{kind: "cut_list", class: chaos.ClassOmission, params: map[string]any{"keep": keep}, check: share("keep", keep),
 		wants: "list with elements", rank: lists(1),
@@ -102,8 +101,9 @@ func CutList(keep float64, paths ...string) chaos.Fault {
 		}}.at(paths)
 }
 
-// MissingPage leaves a page of size elements out of a list of more than one
-// page: a drawn one. Counts and links to further pages stay as they are.
+// MissingPage removes a drawn page of size elements from a list of more than
+// one page. Counts and links to further pages stay as they are. size is 1 or
+// more.
 func MissingPage(size int, paths ...string) chaos.Fault {
 	return lie{kind: "missing_page", class: chaos.ClassOmission, params: map[string]any{"size": size},
 		check: func(c *param.Check) { c.That(size > 0, "size", size, "1 or more") },
@@ -116,9 +116,8 @@ func MissingPage(size int, paths ...string) chaos.Fault {
 		}}.at(paths)
 }
 
-// PartialBatch leaves each element of a list out with probability lost, from
-// above 0 to 1, and at least one: a batch of which some parts were dropped in
-// silence.
+// PartialBatch removes each element of a list with probability lost, from above
+// 0 to 1, and at least one: a batch of which some parts were dropped silently.
 func PartialBatch(lost float64, paths ...string) chaos.Fault {
 	return lie{kind: "partial_batch", class: chaos.ClassOmission, params: map[string]any{"lost": lost},
 		check: func(c *param.Check) { c.That(lost > 0 && lost <= 1, "lost", lost, "a share above 0, up to 1") },
@@ -136,7 +135,7 @@ func PartialBatch(lost float64, paths ...string) chaos.Fault {
 		}}.at(paths)
 }
 
-// share checks what is kept of something that must lose a part.
+// share checks the share that is kept of something that must lose a part.
 func share(name string, v float64) func(*param.Check) {
 	return func(c *param.Check) { c.That(v >= 0 && v < 1, name, v, "a share from 0 to below 1") }
 }

@@ -8,10 +8,9 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// FabricateRecord adds an element to a list that nobody has heard of: a copy
-// of a drawn one in which the digits of each number, and of each text that has
-// some, are others. Where there are no digits, the words of a text are
-// turned round. Paths name lists.
+// FabricateRecord adds an invented element to a list: a copy of a drawn one
+// with other digits in each number and in each text that has digits. If a text
+// has none, its two words are exchanged. Paths name lists.
 func FabricateRecord(paths ...string) chaos.Fault {
 	return lie{kind: "fabricated_record", class: chaos.ClassValue, wants: "list with elements", rank: lists(1),
 		apply: func(e *edit, i int) bool {
@@ -28,7 +27,7 @@ func FabricateRecord(paths ...string) chaos.Fault {
 		}}.at(paths)
 }
 
-// fabricate is node i with other scalars.
+// fabricate returns node i with other scalars.
 func (e *edit) fabricate(i int) []byte {
 	part, ok := jsonedit.Parse(e.doc.Raw(i))
 	if !ok {
@@ -51,9 +50,9 @@ func (e *edit) fabricate(i int) []byte {
 	return part.Apply(edits...)
 }
 
-// otherDigits puts other digits in the place of those of a text, each a drawn
-// one that differs, from 1 up; at most n of them, the last; -1: all. Of dates and exponents it
-// leaves what would make them something else.
+// otherDigits replaces the last n digits of a text, each by a drawn one that
+// differs, from 1 up; n is -1 for all. Dates and exponents stay, since other
+// digits would make them something else.
 func (e *edit) otherDigits(i int, text string, n int) string {
 	if dates.MatchString(text) {
 		return text
@@ -76,10 +75,10 @@ func (e *edit) otherDigits(i int, text string, n int) string {
 	return string(out)
 }
 
-// DanglingReference makes an identifier point to nothing: its last digits, or
-// its last letters where it has no digits, become others, so that the document
-// has no such value. Without paths it is a drawn member whose name is that of a
-// reference (customer_id, orderId, ref…), or else an id.
+// DanglingReference makes an identifier point to nothing. It replaces the last
+// digits, or the last letter if there are none, so that the document has no
+// such value. Without paths it draws a member with the name of a reference
+// (customer_id, orderId, ref…), or else an id.
 func DanglingReference(paths ...string) chaos.Fault {
 	return lie{kind: "dangling_reference", class: chaos.ClassValue, wants: "identifier",
 		rank: func(e *edit, i int) int {
@@ -118,7 +117,7 @@ func DanglingReference(paths ...string) chaos.Fault {
 		}}.at(paths)
 }
 
-// otherLetters moves the last letter on in the alphabet.
+// otherLetters replaces the last letter by one further on in the alphabet.
 func otherLetters(text string) string {
 	if text == "" {
 		return text
@@ -132,8 +131,8 @@ func otherLetters(text string) string {
 	return text
 }
 
-// DuplicateRows has a drawn element of a list twice, one behind the other, as
-// an at-least-once feed has it. Paths name lists.
+// DuplicateRows repeats a drawn element of a list directly after itself, as an
+// at-least-once feed does. Paths name lists.
 func DuplicateRows(paths ...string) chaos.Fault {
 	return lie{kind: "duplicated_rows", class: chaos.ClassValue, wants: "list with elements", rank: lists(1),
 		apply: func(e *edit, i int) bool {
@@ -144,8 +143,8 @@ func DuplicateRows(paths ...string) chaos.Fault {
 		}}.at(paths)
 }
 
-// ReorderRows has the elements of a list in another order, in which at least
-// two differ from what stood there. Paths name lists.
+// ReorderRows puts the elements of a list in another order, so that at least
+// two places differ. Paths name lists.
 func ReorderRows(paths ...string) chaos.Fault {
 	return lie{kind: "reordered_rows", class: chaos.ClassValue, wants: "list with two elements that differ", rank: lists(2),
 		apply: func(e *edit, i int) bool {
@@ -153,8 +152,8 @@ func ReorderRows(paths ...string) chaos.Fault {
 		}}.at(paths)
 }
 
-// shuffled are the nodes in a drawn order; one that looks like the old is
-// turned by one place.
+// shuffled returns the nodes in a drawn order. An order that looks like the old
+// one is rotated by one place.
 func (e *edit) shuffled(i int, nodes []int) []int {
 	out := append([]int(nil), nodes...)
 	for k := len(out) - 1; k > 0; k-- {

@@ -11,12 +11,13 @@ import (
 )
 
 // ChangeArguments renames an argument of a tool on the other side. The listing
-// shows the new name, a call with the old one is refused with a
-// [*chaos.ArgumentError] and does not reach the tool, and a call with the new one
-// works: an agent that lists the tools again recovers. The rule's target is
-// both, such as "{refund,tools/list}"; with "refund" alone the listing is out of date.
+// shows the new name. A call with the old name is refused with a
+// [*chaos.ArgumentError] and does not reach the tool; a call with the new name
+// works. So an agent that lists the tools again recovers. The rule's target is
+// both, such as "{refund,tools/list}"; with "refund" alone the listing is out
+// of date.
 //
-// It acts in the callee's place, and on one call at most one such fault does.
+// It acts in the callee's place, so at most one such fault acts on a call.
 func ChangeArguments(tool, argument, to string) chaos.Fault {
 	return changeArguments{tool, argument, to}
 }

@@ -15,9 +15,9 @@ import (
 
 // RenameKey gives members another name, as a release of the other side does: a
 // drawn name wherever it occurs in the document, or the members that the paths
-// name. to is the new name; "" makes snake_case of camelCase and the other way
-// round, and appends Value to a single word, since encoding/json reads names
-// whatever their case.
+// name. to is the new name. "" turns snake_case into camelCase and the reverse,
+// and appends Value to a single word, since encoding/json reads names whatever
+// their case.
 func RenameKey(to string, paths ...string) chaos.Fault {
 	params := map[string]any{}
 	if to != "" {
@@ -34,9 +34,9 @@ func RenameKey(to string, paths ...string) chaos.Fault {
 		})}.at(paths)
 }
 
-// RemoveKey takes members away as if their schema did not have them any more: a
-// drawn name wherever it occurs in the document, or those that the paths name.
-// One object alone loses a member with [Missing].
+// RemoveKey removes members as if their schema no longer had them: a drawn name
+// wherever it occurs in the document, or the members that the paths name.
+// [Missing] removes one member of one object.
 func RemoveKey(paths ...string) chaos.Fault {
 	return lie{kind: "removed_key", class: chaos.ClassProtocol, wants: "member", rank: members,
 		apply: func(e *edit, i int) bool {
@@ -49,8 +49,8 @@ func RemoveKey(paths ...string) chaos.Fault {
 
 // AddKey adds a member that callers do not know: to the result if it is an
 // object, to its elements if it is a list of objects, or to the objects that
-// the paths name. value is anything that has JSON. An object that has the name
-// already stays as it is.
+// the paths name. value is anything that has JSON. An object that already has
+// the name stays as it is.
 func AddKey(name string, value any, paths ...string) chaos.Fault {
 	doc, err := json.Marshal(value)
 	return lie{kind: "added_key", class: chaos.ClassProtocol, params: map[string]any{"name": name, "value": json.RawMessage(doc)},
@@ -79,9 +79,9 @@ func AddKey(name string, value any, paths ...string) chaos.Fault {
 		}}.at(paths)
 }
 
-// Retype gives members another type of value: what is no list becomes a list
-// of one, a list becomes its first element, or null if it is empty. It is a drawn name
-// wherever it occurs in the document, or the values that the paths name.
+// Retype gives members another type: a list becomes its first element, or null
+// if it is empty, and any other value becomes a list of one. It changes a drawn
+// name wherever it occurs in the document, or the values that the paths name.
 func Retype(paths ...string) chaos.Fault {
 	return lie{kind: "retyped_key", class: chaos.ClassProtocol, wants: "member",
 		rank: func(e *edit, i int) int {
@@ -101,8 +101,8 @@ func Retype(paths ...string) chaos.Fault {
 		})}.at(paths)
 }
 
-// Envelope puts a value into an object of its own: {"data": …}, under the given
-// name; "" is data. Without paths it is the whole result.
+// Envelope wraps a value in an object: {"data": …}, under the given name; "" is
+// data. Without paths it wraps the whole result.
 func Envelope(name string, paths ...string) chaos.Fault {
 	params := map[string]any{}
 	if name == "" {
@@ -116,9 +116,9 @@ func Envelope(name string, paths ...string) chaos.Fault {
 		}}.at(paths)
 }
 
-// SchemaDrift is a second version of an interface: every name changes between
-// snake_case and camelCase where it has several words, and the whole stands in
-// an envelope, {"version":"v2","data":…}.
+// SchemaDrift is a second version of an interface: every name of several words
+// changes between snake_case and camelCase, and the result is wrapped in an
+// envelope, {"version":"v2","data":…}.
 func SchemaDrift() chaos.Fault {
 	return lie{kind: "schema_drift", class: chaos.ClassProtocol, wants: "value", rank: anything,
 		apply: func(e *edit, _ int) bool {
@@ -134,9 +134,10 @@ func SchemaDrift() chaos.Fault {
 
 func severalWords(r rune) bool { return r == '_' || unicode.IsUpper(r) }
 
-// UnknownEnum puts a word that its callers do not know in the place of one of
-// few: a text of one word in lower or upper case under a name such as status,
-// state, type or kind, or else another such text. The new word keeps the case.
+// UnknownEnum replaces an enumeration value by a word that callers do not know.
+// It takes a text of one word in lower or upper case under a name such as
+// status, state, type or kind, or else another such text. The new word keeps
+// the case.
 func UnknownEnum(paths ...string) chaos.Fault {
 	return lie{kind: "unknown_enum", class: chaos.ClassProtocol, wants: "word in lower or upper case",
 		rank: func(e *edit, i int) int {
@@ -169,8 +170,8 @@ var (
 	enumName = regexp.MustCompile(`(?i)(?:^|_)(?:status|state|type|kind|category|level|priority|severity|mode|stage|phase|reason|method|result)$`)
 )
 
-// everywhere acts on all members of the name that was drawn, or on the one
-// place to which a path leads.
+// everywhere applies a change to all members with the drawn name, or to the one
+// place that a path names.
 func everywhere(apply func(*edit, int) bool) func(*edit, int) bool {
 	return func(e *edit, i int) (done bool) {
 		if e.addressed {
@@ -183,7 +184,7 @@ func everywhere(apply func(*edit, int) bool) func(*edit, int) bool {
 	}
 }
 
-// sameName are the members with the name of member i that do not stand within
+// sameName returns the members with the name of member i that do not lie within
 // one another.
 func sameName(e *edit, i int) (nodes []int) {
 	name := e.doc.Name(i)

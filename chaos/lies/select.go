@@ -6,7 +6,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// anything suits where a path leads; without one the whole result does.
+// anything ranks what a path names; without paths the whole result.
 func anything(e *edit, i int) int {
 	if e.addressed || i == 0 {
 		return 1
@@ -14,7 +14,7 @@ func anything(e *edit, i int) int {
 	return 0
 }
 
-// ofKind makes a rank of a type of values.
+// ofKind ranks the values of one kind.
 func ofKind(k jsonedit.Kind) func(*edit, int) int {
 	return func(e *edit, i int) int {
 		if e.doc.Kind(i) == k {
@@ -24,7 +24,7 @@ func ofKind(k jsonedit.Kind) func(*edit, int) int {
 	}
 }
 
-// members suit wherever they are; elements only where a path leads.
+// members ranks all members; elements only if a path names them.
 func members(e *edit, i int) int {
 	if e.addressed && i > 0 || e.doc.IsMember(i) {
 		return 1
@@ -32,7 +32,7 @@ func members(e *edit, i int) int {
 	return 0
 }
 
-// lists suit with so many elements at least.
+// lists ranks the lists with at least so many elements.
 func lists(least int) func(*edit, int) int {
 	return func(e *edit, i int) int {
 		if e.doc.Kind(i) == jsonedit.Array && len(e.doc.Children(i)) >= least {
@@ -42,7 +42,7 @@ func lists(least int) func(*edit, int) int {
 	}
 }
 
-// nameOf is the name that node i has, or that the list has in which it stands.
+// nameOf is the name of node i, or of the list that contains it.
 func nameOf(e *edit, i int) string {
 	for ; i > 0; i = int(e.doc.Nodes[i].Parent) {
 		if e.doc.IsMember(i) {
@@ -67,5 +67,5 @@ func isID(name string) bool {
 	return false
 }
 
-// isScalar reports whether a node has nothing below it.
+// isScalar reports whether a value of that kind has nothing below it.
 func isScalar(k jsonedit.Kind) bool { return k != jsonedit.Array && k != jsonedit.Object }

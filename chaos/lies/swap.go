@@ -10,9 +10,9 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// SwapFields exchanges two values: those of the two paths, or, without paths,
-// those of two drawn members of one object that are of one type and differ, as
-// a mapping does that takes billing for shipping.
+// SwapFields exchanges two values, as a mapping does that takes billing for
+// shipping. With two paths it exchanges the values that they name. Without
+// paths it draws two members of one object that have one type and differ.
 func SwapFields(paths ...string) chaos.Fault {
 	l := lie{kind: "swapped_fields", class: chaos.ClassValue, wants: "two members of one type",
 		check: func(c *param.Check) {
@@ -39,14 +39,14 @@ func SwapFields(paths ...string) chaos.Fault {
 	return l.at(paths)
 }
 
-// exchange puts the values of two nodes in each other's place.
+// exchange exchanges the values of two nodes.
 func (e *edit) exchange(i, k int) bool {
 	a, b := e.doc.Raw(i), e.doc.Raw(k)
 	return !e.hidden(k) && e.replace(i, b) && e.replace(k, a)
 }
 
-// pairsOf are the pairs of nodes of one kind whose values differ; the scalar
-// ones if there are such.
+// pairsOf returns the pairs of nodes of one kind whose values differ; only
+// pairs of scalars, if there are any.
 func pairsOf(e *edit, nodes []int) (pairs [][2]int) {
 	var deep [][2]int
 	for k, a := range nodes {
@@ -74,9 +74,9 @@ func pairsOf(e *edit, nodes []int) (pairs [][2]int) {
 const maxPairs = 1024
 
 // SwapEntity exchanges the identities of two records of a list: the members by
-// which records are told apart (id, name, and names such as order_id) change
-// places, and all else stays, so that each record describes the other's
-// subject. Paths name lists.
+// which records are told apart (id, name, and names such as order_id).
+// Everything else stays, so that each record describes the other's subject.
+// Paths name lists.
 func SwapEntity(paths ...string) chaos.Fault {
 	return lie{kind: "swapped_entity", class: chaos.ClassValue, wants: "list with two records that differ in an identifier",
 		rank: lists(2),

@@ -10,9 +10,9 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// isTools reports whether a list is one of tools: objects with a name, and with
-// a description or a schema of their arguments, as MCP and Anthropic's interface
-// have them, or such objects under "function", as OpenAI's has them.
+// isTools ranks lists of tools: objects with a name, and with a description or
+// a schema of their arguments, as in MCP and in Anthropic's interface, or such
+// objects under "function", as in OpenAI's.
 func isTools(e *edit, i int) int {
 	if e.doc.Kind(i) != jsonedit.Array {
 		return 0
@@ -33,7 +33,7 @@ func isTools(e *edit, i int) int {
 	return 1
 }
 
-// faceOf is the object in which a tool's name and description are.
+// faceOf is the object that has a tool's name and description.
 func faceOf(d *jsonedit.Doc, tool int) int {
 	if i, ok := d.Member(tool, "function"); ok && d.Kind(i) == jsonedit.Object {
 		return i
@@ -51,7 +51,7 @@ func schemaOf(e *edit, tool int) (i int, ok bool) {
 	return 0, false
 }
 
-// toolIn finds a tool by its name; "" is a drawn one.
+// toolIn finds a tool by its name; for "" it draws one.
 func toolIn(e *edit, list int, name string) (tool int, ok bool) {
 	rows := e.doc.Children(list)
 	if name == "" {
@@ -71,9 +71,10 @@ func toolName(e *edit, tool int) string {
 }
 
 // PoisonTool appends an instruction to the description of a tool in a listing,
-// where a model reads it before any call. Its rule's target is
-// [chaos.ListTarget]. tool is its name, "" a drawn one. texts are what is
-// appended: one of them, drawn; none: a few defaults. See [Attack] for {canary}.
+// which a model reads before any call. Its rule's target is [chaos.ListTarget].
+// tool is the tool's name; for "" one is drawn. Each listing draws one of texts
+// to append, or one of a few defaults if there are none. See [Attack] for
+// {canary}.
 func PoisonTool(tool string, texts ...string) chaos.Fault {
 	params := named("tool", tool)
 	said := slices.Clone(texts)
@@ -102,11 +103,11 @@ func PoisonTool(tool string, texts ...string) chaos.Fault {
 		}}.at(nil)
 }
 
-// ShadowTool lists a second tool with nearly the name of one, behind it and
-// with the same schema, that recommends itself. Its rule's target is
-// [chaos.ListTarget]. tool is the name of the first, "" a drawn one; name that
-// of the second, "" the first with _v2 appended. The second one does not exist: a call
-// to it is one to an unknown tool, and shows in the events under its name.
+// ShadowTool lists a second tool that recommends itself, after the first and
+// with the same schema. Its rule's target is [chaos.ListTarget]. tool is the
+// name of the first; for "" one is drawn. name is that of the second; "" is the
+// first with _v2 appended. The second does not exist: a call to it is one to an
+// unknown tool, and appears in the events under its name.
 func ShadowTool(tool, name string) chaos.Fault {
 	params := named("tool", tool)
 	if name != "" {
@@ -148,10 +149,9 @@ func shadow(tool []byte, name string) []byte {
 	return d.Apply(edits...)
 }
 
-// ChurnTools gives each listing another look: the tools in a drawn order, and
-// of two or more one left out, a different one each time. Its rule's target is
-// [chaos.ListTarget]. It is what a client sees of a server whose list of tools
-// changes all the time.
+// ChurnTools changes each listing, as a server does whose tools change all the
+// time: the tools come in a drawn order, and of two or more one is left out, a
+// different one each time. Its rule's target is [chaos.ListTarget].
 func ChurnTools() chaos.Fault {
 	return lie{kind: "churned_tools", class: chaos.ClassAdversarial, wants: "list of two tools", rank: isTools,
 		apply: func(e *edit, i int) bool {
@@ -165,7 +165,7 @@ func ChurnTools() chaos.Fault {
 		}}.at(nil)
 }
 
-// named are parameters with a name in them, if there is one.
+// named returns parameters with a name in them, if there is one.
 func named(param, name string) map[string]any {
 	params := map[string]any{}
 	if name != "" {
