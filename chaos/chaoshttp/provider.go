@@ -12,12 +12,12 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// An ErrorKind is a way in which a model provider refuses a call. Those that
-// an [API] does not have are refused when a plan is made.
+// An ErrorKind is a way in which a model provider refuses a call. A plan with a
+// kind that its [API] does not have is refused.
 type ErrorKind string
 
-// The kinds of error, with the status that OpenAI and Anthropic give them; – :
-// it has none.
+// The kinds of error, with the status that OpenAI and Anthropic give them; –
+// means that the API does not have the kind.
 const (
 	KindInvalidRequest ErrorKind = "invalid_request" // 400 400
 	KindContextLength  ErrorKind = "context_length"  // 400 400: the prompt is too long
@@ -34,15 +34,15 @@ const (
 )
 
 // APIError answers a call as the provider does: status, headers with a request
-// identifier, and the JSON of its error. The model that it speaks of is that
-// of the target. o may be nil. It is otherwise like [Status].
+// identifier, and the JSON of its error. The model that it names is that of the
+// target. o may be nil. Otherwise it is like [Status].
 func APIError(api API, kind ErrorKind, o *StatusOptions) chaos.Fault {
 	f, _ := Status(providers()[api][kind].status, o).(status)
 	f.kind, f.api, f.as = "api_error", api, kind
 	return f
 }
 
-// said is what a provider says.
+// said is the answer of a provider to one kind of error.
 type said struct {
 	status     int
 	kind, code string // code: of OpenAI; empty: null
@@ -152,7 +152,8 @@ func errorBody(api API, kind ErrorKind, model, requestID string) (body []byte, m
 	return openAIBody(s, message), message
 }
 
-// openAIBody has null for what does not apply, and for the filter what was found.
+// openAIBody writes null for what does not apply, and for the content filter
+// what it found.
 func openAIBody(s said, message string) []byte {
 	orNull := func(text string) *string {
 		if text == "" {
