@@ -14,23 +14,23 @@ import (
 	"github.com/shakedown-go/shakedown/internal/sse"
 )
 
-// A script says what becomes of the events of one stream. It is asked about
-// those that a client would be handed, comments apart.
+// A script decides what becomes of the events of one stream. It sees the events
+// that a client would get, without comments.
 type script interface {
-	// event is asked about the n-th event, counting from 0.
+	// event is called with the n-th event, counting from 0.
 	event(n int, e sse.Event) step
-	// end is asked when the stream ended after n events, well or not: what the
-	// script kept back is to come now.
+	// end is called when the stream ended after n events, well or not. It
+	// returns what the script held back.
 	end(n int) step
 }
 
-// holder is a script that keeps an event back.
+// holder is a script that may hold an event back.
 type holder interface {
-	// long is asked when a part of an event comes that is too long to be held.
+	// long is called when a part of an event comes that is too long to be held.
 	long() step
 }
 
-// sizing is a script that may leave the length of a stream as it is, whatever
+// sizing is a script that may keep the stated length of a stream, whatever
 // becomes of its events.
 type sizing interface {
 	keepsSize() bool
@@ -48,7 +48,7 @@ type step struct {
 	note    string
 }
 
-// as passes an event through as it came.
+// as passes an event through unchanged.
 func as(e sse.Event) step { return step{out: e.Raw} }
 
 // eventBody is the body of an event stream that follows a script.
@@ -59,8 +59,8 @@ type eventBody struct {
 	n      int
 	out    []byte
 	due    []chaos.Change
-	mark   int    // the byte of out that shows what is due; behind out: what comes next does
-	was    []byte // what stood there, as far as it was not handed out in the same words
+	mark   int    // the index in out of the byte that shows what is due; len(out): the next byte does
+	was    []byte // the original of what follows mark
 	stop   error
 }
 
@@ -72,9 +72,10 @@ type follower interface {
 	sleep(time.Duration) (calm bool, err error)
 }
 
-// scripted puts a script in front of a response, if that is an event stream.
-// One whose length is known is written anew before the caller has the header,
-// unless its length stays: then there is nothing in it that can be waited for.
+// scripted puts a script in front of a response, if that is an event stream. If
+// its length is known and changes, the stream is rewritten before the caller
+// has the header: such a stream is complete, so nothing in it can be waited
+// for.
 func scripted(ctx context.Context, result any, sc script) any {
 	r, problem := streamIn(result)
 	if problem != "" {
@@ -93,7 +94,7 @@ func scripted(ctx context.Context, result any, sc script) any {
 	})
 }
 
-// rewritten is a stream of which all is there, and all of the script is done.
+// rewritten runs a script over a stream that is complete.
 func rewritten(ctx context.Context, r Response, sc script) any {
 	doc, rest, ok := all(r.Body, mostJSON)
 	if !ok {
@@ -136,10 +137,10 @@ func (p *performed) changed(ch ...chaos.Change) {}
 func (p *performed) note(text string)           { chaos.Note(p.ctx, text) }
 func (p *performed) fail(err error) error       { p.made = true; return err }
 
-// sleep is not asked for: a script that waits keeps the size.
+// sleep is never called: a script that waits keeps the length.
 func (p *performed) sleep(time.Duration) (bool, error) { return false, nil }
 
-// keep takes what a body has to hand out.
+// keep takes what a body has ready to be read.
 func (p *performed) keep(b *eventBody) {
 	if at := b.mark; len(b.due) > 0 && (at < len(b.out) || b.stop != nil) {
 		p.due = append(p.due, dueAt{len(p.out) + at, b.due})
@@ -174,7 +175,8 @@ func (r *recital) Read(p []byte) (int, error) {
 	return 0, r.stop
 }
 
-// streamIn returns the response if it is an event stream, or what it is instead.
+// streamIn returns the response if it is an event stream, or else what it is
+// instead.
 func streamIn(result any) (r Response, problem string) {
 	r, problem = plainIn(result)
 	if problem == "" && !isStream(r.Header) {
@@ -183,7 +185,7 @@ func streamIn(result any) (r Response, problem string) {
 	return r, problem
 }
 
-// plainIn returns the response if its body can be read as it stands.
+// plainIn returns the response if its body can be read as it is.
 func plainIn(result any) (r Response, problem string) {
 	r, ok := result.(Response)
 	switch {
@@ -205,7 +207,7 @@ func isStream(h http.Header) bool {
 	return err == nil && kind == "text/event-stream"
 }
 
-// Read hands over what the script leaves of the stream.
+// Read reads what the script leaves of the stream.
 func (b *eventBody) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -265,7 +267,7 @@ func (b *eventBody) finish(rest []byte) {
 	b.take(st, rest)
 }
 
-// take does what a step says in the place of what the provider sent.
+// take does what a step says instead of what the provider sent.
 func (b *eventBody) take(st step, raw []byte) {
 	if st.note != "" {
 		b.s.note(st.note)

@@ -1,7 +1,7 @@
 package jsonpath
 
-// A Node is a value of a document that is not decoded. Paths look at one as at the Go value that it stands for, and find
-// nodes below it. Children that are handed out are Nodes too.
+// A Node is a value of a document that is not decoded. Paths treat it like the Go value that it stands for, and find
+// nodes below it. Its children are Nodes too.
 type Node interface {
 	// Member returns a member of an object.
 	Member(name string) (child any, ok bool)
@@ -42,7 +42,7 @@ func scalarOf(v any) any {
 	return v
 }
 
-// leaf reports whether there is nothing to pick from a value.
+// leaf reports whether a value has no children.
 func leaf(v any) bool {
 	switch v := v.(type) {
 	case map[string]any, []any:
