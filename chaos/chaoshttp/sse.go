@@ -38,8 +38,8 @@ func CutEvent(after int) chaos.Fault { return streamFault{kind: kindCutEvent, af
 func CutStream(after int) chaos.Fault { return streamFault{kind: kindCutStream, after: after} }
 
 // MalformEvent cuts the data of an event to its first half, after so many
-// events, or [Anywhere]. It takes the next event from there whose data is a
-// JSON object.
+// events, or [Anywhere]. Only events whose data is a JSON object
+// count.
 func MalformEvent(after int) chaos.Fault { return streamFault{kind: kindMalformed, after: after} }
 
 // DuplicateEvent sends an event twice, after so many others, or [Anywhere].
