@@ -244,7 +244,7 @@ func TestARepetitionThatCannotBeSentIsNotDelivered(t *testing.T) {
 	assert.Len(t, in.Undelivered(), 1)
 }
 
-// versions counts what was written, and tells it to whoever reads.
+// versions counts what was written, and returns the count to readers.
 func versions() http.HandlerFunc {
 	version := 0
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -309,7 +309,7 @@ func TestAnAnswerThatWasNotReadIsNotGivenAgain(t *testing.T) {
 }
 
 // A lie about a response is one about its body, never about how events show
-// the response; one about a request is not told.
+// the response; one about a request is not applied.
 func TestALieIsNotAboutTheEvent(t *testing.T) {
 	for name, f := range map[string]chaos.Fault{
 		"FlipSign": lies.FlipSign(), "Stale": lies.Stale(1), "Null": lies.Null(), "HTMLPage": lies.HTMLPage(), "Contradict": lies.Contradict(),

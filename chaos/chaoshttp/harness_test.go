@@ -42,7 +42,7 @@ func desk(w http.ResponseWriter, r *http.Request) {
 type got struct {
 	resp *http.Response
 	err  error  // of the call
-	body string // as far as it could be read
+	body string // the part that could be read
 	cut  error  // of reading it
 }
 

@@ -42,7 +42,7 @@ type step struct {
 	out  []byte        // what the caller gets in the event's place
 	was  []byte        // what it would have got, where that is not the event alone
 	// changes are declared when the caller is handed the first byte that it would
-	// not have got or, if there is none, the end: what nobody reads was not delivered.
+	// not have got or, if there is none, the end: what is not read was not delivered.
 	changes []chaos.Change
 	stop    error // after out: io.EOF, or an error that the fault makes
 	note    string

@@ -15,7 +15,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
 )
 
-// edit is one lie at work on one result: the document, and the changes made so
+// edit applies one lie to one result. It holds the document, and the changes made so
 // far.
 type edit struct {
 	call      chaos.Call

@@ -45,8 +45,8 @@ func seededInjectorOf(t testing.TB, seed uint64, d *desk, f chaos.Fault) (chaos.
 	return chaos.WrapRegistry(d, in), in
 }
 
-// told is what the caller gets of the documents, in turn, asked with the keys.
-func told(t testing.TB, f chaos.Fault, docs []string, keys ...string) (got []string, events []chaos.Event) {
+// answers returns what the caller gets of the documents, in turn, asked with the keys.
+func answers(t testing.TB, f chaos.Fault, docs []string, keys ...string) (got []string, events []chaos.Event) {
 	t.Helper()
 	tools, in := injectorOf(t, &desk{docs: docs}, f)
 	for i := range docs {
@@ -64,7 +64,7 @@ func told(t testing.TB, f chaos.Fault, docs []string, keys ...string) (got []str
 // once is what the caller gets of one document.
 func once(t testing.TB, f chaos.Fault, doc string) (string, chaos.Event) {
 	t.Helper()
-	got, events := told(t, f, []string{doc})
+	got, events := answers(t, f, []string{doc})
 	require.Len(t, events, 1)
 	return got[0], events[0]
 }

@@ -165,8 +165,8 @@ func decoded(t *rapid.T, doc string) (v any) {
 	return v
 }
 
-// What is taken away of several members of one name is gone, and no lie is told
-// about one that nobody sees.
+// What is taken away of several members of one name is gone, and no lie is applied
+// about one that decoders do not see.
 func TestMembersOfOneName(t *testing.T) {
 	for _, c := range []struct {
 		fault       chaos.Fault

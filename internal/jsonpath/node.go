@@ -5,7 +5,7 @@ package jsonpath
 type Node interface {
 	// Member returns a member of an object.
 	Member(name string) (child any, ok bool)
-	// Members visits the members of an object in the order of their names, each name once.
+	// Members yields the members of an object in the order of their names, each name once.
 	Members(found func(name, child any))
 	// Elements returns those of a list.
 	Elements() []any

@@ -43,7 +43,7 @@ func (s seen) String() string {
 		parts = append(parts, "stop_reason "+s.reason)
 	}
 	if s.err != nil {
-		parts = append(parts, "**error** "+told(s.err))
+		parts = append(parts, "**error** "+errorLine(s.err))
 	}
 	if len(parts) == 0 {
 		return "nothing, and no error"
@@ -54,8 +54,8 @@ func (s seen) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// told is an error as a line of a table.
-func told(err error) string {
+// errorLine is an error as a line of a table.
+func errorLine(err error) string {
 	var api *anthropic.Error
 	if errors.As(err, &api) {
 		return strings.TrimSpace(fmt.Sprintf("`*anthropic.Error` %d %s", api.StatusCode, api.Type()))

@@ -2,11 +2,11 @@
 //
 //	go run .
 //
-// All it takes is the line that makes the client: its transport is an injection
+// Only the line that makes the client changes: its transport is an injection
 // point (chaoshttp.NewTransport), so every wire attempt meets the rules of the
 // injector in the request's context. The agent, with its loop over tool calls,
-// knows nothing of it, and neither does the client, which tries again twice by
-// itself: attempts on the wire are not calls of the model.
+// is unchanged, and so is the client, which tries again twice by itself:
+// attempts on the wire are not calls of the model.
 //
 // The provider is a handler in the same process (chaoshttp.InProcess): no key is
 // needed and nothing is sent. With a key of yours, leave WithBaseURL out and
@@ -61,14 +61,14 @@ func run(ctx context.Context, out io.Writer) error {
 			return err
 		}
 		in := plan.Injector(w.name, &chaos.InjectorOptions{RecordAll: true})
-		answer, err := visit(chaos.NewContext(ctx, in))
+		answer, err := runOnce(chaos.NewContext(ctx, in))
 		fmt.Fprintf(out, "%s, %d attempts on the wire: %q %v\n", w.name, len(in.Events()), answer, err)
 	}
 	return nil
 }
 
-// visit asks once, with a provider of its own.
-func visit(ctx context.Context) (string, error) {
+// runOnce asks one question, with a provider of its own.
+func runOnce(ctx context.Context) (string, error) {
 	provider := chaoshttp.InProcess(http.HandlerFunc(complete))
 	defer provider.Close()
 	return ask(ctx, newClient(provider), "Where is order 1042?")

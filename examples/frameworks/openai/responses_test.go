@@ -68,7 +68,7 @@ func seenResponse(r *responses.Response) (s seen) {
 }
 
 // The same faults under the other API of the provider: streamed and not, the
-// client's caller is told the same.
+// client's caller gets the same.
 func TestResponses(t *testing.T) {
 	both := toolName + " " + toolArgs
 	for _, tc := range []struct {

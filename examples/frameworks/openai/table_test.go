@@ -46,7 +46,7 @@ func (s seen) String() string {
 		parts = append(parts, "finish_reason "+s.reason)
 	}
 	if s.err != nil {
-		parts = append(parts, "**error** "+told(s.err))
+		parts = append(parts, "**error** "+errorLine(s.err))
 	}
 	if len(parts) == 0 {
 		return "nothing, and no error"
@@ -57,8 +57,8 @@ func (s seen) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// told is an error as a line of a table.
-func told(err error) string {
+// errorLine is an error as a line of a table.
+func errorLine(err error) string {
 	var api *openai.Error
 	if errors.As(err, &api) {
 		return strings.TrimSpace(fmt.Sprintf("`*openai.Error` %d %s", api.StatusCode, api.Code))
