@@ -74,7 +74,7 @@ func TestNothingIsAllocatedWhereNoTriggerMatches(t *testing.T) {
 	}{
 		{"counted, without a body", when.Nth(1 << 30), "", 0},
 		{"drawn, without a body", when.Prob(1e-12), "", 0},
-		{"counted, with a body that nobody reads", when.Nth(1 << 30), body, 0},
+		{"counted, with a body that is not read", when.Nth(1 << 30), body, 0},
 	} {
 		ctx := idle(t, tt.when)
 		transport := chaoshttp.NewTransport(instant{&http.Response{StatusCode: 200}}, nil)

@@ -176,8 +176,8 @@ func TestAnAnswerThatWasReplacedIsNotDelivered(t *testing.T) {
 	}
 }
 
-// A change of a document that a fault further out takes back was seen by
-// nobody, whether the answer says how long it is or not.
+// A change of a document that an outer fault takes back is not delivered, with or
+// without a length in the answer.
 func TestChangesThatCancelOutAreNotDelivered(t *testing.T) {
 	longer := chaoshttp.OnBody(fault.Mutate("longer", func(v map[string]any) map[string]any { return map[string]any{"n": v["n"], "more": true} }))
 	back := chaoshttp.OnBody(fault.Mutate("back", func(v map[string]any) map[string]any { return map[string]any{"n": v["n"]} }))

@@ -216,7 +216,7 @@ func TestRequestsThatAreSentAgainArrive(t *testing.T) {
 							assert.Greater(t, len(doc), 1<<20)
 							require.NoError(t, resp.Body.Close())
 						}
-						require.NoError(t, server.Close(), "no handler is held up by an answer that nobody reads")
+						require.NoError(t, server.Close(), "no handler is held up by an unread answer")
 						assert.Equal(t, tt.want, box.got)
 					})
 				})

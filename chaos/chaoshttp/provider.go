@@ -42,8 +42,8 @@ func APIError(api API, kind ErrorKind, o *StatusOptions) chaos.Fault {
 	return f
 }
 
-// said is the answer of a provider to one kind of error.
-type said struct {
+// providerError is the answer of a provider to one kind of error.
+type providerError struct {
 	status     int
 	kind, code string // code: of OpenAI; empty: null
 	param      string // of OpenAI; empty: null
@@ -53,9 +53,9 @@ type said struct {
 
 // providers are the errors as they are documented: the errors and error codes
 // pages of both APIs, the errors of their SDKs, and Azure's for the filter.
-func providers() map[API]map[ErrorKind]said {
+func providers() map[API]map[ErrorKind]providerError {
 	const invalid = "invalid_request_error"
-	return map[API]map[ErrorKind]said{
+	return map[API]map[ErrorKind]providerError{
 		OpenAI: {
 			KindInvalidRequest: {status: 400, kind: invalid, code: "missing_required_parameter", param: "messages", text: "Missing required parameter: 'messages'."},
 			KindContextLength: {status: 400, kind: invalid, code: "context_length_exceeded", param: "messages",
@@ -154,7 +154,7 @@ func errorBody(api API, kind ErrorKind, model, requestID string) (body []byte, m
 
 // openAIBody writes null for what does not apply, and for the content filter
 // what it found.
-func openAIBody(s said, message string) []byte {
+func openAIBody(s providerError, message string) []byte {
 	orNull := func(text string) *string {
 		if text == "" {
 			return nil

@@ -103,7 +103,7 @@ func rewritten(ctx context.Context, r Response, sc script) any {
 			return &eventBody{s: s, src: sse.NewReader(body, 0), script: sc}
 		})
 	}
-	p := &performed{ctx: ctx}
+	p := &rewrittenStream{ctx: ctx}
 	b := &eventBody{s: p, src: sse.NewReader(bytes.NewReader(doc), 0), script: sc}
 	for b.stop == nil {
 		b.fill()
@@ -116,11 +116,13 @@ func rewritten(ctx context.Context, r Response, sc script) any {
 	if b.stop == io.EOF {
 		to = sized(to, int64(len(p.out)))
 	}
-	return spoil(ctx, r, to, func(s *spoiled, _ io.Reader) io.Reader { return &recital{s: s, performed: *p, stop: b.stop} })
+	return spoil(ctx, r, to, func(s *spoiled, _ io.Reader) io.Reader {
+		return &rewrittenReader{s: s, rewrittenStream: *p, stop: b.stop}
+	})
 }
 
-// performed is what came of a script before anybody reads it.
-type performed struct {
+// rewrittenStream is a stream after its script, before it is read.
+type rewrittenStream struct {
 	ctx  context.Context
 	out  []byte
 	due  []dueAt
@@ -133,15 +135,15 @@ type dueAt struct {
 	what []chaos.Change
 }
 
-func (p *performed) changed(ch ...chaos.Change) {}
-func (p *performed) note(text string)           { chaos.Note(p.ctx, text) }
-func (p *performed) fail(err error) error       { p.made = true; return err }
+func (p *rewrittenStream) changed(ch ...chaos.Change) {}
+func (p *rewrittenStream) note(text string)           { chaos.Note(p.ctx, text) }
+func (p *rewrittenStream) fail(err error) error       { p.made = true; return err }
 
 // sleep is never called: a script that waits keeps the length.
-func (p *performed) sleep(time.Duration) (bool, error) { return false, nil }
+func (p *rewrittenStream) sleep(time.Duration) (bool, error) { return false, nil }
 
 // keep takes what a body has ready to be read.
-func (p *performed) keep(b *eventBody) {
+func (p *rewrittenStream) keep(b *eventBody) {
 	if at := b.mark; len(b.due) > 0 && (at < len(b.out) || b.stop != nil) {
 		p.due = append(p.due, dueAt{len(p.out) + at, b.due})
 		b.due, b.was = nil, nil
@@ -150,15 +152,15 @@ func (p *performed) keep(b *eventBody) {
 	b.out = nil
 }
 
-// recital reads what came of a script.
-type recital struct {
+// rewrittenReader reads a rewritten stream, and declares the changes it reads.
+type rewrittenReader struct {
 	s *spoiled
-	performed
+	rewrittenStream
 	off  int
 	stop error
 }
 
-func (r *recital) Read(p []byte) (int, error) {
+func (r *rewrittenReader) Read(p []byte) (int, error) {
 	n := copy(p, r.out[r.off:])
 	r.off += n
 	over := n == 0 && len(p) > 0

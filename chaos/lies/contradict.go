@@ -70,7 +70,7 @@ func (f *contradict) Inject(ctx context.Context, c chaos.Call, args any, next ch
 		after := near(e, i)
 		return after != nil && e.replace(i, after)
 	})
-	return e.finish(ctx, in, "contradiction", "fact that another target told")
+	return e.finish(ctx, in, "contradiction", "fact that another target returned")
 }
 
 // learn remembers the facts of a result. It ranks those that another target
@@ -80,7 +80,7 @@ func (f *facts) learn(e *edit) map[int]int {
 	defer f.mu.Unlock()
 	shared := make(map[int]int)
 	for i := range e.doc.Nodes {
-		if !tellable(e, i) {
+		if !isFact(e, i) {
 			continue
 		}
 		said := fact{e.doc.Name(i), string(e.doc.Raw(i))}
@@ -94,7 +94,7 @@ func (f *facts) learn(e *edit) map[int]int {
 	return shared
 }
 
-func tellable(e *edit, i int) bool {
+func isFact(e *edit, i int) bool {
 	if !e.doc.IsMember(i) || len(e.doc.Raw(i)) > maxFact || isID(e.doc.Name(i)) {
 		return false
 	}
