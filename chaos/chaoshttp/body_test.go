@@ -71,7 +71,7 @@ func TestBodies(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				in := weather(t, chaos.Rule{Fault: tt.fault, Limit: 1})
+				in := injectorOf(t, chaos.Rule{Fault: tt.fault, Limit: 1})
 				g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, answering(tt.kind, tt.body, tt.flushed)), "https://example.com/", "")
 				require.NoError(t, g.err)
 				assert.Equal(t, tt.want, g.body)
@@ -96,7 +96,7 @@ func TestWhatIsNotReadIsNotDelivered(t *testing.T) {
 		"CutBody": chaoshttp.CutBody(10), "MalformedJSON": chaoshttp.MalformedJSON(), "SlowBody": chaoshttp.SlowBody(5, time.Hour),
 		"OnBody of the same length": chaoshttp.OnBody(fault.Replace(json.RawMessage(strings.Replace(document, "7", "8", 1)))),
 	} {
-		in := weather(t, chaos.Rule{Fault: f, Limit: 1})
+		in := injectorOf(t, chaos.Rule{Fault: f, Limit: 1})
 		req := chatRequest(t, chaos.NewContext(t.Context(), in))
 		resp, err := inProcess(t, desk).Do(req)
 		require.NoError(t, err, name)
@@ -124,7 +124,7 @@ func TestAChangedHeaderIsDelivered(t *testing.T) {
 		"WrongCharset":  {chaoshttp.WrongCharset(), []string{"/Content-Length", "/Content-Type"}},
 		"OnBody":        {chaoshttp.OnBody(fault.Replace(json.RawMessage(`{}`))), []string{"/Content-Length"}},
 	} {
-		in := weather(t, chaos.Rule{Fault: tt.fault, Limit: 1})
+		in := injectorOf(t, chaos.Rule{Fault: tt.fault, Limit: 1})
 		resp, err := inProcess(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusCreated)
@@ -154,7 +154,7 @@ func TestWaitsEnd(t *testing.T) {
 	for name, f := range waits {
 		t.Run(name+", cancelled", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				in := weather(t, chaos.Rule{Fault: f})
+				in := injectorOf(t, chaos.Rule{Fault: f})
 				ctx, cancel := context.WithTimeout(chaos.NewContext(t.Context(), in), time.Hour)
 				defer cancel()
 				start := time.Now()
@@ -166,7 +166,7 @@ func TestWaitsEnd(t *testing.T) {
 		})
 		t.Run(name+", disarmed", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				in := weather(t, chaos.Rule{Fault: f})
+				in := injectorOf(t, chaos.Rule{Fault: f})
 				time.AfterFunc(time.Hour, in.Disarm)
 				start := time.Now()
 				g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), "https://example.com/", "")
@@ -180,7 +180,7 @@ func TestWaitsEnd(t *testing.T) {
 	}
 	t.Run("closed while it is read", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			in := weather(t, chaos.Rule{Fault: waits["SlowBody"]})
+			in := injectorOf(t, chaos.Rule{Fault: waits["SlowBody"]})
 			resp, err := inProcess(t, desk).Do(chatRequest(t, chaos.NewContext(t.Context(), in)))
 			require.NoError(t, err)
 			start := time.Now()
@@ -197,7 +197,7 @@ func TestWaitsEnd(t *testing.T) {
 // A stream is spoiled piece by piece, as it comes.
 func TestAStreamIsSpoiledAsItComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := weather(t, chaos.Rule{Fault: chaoshttp.SlowBody(100, time.Minute)}, chaos.Rule{Fault: chaoshttp.CutBody(12)})
+		in := injectorOf(t, chaos.Rule{Fault: chaoshttp.SlowBody(100, time.Minute)}, chaos.Rule{Fault: chaoshttp.CutBody(12)})
 		client := inProcess(t, func(w http.ResponseWriter, r *http.Request) {
 			for i := range 5 {
 				fmt.Fprintf(w, "line%d\n", i)
@@ -219,7 +219,7 @@ func TestAStreamIsSpoiledAsItComes(t *testing.T) {
 }
 
 func TestAnOversizedBodyIsNotHeldInMemory(t *testing.T) {
-	in := weather(t, chaos.Rule{Fault: chaoshttp.Oversized(1 << 40)})
+	in := injectorOf(t, chaos.Rule{Fault: chaoshttp.Oversized(1 << 40)})
 	resp, err := inProcess(t, desk).Do(chatRequest(t, chaos.NewContext(t.Context(), in)))
 	require.NoError(t, err)
 	assert.EqualValues(t, int64(1)<<40, resp.ContentLength)
@@ -234,7 +234,7 @@ func TestAnOversizedBodyIsNotHeldInMemory(t *testing.T) {
 func TestMalformedJSONIsDrawn(t *testing.T) {
 	doc := `[` + strings.TrimSuffix(strings.Repeat(`{"a":[1,2]},`, 50), ",") + `]`
 	spoil := func(order int) string {
-		in := weather(t, chaos.Rule{Fault: chaoshttp.MalformedJSON()})
+		in := injectorOf(t, chaos.Rule{Fault: chaoshttp.MalformedJSON()})
 		g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, answering("application/json", doc, false)), "https://example.com/", fmt.Sprint(order))
 		assert.False(t, json.Valid([]byte(g.body)))
 		return g.body
@@ -249,7 +249,7 @@ func TestMalformedJSONIsDrawn(t *testing.T) {
 }
 
 func TestAClientThatAsksForGzipItself(t *testing.T) {
-	in := weather(t, chaos.Rule{Fault: chaoshttp.WrongEncoding()})
+	in := injectorOf(t, chaos.Rule{Fault: chaoshttp.WrongEncoding()})
 	req := chatRequest(t, chaos.NewContext(t.Context(), in))
 	req.Header.Set("Accept-Encoding", "gzip")
 	resp, err := inProcess(t, desk).Do(req)

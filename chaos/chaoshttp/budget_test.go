@@ -36,7 +36,7 @@ func TestBudgetsReadTheBody(t *testing.T) {
 		}), 0), "application/json", openAI, 2, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := weather(t, chaos.Rule{Fault: tt.fault})
+			in := injectorOf(t, chaos.Rule{Fault: tt.fault})
 			client := inProcess(t, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("X-Cost", "22")
 				w.Header().Set("Content-Type", tt.kind)
@@ -64,7 +64,7 @@ func TestBudgetsReadTheBody(t *testing.T) {
 // What a client throws away unread it has been charged for all the same, as far
 // as anybody knows: here not at all, since nothing of it arrived.
 func TestABodyThatIsClosedEndsTheCall(t *testing.T) {
-	in := weather(t, chaos.Rule{Fault: fault.TokenBudget(1, fault.OpenAIUsage(), 0)})
+	in := injectorOf(t, chaos.Rule{Fault: fault.TokenBudget(1, fault.OpenAIUsage(), 0)})
 	resp, err := inProcess(t, desk).Do(chatRequest(t, chaos.NewContext(t.Context(), in)))
 	require.NoError(t, err)
 	assert.Empty(t, in.Events(), "the call is under way until its body ends")
@@ -77,7 +77,7 @@ func TestABodyThatIsClosedEndsTheCall(t *testing.T) {
 
 // A body that another fault cut ends the call with that fault's error.
 func TestABudgetBesideACutBody(t *testing.T) {
-	in := weather(t, chaos.Rule{Fault: fault.TokenBudget(1, fault.OpenAIUsage(), 0)}, chaos.Rule{Fault: chaoshttp.CutBody(3)})
+	in := injectorOf(t, chaos.Rule{Fault: fault.TokenBudget(1, fault.OpenAIUsage(), 0)}, chaos.Rule{Fault: chaoshttp.CutBody(3)})
 	g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), "https://example.com/", "")
 	require.ErrorIs(t, g.cut, io.ErrUnexpectedEOF)
 	e := onlyEvent(t, in)

@@ -47,9 +47,9 @@ type noted struct {
 func (h *noted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	h.n++
-	strikes := h.n == 1<<62
+	inject := h.n == 1<<62
 	h.mu.Unlock()
-	if strikes {
+	if inject {
 		w.WriteHeader(503)
 		return
 	}
@@ -63,7 +63,7 @@ func (s sink) Header() http.Header         { return s.h }
 func (s sink) Write(p []byte) (int, error) { return len(p), nil }
 func (s sink) WriteHeader(int)             {}
 
-// Where a rule could strike a call and does not, nothing is made for it.
+// Where a trigger looks at a call and does not match it, nothing is allocated.
 func TestNothingIsAllocatedWhereNoTriggerMatches(t *testing.T) {
 	const body = `{"order":1042,"reason":"damaged"}`
 	for _, tt := range []struct {
@@ -74,7 +74,7 @@ func TestNothingIsAllocatedWhereNoTriggerMatches(t *testing.T) {
 	}{
 		{"counted, without a body", when.Nth(1 << 30), "", 0},
 		{"drawn, without a body", when.Prob(1e-12), "", 0},
-		{"counted, with a body that nobody reads", when.Nth(1 << 30), body, 0},
+		{"counted, with a body that is not read", when.Nth(1 << 30), body, 0},
 	} {
 		ctx := idle(t, tt.when)
 		transport := chaoshttp.NewTransport(instant{&http.Response{StatusCode: 200}}, nil)
@@ -86,7 +86,7 @@ func TestNothingIsAllocatedWhereNoTriggerMatches(t *testing.T) {
 	}
 }
 
-// A call that no rule strikes is the server's own: its connection can be taken
+// A call that no rule matches is the server's own: its connection can be taken
 // over, and it may have trailers, whatever was read of the body to decide.
 func TestACalmCallIsTheServersOwn(t *testing.T) {
 	for name, w := range map[string]chaos.When{"counted": when.Nth(99), "drawn": when.Prob(1e-12)} {
@@ -129,7 +129,7 @@ func TestACalmCallIsTheServersOwn(t *testing.T) {
 }
 
 // Calls are counted in the same way whether they pass at once or not: the
-// third is struck, and knows how often it was tried.
+// third is failed, and knows how often it was tried.
 func TestCallsThatPassAreCounted(t *testing.T) {
 	const body = `{"order":7}`
 	for name, w := range map[string]chaos.When{"counted": when.Every(3), "counted otherwise": when.All(when.Every(3), when.Always())} {
@@ -162,7 +162,7 @@ func TestCallsThatPassAreCounted(t *testing.T) {
 	}
 }
 
-// BenchmarkCalm is what a call costs that a rule could strike and does not,
+// BenchmarkCalm is what a call costs that a trigger looks at and does not match,
 // beside a handler and a transport written by hand.
 func BenchmarkCalm(b *testing.B) {
 	doc := []byte(`{"text":"` + strings.Repeat("The customer asks for a refund of the second order. ", 200) + `"}`)
@@ -220,8 +220,8 @@ func BenchmarkCalm(b *testing.B) {
 	send("transport/status by hand", &byHand{base: from, always: true}, bare)
 	p, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: chaoshttp.Status(503, nil)})
 	require.NoError(b, err)
-	struck := chaos.NewContext(context.Background(), p.Injector("cell", &chaos.InjectorOptions{MaxLog: 64}))
-	send("transport/status", chaoshttp.NewTransport(from, nil), order(b, struck, ""))
+	always := chaos.NewContext(context.Background(), p.Injector("cell", &chaos.InjectorOptions{MaxLog: 64}))
+	send("transport/status", chaoshttp.NewTransport(from, nil), order(b, always, ""))
 }
 
 // byHand is what a transport of one's own would be.
@@ -235,9 +235,9 @@ type byHand struct {
 func (t *byHand) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.mu.Lock()
 	t.n++
-	strikes := t.always || t.n == 1<<62
+	inject := t.always || t.n == 1<<62
 	t.mu.Unlock()
-	if strikes {
+	if inject {
 		return &http.Response{Status: "503 Service Unavailable", StatusCode: 503, Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}},
 			Body: io.NopCloser(strings.NewReader("Service Unavailable\n")), ContentLength: 20, Request: r}, nil
 	}

@@ -76,7 +76,7 @@ func catalogue() []row {
 			assert.True(t, strings.HasPrefix(g.body, "<html>"), g.body)
 			assert.Equal(t, "application/json", g.resp.Header.Get("Content-Type"))
 		}},
-		{name: "ErrorInOK", fault: chaoshttp.ErrorInOK(chaoshttp.Anthropic, chaoshttp.ErrOverloaded), kind: "error_in_ok", status: 200, body: func(t *testing.T, g got) {
+		{name: "ErrorInOK", fault: chaoshttp.ErrorInOK(chaoshttp.Anthropic, chaoshttp.KindOverloaded), kind: "error_in_ok", status: 200, body: func(t *testing.T, g got) {
 			assert.Contains(t, g.body, `"overloaded_error"`)
 		}},
 		{name: "Oversized", fault: chaoshttp.Oversized(1 << 20), kind: "oversized_body", status: 200, body: func(t *testing.T, g got) {
@@ -99,7 +99,7 @@ func catalogue() []row {
 				assert.NotEmpty(t, g.resp.Header.Get("Date"))
 			}})
 	}
-	return append(rows, row{name: "APIError", fault: chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.ErrRateLimit, nil), kind: "api_error",
+	return append(rows, row{name: "APIError", fault: chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindRateLimit, nil), kind: "api_error",
 		status: 429, outcome: chaos.OutcomeInjected, body: func(t *testing.T, g got) {
 			assert.Contains(t, g.body, `"code":"rate_limit_exceeded"`)
 			assert.NotEmpty(t, g.resp.Header.Get("X-Request-Id"))
@@ -154,7 +154,7 @@ func TestFaultsInProcess(t *testing.T) {
 	for _, r := range catalogue() {
 		t.Run(r.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				in := weather(t, chaos.Rule{Fault: r.fault})
+				in := injectorOf(t, chaos.Rule{Fault: r.fault})
 				client := inProcess(t, desk)
 				start := time.Now()
 				g := ask(chaos.NewContext(t.Context(), in), t, client, "https://api.example.com/v1/orders", `{}`)
@@ -176,7 +176,7 @@ func TestFaultsOverSockets(t *testing.T) {
 			continue // in real time, and without TLS
 		}
 		t.Run(r.name, func(t *testing.T) {
-			in := weather(t, chaos.Rule{Fault: r.fault})
+			in := injectorOf(t, chaos.Rule{Fault: r.fault})
 			client, url := overSockets(t, desk)
 			g := ask(chaos.NewContext(t.Context(), in), t, client, url+"/v1/orders", `{}`)
 			r.check(t, g)
@@ -192,7 +192,7 @@ func TestFaultsBehindAServer(t *testing.T) {
 			continue
 		}
 		t.Run(r.name, func(t *testing.T) {
-			in := weather(t, chaos.Rule{Fault: r.fault})
+			in := injectorOf(t, chaos.Rule{Fault: r.fault})
 			client, server := behind(t, desk, in)
 			g := ask(context.Background(), t, client, server.URL+"/v1/orders", `{}`)
 			server.Close()

@@ -11,7 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// change is a fault that spoils a response: one with a status below 400.
+// change is a fault that changes a response with a status below 400.
 type change struct {
 	d     chaos.Description
 	check func(*param.Check)
@@ -61,8 +61,8 @@ func spoils(kind string, class chaos.Class, v chaos.Visibility, params any) chao
 	return d
 }
 
-// streams tells whether a response is one of documents that come one by one:
-// to wait for the last of them would spoil more than was asked.
+// streams reports whether a response is a stream of documents or events:
+// waiting for the last of them would change more than was asked.
 func streams(ctx context.Context, r Response) bool {
 	if !oneByOne(r.Header.Get("Content-Type")) {
 		return false
@@ -71,7 +71,7 @@ func streams(ctx context.Context, r Response) bool {
 	return true
 }
 
-// copied is a response whose header may be changed.
+// copied is a copy of the response whose header may be changed.
 func copied(r Response) Response {
 	c := *r.Response
 	c.Header = r.Header.Clone()
@@ -129,7 +129,7 @@ func (a *altered) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// parting is the place of the first byte in which two texts differ.
+// parting is the index of the first byte in which two texts differ.
 func parting(a, b []byte) int {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {

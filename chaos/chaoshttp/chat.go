@@ -12,22 +12,22 @@ import (
 // One value serves all of them. A body that is none of these passes as it is,
 // and the event of the call says so.
 
-// EmptyCompletion lets a model say nothing: no text, no tool call, a good end.
+// EmptyCompletion removes everything from a completion: no text, no tool call,
+// a normal end.
 func EmptyCompletion() chaos.Fault {
 	return completionFault{plain{"empty_completion", chaos.ClassOmission, func(chaos.Call) editor { return &emptied{} }}}
 }
 
-// CutCompletion ends a completion at the limit of its tokens, after keep
-// characters, at least 0, of text and of tool arguments together:
-// finish_reason "length", stop_reason "max_tokens". One that is shorter is not
-// changed.
+// CutCompletion ends a completion as at its token limit, after keep characters,
+// at least 0, of text and tool arguments together: finish_reason "length",
+// stop_reason "max_tokens". A shorter one is not changed.
 func CutCompletion(keep int) chaos.Fault {
 	return completionFault{cutText{"cut_completion", keep, reasonLength}}
 }
 
-// FilterCompletion lets the provider's filter end a completion after keep
-// characters, at least 0: finish_reason "content_filter", stop_reason "refusal".
-// One that is shorter is not changed.
+// FilterCompletion ends a completion as the provider's filter does, after keep
+// characters, at least 0: finish_reason "content_filter", stop_reason
+// "refusal". A shorter one is not changed.
 func FilterCompletion(keep int) chaos.Fault {
 	return completionFault{cutText{"filtered_completion", keep, reasonFilter}}
 }
@@ -50,9 +50,9 @@ func (f cutText) check(c *param.Check) {
 	c.That(f.keep >= 0, "keep", f.keep, "a number of characters of 0 or more")
 }
 
-// RefuseCompletion lets a model refuse, in these words; empty: in usual ones.
-// Where the provider keeps refusals apart (OpenAI), it comes there; Anthropic's
-// stop_reason is "refusal".
+// RefuseCompletion makes a model refuse, in the given words; "" is a usual
+// refusal. OpenAI has a member of its own for refusals, which is used;
+// Anthropic's stop_reason is "refusal".
 func RefuseCompletion(words string) chaos.Fault { return completionFault{refuse{words}} }
 
 type refuse struct{ words string }
@@ -72,27 +72,27 @@ func (f refuse) describe() chaos.Description {
 
 func (f refuse) check(*param.Check) {}
 
-// GarbleCompletion lets a model talk gibberish: every letter, digit and sign of
-// its text becomes another, drawn from the call's coordinates.
+// GarbleCompletion makes gibberish of a model's text: every letter, digit and
+// sign becomes another, drawn from the call's coordinates.
 func GarbleCompletion() chaos.Fault {
 	return completionFault{plain{"garbled_completion", chaos.ClassValue, func(c chaos.Call) editor { return &garbler{call: c, text: true} }}}
 }
 
-// MalformToolCall takes the last sign of a tool call's arguments away, so that
-// they are no JSON. In a message of Anthropic's that is not streamed they have
-// to be a value and come as a string.
+// MalformToolCall removes the last character of a tool call's arguments, so
+// that they are no JSON. In a message of Anthropic's that is not streamed,
+// arguments must be a value, so they become a string.
 func MalformToolCall() chaos.Fault {
 	return completionFault{plain{"malformed_tool_call", chaos.ClassProtocol, func(chaos.Call) editor { return &unclosed{} }}}
 }
 
-// StripToolCalls takes all tool calls out of a completion, which ends well
-// without them: what it says it will do, it does not.
+// StripToolCalls removes all tool calls from a completion, which ends normally
+// without them: the model announces a call and does not make it.
 func StripToolCalls() chaos.Fault {
 	return completionFault{plain{"stripped_tool_call", chaos.ClassOmission, func(chaos.Call) editor { return &stripper{} }}}
 }
 
-// HallucinateToolCall lets the first tool call name a tool that does not exist;
-// an empty name is made from the real one.
+// HallucinateToolCall makes the first tool call name a tool that does not
+// exist; if name is empty, it is made from the real one.
 func HallucinateToolCall(name string) chaos.Fault { return completionFault{hallucinate{name}} }
 
 type hallucinate struct{ name string }
@@ -108,14 +108,14 @@ func (f hallucinate) describe() chaos.Description {
 func (f hallucinate) check(*param.Check) {}
 
 // WrongArgument gives one argument of each tool call another value of the same
-// type, as near as a mistake would be; an empty name stands for one that is
-// drawn from the call's coordinates.
+// type, close to the right one, as a mistake would be. If name is empty, the
+// argument is drawn from the call's coordinates.
 func WrongArgument(name string) chaos.Fault {
 	return completionFault{argument{"wrong_argument", chaos.ClassValue, name}}
 }
 
-// MissingArgument leaves one argument of each tool call out; an empty name
-// stands for one that is drawn from the call's coordinates.
+// MissingArgument removes one argument of each tool call. If name is empty, it
+// is drawn from the call's coordinates.
 func MissingArgument(name string) chaos.Fault {
 	return completionFault{argument{"missing_argument", chaos.ClassOmission, name}}
 }
@@ -152,7 +152,7 @@ const (
 	DriftTone      Drift = "tone"      // the same, in ill humour
 )
 
-// DriftCompletion lets a model answer in another manner.
+// DriftCompletion makes a model answer in another style.
 func DriftCompletion(d Drift) chaos.Fault { return completionFault{drift{d}} }
 
 type drift struct{ of Drift }

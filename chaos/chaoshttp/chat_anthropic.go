@@ -45,8 +45,8 @@ type textBlock struct {
 	Text string `json:"text"`
 }
 
-// editBlock tells whether the block stays. Of a text nothing may be left: the
-// service sends no empty one.
+// editBlock edits a content block, and reports whether the block stays. A text
+// without characters is removed, because the service sends no empty one.
 func editBlock(block *jsondoc.Value, ed editor, log *changeLog, path string) bool {
 	switch kind, _ := block.Get("type").Text(); kind {
 	case "text":
@@ -71,8 +71,8 @@ func editBlock(block *jsondoc.Value, ed editor, log *changeLog, path string) boo
 	return true
 }
 
-// asInput is the value of a block's input. It is a value and no text, so
-// arguments that are no JSON can only come as a string.
+// asInput is the value of a block's input. An input is a JSON value, so
+// arguments that are no JSON become a string.
 func asInput(args string) *jsondoc.Value {
 	if json.Valid([]byte(args)) {
 		return jsondoc.Of(json.RawMessage(args))

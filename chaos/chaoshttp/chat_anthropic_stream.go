@@ -88,7 +88,7 @@ func (s *messageStream) grow(delta *jsondoc.Value, block string, log *changeLog)
 	}
 }
 
-// stop ends a block. What is still to come of it comes before.
+// stop ends a block, and returns the rest of it.
 func (s *messageStream) stop(n int, log *changeLog) []*jsondoc.Value { return s.over(n, log, false) }
 
 func (s *messageStream) rest(log *changeLog) []*jsondoc.Value {
@@ -98,7 +98,8 @@ func (s *messageStream) rest(log *changeLog) []*jsondoc.Value {
 	return s.over(s.last, log, true)
 }
 
-// over ends a block; one that broke off only if some of it was held.
+// over ends a block. A block that broke off is ended only if some of it was
+// held.
 func (s *messageStream) over(n int, log *changeLog, broken bool) []*jsondoc.Value {
 	end, name, delta := pieceCallEnd, "partial_json", "input_json_delta"
 	switch s.kinds[n] {
@@ -119,7 +120,7 @@ func (s *messageStream) over(n int, log *changeLog, broken bool) []*jsondoc.Valu
 	return []*jsondoc.Value{blockDelta(s.place(n), map[string]any{"type": delta, name: p.more})}
 }
 
-// block is a whole further block of text; of nothing there is none.
+// block is a whole further block of text; for an empty text there is none.
 func (s *messageStream) block(text string) []*jsondoc.Value {
 	if text == "" {
 		return nil

@@ -48,7 +48,7 @@ func withWrongMember(c chaos.Call, args, name string) string {
 	return string(doc.Bytes())
 }
 
-// mistake gives a value another of its type.
+// mistake replaces a value by another of its type.
 func mistake(c chaos.Call, v *jsondoc.Value) {
 	switch kind := v.Kind(); kind {
 	case '"':
@@ -82,8 +82,8 @@ func otherDigit(c chaos.Call, s string) (string, bool) {
 	return s[:at] + string(rune(digit)) + s[at+1:], true
 }
 
-// misspelt is a text that differs in one place: a digit, or two letters that
-// changed places.
+// misspelt is a text that differs in one place: one digit, or two letters
+// exchanged.
 func misspelt(c chaos.Call, s string) string {
 	if other, ok := otherDigit(c, s); ok {
 		return other
@@ -103,8 +103,8 @@ func misspelt(c chaos.Call, s string) string {
 	return s + "s"
 }
 
-// otherKeys gives the members of an object, or of the first in a list, other
-// names: one that is drawn, or all.
+// otherKeys renames the members of an object, or of the first object in a list:
+// a drawn one, or all.
 func otherKeys(c chaos.Call, text string, all bool) string {
 	doc, err := jsondoc.Parse([]byte(text))
 	if err != nil {
@@ -130,8 +130,8 @@ func renameKeys(c chaos.Call, doc *jsondoc.Value, all bool) {
 	}
 }
 
-// otherKey is a name in the other of the two usual manners, or with a suffix
-// where both are the same: order_id, orderId; status, status_v2.
+// otherKey is a name in the other of the two usual styles, or with a suffix if
+// both are the same: order_id, orderId; status, status_v2.
 func otherKey(name string) string {
 	var out strings.Builder
 	for i := 0; i < len(name); i++ {

@@ -14,7 +14,7 @@ import (
 // maxCompletion bounds the completion that is held to be edited as a whole.
 const maxCompletion = 8 << 20
 
-// notUnderstood is why a completion passes as it is.
+// notUnderstood is the note for a body that passes unchanged.
 const notUnderstood = "the body is no chat completion, message or response that is understood"
 
 // edited puts an editor in front of a response, if that may be a completion.
@@ -49,7 +49,7 @@ func isJSON(h http.Header) bool {
 	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
 }
 
-// editBody edits a completion that is one document, whoever's.
+// editBody edits a completion of any provider that is one document.
 func editBody(body []byte, fresh func(i int) editor) (out []byte, changes []chaos.Change, ok bool) {
 	doc, err := jsondoc.Parse(body)
 	if err != nil {
@@ -116,8 +116,8 @@ func (w *rewriting) end(n int) (st step) {
 	return st
 }
 
-// written is the event with a document as its data. Where the type of the
-// event is that of the document, it stays so.
+// written is the event with a document as its data. If the event's type is that
+// of the document, it stays so.
 func written(e sse.Event, doc *jsondoc.Value) []byte {
 	if kind, ok := doc.Get("type").Text(); ok && e.Type != "" {
 		e.Type = kind
@@ -126,8 +126,8 @@ func written(e sse.Event, doc *jsondoc.Value) []byte {
 	return sse.Append(nil, e)
 }
 
-// formOf recognises whose stream it is by its first event of meaning; nil: it
-// was not that yet.
+// formOf recognises the provider of a stream by its first event with content;
+// nil: there was none yet.
 func formOf(doc *jsondoc.Value, fresh func(i int) editor) form {
 	kind, _ := doc.Get("type").Text()
 	switch {

@@ -77,7 +77,7 @@ func TestClientsLeaveAtTheTerminator(t *testing.T) {
 			"stripped": chaoshttp.StripToolCalls(), "cut": chaoshttp.CutCompletion(3), "empty": chaoshttp.EmptyCompletion(),
 		} {
 			for _, flushed := range []bool{true, false} {
-				in := weather(t, chaos.Rule{Fault: f})
+				in := injectorOf(t, chaos.Rule{Fault: f})
 				body := wires()[form].write(calls, []int{3})
 				resp, err := inProcess(t, answering("text/event-stream", body, flushed)).Do(chatRequest(t, chaos.NewContext(t.Context(), in)))
 				require.NoError(t, err)

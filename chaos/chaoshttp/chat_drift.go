@@ -8,9 +8,9 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsondoc"
 )
 
-// drifter puts something before and behind each text, or changes a text that
-// is JSON once it is all there. Which of the two, it decides when it sees the
-// first sign that is not white space: tokens are not kept waiting for nothing.
+// drifter adds text before and after each text, or changes a text that is JSON
+// once it is complete. It chooses when it sees the first character that is not
+// white space, so that tokens do not wait without need.
 type drifter struct {
 	begin func(json bool) manner
 	manner
@@ -98,7 +98,7 @@ func newDrifter(c chaos.Call, d Drift) *drifter {
 	}}
 }
 
-// otherFormat puts JSON into a fence, and what is none into JSON.
+// otherFormat puts JSON into a fence, and other text into JSON.
 func otherFormat(json bool) manner {
 	if json {
 		return manner{before: "```json\n", behind: "\n```"}

@@ -8,7 +8,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// emptied leaves nothing of a completion.
+// emptied removes everything from a completion.
 type emptied struct{}
 
 func (*emptied) edit(p *piece) {
@@ -22,8 +22,8 @@ func (*emptied) edit(p *piece) {
 	}
 }
 
-// cutter leaves so many characters of text and arguments. A completion that is
-// shorter ends as it would.
+// cutter keeps so many characters of text and arguments. A shorter completion
+// ends as it would.
 type cutter struct {
 	left   int
 	reason string
@@ -42,7 +42,7 @@ func (e *cutter) edit(p *piece) {
 	}
 }
 
-// first is the text up to its n-th character, and how many of n are left.
+// first is the text up to its n-th character; left is how many of n remain.
 func first(s string, n int) (head string, left int) {
 	for i := range s {
 		if n == 0 {
@@ -53,7 +53,7 @@ func first(s string, n int) (head string, left int) {
 	return s, n
 }
 
-// truncator leaves so many characters of each text, and all else as it is.
+// truncator keeps so many characters of each text, and everything else.
 type truncator struct{ keep, used int }
 
 func (e *truncator) edit(p *piece) {
@@ -67,7 +67,7 @@ func (e *truncator) edit(p *piece) {
 	}
 }
 
-// replacer says something else instead of the first text, and nothing instead of others.
+// replacer replaces the first text, and empties the others.
 type replacer struct {
 	words string
 	said  bool
@@ -83,7 +83,7 @@ func (e *replacer) edit(p *piece) {
 	e.said = true
 }
 
-// refuser refuses, and does nothing else.
+// refuser replaces everything by a refusal.
 type refuser struct {
 	words string
 	said  bool
@@ -135,7 +135,7 @@ func (e *garbler) other(r rune) rune {
 	return rune(gibberish[int(e.call.Draw(drawGarble+e.at)*float64(len(gibberish)))])
 }
 
-// unclosed keeps the last sign of arguments back, for good.
+// unclosed removes the last character of arguments.
 type unclosed struct{ held string }
 
 func (e *unclosed) edit(p *piece) {
@@ -149,7 +149,7 @@ func (e *unclosed) edit(p *piece) {
 	}
 }
 
-// stripper takes out all tool calls.
+// stripper removes all tool calls.
 type stripper struct{ stripped bool }
 
 func (e *stripper) edit(p *piece) {
@@ -161,7 +161,7 @@ func (e *stripper) edit(p *piece) {
 	}
 }
 
-// renamer lets the first call name another tool.
+// renamer gives the first call another tool's name.
 type renamer struct {
 	call chaos.Call
 	name string
@@ -188,7 +188,7 @@ func pick(c chaos.Call, salt uint64, of ...string) string {
 	return of[int(c.Draw(salt)*float64(len(of)))]
 }
 
-// arguments changes the arguments of each call, once they are all there.
+// arguments changes the arguments of each call once they are complete.
 type arguments struct {
 	change func(args string) string
 	held   string

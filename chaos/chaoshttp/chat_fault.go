@@ -7,10 +7,10 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// completionFault is a fault in what a model says, as an editor makes it.
+// completionFault is a fault in a completion, made by an editor.
 type completionFault struct{ of completion }
 
-// completion is one kind of such a fault: its parameters.
+// completion is one kind of such a fault, with its parameters.
 type completion interface {
 	editor(c chaos.Call) editor
 	// describe fills Kind, Class and Params.

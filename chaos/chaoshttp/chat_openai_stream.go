@@ -110,7 +110,7 @@ func (c *chatChoice) calls(doc, delta *jsondoc.Value, log *changeLog, path strin
 	return before
 }
 
-// close ends the open text or call, with what is still to come of it.
+// close ends the open text or call, with the rest of it.
 func (c *chatChoice) close(doc *jsondoc.Value, log *changeLog, path string) (before []*jsondoc.Value) {
 	if c.text {
 		c.text = false
@@ -124,7 +124,7 @@ func (c *chatChoice) close(doc *jsondoc.Value, log *changeLog, path string) (bef
 	return append(before, c.moreArgs(doc, log, path, p)...)
 }
 
-// moreArgs is the chunk with what is still to come of the open call.
+// moreArgs is the chunk with the rest of the open call.
 func (c *chatChoice) moreArgs(doc *jsondoc.Value, log *changeLog, path string, p piece) []*jsondoc.Value {
 	log.kept(path+".tool_calls", p)
 	if p.more == "" {

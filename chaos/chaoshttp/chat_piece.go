@@ -8,13 +8,13 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsondoc"
 )
 
-// A completion, of whatever provider, streamed or not, is a sequence of pieces:
+// A completion of any provider, streamed or not, is a sequence of pieces:
 // texts, tool calls (their name, their arguments, their end), the finish. An
-// editor changes pieces and knows nothing of the wire; a form (chat_openai.go,
+// editor changes pieces and knows nothing of the wire. A form (chat_openai.go,
 // chat_anthropic.go and so on) finds the pieces on the wire and knows nothing
 // of faults.
 //
-// A document has a text in one piece, a stream in many. An editor must come to
+// A document has a text in one piece, a stream in many. An editor must produce
 // the same text in the end, however it is split.
 type editor interface {
 	edit(p *piece)
@@ -62,10 +62,10 @@ func ask(ed editor, kind pieceKind, text string) piece {
 	return p
 }
 
-// wholeText asks for a text that is there in one piece.
+// wholeText edits a text that comes in one piece.
 func wholeText(ed editor, text string) piece { return asked(ed, pieceText, pieceTextEnd, text) }
 
-// wholeArgs asks for arguments that are there in one piece.
+// wholeArgs edits arguments that come in one piece.
 func wholeArgs(ed editor, args string) piece { return asked(ed, pieceArgs, pieceCallEnd, args) }
 
 func asked(ed editor, kind, end pieceKind, text string) piece {
@@ -106,7 +106,7 @@ func (l *changeLog) set(in *jsondoc.Value, name, path string, to *jsondoc.Value)
 	l.note(path+"."+name, before, to.Bytes())
 }
 
-// kept notes what became of a text that was kept until the end.
+// kept notes the changes of a text that was held until the end.
 func (l *changeLog) kept(path string, p piece) {
 	if p.more != p.was {
 		l.note(path, jsondoc.Of(p.was).Bytes(), jsondoc.Of(p.more).Bytes())
@@ -118,7 +118,7 @@ func index(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
 // words translates the reasons of a provider.
 type words []struct{ wire, reason string }
 
-// read is the reason in our words, the provider's where we have none.
+// read translates a provider's reason into ours; an unknown one stays.
 func (w words) read(wire string) string {
 	for _, word := range w {
 		if word.wire == wire {
@@ -128,7 +128,7 @@ func (w words) read(wire string) string {
 	return wire
 }
 
-// write is the reason in the provider's words.
+// write translates a reason into the provider's.
 func (w words) write(reason string) string {
 	for _, word := range w {
 		if word.reason == reason {
@@ -138,7 +138,7 @@ func (w words) write(reason string) string {
 	return reason
 }
 
-// finish asks for the reason, and tells whether it became another.
+// finish shows the editor the reason, and reports whether it changed.
 func (w words) finish(ed editor, wire string) (p piece, changed bool) {
 	reason := w.read(wire)
 	p = ask(ed, pieceFinish, reason)

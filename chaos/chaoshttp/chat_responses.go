@@ -33,7 +33,7 @@ func editResponse(doc *jsondoc.Value, fresh func(i int) editor, log *changeLog) 
 	return true
 }
 
-// editItem tells whether the item of the output stays.
+// editItem edits an item of the output, and reports whether it stays.
 func editItem(item *jsondoc.Value, ed editor, log *changeLog, path string) bool {
 	switch kind, _ := item.Get("type").Text(); kind {
 	case "message":
@@ -94,8 +94,8 @@ func messageItem(p piece) *jsondoc.Value {
 	}{"msg_0", "message", "completed", "assistant", []json.RawMessage{part.Bytes()}})
 }
 
-// endResponse edits the reason. This API has none for a good end: it has a
-// status, and details of an incomplete one.
+// endResponse edits the reason. This API has none for a normal end: it has a
+// status, and details of an incomplete response.
 func endResponse(doc *jsondoc.Value, ed editor, calls bool, log *changeLog, path string) (piece, bool) {
 	var reason string
 	switch status, _ := doc.Get("status").Text(); status {

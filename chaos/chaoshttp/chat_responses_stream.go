@@ -6,9 +6,9 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsondoc"
 )
 
-// responseStream is the stream of OpenAI's Responses API. It says everything
-// several times: in deltas, when a part is done, when its item is, and in the
-// whole response at the end. What the deltas came to is kept for the others.
+// responseStream is the stream of OpenAI's Responses API. It repeats
+// everything: in deltas, when a part is done, when its item is, and in the
+// whole response at the end. The result of the deltas is kept for the others.
 type responseStream struct {
 	editor
 	items map[int]*responseItem // by their place in the output
@@ -16,7 +16,7 @@ type responseStream struct {
 	open  *jsondoc.Value // the last delta of what is not done
 }
 
-// responseItem is what the caller has been told of an item.
+// responseItem is the content of an item that the caller has got.
 type responseItem struct {
 	gone       bool
 	name, args string
@@ -154,7 +154,7 @@ func (t *responseText) kind(end string) string {
 	return "response.output_text." + end
 }
 
-// finish brings the event that ends the text up to what was said.
+// finish makes the event that ends the text agree with what was sent.
 func (t *responseText) finish(doc *jsondoc.Value, name string) {
 	if !t.refusal {
 		put(doc, name, t.said)
@@ -165,14 +165,15 @@ func (t *responseText) finish(doc *jsondoc.Value, name string) {
 	doc.SetText("refusal", t.said)
 }
 
-// put sets a text unless it is that already.
+// put sets a text, if it differs.
 func put(in *jsondoc.Value, name, text string) {
 	if was, ok := in.Get(name).Text(); !ok || was != text {
 		in.SetText(name, text)
 	}
 }
 
-// delta is one more delta event, with what is still to come; of nothing none.
+// delta is one more delta event with the rest of the text; without a rest there
+// is none.
 func delta(like *jsondoc.Value, kind, more string) []*jsondoc.Value {
 	d, err := jsondoc.Parse(like.Bytes())
 	if more == "" || err != nil {
@@ -205,7 +206,7 @@ func (s *responseStream) args(doc *jsondoc.Value, it *responseItem, done bool, l
 	return nil
 }
 
-// tell brings an item up to what the caller was told of it.
+// tell makes an item agree with what the caller has got of it.
 func (it *responseItem) tell(item *jsondoc.Value) {
 	if kind, _ := item.Get("type").Text(); kind == "function_call" {
 		put(item, "name", it.name)
@@ -227,7 +228,8 @@ func (it *responseItem) told(n int, part *jsondoc.Value) {
 	}
 }
 
-// whole brings the response at the end up to what was streamed, and edits its end.
+// whole makes the response at the end agree with what was streamed, and edits
+// its end.
 func (s *responseStream) whole(doc, response *jsondoc.Value, log *changeLog) {
 	output := response.Get("output")
 	for n := output.Len() - 1; n >= 0; n-- {

@@ -8,7 +8,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// A Part is what of a completion [SpoilCompletion] acts on.
+// A Part is the part of a completion that [SpoilCompletion] changes.
 type Part string
 
 // The parts.
@@ -31,8 +31,9 @@ const (
 	SpoilSchema   Spoil = "schema"   // members have other names; a text that is no JSON is put into some
 )
 
-// SpoilCompletion spoils one part of a completion, which otherwise ends as it
-// would: unlike [CutCompletion] and [EmptyCompletion] it leaves the reason alone.
+// SpoilCompletion changes one part of a completion, which otherwise ends as it
+// would: unlike [CutCompletion] and [EmptyCompletion] it leaves the reason
+// alone.
 func SpoilCompletion(p Part, s Spoil) chaos.Fault { return completionFault{spoilt{p, s}} }
 
 type spoilt struct {

@@ -175,7 +175,7 @@ func completions() *rapid.Generator[said] {
 	})
 }
 
-// Whatever the form and however a stream is split, the caller is told the same.
+// Whatever the form and however a stream is split, the caller gets the same.
 func TestAllFormsTellTheSame(t *testing.T) {
 	faults := all()
 	rapid.Check(t, func(t *rapid.T) {

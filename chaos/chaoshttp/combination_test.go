@@ -22,14 +22,14 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/lies"
 )
 
-// onHTTP are the faults that can strike an HTTP call: of each family one and
+// onHTTP are the faults that an HTTP call can meet: of each family one and
 // of those that spoil bodies all.
 func onHTTP() map[string]chaos.Fault {
 	faults := map[string]chaos.Fault{
 		"SlowFirstEvent": chaoshttp.SlowFirstEvent(time.Minute), "SlowEvents": chaoshttp.SlowEvents(time.Second), "CutEvent": chaoshttp.CutEvent(1),
 		"CutStream": chaoshttp.CutStream(1), "MalformEvent": chaoshttp.MalformEvent(1), "DuplicateEvent": chaoshttp.DuplicateEvent(1),
 		"SwapEvents": chaoshttp.SwapEvents(1), "DropTerminator": chaoshttp.DropTerminator(),
-		"ErrorEvent":     chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.ErrServer, 1),
+		"ErrorEvent":     chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.KindServer, 1),
 		"CutCompletion":  chaoshttp.CutCompletion(3),
 		"CutCompletion9": chaoshttp.CutCompletion(999), "GarbleCompletion": chaoshttp.GarbleCompletion(),
 		"OnBody": chaoshttp.OnBody(fault.Replace(json.RawMessage(`{"id":8}`))), "OnBodyOfNothing": chaoshttp.OnBody(lies.FlipSign("$.absent")),
@@ -111,7 +111,7 @@ func TestTwoFaultsOnOneCall(t *testing.T) {
 	faults := onHTTP()
 	for _, streamed := range []bool{false, true} {
 		var calm seen
-		synctest.Test(t, func(t *testing.T) { calm = exchanged(t, weather(t), streamed) })
+		synctest.Test(t, func(t *testing.T) { calm = exchanged(t, injectorOf(t), streamed) })
 		for _, a := range slices.Sorted(maps.Keys(faults)) {
 			for _, b := range slices.Sorted(maps.Keys(faults)) {
 				if streamed && !ofStreams(faults[a]) && !ofStreams(faults[b]) {
@@ -119,7 +119,7 @@ func TestTwoFaultsOnOneCall(t *testing.T) {
 				}
 				synctest.Test(t, func(t *testing.T) {
 					what := fmt.Sprintf("%s, then %s, streamed %v", a, b, streamed)
-					in := weather(t, chaos.Rule{Name: "a", Fault: faults[a], Limit: 1}, chaos.Rule{Name: "b", Fault: faults[b], Limit: 1})
+					in := injectorOf(t, chaos.Rule{Name: "a", Fault: faults[a], Limit: 1}, chaos.Rule{Name: "b", Fault: faults[b], Limit: 1})
 					began := time.Now()
 					got := exchanged(t, in, streamed)
 					got.took = time.Since(began)
@@ -135,7 +135,7 @@ func TestTwoFaultsOnOneCall(t *testing.T) {
 					exchanged(t, in, streamed)
 					events := in.Events()
 					require.Len(t, events, 2, what)
-					assert.Equal(t, undelivered, rulesOf(events[1]), "%s: what was not delivered may strike again: %+v", what, events[1])
+					assert.Equal(t, undelivered, rulesOf(events[1]), "%s: what was not delivered may be injected again: %+v", what, events[1])
 				})
 			}
 		}
@@ -147,10 +147,10 @@ func TestTwoFaultsOnOneCall(t *testing.T) {
 func TestDeliveredIsADifference(t *testing.T) {
 	for _, streamed := range []bool{false, true} {
 		var calm seen
-		synctest.Test(t, func(t *testing.T) { calm = exchanged(t, weather(t), streamed) })
+		synctest.Test(t, func(t *testing.T) { calm = exchanged(t, injectorOf(t), streamed) })
 		for name, f := range onHTTP() {
 			synctest.Test(t, func(t *testing.T) {
-				in := weather(t, chaos.Rule{Fault: f})
+				in := injectorOf(t, chaos.Rule{Fault: f})
 				began := time.Now()
 				got := exchanged(t, in, streamed)
 				got.took = time.Since(began)
@@ -167,7 +167,7 @@ func TestAnAnswerThatWasReplacedIsNotDelivered(t *testing.T) {
 		"HTMLPage": chaoshttp.HTMLPage(), "ShortBody": chaoshttp.ShortBody(3), "WrongCharset": chaoshttp.WrongCharset(), "CutBody": chaoshttp.CutBody(1),
 		"OnBody": chaoshttp.OnBody(fault.Replace(json.RawMessage(`{"id":8}`))), "TokenBudget": fault.TokenBudget(1, fault.OpenAIUsage(), 0),
 	} {
-		in := weather(t, chaos.Rule{Name: "inner", Fault: f, Limit: 1}, chaos.Rule{Name: "outer", Fault: fault.Replace(json.RawMessage(`{"id":9}`))})
+		in := injectorOf(t, chaos.Rule{Name: "inner", Fault: f, Limit: 1}, chaos.Rule{Name: "outer", Fault: fault.Replace(json.RawMessage(`{"id":9}`))})
 		g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), "https://example.com/", "{}")
 		require.NoError(t, g.err, name)
 		assert.Equal(t, `{"id":9}`, g.body, name)
@@ -176,8 +176,8 @@ func TestAnAnswerThatWasReplacedIsNotDelivered(t *testing.T) {
 	}
 }
 
-// A change of a document that a fault further out takes back was seen by
-// nobody, whether the answer says how long it is or not.
+// A change of a document that an outer fault takes back is not delivered, with or
+// without a length in the answer.
 func TestChangesThatCancelOutAreNotDelivered(t *testing.T) {
 	longer := chaoshttp.OnBody(fault.Mutate("longer", func(v map[string]any) map[string]any { return map[string]any{"n": v["n"], "more": true} }))
 	back := chaoshttp.OnBody(fault.Mutate("back", func(v map[string]any) map[string]any { return map[string]any{"n": v["n"]} }))
@@ -185,7 +185,7 @@ func TestChangesThatCancelOutAreNotDelivered(t *testing.T) {
 		"the same length": {lies.FlipSign("$.n"), lies.FlipSign("$.n")}, "another length": {longer, back},
 	} {
 		for _, declared := range []bool{true, false} {
-			in := weather(t, chaos.Rule{Name: "a", Fault: rules[0], Limit: 1}, chaos.Rule{Name: "b", Fault: rules[1], Limit: 1})
+			in := injectorOf(t, chaos.Rule{Name: "a", Fault: rules[0], Limit: 1}, chaos.Rule{Name: "b", Fault: rules[1], Limit: 1})
 			client := inProcess(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
 				if !declared {
@@ -193,7 +193,7 @@ func TestChangesThatCancelOutAreNotDelivered(t *testing.T) {
 				}
 				_, _ = io.WriteString(w, `{"n":5}`)
 			})
-			for range 2 { // what was not delivered strikes again
+			for range 2 { // what was not delivered is injected again
 				g := ask(chaos.NewContext(t.Context(), in), t, client, "https://example.com/", "{}")
 				require.NoError(t, g.err)
 				require.NoError(t, g.cut)

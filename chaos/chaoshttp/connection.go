@@ -61,7 +61,7 @@ func lookup(err *net.DNSError) error { return &net.OpError{Op: "dial", Net: "tcp
 type connection struct {
 	kind   string
 	class  chaos.Class
-	way    bool // it happens on the way to the server
+	way    bool // the failure is on the way to the server
 	secure bool // only calls that use TLS meet it
 	waits  bool
 	wait   time.Duration
@@ -123,8 +123,8 @@ type waitParams struct {
 // host is where a call goes to.
 type host struct{ name, port string }
 
-// hostOf is that of the request, or of a target of that form at a point that
-// is not HTTP.
+// hostOf is the host of the request or, at a point that is not HTTP, of a
+// target of that form.
 func hostOf(r Request, target string) host {
 	authority, port := target, "443"
 	switch {
@@ -144,8 +144,8 @@ func hostOf(r Request, target string) host {
 	return host{strings.Trim(authority, "[]"), port}
 }
 
-// addr is the address of the host; that of a name is the name, since nobody
-// has resolved it.
+// addr is the address of the host. For a name it is the name, since it was not
+// resolved.
 func (h host) addr() net.Addr {
 	if ip := net.ParseIP(h.name); ip != nil {
 		if port, err := strconv.Atoi(h.port); err == nil {

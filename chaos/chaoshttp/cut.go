@@ -8,9 +8,9 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// CutBody breaks the connection off after n bytes of the body: the header
-// still tells its whole length, and reading ends with [io.ErrUnexpectedEOF]. n
-// is at least 0. A body that is not longer is not cut.
+// CutBody breaks the connection off after n bytes of the body, n at least 0.
+// The header has the whole length, and reading ends with [io.ErrUnexpectedEOF].
+// A body that is not longer is not cut.
 func CutBody(n int64) chaos.Fault {
 	return change{
 		d:     spoils("cut_body", chaos.ClassOmission, chaos.Explicit, bytesParams{n}),
@@ -27,9 +27,9 @@ func CutBody(n int64) chaos.Fault {
 	}
 }
 
-// ShortBody drops what comes after n bytes of the body and tells the shorter
-// length, if any: nothing in the answer shows that something is missing. n is
-// at least 0. A body that is not longer is not changed.
+// ShortBody drops what follows the first n bytes of the body, n at least 0. A
+// length in the header is that of the shorter body, so nothing in the answer
+// shows the loss. A body that is not longer is not changed.
 func ShortBody(n int64) chaos.Fault {
 	return change{
 		d:     spoils("short_body", chaos.ClassOmission, chaos.Implicit, bytesParams{n}),

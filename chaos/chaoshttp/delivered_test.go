@@ -51,11 +51,11 @@ func TestDeliveredWithTheFirstByteThatDiffers(t *testing.T) {
 		{"an event malformed", chaoshttp.MalformEvent(1), stream, events},
 		{"events swapped", chaoshttp.SwapEvents(0), stream, events},
 		{"no terminator", chaoshttp.DropTerminator(), stream, events},
-		{"an error event", chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.ErrServer, 1), stream, events},
+		{"an error event", chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.KindServer, 1), stream, events},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			get := func(read int) (body []byte, e chaos.Event) {
-				in := weather(t, chaos.Rule{Fault: tt.fault})
+				in := injectorOf(t, chaos.Rule{Fault: tt.fault})
 				resp, err := inProcess(t, answering(tt.kind, tt.body, true)).Do(chatRequest(t, chaos.NewContext(t.Context(), in)))
 				require.NoError(t, err)
 				if read < 0 {
@@ -99,7 +99,7 @@ func TestUndeliveredChangesNothing(t *testing.T) {
 		"an earlier answer that there isn't": lies.Stale(1),
 		"the same in its place":              chaoshttp.OnBody(fault.Replace(json.RawMessage(`{"n":5}`))),
 	} {
-		in := weather(t, chaos.Rule{Fault: f})
+		in := injectorOf(t, chaos.Rule{Fault: f})
 		client, url := overSockets(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Content-Length", "7")
@@ -125,7 +125,7 @@ func TestABodyWithNothingToChangeKeepsItsHeader(t *testing.T) {
 			size     int
 			declared bool
 		}{{"text/html", 0, true}, {"text/html", 0, false}, {"text/html", 100, false}, {"text/html", 100, true}, {"text/html", 5 << 20, true}, {"application/json", 5 << 20, true}, {"application/json", 0, true}} {
-			in := weather(t, chaos.Rule{Fault: f, Limit: 1})
+			in := injectorOf(t, chaos.Rule{Fault: f, Limit: 1})
 			client, url := overSockets(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", tt.kind)
 				if tt.declared {
@@ -188,7 +188,7 @@ func TestRequestsThatAreSentAgainArrive(t *testing.T) {
 			for _, behindAPoint := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, a body %s, server %v", name, given, behindAPoint), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						in := weather(t, chaos.Rule{Target: "POST *", Fault: tt.fault})
+						in := injectorOf(t, chaos.Rule{Target: "POST *", Fault: tt.fault})
 						box := &mailbox{}
 						o := &chaoshttp.Options{Injector: in}
 						var point http.RoundTripper
@@ -216,7 +216,7 @@ func TestRequestsThatAreSentAgainArrive(t *testing.T) {
 							assert.Greater(t, len(doc), 1<<20)
 							require.NoError(t, resp.Body.Close())
 						}
-						require.NoError(t, server.Close(), "no handler is held up by an answer that nobody reads")
+						require.NoError(t, server.Close(), "no handler is held up by an unread answer")
 						assert.Equal(t, tt.want, box.got)
 					})
 				})
@@ -228,7 +228,7 @@ func TestRequestsThatAreSentAgainArrive(t *testing.T) {
 // A body that is gone cannot be sent again: there was no repetition, and the
 // event says why.
 func TestARepetitionThatCannotBeSentIsNotDelivered(t *testing.T) {
-	in := weather(t, chaos.Rule{Fault: fault.Duplicate(), Limit: 1})
+	in := injectorOf(t, chaos.Rule{Fault: fault.Duplicate(), Limit: 1})
 	box := &mailbox{}
 	s := chaoshttp.InProcess(box)
 	req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodPost, "https://example.com/", io.MultiReader(strings.NewReader("once")))
@@ -244,7 +244,7 @@ func TestARepetitionThatCannotBeSentIsNotDelivered(t *testing.T) {
 	assert.Len(t, in.Undelivered(), 1)
 }
 
-// versions counts what was written, and tells it to whoever reads.
+// versions counts what was written, and returns the count to readers.
 func versions() http.HandlerFunc {
 	version := 0
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -270,7 +270,7 @@ func TestAnswersGivenAgainCanBeRead(t *testing.T) {
 		"Frozen":                       {lies.Frozen(), []int{0, 1, 0, 0}, []bool{false, false, true, true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := weather(t, chaos.Rule{Fault: tt.fault})
+			in := injectorOf(t, chaos.Rule{Fault: tt.fault})
 			client := inProcess(t, versions())
 			for i, method := range []string{http.MethodGet, http.MethodPost, http.MethodGet, http.MethodGet} {
 				req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), method, "https://example.com/x", nil)
@@ -292,7 +292,7 @@ func TestAnswersGivenAgainCanBeRead(t *testing.T) {
 // What was not read whole cannot be given again: the call goes through, and
 // its event says why.
 func TestAnAnswerThatWasNotReadIsNotGivenAgain(t *testing.T) {
-	in := weather(t, chaos.Rule{Fault: fault.SilentNoOp()})
+	in := injectorOf(t, chaos.Rule{Fault: fault.SilentNoOp()})
 	n := 0
 	client := inProcess(t, func(w http.ResponseWriter, _ *http.Request) { n++; fmt.Fprintf(w, "answer %d", n) })
 	for call, read := range []int64{3, 9, 9} {
@@ -309,13 +309,13 @@ func TestAnAnswerThatWasNotReadIsNotGivenAgain(t *testing.T) {
 }
 
 // A lie about a response is one about its body, never about how events show
-// the response; one about a request is not told.
+// the response; one about a request is not applied.
 func TestALieIsNotAboutTheEvent(t *testing.T) {
 	for name, f := range map[string]chaos.Fault{
 		"FlipSign": lies.FlipSign(), "Stale": lies.Stale(1), "Null": lies.Null(), "HTMLPage": lies.HTMLPage(), "Contradict": lies.Contradict(),
 		"Arguments": lies.Arguments(lies.FlipSign()), "ChangeArguments": lies.ChangeArguments("POST example.com/", "method", "verb"),
 	} {
-		in := weather(t, chaos.Rule{Fault: f})
+		in := injectorOf(t, chaos.Rule{Fault: f})
 		n := 0
 		client := inProcess(t, func(w http.ResponseWriter, r *http.Request) {
 			n++
@@ -343,7 +343,7 @@ func TestAllAnswersAreClosed(t *testing.T) {
 		"Duplicate": fault.Duplicate(), "DeliverTwice": fault.DeliverTwice(), "LateResult": fault.LateResult("POST *", 0, 0), "LoseReply": fault.LoseReplyAfter(0),
 		"Replace": fault.Replace(json.RawMessage(`{}`)), "HTMLPage": chaoshttp.HTMLPage(), "OnBody": chaoshttp.OnBody(fault.Replace(1)), "SilentNoOp": fault.SilentNoOp(),
 	} {
-		in := weather(t, chaos.Rule{Fault: f})
+		in := injectorOf(t, chaos.Rule{Fault: f})
 		var bodies []*counted
 		from := base(func(r *http.Request) (*http.Response, error) {
 			bodies = append(bodies, &counted{Reader: strings.NewReader("{}")})
@@ -363,7 +363,7 @@ func TestAllAnswersAreClosed(t *testing.T) {
 // A connection that switched protocols can be written to, whatever it was sent
 // with.
 func TestAnUpgradeThatIsSentTwiceCanBeWrittenTo(t *testing.T) {
-	in := weather(t, chaos.Rule{Fault: fault.Duplicate()})
+	in := injectorOf(t, chaos.Rule{Fault: fault.Duplicate()})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, rw, err := http.NewResponseController(w).Hijack()
 		if !assert.NoError(t, err) {

@@ -37,7 +37,7 @@ func independent() map[string]chaos.Fault {
 // in a random order, and tells what came of it.
 func exchanges(t *testing.T, f chaos.Fault, workers int, disorder uint64) (seen []string) {
 	synctest.Test(t, func(t *testing.T) {
-		in := weather(t, chaos.Rule{Name: "rule", When: when.Prob(0.5), Fault: f})
+		in := injectorOf(t, chaos.Rule{Name: "rule", When: when.Prob(0.5), Fault: f})
 		client := inProcess(t, desk)
 		ctx := chaos.NewContext(t.Context(), in)
 		chance := rand.New(rand.NewPCG(disorder, 0))
@@ -70,7 +70,7 @@ func exchanges(t *testing.T, f chaos.Fault, workers int, disorder uint64) (seen 
 			require.NoError(t, err)
 			seen = append(seen, string(line))
 		}
-		assert.Empty(t, in.Undelivered(), "the rule struck nothing, so nothing was compared")
+		assert.Empty(t, in.Undelivered(), "the rule injected nothing, so nothing was compared")
 	})
 	slices.Sort(seen)
 	return seen

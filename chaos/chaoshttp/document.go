@@ -16,15 +16,14 @@ type revision struct {
 	what []chaos.Change
 }
 
-// revise lets a fault make another document of a body, of at most so many
-// bytes; of a longer one the event says unfit. make gets all of it, and makes a
-// revision or an error for the reader of the body.
+// revise lets a fault replace a document of at most so many bytes; for a longer
+// one the event says unfit. make gets the whole document and returns a
+// revision, or an error for the reader of the body.
 //
-// Where the length is known the document is read, and changed, before the
-// caller has the header: that says the new length, and may be changed further
-// by as; an answer in which nothing was changed stays as it was. Where the
-// length is not known the document is read when the caller reads it, and there
-// is no length to be wrong.
+// If the length is known, the document is read and changed before the caller
+// has the header. The header gets the new length, and as may change it further;
+// an answer without a change stays as it was. If the length is not known, the
+// document is read when the caller reads it.
 func revise(ctx context.Context, r Response, most int64, unfit string,
 	make func(context.Context, []byte) (revision, error), as func(Response) Response) Response {
 	switch {
@@ -86,7 +85,7 @@ func revise(ctx context.Context, r Response, most int64, unfit string,
 	return spoil(ctx, r, c, func(s *spoiled, _ io.Reader) io.Reader { return rev.reader(s, doc, err) })
 }
 
-// reader reads what became of doc.
+// reader reads the revision of doc.
 func (rev revision) reader(s *spoiled, doc []byte, err error) io.Reader {
 	switch {
 	case err != nil && s.ctx.Err() != nil:
@@ -99,10 +98,10 @@ func (rev revision) reader(s *spoiled, doc []byte, err error) io.Reader {
 	return &altered{s: s, from: doc, doc: rev.doc, mark: parting(doc, rev.doc), what: rev.what}
 }
 
-// unread is the document that a fault further in put in the place of another,
-// of at most so many bytes; nil: there is none, or somebody has read of it. A
-// fault further out that puts the first one back takes the change back: neither
-// is seen.
+// unread returns the document by which an inner fault replaced another, of at
+// most so many bytes; nil: there is none, or part of it was read. An outer
+// fault that restores the first document takes the change back: then neither is
+// seen.
 func unread(body io.Reader, most int64) *altered {
 	s, ok := body.(*spoiled)
 	if !ok {
@@ -119,8 +118,8 @@ func unread(body io.Reader, most int64) *altered {
 	return a
 }
 
-// all is the whole document, of which the body is not read; where there is
-// none, that of the body.
+// all returns the whole document, whose body was not read; if there is none,
+// that of body.
 func (a *altered) all(body io.Reader, most int64) (doc []byte, rest io.Reader, ok bool) {
 	if a == nil {
 		return all(body, most)
@@ -128,7 +127,7 @@ func (a *altered) all(body io.Reader, most int64) (doc []byte, rest io.Reader, o
 	return a.doc, bytes.NewReader(nil), true
 }
 
-// whole is a body that was read to be looked at, and is read from memory.
+// whole is a body that was read in full and is served from memory.
 type whole struct {
 	io.Reader
 	from io.ReadCloser
@@ -136,20 +135,20 @@ type whole struct {
 
 func (w *whole) Close() error { return w.from.Close() }
 
-// memory is a body that is nobody's connection.
+// memory is a body without a connection.
 type memory struct{ *bytes.Reader }
 
 func (memory) Close() error { return nil }
 
-// held is a response of which doc was read, and rest is not.
+// held is a response with doc, which was read, followed by rest, which was not.
 func held(r Response, doc []byte, rest io.Reader) Response {
 	c := *r.Response
 	c.Body = &whole{Reader: io.MultiReader(bytes.NewReader(doc), rest), from: r.Body}
 	return Response{&c}
 }
 
-// all reads a body of at most so many bytes. Otherwise what it has read comes
-// before rest.
+// all reads a body of at most so many bytes. For a longer one, ok is false and
+// rest begins with what was read.
 func all(body io.Reader, most int64) (doc []byte, rest io.Reader, ok bool) {
 	doc, err := io.ReadAll(io.LimitReader(body, most+1))
 	rest = body
@@ -159,7 +158,8 @@ func all(body io.Reader, most int64) (doc []byte, rest io.Reader, ok bool) {
 	return doc, rest, err == nil && int64(len(doc)) <= most
 }
 
-// jsonIn reads a document of JSON. What is none is said on the event.
+// jsonIn reads a JSON document. If the body is none, it adds a note to the
+// event.
 func jsonIn(ctx context.Context, body io.Reader, most int64) (doc []byte, rest io.Reader, ok bool) {
 	if doc, rest, ok = all(body, most); !ok || !json.Valid(doc) {
 		chaos.Note(ctx, notJSON)

@@ -15,10 +15,10 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// WrongEncoding says in the header that the body is compressed with gzip, which it
-// is not. A client whose transport decompresses by itself, the usual case,
-// fails to read it ([gzip.ErrHeader]); one that asked for gzip in its own name gets the header and the plain
-// body. A body that has an encoding already is not changed.
+// WrongEncoding marks the body as compressed with gzip, which it is not. A
+// client whose transport decompresses by itself, the usual case, fails to read
+// it ([gzip.ErrHeader]). One that set Accept-Encoding itself gets the header
+// and the plain body. A body that already has an encoding is not changed.
 func WrongEncoding() chaos.Fault {
 	return change{
 		d: spoils("wrong_encoding", chaos.ClassProtocol, chaos.Explicit, nil),
@@ -45,7 +45,7 @@ func WrongEncoding() chaos.Fault {
 	}
 }
 
-// marked tells of a change at the first byte that is read under it.
+// marked declares a change at the first byte that is read.
 type marked struct {
 	s    *spoiled
 	body io.Reader
@@ -83,15 +83,16 @@ func (r *inflated) Read(p []byte) (int, error) {
 	return r.zip.Read(p)
 }
 
-// WrongCharset sends text in ISO 8859-1 under a content type of UTF-8: what is
-// beyond ASCII becomes bytes that are no UTF-8, and what ISO 8859-1 does not have a
-// question mark. A body of ASCII alone is not changed, nor one that says it is
-// longer than 4 MiB; one that does not say how long it is keeps its content type.
+// WrongCharset sends text in ISO 8859-1 under a content type of UTF-8.
+// Characters beyond ASCII become bytes that are no UTF-8; those that ISO 8859-1
+// does not have become question marks. A body of ASCII alone is not changed,
+// nor one with a stated length of more than 4 MiB. A response without a length
+// keeps its content type.
 func WrongCharset() chaos.Fault {
 	return change{
 		d: spoils("wrong_charset", chaos.ClassProtocol, chaos.Implicit, nil),
 		apply: func(ctx context.Context, _ chaos.Call, r Response, _ Request) (Response, error) {
-			if size(r.Response) < 0 { // whether there is anything beyond ASCII is known when the header is gone
+			if size(r.Response) < 0 { // the header is sent before it is known whether anything is beyond ASCII
 				return spoil(ctx, r, r, func(s *spoiled, body io.Reader) io.Reader {
 					return &latin1{tell: s.changed, body: bufio.NewReader(body)}
 				}), nil
@@ -115,7 +116,7 @@ func inUTF8(r Response) Response {
 	return c
 }
 
-// inLatin1 is a text as latin1 reads it.
+// inLatin1 rewrites a document in ISO 8859-1.
 func inLatin1(doc []byte) (rev revision) {
 	l := &latin1{tell: func(ch ...chaos.Change) { rev.what = ch }, body: bufio.NewReader(bytes.NewReader(doc))}
 	rev.doc, _ = io.ReadAll(l) // of memory
@@ -152,9 +153,10 @@ func (l *latin1) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Oversized puts white space in front of the body, until it is n bytes long:
-// JSON stays JSON, and a client that reads all of it at once needs that much
-// memory. n is from 1 to 1 TiB; nothing of it is held here. A body that is not shorter is not changed.
+// Oversized puts white space before the body, until it is n bytes long, 1 to 1
+// TiB in all. JSON stays JSON, and a client that reads all of it at once needs
+// that much memory; this package holds none of it. A body that is not shorter
+// is not changed.
 func Oversized(n int64) chaos.Fault {
 	const most = 1 << 40
 	return change{
@@ -180,7 +182,7 @@ func Oversized(n int64) chaos.Fault {
 	}
 }
 
-// blank is white space without end.
+// blank is endless white space.
 type blank struct{}
 
 func (blank) Read(p []byte) (int, error) {

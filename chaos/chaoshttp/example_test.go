@@ -54,7 +54,7 @@ func ExampleNewTransport() {
 
 	plan, err := chaos.NewPlan(1, chaos.Rule{
 		Name: "limited", Target: "POST api.openai.com/v1/chat/completions", When: when.Nth(1),
-		Fault: chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.ErrRateLimit, &chaoshttp.StatusOptions{RetryAfter: 20 * time.Second}),
+		Fault: chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindRateLimit, &chaoshttp.StatusOptions{RetryAfter: 20 * time.Second}),
 	})
 	if err != nil {
 		fmt.Println(err)

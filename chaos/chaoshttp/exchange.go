@@ -18,14 +18,14 @@ type Options struct {
 	// Injector binds to an injector, whatever the contexts of requests carry;
 	// nil: the one in the context of each request, and without one there are no faults.
 	Injector *chaos.Injector
-	// Target names the injection point of a request, for instance to fold
-	// paths into one: "GET api.example.com/orders/{id}". It must be pure, and
-	// is asked about every request under an injector. nil, or a result that is
-	// empty: [Target]. The model of a call is added to either.
+	// Target names the injection point of a request, for instance to fold paths
+	// into one: "GET api.example.com/orders/{id}". It must be pure, and is
+	// called for every request under an injector. If it is nil, or returns "",
+	// [Target] is used. The model of a call is added to either.
 	Target func(*http.Request) string
 	// MaxBody is how much of a request's body is read for its key and for the
-	// model, in bytes; what is longer tells its calls apart by the beginning.
-	// 0 or less: 4 MiB.
+	// model, in bytes. Longer bodies are told apart by their beginning. 0 or
+	// less: 4 MiB.
 	MaxBody int64
 }
 
@@ -44,7 +44,7 @@ func (p *points) injector(ctx context.Context) *chaos.Injector {
 	return chaos.FromContext(ctx)
 }
 
-// site is where a request goes, and the name of that.
+// site returns where a request goes, and its target.
 func (p *points) site(r *http.Request) (s *site, target string) {
 	s = p.sites.of(r)
 	if p.opts.Target != nil {
@@ -55,8 +55,8 @@ func (p *points) site(r *http.Request) (s *site, target string) {
 	return s, s.target
 }
 
-// exchange is one call that something may happen to: a request and what it is
-// answered with, however often faults send it.
+// exchange is one call with a fault or a record: a request and its answer,
+// however often faults send the request.
 type exchange struct {
 	do      func(*http.Request) (*http.Response, error)
 	request *http.Request
@@ -78,8 +78,8 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// arrival is a request on its way over an injection point, before anything is
-// made for it.
+// arrival is a request at its injection point, before anything is allocated for
+// it.
 type arrival struct {
 	chaos.Crossing
 	ctx     context.Context
@@ -90,9 +90,9 @@ type arrival struct {
 	keyed   bool // key is known
 }
 
-// arrive decides on a request. What is not needed for that is not read: the
-// body, where no rule in force looks at the key of a call, its model or its
-// arguments.
+// arrive decides which faults a request meets. It reads only what that needs:
+// not the body, if no rule in force looks at the key of a call, its model or
+// its arguments.
 func (p *points) arrive(in *chaos.Injector, r *http.Request, s *site, name string, server bool) (a arrival, err error) {
 	a.request, a.server = r, server
 	target := name
@@ -119,7 +119,7 @@ func (p *points) arrive(in *chaos.Injector, r *http.Request, s *site, name strin
 	return a, nil
 }
 
-// args is the request as triggers and faults get it.
+// args returns the request as triggers and faults get it.
 func (a *arrival) args() Request {
 	return Request{Request: a.request, payload: a.payload, server: a.server}
 }
@@ -135,7 +135,7 @@ func (a *arrival) read(limit int64) (err error) {
 	return err
 }
 
-// knowKey makes the key; one of the query alone needs no payload.
+// knowKey computes the key; a key of the query alone needs no payload.
 func (a *arrival) knowKey(limit int64) error {
 	if a.keyed {
 		return nil
@@ -149,7 +149,7 @@ func (a *arrival) knowKey(limit int64) error {
 	return nil
 }
 
-// intact is the request for its callee, with the body as it was.
+// intact returns the request for its callee, with the body as it was.
 func (a *arrival) intact() *http.Request {
 	if a.payload == nil || a.payload.body == nil {
 		return a.request
@@ -159,8 +159,9 @@ func (a *arrival) intact() *http.Request {
 	return r
 }
 
-// passed says how a call ended that nothing happened to. One that failed, and
-// whose body nobody read, is read for its key where it can be had again.
+// passed records how a call without a fault ended. If it failed and its body
+// was not read, the body is read for its key, provided that it can be had
+// again.
 func (a *arrival) passed(failed error, limit int64) {
 	if !a.keyed && (failed == nil || hasBody(a.request) && a.request.GetBody == nil || a.knowKey(limit) != nil) {
 		return
@@ -168,7 +169,7 @@ func (a *arrival) passed(failed error, limit int64) {
 	a.Passed(a.key, failed)
 }
 
-// refused is what the client gets of a call whose callee is not reached.
+// refused returns what the client gets of a call whose callee is not reached.
 func (a *arrival) refused() (*http.Response, error) {
 	if a.request.Body != nil && !a.server {
 		a.request.Body.Close() // a transport closes it in any case
@@ -185,8 +186,8 @@ func (a *arrival) refused() (*http.Response, error) {
 	return resp, nil
 }
 
-// cross takes an exchange over its injection point. Its error is not an
-// [*HTTPError].
+// cross takes an exchange over its injection point. The error it returns is
+// never an [*HTTPError].
 func (x *exchange) cross(a *arrival, limit int64) (*http.Response, error) {
 	if err := a.read(limit); err != nil {
 		return nil, err
@@ -198,12 +199,13 @@ func (x *exchange) cross(a *arrival, limit int64) (*http.Response, error) {
 	return x.settle(r, err)
 }
 
-// errNoResponse is what http.Client says of a transport that breaks its contract.
+// errNoResponse is the error of http.Client for a transport that breaks its
+// contract.
 var errNoResponse = errors.New("http: RoundTripper implementation returned a nil *Response with a nil error")
 
-// send is the callee: it may be called several times. A status of 400 and
-// above is an error to whoever stands in front of it. Where the caller has its
-// answer already nobody waits for another one, and it is ended here.
+// send is the callee; faults may call it several times. A status of 400 and
+// above is an error to the faults in front of it. If the caller has its answer
+// already, the answer to this request is ended here.
 func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 	p := r.payload
 	if r.Request == nil {
@@ -226,7 +228,7 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 		return Response{}, err
 	case resp == nil:
 		return Response{}, errNoResponse
-	case resp.Body == nil: // a transport made by hand; http.Client minds it as little
+	case resp.Body == nil: // a transport made by hand; http.Client accepts it too
 		resp.Body = http.NoBody
 	}
 	if late {
@@ -248,8 +250,8 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 	return Response{resp}, nil
 }
 
-// closedOnce is a body of the callee's. Whatever stands in front of it may close
-// it, and so may its client; it learns of the first.
+// closedOnce is a body of the callee that passes on the first Close only:
+// faults in front of it may close it, and so may the client.
 type closedOnce struct {
 	io.ReadCloser
 	closed atomic.Bool
@@ -262,12 +264,12 @@ func (c *closedOnce) Close() error {
 	return c.ReadCloser.Close()
 }
 
-// mostDrained is how much is read of an answer that is nobody's: a handler
-// that has more to write learns that its client is gone.
+// mostDrained is how much is read of an answer without a reader, in bytes. A
+// handler that has more to write learns that its client is gone.
 const mostDrained = 256 << 10
 
-// discard ends an answer that nobody reads. A stream is closed at once: its
-// end may be far.
+// discard ends an answer without a reader. A stream is closed at once: its end
+// may be far.
 func discard(resp *http.Response) {
 	if !oneByOne(resp.Header.Get("Content-Type")) && resp.StatusCode != http.StatusSwitchingProtocols {
 		_, _ = io.CopyN(io.Discard, resp.Body, mostDrained)
@@ -276,7 +278,7 @@ func discard(resp *http.Response) {
 	resp.Body = http.NoBody
 }
 
-// add makes a body one of the exchange: it is ended with the answer.
+// add makes a body part of the exchange: it ends with the answer.
 func (x *exchange) add(body io.Closer) {
 	if x == nil {
 		return
@@ -289,13 +291,13 @@ func (x *exchange) add(body io.Closer) {
 	}
 }
 
-// settle makes of what the call came to what the client gets.
+// settle turns the result of the call into what the client gets.
 func (x *exchange) settle(r Response, err error) (*http.Response, error) {
 	x.mu.Lock()
 	x.settled = true
 	own, bodies, spoiled := x.taken, len(x.bodies), x.spoiled
 	x.mu.Unlock()
-	// A late request gets a copy of the body: the caller may do with his what he likes.
+	// A late request gets a copy of the body: the caller may reuse its own.
 	if sent := x.payload.sent.Swap(true); !sent && x.request.Body != nil && !x.server {
 		x.request.Body.Close() // a transport closes it in any case
 	}
@@ -327,7 +329,7 @@ func (x *exchange) settle(r Response, err error) (*http.Response, error) {
 	return resp, nil
 }
 
-// drop ends what the callee gave, and what faults made of it.
+// drop closes the callee's bodies and those that faults made of them.
 func (x *exchange) drop() {
 	x.mu.Lock()
 	bodies := x.bodies
@@ -338,8 +340,8 @@ func (x *exchange) drop() {
 	}
 }
 
-// own makes the body of the answer stand for all others of the exchange: those
-// that a fault put aside, and those of requests that were sent again.
+// own makes closing the answer's body close all others of the exchange: bodies
+// that a fault replaced, and those of requests that were sent again.
 func (x *exchange) own(resp *http.Response) {
 	body := &owner{ReadCloser: resp.Body, x: x}
 	if w, ok := resp.Body.(io.Writer); ok { // of a connection that switched protocols

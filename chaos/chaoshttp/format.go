@@ -12,10 +12,10 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// MalformedJSON spoils one character of a JSON body, drawn for each call from
-// its coordinates, so that it is no JSON any more; its length stays. It looks
-// at the first 4 MiB; a body that is no JSON, or longer, or a stream of events
-// or documents, is not changed.
+// MalformedJSON changes one character of a JSON body so that it is no JSON any
+// more; the length stays. The character is drawn from the call's coordinates,
+// in the first 4 MiB. A body is not changed if it is no JSON, longer, or a
+// stream of events or documents.
 func MalformedJSON() chaos.Fault {
 	return change{
 		d: spoils("malformed_json", chaos.ClassProtocol, chaos.Implicit, nil),
@@ -36,7 +36,7 @@ const drawPlace = 0x706c616365
 // mostJSON is how much of a body is held in memory to be spoiled.
 const mostJSON = 4 << 20
 
-// malformed reads the document once somebody reads it.
+// malformed reads the document when it is read itself.
 func malformed(s *spoiled, c chaos.Call, body io.Reader) io.Reader {
 	doc, rest, ok := jsonIn(s.ctx, body, mostJSON)
 	if !ok {
@@ -49,7 +49,7 @@ func malformed(s *spoiled, c chaos.Call, body io.Reader) io.Reader {
 }
 
 // misprint chooses a character between values, and another for it; in a
-// document without any, the first. The document is JSON: it was not empty.
+// document without any, the first. The document is JSON, so it is not empty.
 func misprint(doc []byte, draw float64) (at int, with byte) {
 	var places []int
 	inString, escaped := false, false
@@ -90,7 +90,7 @@ func (l *lazy) Read(p []byte) (int, error) {
 	return l.now().Read(p)
 }
 
-// now is the reader behind it.
+// now opens the reader, once.
 func (l *lazy) now() io.Reader {
 	if l.r == nil {
 		l.r = l.open()
@@ -98,8 +98,8 @@ func (l *lazy) now() io.Reader {
 	return l.r
 }
 
-// HTMLPage puts the page of a gateway in place of the body, under status 200
-// and the content type of JSON.
+// HTMLPage replaces the body by the page of a gateway, under status 200 and the
+// content type of JSON.
 func HTMLPage() chaos.Fault {
 	const page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n" +
 		"<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
@@ -112,9 +112,9 @@ func HTMLPage() chaos.Fault {
 	}
 }
 
-// ErrorInOK puts an error in place of the body and keeps status 200, as some
-// gateways do. The error is that of the API and kind; an empty api with an
-// empty kind: a plain one, {"error":…}.
+// ErrorInOK replaces the body by an error and keeps status 200, as some
+// gateways do. The error is that of the API and kind; if both are empty, a
+// plain one: {"error":…}.
 func ErrorInOK(api API, kind ErrorKind) chaos.Fault {
 	return change{
 		d: spoils("error_in_ok", chaos.ClassProtocol, chaos.Implicit, struct {

@@ -30,7 +30,7 @@ func TestAHandOffThatIsARequestIsLeftAlone(t *testing.T) {
 	} {
 		for _, server := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, server %v", name, server), func(t *testing.T) {
-				in := weather(t, chaos.Rule{Fault: f, Limit: 1})
+				in := injectorOf(t, chaos.Rule{Fault: f, Limit: 1})
 				o := &chaoshttp.Options{Injector: in}
 				var sent []string
 				var h http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -66,7 +66,7 @@ func TestAFaultThatPassesOnNoRequest(t *testing.T) {
 	for name, inner := range map[string]chaos.Fault{
 		"alone": fault.Delay(1), "Refused": chaoshttp.Refused(), "TLS": chaoshttp.TLS(chaoshttp.TLSExpired), "WrongEncoding": chaoshttp.WrongEncoding(),
 	} {
-		in := weather(t, chaos.Rule{Name: "a", Fault: fault.CorruptHandoffFunc("nothing", func(any) any { return nil })}, chaos.Rule{Name: "b", Fault: inner})
+		in := injectorOf(t, chaos.Rule{Name: "a", Fault: fault.CorruptHandoffFunc("nothing", func(any) any { return nil })}, chaos.Rule{Name: "b", Fault: inner})
 		client, n := inProcess(t, desk), 0
 		for range 2 {
 			g := ask(chaos.NewContext(t.Context(), in), t, client, "https://example.com/", "{}")
@@ -80,7 +80,7 @@ func TestAFaultThatPassesOnNoRequest(t *testing.T) {
 // An answer that a fault made to a HEAD request ends with the header, for those
 // too that wait for its body to be read.
 func TestAnAnswerWithoutABodyEndsItsCall(t *testing.T) {
-	in := weather(t,
+	in := injectorOf(t,
 		chaos.Rule{Name: "budget", Fault: fault.TokenBudget(1000, fault.OpenAIUsage(), 0)},
 		chaos.Rule{Name: "made", Fault: fault.SilentNoOpWith(json.RawMessage(`{"id":9}`))},
 	)
@@ -95,7 +95,7 @@ func TestAnAnswerWithoutABodyEndsItsCall(t *testing.T) {
 // A length that the client sees changed is delivered, also where the body ended
 // early, with the server's own error, before the client had the header.
 func TestAChangedLengthOfAnAnswerThatBreaksOff(t *testing.T) {
-	in := weather(t,
+	in := injectorOf(t,
 		chaos.Rule{Name: "short", Fault: chaoshttp.ShortBody(10), Limit: 1},
 		chaos.Rule{Name: "reads", Fault: chaoshttp.OnBody(fault.Replace(json.RawMessage(`1`))), Limit: 1},
 	)

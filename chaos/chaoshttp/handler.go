@@ -10,20 +10,21 @@ import (
 	"syscall"
 )
 
-// Handler makes an injection point of next: the faults of its rules are
-// answered to real clients. A reset is one of the TCP connection, an orderly
-// close and a cut body close it, on HTTP/2 the stream. Faults of the way to
-// the server (refused, DNS, TLS) cannot be had behind it and are not
-// delivered, as their events say; other errors close the connection without an
-// answer.
+// Handler makes an injection point of next: real clients get the faults of its
+// rules. A reset resets the TCP connection. An orderly close and a cut body
+// close it, on HTTP/2 the stream. Faults of the way to the server (refused,
+// DNS, TLS) cannot happen behind it: they are not delivered, and their events
+// say why. Other errors close the connection without an answer.
 //
-// A call that no rule strikes goes straight to next, which may take its
-// connection over or send trailers; how it answers is not looked at, and counts
-// as a success for [chaos.Event].Attempt. Others, and all that are recorded, run next in a
-// goroutine of their own, which ends before ServeHTTP does, and pass on what
-// it answers, streams included; there it can neither hijack the connection nor
-// send trailers. o may be nil; bind an injector there, since the requests of a
-// server carry none.
+// A call that no rule matches goes straight to next, which may take its
+// connection over or send trailers. Its answer is not looked at, and counts as
+// a success for [chaos.Event].Attempt. For all other calls, and all that are
+// recorded, next runs in a goroutine of its own, which ends before ServeHTTP
+// does. Its answer is passed on, streams included; it can neither hijack the
+// connection nor send trailers.
+//
+// o may be nil. Bind an injector there, since the requests of a server carry
+// none.
 func Handler(next http.Handler, o *Options) http.Handler {
 	h := &handler{next: next}
 	if o != nil {
@@ -69,7 +70,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.affected(w, &a)
 }
 
-// affected is a call that something happens to, or that is recorded.
+// affected serves a call with a fault, or one that is recorded.
 func (h *handler) affected(w http.ResponseWriter, a *arrival) {
 	inner := InProcess(h.next)
 	ctx, cancel := context.WithCancel(a.ctx)
@@ -85,8 +86,8 @@ func (h *handler) affected(w http.ResponseWriter, a *arrival) {
 	}
 }
 
-// answer takes the call over its point and writes what comes of it. Its error
-// is how the answer ended short.
+// answer takes the call over its injection point and writes the answer. Its
+// error is how the answer ended short.
 func (h *handler) answer(w http.ResponseWriter, a *arrival, inner *Server) error {
 	x := &exchange{do: func(r *http.Request) (*http.Response, error) { return h.run(r, inner) }}
 	resp, err := x.cross(a, h.opts.MaxBody)
@@ -97,8 +98,8 @@ func (h *handler) answer(w http.ResponseWriter, a *arrival, inner *Server) error
 	return relay(w, resp)
 }
 
-// run lets the handler answer a request. One that comes late, when its own call
-// has been answered, is run on its own; a panic is then nobody's.
+// run lets the handler answer a request. A late request, whose call has been
+// answered, gets a server of its own; its panics are dropped.
 func (h *handler) run(r *http.Request, inner *Server) (*http.Response, error) {
 	if err := inner.begin(r.Context()); errors.Is(err, errServerClosed) {
 		late := InProcess(h.next)
@@ -115,10 +116,10 @@ func (h *handler) run(r *http.Request, inner *Server) (*http.Response, error) {
 	return inner.serve(r, within)
 }
 
-// within is a request as it was received, in another context.
+// within is the request in another context.
 func within(r *http.Request, ctx context.Context) *http.Request { return r.WithContext(ctx) }
 
-// relay copies an answer, and flushes where its length is not known: then its
+// relay copies an answer. It flushes if the length is not known, because the
 // reader may wait for every piece.
 func relay(w http.ResponseWriter, resp *http.Response) error {
 	header := w.Header()
@@ -149,7 +150,7 @@ func relay(w http.ResponseWriter, resp *http.Response) error {
 	}
 }
 
-// hangUp ends the connection as the error says.
+// hangUp ends the connection in the way of the error.
 func hangUp(w http.ResponseWriter, err error) {
 	if errors.Is(err, syscall.ECONNRESET) && reset(w) {
 		return
@@ -158,7 +159,8 @@ func hangUp(w http.ResponseWriter, err error) {
 }
 
 // reset makes the connection send an RST: with a linger time of 0 the kernel
-// throws away what is unsent. It reports whether there is one to be had.
+// discards what is unsent. It reports whether the connection could be taken
+// over.
 func reset(w http.ResponseWriter) bool {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

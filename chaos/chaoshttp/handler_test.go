@@ -23,13 +23,13 @@ import (
 )
 
 // A handler behind a point answers as it does without one, whether a rule
-// could strike it or not.
-func TestAHandlerThatIsNotStruckAnswersAsBefore(t *testing.T) {
+// could match it or not.
+func TestAHandlerWithoutAMatchAnswersAsBefore(t *testing.T) {
 	for name, h := range handlers {
 		if name == "its host" {
 			continue // its port differs
 		}
-		for where, pattern := range map[string]string{"could be struck": "*", "could not": "nowhere"} {
+		for where, pattern := range map[string]string{"could match": "*", "could not": "nowhere"} {
 			t.Run(name+", "+where, func(t *testing.T) {
 				in := chaos.NewInjector(1, nil)
 				require.NoError(t, in.Register(chaos.Rule{Target: pattern, When: when.Nth(99), Fault: chaoshttp.HangUp()}))
@@ -50,7 +50,7 @@ func TestAHandlerThatIsNotStruckAnswersAsBefore(t *testing.T) {
 
 func TestAHandlerStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := weather(t, chaos.Rule{Fault: fault.Delay(time.Hour)})
+		in := injectorOf(t, chaos.Rule{Fault: fault.Delay(time.Hour)})
 		lines := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			assert.Same(t, in, chaos.FromContext(r.Context()), "wrapped functions in it find the injector")
 			for i := range 3 {
@@ -82,7 +82,7 @@ func TestASlowServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				in := weather(t, chaos.Rule{Fault: f})
+				in := injectorOf(t, chaos.Rule{Fault: f})
 				s := chaoshttp.InProcess(chaoshttp.Handler(http.HandlerFunc(desk), &chaoshttp.Options{Injector: in}))
 				client := &http.Client{Transport: s, Timeout: time.Hour}
 				start := time.Now()
@@ -102,7 +102,7 @@ func TestASlowServer(t *testing.T) {
 }
 
 func TestAPanicOfAHandlerStaysOne(t *testing.T) {
-	in := weather(t)
+	in := injectorOf(t)
 	h := chaoshttp.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") }), &chaoshttp.Options{Injector: in})
 	assert.PanicsWithValue(t, "boom", func() { h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) })
 }
@@ -110,7 +110,7 @@ func TestAPanicOfAHandlerStaysOne(t *testing.T) {
 // The model is found in what a server receives, too, and the handler still
 // reads all of it.
 func TestAServerKnowsTheModel(t *testing.T) {
-	in := weather(t, chaos.Rule{Target: "POST */v1/messages#claude-*", When: when.Nth(2), Fault: chaoshttp.APIError(chaoshttp.Anthropic, chaoshttp.ErrNotFound, nil)})
+	in := injectorOf(t, chaos.Rule{Target: "POST */v1/messages#claude-*", When: when.Nth(2), Fault: chaoshttp.APIError(chaoshttp.Anthropic, chaoshttp.KindNotFound, nil)})
 	client, s := behind(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)
 	}, in)
@@ -127,9 +127,9 @@ func TestAServerKnowsTheModel(t *testing.T) {
 	assert.Equal(t, chaos.LayerLLM, in.Events()[1].Layer)
 }
 
-// A transport and a handler on one call are one point: it is struck once.
-func TestOneExchangeIsStruckOnce(t *testing.T) {
-	in := weather(t, chaos.Rule{Fault: chaoshttp.ShortBody(10)})
+// A transport and a handler on one call are one point: its fault is injected once.
+func TestOneExchangeIsFaultedOnce(t *testing.T) {
+	in := injectorOf(t, chaos.Rule{Fault: chaoshttp.ShortBody(10)})
 	s := chaoshttp.InProcess(chaoshttp.Handler(http.HandlerFunc(desk), nil))
 	client := &http.Client{Transport: chaoshttp.NewTransport(s, nil)}
 	g := ask(chaos.NewContext(t.Context(), in), t, client, "https://example.com/", "")
@@ -142,7 +142,7 @@ func TestOneExchangeIsStruckOnce(t *testing.T) {
 // On HTTP/2 a connection carries other streams: it is the stream that ends.
 func TestAnHTTP2ServerEndsTheStream(t *testing.T) {
 	for _, f := range []chaos.Fault{chaoshttp.Reset(), chaoshttp.HangUp(), chaoshttp.CutBody(10)} {
-		in := weather(t, chaos.Rule{When: when.Nth(1), Fault: f})
+		in := injectorOf(t, chaos.Rule{When: when.Nth(1), Fault: f})
 		s := httptest.NewUnstartedServer(chaoshttp.Handler(http.HandlerFunc(desk), &chaoshttp.Options{Injector: in}))
 		s.EnableHTTP2 = true
 		s.StartTLS()

@@ -15,8 +15,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 )
 
-// weather is the injector of rules, recorded.
-func weather(t testing.TB, rules ...chaos.Rule) *chaos.Injector {
+// injectorOf is the injector of rules, recorded.
+func injectorOf(t testing.TB, rules ...chaos.Rule) *chaos.Injector {
 	t.Helper()
 	for i := range rules {
 		if rules[i].Target == "" {
@@ -42,7 +42,7 @@ func desk(w http.ResponseWriter, r *http.Request) {
 type got struct {
 	resp *http.Response
 	err  error  // of the call
-	body string // as far as it could be read
+	body string // the part that could be read
 	cut  error  // of reading it
 }
 

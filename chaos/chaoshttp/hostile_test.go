@@ -32,7 +32,7 @@ func fetchFrom(t testing.TB, in *chaos.Injector, from http.RoundTripper) (*http.
 
 // A status needs no more than its code.
 func TestBareHTTPErrorIsAnswered(t *testing.T) {
-	resp, err := fetchFrom(t, weather(t, chaos.Rule{Fault: fault.Fail(&chaoshttp.HTTPError{StatusCode: 503})}), base(nil))
+	resp, err := fetchFrom(t, injectorOf(t, chaos.Rule{Fault: fault.Fail(&chaoshttp.HTTPError{StatusCode: 503})}), base(nil))
 	require.NoError(t, err)
 	defer resp.Body.Close()
 	assert.Equal(t, 503, resp.StatusCode)
@@ -46,7 +46,7 @@ func TestHandMadeResponses(t *testing.T) {
 		"a page": chaoshttp.HTMLPage(), "slow": chaoshttp.SlowBody(1, time.Nanosecond), "oversized": chaoshttp.Oversized(9),
 	} {
 		t.Run(name, func(t *testing.T) {
-			resp, err := fetchFrom(t, weather(t, chaos.Rule{Fault: f}), bare)
+			resp, err := fetchFrom(t, injectorOf(t, chaos.Rule{Fault: f}), bare)
 			if err != nil {
 				assert.ErrorIs(t, err, chaos.ErrInjected)
 				return
@@ -56,7 +56,7 @@ func TestHandMadeResponses(t *testing.T) {
 			assert.NoError(t, resp.Body.Close())
 		})
 	}
-	_, err := fetchFrom(t, weather(t), base(func(*http.Request) (*http.Response, error) { return nil, nil }))
+	_, err := fetchFrom(t, injectorOf(t), base(func(*http.Request) (*http.Response, error) { return nil, nil }))
 	assert.ErrorContains(t, err, "nil *Response", "as the client says it without a point")
 }
 
@@ -64,7 +64,7 @@ func TestHandMadeResponses(t *testing.T) {
 func TestAnswersWithoutABody(t *testing.T) {
 	for _, code := range []int{http.StatusNoContent, http.StatusNotModified} {
 		for _, f := range []chaos.Fault{chaoshttp.Oversized(99), chaoshttp.SlowBody(1, time.Nanosecond), chaoshttp.WrongEncoding()} {
-			in := weather(t, chaos.Rule{Fault: f})
+			in := injectorOf(t, chaos.Rule{Fault: f})
 			c := inProcess(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
 			g := ask(chaos.NewContext(t.Context(), in), t, c, "https://orders.example/7", "{}")
 			assert.Equal(t, code, g.resp.StatusCode)
@@ -90,7 +90,7 @@ func TestTrailersSurviveASpoiledBody(t *testing.T) {
 		s.StartTLS()
 		defer s.Close()
 		c := &http.Client{Transport: chaoshttp.NewTransport(s.Client().Transport, nil)}
-		in := weather(t, chaos.Rule{Fault: chaoshttp.SlowBody(1, time.Nanosecond)}, chaos.Rule{Fault: chaoshttp.CutBody(99)})
+		in := injectorOf(t, chaos.Rule{Fault: chaoshttp.SlowBody(1, time.Nanosecond)}, chaos.Rule{Fault: chaoshttp.CutBody(99)})
 		g := ask(chaos.NewContext(t.Context(), in), t, c, s.URL, "{}")
 		require.NoError(t, g.err)
 		assert.Equal(t, "ok", g.body)
@@ -101,7 +101,7 @@ func TestTrailersSurviveASpoiledBody(t *testing.T) {
 // A request made by hand has no body at all, and goes to the handler directly.
 func TestHandlerTakesRequestsMadeByHand(t *testing.T) {
 	h := chaoshttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) }),
-		&chaoshttp.Options{Injector: weather(t)})
+		&chaoshttp.Options{Injector: injectorOf(t)})
 	r, err := http.NewRequest(http.MethodGet, "/orders", nil)
 	require.NoError(t, err)
 	w := httptest.NewRecorder()
@@ -115,7 +115,7 @@ func TestSuppressedHeaders(t *testing.T) {
 		w.Header()["Date"], w.Header()["Content-Type"] = nil, nil
 		_, _ = io.WriteString(w, "<html>")
 	}
-	c, s := behind(t, h, weather(t))
+	c, s := behind(t, h, injectorOf(t))
 	g := ask(t.Context(), t, c, s.URL, "{}")
 	assert.Empty(t, g.resp.Header["Date"])
 	assert.Empty(t, g.resp.Header["Content-Type"])
@@ -129,7 +129,7 @@ func TestStalledRequestBodyEndsWithTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body, writer := io.Pipe()
 		defer writer.Close()
-		ctx, cancel := context.WithTimeout(chaos.NewContext(t.Context(), weather(t)), time.Second)
+		ctx, cancel := context.WithTimeout(chaos.NewContext(t.Context(), injectorOf(t)), time.Second)
 		defer cancel()
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://orders.example/7", body)
 		require.NoError(t, err)
@@ -147,7 +147,7 @@ func TestStreamsOfDocumentsAreNotReadAhead(t *testing.T) {
 	for _, kind := range []string{"application/x-ndjson", "application/jsonl", "application/json-seq"} {
 		synctest.Test(t, func(t *testing.T) {
 			body, writer := io.Pipe()
-			ctx, cancel := context.WithTimeout(chaos.NewContext(t.Context(), weather(t)), time.Minute)
+			ctx, cancel := context.WithTimeout(chaos.NewContext(t.Context(), injectorOf(t)), time.Minute)
 			defer cancel()
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://orders.example/7", body)
 			require.NoError(t, err)
@@ -183,7 +183,7 @@ func TestPanicOfAFaultJoinsTheHandler(t *testing.T) {
 	h := chaoshttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, strings.Repeat("x", 1<<20))
 		ended <- struct{}{}
-	}), &chaoshttp.Options{Injector: weather(t, chaos.Rule{Fault: breaks{}})})
+	}), &chaoshttp.Options{Injector: injectorOf(t, chaos.Rule{Fault: breaks{}})})
 	r := httptest.NewRequest(http.MethodGet, "/orders", nil)
 	assert.Panics(t, func() { h.ServeHTTP(httptest.NewRecorder(), r) })
 	select {

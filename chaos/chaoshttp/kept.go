@@ -14,12 +14,12 @@ import (
 )
 
 // Keep is for a fault that remembers results: it prepares the response to be
-// given again to a later caller. It is called before the caller has the
-// response, and keeps what the caller reads of the body, up to 4 MiB.
+// given again to a later caller. Call it before the caller has the response. It
+// keeps what the caller reads of the body, up to 4 MiB.
 //
-// again returns the response once more, with a body of its own, or nil and why
-// not: the body was not read to its end, is longer, or is a stream. It is safe for
-// concurrent use.
+// again returns the response once more, with a body of its own; or nil and the
+// reason: the body was not read to its end, is longer, or is a stream. again is
+// safe for concurrent use.
 func (r Response) Keep() (again func() (result any, why string)) {
 	k := &keeping{why: "the earlier answer was not read to its end"}
 	if r.Response == nil {
@@ -39,8 +39,8 @@ func (r Response) Keep() (again func() (result any, why string)) {
 	return k.again
 }
 
-// keeping is a response that may be given again. Its watched body says when it
-// was read, in the goroutine of the caller.
+// keeping is a response that may be given again. Its watched body reports when
+// it was read, in the goroutine of the caller.
 type keeping struct {
 	like http.Response
 
@@ -71,11 +71,11 @@ func (k *keeping) again() (any, string) {
 	return Response{&r}, ""
 }
 
-// Become puts another answer in the place of this one, for a fault that answers
-// with what was answered before. other is a Response, or a value whose JSON becomes
-// the body. Become compares the two bodies, of which it reads at most 4 MiB, and
-// declares the difference when the caller reads it. It returns the response itself
-// where there is none, and where the other answer cannot be read.
+// Become replaces this answer by another, for a fault that answers with an
+// earlier one. other is a Response, or a value whose JSON becomes the body.
+// Become compares the two bodies, of which it reads at most 4 MiB, and declares
+// the difference when the caller reads it. It returns r itself if there is
+// none, or if the other answer cannot be read.
 func (r Response) Become(ctx context.Context, other any) (result any) {
 	to, ok := other.(Response)
 	if !ok {
@@ -120,8 +120,8 @@ func shownBody(doc []byte) json.RawMessage {
 }
 
 // NoDocument tells faults that change documents, such as those of package
-// chaos/lies, that a request is none, and why, for the note in the event. The JSON
-// of a request is only how events show it.
+// chaos/lies, why a request is none, for the note in the event. The JSON of a
+// request is only its form in events.
 func (r Request) NoDocument() string { return "the arguments are an HTTP request" }
 
 // NoDocument says the same of a response. Its body may be a document: see

@@ -10,15 +10,15 @@ import (
 )
 
 // A Request is what faults and triggers get as the arguments of an HTTP call.
-// Its body is read by the call alone: a fault leaves it.
+// Only the call reads its body: a fault must leave it alone.
 type Request struct {
 	*http.Request
 	payload *payload // nil: a fault made the request
 	server  bool     // it was received
 }
 
-// MarshalJSON is the request as events keep it: method and URL, without what
-// may be secret: headers, query, body.
+// MarshalJSON writes the request as events keep it: method and URL. Headers,
+// query and body may hold secrets and are left out.
 func (r Request) MarshalJSON() ([]byte, error) {
 	if r.Request == nil {
 		return []byte("null"), nil
@@ -34,22 +34,23 @@ func (r Request) MarshalJSON() ([]byte, error) {
 	}{r.Method, u.String()})
 }
 
-// UnmarshalJSON refuses: the JSON of a request is how events show it, and no
-// request can be made of that. So a fault that changes arguments as a document,
-// as those of hand-offs do, leaves a request as it is.
+// UnmarshalJSON returns an error: a request cannot be made from its form in
+// events. So a fault that changes arguments as a document, as those of
+// hand-offs do, leaves a request as it is.
 func (r *Request) UnmarshalJSON([]byte) error {
 	return errors.New("an HTTP request is not made of JSON")
 }
 
-// A Response is what a call gives, and what a fault of [chaos.PhaseChange]
-// changes. Status codes of 400 and above are not responses here but errors, an
-// [*HTTPError]; the caller gets them as responses all the same.
+// A Response is the result of a call, which a fault of [chaos.PhaseChange] may
+// change. A status code of 400 or above is not a Response but an error, an
+// [*HTTPError]; the caller gets a response for it all the same.
 //
-// A fault may return JSON in its place, as [fault.Replace] does: that becomes
-// a response 200 with that body.
+// A fault may return JSON instead, as [fault.Replace] does: that becomes a
+// response 200 with that body.
 type Response struct{ *http.Response }
 
-// MarshalJSON is the response as events keep it: its status and content type.
+// MarshalJSON writes the response as events keep it: its status and content
+// type.
 func (r Response) MarshalJSON() ([]byte, error) {
 	if r.Response == nil {
 		return []byte("null"), nil
@@ -83,7 +84,7 @@ func answer(code int, line string, header http.Header, body []byte) *http.Respon
 	return &a.Response
 }
 
-// statusLine is what of the first line of an answer a client gets.
+// statusLine is the status of an answer as a client gets it: code and text.
 func statusLine(code int) string { return strconv.Itoa(code) + " " + http.StatusText(code) }
 
 // statusText is http.StatusText, with the status that Anthropic made up.

@@ -9,17 +9,17 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// OnBody lets a fault of results, such as one of package chaos/lies, change
-// the JSON body of a response: it gets the body as its result. f acts in
-// [chaos.PhaseChange]. A body that is no JSON, longer than 4 MiB, or a stream of
-// events or documents, is not changed.
+// OnBody lets a fault of results, such as one of package chaos/lies, change the
+// JSON body of a response: f gets the body as its result. f acts in
+// [chaos.PhaseChange]. A body is not changed if it is no JSON, longer than 4
+// MiB, or a stream of events or documents.
 //
-// Where the response says how long it is, f runs before the caller has the
-// header, whose length is then that of the changed body. Otherwise it runs when
-// somebody reads the body. The call ends with the body, and f is delivered once
-// the caller has read the first byte that differs.
+// If the response has a length, f runs before the caller has the header, whose
+// length is then that of the changed body. Otherwise f runs when the body is
+// read. The call ends with the body, and f is delivered once the caller has
+// read the first byte that differs.
 //
-// The faults of package chaos/lies do the same on their own: around them OnBody
+// The faults of package chaos/lies do the same without OnBody: around them it
 // changes nothing.
 func OnBody(f chaos.Fault) chaos.Fault { return onBody{f} }
 
@@ -32,9 +32,9 @@ func (f onBody) Inject(ctx context.Context, c chaos.Call, args any, next chaos.N
 }
 
 // OnBody lets a fault of results change the JSON body of the response, as the
-// fault of that name does. A fault of another package calls it with the call and
-// the arguments that it was given, to act on a document that comes in a response.
-// The result takes the response's place.
+// fault of that name does. A fault of another package calls it with the call
+// and the arguments that it was given, to act on a document within a response.
+// The result replaces the response.
 func (r Response) OnBody(ctx context.Context, c chaos.Call, args any, f chaos.Fault) (any, error) {
 	return onBody{f}.Inject(ctx, c, args, func(context.Context, any) (any, error) { return r, nil })
 }
@@ -90,7 +90,7 @@ func (f onBody) Check() error {
 	return c.Err()
 }
 
-// kindOf is what a fault calls itself.
+// kindOf is the kind of a fault.
 func kindOf(f chaos.Fault) string {
 	if d, ok := f.(chaos.Described); ok {
 		return d.Describe().Kind

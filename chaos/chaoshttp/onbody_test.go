@@ -57,7 +57,7 @@ func TestOnBody(t *testing.T) {
 		{"an error", breaking{down}, "application/json", `{"id":7}`, ``, down, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in := weather(t, chaos.Rule{Fault: chaoshttp.OnBody(tt.fault)})
+			in := injectorOf(t, chaos.Rule{Fault: chaoshttp.OnBody(tt.fault)})
 			g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, answering(tt.kind, tt.body, false)), "https://example.com/", "")
 			require.NoError(t, g.err)
 			assert.Equal(t, tt.want, g.body)
@@ -74,7 +74,7 @@ func TestOnBody(t *testing.T) {
 func TestOnBodyRemembersForItsFault(t *testing.T) {
 	rule := chaos.Rule{Fault: chaoshttp.OnBody(frozen{})}
 	for range 2 { // two cells do not see each other
-		in := weather(t, rule)
+		in := injectorOf(t, rule)
 		n := 0
 		client := inProcess(t, numbered(&n))
 		for range 3 {

@@ -233,7 +233,7 @@ func exchangedAs(t *testing.T, in *chaos.Injector, f form, read int, stream, beh
 
 // Up to four faults on one call, whichever they are, on either side, however
 // the answer comes and however much of it is read. What the server got and what
-// the client read say whether something was delivered: the event and the limits
+// the client read decide whether something was delivered: the event and the limits
 // agree with them.
 func TestAnyFaultsOnAnyExchange(t *testing.T) {
 	faults := onHTTP()

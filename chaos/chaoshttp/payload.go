@@ -16,9 +16,9 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
-// payload is the beginning of a request's body, read before the call: all of
-// it where it is not longer than the limit. It goes with the request, so that
-// this can be sent again, also on behalf of a later call.
+// payload is the beginning of a request's body, read before the call: all of it
+// if it is not longer than the limit. It stays with the request, so that the
+// request can be sent again, also on behalf of a later call.
 type payload struct {
 	of   *http.Request // as it was given
 	head []byte
@@ -30,10 +30,9 @@ type payload struct {
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
 // read takes a copy of a body. A request that can give one (GetBody) keeps its
-// own untouched; else the body is read, and the callee gets head and rest. A
-// body whose size nobody states (0 or negative, as there is a body) is read
-// only where it is one JSON document: another may be a stream whose writer waits
-// for the answer.
+// own untouched; otherwise the body is read, and the callee gets the copy and
+// the rest. A body without a stated size is read only if it is one JSON
+// document: another may be a stream whose writer waits for the answer.
 func read(r *http.Request, limit int64, server bool) (*payload, error) {
 	p := &payload{of: r}
 	if !hasBody(r) {
@@ -84,7 +83,7 @@ type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
-// readUpTo reads at most so many bytes, of a body of about that size.
+// readUpTo reads at most so many bytes of a body of about that size.
 func readUpTo(src io.Reader, most, size int64) ([]byte, error) {
 	if size <= 0 {
 		size = 511
@@ -105,7 +104,7 @@ func readUpTo(src io.Reader, most, size int64) ([]byte, error) {
 	}
 }
 
-// errSentOnce is met by a fault that sends a request again whose body was a
+// errSentOnce is the error of a second send of a request whose body was a
 // stream, or longer than what is kept of one.
 var errSentOnce error = sentOnce{}
 
@@ -116,7 +115,7 @@ func (sentOnce) Error() string { return "http: the body of the request cannot be
 // Unsent tells package chaos that the callee was not reached.
 func (sentOnce) Unsent() bool { return true }
 
-// errNoRequest is met by a fault that passes on no request at all.
+// errNoRequest is the error of a fault that passes on no request.
 var errNoRequest error = noRequest{}
 
 type noRequest struct{}
@@ -126,9 +125,8 @@ func (noRequest) Error() string { return "http: a fault passed on no request" }
 // Unsent tells package chaos that the callee was not reached.
 func (noRequest) Unsent() bool { return true }
 
-// send makes of r what the callee gets: the first time with the body that the
-// request had, later with another of the kind. A body that a fault put there is
-// its own affair.
+// send returns the request for the callee: with its original body the first
+// time, with a copy on repeats. A body set by a fault is left alone.
 func (p *payload) send(r *http.Request) (*http.Request, error) {
 	again := p.sent.Swap(true)
 	switch {
@@ -150,7 +148,7 @@ func (p *payload) send(r *http.Request) (*http.Request, error) {
 	return r, nil
 }
 
-// sameBody is a == b, also where that would panic.
+// sameBody is a == b, also for types with which that would panic.
 func sameBody(a, b io.ReadCloser) bool {
 	if !reflect.ValueOf(a).Comparable() || !reflect.ValueOf(b).Comparable() {
 		return reflect.DeepEqual(a, b)
@@ -158,8 +156,8 @@ func sameBody(a, b io.ReadCloser) bool {
 	return a == b
 }
 
-// key tells calls of one target apart: by the body, by its value where it is
-// JSON, and the query. A request without either has the empty key.
+// key tells calls of one target apart: by the query and the body, by value if
+// the body is JSON. A request without either has the empty key.
 func (p *payload) key(r *http.Request) (key uint64) {
 	if p != nil && len(p.head) > 0 {
 		key = jsonhash.Sum(p.head)
@@ -170,12 +168,13 @@ func (p *payload) key(r *http.Request) (key uint64) {
 	return key
 }
 
-// maxModel bounds the name of a model: it becomes part of a target. Names have
-// no spaces, by which rules for other paths are told from those for a model.
+// maxModel bounds the name of a model, in bytes: it becomes part of a target.
+// Names of models have no spaces, which tells rules for other paths from those
+// for a model.
 const maxModel = 128
 
-// model is the member "model" of a JSON object, as far as it was read; empty:
-// there is none, or it cannot be one.
+// model is the member "model" of a JSON object, if it was read; empty: there is
+// none, or it is not the name of a model.
 func (p *payload) model() string {
 	value := firstMember(p.head, "model")
 	if len(value) < 2 || value[0] != '"' {

@@ -6,8 +6,8 @@ import (
 )
 
 // pipe carries a body from a handler to its reader, with room for what the
-// buffers of a connection would hold: a handler is not held up by a client
-// that is a little behind, and is by one that does not read.
+// buffers of a connection would hold. A client that is a little behind does not
+// hold up the handler; a client that does not read does.
 type pipe struct {
 	mu     sync.Mutex
 	moved  *sync.Cond // something was written, read or ended
@@ -24,7 +24,7 @@ func newPipe() *pipe {
 	return p
 }
 
-// Write waits for room, if it must.
+// Write blocks while the buffer is full.
 func (p *pipe) Write(b []byte) (n int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -43,7 +43,7 @@ func (p *pipe) Write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// end is the end of the body; the first one counts.
+// end ends the body; only the first call counts.
 func (p *pipe) end(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,7 +53,7 @@ func (p *pipe) end(err error) {
 	}
 }
 
-// cut is an end that takes what was not yet read with it.
+// cut ends the body and discards what was not yet read.
 func (p *pipe) cut(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,7 +63,7 @@ func (p *pipe) cut(err error) {
 	}
 }
 
-// Read waits for something to read, or for the end.
+// Read blocks until there is something to read, or the end.
 func (p *pipe) Read(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +84,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 	return 0, nil
 }
 
-// close is the reader's.
+// close is called by the reader.
 func (p *pipe) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

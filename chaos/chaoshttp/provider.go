@@ -12,38 +12,38 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// An ErrorKind is a way in which a model provider refuses a call. Those that
-// an [API] does not have are refused when a plan is made.
+// An ErrorKind is a way in which a model provider refuses a call. A plan with a
+// kind that its [API] does not have is refused.
 type ErrorKind string
 
-// The kinds of error, with the status that OpenAI and Anthropic give them; – :
-// it has none.
+// The kinds of error, with the status that OpenAI and Anthropic give them; –
+// means that the API does not have the kind.
 const (
-	ErrInvalidRequest ErrorKind = "invalid_request" // 400 400
-	ErrContextLength  ErrorKind = "context_length"  // 400 400: the prompt is too long
-	ErrContentFilter  ErrorKind = "content_filter"  // 400 400: of Azure for OpenAI
-	ErrAuthentication ErrorKind = "authentication"  // 401 401
-	ErrQuota          ErrorKind = "quota"           // 429 402: no credit is left
-	ErrPermission     ErrorKind = "permission"      // 403 403
-	ErrNotFound       ErrorKind = "not_found"       // 404 404: the model
-	ErrTooLarge       ErrorKind = "too_large"       // –   413
-	ErrRateLimit      ErrorKind = "rate_limit"      // 429 429
-	ErrServer         ErrorKind = "server"          // 500 500
-	ErrTimeout        ErrorKind = "timeout"         // –   504
-	ErrOverloaded     ErrorKind = "overloaded"      // 503 529
+	KindInvalidRequest ErrorKind = "invalid_request" // 400 400
+	KindContextLength  ErrorKind = "context_length"  // 400 400: the prompt is too long
+	KindContentFilter  ErrorKind = "content_filter"  // 400 400: of Azure for OpenAI
+	KindAuthentication ErrorKind = "authentication"  // 401 401
+	KindQuota          ErrorKind = "quota"           // 429 402: no credit is left
+	KindPermission     ErrorKind = "permission"      // 403 403
+	KindNotFound       ErrorKind = "not_found"       // 404 404: the model
+	KindTooLarge       ErrorKind = "too_large"       // –   413
+	KindRateLimit      ErrorKind = "rate_limit"      // 429 429
+	KindServer         ErrorKind = "server"          // 500 500
+	KindTimeout        ErrorKind = "timeout"         // –   504
+	KindOverloaded     ErrorKind = "overloaded"      // 503 529
 )
 
 // APIError answers a call as the provider does: status, headers with a request
-// identifier, and the JSON of its error. The model that it speaks of is that
-// of the target. o may be nil. It is otherwise like [Status].
+// identifier, and the JSON of its error. The model that it names is that of the
+// target. o may be nil. Otherwise it is like [Status].
 func APIError(api API, kind ErrorKind, o *StatusOptions) chaos.Fault {
 	f, _ := Status(providers()[api][kind].status, o).(status)
 	f.kind, f.api, f.as = "api_error", api, kind
 	return f
 }
 
-// said is what a provider says.
-type said struct {
+// providerError is the answer of a provider to one kind of error.
+type providerError struct {
 	status     int
 	kind, code string // code: of OpenAI; empty: null
 	param      string // of OpenAI; empty: null
@@ -53,40 +53,40 @@ type said struct {
 
 // providers are the errors as they are documented: the errors and error codes
 // pages of both APIs, the errors of their SDKs, and Azure's for the filter.
-func providers() map[API]map[ErrorKind]said {
+func providers() map[API]map[ErrorKind]providerError {
 	const invalid = "invalid_request_error"
-	return map[API]map[ErrorKind]said{
+	return map[API]map[ErrorKind]providerError{
 		OpenAI: {
-			ErrInvalidRequest: {status: 400, kind: invalid, code: "missing_required_parameter", param: "messages", text: "Missing required parameter: 'messages'."},
-			ErrContextLength: {status: 400, kind: invalid, code: "context_length_exceeded", param: "messages",
+			KindInvalidRequest: {status: 400, kind: invalid, code: "missing_required_parameter", param: "messages", text: "Missing required parameter: 'messages'."},
+			KindContextLength: {status: 400, kind: invalid, code: "context_length_exceeded", param: "messages",
 				text: "This model's maximum context length is 128000 tokens. However, your messages resulted in 131245 tokens. Please reduce the length of the messages."},
-			ErrContentFilter: {status: 400, code: "content_filter", param: "prompt",
+			KindContentFilter: {status: 400, code: "content_filter", param: "prompt",
 				text: "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please modify your prompt and retry. To learn more about our content filtering policies please read our documentation: https://go.microsoft.com/fwlink/?linkid=2198766"},
-			ErrAuthentication: {status: 401, kind: invalid, code: "invalid_api_key",
+			KindAuthentication: {status: 401, kind: invalid, code: "invalid_api_key",
 				text: "Incorrect API key provided: sk-proj-********************************aB3d. You can find your API key at https://platform.openai.com/account/api-keys."},
-			ErrQuota: {status: 429, kind: "insufficient_quota", code: "insufficient_quota",
+			KindQuota: {status: 429, kind: "insufficient_quota", code: "insufficient_quota",
 				text: "You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors."},
-			ErrPermission: {status: 403, kind: "request_forbidden", code: "unsupported_country_region_territory", text: "Country, region, or territory not supported"},
-			ErrNotFound:   {status: 404, kind: invalid, code: "model_not_found", text: "The model `%s` does not exist or you do not have access to it."},
-			ErrRateLimit: {status: 429, kind: "requests", code: "rate_limit_exceeded",
+			KindPermission: {status: 403, kind: "request_forbidden", code: "unsupported_country_region_territory", text: "Country, region, or territory not supported"},
+			KindNotFound:   {status: 404, kind: invalid, code: "model_not_found", text: "The model `%s` does not exist or you do not have access to it."},
+			KindRateLimit: {status: 429, kind: "requests", code: "rate_limit_exceeded",
 				text: "Rate limit reached for %s in organization org-7Yq2LmVx on requests per min (RPM): Limit 500, Used 500, Requested 1. Please try again in 120ms. Visit https://platform.openai.com/account/rate-limits to learn more."},
-			ErrServer:     {status: 500, kind: "server_error", text: "The server had an error while processing your request. Sorry about that!"},
-			ErrOverloaded: {status: 503, kind: "server_error", text: "The engine is currently overloaded, please try again later."},
+			KindServer:     {status: 500, kind: "server_error", text: "The server had an error while processing your request. Sorry about that!"},
+			KindOverloaded: {status: 503, kind: "server_error", text: "The engine is currently overloaded, please try again later."},
 		},
 		Anthropic: {
-			ErrInvalidRequest: {status: 400, kind: invalid, text: "messages: at least one message is required"},
-			ErrContextLength:  {status: 400, kind: invalid, text: "prompt is too long: 208310 tokens > 200000 maximum"},
-			ErrContentFilter:  {status: 400, kind: invalid, text: "Output blocked by content filtering policy"},
-			ErrAuthentication: {status: 401, kind: "authentication_error", text: "invalid x-api-key"},
-			ErrQuota:          {status: 402, kind: "billing_error", text: "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."},
-			ErrPermission:     {status: 403, kind: "permission_error", text: "Your API key does not have permission to use the specified resource."},
-			ErrNotFound:       {status: 404, kind: "not_found_error", text: "model: %s"},
-			ErrTooLarge:       {status: 413, kind: "request_too_large", text: "Request exceeds the maximum size"},
-			ErrRateLimit: {status: 429, kind: "rate_limit_error",
+			KindInvalidRequest: {status: 400, kind: invalid, text: "messages: at least one message is required"},
+			KindContextLength:  {status: 400, kind: invalid, text: "prompt is too long: 208310 tokens > 200000 maximum"},
+			KindContentFilter:  {status: 400, kind: invalid, text: "Output blocked by content filtering policy"},
+			KindAuthentication: {status: 401, kind: "authentication_error", text: "invalid x-api-key"},
+			KindQuota:          {status: 402, kind: "billing_error", text: "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."},
+			KindPermission:     {status: 403, kind: "permission_error", text: "Your API key does not have permission to use the specified resource."},
+			KindNotFound:       {status: 404, kind: "not_found_error", text: "model: %s"},
+			KindTooLarge:       {status: 413, kind: "request_too_large", text: "Request exceeds the maximum size"},
+			KindRateLimit: {status: 429, kind: "rate_limit_error",
 				text: "This request would exceed your organization's rate limit of 50 requests per minute. For details, refer to: https://docs.claude.com/en/api/rate-limits."},
-			ErrServer:     {status: 500, kind: "api_error", text: "Internal server error"},
-			ErrTimeout:    {status: 504, kind: "timeout_error", text: "Request timed out."},
-			ErrOverloaded: {status: statusOverloaded, kind: "overloaded_error", text: "Overloaded"},
+			KindServer:     {status: 500, kind: "api_error", text: "Internal server error"},
+			KindTimeout:    {status: 504, kind: "timeout_error", text: "Request timed out."},
+			KindOverloaded: {status: statusOverloaded, kind: "overloaded_error", text: "Overloaded"},
 		},
 	}
 }
@@ -152,8 +152,9 @@ func errorBody(api API, kind ErrorKind, model, requestID string) (body []byte, m
 	return openAIBody(s, message), message
 }
 
-// openAIBody has null for what does not apply, and for the filter what was found.
-func openAIBody(s said, message string) []byte {
+// openAIBody writes null for what does not apply, and for the content filter
+// what it found.
+func openAIBody(s providerError, message string) []byte {
 	orNull := func(text string) *string {
 		if text == "" {
 			return nil

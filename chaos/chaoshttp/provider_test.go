@@ -28,32 +28,32 @@ func TestProviderErrors(t *testing.T) {
 		says       string
 		persistent bool
 	}{
-		{chaoshttp.OpenAI, chaoshttp.ErrInvalidRequest, 400, "invalid_request_error", "missing_required_parameter", "Missing required parameter", true},
-		{chaoshttp.OpenAI, chaoshttp.ErrContextLength, 400, "invalid_request_error", "context_length_exceeded", "maximum context length", true},
-		{chaoshttp.OpenAI, chaoshttp.ErrContentFilter, 400, nil, "content_filter", "content management policy", true},
-		{chaoshttp.OpenAI, chaoshttp.ErrAuthentication, 401, "invalid_request_error", "invalid_api_key", "Incorrect API key", true},
-		{chaoshttp.OpenAI, chaoshttp.ErrPermission, 403, "request_forbidden", "unsupported_country_region_territory", "not supported", true},
-		{chaoshttp.OpenAI, chaoshttp.ErrNotFound, 404, "invalid_request_error", "model_not_found", "The model `m-1` does not exist", true},
-		{chaoshttp.OpenAI, chaoshttp.ErrRateLimit, 429, "requests", "rate_limit_exceeded", "Rate limit reached for m-1", false},
-		{chaoshttp.OpenAI, chaoshttp.ErrQuota, 429, "insufficient_quota", "insufficient_quota", "exceeded your current quota", true},
-		{chaoshttp.OpenAI, chaoshttp.ErrServer, 500, "server_error", nil, "had an error", false},
-		{chaoshttp.OpenAI, chaoshttp.ErrOverloaded, 503, "server_error", nil, "overloaded", false},
-		{chaoshttp.Anthropic, chaoshttp.ErrInvalidRequest, 400, "invalid_request_error", nil, "messages:", true},
-		{chaoshttp.Anthropic, chaoshttp.ErrContextLength, 400, "invalid_request_error", nil, "prompt is too long", true},
-		{chaoshttp.Anthropic, chaoshttp.ErrContentFilter, 400, "invalid_request_error", nil, "content filtering policy", true},
-		{chaoshttp.Anthropic, chaoshttp.ErrAuthentication, 401, "authentication_error", nil, "invalid x-api-key", true},
-		{chaoshttp.Anthropic, chaoshttp.ErrQuota, 402, "billing_error", nil, "Plans & Billing", true},
-		{chaoshttp.Anthropic, chaoshttp.ErrPermission, 403, "permission_error", nil, "permission", true},
-		{chaoshttp.Anthropic, chaoshttp.ErrNotFound, 404, "not_found_error", nil, "model: m-1", true},
-		{chaoshttp.Anthropic, chaoshttp.ErrTooLarge, 413, "request_too_large", nil, "maximum size", true},
-		{chaoshttp.Anthropic, chaoshttp.ErrRateLimit, 429, "rate_limit_error", nil, "rate limit", false},
-		{chaoshttp.Anthropic, chaoshttp.ErrServer, 500, "api_error", nil, "Internal server error", false},
-		{chaoshttp.Anthropic, chaoshttp.ErrTimeout, 504, "timeout_error", nil, "timed out", false},
-		{chaoshttp.Anthropic, chaoshttp.ErrOverloaded, 529, "overloaded_error", nil, "Overloaded", false},
+		{chaoshttp.OpenAI, chaoshttp.KindInvalidRequest, 400, "invalid_request_error", "missing_required_parameter", "Missing required parameter", true},
+		{chaoshttp.OpenAI, chaoshttp.KindContextLength, 400, "invalid_request_error", "context_length_exceeded", "maximum context length", true},
+		{chaoshttp.OpenAI, chaoshttp.KindContentFilter, 400, nil, "content_filter", "content management policy", true},
+		{chaoshttp.OpenAI, chaoshttp.KindAuthentication, 401, "invalid_request_error", "invalid_api_key", "Incorrect API key", true},
+		{chaoshttp.OpenAI, chaoshttp.KindPermission, 403, "request_forbidden", "unsupported_country_region_territory", "not supported", true},
+		{chaoshttp.OpenAI, chaoshttp.KindNotFound, 404, "invalid_request_error", "model_not_found", "The model `m-1` does not exist", true},
+		{chaoshttp.OpenAI, chaoshttp.KindRateLimit, 429, "requests", "rate_limit_exceeded", "Rate limit reached for m-1", false},
+		{chaoshttp.OpenAI, chaoshttp.KindQuota, 429, "insufficient_quota", "insufficient_quota", "exceeded your current quota", true},
+		{chaoshttp.OpenAI, chaoshttp.KindServer, 500, "server_error", nil, "had an error", false},
+		{chaoshttp.OpenAI, chaoshttp.KindOverloaded, 503, "server_error", nil, "overloaded", false},
+		{chaoshttp.Anthropic, chaoshttp.KindInvalidRequest, 400, "invalid_request_error", nil, "messages:", true},
+		{chaoshttp.Anthropic, chaoshttp.KindContextLength, 400, "invalid_request_error", nil, "prompt is too long", true},
+		{chaoshttp.Anthropic, chaoshttp.KindContentFilter, 400, "invalid_request_error", nil, "content filtering policy", true},
+		{chaoshttp.Anthropic, chaoshttp.KindAuthentication, 401, "authentication_error", nil, "invalid x-api-key", true},
+		{chaoshttp.Anthropic, chaoshttp.KindQuota, 402, "billing_error", nil, "Plans & Billing", true},
+		{chaoshttp.Anthropic, chaoshttp.KindPermission, 403, "permission_error", nil, "permission", true},
+		{chaoshttp.Anthropic, chaoshttp.KindNotFound, 404, "not_found_error", nil, "model: m-1", true},
+		{chaoshttp.Anthropic, chaoshttp.KindTooLarge, 413, "request_too_large", nil, "maximum size", true},
+		{chaoshttp.Anthropic, chaoshttp.KindRateLimit, 429, "rate_limit_error", nil, "rate limit", false},
+		{chaoshttp.Anthropic, chaoshttp.KindServer, 500, "api_error", nil, "Internal server error", false},
+		{chaoshttp.Anthropic, chaoshttp.KindTimeout, 504, "timeout_error", nil, "timed out", false},
+		{chaoshttp.Anthropic, chaoshttp.KindOverloaded, 529, "overloaded_error", nil, "Overloaded", false},
 	} {
 		t.Run(string(tt.api)+" "+string(tt.kind), func(t *testing.T) {
 			f := chaoshttp.APIError(tt.api, tt.kind, nil)
-			in := weather(t, chaos.Rule{Fault: f})
+			in := injectorOf(t, chaos.Rule{Fault: f})
 			ctx := chaos.NewContext(t.Context(), in)
 			g := ask(ctx, t, inProcess(t, desk), "https://example.com/v1/chat/completions", `{"model":"m-1"}`)
 			require.NoError(t, g.err)
@@ -97,7 +97,7 @@ func TestProviderErrors(t *testing.T) {
 func TestRequestIdentifiersAreDrawn(t *testing.T) {
 	ids := map[string]int{}
 	for range 2 {
-		in := weather(t, chaos.Rule{Fault: chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.ErrServer, nil)})
+		in := injectorOf(t, chaos.Rule{Fault: chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindServer, nil)})
 		for range 3 {
 			g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), chat, `{}`)
 			ids[g.resp.Header.Get("X-Request-Id")]++
@@ -120,7 +120,7 @@ func TestRetryAfter(t *testing.T) {
 		{"own header", chaoshttp.StatusOptions{Header: http.Header{"retry-after": {"7"}}}, "7"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			in := weather(t, chaos.Rule{Fault: chaoshttp.Status(429, &tt.o)})
+			in := injectorOf(t, chaos.Rule{Fault: chaoshttp.Status(429, &tt.o)})
 			g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), chat, `{}`)
 			require.NoError(t, g.err)
 			assert.Equal(t, tt.want, g.resp.Header.Get("Retry-After"), tt.name)
@@ -133,7 +133,7 @@ func TestAnAnswerOfOnesOwn(t *testing.T) {
 	header := http.Header{"X-Cache": {"miss"}}
 	f := chaoshttp.Status(503, &chaoshttp.StatusOptions{Body: `{"code":"busy"}`, Header: header})
 	header.Set("X-Cache", "changed later")
-	in := weather(t, chaos.Rule{Fault: f})
+	in := injectorOf(t, chaos.Rule{Fault: f})
 	g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), chat, `{}`)
 	require.NoError(t, g.err)
 	assert.Equal(t, `{"code":"busy"}`, g.body)
@@ -150,12 +150,12 @@ func TestWrongParameters(t *testing.T) {
 		{chaoshttp.Status(0, &chaoshttp.StatusOptions{RetryAfter: -1, RetryDate: true}), []string{"code", "retryAfter", "retryDate"}},
 		{chaoshttp.Status(500, &chaoshttp.StatusOptions{Header: http.Header{"X-A": {"1\r\nX-B: 2"}}}), []string{"header"}},
 		{chaoshttp.Status(500, &chaoshttp.StatusOptions{Header: http.Header{"X A": {"1"}}}), []string{"header"}},
-		{chaoshttp.APIError("", chaoshttp.ErrServer, nil), []string{"api"}},
-		{chaoshttp.APIError("gemini", chaoshttp.ErrServer, nil), []string{"api"}},
-		{chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.ErrTimeout, nil), []string{"error"}},
+		{chaoshttp.APIError("", chaoshttp.KindServer, nil), []string{"api"}},
+		{chaoshttp.APIError("gemini", chaoshttp.KindServer, nil), []string{"api"}},
+		{chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindTimeout, nil), []string{"error"}},
 		{chaoshttp.APIError(chaoshttp.OpenAI, "", nil), []string{"error"}},
 		{chaoshttp.ErrorInOK(chaoshttp.OpenAI, ""), []string{"error"}},
-		{chaoshttp.ErrorInOK("", chaoshttp.ErrServer), []string{"api"}},
+		{chaoshttp.ErrorInOK("", chaoshttp.KindServer), []string{"api"}},
 		{chaoshttp.TLS("odd"), []string{"failure"}},
 		{chaoshttp.DNSTimeout(-1), []string{"wait"}},
 		{chaoshttp.SlowHeaders(0), []string{"wait"}},

@@ -178,7 +178,7 @@ func TestInjectedFailuresAreLikeRealOnes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Cleanup(f.base.CloseIdleConnections)
 			real := get(t, context.Background(), &http.Client{Transport: f.base}, f.url)
-			in := weather(t, chaos.Rule{Fault: f.fault})
+			in := injectorOf(t, chaos.Rule{Fault: f.fault})
 			injected := get(t, chaos.NewContext(context.Background(), in), &http.Client{Transport: chaoshttp.NewTransport(f.base, nil)}, f.url)
 			assert.Equal(t, chain(real), chain(injected), "%v\n%v", real, injected)
 			assert.Equal(t, traits(real), traits(injected), "%v\n%v", real, injected)
@@ -217,7 +217,7 @@ func TestTextsOfFailures(t *testing.T) {
 		{chaoshttp.TLS(chaoshttp.TLSHandshake), "remote error: tls: handshake failure"},
 		{chaoshttp.TLS(chaoshttp.TLSNotSpoken), "http: server gave HTTP response to HTTPS client"},
 	} {
-		in := weather(t, chaos.Rule{Fault: tt.fault})
+		in := injectorOf(t, chaos.Rule{Fault: tt.fault})
 		err := get(t, chaos.NewContext(t.Context(), in), inProcess(t, desk), "https://api.example.com/orders")
 		var outer *url.Error
 		require.ErrorAs(t, err, &outer)

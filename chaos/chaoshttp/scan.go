@@ -7,10 +7,9 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsondoc"
 )
 
-// firstMember is the value of a member of a JSON object, as it is written: the first
-// of that name. It looks no further than that, and takes no more trouble over
-// what stands before than to find its end; nil: there is none, or doc ends
-// before it does.
+// firstMember is the text of a member's value in a JSON object, the first of
+// that name. It scans no further, and of what stands before only to its end.
+// nil: there is none, or doc ends before the value does.
 func firstMember(doc []byte, name string) []byte {
 	i := jsondoc.Space(doc, 0)
 	if i == len(doc) || doc[i] != '{' {
@@ -39,7 +38,7 @@ func firstMember(doc []byte, name string) []byte {
 	}
 }
 
-// called reports whether a JSON string is the name.
+// called reports whether a JSON string equals the name.
 func called(quoted []byte, name string) bool {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return string(quoted[1:len(quoted)-1]) == name

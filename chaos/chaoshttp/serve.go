@@ -12,22 +12,26 @@ import (
 	"time"
 )
 
-// A Server runs a handler in the same process: a request that goes through its
-// RoundTrip reaches the handler without a socket. So all of it, waits and
-// streams included, can run in a bubble of testing/synctest, where hours take
-// no time. It is made by [Serve] and safe for concurrent use.
+// A Server runs a handler in the same process: a request to its RoundTrip
+// reaches the handler without a socket. So waits and streams can run in a
+// bubble of testing/synctest, where hours take no time. Make one with
+// [InProcess]. It is safe for concurrent use.
 //
 // The client sees what it would see of a server on a connection of its own:
-// the header comes with the first flush, with 2 KiB, or at the handler's end;
-// the body can be read while the handler runs, which is held up once 64 KiB
-// are unread; a panic cuts the answer off; a Content-Length that is not filled
-// is an unexpected end. The handler's context ends with the request's, and
-// when the client closes the body early; it carries the request's values, so
-// wrapped functions in the handler find the injector. Hijacking, trailers and
-// informational answers are not to be had, and nothing is compressed.
 //
-// For requests in a bubble make it in that bubble: it belongs to the one that
-// it was used in first.
+//   - The header comes with the first flush, with 2 KiB, or at the handler's end.
+//   - The body can be read while the handler runs. The handler is held up once 64
+//     KiB are unread.
+//   - A panic cuts the answer off. A Content-Length that is not filled is an
+//     unexpected end.
+//   - The handler's context ends with the request's, and when the client closes the
+//     body early. It carries the request's values, so wrapped functions in the
+//     handler find the injector.
+//   - There is no hijacking, no trailers and no informational answers, and nothing
+//     is compressed.
+//
+// A Server belongs to the bubble in which it was first used: for requests in a
+// bubble make it in that bubble.
 type Server struct {
 	handler http.Handler
 
@@ -43,7 +47,7 @@ type panicked struct {
 	stack []byte
 }
 
-// Serve makes a server of a handler.
+// InProcess makes a server of a handler.
 func InProcess(h http.Handler) *Server { return &Server{handler: h} }
 
 var (
@@ -66,7 +70,7 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp, err := s.serve(r, received)
-	if err == nil { // a handler takes a header back by a nil
+	if err == nil { // a handler removes a header by setting it to nil
 		maps.DeleteFunc(resp.Header, func(_ string, values []string) bool { return len(values) == 0 })
 	}
 	return resp, err
@@ -77,7 +81,7 @@ func (s *Server) serve(r *http.Request, as func(r *http.Request, ctx context.Con
 	ctx, cancel := context.WithCancel(r.Context())
 	w := newWriter(r.Method == http.MethodHead)
 	go s.run(w, as(r, ctx), cancel)
-	// The header, or the end of the client's patience, whichever comes first.
+	// The header, or the end of the client's context, whichever comes first.
 	select {
 	case <-w.ready:
 	case <-r.Context().Done():
@@ -96,9 +100,9 @@ func (s *Server) serve(r *http.Request, as func(r *http.Request, ctx context.Con
 	return resp, nil
 }
 
-// ended is why a client has gone; nil: it has not. Of an answer and a deadline
-// that come at one instant, which is usual in a bubble, the deadline counts,
-// whichever timer was first.
+// ended returns why a client has gone; nil: it has not. If an answer and a
+// deadline come at one instant, which is usual in a bubble, the deadline
+// counts, whichever timer was first.
 func ended(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -143,9 +147,9 @@ func (s *Server) run(w *writer, r *http.Request, cancel context.CancelFunc) {
 	returned = true
 }
 
-// Close waits for the handlers under way, and refuses later requests. Those
-// whose clients read slowly or not at all end when their contexts do, so
-// cancel them first. It returns the panics of handlers, joined, other than
+// Close waits for the running handlers, and refuses later requests. Handlers
+// whose clients read slowly or not at all end when their contexts do, so cancel
+// those first. It returns the panics of handlers, joined, other than
 // [http.ErrAbortHandler].
 func (s *Server) Close() error {
 	var errs []error
@@ -203,7 +207,8 @@ type servedBody struct {
 	cancel func()
 }
 
-// Read gives the error of a client that has gone, also where all was sent.
+// Read returns the error of a client that has gone, even if everything was
+// sent.
 func (b *servedBody) Read(p []byte) (int, error) {
 	n, err := b.pipe.Read(p)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// SlowHeaders makes the answer late: the server did its work, and the caller
-// waits wait for the header. wait is more than 0. A caller that gives up
-// before leaves the work done.
+// SlowHeaders delays the answer: the server does its work, and the caller waits
+// wait, more than 0, for the header. If the caller gives up before, the work is
+// done all the same.
 func SlowHeaders(wait time.Duration) chaos.Fault { return slowHeaders{wait} }
 
 type slowHeaders struct{ wait time.Duration }
@@ -37,10 +37,10 @@ func (f slowHeaders) Describe() chaos.Description {
 	return spoils("slow_headers", chaos.ClassTiming, chaos.Implicit, waitParams{f.wait.String()})
 }
 
-// SlowBody makes the body come in pieces of at most chunk bytes, each of them
-// every later than the one before; the first one too. With every = time.Second
-// chunk is a rate in bytes per second. Both are more than 0. The call ends
-// with its body.
+// SlowBody delivers the body in pieces of at most chunk bytes, each of them,
+// the first included, every later than the one before. With every = time.Second
+// chunk is a rate in bytes per second. Both are more than 0. The call ends with
+// its body.
 func SlowBody(chunk int, every time.Duration) chaos.Fault {
 	return change{
 		d: spoils("slow_body", chaos.ClassTiming, chaos.Implicit, struct {

@@ -13,14 +13,14 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// spoil puts a reader in front of a response's body. The call is settled when
-// the body ends: at EOF, at an error, or when it is closed. Until then the
-// reader tells its spoiled of what it does to the body; a reader that did
-// nothing was not delivered.
+// spoil puts a reader in front of a response's body. The call ends when the
+// body ends: at EOF, at an error, or when it is closed. Until then the reader
+// declares to its spoiled what it does to the body; without a change the fault
+// is not delivered.
 //
-// from is the response as the callee gave it, r may have another header. A
-// header that the client sees changed is a change as it stands, whether the
-// body is read or not.
+// from is the response as the callee gave it; r may have another header. A
+// changed header is delivered when the client gets it, whether the body is read
+// or not.
 func spoil(ctx context.Context, from, r Response, reader func(s *spoiled, body io.Reader) io.Reader) Response {
 	late, end := chaos.KeepOpen(ctx)
 	s := &spoiled{body: r.Body, end: end, from: from.Response}
@@ -84,7 +84,7 @@ func (s *spoiled) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the call, and waits of the fault.
+// Close ends the call, and the fault's waits.
 func (s *spoiled) Close() error {
 	s.closed.Store(true)
 	s.cancel()
@@ -93,9 +93,8 @@ func (s *spoiled) Close() error {
 	return err
 }
 
-// showHeader declares what of the header is another than the callee's, where
-// the client gets it as the fault made it. got is nil where the client gets
-// none of it.
+// showHeader declares the changes of the header, if the client gets it as the
+// fault made it. got is nil if the client gets none of it.
 func (s *spoiled) showHeader(got *http.Response) {
 	if s.shown == nil {
 		return
@@ -108,12 +107,12 @@ func (s *spoiled) showHeader(got *http.Response) {
 	_ = s.shown(nil, false)
 }
 
-// headerAs is what of a header is as the fault made it, and another than the callee's.
+// headerAs returns the changes of the header that got shows.
 func (s *spoiled) headerAs(got *http.Response) (ch []chaos.Change) {
 	if s.to.StatusCode != s.from.StatusCode && got.StatusCode == s.to.StatusCode {
 		ch = append(ch, chaos.Change{Path: "/status", Before: number(int64(s.from.StatusCode)), After: number(int64(s.to.StatusCode))})
 	}
-	// The length of an event stream is nothing that its readers go by: its events are.
+	// Readers of an event stream go by its events, not by its length.
 	if before, after := size(s.from), size(s.to); before != after && size(got) == after && !isStream(s.from.Header) {
 		ch = append(ch, chaos.Change{Path: "/Content-Length", Before: shownSize(before), After: shownSize(after)})
 	}
@@ -126,8 +125,8 @@ func (s *spoiled) headerAs(got *http.Response) (ch []chaos.Change) {
 	return ch
 }
 
-// inFront reports whether a body reads from s. Of one that another fault made
-// nothing is known, and it is taken to do so.
+// inFront reports whether a body reads from s. A body of another type, made by
+// another fault, is assumed to do so.
 func inFront(body io.Reader, s *spoiled) bool {
 	for {
 		switch b := body.(type) {
@@ -148,8 +147,8 @@ func inFront(body io.Reader, s *spoiled) bool {
 	}
 }
 
-// size is how long a response says that it is; -1: it does not. In one made by
-// hand 0 may mean either.
+// size is the stated length of a response; -1: it has none. In a response made
+// by hand 0 may mean either.
 func size(r *http.Response) int64 {
 	if r.ContentLength == 0 && r.Header.Get("Content-Length") == "" {
 		return -1
@@ -171,7 +170,7 @@ func orNothing(s string) json.RawMessage {
 	return text(s)
 }
 
-// changed says that what the caller reads differs from what was sent.
+// changed declares that what the caller reads differs from what was sent.
 func (s *spoiled) changed(ch ...chaos.Change) { chaos.Changed(s.ctx, ch...) }
 
 // note adds a sentence to the event.
@@ -183,8 +182,9 @@ func (s *spoiled) fail(err error) error {
 	return err
 }
 
-// sleep waits for d, negative: without end. calm: the injector was disarmed,
-// and the rest of the body is to pass as it is. A wait counts as a change.
+// sleep waits for d; negative: without end. calm reports whether the injector
+// was disarmed, so that the rest of the body must pass as it is. A wait counts
+// as a change.
 func (s *spoiled) sleep(d time.Duration) (calm bool, err error) {
 	if err := s.ctx.Err(); err != nil {
 		return false, err

@@ -18,45 +18,45 @@ import (
 // are not held. On another response, or a stream that ends
 // before its position, a fault is not delivered, and the event of the call says why.
 
-// SlowFirstEvent lets the first event of a stream come later by d, which is
-// more than 0: the model takes its time.
+// SlowFirstEvent delays the first event of a stream by d, which is more than 0,
+// as a slow model does.
 func SlowFirstEvent(d time.Duration) chaos.Fault { return streamFault{kind: kindSlowFirst, wait: d} }
 
-// SlowEvents lets each event of a stream come later by d, which is more than 0.
+// SlowEvents delays each event of a stream by d, which is more than 0.
 func SlowEvents(d time.Duration) chaos.Fault { return streamFault{kind: kindSlowEvents, wait: d} }
 
-// HangStream lets a stream fall silent after so many events, or [Anywhere]: the
-// reader waits until the request's context ends or the body is closed.
+// HangStream stops a stream after so many events, or [Anywhere]: the reader
+// waits until the request's context ends or the body is closed.
 func HangStream(after int) chaos.Fault { return streamFault{kind: kindHang, after: after} }
 
-// CutEvent breaks the connection in the midst of an event, after so many whole
+// CutEvent breaks the connection in the middle of an event, after so many whole
 // ones, or [Anywhere]: the reader gets [io.ErrUnexpectedEOF].
 func CutEvent(after int) chaos.Fault { return streamFault{kind: kindCutEvent, after: after} }
 
-// CutStream ends a stream in good order after so many events, or [Anywhere], as
-// a proxy does whose own upstream broke: nothing but what is missing tells.
+// CutStream ends a stream without an error after so many events, or [Anywhere],
+// as a proxy does whose upstream broke: only what is missing shows it.
 func CutStream(after int) chaos.Fault { return streamFault{kind: kindCutStream, after: after} }
 
 // MalformEvent cuts the data of an event to its first half, after so many
-// events, or [Anywhere]. Events before that whose data is no JSON object do
-// not count.
+// events, or [Anywhere]. Only events whose data is a JSON object
+// count.
 func MalformEvent(after int) chaos.Fault { return streamFault{kind: kindMalformed, after: after} }
 
 // DuplicateEvent sends an event twice, after so many others, or [Anywhere].
 func DuplicateEvent(after int) chaos.Fault { return streamFault{kind: kindDuplicate, after: after} }
 
-// SwapEvents lets an event come behind the one that follows it, after so many
-// others, or [Anywhere]. Two events of equal data are not swapped.
+// SwapEvents exchanges an event with the one that follows it, after so many
+// others, or [Anywhere]. Two events of equal data are not exchanged.
 func SwapEvents(after int) chaos.Fault { return streamFault{kind: kindSwapped, after: after} }
 
-// DropTerminator leaves out the events that say that a stream is complete:
-// "[DONE]" of chat completions, message_stop of Anthropic's messages, and
+// DropTerminator removes the events that mark a stream as complete: "[DONE]" of
+// chat completions, message_stop of Anthropic's messages, and
 // response.completed of OpenAI's responses.
 func DropTerminator() chaos.Fault { return streamFault{kind: kindTerminator} }
 
 // ErrorEvent sends the provider's error as an event, after so many others, or
-// [Anywhere], and ends the stream: the status was 200 long before. The kinds
-// are those of [APIError].
+// [Anywhere], and ends the stream; the status was 200 before. The kinds are
+// those of [APIError].
 func ErrorEvent(api API, kind ErrorKind, after int) chaos.Fault {
 	return streamFault{kind: kindError, after: after, api: api, as: kind}
 }
@@ -85,7 +85,7 @@ func (f *slow) end(n int) step {
 
 func (f *slow) keepsSize() bool { return true }
 
-// short is the end of a stream, which may have come before the fault's place.
+// short ends a script whose stream may have ended before the fault's position.
 func short(n, after int) step {
 	if n > after {
 		return step{}
@@ -110,7 +110,8 @@ func (f *cut) event(n int, e sse.Event) step {
 
 func (f *cut) end(n int) step { return short(n, f.after) }
 
-// keepsSize is that of a connection that breaks: the header tells the whole length.
+// keepsSize reports true for a broken connection: the header has the whole
+// length.
 func (f *cut) keepsSize() bool { return f.within }
 
 // failed ends a stream with an error of the provider.
@@ -135,7 +136,7 @@ func (f *failed) event(n int, e sse.Event) step {
 
 func (f *failed) end(n int) step { return short(n, f.after) }
 
-// gone is the change that takes an event away.
+// gone is the change that removes an event.
 func gone(n int, e sse.Event) []chaos.Change {
 	return []chaos.Change{{Path: index("$", n), Before: shownData(e.Data)}}
 }
@@ -216,7 +217,8 @@ func (f *swapped) end(n int) step {
 	return st
 }
 
-// long lets the event go that is held: no event overtakes it that is not.
+// long releases the event that is held, so that no event that cannot be held
+// overtakes it.
 func (f *swapped) long() step {
 	if f.held == nil {
 		return step{}
@@ -243,7 +245,7 @@ func (f *unterminated) end(int) step {
 	return step{note: "the stream has no terminator"}
 }
 
-// terminates tells whether the event says that the stream is complete.
+// terminates reports whether the event marks the stream as complete.
 func terminates(e sse.Event) bool {
 	if strings.TrimSpace(e.Data) == "[DONE]" {
 		return true

@@ -14,23 +14,23 @@ import (
 	"github.com/shakedown-go/shakedown/internal/sse"
 )
 
-// A script says what becomes of the events of one stream. It is asked about
-// those that a client would be handed, comments apart.
+// A script decides what becomes of the events of one stream. It sees the events
+// that a client would get, without comments.
 type script interface {
-	// event is asked about the n-th event, counting from 0.
+	// event is called with the n-th event, counting from 0.
 	event(n int, e sse.Event) step
-	// end is asked when the stream ended after n events, well or not: what the
-	// script kept back is to come now.
+	// end is called when the stream ended after n events, well or not. It
+	// returns what the script held back.
 	end(n int) step
 }
 
-// holder is a script that keeps an event back.
+// holder is a script that may hold an event back.
 type holder interface {
-	// long is asked when a part of an event comes that is too long to be held.
+	// long is called when a part of an event comes that is too long to be held.
 	long() step
 }
 
-// sizing is a script that may leave the length of a stream as it is, whatever
+// sizing is a script that may keep the stated length of a stream, whatever
 // becomes of its events.
 type sizing interface {
 	keepsSize() bool
@@ -42,13 +42,13 @@ type step struct {
 	out  []byte        // what the caller gets in the event's place
 	was  []byte        // what it would have got, where that is not the event alone
 	// changes are declared when the caller is handed the first byte that it would
-	// not have got or, if there is none, the end: what nobody reads was not delivered.
+	// not have got or, if there is none, the end: what is not read was not delivered.
 	changes []chaos.Change
 	stop    error // after out: io.EOF, or an error that the fault makes
 	note    string
 }
 
-// as passes an event through as it came.
+// as passes an event through unchanged.
 func as(e sse.Event) step { return step{out: e.Raw} }
 
 // eventBody is the body of an event stream that follows a script.
@@ -59,8 +59,8 @@ type eventBody struct {
 	n      int
 	out    []byte
 	due    []chaos.Change
-	mark   int    // the byte of out that shows what is due; behind out: what comes next does
-	was    []byte // what stood there, as far as it was not handed out in the same words
+	mark   int    // the index in out of the byte that shows what is due; len(out): the next byte does
+	was    []byte // the original of what follows mark
 	stop   error
 }
 
@@ -72,9 +72,10 @@ type follower interface {
 	sleep(time.Duration) (calm bool, err error)
 }
 
-// scripted puts a script in front of a response, if that is an event stream.
-// One whose length is known is written anew before the caller has the header,
-// unless its length stays: then there is nothing in it that can be waited for.
+// scripted puts a script in front of a response, if that is an event stream. If
+// its length is known and changes, the stream is rewritten before the caller
+// has the header: such a stream is complete, so nothing in it can be waited
+// for.
 func scripted(ctx context.Context, result any, sc script) any {
 	r, problem := streamIn(result)
 	if problem != "" {
@@ -93,7 +94,7 @@ func scripted(ctx context.Context, result any, sc script) any {
 	})
 }
 
-// rewritten is a stream of which all is there, and all of the script is done.
+// rewritten runs a script over a stream that is complete.
 func rewritten(ctx context.Context, r Response, sc script) any {
 	doc, rest, ok := all(r.Body, mostJSON)
 	if !ok {
@@ -102,7 +103,7 @@ func rewritten(ctx context.Context, r Response, sc script) any {
 			return &eventBody{s: s, src: sse.NewReader(body, 0), script: sc}
 		})
 	}
-	p := &performed{ctx: ctx}
+	p := &rewrittenStream{ctx: ctx}
 	b := &eventBody{s: p, src: sse.NewReader(bytes.NewReader(doc), 0), script: sc}
 	for b.stop == nil {
 		b.fill()
@@ -115,11 +116,13 @@ func rewritten(ctx context.Context, r Response, sc script) any {
 	if b.stop == io.EOF {
 		to = sized(to, int64(len(p.out)))
 	}
-	return spoil(ctx, r, to, func(s *spoiled, _ io.Reader) io.Reader { return &recital{s: s, performed: *p, stop: b.stop} })
+	return spoil(ctx, r, to, func(s *spoiled, _ io.Reader) io.Reader {
+		return &rewrittenReader{s: s, rewrittenStream: *p, stop: b.stop}
+	})
 }
 
-// performed is what came of a script before anybody reads it.
-type performed struct {
+// rewrittenStream is a stream after its script, before it is read.
+type rewrittenStream struct {
 	ctx  context.Context
 	out  []byte
 	due  []dueAt
@@ -132,15 +135,15 @@ type dueAt struct {
 	what []chaos.Change
 }
 
-func (p *performed) changed(ch ...chaos.Change) {}
-func (p *performed) note(text string)           { chaos.Note(p.ctx, text) }
-func (p *performed) fail(err error) error       { p.made = true; return err }
+func (p *rewrittenStream) changed(ch ...chaos.Change) {}
+func (p *rewrittenStream) note(text string)           { chaos.Note(p.ctx, text) }
+func (p *rewrittenStream) fail(err error) error       { p.made = true; return err }
 
-// sleep is not asked for: a script that waits keeps the size.
-func (p *performed) sleep(time.Duration) (bool, error) { return false, nil }
+// sleep is never called: a script that waits keeps the length.
+func (p *rewrittenStream) sleep(time.Duration) (bool, error) { return false, nil }
 
-// keep takes what a body has to hand out.
-func (p *performed) keep(b *eventBody) {
+// keep takes what a body has ready to be read.
+func (p *rewrittenStream) keep(b *eventBody) {
 	if at := b.mark; len(b.due) > 0 && (at < len(b.out) || b.stop != nil) {
 		p.due = append(p.due, dueAt{len(p.out) + at, b.due})
 		b.due, b.was = nil, nil
@@ -149,15 +152,15 @@ func (p *performed) keep(b *eventBody) {
 	b.out = nil
 }
 
-// recital reads what came of a script.
-type recital struct {
+// rewrittenReader reads a rewritten stream, and declares the changes it reads.
+type rewrittenReader struct {
 	s *spoiled
-	performed
+	rewrittenStream
 	off  int
 	stop error
 }
 
-func (r *recital) Read(p []byte) (int, error) {
+func (r *rewrittenReader) Read(p []byte) (int, error) {
 	n := copy(p, r.out[r.off:])
 	r.off += n
 	over := n == 0 && len(p) > 0
@@ -174,7 +177,8 @@ func (r *recital) Read(p []byte) (int, error) {
 	return 0, r.stop
 }
 
-// streamIn returns the response if it is an event stream, or what it is instead.
+// streamIn returns the response if it is an event stream, or else what it is
+// instead.
 func streamIn(result any) (r Response, problem string) {
 	r, problem = plainIn(result)
 	if problem == "" && !isStream(r.Header) {
@@ -183,7 +187,7 @@ func streamIn(result any) (r Response, problem string) {
 	return r, problem
 }
 
-// plainIn returns the response if its body can be read as it stands.
+// plainIn returns the response if its body can be read as it is.
 func plainIn(result any) (r Response, problem string) {
 	r, ok := result.(Response)
 	switch {
@@ -205,7 +209,7 @@ func isStream(h http.Header) bool {
 	return err == nil && kind == "text/event-stream"
 }
 
-// Read hands over what the script leaves of the stream.
+// Read reads what the script leaves of the stream.
 func (b *eventBody) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -265,7 +269,7 @@ func (b *eventBody) finish(rest []byte) {
 	b.take(st, rest)
 }
 
-// take does what a step says in the place of what the provider sent.
+// take does what a step says instead of what the provider sent.
 func (b *eventBody) take(st step, raw []byte) {
 	if st.note != "" {
 		b.s.note(st.note)

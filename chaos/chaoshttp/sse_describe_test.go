@@ -30,7 +30,7 @@ func TestStreamCoordinates(t *testing.T) {
 		{chaoshttp.MalformEvent(1), "malformed_event", `{"after":1}`, stream, chaos.ClassProtocol, chaos.Implicit},
 		{chaoshttp.DuplicateEvent(1), "duplicate_event", `{"after":1}`, stream, chaos.ClassProtocol, chaos.Implicit},
 		{chaoshttp.SwapEvents(1), "swapped_events", `{"after":1}`, stream, chaos.ClassProtocol, chaos.Implicit},
-		{chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.ErrServer, 1), "error_event", `{"api":"openai","error":"server","after":1}`, stream, chaos.ClassCrash, chaos.Explicit},
+		{chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.KindServer, 1), "error_event", `{"api":"openai","error":"server","after":1}`, stream, chaos.ClassCrash, chaos.Explicit},
 		{chaoshttp.DropTerminator(), "unterminated_stream", ``, stream, chaos.ClassProtocol, chaos.Implicit},
 		{chaoshttp.EmptyCompletion(), "empty_completion", ``, llm, chaos.ClassOmission, chaos.Implicit},
 		{chaoshttp.CutCompletion(9), "cut_completion", `{"keep":9}`, llm, chaos.ClassOmission, chaos.Implicit},
@@ -65,8 +65,8 @@ func TestWrongStreamParameters(t *testing.T) {
 		"chaos: drifted_completion: drift is \"x\"; allowed: keys, format, verbosity, tone":                    chaoshttp.DriftCompletion("x"),
 		"chaos: spoiled_completion: part is \"\"; allowed: content, toolArguments":                             chaoshttp.SpoilCompletion("", chaoshttp.SpoilEmpty),
 		"chaos: spoiled_completion: spoil is \"x\"; allowed: error, timeout, empty, truncate, corrupt, schema": chaoshttp.SpoilCompletion(chaoshttp.PartContent, "x"),
-		"chaos: error_event: after is -7; allowed: a number of events of 0 or more, or -1: anywhere":           chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.ErrServer, -7),
-		"chaos: error_event: api is x; allowed: openai or anthropic":                                           chaoshttp.ErrorEvent("x", chaoshttp.ErrServer, 0),
+		"chaos: error_event: after is -7; allowed: a number of events of 0 or more, or -1: anywhere":           chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.KindServer, -7),
+		"chaos: error_event: api is x; allowed: openai or anthropic":                                           chaoshttp.ErrorEvent("x", chaoshttp.KindServer, 0),
 	} {
 		_, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: f})
 		var wrong *chaos.ParamError

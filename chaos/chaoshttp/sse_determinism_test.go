@@ -34,13 +34,13 @@ func everyStreamFault() map[string]chaos.Fault {
 	maps.Copy(faults, map[string]chaos.Fault{
 		"slow first": chaoshttp.SlowFirstEvent(time.Second), "slow": chaoshttp.SlowEvents(time.Second), "cut event": chaoshttp.CutEvent(at),
 		"cut stream": chaoshttp.CutStream(at), "malform event": chaoshttp.MalformEvent(at), "duplicate": chaoshttp.DuplicateEvent(at),
-		"swap": chaoshttp.SwapEvents(at), "error": chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.ErrServer, at), "terminator": chaoshttp.DropTerminator(),
+		"swap": chaoshttp.SwapEvents(at), "error": chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.KindServer, at), "terminator": chaoshttp.DropTerminator(),
 	})
 	return faults
 }
 
 // crowd makes twelve calls with bodies of their own through a fault, with so
-// many workers and in an order of the seed's, and returns what each was told.
+// many workers and in an order drawn from the seed, and returns what each got.
 func crowd(t *testing.T, f chaos.Fault, workers int, disorder uint64) map[string]string {
 	told := map[string]string{}
 	synctest.Test(t, func(t *testing.T) {
@@ -73,7 +73,7 @@ func crowd(t *testing.T, f chaos.Fault, workers int, disorder uint64) map[string
 	return told
 }
 
-// What a call is told depends on its coordinates, not on who comes first.
+// What a call gets depends on its coordinates, not on who comes first.
 func TestStreamFaultsAreIndependentOfOrder(t *testing.T) {
 	for name, f := range everyStreamFault() {
 		t.Run(name, func(t *testing.T) {

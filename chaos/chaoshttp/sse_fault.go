@@ -11,7 +11,7 @@ import (
 )
 
 // Anywhere, as the position of a fault in a stream, is drawn from the
-// coordinates of each call: behind none to seven events.
+// coordinates of each call: after none to seven events.
 const Anywhere = -1
 
 // anywhere is the number of positions that are drawn from, and drawPosition the
@@ -85,7 +85,8 @@ func (f streamFault) script(after int) script {
 
 func (f streamFault) Phase() chaos.Phase { return chaos.PhaseChange }
 
-// waits tells whether the fault is one of time, and has a time as its parameter.
+// waits reports whether the fault waits, and so has a duration as its
+// parameter.
 func (f streamFault) waits() bool { return f.kind == kindSlowFirst || f.kind == kindSlowEvents }
 
 func (f streamFault) Check() error {

@@ -43,7 +43,7 @@ func TestStreamFaults(t *testing.T) {
 		{"the terminator twice", chaoshttp.DuplicateEvent(3), four + "data: [DONE]\n\n", nil, []string{"$[4]"}, ""},
 		{"out of order", chaoshttp.SwapEvents(2), strings.Replace(four, "data: two\n\ndata: [DONE]\n\n", "data: [DONE]\n\ndata: two\n\n", 1), nil, []string{"$[2]", "$[3]"}, ""},
 		{"the last has none behind it", chaoshttp.SwapEvents(3), four, nil, nil, "the stream ended after 3 events; the fault comes after 3"},
-		{"an error", chaoshttp.ErrorEvent(chaoshttp.Anthropic, chaoshttp.ErrOverloaded, 1),
+		{"an error", chaoshttp.ErrorEvent(chaoshttp.Anthropic, chaoshttp.KindOverloaded, 1),
 			"data: {\"n\":0}\n\n: ping\n\nevent: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"},\"request_id\":\"REQUEST\"}\n\n", nil, []string{"$[1]"}, ""},
 		{"no terminator", chaoshttp.DropTerminator(), strings.TrimSuffix(four, "data: [DONE]\n\n"), nil, []string{"$[3]"}, ""},
 	} {

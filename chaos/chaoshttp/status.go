@@ -21,18 +21,18 @@ type StatusOptions struct {
 	// RetryAfter is sent in the header of that name, in seconds, rounded up
 	// (RFC 9110, section 10.2.3); 0: it is not sent.
 	RetryAfter time.Duration
-	// RetryDate sends RetryAfter as the moment at which it is over.
+	// RetryDate sends RetryAfter as a date: the moment at which it is over.
 	RetryDate bool
 	// Header is sent besides; its values replace those of the fault.
 	Header http.Header
 	// Body is sent as it is; empty: the text of the status, or the body of the
-	// API. Its content type is that of Header, else found by looking at it.
+	// API. Its content type is that of Header, or else detected.
 	Body string
 }
 
 // Status answers a call with a status code from 400 to 599; the callee is not
-// reached. A client gets the response; a function, tool or point that is
-// struck returns the [*HTTPError]. o may be nil.
+// reached. A client gets the response; a function, tool or other point gets the
+// [*HTTPError]. o may be nil.
 //
 // Quotas and expiry are triggers: with when.After(n) a 429 is a quota of n
 // calls, and a 401 an authentication that expires after n.
@@ -92,17 +92,17 @@ func (f status) Fail(c chaos.Call) error {
 	return e
 }
 
-// failure is an error with the room for what most answers of failure have, in
-// one allocation. The response is no part of it: an event keeps the error, and
-// not the request that a response leads to.
+// failure is an error with room for what most answers of failure have, in one
+// allocation. The response is not part of it: an event keeps the error, and
+// must not keep the request that a response leads to.
 type failure struct {
 	HTTPError
 	values [4]string // of the usual headers
 	body   [40]byte
 }
 
-// httpTime is now in http.TimeFormat: a fifth of the time that Format takes, which
-// is much of what an injected status costs.
+// httpTime formats now as http.TimeFormat does, in a fifth of the time of
+// Format, which is much of the cost of an injected status.
 func httpTime(utc time.Time) string {
 	const days, months = "SunMonTueWedThuFriSat", "JanFebMarAprMayJunJulAugSepOctNovDec"
 	year, month, day := utc.Date()
@@ -126,7 +126,7 @@ func httpTime(utc time.Time) string {
 	return string(append(b, " GMT"...))
 }
 
-// contentType is that of JSON, or what net/http would find.
+// contentType is that of JSON, or what net/http would detect.
 func contentType(body []byte) string {
 	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
 		return "application/json"
@@ -183,11 +183,11 @@ type statusParams struct {
 	Body       string      `json:"body,omitempty"`
 }
 
-// persistence tells whether trying the same again can help: the statuses of a
-// request that is wrong in itself stay.
+// persistence reports whether a retry can help: the statuses of a request that
+// is wrong in itself are permanent.
 func persistence(code int, as ErrorKind) chaos.Persistence {
 	switch {
-	case as == ErrQuota:
+	case as == KindQuota:
 		return chaos.Permanent
 	case code >= 500, code == http.StatusRequestTimeout, code == http.StatusConflict,
 		code == http.StatusTooEarly, code == http.StatusTooManyRequests:

@@ -11,14 +11,15 @@ import (
 	"github.com/shakedown-go/shakedown/internal/modelapi"
 )
 
-// Target is the name of a request's injection point: its method, host and
-// path, "GET api.example.com/orders/7". The host is in lower case and has a
-// port where the request names one; the query is not part of it. A call of a
-// model ("POST api.openai.com/v1/chat/completions") has the model behind a #
-// besides, once that was read from its body: see [Transport].
+// Target is the name of a request's injection point: its method, host and path,
+// "GET api.example.com/orders/7". The host is in lower case and has a port if
+// the request names one; the query is not part of it. A call of a model ("POST
+// api.openai.com/v1/chat/completions") also has the model after a #, once that
+// was read from its body: see [Transport].
 func Target(r *http.Request) string { return siteKeyOf(r).site().target }
 
-// siteKey is what of a request its target is made of, as it is found there.
+// siteKey is the parts of a request that make its target, as they are found
+// there.
 type siteKey struct{ method, host, path string }
 
 func siteKeyOf(r *http.Request) siteKey {
@@ -32,7 +33,7 @@ func siteKeyOf(r *http.Request) siteKey {
 	return k
 }
 
-// hash only chooses a place: what is cheap is good enough.
+// hash only chooses a place in the cache, so a cheap one is good enough.
 func (k siteKey) hash() uint64 {
 	return hash.String(k.path) + bits.RotateLeft64(hash.String(k.host), 1) + uint64(len(k.method))
 }
@@ -53,7 +54,7 @@ func (k siteKey) site() *site {
 	return s
 }
 
-// site is a target, found again without making its name anew.
+// site is a target, kept so that its name is made once.
 type site struct {
 	key    siteKey
 	target string // without a model
@@ -73,7 +74,8 @@ func (s *site) withModel(name, model string) string {
 	return t.target
 }
 
-// llm tells whether a model is asked there, whose name may follow the target.
+// llm reports whether the target is a model's endpoint, so that a model's name
+// may follow.
 func (s *site) llm() bool { return s.layer == chaos.LayerLLM }
 
 // affected reports whether anything can happen to a request to the site.
@@ -85,7 +87,8 @@ func (s *site) affected(in *chaos.Injector, name string) bool {
 }
 
 // sites finds the sites of requests without a lock and without allocating. It
-// is a cache of one entry a place: paths that name an order each would fill any other.
+// is a cache with one entry a place, because paths that name an order each
+// would fill any other.
 type sites struct {
 	places [siteCount]atomic.Pointer[site]
 }

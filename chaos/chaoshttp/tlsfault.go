@@ -25,9 +25,10 @@ const (
 	TLSNotSpoken        TLSFailure = "not_spoken"        // http.ErrSchemeMismatch: the server speaks plain HTTP
 )
 
-// TLS makes a call fail as if the handshake had failed in that way. Failures of
-// the certificate come within a [*tls.CertificateVerificationError]. A call that
-// does not use TLS goes through.
+// TLS makes a call fail as if the handshake had failed in the given way.
+// Failures of the certificate are wrapped in a
+// [*tls.CertificateVerificationError]. A call that does not use TLS goes
+// through.
 func TLS(how TLSFailure) chaos.Fault {
 	return connection{
 		kind: "tls_failure", class: chaos.ClassProtocol, way: true, secure: true,
@@ -43,7 +44,8 @@ func TLS(how TLSFailure) chaos.Fault {
 	}
 }
 
-// alert reads as that of crypto/tls over TCP, whose type no program can name.
+// alert has the text of crypto/tls's alert over TCP, whose type is not
+// exported.
 type alert string
 
 func (a alert) Error() string { return "tls: " + string(a) }

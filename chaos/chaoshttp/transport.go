@@ -25,10 +25,10 @@ func NewTransport(base http.RoundTripper, o *Options) *Transport {
 	return t
 }
 
-// RoundTrip sends a request, or does what the faults that strike it say.
+// RoundTrip sends a request, and injects the faults of the rules that match it.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	in := t.injector(r.Context())
-	if in == nil || r.URL == nil { // without a URL the base says so
+	if in == nil || r.URL == nil { // without a URL the base returns the error
 		return t.base.RoundTrip(r)
 	}
 	s, name := t.site(r)
@@ -54,10 +54,11 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// errStatus stands for the status of an answer that nothing happened to.
+// errStatus stands for a status of failure in an answer without a fault.
 var errStatus = errors.New("http: the status is one of failure")
 
-// CloseIdleConnections closes those of the base, as [http.Client.CloseIdleConnections] asks.
+// CloseIdleConnections closes those of the base, for
+// [http.Client.CloseIdleConnections].
 func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()

@@ -41,7 +41,7 @@ func TestTargets(t *testing.T) {
 		{"GET", "https://x/v1/responses", ``, "GET x/v1/responses", chaos.LayerHTTP},
 		{"POST", "https://x/orders", `{"model":"T"}`, "POST x/orders", chaos.LayerHTTP},
 	} {
-		in := weather(t)
+		in := injectorOf(t)
 		req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), tt.method, tt.url, strings.NewReader(tt.body))
 		require.NoError(t, err)
 		resp, err := inProcess(t, desk).Do(req)
@@ -67,14 +67,14 @@ func TestRulesFindACallWithAndWithoutItsModel(t *testing.T) {
 		"GET api.openai.com/*":          false,
 		"POST api.openai.com/v1/models": false,
 	} {
-		in := weather(t, chaos.Rule{Target: pattern, Fault: chaoshttp.HangUp()})
+		in := injectorOf(t, chaos.Rule{Target: pattern, Fault: chaoshttp.HangUp()})
 		g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), chat, `{"model":"gpt-4o"}`)
 		assert.Equal(t, want, g.err != nil, pattern)
 	}
 }
 
 func TestATargetOfOnesOwn(t *testing.T) {
-	in := weather(t, chaos.Rule{Target: "GET orders/{name,number}", When: when.Nth(2), Fault: chaoshttp.HangUp()})
+	in := injectorOf(t, chaos.Rule{Target: "GET orders/{name,number}", When: when.Nth(2), Fault: chaoshttp.HangUp()})
 	s := chaoshttp.InProcess(http.HandlerFunc(desk))
 	point := chaoshttp.NewTransport(s, &chaoshttp.Options{Injector: in, Target: func(r *http.Request) string {
 		if strings.HasPrefix(r.URL.Path, "/orders/") {
@@ -82,12 +82,12 @@ func TestATargetOfOnesOwn(t *testing.T) {
 		}
 		return ""
 	}})
-	in2 := weather(t, chaos.Rule{Target: "GET orders/id", When: when.Nth(2), Fault: chaoshttp.HangUp()})
+	in2 := injectorOf(t, chaos.Rule{Target: "GET orders/id", When: when.Nth(2), Fault: chaoshttp.HangUp()})
 	point2 := chaoshttp.NewTransport(s, &chaoshttp.Options{Injector: in2, Target: func(*http.Request) string { return "GET orders/id" }})
 	for i, path := range []string{"/orders/7", "/orders/8", "/orders/9"} {
-		for p, struck := range map[*chaoshttp.Transport]bool{point: false, point2: i == 1} {
+		for p, failed := range map[*chaoshttp.Transport]bool{point: false, point2: i == 1} {
 			resp, err := (&http.Client{Transport: p}).Get("https://example.com" + path)
-			require.Equal(t, struck, err != nil, "the paths are one target: %s", path)
+			require.Equal(t, failed, err != nil, "the paths are one target: %s", path)
 			if err == nil {
 				resp.Body.Close()
 			}
@@ -103,7 +103,7 @@ func TestTheRequestStaysIntact(t *testing.T) {
 		"a body that can be had again": func() io.Reader { return strings.NewReader(body) },
 		"a stream":                     func() io.Reader { return io.MultiReader(strings.NewReader(body)) },
 	} {
-		in := weather(t)
+		in := injectorOf(t)
 		var seen string
 		client := inProcess(t, func(w http.ResponseWriter, r *http.Request) {
 			doc, err := io.ReadAll(r.Body)
@@ -166,7 +166,7 @@ type noticing struct{ read *bool }
 
 func (n noticing) Read([]byte) (int, error) { *n.read = true; return 0, io.EOF }
 
-// closing is a body that tells whether it was closed.
+// closing is a body that reports whether it was closed.
 type closing struct {
 	io.Reader
 	closed *bool
@@ -175,7 +175,7 @@ type closing struct {
 func (c closing) Close() error { *c.closed = true; return nil }
 
 func TestTheBodyOfARequestThatIsNotSentIsClosed(t *testing.T) {
-	in := weather(t, chaos.Rule{Fault: chaoshttp.Refused()})
+	in := injectorOf(t, chaos.Rule{Fault: chaoshttp.Refused()})
 	closed := false
 	req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodPost, chat, closing{strings.NewReader("{}"), &closed})
 	require.NoError(t, err)
@@ -186,7 +186,7 @@ func TestTheBodyOfARequestThatIsNotSentIsClosed(t *testing.T) {
 
 func TestABodyOfUnknownSizeThatIsNoJSONIsNotReadBeforehand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := weather(t)
+		in := injectorOf(t)
 		client := inProcess(t, func(w http.ResponseWriter, r *http.Request) {
 			line := make([]byte, 5)
 			for range 2 { // an echo: the writer waits for each answer
@@ -214,7 +214,7 @@ func TestABodyOfUnknownSizeThatIsNoJSONIsNotReadBeforehand(t *testing.T) {
 }
 
 func TestKeysTellCallsApart(t *testing.T) {
-	in := weather(t)
+	in := injectorOf(t)
 	client := inProcess(t, desk)
 	ctx := chaos.NewContext(t.Context(), in)
 	send := func(query, body string) uint64 {
@@ -255,7 +255,7 @@ func TestFaultsOfOtherPackages(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				in := weather(t, chaos.Rule{Fault: tt.fault})
+				in := injectorOf(t, chaos.Rule{Fault: tt.fault})
 				open, sent := 0, 0
 				s := chaoshttp.InProcess(http.HandlerFunc(desk))
 				counted := roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -300,7 +300,7 @@ func (c *counting) Close() error {
 }
 
 func TestARealFailureStaysARealOne(t *testing.T) {
-	in := weather(t, chaos.Rule{When: when.Nth(9), Fault: chaoshttp.HangUp()})
+	in := injectorOf(t, chaos.Rule{When: when.Nth(9), Fault: chaoshttp.HangUp()})
 	ctx := chaos.NewContext(t.Context(), in)
 	client := inProcess(t, func(w http.ResponseWriter, r *http.Request) { http.Error(w, "down", http.StatusServiceUnavailable) })
 	for attempt := 1; attempt <= 3; attempt++ {
@@ -327,7 +327,7 @@ func TestAClosedInjectorLetsNothingThrough(t *testing.T) {
 
 func TestAnswersWithoutABodyPass(t *testing.T) {
 	for _, f := range []chaos.Fault{chaoshttp.ShortBody(1), chaoshttp.HTMLPage(), chaoshttp.Oversized(1000), chaoshttp.WrongEncoding()} {
-		in := weather(t, chaos.Rule{Fault: f})
+		in := injectorOf(t, chaos.Rule{Fault: f})
 		req, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodHead, "https://example.com/", nil)
 		require.NoError(t, err)
 		resp, err := inProcess(t, desk).Do(req)
@@ -340,7 +340,7 @@ func TestAnswersWithoutABodyPass(t *testing.T) {
 }
 
 func TestAnInjectedAnswerToAHeadHasNoBody(t *testing.T) {
-	in := weather(t, chaos.Rule{Fault: chaoshttp.Status(503, nil)})
+	in := injectorOf(t, chaos.Rule{Fault: chaoshttp.Status(503, nil)})
 	resp, err := (&http.Client{Transport: chaoshttp.NewTransport(instant{}, &chaoshttp.Options{Injector: in})}).Head("https://example.com/")
 	require.NoError(t, err)
 	doc, err := io.ReadAll(resp.Body)
@@ -351,7 +351,7 @@ func TestAnInjectedAnswerToAHeadHasNoBody(t *testing.T) {
 }
 
 func TestARequestWithoutURLIsTheBasesAffair(t *testing.T) {
-	in := weather(t)
+	in := injectorOf(t)
 	_, err := chaoshttp.NewTransport(http.DefaultTransport, &chaoshttp.Options{Injector: in}).RoundTrip(&http.Request{})
 	assert.ErrorContains(t, err, "nil Request.URL")
 }
@@ -363,7 +363,7 @@ func TestAFaultMayChangeTheRequest(t *testing.T) {
 		"its body":   func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("changed")) },
 	} {
 		for _, of := range []io.Reader{strings.NewReader("order 7"), io.MultiReader(strings.NewReader("order 7"))} {
-			in := weather(t, chaos.Rule{Fault: rewriting(change)})
+			in := injectorOf(t, chaos.Rule{Fault: rewriting(change)})
 			var seen string
 			client := inProcess(t, func(_ http.ResponseWriter, r *http.Request) {
 				doc, err := io.ReadAll(r.Body)

@@ -8,14 +8,16 @@ import (
 	"sync"
 )
 
-// OnRead returns the response with a body that is watched: done is called once
-// the client has read it or closed it, in the goroutine of that, with what was
-// read of it, at most 4 MiB, and the error by which it ended, if any. It is how
-// a fault learns what a response says, such as what a model call cost, without
-// making the client wait. The result is a Response. It is false for a body that
-// is none, or that is a stream of events or documents; done is not called then.
-// ctx is that of the fault's Inject: where another fault replaces the response,
-// the body ends with the answer that the client has.
+// OnRead returns the response with a body that is watched. done is called once
+// the client has read or closed it, in the client's goroutine, with what was
+// read, at most 4 MiB, and the error by which reading ended, if any. So a fault
+// learns what a response says, such as what a model call cost, without making
+// the client wait.
+//
+// watch is a Response. ok is false for a body that is none, or that is a stream
+// of events or documents; done is not called then. ctx is that of the fault's
+// Inject: if another fault replaces the response, the body ends with the
+// client's answer.
 func (r Response) OnRead(ctx context.Context, done func(doc []byte, err error)) (watch any, ok bool) {
 	if r.Response == nil || r.Body == nil || r.StatusCode == http.StatusSwitchingProtocols || oneByOne(r.Header.Get("Content-Type")) {
 		return r, false
@@ -27,7 +29,8 @@ func (r Response) OnRead(ctx context.Context, done func(doc []byte, err error)) 
 	return Response{&c}, true
 }
 
-// oneByOne tells whether a content type is one of documents that come one by one.
+// oneByOne reports whether a content type is that of a stream of documents or
+// events.
 func oneByOne(kind string) bool {
 	for _, stream := range [...]string{"event-stream", "ndjson", "jsonl", "json-seq"} {
 		if strings.Contains(kind, stream) {
@@ -48,7 +51,7 @@ type watched struct {
 	over bool
 }
 
-// ending is how a body was read.
+// ending says how much of a body was read.
 type ending int
 
 const (

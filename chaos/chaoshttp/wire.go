@@ -9,11 +9,11 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// LogicalCall marks a context as that of one call of a program, however often
-// a client library sends it: the attempts under it are numbered from 1 in
-// [chaos.Event.Attempt], for each target apart. Without it attempts are told
-// by the failures directly before them, as at every injection point, and a
-// program that asks the same again after it gave up goes on counting.
+// LogicalCall marks a context as that of one call of a program, however often a
+// client library sends it. The attempts under it are numbered from 1 in
+// [chaos.Event.Attempt], for each target apart. Without it an attempt's number
+// follows from the failures directly before it, as at every injection point,
+// and a program that repeats a request after it gave up goes on counting.
 func LogicalCall(ctx context.Context) context.Context {
 	return context.WithValue(ctx, logicalKey{}, &logical{sent: make(map[string]int)})
 }
@@ -46,10 +46,10 @@ type Tally struct {
 	Failed   int    `json:"failed"`   // calls whose last attempt failed
 }
 
-// Count tells wire attempts from logical calls: for each HTTP target of the
-// events, sorted, how many attempts there were and how many calls they belong
-// to. The events are those of a recorded injector, in its order; without
-// recording only struck attempts are among them.
+// Count counts attempts and logical calls: for each HTTP target of the events,
+// sorted, how many attempts there were and how many calls they belong to. The
+// events are those of an injector that records, in its order; without recording
+// they hold only attempts that a rule matched.
 func Count(events []chaos.Event) []Tally {
 	tallies := make(map[string]*Tally)
 	type strand struct {

@@ -46,7 +46,7 @@ func TestWireAttemptsAndLogicalCalls(t *testing.T) {
 			chaoshttp.Tally{Target: messages, Calls: 2, Attempts: 4, Failures: 2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in := weather(t, rule(tt.when))
+			in := injectorOf(t, rule(tt.when))
 			client := inProcess(t, desk)
 			for range 2 {
 				ctx := chaos.NewContext(t.Context(), in)
@@ -67,7 +67,7 @@ func TestWireAttemptsAndLogicalCalls(t *testing.T) {
 
 // A wrapped function of the program is the caller of what its library sends.
 func TestTheCallerOfAWireAttempt(t *testing.T) {
-	in := weather(t, chaos.Rule{Target: messages, When: when.First(1), Fault: chaoshttp.HangUp()})
+	in := injectorOf(t, chaos.Rule{Target: messages, When: when.First(1), Fault: chaoshttp.HangUp()})
 	client := inProcess(t, desk)
 	complete := chaos.Wrap("complete", func(ctx context.Context, _ string) (string, error) {
 		g := persistent(ctx, t, client)
@@ -85,7 +85,7 @@ func TestTheCallerOfAWireAttempt(t *testing.T) {
 }
 
 func TestAttemptsAreCountedForEachTarget(t *testing.T) {
-	in := weather(t)
+	in := injectorOf(t)
 	ctx := chaoshttp.LogicalCall(chaos.NewContext(t.Context(), in))
 	client := inProcess(t, desk)
 	for _, path := range []string{"/b", "/a", "/b"} {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// writer is what a handler of a [Server] writes to. The handler's goroutine
-// alone uses it, up to the channel ready.
+// writer is the response writer of a [Server]'s handler. Only the handler's
+// goroutine uses it, up to the channel ready.
 type writer struct {
 	header  http.Header
 	code    int // 0: not written
@@ -31,10 +31,10 @@ func newWriter(head bool) *writer {
 	return &writer{header: http.Header{}, head: head, ready: make(chan struct{}), length: -1, body: newPipe()}
 }
 
-// Header is that of the answer, to be changed before it is written.
+// Header is the answer's header, to be changed before it is written.
 func (w *writer) Header() http.Header { return w.header }
 
-// WriteHeader sets the status, once; an informational one is passed over.
+// WriteHeader sets the status, once; an informational one is ignored.
 func (w *writer) WriteHeader(code int) {
 	if w.code != 0 || code < http.StatusOK && code != http.StatusSwitchingProtocols {
 		return
@@ -56,7 +56,7 @@ func (w *writer) Write(b []byte) (int, error) {
 		return 0, http.ErrBodyNotAllowed
 	}
 	if w.written += int64(len(b)); w.length >= 0 && w.written > w.length {
-		return 0, http.ErrContentLength // and short it stays: what was refused counts, as in net/http
+		return 0, http.ErrContentLength // the answer stays short: refused bytes count, as in net/http
 	}
 	if !w.isSent() {
 		w.pending = append(w.pending, b...)
@@ -68,7 +68,7 @@ func (w *writer) Write(b []byte) (int, error) {
 	return w.put(b)
 }
 
-// put is Write behind the header.
+// put is Write after the header.
 func (w *writer) put(b []byte) (int, error) {
 	if w.head {
 		return len(b), nil
@@ -93,7 +93,7 @@ func (w *writer) FlushError() error {
 	return err
 }
 
-// EnableFullDuplex is the case anyway.
+// EnableFullDuplex does nothing: it is always enabled.
 func (w *writer) EnableFullDuplex() error { return nil }
 
 func (w *writer) isSent() bool {
@@ -105,7 +105,7 @@ func (w *writer) isSent() bool {
 	}
 }
 
-// send hands the header over. Past it the handler's changes of it are not seen.
+// send passes the header to the client. Later changes of it are not seen.
 func (w *writer) send(length int64) {
 	if _, set := w.sent["Content-Type"]; !set && len(w.pending) > 0 && w.sent.Get("Content-Encoding") == "" {
 		w.sent.Set("Content-Type", http.DetectContentType(w.pending))
@@ -119,7 +119,7 @@ func (w *writer) send(length int64) {
 	w.once.Do(func() { close(w.ready) })
 }
 
-// finish is the handler's end: orderly, or by a panic.
+// finish ends the answer: orderly, or after a panic.
 func (w *writer) finish(orderly bool) {
 	if !orderly {
 		if !w.isSent() {
@@ -148,7 +148,7 @@ func (w *writer) finish(orderly bool) {
 	w.body.end(io.EOF)
 }
 
-// response is the answer as the client gets it, but for its body.
+// response is the answer as the client gets it, without its body.
 func (w *writer) response(r *http.Request) *http.Response {
 	resp := &http.Response{
 		Status: strconv.Itoa(w.code) + " " + http.StatusText(w.code), StatusCode: w.code,

@@ -14,11 +14,11 @@ type Options struct {
 	_ struct{}
 	// Chunk is the largest number of bytes of a chunk. 0 or less: 4096.
 	Chunk int
-	// Exact fills every chunk but the last, waiting for the source where need
-	// be, so that chunks do not depend on how the source is cut.
+	// Exact fills every chunk but the last, waiting for the source if needed,
+	// so that chunks do not depend on how the source is cut.
 	Exact bool
-	// Key tells the readers of a target apart, as [chaos.WrapOptions] says; 0:
-	// the empty key.
+	// Key tells the readers of a target apart, see [chaos.WrapOptions]; 0: the
+	// empty key.
 	Key uint64
 	// Injector binds the reader to an injector, whatever ctx carries; nil: the
 	// one in ctx.
@@ -28,15 +28,15 @@ type Options struct {
 const defaultChunk = 4096
 
 // NewReader makes an injection point of a reader, which must not be nil. o may
-// be nil. Without an injector reads are those of r, and what follows does not
-// apply but for Close, which closes r.
+// be nil. Without an injector, reads are those of r and only the words about
+// Close apply.
 //
-// The faults wait with ctx; Close ends their waits too. Close closes r if it is
-// an [io.Closer], and may be called while a Read is under way, as far as r
-// allows it for its own methods. Reads must come one after the other. After
-// Close they fail with [io.ErrClosedPipe]. An error of r, or of a fault, ends
-// the stream: later reads return it again, and after a panic of r they fail
-// with [io.ErrUnexpectedEOF].
+// Faults wait with ctx; Close ends their waits too. Close closes r if it is an
+// [io.Closer]. It may be called during a Read, if r allows that for its own
+// methods. Reads must not be concurrent. After Close they fail with
+// [io.ErrClosedPipe]. An error of r, or of a fault, ends the stream: later
+// reads return it again. After a panic of r they fail with
+// [io.ErrUnexpectedEOF].
 func NewReader(ctx context.Context, target string, r io.Reader, o *Options) io.ReadCloser {
 	var opts Options
 	if o != nil {
@@ -59,8 +59,8 @@ func NewReader(ctx context.Context, target string, r io.Reader, o *Options) io.R
 	return &reader{closer: plain{r}, cancel: cancel, chunks: chunks(ctx, struct{}{})}
 }
 
-// chunks reads r chunk by chunk. Each is a slice of its own: faults may hold
-// it.
+// chunks reads r chunk by chunk. Each is a slice of its own, because faults may
+// keep it.
 func (o Options) chunks(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		buf := make([]byte, o.Chunk)
@@ -79,7 +79,7 @@ func (o Options) chunks(r io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// read is one chunk and what comes after it.
+// read reads one chunk, and how the source ended.
 func (o Options) read(r io.Reader, buf []byte) (n int, err error) {
 	if !o.Exact {
 		return r.Read(buf)
@@ -92,7 +92,7 @@ func (o Options) read(r io.Reader, buf []byte) (n int, err error) {
 	return n, err
 }
 
-// reader pulls chunks and deals them out.
+// reader serves Reads from chunks.
 type reader struct {
 	closer io.Closer
 	cancel context.CancelFunc // ends waits
@@ -108,7 +108,7 @@ type reader struct {
 	err    error // how the stream ended
 }
 
-// Read returns what is left of the chunk at hand, or of the next.
+// Read returns the rest of the current chunk, or of the next one.
 func (b *reader) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,7 +152,7 @@ func (b *reader) isClosed() bool {
 	return b.closed
 }
 
-// Close ends the stream and a Read that is waiting in it.
+// Close ends the stream and a Read that waits in it.
 func (b *reader) Close() error {
 	b.closing.Lock()
 	again := b.closed
@@ -171,7 +171,7 @@ func (b *reader) Close() error {
 	return err
 }
 
-// plain is a reader that is closed if it can be.
+// plain is a reader that is closed if it is an io.Closer.
 type plain struct{ io.Reader }
 
 func (p plain) Close() error {

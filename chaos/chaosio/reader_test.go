@@ -43,7 +43,7 @@ func (b *body) Close() error {
 	return nil
 }
 
-// Whoever reads the whole gets what the faults leave of it.
+// A caller that reads the whole gets what the faults leave of it.
 func TestReadAll(t *testing.T) {
 	errDisk := errors.New("read error")
 	const s = time.Second
@@ -161,7 +161,7 @@ func TestExactChunks(t *testing.T) {
 	}
 }
 
-// Under calm weather it is a reader like any other, at any size of chunk.
+// Without rules it is a reader like any other, at any size of chunk.
 func TestReaderKeepsTheContract(t *testing.T) {
 	text := strings.Repeat("all of it, in order; ", 50)
 	for _, chunk := range []int{1, 7, 64, 0} {
@@ -181,7 +181,7 @@ type exploding struct{}
 
 func (exploding) Read([]byte) (int, error) { panic("disk on fire") }
 
-// A panic of the source is not the end of the data to whoever reads on.
+// A panic of the source is not the end of the data to a caller that reads on.
 func TestAfterAPanicOfTheSource(t *testing.T) {
 	plan, err := chaos.NewPlan(1, chaos.Rule{Target: "file", Fault: fault.DuplicateItem(0)})
 	require.NoError(t, err)

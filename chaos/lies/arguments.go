@@ -8,15 +8,15 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// Arguments tells a lie to the callee: about the arguments of a call and not
-// about its result, as when a model makes up an argument or a hand-off garbles
-// one. f is a fault of this package that acts on results, or another of
-// [chaos.PhaseChange]. The changes in the event are those of the arguments, and
-// where a note says result, the arguments are meant. Around a function that
-// calls a model it damages the request: its messages, its list of tools.
+// Arguments applies a lie to the arguments of a call instead of its result, as
+// when a model makes up an argument or a hand-off garbles one. f is a fault of
+// this package that acts on results, or another of [chaos.PhaseChange]. The
+// event's changes are those of the arguments; where a note says result, it
+// means the arguments. Around a function that calls a model it damages the
+// request: its messages, its list of tools.
 //
-// It acts in the callee's place, and on one call at most one such fault does.
-// What the callee did is not known: it did something else than it was asked.
+// It acts in the callee's place, so at most one such fault acts on a call. Its
+// effect is unknown: the callee did something else than it was asked.
 func Arguments(f chaos.Fault) chaos.Fault {
 	if _, ok := f.(chaos.Stateful); ok {
 		return statefulArguments{arguments{f}}
@@ -26,7 +26,7 @@ func Arguments(f chaos.Fault) chaos.Fault {
 
 type arguments struct{ lie chaos.Fault }
 
-// statefulArguments is that of a lie that remembers.
+// statefulArguments is arguments around a lie that remembers earlier calls.
 type statefulArguments struct{ arguments }
 
 func (a statefulArguments) Fresh() chaos.Fault {

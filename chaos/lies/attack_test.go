@@ -100,7 +100,7 @@ func TestNothingRevealsATest(t *testing.T) {
 		assert.GreaterOrEqual(t, len(seen), 3, "each default is drawn")
 	}
 	for seed := range uint64(30) {
-		tools, _ := climate(t, seed, shop(), lies.PoisonTool("mail"))
+		tools, _ := seededInjectorOf(t, seed, shop(), lies.PoisonTool("mail"))
 		check(listed(t, tools)[2].Description)
 	}
 	for _, r := range catalogue() {

@@ -10,15 +10,15 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// Contradict makes two tools disagree. It remembers what the targets of its
-// rule tell: the members of objects that are numbers, booleans and texts with a
-// date, with their names, identifiers aside. When another target tells the same
-// under the same name, the caller gets something near it instead: a number that
-// is off by up to a fifth of its size, or by 1, the other boolean, the next day.
-// The rule's target is a glob over both tools, such as "{orders,invoices}.get".
+// Contradict makes two tools disagree. It remembers the facts that the targets
+// of its rule return: members of objects that are numbers, booleans or texts
+// with a date, by name, identifiers excepted. When another target returns the
+// same value under the same name, its caller gets a near one: a number off by
+// up to a fifth of its size, or by 1; the other boolean; the next day. The
+// rule's target is a glob over both tools, such as "{orders,invoices}.get".
 //
-// It remembers 4,096 facts of the calls that its rule was drawn on, in its
-// injector; values of more than 256 bytes are none.
+// It remembers up to 4,096 facts of the calls that its rule's trigger matched,
+// for each injector. Values of more than 256 bytes are not facts.
 func Contradict() chaos.Fault { return &contradict{} }
 
 // Bounds of the memory of a rule in one injector.
@@ -31,7 +31,7 @@ type contradict struct {
 	facts *facts // nil: the rule is not in an injector yet
 }
 
-// facts are what was told, by whom first.
+// facts maps each fact to the target that returned it first.
 type facts struct {
 	mu    sync.Mutex
 	by    map[fact]string
@@ -59,73 +59,73 @@ func (f *contradict) Inject(ctx context.Context, c chaos.Call, args any, next ch
 	if r, ok := result.(bodied); ok {
 		return r.OnBody(ctx, c, args, f)
 	}
-	p, why := open(result)
+	in, why := open(result)
 	if why != "" {
 		chaos.Note(ctx, why)
 		return result, nil
 	}
-	t := &tale{call: c, doc: p.doc, plain: p.plain}
-	shared := f.facts.learn(t)
-	t.any(func(_ *tale, i int) int { return shared[i] }, func(t *tale, i int) bool {
-		after := near(t, i)
-		return after != nil && t.replace(i, after)
+	e := &edit{call: c, doc: in.doc, plain: in.plain}
+	shared := f.facts.learn(e)
+	e.applyToOne(func(_ *edit, i int) int { return shared[i] }, func(e *edit, i int) bool {
+		after := near(e, i)
+		return after != nil && e.replace(i, after)
 	})
-	return t.end(ctx, p, "contradiction", "fact that another target told")
+	return e.finish(ctx, in, "contradiction", "fact that another target returned")
 }
 
-// learn remembers the facts of a result and ranks those that another target
-// told before.
-func (f *facts) learn(t *tale) map[int]int {
+// learn remembers the facts of a result. It ranks those that another target
+// returned before.
+func (f *facts) learn(e *edit) map[int]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	shared := make(map[int]int)
-	for i := range t.doc.Nodes {
-		if !tellable(t, i) {
+	for i := range e.doc.Nodes {
+		if !isFact(e, i) {
 			continue
 		}
-		said := fact{t.doc.Name(i), string(t.doc.Raw(i))}
+		said := fact{e.doc.Name(i), string(e.doc.Raw(i))}
 		switch by, known := f.by[said]; {
-		case known && by != t.call.Target:
+		case known && by != e.call.Target:
 			shared[i] = 1
 		case !known && len(f.by) < f.limit:
-			f.by[said] = t.call.Target
+			f.by[said] = e.call.Target
 		}
 	}
 	return shared
 }
 
-func tellable(t *tale, i int) bool {
-	if !t.doc.IsMember(i) || len(t.doc.Raw(i)) > maxFact || isID(t.doc.Name(i)) {
+func isFact(e *edit, i int) bool {
+	if !e.doc.IsMember(i) || len(e.doc.Raw(i)) > maxFact || isID(e.doc.Name(i)) {
 		return false
 	}
-	switch t.doc.Kind(i) {
+	switch e.doc.Kind(i) {
 	case jsonedit.Number, jsonedit.Bool:
 		return true
 	}
-	return hasDate(t, i)
+	return hasDate(e, i)
 }
 
 // near is a value of the same kind close to that of node i; nil: there is none.
-func near(t *tale, i int) []byte {
-	switch t.doc.Kind(i) {
+func near(e *edit, i int) []byte {
+	switch e.doc.Kind(i) {
 	case jsonedit.Bool:
-		if t.doc.Raw(i)[0] == 't' {
+		if e.doc.Raw(i)[0] == 't' {
 			return []byte("false")
 		}
 		return []byte("true")
 	case jsonedit.Number:
-		d, ok := parseDecimal(string(t.doc.Raw(i)))
+		d, ok := parseDecimal(string(e.doc.Raw(i)))
 		if !ok {
 			return nil
 		}
 		by := new(big.Int).Abs(d.unscaled)
-		by.Mul(by, big.NewInt(int64(2+t.pick(i, 0, 18)))).Quo(by, big.NewInt(100)) // 2 to 19 percent
+		by.Mul(by, big.NewInt(int64(2+e.pick(i, 0, 18)))).Quo(by, big.NewInt(100)) // 2 to 19 percent
 		if by.Sign() == 0 {
 			by.SetInt64(1)
 		}
 		return []byte(d.plus(by).text())
 	}
-	text := t.doc.String(i)
+	text := e.doc.String(i)
 	at := dates.FindStringIndex(text)[0]
 	day, err := time.Parse(time.DateOnly, text[at:at+len(time.DateOnly)])
 	if day = day.AddDate(0, 0, 1); err != nil || day.Year() > 9999 {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// decimal is an exact number: unscaled / 10^scale. Of amounts and large
-// identifiers no digit may be lost, which rules out float64.
+// decimal is an exact number: unscaled / 10^scale. It is not a float64, because
+// no digit of an amount or of a large identifier may be lost.
 type decimal struct {
 	unscaled *big.Int
 	scale    int // decimals, 0 or more
@@ -16,8 +16,8 @@ type decimal struct {
 // maxExponent bounds the digits that a number such as 1e300 is written out with.
 const maxExponent = 400
 
-// maxDigits bounds the numbers that are reckoned with: the cost of reading one
-// grows with the square of its length.
+// maxDigits bounds the numbers that are computed with: reading one takes time
+// that grows with the square of its length.
 const maxDigits = 4096
 
 // parseDecimal reads a JSON number.
@@ -39,7 +39,7 @@ func parseDecimal(text string) (d decimal, ok bool) {
 	return d.shift(exponent), ok
 }
 
-// shift is the number times ten to the n-th.
+// shift multiplies the number by ten to the n-th.
 func (d decimal) shift(n int) decimal {
 	d.scale -= n
 	if d.scale < 0 && d.unscaled != nil {
@@ -71,8 +71,8 @@ func (d decimal) text() string {
 	return digits
 }
 
-// numerals finds the numbers in a text: plain ones, not parts of words, dates,
-// versions or identifiers.
+// numerals finds the numbers in a text. Digits in words, dates, versions and
+// identifiers are not numbers.
 func numerals(text string) (spans [][2]int) {
 	part := func(c byte) bool {
 		return c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || strings.IndexByte("_.,:/#@+-", c) >= 0
@@ -101,7 +101,7 @@ func numerals(text string) (spans [][2]int) {
 	return spans
 }
 
-// isNumeral tells whether a word is a number as JSON would write it, without an exponent.
+// isNumeral reports whether a word is a number as JSON would write it, without an exponent.
 func isNumeral(word string) bool {
 	whole, part, point := strings.Cut(strings.TrimPrefix(word, "-"), ".")
 	if whole == "" || len(whole) > 1 && whole[0] == '0' || point && part == "" {

@@ -1,7 +1,7 @@
 // Package lies has the faults that do not look like one: the call succeeds, and
-// what it returns is wrong. A tool that fails is noticed by any agent; one that
-// answers with last week's balance, a row too few or somebody else's order is
-// not, and neither is one whose text tells the model what to do.
+// what it returns is wrong. Any agent notices a tool that fails. An agent does
+// not notice last week's balance, a missing row, another customer's order, or a
+// text that gives instructions to the model.
 //
 //	p, err := chaos.NewPlan(1,
 //		chaos.Rule{Target: "orders.get", Fault: lies.Scale(-2, "$.total")},
@@ -24,49 +24,52 @@
 //     [UnknownEnum], [ChangeArguments].
 //   - An agent's context or memory is damaged: [TruncateMessages], [StaleMessages], [DropMessages],
 //     [ReorderMessages], [DuplicateMessage], [NoiseMessages], [OverflowMessages], [Poison], [RollBack].
-//   - Somebody means harm: [Instruct], [SpoofAuthority], [Exfiltrate], [HijackGoal] in results; [PoisonTool],
-//     [ShadowTool], [ChurnTools] in the list of tools. [Leaks] tells whether an agent passed a canary on.
+//   - Adversarial content: [Instruct], [SpoofAuthority], [Exfiltrate], [HijackGoal] in results; [PoisonTool],
+//     [ShadowTool], [ChurnTools] in the list of tools. [Leaks] reports where an agent passed a canary on.
 //
-// [Arguments] tells any of them to the callee, about the arguments of a call;
-// [InText] tells one about the JSON within a text.
-// The page docs/lies.md shows an example of each.
+// [Arguments] applies any of them to the arguments of a call instead of its
+// result. [InText] applies one to the JSON within a text. The page docs/lies.md
+// shows an example of each.
 //
 // # Where
 //
 // Paths are those of RFC 9535 with members (.name, ['name'], several, *, at any
-// depth ..), elements ([0], [-1], [1:3]) and conditions
-// ([?(@.status=='open' && @.total>3)]). A lie acts on every value that its paths
-// name and that suits it. Without paths it draws one place that suits it best from the
-// coordinates of the call, and where nothing would change there takes the next.
-// [Empty], [Null], [Envelope] and a few others then mean the whole result, and
-// say so.
+// depth ..), elements ([0], [-1], [1:3]) and conditions ([?(@.status=='open' &&
+// @.total>3)]).
+//
+// With paths a lie changes every value that they name and that suits it.
+// Without paths it ranks the values of the result and draws one of the best
+// from the coordinates of the call. If nothing would change there, it takes the
+// next one. [Empty], [Null], [Envelope] and a few others then change the whole
+// result; their comments say so.
 //
 // # What it acts on
 //
-// A result that holds JSON (json.RawMessage, []byte or string, as tools and
-// dispatch functions have it) is changed in place: all bytes but those that are
-// meant stay, so the order of members, the spelling of numbers, their digits
-// and the white space are what they were. A text that is no JSON is one string.
-// Any other Go value goes through its JSON and comes back as a new value of its
-// type; what its JSON does not hold is lost then.
+// A result that holds JSON is changed in place: a json.RawMessage, []byte or
+// string, as tools and dispatch functions return it. All other bytes stay, so
+// the order of members, the spelling and digits of numbers and the white space
+// are what they were. A text that is no JSON is one string. Any other Go value
+// is encoded, changed, and decoded into a new value of its type; what its JSON
+// does not hold is lost.
 //
 // An error passes through. A lie that changed nothing, or nothing that the type
-// of the result shows, is not delivered, and a note of the event says why. One
-// that was has [chaos.Change] values with path, before and after; of values
-// beyond 4 KB the beginning and the end.
+// of the result shows, is not delivered, and a note in the event says why. A
+// delivered lie has [chaos.Change] values in its event: the path, before and
+// after. Of values beyond 4 KB an event keeps the beginning and the end.
 //
 // # What it depends on
 //
-// Which place, digit or row it is follows from the coordinates of the call and
-// the document, whatever the order of calls. [Stale], [Frozen], [Crossed],
+// The place, digit or row follows from the coordinates of the call and from the
+// document, whatever the order of calls. [Stale], [Frozen], [Crossed],
 // [Replayed], [RollBack] and [Contradict] remember earlier calls of their
-// injector, up to 8 MiB of answers, and see only those that their rule was drawn on.
-// docs/determinism.md has a row for each.
+// injector, up to 8 MiB of answers. They see only the calls that their rule's
+// trigger matched. docs/determinism.md has a row for each.
 //
 // # Cost
 //
 // A lie costs one pass over the document, an index of 28 bytes a value, and one
 // copy with the changes: for a document of 10 KB less than decoding and
-// encoding it once. A Go value is encoded before and decoded after, and once more to
-// see whether it shows the change. Lies are safe for concurrent use.
+// encoding it once. A Go value is encoded before and decoded after, and decoded
+// once more to see whether it shows the change. Lies are safe for concurrent
+// use.
 package lies

@@ -6,32 +6,32 @@ import (
 )
 
 // FlipType writes the same value in another type: 42 as "42", "42" as 42, true
-// as "true", a text as the only element of a list. Without paths it is a drawn
-// number, boolean or numeric text, or else a text; null, lists and objects
-// have [Retype].
+// as "true", a text as the only element of a list. Without paths it draws a
+// number, boolean or numeric text, or else a text. For null, lists and objects
+// there is [Retype].
 func FlipType(paths ...string) chaos.Fault {
 	return lie{kind: "flipped_type", class: chaos.ClassValue, wants: "number, boolean or text",
-		rank: func(t *tale, i int) int {
-			switch t.doc.Kind(i) {
+		rank: func(e *edit, i int) int {
+			switch e.doc.Kind(i) {
 			case jsonedit.Number, jsonedit.Bool:
 				return 1
 			case jsonedit.String:
-				if isNumeral(t.doc.String(i)) {
+				if isNumeral(e.doc.String(i)) {
 					return 1
 				}
 				return 2
 			}
 			return 0
 		},
-		turn: func(t *tale, i int) bool {
-			before := t.doc.Raw(i)
-			if t.doc.Kind(i) != jsonedit.String {
-				return t.replace(i, jsonedit.Quote(string(before)))
+		apply: func(e *edit, i int) bool {
+			before := e.doc.Raw(i)
+			if e.doc.Kind(i) != jsonedit.String {
+				return e.replace(i, jsonedit.Quote(string(before)))
 			}
-			if text := t.doc.String(i); isNumeral(text) {
-				return t.replace(i, []byte(text))
+			if text := e.doc.String(i); isNumeral(text) {
+				return e.replace(i, []byte(text))
 			}
-			return t.replace(i, listOf(before))
+			return e.replace(i, listOf(before))
 		}}.at(paths)
 }
 

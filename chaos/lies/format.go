@@ -11,29 +11,28 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// Malformed breaks the JSON of a result in one of the ways that are seen: cut
-// off, a comma too many, a missing quote, a missing bracket, text behind it. A
-// text that is no JSON, and a Go value, cannot be malformed: the fault is not
-// delivered there.
+// Malformed breaks the JSON of a result in a drawn way: cut off, a comma too
+// many, a missing quote, a missing bracket, trailing text. A text that is no
+// JSON, and a Go value, cannot be malformed: the fault is not delivered there.
 func Malformed() chaos.Fault {
 	return lie{kind: "malformed_result", class: chaos.ClassProtocol, wants: "JSON", rank: anything,
-		turn: func(t *tale, i int) bool {
-			if t.plain {
-				t.why = "the result is a text and no JSON"
+		apply: func(e *edit, i int) bool {
+			if e.plain {
+				e.why = "the result is a text and no JSON"
 				return false
 			}
-			text := strings.TrimRight(string(t.doc.Text), " \t\r\n")
+			text := strings.TrimRight(string(e.doc.Text), " \t\r\n")
 			broken := []string{
-				text[:len(text)-1-t.pick(i, 1, max(1, len(text)/2))],
+				text[:len(text)-1-e.pick(i, 1, max(1, len(text)/2))],
 				strings.TrimRight(text, "]}\"") + ",",
 				strings.Replace(text, `"`, "", 1),
 				text + text[:min(len(text), 12)],
 				text[:len(text)-1],
 			}
-			first := t.pick(i, 0, len(broken))
+			first := e.pick(i, 0, len(broken))
 			for k := range broken {
 				if b := broken[(first+k)%len(broken)]; b != "" && !json.Valid([]byte(b)) {
-					return t.become([]byte(b))
+					return e.replaceAll([]byte(b))
 				}
 			}
 			return false
@@ -50,21 +49,22 @@ const errorPage = `<html>
 </html>
 `
 
-// HTMLPage puts the error page of a proxy in the place of the result. A text,
-// also one in JSON, becomes that text; other JSON becomes the bare page, which is no JSON.
+// HTMLPage replaces the result by the error page of a proxy. A text, also one
+// in JSON, becomes that text; other JSON becomes the bare page, which is no
+// JSON.
 func HTMLPage() chaos.Fault {
 	return lie{kind: "html_result", class: chaos.ClassProtocol, wants: "value", rank: anything,
-		turn: func(t *tale, i int) bool {
-			if t.doc.Kind(0) == jsonedit.String {
-				return t.become(jsonedit.Quote(errorPage))
+		apply: func(e *edit, i int) bool {
+			if e.doc.Kind(0) == jsonedit.String {
+				return e.replaceAll(jsonedit.Quote(errorPage))
 			}
-			return t.become([]byte(errorPage))
+			return e.replaceAll([]byte(errorPage))
 		}}.at(nil)
 }
 
-// ErrorBody puts an error message in the place of the result while the call
-// itself succeeds: {"error":{"code":503,"message":"Service Unavailable"}}. A
-// text becomes "Error 503: Service Unavailable". The code is from 400 to 599.
+// ErrorBody replaces the result by an error message while the call itself
+// succeeds: {"error":{"code":503,"message":"Service Unavailable"}}. A text
+// becomes "Error 503: Service Unavailable". The code is from 400 to 599.
 func ErrorBody(code int, message string) chaos.Fault {
 	return lie{kind: "error_result", class: chaos.ClassProtocol, wants: "value", rank: anything,
 		params: map[string]any{"code": code, "message": message},
@@ -72,11 +72,11 @@ func ErrorBody(code int, message string) chaos.Fault {
 			c.That(code >= 400 && code <= 599, "code", code, "from 400 to 599")
 			c.That(strings.TrimSpace(message) != "", "message", fmt.Sprintf("%q", message), "a text")
 		},
-		turn: func(t *tale, _ int) bool {
-			if t.doc.Kind(0) == jsonedit.String {
-				return t.become(jsonedit.Quote(fmt.Sprintf("Error %d: %s", code, message)))
+		apply: func(e *edit, _ int) bool {
+			if e.doc.Kind(0) == jsonedit.String {
+				return e.replaceAll(jsonedit.Quote(fmt.Sprintf("Error %d: %s", code, message)))
 			}
-			return t.become(fmt.Appendf(nil, `{"error":{"code":%d,"message":%s}}`, code, jsonedit.Quote(message)))
+			return e.replaceAll(fmt.Appendf(nil, `{"error":{"code":%d,"message":%s}}`, code, jsonedit.Quote(message)))
 		}}.at(nil)
 }
 
@@ -84,14 +84,14 @@ func ErrorBody(code int, message string) chaos.Fault {
 // is read as Latin-1: "Zürich" becomes "ZÃ¼rich". The result is well-formed.
 func Mojibake(paths ...string) chaos.Fault {
 	return lie{kind: "mojibake", class: chaos.ClassProtocol, wants: "text beyond ASCII",
-		rank: func(t *tale, i int) int {
-			if t.doc.Kind(i) == jsonedit.String && !isASCII(t.doc.String(i)) {
+		rank: func(e *edit, i int) int {
+			if e.doc.Kind(i) == jsonedit.String && !isASCII(e.doc.String(i)) {
 				return 1
 			}
 			return 0
 		},
-		turn: func(t *tale, i int) bool {
-			text := t.doc.String(i)
+		apply: func(e *edit, i int) bool {
+			text := e.doc.String(i)
 			if !utf8.ValidString(text) {
 				return false
 			}
@@ -99,7 +99,7 @@ func Mojibake(paths ...string) chaos.Fault {
 			for k := range len(text) {
 				b.WriteRune(rune(text[k]))
 			}
-			return t.replace(i, jsonedit.Quote(b.String()))
+			return e.replace(i, jsonedit.Quote(b.String()))
 		}}.at(paths)
 }
 
@@ -107,51 +107,51 @@ func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
-// InvalidUTF8 puts a byte that no UTF-8 has behind a drawn character of a
-// text. Decoders replace it or refuse it; encoding/json replaces it.
+// InvalidUTF8 puts a byte that never occurs in UTF-8 after a drawn character of
+// a text. Decoders replace or refuse it; encoding/json replaces it.
 func InvalidUTF8(paths ...string) chaos.Fault {
 	return lie{kind: "invalid_utf8", class: chaos.ClassProtocol, wants: "text with a character", rank: prose,
-		turn: func(t *tale, i int) bool {
-			text := t.doc.String(i)
+		apply: func(e *edit, i int) bool {
+			text := e.doc.String(i)
 			if text == "" {
 				return false
 			}
-			at := t.pick(i, 0, len(text)) + 1
+			at := e.pick(i, 0, len(text)) + 1
 			for at < len(text) && !utf8.RuneStart(text[at]) {
 				at++
 			}
-			return t.replace(i, jsonedit.Quote(text[:at]+"\xff"+text[at:]))
+			return e.replace(i, jsonedit.Quote(text[:at]+"\xff"+text[at:]))
 		}}.at(paths)
 }
 
 // maxOversize bounds what one call costs in memory.
 const maxOversize = 64 << 20
 
-// Oversized makes a text longer by repeating it until it has the given number
-// of bytes, up to 64 MiB: a result larger than a context window, or than a
-// buffer. Without a text in it an object gets a member "padding".
+// Oversized repeats a text until it has the given number of bytes, up to 64 MiB:
+// a result larger than a context window, or than a buffer. If the result has no
+// text, an object gets a member "padding".
 func Oversized(bytes int, paths ...string) chaos.Fault {
 	return lie{kind: "oversized_result", class: chaos.ClassProtocol, params: map[string]any{"bytes": bytes},
 		check: func(c *param.Check) {
 			c.That(bytes > 0 && bytes <= maxOversize, "bytes", bytes, "from 1 to 67108864")
 		},
 		wants: "text or object that could grow",
-		rank: func(t *tale, i int) int {
-			if t.doc.Kind(i) == jsonedit.Object {
+		rank: func(e *edit, i int) int {
+			if e.doc.Kind(i) == jsonedit.Object {
 				return maxRank
 			}
-			return prose(t, i)
+			return prose(e, i)
 		},
-		turn: func(t *tale, i int) bool {
-			if t.doc.Kind(i) == jsonedit.Object {
-				return t.insert(i, "padding", jsonedit.Quote(grown("-", bytes)))
+		apply: func(e *edit, i int) bool {
+			if e.doc.Kind(i) == jsonedit.Object {
+				return e.insert(i, "padding", jsonedit.Quote(grown("-", bytes)))
 			}
-			text := t.doc.String(i)
-			return text != "" && len(text) < bytes && t.replace(i, jsonedit.Quote(grown(text+" ", bytes)))
+			text := e.doc.String(i)
+			return text != "" && len(text) < bytes && e.replace(i, jsonedit.Quote(grown(text+" ", bytes)))
 		}}.at(paths)
 }
 
-// grown is text again and again, up to about n bytes and a whole character.
+// grown repeats text up to about n bytes and a whole character.
 func grown(text string, n int) string {
 	long := strings.Repeat(text, n/len(text)+1)
 	for n < len(long) && !utf8.RuneStart(long[n]) {

@@ -69,7 +69,7 @@ func FuzzLies(f *testing.F) {
 // Lies are used by many goroutines at once, those that remember too.
 func TestConcurrentUse(t *testing.T) {
 	for _, f := range all() {
-		tools, in := weather(t, &desk{docs: []string{chat, orders, `"a text of 5 km"`}}, f)
+		tools, in := injectorOf(t, &desk{docs: []string{chat, orders, `"a text of 5 km"`}}, f)
 		var wg sync.WaitGroup
 		for w := range 4 {
 			wg.Go(func() {

@@ -31,13 +31,13 @@ func (d *desk) CallTool(_ context.Context, _ string, args json.RawMessage) (json
 	return json.RawMessage(d.docs[min(d.calls, len(d.docs))-1]), nil
 }
 
-// weather makes an injector of one rule over everything, and what it wraps.
-func weather(t testing.TB, d *desk, f chaos.Fault) (chaos.ToolRegistry, *chaos.Injector) {
+// injectorOf makes an injector of one rule over everything, and what it wraps.
+func injectorOf(t testing.TB, d *desk, f chaos.Fault) (chaos.ToolRegistry, *chaos.Injector) {
 	t.Helper()
-	return climate(t, 1, d, f)
+	return seededInjectorOf(t, 1, d, f)
 }
 
-func climate(t testing.TB, seed uint64, d *desk, f chaos.Fault) (chaos.ToolRegistry, *chaos.Injector) {
+func seededInjectorOf(t testing.TB, seed uint64, d *desk, f chaos.Fault) (chaos.ToolRegistry, *chaos.Injector) {
 	t.Helper()
 	p, err := chaos.NewPlan(seed, chaos.Rule{Name: "lie", Target: "*", Fault: f})
 	require.NoError(t, err)
@@ -45,10 +45,10 @@ func climate(t testing.TB, seed uint64, d *desk, f chaos.Fault) (chaos.ToolRegis
 	return chaos.WrapRegistry(d, in), in
 }
 
-// told is what the caller gets of the documents, in turn, asked with the keys.
-func told(t testing.TB, f chaos.Fault, docs []string, keys ...string) (got []string, events []chaos.Event) {
+// answers returns what the caller gets of the documents, in turn, asked with the keys.
+func answers(t testing.TB, f chaos.Fault, docs []string, keys ...string) (got []string, events []chaos.Event) {
 	t.Helper()
-	tools, in := weather(t, &desk{docs: docs}, f)
+	tools, in := injectorOf(t, &desk{docs: docs}, f)
 	for i := range docs {
 		args := json.RawMessage(`{}`)
 		if i < len(keys) {
@@ -64,7 +64,7 @@ func told(t testing.TB, f chaos.Fault, docs []string, keys ...string) (got []str
 // once is what the caller gets of one document.
 func once(t testing.TB, f chaos.Fault, doc string) (string, chaos.Event) {
 	t.Helper()
-	got, events := told(t, f, []string{doc})
+	got, events := answers(t, f, []string{doc})
 	require.Len(t, events, 1)
 	return got[0], events[0]
 }

@@ -37,7 +37,7 @@ func TestNotDelivered(t *testing.T) {
 		{"it is longer already", lies.Oversized(3), `["abcdef"]`, "could grow"},
 		{"around 3 there is no other integer within a tenth", lies.WrongNumber(0.1), `[3]`, "no number"},
 		{"nothing but an identifier", lies.WrongNumber(0.5), `{"id":1042}`, "no number"},
-		{"nobody reckons with so many digits", lies.WrongNumber(0.5), "[" + strings.Repeat("9", 5000) + "]", "no number"},
+		{"more digits than are computed with", lies.WrongNumber(0.5), "[" + strings.Repeat("9", 5000) + "]", "no number"},
 		{"ten times nothing", lies.Scale(1), `{"n":0.00}`, "no number"},
 		{"zero has no sign", lies.FlipSign(), `[0, -0.0]`, "no number"},
 		{"equal digits", lies.SwapDigits(), `[11, 5, 10]`, "no number"},
@@ -67,7 +67,7 @@ func TestNotDelivered(t *testing.T) {
 		{"the first answer", lies.Frozen(), `1`, "no first answer"},
 		{"no other request", lies.Crossed(), `1`, "another request"},
 		{"nothing to replay", lies.Replayed(), `1`, "no old answer"},
-		{"nobody else told it", lies.Contradict(), `{"total":1}`, "another target"},
+		{"no other target returned it", lies.Contradict(), `{"total":1}`, "another target"},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			got, e := once(t, c.fault, c.doc)
@@ -165,8 +165,8 @@ func decoded(t *rapid.T, doc string) (v any) {
 	return v
 }
 
-// What is taken away of several members of one name is gone, and no lie is told
-// about one that nobody sees.
+// What is taken away of several members of one name is gone, and no lie is applied
+// about one that decoders do not see.
 func TestMembersOfOneName(t *testing.T) {
 	for _, c := range []struct {
 		fault       chaos.Fault
@@ -191,7 +191,7 @@ func TestMembersOfOneName(t *testing.T) {
 }
 
 func under(t testing.TB, seed uint64, f chaos.Fault, doc string) (string, chaos.Event) {
-	tools, in := climate(t, seed, &desk{docs: []string{doc}}, f)
+	tools, in := seededInjectorOf(t, seed, &desk{docs: []string{doc}}, f)
 	got, err := tools.CallTool(context.Background(), "get", nil)
 	require.NoError(t, err)
 	return string(got), in.Events()[0]

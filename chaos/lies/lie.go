@@ -10,8 +10,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
 )
 
-// lie is what nearly all faults here are: places that suit it, and what becomes
-// of a value at such a place.
+// lie is the form of nearly all faults here: the places that suit it, and what
+// it does to the value at such a place.
 type lie struct {
 	kind   string
 	class  chaos.Class
@@ -22,22 +22,22 @@ type lie struct {
 	where  []*jsonpath.Path // of paths, those that parse
 	check  func(*param.Check)
 
-	wants string                    // what suits, for the note of a lie that found none
-	rank  func(t *tale, i int) int  // 0: node i does not suit; 1 is better than 2, and so on
-	turn  func(t *tale, i int) bool // tells the lie at node i; false: nothing would change
-	whole func(t *tale)             // tells it in place of those two; nil: they do
+	wants string                    // what suits, for the note of a lie that found nothing
+	rank  func(e *edit, i int) int  // 0: node i does not suit; 1 is better than 2, and so on
+	apply func(e *edit, i int) bool // changes node i; false: nothing would change
+	whole func(e *edit)             // changes the document in place of rank and apply; nil: they do
 }
 
 // maxRank is the last of the ranks.
 const maxRank = 4
 
-// at completes a lie with the places that its user asked for.
+// at completes a lie with the paths that its user gave.
 func (l lie) at(paths []string) chaos.Fault {
 	l.paths, l.where = slices.Clone(paths), parsed(paths)
 	return &l
 }
 
-// parsed are the paths that parse; the others are Check's affair.
+// parsed returns the paths that parse; Check reports the others.
 func parsed(paths []string) (where []*jsonpath.Path) {
 	for _, text := range paths {
 		if p, err := jsonpath.Parse(text); err == nil {
@@ -57,28 +57,28 @@ func (l *lie) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Nex
 	if r, ok := result.(bodied); ok {
 		return r.OnBody(ctx, c, args, l)
 	}
-	p, why := open(result)
+	in, why := open(result)
 	if why != "" {
 		chaos.Note(ctx, why)
 		return result, nil
 	}
-	t := &tale{call: c, doc: p.doc, plain: p.plain}
-	l.tell(t)
-	return t.end(ctx, p, l.kind, l.wants)
+	e := &edit{call: c, doc: in.doc, plain: in.plain}
+	l.applyTo(e)
+	return e.finish(ctx, in, l.kind, l.wants)
 }
 
-// tell acts on every place that the paths name, or on one that is drawn.
-func (l *lie) tell(t *tale) {
-	t.addressed = len(l.paths) > 0
+// applyTo changes every place that the paths name, or one that is drawn.
+func (l *lie) applyTo(e *edit) {
+	e.addressed = len(l.paths) > 0
 	switch {
 	case l.whole != nil:
-		l.whole(t)
-	case !t.addressed:
-		t.any(l.rank, l.turn)
+		l.whole(e)
+	case !e.addressed:
+		e.applyToOne(l.rank, l.apply)
 	default:
-		for _, i := range t.find(l.where) {
-			if l.rank(t, i) > 0 {
-				l.turn(t, i)
+		for _, i := range e.find(l.where) {
+			if l.rank(e, i) > 0 {
+				l.apply(e, i)
 			}
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// Bounds of what one rule remembers in one injector. Of what does not fit it
-// remembers that it was there: another answer is not taken for it.
+// Bounds of what one rule remembers in one injector. An answer that does not
+// fit is remembered as lost: no other answer is taken for it.
 const (
 	maxRequests = 1024    // requests told apart
 	maxLag      = 64      // answers of one request
@@ -36,7 +36,7 @@ type answer struct {
 	lost bool   // it did not fit: there is no text
 }
 
-// memory is what a lie knows of earlier calls in its injector.
+// memory holds the earlier answers in one injector.
 type memory struct {
 	mu     sync.Mutex
 	past   map[request][]answer // of each request, the last ones in order
@@ -45,8 +45,8 @@ type memory struct {
 	inAll  int
 }
 
-// recall is a fault that hands out an answer of an earlier call. It remembers
-// the answers of the calls that its rule was drawn on.
+// recall is a fault that answers with the answer of an earlier call. It
+// remembers the answers of the calls that its rule's trigger matched.
 type recall struct {
 	kind   string
 	layer  chaos.Layer
@@ -55,8 +55,8 @@ type recall struct {
 	lag    int    // answers to keep of each request
 	first  bool   // keep the first ones, not the last
 	wants  string // for the note
-	// choose returns what the caller is told; it is called with the memory
-	// locked, before the answer is added.
+	// choose returns what the caller gets. It is called with the memory locked,
+	// before the answer is added.
 	choose func(m *memory, c chaos.Call, now answer) (told answer, ok bool)
 	memory *memory // nil: the rule is not in an injector yet
 }
@@ -100,7 +100,7 @@ func (f *recall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 	return after, nil
 }
 
-// take copies a result: its caller may write to its own.
+// take copies a result, because its caller may write to its own.
 func take(c chaos.Call, result any) (a answer, why string) {
 	a.of = request{c.Target, c.Key}
 	text, isText := jsonvalue.Text(result)
@@ -121,7 +121,7 @@ func take(c chaos.Call, result any) (a answer, why string) {
 	return a, ""
 }
 
-// result is the answer once more, for another caller.
+// result returns the answer again, for another caller.
 func (a answer) result() (any, error) {
 	if _, isText := jsonvalue.Text(a.like); isText || a.like == nil {
 		return jsonvalue.Like(bytes.Clone(a.text), a.like), nil
@@ -129,7 +129,7 @@ func (a answer) result() (any, error) {
 	return jsonvalue.DecodeLike(a.text, a.like)
 }
 
-// remember chooses what to tell, then adds the answer.
+// remember chooses an earlier answer, then adds this one.
 func (f *recall) remember(c chaos.Call, now answer) (told answer, ok bool) {
 	m := f.memory
 	m.mu.Lock()

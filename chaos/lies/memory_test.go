@@ -37,7 +37,7 @@ func TestLiesThatRemember(t *testing.T) {
 			for _, k := range c.keys {
 				keys = append(keys, map[rune]string{'a': a, 'b': b}[k])
 			}
-			got, events := told(t, c.fault, c.docs, keys...)
+			got, events := answers(t, c.fault, c.docs, keys...)
 			assert.Equal(t, c.want, got)
 			for i, e := range events {
 				assert.Equal(t, c.docs[i] != c.want[i], e.Delivered, "call %d", i)
@@ -67,7 +67,7 @@ func TestMemoryIsTheInjectors(t *testing.T) {
 
 // What a caller does to its answer does not reach the memory.
 func TestAnswersAreCopies(t *testing.T) {
-	tools, _ := weather(t, &desk{docs: []string{"11", "22", "33"}}, lies.Frozen())
+	tools, _ := injectorOf(t, &desk{docs: []string{"11", "22", "33"}}, lies.Frozen())
 	for range 3 {
 		got, err := tools.CallTool(t.Context(), "get", nil)
 		require.NoError(t, err)
@@ -79,7 +79,7 @@ func TestAnswersAreCopies(t *testing.T) {
 // Memory is bounded: by the answer, by the number of requests, and in sum.
 func TestMemoryIsBounded(t *testing.T) {
 	huge := `"` + strings.Repeat("x", 1<<20) + `"`
-	got, events := told(t, lies.Frozen(), []string{huge, "2"})
+	got, events := answers(t, lies.Frozen(), []string{huge, "2"})
 	assert.Equal(t, "2", got[1], "what is too long is not remembered")
 	assert.Contains(t, events[0].Note, "1 MiB")
 
@@ -112,7 +112,7 @@ func TestWhatDidNotFitWasThere(t *testing.T) {
 		{lies.Stale(1), []string{"1", large, "2", "3"}, []string{"1", large, "2", "2"}},
 		{lies.Stale(2), []string{"1", large, "2", "3"}, []string{"1", large, "1", "3"}},
 	} {
-		got, events := told(t, c.fault, c.docs)
+		got, events := answers(t, c.fault, c.docs)
 		for i := range got {
 			assert.True(t, c.want[i] == got[i], "call %d: %.20s", i, got[i])
 			assert.Equal(t, c.want[i] != c.docs[i], events[i].Delivered)

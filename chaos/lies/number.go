@@ -10,15 +10,13 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// WrongNumber changes a number by at most the share within of it, above 0 up
-// to 1, up or down, and never to the same: 0.1 makes 180 to 220 of 200. It
-// stays plausible: an integer stays an integer, and an amount keeps its
-// decimals. Where the range holds no other such number, as around 3 with 0.1,
-// nothing changes.
+// WrongNumber changes a number by at most the share within of it, up or down,
+// and never to the same number: 0.1 makes 180 to 220 of 200. within is above 0,
+// up to 1. An integer stays an integer, and an amount keeps its decimals. If
+// the range holds no other such number, as around 3 with 0.1, nothing changes.
 //
-// Without paths it is a drawn quantity: a number, or where there is none a
-// number within a text, that is not an identifier by its name (id, order_id,
-// orderId, sku…).
+// Without paths it draws a quantity: a number, or else a number within a text,
+// whose name is not that of an identifier (id, order_id, orderId, sku…).
 func WrongNumber(within float64, paths ...string) chaos.Fault {
 	range_ := new(big.Rat)
 	if !math.IsNaN(within) && !math.IsInf(within, 0) {
@@ -28,7 +26,7 @@ func WrongNumber(within float64, paths ...string) chaos.Fault {
 		func(c *param.Check) {
 			c.That(within > 0 && within <= 1, "within", within, "a share above 0, up to 1")
 		},
-		func(t *tale, i int, number string) (string, bool) {
+		func(e *edit, i int, number string) (string, bool) {
 			d, ok := parseDecimal(number)
 			if !ok {
 				return "", false
@@ -38,24 +36,24 @@ func WrongNumber(within float64, paths ...string) chaos.Fault {
 			if most.Sign() == 0 {
 				return "", false
 			}
-			by := new(big.Int).Mul(most, big.NewInt(int64(t.draw(i, 1)*(1<<53))))
+			by := new(big.Int).Mul(most, big.NewInt(int64(e.draw(i, 1)*(1<<53))))
 			by.Rsh(by, 53).Add(by, big.NewInt(1)) // 1 to most
-			if t.draw(i, 2) < 0.5 {
+			if e.draw(i, 2) < 0.5 {
 				by.Neg(by)
 			}
 			return d.plus(by).text(), true
 		}).at(paths)
 }
 
-// Scale multiplies a number by ten to the given power, exactly: 1 is ×10, -2
-// is ÷100, as where cents are taken for euros. The power is from -18 to 18 and
-// not 0. What is drawn without paths is as for [WrongNumber].
+// Scale multiplies a number by ten to the given power, exactly: 1 is ×10, -2 is
+// ÷100, as when cents are taken for euros. The power is from -18 to 18 and not
+// 0. Without paths it draws as [WrongNumber] does.
 func Scale(power int, paths ...string) chaos.Fault {
 	return numeric("scaled_number", false, map[string]any{"power": power},
 		func(c *param.Check) {
 			c.That(power != 0 && power >= -18 && power <= 18, "power", power, "from -18 to 18, not 0")
 		},
-		func(_ *tale, _ int, number string) (string, bool) {
+		func(_ *edit, _ int, number string) (string, bool) {
 			d, ok := parseDecimal(number)
 			if !ok || d.unscaled.Sign() == 0 {
 				return "", false
@@ -65,9 +63,9 @@ func Scale(power int, paths ...string) chaos.Fault {
 }
 
 // FlipSign changes the sign of a number that is not 0: a refund becomes a
-// charge. What is drawn without paths is as for [WrongNumber].
+// charge. Without paths it draws as [WrongNumber] does.
 func FlipSign(paths ...string) chaos.Fault {
-	return numeric("flipped_sign", false, nil, nil, func(_ *tale, _ int, number string) (string, bool) {
+	return numeric("flipped_sign", false, nil, nil, func(_ *edit, _ int, number string) (string, bool) {
 		if strings.Trim(number, "-0.eE+") == "" {
 			return "", false
 		}
@@ -79,20 +77,20 @@ func FlipSign(paths ...string) chaos.Fault {
 }
 
 // SwapDigits exchanges two neighbouring digits of a number, as people do who
-// copy them: 1042 becomes 1402. Identifiers are as good as quantities here.
+// copy them: 1042 becomes 1402. Without paths it may draw an identifier too.
 func SwapDigits(paths ...string) chaos.Fault {
-	return numeric("swapped_digits", true, nil, nil, func(t *tale, i int, number string) (string, bool) {
+	return numeric("swapped_digits", true, nil, nil, func(e *edit, i int, number string) (string, bool) {
 		pairs := swappable(number)
 		if len(pairs) == 0 {
 			return "", false
 		}
-		at := pairs[t.pick(i, 1, len(pairs))]
+		at := pairs[e.pick(i, 1, len(pairs))]
 		return number[:at] + string(number[at+1]) + string(number[at]) + number[at+2:], true
 	}).at(paths)
 }
 
-// swappable are the places of digits that may change places with the next
-// one: they differ, are no part of an exponent, and leave no zero in front.
+// swappable returns the places of digits that may be exchanged with the next
+// one: the two differ, are not part of an exponent, and leave no zero in front.
 func swappable(number string) (pairs []int) {
 	for at := 0; at+1 < len(number); at++ {
 		a, b := number[at], number[at+1]
@@ -109,83 +107,83 @@ func swappable(number string) (pairs []int) {
 	return pairs
 }
 
-// OffByOne adds 1 to an integer or takes 1 away, at even odds; from 0 it only
-// adds. What is drawn without paths is as for [WrongNumber], but numbers with
-// decimals are not meant.
+// OffByOne adds 1 to an integer or subtracts 1, at even odds; to 0 it only
+// adds. Without paths it draws as [WrongNumber] does, numbers with decimals
+// excepted.
 func OffByOne(paths ...string) chaos.Fault {
-	return numeric("off_by_one", false, nil, nil, func(t *tale, i int, number string) (string, bool) {
+	return numeric("off_by_one", false, nil, nil, func(e *edit, i int, number string) (string, bool) {
 		d, ok := parseDecimal(number)
 		if !ok || d.scale > 0 {
 			return "", false
 		}
 		by := big.NewInt(1)
-		if d.unscaled.Sign() != 0 && t.draw(i, 1) < 0.5 {
+		if d.unscaled.Sign() != 0 && e.draw(i, 1) < 0.5 {
 			by.Neg(by)
 		}
 		return d.plus(by).text(), true
 	}).at(paths)
 }
 
-// Overflow puts a number beyond what common types hold in the place of one:
-// 9223372036854775808 of an integer, 2 to the 63rd; 1e400 of one with decimals,
-// beyond float64. Decoders fail, saturate or wrap.
+// Overflow replaces a number by one beyond the range of common types: an
+// integer by 9223372036854775808, which is 2 to the 63rd; a number with
+// decimals by 1e400, beyond float64. Decoders fail, saturate or wrap.
 func Overflow(paths ...string) chaos.Fault {
 	return lie{kind: "number_overflow", class: chaos.ClassValue, wants: "number", rank: ofKind(jsonedit.Number),
-		turn: func(t *tale, i int) bool {
-			if strings.ContainsAny(string(t.doc.Raw(i)), ".eE") {
-				return t.replace(i, []byte("1e400"))
+		apply: func(e *edit, i int) bool {
+			if strings.ContainsAny(string(e.doc.Raw(i)), ".eE") {
+				return e.replace(i, []byte("1e400"))
 			}
-			return t.replace(i, []byte("9223372036854775808"))
+			return e.replace(i, []byte("9223372036854775808"))
 		}}.at(paths)
 }
 
-// NotANumber puts a bare NaN, Infinity or -Infinity in the place of a number,
-// as some encoders write them. The result is no JSON any more: strict decoders
-// refuse it, others hand NaN on.
+// NotANumber replaces a number by a bare NaN, Infinity or -Infinity, as some
+// encoders write them. The result is no JSON any more: strict decoders refuse
+// it, others pass NaN on.
 func NotANumber(paths ...string) chaos.Fault {
 	return lie{kind: "not_a_number", class: chaos.ClassValue, wants: "number", rank: ofKind(jsonedit.Number),
-		turn: func(t *tale, i int) bool {
-			return t.replace(i, []byte([]string{"NaN", "Infinity", "-Infinity"}[t.pick(i, 0, 3)]))
+		apply: func(e *edit, i int) bool {
+			return e.replace(i, []byte([]string{"NaN", "Infinity", "-Infinity"}[e.pick(i, 0, 3)]))
 		}}.at(paths)
 }
 
-// numeric makes a lie about numbers, also those within texts. ids says whether
-// identifiers are meant too. wrong makes another number of one.
+// numeric makes a lie about numbers, also those within texts. ids reports
+// whether it may draw identifiers too. wrong makes another number of one.
 func numeric(kind string, ids bool, params map[string]any, check func(*param.Check),
-	wrong func(t *tale, i int, number string) (string, bool)) lie {
+	wrong func(e *edit, i int, number string) (string, bool)) lie {
 	return lie{kind: kind, class: chaos.ClassValue, params: params, check: check, wants: "number",
-		rank: func(t *tale, i int) int {
-			k := t.doc.Kind(i)
+		rank: func(e *edit, i int) int {
+			k := e.doc.Kind(i)
 			switch {
-			case k != jsonedit.Number && (k != jsonedit.String || !hasDigit(t.doc.Raw(i))):
+			case k != jsonedit.Number && (k != jsonedit.String || !hasDigit(e.doc.Raw(i))):
 				return 0
-			case !ids && !t.addressed && isID(nameOf(t, i)):
+			case !ids && !e.addressed && isID(nameOf(e, i)):
 				return 0
 			case k == jsonedit.Number:
 				return 1
 			}
 			return 2
 		},
-		turn: func(t *tale, i int) bool {
-			if t.doc.Kind(i) == jsonedit.Number {
-				after, ok := wrong(t, i, string(t.doc.Raw(i)))
-				return ok && t.replace(i, []byte(after))
+		apply: func(e *edit, i int) bool {
+			if e.doc.Kind(i) == jsonedit.Number {
+				after, ok := wrong(e, i, string(e.doc.Raw(i)))
+				return ok && e.replace(i, []byte(after))
 			}
-			return within(t, i, wrong)
+			return within(e, i, wrong)
 		}}
 }
 
 func hasDigit(raw []byte) bool { return strings.ContainsAny(string(raw), "0123456789") }
 
-// within tells the lie about one of the numbers in a text.
-func within(t *tale, i int, wrong func(t *tale, i int, number string) (string, bool)) bool {
-	text := t.doc.String(i)
+// within applies the lie to one of the numbers in a text.
+func within(e *edit, i int, wrong func(e *edit, i int, number string) (string, bool)) bool {
+	text := e.doc.String(i)
 	spans := numerals(text)
-	first := t.pick(i, 0, len(spans))
+	first := e.pick(i, 0, len(spans))
 	for k := range spans {
 		s := spans[(first+k)%len(spans)]
-		if after, ok := wrong(t, i, text[s[0]:s[1]]); ok {
-			return t.replace(i, jsonedit.Quote(text[:s[0]]+after+text[s[1]:]))
+		if after, ok := wrong(e, i, text[s[0]:s[1]]); ok {
+			return e.replace(i, jsonedit.Quote(text[:s[0]]+after+text[s[1]:]))
 		}
 	}
 	return false

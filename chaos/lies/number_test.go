@@ -131,7 +131,7 @@ func TestUnderEverySeed(t *testing.T) {
 	}
 }
 
-// A number that nobody reckons with can still be emptied.
+// A number too long to compute with can still be emptied.
 func TestEmptyOfAnEnormousNumber(t *testing.T) {
 	got, e := once(t, lies.Empty("$.a"), `{"a":1e999,"b":1}`)
 	assert.Equal(t, `{"a":0,"b":1}`, got)

@@ -8,40 +8,39 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// FabricateRecord adds an element to a list that nobody has heard of: a copy
-// of a drawn one in which the digits of each number, and of each text that has
-// some, are others. Where there are no digits, the words of a text are
-// turned round. Paths name lists.
+// FabricateRecord adds an invented element to a list: a copy of a drawn one
+// with other digits in each number and in each text that has digits. If a text
+// has none, its two words are exchanged. Paths name lists.
 func FabricateRecord(paths ...string) chaos.Fault {
 	return lie{kind: "fabricated_record", class: chaos.ClassValue, wants: "list with elements", rank: lists(1),
-		turn: func(t *tale, i int) bool {
-			rows := t.doc.Children(i)
-			first := t.pick(i, 0, len(rows))
+		apply: func(e *edit, i int) bool {
+			rows := e.doc.Children(i)
+			first := e.pick(i, 0, len(rows))
 			for k := range rows {
 				row := rows[(first+k)%len(rows)]
-				made := t.fabricate(row)
-				if !bytes.Equal(made, t.doc.Raw(row)) {
-					return t.insert(i, "", made)
+				made := e.fabricate(row)
+				if !bytes.Equal(made, e.doc.Raw(row)) {
+					return e.insert(i, "", made)
 				}
 			}
 			return false
 		}}.at(paths)
 }
 
-// fabricate is node i with other scalars.
-func (t *tale) fabricate(i int) []byte {
-	part, ok := jsonedit.Parse(t.doc.Raw(i))
+// fabricate returns node i with other scalars.
+func (e *edit) fabricate(i int) []byte {
+	part, ok := jsonedit.Parse(e.doc.Raw(i))
 	if !ok {
-		return t.doc.Raw(i)
+		return e.doc.Raw(i)
 	}
 	var edits []jsonedit.Edit
 	for n := range part.Nodes {
 		switch part.Kind(n) {
 		case jsonedit.Number:
-			edits = append(edits, part.Replace(n, []byte(t.otherDigits(i+n, string(part.Raw(n)), -1))))
+			edits = append(edits, part.Replace(n, []byte(e.otherDigits(i+n, string(part.Raw(n)), -1))))
 		case jsonedit.String:
 			text := part.String(n)
-			if other := t.otherDigits(i+n, text, -1); other != text {
+			if other := e.otherDigits(i+n, text, -1); other != text {
 				edits = append(edits, part.Replace(n, jsonedit.Quote(other)))
 			} else if a, b, two := strings.Cut(text, " "); two && !strings.Contains(b, " ") {
 				edits = append(edits, part.Replace(n, jsonedit.Quote(b+" "+a)))
@@ -51,10 +50,10 @@ func (t *tale) fabricate(i int) []byte {
 	return part.Apply(edits...)
 }
 
-// otherDigits puts other digits in the place of those of a text, each a drawn
-// one that differs, from 1 up; at most n of them, the last; -1: all. Of dates and exponents it
-// leaves what would make them something else.
-func (t *tale) otherDigits(i int, text string, n int) string {
+// otherDigits replaces the last n digits of a text, each by a drawn one that
+// differs, from 1 up; n is -1 for all. Dates and exponents stay, since other
+// digits would make them something else.
+func (e *edit) otherDigits(i int, text string, n int) string {
 	if dates.MatchString(text) {
 		return text
 	}
@@ -65,7 +64,7 @@ func (t *tale) otherDigits(i int, text string, n int) string {
 	}
 	for at := end - 1; at >= 0 && n != 0; at-- {
 		if c := out[at]; c >= '0' && c <= '9' {
-			turned := '1' + (c-'0'+8+byte(t.pick(i, at+8, 8)))%9 // 1 to 9
+			turned := '1' + (c-'0'+8+byte(e.pick(i, at+8, 8)))%9 // 1 to 9
 			if turned == c {
 				turned = '1' + (c-'1'+1)%9
 			}
@@ -76,19 +75,19 @@ func (t *tale) otherDigits(i int, text string, n int) string {
 	return string(out)
 }
 
-// DanglingReference makes an identifier point to nothing: its last digits, or
-// its last letters where it has no digits, become others, so that the document
-// has no such value. Without paths it is a drawn member whose name is that of a
-// reference (customer_id, orderId, ref…), or else an id.
+// DanglingReference makes an identifier point to nothing. It replaces the last
+// digits, or the last letter if there are none, so that the document has no
+// such value. Without paths it draws a member with the name of a reference
+// (customer_id, orderId, ref…), or else an id.
 func DanglingReference(paths ...string) chaos.Fault {
 	return lie{kind: "dangling_reference", class: chaos.ClassValue, wants: "identifier",
-		rank: func(t *tale, i int) int {
-			if k := t.doc.Kind(i); k != jsonedit.Number && k != jsonedit.String {
+		rank: func(e *edit, i int) int {
+			if k := e.doc.Kind(i); k != jsonedit.Number && k != jsonedit.String {
 				return 0
 			}
-			name := nameOf(t, i)
+			name := nameOf(e, i)
 			switch {
-			case t.addressed:
+			case e.addressed:
 				return 1
 			case !isID(name):
 				return 0
@@ -97,28 +96,28 @@ func DanglingReference(paths ...string) chaos.Fault {
 			}
 			return 1
 		},
-		turn: func(t *tale, i int) bool {
-			text := string(t.doc.Raw(i))
-			if t.doc.Kind(i) == jsonedit.String {
-				text = t.doc.String(i)
+		apply: func(e *edit, i int) bool {
+			text := string(e.doc.Raw(i))
+			if e.doc.Kind(i) == jsonedit.String {
+				text = e.doc.String(i)
 			}
 			for n := 4; n < 12; n++ { // longer where that value is taken
-				other := t.otherDigits(i+n, text, n)
+				other := e.otherDigits(i+n, text, n)
 				if other == text {
 					other = otherLetters(text)
 				}
-				if other != text && !bytes.Contains(t.doc.Text, []byte(other)) {
-					if t.doc.Kind(i) == jsonedit.String {
-						return t.replace(i, jsonedit.Quote(other))
+				if other != text && !bytes.Contains(e.doc.Text, []byte(other)) {
+					if e.doc.Kind(i) == jsonedit.String {
+						return e.replace(i, jsonedit.Quote(other))
 					}
-					return t.replace(i, []byte(other))
+					return e.replace(i, []byte(other))
 				}
 			}
 			return false
 		}}.at(paths)
 }
 
-// otherLetters moves the last letter on in the alphabet.
+// otherLetters replaces the last letter by one further on in the alphabet.
 func otherLetters(text string) string {
 	if text == "" {
 		return text
@@ -132,36 +131,36 @@ func otherLetters(text string) string {
 	return text
 }
 
-// DuplicateRows has a drawn element of a list twice, one behind the other, as
-// an at-least-once feed has it. Paths name lists.
+// DuplicateRows repeats a drawn element of a list directly after itself, as an
+// at-least-once feed does. Paths name lists.
 func DuplicateRows(paths ...string) chaos.Fault {
 	return lie{kind: "duplicated_rows", class: chaos.ClassValue, wants: "list with elements", rank: lists(1),
-		turn: func(t *tale, i int) bool {
-			rows := t.doc.Children(i)
-			at := t.pick(i, 0, len(rows))
+		apply: func(e *edit, i int) bool {
+			rows := e.doc.Children(i)
+			at := e.pick(i, 0, len(rows))
 			twice := append(append(rows[:at+1:at+1], rows[at]), rows[at+1:]...)
-			return t.arrange(i, twice)
+			return e.arrange(i, twice)
 		}}.at(paths)
 }
 
-// ReorderRows has the elements of a list in another order, in which at least
-// two differ from what stood there. Paths name lists.
+// ReorderRows puts the elements of a list in another order, so that at least
+// two places differ. Paths name lists.
 func ReorderRows(paths ...string) chaos.Fault {
 	return lie{kind: "reordered_rows", class: chaos.ClassValue, wants: "list with two elements that differ", rank: lists(2),
-		turn: func(t *tale, i int) bool {
-			return t.arrange(i, t.shuffled(i, t.doc.Children(i)))
+		apply: func(e *edit, i int) bool {
+			return e.arrange(i, e.shuffled(i, e.doc.Children(i)))
 		}}.at(paths)
 }
 
-// shuffled are the nodes in a drawn order; one that looks like the old is
-// turned by one place.
-func (t *tale) shuffled(i int, nodes []int) []int {
+// shuffled returns the nodes in a drawn order. An order that looks like the old
+// one is rotated by one place.
+func (e *edit) shuffled(i int, nodes []int) []int {
 	out := append([]int(nil), nodes...)
 	for k := len(out) - 1; k > 0; k-- {
-		other := t.pick(i, 8+k, k+1)
+		other := e.pick(i, 8+k, k+1)
 		out[k], out[other] = out[other], out[k]
 	}
-	if bytes.Equal(t.doc.Arrange(i, out), t.doc.Raw(i)) {
+	if bytes.Equal(e.doc.Arrange(i, out), e.doc.Raw(i)) {
 		out = append(out[1:], out[0])
 	}
 	return out

@@ -11,12 +11,13 @@ import (
 )
 
 // ChangeArguments renames an argument of a tool on the other side. The listing
-// shows the new name, a call with the old one is refused with a
-// [*chaos.ArgumentError] and does not reach the tool, and a call with the new one
-// works: an agent that lists the tools again recovers. The rule's target is
-// both, such as "{refund,tools/list}"; with "refund" alone the listing is out of date.
+// shows the new name. A call with the old name is refused with a
+// [*chaos.ArgumentError] and does not reach the tool; a call with the new name
+// works. So an agent that lists the tools again recovers. The rule's target is
+// both, such as "{refund,tools/list}"; with "refund" alone the listing is out
+// of date.
 //
-// It acts in the callee's place, and on one call at most one such fault does.
+// It acts in the callee's place, so at most one such fault acts on a call.
 func ChangeArguments(tool, argument, to string) chaos.Fault {
 	return changeArguments{tool, argument, to}
 }
@@ -27,7 +28,7 @@ func (f changeArguments) Inject(ctx context.Context, c chaos.Call, args any, nex
 	if c.Target == chaos.ListTarget {
 		return f.list(ctx, c, args, next)
 	}
-	p, why := open(args)
+	in, why := open(args)
 	if c.Target != f.tool {
 		why = "another tool than " + f.tool
 	}
@@ -35,14 +36,14 @@ func (f changeArguments) Inject(ctx context.Context, c chaos.Call, args any, nex
 		chaos.Note(ctx, "changed_arguments: "+why)
 		return next(ctx, args)
 	}
-	if _, old := p.doc.Member(0, f.argument); old {
+	if _, old := in.doc.Member(0, f.argument); old {
 		return nil, &chaos.ArgumentError{Tool: f.tool, Err: fmt.Errorf("missing required property %q; additional property %q is not allowed", f.to, f.argument)}
 	}
-	i, ok := p.doc.Member(0, f.to)
+	i, ok := in.doc.Member(0, f.to)
 	if !ok {
 		return next(ctx, args)
 	}
-	if translated, why := p.close(p.doc.Apply(p.doc.Rename(i, f.argument))); why == "" {
+	if translated, why := in.close(in.doc.Apply(in.doc.Rename(i, f.argument))); why == "" {
 		args = translated
 	}
 	return next(ctx, args)
@@ -54,30 +55,30 @@ func (f changeArguments) list(ctx context.Context, c chaos.Call, args any, next 
 	if err != nil {
 		return result, err
 	}
-	p, why := open(result)
+	in, why := open(result)
 	if why != "" {
 		chaos.Note(ctx, "changed_arguments: "+why)
 		return result, nil
 	}
-	t := &tale{call: c, doc: p.doc}
-	t.any(isTools, func(t *tale, i int) bool {
-		tool, ok := toolIn(t, i, f.tool)
-		schema, has := schemaOf(t, tool)
-		return ok && has && f.rename(t, schema)
+	e := &edit{call: c, doc: in.doc}
+	e.applyToOne(isTools, func(e *edit, i int) bool {
+		tool, ok := toolIn(e, i, f.tool)
+		schema, has := schemaOf(e, tool)
+		return ok && has && f.rename(e, schema)
 	})
-	return t.end(ctx, p, "changed_arguments", "tool with such an argument in its schema")
+	return e.finish(ctx, in, "changed_arguments", "tool with such an argument in its schema")
 }
 
-func (f changeArguments) rename(t *tale, schema int) (done bool) {
-	if properties, ok := t.doc.Member(schema, "properties"); ok {
-		if i, ok := t.doc.Member(properties, f.argument); ok {
-			done = t.rename(i, f.to)
+func (f changeArguments) rename(e *edit, schema int) (done bool) {
+	if properties, ok := e.doc.Member(schema, "properties"); ok {
+		if i, ok := e.doc.Member(properties, f.argument); ok {
+			done = e.rename(i, f.to)
 		}
 	}
-	if required, ok := t.doc.Member(schema, "required"); ok {
-		for _, i := range t.doc.Children(required) {
-			if t.doc.String(i) == f.argument {
-				done = t.replace(i, jsonedit.Quote(f.to)) || done
+	if required, ok := e.doc.Member(schema, "required"); ok {
+		for _, i := range e.doc.Children(required) {
+			if e.doc.String(i) == f.argument {
+				done = e.replace(i, jsonedit.Quote(f.to)) || done
 			}
 		}
 	}

@@ -15,42 +15,42 @@ import (
 
 // RenameKey gives members another name, as a release of the other side does: a
 // drawn name wherever it occurs in the document, or the members that the paths
-// name. to is the new name; "" makes snake_case of camelCase and the other way
-// round, and appends Value to a single word, since encoding/json reads names
-// whatever their case.
+// name. to is the new name. "" turns snake_case into camelCase and the reverse,
+// and appends Value to a single word, since encoding/json reads names whatever
+// their case.
 func RenameKey(to string, paths ...string) chaos.Fault {
 	params := map[string]any{}
 	if to != "" {
 		params["to"] = to
 	}
 	return lie{kind: "renamed_key", class: chaos.ClassProtocol, params: params, wants: "member", rank: members,
-		turn: everywhere(func(t *tale, i int) bool {
+		apply: everywhere(func(e *edit, i int) bool {
 			name := to
 			if name == "" {
-				name = restyled(t.doc.Name(i))
+				name = restyled(e.doc.Name(i))
 			}
-			_, taken := t.doc.Member(int(t.doc.Nodes[i].Parent), name)
-			return t.doc.IsMember(i) && !taken && t.rename(i, name)
+			_, taken := e.doc.Member(int(e.doc.Nodes[i].Parent), name)
+			return e.doc.IsMember(i) && !taken && e.rename(i, name)
 		})}.at(paths)
 }
 
-// RemoveKey takes members away as if their schema did not have them any more: a
-// drawn name wherever it occurs in the document, or those that the paths name.
-// One object alone loses a member with [Missing].
+// RemoveKey removes members as if their schema no longer had them: a drawn name
+// wherever it occurs in the document, or the members that the paths name.
+// [Missing] removes one member of one object.
 func RemoveKey(paths ...string) chaos.Fault {
 	return lie{kind: "removed_key", class: chaos.ClassProtocol, wants: "member", rank: members,
-		turn: func(t *tale, i int) bool {
-			if t.addressed {
-				return t.remove(i)
+		apply: func(e *edit, i int) bool {
+			if e.addressed {
+				return e.remove(i)
 			}
-			return t.remove(sameName(t, i)...)
+			return e.remove(sameName(e, i)...)
 		}}.at(paths)
 }
 
 // AddKey adds a member that callers do not know: to the result if it is an
 // object, to its elements if it is a list of objects, or to the objects that
-// the paths name. value is anything that has JSON. An object that has the name
-// already stays as it is.
+// the paths name. value is anything that has JSON. An object that already has
+// the name stays as it is.
 func AddKey(name string, value any, paths ...string) chaos.Fault {
 	doc, err := json.Marshal(value)
 	return lie{kind: "added_key", class: chaos.ClassProtocol, params: map[string]any{"name": name, "value": json.RawMessage(doc)},
@@ -59,50 +59,50 @@ func AddKey(name string, value any, paths ...string) chaos.Fault {
 			c.That(err == nil, "value", fmt.Sprintf("%T", value), fmt.Sprintf("a value that has JSON (%v)", err))
 		},
 		wants: "object without such a member",
-		rank: func(t *tale, i int) int {
-			if t.doc.Kind(i) == jsonedit.Object || t.doc.Kind(i) == jsonedit.Array && i == 0 {
-				return anything(t, i)
+		rank: func(e *edit, i int) int {
+			if e.doc.Kind(i) == jsonedit.Object || e.doc.Kind(i) == jsonedit.Array && i == 0 {
+				return anything(e, i)
 			}
 			return 0
 		},
-		turn: func(t *tale, i int) (done bool) {
+		apply: func(e *edit, i int) (done bool) {
 			objects := []int{i}
-			if t.doc.Kind(i) == jsonedit.Array {
-				objects = t.doc.Children(i)
+			if e.doc.Kind(i) == jsonedit.Array {
+				objects = e.doc.Children(i)
 			}
 			for _, o := range objects {
-				if _, taken := t.doc.Member(o, name); !taken && t.doc.Kind(o) == jsonedit.Object {
-					done = t.insert(o, name, doc) || done
+				if _, taken := e.doc.Member(o, name); !taken && e.doc.Kind(o) == jsonedit.Object {
+					done = e.insert(o, name, doc) || done
 				}
 			}
 			return done
 		}}.at(paths)
 }
 
-// Retype gives members another type of value: what is no list becomes a list
-// of one, a list becomes its first element, or null if it is empty. It is a drawn name
-// wherever it occurs in the document, or the values that the paths name.
+// Retype gives members another type: a list becomes its first element, or null
+// if it is empty, and any other value becomes a list of one. It changes a drawn
+// name wherever it occurs in the document, or the values that the paths name.
 func Retype(paths ...string) chaos.Fault {
 	return lie{kind: "retyped_key", class: chaos.ClassProtocol, wants: "member",
-		rank: func(t *tale, i int) int {
-			if t.addressed {
+		rank: func(e *edit, i int) int {
+			if e.addressed {
 				return 1 // the result itself too
 			}
-			return members(t, i)
+			return members(e, i)
 		},
-		turn: everywhere(func(t *tale, i int) bool {
-			if t.doc.Kind(i) != jsonedit.Array {
-				return t.replace(i, listOf(t.doc.Raw(i)))
+		apply: everywhere(func(e *edit, i int) bool {
+			if e.doc.Kind(i) != jsonedit.Array {
+				return e.replace(i, listOf(e.doc.Raw(i)))
 			}
-			if rows := t.doc.Children(i); len(rows) > 0 {
-				return t.replace(i, t.doc.Raw(rows[0]))
+			if rows := e.doc.Children(i); len(rows) > 0 {
+				return e.replace(i, e.doc.Raw(rows[0]))
 			}
-			return t.replace(i, []byte("null"))
+			return e.replace(i, []byte("null"))
 		})}.at(paths)
 }
 
-// Envelope puts a value into an object of its own: {"data": …}, under the given
-// name; "" is data. Without paths it is the whole result.
+// Envelope wraps a value in an object: {"data": …}, under the given name; "" is
+// data. Without paths it wraps the whole result.
 func Envelope(name string, paths ...string) chaos.Fault {
 	params := map[string]any{}
 	if name == "" {
@@ -111,56 +111,57 @@ func Envelope(name string, paths ...string) chaos.Fault {
 		params["name"] = name
 	}
 	return lie{kind: "enveloped", class: chaos.ClassProtocol, params: params, wants: "value", rank: anything,
-		turn: func(t *tale, i int) bool {
-			return t.replace(i, fmt.Appendf(nil, `{%s:%s}`, jsonedit.Quote(name), t.doc.Raw(i)))
+		apply: func(e *edit, i int) bool {
+			return e.replace(i, fmt.Appendf(nil, `{%s:%s}`, jsonedit.Quote(name), e.doc.Raw(i)))
 		}}.at(paths)
 }
 
-// SchemaDrift is a second version of an interface: every name changes between
-// snake_case and camelCase where it has several words, and the whole stands in
-// an envelope, {"version":"v2","data":…}.
+// SchemaDrift is a second version of an interface: every name of several words
+// changes between snake_case and camelCase, and the result is wrapped in an
+// envelope, {"version":"v2","data":…}.
 func SchemaDrift() chaos.Fault {
 	return lie{kind: "schema_drift", class: chaos.ClassProtocol, wants: "value", rank: anything,
-		turn: func(t *tale, _ int) bool {
+		apply: func(e *edit, _ int) bool {
 			var edits []jsonedit.Edit
-			for i := range t.doc.Nodes {
-				if name := t.doc.Name(i); name != "" && strings.IndexFunc(name, severalWords) > 0 {
-					edits = append(edits, t.doc.Rename(i, restyled(name)))
+			for i := range e.doc.Nodes {
+				if name := e.doc.Name(i); name != "" && strings.IndexFunc(name, severalWords) > 0 {
+					edits = append(edits, e.doc.Rename(i, restyled(name)))
 				}
 			}
-			return t.become(fmt.Appendf(nil, `{"version":"v2","data":%s}`, t.doc.Apply(edits...)))
+			return e.replaceAll(fmt.Appendf(nil, `{"version":"v2","data":%s}`, e.doc.Apply(edits...)))
 		}}.at(nil)
 }
 
 func severalWords(r rune) bool { return r == '_' || unicode.IsUpper(r) }
 
-// UnknownEnum puts a word that its callers do not know in the place of one of
-// few: a text of one word in lower or upper case under a name such as status,
-// state, type or kind, or else another such text. The new word keeps the case.
+// UnknownEnum replaces an enumeration value by a word that callers do not know.
+// It takes a text of one word in lower or upper case under a name such as
+// status, state, type or kind, or else another such text. The new word keeps
+// the case.
 func UnknownEnum(paths ...string) chaos.Fault {
 	return lie{kind: "unknown_enum", class: chaos.ClassProtocol, wants: "word in lower or upper case",
-		rank: func(t *tale, i int) int {
-			if t.doc.Kind(i) != jsonedit.String || !enumWord.MatchString(t.doc.String(i)) {
+		rank: func(e *edit, i int) int {
+			if e.doc.Kind(i) != jsonedit.String || !enumWord.MatchString(e.doc.String(i)) {
 				return 0
 			}
-			if t.addressed || enumName.MatchString(nameOf(t, i)) {
+			if e.addressed || enumName.MatchString(nameOf(e, i)) {
 				return 1
 			}
-			if isID(nameOf(t, i)) {
+			if isID(nameOf(e, i)) {
 				return 0
 			}
 			return 2
 		},
-		turn: func(t *tale, i int) bool {
+		apply: func(e *edit, i int) bool {
 			words := []string{"pending_review", "partially_settled", "suspended", "superseded", "on_hold", "unclassified"}
-			word, old := words[t.pick(i, 0, len(words))], t.doc.String(i)
+			word, old := words[e.pick(i, 0, len(words))], e.doc.String(i)
 			if strings.EqualFold(word, old) {
 				word = "deferred"
 			}
 			if old == strings.ToUpper(old) {
 				word = strings.ToUpper(word)
 			}
-			return t.replace(i, jsonedit.Quote(word))
+			return e.replace(i, jsonedit.Quote(word))
 		}}.at(paths)
 }
 
@@ -169,28 +170,28 @@ var (
 	enumName = regexp.MustCompile(`(?i)(?:^|_)(?:status|state|type|kind|category|level|priority|severity|mode|stage|phase|reason|method|result)$`)
 )
 
-// everywhere acts on all members of the name that was drawn, or on the one
-// place to which a path leads.
-func everywhere(turn func(*tale, int) bool) func(*tale, int) bool {
-	return func(t *tale, i int) (done bool) {
-		if t.addressed {
-			return turn(t, i)
+// everywhere applies a change to all members with the drawn name, or to the one
+// place that a path names.
+func everywhere(apply func(*edit, int) bool) func(*edit, int) bool {
+	return func(e *edit, i int) (done bool) {
+		if e.addressed {
+			return apply(e, i)
 		}
-		for _, k := range sameName(t, i) {
-			done = turn(t, k) || done
+		for _, k := range sameName(e, i) {
+			done = apply(e, k) || done
 		}
 		return done
 	}
 }
 
-// sameName are the members with the name of member i that do not stand within
+// sameName returns the members with the name of member i that do not lie within
 // one another.
-func sameName(t *tale, i int) (nodes []int) {
-	name := t.doc.Name(i)
-	for k := 0; k < len(t.doc.Nodes); k++ {
-		if t.doc.IsMember(k) && t.doc.Name(k) == name {
+func sameName(e *edit, i int) (nodes []int) {
+	name := e.doc.Name(i)
+	for k := 0; k < len(e.doc.Nodes); k++ {
+		if e.doc.IsMember(k) && e.doc.Name(k) == name {
 			nodes = append(nodes, k)
-			k = int(t.doc.Nodes[k].Next) - 1
+			k = int(e.doc.Nodes[k].Next) - 1
 		}
 	}
 	return nodes

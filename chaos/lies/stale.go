@@ -7,14 +7,13 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// Stale answers a request with what the same request (target and key) was
-// answered lag calls ago, from 1 to 64: a cache, or a replica that is behind.
-// With fewer earlier answers it is the oldest.
+// Stale answers a request with the answer to the same request (target and key)
+// lag calls ago, from 1 to 64: a cache, or a replica that is behind. With fewer
+// earlier answers it takes the oldest.
 //
-// Like all lies about time it remembers the answers of the calls that its rule
-// was drawn on, in its injector: a rule without a trigger sees all of them.
-// Where the world did not change in between there is nothing to lie about, and
-// it is not delivered.
+// Like all lies about time it remembers the answers of the calls that its
+// rule's trigger matched, in its injector; without a trigger these are all. If
+// the answer has not changed since, it is not delivered.
 func Stale(lag int) chaos.Fault { return stale("stale_result", lag, "") }
 
 func stale(kind string, lag int, layer chaos.Layer) *recall {
@@ -29,8 +28,8 @@ func stale(kind string, lag int, layer chaos.Layer) *recall {
 		}}
 }
 
-// Frozen answers a request for ever with what it was answered first, as long
-// as the rule lasts.
+// Frozen answers a request with the first answer to it, as long as the rule
+// lasts.
 func Frozen() chaos.Fault {
 	return &recall{kind: "frozen_result", lag: 1, first: true, wants: "there is no first answer that differs",
 		choose: func(m *memory, _ chaos.Call, now answer) (answer, bool) {
@@ -41,9 +40,9 @@ func Frozen() chaos.Fault {
 		}}
 }
 
-// Crossed answers a request with the last answer to another request of the
-// same target: responses that were handed to the wrong caller, as a cache with
-// a bad key or a connection out of step does. Calls are told apart by their key.
+// Crossed answers a request with the last answer to another request of the same
+// target, as a cache with a bad key or a connection out of step does. Calls are
+// told apart by their key.
 func Crossed() chaos.Fault {
 	return &recall{kind: "crossed_result", lag: 1, wants: "there is no answer to another request that differs",
 		choose: func(m *memory, _ chaos.Call, now answer) (answer, bool) {
@@ -56,8 +55,8 @@ func Crossed() chaos.Fault {
 		}}
 }
 
-// Replayed answers a request with a drawn one of the last 256 answers of the same
-// target, whatever they were answers to: a message that is delivered again.
+// Replayed answers a request with one drawn from the last 256 answers of the
+// same target, whatever the requests were: a message that is delivered again.
 func Replayed() chaos.Fault {
 	const saltReplay = saltSpot + 1
 	return &recall{kind: "replayed_result", lag: 1, wants: "there is no old answer that differs",

@@ -10,28 +10,28 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// SwapFields exchanges two values: those of the two paths, or, without paths,
-// those of two drawn members of one object that are of one type and differ, as
-// a mapping does that takes billing for shipping.
+// SwapFields exchanges two values, as a mapping does that takes billing for
+// shipping. With two paths it exchanges the values that they name. Without
+// paths it draws two members of one object that have one type and differ.
 func SwapFields(paths ...string) chaos.Fault {
 	l := lie{kind: "swapped_fields", class: chaos.ClassValue, wants: "two members of one type",
 		check: func(c *param.Check) {
 			c.That(len(paths) == 0 || len(paths) == 2, "paths", fmt.Sprintf("%d of them", len(paths)), "two, or none")
 		},
 		rank: ofKind(jsonedit.Object),
-		turn: func(t *tale, i int) bool {
-			pairs := pairsOf(t, t.doc.Children(i))
+		apply: func(e *edit, i int) bool {
+			pairs := pairsOf(e, e.doc.Children(i))
 			if len(pairs) == 0 {
 				return false
 			}
-			p := pairs[t.pick(i, 0, len(pairs))]
-			return t.exchange(p[0], p[1])
+			p := pairs[e.pick(i, 0, len(pairs))]
+			return e.exchange(p[0], p[1])
 		}}
 	if len(paths) > 0 {
 		where := parsed(paths)
-		l.whole = func(t *tale) {
-			if nodes := t.find(where); len(nodes) == 2 {
-				t.exchange(nodes[0], nodes[1])
+		l.whole = func(e *edit) {
+			if nodes := e.find(where); len(nodes) == 2 {
+				e.exchange(nodes[0], nodes[1])
 			}
 		}
 		l.wants = "two values, one at each of the paths,"
@@ -39,22 +39,22 @@ func SwapFields(paths ...string) chaos.Fault {
 	return l.at(paths)
 }
 
-// exchange puts the values of two nodes in each other's place.
-func (t *tale) exchange(i, k int) bool {
-	a, b := t.doc.Raw(i), t.doc.Raw(k)
-	return !t.hidden(k) && t.replace(i, b) && t.replace(k, a)
+// exchange exchanges the values of two nodes.
+func (e *edit) exchange(i, k int) bool {
+	a, b := e.doc.Raw(i), e.doc.Raw(k)
+	return !e.hidden(k) && e.replace(i, b) && e.replace(k, a)
 }
 
-// pairsOf are the pairs of nodes of one kind whose values differ; the scalar
-// ones if there are such.
-func pairsOf(t *tale, nodes []int) (pairs [][2]int) {
+// pairsOf returns the pairs of nodes of one kind whose values differ; only
+// pairs of scalars, if there are any.
+func pairsOf(e *edit, nodes []int) (pairs [][2]int) {
 	var deep [][2]int
 	for k, a := range nodes {
 		for _, b := range nodes[k+1:] {
-			if t.doc.Kind(a) != t.doc.Kind(b) || bytes.Equal(t.doc.Raw(a), t.doc.Raw(b)) {
+			if e.doc.Kind(a) != e.doc.Kind(b) || bytes.Equal(e.doc.Raw(a), e.doc.Raw(b)) {
 				continue
 			}
-			if isScalar(t.doc.Kind(a)) {
+			if isScalar(e.doc.Kind(a)) {
 				pairs = append(pairs, [2]int{a, b})
 			} else {
 				deep = append(deep, [2]int{a, b})
@@ -74,19 +74,19 @@ func pairsOf(t *tale, nodes []int) (pairs [][2]int) {
 const maxPairs = 1024
 
 // SwapEntity exchanges the identities of two records of a list: the members by
-// which records are told apart (id, name, and names such as order_id) change
-// places, and all else stays, so that each record describes the other's
-// subject. Paths name lists.
+// which records are told apart (id, name, and names such as order_id).
+// Everything else stays, so that each record describes the other's subject.
+// Paths name lists.
 func SwapEntity(paths ...string) chaos.Fault {
 	return lie{kind: "swapped_entity", class: chaos.ClassValue, wants: "list with two records that differ in an identifier",
 		rank: lists(2),
-		turn: func(t *tale, i int) bool {
-			rows := t.doc.Children(i)
-			first, apart := t.pick(i, 0, len(rows)), t.pick(i, 1, len(rows)-1)
+		apply: func(e *edit, i int) bool {
+			rows := e.doc.Children(i)
+			first, apart := e.pick(i, 0, len(rows)), e.pick(i, 1, len(rows)-1)
 			for k := range len(rows) * len(rows) {
 				a := rows[(first+k)%len(rows)]
 				b := rows[(first+k+1+(apart+k/len(rows))%(len(rows)-1))%len(rows)]
-				if t.exchangeIdentity(a, b) {
+				if e.exchangeIdentity(a, b) {
 					return true
 				}
 				if k > maxPairs {
@@ -98,20 +98,20 @@ func SwapEntity(paths ...string) chaos.Fault {
 }
 
 // exchangeIdentity exchanges the members by which two records are told apart.
-func (t *tale) exchangeIdentity(a, b int) (done bool) {
-	if t.doc.Kind(a) != jsonedit.Object || t.doc.Kind(b) != jsonedit.Object {
+func (e *edit) exchangeIdentity(a, b int) (done bool) {
+	if e.doc.Kind(a) != jsonedit.Object || e.doc.Kind(b) != jsonedit.Object {
 		return false
 	}
 	var seen []string
-	for _, member := range t.doc.Children(a) {
-		name := t.doc.Name(member)
+	for _, member := range e.doc.Children(a) {
+		name := e.doc.Name(member)
 		if !isID(name) && name != "name" && name != "title" || slices.Contains(seen, name) {
 			continue
 		}
 		seen = append(seen, name)
-		last, _ := t.doc.Member(a, name)
-		if other, ok := t.doc.Member(b, name); ok && isScalar(t.doc.Kind(last)) && isScalar(t.doc.Kind(other)) {
-			done = t.exchange(last, other) || done
+		last, _ := e.doc.Member(a, name)
+		if other, ok := e.doc.Member(b, name); ok && isScalar(e.doc.Kind(last)) && isScalar(e.doc.Kind(other)) {
+			done = e.exchange(last, other) || done
 		}
 	}
 	return done

@@ -10,30 +10,30 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// isTools tells whether a list is one of tools: objects with a name, and with
-// a description or a schema of their arguments, as MCP and Anthropic's interface
-// have them, or such objects under "function", as OpenAI's has them.
-func isTools(t *tale, i int) int {
-	if t.doc.Kind(i) != jsonedit.Array {
+// isTools ranks lists of tools: objects with a name, and with a description or
+// a schema of their arguments, as in MCP and in Anthropic's interface, or such
+// objects under "function", as in OpenAI's.
+func isTools(e *edit, i int) int {
+	if e.doc.Kind(i) != jsonedit.Array {
 		return 0
 	}
-	rows := t.doc.Children(i)
+	rows := e.doc.Children(i)
 	for _, row := range rows {
-		if name, ok := t.doc.Member(faceOf(t.doc, row), "name"); !ok || t.doc.Kind(name) != jsonedit.String {
+		if name, ok := e.doc.Member(faceOf(e.doc, row), "name"); !ok || e.doc.Kind(name) != jsonedit.String {
 			return 0
 		}
 	}
 	if len(rows) == 0 {
 		return 0
 	}
-	_, described := t.doc.Member(faceOf(t.doc, rows[0]), "description")
-	if _, ok := schemaOf(t, rows[0]); !ok && !described && i > 0 {
+	_, described := e.doc.Member(faceOf(e.doc, rows[0]), "description")
+	if _, ok := schemaOf(e, rows[0]); !ok && !described && i > 0 {
 		return 0
 	}
 	return 1
 }
 
-// faceOf is the object in which a tool's name and description are.
+// faceOf is the object that has a tool's name and description.
 func faceOf(d *jsonedit.Doc, tool int) int {
 	if i, ok := d.Member(tool, "function"); ok && d.Kind(i) == jsonedit.Object {
 		return i
@@ -42,38 +42,39 @@ func faceOf(d *jsonedit.Doc, tool int) int {
 }
 
 // schemaOf finds the schema of a tool's arguments.
-func schemaOf(t *tale, tool int) (i int, ok bool) {
+func schemaOf(e *edit, tool int) (i int, ok bool) {
 	for _, name := range []string{"inputSchema", "input_schema", "parameters"} {
-		if i, ok = t.doc.Member(faceOf(t.doc, tool), name); ok {
+		if i, ok = e.doc.Member(faceOf(e.doc, tool), name); ok {
 			return i, true
 		}
 	}
 	return 0, false
 }
 
-// toolIn finds a tool by its name; "" is a drawn one.
-func toolIn(t *tale, list int, name string) (tool int, ok bool) {
-	rows := t.doc.Children(list)
+// toolIn finds a tool by its name; for "" it draws one.
+func toolIn(e *edit, list int, name string) (tool int, ok bool) {
+	rows := e.doc.Children(list)
 	if name == "" {
-		return rows[t.pick(list, 0, len(rows))], true
+		return rows[e.pick(list, 0, len(rows))], true
 	}
 	for _, row := range rows {
-		if toolName(t, row) == name {
+		if toolName(e, row) == name {
 			return row, true
 		}
 	}
 	return 0, false
 }
 
-func toolName(t *tale, tool int) string {
-	i, _ := t.doc.Member(faceOf(t.doc, tool), "name")
-	return t.doc.String(i)
+func toolName(e *edit, tool int) string {
+	i, _ := e.doc.Member(faceOf(e.doc, tool), "name")
+	return e.doc.String(i)
 }
 
 // PoisonTool appends an instruction to the description of a tool in a listing,
-// where a model reads it before any call. Its rule's target is
-// [chaos.ListTarget]. tool is its name, "" a drawn one. texts are what is
-// appended: one of them, drawn; none: a few defaults. See [Attack] for {canary}.
+// which a model reads before any call. Its rule's target is [chaos.ListTarget].
+// tool is the tool's name; for "" one is drawn. Each listing draws one of texts
+// to append, or one of a few defaults if there are none. See [Attack] for
+// {canary}.
 func PoisonTool(tool string, texts ...string) chaos.Fault {
 	params := named("tool", tool)
 	said := slices.Clone(texts)
@@ -88,25 +89,25 @@ func PoisonTool(tool string, texts ...string) chaos.Fault {
 	}
 	return lie{kind: "poisoned_tool", class: chaos.ClassAdversarial, params: params, check: payloads(texts),
 		wants: "list with this tool", rank: isTools,
-		turn: func(t *tale, i int) bool {
-			row, ok := toolIn(t, i, tool)
+		apply: func(e *edit, i int) bool {
+			row, ok := toolIn(e, i, tool)
 			if !ok {
 				return false
 			}
-			text := payload(t.call, said[t.pick(i, 1, len(said))])
-			face := faceOf(t.doc, row)
-			if d, ok := t.doc.Member(face, "description"); ok && t.doc.Kind(d) == jsonedit.String {
-				return t.replace(d, appended(t.doc.Raw(d), text))
+			text := payload(e.call, said[e.pick(i, 1, len(said))])
+			face := faceOf(e.doc, row)
+			if d, ok := e.doc.Member(face, "description"); ok && e.doc.Kind(d) == jsonedit.String {
+				return e.replace(d, appended(e.doc.Raw(d), text))
 			}
-			return t.insert(face, "description", jsonedit.Quote(text))
+			return e.insert(face, "description", jsonedit.Quote(text))
 		}}.at(nil)
 }
 
-// ShadowTool lists a second tool with nearly the name of one, behind it and
-// with the same schema, that recommends itself. Its rule's target is
-// [chaos.ListTarget]. tool is the name of the first, "" a drawn one; name that
-// of the second, "" the first with _v2 appended. The second one does not exist: a call
-// to it is one to an unknown tool, and shows in the events under its name.
+// ShadowTool lists a second tool that recommends itself, after the first and
+// with the same schema. Its rule's target is [chaos.ListTarget]. tool is the
+// name of the first; for "" one is drawn. name is that of the second; "" is the
+// first with _v2 appended. The second does not exist: a call to it is one to an
+// unknown tool, and appears in the events under its name.
 func ShadowTool(tool, name string) chaos.Fault {
 	params := named("tool", tool)
 	if name != "" {
@@ -117,16 +118,16 @@ func ShadowTool(tool, name string) chaos.Fault {
 			c.That(name == "" || name != tool, "name", fmt.Sprintf("%q", name), "a name other than the tool's")
 		},
 		wants: "list with this tool", rank: isTools,
-		turn: func(t *tale, i int) bool {
-			row, ok := toolIn(t, i, tool)
+		apply: func(e *edit, i int) bool {
+			row, ok := toolIn(e, i, tool)
 			if !ok {
 				return false
 			}
-			second := cmp.Or(name, toolName(t, row)+"_v2")
-			if _, taken := toolIn(t, i, second); taken {
+			second := cmp.Or(name, toolName(e, row)+"_v2")
+			if _, taken := toolIn(e, i, second); taken {
 				return false
 			}
-			return t.insert(i, "", shadow(t.doc.Raw(row), second))
+			return e.insert(i, "", shadow(e.doc.Raw(row), second))
 		}}.at(nil)
 }
 
@@ -148,24 +149,23 @@ func shadow(tool []byte, name string) []byte {
 	return d.Apply(edits...)
 }
 
-// ChurnTools gives each listing another look: the tools in a drawn order, and
-// of two or more one left out, a different one each time. Its rule's target is
-// [chaos.ListTarget]. It is what a client sees of a server whose list of tools
-// changes all the time.
+// ChurnTools changes each listing, as a server does whose tools change all the
+// time: the tools come in a drawn order, and of two or more one is left out, a
+// different one each time. Its rule's target is [chaos.ListTarget].
 func ChurnTools() chaos.Fault {
 	return lie{kind: "churned_tools", class: chaos.ClassAdversarial, wants: "list of two tools", rank: isTools,
-		turn: func(t *tale, i int) bool {
-			rows := t.doc.Children(i)
+		apply: func(e *edit, i int) bool {
+			rows := e.doc.Children(i)
 			if len(rows) < 2 {
 				return false
 			}
-			gone := rows[t.call.Ordinal%uint64(len(rows))]
+			gone := rows[e.call.Ordinal%uint64(len(rows))]
 			rows = slices.DeleteFunc(rows, func(row int) bool { return row == gone })
-			return t.arrange(i, t.shuffled(i, rows))
+			return e.arrange(i, e.shuffled(i, rows))
 		}}.at(nil)
 }
 
-// named are parameters with a name in them, if there is one.
+// named returns parameters with a name in them, if there is one.
 func named(param, name string) map[string]any {
 	params := map[string]any{}
 	if name != "" {

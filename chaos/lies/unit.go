@@ -8,8 +8,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-// units are groups that a reader may take for each other: the number beside
-// them stays as it is and means something else. The first three are currencies.
+// units are groups that a reader may confuse: the number beside them stays and
+// means something else. The first three are currencies.
 var units = [...][]string{
 	{"EUR", "USD", "GBP", "CHF", "JPY"},
 	{"eur", "usd", "gbp", "chf", "jpy"},
@@ -26,35 +26,35 @@ var units = [...][]string{
 	{"km/h", "mph", "m/s"},
 }
 
-// SwapUnit puts another unit or currency in the place of one and leaves the
-// number as it is: a value that is one ("EUR", "km"), or one within a text
-// beside a number ("12 km", "€19.90"). It knows common currencies, and units of
-// length, weight, temperature, time, speed and size.
+// SwapUnit replaces a unit or currency by another and leaves the number as it
+// is. It finds a value that is one ("EUR", "km"), or one within a text beside a
+// number ("12 km", "€19.90"). It knows common currencies, and units of length,
+// weight, temperature, time, speed and size.
 func SwapUnit(paths ...string) chaos.Fault {
 	return lie{kind: "swapped_unit", class: chaos.ClassValue, wants: "unit or currency",
-		rank: func(t *tale, i int) int {
-			if t.doc.Kind(i) != jsonedit.String {
+		rank: func(e *edit, i int) int {
+			if e.doc.Kind(i) != jsonedit.String {
 				return 0
 			}
-			if _, isUnit := groupOf(t.doc.String(i)); isUnit {
+			if _, isUnit := groupOf(e.doc.String(i)); isUnit {
 				return 1
 			}
-			if hasDigit(t.doc.Raw(i)) {
+			if hasDigit(e.doc.Raw(i)) {
 				return 2
 			}
 			return 0
 		},
-		turn: func(t *tale, i int) bool {
-			text := t.doc.String(i)
+		apply: func(e *edit, i int) bool {
+			text := e.doc.String(i)
 			if group, isUnit := groupOf(text); isUnit {
-				return t.replace(i, jsonedit.Quote(another(t, i, group, text)))
+				return e.replace(i, jsonedit.Quote(another(e, i, group, text)))
 			}
 			from, to := unitIn(text)
 			if from == to {
 				return false
 			}
 			group, _ := groupOf(text[from:to])
-			return t.replace(i, jsonedit.Quote(text[:from]+another(t, i, group, text[from:to])+text[to:]))
+			return e.replace(i, jsonedit.Quote(text[:from]+another(e, i, group, text[from:to])+text[to:]))
 		}}.at(paths)
 }
 
@@ -67,7 +67,7 @@ func groupOf(unit string) (group []string, ok bool) {
 	return nil, false
 }
 
-// isCurrency tells which units stand in front of their number too.
+// isCurrency reports whether a unit may also stand before its number.
 func isCurrency(unit string) bool {
 	for _, group := range units[:3] {
 		if slices.Contains(group, unit) {
@@ -77,14 +77,14 @@ func isCurrency(unit string) bool {
 	return false
 }
 
-// another is a drawn unit of the group that is not the given one.
-func another(t *tale, i int, group []string, unit string) string {
+// another draws a unit of the group that is not the given one.
+func another(e *edit, i int, group []string, unit string) string {
 	at := slices.Index(group, unit)
-	return group[(at+1+t.pick(i, 0, len(group)-1))%len(group)]
+	return group[(at+1+e.pick(i, 0, len(group)-1))%len(group)]
 }
 
-// unitIn finds a unit in front of a number of the text or behind it, a space
-// between or none; from and to are equal if there is none.
+// unitIn finds a unit before or after a number of the text, with or without a
+// space between. If there is none, from and to are equal.
 func unitIn(text string) (from, to int) {
 	for at := range len(text) {
 		if c := text[at]; c < '0' || c > '9' {

@@ -158,7 +158,7 @@ func deliveryRows() []catalogued {
 		{"stream", "malformed chunk", "events", chaos.Rule{Target: "POST api.openai.com/*", Fault: chaoshttp.MalformEvent(2)}},
 		{"stream", "duplicate chunk", "events", chaos.Rule{Target: "POST api.openai.com/*", Fault: chaoshttp.DuplicateEvent(2)}},
 		{"stream", "out-of-order chunk", "events", chaos.Rule{Target: "POST api.openai.com/*", Fault: chaoshttp.SwapEvents(2)}},
-		{"stream", "provider's error mid-response", "events", chaos.Rule{Target: "POST api.openai.com/*", Fault: chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.ErrServer, 2)}},
+		{"stream", "provider's error mid-response", "events", chaos.Rule{Target: "POST api.openai.com/*", Fault: chaoshttp.ErrorEvent(chaoshttp.OpenAI, chaoshttp.KindServer, 2)}},
 		{"stream", "missing terminator", "events", chaos.Rule{Target: "POST api.openai.com/*", Fault: chaoshttp.DropTerminator()}},
 	}
 }
@@ -167,13 +167,13 @@ func modelRows() []catalogued {
 	const model = "POST api.openai.com/*"
 	openAI, anthropic := chaoshttp.OpenAI, chaoshttp.Anthropic
 	return []catalogued{
-		{"llm", "429 with the provider's error body", "model", chaos.Rule{Target: model, Fault: chaoshttp.APIError(openAI, chaoshttp.ErrRateLimit, &chaoshttp.StatusOptions{RetryAfter: 20 * time.Second})}},
-		{"llm", "5xx with the provider's error body", "model", chaos.Rule{Target: model, Fault: chaoshttp.APIError(openAI, chaoshttp.ErrServer, nil)}},
-		{"llm", "auth with the provider's error body", "model", chaos.Rule{Target: model, Fault: chaoshttp.APIError(openAI, chaoshttp.ErrAuthentication, nil)}},
-		{"llm", "timeout with the provider's error body", "model", chaos.Rule{Target: model, Fault: chaoshttp.APIError(anthropic, chaoshttp.ErrTimeout, nil)}},
-		{"llm", "529 overloaded with the provider's error body", "model", chaos.Rule{Target: model, Fault: chaoshttp.APIError(anthropic, chaoshttp.ErrOverloaded, nil)}},
-		{"llm", "no credit left", "model", chaos.Rule{Target: model, Fault: chaoshttp.APIError(openAI, chaoshttp.ErrQuota, nil)}},
-		{"llm", "context-length error", "model", chaos.Rule{Target: model, Fault: chaoshttp.APIError(openAI, chaoshttp.ErrContextLength, nil)}},
+		{"llm", "429 with the provider's error body", "model", chaos.Rule{Target: model, Fault: chaoshttp.APIError(openAI, chaoshttp.KindRateLimit, &chaoshttp.StatusOptions{RetryAfter: 20 * time.Second})}},
+		{"llm", "5xx with the provider's error body", "model", chaos.Rule{Target: model, Fault: chaoshttp.APIError(openAI, chaoshttp.KindServer, nil)}},
+		{"llm", "auth with the provider's error body", "model", chaos.Rule{Target: model, Fault: chaoshttp.APIError(openAI, chaoshttp.KindAuthentication, nil)}},
+		{"llm", "timeout with the provider's error body", "model", chaos.Rule{Target: model, Fault: chaoshttp.APIError(anthropic, chaoshttp.KindTimeout, nil)}},
+		{"llm", "529 overloaded with the provider's error body", "model", chaos.Rule{Target: model, Fault: chaoshttp.APIError(anthropic, chaoshttp.KindOverloaded, nil)}},
+		{"llm", "no credit left", "model", chaos.Rule{Target: model, Fault: chaoshttp.APIError(openAI, chaoshttp.KindQuota, nil)}},
+		{"llm", "context-length error", "model", chaos.Rule{Target: model, Fault: chaoshttp.APIError(openAI, chaoshttp.KindContextLength, nil)}},
 		{"llm", "empty completion", "model", chaos.Rule{Target: model, Fault: chaoshttp.EmptyCompletion()}},
 		{"llm", "cut (length)", "model", chaos.Rule{Target: model, Fault: chaoshttp.CutCompletion(10)}},
 		{"llm", "content filter", "model", chaos.Rule{Target: model, Fault: chaoshttp.FilterCompletion(10)}},

@@ -51,7 +51,7 @@ func agentChaos() (rows []classified) {
 	rows = append(rows, []classified{
 		{"compound: API degradation", "long model", 6, 12, []chaos.Rule{
 			{Target: theModel, Fault: chaoshttp.SlowHeaders(5 * time.Second)},
-			{Target: theModel, When: when.Prob(0.4), Fault: chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.ErrServer, nil)}}},
+			{Target: theModel, When: when.Prob(0.4), Fault: chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindServer, nil)}}},
 		{"compound: content filter", "long model", 12, 12, one(theModel, nil, chaoshttp.FilterCompletion(0))},
 		{"compound: max tokens", "long model", 12, 12, one(theModel, nil, chaoshttp.CutCompletion(12))},
 		{"compound: proxy HTML", "long model", 12, 12, one(theModel, nil, chaoshttp.HTMLPage())},
@@ -164,8 +164,8 @@ func mcpFaults() []classified {
 		{"security (54): a description has instructions", "tools", 1, 1, one(chaos.ListTarget, nil, lies.PoisonTool(get))},
 		{"security: a tool has a shadow", "tools", 1, 1, one(chaos.ListTarget, nil, lies.ShadowTool(refund, ""))},
 		{"security: a result asks to leak a code", "tools", 4, 4, one(get, nil, lies.Exfiltrate(lies.Attack{}))},
-		{"model and provider (48): the context is too long", "long model", 12, 12, one(theModel, nil, chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.ErrContextLength, nil))},
-		{"model and provider: too many requests", "long model", 12, 12, one(theModel, nil, chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.ErrRateLimit, nil))},
+		{"model and provider (48): the context is too long", "long model", 12, 12, one(theModel, nil, chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindContextLength, nil))},
+		{"model and provider: too many requests", "long model", 12, 12, one(theModel, nil, chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindRateLimit, nil))},
 		{"model and provider: a tool call is malformed", "long model", 12, 12, one(theModel, nil, chaoshttp.MalformToolCall())},
 		{"protocol (45): a message is no JSON", "long service", 12, 12, one(theService, nil, chaoshttp.MalformedJSON())},
 		{"protocol: a message is a page", "long service", 12, 12, one(theService, nil, chaoshttp.HTMLPage())},

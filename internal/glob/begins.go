@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Begins reports whether some name matches that begins with prefix and has no space behind it; the prefix itself counts
-// as one. It ends between characters. Begins says yes also where only a class that takes nothing but a space stands in the way. It is not for hot paths.
+// Begins reports whether some name matches that starts with prefix and continues without a space; the prefix itself
+// counts as one. prefix must end between characters. Begins may report true although only a class that accepts nothing
+// but a space stands in the way. It is not for hot paths.
 func (g *Glob) Begins(prefix string) bool {
 	if g.auto == nil {
 		rest, ok := strings.CutPrefix(g.literal, prefix)
@@ -31,7 +32,7 @@ func (a *automaton) after(prefix string) set {
 	return current
 }
 
-// reaches reports whether the accepting state can be come to from those in live without a space.
+// reaches reports whether the accepting state can be reached from those in live without a space.
 func (a *automaton) reaches(live set) bool {
 	for grown := true; grown; {
 		grown = false

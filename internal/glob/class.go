@@ -1,6 +1,6 @@
 package glob
 
-// class reads a class, from behind the bracket at start.
+// class reads a class, starting after the bracket at start.
 func (p *parser) class(start int) (node, error) {
 	n := node{kind: inClass}
 	if p.at('^') || p.at('!') {

@@ -6,13 +6,13 @@
 //	{a,b*}   one of the alternatives, which are patterns themselves, nested ones too, and may be empty
 //	\x       the character x itself, whatever it is
 //
-// The whole name has to match, case and all: orders.{get,list*} takes orders.get and orders.list_open, and neither
-// orders.getter nor Orders.get. A comma outside braces, and a ^ or ! or - that is not in its place in a class, stand for
-// themselves. Empty braces, an empty class and an empty pattern are refused, each being a slip more often than a wish.
+// The whole name has to match, case included: orders.{get,list*} matches orders.get and orders.list_open, and neither
+// orders.getter nor Orders.get. A comma outside braces stands for itself, and so does a ^ or ! or - that is out of
+// place in a class. Empty braces, an empty class and an empty pattern are refused, because they are usually mistakes.
 //
-// A pattern becomes a nondeterministic automaton with one state a character, and a name runs through it once, all states
-// side by side, kept as bits. For n characters of name and m of pattern that is at worst O(n·m·(1+m/64)) steps, whatever
-// the pattern: nothing backtracks, and alternatives are not multiplied out. Match does not allocate.
+// A pattern becomes a nondeterministic automaton with one state a character. A name runs through it once, with all
+// states side by side in a bit set. For n characters of name and m of pattern that is at worst O(n·m·(1+m/64)) steps,
+// whatever the pattern: nothing backtracks, and alternatives are not multiplied out. Match does not allocate.
 package glob
 
 // maxLength is how many bytes a pattern may have. It bounds the automaton, and so the stack that Match needs.

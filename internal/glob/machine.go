@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// machine is the automaton of a glob, made for one that is a literal.
+// machine returns the automaton of a glob, and builds one for a literal.
 func machine(g *Glob) *automaton {
 	if g.auto != nil {
 		return g.auto
@@ -17,23 +17,22 @@ func machine(g *Glob) *automaton {
 	return build(root)
 }
 
-// tastes tells of each state which of the letters it takes.
-func (a *automaton) tastes(letters []rune) []set {
-	tastes := make([]set, len(a.states))
+// accepts reports, per state, which letters it accepts.
+func (a *automaton) accepts(letters []rune) []set {
+	accepts := make([]set, len(a.states))
 	for p := range a.states {
-		tastes[p] = make(set, (len(letters)+63)/64)
+		accepts[p] = make(set, (len(letters)+63)/64)
 		for i, r := range letters {
 			if p != 0 && a.states[p].takes(r) {
-				tastes[p].add(i)
+				accepts[p].add(i)
 			}
 		}
 	}
-	return tastes
+	return accepts
 }
 
-// letters are characters of which there is one for every way in which the
-// states of the automata can tell characters apart: those at which a class or
-// a single character begins, or has just ended.
+// letters returns one character for every way in which the states of the automata can tell characters apart: those at
+// which a class or a single character begins, or has just ended.
 func letters(automata ...*automaton) []rune {
 	all := []rune{wrongByte, 0, surrogatesEnd}
 	for _, a := range automata {
@@ -50,5 +49,5 @@ func letters(automata ...*automaton) []rune {
 	return slices.DeleteFunc(slices.Compact(all), func(r rune) bool { return r != wrongByte && !utf8.ValidRune(r) })
 }
 
-// surrogatesEnd is the first character behind those that no name can have.
+// surrogatesEnd is the first character after the surrogates, which no name can have.
 const surrogatesEnd = '\uE000'

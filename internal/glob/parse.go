@@ -119,7 +119,7 @@ func (p *parser) next() rune {
 
 func (p *parser) at(c byte) bool { return p.pos < len(p.pattern) && p.pattern[p.pos] == c }
 
-// escaped reads the character behind a backslash.
+// escaped reads the character after a backslash.
 func (p *parser) escaped() (rune, error) {
 	if p.pos == len(p.pattern) {
 		return 0, p.fail(p.pos-1, reasonEscape)
@@ -127,7 +127,7 @@ func (p *parser) escaped() (rune, error) {
 	return p.next(), nil
 }
 
-// group reads alternatives, from behind the brace at start.
+// group reads alternatives, starting after the brace at start.
 func (p *parser) group(start int) (node, error) {
 	n := node{kind: alternatives}
 	if p.at('}') {

@@ -9,7 +9,7 @@ import (
 func Meets(a, b *Glob) bool {
 	x, y := machine(a), machine(b)
 	alphabet := letters(x, y)
-	xs, ys := x.tastes(alphabet), y.tastes(alphabet)
+	xs, ys := x.accepts(alphabet), y.accepts(alphabet)
 	seen := make([]set, len(x.states))
 	var todo [][2]int
 	reach := func(ps, qs set) (end bool) {
@@ -42,8 +42,8 @@ func Meets(a, b *Glob) bool {
 // maxSteps bounds the search of Covers, which is exponential in the pattern of a at worst.
 const maxSteps = 1 << 12
 
-// Covers reports whether every name that b matches is matched by a. It answers
-// false where it would take too long to tell, which takes a pattern made for that.
+// Covers reports whether a matches every name that b matches. It answers false for a pattern that would take too long,
+// which only a pattern made for that does.
 func Covers(a, b *Glob) bool {
 	x, y := machine(a), machine(b)
 	alphabet := letters(x, y)

@@ -28,9 +28,10 @@ const (
 	directory = "testdata"
 )
 
-// Equal marks the test as failed, and lets it go on, if got differs from the file name under testdata, byte for byte; a file
-// that does not exist is a difference too. With UPDATE_GOLDEN=1 it writes got to the file instead, if they differ, and
-// logs that it did. name is a slash-separated path that stays inside testdata.
+// Equal marks the test as failed, and continues it, if got differs from the
+// file name under testdata in any byte, or if the file does not exist. With
+// UPDATE_GOLDEN=1 it writes got to the file instead, if they differ, and logs
+// that it did. name is a slash-separated path that stays inside testdata.
 //
 // It may be called from several goroutines if the names differ.
 func Equal(t testing.TB, name string, got []byte) {

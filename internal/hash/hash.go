@@ -11,7 +11,7 @@
 // every process and on every architecture. Golden vectors in the tests hold that; changing one of them changes every
 // recorded run.
 //
-// Nothing here allocates, locks or is seeded per process. Nothing here is cryptographic either: whoever chooses the
+// Nothing here allocates, locks or is seeded per process. Nothing here is cryptographic either: a caller who chooses the
 // inputs freely can construct collisions.
 package hash
 

@@ -1,4 +1,4 @@
-// Package jsonbytes writes a []byte as JSON in the form in which people read it.
+// Package jsonbytes writes a []byte as JSON that people can read.
 package jsonbytes
 
 import (
@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Of is a copy of b where b is JSON, a JSON string where it is other UTF-8, and
-// a string in base64, as encoding/json writes it, where it is neither. nil is null.
+// Of returns a copy of b if b is JSON, a JSON string if it is other UTF-8, and otherwise a string in base64, as
+// encoding/json writes it. nil is null.
 func Of(b []byte) json.RawMessage {
 	var v any = b
 	switch {

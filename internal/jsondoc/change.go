@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Put makes the value another document, given as its bytes, which must be JSON.
+// Put replaces the value by another document, given as its bytes, which must be
+// JSON.
 func (v *Value) Put(doc []byte) {
 	if v == nil {
 		return
@@ -15,8 +16,8 @@ func (v *Value) Put(doc []byte) {
 	v.up.touch()
 }
 
-// Set gives the member of that name a value, behind the others if it is new.
-// On anything but an object it does nothing.
+// Set gives the member of that name a value, after the others if it is new. On
+// anything but an object it does nothing.
 func (v *Value) Set(name string, to *Value) {
 	if v.Kind() != '{' {
 		return
@@ -41,7 +42,7 @@ func (v *Value) Rename(i int, name string) {
 	}
 }
 
-// Remove takes the i-th member or element out.
+// Remove removes the i-th member or element.
 func (v *Value) Remove(i int) {
 	if i < 0 || i >= v.Len() {
 		return
@@ -50,10 +51,10 @@ func (v *Value) Remove(i int) {
 	v.touch()
 }
 
-// Delete takes the member of that name out, if there is one.
+// Delete removes the member of that name, if there is one.
 func (v *Value) Delete(name string) { v.Remove(v.find(name)) }
 
-// Add puts an element at the end of a list.
+// Add appends an element to a list.
 func (v *Value) Add(e *Value) {
 	if v.Kind() != '[' {
 		return
@@ -63,7 +64,7 @@ func (v *Value) Add(e *Value) {
 	v.touch()
 }
 
-// touch marks the value and all around it as changed.
+// touch marks the value and its parents as changed.
 func (v *Value) touch() {
 	for ; v != nil; v = v.up {
 		v.raw = nil

@@ -1,18 +1,18 @@
 // Package jsondoc changes single places of a JSON document and leaves the rest
-// as it is: the order of members, the spelling of numbers, unknown members,
-// and the white space of every object and list that nothing was changed in.
+// as it is: the order of members, the spelling of numbers, unknown members, and
+// the white space of every object and list without a change.
 //
 //	doc, err := jsondoc.Parse(body)
 //	doc.Get("choices").At(0).Get("message").SetText("content", "")
 //	body = doc.Bytes()
 //
-// A Value is a tree that changes under its reader: what was renamed, emptied or
-// removed is so for all that comes after, as editors need that take a completion
-// apart step by step. Package jsonedit has documents that never change and edits
-// of their text, white space included, for whoever chooses a place by its path.
+// A Value is a mutable tree: a change is visible to all later reads, as editors
+// need that take a completion apart step by step. Package jsonedit has
+// immutable documents and edits of their text, white space included, for
+// callers that choose a place by its path.
 //
-// Every method may be called on a nil Value, which is what a place that does
-// not exist yields. A Value is not safe for concurrent use.
+// Every method may be called on a nil Value, which stands for a place that does
+// not exist. A Value is not safe for concurrent use.
 package jsondoc
 
 import (
@@ -43,7 +43,7 @@ func Parse(doc []byte) (*Value, error) {
 	return from(bytes.TrimSpace(doc), nil), nil
 }
 
-// Of is the document of a Go value that has JSON; of another it is null.
+// Of is the document of a Go value; null if the value has no JSON.
 func Of(v any) *Value {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -73,7 +73,7 @@ func (v *Value) Text() (string, bool) {
 	return s, true
 }
 
-// Int returns a whole number, or otherwise.
+// Int returns a whole number, or otherwise if the value is none.
 func (v *Value) Int(otherwise int) int {
 	var n int
 	if v == nil || v.Kind() == 'n' || json.Unmarshal(v.Bytes(), &n) != nil {
@@ -111,13 +111,13 @@ func (v *Value) Key(i int) string {
 // Get is the member of that name, the last of several, or nil.
 func (v *Value) Get(name string) *Value { return v.At(v.find(name)) }
 
-// Has tells whether the object has a member of that name that is not null.
+// Has reports whether the object has a member of that name that is not null.
 func (v *Value) Has(name string) bool {
 	kind := v.Get(name).Kind()
 	return kind != 0 && kind != 'n'
 }
 
-// Bytes is the document, as it came where nothing was changed.
+// Bytes returns the document's text; a part without a change is as it came.
 func (v *Value) Bytes() []byte {
 	if v == nil {
 		return nil

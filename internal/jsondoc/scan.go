@@ -2,7 +2,7 @@ package jsondoc
 
 import "bytes"
 
-// Space is the place of the first byte from i on that is not white space;
+// Space returns the index of the first byte from i on that is not white space;
 // len(doc): there is none.
 func Space(doc []byte, i int) int {
 	for i < len(doc) && (doc[i] == ' ' || doc[i] == '\n' || doc[i] == '\r' || doc[i] == '\t') {
@@ -11,10 +11,10 @@ func Space(doc []byte, i int) int {
 	return i
 }
 
-// After is the place behind the value that begins at i. -1: doc ends before the
-// value is known to have ended, which for a number or a word is the byte behind
-// it. It looks at brackets and quotes alone: use it on valid JSON, or on the
-// beginning of a document that may be.
+// After returns the index after the value that begins at i; -1: doc ends before
+// the value is known to have ended. A number or a word is known to end only at
+// the byte after it. After looks at brackets and quotes alone: use it on valid
+// JSON, or on the beginning of a document that may be.
 func After(doc []byte, i int) int {
 	if i == len(doc) {
 		return -1
@@ -47,7 +47,8 @@ func After(doc []byte, i int) int {
 	return -1
 }
 
-// quoted is the place of the quote that ends a string which begins at i; -1: none does.
+// quoted returns the index of the quote that ends the string at i; -1: there is
+// none.
 func quoted(doc []byte, i int) int {
 	for i++; ; i++ {
 		n := bytes.IndexByte(doc[i:], '"')

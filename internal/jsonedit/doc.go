@@ -55,7 +55,7 @@ func (d *Doc) Kind(i int) Kind {
 // Raw returns the text of node i, which must not be changed.
 func (d *Doc) Raw(i int) []byte { return d.Text[d.Nodes[i].Start:d.Nodes[i].End] }
 
-// String returns what the text of node i stands for, if it is a string; else "".
+// String returns the value of node i if it is a string, and "" otherwise.
 func (d *Doc) String(i int) string {
 	if d.Kind(i) != String {
 		return ""
@@ -63,7 +63,7 @@ func (d *Doc) String(i int) string {
 	return Unquote(d.Raw(i))
 }
 
-// Name returns the name under which node i is a member; "": it is none.
+// Name returns the name of member i; "": node i is not a member.
 func (d *Doc) Name(i int) string {
 	n := d.Nodes[i]
 	if n.NameStart == n.NameEnd {
@@ -72,7 +72,7 @@ func (d *Doc) Name(i int) string {
 	return Unquote(d.Text[n.NameStart:n.NameEnd])
 }
 
-// IsMember tells whether node i is the member of an object.
+// IsMember reports whether node i is a member of an object.
 func (d *Doc) IsMember(i int) bool { return d.Nodes[i].NameStart != d.Nodes[i].NameEnd }
 
 // Children returns the nodes directly below node i.

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// An Edit puts With in the place of the text from From to before To.
+// An Edit replaces the text from From to before To by With.
 type Edit struct {
 	From, To int
 	With     []byte
 }
 
-// Apply makes the edits and returns the new text. Of edits that overlap, the one that begins first counts, and of those the
-// longer one; insertions at one place follow each other in their order.
+// Apply makes the edits and returns the new text. Of overlapping edits the one that begins first counts, and of those
+// the longer one. Insertions at one place keep their order.
 func (d *Doc) Apply(edits ...Edit) []byte {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b Edit) int {
@@ -36,7 +36,7 @@ func (d *Doc) Apply(edits ...Edit) []byte {
 	return append(out, d.Text[at:]...)
 }
 
-// Replace puts another value in the place of node i.
+// Replace gives node i another value.
 func (d *Doc) Replace(i int, raw []byte) Edit {
 	return Edit{int(d.Nodes[i].Start), int(d.Nodes[i].End), raw}
 }
@@ -46,7 +46,7 @@ func (d *Doc) Rename(i int, name string) Edit {
 	return Edit{int(d.Nodes[i].NameStart), int(d.Nodes[i].NameEnd), Quote(name)}
 }
 
-// Insert adds a member (name is looked at) to the end of an object, or an element to the end of a list.
+// Insert adds a member to the end of an object, or an element to the end of a list, which ignores name.
 func (d *Doc) Insert(container int, name string, raw []byte) Edit {
 	end := int(d.Nodes[container].End) - 1
 	var with []byte
@@ -72,7 +72,7 @@ func (d *Doc) begin(i int) int {
 	return int(d.Nodes[i].Start)
 }
 
-// Remove takes nodes out of their lists and objects, with the commas that they leave. The document itself stays.
+// Remove removes nodes from their lists and objects, with the commas that they leave. The document itself stays.
 func (d *Doc) Remove(nodes ...int) []Edit {
 	gone := make(map[int]bool, len(nodes))
 	for _, i := range nodes {
@@ -110,8 +110,8 @@ func (d *Doc) without(siblings []int, gone map[int]bool) (edits []Edit) {
 	return edits
 }
 
-// Arrange writes list i anew with the given elements of its own, in that order and as often as they are named; the white
-// space is that of the list as it stands.
+// Arrange gives list i the given elements of its own, in that order and as often as they are named. The white space is
+// that of the list as it is.
 func (d *Doc) Arrange(i int, elements []int) []byte {
 	old := d.Children(i)
 	if len(elements) == 0 || len(old) == 0 {

@@ -23,7 +23,7 @@ func (d *Doc) Find(p *jsonpath.Path) []int {
 	return nodes
 }
 
-// node shows a value of a document to paths.
+// node is a value of a document in the form that paths need.
 type node struct {
 	d *Doc
 	i int
@@ -88,7 +88,7 @@ func (n node) Scalar() any {
 	return n
 }
 
-// Path is the place of node i as package jsonpath writes it.
+// Path returns the path of node i as package jsonpath writes it.
 func (d *Doc) Path(i int) string {
 	var keys []any
 	for ; d.Nodes[i].Parent >= 0; i = int(d.Nodes[i].Parent) {

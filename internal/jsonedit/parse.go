@@ -8,7 +8,7 @@ import (
 // maxDepth is the nesting that encoding/json accepts.
 const maxDepth = 10000
 
-// Parse indexes a document; ok is false for what is not JSON, and for more than 2 GiB. It keeps text.
+// Parse indexes a document. ok is false for text that is not JSON, and for more than 2 GiB. The Doc keeps text.
 func Parse(text []byte) (d *Doc, ok bool) {
 	if len(text) > math.MaxInt32 {
 		return nil, false

@@ -98,7 +98,7 @@ func Quote(s string) []byte {
 	return append(out, '"')
 }
 
-// Unquote reads a string that Parse accepted. It is what encoding/json reads, but for bytes that are not UTF-8, which stay.
+// Unquote reads a string that Parse accepted, as encoding/json does, except that bytes that are not UTF-8 stay.
 func Unquote(raw []byte) string {
 	raw = raw[1 : len(raw)-1]
 	if bytes.IndexByte(raw, '\\') < 0 {

@@ -28,7 +28,7 @@ func corpus() map[string]string {
 	}
 }
 
-// BenchmarkSum holds the promise of the package comment: for each document, sum takes no more time than valid (nested200: about as much).
+// BenchmarkSum checks the claim of the package comment: for each document, sum takes no more time than valid (nested200: about as much).
 func BenchmarkSum(b *testing.B) {
 	for name, doc := range corpus() {
 		doc := []byte(doc)

@@ -62,7 +62,7 @@ func FuzzSpelling(f *testing.F) {
 	})
 }
 
-// repeatsKey says whether decoding into a map would lose a member.
+// repeatsKey reports whether decoding into a map would lose a member.
 func (n *node) repeatsKey() bool {
 	seen := map[string]bool{}
 	for _, key := range n.keys {

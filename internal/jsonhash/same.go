@@ -2,8 +2,8 @@ package jsonhash
 
 import "bytes"
 
-// Same reports whether two documents have the same value. Unlike [Sum] it tells null and {} apart. What is not JSON,
-// white space alone included, is the same only as the same bytes. It is safe for concurrent use.
+// Same reports whether two documents have the same value. Unlike [Sum] it tells null and {} apart. Two texts that are
+// not JSON, such as white space alone, are the same only if their bytes are equal. It is safe for concurrent use.
 func Same(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -23,5 +23,5 @@ func first(doc []byte) byte {
 	return 0
 }
 
-// ambiguous reports whether a value that begins like this may be one of those that Sum takes for one.
+// ambiguous reports whether a value that begins like this may be one of those that Sum does not tell apart.
 func ambiguous(first byte) bool { return first == 0 || first == '{' || first == 'n' }

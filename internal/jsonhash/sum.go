@@ -20,7 +20,7 @@
 //     from every valid document.
 //
 // One pass, no allocation, and half to nine tenths of the time of json.Valid on the same bytes; about the same time where
-// hundreds of brackets are open at once. It is not cryptographic: whoever chooses the documents freely can construct
+// hundreds of brackets are open at once. It is not cryptographic: a caller who chooses the documents can construct
 // collisions. The values are stable across releases and architectures.
 package jsonhash
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A condition says whether a candidate is picked.
+// A condition reports whether a candidate is selected.
 type condition func(candidate any) bool
 
 // filter picks the children for which a condition holds.

@@ -36,8 +36,8 @@ func (p *Path) Find(doc any) []Match {
 	return matches
 }
 
-// topmost leaves out what stands below another match: a step to any depth gets there anyway. Without it a path such as
-// $..a..a..a would find one value in more ways than can be counted.
+// topmost leaves out what lies below another match: a step to any depth gets there anyway. Without it a path such as
+// $..a..a..a would find one value in a number of ways beyond counting.
 func topmost(matches []Match) []Match {
 	starts := make(map[string]bool, len(matches))
 	for _, m := range matches {

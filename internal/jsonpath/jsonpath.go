@@ -5,7 +5,7 @@
 //		fmt.Println(m.Location(), m.Value)
 //	}
 //
-// It is the part of RFC 9535 that tolerances and faults ask for:
+// It is the part of RFC 9535 that tolerances and faults need:
 //
 //	$                       the document
 //	.name  ['name']         a member; names and strings may be quoted with ' or "
@@ -16,16 +16,20 @@
 //	..name  ..*  ..[0]      at any depth
 //	[?(@.a.b == 'x')]       those for which a condition holds
 //
-// A condition compares a path from the candidate (@) with a string, a number, true, false or null by ==, !=, <, <=, >, >= (=
-// is read as ==), or is a path alone, which holds where it finds something; conditions are joined by &&, || (also and, or),
-// negated by ! (also not) and grouped by parentheses. Paths in conditions have only members and single elements.
+// A condition compares a path from the candidate (@) with a string, a number, true, false or null. The operators are
+// ==, !=, <, <=, >, >=, and = is read as ==. A path alone is a condition that holds if it finds something. Conditions
+// are joined by && and || (also and, or), negated by ! (also not) and grouped by parentheses. Paths in conditions have
+// only members and single elements.
 //
-// Everything else, such as slices with a step, functions and arithmetic, is an [*Error] that says where it stands.
+// Everything else, such as slices with a step, functions and arithmetic, is an [*Error] with its position.
 //
-// A document is what encoding/json decodes into an any, with or without UseNumber. Members are visited in the order of their
-// names, and a value is found once, however many ways lead to it. A path is immutable and safe for concurrent use; finding takes time linear in the
-// document for each step of the path, and time and memory for the place of each match, which has as many keys as it is deep: a step to any depth (..) in
-// a document that is nothing but nesting costs the square of its depth.
+// A document is what encoding/json decodes into an any, with or without UseNumber. Members are taken in the order of
+// their names, and a value is found once, however many ways lead to it. A path is immutable and safe for concurrent
+// use.
+//
+// Finding takes time linear in the document for each step of the path. For each match it also takes time and memory for
+// its location, which has as many keys as the match is deep. So a step to any depth (..) in a document that is nothing
+// but nesting costs the square of its depth.
 package jsonpath
 
 import (

@@ -1,15 +1,15 @@
 package jsonpath
 
-// A Node is a value of a document that is not decoded. Paths look at one as at the Go value that it stands for, and find
-// nodes below it. Children that are handed out are Nodes too.
+// A Node is a value of a document that is not decoded. Paths treat it like the Go value that it stands for, and find
+// nodes below it. Its children are Nodes too.
 type Node interface {
 	// Member returns a member of an object.
 	Member(name string) (child any, ok bool)
-	// Members visits the members of an object in the order of their names, each name once.
+	// Members yields the members of an object in the order of their names, each name once.
 	Members(found func(name, child any))
 	// Elements returns those of a list.
 	Elements() []any
-	// Leaf tells whether it is neither an object nor a list.
+	// Leaf reports whether it is neither an object nor a list.
 	Leaf() bool
 	// Scalar returns a string, number, boolean or nil as encoding/json decodes it, and itself for an object or a list.
 	Scalar() any
@@ -42,7 +42,7 @@ func scalarOf(v any) any {
 	return v
 }
 
-// leaf tells whether there is nothing to pick from a value.
+// leaf reports whether a value has no children.
 func leaf(v any) bool {
 	switch v := v.(type) {
 	case map[string]any, []any:

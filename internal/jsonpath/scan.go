@@ -84,7 +84,7 @@ func inName(r rune) bool {
 	return r == '_' || r == '-' || r >= 0x80 || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
-// quoted reads a string in single or double quotes, in which a backslash takes the next character as it is.
+// quoted reads a string in single or double quotes; a backslash takes the next character as it is.
 func (s *scanner) quoted() string {
 	start, quote := s.at, s.next()
 	s.at++

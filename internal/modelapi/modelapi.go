@@ -1,13 +1,13 @@
-// Package modelapi knows calls of models by where they go to. The point that a
-// request crosses and a matrix that was only told the point's name must agree
-// on that.
+// Package modelapi recognises calls of models by their targets. It is shared by
+// the point that a request crosses and by a matrix that only knows the point's
+// name, so that both agree.
 package modelapi
 
 import "strings"
 
 // AsksModel recognises the endpoints of model providers by the ends of their
-// paths: gateways put others before them. All but Gemini's, which has it in the
-// path, name the model in the body.
+// paths, since gateways add prefixes. All name the model in the body but
+// Gemini's, which has it in the path.
 func AsksModel(path string) bool {
 	for _, end := range [...]string{
 		"/chat/completions", "/completions", "/responses", "/embeddings", "/moderations", // OpenAI and compatible
@@ -22,8 +22,8 @@ func AsksModel(path string) bool {
 	return false
 }
 
-// IsCall tells whether a target of the form "POST host/path", with or without
-// "#model" behind it, is a call of a model.
+// IsCall reports whether a target of the form "POST host/path", with or without
+// a "#model" at its end, is a call of a model.
 func IsCall(target string) bool {
 	place, ok := strings.CutPrefix(target, "POST ")
 	if !ok {

@@ -22,8 +22,8 @@ type Reader struct {
 	err     error
 }
 
-// NewReader reads events from src. Of a block of more than max bytes it hands
-// over parts; a max of 0 or less is [DefaultMax].
+// NewReader reads events from src. A block of more than max bytes is returned
+// in parts; a max of 0 or less is [DefaultMax].
 func NewReader(src io.Reader, max int) *Reader {
 	if max <= 0 {
 		max = DefaultMax
@@ -31,9 +31,9 @@ func NewReader(src io.Reader, max int) *Reader {
 	return &Reader{src: bufio.NewReader(src), max: max}
 }
 
-// Next returns the next event. At the end of the stream what came without a
-// blank line is returned first, then [io.EOF] for ever; so it is with any
-// other error of the source.
+// Next returns the next event. At the end of the stream it first returns what
+// came without a blank line, then always [io.EOF]. The same holds for any other
+// error of the source.
 func (r *Reader) Next() (Event, error) {
 	var raw []byte
 	line := -r.column // where the line began
@@ -74,7 +74,7 @@ func (r *Reader) read() (b byte, err error) {
 	return b, r.err
 }
 
-// blank tells whether the line that ends with raw is empty.
+// blank reports whether the line that ends with raw is empty.
 func (r *Reader) blank(raw []byte, line int) bool {
 	if line < 0 {
 		return false // some of it went before
@@ -83,8 +83,8 @@ func (r *Reader) blank(raw []byte, line int) bool {
 	return len(content) == 0 || !r.begun && line == 0 && string(content) == mark
 }
 
-// feed takes in the line feed of the last line if it is here already. One that
-// is still under way goes with the next block, for waiting could take for ever.
+// feed takes the line feed of the last line if it is here already. One that
+// comes later goes with the next block: waiting could take for ever.
 func (r *Reader) feed(raw []byte) []byte {
 	if !r.afterCR || r.src.Buffered() == 0 {
 		return raw

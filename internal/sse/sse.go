@@ -2,9 +2,9 @@
 // standard defines them ("9.2.5 Parsing an event stream").
 //
 // The [Reader] keeps the bytes of every event beside their meaning, so that a
-// stream can be passed on untouched but for the one event that is changed. It
-// hands over an event as soon as its last byte is there, and never holds more
-// than a bounded part of the stream.
+// stream can be passed on with a change to one event only. It returns an event
+// as soon as its last byte is there, and never holds more than a bounded part
+// of the stream.
 package sse
 
 import "strings"
@@ -21,22 +21,22 @@ type Event struct {
 	// Raw is the block as it came, the byte order mark and comments included.
 	// The Raws of a stream, one behind the other, are the stream.
 	Raw []byte
-	// Ended says that the block ended in a blank line. Clients drop the last
-	// block of a stream if it did not.
+	// Ended reports whether the block ended in a blank line. Clients drop the
+	// last block of a stream if it did not.
 	Ended bool
-	// Part says that the block was too long to be held: Raw is some part of it
-	// and has no meaning of its own.
+	// Part reports whether the block was too long to be held: Raw is then a
+	// part of it without a meaning of its own.
 	Part bool
-	// Marked says that Raw begins with the byte order mark of the stream.
+	// Marked reports whether Raw begins with the byte order mark of the stream.
 	Marked bool
 }
 
-// Seen tells whether clients are handed the event.
+// Seen reports whether clients get the event.
 func (e Event) Seen() bool { return e.HasData && e.Ended && !e.Part }
 
-// Whole is the block in a form that may stand before and behind any other: Raw,
-// unless its last line feed did not come with it, and without the byte order
-// mark, which is one at the beginning of a stream alone.
+// Whole is the block in a form that may precede and follow any other. It adds
+// the last line feed to Raw if that did not come with it, and drops the byte
+// order mark, which counts only at the beginning of a stream.
 func (e Event) Whole() []byte {
 	if e.Ended && len(e.Raw) > 0 && e.Raw[len(e.Raw)-1] == '\n' {
 		if e.Marked {
@@ -47,8 +47,8 @@ func (e Event) Whole() []byte {
 	return Append(nil, e)
 }
 
-// Append writes the event behind dst, with line feeds alone. Line ends in Data
-// of any kind become line feeds; in Type, ID and Retry they become spaces.
+// Append appends the event to dst, with line feeds alone. Line ends of any kind
+// in Data become line feeds; in Type, ID and Retry they become spaces.
 func Append(dst []byte, e Event) []byte {
 	dst = field(dst, "event", e.Type, e.Type != "")
 	dst = field(dst, "id", e.ID, e.HasID)
@@ -71,7 +71,7 @@ func field(dst []byte, name, value string, given bool) []byte {
 	return append(dst, '\n')
 }
 
-// unify makes one kind of line end of three.
+// unify turns all three kinds of line end into line feeds.
 func unify(s string) string {
 	if strings.IndexByte(s, '\r') < 0 {
 		return s

@@ -1,5 +1,5 @@
-// Package jsonvalue reads and writes the values of tools, dispatch functions and wrapped functions: JSON in one of
-// three Go types, or Go values. Catalogues of faults change values of all of them through it.
+// Package jsonvalue reads and writes the types in which tools, dispatch functions and wrapped functions pass values:
+// JSON in one of three Go types, or Go values. The catalogues of faults use it to change all of them.
 package jsonvalue
 
 import (
@@ -11,7 +11,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonbytes"
 )
 
-// Text returns the document in a value of one of the types that hold JSON or plain text.
+// Text returns the bytes of a value that holds JSON or plain text: a json.RawMessage, []byte or string. ok is false for
+// other types.
 func Text(v any) (doc []byte, ok bool) {
 	switch v := v.(type) {
 	case json.RawMessage:
@@ -24,8 +25,8 @@ func Text(v any) (doc []byte, ok bool) {
 	return nil, false
 }
 
-// Decode is json.Unmarshal, except that a panic in a method of a user's value is an
-// error: it would be the fault's doing and not the callee's.
+// Decode is json.Unmarshal. It returns an error if a method of the user's value panics, since the fault and not the
+// callee would cause that panic.
 func Decode[T any](doc []byte) (t T, err error) {
 	defer recovered(&err)
 	err = json.Unmarshal(doc, &t)
@@ -40,7 +41,7 @@ func DecodeLike(doc []byte, v any) (decoded any, err error) {
 	return p.Elem().Interface(), err
 }
 
-// Encode is json.Marshal; a panic in a method of a user's value is an error.
+// Encode is json.Marshal; a panic of a method is an error, as in [Decode].
 func Encode(v any) (doc json.RawMessage, err error) {
 	defer recovered(&err)
 	return json.Marshal(v)
@@ -52,8 +53,8 @@ func recovered(err *error) {
 	}
 }
 
-// Like converts a document or text into the type of v if [Text] knows that type,
-// else into a json.RawMessage.
+// Like returns a document or text in the type of v, if that is one that [Text] knows, and otherwise as a
+// json.RawMessage.
 func Like(doc []byte, v any) any {
 	switch v.(type) {
 	case []byte:
@@ -64,9 +65,8 @@ func Like(doc []byte, v any) any {
 	return json.RawMessage(doc)
 }
 
-// Document is a value as an event shows it: JSON of its own, nil if it has none. A
-// json.RawMessage that is not JSON is shown as a string, and a []byte as jsonbytes
-// encodes it.
+// Document returns a value as an event shows it: a copy that is JSON, or nil if it has none. A json.RawMessage that is
+// no JSON becomes a string, and a []byte what jsonbytes makes of it.
 func Document(v any) json.RawMessage {
 	switch raw := v.(type) {
 	case json.RawMessage:

@@ -21,9 +21,9 @@ const api = chaoshttp.Anthropic
 // errorKinds are the errors that the provider has.
 func errorKinds() []chaoshttp.ErrorKind {
 	return []chaoshttp.ErrorKind{
-		chaoshttp.ErrInvalidRequest, chaoshttp.ErrContextLength, chaoshttp.ErrContentFilter, chaoshttp.ErrAuthentication, chaoshttp.ErrQuota,
-		chaoshttp.ErrPermission, chaoshttp.ErrNotFound, chaoshttp.ErrTooLarge, chaoshttp.ErrRateLimit, chaoshttp.ErrServer, chaoshttp.ErrTimeout,
-		chaoshttp.ErrOverloaded,
+		chaoshttp.KindInvalidRequest, chaoshttp.KindContextLength, chaoshttp.KindContentFilter, chaoshttp.KindAuthentication, chaoshttp.KindQuota,
+		chaoshttp.KindPermission, chaoshttp.KindNotFound, chaoshttp.KindTooLarge, chaoshttp.KindRateLimit, chaoshttp.KindServer, chaoshttp.KindTimeout,
+		chaoshttp.KindOverloaded,
 	}
 }
 
@@ -73,7 +73,7 @@ func bodies() []row {
 		{name: "ShortBody(60)", fault: chaoshttp.ShortBody(60)},
 		{name: "MalformedJSON()", fault: chaoshttp.MalformedJSON()},
 		{name: "HTMLPage()", fault: chaoshttp.HTMLPage()},
-		{name: "ErrorInOK(overloaded)", fault: chaoshttp.ErrorInOK(api, chaoshttp.ErrOverloaded)},
+		{name: "ErrorInOK(overloaded)", fault: chaoshttp.ErrorInOK(api, chaoshttp.KindOverloaded)},
 		{name: "Oversized(1 MiB)", fault: chaoshttp.Oversized(1 << 20)},
 		{name: "WrongEncoding()", fault: chaoshttp.WrongEncoding()},
 		{name: "WrongCharset()", fault: chaoshttp.WrongCharset()},
@@ -91,7 +91,7 @@ func streams() []row {
 		{name: "MalformEvent(4)", fault: chaoshttp.MalformEvent(4)},
 		{name: "DuplicateEvent(4)", fault: chaoshttp.DuplicateEvent(4)},
 		{name: "SwapEvents(4)", fault: chaoshttp.SwapEvents(4)},
-		{name: "ErrorEvent(overloaded, 4)", fault: chaoshttp.ErrorEvent(api, chaoshttp.ErrOverloaded, 4)},
+		{name: "ErrorEvent(overloaded, 4)", fault: chaoshttp.ErrorEvent(api, chaoshttp.KindOverloaded, 4)},
 		{name: "DropTerminator()", fault: chaoshttp.DropTerminator()},
 	}
 }

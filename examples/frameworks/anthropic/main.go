@@ -2,11 +2,11 @@
 //
 //	go run .
 //
-// All it takes is the line that makes the client: its transport is an injection
+// Only the line that makes the client changes: its transport is an injection
 // point (chaoshttp.NewTransport), so every wire attempt meets the rules of the
 // injector in the request's context. The agent, with its loop over tool calls,
-// knows nothing of it, and neither does the client, which tries again twice by
-// itself: attempts on the wire are not calls of the model.
+// is unchanged, and so is the client, which tries again twice by itself:
+// attempts on the wire are not calls of the model.
 //
 // The provider is a handler in the same process (chaoshttp.InProcess): no key is
 // needed and nothing is sent. With a key of yours, leave WithBaseURL out and
@@ -45,13 +45,13 @@ func newClient(base http.RoundTripper) anthropic.Client {
 	)
 }
 
-// run asks the same question in several weathers.
+// run asks the same question in several scenarios.
 func run(ctx context.Context, out io.Writer) error {
 	for _, w := range []struct {
 		name string
 		rule chaos.Rule
 	}{
-		{"one overload", chaos.Rule{When: when.Nth(1), Fault: chaoshttp.APIError(chaoshttp.Anthropic, chaoshttp.ErrOverloaded, &chaoshttp.StatusOptions{RetryAfter: time.Second})}},
+		{"one overload", chaos.Rule{When: when.Nth(1), Fault: chaoshttp.APIError(chaoshttp.Anthropic, chaoshttp.KindOverloaded, &chaoshttp.StatusOptions{RetryAfter: time.Second})}},
 		{"the answer is cut", chaos.Rule{When: when.Nth(2), Fault: chaoshttp.CutCompletion(12)}},
 		{"a tool that is none", chaos.Rule{When: when.Nth(1), Fault: chaoshttp.HallucinateToolCall("orders_find")}},
 		{"the model refuses", chaos.Rule{Fault: chaoshttp.RefuseCompletion("")}},
@@ -61,16 +61,16 @@ func run(ctx context.Context, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		in := plan.Injector(w.name, &chaos.InjectorOptions{Record: true})
-		answer, err := visit(chaos.NewContext(ctx, in))
+		in := plan.Injector(w.name, &chaos.InjectorOptions{RecordAll: true})
+		answer, err := runOnce(chaos.NewContext(ctx, in))
 		fmt.Fprintf(out, "%s, %d attempts on the wire: %q %v\n", w.name, len(in.Events()), answer, err)
 	}
 	return nil
 }
 
-// visit asks once, with a provider of its own.
-func visit(ctx context.Context) (string, error) {
-	provider := chaoshttp.Serve(http.HandlerFunc(complete))
+// runOnce asks one question, with a provider of its own.
+func runOnce(ctx context.Context) (string, error) {
+	provider := chaoshttp.InProcess(http.HandlerFunc(complete))
 	defer provider.Close()
 	return ask(ctx, newClient(provider), "Where is order 1042?")
 }

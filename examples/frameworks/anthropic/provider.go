@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// What the provider says: a tool call first, and the text once it was told what
-// the tool says.
+// The provider answers with a tool call first, and with the text once it has the
+// result of the tool.
 const (
 	answerText = "Order 1042 was shipped to Zoë on Monday."
 	toolName   = "orders_status"

@@ -21,8 +21,8 @@ const api = chaoshttp.OpenAI
 // errorKinds are the errors that the provider has.
 func errorKinds() []chaoshttp.ErrorKind {
 	return []chaoshttp.ErrorKind{
-		chaoshttp.ErrInvalidRequest, chaoshttp.ErrContextLength, chaoshttp.ErrContentFilter, chaoshttp.ErrAuthentication, chaoshttp.ErrQuota,
-		chaoshttp.ErrPermission, chaoshttp.ErrNotFound, chaoshttp.ErrRateLimit, chaoshttp.ErrServer, chaoshttp.ErrOverloaded,
+		chaoshttp.KindInvalidRequest, chaoshttp.KindContextLength, chaoshttp.KindContentFilter, chaoshttp.KindAuthentication, chaoshttp.KindQuota,
+		chaoshttp.KindPermission, chaoshttp.KindNotFound, chaoshttp.KindRateLimit, chaoshttp.KindServer, chaoshttp.KindOverloaded,
 	}
 }
 
@@ -72,7 +72,7 @@ func bodies() []row {
 		{name: "ShortBody(60)", fault: chaoshttp.ShortBody(60)},
 		{name: "MalformedJSON()", fault: chaoshttp.MalformedJSON()},
 		{name: "HTMLPage()", fault: chaoshttp.HTMLPage()},
-		{name: "ErrorInOK(overloaded)", fault: chaoshttp.ErrorInOK(api, chaoshttp.ErrOverloaded)},
+		{name: "ErrorInOK(overloaded)", fault: chaoshttp.ErrorInOK(api, chaoshttp.KindOverloaded)},
 		{name: "Oversized(1 MiB)", fault: chaoshttp.Oversized(1 << 20)},
 		{name: "WrongEncoding()", fault: chaoshttp.WrongEncoding()},
 		{name: "WrongCharset()", fault: chaoshttp.WrongCharset()},
@@ -90,7 +90,7 @@ func streams() []row {
 		{name: "MalformEvent(4)", fault: chaoshttp.MalformEvent(4)},
 		{name: "DuplicateEvent(4)", fault: chaoshttp.DuplicateEvent(4)},
 		{name: "SwapEvents(4)", fault: chaoshttp.SwapEvents(4)},
-		{name: "ErrorEvent(server, 4)", fault: chaoshttp.ErrorEvent(api, chaoshttp.ErrServer, 4)},
+		{name: "ErrorEvent(server, 4)", fault: chaoshttp.ErrorEvent(api, chaoshttp.KindServer, 4)},
 		{name: "DropTerminator()", fault: chaoshttp.DropTerminator()},
 	}
 }

@@ -68,7 +68,7 @@ func seenResponse(r *responses.Response) (s seen) {
 }
 
 // The same faults under the other API of the provider: streamed and not, the
-// client's caller is told the same.
+// client's caller gets the same.
 func TestResponses(t *testing.T) {
 	both := toolName + " " + toolArgs
 	for _, tc := range []struct {
@@ -90,7 +90,7 @@ func TestResponses(t *testing.T) {
 				require.NoError(t, err)
 				in := plan.Injector("responses", nil)
 				ctx := chaos.NewContext(t.Context(), in)
-				provider := chaoshttp.Serve(http.HandlerFunc(respond))
+				provider := chaoshttp.InProcess(http.HandlerFunc(respond))
 				client := newClient(provider)
 				params := responses.ResponseNewParams{Model: model, Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("Where is it?")}}
 

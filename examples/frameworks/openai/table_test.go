@@ -46,7 +46,7 @@ func (s seen) String() string {
 		parts = append(parts, "finish_reason "+s.reason)
 	}
 	if s.err != nil {
-		parts = append(parts, "**error** "+told(s.err))
+		parts = append(parts, "**error** "+errorLine(s.err))
 	}
 	if len(parts) == 0 {
 		return "nothing, and no error"
@@ -57,8 +57,8 @@ func (s seen) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// told is an error as a line of a table.
-func told(err error) string {
+// errorLine is an error as a line of a table.
+func errorLine(err error) string {
 	var api *openai.Error
 	if errors.As(err, &api) {
 		return strings.TrimSpace(fmt.Sprintf("`*openai.Error` %d %s", api.StatusCode, api.Code))
@@ -136,10 +136,10 @@ func meet(t *testing.T, r row, how func(context.Context, openai.Client, bool) se
 		synctest.Test(t, func(t *testing.T) {
 			plan, err := chaos.NewPlan(1, chaos.Rule{Target: "POST api.openai.example/*", Fault: r.fault})
 			require.NoError(t, err)
-			in := plan.Injector("table", &chaos.InjectorOptions{Record: true})
+			in := plan.Injector("table", &chaos.InjectorOptions{RecordAll: true})
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			provider := chaoshttp.Serve(http.HandlerFunc(complete))
+			provider := chaoshttp.InProcess(http.HandlerFunc(complete))
 			s := how(chaos.NewContext(ctx, in), newClient(provider), r.calls)
 			cancel()
 			require.NoError(t, provider.Close())
