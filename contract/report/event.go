@@ -49,8 +49,8 @@ func changedPath(c chaos.Change) string {
 	return c.Path + ": "
 }
 
-// struck says in a few words what rules did to a call, if anything.
-func struck(e *chaos.Event) string {
+// injected says in a few words what rules did to a call, if anything.
+func injected(e *chaos.Event) string {
 	var parts []string
 	if e.Rule != "" {
 		parts = append(parts, e.Fault+" by "+e.Rule)

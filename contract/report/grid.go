@@ -20,7 +20,7 @@ type grid struct {
 type place struct{ scenario, invariant string }
 
 // A reach is how far the faults of a scenario came.
-type reach struct{ ran, struck, missed int }
+type reach struct{ ran, delivered, missed int }
 
 // newGrid sorts the cells by place. A cell whose names the report does not
 // list gets a row or a column of its own: nothing is left out.
@@ -76,7 +76,7 @@ func (g *grid) add(c *contract.CellReport) {
 		row.ran++
 	}
 	if c.Delivered > 0 {
-		row.struck++
+		row.delivered++
 	}
 	if c.State == contract.Undelivered {
 		row.missed++
@@ -92,8 +92,8 @@ func (g *grid) at(scenario, invariant string) *field {
 // as "14/15"; empty where there was none to deliver.
 func (g *grid) delivered(scenario string) string {
 	row := g.rows[scenario]
-	if row == nil || row.struck+row.missed == 0 {
+	if row == nil || row.delivered+row.missed == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d/%d", row.struck, row.ran)
+	return fmt.Sprintf("%d/%d", row.delivered, row.ran)
 }

@@ -244,9 +244,9 @@ func htmlCallOf(e *chaos.Event) htmlCall {
 	if e.Lane != "" {
 		c.Call += " (" + clip(e.Lane, 60) + ")"
 	}
-	c.Fault = clip(struck(e), maxValue)
+	c.Fault = clip(injected(e), maxValue)
 	if e.Rule != "" && e.Delivered {
-		c.Class = "struck"
+		c.Class = "injected"
 	}
 	return c
 }

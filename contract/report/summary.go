@@ -41,7 +41,7 @@ func counts(r *contract.Report) []fact {
 	return all
 }
 
-// faultsText tells how much of the weather there was.
+// faultsText says how many rules were delivered, and on how many calls.
 func faultsText(faults []contract.FaultCount) string {
 	reached, calls := 0, 0
 	for _, f := range faults {
@@ -60,10 +60,10 @@ func never(r *contract.Report) (all []string) {
 		switch {
 		case f.Delivered > 0 || r.Filtered:
 		case f.Undelivered > 0:
-			all = append(all, fmt.Sprintf("Rule %s of scenario %s struck %s and changed nothing: it tested nothing.",
+			all = append(all, fmt.Sprintf("Rule %s of scenario %s was injected into %s and changed nothing: it tested nothing.",
 				clean(f.Rule), clean(f.Scenario), plural(f.Undelivered, "call")))
 		default:
-			all = append(all, fmt.Sprintf("Rule %s of scenario %s never struck: it tested nothing.", clean(f.Rule), clean(f.Scenario)))
+			all = append(all, fmt.Sprintf("Rule %s of scenario %s was never injected: it tested nothing.", clean(f.Rule), clean(f.Scenario)))
 		}
 	}
 	return all

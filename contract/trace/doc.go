@@ -35,6 +35,6 @@
 // Turning an event into a sample takes some 50 ns and allocates nothing; adding it
 // to the run, 70 to 150 ns, also from many goroutines; keeping it besides, some 30 ns
 // under a lock that all callers share. Memory is that of a [timeline.Run], plus about
-// 200 bytes for each sample kept. Nothing runs in the background. docs/recording.md
+// 200 bytes for each sample kept. Nothing runs in the background. docs/traces.md
 // has the formats and the limits.
 package trace

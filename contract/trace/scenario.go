@@ -244,7 +244,7 @@ func (k *kept) conclude(err error, c *Conditions, in *chaos.Injector) {
 		err = &InputError{Field: "parameters", Value: strings.Join(k.result.Unread, ", "), Err: ErrUnread}
 	}
 	if o := k.Parameters.OutageInjection; o != nil && slices.Contains(in.Undelivered(), outageRule) {
-		k.result.Notes = append(k.result.Notes, "the outage struck no call: none to "+o.NodeID+" began in it")
+		k.result.Notes = append(k.result.Notes, "the outage matched no call: none to "+o.NodeID+" began in it")
 	}
 	k.State, k.err = StateDone, err
 	if err != nil {

@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// quietBins without a strike end an episode of a fault: a fault that strikes one
+// quietBins without a strike end an episode of a fault: a fault that deliveries one
 // call in ten is one episode, not many.
 const quietBins = 3
 
 // FaultStats say how a node bore one fault of one rule.
 //
-// An episode is a stretch of bins with calls that the fault struck, ended by
+// An episode is a stretch of bins with calls that the fault marked, ended by
 // three without any. The incidents of the node that begin in an episode or
 // before the three bins are over are its doing, as far as time can tell.
 type FaultStats struct {
-	Node     string `json:"nodeId"`
-	Rule     string `json:"rule,omitempty"`
-	Fault    string `json:"fault,omitempty"`
-	Struck   int64  `json:"struck"` // calls
-	Episodes int    `json:"episodes"`
+	Node      string `json:"nodeId"`
+	Rule      string `json:"rule,omitempty"`
+	Fault     string `json:"fault,omitempty"`
+	Delivered int64  `json:"struck"` // calls
+	Episodes  int    `json:"episodes"`
 	// Detected are the episodes that an incident followed; the others were borne.
 	Detected int `json:"detected"`
 	// Recovered are the detected episodes whose last incident ended before the window did.
@@ -39,14 +39,14 @@ type FaultStats struct {
 // them; null where there was nothing to average.
 func (r *Run) Faults(q Query, rule OutageRule) ([]FaultStats, error) {
 	return judged(r, q, rule, func(x extent, w span, v view) (stats []FaultStats, err error) {
-		strikes, err := r.strikes(x, v.node, q.Classes)
+		deliveries, err := r.deliveries(x, v.node, q.Classes)
 		if err != nil {
 			return nil, err
 		}
 		incidents := rule.incidents(v, w)
-		for _, key := range slices.SortedFunc(maps.Keys(strikes), faultKey.compare) {
+		for _, key := range slices.SortedFunc(maps.Keys(deliveries), faultKey.compare) {
 			s := FaultStats{Node: v.node, Rule: key.rule, Fault: key.fault}
-			if s.count(strikes[key], x, w, incidents, rule.minBins()); s.Struck > 0 {
+			if s.count(deliveries[key], x, w, incidents, rule.minBins()); s.Delivered > 0 {
 				stats = append(stats, s)
 			}
 		}
@@ -54,8 +54,8 @@ func (r *Run) Faults(q Query, rule OutageRule) ([]FaultStats, error) {
 	})
 }
 
-// strikes are the struck calls of a node in each bin of the run, from the first that is kept on.
-func (r *Run) strikes(x extent, node string, classes []string) (map[faultKey][]int64, error) {
+// deliveries are the marked calls of a node in each bin of the run, from the first that is kept on.
+func (r *Run) deliveries(x extent, node string, classes []string) (map[faultKey][]int64, error) {
 	sum := make(map[faultKey][]int64)
 	for _, s := range r.index.Load().of(node, classes) {
 		if err := s.lockAt(x); err != nil {
@@ -71,9 +71,9 @@ func (r *Run) strikes(x extent, node string, classes []string) (map[faultKey][]i
 	return sum, nil
 }
 
-func (s *FaultStats) count(strikes []int64, x extent, w span, incidents []Incident, minBins int) {
+func (s *FaultStats) count(deliveries []int64, x extent, w span, incidents []Incident, minBins int) {
 	var toDetect, toRecover int64 // bins
-	for _, e := range episodes(strikes, x, w) {
+	for _, e := range episodes(deliveries, x, w) {
 		s.Episodes++
 		first, last := within(incidents, e)
 		if first < 0 {
@@ -86,8 +86,8 @@ func (s *FaultStats) count(strikes []int64, x extent, w span, incidents []Incide
 			toRecover += int64(end + 1 - e.first)
 		}
 	}
-	for i := w.first - x.first; i <= w.last-x.first && i < len(strikes); i++ {
-		s.Struck += strikes[i]
+	for i := w.first - x.first; i <= w.last-x.first && i < len(deliveries); i++ {
+		s.Delivered += deliveries[i]
 	}
 	seconds := x.binSize().Seconds()
 	s.MeanTimeToDetect = ratio(float64(toDetect)*seconds, int64(s.Detected))
@@ -95,11 +95,11 @@ func (s *FaultStats) count(strikes []int64, x extent, w span, incidents []Incide
 	s.RecoveryRate = ratio(int64(s.Recovered), int64(s.Detected))
 }
 
-// episodes are the stretches of a window with strikes, in bins of the run.
-func episodes(strikes []int64, x extent, w span) []span {
+// episodes are the stretches of a window with deliveries, in bins of the run.
+func episodes(deliveries []int64, x extent, w span) []span {
 	var found []span
-	for i := w.first; i <= w.last && i-x.first < len(strikes); i++ {
-		if strikes[i-x.first] == 0 {
+	for i := w.first; i <= w.last && i-x.first < len(deliveries); i++ {
+		if deliveries[i-x.first] == 0 {
 			continue
 		}
 		if n := len(found); n > 0 && i-found[n-1].last <= quietBins {
@@ -127,13 +127,13 @@ func within(incidents []Incident, e span) (first, last int) {
 	return first, last
 }
 
-// faultBins marks, for a plot, the bins in which any fault struck.
-func faultBins(strikes map[faultKey][]int64, x extent, w span) []span {
-	struck := make([]bool, w.bins())
-	for _, counts := range strikes {
+// faultBins marks, for a plot, the bins in which any fault marked.
+func faultBins(deliveries map[faultKey][]int64, x extent, w span) []span {
+	marked := make([]bool, w.bins())
+	for _, counts := range deliveries {
 		for i := w.first; i <= w.last && i-x.first < len(counts); i++ {
-			struck[i-w.first] = struck[i-w.first] || counts[i-x.first] > 0
+			marked[i-w.first] = marked[i-w.first] || counts[i-x.first] > 0
 		}
 	}
-	return streaks(struck, 1)
+	return streaks(marked, 1)
 }

@@ -58,7 +58,7 @@ func (s *series) add(x *Sample, o *RunOptions) {
 	}
 	s.rank = min(s.rank, x.Type.rank())
 	if x.Fault != "" || x.Rule != "" {
-		s.strike(x)
+		s.countFault(x)
 	}
 }
 
@@ -117,7 +117,7 @@ func (s *series) closeOldest() {
 }
 
 // strike counts a fault in the bin in which the struck call began.
-func (s *series) strike(x *Sample) {
+func (s *series) countFault(x *Sample) {
 	key := faultKey{x.Rule, x.Fault}
 	if s.faults == nil {
 		s.faults = make(map[faultKey][]int64)

@@ -71,11 +71,11 @@ func (r *Run) panels(x extent, o PlotOptions) ([]panel, error) {
 	}
 	panels := make([]panel, len(views))
 	for i, v := range views {
-		strikes, err := r.strikes(x, v.node, o.Query.Classes)
+		deliveries, err := r.deliveries(x, v.node, o.Query.Classes)
 		if err != nil {
 			return nil, err
 		}
-		panels[i] = panel{view: v, window: w, incidents: o.Rule.incidents(v, w), faults: faultBins(strikes, x, w)}
+		panels[i] = panel{view: v, window: w, incidents: o.Rule.incidents(v, w), faults: faultBins(deliveries, x, w)}
 	}
 	return panels, nil
 }

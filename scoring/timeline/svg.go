@@ -107,7 +107,7 @@ func (c *canvas) steps(class string, p panel, floor, highest float64, under, val
 
 func (c *canvas) legend(x, y float64) {
 	for _, item := range []struct{ class, text string }{
-		{"served", "served"}, {"errors", "errors"}, {"fault", "faults struck"},
+		{"served", "served"}, {"errors", "errors"}, {"fault", "faults delivered"},
 		{Outage, Outage}, {Degradation, Degradation}, {"recovered", "recovered"},
 	} {
 		if item.class == "recovered" {
