@@ -71,7 +71,7 @@ type ContractOptions struct {
 // or more cells were inconclusive than allowed. Else it is Pass. Cells that were
 // not run do not count.
 //
-// The value is 100×passed÷total, with one division, after integers. The result is
+// The value is 100×passed÷total, of integers with one division. The result is
 // rounded to two decimals, half to even on its exact binary value: 0.125 gives
 // 0.12, 0.375 gives 0.38. 2.675, in binary slightly less, gives 2.67.
 //
