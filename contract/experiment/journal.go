@@ -84,7 +84,7 @@ type ActivityInfo struct {
 // A Status is how a run ended.
 type Status string
 
-// The statuses of a run. Deviated stands beside them.
+// The statuses of a run. [Journal].Deviated is separate.
 const (
 	Completed   Status = "completed"   // to its end
 	Failed      Status = "failed"      // the steady state could not be had or not be judged

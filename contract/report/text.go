@@ -36,8 +36,8 @@ type TextOptions struct {
 }
 
 // Text writes the report for a terminal or a log: the table of scenarios and
-// invariants, the verdict and its numbers, then each broken cell with its
-// prompt, its answer, the faults that were delivered and the line that reruns it.
+// invariants, the verdict and its numbers, then the broken cells. Each has its
+// prompt, its answer, the delivered faults and the line that reruns it.
 //
 // Errors: [*FieldError] for a nil report, for values without a meaning and for a
 // Width that is not allowed, before anything is written; and those of the writer.

@@ -73,7 +73,7 @@ func shortened(s string) string {
 // maxReported bounds the problems of one input that are reported separately.
 const maxReported = 16
 
-// problems collects what is wrong with one input.
+// problems collects the problems of one input.
 type problems struct {
 	errs []error
 	more int

@@ -20,7 +20,7 @@ type Options struct {
 	// Types give the node types of injection points; the first that matches counts.
 	// If none matches, the layer of the point decides, then its name: llm and model
 	// are models, http and https are HTTP, tool and tools are tools, agent is an
-	// agent, each also with a suffix after a dot or slash. Everything else is a
+	// agent. Each may have a suffix after a dot or slash. Everything else is a
 	// point.
 	Types []NodeRule
 	// Class returns the class of a call. It must be fast, safe for concurrent use,

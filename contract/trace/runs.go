@@ -21,7 +21,7 @@ const (
 	KindScenario Kind = "scenario"
 )
 
-// A State says whether a run is under way, done or failed.
+// A State is the state of a run: under way, done or failed.
 type State string
 
 // The states. A run that was recorded elsewhere and added is done.

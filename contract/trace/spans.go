@@ -285,8 +285,8 @@ func (t *trace) main() (first, last int64) {
 	return first, last
 }
 
-// cycle rejects spans that are inside each other: none of them would be a call that
-// somebody made.
+// cycle rejects spans that are inside each other: none of them would be a real
+// call.
 func (t *trace) cycle() {
 	const open, done = 1, 2
 	state := make([]uint8, len(t.spans))

@@ -18,11 +18,11 @@
 //
 // # Substitution
 //
-// ${name} stands for a value of the configuration or else of the secrets, in
-// arguments, URL, headers, time-outs, pauses, title and the texts of tolerances;
-// $${ is written for ${ itself. A text that is only ${name} becomes the value with
-// its type. In arguments, URL and headers, ${name} may also be the output of an
-// earlier activity, or a part of it: ${create order:$.body.id}.
+// ${name} means a value of the configuration or else of the secrets, in arguments,
+// URL, headers, time-outs, pauses, title and the texts of tolerances; $${ is
+// written for ${ itself. A text that is only ${name} becomes the value with its
+// type. In arguments, URL and headers, ${name} may also be the output of an earlier
+// activity, or a part of it: ${create order:$.body.id}.
 //
 // # Strictness
 //
