@@ -6,49 +6,50 @@ import (
 )
 
 // A Cell is the outcome of one invariant in one scenario, of one trial. Several
-// cells may bear the same two names.
+// cells may have the same two names. The zero value is refused: names and severity
+// are required.
 type Cell struct {
 	Scenario  string    `json:"scenario"`  // required
 	Invariant string    `json:"invariant"` // required
 	Severity  Severity  `json:"severity"`  // the invariant's; required
 	State     CellState `json:"state"`
 
-	// Broken says of a CellUndelivered cell that its invariant broke although no
-	// fault struck. Such a cell stays out of the score, which measures resilience,
-	// but a critical one still fails the verdict. CellBroken implies it; with any
-	// other state it is an error.
+	// Violated reports that the invariant of a CellUndelivered cell broke although
+	// no fault was delivered. Such a cell stays out of the score, which measures
+	// resilience, but a critical one still fails the verdict. CellBroken implies
+	// it; with any other state it is an error.
 	Violated bool `json:"broken,omitempty"`
 
-	// Delivered is the number of faults that the cell's agent saw. A held or
-	// broken cell of a scenario with rules needs at least one: without it the cell
-	// is CellUndelivered, and calling it anything else is an error.
+	// Delivered is the number of faults that were delivered in the cell, 0 or more.
+	// A held or broken cell of a scenario with rules needs at least one: without it
+	// the cell is CellUndelivered, and calling it anything else is an error.
 	Delivered int `json:"delivered"`
 
-	// HasRules says that the scenario has faults to deliver. All cells of a
+	// HasRules reports whether the scenario has faults to deliver. All cells of a
 	// scenario agree on it and on AllowUndelivered.
 	HasRules bool `json:"hasRules"`
 
-	// AllowUndelivered keeps a scenario none of whose cells saw a fault from
-	// making the verdict Inconclusive. That is all it does: an undelivered cell is
-	// in neither count of the score all the same.
+	// AllowUndelivered accepts a scenario that delivered no fault in any cell: it
+	// does not make the verdict Inconclusive. Its undelivered cells still stay out
+	// of both counts of the score.
 	AllowUndelivered bool `json:"allowUndelivered,omitempty"`
 
-	// Count is how many equal cells this one stands for, so that a large matrix
-	// can be scored without a list of its cells: 1 to 1e9; 0 is 1. Delivered is
-	// then that of any of them.
+	// Count is the number of equal cells that this one stands for, 1 to 1e9; 0 is
+	// 1. With it a large matrix is scored without a list of its cells. Delivered is
+	// that of one of them.
 	Count int `json:"count,omitempty"`
 }
 
-// maxCount keeps the sums of any matrix one can run far from overflowing.
+// maxCount keeps the sums of every matrix that can be run far from an overflow.
 const maxCount = 1e9
 
-// count is how many cells c stands for.
+// count is the number of cells that c stands for.
 func (c Cell) count() int { return max(c.Count, 1) }
 
-// decided says whether the cell counts in the score.
+// decided reports whether the cell counts in the score.
 func (c Cell) decided() bool { return c.State == CellHeld || c.State == CellBroken }
 
-// failsVerdict says whether the cell alone makes the verdict Fail.
+// failsVerdict reports whether the cell alone makes the verdict Fail.
 func (c Cell) failsVerdict() bool {
 	return c.Severity == Critical && (c.State == CellBroken || c.Violated)
 }
@@ -81,8 +82,8 @@ func (c Cell) check(i int) error {
 	return errors.Join(append(errs, c.checkDelivery(field))...)
 }
 
-// checkDelivery refuses a state that contradicts what was delivered: a cell that
-// saw no fault must not pass for one that stood it.
+// checkDelivery refuses a state that contradicts what was delivered: a cell without
+// a delivered fault must not count as one that held under it.
 func (c Cell) checkDelivery(field func(string) string) error {
 	switch {
 	case c.decided() && c.HasRules && c.Delivered == 0:

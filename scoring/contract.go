@@ -10,17 +10,17 @@ import (
 
 // A ContractScore is the result of a matrix.
 type ContractScore struct {
-	// Value is the contract score, from 0 to 100: 100 × the summed
-	// [Severity.Weight] of the held cells ÷ that of the decided cells, rounded to
-	// two decimals. It has a meaning only when Decided is above 0; otherwise JSON
-	// leaves it out, because an unknown score is not a score of 0.
+	// Value is the contract score, from 0 to 100, rounded to two decimals: 100 ×
+	// the summed [Severity.Weight] of the held cells ÷ that of the decided cells.
+	// It has a meaning only when Decided is above 0. Otherwise JSON leaves it out,
+	// because an unknown score is not a score of 0.
 	Value float64 `json:"value"`
 
 	Verdict Verdict `json:"verdict"`
 	Why     string  `json:"why"` // the reason for the verdict, as a phrase without a full stop
 
-	// Total = Decided + Inconclusive + Undelivered + NotRun counts all cells given,
-	// and Passed those of the decided that held.
+	// Total counts all cells given: Decided + Inconclusive + Undelivered + NotRun.
+	// Passed counts the decided cells that held.
 	Passed       int `json:"passed"`
 	Decided      int `json:"decided"`
 	Total        int `json:"total"`
@@ -28,22 +28,22 @@ type ContractScore struct {
 	Undelivered  int `json:"undelivered"`
 	NotRun       int `json:"notRun"`
 
-	// Interval is the 95 % [Wilson] interval of Passed/Decided: unweighted, and so
-	// not an interval of Value. It covers the chance in which cells were drawn,
-	// as if each were drawn on its own. Cells of one scenario are not independent
-	// (they share prompts and weather, and trials of a deterministic agent are mere
-	// copies), so the truth is less sure than the interval says; and it says
-	// nothing about scenarios and invariants that nobody wrote. Zero, and absent
-	// in JSON, when no cell was decided.
+	// Interval is the 95 % [Wilson] interval of Passed/Decided. It is unweighted,
+	// and so not an interval of Value. It treats the decided cells as independent
+	// draws. Cells of one scenario are not: they share prompts and rules, and
+	// trials of a deterministic agent are copies. So the interval understates the
+	// uncertainty. It says nothing about scenarios and invariants that the matrix
+	// does not have. It is zero, and absent in JSON, when no cell was decided.
 	Interval Interval `json:"interval,omitzero"`
 
-	// Severities has one entry for every severity among the cells, Critical first.
+	// Severities has one entry for each severity that occurs among the cells,
+	// Critical first.
 	Severities []SeverityScore `json:"severities,omitempty"`
 }
 
-// A SeverityScore counts the cells of one severity: Passed of Decided held, of
-// Total. Interval is that of the share Passed/Decided, with the meaning it has in
-// [ContractScore]; zero, and absent in JSON, when none was decided.
+// A SeverityScore counts the cells of one severity: of Total cells, Decided were
+// decided, and Passed of those held. Interval is that of Passed/Decided, as in
+// [ContractScore]. It is zero, and absent in JSON, when none was decided.
 type SeverityScore struct {
 	Severity Severity `json:"severity"`
 	Passed   int      `json:"passed"`
@@ -52,37 +52,38 @@ type SeverityScore struct {
 	Interval Interval `json:"interval,omitzero"`
 }
 
-// ContractOptions are the settings of [ContractWith]. The zero value is that of
-// [Contract].
+// ContractOptions are the settings of [ContractWith]. The zero value gives what
+// [Contract] gives.
 type ContractOptions struct {
 	_ struct{}
 
-	// AllowInconclusive is how many cells may be CellInconclusive before the
-	// verdict is. Negative is an error.
+	// AllowInconclusive is the number of CellInconclusive cells that do not yet
+	// make the verdict Inconclusive. A negative one is an error.
 	AllowInconclusive int
 }
 
-// Contract scores the cells and gives the verdict; no cell may be inconclusive.
-// The order of the cells does not matter.
+// Contract scores the cells and gives the verdict. One inconclusive cell makes a
+// verdict that is not Fail Inconclusive. The order of the cells does not matter.
 //
-// The verdict is Fail when a critical invariant broke, be it in an undelivered
-// cell. Else it is Inconclusive when no cell was decided, when a scenario with
-// rules delivered no fault in any of its cells (unless it says
-// AllowUndelivered), or when more cells were inconclusive than allowed. Else it
-// is Pass. Cells that were not run take no part in it.
+// The verdict is Fail when a critical invariant broke, also in an undelivered cell.
+// Else it is Inconclusive in three cases: no cell was decided; a scenario with
+// rules delivered no fault in any of its cells, and does not set AllowUndelivered;
+// or more cells were inconclusive than allowed. Else it is Pass. Cells that were
+// not run do not count.
 //
-// The value is 100×passed÷total, computed in integers up to the one division,
-// whose result is rounded to two decimals, half to even on its exact binary
-// value: 0.125 gives 0.12, 0.375 gives 0.38, and 2.675, in binary a shade less, gives 2.67.
+// The value is 100×passed÷total, of integers with one division. The result is
+// rounded to two decimals, half to even on its exact binary value: 0.125 gives
+// 0.12, 0.375 gives 0.38. 2.675, in binary slightly less, gives 2.67.
 //
-// Errors: [*FieldError] for each contradiction in the cells, all joined, with
-// the zero score; [ErrNoCells]; and, with a score whose verdict and counts are
-// set, [ErrNoneRan] and [ErrNoDecidedCell].
+// Errors: a [*FieldError] for each contradiction in the cells, all joined;
+// [ErrNoCells]; [ErrNoneRan] and [ErrNoDecidedCell]. With the last two the verdict
+// and the counts of the score are set; with the others the score is zero.
 func Contract(cells []Cell) (ContractScore, error) {
 	return ContractWith(cells, nil)
 }
 
-// ContractWith is [Contract] with options; nil is those of Contract.
+// ContractWith is [Contract] with options; nil means the zero value. A negative
+// option is a [*FieldError] too.
 func ContractWith(cells []Cell, options *ContractOptions) (ContractScore, error) {
 	var o ContractOptions
 	if options != nil {
@@ -198,7 +199,8 @@ func round2(v float64) float64 {
 	return r
 }
 
-// MarshalJSON leaves the value out when no cell was decided.
+// MarshalJSON writes the score as JSON; without a decided cell the value is left
+// out.
 func (s ContractScore) MarshalJSON() ([]byte, error) {
 	type fields ContractScore
 	out := struct {

@@ -151,7 +151,7 @@ func TestContractWithoutScore(t *testing.T) {
 		{"no cells", nil, ErrNoCells, Inconclusive},
 		{"none ran", repeat(2, calm(Low, CellNotRun)), ErrNoneRan, Inconclusive},
 		{"none decided", repeat(2, calm(Low, CellInconclusive)), ErrNoDecidedCell, Inconclusive},
-		{"none decided, but a critical invariant broke in still weather", []Cell{broken}, ErrNoDecidedCell, Fail},
+		{"none decided, but a critical invariant broke in an undelivered cell", []Cell{broken}, ErrNoDecidedCell, Fail},
 	} {
 		score, err := Contract(tc.cells)
 		assert.ErrorIs(t, err, tc.err, tc.reason)

@@ -1,7 +1,6 @@
-// Package scoring turns the outcomes of a test matrix into a number, a verdict
-// of three values and an interval. It is pure: it reads nothing but its
-// arguments, keeps nothing, and imports the standard library only. Every
-// function may be called from several goroutines at once.
+// Package scoring turns the outcomes of a test matrix into a number, a verdict of
+// three values and an interval. It is pure: it reads only its arguments and keeps
+// nothing. Every function may be called from several goroutines at once.
 //
 // # Concept
 //
@@ -9,14 +8,14 @@
 // by [Severity] and answers three separate questions:
 //
 //   - how much held: [ContractScore].Value, from 0 to 100, severities weighted;
-//   - is it good enough: [ContractScore].Verdict, where one broken critical
-//     invariant is a [Fail] whatever the number, and too little evidence is
-//     [Inconclusive], never a [Pass];
+//   - is it good enough: [ContractScore].Verdict. One broken critical invariant is
+//     a [Fail], whatever the number. Too little evidence is [Inconclusive], never a
+//     [Pass];
 //   - how sure are we: [ContractScore].Interval, the [Wilson] interval of the
 //     share of decided cells that held.
 //
-// [Weights.Overall] joins the contract score with the scores of other kinds of
-// test into one number, and says which of them really ran.
+// [Weights.Overall] joins the contract score with the scores of other kinds of test
+// into one number, and lists which of them ran.
 //
 // # The smallest program
 //
@@ -28,13 +27,13 @@
 //
 // # What does not count
 //
-// A cell that was not run, was inconclusive, or whose faults were never
-// delivered says nothing about resilience: it is counted apart and is in
-// neither count of the score. A matrix without a decided cell has no score:
-// that is [ErrNoDecidedCell], neither 0 nor 100.
+// Some cells say nothing about resilience: those that were not run, were
+// inconclusive, or whose faults were not delivered. They are counted apart and are
+// in neither count of the score. A matrix without a decided cell has no score: that
+// is [ErrNoDecidedCell], neither 0 nor 100.
 //
 // # Costs
 //
-// [Contract] makes one pass over the cells and remembers one entry a scenario.
-// Equal cells may be given as one with a [Cell].Count.
+// Time is linear in the cells; memory is one entry for each scenario. Equal cells
+// may be given as one with a [Cell].Count.
 package scoring

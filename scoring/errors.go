@@ -18,12 +18,12 @@ var (
 	ErrNoDecidedCell = errors.New("scoring: no decided cell: there is nothing to score")
 )
 
-// A FieldError says which part of an input is not allowed. A function that
-// finds several problems returns all of them, joined with [errors.Join].
+// A FieldError names a part of an input that is not allowed. A function that finds
+// several problems returns all of them, joined with [errors.Join].
 type FieldError struct {
 	Field   string // path of the offending value, such as "cells[3].severity"
 	Value   string // what was found there
-	Allowed string // what may stand there
+	Allowed string // what is allowed there
 }
 
 // Error names the field, the value and what is allowed.

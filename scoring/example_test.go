@@ -27,7 +27,7 @@ func ExampleContract() {
 	// 3 of 4 held; from 0.30 to 0.95 at 0.95
 }
 
-// A matrix whose faults never struck has a verdict and no score.
+// A matrix whose faults were not delivered has a verdict and no score.
 func ExampleContract_noDecidedCell() {
 	score, err := scoring.Contract([]scoring.Cell{
 		{Scenario: "flaky", Invariant: "no-leak", Severity: scoring.Critical, State: scoring.CellUndelivered, HasRules: true},

@@ -8,18 +8,18 @@ import (
 // Level95 is the confidence level of the intervals in a [ContractScore].
 const Level95 = 0.95
 
-// An Interval is a two-sided confidence interval of a share. The zero value
-// stands for "none": a real interval has a level above 0.
+// An Interval is a two-sided confidence interval of a share. The zero value means
+// that there is none: a real interval has a level above 0.
 type Interval struct {
 	Low   float64 `json:"low"`   // from 0 to 1
 	High  float64 `json:"high"`  // from Low to 1
 	Level float64 `json:"level"` // confidence, between 0 and 1, both exclusive
 }
 
-// Wilson returns the score interval of passed successes in n independent trials
-// of one unknown probability. It needs no large n and keeps its promise near 0
-// and 1, where the textbook p ± z·√(pq/n) collapses to a point: ten passes out of ten
-// are at least 0.72 at level 0.95, not certainty.
+// Wilson returns the score interval of passed successes in n independent trials of
+// one unknown probability. It needs no large n, and it holds its level near 0 and
+// 1, where the textbook p ± z·√(pq/n) shrinks to a point. Ten passes of ten give at
+// least 0.72 at level 0.95, not certainty.
 //
 // With p = passed/n, q = 1−p and z the normal quantile of (1+level)/2 its ends are
 //
@@ -29,8 +29,8 @@ type Interval struct {
 // inference, JASA 22, 1927; without continuity correction). Low is exactly 0 when
 // nothing passed, High exactly 1 when everything did, and p always lies within.
 //
-// n below 1, passed outside 0…n and a level that is not between 0 and 1 are
-// [*FieldError]s, joined.
+// Errors are [*FieldError], joined: for n below 1, passed outside 0…n, and a level
+// that is not between 0 and 1.
 func Wilson(passed, n int, level float64) (Interval, error) {
 	if err := checkWilson(passed, n, level); err != nil {
 		return Interval{}, err

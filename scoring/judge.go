@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// judge returns the verdict of valid cells and the reason for it, neither of
-// which depends on the order of the cells.
+// judge returns the verdict of valid cells and its reason. Neither depends on the
+// order of the cells.
 func judge(cells []Cell, s ContractScore, o ContractOptions) (Verdict, string) {
 	if why := whyFail(cells); why != "" {
 		return Fail, why
@@ -61,8 +61,8 @@ func byName(a, b Cell) int {
 	return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Invariant, b.Invariant))
 }
 
-// starved returns the scenarios that had faults to deliver, ran, and delivered
-// none in any cell, without leave to do so. Sorted.
+// starved returns, sorted, the scenarios that ran with rules, delivered no fault in
+// any cell, and do not set AllowUndelivered.
 func starved(cells []Cell) []string {
 	delivered := make(map[string]int)
 	for _, c := range cells {
@@ -74,7 +74,7 @@ func starved(cells []Cell) []string {
 	return slices.Sorted(maps.Keys(delivered))
 }
 
-// scenarios names up to three of them: the phrase is for one line of a report.
+// scenarios names up to three scenarios, for one line of a report.
 func scenarios(names []string) string {
 	const shown = 3
 	quoted := make([]string, 0, shown)

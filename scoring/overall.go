@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// weightTolerance is how far from 1 the sum of weights may be: far enough for
-// thirds written with three decimals. 1 − 0.999 is a hair above 0.001 in
-// binary, and is meant to be allowed.
+// weightTolerance is how far from 1 the sum of weights may be: enough for thirds
+// written with three decimals. In binary 1 − 0.999 is slightly above 0.001, and has
+// to be allowed.
 const weightTolerance = 0.001 + 1e-12
 
-// Weights say how much each part counts in the overall score. They are finite,
-// not negative, and sum to 1 within 0.001; the zero value is therefore an error.
+// Weights are the shares of the parts in the overall score. Each is finite and not
+// negative, and they sum to 1 within 0.001. So the zero value is an error.
 type Weights struct {
 	Mutation float64 `json:"mutation"`
 	Chaos    float64 `json:"chaos"`
@@ -26,11 +26,12 @@ func DefaultWeights() Weights {
 	return Weights{Mutation: 0.20, Chaos: 0.35, Contract: 0.35, Replay: 0.10}
 }
 
-// Parts are the scores to join, each from 0 to 100. Nil says that the part did
-// not run, which is not the same as a score of 0.
+// Parts are the scores to join, each from 0 to 100. Nil means that the part did not
+// run, which is not a score of 0.
 type Parts struct {
-	// ContractVerdict is the verdict that the contract part had, also where it has
-	// no score because no cell was decided. The zero value is Inconclusive.
+	// ContractVerdict is the verdict of the contract part. It counts also where
+	// that part has no score because no cell was decided. The zero value is
+	// Inconclusive.
 	ContractVerdict Verdict `json:"contractVerdict"`
 
 	Mutation *float64 `json:"mutation,omitempty"`
@@ -39,15 +40,15 @@ type Parts struct {
 	Replay   *float64 `json:"replay,omitempty"`
 }
 
-// OverallOptions are the settings of [Weights.Overall]. In the zero value a part
+// OverallOptions are the settings of [Weights.Overall]. With the zero value a part
 // that did not run is an error.
 type OverallOptions struct {
 	_ struct{}
 
-	// Renormalise scores the parts that ran alone, their weights scaled up to sum
-	// to 1. The result says so, because it is not comparable to a full one. A part
-	// that did not run, or whose verdict is Inconclusive, then leaves the verdict
-	// to the others, if there are any.
+	// Renormalise scores only the parts that ran, with their weights scaled up to
+	// sum to 1. [Overall].Renormalised then says so, because the result is not
+	// comparable to a full one. A part that did not run, or whose verdict is
+	// Inconclusive, leaves the verdict to the others, if there are any.
 	Renormalise bool
 }
 
@@ -58,29 +59,29 @@ type Overall struct {
 	Why          string      `json:"why"`          // the reason for the verdict, as a phrase without a full stop
 	Ran          []PartScore `json:"ran"`          // mutation, chaos, contract, replay, without those that did not run
 	Missing      []string    `json:"missing"`      // names of the parts that did not run
-	Renormalised bool        `json:"renormalised"` // the weights in Ran are not the ones that were asked for
+	Renormalised bool        `json:"renormalised"` // the weights in Ran were scaled up
 }
 
 // A PartScore is one part that ran, with the weight that was used for it.
 type PartScore struct {
 	Name   string  `json:"name"`   // mutation, chaos, contract or replay
 	Score  float64 `json:"score"`  // 0 to 100
-	Weight float64 `json:"weight"` // 0 to 1; after renormalising, if that was done
+	Weight float64 `json:"weight"` // 0 to 1; scaled up if Renormalised
 }
 
-// Overall returns Σ weight×part, rounded to two decimals as in [Contract]. Where
-// weights sum to a little more than 1 the value is capped at 100.
+// Overall returns Σ weight×part, rounded to two decimals as in [Contract], and at
+// most 100: weights may sum to a little more than 1.
 //
-// The verdict is Fail when that of the contract is, whatever the number and the
-// weights. Else it is Inconclusive when the contract ran and was, unless
-// OverallOptions.Renormalise was set and another part with a weight ran. Else it
-// is Pass: the other parts are numbers and have no verdict of their own.
+// The verdict is Fail when that of the contract is Fail, whatever the number and
+// the weights. Else it is Inconclusive when the contract ran and its verdict is
+// Inconclusive, unless OverallOptions.Renormalise was set and another part with a
+// weight ran. Else it is Pass: the other parts are numbers without a verdict.
 //
-// Weights that break their rules, parts that are not finite or not from 0 to
-// 100, and parts that are missing without leave are [*FieldError]s, all joined.
-// A missing part of weight 0 needs no leave. It is an error too when no part ran
-// that has a weight above 0, and when the contract's verdict has no name. With an
-// error the result is zero, and its verdict so Inconclusive.
+// Errors are [*FieldError], all joined: for weights out of bounds, parts that are
+// not from 0 to 100, a contract verdict that has no name, and parts that did not
+// run. A part of weight 0 may be missing, and with Renormalise every part may be,
+// as long as one with a weight above 0 ran. With an error the result is zero, so
+// its verdict is Inconclusive.
 func (w Weights) Overall(p Parts, options *OverallOptions) (Overall, error) {
 	var o OverallOptions
 	if options != nil {

@@ -6,7 +6,7 @@ import (
 )
 
 // A Severity says how much a broken invariant matters. The zero value is not a
-// severity: an invariant whose author did not decide is an error, not a low one.
+// severity: an invariant without one is an error, not a low one.
 type Severity uint8
 
 // The severities, from the least to the most serious.
@@ -19,8 +19,8 @@ const (
 
 const allowedSeverities = "low, medium, high, critical"
 
-// Weight is what a cell of this severity adds to the score's totals: 1 for Low
-// and Medium, 2 for High, 3 for Critical, and 0 for a value that is no severity.
+// Weight is what a cell of this severity adds to the totals of the score: 1 for Low
+// and Medium, 2 for High, 3 for Critical. It is 0 for a value that is no severity.
 func (s Severity) Weight() int {
 	switch s {
 	case Low, Medium:
@@ -49,14 +49,14 @@ func (s Severity) String() string {
 	return fmt.Sprintf("Severity(%d)", uint8(s))
 }
 
-// MarshalText is String for the four severities and a [*FieldError] for any
-// other value.
+// MarshalText returns what String returns for the four severities, and a
+// [*FieldError] for any other value.
 func (s Severity) MarshalText() ([]byte, error) {
 	return marshalName("severity", s, s.String(), s.Weight() > 0, allowedSeverities)
 }
 
-// UnmarshalText reads what MarshalText writes, letter for letter; anything else
-// is a [*FieldError] and leaves s as it was.
+// UnmarshalText reads exactly what MarshalText writes. Anything else is a
+// [*FieldError] and leaves s unchanged.
 func (s *Severity) UnmarshalText(text []byte) error {
 	return unmarshalName("severity", text, allowedSeverities, s, Low, Critical)
 }
@@ -69,7 +69,7 @@ func marshalName(field string, v fmt.Stringer, name string, ok bool, allowed str
 	return []byte(name), nil
 }
 
-// unmarshalName sets to to the value between first and last whose text form is text.
+// unmarshalName assigns the value between first and last whose text form is text.
 func unmarshalName[E interface {
 	~uint8
 	MarshalText() ([]byte, error)

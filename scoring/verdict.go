@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// A Verdict is the answer of a whole matrix. It has three values, because a
-// matrix that saw too little has neither passed nor failed. The zero value is
-// Inconclusive, so that a result nobody filled in is not a pass.
+// A Verdict is the answer of a whole matrix. It has three values, because a matrix
+// with too little evidence has neither passed nor failed. The zero value is
+// Inconclusive, so that an empty result is not a pass.
 //
 // People read PASS, FAIL and INCONCLUSIVE ([Verdict.String]); in JSON and other
 // text it is lower case, as the other enumerations are ([Verdict.MarshalText]).
 type Verdict uint8
 
-// The verdicts. Fail goes over Inconclusive, which goes over Pass.
+// The verdicts. Fail takes precedence over Inconclusive, which takes precedence
+// over Pass.
 const (
 	Inconclusive Verdict = iota
 	Pass
@@ -42,8 +43,8 @@ func (v Verdict) MarshalText() ([]byte, error) {
 	return marshalName("verdict", v, strings.ToLower(v.String()), v <= Fail, allowedVerdicts)
 }
 
-// UnmarshalText reads what MarshalText writes, letter for letter; anything else
-// is a [*FieldError] and leaves v as it was.
+// UnmarshalText reads exactly what MarshalText writes. Anything else is a
+// [*FieldError] and leaves v unchanged.
 func (v *Verdict) UnmarshalText(text []byte) error {
 	return unmarshalName("verdict", text, allowedVerdicts, v, Inconclusive, Fail)
 }
@@ -51,7 +52,7 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 // A CellState is the outcome of one cell. The zero value is CellNotRun.
 type CellState uint8
 
-// The states of a cell. Held and broken cells are decided: they alone make the
+// The states of a cell. Held and broken cells are decided; only they make the
 // score.
 const (
 	CellNotRun       CellState = iota // filtered out, say by go test -run
@@ -81,14 +82,14 @@ func (s CellState) String() string {
 	return fmt.Sprintf("CellState(%d)", uint8(s))
 }
 
-// MarshalText is String for the five states and a [*FieldError] for any other
-// value.
+// MarshalText returns what String returns for the five states, and a [*FieldError]
+// for any other value.
 func (s CellState) MarshalText() ([]byte, error) {
 	return marshalName("state", s, s.String(), s <= CellUndelivered, allowedStates)
 }
 
-// UnmarshalText reads what MarshalText writes, letter for letter; anything else
-// is a [*FieldError] and leaves s as it was.
+// UnmarshalText reads exactly what MarshalText writes. Anything else is a
+// [*FieldError] and leaves s unchanged.
 func (s *CellState) UnmarshalText(text []byte) error {
 	return unmarshalName("state", text, allowedStates, s, CellNotRun, CellUndelivered)
 }

@@ -18,8 +18,8 @@ type task struct {
 	undo     func(Undo) // takes the undo of a Start, also a late one
 }
 
-// execute runs one activity and records it. err is what is in the record too,
-// before redaction.
+// execute runs one activity and records the result. err is the unredacted error of
+// the result.
 func (r *run) execute(ctx context.Context, t task) (rec ActivityResult, err error) {
 	m := Moment{Level: LevelActivity, Name: t.Name}
 	rec = ActivityResult{Activity: r.info(t.Activity, t.kind), Status: ActivitySucceeded, Output: r.secrets.json(nil)}
@@ -39,7 +39,7 @@ func (r *run) execute(ctx context.Context, t task) (rec ActivityResult, err erro
 	if err != nil {
 		rec.Status, rec.Exception = ActivityFailed, r.secrets.text(err.Error())
 	}
-	_ = r.wait(ctx, t.PauseAfter) // the end of the context is noticed by whoever comes next
+	_ = r.wait(ctx, t.PauseAfter) // the next step notices the end of the context
 	m.Record = &rec
 	r.after(context.WithoutCancel(ctx), t.controls, m)
 	return rec, err
@@ -101,7 +101,7 @@ func (t task) push(undo Undo) {
 	}
 }
 
-// wait is a pause; it ends with the context.
+// wait pauses for d, or until the context ends.
 func (r *run) wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 || r.opts.Dry&DryPauses != 0 {
 		return nil

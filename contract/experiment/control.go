@@ -7,35 +7,35 @@ import (
 )
 
 // A Control is a pair of hooks, called before and after the experiment, each
-// verification of the hypothesis, the method, the rollbacks and every activity.
-// Of several, the first is called first before and last after. Hooks of background
-// activities and of checks during the method are called concurrently.
+// verification of the hypothesis, the method, the rollbacks and every activity. Of
+// several controls, the first is called first before and last after. Hooks of
+// background activities and of checks during the method are called concurrently.
 //
-// An error of Before forbids what it stands before: an experiment or method is
-// aborted, a hypothesis not verified, an activity failed; rollbacks run all the same. An
-// error of After becomes a warning of the journal. With [Options.Compat] every
-// error of a control is but a warning. Panics and hangs count as errors.
+// An error of Before prevents the step: an experiment or method is aborted, a
+// hypothesis is not verified, an activity has failed. Rollbacks still run. An error
+// of After becomes a warning in the journal. With [Options.ChaosToolkit] every
+// error of a control is only a warning. Panics and hangs count as errors.
 type Control struct {
 	_      struct{}
 	Name   string // required
 	Before func(ctx context.Context, m Moment) error
 	After  func(ctx context.Context, m Moment) error
-	// Local restricts a control to the experiment, hypothesis or activity it is
-	// declared at; without it, it also covers everything below.
+	// Local restricts a control to the experiment, hypothesis or activity that
+	// declares it. Otherwise it also covers everything below.
 	Local bool
 }
 
-// A Moment is where a run stands when a [Control] is called.
+// A Moment is the step of a run at which a [Control] is called.
 type Moment struct {
 	Level Level
 	Name  string // of the experiment, hypothesis or activity
 
-	Record      *ActivityResult // what became of the activity; nil before it
-	SteadyState *SteadyState    // what the hypothesis came to; nil before it
+	Record      *ActivityResult // the result of the activity; nil before it
+	SteadyState *SteadyState    // the result of the hypothesis; nil before it
 	Journal     *Journal        // of the whole run; nil until the experiment is over
 }
 
-// A Level is what a control stands before or after.
+// A Level is the kind of step that a control is called around.
 type Level string
 
 // The levels.
@@ -47,12 +47,12 @@ const (
 	LevelActivity   Level = "activity"
 )
 
-// spreading leaves out the controls that stay where they are declared.
+// spreading returns the controls that are not Local.
 func spreading(controls []Control) []Control {
 	return slices.DeleteFunc(slices.Clone(controls), func(c Control) bool { return c.Local })
 }
 
-// before calls the hooks in order, and stops at the first that forbids.
+// before calls the hooks in order, and stops at the first error.
 func (r *run) before(ctx context.Context, controls []Control, m Moment) error {
 	if r.opts.Dry&DryControls != 0 {
 		return nil

@@ -1,12 +1,12 @@
-// Package experiment breaks a running system on purpose, under control, and
-// says whether it bore it.
+// Package experiment runs controlled experiments on a running system and reports
+// whether it kept its steady state.
 //
 // # An experiment
 //
-// A steady-state hypothesis says what all is well means: probes with
-// tolerances. The method does something to the system. Rollbacks take it back.
-// [Run] verifies the steady state, runs the method, verifies again, rolls back,
-// verifies once more, and returns a [Journal] of all that.
+// A steady-state hypothesis defines the healthy system by probes with tolerances.
+// The method changes the system. Rollbacks undo that. [Run] verifies the steady
+// state, runs the method, verifies again, rolls back, verifies once more, and
+// returns a [Journal].
 //
 //	e := &experiment.Experiment{
 //		Name: "orders survive a slow database",
@@ -21,17 +21,17 @@
 //	}
 //	journal, err := experiment.Run(ctx, e, nil)
 //
-// When the system is not in its steady state to begin with, the run has failed:
-// the method does not start, and what was not done is not undone.
+// If the system is not in its steady state at the start, the run has failed: the
+// method does not start, and nothing is rolled back.
 //
-// # What is kept, whatever happens
+// # What is guaranteed
 //
 // Every activity runs on a goroutine of its own under a deadline of its own. A
-// panic, a runtime.Goexit, a hang, a cancelled context: each is that activity's error,
-// in the journal, and the rollbacks run. They run last to first, each at most once, under
-// fresh deadlines, also when the caller's context is cancelled. An action that
-// ignores its context is left behind after a second; the undo that it returns
-// when it does end is run then.
+// panic, a runtime.Goexit, a hang and a cancelled context are errors of that
+// activity, in the journal, and the rollbacks run. They run last to first, each at
+// most once, under fresh deadlines, also if the caller's context is cancelled. An
+// action that ignores its context is abandoned after a second; if it returns an
+// undo later, that is run then.
 //
 // # Strategies, controls, guards
 //
@@ -40,26 +40,28 @@
 // before and after everything, a [Guard] is polled during the method and aborts
 // it. [Experiment.Secrets] never appear in a journal.
 //
-// # Compat
+// # ChaosToolkit
 //
-// With [Options.Compat] a run ends as in Chaos Toolkit, so that a journal can
-// be compared. The default differs in this: a missed steady state before the method
-// fails the run and sets deviated, and nothing is rolled back; a miss at any time sets deviated;
-// fail-fast cancels the running activity; tolerances count in the method too; all probes are
-// evaluated; rollbacks run whenever the method was started, also after a failure or an interruption,
-// last to first; and the steady state is verified after them.
+// With [Options.ChaosToolkit] a run ends as in Chaos Toolkit, so that journals can
+// be compared. The default differs. A missed steady state before the method fails
+// the run and sets deviated, and nothing is rolled back. A miss at any time sets
+// deviated. Fail-fast cancels the running activity. Tolerances count in the method
+// too. All probes are evaluated. Rollbacks run last to first if the method was
+// started, also after a failure or an interruption. The steady state is verified
+// after them.
 //
 // # Where things are
 //
-//   - contract/experiment/tolerance: what outputs are judged by
-//   - contract/experiment/action, probe, guard: ready-made ones
+//   - contract/experiment/tolerance: ready-made tolerances
+//   - contract/experiment/action, probe, guard: ready-made actions, probes and stop
+//     conditions
 //   - contract/experiment/toolkit: experiments as Chaos Toolkit documents
 //   - contract/experiment/gameday: many experiments: registered, picked at random, run as a list, remembered
 //
 // # Time and costs
 //
-// Time is the standard library's; in a bubble of testing/synctest an
-// experiment of hours takes no time. A run costs a few microseconds an activity beside
-// what the activity does. A journal keeps outputs up to 1 MiB each, and the first 1,000
-// checks during the method.
+// Time is the standard library's; in a bubble of testing/synctest an experiment of
+// hours takes no time. A run costs a few microseconds for each activity, apart from
+// the activity itself. A journal keeps outputs up to 1 MiB each, and the first
+// 1,000 checks during the method.
 package experiment

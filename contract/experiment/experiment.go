@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// An Experiment is what [Run] runs. It is not changed by running, so that one
-// may be run several times, also at once where its functions allow that.
+// An Experiment is the input of [Run]. A run does not change it, so it may be run
+// several times, also concurrently if its functions allow that.
 type Experiment struct {
 	_ struct{}
 
@@ -15,77 +15,78 @@ type Experiment struct {
 	Description string
 	Tags        []string
 
-	// Hypothesis says what the steady state is. Without one a run can show
-	// nothing, and says so in a warning.
+	// Hypothesis is the steady state. Without one a run can show nothing, and has a
+	// warning.
 	Hypothesis *Hypothesis
-	// Method is what is done to the system, in order. It may be empty: then
-	// the run is a check.
+	// Method changes the system, activity by activity. It may be empty: then the
+	// run only checks.
 	Method []Activity
 	// Rollbacks undo what the method did. They run last to first, after the
 	// undos that actions returned ([Activity.Start]).
 	Rollbacks []Activity
-	// Quiet is waited after the rollbacks, with the faults off, before the
-	// steady state is verified for the last time.
+	// Quiet is the wait after the rollbacks, with the faults off, before the steady
+	// state is verified for the last time. 0: none.
 	Quiet time.Duration
 	// MaxDuration aborts the run when hypotheses and method together take
 	// longer. The rollbacks still run, in their own time. 0: no limit.
 	MaxDuration time.Duration
 	// Guards abort the method, which is then rolled back.
 	Guards []Guard
-	// Controls are called around everything.
+	// Controls are called around every step.
 	Controls []Control
-	// Strategies say when the hypothesis is verified and when rollbacks run;
-	// those of [Options] go before.
+	// Strategies say when the hypothesis is verified and when rollbacks run. Those
+	// of [Options] take precedence.
 	Strategies Strategies
 
-	// Config and Secrets are what activities find in their [Scope]. A secret
-	// appears in no journal: wherever its value occurs, in outputs and errors
-	// too, [redacted] stands instead.
+	// Config and Secrets are available to activities in their [Scope]. A secret
+	// appears in no journal: its value is replaced by [redacted] everywhere, in
+	// outputs and errors too.
 	Config  map[string]any
 	Secrets map[string]string
-	// Contributions say what the experiment tells of, such as "reliability",
-	// and how much.
+	// Contributions map a quality, such as "reliability", to how much evidence the
+	// experiment gives.
 	Contributions map[string]Contribution
 	// Source is the document that the experiment was read from. The journal
 	// shows it, redacted. nil: the journal shows name, description and so on.
 	Source json.RawMessage
 }
 
-// A Hypothesis is a steady state: what all probes find while all is well.
+// A Hypothesis is a steady state: every probe meets its tolerance.
 type Hypothesis struct {
 	_        struct{}
 	Name     string
-	Probes   []Activity // at least one; all of them are evaluated, also after a miss
+	Probes   []Activity // at least one; all are evaluated, also after a miss
 	Controls []Control
 }
 
-// An Activity is a probe, which looks, or an action, which does. Exactly one
-// of Run and Start is set.
+// An Activity is a probe, which observes the system, or an action, which changes
+// it. Exactly one of Run and Start is set.
 //
-// Either runs on a goroutine of its own, under its Timeout. A panic, a
-// runtime.Goexit (t.FailNow) and a hang are failures of the activity like any
-// error. One that ignores the end of its context is left behind after a second.
+// It runs on a goroutine of its own, under its Timeout. A panic, a runtime.Goexit
+// (t.FailNow) and a hang are failures of the activity like any error. An activity
+// that ignores the end of its context is abandoned after a second.
 type Activity struct {
 	_ struct{}
 
 	Name string // required
 	// Kind is Probe or Action. Empty: a probe in a hypothesis, an action elsewhere.
 	Kind Kind
-	// Run does it. The output goes into the journal as JSON, to the tolerance,
-	// and to later activities ([Scope.Output]).
+	// Run executes the activity. The output goes into the journal as JSON, to the
+	// tolerance, and to later activities ([Scope.Output]).
 	Run func(ctx context.Context) (output any, err error)
-	// Start is a Run that also returns its own rollback, nil if there is
-	// nothing to undo. The undo counts also where err is not nil. Only in a method.
+	// Start is a Run that also returns its own rollback, nil if there is nothing to
+	// undo. The undo is run also if err is not nil. Only activities of a method may
+	// have a Start.
 	Start func(ctx context.Context) (output any, undo Undo, err error)
-	// Tolerance judges the output. nil: in a hypothesis the output has to be
-	// true, elsewhere anything will do.
+	// Tolerance judges the output. nil: in a hypothesis the output must be true,
+	// elsewhere every output is accepted.
 	Tolerance Tolerance
-	// Background lets the next activity of the method begin at once. The
-	// method ends when all of them have.
+	// Background starts the next activity of the method at once. The method ends
+	// when all background activities have ended.
 	Background bool
-	// PauseBefore and PauseAfter are waited around it.
+	// PauseBefore and PauseAfter are waits before and after the activity.
 	PauseBefore, PauseAfter time.Duration
-	// Timeout is the time it may take. 0: that of [Options].
+	// Timeout is the longest time it may take. 0: that of [Options].
 	Timeout time.Duration
 	// Undoes names the activity of the method that this rollback undoes: it
 	// runs only if that was started. Empty: it runs if the method was started.
@@ -93,15 +94,15 @@ type Activity struct {
 	// Dry overrides [Options.Dry]: true skips the activity, false runs it.
 	Dry      *bool
 	Controls []Control
-	// Provider is what the journal shows as the provider, redacted.
+	// Provider is shown in the journal as the provider, redacted.
 	Provider json.RawMessage
 }
 
-// An Undo takes back what an action did. It is called at most once, under a
-// deadline of its own, also when the run was cancelled.
+// An Undo reverts an action. It is called at most once, under a deadline of its
+// own, also when the run was cancelled.
 type Undo func(ctx context.Context) error
 
-// A Kind tells probes from actions.
+// A Kind is the kind of an activity: probe or action.
 type Kind string
 
 // The kinds of activities.
@@ -110,16 +111,16 @@ const (
 	Action Kind = "action"
 )
 
-// A Tolerance says whether an output is as it should be. Package
-// contract/experiment/tolerance has the ready-made ones. One that also has a
-// method Check() error is checked by [Experiment.Validate].
+// A Tolerance decides whether an output is acceptable. Package
+// contract/experiment/tolerance has the ready-made ones. One that also has a method
+// Check() error is checked by [Experiment.Validate].
 type Tolerance interface {
-	// Holds judges an output. An error means that it could not be judged: the
-	// activity then counts as failed.
+	// Holds reports whether an output is acceptable. An error means that it could
+	// not be judged; the activity then counts as failed.
 	Holds(ctx context.Context, output any) (bool, error)
 }
 
-// A Contribution is how much an experiment tells of something.
+// A Contribution is how much evidence an experiment gives about a quality.
 type Contribution string
 
 // The contributions.

@@ -19,7 +19,7 @@ type Guard struct {
 	Every time.Duration
 }
 
-// A signal is given once; the zero value is not ready, see newSignal.
+// A signal is given once. The zero value is not usable; see newSignal.
 type signal struct {
 	once  *sync.Once
 	given chan struct{}
@@ -29,9 +29,10 @@ func newSignal() signal { return signal{new(sync.Once), make(chan struct{})} }
 
 func (s signal) fire() { s.once.Do(func() { close(s.given) }) }
 
-// watch starts what runs beside the method: guards, and checks of the steady
-// state. They wait until the method's first activity has begun, so that it
-// does not hang on the scheduler whether it did. It returns a function that ends them and waits until they have.
+// watch starts the guards and the checks of the steady state, which run during the
+// method. They wait until the method's first activity has begun, so that its start
+// does not depend on the scheduler. The returned function ends them and waits for
+// their end.
 func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) (over func()) {
 	var watchers sync.WaitGroup
 	guarded, stopGuards := context.WithCancel(ctx)

@@ -10,8 +10,8 @@ import (
 // maxChecks is the number of checks during the method that a journal keeps.
 const maxChecks = 1000
 
-// verify asks all probes of the hypothesis; with Compat it ends at the first
-// miss, as Chaos Toolkit does.
+// verify runs all probes of the hypothesis. With ChaosToolkit it ends at the first
+// miss.
 func (r *run) verify(ctx context.Context) *SteadyState {
 	h := r.exp.Hypothesis
 	state := &SteadyState{Met: true, Probes: []ActivityResult{}}
@@ -59,7 +59,7 @@ func (r *run) during(ctx context.Context, cancel context.CancelCauseFunc, over <
 	defer t.Stop()
 	for {
 		state := r.verify(ctx)
-		if ctx.Err() != nil { // what it found says nothing about the system
+		if ctx.Err() != nil { // its result says nothing about the system
 			return
 		}
 		if r.checked(state) {
@@ -81,7 +81,7 @@ func (r *run) during(ctx context.Context, cancel context.CancelCauseFunc, over <
 	}
 }
 
-// checked notes a check during the method, and says whether it fails the method.
+// checked notes a check during the method, and reports whether it fails the method.
 func (r *run) checked(state *SteadyState) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 // journalVersion names the layout of a journal.
 const journalVersion = "1"
 
-// A Journal is what a run did and found. As JSON it has the layout of a Chaos
-// Toolkit journal, with more members. No secret of the experiment is in it.
+// A Journal records what a run did and found. Its JSON has the layout of a Chaos
+// Toolkit journal, with more members. It has no secret of the experiment.
 type Journal struct {
 	Version    string          `json:"version"`
 	Platform   string          `json:"platform"` // operating system and architecture
@@ -25,7 +25,8 @@ type Journal struct {
 	Status     Status          `json:"status"`
 	// Why says why the status is not completed; empty if it is.
 	Why string `json:"why,omitempty"`
-	// Deviated says that the steady state was missed, or a tolerance of the method.
+	// Deviated reports whether the steady state, or a tolerance of the method, was
+	// missed.
 	Deviated     bool             `json:"deviated"`
 	SteadyStates SteadyStates     `json:"steady_states"`
 	Run          []ActivityResult `json:"run"`       // the method, in its order
@@ -35,8 +36,8 @@ type Journal struct {
 	Dry      bool     `json:"dry,omitempty"` // something was left out: see [Dry]
 }
 
-// SteadyStates are the verifications of the hypothesis. One that did not take
-// place is nil.
+// SteadyStates are the verifications of the hypothesis. One that was not made is
+// nil.
 type SteadyStates struct {
 	Before *SteadyState `json:"before"`
 	After  *SteadyState `json:"after"`
@@ -45,7 +46,8 @@ type SteadyStates struct {
 	// Checks and Missed count all checks during the method.
 	Checks int `json:"checks,omitempty"`
 	Missed int `json:"missed,omitempty"`
-	// Recovered is the one after the rollbacks. It decides nothing else.
+	// Recovered is the verification after the rollbacks. It changes neither the
+	// status nor Deviated.
 	Recovered *SteadyState `json:"recovered"`
 }
 
@@ -57,7 +59,7 @@ type SteadyState struct {
 	Error string `json:"error,omitempty"`
 }
 
-// A Record is what became of one activity.
+// An ActivityResult is the result of one activity.
 type ActivityResult struct {
 	Activity     ActivityInfo    `json:"activity"`
 	Status       ActivityStatus  `json:"status"`
@@ -82,7 +84,7 @@ type ActivityInfo struct {
 // A Status is how a run ended.
 type Status string
 
-// The statuses of a run. Deviated stands beside them.
+// The statuses of a run. [Journal].Deviated is separate.
 const (
 	Completed   Status = "completed"   // to its end
 	Failed      Status = "failed"      // the steady state could not be had or not be judged

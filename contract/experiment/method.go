@@ -83,7 +83,7 @@ func (r *run) deviate() {
 	r.journal.Deviated = true
 }
 
-// toFail says whether a miss has failed the method, which then ends before its
+// toFail reports whether a miss has failed the method, which then ends before its
 // next activity.
 func (r *run) toFail() bool {
 	r.mu.Lock()

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// What becomes of user code that does not return as it should.
+// The errors of user code that does not return.
 var (
-	// ErrTimeout is matched by the error of an activity that was not over in its time.
+	// ErrTimeout is matched by the error of an activity that exceeded its timeout.
 	ErrTimeout = errors.New("experiment: not over in time")
 	// ErrExited is matched by the error of an activity that ended its goroutine.
 	ErrExited = errors.New("experiment: it ended its goroutine (t.FailNow or runtime.Goexit)")
@@ -23,17 +23,17 @@ type PanicError struct {
 	Stack string // of the goroutine that panicked
 }
 
-// Error is the value of the panic, without the stack.
+// Error returns the value of the panic as text, without the stack.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// Unwrap returns the value of the panic if it is an error.
+// Unwrap returns the value of the panic if it is an error, else nil.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
 
-// grace is how long user code may take to end once its context is over. What
-// it returns within it counts.
+// grace is how long user code may take to end after its context has ended. Its
+// result still counts within that time.
 const grace = time.Second
 
 type ending[T any] struct {
@@ -41,9 +41,9 @@ type ending[T any] struct {
 	err   error
 }
 
-// protect runs fn on a goroutine of its own under a deadline. When the context
-// ends and fn does not, it is left behind, and late, if any, gets what it
-// returns in the end, on that goroutine.
+// protect runs fn on a goroutine of its own under a deadline. If the context ends
+// and fn does not, fn is abandoned. Then late, if any, gets its result when it
+// returns, on that goroutine.
 func protect[T any](ctx context.Context, timeout time.Duration, fn func(context.Context) (T, error), late func(T)) (value T, err error, left bool) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%w: %v", ErrTimeout, timeout))
 	defer cancel()
@@ -51,7 +51,7 @@ func protect[T any](ctx context.Context, timeout time.Duration, fn func(context.
 		return value, context.Cause(ctx), false
 	}
 	ended := make(chan ending[T], 1)
-	var settled atomic.Bool // by whoever comes first: fn with its end, or the caller giving up
+	var settled atomic.Bool // by whichever comes first: the end of fn, or the caller giving up
 	go func() {
 		e := ending[T]{err: ErrExited} // unless fn returns or panics
 		defer func() {
@@ -87,7 +87,7 @@ func protect[T any](ctx context.Context, timeout time.Duration, fn func(context.
 	return e.value, why(ctx, e.err), false
 }
 
-// why makes an error that only says that the context is over say what ended it.
+// why adds the cause to an error that only says that the context has ended.
 func why(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if err != nil && cause != nil && errors.Is(err, ctx.Err()) && !errors.Is(err, cause) {

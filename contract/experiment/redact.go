@@ -15,8 +15,8 @@ import (
 
 const redacted = "[redacted]"
 
-// redactor takes the values of secrets out of what goes into a journal: as they
-// are, as they look in a URL, in quotes and in JSON, and in base64.
+// redactor removes the values of secrets from the content of a journal: as they
+// are, as in a URL, in quotes and in JSON, and in base64.
 type redactor struct {
 	secrets []string // as they are
 	needles []string // in every spelling
@@ -44,8 +44,8 @@ func unquoted(s string) string { return s[1 : len(s)-1] }
 
 var base64Text = regexp.MustCompile(`[A-Za-z0-9+/_-]{4,}`)
 
-// text marks every byte that belongs to a secret before it replaces the marked
-// runs, since one secret may overlap or contain another.
+// text first marks every byte that belongs to a secret, because one secret may
+// overlap or contain another. Then it replaces the marked bytes.
 func (rd *redactor) text(s string) string {
 	if len(rd.needles) == 0 || s == "" {
 		return s
@@ -96,7 +96,7 @@ func replaceMarked(s string, marked []bool) string {
 	return b.String()
 }
 
-// encoded says whether s is base64 for something that holds a secret.
+// encoded reports whether s is base64 of something that contains a secret.
 func (rd *redactor) encoded(s string) bool {
 	s = strings.NewReplacer("-", "+", "_", "/").Replace(s)
 	if len(s)%4 == 1 { // no base64 has this length; the rest may still be some
@@ -106,8 +106,8 @@ func (rd *redactor) encoded(s string) bool {
 	return err == nil && slices.ContainsFunc(rd.secrets, func(secret string) bool { return bytes.Contains(plain, []byte(secret)) })
 }
 
-// value takes secrets out of decoded JSON: out of texts, names of members, and
-// numbers that spell one.
+// value removes secrets from decoded JSON: from texts, names of members, and
+// numbers with the digits of one.
 func (rd *redactor) value(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -137,8 +137,8 @@ func (rd *redactor) value(v any) any {
 // maxOutput is the number of bytes of an output that a journal keeps.
 const maxOutput = 1 << 20
 
-// json writes a value as JSON without secrets. What has no JSON is written as
-// text, and so is the beginning of what is too long.
+// json writes a value as JSON without secrets. A value without JSON is written as
+// text, and so is the beginning of one that is too long.
 func (rd *redactor) json(v any) json.RawMessage {
 	doc, err := marshal(v)
 	if err != nil {
@@ -158,8 +158,8 @@ func (rd *redactor) json(v any) json.RawMessage {
 	return doc
 }
 
-// marshal is json.Marshal that takes bytes and errors for texts, and survives a
-// MarshalJSON that panics.
+// marshal is json.Marshal that writes bytes and errors as texts. A MarshalJSON that
+// panics gives an error.
 func marshal(v any) (doc []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {

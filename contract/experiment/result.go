@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A Result is a run in brief: what the tool chaos_run_experiment answers.
+// A Result is the summary of a run: the output of the tool chaos_run_experiment.
 type Result struct {
 	Name    string `json:"experiment_name"`
 	Success bool   `json:"success"` // the steady state held after the method
@@ -16,8 +16,8 @@ type Result struct {
 	After   bool   `json:"steady_state_after"`
 	// Duration is in seconds.
 	Duration float64 `json:"duration_seconds"`
-	// Error says what went wrong, in words that do not change; nil: nothing did.
-	// An action may fail and the steady state hold all the same.
+	// Error says what went wrong, in fixed words; nil: nothing did. An action may
+	// fail although the steady state holds.
 	Error     *string   `json:"error"`
 	StartedAt time.Time `json:"started_at"` // UTC
 	// Recovered is the steady state after the rollbacks; nil: not verified.
@@ -26,9 +26,9 @@ type Result struct {
 }
 
 // RunSimple runs the experiment with the default strategies, whatever the
-// experiment and o ask for: steady state, method, steady state, rollbacks. It needs a
-// hypothesis. With dryRun the steady state is verified once and nothing else done. The
-// error is that of an invalid experiment. o may be nil.
+// experiment and o have: steady state, method, steady state, rollbacks. The
+// experiment needs a hypothesis. With dryRun the steady state is verified once and
+// nothing else is done. The error is that of an invalid experiment. o may be nil.
 func RunSimple(ctx context.Context, e *Experiment, dryRun bool, o *Options) (Result, error) {
 	if e != nil && e.Hypothesis == nil {
 		return Result{}, &FieldError{Field: "Hypothesis", Allowed: "a hypothesis: without one there is no success to speak of"}
@@ -53,8 +53,8 @@ func RunSimple(ctx context.Context, e *Experiment, dryRun bool, o *Options) (Res
 	return r.journal.Result(), nil
 }
 
-// Result is the journal in brief. A steady state that was not verified counts
-// as missed.
+// Result returns the summary of the journal. A steady state that was not verified
+// counts as missed.
 func (j *Journal) Result() Result {
 	s := &j.SteadyStates
 	r := Result{
@@ -71,7 +71,7 @@ func (j *Journal) Result() Result {
 	return r
 }
 
-// problems words what went wrong.
+// problems describes what went wrong.
 func (j *Journal) problems() string {
 	var all []string
 	switch before, after := j.SteadyStates.Before, j.SteadyStates.After; {
@@ -93,7 +93,7 @@ func (j *Journal) problems() string {
 	return strings.Join(append(all, failures("Rollback failed: ", "", j.Rollbacks)...), "; ")
 }
 
-// failures words the failed activities of a kind, or of any.
+// failures describes the failed activities of a kind, or of any.
 func failures(what string, kind Kind, records []ActivityResult) (texts []string) {
 	for _, rec := range records {
 		if rec.Status == ActivityFailed && (kind == "" || kind == rec.Activity.Kind) {

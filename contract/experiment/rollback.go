@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// undoStack holds what is still to be undone; each undo leaves it once.
+// undoStack holds the undos that are still to be run. Each is taken once.
 type undoStack struct {
 	mu    sync.Mutex
 	begun bool // the method was started
@@ -16,7 +16,7 @@ type undoStack struct {
 	undos []returned
 }
 
-// returned is the undo that an action returned.
+// returned is an undo that an action returned.
 type returned struct {
 	place int // of the action in the method
 	of    *Activity
@@ -45,8 +45,8 @@ func (s *undoStack) enter(phase rollbackPhase, late context.Context) {
 	s.phase, s.late = phase, late
 }
 
-// pop takes the undo of the latest action. When there is none and last is set,
-// the rollbacks are over.
+// pop takes the undo of the latest action. If there is none and last is set, the
+// rollbacks are over.
 func (s *undoStack) pop(last bool) (u returned, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,9 +62,9 @@ func (s *undoStack) pop(last bool) (u returned, ok bool) {
 	return u, true
 }
 
-// pushUndo takes the undo of an action of the method. That of an action which
-// was left behind may come when the rollbacks are over: it is run at once, on the
-// goroutine of that action.
+// pushUndo adds the undo of an action of the method. The undo of an abandoned
+// action may come after the rollbacks. It is then run at once, on the goroutine of
+// that action.
 func (r *run) pushUndo(place int, a *Activity, undo Undo) {
 	s := &r.stack
 	s.mu.Lock()
@@ -75,12 +75,12 @@ func (r *run) pushUndo(place int, a *Activity, undo Undo) {
 	s.mu.Unlock()
 	if phase == rolledBack {
 		_, _, _ = protect(s.late, r.opts.RollbackTimeout, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, undo(ctx) // the journal, where an error would go, may be in other hands by now
+			return struct{}{}, undo(ctx) // an error is lost: the journal may have been returned by now
 		}, nil)
 	}
 }
 
-// rollsBack applies the strategy.
+// rollsBack reports whether the strategy asks for rollbacks.
 func (r *run) rollsBack() bool {
 	j := r.journal
 	began := r.stack.begun || r.opts.ChaosToolkit
@@ -98,7 +98,7 @@ func (r *run) rollsBack() bool {
 	return began
 }
 
-// rollBack undoes the method under a context that outlives the run's.
+// rollBack undoes the method under a context that outlives that of the run.
 func (r *run) rollBack(ctx context.Context) {
 	ctx = r.scoped(context.WithoutCancel(ctx))
 	if !r.rollsBack() {
@@ -133,8 +133,8 @@ func (r *run) undoOne(ctx context.Context, t task) {
 	r.journal.Rollbacks = append(r.journal.Rollbacks, rec)
 }
 
-// listedRollbacks are those of the experiment, last first (with Compat first
-// first), without those whose activity was not started.
+// listedRollbacks returns the rollbacks of the experiment, last to first (with
+// ChaosToolkit first to last), without those whose activity was not started.
 func (r *run) listedRollbacks() (listed []task) {
 	for i := range r.exp.Rollbacks {
 		a := &r.exp.Rollbacks[i]
@@ -156,7 +156,7 @@ func (r *run) wasStarted(name string) bool {
 	return r.started[name]
 }
 
-// noteUndone warns where actions could have returned an undo and none did.
+// noteUndone warns if actions could have returned an undo and none did.
 func (r *run) noteUndone() {
 	undoable := slices.ContainsFunc(r.exp.Method, func(a Activity) bool { return a.Start != nil && r.wasStarted(a.Name) })
 	if len(r.journal.Rollbacks) == 0 && undoable {
@@ -169,6 +169,6 @@ func (r *run) recover(ctx context.Context) {
 	if !r.stack.begun || r.stack.phase != rolledBack || r.opts.ChaosToolkit || r.exp.Hypothesis == nil || r.strat.Hypothesis == Skip || r.opts.Dry&DryActivities != 0 {
 		return
 	}
-	_ = r.wait(ctx, r.exp.Quiet) // a cancelled run does not wait, and is verified all the same
+	_ = r.wait(ctx, r.exp.Quiet) // a cancelled run does not wait, but is verified
 	r.journal.SteadyStates.Recovered = r.verify(context.WithoutCancel(ctx))
 }

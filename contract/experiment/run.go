@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Options are the settings of a run; the zero value works.
+// Options are the settings of a run. The zero value, and nil, give the defaults.
 type Options struct {
 	_ struct{}
-	// Strategies go before those of the experiment where they are set.
+	// Strategies take precedence over those of the experiment, field by field.
 	Strategies Strategies
 	// Dry says what to leave out.
 	Dry Dry
-	// Compat follows Chaos Toolkit where the default does not; see the package
-	// comment for the differences.
+	// ChaosToolkit makes a run end as in Chaos Toolkit; see the package comment for
+	// the differences.
 	ChaosToolkit bool
-	// Timeout is that of an activity without its own, of a control and of a
+	// Timeout is the timeout of an activity without one, of a control and of a
 	// check of a guard. 0: 5 min.
 	Timeout time.Duration
-	// RollbackTimeout is that of a rollback without its own. 0: 1 min.
+	// RollbackTimeout is the timeout of a rollback without one. 0: 1 min.
 	RollbackTimeout time.Duration
-	// Guards and Controls come before those of the experiment.
+	// Guards and Controls are added before those of the experiment.
 	Guards   []Guard
 	Controls []Control
 }
@@ -42,13 +42,13 @@ type run struct {
 	mu      sync.Mutex // guards what follows
 	journal *Journal
 	started map[string]bool // activities of the method, by name
-	failing bool            // Compat: the method ends before its next activity
+	failing bool            // ChaosToolkit: the method ends before its next activity
 }
 
-// Run runs the experiment: controls, steady state, method, steady state,
-// rollbacks, steady state once more. The error is that of [Experiment.Validate];
-// everything that happens while running is in the journal instead. It returns
-// when all that it started has ended or was left behind. o may be nil.
+// Run runs the experiment: controls, steady state, method, steady state, rollbacks,
+// steady state once more. The error is that of [Experiment.Validate]. Everything
+// that happens during the run is in the journal instead. Run returns when
+// everything that it started has ended or was abandoned. o may be nil.
 func Run(ctx context.Context, e *Experiment, o *Options) (*Journal, error) {
 	r, err := newRun(e, o)
 	if err != nil {
@@ -123,7 +123,7 @@ func (r *run) test(ctx context.Context) {
 		return
 	}
 	state := r.verify(ctx)
-	if r.ended(ctx) { // what it found says nothing about the system
+	if r.ended(ctx) { // its result says nothing about the system
 		return
 	}
 	r.journal.SteadyStates.After = state
@@ -136,7 +136,8 @@ func (r *run) test(ctx context.Context) {
 	}
 }
 
-// gate verifies the steady state before the method and says whether that may begin.
+// gate verifies the steady state before the method and reports whether the method
+// may begin.
 func (r *run) gate(ctx context.Context) bool {
 	if !r.strat.Hypothesis.before() || r.exp.Hypothesis == nil {
 		return true
@@ -158,7 +159,7 @@ func (r *run) gate(ctx context.Context) bool {
 
 var errNotSteady = errors.New("the system was not in its steady state before the method")
 
-// ended says whether the context is over, and if so notes why.
+// ended reports whether the context has ended, and if so notes why.
 func (r *run) ended(ctx context.Context) bool {
 	if ctx.Err() == nil {
 		return false
@@ -167,8 +168,8 @@ func (r *run) ended(ctx context.Context) bool {
 	return true
 }
 
-// end notes how the run ended, unless that is known already. What ended the
-// context counts before what came of it.
+// end notes how the run ended, unless that is known already. The cause of the
+// context's end takes precedence over its consequences.
 func (r *run) end(ctx context.Context, status Status, why error) {
 	if cause := context.Cause(ctx); cause != nil {
 		status, why = Interrupted, cause

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Scope is what an activity, tolerance, guard or control can know of its run
-// beside its arguments. It is safe for concurrent use.
+// A Scope gives an activity, tolerance, guard or control access to its run. It is
+// safe for concurrent use.
 type Scope struct {
 	config  map[string]any
 	secrets map[string]string
@@ -18,8 +18,8 @@ type Scope struct {
 
 type scopeKey struct{}
 
-// ScopeOf returns the scope of the run that the context belongs to; outside of
-// any, an empty one.
+// ScopeOf returns the scope of the run that the context belongs to; outside of a
+// run, an empty one.
 func ScopeOf(ctx context.Context) *Scope {
 	if s, ok := ctx.Value(scopeKey{}).(*Scope); ok {
 		return s
@@ -39,8 +39,8 @@ func (s *Scope) Secret(name string) (value string, ok bool) {
 	return value, ok
 }
 
-// Output returns the output of the activity of that name, the latest if it ran
-// more than once. One that failed, was skipped or is still running has none.
+// Output returns the latest output of the activity with that name. An activity that
+// failed, was skipped or is still running has none.
 func (s *Scope) Output(name string) (output any, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *Scope) Output(name string) (output any, ok bool) {
 	return output, ok
 }
 
-// Elapsed is the time since the method began, 0 before it has.
+// Elapsed returns the time since the method began, 0 before that.
 func (s *Scope) Elapsed() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

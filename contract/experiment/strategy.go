@@ -2,19 +2,19 @@ package experiment
 
 import "time"
 
-// Strategies say when the hypothesis is verified and when rollbacks run. A
-// zero field stands for the default.
+// Strategies say when the hypothesis is verified and when rollbacks run. A zero
+// field means the default.
 type Strategies struct {
 	_          struct{}
 	Rollbacks  RollbackStrategy
 	Hypothesis HypothesisStrategy
 	// Frequency is the time between two checks during the method. 0: 1 s.
 	Frequency time.Duration
-	// FailFast ends the method, status failed, on a miss during it: the running
-	// activities are cancelled.
+	// FailFast ends the method after a miss during it: the status is failed, and
+	// running activities are cancelled.
 	FailFast bool
-	// FailFastRatio is the share of checks that have to be missed for that,
-	// from 0 (the first miss ends it) up to 1.
+	// FailFastRatio is the share of missed checks that ends the method, from 0 (the
+	// first miss) to 1.
 	FailFastRatio float64
 }
 
@@ -24,7 +24,7 @@ type RollbackStrategy string
 // The rollback strategies.
 const (
 	// RollbackDefault: whenever the method was started, however it ended. In
-	// [Options.Compat]: unless the run failed or was interrupted.
+	// [Options.ChaosToolkit]: unless the run failed or was interrupted.
 	RollbackDefault  RollbackStrategy = "default"
 	RollbackAlways   RollbackStrategy = "always"   // also when the method was not started
 	RollbackNever    RollbackStrategy = "never"    // what the method did stays
@@ -54,7 +54,7 @@ func (s HypothesisStrategy) after() bool {
 	return s == BeforeAndAfter || s == AfterOnly || s == Continuously
 }
 
-// over returns s with the gaps filled from base and then from the defaults.
+// over returns s with zero fields filled from base and then from the defaults.
 func (s Strategies) over(base Strategies) Strategies {
 	s.Rollbacks = first(s.Rollbacks, base.Rollbacks, RollbackDefault)
 	s.Hypothesis = first(s.Hypothesis, base.Hypothesis, BeforeAndAfter)
@@ -75,9 +75,9 @@ func first[T comparable](values ...T) T {
 	return zero
 }
 
-// Dry says what a run leaves out; the values are bits. What was left out is in
-// the journal with the status skipped, so that a run with [DryAll] tells
-// exactly what would run, without running it.
+// Dry says what a run leaves out; the values are bits. The journal lists what was
+// left out with the status skipped. So a run with [DryAll] lists exactly what would
+// run.
 type Dry uint8
 
 // What a run can leave out.
@@ -91,7 +91,7 @@ const (
 	DryAll        = DryActivities | DryPauses | DryControls
 )
 
-// dryOf says whether the activity is left out.
+// skips reports whether the activity is left out.
 func (d Dry) skips(a *Activity, kind Kind) bool {
 	switch {
 	case a.Dry != nil:

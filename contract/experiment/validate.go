@@ -13,9 +13,9 @@ import (
 // A FieldError is one problem of an [Experiment] or of [Options].
 type FieldError struct {
 	Field   string // such as "Method[2].Timeout"
-	Value   any    // the value that was refused; nil: none
-	Allowed string // what is allowed instead
-	Err     error  // the cause, where there is one
+	Value   any    // the wrong value; nil: none
+	Allowed string // what is allowed
+	Err     error  // the cause, if any
 }
 
 // Error names the field, the value and what is allowed.
@@ -36,8 +36,8 @@ func (e *FieldError) Error() string {
 // Unwrap returns the cause, or nil.
 func (e *FieldError) Unwrap() error { return e.Err }
 
-// Validate reports everything that is wrong with the experiment, joined, each a
-// [*FieldError]. [Run] calls it.
+// Validate returns every problem of the experiment, joined, each a [*FieldError].
+// [Run] calls it.
 func (e *Experiment) Validate() error { return validate(e, &Options{}) }
 
 const (
@@ -46,7 +46,7 @@ const (
 	warnNoState     = "the experiment has no steady-state hypothesis: a run of it can show nothing"
 )
 
-// warnings tells what is allowed and yet likely to be a mistake.
+// warnings describes what is allowed but probably a mistake.
 func (e *Experiment) warnings() (texts []string) {
 	if e.Hypothesis == nil {
 		texts = append(texts, warnNoState)

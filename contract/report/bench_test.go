@@ -14,7 +14,7 @@ import (
 
 // many is a report of scenarios × invariants × trials cells, some with evidence.
 func many(t testing.TB, trials int) *contract.Report {
-	return build(t, "many", trials, deskWeathers, deskPromises[:5], map[string]outcome{
+	return build(t, "many", trials, deskScenarios, deskInvariants[:5], map[string]outcome{
 		"refund-reply-lost/one-refund": broken("2 refunds", "Done.", lostReply(1)),
 		"notify-slow/*":                undelivered,
 	})
@@ -48,7 +48,7 @@ func BenchmarkJSON(b *testing.B) {
 }
 
 func benchmarkJSON(b *testing.B, trials int, evidence bool) {
-	r := build(b, "many", trials, deskWeathers, deskPromises[:5], map[string]outcome{})
+	r := build(b, "many", trials, deskScenarios, deskInvariants[:5], map[string]outcome{})
 	name := "plain"
 	if evidence {
 		name = "evidence"

@@ -6,12 +6,12 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// Cell writes one cell as [Text] tells of a broken one: what became of it and
-// why, with its prompt, its answer, the faults that were delivered and the line
-// that reruns it. Of the options, MaxBroken has no meaning here.
+// Cell writes one cell as [Text] writes a broken one: its state and the reason, its
+// prompt, its answer, the delivered faults and the line that reruns it. The option
+// MaxBroken has no effect.
 //
-// Errors: [*FieldError] for a nil cell, a severity that is none and a Width that
-// is not allowed, before anything is written; and the writer's.
+// Errors: [*FieldError] for a nil cell, an unknown severity and a Width that is not
+// allowed, before anything is written; and those of the writer.
 func Cell(w io.Writer, c *contract.CellReport, o *TextOptions) error {
 	if o == nil {
 		o = new(TextOptions)

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// unlimited is a width that no text reaches.
+	// unlimited is a width larger than any text.
 	unlimited = math.MaxInt
 	// maxText bounds one text of an agent where it is shown in full, in bytes.
 	maxText = 8 << 10
 )
 
-// clip is s on one line of at most width columns. What cannot be printed
-// (control characters, marks that turn the direction of writing, bytes that are
-// not UTF-8) is shown as a Go escape; spaces of any kind are shown as a space.
-// Where text was cut stands "…".
+// clip returns s on one line of at most width columns. What cannot be printed
+// becomes a Go escape: control characters, marks that change the direction of
+// writing, bytes that are not UTF-8. Any kind of space becomes a space. "…" marks
+// cut text.
 func clip(s string, width int) string {
 	var b strings.Builder
 	used, room := 0, 0 // columns written; bytes that leave a column for the ellipsis
@@ -37,11 +37,11 @@ func clip(s string, width int) string {
 	return b.String()
 }
 
-// clean is s on one line, whole.
+// clean returns s on one line, uncut.
 func clean(s string) string { return clip(s, unlimited) }
 
-// block is s with its lines and tabs, and otherwise as clip shows it, cut after
-// at most that many bytes.
+// block returns s with its lines and tabs, otherwise as clip shows it, cut after at
+// most most bytes.
 func block(s string, most int) string {
 	rest := ""
 	if len(s) > most {
@@ -65,8 +65,8 @@ func block(s string, most int) string {
 	return b.String() + rest
 }
 
-// shown is one character as it is printed, and the columns it takes. encoded
-// is its encoding: a byte that is none stands for itself.
+// shown returns a character as it is printed, and the columns it takes. encoded is
+// its encoding; an invalid byte is printed as an escape of itself.
 func shown(r rune, encoded string) (string, int) {
 	switch {
 	case r >= ' ' && r < 0x7f:
@@ -83,9 +83,9 @@ func shown(r rune, encoded string) (string, int) {
 	return quoted, len(quoted)
 }
 
-// columns is how many columns of a terminal a printable character takes, after
-// the property East_Asian_Width of the Unicode Standard Annex #11, by whole
-// blocks. A combining mark counts as one: texts may come out short, never long.
+// columns returns the number of terminal columns of a printable character, after
+// the property East_Asian_Width of the Unicode Standard Annex #11, by whole blocks.
+// A combining mark counts as one: texts may come out short, never long.
 func columns(r rune) int {
 	if r < 0x1100 {
 		return 1
@@ -105,7 +105,7 @@ func columns(r rune) int {
 	return 1
 }
 
-// width is how many columns a cleaned text takes.
+// width returns the number of columns of a cleaned text.
 func width(s string) int {
 	n := 0
 	for _, r := range s {

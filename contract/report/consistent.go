@@ -9,14 +9,14 @@ import (
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// checkConsistent computes the counts, the score and the verdict of a report
-// anew, and returns every one that it contradicts: a report that was edited, or
-// joined from two, must not be shown.
+// checkConsistent recomputes the counts, the score and the verdict of a report, and
+// returns every contradiction: a report that was edited, or joined from two, must
+// not be shown.
 //
-// Cells that were not kept leave the counts alone to compute from. A report
-// without counts, which the engine does not write, is taken at its cells: a
-// scenario has rules when one of its cells or a row of the faults says so, and
-// none accepts that no fault is delivered.
+// If cells were not kept, only the counts remain to compute from. A report without
+// counts, which the engine does not write, is judged by its cells. Then a scenario
+// has rules when one of its cells or a row of the faults says so, and none accepts
+// that no fault is delivered.
 func checkConsistent(r *contract.Report) error {
 	var p problems
 	p.faults(r)
@@ -138,8 +138,8 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// rulesOf is what the report says of each scenario: whether it has rules, and
-// whether it accepts that none is delivered.
+// rulesOf returns for each scenario whether it has rules, and whether it accepts
+// that none is delivered.
 func rulesOf(r *contract.Report) map[string]scoring.Cell {
 	by := make(map[string]scoring.Cell, len(r.Scenarios))
 	for _, c := range r.Counts {
@@ -206,12 +206,12 @@ func (p *problems) counts(ours, stated []scoring.Cell) {
 	}
 }
 
-// tolerance is how far a number may be from the one computed here: an older
-// release or another processor may round the last digits another way.
+// tolerance is the allowed difference from a number computed here: an older release
+// or another processor may round the last digits differently.
 const tolerance = 1e-9
 
-// score compares the score with the one computed from the counts. The reason
-// for the verdict is text, and left alone.
+// score compares the score with the one computed from the counts. The reason for
+// the verdict is text and is not compared.
 func (p *problems) score(is, want scoring.ContractScore) {
 	for _, n := range []struct {
 		name     string

@@ -1,8 +1,8 @@
 // Package report shows a [contract.Report] to people and to other programs.
 //
-// Every function takes a writer, a report and options, of which nil is the
-// default, and is a pure function of the two: the same report gives the same
-// bytes, whatever the terminal, the time or the environment.
+// Every function takes a writer, a report and options; nil options are the
+// defaults. The output depends on the report and the options alone, not on the
+// terminal, the time or the environment.
 //
 //	r, err := m.Run(ctx, nil)
 //	…
@@ -10,8 +10,8 @@
 //
 // # Which one
 //
-//   - [Text] is for a terminal or a log: a table that one reads at a glance,
-//     then what broke and how to repeat it. [Cell] is one cell in the same words.
+//   - [Text] is for a terminal or a log: a table, then what broke and how to repeat
+//     it. [Cell] writes one cell in the same words.
 //   - [JSON] is for programs and for keeping; [Schema] describes it and
 //     [FromJSON] reads it back, so that a kept report can be shown later in any
 //     other form.
@@ -19,17 +19,16 @@
 //   - [Markdown] is for a comment on a pull request.
 //   - [HTML] is one file without scripts, for the evidence in full.
 //
-// All of them say the verdict of [contract.Report.Score] and never one of their own.
+// All of them show the verdict of [contract.Report.Score]; none computes its own.
 //
 // # What an agent wrote
 //
-// Answers, errors and arguments come from a model and may hold anything.
+// Answers, errors and arguments come from a model and may contain anything.
 // Everywhere but in JSON, characters that cannot be printed are shown as Go
-// escapes, so that a terminal sequence is read and not obeyed, and what has a
-// meaning in the format is escaped; in Text that is a command to the CI system
-// that keeps the log. JSON keeps the text as it is, but for bytes that are not
-// UTF-8. Nothing is redacted: a secret in an answer is a
-// secret in the report.
+// escapes, so a terminal sequence does not act. Text with a meaning in the format
+// is escaped; in Text that is a command to the CI system that keeps the log. JSON
+// keeps the text as it is, except for bytes that are not UTF-8. Nothing is
+// redacted: a secret in an answer is a secret in the report.
 //
 // # Costs
 //

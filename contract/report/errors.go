@@ -9,13 +9,13 @@ import (
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// A FieldError is one problem of an input: of a report, of options, or of what
-// [FromJSON] read. Functions that find several join them.
+// A FieldError is one problem of a report, of options, or of the input of
+// [FromJSON]. Functions that find several join them.
 type FieldError struct {
 	Field   string // such as "cells[3].state" or "TextOptions.Width"
 	Value   any    // what was found there; nil: nothing
-	Allowed string // what may stand there
-	Err     error  // the cause, where there is one
+	Allowed string // what is allowed there
+	Err     error  // the cause, if any
 }
 
 // Error names the field, the value and what is allowed.
@@ -39,8 +39,8 @@ func (e *FieldError) Error() string {
 // Unwrap returns the cause, or nil.
 func (e *FieldError) Unwrap() error { return e.Err }
 
-// check returns every problem that keeps a report from being shown: values
-// that have no name or no meaning. The engine makes none of them.
+// check returns every problem that prevents a report from being shown: values
+// without a name or a meaning. The engine writes none of them.
 func check(r *contract.Report) error {
 	if r == nil {
 		return &FieldError{Field: "report", Value: "nil", Allowed: "a report"}
@@ -83,8 +83,8 @@ func numbers(s scoring.ContractScore) []float64 {
 	return all
 }
 
-// limit is an option that bounds a number of things: 0 stands for the default,
-// a negative one for no limit.
+// limit resolves an option that bounds a number: 0 means the default, a negative
+// one means no limit.
 func limit(option, byDefault int) int {
 	switch {
 	case option == 0:
@@ -95,7 +95,7 @@ func limit(option, byDefault int) int {
 	return option
 }
 
-// written says what failed when a report could not be written.
+// written wraps an error of writing a report.
 func written(err error) error {
 	if err != nil {
 		return fmt.Errorf("report: write: %w", err)

@@ -7,11 +7,11 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// maxChanges bounds the changed values that one line tells of.
+// maxChanges bounds the changed values in one line.
 const maxChanges = 3
 
-// faultLine says in one line what a call went through. Calls count from 1, as
-// they do in a trigger that names the n-th.
+// faultLine describes in one line what happened to a call. Calls count from 1, as
+// in [when.Nth].
 func faultLine(e *chaos.Event) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, call %d", e.Target, e.Ordinal+1)
@@ -49,8 +49,8 @@ func changedPath(c chaos.Change) string {
 	return c.Path + ": "
 }
 
-// struck says in a few words what rules did to a call, if anything.
-func struck(e *chaos.Event) string {
+// injected says briefly what rules did to a call, if anything.
+func injected(e *chaos.Event) string {
 	var parts []string
 	if e.Rule != "" {
 		parts = append(parts, e.Fault+" by "+e.Rule)

@@ -42,11 +42,11 @@ func TestFaultsAreThoseThatWereDelivered(t *testing.T) {
 	c := &contract.CellReport{Delivered: 1, Evidence: &contract.Observation{Dropped: 2, Events: []chaos.Event{
 		{Target: "calm"},
 		{Target: "idle", Rule: "r", Fault: "f"},
-		{Target: "struck", Rule: "r", Fault: "f", Delivered: true},
+		{Target: "reached", Rule: "r", Fault: "f", Delivered: true},
 	}}}
 	b := &group{cell: c}
-	assert.Equal(t, []string{"struck, call 1: f (rule r)", "2 events did not fit the log"}, b.faults())
-	assert.Equal(t, []string{"struck, call…", "… and 1 more"}, first(b.faults(), 1, 13))
+	assert.Equal(t, []string{"reached, call 1: f (rule r)", "2 events did not fit the log"}, b.faults())
+	assert.Equal(t, []string{"reached, cal…", "… and 1 more"}, first(b.faults(), 1, 13))
 }
 
 func TestNotes(t *testing.T) {

@@ -19,31 +19,31 @@ import (
 // An outcome makes something of a cell that held.
 type outcome func(c *contract.CellReport)
 
-// A weather is a scenario of a made-up report; a calm one has no faults.
-type weather struct {
+// A madeScenario is a scenario of a made-up report; a calm one has no faults.
+type madeScenario struct {
 	name string
 	calm bool
 }
 
-// A promise is an invariant of a made-up report.
-type promise struct {
+// A madeInvariant is an invariant of a made-up report.
+type madeInvariant struct {
 	id       string
 	severity contract.Severity
-	calmOnly bool // it applies in calm weather only
+	calmOnly bool // it applies in the calm scenario only
 }
 
 // build makes a report as the engine would: each cell as outcomes says, under
 // its name or, for all trials, under "scenario/invariant".
-func build(t require.TestingT, name string, trials int, weathers []weather, promises []promise, outcomes map[string]outcome) *contract.Report {
+func build(t require.TestingT, name string, trials int, scenarios []madeScenario, invariants []madeInvariant, outcomes map[string]outcome) *contract.Report {
 	r := &contract.Report{Name: name, Seed: 18446744073709551615, Trials: trials}
 	rules := make(map[string]bool)
-	for _, p := range promises {
+	for _, p := range invariants {
 		r.Invariants = append(r.Invariants, p.id)
 	}
-	for _, w := range weathers {
+	for _, w := range scenarios {
 		r.Scenarios = append(r.Scenarios, w.name)
 		rules[w.name] = !w.calm
-		for _, p := range promises {
+		for _, p := range invariants {
 			if p.calmOnly && !w.calm {
 				continue
 			}
@@ -62,7 +62,7 @@ func build(t require.TestingT, name string, trials int, weathers []weather, prom
 	return r
 }
 
-func held(w weather, p promise, trial int) contract.CellReport {
+func held(w madeScenario, p madeInvariant, trial int) contract.CellReport {
 	c := contract.CellReport{
 		Cell:     contract.Cell{Scenario: w.name, Invariant: p.id, Trial: trial},
 		Severity: p.severity, State: contract.Held,
@@ -94,7 +94,7 @@ func inconclusive(why string) outcome {
 }
 
 func undelivered(c *contract.CellReport) {
-	c.State, c.Delivered, c.Why = contract.Undelivered, 0, "no rule struck a call"
+	c.State, c.Delivered, c.Why = contract.Undelivered, 0, "no rule matched a call"
 }
 
 func unprovoked(c *contract.CellReport) {
@@ -105,7 +105,7 @@ func unprovoked(c *contract.CellReport) {
 
 func notRun(c *contract.CellReport) { c.State, c.Delivered = contract.NotRun, 0 }
 
-// broken makes the cell broken, with what the agent answered and what struck it.
+// broken makes the cell broken, with what the agent answered and the events that led to it.
 func broken(why, response string, events ...chaos.Event) outcome {
 	return func(c *contract.CellReport) {
 		c.State, c.Violated, c.Why = contract.Broken, true, why
@@ -130,7 +130,7 @@ func lostReply(call uint64) chaos.Event {
 	}
 }
 
-// idle is a call that a rule struck without effect.
+// idle is a call whose fault was injected without effect.
 func idle(target string) chaos.Event {
 	e := plain(target)
 	e.Rule, e.Fault, e.Idle, e.Note = target+":null", "null", []string{target + ":null"}, "the result was null already"
@@ -145,7 +145,7 @@ func down() chaos.Event {
 	}
 }
 
-// plain is a call that no rule struck.
+// plain is a call that no rule matched.
 func plain(target string) chaos.Event {
 	return chaos.Event{
 		Target: target, Attempt: 1, Outcome: chaos.OutcomeOK, Effect: chaos.EffectNone,
@@ -163,11 +163,11 @@ func lie(call uint64) chaos.Event {
 }
 
 var (
-	deskWeathers = []weather{
+	deskScenarios = []madeScenario{
 		{name: "calm", calm: true}, {name: "refund-reply-lost"}, {name: "shipping-down"},
 		{name: "orders-flaky"}, {name: "orders-lie"}, {name: "notify-slow"},
 	}
-	deskPromises = []promise{
+	deskInvariants = []madeInvariant{
 		{id: "one-refund", severity: contract.Critical}, {id: "no-false-claim", severity: contract.Critical},
 		{id: "names-the-order", severity: contract.High}, {id: "answers-in-time", severity: contract.Medium},
 		{id: "at-most-12-calls", severity: contract.Low}, {id: "same-as-yesterday", severity: contract.Low, calmOnly: true},
@@ -177,7 +177,7 @@ var (
 // desk is a run of an agent that breaks in several ways.
 func desk(t require.TestingT) *contract.Report {
 	twice := broken("2 refunds for order 1042, want 1", "Done: I refunded order 1042.", plain("orders.get"), lostReply(1), idle("refund"))
-	r := build(t, "order desk", 5, deskWeathers, deskPromises, map[string]outcome{
+	r := build(t, "order desk", 5, deskScenarios, deskInvariants, map[string]outcome{
 		"refund-reply-lost/one-refund/1": twice, "refund-reply-lost/one-refund/2": twice,
 		"refund-reply-lost/one-refund/3": twice, "refund-reply-lost/one-refund/5": twice,
 		"shipping-down/no-false-claim/2": broken("the answer says \"shipped\"\nand no shipment exists\nfor order 1042", "Your order has shipped! \x1b[2J\u202eevil\u202c "+
@@ -198,12 +198,12 @@ func desk(t require.TestingT) *contract.Report {
 
 // passed is a small run in which everything held, once.
 func passed(t require.TestingT) *contract.Report {
-	return build(t, "", 1, deskWeathers[:3], deskPromises[:3], nil)
+	return build(t, "", 1, deskScenarios[:3], deskInvariants[:3], nil)
 }
 
 // starved is a run whose faults reached nothing that the agent uses.
 func starved(t testing.TB) *contract.Report {
-	r := build(t, "nothing arrives", 2, deskWeathers[1:3], deskPromises[:2], map[string]outcome{
+	r := build(t, "nothing arrives", 2, deskScenarios[1:3], deskInvariants[:2], map[string]outcome{
 		"refund-reply-lost/*": undelivered, "shipping-down/*": undelivered,
 	})
 	r.Faults = []contract.FaultCount{
@@ -215,11 +215,11 @@ func starved(t testing.TB) *contract.Report {
 
 // wide is a run of more invariants than fit side by side.
 func wide(t testing.TB) *contract.Report {
-	var promises []promise
+	var invariants []madeInvariant
 	for i := range 24 {
-		promises = append(promises, promise{id: fmt.Sprintf("promise-number-%d-kept", i+1), severity: contract.Severity(i%4 + 1)})
+		invariants = append(invariants, madeInvariant{id: fmt.Sprintf("promise-number-%d-kept", i+1), severity: contract.Severity(i%4 + 1)})
 	}
-	return build(t, "wide", 3, deskWeathers[:2], promises, map[string]outcome{
+	return build(t, "wide", 3, deskScenarios[:2], invariants, map[string]outcome{
 		"refund-reply-lost/promise-number-7-kept/2": broken("it was not kept", "No."),
 	})
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// FromJSON reads a report that [JSON] wrote, to the end of the input. It is
-// strict, because a report that lost a part must not be shown as if it were
-// whole: members that are unknown, missing, null or there twice are errors, and
-// so is anything behind the report.
+// FromJSON reads a report that [JSON] wrote, to the end of the input. It is strict,
+// because an incomplete report must not be shown as if it were complete. Members
+// that are unknown, missing, null or repeated are errors, and so is any text after
+// the report.
 //
-// Numbers in the states of the world come back as [json.Number]. What the JSON
-// does not have (the agent's error value and its tools) stays zero.
+// Numbers in the states of the world come back as [json.Number]. The agent's error
+// value and its tools are not in the JSON and stay zero.
 //
-// Errors: [*FieldError] for every problem found, up to some twenty, joined. Each
-// says where it is: the path of a value, or line and column where the text is
-// no JSON. And the reader's.
+// Errors: [*FieldError] for every problem found, up to about twenty, joined; and
+// those of the reader. Each FieldError names its place: the path of a value, or
+// line and column where the text is not JSON.
 func FromJSON(rd io.Reader) (*contract.Report, error) {
 	text, err := io.ReadAll(rd)
 	if err != nil {
@@ -48,7 +48,7 @@ func FromJSON(rd io.Reader) (*contract.Report, error) {
 	return r, nil
 }
 
-// compact takes the indentation out of the values that stay JSON.
+// compact removes the indentation of the values that stay JSON.
 func compact(r *contract.Report) {
 	squeeze := func(raw *json.RawMessage) {
 		var b bytes.Buffer

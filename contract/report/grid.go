@@ -7,7 +7,8 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// A grid is the cells of a report by place: what every table is drawn from.
+// A grid holds the cells of a report by scenario and invariant. Every table is made
+// from it.
 type grid struct {
 	scenarios, invariants []string
 	severity              map[string]contract.Severity // of an invariant
@@ -19,8 +20,9 @@ type grid struct {
 
 type place struct{ scenario, invariant string }
 
-// A reach is how far the faults of a scenario came.
-type reach struct{ ran, struck, missed int }
+// A reach counts the cells of a scenario: those that ran, those with a delivered
+// fault, and those without one.
+type reach struct{ ran, delivered, missed int }
 
 // newGrid sorts the cells by place. A cell whose names the report does not
 // list gets a row or a column of its own: nothing is left out.
@@ -76,7 +78,7 @@ func (g *grid) add(c *contract.CellReport) {
 		row.ran++
 	}
 	if c.Delivered > 0 {
-		row.struck++
+		row.delivered++
 	}
 	if c.State == contract.Undelivered {
 		row.missed++
@@ -88,12 +90,12 @@ func (g *grid) at(scenario, invariant string) *field {
 	return g.fields[place{scenario, invariant}]
 }
 
-// delivered says in how many cells of a scenario a fault was delivered, such
-// as "14/15"; empty where there was none to deliver.
+// delivered formats the number of cells of a scenario in which a fault was
+// delivered, such as "14/15". It is empty if the scenario has no rules.
 func (g *grid) delivered(scenario string) string {
 	row := g.rows[scenario]
-	if row == nil || row.struck+row.missed == 0 {
+	if row == nil || row.delivered+row.missed == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d/%d", row.struck, row.ran)
+	return fmt.Sprintf("%d/%d", row.delivered, row.ran)
 }

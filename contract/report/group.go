@@ -12,9 +12,9 @@ import (
 
 const noReason = "no reason was given"
 
-// A group is the broken trials of one field that broke for the same reason.
+// A group holds the broken trials of one field that broke for the same reason.
 type group struct {
-	cell   *contract.CellReport // the first of them, with evidence if any has it
+	cell   *contract.CellReport // the first of them with evidence, else the first
 	mark   mark
 	trials []int
 	ran    int // trials of the field that were run
@@ -52,7 +52,7 @@ func broken(r *contract.Report, g *grid) []*group {
 	return all
 }
 
-// outcome is the group in words, such as "broken in 3 of 5 trials (1, 3, 4)".
+// outcome describes the group, such as "broken in 3 of 5 trials (1, 3, 4)".
 func (b *group) outcome() string {
 	if !b.mark.broken() { // a cell on its own
 		return b.mark.short()
@@ -77,7 +77,7 @@ func (b *group) why() string {
 	return cmp.Or(b.cell.Why, noReason)
 }
 
-// numbered lists numbers, with runs of three and more as ranges.
+// numbered formats numbers, three and more in a row as a range.
 func numbered(n []int) string {
 	var parts []string
 	for i := 0; i < len(n); {
@@ -98,7 +98,7 @@ func numbered(n []int) string {
 	return strings.Join(parts, ", ")
 }
 
-// faults says what was delivered in the group's cell, a line each.
+// faults describes the faults delivered in the group's cell, one line each.
 func (b *group) faults() []string {
 	o := b.cell.Evidence
 	if o == nil {
@@ -122,7 +122,8 @@ func (b *group) faults() []string {
 	return lines
 }
 
-// first is the first lines, each cut to a width, and the number of the others.
+// first returns the first lines, each cut to a width, and a line with the number of
+// the others.
 func first(lines []string, most, width int) []string {
 	out := make([]string, 0, min(most+1, len(lines)))
 	for _, line := range lines[:min(most, len(lines))] {
@@ -134,8 +135,8 @@ func first(lines []string, most, width int) []string {
 	return out
 }
 
-// An undecidedGroup is the cells of a scenario that were not decided for the
-// same reason.
+// An undecidedGroup holds the cells of a scenario that were undecided for the same
+// reason.
 type undecidedGroup struct {
 	scenario   string
 	mark       mark
@@ -144,8 +145,8 @@ type undecidedGroup struct {
 	invariants []string
 }
 
-// undecided groups the cells that ran and were not decided. Those that broke
-// are among the broken.
+// undecided groups the cells that ran and were not decided, without those whose
+// invariant broke.
 func undecided(r *contract.Report) []*undecidedGroup {
 	type key struct {
 		scenario string
@@ -175,7 +176,7 @@ func undecided(r *contract.Report) []*undecidedGroup {
 	return all
 }
 
-// reason is why the cells were not decided.
+// reason says why the cells were not decided.
 func (u *undecidedGroup) reason() string {
 	if u.why == "" && u.mark == markUndelivered {
 		return "no fault was delivered"

@@ -157,7 +157,7 @@ func wellFormed(s string) error {
 
 var tags = regexp.MustCompile(`<(/?)([a-zA-Z0-9]+)[^<>]*>|<`)
 
-// tagsMatch says whether every element of a page that has no script and no
+// tagsMatch reports whether every element of a page that has no script and no
 // comment is closed in order, and every '<' begins a tag.
 func tagsMatch(page string) error {
 	void := map[string]bool{"meta": true}

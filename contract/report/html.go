@@ -27,19 +27,19 @@ const (
 // HTMLOptions are the settings of [HTML]; nil and the zero value work.
 type HTMLOptions struct {
 	_ struct{}
-	// MaxBroken bounds the broken cells that are told in detail, trials that
-	// broke for the same reason counting once; 0: 200, negative: no bound. What
-	// is left out is counted.
+	// MaxBroken bounds the broken cells that are shown in detail; 0: 200, negative:
+	// no bound. Trials that broke for the same reason count once. The page says how
+	// many were left out.
 	MaxBroken int
 }
 
-// HTML writes the report as one page that stands alone: no script, nothing
-// loaded, light or dark as the reader's system is, and a policy that forbids
-// the rest. Every broken field of the table links to its evidence, with all calls of the
-// answer and what each was struck by.
+// HTML writes the report as one self-contained page. It has no script and loads
+// nothing, and a content security policy forbids both. It is light or dark as the
+// reader's system is. Every broken field of the table links to its evidence, with
+// all calls of the answer and the faults injected into each.
 //
-// Errors: [*FieldError] for a nil report and one with values that have no
-// meaning, before anything is written; and the writer's.
+// Errors: [*FieldError] for a nil report and for values without a meaning, before
+// anything is written; and those of the writer.
 func HTML(w io.Writer, r *contract.Report, o *HTMLOptions) error {
 	if err := check(r); err != nil {
 		return err
@@ -59,7 +59,7 @@ func HTML(w io.Writer, r *contract.Report, o *HTMLOptions) error {
 	return written(err)
 }
 
-// A htmlPage is what the page shows, in the order in which it does.
+// A htmlPage is the content of the page, in its order.
 type htmlPage struct {
 	Title, Verdict, Class, Why string
 	Score                      string // "" where there is none
@@ -78,7 +78,7 @@ type htmlPage struct {
 func (f fact) Label() string { return f.label }
 func (f fact) Text() string  { return f.text }
 
-// A htmlBar is a share with its interval, in per cent for the style sheet.
+// A htmlBar is a share with its interval, in percent for the style sheet.
 type htmlBar struct {
 	Label, Text      string
 	Share, Low, Span float64
@@ -207,7 +207,7 @@ func htmlBars(s scoring.ContractScore) []htmlBar {
 	return bars
 }
 
-// round is a share in per cent with one decimal, within the bar.
+// round converts a share to percent with one decimal, within the bar.
 func round(share float64) float64 {
 	return float64(int(1000*min(1, max(0, share))+0.5)) / 10
 }
@@ -244,9 +244,9 @@ func htmlCallOf(e *chaos.Event) htmlCall {
 	if e.Lane != "" {
 		c.Call += " (" + clip(e.Lane, 60) + ")"
 	}
-	c.Fault = clip(struck(e), maxValue)
+	c.Fault = clip(injected(e), maxValue)
 	if e.Rule != "" && e.Delivered {
-		c.Class = "struck"
+		c.Class = "injected"
 	}
 	return c
 }

@@ -24,16 +24,16 @@ type JSONOptions struct {
 // that are required are [] when empty and never null; seeds and keys are
 // decimal strings.
 //
-// It is what [json.Marshal] makes of the report, and does not fail where that
-// would: arguments and results that are no JSON become strings of their text,
-// and a state that has none becomes a string that says why. What [FromJSON]
-// reads of it is written again byte for byte.
+// The output is that of [json.Marshal], but it does not fail where that would.
+// Arguments and results that are not JSON become strings of their text. A state
+// without JSON becomes a string that says why. A report read back by [FromJSON] is
+// written again byte for byte.
 //
-// Cells are written one at a time: what is held in memory is bounded by the
-// largest of them, and by the report without its cells.
+// Cells are written one at a time. The memory is bounded by the largest cell and by
+// the report without its cells.
 //
-// Errors: [*FieldError] for a nil report and one with values that have no
-// meaning, before anything is written; and the writer's.
+// Errors: [*FieldError] for a nil report and for values without a meaning, before
+// anything is written; and those of the writer.
 func JSON(w io.Writer, r *contract.Report, o *JSONOptions) error {
 	if err := check(r); err != nil {
 		return err
@@ -77,8 +77,8 @@ type jsonWriter struct {
 	err     error
 }
 
-// encode is v as JSON, valid until the next call. Its lines but the first begin
-// with the prefix.
+// encode returns v as JSON, valid until the next call. All lines but the first
+// begin with the prefix.
 func (e *jsonWriter) encode(v any, prefix string) []byte {
 	e.plain.Reset()
 	if err := json.NewEncoder(&e.plain).Encode(v); err != nil {
@@ -117,9 +117,9 @@ func (e *jsonWriter) fail(err error) {
 	}
 }
 
-// withoutReplacements writes U+FFFD as itself: package json escapes the one that
-// it puts in place of an invalid byte and no other, so that a report read back
-// would be written another way. It changes text in place.
+// withoutReplacements writes U+FFFD as itself, in place. Package json escapes only
+// the one that it puts in place of an invalid byte, so a report read back would be
+// written differently.
 func withoutReplacements(text []byte) []byte {
 	const escape = `\ufffd`
 	if !bytes.Contains(text, []byte(escape)) {
@@ -163,8 +163,8 @@ func orEmpty[T any](s []T) []T {
 	return s
 }
 
-// encodableRaw is raw where it is JSON, and otherwise a string of its text: a
-// model may send arguments that are none.
+// encodableRaw returns raw if it is JSON, else a string of its text: a model may
+// send arguments that are not JSON.
 func encodableRaw(raw json.RawMessage) json.RawMessage {
 	switch {
 	case len(raw) == 0:
@@ -179,8 +179,8 @@ func encodableRaw(raw json.RawMessage) json.RawMessage {
 	return text
 }
 
-// encodableState encodes the state of a user's world, whose methods may fail
-// and panic.
+// encodableState encodes the state of a user's world. The methods of that state may
+// fail and panic.
 func encodableState(v any) (state any) {
 	if v == nil {
 		return nil
@@ -194,7 +194,7 @@ func encodableState(v any) (state any) {
 	if err != nil {
 		return fmt.Sprintf("report: no JSON: %v", err)
 	}
-	// Read back, the members of a struct are those of a map: sorted.
+	// Read back, a struct is a map, whose members are sorted.
 	var read any
 	d := json.NewDecoder(bytes.NewReader(encodableRaw(raw)))
 	d.UseNumber()

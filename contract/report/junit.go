@@ -16,30 +16,29 @@ import (
 // JUnitOptions are the settings of [JUnit]; nil and the zero value work.
 type JUnitOptions struct {
 	_ struct{}
-	// FailOn is the least severity whose broken cells are failures; those
-	// below are skipped, with the reason. 0: every broken cell is a failure.
+	// FailOn is the least severity whose broken cells are failures. Broken cells
+	// below it are skipped, with the reason. 0: every broken cell is a failure.
 	FailOn contract.Severity
 }
 
-// JUnit writes the report as JUnit XML, in the form that Jenkins, GitLab and
-// most others read; it has the elements and attributes of junit-10.xsd, the
-// schema of Jenkins' xunit plugin, and no others. It is a suite for each scenario, a test case for each cell, and
-// before them a suite of one case that stands for the verdict.
+// JUnit writes the report as JUnit XML, in the form that Jenkins, GitLab and most
+// others read. It uses only the elements and attributes of junit-10.xsd, the schema
+// of Jenkins' xunit plugin. There is a suite for each scenario with a test case for
+// each cell. Before them a suite of one case has the verdict.
 //
 //   - held: passed.
-//   - broken, be it without a delivered fault: a failure, with the evidence.
+//   - broken, also without a delivered fault: a failure, with the evidence.
 //   - inconclusive: an error, because it says something of the run and nothing
 //     of the agent; skipped when the verdict is Pass, which forgave it.
 //   - undelivered, not run: skipped, with the reason.
 //   - the verdict: a failure when it is Fail, an error when it is Inconclusive.
 //     Without this case a run in which no fault arrived would be all green.
 //
-// The time of a case is that of its evidence, in seconds of the cell's own time,
-// and is left out where no evidence was kept. The result is valid XML whatever
-// the report holds.
+// The time of a case is the agent's, in seconds of the cell's own time. It is left
+// out if it is unknown. The output is valid XML for every report.
 //
-// Errors: [*FieldError] for a nil report, one with values that have no meaning
-// and a FailOn that is not allowed, before anything is written; and the writer's.
+// Errors: [*FieldError] for a nil report, for values without a meaning and for a
+// FailOn that is not allowed, before anything is written; and those of the writer.
 func JUnit(w io.Writer, r *contract.Report, o *JUnitOptions) error {
 	if o == nil {
 		o = new(JUnitOptions)
@@ -177,8 +176,8 @@ func scenarioSuites(r *contract.Report, o *JUnitOptions) []*junitSuite {
 	return suites
 }
 
-// elapsed is how long the answers of a cell took; a report of an older version
-// knows it of its evidence alone.
+// elapsed returns how long the answers of a cell took. A report of an older version
+// has that in its evidence only.
 func elapsed(c *contract.CellReport) time.Duration {
 	if c.Elapsed == 0 && c.Evidence != nil {
 		return c.Evidence.Elapsed
@@ -216,7 +215,7 @@ func caseOf(r *contract.Report, c *contract.CellReport, o *JUnitOptions) junitCa
 	return out
 }
 
-// evidenceText is what a CI system shows when a failed case is opened.
+// evidenceText is the text that a CI system shows for a failed case.
 func evidenceText(c *contract.CellReport) string {
 	b := &group{cell: c, mark: markOf(c)}
 	var lines []string

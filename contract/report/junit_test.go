@@ -137,7 +137,7 @@ func TestJUnitOutcomes(t *testing.T) {
 		{"inconclusive and allowed", contract.Inconclusive, false, scoring.Pass, 0, "skipped"},
 		{"not run", contract.NotRun, false, scoring.Pass, 0, "skipped"},
 	} {
-		r := build(t, "m", 1, deskWeathers[:1], []promise{{id: "i", severity: low + 1}}, nil)
+		r := build(t, "m", 1, deskScenarios[:1], []madeInvariant{{id: "i", severity: low + 1}}, nil)
 		r.Cells[0].State, r.Cells[0].Violated, r.Score.Verdict = row.state, row.broke, row.verdict
 		s := parse(t, r, &report.JUnitOptions{FailOn: row.failOn})
 		assert.Equal(t, row.want, find(t, s, "m.calm", "i/1").outcome(), row.why)
@@ -224,7 +224,7 @@ func TestJUnitFitsTheSchemaOfJenkins(t *testing.T) {
 // hung is a run of so many agents that hung for thirty days of virtual time that
 // their sum is more than a duration holds.
 func hung(t testing.TB) *contract.Report {
-	return build(t, "hung", 4000, deskWeathers[1:2], deskPromises[:1], map[string]outcome{
+	return build(t, "hung", 4000, deskScenarios[1:2], deskInvariants[:1], map[string]outcome{
 		"refund-reply-lost/*": func(c *contract.CellReport) { c.Elapsed = 30 * 24 * time.Hour },
 	})
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// A mark is a cell's outcome as it is shown. There is one more than there are
-// states: an invariant that broke although no fault was delivered says
+// A mark is the outcome of a cell as it is shown. There is one mark more than there
+// are states: an invariant that broke without a delivered fault. That says
 // something about the agent and nothing about its resilience.
 type mark uint8
 
-// The marks, in the order in which a field lists them: what needs a look first.
+// The marks, in the order in which a field lists them: the most urgent first.
 const (
 	markBroken mark = iota
 	markUnprovoked
@@ -23,7 +23,7 @@ const (
 	marks // how many there are
 )
 
-// looks says how each mark is written, per format.
+// look returns how the mark is written in each format.
 func (m mark) look() look {
 	return [marks]look{
 		markBroken:       {"✗", "❌", "broken", "31;1", "broken"},
@@ -87,10 +87,10 @@ func (f *field) add(m mark) {
 	f.cells++
 }
 
-// ran is the number of trials that were run.
+// ran returns the number of trials that were run.
 func (f *field) ran() int { return f.cells - f.count[markNotRun] }
 
-// worst is the mark that needs a look first. The field has a cell.
+// worst returns the most urgent mark. The field has a cell.
 func (f *field) worst() mark {
 	for m := range marks {
 		if f.count[m] > 0 {
@@ -111,8 +111,8 @@ func (f *field) join(sep string, part func(m mark, n int) string) string {
 	return strings.Join(parts, sep)
 }
 
-// signs is the field in the signs of one format, each after its number of
-// trials, such as "3✗ 2✓"; where all trials came out alike, the sign alone.
+// signs formats the field in the signs of one format, each after its number of
+// trials, such as "3✗ 2✓". If all trials have the same mark, it is the sign alone.
 func (f *field) signs(sign func(m mark) string) string {
 	return f.join(" ", func(m mark, n int) string {
 		if n == f.cells {
@@ -122,7 +122,7 @@ func (f *field) signs(sign func(m mark) string) string {
 	})
 }
 
-// words is the field for a reader who sees no signs, such as "3 broken, 2 held".
+// words formats the field without signs, such as "3 broken, 2 held".
 func (f *field) words() string {
 	return f.join(", ", func(m mark, n int) string { return strconv.Itoa(n) + " " + m.short() })
 }

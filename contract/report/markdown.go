@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	// defaultBytes is what GitHub takes as one comment.
+	// defaultBytes is the limit of a GitHub comment.
 	defaultBytes = 65536
-	// minBytes holds the verdict and the numbers, were every character an entity.
+	// minBytes holds the verdict and the numbers even if every character is an
+	// entity.
 	minBytes = 16384
 	// shortText bounds one text of an agent where many share a comment.
 	shortText = 2 << 10
@@ -25,12 +26,12 @@ const (
 // MarkdownOptions are the settings of [Markdown]; nil and the zero value work.
 type MarkdownOptions struct {
 	_ struct{}
-	// MaxBroken bounds the broken cells that are told in detail, trials that
-	// broke for the same reason counting once; 0: 20, negative: no bound. What
-	// is left out is counted.
+	// MaxBroken bounds the broken cells that are shown in detail; 0: 20, negative:
+	// no bound. Trials that broke for the same reason count once. The text says how
+	// many were left out.
 	MaxBroken int
-	// MaxBytes bounds the whole, 16384 and up; 0: 65536, what GitHub takes as
-	// one comment. What does not fit is left out, and the text says so.
+	// MaxBytes bounds the whole text in bytes, 16384 and up; 0: 65536, the limit of
+	// a GitHub comment. Parts that do not fit are left out, and the text says so.
 	MaxBytes int
 }
 
@@ -38,12 +39,13 @@ type MarkdownOptions struct {
 // dialect: the verdict, the numbers, the table, and the evidence of the broken
 // cells to be unfolded.
 //
-// Texts of the agent stand in <pre> elements with everything escaped, so that
-// they format, link, mention and embed nothing. Names stand in code spans, in
-// which characters that no name has are replaced by U+FFFD.
+// Texts of the agent are escaped and put in <pre> elements, so that they format,
+// link, mention and embed nothing. Names are put in code spans, where characters
+// that no name has are replaced by U+FFFD.
 //
-// Errors: [*FieldError] for a nil report, one with values that have no meaning
-// and a MaxBytes that is not allowed, before anything is written; and the writer's.
+// Errors: [*FieldError] for a nil report, for values without a meaning and for a
+// MaxBytes that is not allowed, before anything is written; and those of the
+// writer.
 func Markdown(w io.Writer, r *contract.Report, o *MarkdownOptions) error {
 	if o == nil {
 		o = new(MarkdownOptions)
@@ -180,8 +182,8 @@ func markdownUndecided(groups []*undecidedGroup) []string {
 	return parts
 }
 
-// name is a scenario or an invariant with nothing in it but what a name may
-// have: letters, digits, '.', '_' and '-'.
+// name returns the name of a scenario or an invariant with only the characters that
+// a name may have: letters, digits, '.', '_' and '-'.
 func name(s string) string {
 	return clip(strings.Map(func(r rune) rune {
 		switch {
@@ -194,17 +196,18 @@ func name(s string) string {
 
 func codeName(s string) string { return "`" + name(s) + "`" }
 
-// escape is text for a <pre> element, with every character escaped that means
-// something to HTML or to Markdown.
+// escape returns text for a <pre> element, with every character escaped that has a
+// meaning in HTML or Markdown.
 func escape(s string) string {
 	return entities(s, func(r rune, _ string) (string, bool) {
 		return "", strings.ContainsRune("@#:", r)
 	})
 }
 
-// prose is one line of text outside of such an element. Mentions, references
-// and addresses are made of what a reader sees, so an entity does not keep a
-// text from being one; an invisible space (U+200B) behind its first sign does.
+// prose returns one line of text for use outside such an element. GitHub finds
+// mentions, references and addresses after it has resolved entities. So an
+// invisible space (U+200B) after the first sign prevents them, and an entity does
+// not.
 func prose(s string) string {
 	return entities(s, func(r rune, rest string) (string, bool) {
 		const space = "&#8203;"
@@ -212,8 +215,8 @@ func prose(s string) string {
 	})
 }
 
-// entities writes characters as entities: those that mean something anywhere,
-// and those for which special says so, followed by what it returns.
+// entities writes characters as entities: those with a meaning anywhere, and those
+// for which special reports true, followed by what it returns.
 func entities(s string, special func(r rune, rest string) (behind string, yes bool)) string {
 	var b strings.Builder
 	for i, r := range s {

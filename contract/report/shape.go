@@ -17,13 +17,13 @@ import (
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// maxProblems bounds the errors of one input: a file that is no report has as
-// many as it has members.
+// maxProblems bounds the errors of one input: a file that is not a report has one
+// for each member.
 const maxProblems = 20
 
-// checkShape compares valid JSON text with the Go type it is meant for, because
-// package json forgives what FromJSON must not and does not say where. It reads
-// the text once, and allocates only for what it refuses.
+// checkShape compares valid JSON text with its Go type: package json accepts input
+// that FromJSON must reject, and does not say where it is. It reads the text once,
+// and allocates only for what it rejects.
 func checkShape(text []byte) error {
 	s := &shape{text: text, structs: map[reflect.Type]*structShape{}, names: map[named]bool{}}
 	s.value(reflect.TypeFor[contract.Report](), false)
@@ -39,7 +39,7 @@ type shape struct {
 	problems []error
 }
 
-// named is the JSON of a value that stands under a name, such as a verdict.
+// named is the JSON of a value that is written as a name, such as a verdict.
 type named struct {
 	is   reflect.Type
 	json string
@@ -62,7 +62,7 @@ func (s *shape) inside(step string, check func()) {
 	s.path = s.path[:n]
 }
 
-// value checks the next value; quoted says that a number stands in a string.
+// value checks the next value; quoted means that a number is written as a string.
 func (s *shape) value(t reflect.Type, quoted bool) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -153,8 +153,8 @@ func (s *shape) object(t reflect.Type) {
 	}
 }
 
-// more steps into a list or an object, or behind a value of it, and reports
-// whether another follows before its end.
+// more steps into a list or an object, or past a value of it, and reports whether
+// another value follows.
 func (s *shape) more(end byte) bool {
 	s.space()
 	if s.text[s.at] != end {
@@ -170,7 +170,7 @@ func (s *shape) more(end byte) bool {
 
 func (s *shape) space() { s.at = jsondoc.Space(s.text, s.at) }
 
-// skip steps behind the next value, and returns its text.
+// skip steps past the next value, and returns its text.
 func (s *shape) skip() []byte {
 	s.space()
 	from := s.at
@@ -198,7 +198,7 @@ func fits(raw []byte, t reflect.Type, quoted bool) bool {
 	return json.Unmarshal(raw, reflect.New(t).Interface()) == nil
 }
 
-// unquoted is the text of a JSON string, and of anything else its JSON.
+// unquoted returns the text of a JSON string, and any other JSON as it is.
 func unquoted(raw []byte) string {
 	if text := bytes.Trim(raw, `"`); len(text) == len(raw)-2 && !bytes.ContainsRune(text, '\\') {
 		return string(text)
@@ -210,13 +210,14 @@ func unquoted(raw []byte) string {
 	return text
 }
 
-// respelled is a string as package json writes it, without escapes that need not be.
+// respelled returns a string as package json writes it, without unnecessary
+// escapes.
 func respelled(raw []byte) string {
 	text, _ := json.Marshal(unquoted(raw)) // a string always has JSON
 	return string(text)
 }
 
-// A structShape is what a struct's tags say of the members of an object.
+// A structShape is what the tags of a struct say about the members of an object.
 type structShape struct {
 	is     reflect.Type
 	fields []fieldShape   // in the struct's order, for errors in a fixed order
@@ -249,12 +250,13 @@ func (s *shape) of(t reflect.Type) *structShape {
 	return is
 }
 
-// excuses says that a score without a decided cell has no value.
+// excuses reports whether a member may be missing: a score without a decided cell
+// has no value.
 func (is *structShape) excuses(name string, zero uint64) bool {
 	return is.is == reflect.TypeFor[scoring.ContractScore]() && name == "value" && zero>>is.index[`"decided"`]&1 != 0
 }
 
-// kindName says what may stand for a type.
+// kindName names the JSON that is allowed for a type.
 func kindName(t reflect.Type, quoted bool) string {
 	switch {
 	case quoted:

@@ -10,7 +10,7 @@ import (
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// legendText explains what is not a sign.
+// legendText explains the numbers in the table.
 func legendText(g *grid) string {
 	s := "delivered: the cells in which a fault reached something the agent uses, of those that ran"
 	if g.many {
@@ -19,10 +19,11 @@ func legendText(g *grid) string {
 	return s
 }
 
-// A fact is one line beside the verdict.
+// A fact is one line below the verdict.
 type fact struct{ label, text string }
 
-// facts are the numbers of a report, in words. They are the same in every format.
+// facts returns the numbers of a report, in words. They are the same in every
+// format.
 func facts(r *contract.Report) []fact {
 	s := r.Score
 	all := []fact{{"score", scoreText(s)}, {"held", shareText(s.Passed, s.Decided, s.Interval)}}
@@ -32,7 +33,7 @@ func facts(r *contract.Report) []fact {
 	return append(all, counts(r)...)
 }
 
-// counts are the facts that are no shares.
+// counts returns the facts that are not shares.
 func counts(r *contract.Report) []fact {
 	all := []fact{{"cells", cellsText(r)}, {"run", runText(r)}}
 	if len(r.Faults) > 0 {
@@ -41,7 +42,7 @@ func counts(r *contract.Report) []fact {
 	return all
 }
 
-// faultsText tells how much of the weather there was.
+// faultsText says how many rules were delivered, and on how many calls.
 func faultsText(faults []contract.FaultCount) string {
 	reached, calls := 0, 0
 	for _, f := range faults {
@@ -53,23 +54,23 @@ func faultsText(faults []contract.FaultCount) string {
 	return fmt.Sprintf("%d of %s delivered, on %s", reached, plural(len(faults), "rule"), plural(calls, "call"))
 }
 
-// never are the rules that tested nothing. Where cells were filtered out that
-// is no surprise.
+// never describes the rules that were not delivered. It is empty if cells were
+// filtered out, which explains it.
 func never(r *contract.Report) (all []string) {
 	for _, f := range r.Faults {
 		switch {
 		case f.Delivered > 0 || r.Filtered:
 		case f.Undelivered > 0:
-			all = append(all, fmt.Sprintf("Rule %s of scenario %s struck %s and changed nothing: it tested nothing.",
+			all = append(all, fmt.Sprintf("Rule %s of scenario %s was injected into %s and changed nothing: it tested nothing.",
 				clean(f.Rule), clean(f.Scenario), plural(f.Undelivered, "call")))
 		default:
-			all = append(all, fmt.Sprintf("Rule %s of scenario %s never struck: it tested nothing.", clean(f.Rule), clean(f.Scenario)))
+			all = append(all, fmt.Sprintf("Rule %s of scenario %s was never injected: it tested nothing.", clean(f.Rule), clean(f.Scenario)))
 		}
 	}
 	return all
 }
 
-// title is the name of the matrix, or what stands in for it.
+// title returns the name of the matrix, or "contract".
 func title(r *contract.Report) string { return cmp.Or(clean(r.Name), "contract") }
 
 func scoreText(s scoring.ContractScore) string {
@@ -79,8 +80,8 @@ func scoreText(s scoring.ContractScore) string {
 	return strconv.FormatFloat(s.Value, 'f', 2, 64) + " of 100, weighted by severity"
 }
 
-// shareText is the share of the cells that held, with its interval: of the
-// cells as they are counted, not of the weighted score.
+// shareText formats the share of the cells that held, with its interval. Cells
+// count alike here; the score weights them.
 func shareText(passed, decided int, in scoring.Interval) string {
 	if decided == 0 {
 		return "none decided"
@@ -135,8 +136,8 @@ func runText(r *contract.Report) string {
 		plural(len(r.Invariants), "invariant"), plural(r.Trials, "trial"), r.Seed)
 }
 
-// notes are what a reader must know before trusting the numbers: the report's
-// warnings first, then what it counts and how it was made.
+// notes returns what a reader must know before trusting the numbers: the warnings
+// of the report first, then what it counts and how it was made.
 func notes(r *contract.Report) []string {
 	var all []string
 	for _, w := range r.Warnings {

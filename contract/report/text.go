@@ -23,24 +23,24 @@ const (
 // TextOptions are the settings of [Text]; nil and the zero value work.
 type TextOptions struct {
 	_ struct{}
-	// Width is the number of columns to keep within, 40 and up; 0: 100. Only
-	// lines to be copied, and a single column that is wider, exceed it.
+	// Width is the largest number of columns of a line, 40 and up; 0: 100. Only
+	// lines to be copied, and a single wider table column, exceed it.
 	Width int
-	// MaxBroken bounds the broken cells that are told in detail, trials that
-	// broke for the same reason counting once; 0: 20, negative: no bound. What
-	// is left out is counted.
+	// MaxBroken bounds the broken cells that are shown in detail; 0: 20, negative:
+	// no bound. Trials that broke for the same reason count once. The text says how
+	// many were left out.
 	MaxBroken int
-	// Color adds terminal colours. Nothing is said by colour alone. Whether
-	// the writer is a terminal and NO_COLOR unset is for the caller to find out.
+	// Color adds terminal colours. No information is in the colour alone. The
+	// caller decides whether the writer is a terminal and NO_COLOR is unset.
 	Color bool
 }
 
 // Text writes the report for a terminal or a log: the table of scenarios and
-// invariants, the verdict and its numbers, then each broken cell with its
-// prompt, its answer, the faults that were delivered and the line that reruns it.
+// invariants, the verdict and its numbers, then the broken cells. Each has its
+// prompt, its answer, the delivered faults and the line that reruns it.
 //
-// Errors: [*FieldError] for a nil report, one with values that have no meaning
-// and a Width that is not allowed, before anything is written; and the writer's.
+// Errors: [*FieldError] for a nil report, for values without a meaning and for a
+// Width that is not allowed, before anything is written; and those of the writer.
 func Text(w io.Writer, r *contract.Report, o *TextOptions) error {
 	if o == nil {
 		o = new(TextOptions)
@@ -83,13 +83,13 @@ func newPrinter(w io.Writer, o *TextOptions) (*printer, error) {
 	return p, nil
 }
 
-// logCommand matches what a CI system takes for a command when it reads its
-// own log: a line that begins with "::" (GitHub, which skips spaces), and
-// "##[", "##vso[" (Azure) and "##teamcity[" anywhere.
+// logCommand matches what a CI system reads as a command in its log: a line that
+// begins with "::" (GitHub, which skips spaces), and "##[", "##vso[" (Azure) and
+// "##teamcity[" anywhere.
 const logCommand = `^(?: |\x1b\[[0-9;]*m)*::|##[a-z]*\[`
 
-// line is the one place where lines are written. A command in it is shown with
-// its first or last sign as an escape.
+// line writes all lines. A command in one is shown with its first or last sign as
+// an escape.
 func (p *printer) line(parts ...string) {
 	line := strings.Join(parts, "")
 	p.WriteString(p.command.ReplaceAllStringFunc(line, func(s string) string {
@@ -166,7 +166,7 @@ func (p *printer) labelled(margin, label string, lines []string) {
 	}
 }
 
-// hanging writes lines behind a sign of one column.
+// hanging writes lines after a sign of one column.
 func (p *printer) hanging(sign string, lines []string) {
 	for i, line := range lines {
 		if i > 0 {
@@ -218,7 +218,7 @@ func (p *printer) group(b *group) {
 	}
 }
 
-// answer is what the agent said, on one line; nothing has a name as well.
+// answer returns the agent's answer on one line; an empty one is named.
 func answer(o *contract.Observation, width int) string {
 	if strings.TrimSpace(o.Response) == "" {
 		return "(none)"
@@ -226,7 +226,7 @@ func answer(o *contract.Observation, width int) string {
 	return clip(strings.TrimSpace(o.Response), width)
 }
 
-// faultLines tells of the first faults, the rest of a long one hanging in.
+// faultLines formats the first faults, with long ones wrapped and indented.
 func faultLines(b *group, width int) []string {
 	all := b.faults()
 	var lines []string

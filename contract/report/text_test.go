@@ -46,12 +46,12 @@ func TestTextColoursWhatItSaysInWords(t *testing.T) {
 
 func TestTextBoundsWhatItTellsAndSaysSo(t *testing.T) {
 	outcomes := make(map[string]outcome)
-	for _, w := range deskWeathers[1:] {
-		for _, p := range deskPromises[:5] {
+	for _, w := range deskScenarios[1:] {
+		for _, p := range deskInvariants[:5] {
 			outcomes[w.name+"/"+p.id] = broken("broken in "+w.name, "No.")
 		}
 	}
-	r := build(t, "all broken", 2, deskWeathers, deskPromises, outcomes)
+	r := build(t, "all broken", 2, deskScenarios, deskInvariants, outcomes)
 	for most, want := range map[int]int{0: 20, 3: 3, -1: 25, 100: 25} {
 		out := text(t, r, &report.TextOptions{MaxBroken: most})
 		assert.Equal(t, want, strings.Count(out, "\n  why "))
@@ -60,7 +60,7 @@ func TestTextBoundsWhatItTellsAndSaysSo(t *testing.T) {
 }
 
 func TestTextGroupsTrialsThatBrokeAlike(t *testing.T) {
-	r := build(t, "", 4, deskWeathers[1:2], deskPromises[:1], map[string]outcome{
+	r := build(t, "", 4, deskScenarios[1:2], deskInvariants[:1], map[string]outcome{
 		"refund-reply-lost/one-refund/1": broken("2 refunds", "Done."),
 		"refund-reply-lost/one-refund/2": broken("3 refunds", "Done."),
 		"refund-reply-lost/one-refund/4": broken("2 refunds", "Done!"),
@@ -72,14 +72,14 @@ func TestTextGroupsTrialsThatBrokeAlike(t *testing.T) {
 }
 
 func TestTextTellsTheMostSevereFirst(t *testing.T) {
-	r := build(t, "", 1, deskWeathers[1:2], []promise{{id: "small", severity: contract.Low}, {id: "great", severity: contract.Critical}},
+	r := build(t, "", 1, deskScenarios[1:2], []madeInvariant{{id: "small", severity: contract.Low}, {id: "great", severity: contract.Critical}},
 		map[string]outcome{"refund-reply-lost/small": broken("s", ""), "refund-reply-lost/great": broken("g", "")})
 	out := text(t, r, nil)
 	assert.Less(t, strings.Index(out, "/ great"), strings.Index(out, "/ small"))
 }
 
 func TestTextSaysWhyThereAreNoFaultsToSee(t *testing.T) {
-	r := build(t, "", 1, deskWeathers[:3], deskPromises[:1], map[string]outcome{
+	r := build(t, "", 1, deskScenarios[:3], deskInvariants[:1], map[string]outcome{
 		"calm/one-refund":              broken("why", "answer"),
 		"refund-reply-lost/one-refund": broken("why", "answer"),
 		"shipping-down/one-refund": func(c *contract.CellReport) {
@@ -89,7 +89,7 @@ func TestTextSaysWhyThereAreNoFaultsToSee(t *testing.T) {
 		},
 	})
 	out := text(t, r, nil)
-	assert.Contains(t, out, "faults    none was delivered", "in calm weather")
+	assert.Contains(t, out, "faults    none was delivered", "in the calm scenario")
 	assert.Contains(t, out, "faults    none in this answer; 1 call of the cell saw a fault", "the evidence is one prompt of several")
 	assert.Contains(t, out, "faults    7 calls saw a fault; the evidence was not kept")
 }
@@ -114,7 +114,7 @@ func TestTextCountsWhatIsUndecidedAndAbsorbed(t *testing.T) {
 		"orders-lie/names-the-order": inconclusive("resetting the world: refused"),
 		"orders-flaky/one-refund":    func(c *contract.CellReport) { c.Absorbed = true },
 	}
-	r := build(t, "", 2, deskWeathers, deskPromises, outcomes)
+	r := build(t, "", 2, deskScenarios, deskInvariants, outcomes)
 	assert.NotContains(t, text(t, r, nil), "undecided by the check", "a report that does not count them does not tell")
 	r.Undecided, r.Absorbed = 2, 2
 	out := text(t, r, &report.TextOptions{Width: 200})

@@ -12,14 +12,14 @@ const (
 	gap     = 2  // columns between columns
 )
 
-// A column of a text table: what stands above, the last line being the
-// severity, and one entry a row.
+// A column of a text table has a heading, whose last line is the severity, and one
+// entry for each row.
 type column struct {
 	head  []string
 	cells []entry
 }
 
-// An entry is a text with its width, because colour sequences take none.
+// An entry is a text with its width: colour sequences take no columns.
 type entry struct {
 	text  string
 	width int
@@ -36,8 +36,8 @@ func (c *column) width() int {
 	return w
 }
 
-// tables draws the grid: in one table if it fits, with the names of the
-// invariants folded if it fits then, and otherwise in several tables.
+// tables draws the grid: in one table if it fits, else with folded names of
+// invariants, else in several tables.
 func (p *printer) tables(g *grid) {
 	first, reach := p.scenarioColumn(g), p.deliveredColumn(g)
 	columns := p.invariantColumns(g, func(name string) []string { return []string{name} })
@@ -136,7 +136,7 @@ func (p *printer) invariantColumns(g *grid, heading func(name string) []string) 
 	return columns
 }
 
-// severityName is short, so that a column may be narrow.
+// severityName returns a short name, so that a column can be narrow.
 func severityName(g *grid, invariant string) string {
 	s, ok := g.severity[invariant]
 	switch {

@@ -32,12 +32,12 @@ func page(t *testing.T, r *contract.Report, o *report.HTMLOptions) string {
 func manyBroken(t *testing.T, answer string) *contract.Report {
 	t.Helper()
 	outcomes := make(map[string]outcome)
-	for _, w := range deskWeathers[1:] {
-		for _, p := range deskPromises[:5] {
+	for _, w := range deskScenarios[1:] {
+		for _, p := range deskInvariants[:5] {
 			outcomes[w.name+"/"+p.id] = broken("broken in "+w.name, answer, lostReply(1))
 		}
 	}
-	return build(t, "all broken", 2, deskWeathers, deskPromises, outcomes)
+	return build(t, "all broken", 2, deskScenarios, deskInvariants, outcomes)
 }
 
 func TestMarkdownFitsIntoAComment(t *testing.T) {
@@ -116,12 +116,12 @@ func TestEveryBrokenFieldOfThePageLinksToItsEvidence(t *testing.T) {
 	assert.Contains(t, out, "… and 3 more.")
 }
 
-func TestThePageMarksTheCallsThatWereStruck(t *testing.T) {
+func TestThePageMarksTheCallsWithInjectedFaults(t *testing.T) {
 	out := page(t, desk(t), nil)
-	assert.Contains(t, out, `<tr class="struck"><th scope="row">refund</th><td>1</td><td>3ms</td><td>50ms</td><td>injected</td><td>done</td>`+
+	assert.Contains(t, out, `<tr class="injected"><th scope="row">refund</th><td>1</td><td>3ms</td><td>50ms</td><td>injected</td><td>done</td>`+
 		`<td class="wide">lose-reply by refund:lose-reply</td>`)
 	assert.Contains(t, out, `<td class="wide">null by refund:null, not delivered; without effect: refund:null; the result was null already</td>`)
-	assert.Equal(t, 9, strings.Count(out, `<tr class="struck">`), "and no others")
+	assert.Equal(t, 9, strings.Count(out, `<tr class="injected">`), "and no others")
 }
 
 func TestThePageStandsAlone(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package trace is the bridge from calls to their timeline: it turns chaos
-// events into samples of package [timeline], reads samples from outside, keeps
-// runs, and runs a workload again under changed conditions.
+// Package trace turns chaos events and OpenTelemetry spans into timeline samples:
+// the input of package [timeline]. It also reads and writes samples as JSON lines,
+// keeps runs, and runs a workload again under changed conditions.
 //
 // # Recording
 //
@@ -10,12 +10,12 @@
 //	… // the agent runs with chaos.NewContext(ctx, in)
 //	incidents, err := rec.Run().DetectOutages(timeline.Query{}, timeline.OutageRule{})
 //
-// Every call that an injection point sees becomes a sample: who called (the
-// enclosing injection point, known from the context; "agent" at the top), what was
-// called, its class, when it began and ended, whether it failed, which attempt it
-// was, and which fault it saw. A fault that was not delivered is not there.
-// The samples go straight into a run, in bounded memory; [Options].Keep keeps the
-// newest of them besides. The first example of this package is that program.
+// Every call through an injection point becomes a sample: caller, target, class,
+// begin and end, failure, attempt, and the delivered fault. The caller is the
+// enclosing injection point, known from the context, or "agent" at the top. A fault
+// that was not delivered is left out. The samples go straight into a run, in
+// bounded memory; [Options].Keep also keeps the newest of them. The first example
+// of this package is that program.
 //
 // # Reading
 //
@@ -32,9 +32,9 @@
 //
 // # Costs
 //
-// Turning an event into a sample takes some 50 ns and allocates nothing; adding it
-// to the run, 70 to 150 ns, also from many goroutines; keeping it besides, some 30 ns
-// under a lock that all callers share. Memory is that of a [timeline.Run], plus about
-// 200 bytes for each sample kept. Nothing runs in the background. docs/recording.md
-// has the formats and the limits.
+// Converting an event takes about 50 ns and allocates nothing. Adding the sample to
+// the run takes 70 to 150 ns, also from many goroutines. Keeping it takes about 30
+// ns more, under a lock that all callers share. Memory is that of a [timeline.Run],
+// plus about 200 bytes for each sample kept. Nothing runs in the background.
+// docs/traces.md has the formats and the limits.
 package trace

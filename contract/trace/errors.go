@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// ErrBusy is returned when a workload is to run while another run of it is
-// under way: two at once would disturb each other.
+// ErrBusy is returned by a run of a workload while another run of it is under way:
+// two at once would disturb each other.
 var ErrBusy = errors.New("trace: the workload is already running")
 
-// ErrNoWorkload is returned where no workload was registered: nothing can be rerun.
+// ErrNoWorkload is returned if no workload is registered, so nothing can be run.
 var ErrNoWorkload = errors.New("trace: no workload is registered")
 
-// ErrUnread is matched by the error of a scenario whose workload read none of
-// the parameters it was given: what came out is the baseline, not the scenario.
+// ErrUnread is matched by the error of a scenario whose workload read none of the
+// given parameters: the result is the baseline, not the scenario.
 var ErrUnread = errors.New("trace: the workload read none of the parameters")
 
-// An InputError says what is wrong with an input: an option, a request, or a
-// place in a file. Where several things are wrong they are joined.
+// An InputError is one problem of an input: of an option, a request, or a place in
+// a file. Several are joined.
 type InputError struct {
 	Line    int    // of the input, from 1; 0 where the input has no lines
 	Field   string // in the spelling of the input: "startNs", "resourceSpans[0].scopeSpans[2].spans[7].traceId", "maxRuns"
-	Value   any    // what was refused; nil: nothing was given
+	Value   any    // the value; nil: nothing was given
 	Allowed string // what is allowed instead
 	Err     error  // the cause, where there is one
 }
 
-// A finding is what was found instead of a value, in words: it is not quoted.
+// A finding describes in words what was found instead of a value; it is not quoted.
 type finding string
 
 // maxShown bounds the values shown in the text of an error.
@@ -70,10 +70,10 @@ func shortened(s string) string {
 	return s[:maxShown] + "…"
 }
 
-// maxReported bounds the problems of one input that are reported one by one.
+// maxReported bounds the problems of one input that are reported separately.
 const maxReported = 16
 
-// problems collects what is wrong with one input.
+// problems collects the problems of one input.
 type problems struct {
 	errs []error
 	more int

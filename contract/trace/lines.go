@@ -16,7 +16,7 @@ import (
 const (
 	linesFormat  = "shakedown/samples"
 	linesVersion = 1
-	// maxLine bounds a line, and so what is held of a file that has none.
+	// maxLine bounds a line, and so the memory for a file without line ends.
 	maxLine = 64 << 10
 )
 
@@ -27,9 +27,10 @@ type header struct {
 	Epoch   time.Time `json:"epoch"`
 }
 
-// WriteLines writes the recording as JSON lines, which [ReadLines] reads back
-// as it is, notes apart. A sample that ReadLines would refuse is refused here, an [*InputError]
-// naming its line; what stands before it has been written by then.
+// WriteLines writes the recording as JSON lines. [ReadLines] reads it back
+// unchanged, without the notes. A sample that ReadLines would refuse is an
+// [*InputError] with its line; the lines before it have been written by then. Other
+// errors are those of the writer.
 func (r *Recording) WriteLines(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	if !writableTime(r.epoch().UTC()) {
@@ -64,7 +65,7 @@ func writeLine(b *bufio.Writer, v any) error {
 	return err
 }
 
-// writable tells what would not come back as it is.
+// writable returns an error for a sample that would not be read back unchanged.
 func writable(s *timeline.Sample) error {
 	for _, text := range []string{s.Caller, s.Target, s.Class, s.Lane, s.Fault, s.Rule} {
 		if !utf8.ValidString(text) {
@@ -74,20 +75,21 @@ func writable(s *timeline.Sample) error {
 	return s.Validate()
 }
 
-// ReadOptions bound what is read; the zero value, and nil, work.
+// ReadOptions bound the input of [ReadLines] and [ReadOTLP]. The zero value, and
+// nil, give the defaults.
 type ReadOptions struct {
 	_ struct{}
-	// MaxBytes is the length of the longest input that is read; 0: 64 MiB.
+	// MaxBytes is the largest length of an input, in bytes; 0: 64 MiB.
 	MaxBytes int64
-	// MaxSamples is the number of samples, or spans, that are read; 0: 1,048,576.
+	// MaxSamples is the largest number of samples or spans; 0: 1,048,576.
 	MaxSamples int
-	// ClassBy is, for spans, the key of the attribute that gives the class,
-	// looked for on the span, then on its resource. "": shakedown.class.
+	// ClassBy is, for spans, the key of the attribute with the class, first of the
+	// span, then of its resource. "": shakedown.class.
 	ClassBy string
-	// MaxGap is, for spans, the longest pause within one recording; 0: 12 hours.
-	// Where pauses are longer, the largest part is kept, and notes say how many
-	// spans of which service the others had: one clock that is wrong by years would
-	// make bins of years.
+	// MaxGap is, for spans, the longest pause within one recording; 0: 12 hours. If
+	// a pause is longer, only the largest part is kept, and notes say how many
+	// spans of which service were left out. Otherwise one clock that is wrong by
+	// years would make bins of years.
 	MaxGap time.Duration
 }
 
@@ -137,9 +139,9 @@ func (o *ReadOptions) withDefaults() (ReadOptions, error) {
 // class, lane, key (a decimal string), type, startNs, endNs (integers), failed,
 // attempt, final, fault, rule. Only target, startNs and endNs are required.
 //
-// Reading is strict: unknown, repeated and misspelt members, null, empty lines,
-// and samples that a run would refuse are errors. All are reported, joined, the
-// first 16 as an [*InputError] with its line; the recording is then nil.
+// Reading is strict: unknown, repeated and misspelt members, null, empty lines, and
+// samples that a run would refuse are errors. All are joined, the first 16 as an
+// [*InputError] with its line. With an error the recording is nil.
 func ReadLines(r io.Reader, o *ReadOptions) (*Recording, error) {
 	options, err := o.withDefaults()
 	if err != nil {
@@ -173,8 +175,8 @@ func (d *lineReader) refuse(field string, value any, allowed string) {
 	d.wrong.add(&InputError{Line: d.line, Field: field, Value: value, Allowed: allowed})
 }
 
-// readAll reads to the end, or to where going on makes no sense. The error is
-// that of the underlying reader.
+// readAll reads to the end, or to a problem after which the rest is meaningless.
+// The error is that of the underlying reader.
 func (d *lineReader) readAll() error {
 	for {
 		text, err := d.next()
@@ -208,7 +210,7 @@ func (d *lineReader) readAll() error {
 	return nil
 }
 
-// next gives the next line without its end; nil if it is too long.
+// next returns the next line without its end; nil if it is too long.
 func (d *lineReader) next() ([]byte, error) {
 	text, err := d.in.ReadSlice('\n')
 	d.left -= int64(len(text))
@@ -228,7 +230,7 @@ func (d *lineReader) next() ([]byte, error) {
 	return text, nil
 }
 
-// skip leaves out the rest of a line.
+// skip skips the rest of a line.
 func (d *lineReader) skip() error {
 	for {
 		rest, err := d.in.ReadSlice('\n')

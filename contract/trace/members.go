@@ -103,7 +103,7 @@ func (d *lineReader) member(s *timeline.Sample, m member) error {
 	return m.refused("no member of this name in a sample")
 }
 
-// once reads a text, and keeps it once for all samples that have it.
+// once reads a text, and shares it between all samples that have it.
 func (d *lineReader) once(m member, to *string) error {
 	if plain, ok := m.plain(); ok {
 		if kept, known := d.texts[string(plain)]; known {
@@ -118,7 +118,7 @@ func (d *lineReader) once(m member, to *string) error {
 	return nil
 }
 
-// saw tells whether the line had a member of that name.
+// saw reports whether the line had a member of that name.
 func (d *lineReader) saw(name string) bool {
 	for _, seen := range d.seen {
 		if string(seen) == name {
@@ -179,8 +179,8 @@ const space = " \t\r\n"
 // A member is a name and its value, as they stand in a line of valid JSON.
 type member struct{ name, value []byte }
 
-// nextMember cuts the first member off what is left of a valid object; none is
-// left where it gives no name.
+// nextMember cuts the first member off the rest of a valid object. Its name is nil
+// if there is none.
 func nextMember(text []byte) (m member, rest []byte) {
 	text = bytes.TrimLeft(text, space+",")
 	if text[0] == '}' {
@@ -199,7 +199,8 @@ func nextMember(text []byte) (m member, rest []byte) {
 	return m, text[n:]
 }
 
-// valueLength is the length of the valid JSON value that a text begins with.
+// valueLength returns the length of the valid JSON value at the beginning of a
+// text.
 func valueLength(text []byte) int {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
@@ -234,7 +235,7 @@ func (m member) refused(allowed string) *InputError {
 	return &InputError{Field: string(m.name), Value: value, Allowed: allowed}
 }
 
-// plain is a text without escapes, as it stands.
+// plain returns a text without escapes as it is.
 func (m member) plain() ([]byte, bool) {
 	if m.value[0] != '"' || bytes.IndexByte(m.value, '\\') >= 0 {
 		return nil, false

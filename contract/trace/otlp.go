@@ -83,7 +83,7 @@ func (as otlpAttributes) find(key string) *otlpValue {
 	return nil
 }
 
-// text is the value of an attribute as text; "" where it has none.
+// text returns the value of an attribute as text; "" if there is none.
 func (as otlpAttributes) text(key string) string {
 	v := as.find(key)
 	switch {
@@ -124,9 +124,9 @@ func (as otlpAttributes) text(key string) string {
 // others in time are left out ([ReadOptions].MaxGap), and clocks that disagree are
 // named: a span that begins before its parent, in another service, is a proof.
 //
-// Members of unknown names are ignored, as the protocol demands. All that is wrong
-// besides is reported, joined, the first 16 as an [*InputError] with its place; the
-// recording is then nil.
+// Members of unknown names are ignored, as the protocol demands. All other problems
+// are joined, the first 16 as an [*InputError] with its place. With an error the
+// recording is nil.
 func ReadOTLP(r io.Reader, o *ReadOptions) (*Recording, error) {
 	options, err := o.withDefaults()
 	if err != nil {
@@ -184,7 +184,7 @@ func otlpError(text []byte, from int64, err error) error {
 	return wrong
 }
 
-// lineAt is the number of the line that holds an offset.
+// lineAt returns the number of the line that contains an offset.
 func lineAt(text []byte, offset int64) int {
 	return 1 + bytes.Count(text[:min(max(offset, 0), int64(len(text)))], []byte("\n"))
 }

@@ -12,20 +12,20 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// A ScenarioRequest asks for a run of the workload like a former one, but for
-// its parameters. Its JSON is the input of run_scenario.
+// A ScenarioRequest asks for a run of the workload like an earlier run, with other
+// parameters. Its JSON is the input of run_scenario.
 type ScenarioRequest struct {
 	_ struct{}
-	// BaseRunID is the run that is varied: its seed, its faults and its bins
-	// are the scenario's. Required.
+	// BaseRunID is the id of the run that is varied. The scenario has its seed,
+	// faults and bins. Required.
 	BaseRunID string `json:"baseRunId"`
 	// Label is for people.
 	Label string `json:"label"`
-	// Parameters are what is different. Without any it is a plain repetition.
+	// Parameters are the differences. Without any the run is a plain repetition.
 	Parameters Parameters `json:"parameters"`
 }
 
-// Parameters change the conditions of a workload; what is nil stays as it was.
+// Parameters change the conditions of a workload. A nil field changes nothing.
 type Parameters struct {
 	_ struct{}
 	// CapacityMultiplier scales the concurrency limits of the workload, which
@@ -38,8 +38,9 @@ type Parameters struct {
 	OutageInjection *OutageInjection `json:"outageInjection,omitempty"`
 }
 
-// An OutageInjection takes a node down from a bin, for some bins: its calls that
-// begin then are refused, or hang until it is over ([Workload].HangOutages).
+// An OutageInjection takes a node down for some bins. Calls to it that begin in
+// those bins are refused, or hang until the outage is over
+// ([Workload].HangOutages).
 type OutageInjection struct {
 	_ struct{}
 	// NodeID is an injection point that the run being varied called. Required.
@@ -52,7 +53,8 @@ type OutageInjection struct {
 
 const maxMultiplier = 1000
 
-// check judges what can be judged without the workload; base is what is varied.
+// check returns the problems that show without the workload; base is the run that
+// is varied.
 func (p Parameters) check(base *timeline.Run) error {
 	var wrong problems
 	if m := p.CapacityMultiplier; m != nil && !(*m > 0 && *m <= maxMultiplier) {
@@ -67,7 +69,7 @@ func (p Parameters) check(base *timeline.Run) error {
 	return wrong.join()
 }
 
-// metadata tells a scenario apart in a list of runs.
+// metadata describes a scenario in a list of runs.
 func (p Parameters) metadata(base Entry) map[string]string {
 	m := map[string]string{"baseRunId": base.ID, "seed": strconv.FormatUint(base.Seed, 10)}
 	if p.CapacityMultiplier != nil {
@@ -101,7 +103,7 @@ func (o *OutageInjection) check(base *timeline.Run, wrong *problems) {
 	}
 }
 
-// maxOutageBins is the most bins a run can have.
+// maxOutageBins is the largest number of bins of a run.
 const maxOutageBins = 1 << 20
 
 func someOf(names []string) string {
@@ -115,9 +117,9 @@ func someOf(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Conditions are what a workload runs under. It asks them for its concurrency
-// limits and its pauses, so that a scenario can change them; what it does not
-// ask for cannot be changed, and is reported. Methods are safe for concurrent use.
+// Conditions give a workload its concurrency limits and its pauses, so that a
+// scenario can change them. A parameter that the workload does not ask for has no
+// effect, and is reported. All methods are safe for concurrent use.
 type Conditions struct {
 	seed       uint64
 	capacity   float64
@@ -137,11 +139,13 @@ func newConditions(seed uint64, p Parameters) *Conditions {
 	return c
 }
 
-// Seed is for the workload's own draws: the same for a run and its scenarios.
+// Seed returns the seed for the workload's own draws. A run and its scenarios have
+// the same.
 func (c *Conditions) Seed() uint64 { return c.seed }
 
-// Limit is the concurrency limit to use in place of n: n × capacityMultiplier,
-// rounded to the nearest, at least 1. n below 1 is no limit and stays what it is.
+// Limit returns the concurrency limit to use in place of n: n × capacityMultiplier,
+// rounded to the nearest, at least 1. An n below 1 means no limit and is returned
+// unchanged.
 func (c *Conditions) Limit(n int) int {
 	c.limits.Add(1)
 	if n < 1 || c.capacity == 1 {
@@ -154,7 +158,7 @@ func (c *Conditions) Limit(n int) int {
 	return max(1, int(scaled))
 }
 
-// RetryDelay is the pause to make in place of d: d × retryDelayMultiplier,
+// RetryDelay returns the pause to make in place of d: d × retryDelayMultiplier,
 // rounded to the nanosecond.
 func (c *Conditions) RetryDelay(d time.Duration) time.Duration {
 	c.delays.Add(1)

@@ -11,34 +11,36 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// Options are the settings of a [Recorder]; the zero value, and nil, work.
+// Options are the settings of a [Recorder]. The zero value, and nil, give the
+// defaults.
 type Options struct {
 	_ struct{}
-	// Run says how finely the run is kept. A zero Epoch means the moment at
-	// which the recorder is made.
+	// Run has the options of the run. A zero Epoch means the time at which the
+	// recorder is made.
 	Run timeline.RunOptions
-	// Types say what kind of node an injection point is; the first that
-	// matches counts. After them llm and model are models, http and https are
-	// HTTP, tool and tools are tools, agent is an agent, each with all that
-	// follows a dot or slash, and everything else is a point.
+	// Types give the node types of injection points; the first that matches counts.
+	// If none matches, the layer of the point decides, then its name: llm and model
+	// are models, http and https are HTTP, tool and tools are tools, agent is an
+	// agent. Each may have a suffix after a dot or slash. Everything else is a
+	// point.
 	Types []NodeRule
-	// Class gives the class of a call; it must be fast, safe for concurrent
-	// use, and give few different answers (no request ids). nil: the label of
-	// the lane, which is its part before the first slash: the lane
-	// "checkout/worker-3", set by [chaos.WithLane] in the context, has the class "checkout".
+	// Class returns the class of a call. It must be fast, safe for concurrent use,
+	// and return few different values (no request ids). nil: the label of the lane,
+	// which is its part before the first slash. The lane "checkout/worker-3", set
+	// by [chaos.WithLane], has the class "checkout".
 	Class func(chaos.Event) string
-	// Keep is the number of raw samples kept besides, the newest; older ones
-	// are dropped and counted. 0: none.
+	// Keep is the number of raw samples that are also kept. Older ones are dropped
+	// and counted. 0: none.
 	Keep int
 }
 
 // largestKeep bounds the raw samples, which take about 200 bytes each.
 const largestKeep = 1 << 22
 
-// A Recorder turns the events of an injector into a run. Its memory is that of
-// the run, plus that of the raw samples it was told to keep: it does not grow
-// with the number of calls. All methods are safe for concurrent use. Make one
-// with [NewRecorder]; the zero value is not usable.
+// A Recorder turns the events of an injector into a run. Its memory is that of the
+// run and of the raw samples it keeps; it does not grow with the number of calls.
+// All methods are safe for concurrent use. Make one with [NewRecorder]; the zero
+// value is not usable.
 type Recorder struct {
 	run   *timeline.Run
 	class func(chaos.Event) string
@@ -52,7 +54,7 @@ type Recorder struct {
 	refusal error
 }
 
-// NewRecorder makes a recorder, or says all that is wrong with the options.
+// NewRecorder makes a recorder. The error joins every problem of the options.
 func NewRecorder(o *Options) (*Recorder, error) {
 	if o == nil {
 		o = &Options{}
@@ -79,21 +81,21 @@ func NewRecorder(o *Options) (*Recorder, error) {
 	return r, nil
 }
 
-// Record adds the call that an event tells of. It is made for
-// [chaos.InjectorOptions.OnEvent]; set Record there too, or only struck calls
-// are seen and only they are callers.
+// Record adds the call of an event. Use it as [chaos.InjectorOptions.OnEvent], and
+// set RecordAll there: otherwise only calls that a rule matched leave events, and
+// only they are callers.
 //
-// The event's times count from when its injector was armed, and are taken to
-// count from the run's epoch: make the recorder just before the injector, and
-// use [Recorder.From] for an injector that is armed later or again.
+// The times of an event count from when its injector was armed; Record takes them
+// as offsets from the run's epoch. So make the recorder just before the injector,
+// and use [Recorder.From] for an injector that is armed later or again.
 //
-// A fault that was fired by its name, with no call behind it, is no call:
-// [chaos.Injector.InjectNow] leaves nothing in the run.
+// A fault injected by name with [chaos.Injector.InjectNow] belongs to no call, and
+// is left out.
 func (r *Recorder) Record(_ context.Context, e chaos.Event) { r.record(nil, 0, &e) }
 
-// Begin counts a call from its beginning, in a live run: it is made for
-// [chaos.InjectorOptions.OnBegin], beside Record, which it needs. Without it a
-// call is not there before it has ended; see [timeline.Run.Begin].
+// Begin counts a call from its beginning, in a live run. Use it as
+// [chaos.InjectorOptions.OnBegin], together with Record. Without it a call counts
+// only when it has ended; see [timeline.Run.Begin].
 func (r *Recorder) Begin(_ context.Context, e chaos.Event) { r.begin(nil, 0, &e) }
 
 // A Source is an injector that a [Recorder] listens to; see [Recorder.From].
@@ -102,22 +104,20 @@ type Source struct {
 	shift time.Duration
 }
 
-// From is for an injector armed at the given time, whose Record and Begin stand
-// for those of the recorder: one recorder may listen to several. Calls before the
-// run's epoch are refused.
+// From returns a source for an injector armed at the given time. Use its Record and
+// Begin in place of those of the recorder; one recorder may have several sources.
+// Calls before the run's epoch are refused.
 func (r *Recorder) From(armed time.Time) *Source {
 	return &Source{to: r, shift: armed.Sub(r.run.Epoch())}
 }
 
-// RecordFrom is the Record of [Recorder.From].
-func (r *Recorder) RecordFrom(armed time.Time) func(context.Context, chaos.Event) {
-	return r.From(armed).Record
-}
+// RecordFrom returns the Record of [Recorder.From].
+func (r *Recorder) RecordFrom(armed time.Time) func(context.Context, chaos.Event) { return r.From(armed).Record }
 
-// Record is [Recorder.Record].
+// Record adds a call as [Recorder.Record] does.
 func (s *Source) Record(_ context.Context, e chaos.Event) { s.to.record(s, s.shift, &e) }
 
-// Begin is [Recorder.Begin].
+// Begin counts a call as [Recorder.Begin] does.
 func (s *Source) Begin(_ context.Context, e chaos.Event) { s.to.begin(s, s.shift, &e) }
 
 // pendingCall is a call in flight of one of the injectors.
@@ -126,7 +126,7 @@ type pendingCall struct {
 	call   uint64
 }
 
-// fired reports whether the event is of a fault that was fired by its name.
+// fired reports whether the event is of a fault injected by name.
 func fired(e *chaos.Event) bool { return e.Layer == "" && e.Rule != "" && e.Rule == e.Target }
 
 func (r *Recorder) begin(source *Source, shift time.Duration, e *chaos.Event) {
@@ -137,7 +137,7 @@ func (r *Recorder) begin(source *Source, shift time.Duration, e *chaos.Event) {
 	s.Start += shift
 	p, err := r.run.Begin(s)
 	if err != nil {
-		return // what is wrong is said when it has ended
+		return // its problems are reported when it has ended
 	}
 	r.told.Store(true)
 	r.mu.Lock()
@@ -158,7 +158,7 @@ func (r *Recorder) record(source *Source, shift time.Duration, e *chaos.Event) {
 	r.add(&s, r.began(pendingCall{source, e.Call}))
 }
 
-// began is what Begin made of a call, which has ended now; nil: nothing.
+// began returns what Begin made of a call that has now ended; nil: nothing.
 func (r *Recorder) began(c pendingCall) *timeline.Pending {
 	if c.call == 0 || !r.told.Load() {
 		return nil
@@ -170,7 +170,7 @@ func (r *Recorder) began(c pendingCall) *timeline.Pending {
 	return p
 }
 
-// sample says what an event means for the timeline. It allocates nothing.
+// sample converts an event. It allocates nothing.
 func (r *Recorder) sample(e *chaos.Event) timeline.Sample {
 	s := timeline.Sample{
 		Caller: e.Caller, Target: e.Target, Lane: e.Lane, Key: e.Key,
@@ -213,28 +213,28 @@ func (r *Recorder) add(s *timeline.Sample, p *timeline.Pending) {
 	r.refused++
 }
 
-// Run is the run recorded so far. It may be asked while recording goes on.
+// Run returns the run recorded so far. It may be queried while recording goes on.
 func (r *Recorder) Run() *timeline.Run { return r.run }
 
-// Recording is a copy of the raw samples kept, in the order in which the calls
-// ended: see [Options].Keep. Some may have been dropped; [Recorder.Stats] says how many.
+// Recording returns a copy of the raw samples kept ([Options].Keep), in the order
+// in which the calls ended. [Recorder.Stats] says how many were dropped.
 func (r *Recorder) Recording() *Recording {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return &Recording{Epoch: r.run.Epoch(), Samples: r.ring.snapshot()}
 }
 
-// Stats say what a recorder could not keep.
+// Stats count what a recorder kept and could not keep.
 type Stats struct {
 	Kept    int   `json:"kept"`    // raw samples
 	Dropped int64 `json:"dropped"` // raw samples, to make room for newer ones; the run counts them all the same
 	Refused int64 `json:"refused"` // calls that are not in the run, because their sample was invalid
 	Folded  int64 `json:"folded"`  // calls that the run counts as the node "(other)"; see [timeline.RunOptions].MaxSeries
-	// Refusal is why the first refused call was.
+	// Refusal is the error of the first refused call.
 	Refusal error `json:"-"`
 }
 
-// Stats counts what was left out so far.
+// Stats returns the counts so far.
 func (r *Recorder) Stats() Stats {
 	folded := r.run.Folded()
 	r.mu.Lock()

@@ -217,7 +217,7 @@ func TestRetriesAreOneOperation(t *testing.T) {
 		stats, err := rec.Run().Faults(timeline.Query{}, timeline.OutageRule{})
 		require.NoError(t, err)
 		require.Len(t, stats, 1)
-		assert.Equal(t, int64(2), stats[0].Struck)
+		assert.Equal(t, int64(2), stats[0].Delivered)
 		assert.Equal(t, "error", stats[0].Fault)
 	})
 }

@@ -8,20 +8,20 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// A Recording is a list of samples with the time they are measured from: what
-// was kept of a run, or read from outside. It is a plain value, not safe for
-// concurrent changes.
+// A Recording is a list of samples with their epoch, kept by a recorder or read
+// from a file. It is a plain value, not safe for concurrent changes.
 type Recording struct {
 	// Epoch is the wall-clock time of offset 0; zero: 1970-01-01T00:00:00Z.
 	Epoch   time.Time
 	Samples []timeline.Sample
-	// Notes say what reading had to decide: missing parents, repeated spans.
-	// Empty where nothing was left open.
+	// Notes are the decisions made while reading: missing parents, repeated spans.
+	// Empty if there were none.
 	Notes []string
 }
 
 // Run makes a run of the samples. A zero Epoch in the options means that of the
-// recording, whose notes stand before those of the run. Errors are those of the options and, joined, of invalid samples.
+// recording. The notes of the recording precede those of the run. Errors are those
+// of the options and, joined, of invalid samples.
 func (r *Recording) Run(o *timeline.RunOptions) (*timeline.Run, error) {
 	var options timeline.RunOptions
 	if o != nil {
@@ -45,10 +45,10 @@ func (r *Recording) epoch() time.Time {
 	return r.Epoch
 }
 
-// AddTo adds the samples to a run, shifted from the recording's epoch to the
-// run's, so that several recordings make one run. They are added in the order in
-// which they ended, whatever their order in the list. Samples that are invalid
-// there, such as those before the run's epoch, are left out and reported, joined.
+// AddTo adds the samples to a run, shifted from the recording's epoch to that of
+// the run, so several recordings can make one run. They are added in the order in
+// which they ended. Samples that are invalid in the run, such as those before its
+// epoch, are left out; the error joins them.
 func (r *Recording) AddTo(run *timeline.Run) error {
 	shift := r.epoch().Sub(run.Epoch())
 	samples := slices.Clone(r.Samples)
@@ -64,8 +64,8 @@ func (r *Recording) AddTo(run *timeline.Run) error {
 
 // NumberAttempts numbers the samples whose Attempt is 0, by the rule of
 // [chaos.Event]: 1 plus the directly preceding failed calls of the same caller,
-// target, class, lane and key. A call that began before the preceding one had
-// ended is no retry of it.
+// target, class, lane and key. A call that began before the preceding one had ended
+// is not a retry of it.
 func (r *Recording) NumberAttempts() {
 	order := make([]*timeline.Sample, len(r.Samples))
 	for i := range r.Samples {

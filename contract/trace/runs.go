@@ -12,7 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// Kind says what a run is compared as.
+// A Kind is the role of a run in a comparison.
 type Kind string
 
 // The kinds of runs.
@@ -21,7 +21,7 @@ const (
 	KindScenario Kind = "scenario"
 )
 
-// State says how far a run is.
+// A State is the state of a run: under way, done or failed.
 type State string
 
 // The states. A run that was recorded elsewhere and added is done.
@@ -31,7 +31,7 @@ const (
 	StateFailed  State = "failed"
 )
 
-// An Entry is one run of a store. Its JSON is a row of get_runs.
+// An Entry is one run of a [Runs]. Its JSON is a row of get_runs.
 type Entry struct {
 	// ID names the run within its store; "": the store gives it one, "run-1" and so on.
 	ID string `json:"id"`
@@ -43,28 +43,30 @@ type Entry struct {
 	Kind Kind `json:"kind"`
 	// State is left out of the JSON of a run that is done.
 	State State `json:"state,omitempty"`
-	// Metadata is what the host wants to know of the run: at most 64 members, 16 KiB in all.
+	// Metadata are the host's own remarks: at most 64 members, 16 KiB in all.
 	Metadata map[string]string `json:"metadata,omitempty"`
 
-	// Seed is that of the run's draws.
+	// Seed is the seed of the run's draws.
 	Seed uint64 `json:"-"`
 	// Plan holds the faults that were in force; nil: none.
 	Plan *chaos.Plan `json:"-"`
-	// Base is the id of the run that a scenario varies, and Parameters are how.
+	// Base is the id of the run that a scenario varies. Parameters are the
+	// differences.
 	Base       string     `json:"-"`
 	Parameters Parameters `json:"-"`
-	// Timeline is the run itself. Required. While the run goes on it grows.
+	// Timeline has the calls of the run. Required. It grows while the run goes on.
 	Timeline *timeline.Run `json:"-"`
 }
 
-// RunsOptions are the settings of a store of runs; the zero value, and nil, work.
+// RunsOptions are the settings of [NewRuns]. The zero value, and nil, give the
+// defaults.
 type RunsOptions struct {
 	_ struct{}
-	// MaxRuns is the number of runs kept; 0: 100. The oldest makes room for a
-	// new one, and is counted. A run under way is not dropped.
+	// MaxRuns is the largest number of runs kept; 0: 100. A new run then replaces
+	// the oldest, which [Runs.Dropped] counts. A run under way is not dropped.
 	MaxRuns int
-	// Workload is what [Runs.RunBaseline] and [Runs.RunScenario] run; nil:
-	// nothing, and they return [ErrNoWorkload].
+	// Workload is what [Runs.RunBaseline] and [Runs.RunScenario] run. nil: they
+	// return [ErrNoWorkload].
 	Workload *Workload
 	// Record are the options of the workload's recorders. The epoch and the
 	// length of the bins of a scenario are those of the run it varies.
@@ -80,9 +82,9 @@ const (
 	maxMetadata    = 16 << 10
 )
 
-// Runs keeps runs by their ids, the newest of them, and runs a workload under
-// changed conditions. All methods are safe for concurrent use. Make one with
-// [NewRuns]; the zero value is not usable.
+// Runs keeps the newest runs by id, and runs a workload under changed conditions.
+// All methods are safe for concurrent use. Make one with [NewRuns]; the zero value
+// is not usable.
 type Runs struct {
 	options RunsOptions
 
@@ -100,7 +102,7 @@ type kept struct {
 	err    error
 }
 
-// NewRuns makes an empty store, or says all that is wrong with the options.
+// NewRuns makes an empty Runs. The error joins every problem of the options.
 func NewRuns(o *RunsOptions) (*Runs, error) {
 	s := &Runs{}
 	if o != nil {
@@ -125,8 +127,8 @@ func NewRuns(o *RunsOptions) (*Runs, error) {
 	return s, nil
 }
 
-// Add keeps a run that was recorded elsewhere, and returns its id. The error
-// joins every problem, each an [*InputError]; an id that is taken is one.
+// Add keeps a run that was recorded elsewhere, and returns its id. The error joins
+// every problem, such as an id that is taken, each an [*InputError].
 func (s *Runs) Add(e Entry) (id string, err error) {
 	if e.Kind == "" {
 		e.Kind = KindBaseline
@@ -143,7 +145,8 @@ func (s *Runs) Add(e Entry) (id string, err error) {
 	return e.ID, nil
 }
 
-// keep gives the run an id where it has none, and room. s.mu is held; e gets the id.
+// keep adds a run, drops the oldest if needed, and gives it an id if it has none.
+// s.mu is held; e gets the id.
 func (s *Runs) keep(k *kept, e *Entry) error {
 	if k.ID == "" {
 		k.ID = s.freeID()
@@ -213,7 +216,7 @@ func checkLabel(label string) error {
 	return nil
 }
 
-// Get returns the run of an id, and whether there is one.
+// Get returns the run with an id, and reports whether there is one.
 func (s *Runs) Get(id string) (Entry, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,7 +238,7 @@ func (s *Runs) List() []Entry {
 	return list
 }
 
-// Dropped is the number of runs that made room for newer ones.
+// Dropped returns the number of runs dropped to make room for newer ones.
 func (s *Runs) Dropped() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,8 +251,8 @@ func (k *kept) copy() Entry {
 	return e
 }
 
-// ErrUnknownRun is matched by the error for an id that the store does not have,
-// or has no more.
+// ErrUnknownRun is matched by the error for an id that is unknown, or whose run was
+// dropped.
 var ErrUnknownRun = errors.New("trace: no such run is kept")
 
 func unknownRun(field, id string) error {

@@ -117,11 +117,11 @@ func TestWrongOptionsOfAStore(t *testing.T) {
 	assert.ErrorContains(t, err, "maxRuns is 1", "a scenario needs its baseline")
 }
 
-func TestAStoreInManyHands(t *testing.T) {
+func TestAStoreUsedConcurrently(t *testing.T) {
 	s := newRuns(t, &trace.RunsOptions{MaxRuns: 10})
-	var hands sync.WaitGroup
+	var workers sync.WaitGroup
 	for range 8 {
-		hands.Go(func() {
+		workers.Go(func() {
 			for range 50 {
 				id, err := s.Add(trace.Entry{Timeline: someRun(t), Metadata: map[string]string{"a": "b"}})
 				assert.NoError(t, err)
@@ -130,7 +130,7 @@ func TestAStoreInManyHands(t *testing.T) {
 			}
 		})
 	}
-	hands.Wait()
+	workers.Wait()
 	assert.Len(t, s.List(), 10)
 	assert.Equal(t, 390, s.Dropped())
 }

@@ -17,29 +17,30 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// A Workload is something that can be run again and again, under conditions.
+// A Workload is code that can be run repeatedly, under [Conditions].
 type Workload struct {
 	_ struct{}
-	// Run makes the calls, through injection points that find their injector
-	// in ctx, waits for all it started, and ends soon after ctx does. It must
-	// start afresh each time. Its error makes the run a failed one. Required.
+	// Run makes the calls, through injection points that find their injector in
+	// ctx. It must start afresh each time, wait for everything it started, and end
+	// soon after ctx does. An error makes the run a failed one. Required.
 	Run func(ctx context.Context, c *Conditions) error
-	// VirtualTime says that the store is used in a bubble of testing/synctest.
+	// VirtualTime declares that the workload runs in a bubble of testing/synctest.
 	// Only there does the same seed give the same series; elsewhere results say
 	// that they do not repeat.
 	VirtualTime bool
-	// HangOutages makes the calls to a node that is down wait until it is up
-	// again, and then go on to it; else they are refused at once.
+	// HangOutages makes calls to a node that is down wait until the outage is over,
+	// and then reach it. Otherwise they are refused at once.
 	HangOutages bool
 }
 
-// A Result is what running the workload gave. Its JSON is the output of run_scenario.
+// A Result is the result of a run of the workload. Its JSON is the output of
+// run_scenario.
 type Result struct {
 	RunID string `json:"runId"`
 	Seed  uint64 `json:"seed,string"`
 	// State is left out of the JSON when the run is done.
 	State State `json:"state,omitempty"`
-	// Repeats says that the same request gives the same series again.
+	// Repeats reports whether the same request gives the same series again.
 	Repeats bool `json:"repeats"`
 	// Unread are the parameters that had no effect: the workload did not ask
 	// for them, or did not call the node.
@@ -49,8 +50,8 @@ type Result struct {
 	Error string `json:"error,omitempty"`
 }
 
-// RunBaseline runs the workload as it is, under the faults and the seed of plan
-// (nil: none, and 0), keeps the run as a baseline and waits for it as
+// RunBaseline runs the workload unchanged, with the faults and the seed of plan
+// (nil: no faults, seed 0). It keeps the run as a baseline, and waits for it as
 // [Runs.RunScenario] does.
 func (s *Runs) RunBaseline(ctx context.Context, label string, plan *chaos.Plan) (Result, error) {
 	e := Entry{Label: label, Kind: KindBaseline, Plan: plan}
@@ -68,13 +69,13 @@ func (s *Runs) RunBaseline(ctx context.Context, label string, plan *chaos.Plan) 
 	return s.Wait(ctx, began.RunID)
 }
 
-// RunScenario runs the workload like the run that the request names, but under
-// its parameters, on an injector of its own, and waits for the end of that or of
-// ctx. The same seed gives the same series where [Workload].VirtualTime holds.
+// RunScenario repeats the run that the request names with the parameters of the
+// request, on an injector of its own. It waits for the end of the run or of ctx.
+// The same seed gives the same series in virtual time ([Workload].VirtualTime).
 //
-// A request that cannot be run is an error, joined of [*InputError], or
-// [ErrNoWorkload] or [ErrBusy]. A run that fails gives an error and a Result:
-// it matches [ErrUnread] where the workload read none of the parameters.
+// A request that cannot be run gives joined [*InputError], [ErrNoWorkload] or
+// [ErrBusy]. A run that fails gives an error and a Result. That error matches
+// [ErrUnread] if the workload read none of the parameters.
 func (s *Runs) RunScenario(ctx context.Context, q ScenarioRequest) (Result, error) {
 	began, err := s.StartScenario(ctx, q)
 	if err != nil {
@@ -83,8 +84,8 @@ func (s *Runs) RunScenario(ctx context.Context, q ScenarioRequest) (Result, erro
 	return s.Wait(ctx, began.RunID)
 }
 
-// StartScenario is [Runs.RunScenario] without the waiting: the workload runs
-// until it ends or ctx does, and [Runs.Wait] waits for it.
+// StartScenario is [Runs.RunScenario] without waiting. The workload runs until it
+// or ctx ends; [Runs.Wait] waits for it.
 func (s *Runs) StartScenario(ctx context.Context, q ScenarioRequest) (Result, error) {
 	base, ok := s.Get(q.BaseRunID)
 	switch {
@@ -112,7 +113,7 @@ func (s *Runs) StartScenario(ctx context.Context, q ScenarioRequest) (Result, er
 // outageRule names the rule that takes a node down.
 const outageRule = "outageInjection"
 
-// varied is the plan of a scenario: that of its base, and the outage.
+// varied returns the plan of a scenario: that of its base, and the outage.
 func (s *Runs) varied(base Entry, p Parameters) (*chaos.Plan, error) {
 	var rules []chaos.Rule
 	if o := p.OutageInjection; o != nil {
@@ -192,8 +193,8 @@ func (s *Runs) start(ctx context.Context, e Entry, o Options) (Result, error) {
 	return k.result, nil
 }
 
-// rerun runs the workload apart from whatever ctx came from: on an injector, in
-// a lane and with an attempt of its own. Calls that outlive it are not recorded.
+// rerun runs the workload on an injector, in a lane and with an attempt of its own,
+// whatever ctx has. Calls that outlive it are not recorded.
 func (s *Runs) rerun(ctx context.Context, k *kept, e Entry, recorder *Recorder) {
 	var ended atomic.Bool
 	o := &chaos.InjectorOptions{RecordAll: true, MaxLog: -1, OnEvent: func(ctx context.Context, event chaos.Event) {
@@ -244,7 +245,7 @@ func (k *kept) conclude(err error, c *Conditions, in *chaos.Injector) {
 		err = &InputError{Field: "parameters", Value: strings.Join(k.result.Unread, ", "), Err: ErrUnread}
 	}
 	if o := k.Parameters.OutageInjection; o != nil && slices.Contains(in.Undelivered(), outageRule) {
-		k.result.Notes = append(k.result.Notes, "the outage struck no call: none to "+o.NodeID+" began in it")
+		k.result.Notes = append(k.result.Notes, "the outage matched no call: none to "+o.NodeID+" began in it")
 	}
 	k.State, k.err = StateDone, err
 	if err != nil {
@@ -253,7 +254,8 @@ func (k *kept) conclude(err error, c *Conditions, in *chaos.Injector) {
 	k.result.State = k.State
 }
 
-// unread lists the parameters that had no effect, and counts those given.
+// unread lists the parameters that had no effect, and returns the number of those
+// given.
 func (k *kept) unread(c *Conditions) (given int) {
 	check := func(is, read bool, name string) {
 		if is {
@@ -279,9 +281,9 @@ func called(run *timeline.Run, node string) bool {
 	return false
 }
 
-// Wait waits until a run of the workload has ended, or ctx has; then the result's
-// state is running. The error is that of the run, or matches [ErrUnknownRun]. A run from
-// elsewhere is done.
+// Wait waits until a run of the workload or ctx has ended. If ctx ends first, the
+// state of the result is running. The error is that of the run, or matches
+// [ErrUnknownRun]. A run added with [Runs.Add] is done.
 func (s *Runs) Wait(ctx context.Context, id string) (Result, error) {
 	s.mu.Lock()
 	k := s.find(id)

@@ -220,7 +220,7 @@ func TestParametersThatNobodyReads(t *testing.T) {
 		p.CapacityMultiplier = &two
 		r, _ = scenario(t, s, base.RunID, p)
 		assert.Equal(t, []string{"outageInjection"}, r.Unread, "one of two is said, not failed")
-		assert.Equal(t, []string{"the outage struck no call: none to b began in it"}, r.Notes)
+		assert.Equal(t, []string{"the outage matched no call: none to b began in it"}, r.Notes)
 		_, err = s.RunScenario(t.Context(), trace.ScenarioRequest{BaseRunID: base.RunID, Parameters: outage("b", 0, 1)})
 		assert.ErrorIs(t, err, trace.ErrUnread)
 	})

@@ -15,7 +15,7 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// trace gathers the spans of one input; callers are known when all are there.
+// trace collects the spans of one input. Callers are known only when all are read.
 type trace struct {
 	options  ReadOptions
 	spans    []span
@@ -37,7 +37,7 @@ type span struct {
 	sample     timeline.Sample
 }
 
-// missingCaller is the node that makes the calls whose parent span is not there.
+// missingCaller is the caller of spans whose parent is not in the input.
 const missingCaller = "(missing)"
 
 func (t *trace) add(line int, request *otlpRequest) {
@@ -59,7 +59,7 @@ func (t *trace) add(line int, request *otlpRequest) {
 	}
 }
 
-// A place is where in the input something is wrong.
+// A place is the position of a span in the input.
 type place struct {
 	*trace
 	line int
@@ -73,7 +73,7 @@ func (p place) refuse(field string, value any, allowed string) {
 	p.wrong.add(&InputError{Line: p.line, Field: p.path + field, Value: value, Allowed: allowed})
 }
 
-// span takes one span in, or reports all that is wrong with it.
+// span adds one span, or reports all its problems.
 func (t *trace) span(at place, in *otlpSpan, resource otlpAttributes) {
 	var s span
 	before := len(t.wrong.errs) + t.wrong.more
@@ -140,7 +140,7 @@ func (p place) time(field string, text otlpInt) int64 {
 	return int64(n)
 }
 
-// sampleOf is what can be said of a span by itself.
+// sampleOf returns the sample of a span, without what depends on other spans.
 func (t *trace) sampleOf(at place, in *otlpSpan, resource otlpAttributes) timeline.Sample {
 	node, is := nodeOf(in)
 	s := timeline.Sample{
@@ -167,7 +167,7 @@ func (t *trace) sampleOf(at place, in *otlpSpan, resource otlpAttributes) timeli
 	return s
 }
 
-// hash makes a key of arguments, which are text or a structure.
+// hash returns the key of arguments, which are text or a structure.
 func (v *otlpValue) hash() uint64 {
 	switch {
 	case v.String != nil:
@@ -180,7 +180,8 @@ func (v *otlpValue) hash() uint64 {
 	return 0
 }
 
-// nodeOf names what a span calls, by the semantic conventions of OpenTelemetry.
+// nodeOf returns the name and type of the node that a span calls, by the semantic
+// conventions of OpenTelemetry.
 func nodeOf(in *otlpSpan) (string, timeline.NodeType) {
 	first := func(keys ...string) string {
 		for _, key := range keys {
@@ -256,10 +257,9 @@ func (t *trace) recording() *Recording {
 	return r
 }
 
-// main gives the first and the last start of the largest part of the trace, of
-// those that pauses of more than MaxGap set apart; of equal ones the earliest.
-// A span that outlasts its part by as much does not count for it: one end of it
-// is wrong.
+// main returns the first and the last start of the largest part of the trace; of
+// equal ones the earliest. Pauses of more than MaxGap separate parts. A span that
+// outlasts its part by as much does not count for it: one of its times is wrong.
 func (t *trace) main() (first, last int64) {
 	byStart := make([]*span, len(t.spans))
 	for i := range t.spans {
@@ -285,8 +285,8 @@ func (t *trace) main() (first, last int64) {
 	return first, last
 }
 
-// cycle refuses spans that are inside each other: none of them would be a call
-// that somebody made.
+// cycle rejects spans that are inside each other: none of them would be a real
+// call.
 func (t *trace) cycle() {
 	const open, done = 1, 2
 	state := make([]uint8, len(t.spans))
@@ -314,11 +314,11 @@ func (t *trace) parentOf(s *span) (at int, there bool) {
 	return at, there
 }
 
-// clockSlack is the difference of clocks that is not worth a note.
+// clockSlack is the difference of clocks below which there is no note.
 const clockSlack = int64(time.Millisecond)
 
-// clocks names the sources whose clocks disagree: a span does not begin before
-// the one of another service that caused it.
+// clocks names the sources whose clocks disagree: a span cannot begin before the
+// span of another service that caused it.
 func (t *trace) clocks() []string {
 	type pair struct{ source, parent string }
 	type skew struct {
@@ -347,7 +347,7 @@ func (t *trace) clocks() []string {
 	return notes
 }
 
-// innerOf tells whether a tool's span lies directly in one of the same tool.
+// innerOf reports whether a tool's span lies directly in a span of the same tool.
 func (t *trace) innerOf(s *span) bool {
 	if s.root || s.sample.Type != timeline.NodeTool {
 		return false

@@ -86,7 +86,7 @@ func fromProxy(t *testing.T, file string) (r *trace.Recording, faults int) {
 }
 
 // The one fault of the twelve runs is found in each, as an outage of the one
-// tool it struck, whatever else the models did meanwhile.
+// tool it was injected into, whatever else the models did meanwhile.
 func TestRecordedRunsOfRealModels(t *testing.T) {
 	files := recordedRuns(t)
 	assert.Len(t, files, 12)
@@ -111,14 +111,14 @@ func TestRecordedRunsOfRealModels(t *testing.T) {
 			writes := timeline.Query{Nodes: []string{"write_file"}}
 			stats, err := run.Faults(timeline.Query{}, timeline.OutageRule{})
 			require.NoError(t, err)
-			struck := 0
+			delivered := 0
 			for _, s := range stats {
-				assert.Equal(t, "write_file", s.Node, "the only tool that was struck")
+				assert.Equal(t, "write_file", s.Node, "the only tool with faults")
 				assert.Equal(t, "timeout", s.Fault)
 				assert.Equal(t, s.Episodes, s.Detected, "no episode was borne: nothing was ever written")
-				struck += int(s.Struck)
+				delivered += int(s.Delivered)
 			}
-			assert.Equal(t, faults, struck)
+			assert.Equal(t, faults, delivered)
 
 			incidents, err := run.DetectOutages(writes, timeline.OutageRule{})
 			require.NoError(t, err)
@@ -140,5 +140,5 @@ func TestRecordedRunsOfRealModels(t *testing.T) {
 	stats, err := all.Faults(timeline.Query{MaxBins: 4096}, timeline.OutageRule{})
 	require.NoError(t, err)
 	require.Len(t, stats, 1)
-	assert.Equal(t, int64(total), stats[0].Struck, "all runs on one time axis")
+	assert.Equal(t, int64(total), stats[0].Delivered, "all runs on one time axis")
 }

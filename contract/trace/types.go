@@ -10,17 +10,17 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// A NodeRule gives the injection points that a glob matches their type of node.
+// A NodeRule gives a node type to the injection points that a glob matches.
 type NodeRule struct {
 	_ struct{}
 	// Target is a glob over the names of injection points, as in [chaos.Rule]. Required.
 	Target string
-	// Type is what the points are. Required.
+	// Type is the type of those points. Required.
 	Type timeline.NodeType
 }
 
-// defaultRules stand after those of the options. They are for points whose
-// layer says nothing of the node: a wrapped client of a model is a point like any other.
+// defaultRules follow those of the options. They are for points whose layer does
+// not give the node type: a wrapped client of a model is a point like any other.
 func defaultRules() []NodeRule {
 	return []NodeRule{
 		{Target: "{llm,model}{,.*,/*}", Type: timeline.NodeLLM},
@@ -31,16 +31,15 @@ func defaultRules() []NodeRule {
 	}
 }
 
-// types tells the type of a target by the first rule that matches it. What was
-// found is remembered in a map that is replaced whole, so that reading it takes
-// no lock.
+// types finds the type of a target by the first rule that matches it. Results are
+// cached in a map that is replaced as a whole, so that reading it takes no lock.
 type types struct {
 	rules []typeRule
 	given int // of the rules, those of the options
 	known atomic.Pointer[map[string]nodeType]
 }
 
-// nodeType is what a target was found to be, and whether by a rule of the options.
+// nodeType is the type of a target, and whether a rule of the options gave it.
 type nodeType struct {
 	timeline.NodeType
 	given bool
@@ -75,8 +74,8 @@ func (t *types) compile(rules []NodeRule) error {
 	return wrong.join()
 }
 
-// of is the type of an injection point: what the options say, else what its
-// layer does, else what its name suggests.
+// of returns the type of an injection point: by the options, else by its layer,
+// else by its name.
 func (t *types) of(target string, layer chaos.Layer) timeline.NodeType {
 	is, known := (*t.known.Load())[target]
 	if !known {

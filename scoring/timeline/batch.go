@@ -1,7 +1,7 @@
 package timeline
 
-// A batch adds many samples with few look-ups and few lockings: it remembers the
-// edges it saw last, and keeps the locks of their series for a while.
+// A batch adds many samples with few look-ups and few lock operations. It remembers
+// the edges it saw last, and keeps the locks of their series for a while.
 type batch struct {
 	run    *Run
 	recent [64]struct {
@@ -17,13 +17,13 @@ type batch struct {
 // patience bounds how many samples others wait for.
 const patience = 256
 
-// edge gives the edge of a sample, its series locked.
+// edge returns the edge of a sample, with its series locked.
 func (b *batch) edge(x *Sample) *edge {
 	if b.left--; b.left <= 0 {
 		b.release()
 	}
 	n := len(x.Target)
-	// Comparing strings that are the same is quicker than hashing them whole.
+	// Comparing equal strings is quicker than hashing them whole.
 	slot := &b.recent[(n*7+int(x.Target[n-1])+int(x.Target[n/2])*3+len(x.Caller)*5+len(x.Class))%len(b.recent)]
 	if slot.edge == nil || slot.target != x.Target || slot.caller != x.Caller || slot.class != x.Class {
 		slot.caller, slot.target, slot.class = x.Caller, x.Target, x.Class
@@ -36,7 +36,7 @@ func (b *batch) edge(x *Sample) *edge {
 	return slot.edge
 }
 
-// hold locks a series. It never waits for a lock while it has one, so that two
+// hold locks a series. It does not wait for a lock while it holds one, so two
 // batches cannot wait for each other.
 func (b *batch) hold(s *series) {
 	for _, held := range b.held {

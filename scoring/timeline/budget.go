@@ -6,22 +6,24 @@ import (
 	"time"
 )
 
-// An SLO is an objective for the share of good operations. An operation is good
-// if it was served, and within Latency where that is set.
+// An SLO is an objective for the share of good operations. An operation is good if
+// it was served, within Latency if that is set. The zero value asks for 99.9 %
+// served over the window.
 type SLO struct {
 	_ struct{}
 	// Objective is the share that should be good: above 0, below 1. 0 means 0.999.
 	Objective float64
-	// Latency is the time within which an operation is good; 0: any.
+	// Latency is the longest time a good operation takes; 0: any.
 	Latency time.Duration
-	// Period is the time that the error budget is for; 0 means the window asked about.
+	// Period is the time that the error budget covers; 0 means the queried window.
 	Period time.Duration
 }
 
 const defaultObjective = 0.999
 
-// A Budget says how an objective was kept, and how quickly its error budget, the
-// share 1 − objective of the operations that may be bad, was used up.
+// A Budget reports how well a node kept an objective, and how quickly it used up
+// the error budget. The error budget is the share of operations that may be bad: 1
+// − objective.
 type Budget struct {
 	Node      string       `json:"nodeId"`
 	Window    WindowBounds `json:"window"`
@@ -31,28 +33,30 @@ type Budget struct {
 	SLI       Value        `json:"sli"` // good/ended; null where nothing ended
 	// BurnRate is (1 − sli)/(1 − objective): 1 uses up the budget exactly in the period.
 	BurnRate Value `json:"burnRate"`
-	// Consumed is the share of the period's budget that the window used up, were
-	// the rest of the period as busy: burnRate × window/period. Above 1 is overspent.
+	// Consumed is the share of the period's budget that the window used up:
+	// burnRate × window/period. It assumes that the whole period is as busy. Above
+	// 1 is overspent.
 	Consumed Value       `json:"budgetConsumed"`
 	Alerts   []BurnAlert `json:"alerts"`
 }
 
-// A BurnAlert is one line of the multi-window, multi-burn-rate alerting of the
-// Google SRE Workbook, chapter 5 "Alerting on SLOs", with windows scaled from 30 days to
-// the SLO's period, and at least a bin long.
+// A BurnAlert is one line of the multi-window, multi-burn-rate alerts of the Google
+// SRE Workbook, chapter 5 "Alerting on SLOs". Its windows are scaled from 30 days
+// to the SLO's period, and are at least a bin long.
 type BurnAlert struct {
 	Severity  string  `json:"severity"` // page or ticket
 	BurnRate  float64 `json:"burnRate"` // fires where both windows burn faster
 	LongBins  int     `json:"longBins"`
 	ShortBins int     `json:"shortBins"`
-	// Judged is the number of bins at which the long window lay in the window asked
-	// about. Where it is 0, the recording is too short for this alert.
+	// Judged is the number of bins at which the long window lay within the queried
+	// window. 0 means that the run is too short for this alert.
 	Judged int `json:"judgedBins"`
-	// Fired are the stretches during which the alert fired.
+	// Fired are the windows during which the alert fired.
 	Fired []WindowBounds `json:"fired"`
 }
 
-// burnRules are the three lines of the table; long and short are shares of the period.
+// burnRules are the three lines of that table; long and short are shares of the
+// period.
 func burnRules() []struct {
 	severity    string
 	burn        float64
@@ -70,8 +74,8 @@ func burnRules() []struct {
 	}
 }
 
-// Budgets judges the objective at each of the query's nodes. Errors are
-// [*WindowError] and [*InputError].
+// Budgets judges the objective at each node of the query. Errors are [*WindowError]
+// and [*InputError].
 func (r *Run) Budgets(q Query, slo SLO) ([]Budget, error) {
 	slo.Objective = orDefault(slo.Objective, defaultObjective)
 	if err := slo.check(); err != nil {
@@ -115,8 +119,8 @@ func (o SLO) question() question {
 	return func(l *latencies) int64 { return l.within(o.Latency) }
 }
 
-// tally counts the good and the ended operations up to each bin of the window,
-// so that any stretch is a difference.
+// tally counts the good and the ended operations up to each bin of the window. The
+// counts of a part of the window are then a difference.
 func (o SLO) tally(v view, w span) (good, ended []int64) {
 	good, ended = make([]int64, w.bins()+1), make([]int64, w.bins()+1)
 	for i := range w.bins() {
@@ -166,7 +170,7 @@ func (x extent) binsIn(ns float64) int {
 	return max(1, int(ns/float64(x.binSize())+0.5))
 }
 
-// String is one line: the node, its SLI, its burn rate.
+// String formats the budget as one line: node, SLI, burn rate.
 func (b Budget) String() string {
 	return fmt.Sprintf("%s: %v of %d good, objective %v, burn rate %v", b.Node, b.SLI, b.Ended, b.Objective, b.BurnRate)
 }

@@ -2,23 +2,23 @@ package timeline
 
 import "slices"
 
-// A Comparison sets a scenario beside its baseline.
+// A Comparison shows a scenario beside its baseline.
 type Comparison struct {
 	Baseline WindowBounds `json:"baseline"`
 	Scenario WindowBounds `json:"scenario"`
 	// Changes has a row for every node and metric, sorted by node, in the order
 	// of the metrics' documentation.
 	Changes []Change `json:"changes"`
-	// Degradation is, for every node, the share of the baseline's availability
-	// that was lost: 1 − (served/ended)ₛ / (served/ended)ᵦ. 0 is as before, 1 is
-	// all of it, below 0 is better than before; null where either is undefined.
+	// Degradation is, for every node, the share of the baseline's availability that
+	// was lost: 1 − (served/ended)ₛ / (served/ended)ᵦ. 0 is none, 1 is all, below 0
+	// is better than the baseline. It is null where either is undefined.
 	Degradation map[string]Value `json:"degradation"`
 }
 
-// A Change is one metric of one node over both windows. Counts and busy are
-// sums, backlog is the largest; the other metrics are computed from the sums,
-// latencies over all operations of the window. The values of a node that one run
-// does not have are null.
+// A Change is one metric of one node over both windows. Counts and busy are sums,
+// backlog is its largest value. The other metrics are computed from the sums, and
+// latencies from all operations of the window. For a node that one run does not
+// have, the values of that run are null.
 type Change struct {
 	Node     string `json:"nodeId"`
 	Metric   Metric `json:"metric"`
@@ -26,16 +26,16 @@ type Change struct {
 	Scenario Value  `json:"scenario"`
 	Change   Value  `json:"change"` // scenario − baseline
 	Ratio    Value  `json:"ratio"`  // scenario/baseline
-	// Worse says that the change, however small, is for the worse: it says
-	// nothing of significance. Never set for arrivals, attempts, busy and
+	// Worse reports that the change, however small, is for the worse. It is no test
+	// of significance. It is never set for arrivals, attempts, busy and
 	// utilization, which are neither good nor bad.
 	Worse bool `json:"worse"`
 }
 
-// Compare asks the same query of both runs, each resolving the bounds by itself.
-// The lengths of the windows should match, or counts do not compare: the answer
-// shows both. Errors are [*WindowError] and [*InputError]; a node is unknown
-// only where neither run has it.
+// Compare applies one query to both runs. Each run resolves the bounds for itself.
+// Counts compare only where both windows, which the answer shows, have the same
+// length. Errors are [*WindowError] and [*InputError]; a node is unknown only if
+// neither run has it.
 func Compare(baseline, scenario *Run, q Query) (Comparison, error) {
 	nodes := q.Nodes
 	known := slices.Concat(baseline.index.Load().nodes(), scenario.index.Load().nodes())
@@ -71,7 +71,7 @@ func Compare(baseline, scenario *Run, q Query) (Comparison, error) {
 	return c, nil
 }
 
-// checkEither refuses the names of classes that neither run has.
+// checkEither rejects names of classes that neither run has.
 func checkEither(a, b *index, classes []string) error {
 	for _, class := range classes {
 		one := []string{class}

@@ -1,17 +1,18 @@
-// Package timeline judges a run by its calls: who called whom, what was served
-// when, where there were outages, how long recovery took, which other nodes felt
-// it, and how the run compares with a calm one.
+// Package timeline judges a run by its calls. It reports who called whom, what was
+// served when, outages, recovery times, the other nodes affected, and how the run
+// compares with a calm run.
 //
 // # Concept
 //
-// A [Sample] is one call that has ended. A [Run] takes samples in and keeps, for
-// every node and class, counters and latencies in bins of time. All answers are
-// pure functions of those bins: the same samples give the same answers, wherever
-// they came from: from injected faults or from the traces of production.
+// A [Sample] is one call that has ended. A [Run] adds up samples: for every node
+// and class it keeps counters and latencies in bins of time. All answers are pure
+// functions of those bins. The same samples give the same answers, whether they
+// come from injected faults or from production traces.
 //
-// Calls are attempts; attempts make operations. Arrivals, served and errors count
-// operations, attempts and failures count calls. An operation that succeeds with
-// its third attempt is one arrival, one served, three attempts, two failures.
+// Each call is an attempt, and an operation is made of one or more attempts.
+// Arrivals, served and errors count operations; attempts and failures count calls.
+// An operation that succeeds at its third attempt is one arrival, one served, three
+// attempts and two failures.
 //
 // # Smallest program
 //
@@ -28,26 +29,26 @@
 //   - [Run.Graph]: nodes and calls
 //   - [Run.StateWindow]: metrics, bin by bin; [Metric] defines each
 //   - [Run.DetectOutages]: outages and degradations, by an [OutageRule]
-//   - [Run.RecoveryTime]: when a node was well again
-//   - [Run.Impact]: the nodes around it that failed or starved, for how long, with which delay
-//   - [Run.Warnings]: what bodes ill
+//   - [Run.RecoveryTime]: when a node had recovered
+//   - [Run.Impact]: the connected nodes that failed or starved, for how long, with
+//     which delay
+//   - [Run.Warnings]: early warnings
 //   - [Run.Faults]: mean time to detect and to recover, per fault
-//   - [Run.Budgets]: a service level objective and the burning of its error budget
+//   - [Run.Budgets]: a service level objective and the use of its error budget
 //   - [Compare]: a scenario against its baseline
-//   - [Run.Plot]: the timeline as a picture
+//   - [Run.Plot]: the timeline as an SVG picture
 //
-// A [Query] narrows each of them to a window, nodes and classes. What is
-// undefined, such as served/arrivals where nothing arrived, is a [Value] that is
-// null in JSON, never 0. Answers marshal to JSON with the field names of the
-// MCP tools.
+// A [Query] narrows each of them to a window, nodes and classes. An undefined
+// number, such as served/arrivals where nothing arrived, is a [Value] that is null
+// in JSON, never 0. Answers marshal to JSON with the field names of the MCP tools.
 //
 // # Costs
 //
-// Adding a sample takes about 100 ns, in a batch ([Run.AddAll]) about half of
-// that, and allocates only for new bins. A bin takes 128 bytes for each node and
-// class, 4 bytes for each latency up to 1024 of them, and beyond that up to 12
+// Adding a sample takes about 100 ns, in a batch ([Run.AddAll]) about half of that,
+// and allocates only for new bins. A bin takes 128 bytes for each node and class,
+// and 4 bytes for each latency up to 1024 of them. Beyond that it takes up to 12
 // bytes for each occupied bucket of a histogram. There are at most
-// [RunOptions].MaxBins bins, so that memory does not grow with the number of
-// samples. A window of 1000 bins takes less than a millisecond. Nothing runs in
-// the background.
+// [RunOptions].MaxBins bins, so memory does not grow with the number of samples. A
+// window of 1000 bins takes less than a millisecond. Nothing runs in the
+// background.
 package timeline

@@ -5,48 +5,52 @@ import (
 	"slices"
 )
 
-// quietBins without a strike end an episode of a fault: a fault that strikes one
-// call in ten is one episode, not many.
+// quietBins bins without a delivery end an episode of a fault. So a fault that
+// reaches one call in ten makes one episode, not many.
 const quietBins = 3
 
-// FaultStats say how a node bore one fault of one rule.
+// FaultStats reports how one fault of one rule affected a node.
 //
-// An episode is a stretch of bins with calls that the fault struck, ended by
-// three without any. The incidents of the node that begin in an episode or
-// before the three bins are over are its doing, as far as time can tell.
+// An episode is a series of bins with calls to which the fault was delivered, ended
+// by three bins without any. Incidents of the node that begin in the episode, or in
+// those three bins, are attributed to it. That goes by time alone and is no proof
+// of a cause.
 type FaultStats struct {
-	Node     string `json:"nodeId"`
-	Rule     string `json:"rule,omitempty"`
-	Fault    string `json:"fault,omitempty"`
-	Struck   int64  `json:"struck"` // calls
-	Episodes int    `json:"episodes"`
-	// Detected are the episodes that an incident followed; the others were borne.
+	Node      string `json:"nodeId"`
+	Rule      string `json:"rule,omitempty"`
+	Fault     string `json:"fault,omitempty"`
+	Delivered int64  `json:"struck"` // calls to which the fault was delivered
+	Episodes  int    `json:"episodes"`
+	// Detected counts the episodes with an incident. In the others the node served
+	// on.
 	Detected int `json:"detected"`
-	// Recovered are the detected episodes whose last incident ended before the window did.
+	// Recovered counts the detected episodes whose last incident ended before the
+	// window did.
 	Recovered int `json:"recovered"`
-	// MeanTimeToDetect is from the beginning of an episode until the outage rule
-	// could have told, the end of the incident's MinBins-th bin; in seconds.
+	// MeanTimeToDetect is from the beginning of an episode to the end of the
+	// MinBins-th bin of its first incident, when the outage rule can first detect
+	// it; in seconds.
 	MeanTimeToDetect Value `json:"meanTimeToDetectSec"`
-	// MeanTimeToRecover is from the beginning of an episode to the end of its
-	// last incident, over the recovered ones; in seconds.
+	// MeanTimeToRecover is from the beginning of an episode to the end of its last
+	// incident, over the recovered episodes; in seconds.
 	MeanTimeToRecover Value `json:"meanTimeToRecoverSec"`
 	// RecoveryRate is recovered/detected.
 	RecoveryRate Value `json:"recoveryRate"`
 }
 
-// Faults gives a row for every node, rule and fault of the window, sorted. All
-// times are multiples of the length of a bin, which is as finely as a run knows
-// them; null where there was nothing to average.
+// Faults returns a row for every node, rule and fault of the window, sorted. All
+// times are multiples of the length of a bin, and null where there is nothing to
+// average. Errors are [*WindowError] and [*InputError].
 func (r *Run) Faults(q Query, rule OutageRule) ([]FaultStats, error) {
 	return judged(r, q, rule, func(x extent, w span, v view) (stats []FaultStats, err error) {
-		strikes, err := r.strikes(x, v.node, q.Classes)
+		deliveries, err := r.deliveries(x, v.node, q.Classes)
 		if err != nil {
 			return nil, err
 		}
 		incidents := rule.incidents(v, w)
-		for _, key := range slices.SortedFunc(maps.Keys(strikes), faultKey.compare) {
+		for _, key := range slices.SortedFunc(maps.Keys(deliveries), faultKey.compare) {
 			s := FaultStats{Node: v.node, Rule: key.rule, Fault: key.fault}
-			if s.count(strikes[key], x, w, incidents, rule.minBins()); s.Struck > 0 {
+			if s.count(deliveries[key], x, w, incidents, rule.minBins()); s.Delivered > 0 {
 				stats = append(stats, s)
 			}
 		}
@@ -54,8 +58,9 @@ func (r *Run) Faults(q Query, rule OutageRule) ([]FaultStats, error) {
 	})
 }
 
-// strikes are the struck calls of a node in each bin of the run, from the first that is kept on.
-func (r *Run) strikes(x extent, node string, classes []string) (map[faultKey][]int64, error) {
+// deliveries counts the calls of a node to which each fault was delivered, by bin,
+// from the first bin that is kept.
+func (r *Run) deliveries(x extent, node string, classes []string) (map[faultKey][]int64, error) {
 	sum := make(map[faultKey][]int64)
 	for _, s := range r.index.Load().of(node, classes) {
 		if err := s.lockAt(x); err != nil {
@@ -71,9 +76,9 @@ func (r *Run) strikes(x extent, node string, classes []string) (map[faultKey][]i
 	return sum, nil
 }
 
-func (s *FaultStats) count(strikes []int64, x extent, w span, incidents []Incident, minBins int) {
+func (s *FaultStats) count(deliveries []int64, x extent, w span, incidents []Incident, minBins int) {
 	var toDetect, toRecover int64 // bins
-	for _, e := range episodes(strikes, x, w) {
+	for _, e := range episodes(deliveries, x, w) {
 		s.Episodes++
 		first, last := within(incidents, e)
 		if first < 0 {
@@ -86,8 +91,8 @@ func (s *FaultStats) count(strikes []int64, x extent, w span, incidents []Incide
 			toRecover += int64(end + 1 - e.first)
 		}
 	}
-	for i := w.first - x.first; i <= w.last-x.first && i < len(strikes); i++ {
-		s.Struck += strikes[i]
+	for i := w.first - x.first; i <= w.last-x.first && i < len(deliveries); i++ {
+		s.Delivered += deliveries[i]
 	}
 	seconds := x.binSize().Seconds()
 	s.MeanTimeToDetect = ratio(float64(toDetect)*seconds, int64(s.Detected))
@@ -95,11 +100,11 @@ func (s *FaultStats) count(strikes []int64, x extent, w span, incidents []Incide
 	s.RecoveryRate = ratio(int64(s.Recovered), int64(s.Detected))
 }
 
-// episodes are the stretches of a window with strikes, in bins of the run.
-func episodes(strikes []int64, x extent, w span) []span {
+// episodes returns the episodes of a window, in bins of the run.
+func episodes(deliveries []int64, x extent, w span) []span {
 	var found []span
-	for i := w.first; i <= w.last && i-x.first < len(strikes); i++ {
-		if strikes[i-x.first] == 0 {
+	for i := w.first; i <= w.last && i-x.first < len(deliveries); i++ {
+		if deliveries[i-x.first] == 0 {
 			continue
 		}
 		if n := len(found); n > 0 && i-found[n-1].last <= quietBins {
@@ -111,8 +116,8 @@ func episodes(strikes []int64, x extent, w span) []span {
 	return found
 }
 
-// within gives the first and the last incident that began in an episode, or
-// before it was sure to be over; -1 where there is none.
+// within returns the first and the last incident that began in an episode or in the
+// quiet bins after it; -1 where there is none.
 func within(incidents []Incident, e span) (first, last int) {
 	first, last = -1, -1
 	for i, incident := range incidents {
@@ -127,13 +132,13 @@ func within(incidents []Incident, e span) (first, last int) {
 	return first, last
 }
 
-// faultBins marks, for a plot, the bins in which any fault struck.
-func faultBins(strikes map[faultKey][]int64, x extent, w span) []span {
-	struck := make([]bool, w.bins())
-	for _, counts := range strikes {
+// faultBins marks, for a plot, the bins in which any fault was delivered.
+func faultBins(deliveries map[faultKey][]int64, x extent, w span) []span {
+	marked := make([]bool, w.bins())
+	for _, counts := range deliveries {
 		for i := w.first; i <= w.last && i-x.first < len(counts); i++ {
-			struck[i-w.first] = struck[i-w.first] || counts[i-x.first] > 0
+			marked[i-w.first] = marked[i-w.first] || counts[i-x.first] > 0
 		}
 	}
-	return streaks(struck, 1)
+	return streaks(marked, 1)
 }

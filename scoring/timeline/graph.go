@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Graph says who called whom, over a whole run.
+// A Graph shows who called whom, over a whole run.
 type Graph struct {
 	Nodes      []Node  `json:"nodes"`
 	Edges      []Edge  `json:"edges"`
@@ -15,7 +15,7 @@ type Graph struct {
 	Classes    []Named `json:"classes,omitempty"`
 }
 
-// Named is a subsystem or a class; its id is its name.
+// Named is a subsystem or a class. Its id is its name.
 type Named struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -30,8 +30,8 @@ type Node struct {
 	Subsystem string   `json:"subsystemId,omitempty"`
 }
 
-// An Edge counts the calls from one node to another, of one class; those in
-// flight are attempts.
+// An Edge counts the calls of one class from one node to another. Calls in flight
+// count as attempts.
 type Edge struct {
 	From     string `json:"fromNodeId"`
 	To       string `json:"toNodeId"`
@@ -43,15 +43,15 @@ type Edge struct {
 // GraphQuery narrows a graph. The zero value narrows nothing.
 type GraphQuery struct {
 	_ struct{}
-	// Subsystem keeps the edges with an end in it; "": all.
+	// Subsystem keeps the edges that begin or end in it; "": all.
 	Subsystem string
 	// Class keeps the edges of that class; "": all.
 	Class string
 }
 
-// Graph gives the nodes and edges of the run, each list sorted. A node that only
-// calls, and is never called, is an agent. A subsystem or class that the run does
-// not have gives an empty graph.
+// Graph returns the nodes and edges of the run, each list sorted. A node that calls
+// and is never called is an agent. A subsystem or class that the run does not have
+// gives an empty graph.
 func (r *Run) Graph(q GraphQuery) Graph {
 	ix := r.index.Load()
 	g := Graph{Nodes: []Node{}, Edges: []Edge{}}
@@ -109,7 +109,7 @@ func subsystem(node string) string {
 	return name
 }
 
-// distinct are the names but "", sorted, each once.
+// distinct returns the names other than "", sorted, each once.
 func distinct(names []string) []Named {
 	slices.Sort(names)
 	var found []Named

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The directions and the ways in which a node is [Affected].
+// The values of [Affected].Direction and [Affected].How.
 const (
 	Upstream   = "upstream"   // it calls the node, itself or through others
 	Downstream = "downstream" // it is called by the node, itself or through others
@@ -15,23 +15,24 @@ const (
 	Starved    = "starved"    // it got less than half of the operations it got before
 )
 
-// starvedShare of the arrivals before the outage, or less, is starved.
+// starvedShare is the share of the mean arrivals before the window at or below
+// which a node is starved.
 const starvedShare = 0.5
 
-// An Impact says which nodes around another were affected in a window.
+// An Impact lists the nodes connected to another that were affected in a window.
 type Impact struct {
 	Node   string       `json:"nodeId"`
 	Window WindowBounds `json:"window"`
-	// Affected are the affected nodes: nearest first, upstream before downstream.
+	// Affected has the affected nodes: nearest first, upstream before downstream.
 	Affected []Affected `json:"affected"`
-	// Unaffected are those that were connected and fine.
+	// Unaffected has the connected nodes that were not affected.
 	Unaffected []string `json:"unaffected"`
-	// NotJudged are those that were never called, so that nothing is known of
-	// how they did: as a rule, agents.
+	// NotJudged has the connected nodes that were never called, usually agents.
+	// Whether they were affected is unknown.
 	NotJudged []string `json:"notJudged"`
 }
 
-// An Affected node was so after the start of the window, with a delay.
+// An Affected node failed or starved after the start of the window, with a delay.
 type Affected struct {
 	Node         string    `json:"nodeId"`
 	Direction    string    `json:"direction"`
@@ -45,11 +46,12 @@ type Affected struct {
 	Details      string    `json:"details"`
 }
 
-// Impact looks along the calls to and from a node, in the window that begins
-// with its outage and ends with the lookahead, for nodes that failed or starved
-// there. It shows what happened after and nearby, which is not proof of a cause.
-// Starvation is judged against the mean arrivals before the window, where those
-// were at least one a bin. The query's Nodes narrow the answer.
+// Impact finds the nodes that failed or starved in a window, among those connected
+// to a node by calls. The window begins with the node's outage and ends with the
+// lookahead. The answer is no proof of a cause: it goes by time and by calls alone.
+// Starvation is judged against the mean arrivals before the window, if those were
+// at least one a bin. The query's Nodes narrow the answer. Errors are
+// [*WindowError] and [*InputError].
 func (r *Run) Impact(node string, q Query, rule OutageRule) (Impact, error) {
 	if err := rule.check(); err != nil {
 		return Impact{}, err
@@ -89,7 +91,8 @@ func (r *Run) impact(x extent, node string, q Query, rule OutageRule) (Impact, e
 	return answer, nil
 }
 
-// affected prefers failing to starved: a node that fails needs no other reason.
+// affected reports how a node was affected. A node that both fails and starves
+// counts as failing.
 func (o OutageRule) affected(v view, w span, n neighbour) (Affected, bool) {
 	how := Failing
 	bad := make([]bool, w.bins())
@@ -120,7 +123,8 @@ func (o OutageRule) affected(v view, w span, n neighbour) (Affected, bool) {
 	}, true
 }
 
-// starved marks the bins with too few arrivals, compared with those before the window.
+// starved marks the bins with too few arrivals, compared with the mean before the
+// window.
 func (v view) starved(w span) []bool {
 	bad := make([]bool, w.bins())
 	if w.first == v.first {
@@ -138,7 +142,7 @@ type neighbour struct {
 	distance        int
 }
 
-// neighbours are the nodes reachable along the calls, and against them.
+// neighbours returns the nodes reachable along the calls, and against them.
 func (ix *index) neighbours(node string) []neighbour {
 	callers, callees := map[string][]string{}, map[string][]string{}
 	for _, key := range sortedEdges(ix.edges) {
@@ -155,7 +159,7 @@ func (ix *index) neighbours(node string) []neighbour {
 	})
 }
 
-// walk visits in order of distance.
+// walk returns the reachable nodes in the order of their distance.
 func walk(from, direction string, next map[string][]string) []neighbour {
 	seen := map[string]bool{from: true}
 	queue := []neighbour{{name: from, direction: direction}}

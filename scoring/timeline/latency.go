@@ -8,14 +8,14 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// latencies holds how long the served operations of one bin took. Up to maxExact are
-// kept one by one; beyond that all are in a sparse HDR histogram, whose buckets
-// depend on the value alone. So what is held depends on the operations and not on
-// their order or on how they were merged, and its size is bounded.
+// latencies holds the durations of the served operations of one bin. Up to maxExact
+// are kept one by one; beyond that all are in a sparse HDR histogram. Its buckets
+// depend on the value alone, so the content depends neither on the order of the
+// operations nor on how they were merged. Its size is bounded.
 type latencies struct {
 	few   []float32 // ns, in no order; all of them while many is nil, else those not yet in many
 	many  *hdrhistogram.PackedHistogram
-	known int64 // the percentile, while fresh
+	known int64 // the percentile; valid while fresh
 	fresh bool
 }
 
@@ -46,15 +46,15 @@ func (l *latencies) add(d time.Duration) {
 	l.fresh = false
 }
 
-// flush moves what is kept one by one into the histogram.
+// flush moves the values kept one by one into the histogram.
 func (l *latencies) flush() {
 	if l.many == nil {
 		l.many = hdrhistogram.NewPacked(1, math.MaxInt64/2, sketchDigits)
 	}
 	highest := l.many.HighestTrackableValue()
-	slices.Sort(l.few) // neighbours share a bucket, which the histogram is quick at
+	slices.Sort(l.few) // the histogram is faster when neighbours share a bucket
 	for _, ns := range l.few {
-		// The limit makes the value recordable: there is no error to report.
+		// A value within the limit is recordable, so there is no error.
 		_ = l.many.RecordValue(min(int64(ns), highest))
 	}
 	l.few = l.few[:0]
@@ -85,8 +85,9 @@ func (l latencies) clone() latencies {
 	return l
 }
 
-// percentile95 is that of the nearest rank, in ns; -1 where there is none. It is
-// exact to seven digits while all are kept, and at most 1/128 too high otherwise.
+// percentile95 returns the nearest-rank 95th percentile in ns; -1 without values.
+// It is exact to seven digits while all values are kept, and at most 1/128 too high
+// otherwise.
 func (l *latencies) percentile95() int64 {
 	if !l.fresh {
 		l.known, l.fresh = l.percentile(95), true
@@ -108,13 +109,13 @@ func (l *latencies) percentile(p float64) int64 {
 	return int64(nth(l.few, int(rank)-1))
 }
 
-// rankSlack keeps a rank that is whole from being rounded up: 0.95·20 is a hair
-// above 19 in binary.
+// rankSlack keeps a whole rank from being rounded up: 0.95·20 is slightly above 19
+// in binary.
 const rankSlack = 1e-9
 
-// nth reorders a so that a[n] is what it would be were a sorted, and returns it.
-// This is Hoare's selection: it looks at three elements for every one of a,
-// where sorting looks at a dozen.
+// nth reorders a so that a[n] is what it would be in a sorted a, and returns it.
+// This is Hoare's selection: it looks at three elements for every one of a, where
+// sorting looks at a dozen.
 func nth(a []float32, n int) float32 {
 	low, high := 0, len(a)-1
 	for low < high {
@@ -148,7 +149,7 @@ func median(a, b, c float32) float32 {
 	return max(min(a, b), min(max(a, b), c))
 }
 
-// within counts the operations that surely took no longer than limit.
+// within counts the operations that certainly took no longer than limit.
 func (l *latencies) within(limit time.Duration) int64 {
 	var n int64
 	if l.many == nil {

@@ -26,7 +26,7 @@ func operations(t *rapid.T) [][]timeline.Sample {
 			end := start + time.Duration(rapid.Int64Range(0, int64(7*sec)).Draw(t, "length"))
 			s := timeline.Sample{Target: target, Class: class, Key: uint64(key), Attempt: try, Start: start, End: end}
 			s.Failed = try < tries || rapid.Bool().Draw(t, "fails")
-			if rapid.Bool().Draw(t, "struck") {
+			if rapid.Bool().Draw(t, "faulty") {
 				s.Fault = "f"
 			}
 			all[key] = append(all[key], s)

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// clock is the time of a live run, as it was when somebody looked last, and what
-// was left out because of it.
+// clock holds the last time that was read in a live run, and counts the calls left
+// out because of it.
 type clock struct {
 	now    atomic.Int64 // since the epoch; it never goes back
 	before atomic.Int64
 	ahead  atomic.Int64
 }
 
-// read looks at the clock.
+// read reads the clock.
 func (c *clock) read(o *RunOptions) time.Duration {
 	now := int64(max(0, o.Now().Sub(o.Epoch)))
 	for {
@@ -30,8 +30,8 @@ func (c *clock) read(o *RunOptions) time.Duration {
 	}
 }
 
-// within reports whether a sample lies before or after what a live run keeps. The
-// clock is read once in a bin, or less.
+// within reports whether a sample lies before or after the bins of a live run. The
+// clock is read at most once a bin.
 func (r *Run) within(x *Sample) (before, ahead bool) {
 	o := &r.options
 	now := time.Duration(r.clock.now.Load())
@@ -57,8 +57,9 @@ func (r *Run) leavesOut(x *Sample) bool {
 	return before || ahead
 }
 
-// Outside counts the calls that a live run left out: those that ended before the
-// bins it kept at the time, and those that end more than a bin after Now.
+// Outside returns the numbers of calls that a live run left out: those that ended
+// before the bins it kept at the time, and those that end more than a bin after
+// Now.
 func (r *Run) Outside() (before, ahead int64) { return r.clock.before.Load(), r.clock.ahead.Load() }
 
 // Pending is a call in flight; see [Run.Begin].
@@ -66,20 +67,21 @@ type Pending struct {
 	run    *Run
 	edge   *edge
 	sample Sample
-	ended  atomic.Bool // it was counted as ended
+	ended  atomic.Bool // it has been counted as ended
 }
 
-// maxPending bounds the calls in flight that a node and class remember.
+// maxPending bounds the calls in flight that are remembered for a node and class.
 const maxPending = 1 << 16
 
-// Begin counts a call from the moment it begins: as an attempt, as an arrival
-// unless it is a retry, as backlog and as busy time up to now, until
-// [Pending.End] says how it ended. The sample's End, Failed and Final are not
-// looked at; an Attempt of 0 is not known yet, and the next if the one before failed.
-// Only a live run knows what now is: in another, and for a node with more than
-// 65,536 calls in flight, Begin remembers nothing and End is [Run.Add].
+// Begin counts a call from its beginning: as an attempt, as an arrival unless it is
+// a retry, as backlog, and as busy time up to now. [Pending.End] then adds how it
+// ended. The sample's End, Failed and Final are ignored. An Attempt of 0 means
+// unknown: it is the next attempt if the one before failed. Only a live run has a
+// clock. In another run, and for a node with more than 65,536 calls in flight,
+// Begin remembers nothing and End does what [Run.Add] does.
 //
-// An invalid sample gives nil and an error made of [*InputError].
+// For an invalid sample it returns nil and the problems, each an [*InputError],
+// joined.
 func (r *Run) Begin(s Sample) (*Pending, error) {
 	s.End = s.Start
 	if !s.valid() {
@@ -90,7 +92,7 @@ func (r *Run) Begin(s Sample) (*Pending, error) {
 		return p, nil
 	}
 	if before, ahead := r.within(&s); before || ahead {
-		return p, nil // whether it counts is for its end to tell
+		return p, nil // End decides whether it counts
 	}
 	e := r.edge(s.edge())
 	e.mu.Lock()
@@ -108,10 +110,10 @@ func (r *Run) Begin(s Sample) (*Pending, error) {
 	return p, nil
 }
 
-// End counts the call as [Run.Add] does, now that it has ended; the sample is
-// that of the whole call. It counts once: a further End returns an error, as
-// that of a nil Pending does. After one with an invalid sample the call is no
-// longer in flight, and may be ended with a valid one.
+// End counts the ended call as [Run.Add] does. The sample describes the whole call.
+// A call counts once: a second End, and End of a nil Pending, return an error.
+// After an End with an invalid sample the call is no longer in flight, and may be
+// ended again with a valid one.
 func (p *Pending) End(s Sample) error {
 	if p == nil {
 		return errors.New("timeline: the call was not begun")
@@ -132,8 +134,8 @@ func (p *Pending) End(s Sample) error {
 	return err
 }
 
-// readPending adds the calls in flight to the bins of a view, up to now, and
-// returns the failed operations that they try again: those have not ended.
+// readPending adds the calls in flight, up to now, to the bins of a view. It
+// returns the failed operations that they retry: those have not ended.
 func (s *series) readPending(g *grid, now time.Duration, o *RunOptions) map[operationKey]bool {
 	var retried map[operationKey]bool
 	end := min(int64(now)/g.slot, (g.first+int64(len(g.bins)))<<slotBits-1)
@@ -166,9 +168,9 @@ func (s *series) readPending(g *grid, now time.Duration, o *RunOptions) map[oper
 
 func (g *grid) last() *bin { return &g.bins[len(g.bins)-1] }
 
-// Notes say, in sentences, what the run cannot show: the length its bins grew to,
-// the calls that it left out or no longer has, and those that are still in
-// flight. Empty where all is as the options ask.
+// Notes returns, in sentences, the limits of the run: the length its bins grew to,
+// the calls that it left out or no longer has, and the calls in flight. It is empty
+// where the run is as the options ask.
 func (r *Run) Notes() []string {
 	notes := slices.Clone(r.options.Notes)
 	x := r.extent()
@@ -202,7 +204,8 @@ func calls(n int64) string {
 	return fmt.Sprintf("%d calls are", n)
 }
 
-// InFlight counts the calls that have begun and not ended; see [Run.Begin].
+// InFlight returns the number of calls that have begun and not ended; see
+// [Run.Begin].
 func (r *Run) InFlight() int {
 	n := 0
 	for _, s := range r.index.Load().series {

@@ -13,7 +13,7 @@ func (k edgeKey) compare(o edgeKey) int {
 		cmp.Compare(k.class, o.class))
 }
 
-// copy is a series that shares nothing with s.
+// copy returns a series that shares nothing with s.
 func (s *series) copy() *series {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,7 +30,8 @@ func (s *series) copy() *series {
 	return c
 }
 
-// merge adds o, which is used up, to s. The caller holds the lock of s.
+// merge adds o to s, after which o must not be used. The caller holds the lock of
+// s.
 func (s *series) merge(o *series, options *RunOptions) {
 	s.widen(o.slot)
 	o.widen(s.slot)
@@ -73,8 +74,8 @@ func (k faultKey) compare(o faultKey) int {
 	return cmp.Or(cmp.Compare(k.rule, o.rule), cmp.Compare(k.fault, o.fault))
 }
 
-// mergeOpen keeps, of two open operations of one key, the later one: the other
-// has been followed by it, and so has ended.
+// mergeOpen keeps the later of two open operations of one key. The earlier one has
+// ended, because the later one followed it.
 func (s *series) mergeOpen(o *series) {
 	if s.open == nil {
 		s.open = make(openOperations)

@@ -5,27 +5,28 @@ import (
 	"time"
 )
 
-// A Metric is something that is known of a node in every bin. What begins is
-// counted in the bin in which it begins, what ends in the bin in which it ends.
+// A Metric is a number that a run has for every node and bin. A call or operation
+// that begins counts in the bin in which it begins, one that ends in the bin in
+// which it ends.
 type Metric string
 
 // The metrics. With B the length of a bin in seconds:
 const (
 	// Arrivals are the operations that began.
 	Arrivals Metric = "arrivals"
-	// Served are the operations that ended well.
+	// Served are the operations that succeeded.
 	Served Metric = "served"
-	// Errors are the operations that ended badly, all retries included.
+	// Errors are the operations that failed with their last attempt.
 	Errors Metric = "errors"
 	// Attempts are the calls that began: operations and their retries.
 	Attempts Metric = "attempts"
-	// Failures are the calls that ended badly.
+	// Failures are the calls that failed.
 	Failures Metric = "failures"
 	// Backlog is the number of operations that have begun and not ended by the end of the bin.
 	Backlog Metric = "backlog"
-	// Latency is the mean time that the served operations took from beginning to
-	// end, retries and the pauses between them included, in ms; null where none
-	// was served. Operations that failed have none.
+	// Latency is the mean duration of the served operations in ms, with retries and
+	// the pauses between them; null where none was served. Operations that failed
+	// have no latency.
 	Latency Metric = "latency"
 	// LatencyP95 is their 95th percentile, in ms: exact up to 1024 operations in
 	// the bin, at most 1/128 too high beyond; null where none was served.
@@ -43,7 +44,7 @@ const (
 	RetryTax Metric = "retryTax"
 )
 
-// metrics are all of them, in the order of their documentation.
+// metrics returns all metrics, in the order of their documentation.
 func metrics() []Metric {
 	return []Metric{Arrivals, Served, Errors, Attempts, Failures, Backlog, Latency, LatencyP95,
 		Busy, Capacity, Utilization, ThroughputRatio, RetryTax}
@@ -78,7 +79,7 @@ func metricNames(ms []Metric) string {
 	return strings.Join(names, ", ")
 }
 
-// values are those of a metric in the bins of a window.
+// values returns a metric for each bin of a window.
 func (v view) values(m Metric, w span) []Value {
 	values := make([]Value, w.bins())
 	if m == Backlog {
@@ -104,7 +105,8 @@ func (v view) values(m Metric, w span) []Value {
 	return values
 }
 
-// value is that of a metric that the counts of the bin tell: not the backlog, nor the percentile.
+// value computes a metric from the counts of the bin: any but the backlog and the
+// percentile.
 func (b *bin) value(m Metric, slot int64) Value {
 	width := time.Duration(slot * slotsInBin)
 	switch m {
@@ -135,7 +137,7 @@ func (b *bin) value(m Metric, slot int64) Value {
 	}
 }
 
-// milliseconds is a percentile in ns as a value. The slowest is known exactly,
+// milliseconds converts a percentile in ns. The slowest latency is known exactly,
 // and no percentile is above it.
 func milliseconds(ns, slowest int64) Value {
 	if ns < 0 {
@@ -144,7 +146,7 @@ func milliseconds(ns, slowest int64) Value {
 	return Value(float64(min(ns, slowest)) / float64(time.Millisecond))
 }
 
-// total is one bin made of a window's.
+// total returns the bins of a window merged into one.
 func (v view) total(w span) bin {
 	var sum bin
 	for i := w.first; i <= w.last; i++ {

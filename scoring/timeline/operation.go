@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// An operation that failed may yet be retried. openOperations remembers those of
-// one series, in bounded memory.
+// openOperations holds the failed operations of a series that may still be retried,
+// in bounded memory.
 type openOperations map[operationKey]openOperation
 
 type operationKey struct {
@@ -20,18 +20,18 @@ type openOperation struct {
 	attempt    int
 }
 
-// maxOpen bounds the failed operations that a series remembers. When they are
-// more, the half that failed longest ago is taken to have ended.
+// maxOpen bounds the failed operations that a series remembers. When there are
+// more, the half that failed longest ago counts as ended.
 const maxOpen = 1024
 
-// maxFaults bounds the different faults that a series tells apart.
+// maxFaults bounds the different faults that a series counts separately.
 const maxFaults = 64
 
-// overflow is the name under which whatever exceeds a limit is counted.
+// overflow is the name under which everything beyond a limit is counted.
 const overflow = "(other)"
 
-// add counts one attempt. Every sample is counted whole when it is added: no
-// second pass is needed, and only failed operations are remembered.
+// add counts one attempt. A sample is counted completely when it is added, so there
+// is no second pass, and only failed operations are remembered.
 func (s *series) add(x *Sample, o *RunOptions) {
 	to := s.reach(x.End, o)
 	from := s.slotOf(x.Start)
@@ -58,12 +58,12 @@ func (s *series) add(x *Sample, o *RunOptions) {
 	}
 	s.rank = min(s.rank, x.Type.rank())
 	if x.Fault != "" || x.Rule != "" {
-		s.strike(x)
+		s.countFault(x)
 	}
 }
 
-// resume finds the operation that x continues, if any, and takes it from the
-// open ones. Whatever else was open under the same key has ended by now.
+// resume finds the operation that x continues, if any, and removes it from the open
+// ones. Any other open operation of the same key has ended by now.
 func (s *series) resume(x *Sample, within time.Duration) (start time.Duration, retried bool) {
 	key := operationKey{x.Caller, x.Lane, x.Key}
 	before, ok := s.open[key]
@@ -95,8 +95,8 @@ func (s *series) suspend(x *Sample, start time.Duration) {
 	s.open[key] = openOperation{start: start, end: x.End, attempt: max(1, x.Attempt)}
 }
 
-// closeOldest ends half of the open operations, so that the cost of sorting is
-// spread over the many that then fit.
+// closeOldest ends half of the open operations. So the cost of sorting is spread
+// over the many that then fit.
 func (s *series) closeOldest() {
 	keys := make([]operationKey, 0, len(s.open))
 	for key := range s.open {
@@ -116,8 +116,8 @@ func (s *series) closeOldest() {
 	}
 }
 
-// strike counts a fault in the bin in which the struck call began.
-func (s *series) strike(x *Sample) {
+// countFault counts a delivered fault in the bin in which its call began.
+func (s *series) countFault(x *Sample) {
 	key := faultKey{x.Rule, x.Fault}
 	if s.faults == nil {
 		s.faults = make(map[faultKey][]int64)

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// An OutageRule says which bins of a node are bad. The zero value is the default
-// rule: less than or just half of what arrived was served.
+// An OutageRule says which bins of a node are bad. With the zero value a bin is bad
+// if at most half of the operations that arrived in it were served.
 type OutageRule struct {
 	_ struct{}
-	// Metric is judged in each bin. A bin in which it is undefined is not bad.
+	// Metric is judged in each bin. A bin where it is undefined is not bad.
 	//
 	//   - Served (default), or ThroughputRatio: bad where served/arrivals ≤ Threshold, 0.5 by default
 	//   - Capacity: bad where it is ≤ Threshold, a tenth of the window's largest by default
@@ -18,7 +18,8 @@ type OutageRule struct {
 	Metric Metric
 	// Threshold is in the unit of the metric; nil means the default.
 	Threshold *float64
-	// MinBins is the length of the shortest streak of bad bins that is reported; 0 means 1.
+	// MinBins is the least number of consecutive bad bins that make an incident; 0
+	// means 1.
 	MinBins int
 }
 
@@ -38,7 +39,7 @@ const (
 
 const mediumBins = 3
 
-// An Incident is a maximal streak of bad bins.
+// An Incident is a maximal series of consecutive bad bins of a node.
 type Incident struct {
 	Node     string    `json:"nodeId"`
 	StartTs  time.Time `json:"startTs"`
@@ -53,8 +54,9 @@ type Incident struct {
 
 // Details are the numbers behind an incident.
 type Details struct {
-	Reason string `json:"reason"` // which condition its bins fulfil, in words
-	// Values are the threshold of the rule, and the counts of all bins of the incident.
+	Reason string `json:"reason"` // the condition that its bins meet, in words
+	// Values has the threshold of the rule, and the counts over all bins of the
+	// incident.
 	Values struct {
 		Threshold Value `json:"threshold"`
 		Arrivals  int64 `json:"arrivals"`
@@ -63,24 +65,23 @@ type Details struct {
 	} `json:"values"`
 }
 
-// String is one line.
+// String formats the details as one line.
 func (d Details) String() string {
 	return fmt.Sprintf("%s: %d arrivals, %d served, %d errors", d.Reason, d.Values.Arrivals, d.Values.Served, d.Values.Errors)
 }
 
-// Bins is the length of the incident.
+// Bins returns the length of the incident in bins.
 func (i Incident) Bins() int { return i.EndBin - i.StartBin + 1 }
 
-// DetectOutages finds the incidents of the query's nodes, sorted by node and
-// time. Errors are [*WindowError] and [*InputError]. An incident that begins
-// with the window, or ends with it, may be longer than the window shows. In the
-// bin of a live run that is still under way, too little served is no incident yet.
+// DetectOutages returns the incidents of the query's nodes, sorted by node and
+// time. An incident that begins or ends with the window may be longer than the
+// window shows. In the present bin of a live run, too few served operations are no
+// incident yet. Errors are [*WindowError] and [*InputError].
 func (r *Run) DetectOutages(q Query, rule OutageRule) ([]Incident, error) {
 	return judged(r, q, rule, func(_ extent, w span, v view) ([]Incident, error) { return rule.incidents(v, w), nil })
 }
 
-// judged asks about each node of the query what an outage rule makes of it, and
-// joins the answers.
+// judged applies an outage rule to each node of the query, and joins the answers.
 func judged[T any](r *Run, q Query, rule OutageRule, ask func(extent, span, view) ([]T, error)) ([]T, error) {
 	if err := rule.check(); err != nil {
 		return nil, err
@@ -137,7 +138,7 @@ func (o OutageRule) check() error {
 	}
 }
 
-// incidents judges the bins of a window.
+// incidents returns the incidents of a window.
 func (o OutageRule) incidents(v view, w span) []Incident {
 	judged := o.metric()
 	if judged == Served {
@@ -150,7 +151,7 @@ func (o OutageRule) incidents(v view, w span) []Incident {
 		bad[i] = value.Defined() && (float64(value) <= threshold) == o.low()
 	}
 	if i := v.underWay() - w.first; o.low() && i >= 0 && i < len(bad) {
-		bad[i] = false // what arrived there has had no time to be served
+		bad[i] = false // operations that arrived there may still be served
 	}
 	var found []Incident
 	for _, s := range streaks(bad, o.minBins()) {
@@ -160,7 +161,7 @@ func (o OutageRule) incidents(v view, w span) []Incident {
 	return found
 }
 
-// low says whether small values are the bad ones.
+// low reports whether small values are the bad ones.
 func (o OutageRule) low() bool { return o.metric() == Served || o.metric() == Capacity }
 
 func (o OutageRule) threshold(values []Value) float64 {
@@ -206,7 +207,7 @@ func (o OutageRule) incident(v view, w, at span, threshold float64) Incident {
 	return i
 }
 
-// streaks are the maximal runs of true that are at least so long.
+// streaks returns the maximal series of true that have at least that length.
 func streaks(bad []bool, atLeast int) []span {
 	var found []span
 	for i := 0; i < len(bad); i++ {

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// PlotOptions say what is drawn. The zero value draws the whole run.
+// PlotOptions are the settings of [Run.Plot]. The zero value draws the whole run.
 type PlotOptions struct {
 	_ struct{}
-	// Title is written above; "" means "Timeline".
+	// Title is the heading; "" means "Timeline".
 	Title string
 	// Query chooses the window, nodes and classes.
 	Query Query
-	// Rule is the one by which outages are marked.
+	// Rule is the rule by which outages are marked.
 	Rule OutageRule
-	// MaxNodes bounds the panels, one a node; 0 means 12. The picture says how
-	// many were left out.
+	// MaxNodes bounds the panels, one for each node; 0 means 12. The picture says
+	// how many were left out.
 	MaxNodes int
 }
 
 const defaultPlotNodes = 12
 
-// A panel is what is drawn of one node.
+// A panel is the drawing of one node.
 type panel struct {
 	view
 	window    span
@@ -32,11 +32,11 @@ type panel struct {
 	faults    []span // in bins of the window
 }
 
-// Plot writes the timeline of the run as an SVG picture: for every node the
-// operations that were served and that failed, bin by bin, with the bins in
-// which faults struck, the outages and degradations, and where each ended. It
-// follows the reader's light or dark preference, needs no script and no font of
-// its own, and is the same for the same run. Errors are those of the writer,
+// Plot writes the timeline of the run as an SVG picture. For every node it shows
+// the served and the failed operations, bin by bin, the bins in which faults were
+// delivered, and the outages and degradations with their ends. The picture follows
+// the reader's light or dark preference, and needs no script and no font of its
+// own. The same run gives the same picture. Errors are those of the writer,
 // [*WindowError] and [*InputError].
 func (r *Run) Plot(w io.Writer, options *PlotOptions) error {
 	var o PlotOptions
@@ -71,16 +71,16 @@ func (r *Run) panels(x extent, o PlotOptions) ([]panel, error) {
 	}
 	panels := make([]panel, len(views))
 	for i, v := range views {
-		strikes, err := r.strikes(x, v.node, o.Query.Classes)
+		deliveries, err := r.deliveries(x, v.node, o.Query.Classes)
 		if err != nil {
 			return nil, err
 		}
-		panels[i] = panel{view: v, window: w, incidents: o.Rule.incidents(v, w), faults: faultBins(strikes, x, w)}
+		panels[i] = panel{view: v, window: w, incidents: o.Rule.incidents(v, w), faults: faultBins(deliveries, x, w)}
 	}
 	return panels, nil
 }
 
-// Measures of the picture, in pixels.
+// The dimensions of the picture, in pixels.
 const (
 	plotWidth   = 960
 	marginLeft  = 56
@@ -94,7 +94,7 @@ const (
 	axisHeight  = 44
 )
 
-// draw makes the picture; there is at least one panel.
+// draw makes the picture of at least one panel.
 func draw(panels []panel, o PlotOptions) []byte {
 	shown := panels[:min(len(panels), orDefault(o.MaxNodes, defaultPlotNodes))]
 	height := headHeight + len(shown)*panelHeight + axisHeight
@@ -121,7 +121,7 @@ func draw(panels []panel, o PlotOptions) []byte {
 	return c.Bytes()
 }
 
-// x is where the bin of the window begins.
+// x returns the horizontal position at which a bin of the window begins.
 func (p panel) x(bin int) float64 {
 	return marginLeft + innerWidth*float64(bin)/float64(p.window.bins())
 }
@@ -162,8 +162,8 @@ func incidents(n int) string {
 	return fmt.Sprintf("%d incidents", n)
 }
 
-// recoveries marks the end of each incident, and writes how long it was where
-// the last label leaves room.
+// recoveries marks the end of each incident, and writes its length where the last
+// label leaves room.
 func (p panel) recoveries(c *canvas, floor float64) {
 	free, head := 0.0, 0.0
 	for _, i := range p.incidents {
@@ -179,7 +179,7 @@ func (p panel) recoveries(c *canvas, floor float64) {
 		} else {
 			label += ", not over"
 		}
-		const letter = 6.2 // about the width of one
+		const letter = 6.2 // about the width of a letter
 		width := letter * float64(len(label))
 		left := min(p.x(i.StartBin-p.window.first), plotWidth-marginRight-width)
 		if left >= free {
@@ -189,7 +189,7 @@ func (p panel) recoveries(c *canvas, floor float64) {
 	}
 }
 
-// axis writes the time since the beginning of the run.
+// axis draws the time axis, from the beginning of the run.
 func (p panel) axis(c *canvas, bottom float64) {
 	start := time.Duration(p.window.first) * p.binSize()
 	length := time.Duration(p.window.bins()) * p.binSize()
@@ -202,7 +202,7 @@ func (p panel) axis(c *canvas, bottom float64) {
 	c.text("faint", marginLeft+innerWidth/2, bottom+30, "middle", "time since the epoch of the run; operations a bin")
 }
 
-// brief is a duration without the zeros at its end: 1m, not 1m0s.
+// brief formats a duration without zeros at its end: 1m, not 1m0s.
 func brief(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -214,7 +214,7 @@ func brief(d time.Duration) string {
 	return s
 }
 
-// niceStep is the shortest round step that gives at most nine ticks.
+// niceStep returns the shortest round step that gives at most nine ticks.
 func niceStep(length time.Duration) time.Duration {
 	const most = 9
 	for unit := time.Millisecond; unit < 10*time.Second; unit *= 10 {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// A Bound is one end of a window: the index of a bin, or a time, which stands
-// for the bin that it falls in. Both ends of a window are inclusive. The zero
-// value is open: the first bin as a start, the last as an end.
+// A Bound is one end of a window: the index of a bin, or a time, which means the
+// bin that it falls in. Both ends of a window are inclusive. The zero value is
+// open: it means the first bin as a start, and the last as an end.
 //
-// In JSON it is a number, a string in RFC 3339, or null.
+// In JSON it is a number, an RFC 3339 string, or null.
 type Bound struct {
 	kind boundKind
 	bin  int
@@ -27,14 +27,15 @@ const (
 	boundTime
 )
 
-// Bin is the bound at the bin of that index, from 0.
+// Bin returns the bound at the bin with that index, from 0.
 func Bin(i int) Bound { return Bound{kind: boundBin, bin: i} }
 
-// At is the bound at the bin that t falls in. A time before the run's epoch, or
-// before the bins that a live run keeps, stands for the first bin.
+// At returns the bound at the bin that t falls in. A time before the run's epoch,
+// or before the bins that a live run keeps, means the first bin.
 func At(t time.Time) Bound { return Bound{kind: boundTime, time: t} }
 
-// UnmarshalText reads a bin index or an RFC 3339 time; the empty text is open.
+// UnmarshalText reads a bin index or an RFC 3339 time; the empty text is an open
+// bound. Any other text is an error.
 func (b *Bound) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {
@@ -53,10 +54,10 @@ func (b *Bound) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes what UnmarshalText reads.
+// MarshalText returns what UnmarshalText reads.
 func (b Bound) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
-// String is the bin index, the time in RFC 3339, or "".
+// String returns the bin index, the time in RFC 3339, or "" for an open bound.
 func (b Bound) String() string {
 	switch b.kind {
 	case boundBin:
@@ -68,7 +69,7 @@ func (b Bound) String() string {
 	}
 }
 
-// UnmarshalJSON reads a number, a string or null.
+// UnmarshalJSON reads a bin index, an RFC 3339 string or null.
 func (b *Bound) UnmarshalJSON(text []byte) error {
 	text = bytes.TrimSpace(text)
 	if bytes.Equal(text, []byte("null")) {
@@ -102,30 +103,31 @@ func (b Bound) MarshalJSON() ([]byte, error) {
 	}
 }
 
-// A Query says which part of a run is asked about. Its zero value asks about all
-// of it, all classes together.
+// A Query selects a part of a run. The zero value selects the whole run, with all
+// classes together.
 type Query struct {
 	_ struct{}
-	// Start and End bound the window, both inclusive. What lies after the last
-	// recorded bin is left out of the answer.
+	// Start and End bound the window, both inclusive. Bins after the last recorded
+	// one are left out of the answer.
 	Start, End Bound
-	// Nodes are the nodes asked about; nil: all that were called.
+	// Nodes selects nodes; nil: all that were called. A node that the run does not
+	// have is an error.
 	Nodes []string
-	// Classes are the classes asked about, each apart where the answer has
-	// room for it, else together; nil: all together.
+	// Classes selects classes. An answer with a place for the class shows each
+	// separately, any other shows them together. nil: all together.
 	Classes []string
-	// MaxBins is the most bins a window may span; 0 means 1000.
+	// MaxBins is the largest number of bins of a window; 0 means 1000.
 	MaxBins int
 }
 
-// WindowError says that a window is no window, or too large a one.
+// A WindowError reports a window that ends before it starts, or that is too large.
 type WindowError struct {
 	StartBin, EndBin int
 	MaxBins          int
 }
 
-// Error is "endBin must be >= startBin." or "Requested window N exceeds maxBins
-// M.", word for word as the contract of the tools has it.
+// Error returns "endBin must be >= startBin." or "Requested window N exceeds
+// maxBins M.": the exact texts of the MCP tools.
 func (e *WindowError) Error() string {
 	if e.EndBin < e.StartBin {
 		return "endBin must be >= startBin."
@@ -133,12 +135,12 @@ func (e *WindowError) Error() string {
 	return fmt.Sprintf("Requested window %d exceeds maxBins %d.", uint64(e.EndBin-e.StartBin)+1, e.MaxBins)
 }
 
-// A span is a window in bins of the present size, both ends inclusive.
+// A span is a window in bins of the present length, both ends inclusive.
 type span struct{ first, last int }
 
 func (w span) bins() int { return w.last - w.first + 1 }
 
-// window resolves the bounds against what is recorded.
+// window resolves the bounds against the recorded bins.
 func (q Query) window(x extent) (span, error) {
 	if x.bins == 0 {
 		return span{}, &InputError{"window", q.Start.String() + ".." + q.End.String(), "the run has no samples"}

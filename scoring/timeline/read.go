@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// An extent is the grid of bins at the moment of a question.
+// An extent describes the bins at the moment of a query.
 type extent struct {
 	epoch time.Time
 	slot  int64         // ns
@@ -17,7 +17,8 @@ type extent struct {
 	now   time.Duration // since the epoch, of a live run
 }
 
-// extent is that of the coarsest series: the others are widened as they are read.
+// extent returns the extent of the coarsest series. The other series are widened as
+// they are read.
 func (r *Run) extent() extent {
 	x := extent{epoch: r.options.Epoch, slot: int64(r.options.BinSize) / slotsInBin}
 	ix := r.index.Load()
@@ -48,7 +49,7 @@ func (r *Run) extent() extent {
 
 func (x extent) binSize() time.Duration { return time.Duration(x.slot * slotsInBin) }
 
-// underWay is the index of the present bin of a live run; -1 in a recording.
+// underWay returns the index of the present bin of a live run; -1 in another run.
 func (x extent) underWay() int {
 	if x.now == 0 {
 		return -1
@@ -56,7 +57,7 @@ func (x extent) underWay() int {
 	return int(x.now / x.binSize())
 }
 
-// start is the time at which a bin begins.
+// start returns the time at which a bin begins.
 func (x extent) start(bin int) time.Time { return x.epoch.Add(time.Duration(bin) * x.binSize()) }
 
 func (x extent) resolve(b Bound, open int) int {
@@ -70,14 +71,13 @@ func (x extent) resolve(b Bound, open int) int {
 	}
 }
 
-// BinAt is the index of the bin that a bound stands for, at the present length of
-// a bin; it may lie after the last recorded one. It is -1 for an open bound,
-// which stands for none.
+// BinAt returns the index of the bin that a bound means, at the present length of a
+// bin. It may lie after the last recorded bin. It is -1 for an open bound.
 func (r *Run) BinAt(b Bound) int { return r.extent().resolve(b, -1) }
 
-// A view is what is read of one node: its bins over the whole run, each standing
-// alone, so that a backlog can be summed from the beginning. The bins carry no
-// latencies; asked is what was asked of those, bin by bin.
+// A view is a copy of the bins of one node over the whole run, so that a backlog
+// can be summed from the beginning. Each bin stands alone. The bins have no
+// latencies; asked holds the answer of a question about those, bin by bin.
 type view struct {
 	extent
 	node  string
@@ -86,13 +86,13 @@ type view struct {
 	asked []int64
 }
 
-// bin is that of an index.
+// bin returns the bin with an index.
 func (v *view) bin(i int) *bin { return &v.kept[i-v.first] }
 
-// A question is asked of the latencies of each bin; nil asks nothing.
+// A question is applied to the latencies of each bin; nil asks nothing.
 type question func(*latencies) int64
 
-// nodes are the names of all nodes that were called, sorted.
+// nodes returns the names of all nodes that were called, sorted.
 func (ix *index) nodes() []string {
 	var names []string
 	for key := range ix.series {
@@ -102,11 +102,11 @@ func (ix *index) nodes() []string {
 	return slices.Compact(names)
 }
 
-// errMoved ends a reading that a widening, or the clock, overtook: its bins are no more.
+// errMoved ends a read whose bins were widened or dropped meanwhile.
 var errMoved = errors.New("timeline: bins were widened or dropped meanwhile")
 
-// steadily asks again while bins are widened or dropped meanwhile, which ends
-// because each widening doubles them, and a bin is dropped once in its length.
+// steadily repeats ask while bins are widened or dropped meanwhile. The loop ends:
+// each widening doubles the bins, and a bin is dropped only once in its length.
 func steadily[T any](r *Run, ask func(extent) (T, error)) (T, error) {
 	for {
 		answer, err := ask(r.extent())
@@ -152,7 +152,7 @@ func (r *Run) views(x extent, q Query, ask question) ([]view, error) {
 	return views, nil
 }
 
-// of are the series of a node, in a fixed order.
+// of returns the series of a node, in a fixed order.
 func (ix *index) of(node string, classes []string) []*series {
 	var found []*series
 	for key, s := range ix.series {
@@ -176,8 +176,8 @@ func (s *series) lockAt(x extent) error {
 	return nil
 }
 
-// readInto adds the series to the view. Operations that failed and have not been
-// retried are errors, as far as is known.
+// readInto adds the series to the view. Failed operations that have not been
+// retried so far count as errors.
 func (s *series) readInto(v *view, o *RunOptions) error {
 	if err := s.lockAt(v.extent); err != nil {
 		return err
@@ -199,8 +199,8 @@ func (s *series) readInto(v *view, o *RunOptions) error {
 	return nil
 }
 
-// ask puts the question to every bin: in place where there is one series, which
-// costs least, and to merged copies where there are several, or none.
+// ask applies the question to every bin: in place for one series, which costs
+// least, else to merged copies.
 func (v *view) ask(all []*series, ask question) error {
 	var merged []latencies
 	if len(all) != 1 {
@@ -245,7 +245,7 @@ func (r *Run) distribution(v view, classes []string, w span) (*latencies, error)
 	return sum, nil
 }
 
-// checkNodes refuses the names of nodes that the run does not have.
+// checkNodes rejects the names of nodes that the run does not have.
 func (ix *index) checkNodes(nodes []string) ([]string, error) {
 	known := ix.nodes()
 	if nodes == nil {
@@ -272,7 +272,7 @@ func (ix *index) checkClasses(classes []string) error {
 	return nil
 }
 
-// list names the first few of what there is.
+// list formats the first few names.
 func list(names []string) string {
 	const few = 8
 	if len(names) == 0 {

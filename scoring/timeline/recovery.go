@@ -11,25 +11,25 @@ import (
 
 // The definitions of recovery.
 const (
-	// Zero: the metric has fallen to the tolerance, 0 by default.
+	// Zero: the metric is at most the tolerance, 0 by default.
 	Zero = "zero"
-	// Baseline: it is again as it was before, within the tolerance, a tenth of
-	// the baseline by default.
+	// Baseline: the metric is within the tolerance of its mean before the outage.
+	// The tolerance is a tenth of that mean by default.
 	Baseline = "baseline"
 )
 
 const defaultBaselineTolerance = 0.1
 
-// RecoveryOptions say what counts as recovered. The zero value asks for the
-// first bin without a backlog, from the first bin of the run to its last.
+// RecoveryOptions say what counts as recovered. The zero value, and nil, look for
+// the first bin without a backlog, from the first bin of the run to its last.
 type RecoveryOptions struct {
 	_ struct{}
 	// OutageStart and LookaheadEnd bound the search, both inclusive.
 	OutageStart, LookaheadEnd Bound
 	// BasedOn is the metric judged; "" means Backlog.
 	BasedOn Metric
-	// Definition is Zero (default) or Baseline. Zero fits counts that a healthy
-	// node does not have: Backlog, Errors, Failures, RetryTax.
+	// Definition is Zero (default) or Baseline. Zero fits metrics that are 0 for a
+	// healthy node: Backlog, Errors, Failures, RetryTax.
 	Definition string
 	// Tolerance replaces the default: for Zero a value of the metric, for
 	// Baseline a share of the baseline. It must not be negative.
@@ -39,12 +39,12 @@ type RecoveryOptions struct {
 	BaselineStart, BaselineEnd Bound
 	// Classes are the classes judged, together; nil: all.
 	Classes []string
-	// MaxBins is the most bins a window may span; 0 means 1000.
+	// MaxBins is the largest number of bins of a window; 0 means 1000.
 	MaxBins int
 }
 
-// A Recovery says when a node was well again. Where it was not, or never had
-// been unwell, RecoveryTs is nil, the durations are undefined, and a note says why.
+// A Recovery says when a node had recovered. If it did not recover, or was never
+// impaired, RecoveryTs is nil, the durations are undefined, and a note says why.
 type Recovery struct {
 	Node            string     `json:"nodeId"`
 	BasedOn         Metric     `json:"basedOn"`
@@ -54,8 +54,8 @@ type Recovery struct {
 	Notes           Sentences  `json:"notes"`
 }
 
-// Sentences are remarks. Their JSON is one text, the sentences one after the
-// other; "" where there are none.
+// Sentences are remarks. In JSON they are one text, joined; "" where there are
+// none.
 type Sentences []string
 
 // MarshalJSON writes the sentences as one text.
@@ -73,7 +73,7 @@ func (s *Sentences) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// String is the sentences, each with a full stop.
+// String returns the sentences as one text, each with a full stop.
 func (s Sentences) String() string {
 	var b strings.Builder
 	for i, one := range s {
@@ -88,9 +88,9 @@ func (s Sentences) String() string {
 	return b.String()
 }
 
-// RecoveryTime measures from the start of an outage to the first bin in which
-// the node had recovered, having been unwell. Bins in which the metric is
-// undefined count neither way. Errors are [*WindowError] and [*InputError].
+// RecoveryTime measures the time from the start of an outage to the first recovered
+// bin after one that was not. Bins where the metric is undefined count neither way.
+// Errors are [*WindowError] and [*InputError].
 func (r *Run) RecoveryTime(node string, options *RecoveryOptions) (Recovery, error) {
 	var o RecoveryOptions
 	if options != nil {
@@ -145,8 +145,8 @@ func (r *Run) recoveryTime(x extent, node string, o RecoveryOptions) (Recovery, 
 	return rec, nil
 }
 
-// condition gives what a recovered value fulfils, in code and in words; no code
-// where there is no baseline to go by.
+// condition returns the condition of a recovered value, as a function and in words.
+// The function is nil where there is no baseline.
 func (o RecoveryOptions) condition(v view, w span) (func(float64) bool, string, error) {
 	if o.Definition == Zero {
 		tolerance := 0.0
@@ -189,7 +189,8 @@ func (o RecoveryOptions) baselineWindow(x extent, w span) (span, error) {
 	return Query{Start: o.BaselineStart, End: o.BaselineEnd, MaxBins: o.MaxBins}.window(x)
 }
 
-// judge walks the bins: unwell first, then recovered, then perhaps unwell again.
+// judge reads the bins in order: impaired first, then recovered, then perhaps
+// impaired again.
 func (r *Recovery) judge(v view, w span, o RecoveryOptions, recovered func(float64) bool, what string) {
 	at, entered, well, relapses := -1, false, true, 0
 	for i, value := range v.values(o.BasedOn, w) {

@@ -11,32 +11,33 @@ import (
 	"time"
 )
 
-// RunOptions say how finely a run is kept. The zero value, and nil, work.
+// RunOptions are the settings of [NewRun]: the bins and the bounds of a run. The
+// zero value, and nil, give the defaults.
 type RunOptions struct {
 	_ struct{}
 	// Epoch is the wall-clock time of offset 0, where bin 0 begins. The zero
 	// value means 1970-01-01T00:00:00Z.
 	Epoch time.Time
-	// BinSize is the length of a bin at first, in whole milliseconds; 0 means a
-	// second. A run that outgrows MaxBins doubles it, as often as needed, unless
-	// it is live.
+	// BinSize is the initial length of a bin, in whole milliseconds; 0 means a
+	// second. A run that outgrows MaxBins doubles it as often as needed. A live run
+	// does not.
 	BinSize time.Duration
-	// Now makes the run a live one: it is the clock that the samples are measured
-	// by. Bins then keep their size, and the newest MaxBins of them, up to Now,
-	// are kept. A call that ended before those, or that ends more than a bin
-	// after Now, is not counted: [Run.Outside] says how many were. nil: the run
-	// is a recording, which keeps everything from the epoch on.
+	// Now is the clock of a live run, by which its samples are measured. A live run
+	// keeps the length of its bins, and the newest MaxBins of them, up to Now. A
+	// call that ended before those bins, or that ends more than a bin after Now, is
+	// not counted; [Run.Outside] says how many there were. nil: the run is not
+	// live, and keeps everything from the epoch on.
 	Now func() time.Time
 	// MaxBins bounds the bins of a run, 2 to 1,048,576; 0 means 1000.
 	MaxBins int
-	// MaxSeries bounds the different combinations of caller, target and class;
-	// 0 means 1000. Beyond it all are counted as the one node "(other)", and
-	// [Run.Folded] says how many samples were.
+	// MaxSeries bounds the combinations of caller, target and class; 0 means 1000.
+	// Samples of further ones count for the node "(other)"; [Run.Folded] says how
+	// many there were.
 	MaxSeries int
-	// Notes are what is known of the samples beforehand; [Run.Notes] begins with them.
+	// Notes are remarks about the samples; [Run.Notes] begins with them.
 	Notes []string
-	// RetryWithin is the longest pause between a failed attempt and the next of
-	// the same operation; a later one begins another operation. 0: no limit.
+	// RetryWithin is the longest pause between a failed attempt and the next one of
+	// the same operation. A later attempt begins another operation. 0: no limit.
 	RetryWithin time.Duration
 }
 
@@ -82,16 +83,15 @@ func orDefault[T comparable](v, fallback T) T {
 	return v
 }
 
-// A Run is one recorded session or cell, aggregated: bins of counters and
-// latencies for every node and class, and the calls between the nodes. Its
-// memory depends on the bins, nodes, classes and spread of latencies, never on the
-// number of samples.
+// A Run aggregates the calls of one session or cell: bins of counters and latencies
+// for every node and class, and the calls between nodes. Its memory depends on the
+// bins, nodes, classes and spread of latencies, not on the number of samples.
 //
-// All methods are safe for concurrent use; answers reflect the samples whose
-// Add has returned. Make one with [NewRun]; the zero value is not usable.
+// All methods are safe for concurrent use. Answers reflect the samples whose Add
+// has returned. Make a Run with [NewRun]; the zero value is not usable.
 type Run struct {
 	options RunOptions
-	index   atomic.Pointer[index] // replaced whole, so that adding reads it without a lock
+	index   atomic.Pointer[index] // replaced as a whole, so that Add reads it without a lock
 	mu      sync.Mutex            // held to replace the index
 	clock   clock                 // of a live run
 }
@@ -114,7 +114,8 @@ type edge struct {
 	pending            int64 // calls in flight, which are not among the attempts
 }
 
-// NewRun makes an empty run, or says what is wrong with the options.
+// NewRun makes an empty run. The error joins every problem of the options, each an
+// [*InputError].
 func NewRun(o *RunOptions) (*Run, error) {
 	options, err := o.withDefaults()
 	if err != nil {
@@ -125,15 +126,15 @@ func NewRun(o *RunOptions) (*Run, error) {
 	return r, nil
 }
 
-// Add counts one call. An invalid sample is not counted, and the error, made of
-// [*InputError], says why.
+// Add counts one call. An invalid sample is not counted; the error joins its
+// problems, each an [*InputError].
 //
 // A sample is joined to an operation when it is added. So the samples of one
-// operation must be added in the order of their attempts; all others may come in
-// any order, from any goroutine. A retry whose earlier attempt is not known,
-// because it came later, before the run or in another part of a merge, counts as
-// an operation of its own. So does one whose earlier attempt was forgotten: a
-// node and class remember the latest 512 to 1024 failed operations.
+// operation must be added in the order of their attempts. All others may come in
+// any order, from any goroutine. A retry whose earlier attempt is unknown counts as
+// an operation of its own. That is so where the earlier attempt is added later,
+// lies before the run, or is in another part of a merge. It is also so where it was
+// forgotten: a node and class remember the latest 512 to 1024 failed operations.
 func (r *Run) Add(s Sample) error {
 	if !s.valid() {
 		return s.check()
@@ -149,11 +150,11 @@ func (r *Run) Add(s Sample) error {
 	return nil
 }
 
-// maxReported bounds the problems that AddAll reports one by one.
+// maxReported bounds the problems that AddAll reports separately.
 const maxReported = 16
 
-// AddAll is Add for each sample in turn. Invalid samples are left out and
-// reported, joined: the first 16 each with its index, the rest as a number.
+// AddAll adds each sample in turn, as Add does. Invalid samples are left out. The
+// error joins them: the first 16 each with its index, the rest as a number.
 func (r *Run) AddAll(samples []Sample) error {
 	var errs []error
 	invalid := 0
@@ -191,8 +192,8 @@ func (e *edge) count(x *Sample) {
 	}
 }
 
-// edge finds or makes the edge of a call, or that of the overflow where there is
-// no room for another.
+// edge finds or makes the edge of a call. Beyond MaxSeries it returns the edge of
+// the overflow.
 func (r *Run) edge(key edgeKey) *edge {
 	if e := r.index.Load().edges[key]; e != nil {
 		return e
@@ -212,7 +213,7 @@ func (r *Run) edge(key edgeKey) *edge {
 	return r.insert(ix, key)
 }
 
-// insert replaces the index by one that has the edge too.
+// insert replaces the index by one that also has the edge.
 func (r *Run) insert(ix *index, key edgeKey) *edge {
 	next := &index{edges: maps.Clone(ix.edges), series: ix.series}
 	if next.edges == nil {
@@ -234,10 +235,10 @@ func (r *Run) insert(ix *index, key edgeKey) *edge {
 	return e
 }
 
-// Merge adds what other holds to r; other is unchanged. Merging the parts of a
-// run gives the run itself, provided that the attempts of each operation are in
-// one part. Calls in flight stay with other. Both must have the same Epoch and BinSize, else an [*InputError] is
-// returned and r is unchanged.
+// Merge adds the content of other to r; other is unchanged. Merging the parts of a
+// run gives the run itself if the attempts of each operation are in one part. Calls
+// in flight stay with other. Both must have the same Epoch and BinSize; else an
+// [*InputError] is returned and r is unchanged.
 func (r *Run) Merge(other *Run) error {
 	a, b := &r.options, &other.options
 	if !a.Epoch.Equal(b.Epoch) {
@@ -252,7 +253,7 @@ func (r *Run) Merge(other *Run) error {
 		copies[s] = s.copy()
 	}
 	homes := make(map[*series]*series, len(ix.series))
-	// In a fixed order, so that the same runs are folded in the same way.
+	// The fixed order folds equal runs in the same way.
 	for _, key := range sortedEdges(ix.edges) {
 		from := ix.edges[key]
 		to := r.mergeEdge(key, from)
@@ -287,18 +288,18 @@ func sortedEdges(edges map[edgeKey]*edge) []edgeKey {
 	return slices.SortedFunc(maps.Keys(edges), func(a, b edgeKey) int { return a.compare(b) })
 }
 
-// Epoch is the wall-clock time at which bin 0 begins, in UTC.
+// Epoch returns the wall-clock time at which bin 0 begins, in UTC.
 func (r *Run) Epoch() time.Time { return r.options.Epoch }
 
-// BinSize is the present length of a bin: that of the options, doubled as often
-// as a run that is not live outgrew its bins.
+// BinSize returns the present length of a bin: that of the options, doubled each
+// time that a run that is not live outgrew its bins.
 func (r *Run) BinSize() time.Duration { return time.Duration(r.extent().slot * slotsInBin) }
 
-// Bins is one more than the index of the last bin: that in which the last call
-// was seen, or of a live run the present one. 0: there are no samples.
+// Bins returns one more than the index of the last bin: that of the last call, or
+// the present bin of a live run. 0 means that there are no samples.
 func (r *Run) Bins() int { return r.extent().bins }
 
-// Folded counts the samples that were counted as the node "(other)".
+// Folded returns the number of samples that count for the node "(other)".
 func (r *Run) Folded() int64 {
 	e := r.index.Load().edges[overflowEdge()]
 	if e == nil {

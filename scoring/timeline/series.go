@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// A bin is cut into 64 slots, a bit each, to know when a node was busy.
+// A bin is divided into 64 slots, a bit each, which record when a node was busy.
 const (
 	slotBits   = 6
 	slotsInBin = 1 << slotBits
 )
 
-// A bin counts what began and what ended in one stretch of time. Every field is
-// a sum, a maximum or a union, so that bins are merged field by field in any
-// order: that is what makes widening, merging and reading agree.
+// A bin counts the calls and operations that began and ended in one interval. Every
+// field is a sum, a maximum or a union, so bins can be merged field by field in any
+// order. That is why widening, merging and reading agree.
 type bin struct {
 	arrivals, attempts       int64 // began here
 	served, errors, failures int64 // ended here
@@ -26,8 +26,8 @@ type bin struct {
 	latencies                latencies
 }
 
-// serve ends an operation well. Only these have a latency: failures that come
-// quickly would make a broken node look fast.
+// serve counts a served operation. Only these have a latency: quick failures would
+// make a broken node look fast.
 func (b *bin) serve(latency time.Duration) {
 	b.served++
 	b.latency += int64(latency)
@@ -35,7 +35,7 @@ func (b *bin) serve(latency time.Duration) {
 	b.latencies.add(latency)
 }
 
-// merge adds o to b without keeping any part of o.
+// merge adds o to b and keeps no part of o.
 func (b *bin) merge(o *bin) {
 	b.mergeCounts(o)
 	b.latencies.merge(&o.latencies)
@@ -54,16 +54,16 @@ func (b *bin) mergeCounts(o *bin) {
 	b.slowest = max(b.slowest, o.slowest)
 }
 
-// clone shares nothing with b.
+// clone returns a copy that shares nothing with b.
 func (b *bin) clone() bin {
 	c := *b
 	c.latencies = c.latencies.clone()
 	return c
 }
 
-// settle turns the calls that cover whole bins into time in flight and busy
-// slots, in place; afterwards every bin stands alone. covering is how many
-// cover the bin before the first.
+// settle converts the calls that cover whole bins into time in flight and busy
+// slots, in place. Afterwards every bin stands alone. covering is the number of
+// calls that cover the bin before the first.
 func settle(bins []bin, slot, covering int64) {
 	for i := range bins {
 		b := &bins[i]
@@ -76,25 +76,24 @@ func settle(bins []bin, slot, covering int64) {
 	}
 }
 
-// busyFor is the time with at least one call in flight. Both the sum of the
-// calls' times and the time of the slots they touched are upper bounds; the
-// first is exact when calls do not overlap.
+// busyFor returns an upper bound of the time with at least one call in flight: the
+// smaller of the sum of the calls' times and the time of the slots they touched.
+// The first is exact when calls do not overlap.
 func (b *bin) busyFor(slot int64) time.Duration {
 	return time.Duration(min(b.inflight, int64(bits.OnesCount64(b.busy))*slot))
 }
 
-// A grid is a stretch of bins. Those before it are gone: of them there are the
-// counts alone.
+// A grid is a series of bins. Of the bins before it only the counts are left.
 type grid struct {
 	slot  int64   // ns; doubles with every widening
 	perNs float64 // 1/slot
 	first int64   // the index of bins[0]; above 0 in a live run alone
-	bins  []bin   // as far as anything was seen
+	bins  []bin   // up to the last one in use
 	gone  bin     // the counts of the bins before the first
 }
 
-// A series holds the bins of one node and class. Its own lock guards it, so that
-// calls to different nodes are added side by side.
+// A series holds the bins of one node and class. Each has its own lock, so calls to
+// different nodes can be added concurrently.
 type series struct {
 	node, class string
 
@@ -106,15 +105,15 @@ type series struct {
 	pending map[*Pending]struct{}
 }
 
-// A faultKey names a fault as it is counted.
+// A faultKey identifies a fault for counting.
 type faultKey struct{ rule, fault string }
 
 func newSeries(of seriesKey, slot int64) *series {
 	return &series{node: of.node, class: of.class, grid: grid{slot: slot, perNs: 1 / float64(slot)}, rank: lowestRank}
 }
 
-// slotOf is t/slot. Every sample needs it twice, and multiplying takes a third of
-// the time of dividing; the product is off by one at most, which is put right.
+// slotOf returns t/slot. Every sample needs it twice, and multiplying takes a third
+// of the time of dividing. The product is off by one at most, which is corrected.
 func (s *grid) slotOf(t time.Duration) int64 {
 	at := int64(float64(t) * s.perNs)
 	if rest := int64(t) - at*s.slot; rest < 0 {
@@ -125,8 +124,8 @@ func (s *grid) slotOf(t time.Duration) int64 {
 	return at
 }
 
-// reach gives the slot of t, and makes room for its bin. Where the bins would
-// exceed the limit, the oldest go in a live run, and all are widened in another.
+// reach returns the slot of t, and makes room for its bin. If there would be too
+// many bins, a live run drops the oldest, and another run widens all.
 func (s *series) reach(t time.Duration, o *RunOptions) int64 {
 	at := s.slotOf(t)
 	if o.Now != nil {
@@ -142,7 +141,7 @@ func (s *series) reach(t time.Duration, o *RunOptions) int64 {
 		if o.Now == nil {
 			room = min(room, o.MaxBins)
 		} else {
-			room = min(room, o.MaxBins+o.MaxBins/4+1) // so that moving on copies every so often, not at every bin
+			room = min(room, o.MaxBins+o.MaxBins/4+1) // so that dropping copies now and then, not at every bin
 		}
 		grown := make([]bin, len(s.bins), room)
 		copy(grown, s.bins)
@@ -174,7 +173,7 @@ func (s *series) forget(first int64) {
 	s.first = first
 }
 
-// widen merges neighbours until a slot is as long as asked for.
+// widen merges neighbouring bins until a slot has the given length.
 func (s *series) widen(slot int64) {
 	for s.slot < slot {
 		settle(s.bins, s.slot, 0)
@@ -192,7 +191,7 @@ func (s *series) widen(slot int64) {
 	}
 }
 
-// joined is the bin that bins 2i and 2i+1 become.
+// joined returns the bin made of bins 2i and 2i+1.
 func joined(bins []bin, i int) bin {
 	left := bins[2*i]
 	left.busy = halve(left.busy)
@@ -228,10 +227,9 @@ func halve(slots uint64) uint64 {
 	return (x | x>>16) & 0x00000000ffffffff
 }
 
-// occupy notes that a call was in flight from start to end, which lie in the
-// slots from and to. It takes constant time: the first and the last bin get
-// their part, the bins between are counted as covered. What lies in bins that
-// are gone is left out.
+// occupy notes that a call was in flight from start to end, which lie in the slots
+// from and to. It takes constant time: the first and the last bin get their part,
+// and the bins between count as covered. Bins that were dropped are left out.
 func (s *grid) occupy(start, end time.Duration, from, to int64) {
 	if kept := s.first << slotBits; from < kept {
 		from, start = kept, time.Duration(kept*s.slot)
@@ -240,7 +238,7 @@ func (s *grid) occupy(start, end time.Duration, from, to int64) {
 		return
 	}
 	if int64(end) == to*s.slot {
-		to-- // ended as that slot began
+		to-- // it ended as that slot began
 	}
 	first, last := from>>slotBits-s.first, to>>slotBits-s.first
 	a := &s.bins[first]
@@ -265,7 +263,7 @@ func (s *grid) occupy(start, end time.Duration, from, to int64) {
 func slotsFrom(slot int64) uint64 { return ^uint64(0) << (slot & (slotsInBin - 1)) }
 func slotsTo(slot int64) uint64   { return ^uint64(0) >> (slotsInBin - 1 - slot&(slotsInBin-1)) }
 
-// binOf is the place of t among the bins; below 0 where its bin is gone.
+// binOf returns the index of t among the bins; below 0 if its bin was dropped.
 func (s *grid) binOf(t time.Duration) int { return int(s.slotOf(t)>>slotBits - s.first) }
 
 func (s *grid) at(t time.Duration) *bin {

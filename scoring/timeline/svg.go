@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// style colours both themes by class. It is spelt out, without variables,
-// because not every viewer of SVG files knows them.
+// style colours both themes by class. It uses no variables, because not every
+// viewer of SVG files knows them.
 const style = `
 text { font: 12px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; fill: #1f2328 }
 .heading { font-size: 18px; font-weight: 600 }
@@ -62,7 +62,8 @@ func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
 
 const flagWidth = 7
 
-// flag is the head of an upright line, which makes it stand out from the bars behind.
+// flag draws the head of an upright line, so that it stands out from the bars
+// behind.
 func (c *canvas) flag(class string, x, top float64) {
 	fmt.Fprintf(c, `<path class="%s" d="M%s %sl%d 4l-%d 4z"/>`+"\n", class, px(x), px(top), flagWidth, flagWidth)
 }
@@ -71,7 +72,7 @@ func (c *canvas) text(class string, x, y float64, anchor, text string) {
 	fmt.Fprintf(c, `<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>`+"\n", class, px(x), px(y), anchor, escaped(text))
 }
 
-// label is a text that is cut where it is long, and whole when pointed at.
+// label writes a text, cut if it is long, with the whole text as its tooltip.
 func (c *canvas) label(class string, x, y float64, text string) {
 	const most = 60
 	short := []rune(text)
@@ -85,8 +86,8 @@ func (c *canvas) label(class string, x, y float64, text string) {
 	c.end("g")
 }
 
-// steps draws values as one area of steps, on top of others where there are any.
-// Bins of nothing draw nothing, so that the picture stays small.
+// steps draws values as one area of steps, stacked on the values of under, if any.
+// Bins with value 0 draw nothing, so that the picture stays small.
 func (c *canvas) steps(class string, p panel, floor, highest float64, under, values []Value) {
 	var path strings.Builder
 	for i, v := range values {
@@ -107,7 +108,7 @@ func (c *canvas) steps(class string, p panel, floor, highest float64, under, val
 
 func (c *canvas) legend(x, y float64) {
 	for _, item := range []struct{ class, text string }{
-		{"served", "served"}, {"errors", "errors"}, {"fault", "faults struck"},
+		{"served", "served"}, {"errors", "errors"}, {"fault", "faults delivered"},
 		{Outage, Outage}, {Degradation, Degradation}, {"recovered", "recovered"},
 	} {
 		if item.class == "recovered" {
@@ -121,16 +122,16 @@ func (c *canvas) legend(x, y float64) {
 	}
 }
 
-// px is a length with at most two decimals.
+// px formats a length with at most two decimals.
 func px(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 2, 64)
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
-// escaped is text that XML takes for text, whatever it holds.
+// escaped returns text escaped for XML.
 func escaped(text string) string {
 	var b strings.Builder
-	// A strings.Builder takes everything: there is no error to report.
+	// A strings.Builder never returns an error.
 	_ = xml.EscapeText(&b, []byte(text))
 	return b.String()
 }

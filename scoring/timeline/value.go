@@ -6,11 +6,12 @@ import (
 	"strconv"
 )
 
-// A Value is a number that may be undefined, as served/arrivals is where nothing
-// arrived. Undefined is null in JSON and NaN in Go; it is never 0. The zero value is a defined 0.
+// A Value is a number that may be undefined, such as served/arrivals where nothing
+// arrived. An undefined one is null in JSON and NaN in Go. The zero value is a
+// defined 0.
 type Value float64
 
-// Defined says whether v is a number.
+// Defined reports whether v is a finite number.
 func (v Value) Defined() bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }
 
 // MarshalJSON writes the number, or null.
@@ -34,7 +35,7 @@ func (v *Value) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// String is the number, to at least four significant digits, or "n/a".
+// String returns the number, to at least four significant digits, or "n/a".
 func (v Value) String() string {
 	f := float64(v)
 	switch {
@@ -51,7 +52,7 @@ func (v Value) String() string {
 
 func undefined() Value { return Value(math.NaN()) }
 
-// ratio is a/b, undefined where b is 0.
+// ratio returns a/b, undefined where b is 0.
 func ratio[A, B int64 | float64](a A, b B) Value {
 	if b == 0 {
 		return undefined()

@@ -12,12 +12,12 @@ const (
 	SlowerThanObjective  = "slowerThanObjective"  // the p95 latency is above the objective
 )
 
-// warningBins is the length of the shortest streak that is worth a warning: one
-// or two bins are bad luck.
+// warningBins is the least number of consecutive bins that make a warning: one or
+// two may be chance.
 const warningBins = 3
 
-// A Warning is a streak of at least three bins that bodes ill, though nothing
-// need have failed.
+// A Warning is a series of at least three bins with an early sign of trouble.
+// Nothing need have failed.
 type Warning struct {
 	Node     string    `json:"nodeId"`
 	Kind     string    `json:"kind"`
@@ -28,9 +28,10 @@ type Warning struct {
 	Details  string    `json:"details"`
 }
 
-// Warnings finds the warnings of the query's nodes, sorted by node, kind and
-// time. The objective is that of the waiting time, judged by the p95 latency; 0
-// means there is none. A bin in which a metric is undefined breaks a streak.
+// Warnings returns the warnings of the query's nodes, sorted by node, kind and
+// time. objective is the longest p95 latency that is fine; 0 means that there is
+// none. A bin where a metric is undefined ends a series. Errors are [*WindowError]
+// and [*InputError].
 func (r *Run) Warnings(q Query, objective time.Duration) ([]Warning, error) {
 	if objective < 0 {
 		return nil, &InputError{"objective", objective, "must not be negative"}

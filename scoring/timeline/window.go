@@ -11,9 +11,9 @@ type Window struct {
 	Series []Series     `json:"series"`
 }
 
-// WindowBounds say which bins an answer is about. Start and End are the times at
-// which the first and the last bin begin, so that asking for them gives the same
-// window again; BinSize is a text that [time.ParseDuration] reads, such as "1s".
+// WindowBounds are the bins that an answer covers. Start and End are the times at
+// which the first and the last bin begin, so a query with them selects the same
+// window again. BinSize is a text that [time.ParseDuration] reads, such as "1s".
 type WindowBounds struct {
 	Start    time.Time `json:"start"`
 	End      time.Time `json:"end"`
@@ -29,7 +29,7 @@ func (x extent) bounds(w span) WindowBounds {
 	}
 }
 
-// A Series holds the metrics of one node, each aligned with the bins of the
+// A Series holds the metrics of one node, each with one value for each bin of the
 // window. Class is "" where all classes are counted together.
 type Series struct {
 	Node    string             `json:"nodeId"`
@@ -37,9 +37,9 @@ type Series struct {
 	Metrics map[Metric][]Value `json:"metrics"`
 }
 
-// StateWindow gives the metrics (none: all) of the nodes in the bins of the
-// window. Where the query names classes, there is a series for each node and
-// class that has calls. Errors are [*WindowError] and [*InputError].
+// StateWindow returns the metrics (none given: all) of the nodes, for each bin of
+// the window. If the query names classes, there is a series for each node and class
+// that has calls. Errors are [*WindowError] and [*InputError].
 func (r *Run) StateWindow(q Query, metrics ...Metric) (Window, error) {
 	metrics, err := checkMetrics(metrics)
 	if err != nil {

@@ -81,7 +81,7 @@ func look(fn func(ctx context.Context)) experiment.Activity {
 	return experiment.Activity{Name: "look", Kind: experiment.Probe, Run: func(ctx context.Context) (any, error) { fn(ctx); return nil, nil }}
 }
 
-func TestArmedRulesStrikeUntilTheyAreRolledBack(t *testing.T) {
+func TestArmedRulesInjectUntilTheyAreRolledBack(t *testing.T) {
 	in := chaos.NewInjector(1, nil)
 	ctx := chaos.NewContext(t.Context(), in)
 	j := run(t,
@@ -119,7 +119,7 @@ func TestArmedForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := chaos.NewInjector(1, nil)
 		ctx := chaos.NewContext(t.Context(), in)
-		var struck []int
+		var failed []int
 		j := run(t,
 			experiment.Activity{Name: "arm", Background: true, Start: action.Arm(in, 3*time.Second, chaos.Rule{Target: "db", Fault: fault.Fail(fault.ErrUnavailable)})},
 			look(func(context.Context) {
@@ -127,11 +127,11 @@ func TestArmedForAWhile(t *testing.T) {
 					time.Sleep(time.Second)
 					synctest.Wait()
 					if chaos.Point(ctx, "db") != nil {
-						struck = append(struck, second+1)
+						failed = append(failed, second+1)
 					}
 				}
 			}))
-		assert.Equal(t, []int{1, 2}, struck)
+		assert.Equal(t, []int{1, 2}, failed)
 		assert.Equal(t, experiment.ActivitySucceeded, j.Run[0].Status)
 	})
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment"
 )
 
-// A Start is what [experiment.Activity.Start] takes.
+// A Start is the type of [experiment.Activity].Start.
 type Start = func(ctx context.Context) (output any, undo experiment.Undo, err error)
 
 // Arm registers rules on a live injector for the time d; 0: until it is rolled
-// back. All of them or none: a wrong rule, or one whose name is registered
+// back. It registers all or none: a wrong rule, or one whose name is registered
 // already, is an error. The output has the names of the rules. When a rule is
-// taken away, the calls that it is delaying go through. A rule that somebody else
-// has put in its place since is left alone.
+// removed, the calls that it delays continue. A rule that has replaced it since is
+// left alone.
 func Arm(in *chaos.Injector, d time.Duration, rules ...chaos.Rule) Start {
 	rules = slices.Clone(rules)
 	return func(ctx context.Context) (any, experiment.Undo, error) {
@@ -37,7 +37,8 @@ func Arm(in *chaos.Injector, d time.Duration, rules ...chaos.Rule) Start {
 	}
 }
 
-// arm registers the rules and returns their names, and what takes them away.
+// arm registers the rules and returns their names, and a function that removes
+// them.
 func arm(in *chaos.Injector, rules []chaos.Rule) (names []string, remove func(), err error) {
 	if in == nil {
 		return nil, nil, errors.New("the injector is nil; allowed: a live one, made by chaos.NewInjector")
@@ -69,7 +70,7 @@ func arm(in *chaos.Injector, rules []chaos.Rule) (names []string, remove func(),
 	return names, remove, nil
 }
 
-// heal waits for d, if any, and takes the action back.
+// heal waits for d, if any, and reverts the action.
 func heal(ctx context.Context, d time.Duration, undo experiment.Undo) error {
 	if d <= 0 {
 		return nil
@@ -83,8 +84,8 @@ func heal(ctx context.Context, d time.Duration, undo experiment.Undo) error {
 	return errors.Join(ctx.Err(), undo(context.WithoutCancel(ctx)))
 }
 
-// Partition cuts all injection points that match one of the targets (globs) off
-// at once, for the time d; 0: until it is rolled back. Their calls get
+// Partition cuts off all injection points that match one of the targets (globs),
+// for the time d; 0: until it is rolled back. Their calls get
 // [fault.ErrNetworkPartition].
 func Partition(in *chaos.Injector, d time.Duration, targets ...string) Start {
 	group := "partition of " + strings.Join(targets, ", ")
@@ -95,9 +96,9 @@ func Partition(in *chaos.Injector, d time.Duration, targets ...string) Start {
 	return Arm(in, d, rules...)
 }
 
-// Exhaust lets each lane call an injection point matching target (a glob) so
-// many times more, for the time d; 0: until it is rolled back. Further calls
-// get [fault.ErrResourceExhausted].
+// Exhaust limits the further calls of each lane to an injection point that matches
+// target (a glob) to budget, for the time d; 0: until it is rolled back. Calls
+// beyond that get [fault.ErrResourceExhausted].
 func Exhaust(in *chaos.Injector, d time.Duration, target string, budget int) Start {
 	return Arm(in, d, chaos.Rule{
 		Name: "exhausted " + target, Target: target, When: when.After(budget), Fault: fault.ResourceExhausted(),

@@ -8,8 +8,9 @@
 //	}
 //
 // Each returns its own rollback: rules are removed, processes go on, files are
-// deleted. Where it takes a time, the action lasts as long and heals by itself; run it in the
-// background to do something else meanwhile. With the time 0 it lasts until it is rolled back.
+// deleted. An action with a duration lasts that long and then reverts itself; run
+// it in the background to do something else meanwhile. With the duration 0 it lasts
+// until it is rolled back.
 //
 // [Arm], [Partition] and [Exhaust] act within this process, on wrapped calls.
 // [Kill], [Pause] and [FillDirectory] are real: they touch processes and disks,

@@ -12,11 +12,11 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment"
 )
 
-// FillDirectory writes a file into a directory until all files in and below it
-// have quota bytes together, or the disk is full. The rollback deletes the file.
-// The output has its path and size; a directory that has as much already gets a file
-// of 0 bytes. The bytes are really written: choose a quota that the disk can bear, or a directory with a
-// quota of its own.
+// FillDirectory writes a file into a directory until all files in and below it have
+// quota bytes together, or the disk is full. The rollback deletes the file. The
+// output has its path and size. If the directory already has that many bytes, the
+// file has 0 bytes. The bytes are really written: choose a quota that the disk can
+// hold, or a directory with a quota of its own.
 func FillDirectory(dir string, quota int64) Start {
 	return func(ctx context.Context) (any, experiment.Undo, error) {
 		if quota <= 0 {
@@ -44,8 +44,8 @@ func FillDirectory(dir string, quota int64) Start {
 	}
 }
 
-// usage sums the sizes of the files in and below dir. Files that vanish
-// meanwhile have none.
+// usage returns the total size of the files in and below dir. Files that vanish
+// meanwhile count 0.
 func usage(ctx context.Context, dir string) (sum int64, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil {
@@ -65,8 +65,8 @@ func usage(ctx context.Context, dir string) (sum int64, err error) {
 	return sum, err
 }
 
-// fill writes n bytes, fewer if there is no more space. They are not zeros
-// alone: some disks store those for nothing.
+// fill writes n bytes, fewer if there is no more space. They are not all zeros:
+// some file systems store those without using space.
 func fill(ctx context.Context, f *os.File, n int64) (written int64, err error) {
 	block := make([]byte, 1<<18)
 	for i := range block {

@@ -15,8 +15,9 @@ import (
 //
 //	func() *os.Process { return cmd.Process }
 //
-// Its children live on. Whoever started it still has to wait for it. restart
-// is the rollback; nil: there is none. A process that is over already is an error.
+// Its children live on. The program that started it still has to wait for it.
+// restart is the rollback; nil: there is none. A process that has already ended is
+// an error.
 func Kill(process func() *os.Process, restart func(ctx context.Context) error) Start {
 	return func(context.Context) (any, experiment.Undo, error) {
 		p, err := find(process)
@@ -32,8 +33,8 @@ func Kill(process func() *os.Process, restart func(ctx context.Context) error) S
 }
 
 // Pause stops a process (SIGSTOP) for the time d; 0: until it is rolled back.
-// process is as for [Kill]. Where the system has no such signal, as on Windows,
-// the error matches [errors.ErrUnsupported].
+// process is as for [Kill]. If the system has no such signal, as Windows, the error
+// matches [errors.ErrUnsupported].
 func Pause(process func() *os.Process, d time.Duration) Start {
 	return func(ctx context.Context) (any, experiment.Undo, error) {
 		p, err := find(process)

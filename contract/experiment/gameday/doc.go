@@ -10,9 +10,9 @@
 //	report, err := (&gameday.GameDay{Name: "October", Parallel: 2}).Run(ctx, lab)
 //	err = report.WriteText(os.Stdout)
 //
-// A [Lab] runs experiments as experiment.RunSimple does and is safe for
-// concurrent use; whether two experiments may run at once is for whoever starts them to
-// know. [Lab.Status] answers what the tool chaos_status asks.
+// A [Lab] runs experiments as experiment.RunSimple does and is safe for concurrent
+// use; the caller decides whether two experiments may run at once. [Lab.Status] is
+// the output of the tool chaos_status.
 //
 // # History
 //
@@ -21,7 +21,7 @@
 // at any byte: every line has its length and checksum, and what a crash has torn
 // is cut off when the file is opened. One process at a time may have it open.
 //
-// A file also knows which runs began. If the process dies in the middle of one,
-// its rollback has not run: [History.CutOff] names it after the next start, until
-// [History.Settle] says that somebody has seen to it.
+// A file also records which runs began. If the process dies during one, its
+// rollback has not run. After the next start [History.CutOff] names the run, until
+// [History.Settle] says that it was dealt with.
 package gameday

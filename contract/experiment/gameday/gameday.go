@@ -19,23 +19,24 @@ import (
 type GameDay struct {
 	_    struct{}
 	Name string
-	// Experiments are names of registered ones, in the order in which they
-	// begin. Empty: all of them, in the order of their names.
+	// Experiments are the names of registered experiments, in the order in which
+	// they begin. Empty: all, in the order of their names.
 	Experiments []string
-	// Parallel is how many run at once. 0: one.
+	// Parallel is the number of experiments that run at once. 0: one.
 	Parallel int
-	// StopOnFailure begins no further one after one did not succeed.
+	// StopOnFailure begins no further experiment after one that did not succeed.
 	StopOnFailure bool
 }
 
-// A Report is what a game day came to.
+// A Report is the result of a game day.
 type Report struct {
 	Name     string    `json:"name"`
 	Start    time.Time `json:"start"` // UTC
 	End      time.Time `json:"end"`
 	Duration float64   `json:"duration_seconds"`
 	Planned  int       `json:"planned"`
-	// Run of them ran, and Succeeded of those did.
+	// Run is the number of experiments that ran; Succeeded is how many of those
+	// succeeded.
 	Run       int     `json:"run"`
 	Succeeded int     `json:"succeeded"`
 	Entries   []Entry `json:"entries"` // in the order of the list
@@ -49,10 +50,10 @@ type Entry struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// Run runs the experiments of the list that the lab has, and returns when all
-// are over. A cancelled context ends those under way, which are rolled back, and begins no
-// further one. Each result is in the history of the lab as soon as it is there. The error is that of an
-// empty list or unknown names: then nothing has run.
+// Run runs the experiments of the list and returns when all have ended. A cancelled
+// context ends those under way, which are rolled back, and begins no further one.
+// Each result is added to the history of the lab when its experiment ends. An empty
+// list or an unknown name is an error; then nothing has run.
 func (g *GameDay) Run(ctx context.Context, lab *Lab) (*Report, error) {
 	names, err := g.names(lab)
 	if err != nil {
@@ -126,7 +127,7 @@ func (g *GameDay) play(ctx context.Context, lab *Lab, name string, stopped *atom
 	if err != nil {
 		e.Problem = err.Error()
 	}
-	if result.Name != "" { // it ran, whatever came of writing it down
+	if result.Name != "" { // it ran, even if the history could not be written
 		e.Result = &result
 	}
 	if g.StopOnFailure && !result.Success {

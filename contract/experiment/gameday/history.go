@@ -12,7 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment"
 )
 
-// defaultMax is how many results a history keeps unless told otherwise.
+// defaultMax is the number of results that a history keeps by default.
 const defaultMax = 1000
 
 // A History is a bounded, append-only list of results, safe for concurrent use.
@@ -52,8 +52,8 @@ func (t *tally) add(r *experiment.Result) {
 	}
 }
 
-// A CutOff is a run that began and whose end nobody noted: the process ended
-// first, so what the experiment did may not have been rolled back.
+// A CutOff is a run that began and has no recorded end: the process ended first.
+// Its experiment may not have been rolled back.
 type CutOff struct {
 	Name      string    `json:"experiment_name"`
 	StartedAt time.Time `json:"started_at"` // UTC
@@ -68,11 +68,11 @@ func NewHistory(max int) *History {
 	return &History{max: max, gone: make(map[string]tally), open: make(map[uint64]CutOff), cut: make(map[uint64]CutOff)}
 }
 
-// OpenHistory opens the history in a file, or makes a new one. The latest max
-// results are kept, at most twice as many lines are in the file; 0 or less:
-// 1,000. Runs that began and did not end are told by [History.CutOff]. A torn end, as
-// a crash leaves it, is cut off. A file that is damaged before its end is an
-// error: it was no crash. Close it after use.
+// OpenHistory opens the history in a file, or makes a new one. It keeps the latest
+// max results; 0 or less: 1,000. The file has at most twice as many lines.
+// [History.CutOff] returns the runs that began and did not end. A torn end, as a
+// crash leaves it, is cut off. A file that is damaged before its end is an error,
+// because no crash does that. Close the history after use.
 func OpenHistory(path string, max int) (*History, error) {
 	h := NewHistory(max)
 	f, entries, err := openFile(path)
@@ -87,7 +87,7 @@ func OpenHistory(path string, max int) (*History, error) {
 	return h, nil
 }
 
-// read takes a line of the file in.
+// read applies a line of the file.
 func (h *History) read(e entry) {
 	h.last, h.runs = max(h.last, e.Number), max(h.runs, e.Run)
 	switch {
@@ -103,9 +103,9 @@ func (h *History) read(e entry) {
 	}
 }
 
-// Add appends a result. Once it returns nil, the result is on the disk, if the
-// history is in a file. With an error it is remembered all the same, but will be
-// lost with the process.
+// Add appends a result. When it returns nil, the result is on the disk, if the
+// history is in a file. With an error the result is only in memory, and is lost
+// with the process.
 func (h *History) Add(r experiment.Result) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -121,11 +121,11 @@ func (h *History) add(r experiment.Result, run uint64) error {
 	return h.write(e)
 }
 
-// Begin notes that an experiment begins. Once it returns a nil error, that is on
-// the disk, if the history is in a file, so that [History.CutOff] names the run if
-// the process ends before it does. end, which is to be called once, adds the
-// result as [History.Add] does; nil: the experiment was not run after all. With
-// an error end works all the same.
+// Begin notes that an experiment begins. When it returns a nil error, the note is
+// on the disk, if the history is in a file. So [History.CutOff] names the run if
+// the process ends before the run does. Call end once: it adds the result as
+// [History.Add] does; nil means that the experiment was not run. end works also
+// after an error.
 func (h *History) Begin(name string) (end func(*experiment.Result) error, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -144,9 +144,9 @@ func (h *History) Begin(name string) (end func(*experiment.Result) error, err er
 	}, err
 }
 
-// CutOff returns the runs, of processes before this one, that began and did not
-// end, earliest first: what they did may not have been rolled back. At most as
-// many are kept as results. They are named until [History.Settle].
+// CutOff returns the runs of earlier processes that began and did not end, earliest
+// first. They may not have been rolled back. At most as many are kept as results.
+// They are listed until [History.Settle].
 func (h *History) CutOff() []CutOff {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -157,9 +157,9 @@ func (h *History) CutOff() []CutOff {
 	return list
 }
 
-// Settle says that the runs of an experiment that were cut off need no attention
-// any more: somebody has looked, and undone what was left. It reports how many
-// there were. The error is that of the file.
+// Settle removes the runs of an experiment from [History.CutOff]: an operator has
+// checked them and undone what was left. It returns their number. The error is that
+// of the file.
 func (h *History) Settle(name string) (n int, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -188,7 +188,7 @@ func (h *History) write(e entry) error {
 	return nil
 }
 
-// lines are those that say all that the history knows.
+// lines returns the lines with the whole content of the history.
 func (h *History) lines() []entry {
 	lines := []entry{{Number: h.last - uint64(len(h.entries)), Run: h.runs, Gone: h.gone}}
 	started := maps.Clone(h.cut)
@@ -200,8 +200,8 @@ func (h *History) lines() []entry {
 	return append(lines, h.entries...)
 }
 
-// trim drops the oldest entries. It copies now and then, so that what was
-// dropped does not stay in memory.
+// trim drops the oldest entries. It copies now and then, so that dropped entries do
+// not stay in memory.
 func (h *History) trim() {
 	if over := len(h.entries) - h.max; over > 0 {
 		for _, e := range h.entries[:over] {
@@ -235,9 +235,9 @@ func (h *History) Results(name string) []experiment.Result {
 	return results
 }
 
-// SuccessRate counts the runs of an experiment, name empty: of all, also those
-// whose results are not kept any more, and says which share of them succeeded; 0
-// with none.
+// SuccessRate returns the number of runs of an experiment (name empty: of all), and
+// the share of them that succeeded, from 0 to 1; 0 without runs. Runs whose results
+// are no longer kept count too.
 func (h *History) SuccessRate(name string) (runs int, rate float64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -255,7 +255,7 @@ func (h *History) SuccessRate(name string) (runs int, rate float64) {
 	return int(all.Runs), float64(all.Succeeded) / float64(cmp.Or(all.Runs, 1))
 }
 
-// Dropped is the number of results that are not kept any more.
+// Dropped returns the number of results that are no longer kept.
 func (h *History) Dropped() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -17,14 +17,16 @@ import (
 // ErrUnknown is matched by the error of running an experiment that is not registered.
 var ErrUnknown = errors.New("gameday: unknown experiment")
 
-// LabOptions are the settings of a [Lab]; the zero value works.
+// LabOptions are the settings of a [Lab]. The zero value, and nil, give the
+// defaults.
 type LabOptions struct {
 	_ struct{}
-	// History remembers the results. nil: a new one in memory.
+	// History keeps the results. nil: a new one in memory.
 	History *History
-	// Injector is the one whose rules [Lab.Status] tells. nil: none.
+	// Injector is the injector whose rules [Lab.Status] lists. nil: none.
 	Injector *chaos.Injector
-	// Options are those of every run; strategies, Dry and Compat are not used.
+	// Options are the options of every run; Strategies, Dry and ChaosToolkit are
+	// not used.
 	Options *experiment.Options
 }
 
@@ -48,9 +50,9 @@ func NewLab(o *LabOptions) *Lab {
 	return l
 }
 
-// Register adds experiments under their names, each in the place of another of
-// that name. All of them or none: the error joins what is wrong with any. Each
-// needs a hypothesis.
+// Register adds experiments under their names, and replaces those registered under
+// the same names. It adds all or none: the error joins the problems of all. Each
+// experiment needs a hypothesis.
 func (l *Lab) Register(experiments ...*experiment.Experiment) error {
 	var problems []error
 	for i, e := range experiments {
@@ -89,9 +91,10 @@ func (l *Lab) Names() []string {
 func (l *Lab) History() *History { return l.opts.History }
 
 // Run runs the experiment of this name, as [experiment.RunSimple] does, and adds
-// the result to the history, unless it is a dry run. A file of the history has a
-// line before the experiment begins: see [History.CutOff]. The error matches
-// [ErrUnknown], or says that the history could not be written: the result is then there all the same.
+// the result to the history, unless it is a dry run. A history in a file has a line
+// before the experiment begins: see [History.CutOff]. The error matches
+// [ErrUnknown], or says that the history could not be written; the result is then
+// valid.
 func (l *Lab) Run(ctx context.Context, name string, dryRun bool) (experiment.Result, error) {
 	l.mu.Lock()
 	e := l.exps[name]
@@ -117,7 +120,7 @@ func (l *Lab) Run(ctx context.Context, name string, dryRun bool) (experiment.Res
 	return r, unwritten
 }
 
-// A Query says what [Lab.Status] is to tell.
+// A Query selects the content of [Lab.Status].
 type Query struct {
 	_              struct{}
 	IncludeResults bool
@@ -125,12 +128,12 @@ type Query struct {
 	Experiment string
 }
 
-// A Status is what the tool chaos_status answers.
+// A Status is the output of the tool chaos_status.
 type Status struct {
 	ActiveFaults          []ActiveFault `json:"active_faults"`          // never nil
 	RegisteredExperiments int           `json:"registered_experiments"` // how many there are
 	Experiments           []string      `json:"experiments"`            // their names, sorted; never nil
-	// Results are there if they were asked for, oldest first.
+	// Results are the results, oldest first, if the query asks for them.
 	Results     []experiment.Result `json:"results,omitzero"`
 	TotalRuns   int                 `json:"total_runs"`   // also those whose results are not kept any more
 	SuccessRate float64             `json:"success_rate"` // of those, a fraction; 0 with no runs
@@ -145,16 +148,17 @@ type ActiveFault struct {
 	Name string `json:"name"`
 	// FaultType is the kind of the fault, such as "latency".
 	FaultType string `json:"fault_type"`
-	// Probability is that of its trigger; 1 for one that leaves nothing to chance.
+	// Probability is that of its trigger; 1 for a trigger without chance.
 	Probability float64 `json:"probability"`
-	// InForce is false while the fault cannot strike; Reason then says why.
+	// InForce reports whether the rule can match calls. If it cannot, Reason says
+	// why.
 	InForce bool   `json:"in_force"`
 	Reason  string `json:"reason,omitempty"`
 	// ExpiresAt is when the fault is removed, UTC; nil: never.
 	ExpiresAt *time.Time `json:"expires_at"`
 }
 
-// NewActiveFault tells what a rule is and whether it is in force.
+// NewActiveFault describes a rule and whether it is in force.
 func NewActiveFault(r chaos.RuleState) ActiveFault {
 	f := ActiveFault{Name: r.Name, FaultType: fmt.Sprintf("%T", r.Fault), Probability: 1, InForce: r.Reason == "", Reason: r.Reason}
 	if d, ok := r.Fault.(chaos.Described); ok {
@@ -169,7 +173,8 @@ func NewActiveFault(r chaos.RuleState) ActiveFault {
 	return f
 }
 
-// Status tells what is armed, registered and remembered.
+// Status returns the rules in force, the registered experiments and the kept
+// results.
 func (l *Lab) Status(q Query) Status {
 	s := Status{ActiveFaults: []ActiveFault{}, Experiments: l.Names(), Dropped: l.opts.History.Dropped(), CutOff: l.opts.History.CutOff()}
 	s.RegisteredExperiments = len(s.Experiments)

@@ -15,9 +15,9 @@ type Monkey struct {
 	Seed uint64
 }
 
-// Pick returns the name that belongs to a round: a pure function of the seed,
-// the round and the registered names, each of which is equally likely. A new
-// experiment takes its share of the rounds and moves no other.
+// Pick returns the name for a round. It is a pure function of the seed, the round
+// and the registered names, each of which is equally likely. A new experiment takes
+// its share of the rounds and moves no other.
 //
 // Each name draws a number, and the highest one wins (rendezvous hashing: Thaler
 // and Ravishankar, "A Name-Based Mapping Scheme for Rendezvous", 1996).
@@ -39,7 +39,7 @@ func (m *Monkey) Pick(round uint64) (string, error) {
 	return best, nil
 }
 
-// Run runs the experiment that belongs to a round.
+// Run runs the experiment that Pick returns for a round.
 func (m *Monkey) Run(ctx context.Context, round uint64) (experiment.Result, error) {
 	name, err := m.Pick(round)
 	if err != nil {

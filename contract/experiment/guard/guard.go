@@ -8,8 +8,9 @@
 //	}
 //
 // A guard is polled while the method runs, every second unless its Every says
-// otherwise, and ends it when it does not like what it sees. The run is then aborted and rolled
-// back. A guard that cannot see (a probe that fails, a measure that is none) stops the run too.
+// otherwise. When its condition is met, the run is aborted and rolled back. A guard
+// that cannot judge (a probe that fails, a measure that is not a number) stops the
+// run too.
 package guard
 
 import (
@@ -23,8 +24,9 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment/probe"
 )
 
-// ErrorRate stops when more than the share max of calls failed, once there are
-// at least so many calls. count returns both numbers over whatever time is of interest.
+// ErrorRate stops the run when more than the share max of calls failed and there
+// were at least calls calls. count returns both numbers over a period of its
+// choice.
 func ErrorRate(max float64, calls int, count func(ctx context.Context) (failed, total int, err error)) experiment.Guard {
 	return experiment.Guard{Name: "error rate", Check: func(ctx context.Context) error {
 		if !(max >= 0 && max < 1) || calls < 0 || count == nil {
@@ -55,8 +57,8 @@ func Outcomes(in *chaos.Injector) func(ctx context.Context) (failed, total int, 
 	}
 }
 
-// Probe stops when the probe fails or misses its tolerance; without one it has
-// to say true.
+// Probe stops the run when the probe fails or misses its tolerance. Without a
+// tolerance its output must be true.
 func Probe(p experiment.Activity) experiment.Guard {
 	return experiment.Guard{Name: p.Name, Check: func(ctx context.Context) error {
 		if p.Run == nil {
@@ -84,7 +86,7 @@ func Probe(p experiment.Activity) experiment.Guard {
 	}}
 }
 
-// TimeLimit stops a method that has run for d.
+// TimeLimit stops the run when its method has run for d.
 func TimeLimit(d time.Duration) experiment.Guard {
 	return experiment.Guard{Name: "time limit", Every: d, Check: func(ctx context.Context) error {
 		if experiment.ScopeOf(ctx).Elapsed() < d {
@@ -94,7 +96,7 @@ func TimeLimit(d time.Duration) experiment.Guard {
 	}}
 }
 
-// KillSwitch stops when pulled returns true. It is polled every 100 ms.
+// KillSwitch stops the run when pulled returns true. It is polled every 100 ms.
 func KillSwitch(pulled func() bool) experiment.Guard {
 	return experiment.Guard{Name: "kill switch", Every: 100 * time.Millisecond, Check: func(context.Context) error {
 		if pulled == nil {
@@ -107,9 +109,9 @@ func KillSwitch(pulled func() bool) experiment.Guard {
 	}}
 }
 
-// Regression measures the same in a control group and in the group that the
-// experiment is done to, and stops when the latter is worse, which is more: more
-// than control × (1 + ratio) + slack. Latencies and error rates are such measures.
+// Regression compares a measure of a control group and of the treated group. It
+// stops the run when the treated value is more than control × (1 + ratio) + slack.
+// The measure is one for which more is worse, such as a latency or an error rate.
 func Regression(control, treated func(ctx context.Context) (float64, error), ratio, slack float64) experiment.Guard {
 	compare := probe.Compare(control, treated)
 	return experiment.Guard{Name: "regression", Check: func(ctx context.Context) error {

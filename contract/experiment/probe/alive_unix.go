@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// alive sends signal 0, which every process takes that is not over, or is over
-// and nobody has waited for it. Linux tells the latter apart.
+// alive sends signal 0. It succeeds for a running process, and for one that has
+// ended and was not waited for. On Linux the two can be told apart.
 func alive(p *os.Process) (bool, error) {
 	err := p.Signal(syscall.Signal(0))
 	switch {

@@ -9,6 +9,6 @@
 //			Tolerance: tolerance.Member("met", tolerance.Equal(true))},
 //	}
 //
-// A probe without a tolerance has to say true. All of them are safe for
-// concurrent use and bounded by the context, which carries the activity's deadline.
+// The output of a probe without a tolerance must be true. All probes are safe for
+// concurrent use, and end with the context, which has the activity's deadline.
 package probe

@@ -11,7 +11,7 @@ import (
 	"os"
 )
 
-// A Run is what [experiment.Activity.Run] takes.
+// A Run is the type of [experiment.Activity.Run].
 //
 // [experiment.Activity.Run]: https://pkg.go.dev/github.com/shakedown-go/shakedown/contract/experiment#Activity
 type Run = func(ctx context.Context) (output any, err error)
@@ -37,8 +37,8 @@ func HTTPStatus(url string, client *http.Client) Run {
 	}
 }
 
-// TCP outputs whether a connection to addr (host:port) can be had: true or
-// false. A malformed address, or the end of the context, is an error.
+// TCP outputs whether a connection to addr (host:port) can be made: true or false.
+// A malformed address, or the end of the context, is an error.
 func TCP(addr string) Run {
 	return func(ctx context.Context) (any, error) {
 		if _, _, err := net.SplitHostPort(addr); err != nil {
@@ -57,8 +57,8 @@ func TCP(addr string) Run {
 	}
 }
 
-// Alive outputs whether a process runs, paused or not: true or false. process
-// is asked which one each time; nil is one that does not run.
+// Alive outputs whether a process runs, paused or not: true or false. process is
+// called each time and returns it; nil is a process that does not run.
 func Alive(process func() *os.Process) Run {
 	return func(context.Context) (any, error) {
 		if process == nil {
@@ -76,7 +76,7 @@ func Alive(process func() *os.Process) Run {
 	}
 }
 
-// Call outputs what a function returns.
+// Call outputs the result of a function.
 func Call[T any](fn func(ctx context.Context) (T, error)) Run {
 	return func(ctx context.Context) (any, error) { return fn(ctx) }
 }
@@ -112,9 +112,8 @@ type Comparison struct {
 	Ratio *float64 `json:"ratio"`
 }
 
-// Compare measures the same in a control group and in the group that the
-// experiment is done to, and outputs a [Comparison]. A measure that is no finite
-// number is an error.
+// Compare takes a measure in a control group and in the treated group, and outputs
+// a [Comparison]. A value that is not a finite number is an error.
 func Compare(control, experiment func(ctx context.Context) (float64, error)) Run {
 	return func(ctx context.Context) (any, error) {
 		c, err := measure(ctx, "control", control)

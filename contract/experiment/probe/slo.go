@@ -16,12 +16,12 @@ type Sample struct {
 	Failed   bool
 }
 
-// A Timeline returns the recorded calls to be judged, such as those of the last
-// minutes. [Events] makes one of an injector; any other record of calls will do.
+// A Timeline returns the recorded calls to judge, such as those of the last
+// minutes. [Events] makes one of an injector; any other source of calls will do.
 type Timeline func(ctx context.Context) ([]Sample, error)
 
-// Events is the timeline of the events that an injector has kept: of all calls
-// with [chaos.InjectorOptions.RecordAll], else of the struck ones alone.
+// Events returns the timeline of the events that an injector has kept: of all calls
+// with [chaos.InjectorOptions.RecordAll], else only of those that a rule matched.
 func Events(in *chaos.Injector) Timeline {
 	return func(context.Context) ([]Sample, error) {
 		if in == nil {
@@ -36,8 +36,8 @@ func Events(in *chaos.Injector) Timeline {
 	}
 }
 
-// An Objective says which share of calls has to be good: not failed, and not
-// slower than Within.
+// An Objective is the share of calls that must be good: not failed, and not slower
+// than Within.
 type Objective struct {
 	_      struct{}
 	Target string        // a glob over the targets; empty: all
@@ -49,11 +49,13 @@ type Objective struct {
 type Level struct {
 	Calls int `json:"calls"`
 	Good  int `json:"good"`
-	// Share is good/calls, Burn the share of bad calls over the share that the
-	// objective allows (1 uses the error budget up). nil without calls.
+	// Share is good/calls. Burn is the share of bad calls divided by the share that
+	// the objective allows; at 1 the error budget is used up. Both are nil without
+	// calls.
 	Share *float64 `json:"share"`
 	Burn  *float64 `json:"burn"`
-	// Met says that the objective is met; nil without calls, which is no success.
+	// Met reports whether the objective is met; nil without calls, which is not a
+	// success.
 	Met *bool `json:"met"`
 }
 

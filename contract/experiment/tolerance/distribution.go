@@ -15,11 +15,11 @@ import (
 //
 //	tolerance.Distribution(map[string]float64{"200": 0.9, "201": 0.1}, 0.05)
 //
-// Each share may differ from what was asked by at most within, and values that
-// are not named may together have no more than that. Shares are of 1 and sum to 1 (to
-// 0.001). Values are named by their text or their JSON; one with a member status, such as an HTTP
-// answer, counts as that status. An empty list has no distribution and does not hold; an
-// output that is no list cannot be judged. [probe.Repeat] makes such lists.
+// Each share may differ from the given one by at most within; values that are not
+// named may together have at most that share. The shares sum to 1 within 0.001. A
+// value is named by its text or its JSON; one with a member status, such as an HTTP
+// answer, counts as that status. An empty list does not hold. An output that is not
+// a list cannot be judged. [probe.Repeat] makes such lists.
 //
 // [probe.Repeat]: https://pkg.go.dev/github.com/shakedown-go/shakedown/contract/experiment/probe#Repeat
 func Distribution(shares map[string]float64, within float64) experiment.Tolerance {
@@ -68,7 +68,7 @@ func (t distribution) near(count int, share float64, all int) bool {
 	return math.Abs(float64(count)/float64(all)-share) <= t.within+1e-9
 }
 
-// status is the member status of an object that has one, else the value.
+// status returns the member status of an object that has one, else the value.
 func status(v any) any {
 	if object, ok := v.(map[string]any); ok {
 		if s, ok := object["status"]; ok {

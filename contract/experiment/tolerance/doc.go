@@ -1,4 +1,4 @@
-// Package tolerance says what the output of a probe has to be.
+// Package tolerance has ready-made tolerances for the outputs of probes.
 //
 //	Tolerance: tolerance.Equal(200)                                  // exactly this
 //	Tolerance: tolerance.Range(0, 250)                               // a number between two
@@ -6,11 +6,11 @@
 //	Tolerance: tolerance.Path("$.items[?(@.status=='ok')]").Count(3) // part of a document
 //	Tolerance: tolerance.Distribution(map[string]float64{"200": 0.9, "201": 0.1}, 0.05)
 //
-// An output is judged as the JSON it would be in a journal, so that an int, an
-// int64 and a json.Number of the same value are equal, and so is a struct and the
-// map with its members. An output that has no JSON cannot be judged, which is an error.
+// An output is judged by its JSON, as in a journal. So an int, an int64 and a
+// json.Number of the same value are equal, and so are a struct and the map with its
+// members. An output without JSON cannot be judged, which is an error.
 //
 // [Member] looks at one member of the output first, such as the body of an HTTP
-// answer. All tolerances are immutable and safe for concurrent use. One that
-// makes no sense is reported by [experiment.Experiment.Validate].
+// answer. All tolerances are immutable and safe for concurrent use.
+// [experiment.Experiment.Validate] reports one that is invalid.
 package tolerance

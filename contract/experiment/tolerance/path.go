@@ -12,17 +12,17 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
 )
 
-// Path looks for values in the output by a JSON path. An output that is a text
-// is read as JSON if it is some. Without more it holds where at least one value is found.
+// Path finds values in the output by a JSON path. A text is read as JSON if it is
+// valid JSON. Without Count or Expect it holds if at least one value is found.
 //
-// Of RFC 9535 a path may have: members (.name, ['name'], several, *, at any depth ..), elements
-// ([0], [-1], [1:3]) and filters ([?(@.status=='ok' && @.age>3)]).
+// Of RFC 9535 a path may use: members (.name, ['name'], several, *, at any depth
+// ..), elements ([0], [-1], [1:3]) and filters ([?(@.status=='ok' && @.age>3)]).
 func Path(path string) JSONPath {
 	p, err := jsonpath.Parse(path)
 	return JSONPath{path: p, err: err}
 }
 
-// A JSONPath is the tolerance that [Path] makes. The zero value is reported as wrong.
+// A JSONPath is the tolerance that [Path] makes. The zero value is invalid.
 type JSONPath struct {
 	path   *jsonpath.Path
 	err    error
@@ -31,19 +31,20 @@ type JSONPath struct {
 	exact  bool
 }
 
-// Count asks for exactly n values.
+// Count returns t, holding only for exactly n values.
 func (t JSONPath) Count(n int) JSONPath {
 	t.count = &n
 	return t
 }
 
-// Expect asks for exactly these values, in this order. It goes before Count.
+// Expect returns t, holding only for exactly these values, in this order. It takes
+// precedence over Count.
 func (t JSONPath) Expect(values ...any) JSONPath {
 	t.expect, t.exact = values, true
 	return t
 }
 
-// Holds looks for the values.
+// Holds reports whether the output has the values.
 func (t JSONPath) Holds(_ context.Context, output any) (bool, error) {
 	if err := t.Check(); err != nil {
 		return false, err
@@ -80,7 +81,7 @@ func (t JSONPath) expected(found []jsonpath.Match) (bool, error) {
 	return true, nil
 }
 
-// Check reports a path that is none, and a negative count.
+// Check returns an error for an invalid path and for a negative count.
 func (t JSONPath) Check() error {
 	switch {
 	case t.err != nil:
@@ -98,8 +99,8 @@ func (t JSONPath) Check() error {
 	return nil
 }
 
-// Member judges one member of the output, such as "body", by another tolerance.
-// An output without it is judged as a whole.
+// Member judges one member of the output, such as "body", by another tolerance. An
+// output without that member is judged as a whole.
 func Member(name string, t experiment.Tolerance) experiment.Tolerance { return member{name, t} }
 
 type member struct {
@@ -130,7 +131,7 @@ func (t member) Check() error {
 	return nil
 }
 
-// asText is a text as it is, and anything else as JSON.
+// asText returns a text as it is, and anything else as JSON.
 func asText(v any) (string, error) {
 	if text, ok := v.(string); ok {
 		return text, nil

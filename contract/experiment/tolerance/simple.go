@@ -11,7 +11,7 @@ import (
 )
 
 // Equal holds for an output equal to want: a boolean, a text, a number, or any
-// other value with JSON.
+// other value with a JSON form.
 func Equal(want any) experiment.Tolerance { return exact{want} }
 
 type exact struct{ want any }
@@ -56,8 +56,8 @@ func (t oneOf) Check() error {
 	return nil
 }
 
-// Range holds for a number from lo to hi, both included, also where it is
-// written as a text. Anything else is not within it.
+// Range holds for a number from lo to hi, both included, also if it is written as a
+// text. It does not hold for anything else.
 func Range(lo, hi float64) experiment.Tolerance { return numbers{lo, hi} }
 
 type numbers struct{ lo, hi float64 }
@@ -85,8 +85,8 @@ func (t numbers) Check() error {
 
 const maxFinite = 0x1p1023 * (1 + (1 - 0x1p-52))
 
-// Match holds for a text in which the pattern, a regular expression of package
-// regexp, is found. An output that is no text is matched as its JSON.
+// Match holds for a text that contains a match of pattern, a regular expression of
+// package regexp. An output that is not a text is matched by its JSON.
 func Match(pattern string) experiment.Tolerance {
 	re, err := regexp.Compile(pattern)
 	return match{re, err}
@@ -112,7 +112,7 @@ func (t match) Check() error {
 	return nil
 }
 
-// Func holds where fn says so.
+// Func holds if fn returns true.
 func Func(fn func(ctx context.Context, output any) (bool, error)) experiment.Tolerance {
 	return function(fn)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// plain is the value as JSON decodes it, numbers kept as they are written.
+// plain returns the value as JSON decodes it, with numbers as they are written.
 func plain(v any) (any, error) {
 	switch t := v.(type) {
 	case nil, bool, string, json.Number:
@@ -80,8 +80,8 @@ func sameNumber(a, b string) bool {
 	return ok && too && x.Cmp(y) == 0
 }
 
-// rational reads a number. Exponents beyond those of a float64 are refused:
-// written out they would fill the memory.
+// rational reads a number. It refuses exponents beyond those of a float64: written
+// out they would fill the memory.
 func rational(s string) (*big.Rat, bool) {
 	if i := strings.IndexAny(s, "eE"); i >= 0 && len(strings.TrimLeft(s[i+1:], "+-0")) > 3 {
 		return nil, false

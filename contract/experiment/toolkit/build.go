@@ -12,7 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment"
 )
 
-// builder makes an experiment of a document, and notes what stands in the way.
+// builder makes an experiment of a document, and collects the problems.
 type builder struct {
 	*problems
 	doc        *Document
@@ -37,7 +37,7 @@ func newBuilder(d *Document, p *Providers) *builder {
 	return b
 }
 
-// placed is a list of activities and where it stands.
+// placed is a list of activities and its place in the document.
 type placed struct {
 	path       string
 	at         where
@@ -52,10 +52,10 @@ func (d *Document) lists() []placed {
 	return lists
 }
 
-// Experiment makes the experiment of the document. Configuration and secrets are
-// loaded now: the environment is read, and probes of the configuration are run; ctx
-// bounds those. The error joins all problems: those of [Document.Validate], or else those
-// of loading, each a [*LocationError]. p may be nil.
+// Experiment makes the experiment of the document. It loads configuration and
+// secrets: it reads the environment, and runs the probes of the configuration
+// within ctx. The error joins the problems of [Document.Validate], or else those of
+// loading, each a [*LocationError]. p may be nil.
 func (d *Document) Experiment(ctx context.Context, p *Providers) (*experiment.Experiment, error) {
 	if err := d.Validate(p); err != nil {
 		return nil, err
@@ -131,7 +131,8 @@ func (b *builder) activity(path string, at where, a *Activity) experiment.Activi
 	return out
 }
 
-// controls are those registered, under the names and scopes of the document.
+// controls returns the registered controls, under the names and scopes of the
+// document.
 func (b *builder) controls(list []Control) (out []experiment.Control) {
 	for _, c := range list {
 		own := b.providers.Controls[c.Provider.Module]
@@ -143,7 +144,7 @@ func (b *builder) controls(list []Control) (out []experiment.Control) {
 		case "after":
 			own.Before = nil
 		}
-		if own.Before != nil || own.After != nil { // else it has nothing to do in this scope
+		if own.Before != nil || own.After != nil { // else it has no hook in this scope
 			out = append(out, own)
 		}
 	}
@@ -158,7 +159,7 @@ func (b *builder) text(path, s string) string {
 	return text
 }
 
-// seconds is a time of the document: a number, or a text that becomes one.
+// seconds returns a time of the document: a number, or a text that becomes one.
 func (b *builder) seconds(path string, v any) time.Duration {
 	if v == nil {
 		return 0

@@ -58,15 +58,15 @@ func checkEnv(n node) {
 	choice(o.get("env_var_type"), envTypes...)
 }
 
-// kindOf is the member type of an object, where it is a text.
+// kindOf returns the member type of an object, if it is a text.
 func kindOf(v any) string {
 	object, _ := v.(map[string]any)
 	kind, _ := object["type"].(string)
 	return kind
 }
 
-// resolve loads the configuration and the secrets, those from the environment
-// first and probes last, which may use what was there before.
+// resolve loads the configuration and the secrets: values from the environment
+// first. Probes come last, because they may use the others.
 func (b *builder) resolve(ctx context.Context) {
 	b.values = values{config: make(map[string]any), secrets: make(map[string]string)}
 	for _, name := range slices.Sorted(maps.Keys(b.doc.Configuration)) {
@@ -112,7 +112,7 @@ func (b *builder) env(path string, v map[string]any) any {
 		return value
 	}
 	value, err := convert(text, kind)
-	if err != nil { // the text may be a secret, and so is not told
+	if err != nil { // the text may be a secret, so the error leaves it out
 		b.cause(path, fmt.Errorf("the environment's %s is no %s", key, kind))
 	}
 	return value
@@ -146,7 +146,7 @@ func (b *builder) ask(ctx context.Context, path string, v any) any {
 	}
 	call, vs := b.provider(a.Provider, path+".provider"), b.values
 	var output any
-	j, err := experiment.Run(ctx, &experiment.Experiment{ // it keeps a panic or a hang to itself
+	j, err := experiment.Run(ctx, &experiment.Experiment{ // it contains a panic or a hang
 		Name: path, Secrets: b.own,
 		Method: []experiment.Activity{{
 			Name: path, Kind: experiment.Probe, Timeout: b.seconds(below(path, "timeout"), a.Timeout),

@@ -5,23 +5,24 @@
 //	e, err := doc.Experiment(ctx, &toolkit.Providers{Funcs: map[string]toolkit.Func{
 //		"shop.actions.slow_down": toolkit.Bind(slowDown),
 //	}})
-//	journal, err := experiment.Run(ctx, e, &experiment.Options{Compat: true})
+//	journal, err := experiment.Run(ctx, e, &experiment.Options{ChaosToolkit: true})
 //
 // # Providers
 //
 // A provider of type function (or python) is a Go function, registered as
 // module.func. Type http sends a request and outputs {status, headers, body}; type
-// process runs a program, without a shell, and outputs {status, stdout, stderr}. A status of
-// 400 and more, or an exit status other than 0, is an output; a refused connection or a
-// time-out is a failure. When its time is over a process is killed with all its children.
+// process runs a program, without a shell, and outputs {status, stdout, stderr}. A
+// status of 400 and more, or an exit status other than 0, is an output; a refused
+// connection or a time-out is a failure. After its timeout a process is killed with
+// all its children.
 //
 // # Substitution
 //
-// ${name} stands for a value of the configuration or else of the secrets, in
-// arguments, URL, headers, time-outs, pauses, title and the texts of tolerances; $${ is
-// written for ${ itself. A text that is nothing but ${name} becomes the value with its type.
-// In arguments, URL and headers, ${name} may also be the output of an earlier activity, or a
-// part of it: ${create order:$.body.id}.
+// ${name} means a value of the configuration or else of the secrets, in arguments,
+// URL, headers, time-outs, pauses, title and the texts of tolerances; $${ is
+// written for ${ itself. A text that is only ${name} becomes the value with its
+// type. In arguments, URL and headers, ${name} may also be the output of an earlier
+// activity, or a part of it: ${create order:$.body.id}.
 //
 // # Strictness
 //
@@ -30,10 +31,10 @@
 //
 //	toolkit: method[2].provider.type is "ssh"; allowed: function, python, http, process
 //
-// Unknown members, functions, controls, references and ${names} are problems,
-// and so are tolerances that make no sense. Not supported, and said to be so: secrets from vaults,
-// regular expressions that Go does not have, JSON paths beyond those of tolerance.Path, and activities in the background
-// among the rollbacks.
+// Unknown members, functions, controls, references and ${names} are problems, and
+// so are invalid tolerances. Some features are not supported, and are reported:
+// secrets from vaults, regular expressions that Go does not have, JSON paths beyond
+// those of tolerance.Path, and background activities among the rollbacks.
 //
 // docs/experiments.md has the layout and the differences.
 package toolkit

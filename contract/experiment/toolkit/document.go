@@ -8,8 +8,8 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment"
 )
 
-// A Document is an experiment as it is written down. Where a field is an any,
-// it is what encoding/json decodes, numbers as json.Number, and may be a text with a
+// A Document is an experiment in the JSON layout. A field of type any has what
+// encoding/json decodes, with numbers as json.Number; it may be a text with a
 // ${name} in it.
 type Document struct {
 	Version       string                             `json:"version,omitempty"`
@@ -30,7 +30,7 @@ type Document struct {
 	Rollbacks  []Activity                `json:"rollbacks,omitempty"`
 }
 
-// A Hypothesis is the steady state. One without probes is none.
+// A Hypothesis is the steady state. One without probes counts as absent.
 type Hypothesis struct {
 	Title    string     `json:"title"`
 	Probes   []Activity `json:"probes,omitempty"`
@@ -48,18 +48,19 @@ type Activity struct {
 	Pauses        *Pauses         `json:"pauses,omitempty"`
 	Timeout       any             `json:"timeout,omitempty"` // in seconds
 	Dry           *bool           `json:"dry,omitempty"`
-	Configuration []string        `json:"configuration,omitempty"` // names that have to be there
-	Secrets       []string        `json:"secrets,omitempty"`       // scopes that have to be there
+	Configuration []string        `json:"configuration,omitempty"` // required names
+	Secrets       []string        `json:"secrets,omitempty"`       // required scopes
 	Controls      []Control       `json:"controls,omitempty"`
 }
 
-// Pauses are waited around an activity, in seconds.
+// Pauses are the waits before and after an activity, in seconds.
 type Pauses struct {
 	Before any `json:"before,omitempty"`
 	After  any `json:"after,omitempty"`
 }
 
-// A Provider is what an activity runs. Type says which of the fields may be set.
+// A Provider is what an activity runs. Type decides which of the other fields may
+// be set.
 type Provider struct {
 	Type    string   `json:"type"`
 	Secrets []string `json:"secrets,omitempty"`
@@ -75,7 +76,7 @@ type Provider struct {
 	Method     string            `json:"method,omitempty"`
 	Headers    map[string]string `json:"headers,omitempty"`
 	VerifyTLS  *bool             `json:"verify_tls,omitempty"`
-	MaxRetries int               `json:"max_retries,omitempty"` // of connections that could not be had
+	MaxRetries int               `json:"max_retries,omitempty"` // of failed connections
 
 	Path string `json:"path,omitempty"` // process
 }
@@ -101,8 +102,8 @@ type RollbackRuntime struct {
 	Strategy experiment.RollbackStrategy `json:"strategy,omitempty"`
 }
 
-// HypothesisRuntime says when the hypothesis is verified. All but the strategy
-// is an addition of ours, for what Chaos Toolkit has on its command line.
+// HypothesisRuntime says when the hypothesis is verified. All fields but the
+// strategy are additions, for options that Chaos Toolkit has on its command line.
 type HypothesisRuntime struct {
 	Strategy      experiment.HypothesisStrategy `json:"strategy,omitempty"`
 	Frequency     float64                       `json:"frequency,omitempty"` // in seconds
@@ -110,8 +111,8 @@ type HypothesisRuntime struct {
 	FailFastRatio float64                       `json:"fail_fast_ratio,omitempty"`
 }
 
-// Write writes the document as indented JSON. What [Read] reads from it is equal
-// to a document that came from [Read].
+// Write writes the document as indented JSON. A document that came from [Read] is
+// read back equal.
 func (d *Document) Write(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -133,9 +134,9 @@ func (d *Document) encode(e *json.Encoder) error {
 // A LocationError is one problem of a document.
 type LocationError struct {
 	Path    string // such as "method[2].provider.type"; empty: the whole document
-	Value   any    // the value that was refused; nil: there is none
-	Allowed string // what is allowed instead
-	Err     error  // the cause, where there is one
+	Value   any    // the wrong value; nil: none
+	Allowed string // what is allowed
+	Err     error  // the cause, if any
 }
 
 // Error names the place, the value and what is allowed.
@@ -162,7 +163,7 @@ func (e *LocationError) Error() string {
 // Unwrap returns the cause, or nil.
 func (e *LocationError) Unwrap() error { return e.Err }
 
-// brief is the beginning of a value's JSON.
+// brief returns the beginning of a value's JSON.
 func brief(v any) string {
 	doc, err := json.Marshal(v)
 	if err != nil {

@@ -4,6 +4,6 @@ package toolkit
 
 import "os/exec"
 
-// asGroup leaves the command as it is: without process groups its own end is
-// all that can be had. Children that outlive it are not waited for.
+// asGroup leaves the command unchanged: without process groups only the process
+// itself can be killed. Children that outlive it are not waited for.
 func asGroup(*exec.Cmd) {}

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// asGroup makes the command the head of a process group, and its end that of
-// the whole group.
+// asGroup makes the command the leader of a process group. Killing it kills the
+// whole group.
 func asGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// maxBody is the number of bytes that are kept of an answer, and of each stream
-// of a process.
+// maxBody is the number of bytes that are kept of a response, and of each stream of
+// a process.
 const maxBody = 1 << 20
 
 // httpCall is a provider of type http.
@@ -27,8 +27,8 @@ type httpCall struct {
 	p      *Provider
 }
 
-// do sends the request, again where there was no connection to be had, and
-// outputs {status, headers, body}.
+// do sends the request and outputs {status, headers, body}. It retries failed
+// connections.
 func (c httpCall) do(ctx context.Context, vs values) (any, error) {
 	client, err := c.sender()
 	if err != nil {
@@ -54,7 +54,8 @@ func (c httpCall) do(ctx context.Context, vs values) (any, error) {
 	}
 }
 
-// sender is the client, with the check of certificates off where that was asked for.
+// sender returns the client, without the check of certificates if the document asks
+// for that.
 func (c httpCall) sender() (*http.Client, error) {
 	client := http.Client{}
 	if c.client != nil {
@@ -81,8 +82,8 @@ func (c httpCall) sender() (*http.Client, error) {
 	return &client, nil
 }
 
-// request puts the arguments into the query of a GET, else into the body: as
-// JSON where the content type says so, else as a form.
+// request puts the arguments into the query of a GET, else into the body: as JSON
+// if the content type says so, else as a form.
 func (c httpCall) request(ctx context.Context, vs values) (*http.Request, error) {
 	target, err := vs.string(c.p.URL)
 	if err != nil {
@@ -142,7 +143,7 @@ func withQuery(target string, args map[string]any) (string, error) {
 	return u.String(), nil
 }
 
-// form spells arguments; a list gives one value for each of its items.
+// form encodes arguments; a list gives one value for each of its items.
 func form(args map[string]any) url.Values {
 	values := make(url.Values)
 	for _, name := range slices.Sorted(maps.Keys(args)) {
@@ -157,7 +158,7 @@ func form(args map[string]any) url.Values {
 	return values
 }
 
-// answer reads a response: its body as JSON if it says that it is some.
+// answer reads a response, with its body as JSON if its content type says so.
 func answer(resp *http.Response) (any, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// problems collects what is wrong.
+// problems collects the problems of a document.
 type problems struct{ list []error }
 
 func (p *problems) add(path string, value any, allowed string) {
@@ -35,8 +35,8 @@ type object struct {
 	members map[string]any
 }
 
-// object reads the node as an object with no other members than these. One that
-// is none is reported, and reads as empty.
+// object reads the node as an object with no other members than these. Anything
+// else is reported, and reads as an empty object.
 func (n node) object(allowed ...string) object {
 	o := object{problems: n.problems, path: n.path}
 	members, ok := n.v.(map[string]any)
@@ -53,7 +53,7 @@ func (n node) object(allowed ...string) object {
 	return o
 }
 
-// below is the path of a member.
+// below returns the path of a member.
 func below(path, name string) string {
 	if name == "" || strings.ContainsAny(name, " .[]\"'") {
 		return path + "[" + strconv.Quote(name) + "]"
@@ -69,7 +69,7 @@ func (o object) get(name string) node {
 	return node{o.problems, below(o.path, name), v, has}
 }
 
-// need is get of what has to be there.
+// need is get for a required member.
 func (o object) need(name, allowed string) (n node, ok bool) {
 	n = o.get(name)
 	if !n.has && o.members != nil {
@@ -85,7 +85,7 @@ func (o object) each(fn func(name string, n node)) {
 	}
 }
 
-// wrong reports the value, null as such.
+// wrong reports the value as not allowed.
 func (n node) wrong(allowed string) {
 	if n.v == nil {
 		n.add(n.path, json.RawMessage("null"), allowed)
@@ -163,7 +163,7 @@ func (n node) seconds() {
 	}
 }
 
-// needed is the text of a member that has to be there, and not empty.
+// needed returns the text of a required member that must not be empty.
 func (o object) needed(name string) string {
 	n, _ := o.need(name, "a text")
 	return n.name()

@@ -14,8 +14,8 @@ import (
 // process is a provider of type process.
 type process struct{ p *Provider }
 
-// do runs the program and outputs {status, stdout, stderr}. It runs in a group
-// of its own, which is killed when the time is over.
+// do runs the program and outputs {status, stdout, stderr}. It runs in a process
+// group of its own, which is killed at the timeout.
 func (c process) do(ctx context.Context, vs values) (any, error) {
 	args, err := processArguments(c.p.Arguments, vs)
 	if err != nil {
@@ -58,8 +58,8 @@ func (h *head) Write(p []byte) (int, error) {
 	return h.Buffer.Write(p)
 }
 
-// processArguments are the words behind the path: those of a list, the names and
-// values of an object in its order, or those of a text.
+// processArguments returns the arguments after the path: the items of a list, the
+// names and values of an object in its order, or the words of a text.
 func processArguments(raw json.RawMessage, vs values) (words []string, err error) {
 	var list []any
 	if raw != nil {
@@ -112,8 +112,8 @@ func listed(raw json.RawMessage) (list []any, err error) {
 	return list, nil
 }
 
-// split cuts a text into words at white space that is not in quotes. Unlike a
-// shell it knows nothing else.
+// split splits a text into words at white space outside quotes. It has no other
+// feature of a shell.
 func split(text string) (words []any, err error) {
 	var word strings.Builder
 	var quote rune

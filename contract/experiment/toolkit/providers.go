@@ -11,28 +11,28 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment"
 )
 
-// Providers are what a document may call. The zero value allows http and
-// process providers. It must not be changed while experiments made with it run.
+// Providers are what a document may call. The zero value allows http and process
+// providers. Providers must not be changed while experiments made with them run.
 type Providers struct {
 	_ struct{}
 	// Funcs are the providers of type function, by "module.func".
 	Funcs map[string]Func
-	// Controls are those that documents may name, by their module. The names of
-	// the documents go before theirs.
+	// Controls are those that documents may name, by their module. A name in the
+	// document takes precedence over their own.
 	Controls map[string]experiment.Control
 	// HTTP sends the requests. nil: a client with the settings of the standard library.
 	HTTP *http.Client
 	// Getenv reads the environment for configuration and secrets. nil: os.LookupEnv.
 	Getenv func(name string) (value string, ok bool)
-	// NoProcesses makes providers of type process a problem: whoever writes
-	// such a document can run any program.
+	// NoProcesses makes providers of type process a problem: the author of such a
+	// document can run any program.
 	NoProcesses bool
 	// Compat leaves an unknown ${name} as it is, as Chaos Toolkit does.
 	Compat bool
 }
 
-// A Func is a provider. It gets the arguments of the document, decoded from
-// JSON, with numbers as json.Number and ${names} substituted; [Bind] decodes them into a
+// A Func is a provider. Its args are those of the document, decoded from JSON, with
+// numbers as json.Number and ${names} substituted. [Bind] decodes them into a
 // struct. An action may output a [Started].
 type Func func(ctx context.Context, args map[string]any) (output any, err error)
 
@@ -42,8 +42,8 @@ type Started struct {
 	Undo   experiment.Undo
 }
 
-// Bind makes a provider of a function that takes its arguments as a struct (or
-// a map). Arguments that it has no field for are an error.
+// Bind makes a provider of a function that takes its arguments as a struct or a
+// map. Arguments without a field are an error.
 func Bind[In, Out any](fn func(ctx context.Context, in In) (Out, error)) Func {
 	return func(ctx context.Context, args map[string]any) (any, error) {
 		var in In
@@ -67,7 +67,7 @@ func (p *Providers) getenv(name string) (string, bool) {
 	return os.LookupEnv(name)
 }
 
-// provider makes a provider callable. What may come from outputs is substituted
+// provider makes a provider callable. Outputs of earlier activities are substituted
 // when it runs.
 func (b *builder) provider(p *Provider, path string) func(ctx context.Context, vs values) (any, error) {
 	timeout := b.seconds(below(path, "timeout"), p.Timeout)
@@ -96,7 +96,7 @@ func (b *builder) provider(p *Provider, path string) func(ctx context.Context, v
 	}
 }
 
-// arguments are those of a provider, substituted.
+// arguments returns the substituted arguments of a provider.
 func arguments(p *Provider, vs values) (map[string]any, error) {
 	args := make(map[string]any)
 	if p.Arguments != nil {

@@ -9,8 +9,7 @@ import (
 )
 
 // Read reads a document. The error joins every problem of its layout, each a
-// [*LocationError]; what hangs on functions, names and values is for
-// [Document.Validate].
+// [*LocationError]. [Document.Validate] checks functions, names and values.
 func Read(data []byte) (*Document, error) {
 	p := &problems{}
 	var v any
@@ -29,7 +28,7 @@ func Read(data []byte) (*Document, error) {
 	return d.tidy()
 }
 
-// tidy gives equal documents one form: nothing for what is empty, and arguments
+// tidy gives equal documents one form: without empty members, and with arguments
 // without white space.
 func (d *Document) tidy() (*Document, error) {
 	var doc bytes.Buffer
@@ -55,8 +54,8 @@ func decode(data []byte, into any) error {
 	return nil
 }
 
-// repeated reports members that an object has twice, which JSON leaves open and
-// readers settle in different ways. The text is known to be JSON.
+// repeated reports members that an object has twice: JSON does not define them, and
+// readers differ. The text is valid JSON.
 func (p *problems) repeated(d *json.Decoder, path string) {
 	t, err := d.Token()
 	switch {

@@ -13,11 +13,11 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
 )
 
-// reference finds ${name}, and $${ which stands for ${.
+// reference matches ${name}, and $${, which means ${.
 var reference = regexp.MustCompile(`\$\$\{|\$\{([^{}]*)\}`)
 
-// values are what ${name} can stand for: the configuration, then the secrets,
-// then the outputs of earlier activities, asked for when they are needed.
+// values resolve ${name}: by the configuration, then the secrets, then the outputs
+// of earlier activities, which are read when needed.
 type values struct {
 	config  map[string]any
 	secrets map[string]string
@@ -40,7 +40,7 @@ func (vs values) lookup(name string) (any, error) {
 	return vs.output(name)
 }
 
-// text substitutes in a text. One that is nothing but ${name} becomes the value.
+// text substitutes in a text. A text that is only ${name} becomes the value.
 func (vs values) text(s string) (any, error) {
 	if at := reference.FindStringSubmatchIndex(s); at != nil && at[0] == 0 && at[1] == len(s) && at[2] >= 0 {
 		v, err := vs.lookup(s[at[2]:at[3]])
@@ -110,13 +110,13 @@ func (vs values) any(v any) (any, error) {
 	return v, nil
 }
 
-// string is text where only a text will do.
+// string is text for a place where only a text is allowed.
 func (vs values) string(s string) (string, error) {
 	v, err := vs.text(s)
 	return spell(v), err
 }
 
-// running are the values as an activity finds them.
+// running returns the values for a running activity.
 func (vs values) running(ctx context.Context) values {
 	scope := experiment.ScopeOf(ctx)
 	vs.output = func(name string) (any, error) {
@@ -133,7 +133,7 @@ func (vs values) running(ctx context.Context) values {
 	return vs
 }
 
-// part is the first value at a JSON path of an output.
+// part returns the first value at a JSON path of an output.
 func part(output any, name, path string) (any, error) {
 	p, err := jsonpath.Parse(path)
 	if err != nil {

@@ -81,8 +81,8 @@ func (b *builder) tolerance(path string, v any) experiment.Tolerance {
 	return t
 }
 
-// tolerant substitutes in a tolerance, but for the probe of one: its arguments
-// are substituted when it runs.
+// tolerant substitutes in a tolerance, except in its probe, whose arguments are
+// substituted when it runs.
 func (vs values) tolerant(v any) (any, error) {
 	if kindOf(v) == "probe" {
 		return v, nil
@@ -141,7 +141,7 @@ func float(v any) float64 {
 	return f
 }
 
-// plainTolerance is a boolean, number, text or list.
+// plainTolerance builds the tolerance of a boolean, number, text or list.
 func plainTolerance(v any) experiment.Tolerance {
 	list, ok := v.([]any)
 	if !ok {
@@ -157,7 +157,7 @@ func plainTolerance(v any) experiment.Tolerance {
 	return byStatus{tolerance.OneOf(list...), other}
 }
 
-// byStatus judges the status of an output that has one, and else the output.
+// byStatus judges the status of an output that has one, else the output.
 type byStatus struct{ status, other experiment.Tolerance }
 
 func (t byStatus) Holds(ctx context.Context, output any) (bool, error) {
@@ -176,7 +176,8 @@ func (t byStatus) Check() error {
 	return nil
 }
 
-// judge is a tolerance that runs a provider with the output as the argument value.
+// judge returns a tolerance that runs a provider with the output as the argument
+// value.
 func (b *builder) judge(path string, v any) experiment.Tolerance {
 	a, err := embedded(v)
 	if err != nil {
@@ -189,13 +190,14 @@ func (b *builder) judge(path string, v any) experiment.Tolerance {
 		vs.judged = &output
 		verdict, err := call(ctx, vs)
 		if b.providers.Compat {
-			err = nil // there a probe that fails is a miss
+			err = nil // there a failed probe is a miss
 		}
 		return truth(verdict), err
 	})
 }
 
-// truth is that of Python, which the layout comes from: what is empty or 0 is false.
+// truth returns the truth of a value as in Python, where the layout comes from: an
+// empty value and 0 are false.
 func truth(v any) bool {
 	switch v := v.(type) {
 	case nil:

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Validate reports everything that is wrong with the document, joined, each a
-// [*LocationError]: its layout, as [Read] does, and besides unknown functions, controls,
-// references, scopes and ${names}, and tolerances that make no sense. It reads no environment
-// and runs nothing. p may be nil: then there are no functions.
+// Validate returns every problem of the document, joined, each a [*LocationError].
+// It checks the layout, as [Read] does, and reports unknown functions, controls,
+// references, scopes and ${names}, and invalid tolerances. It does not read the
+// environment and runs nothing. p may be nil: then there are no functions.
 func (d *Document) Validate(p *Providers) error {
 	var doc bytes.Buffer
 	if err := d.Write(&doc); err != nil {
@@ -141,7 +141,7 @@ func (b *builder) checkControls(path string, controls []Control) {
 	}
 }
 
-// checkNames looks every ${name} of a value up. outputs says that it may be an
+// checkNames looks up every ${name} of a value. outputs means that it may name an
 // activity.
 func (b *builder) checkNames(path string, v any, outputs bool) {
 	if b.providers.Compat {
@@ -165,7 +165,7 @@ func (b *builder) checkNames(path string, v any, outputs bool) {
 	}
 }
 
-// list writes the names that are known.
+// list formats the known names.
 func list[V any](known map[string]V) string {
 	if len(known) == 0 {
 		return "none is known"
