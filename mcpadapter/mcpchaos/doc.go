@@ -25,9 +25,9 @@
 //
 // # Faults
 //
-// Of results, for middleware: [ErrorUnset], [ToolHidden], [ToolRemoved],
-// [DescriptionChanged]. Of messages, for a transport: [Dropped], [Duplicated],
-// [Overtaken], [Corrupted], [Garbage], [WrongID], [Oversized], [ListChangedFlood], [Cut]. Those of package
+// Of results, for middleware: [UnsetError], [HideTool], [RemoveTool],
+// [ChangeDescription]. Of messages, for a transport: [Drop], [Duplicate],
+// [Overtake], [Corrupt], [InsertGarbage], [ChangeID], [Oversize], [FloodListChanged], [Cut]. Those of package
 // chaos/fault work in both places: a delay holds up a message and all behind it,
 // an error breaks the connection, as it does for the SDK. A call that gets no
 // answer waits until its context ends: give it a deadline.

@@ -79,16 +79,16 @@ func shown(lines []string) json.RawMessage {
 	return doc
 }
 
-// Dropped loses a message. Who waits for an answer waits until its context ends.
-func Dropped() chaos.Fault {
+// Drop loses a message. Who waits for an answer waits until its context ends.
+func Drop() chaos.Fault {
 	return rewrite{
 		description: described("mcp_dropped", chaos.Explicit, chaos.Transient, chaos.EffectUnknown, nil),
 		lines:       func(chaos.Call, Message, string) ([]string, error) { return nil, nil },
 	}
 }
 
-// Duplicated delivers a message and so many copies of it, from 1 to 1000.
-func Duplicated(copies int) chaos.Fault {
+// Duplicate delivers a message and so many copies of it, from 1 to 1000.
+func Duplicate(copies int) chaos.Fault {
 	c := check{kind: "mcp_duplicated"}
 	c.that(copies >= 1 && copies <= maxCopies, "copies", copies, "a number from 1 to 1000")
 	return rewrite{
@@ -105,9 +105,9 @@ func Duplicated(copies int) chaos.Fault {
 // drawCut is the salt of the draw: ASCII for "corrupt".
 const drawCut = 0x636f7272757074
 
-// Corrupted cuts a received message off within, at a place drawn from the
+// Corrupt cuts a received message off within, at a place drawn from the
 // coordinates of the call. What is left is no JSON, which breaks the connection.
-func Corrupted() chaos.Fault {
+func Corrupt() chaos.Fault {
 	return rewrite{
 		description:  described("mcp_corrupted", chaos.Explicit, chaos.Permanent, chaos.EffectUnknown, nil),
 		receivedOnly: true,
@@ -117,9 +117,9 @@ func Corrupted() chaos.Fault {
 	}
 }
 
-// Garbage puts a line before a received message that is none: what a server does
+// InsertGarbage puts a line before a received message that is none: what a server does
 // that prints to its standard output. The line must not be JSON.
-func Garbage(line string) chaos.Fault {
+func InsertGarbage(line string) chaos.Fault {
 	c := check{kind: "mcp_garbage"}
 	c.that(!json.Valid([]byte(line)) && strings.TrimSpace(line) != "" && !strings.ContainsAny(line, "\r\n"), "line", line, "one line of text that is not JSON")
 	return rewrite{
@@ -132,10 +132,10 @@ func Garbage(line string) chaos.Fault {
 	}
 }
 
-// WrongID gives a request or response an id that nobody asked with. Who waits
+// ChangeID gives a request or response an id that nobody asked with. Who waits
 // for the answer waits until its context ends. A notification has no id and is
 // not changed.
-func WrongID() chaos.Fault {
+func ChangeID() chaos.Fault {
 	return rewrite{
 		description: described("mcp_wrong_id", chaos.Explicit, chaos.Transient, chaos.EffectUnknown, nil),
 		lines: func(_ chaos.Call, _ Message, text string) ([]string, error) {
@@ -152,11 +152,11 @@ func WrongID() chaos.Fault {
 	}
 }
 
-// Oversized makes a message so many bytes longer, from 1 to 64 MiB, by
+// Oversize makes a message so many bytes longer, from 1 to 64 MiB, by
 // what stands in the _meta of its parameters or result, which no one needs to
 // look at. Whether it is too long is the reader's to say: see [Options.MaxLine].
 // An error of the protocol has no such place and is not changed.
-func Oversized(bytes int) chaos.Fault {
+func Oversize(bytes int) chaos.Fault {
 	c := check{kind: "mcp_oversized"}
 	c.that(bytes >= 1 && bytes <= maxBytes, "bytes", bytes, "a number from 1 to 67108864")
 	return rewrite{

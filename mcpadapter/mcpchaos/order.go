@@ -9,11 +9,11 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// Overtaken lets so many later messages, from 1 to 1000, go before a received
+// Overtake lets so many later messages, from 1 to 1000, go before a received
 // one, and waits for them at most for a time, from a millisecond to an hour: if
 // fewer come, the message is merely late. What is read after it is not held up.
 // A sent message is not changed: wrap the end that reads it.
-func Overtaken(by int, atMost time.Duration) chaos.Fault {
+func Overtake(by int, atMost time.Duration) chaos.Fault {
 	c := check{kind: "mcp_overtaken"}
 	c.that(by >= 1 && by <= maxCopies, "by", by, "a number from 1 to 1000")
 	c.that(atMost >= time.Millisecond && atMost <= maxWait, "atMost", atMost, "a duration from 1ms to 1h")
@@ -32,9 +32,9 @@ func Overtaken(by int, atMost time.Duration) chaos.Fault {
 		}}
 }
 
-// ListChangedFlood lets so many notifications that the list of tools has
+// FloodListChanged lets so many notifications that the list of tools has
 // changed, from 1 to 10000, follow a message, although it has not.
-func ListChangedFlood(count int) chaos.Fault {
+func FloodListChanged(count int) chaos.Fault {
 	c := check{kind: "mcp_list_changed_flood"}
 	c.that(count >= 1 && count <= maxFlood, "count", count, "a number from 1 to 10000")
 	return rewrite{
