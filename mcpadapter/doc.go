@@ -35,8 +35,8 @@
 // marked as an error with {status, code, detail, hint}, so that a model can
 // correct itself. docs/mcp.md has a success and an error of each.
 //
-// There are resources (the latest reports, the catalogue of faults, the faults that
-// struck lately, the tools as a contract) and two prompts besides.
+// There are resources (the latest reports, the catalogue of faults, the latest
+// faults, the manifest of the tools) and two prompts.
 //
 // # Who may do what
 //

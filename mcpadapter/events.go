@@ -29,8 +29,8 @@ const (
 	loggerProblem      = "chaos/subscription_error"
 )
 
-// A hub tells sessions of the faults that strike. Each session has a reader of
-// its own, so that a slow or dead one holds up nobody else.
+// A hub tells sessions of the delivered faults. Each session has a reader of
+// its own, so that a slow or dead one does not delay the others.
 type hub struct {
 	host Host
 	log  faultLog
@@ -65,7 +65,7 @@ type filters struct {
 	MinSeverity string `json:"minSeverity,omitempty" jsonschema:"only faults at least this bad: warning for a delay or a changed result, error for a failure, critical for a panic" enum:"info,warning,error,critical"`
 }
 
-// wants tells whether a subscription is about an event.
+// wants reports whether a subscription is about an event.
 func (s *subscription) wants(e *chaos.Event) bool {
 	f := &s.filters
 	return (f.Namespace == "" || f.Namespace == faultevent.Namespace(*e)) &&
@@ -114,7 +114,7 @@ func (h *hub) subscribe(session *mcp.ServerSession, s *subscription) (subscripti
 	return s.output(), nil
 }
 
-// unsubscribe removes a subscription of a session, and tells whether there was one.
+// unsubscribe removes a subscription of a session, and reports whether there was one.
 func (h *hub) unsubscribe(session *mcp.ServerSession, id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -90,13 +90,13 @@ func (s *Server) addGate() error {
 	return nil
 }
 
-// auditFault writes down a fault that struck the live program, whoever armed it.
+// auditFault writes down a fault delivered in the live program, by a client or the host.
 func (s *Server) auditFault(e chaos.Event) {
 	s.gate.Record(s.life, "chaos.fault.delivered", slog.String("target", e.Target), slog.String("fault", e.Fault),
 		slog.String("rule", e.Rule), slog.String("lane", e.Lane), slog.Uint64("ordinal", e.Ordinal), slog.String("outcome", string(e.Outcome)))
 }
 
-// auditLost writes down how many faults struck faster than they could be.
+// auditLost writes down how many delivered faults came too fast to be written down.
 func (s *Server) auditLost(faults uint64) {
 	s.gate.Record(s.life, "chaos.fault.lost", slog.Uint64("faults", faults))
 }

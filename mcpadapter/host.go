@@ -21,7 +21,7 @@ type Host struct {
 	// Injector is the one of the live program, whose faults come and go.
 	Injector *chaos.Injector
 	// Events is the feed that the injector's OnEvent hands its events to; nil:
-	// clients cannot subscribe to faults. Those that strike are audited either way.
+	// clients cannot subscribe to faults. Delivered faults are audited either way.
 	Events *Feed
 	// Experiments are those that may be run by name.
 	Experiments *gameday.Lab
@@ -60,7 +60,7 @@ func (h Host) check() error {
 		add("Host %q has nothing to serve; allowed: an Injector, Experiments, Matrices or Runs", h.Name)
 	}
 	if h.Workload && h.Runs == nil {
-		add("Host.Workload is true without Runs; allowed: with Runs made by record.NewRuns with a Workload")
+		add("Host.Workload is true without Runs; allowed: with Runs made by trace.NewRuns with a Workload")
 	}
 	if h.Events != nil && h.Injector == nil {
 		add("Host.Events is set without an Injector; allowed: with the injector whose OnEvent is Events.Record")

@@ -133,21 +133,21 @@ func activeFault(r chaos.RuleState) gameday.ActiveFault {
 	return f
 }
 
-// armed keeps the rules that strike the next call and then have done their
-// work: they are taken away once they were delivered.
+// armed keeps the rules whose fault is injected into the next matching call.
+// They are removed once their fault was delivered.
 type armed struct {
 	mu    sync.Mutex
-	rules map[string]strikeOnce // by the fault
+	rules map[string]armedRule // by the fault
 }
 
-// strikeOnce is a rule that strikes the next call.
-type strikeOnce struct {
+// armedRule is a rule for the next matching call.
+type armedRule struct {
 	name   string
-	remove func() bool // this very rule, not one that has its name since
+	remove func() bool // removes this very rule, not a later one of the same name
 }
 
-// arm puts in force the rule that strikes the next call for a fault, under a
-// name that no other rule has, and returns that.
+// arm adds the rule that injects a fault into the next matching call, and
+// returns its name, which no other rule has.
 func (a *armed) arm(in *chaos.Injector, r chaos.Rule, put func(chaos.Rule) (remove func() bool, err error)) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -160,9 +160,9 @@ func (a *armed) arm(in *chaos.Injector, r chaos.Rule, put func(chaos.Rule) (remo
 		return "", err
 	}
 	if a.rules == nil {
-		a.rules = make(map[string]strikeOnce)
+		a.rules = make(map[string]armedRule)
 	}
-	a.rules[r.Name] = strikeOnce{name, remove}
+	a.rules[r.Name] = armedRule{name, remove}
 	return name, nil
 }
 
@@ -175,7 +175,7 @@ func unused(name string, rules []chaos.Rule) string {
 	return free
 }
 
-// holder is the fault for which a rule of this name strikes the next call.
+// holder returns the fault for whose next call a rule of this name is armed.
 func (a *armed) holder(name string) (fault string, taken bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -196,7 +196,8 @@ func (a *armed) disarm(fault string) {
 	}
 }
 
-// sweep takes away those that have struck, and forgets those that are gone.
+// sweep removes the rules whose fault was delivered, and forgets those that
+// are gone.
 func (a *armed) sweep(in *chaos.Injector) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -204,7 +205,7 @@ func (a *armed) sweep(in *chaos.Injector) {
 		return
 	}
 	waiting := in.Undelivered()
-	maps.DeleteFunc(a.rules, func(_ string, rule strikeOnce) bool {
+	maps.DeleteFunc(a.rules, func(_ string, rule armedRule) bool {
 		if slices.Contains(waiting, rule.name) {
 			return false
 		}

@@ -119,7 +119,7 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	}
 	s.addResources()
 	s.addFaults()
-	s.addContract()
+	s.addManifest()
 	s.addPrompts()
 	if err := s.addGate(); err != nil {
 		s.stop()
@@ -131,8 +131,8 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	return s, nil
 }
 
-// listen makes sure that the server hears of the faults that strike, also where
-// the host has no feed for its clients.
+// listen makes sure that the server receives delivered faults even when the
+// host has no feed for its clients.
 func (s *Server) listen() {
 	s.feed, s.unwatch = s.host.Events, func() {}
 	if s.feed == nil && s.host.Injector != nil {
@@ -151,7 +151,7 @@ func (s *Server) reportCutOff() {
 	}
 }
 
-const instructions = `Tools to break a running program on purpose and to judge how it bears it.
+const instructions = `Tools to break a running program on purpose and to judge how it holds up.
 Look before you break: chaos_status and get_graph say what there is. Register a fault with a low probability and a limit, aim it at
 one injection point, and remove it when you are done; chaos_disarm stops everything at once. Answers begin with a summary and say what they left out: narrow a question by
 node, subsystem and time instead of asking for everything. Seeds are decimal strings. Durations are in the unit that a member's name says.
@@ -284,7 +284,7 @@ func (s *Server) pump() {
 				continue
 			case <-s.life.Done():
 			}
-			for { // what struck before the end is written down
+			for { // faults delivered before the end are written down
 				select {
 				case e := <-queue.events:
 					take(e)

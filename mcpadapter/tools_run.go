@@ -160,7 +160,7 @@ func (c *call) runMatrix(ctx context.Context, m *contract.Matrix, chosen func(co
 	return summarize(m.Name, k), nil
 }
 
-// rerunLine is the call of contract_run that repeats a cell: same seed, same weather.
+// rerunLine is the call of contract_run that repeats a cell: same seed, same scenario.
 func rerunLine(m *contract.Matrix, cell contract.Cell) string {
 	in := runInput{Matrix: m.Name, Scenarios: []string{cell.Scenario}, Invariants: []string{cell.Invariant},
 		Trial: cell.Trial, Trials: max(m.Trials, 1), Seed: fmt.Sprint(m.Seed)}

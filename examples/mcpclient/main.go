@@ -6,7 +6,7 @@
 //	go run ./examples/mcpclient -tool read_text_file -args '{"path":"/tmp/notes/a.txt"}' -want milk npx -y @modelcontextprotocol/server-filesystem /tmp/notes
 //
 // It exits with 0 when the contract held and every fault was delivered, with 1
-// when a promise was broken, with 2 when that is not certain, and with 3 when it
+// when an invariant was broken, with 2 when that is not certain, and with 3 when it
 // could not do its work.
 package main
 

@@ -60,7 +60,7 @@ func (s *settings) ask(ctx context.Context, _ string, tools chaos.ToolRegistry) 
 	return honest, nil
 }
 
-// matrix holds the agent to its promises while the server's tools, the
+// matrix checks the agent's invariants while the server's tools, the
 // protocol and the connection break.
 func (s *settings) matrix() *contract.Matrix {
 	request, received := "mcp/tools/call/"+s.tool, "mcp/receive/tools/call/"+s.tool

@@ -1,5 +1,5 @@
 // Command quickstart puts the order desk, a small agent over a real database,
-// through every weather, and says which of its promises it keeps.
+// through every scenario, and reports which of its invariants hold.
 //
 //	go run ./examples/quickstart                  # an agent that stands it
 //	go run ./examples/quickstart -agent fragile   # one that does not

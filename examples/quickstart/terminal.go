@@ -19,7 +19,7 @@ func terminal(w io.Writer) *os.File {
 	return nil
 }
 
-// color says whether to colour what is written to w; see https://no-color.org.
+// color reports whether to colour what is written to w; see https://no-color.org.
 func (s *settings) color(w io.Writer) bool {
 	return !s.noColor && terminal(w) != nil && os.Getenv("NO_COLOR") == ""
 }

@@ -138,8 +138,8 @@ func (l lastIncident) Notify(_ context.Context, in Incident, _ Finding) error {
 }
 
 // FindsRootCause holds where the report of a [ContractAgent] states what was
-// injected (see [Diagnosis]): a target that the rule of the first delivered
-// fault struck, its kind, the time of its first delivery within the tolerance,
+// injected (see [Diagnosis]): a target in which the rule of the first delivered
+// fault injected one, its kind, the time of its first delivery within the tolerance,
 // and an end not before its last delivery less the tolerance. It applies to
 // cells with faults, and is undecided where none was delivered.
 func FindsRootCause(id string, severity contract.Severity, tolerance time.Duration) contract.Invariant {

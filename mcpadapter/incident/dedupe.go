@@ -23,7 +23,7 @@ func newDedupe(window time.Duration) *dedupe {
 	return &dedupe{window: window, seen: make(map[string]sighting), sweep: leastSweep}
 }
 
-// admit tells whether an event of that key is the first.
+// admit reports whether an event of that key is the first.
 func (d *dedupe) admit(key string, now time.Time) bool {
 	if e, ok := d.seen[key]; ok && d.holds(e, now) {
 		return false

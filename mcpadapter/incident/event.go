@@ -43,7 +43,7 @@ func (e Event) Logger() string { return e.logger }
 func (e Event) Subscription() string { return e.subscription }
 
 // Cluster is where it happened: a cluster, or the program whose injector
-// struck; may be empty.
+// injected the fault; may be empty.
 func (e Event) Cluster() string { return e.cluster }
 
 // Namespace is that of the resource; may be empty.

@@ -117,7 +117,7 @@ func (m *mark) move(doc faults, first uint64) {
 	}
 }
 
-// another tells whether the numbers are those of another server: there are
+// another reports whether the numbers are those of another server: there are
 // fewer than before, or the event of the mark is not the one it was.
 func (m *mark) another(doc faults, first uint64) bool {
 	if doc.Last < m.sequence {

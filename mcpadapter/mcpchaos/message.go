@@ -31,7 +31,7 @@ func (f rewrite) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 		chaos.Note(ctx, f.description.Kind+": this is no message of a wrapped transport")
 		return result, nil
 	case f.receivedOnly && m.Sent:
-		chaos.Note(ctx, f.description.Kind+": it strikes what is received, and this is sent; wrap the end that reads")
+		chaos.Note(ctx, f.description.Kind+": it changes received messages only, and this one is sent; wrap the end that reads")
 		return result, nil
 	}
 	var after []string

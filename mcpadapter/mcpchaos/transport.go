@@ -23,7 +23,7 @@ import (
 // or as HTTP.
 //
 // A line that is no message cannot be sent through the SDK's transports: faults
-// that make one strike what is received, so wrap the end that reads.
+// that make one apply to received messages, so wrap the end that reads.
 func Transport(inner mcp.Transport, o *Options) mcp.Transport {
 	return &transport{inner, o.orDefault()}
 }

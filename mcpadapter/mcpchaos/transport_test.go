@@ -20,7 +20,7 @@ import (
 
 const answered = `{"order":7}`
 
-// What the client gets of its call when one message is struck, and of the next call.
+// What the client gets of its call when a fault is injected into one message, and of the next call.
 func TestWhatTheClientGets(t *testing.T) {
 	received, sent := "mcp/receive/tools/call/echo", "mcp/send/tools/call/echo"
 	silence := func(t *testing.T, err error) { assert.ErrorIs(t, err, context.DeadlineExceeded) }

@@ -72,7 +72,7 @@ func (a *arguments) loose(field string) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// confirmed says whether the caller confirmed, and whether it said anything.
+// confirmed reports whether the caller confirmed, and whether it said anything.
 func (a *arguments) confirmed() (yes, said bool) {
 	value, said := a.exact(confirmField)
 	return said && string(value) == "true", said
@@ -92,13 +92,13 @@ func (a *arguments) withoutConfirm() (json.RawMessage, error) {
 	return json.Marshal(rest)
 }
 
-// holds says whether a value is among those of an action: nothing else counts.
+// holds reports whether a value is among those of an action: nothing else counts.
 func holds(value json.RawMessage, among []any) bool {
 	got, ok := scalar(value)
 	return ok && contains(among, got, equalASCII)
 }
 
-// mayHold says whether a value may be among those of a confirmation: space
+// mayHold reports whether a value may be among those of a confirmation: space
 // around a string does not matter, an array is as dangerous as any of its
 // elements, and an object could be anything.
 func mayHold(value json.RawMessage, among []any) bool {

@@ -83,54 +83,54 @@ func (a *auditor) label(session string) string {
 }
 
 // started writes that a request begins. The error is that of the sink.
-func (a *auditor) started(ctx context.Context, v *visit) error {
+func (a *auditor) started(ctx context.Context, acc *access) error {
 	event := eventToolStarted
-	if v.method != "" {
+	if acc.method != "" {
 		event = eventRequestStarted
 	}
-	return line(ctx, a.calls[event], slog.LevelInfo, event, a.about(v))
+	return line(ctx, a.calls[event], slog.LevelInfo, event, a.about(acc))
 }
 
 // completed writes what became of a request.
-func (a *auditor) completed(ctx context.Context, v *visit) {
+func (a *auditor) completed(ctx context.Context, acc *access) {
 	level, result, event := slog.LevelInfo, "success", eventToolCall
-	if v.detail != "" {
+	if acc.detail != "" {
 		level, result = slog.LevelWarn, "error"
 	}
-	if v.method != "" {
+	if acc.method != "" {
 		event = eventRequestCompleted
 	}
-	took := time.Since(v.began)
-	attrs := append(a.about(v),
+	took := time.Since(acc.began)
+	attrs := append(a.about(acc),
 		slog.String("result", result),
 		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
-		slog.String("error_detail", a.text(v.detail)))
-	if v.remote != "" {
-		attrs = append(attrs, slog.String("remote", v.remote))
+		slog.String("error_detail", a.text(acc.detail)))
+	if acc.remote != "" {
+		attrs = append(attrs, slog.String("remote", acc.remote))
 	}
 	_ = line(ctx, a.calls[event], level, event, attrs) // counted, and told of by AuditHealth
 }
 
 // about is what is known of a request when it begins.
-func (a *auditor) about(v *visit) []slog.Attr {
-	tool := v.tool
-	if v.row == nil {
+func (a *auditor) about(acc *access) []slog.Attr {
+	tool := acc.tool
+	if acc.row == nil {
 		tool = a.text(tool)
 	}
 	attrs := make([]slog.Attr, 0, 14)
 	attrs = append(attrs,
-		slog.String("request_id", v.id),
-		slog.String("client_request_id", a.text(v.clientID)),
-		slog.String("session_id", a.label(v.session)),
-		slog.String("transport", v.transport))
-	if v.method != "" {
-		attrs = append(attrs, slog.String("method", a.text(v.method)))
+		slog.String("request_id", acc.id),
+		slog.String("client_request_id", a.text(acc.clientID)),
+		slog.String("session_id", a.label(acc.session)),
+		slog.String("transport", acc.transport))
+	if acc.method != "" {
+		attrs = append(attrs, slog.String("method", a.text(acc.method)))
 	} else {
 		attrs = append(attrs, slog.String("tool", tool))
 	}
 	return append(attrs,
-		slog.String("caller_subject", a.text(v.caller.Subject)),
-		slog.String("target", a.text(v.target)))
+		slog.String("caller_subject", a.text(acc.caller.Subject)),
+		slog.String("target", a.text(acc.target)))
 }
 
 // line writes one line, and returns the error of the sink.

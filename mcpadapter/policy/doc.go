@@ -56,15 +56,15 @@
 // Exactly one line of JSON at the end of a tools/call, refusals, panics and
 // unknown tools included: event mcp.tool_call.completed. A call that writes has
 // one before it, mcp.tool_call.started. Whatever a caller chose is redacted
-// first ([Redact]), and the configured tokens are struck out in any case.
-// [Gate.AuditHealth] tells of lines that could not be written; package auditlog
+// first ([Redact]), and the configured tokens are removed in any case.
+// [Gate.AuditHealth] reports lines that could not be written; package auditlog
 // reads the log of a process that was killed.
 //
-// # Contract
+// # Manifest
 //
-// [Gate.Contract] writes down what a running server offers: a [Contract], kept
+// [Gate.Manifest] writes down what a running server offers: a [Manifest], kept
 // as tools.yaml, embedded, and held against the running server by a test
-// ([Contract.Check]).
+// ([Manifest.Check]).
 //
 // # What it cannot do
 //

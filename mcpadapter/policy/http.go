@@ -123,25 +123,25 @@ func (h *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if mayHaveBody(req) { // until it is known who sends it
 		_ = control.SetReadDeadline(began.Add(h.options.RefusalTime))
 	}
-	v := &visit{gate: h.gate, began: began, transport: h.options.Transport, caller: Caller{Subject: anonymous}}
+	acc := &access{gate: h.gate, began: began, transport: h.options.Transport, caller: Caller{Subject: anonymous}}
 	granted, refusal := h.admit(req)
 	if refusal == nil {
-		v.caller = granted.caller
-		refusal = h.belongs(v, req)
+		acc.caller = granted.caller
+		refusal = h.belongs(acc, req)
 	}
 	if refusal == nil && h.opens(req) {
 		var give func()
-		if give, refusal = h.gate.sessions.hold(v.caller.Subject); refusal == nil {
+		if give, refusal = h.gate.sessions.hold(acc.caller.Subject); refusal == nil {
 			defer give()
 		}
 	}
 	if refusal != nil {
 		_ = control.SetWriteDeadline(began.Add(h.options.WriteTime))
-		h.refuse(w, req, v, refusal)
+		h.refuse(w, req, acc, refusal)
 		return
 	}
-	from := &origin{caller: v.caller, transport: h.options.Transport}
-	ctx, done := h.gate.sessions.serving(context.WithValue(req.Context(), originKey{}, from), v.caller)
+	from := &origin{caller: acc.caller, transport: h.options.Transport}
+	ctx, done := h.gate.sessions.serving(context.WithValue(req.Context(), originKey{}, from), acc.caller)
 	defer done()
 	if !granted.expires.IsZero() {
 		var cancel context.CancelFunc
@@ -159,7 +159,7 @@ func (h *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if h.opens(req) {
 		out.endpoint = func(id string) {
 			from.session = id
-			out.forget = h.gate.sessions.own(eventsKey+id, v.caller.Subject)
+			out.forget = h.gate.sessions.own(eventsKey+id, acc.caller.Subject)
 		}
 		defer out.leave()
 	}
@@ -174,10 +174,10 @@ func (h *guard) opens(req *http.Request) bool {
 
 // refuse answers a request that goes no further. Its body has not been read, and
 // will not be: the connection is closed.
-func (h *guard) refuse(w http.ResponseWriter, req *http.Request, v *visit, e *Error) {
-	v.detail, v.id, v.remote = e.Code+": "+e.Error(), h.gate.audit.nextID(), address(req)
-	if e.Code != CodeTooManyLogins || h.gate.logins.tell(v.remote) {
-		h.gate.audit.completed(req.Context(), v)
+func (h *guard) refuse(w http.ResponseWriter, req *http.Request, acc *access, e *Error) {
+	acc.detail, acc.id, acc.remote = e.Code+": "+e.Error(), h.gate.audit.nextID(), address(req)
+	if e.Code != CodeTooManyLogins || h.gate.logins.tell(acc.remote) {
+		h.gate.audit.completed(req.Context(), acc)
 	}
 	if e.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
@@ -230,10 +230,10 @@ func (h *guard) admit(req *http.Request) (*grant, *Error) {
 const sessionHeader = "Mcp-Session-Id"
 
 // belongs refuses a request for a session that somebody else began.
-func (h *guard) belongs(v *visit, req *http.Request) *Error {
+func (h *guard) belongs(acc *access, req *http.Request) *Error {
 	if id := req.Header.Get(sessionHeader); id != "" {
-		v.session = id
-		if owner, known := h.gate.sessions.owner(streamKey + id); known && owner != v.caller.Subject {
+		acc.session = id
+		if owner, known := h.gate.sessions.owner(streamKey + id); known && owner != acc.caller.Subject {
 			return notYours()
 		}
 	}
@@ -241,12 +241,12 @@ func (h *guard) belongs(v *visit, req *http.Request) *Error {
 	if id == "" || req.Method != http.MethodPost {
 		return nil
 	}
-	v.session = id
+	acc.session = id
 	owner, known := h.gate.sessions.owner(eventsKey + id)
 	switch {
 	case !known:
 		return &Error{Status: http.StatusNotFound, Code: CodeUnknownSession, Detail: "there is no such session", Hint: "connect again"}
-	case owner != v.caller.Subject:
+	case owner != acc.caller.Subject:
 		return notYours()
 	}
 	return nil

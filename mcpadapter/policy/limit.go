@@ -72,35 +72,35 @@ type bound struct {
 
 // bounds are the limits of a request: that of the server, and that of its
 // caller, whose sessions count together.
-func (v *visit) bounds(key string, perServer, perCaller *Limit, what string, more []bound) []bound {
+func (acc *access) bounds(key string, perServer, perCaller *Limit, what string, more []bound) []bound {
 	if perServer == nil {
-		perServer = v.gate.options.Limit
+		perServer = acc.gate.options.Limit
 	}
 	if perCaller == nil {
-		perCaller = v.gate.options.SessionLimit
+		perCaller = acc.gate.options.SessionLimit
 	}
 	if perServer != nil {
 		more = append(more, bound{bucketKey{what: key}, perServer, what, "the server"})
 	}
 	if perCaller != nil {
-		more = append(more, bound{bucketKey{key, v.caller.Subject}, perCaller, what, "this caller"})
+		more = append(more, bound{bucketKey{key, acc.caller.Subject}, perCaller, what, "this caller"})
 	}
 	return more
 }
 
 // toolBounds are the limits of a call of a tool.
-func (v *visit) toolBounds(args *arguments) []bound {
-	o := &v.gate.options
-	if v.row.Limit == nil && v.row.SessionLimit == nil && o.Limit == nil && o.SessionLimit == nil && len(v.gate.targets) == 0 {
+func (acc *access) toolBounds(args *arguments) []bound {
+	o := &acc.gate.options
+	if acc.row.Limit == nil && acc.row.SessionLimit == nil && o.Limit == nil && o.SessionLimit == nil && len(acc.gate.targets) == 0 {
 		return nil
 	}
 	var more []bound
-	for i := range v.gate.targets {
-		if t := &v.gate.targets[i]; t.meets(v.row, args) {
-			more = append(more, bound{bucketKey{what: t.key}, &t.Limit, "tool " + v.tool, "the server, for " + t.Target + ","})
+	for i := range acc.gate.targets {
+		if t := &acc.gate.targets[i]; t.meets(acc.row, args) {
+			more = append(more, bound{bucketKey{what: t.key}, &t.Limit, "tool " + acc.tool, "the server, for " + t.Target + ","})
 		}
 	}
-	return v.bounds("tool "+v.tool, v.row.Limit, v.row.SessionLimit, "tool "+v.tool, more)
+	return acc.bounds("tool "+acc.tool, acc.row.Limit, acc.row.SessionLimit, "tool "+acc.tool, more)
 }
 
 // taken is what a call has used up.

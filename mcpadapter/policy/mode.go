@@ -49,7 +49,7 @@ const (
 	Read                    // it changes nothing
 )
 
-// String is the capability's name, as in a contract.
+// String is the capability's name, as in a manifest.
 func (c Capability) String() string {
 	switch c {
 	case Write:

@@ -188,7 +188,7 @@ const minPrefixed = len("xoxb-12345678")
 // maxName is longer than any of them with all their hyphens, in bytes.
 const maxName = 32
 
-// secretName says whether whatever stands under this name is a secret: the name
+// secretName reports whether whatever stands under this name is a secret: the name
 // ends in one of those.
 func secretName(s string) bool {
 	s = s[max(0, len(s)-maxName):]
@@ -273,7 +273,7 @@ func separator(s string) int {
 	return 0
 }
 
-// header says whether the value may hold spaces: that of these two headers does.
+// header reports whether the value may hold spaces: that of these two headers does.
 func header(name string, separator byte) bool {
 	name = strings.ToLower(name[max(0, len(name)-maxName):])
 	return separator == ':' && (strings.HasSuffix(name, "authorization") || strings.HasSuffix(name, "cookie"))

@@ -31,11 +31,11 @@ const (
 	eventsKey = "events:" // and the session id in the URL
 )
 
-func (v *visit) sessionKey() string {
-	if v.events {
-		return eventsKey + v.session
+func (acc *access) sessionKey() string {
+	if acc.events {
+		return eventsKey + acc.session
 	}
-	return streamKey + v.session
+	return streamKey + acc.session
 }
 
 // sessions knows whose each session over HTTP is, and what each caller holds.

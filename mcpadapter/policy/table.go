@@ -12,7 +12,7 @@ import (
 )
 
 // A Tool is a row of the table: what a call of the tool needs. It is data, so
-// that a [Contract] can hold it.
+// that a [Manifest] can hold it.
 type Tool struct {
 	_ struct{}
 

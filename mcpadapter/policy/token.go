@@ -23,7 +23,7 @@ import (
 
 const (
 	// minToken is the least length of a token, in bytes: what is shorter can be
-	// guessed, and would be struck out of the audit log wherever it is a word.
+	// guessed, and would be removed from the audit log wherever it occurs as a word.
 	minToken = 8
 	// defaultSubject is whose a token is that does not say.
 	defaultSubject = "token"

@@ -101,7 +101,7 @@ func (w *walker) passString() error {
 	return nil
 }
 
-// add says whether the name was there already.
+// add reports whether the name was there already.
 func (l *level) add(name string) bool {
 	if l.many != nil {
 		had := l.many[name]

@@ -20,7 +20,7 @@ No node did worse around {{at .Event.At}} than before. The event said "{{.Event.
 
 ## Root Cause
 
-Not found. The fault may have been borne without a trace, or it struck what the timeline does not show.
+Not found. The fault may have left no trace, or it was injected where the timeline does not show it.
 
 Confidence: low
 {{else -}}
