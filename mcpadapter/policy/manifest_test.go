@@ -94,16 +94,16 @@ func TestCheckListsAllDifferences(t *testing.T) {
 	}
 	assert.Equal(t, []string{
 		`room.list: the server does not offer it`,
-		`room.book: capability is "read", the contract says "write"`,
-		`room.book: confirmation is null, the contract says ["room.* price [7,2.5,\"much\",true]"]`,
-		`room.book: target is "", the contract says "room"`,
-		`room.book: input_schema.properties.confirm is missing, the contract says {"description":"Must be true, and only after the user agreed, when price is one of [7,2.5,\"much\",true].","type":"boolean"}`,
-		`room.book: output_schema.additionalProperties is missing, the contract says false`,
-		`room.book: output_schema.properties.booked.title is "Booked", the contract has none`,
-		`room.book: output_schema.required is missing, the contract says ["booked"]`,
-		`room.delete: scopes is ["rooms:write"], the contract says ["rooms:write","rooms:admin"]`,
-		`room.delete: confirmation is ["*.delete  null"], the contract says ["*.delete  null","room.* price [7,2.5,\"much\",true]"]`,
-		`room.paint: it is not in the contract`,
+		`room.book: capability is "read", the manifest says "write"`,
+		`room.book: confirmation is null, the manifest says ["room.* price [7,2.5,\"much\",true]"]`,
+		`room.book: target is "", the manifest says "room"`,
+		`room.book: input_schema.properties.confirm is missing, the manifest says {"description":"Must be true, and only after the user agreed, when price is one of [7,2.5,\"much\",true].","type":"boolean"}`,
+		`room.book: output_schema.additionalProperties is missing, the manifest says false`,
+		`room.book: output_schema.properties.booked.title is "Booked", the manifest has none`,
+		`room.book: output_schema.required is missing, the manifest says ["booked"]`,
+		`room.delete: scopes is ["rooms:write"], the manifest says ["rooms:write","rooms:admin"]`,
+		`room.delete: confirmation is ["*.delete  null"], the manifest says ["*.delete  null","room.* price [7,2.5,\"much\",true]"]`,
+		`room.paint: it is not in the manifest`,
 	}, lines)
 	assert.NoError(t, want.Check(rooms(t, nil)))
 }
