@@ -6,8 +6,9 @@ import (
 	"io"
 )
 
-// output writes until it is over. What is being written then is given up: only
-// its own goroutine waits on for it, until the client reads or the process ends.
+// output writes until the server ends. A write that blocks then is given up:
+// only its own goroutine waits for it, until the client reads or the process
+// ends.
 type output struct {
 	to   io.Writer
 	over <-chan struct{}

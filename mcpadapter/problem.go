@@ -47,7 +47,7 @@ func notFound(detail, hint string) *problem {
 	return &problem{http.StatusNotFound, codeNotFound, detail, hint}
 }
 
-// failure is what an error of the library stands for.
+// failure is the problem that an error of the library becomes.
 type failure struct {
 	matches func(error) bool
 	status  int
@@ -85,7 +85,7 @@ func as[E error](err error) bool {
 	return errors.As(err, &e)
 }
 
-// problemOf is the envelope of an error. One that is a problem is its own.
+// problemOf returns the envelope of an error. A problem is its own envelope.
 func problemOf(err error) *problem {
 	var p *problem
 	if errors.As(err, &p) {

@@ -35,9 +35,8 @@ const (
 	defaultMessage     = "Injected fault"
 )
 
-// rule is what the arguments of register ask for. A latency of nothing, which
-// may be asked for, becomes the shortest there is: the library refuses a delay
-// that delays nothing.
+// rule converts the arguments of register. A latency of 0, which clients may
+// ask for, becomes the shortest one: the library refuses a delay of 0.
 func (in injectInput) rule() (r chaos.Rule, note string, err error) {
 	p := defaultProbability
 	if in.Probability != nil {
@@ -74,8 +73,8 @@ func (in injectInput) rule() (r chaos.Rule, note string, err error) {
 	return r, note, nil
 }
 
-// seeded is when.Prob with draws of its own. It is no [chaos.Probabilistic]:
-// that promises the draws of when.Prob.
+// seeded is when.Prob with a seed of its own. It is not a
+// [chaos.Probabilistic], which has to use the draws of when.Prob.
 type seeded struct {
 	p    float64
 	seed uint64
@@ -92,7 +91,7 @@ func (w seeded) Match(c chaos.Call) bool {
 	return c.Draw(w.seed) < w.p
 }
 
-// kindOf is the type under which a fault is shown: that of clients, or the
+// kindOf is the type under which a fault is shown: the client's, or the
 // library's for a fault registered from code.
 func kindOf(f chaos.Fault) string {
 	if d, ok := f.(chaos.Described); ok {
@@ -111,7 +110,7 @@ func probabilityOf(w chaos.When) float64 {
 	return 1
 }
 
-// matching are the names that a glob takes; none if it is no glob.
+// matching returns the names that a glob matches; none if it is no glob.
 func matching(pattern string, names []string) []string {
 	found := []string{}
 	g, err := glob.Compile(pattern)
@@ -166,7 +165,7 @@ func (a *armed) arm(in *chaos.Injector, r chaos.Rule, put func(chaos.Rule) (remo
 	return name, nil
 }
 
-// unused is a name that no rule has.
+// unused returns a name that no rule has.
 func unused(name string, rules []chaos.Rule) string {
 	free := name
 	for n := 2; slices.ContainsFunc(rules, func(r chaos.Rule) bool { return r.Name == free }); n++ {

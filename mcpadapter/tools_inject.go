@@ -122,7 +122,8 @@ func (s *Server) remove(in injectInput) injectOutput {
 	return out
 }
 
-// trigger fires a rule now. That the fault made an error is its success.
+// trigger injects a rule's fault now. An error that the fault made is a success
+// of the call.
 func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, error) {
 	rule, known := s.state(in.FaultName)
 	fired, err := s.host.Injector.InjectNow(ctx, in.FaultName)
@@ -174,7 +175,7 @@ func (s *Server) ruleNames() []string {
 // maxTargets bounds the injection points that one answer names.
 const maxTargets = 100
 
-// reach says which known injection points a target matches.
+// reach reports which known injection points a target matches.
 func (s *Server) reach(out *injectOutput, target string) {
 	known := s.host.Injector.Targets()
 	out.MatchedTargets = matching(target, known)
@@ -205,8 +206,8 @@ func injectFailed(c *call, p *problem) any {
 	return out
 }
 
-// seedOf reads a seed, which is text because JSON numbers above 2^53 are not
-// kept exactly on their way.
+// seedOf reads a seed. Seeds are text, because JSON numbers above 2^53 may lose
+// precision in transit.
 func seedOf(field, text string) (uint64, error) {
 	seed, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {

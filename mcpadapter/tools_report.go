@@ -120,7 +120,7 @@ func (in reportInput) check(r *contract.Report) error {
 	return nil
 }
 
-// page adds the cells that were asked for, and says where the next page begins.
+// page adds the requested cells, and says where the next page begins.
 func (out *reportOutput) page(in reportInput, r *contract.Report) {
 	out.Cells = []cellInfo{}
 	matching, limit := 0, cmp.Or(in.Limit, defaultPage)

@@ -13,9 +13,9 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// UnsetError lets a tool fail and takes the mark off its result, so that a
-// failure looks like an answer. A result without the mark is not changed. For
-// middleware at mcp/tools/call/….
+// UnsetError removes the error mark from the result of a tool that failed, so
+// that the failure looks like an answer. A result without the mark is not
+// changed. For middleware at mcp/tools/call/….
 func UnsetError() chaos.Fault { return unsetError{} }
 
 type unsetError struct{}
@@ -62,7 +62,7 @@ func (removeTool) Describe() chaos.Description {
 	return described("mcp_tool_removed", chaos.Explicit, chaos.Permanent, chaos.EffectNone, nil)
 }
 
-// HideTool takes a tool out of the list, by its name, while it can still be
+// HideTool removes a tool from the list, by its name; the tool can still be
 // called. For middleware at mcp/tools/list.
 func HideTool(name string) chaos.Fault { return hideTool{name} }
 
@@ -89,8 +89,8 @@ func (f hideTool) Describe() chaos.Description {
 	}{f.name})
 }
 
-// ChangeDescription gives a listed tool another description: what a server
-// does that earned trust with the first one. For middleware at mcp/tools/list.
+// ChangeDescription gives a listed tool another description, like a server that
+// earned trust with the first one. For middleware at mcp/tools/list.
 func ChangeDescription(name, description string) chaos.Fault {
 	return changeDescription{name, description}
 }
@@ -127,8 +127,8 @@ func (f changeDescription) Describe() chaos.Description {
 	return d
 }
 
-// changeTool changes a copy of the list where the tool stands in it; change
-// returns nil to leave it.
+// changeTool changes a copy of the list if the tool is in it; change gets the
+// tool's index, and returns nil to leave the list as it is.
 func changeTool(ctx context.Context, args any, next chaos.Next, name string, change func([]*mcp.Tool, int) []*mcp.Tool) (any, error) {
 	result, err := next(ctx, args)
 	res, ok := result.(*mcp.ListToolsResult)
