@@ -19,7 +19,7 @@ type origin struct {
 	session   string     // of server-sent events, which the SDK does not tell; written before the client knows it
 }
 
-// originKey is for transports that do not hand the request itself to the gate.
+// originKey is for transports that do not pass the request itself to the gate.
 type originKey struct{}
 
 // originExtra is the name under which the origin of this very request stands in
@@ -31,8 +31,8 @@ func (o *origin) info() *auth.TokenInfo {
 	return &auth.TokenInfo{UserID: o.caller.Subject, Scopes: slices.Clone(o.caller.Scopes), Extra: map[string]any{originExtra: o}}
 }
 
-// CallerFrom returns who makes the call that a handler works on. ok is false
-// outside a handler behind a [Gate]. The caller's scopes must not be changed.
+// CallerFrom returns the caller of the call that a handler serves. ok is false
+// outside a handler behind a [Gate]. Do not change the caller's scopes.
 func CallerFrom(ctx context.Context) (c Caller, ok bool) {
 	acc, ok := ctx.Value(callerKey{}).(*access)
 	if !ok {
@@ -41,9 +41,8 @@ func CallerFrom(ctx context.Context) (c Caller, ok bool) {
 	return acc.caller, true
 }
 
-// identify finds out who calls. A request that came over HTTP without passing
-// [Gate.HTTPHandler], or another bearer check of the SDK's, is not
-// authenticated, however it got here.
+// identify determines the caller. A request over HTTP is authenticated only if
+// it passed [Gate.HTTPHandler] or another bearer check of the SDK.
 func (acc *access) identify(ctx context.Context, extra *mcp.RequestExtra) bool {
 	began, wrapped := ctx.Value(originKey{}).(*origin) // of the request that began the session
 	overHTTP := extra != nil && extra.Header != nil

@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// Check compares the manifest with what a running server offers ([Gate.Manifest]).
-// Its error lists every difference, one a line: tools on one side only, and for
-// the others what each needs and each place where the schemas part.
+// Check compares the manifest with what a running server offers
+// ([Gate.Manifest]). Its error lists every difference, one a line: tools on one
+// side only, and for the others different requirements and each place where the
+// schemas differ.
 func (c *Manifest) Check(running *Manifest) error {
 	d := &differences{}
 	promised, offered := c.byName(), running.byName()
@@ -48,7 +49,7 @@ func (c *Manifest) byName() map[string]ManifestTool {
 	return tools
 }
 
-// differences collects what differs.
+// differences collects the differences.
 type differences struct{ found []error }
 
 func (d *differences) add(tool, format string, args ...any) {

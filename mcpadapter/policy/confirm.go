@@ -13,8 +13,9 @@ import (
 // questionID names our question among those of one call.
 const questionID = "shakedown_confirm"
 
-// confirm returns a question, for a client of the new era that can be asked; a
-// refusal; or neither, when the call needs no confirmation or has it.
+// confirm returns a question, if the client speaks a revision without sessions
+// and can be asked; a refusal; or neither, if the call needs no confirmation or
+// has it.
 func (acc *access) confirm(ctx context.Context, req *mcp.CallToolRequest, args *arguments) (mcp.Result, *Error) {
 	what, needed := acc.dangerous(args)
 	if !needed {
@@ -51,8 +52,8 @@ func (acc *access) confirm(ctx context.Context, req *mcp.CallToolRequest, args *
 	return nil, acc.judge(result, what)
 }
 
-// dangerous reports whether a rule fits the call, and which of its arguments made
-// it so.
+// dangerous reports whether a confirmation rule applies to the call, and by
+// which of its arguments.
 func (acc *access) dangerous(args *arguments) (what string, needed bool) {
 	for _, rule := range acc.row.confirm {
 		if rule.Field == "" {
@@ -71,8 +72,8 @@ func (acc *access) unconfirmed(what string) *Error {
 		Hint:   `ask the user, then call again with the boolean "confirm": true`}
 }
 
-// judge reads the user's answer: accepted, with the box ticked. Nothing else is
-// a yes.
+// judge reads the user's answer. Only an accepted form with the box ticked
+// confirms.
 func (acc *access) judge(answer *mcp.ElicitResult, what string) *Error {
 	switch {
 	case answer == nil:
@@ -88,8 +89,8 @@ func (acc *access) judge(answer *mcp.ElicitResult, what string) *Error {
 		Hint: "do not repeat the call unless the user asks for it"}
 }
 
-// canBeAsked reports whether the client shows forms to its user. One that declares
-// elicitation without saying which kind does.
+// canBeAsked reports whether the client shows forms to its user. A client that
+// declares elicitation without a kind does.
 func canBeAsked(req *mcp.CallToolRequest) bool {
 	c := req.ClientCapabilities()
 	if req.Session == nil || c == nil || c.Elicitation == nil {
@@ -98,7 +99,7 @@ func canBeAsked(req *mcp.CallToolRequest) bool {
 	return c.Elicitation.Form != nil || c.Elicitation.URL == nil
 }
 
-// question is the form that the user sees.
+// question returns the form that the user sees.
 func (acc *access) question(what string) *mcp.ElicitParams {
 	return &mcp.ElicitParams{
 		Mode:            "form",
@@ -107,7 +108,7 @@ func (acc *access) question(what string) *mcp.ElicitParams {
 	}
 }
 
-// ask makes the result that has the client put the question and call again.
+// ask returns the result that makes the client ask the question and call again.
 func (acc *access) ask(req *mcp.CallToolRequest, what string) (mcp.Result, *Error) {
 	res, err := fromWire(req, map[string]any{"inputRequests": mcp.InputRequestMap{questionID: acc.question(what)}}, "input_required")
 	if err != nil {
@@ -116,7 +117,7 @@ func (acc *access) ask(req *mcp.CallToolRequest, what string) (mcp.Result, *Erro
 	return res, nil
 }
 
-// withoutQuestion is what remains of the answers for the tool itself.
+// withoutQuestion returns the answers to the tool's own questions.
 func withoutQuestion(answers mcp.InputResponseMap) mcp.InputResponseMap {
 	if _, ok := answers[questionID]; !ok {
 		return answers

@@ -29,16 +29,17 @@ const codeRefused = -32010
 
 // A Request is a rule for requests other than tools/call: resources, templates,
 // subscriptions, prompts, completions and the level of messages. The handshake,
-// ping, discovery, notifications and the list of tools need none.
+// ping, discovery, notifications and the list of tools need no rule.
 type Request struct {
 	_ struct{}
 
 	// Method is a pattern of methods, such as "resources/read" or "prompts/*".
 	Method string
-	// Name is a pattern of what is asked for: a resource's URI, a prompt's name, the
-	// reference of a completion. Empty: all. Names are matched as they are written.
+	// Name is a pattern of what is requested: a resource's URI, a prompt's name,
+	// the reference of a completion. Empty: all. Names are matched as they are
+	// written.
 	Name string
-	// Scopes are all needed. None: whoever was granted at least one scope will do.
+	// Scopes are all required. None: a caller needs at least one scope, whichever.
 	Scopes []string
 	// Limit bounds all these requests together, SessionLimit those of one caller.
 	// Nil: those of Options, for each method.
@@ -81,8 +82,8 @@ func (g *Gate) ruleFor(method, name string) requestRule {
 	return requestRule{Request: Request{Scopes: []string{ScopeRead}}, key: method}
 }
 
-// open reports whether a method is not judged: what opens and keeps a session,
-// and says what there is.
+// open reports whether a method needs no permission: it opens and keeps a
+// session, or lists what exists.
 func open(method string) bool {
 	switch method {
 	case methodInitialize, "ping", "server/discover", methodListTools:
@@ -91,8 +92,8 @@ func open(method string) bool {
 	return strings.HasPrefix(method, "notifications/")
 }
 
-// request is the gate for all that is no tools/call. It leaves a line of audit
-// for each request that it judges, and for others where they go wrong.
+// request is the gate for everything but tools/call. It writes an audit line
+// for each request that it judges, and for others if they fail.
 func (g *Gate) request(ctx context.Context, method string, req mcp.Request, next mcp.MethodHandler) (res mcp.Result, err error) {
 	acc := g.begin(ctx, req)
 	acc.method, acc.target = method, named(req.GetParams())
@@ -130,7 +131,7 @@ func (g *Gate) request(ctx context.Context, method string, req mcp.Request, next
 	return nil, err
 }
 
-// admit judges a request: authenticated, scopes, rate, subscriptions.
+// admit judges a request: authentication, scopes, rate, subscriptions.
 func (acc *access) admit(ctx context.Context, req mcp.Request) (done func(), refusal *Error) {
 	if !acc.authenticated {
 		return nil, unauthenticated()
@@ -167,7 +168,7 @@ func (acc *access) admit(ctx context.Context, req mcp.Request) (done func(), ref
 	return func() {}, nil
 }
 
-// initialize counts a session in, and remembers whose it is until it ends.
+// initialize counts a session, and remembers its caller until it ends.
 func (acc *access) initialize(ctx context.Context, req mcp.Request, next mcp.MethodHandler) (mcp.Result, error) {
 	acc.detail = ""
 	session, _ := req.GetSession().(*mcp.ServerSession)
@@ -225,7 +226,7 @@ func followed(p mcp.Params) []string {
 	return listen.Notifications.ResourceSubscriptions
 }
 
-// missing says which scopes the caller was not granted.
+// missing returns a refusal that names the scopes the caller was not granted.
 func (acc *access) missing(scopes []string, what string) *Error {
 	var missing []string
 	for _, s := range scopes {
@@ -250,5 +251,5 @@ func unauthenticated() *Error {
 		Detail: "the call carries no valid token", Hint: "send the header Authorization: Bearer with the server's token"}
 }
 
-// errRevoked is why a request ended whose token is gone.
+// errRevoked is the cause of a request's end if its token was removed.
 var errRevoked = errors.New("policy: the token of the request was taken back")

@@ -15,19 +15,19 @@ import (
 // they are.
 const stateless = "2026-07-28"
 
-// newEra reports whether the call speaks that revision or a later one.
+// newEra reports whether the call speaks revision stateless or a later one.
 func newEra(req *mcp.CallToolRequest) bool { return req.ProtocolVersion() >= stateless }
 
-// refuse makes the answer to a call that goes no further.
+// refuse returns the answer to a refused call.
 func (acc *access) refuse(req *mcp.CallToolRequest, e *Error) (mcp.Result, error) {
 	acc.code, acc.detail = e.Code, e.Code+": "+e.Error()
 	return acc.failure(req, e)
 }
 
-// failure is an error result, so that a model can read it and try again.
+// failure returns an error result, so that a model can read it and try again.
 //
-// A middleware cannot set a result's type, which newer clients insist on: the
-// field is the SDK's own. But a result read from JSON has it.
+// A middleware cannot set a result's type, which newer clients require, because
+// the field belongs to the SDK. But a result decoded from JSON has it.
 func (acc *access) failure(req *mcp.CallToolRequest, e *Error) (mcp.Result, error) {
 	result := map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": e.text()}}}
 	if acc.row != nil && acc.row.Failure != nil {
@@ -70,7 +70,7 @@ func (e *Error) wire(code int64) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: code, Message: e.Error(), Data: json.RawMessage(e.text())}
 }
 
-// outcome gives what a handler returned the form that all failures have.
+// outcome converts failures of a handler to their common form.
 func (acc *access) outcome(ctx context.Context, req *mcp.CallToolRequest, res mcp.Result, err error) (mcp.Result, error) {
 	if err != nil {
 		if protocol, ok := errors.AsType[*jsonrpc.Error](err); ok {
@@ -107,9 +107,8 @@ func (acc *access) protocolError(p *jsonrpc.Error) error {
 }
 
 // enveloped puts the envelope into an error result of a handler that has none.
-// Where the
-// result holds nothing but a text, the envelope says it in its place; what else
-// it holds stays, behind the envelope.
+// If the result holds nothing but a text, the envelope replaces it; other
+// content stays, after the envelope.
 func (acc *access) enveloped(ctx context.Context, res *mcp.CallToolResult) *mcp.CallToolResult {
 	var text string
 	var rest []mcp.Content
@@ -136,7 +135,7 @@ func (acc *access) enveloped(ctx context.Context, res *mcp.CallToolResult) *mcp.
 	return &c
 }
 
-// parseEnvelope reads a text that is an envelope already; nil if it is none.
+// parseEnvelope reads a text that is an envelope; nil if it is none.
 func parseEnvelope(text string) *Error {
 	if !strings.HasPrefix(text, "{") {
 		return nil
@@ -150,7 +149,7 @@ func parseEnvelope(text string) *Error {
 	return e
 }
 
-// toError finds out what a failure was.
+// toError converts a failure to an Error.
 func toError(ctx context.Context, err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok && e != nil {
 		return e.sound()
@@ -172,8 +171,8 @@ func toError(ctx context.Context, err error) *Error {
 	return (&Error{Status: http.StatusInternalServerError, Code: CodeToolError, Detail: err.Error()}).sound()
 }
 
-// badArguments tells the SDK's own complaints about arguments from a handler's
-// errors. The SDK gives them no type; a test holds the words.
+// badArguments tells the SDK's complaints about arguments from a handler's
+// errors. The SDK gives them no type; a test fixes their words.
 func badArguments(err error) bool {
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return true

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// A walker goes through a JSON object once, collects its members, and refuses
-// names that come more than once in any object. The text has to be valid JSON
-// already: the walker does not look at what it need not.
+// A walker reads a JSON object once, collects its members, and refuses names
+// that occur more than once in any object. The text has to be valid JSON: the
+// walker does not check it.
 type walker struct {
 	text    []byte
 	at      int
