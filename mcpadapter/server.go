@@ -170,7 +170,7 @@ func (s *Server) begin() (done func(), err error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.active--
-		s.settle()
+		s.signalIdle()
 	}, nil
 }
 
@@ -190,8 +190,8 @@ func (s *Server) untilAnswered(request context.Context) error {
 	return nil
 }
 
-// settle signals Shutdown when no call is active. s.mu is held.
-func (s *Server) settle() {
+// signalIdle signals Shutdown when no call is active. s.mu is held.
+func (s *Server) signalIdle() {
 	if !s.closing || s.active > 0 {
 		return
 	}
@@ -215,7 +215,7 @@ func (s *Server) settle() {
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closing = true
-	s.settle()
+	s.signalIdle()
 	s.mu.Unlock()
 	var err error
 	select {

@@ -20,7 +20,7 @@ const (
 	agentsDir   = "agents" // a file for each agent that has a keeper
 )
 
-// A LockedError says that another runner has the workspace root.
+// A LockedError reports that another runner has the workspace root.
 type LockedError struct {
 	Root  string
 	PID   int       // 0: not known
@@ -34,7 +34,7 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("incident: the workspace root %s is %v; allowed: one runner at a time", e.Root, held)
 }
 
-// disk is what a runner keeps under the root besides the workspaces.
+// disk is what a runner keeps under the root in addition to the workspaces.
 type disk struct {
 	dir     *os.Root
 	lock    *durable.Lock
@@ -84,8 +84,8 @@ func takeLock(dir *os.Root) (*durable.Lock, error) {
 	}
 }
 
-// close gives the root back. What is not in the journal by now is not known to
-// the next runner.
+// close releases the root. The next runner does not know what is not in the
+// journal by then.
 func (d *disk) close() error {
 	var err error
 	if d.journal != nil {
