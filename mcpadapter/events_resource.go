@@ -13,8 +13,8 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 )
 
-// uriFaults is the resource of the faults that struck lately: for clients
-// that cannot be pushed to, and for those that only follow resources.
+// uriFaults is the resource of the latest delivered faults, for clients that
+// have no sessions and for those that only follow resources.
 const uriFaults = "chaos://faults"
 
 // keptFaults is how many faults the resource shows.
