@@ -48,10 +48,10 @@
 //
 // # Transports
 //
-// [Server.ServeStdio] speaks over standard input and output, [Server.Serve] over a
-// listener and [Server.Handler] behind a mux of the host's: streamable HTTP on /mcp, for the
-// protocol revisions with sessions and without on the same URL, and server-sent
-// events for old clients on /sse.
+// [Server.ServeStdio] serves standard input and output, [Server.Serve] a listener,
+// and [Server.Handler] a mux of the host. HTTP has streamable HTTP on /mcp, on one
+// URL for the protocol revisions with sessions and without, and server-sent events
+// for old clients on /sse.
 //
 // # The other direction
 //

@@ -22,7 +22,7 @@ func (o output) Write(p []byte) (int, error) {
 		err error
 	}
 	done := make(chan written, 1)
-	text := bytes.Clone(p) // whoever gives up may use p again
+	text := bytes.Clone(p) // the caller may use p again after giving up
 	go func() {
 		n, err := o.to.Write(text)
 		done <- written{n, err}

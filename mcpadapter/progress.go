@@ -28,7 +28,7 @@ func (c *call) progress(ctx context.Context, total int) *progress {
 		defer close(p.ended)
 		for params := range p.latest {
 			if c.req.Session.NotifyProgress(ctx, &params) != nil {
-				for range p.latest { // nobody is there to be told
+				for range p.latest { // the client has gone
 				}
 			}
 		}

@@ -127,7 +127,7 @@ type dropped struct {
 	Dropped        uint64 `json:"dropped"`
 }
 
-// reportDrops tells the session, once it reads again, what it has missed.
+// reportDrops sends the session the number of its drops, once it reads again.
 func (r *reader) reportDrops() {
 	r.mu.Lock()
 	missed := r.unreported

@@ -130,8 +130,8 @@ func (s *Server) closed(next http.Handler) http.Handler {
 	})
 }
 
-// Handler serves MCP over HTTP: streamable HTTP on /mcp, server-sent events for
-// old clients on /sse, and two health checks, which need no token. /healthz is
+// Handler serves MCP over HTTP. It has streamable HTTP on /mcp, server-sent events
+// for old clients on /sse, and two health checks, which need no token. /healthz is
 // 200 while the server works, and 503 while it shuts down or its audit log
 // loses lines. /livez is 200 as long as the process answers: a restart would
 // not repair the audit log.

@@ -34,7 +34,7 @@ type tool struct {
 // A kind describes what a tool does to the program it serves.
 type kind struct {
 	write       bool // else it only looks
-	destructive bool // it may break something that works
+	destructive bool // it may damage a working program
 	idempotent  bool // a second time changes nothing
 	openWorld   bool // it may reach beyond the program
 }

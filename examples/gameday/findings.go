@@ -11,7 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// findings are what the recorded calls tell of an experiment. Beside them only
+// findings are what the recorded calls show of an experiment. Beside them only
 // the beginning of the fault is known, and by which rule to look.
 type findings struct {
 	Injected  time.Time        `json:"struck"` // from the journal

@@ -1,6 +1,6 @@
-// Command mcpclient runs a contract over an MCP server that it starts, whoever
-// wrote it: an agent asks one of its tools, while tools, protocol and
-// connection break.
+// Command mcpclient runs a contract over any MCP server, which it starts: an
+// agent calls one of its tools, while faults are injected into tools, protocol
+// and connection.
 //
 //	go run ./examples/mcpclient npx -y @modelcontextprotocol/server-everything stdio
 //	go run ./examples/mcpclient -tool read_text_file -args '{"path":"/tmp/notes/a.txt"}' -want milk npx -y @modelcontextprotocol/server-filesystem /tmp/notes

@@ -92,7 +92,7 @@ func statusOf(v scoring.Verdict) int {
 	return exitInconclusive
 }
 
-// interrupted says how far a run came that Ctrl-C ended.
+// interrupted reports the progress of a run that Ctrl-C ended.
 func interrupted(ctx context.Context, r *contract.Report, all int, err error) error {
 	if ctx.Err() == nil {
 		return err

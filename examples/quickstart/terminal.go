@@ -26,7 +26,7 @@ func (s *settings) color(w io.Writer) bool {
 
 const narrowest = 40 // columns, of a table that can still be read
 
-// width is the number of columns of w, 0 where nobody knows.
+// width is the number of columns of w, 0 if it is unknown.
 func width(w io.Writer) int {
 	f := terminal(w)
 	if f == nil {

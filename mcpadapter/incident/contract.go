@@ -193,7 +193,7 @@ func armedAt(response string) (time.Time, bool) {
 	return at, ok && err == nil
 }
 
-// compare says where a diagnosis departs from the truth.
+// compare returns where a diagnosis differs from the truth.
 func (t injection) compare(d Diagnosis, armed time.Time, tolerance time.Duration) error {
 	var wrong []error
 	if !slices.Contains(t.targets, d.Target) {

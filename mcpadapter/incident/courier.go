@@ -115,8 +115,8 @@ func (r *Runner) deliver(ctx context.Context, c *courier, l *letter) bool {
 	return true
 }
 
-// answer waits for a receiver. One that is over its time is counted, and
-// nothing else is given to it until it answers.
+// answer waits for a receiver. If the receiver exceeds its time, that is
+// counted, and it gets nothing else until it answers.
 func (r *Runner) answer(ctx, sending context.Context, c *courier, answer <-chan error) (err error, answered bool) {
 	select {
 	case err := <-answer:

@@ -57,7 +57,7 @@ func (e Event) ResourceKind() string { return e.resource.Kind }
 // ResourceName is the name of the pod, node or tool; may be empty.
 func (e Event) ResourceName() string { return e.resource.Name }
 
-// Reason says what happened in a word, such as "BackOff" or "CrashLoop": the
+// Reason names in a word what happened, such as "BackOff" or "CrashLoop": the
 // reason of a nested payload, the fault type of a flat one.
 func (e Event) Reason() string { return e.reason }
 

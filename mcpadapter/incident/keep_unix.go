@@ -150,7 +150,7 @@ const keepPatience = 3 * time.Second
 // investigateKept runs the agent with a keeper.
 func (c *Command) investigateKept(ctx context.Context, job Job) Result {
 	path := job.state
-	if path == "" { // not by a runner: nobody will ask later
+	if path == "" { // not by a runner: no later runner will read the state
 		f, err := os.CreateTemp("", "agent-")
 		if err != nil {
 			return notStarted(bare(err))

@@ -87,7 +87,7 @@ type ledger struct {
 	waiting queue
 	cases   map[string]*openCase
 	copies  outbox // records that the other store lacks
-	letters outbox // incidents that nobody was told of
+	letters outbox // incidents that were not announced yet
 }
 
 func newLedger(window time.Duration) *ledger {

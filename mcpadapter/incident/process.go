@@ -16,7 +16,7 @@ type process struct {
 	ended chan struct{} // closed when the program has; what it left may live
 	err   error         // why it could not be waited for; valid after ended
 	pipe  *os.File
-	read  chan struct{} // closed when nobody can write any more
+	read  chan struct{} // closed when no process can write any more
 }
 
 // startProcess starts a program whose output and errors go to a writer.

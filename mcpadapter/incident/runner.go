@@ -19,7 +19,7 @@ type Options struct {
 	Workspaces   *Workspaces
 	Agent        Agent
 	Store        Store         // besides the workspaces, such as an object store; nil: none
-	Notifier     Notifier      // told of every incident that ended; nil: nobody
+	Notifier     Notifier      // notified of every incident that ended; nil: none
 	MinSeverity  Severity      // events below are filtered; zero: Warning
 	DedupeWindow time.Duration // like events within it are one; 0: 300 s, negative: only while the agent runs
 	MaxAgents    int           // at once; 0: 5
@@ -190,7 +190,7 @@ func (r *Runner) failUnknown() {
 		if in.Status.final() || r.book.cases[in.IncidentID] != nil {
 			continue
 		}
-		killStrays(in.IncidentID) // a keeper may be at work still, and nobody would take its report
+		killStrays(in.IncidentID) // a keeper may still be running, and its report would not be read
 		in = in.abandoned(time.Now())
 		r.o.Log.Warn("incident left by a runner without a journal", "incident", in.IncidentID)
 		if err := r.o.Workspaces.Save(in, nil); err != nil {

@@ -44,7 +44,7 @@ func (t *tail) text() string {
 	defer t.mu.Unlock()
 	t.cut()
 	if at := bytes.IndexByte(t.kept, '\n'); t.skipped > 0 && at >= 0 && at < maxLine {
-		// Half a line may be half a secret, which nobody would recognise.
+		// Half a line may be half a secret, which redaction would not recognise.
 		t.skipped += uint64(at + 1)
 		t.kept = t.kept[at+1:]
 	}

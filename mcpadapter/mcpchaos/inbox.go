@@ -173,7 +173,7 @@ func (c *conn) take(a arrival) {
 			items = append(items, item{line: line})
 		}
 	}
-	// Where the one who asked has gone, or its cell has ended, the answer goes the way of all late ones.
+	// If the caller has gone, or its cell has ended, the answer is treated like every late answer.
 	if m.held.behind > 0 {
 		c.inbox.held = append(c.inbox.held, held{items, m.held.behind, time.Now().Add(m.held.atMost)})
 		return

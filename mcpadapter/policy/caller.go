@@ -16,7 +16,7 @@ type origin struct {
 	caller    Caller
 	transport string
 	ids       *idScanner // of the request's body; nil: there is none
-	session   string     // of server-sent events, which the SDK does not tell; written before the client knows it
+	session   string     // of server-sent events, which the SDK does not provide; set before the client knows it
 }
 
 // originKey is for transports that do not pass the request itself to the gate.

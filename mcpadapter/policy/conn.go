@@ -71,8 +71,8 @@ func (w *timedWriter) FlushError() error {
 // maxHead is more than the first event of a stream has, in bytes.
 const maxHead = 4 << 10
 
-// look finds the session in the first event of a stream, which tells the client
-// where to send its messages. It is known before the client is.
+// look finds the session in the first event of a stream, which has the URL for
+// the client's messages. So the session is known before the client uses it.
 func (w *timedWriter) look(p []byte) {
 	w.head = append(w.head, p[:min(len(p), maxHead)]...)
 	event, _, whole := bytes.Cut(w.head, []byte("\n\n"))

@@ -11,8 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// stateless is the first revision of the protocol whose results say of what type
-// they are.
+// stateless is the first revision of the protocol whose results have a type.
 const stateless = "2026-07-28"
 
 // newEra reports whether the call speaks revision stateless or a later one.
@@ -171,7 +170,7 @@ func toError(ctx context.Context, err error) *Error {
 	return (&Error{Status: http.StatusInternalServerError, Code: CodeToolError, Detail: err.Error()}).sound()
 }
 
-// badArguments tells the SDK's complaints about arguments from a handler's
+// badArguments distinguishes the SDK's complaints about arguments from a handler's
 // errors. The SDK gives them no type; a test fixes their words.
 func badArguments(err error) bool {
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {

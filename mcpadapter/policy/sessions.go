@@ -74,7 +74,7 @@ type counts struct {
 	of  map[string]int
 }
 
-// take adds n, or says which bound is in the way.
+// take adds n, or returns the bound that it would exceed.
 func (c *counts) take(subject string, n, all, each int, what string) *Error {
 	whose, most := "", 0
 	switch {

@@ -50,7 +50,7 @@ func (s *sink) send(text []byte, lines uint64) error {
 	blocked := s.blocked
 	s.mu.Unlock()
 	select {
-	case <-blocked: // also where the turn could be had: it is about to end
+	case <-blocked: // also if the turn is free: it is about to end
 		return s.missed(lines, errBlocked)
 	default:
 	}
@@ -142,7 +142,7 @@ func (s *sink) write(line []byte) error {
 	return err
 }
 
-// whole writes all of a line, or says why not. A writer that panics must not end
+// whole writes all of a line, or returns an error. A writer that panics must not end
 // the process.
 func whole(to io.Writer, line []byte) (n int, err error) {
 	defer func() {

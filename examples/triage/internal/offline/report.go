@@ -112,7 +112,7 @@ func howWords(how string) string {
 	return cmp.Or(map[string]string{Failing: "the deepest node whose calls failed", Slow: "the deepest node that was slow"}[how], how)
 }
 
-// change says how the numbers moved.
+// change describes how the numbers changed.
 func change(x Symptom) string {
 	if x.How == Slow {
 		return fmt.Sprintf("%s ms a call, %s ms before", ms(x.During.Latency), ms(x.Before.Latency))
