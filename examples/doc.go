@@ -1,6 +1,6 @@
 // Package examples holds the runnable programs; each has a folder of its own.
 //
-//   - quickstart: an agent in every weather, as a command with a report.
+//   - quickstart: an agent in every scenario, as a command with a report.
 //   - mcpserver: the order desk driven by MCP clients, also as an image and a chart.
 //   - mcpclient: a contract over any MCP server, while the protocol breaks.
 //   - gotest: the same as go tests to copy, and one wrapped function.

@@ -49,7 +49,7 @@ func BenchmarkCall(b *testing.B) {
 
 // What the program under test pays for being listened to.
 func BenchmarkFeed(b *testing.B) {
-	struck := chaos.Event{Target: "orders.get", Rule: "r", Delivered: true}
+	delivered := chaos.Event{Target: "orders.get", Rule: "r", Delivered: true}
 	b.Run("not delivered", func(b *testing.B) {
 		var f Feed
 		for b.Loop() {
@@ -71,7 +71,7 @@ func BenchmarkFeed(b *testing.B) {
 			}
 		}()
 		for b.Loop() {
-			f.Record(context.Background(), struck)
+			f.Record(context.Background(), delivered)
 		}
 		close(done)
 	})

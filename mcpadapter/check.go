@@ -18,9 +18,9 @@ const maxShown = 60
 // largestExact is the largest whole number that every JSON reader keeps exactly.
 const largestExact = 1 << 53
 
-// check judges a value by its schema and returns it, whole numbers in their
-// plain form (5.0 is 5). It knows the keywords that the schemas of this package
-// use; another validator would not say what is allowed.
+// check checks a value against its schema and returns it, whole numbers in
+// their plain form (5.0 is 5). It knows the keywords that the schemas of this
+// package use. Another validator would not say what is allowed.
 func (c *checker) check(v any, s *jsonschema.Schema, path string) any {
 	for _, one := range slices.Concat(s.AnyOf, []*jsonschema.Schema{s}) {
 		if one.Type == typeOf(v) || one.Type == "integer" && typeOf(v) == "number" {
@@ -31,7 +31,7 @@ func (c *checker) check(v any, s *jsonschema.Schema, path string) any {
 	return v
 }
 
-// checkOne judges a value that has the schema's type.
+// checkOne checks a value that has the schema's type.
 func (c *checker) checkOne(v any, s *jsonschema.Schema, path string) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -92,7 +92,7 @@ func (c *checker) checkNumber(v json.Number, s *jsonschema.Schema, path string) 
 	return v
 }
 
-// allowed says in words what a schema takes.
+// allowed describes in words what a schema allows.
 func allowed(s *jsonschema.Schema) string {
 	if s == nil {
 		return "a value"
@@ -192,8 +192,9 @@ func meant(word string, s *jsonschema.Schema) string {
 	return ""
 }
 
-// nearest is the name that a misspelt one was meant to be: the closest within
-// a third of its length, letter case and separators apart; "" if there is none.
+// nearest returns the name that a misspelt word probably means: the closest
+// within a third of its length, ignoring letter case and separators; "" if
+// there is none.
 func nearest(word string, names []string) string {
 	if utf8.RuneCountInString(word) > 64 {
 		return ""

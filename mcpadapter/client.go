@@ -13,27 +13,29 @@ import (
 )
 
 // Registry makes the tools of an MCP server a registry, so that a contract can
-// be run over a server that nobody here wrote. The session stays the caller's
-// to close, and may be used for other things at the same time.
+// be run over any server. The caller closes the session, and may use it for
+// other things at the same time.
 //
 // The list has every page. What a tool does is taken from its annotations,
-// which are the server's word: read-only is [chaos.EffectNone], idempotent or
+// which are the server's claim: read-only is [chaos.EffectNone], idempotent or
 // destructive is [chaos.EffectDone], else it is unknown.
 //
-// A result with structured content is that. One without is what its blocks are:
-// a single text that is a JSON object or array is that document; another single text
-// is a JSON string; none is null; anything else (several blocks, images, sounds,
-// resources and links) is an array of blocks as the protocol writes them.
-// Numbers in structured content have the precision of a float64.
+// A result with structured content is that content, whose numbers have the
+// precision of a float64. A result without it depends on its blocks:
 //
-// A result marked as an error, and a refusal by the protocol, is a
-// [*ToolError]; one that says that there is no such tool matches
-// [chaos.ErrUnknownTool]. A call that got no answer is a [*SessionError], unless
-// its context ended, which the server is told. Arguments that are no JSON object are a
+//   - one text that is a JSON object or array: that document
+//   - one other text: a JSON string
+//   - no block: null
+//   - anything else (several blocks, images, sounds, resources, links): an array of blocks as the protocol writes them
+//
+// A result marked as an error, and a protocol error, is a [*ToolError]. If it
+// says that the tool does not exist, it matches [chaos.ErrUnknownTool]. A call
+// without an answer is a [*SessionError], unless its context ended, which the
+// server is told. Arguments that are not a JSON object are a
 // [*chaos.ArgumentError] and are not sent.
 func Registry(cs *mcp.ClientSession) chaos.ToolRegistry { return remote{cs} }
 
-// remote is the tools behind a session.
+// remote is the registry of the tools behind a session.
 type remote struct{ session *mcp.ClientSession }
 
 // maxPages bounds a listing: a server whose cursors never end is broken.
@@ -72,7 +74,7 @@ func (r remote) Tools(ctx context.Context) ([]chaos.Tool, error) {
 	return nil, fmt.Errorf("mcpadapter: tools/list: more than %d pages", maxPages)
 }
 
-// toolOf is what a server says of a tool.
+// toolOf converts the server's description of a tool.
 func toolOf(t *mcp.Tool) (chaos.Tool, error) {
 	tool := chaos.Tool{Name: t.Name, Description: t.Description}
 	if t.InputSchema != nil {
@@ -115,7 +117,7 @@ func (r remote) CallTool(ctx context.Context, name string, args json.RawMessage)
 	return valueOf(name, res)
 }
 
-// objectOf is the arguments as the protocol wants them.
+// objectOf returns the arguments as the protocol wants them.
 func objectOf(args json.RawMessage) (json.RawMessage, error) {
 	if args = bytes.TrimSpace(args); len(args) == 0 || string(args) == "null" {
 		return json.RawMessage("{}"), nil
@@ -127,7 +129,7 @@ func objectOf(args json.RawMessage) (json.RawMessage, error) {
 	return args, nil
 }
 
-// valueOf maps a result to JSON: see [Registry].
+// valueOf converts a result to JSON: see [Registry].
 func valueOf(name string, res *mcp.CallToolResult) (json.RawMessage, error) {
 	var value any = res.Content
 	if res.StructuredContent != nil {
@@ -147,8 +149,9 @@ func valueOf(name string, res *mcp.CallToolResult) (json.RawMessage, error) {
 	return out, nil
 }
 
-// documentIn is the JSON object or array that a text is, if it is one. Numbers
-// and words stay text: a tool that answers 42 today answers "none" tomorrow.
+// documentIn returns the JSON object or array that a text is, if it is one.
+// Numbers and words stay text: a tool that answers 42 today may answer "none"
+// tomorrow.
 func documentIn(text string) (json.RawMessage, bool) {
 	doc := bytes.TrimSpace([]byte(text))
 	if len(doc) == 0 || doc[0] != '{' && doc[0] != '[' || !json.Valid(doc) {

@@ -19,7 +19,8 @@ import (
 // error, or an error of the protocol.
 type ToolError struct {
 	Tool string // empty for tools/list
-	// Code is that of an error of the protocol, such as -32602; 0: a result marked as an error.
+	// Code is the code of a protocol error, such as -32602; 0: a result marked as
+	// an error.
 	Code int64
 	// Content is the result's blocks as the protocol writes them, a JSON array;
 	// nil for an error of the protocol.
@@ -36,8 +37,8 @@ type ToolError struct {
 	err  error
 }
 
-// Error is what a model would read: the texts of the result or the message of
-// the protocol's error.
+// Error is the text that a model would read: the texts of the result, or the
+// message of the protocol error.
 func (e *ToolError) Error() string {
 	if e.text != "" {
 		return e.text
@@ -67,9 +68,9 @@ func (e *ToolError) Is(target error) bool {
 	return saysUnknown(strings.ToLower(e.text), strings.ToLower(e.Tool))
 }
 
-// saysUnknown knows the words of the official SDKs, which have no code of its
-// own for an unknown tool. The name is asked for so that a tool that did not
-// find something is not taken for one that was not found.
+// saysUnknown recognises the words of the official SDKs, which have no code for
+// an unknown tool. The text has to contain the tool's name, so that a tool that
+// did not find something is not taken for an unknown tool.
 func saysUnknown(text, name string) bool {
 	if !strings.Contains(text, name) {
 		return false
@@ -131,16 +132,16 @@ func (e *ToolError) read(doc []byte) {
 	}
 }
 
-// A SessionError says that a call got no answer: what it did is not known.
+// A SessionError reports a call without an answer: its effect is not known.
 type SessionError struct {
 	Method string // the tool, or tools/list
-	// Closed says that the session is known to be closed for good: connect
-	// anew. Otherwise it may be that only this call failed; a further one will tell.
+	// Closed reports whether the session is closed for good: connect anew. If it is
+	// false, perhaps only this call failed; a further call will show.
 	Closed bool
 	Err    error // of the transport
 }
 
-// Error says what failed and, of a closed session, what to do.
+// Error says what failed and, if the session is closed, what to do.
 func (e *SessionError) Error() string {
 	if e.Closed {
 		return fmt.Sprintf("mcpadapter: %s: the session is closed for good; connect anew: %v", e.Method, e.Err)

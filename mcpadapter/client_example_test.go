@@ -14,8 +14,8 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter"
 )
 
-// weather stands for any MCP server.
-func weather() *mcp.Server {
+// forecasts stands for any MCP server.
+func forecasts() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "weather", Version: "1"}, nil)
 	type city struct {
 		City string `json:"city"`
@@ -30,7 +30,7 @@ func weather() *mcp.Server {
 // world is a world whose tools are an MCP server's.
 func world(ctx context.Context) (*contract.World, error) {
 	here, there := mcp.NewInMemoryTransports()
-	if _, err := weather().Connect(ctx, there, nil); err != nil {
+	if _, err := forecasts().Connect(ctx, there, nil); err != nil {
 		return nil, err
 	}
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "example", Version: "1"}, nil).Connect(ctx, here, nil)

@@ -60,7 +60,7 @@ func TestAContractOverHTTP(t *testing.T) {
 		Invariants: []contract.Invariant{invariant.Contains("names-the-order", contract.Critical, "1042")},
 		Scenarios: []contract.Scenario{contract.Calm(),
 			{Name: "down", Rules: []chaos.Rule{{Target: "orders.get", Fault: fault.Fail(fault.ErrUnavailable)}}},
-			{Name: "removed", Rules: []chaos.Rule{{Target: "mcp/tools/call/*", Fault: mcpchaos.ToolRemoved()}}}},
+			{Name: "removed", Rules: []chaos.Rule{{Target: "mcp/tools/call/*", Fault: mcpchaos.RemoveTool()}}}},
 	}
 	r, err := m.Run(t.Context(), nil)
 	require.NoError(t, err)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A cappedListener closes at once the connections that are too many, so that
-// the descriptors of the program under test are not used up.
+// A cappedListener closes connections above its limits at once, to save the
+// descriptors of the program under test.
 type cappedListener struct {
 	net.Listener
 	all, each int
@@ -68,7 +68,7 @@ func (c *cappedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// timed bounds what a request may take until the gate knows who sends it, and
+// timed bounds what a request may take until the gate knows its caller, and
 // cuts writing short when the server ends.
 func (s *Server) timed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -86,7 +86,7 @@ func (s *Server) timed(next http.Handler) http.Handler {
 	})
 }
 
-// An endingWriter has a moment after which nothing is written any more.
+// An endingWriter has a time after which nothing more is written.
 type endingWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -98,7 +98,7 @@ type endingWriter struct {
 // Unwrap is for http.ResponseController, whose calls for deadlines come here.
 func (w *endingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// SetWriteDeadline sets the deadline, or that of the end where it is earlier.
+// SetWriteDeadline sets the deadline, or the end's if that is earlier.
 func (w *endingWriter) SetWriteDeadline(t time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -16,13 +16,12 @@ import (
 // maxDepth bounds the nesting of arguments. No tool needs more than three.
 const maxDepth = 16
 
-// maxComplaints bounds the problems that one answer tells.
+// maxComplaints bounds the problems that one answer reports.
 const maxComplaints = 10
 
-// decode reads the arguments of a call as the schema has them, and strictly:
-// members of other names, in other letter case or given twice are refused, and
-// so is what the schema does not allow. All that is wrong is told, in words
-// that a model can act on.
+// decode reads the arguments of a call by the schema, strictly: unknown names,
+// names in other letter case, duplicates and values that the schema does not
+// allow are refused. All problems are reported, phrased for a model.
 func decode[In any](raw json.RawMessage, s *jsonschema.Schema, maxBytes int) (in In, err error) {
 	if len(raw) > maxBytes {
 		return in, badArguments(fmt.Sprintf("the arguments have %d bytes; allowed: at most %d", len(raw), maxBytes), "Send less at once.")
@@ -87,8 +86,8 @@ func membersOf(s *jsonschema.Schema) string {
 	return "Members are " + strings.Join(s.PropertyOrder, ", ") + "; " + required + "."
 }
 
-// read builds the tree of a document. Two members of one name would leave it
-// to the reader which counts.
+// read builds the tree of a document. It refuses two members of one name:
+// readers differ on which of them counts.
 func (c *checker) read(d *json.Decoder, path string, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, badArguments(fmt.Sprintf("the arguments are nested deeper than %d levels", maxDepth), "Send a flat object.")
@@ -149,7 +148,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// checkObject judges the members of an object, in a fixed order.
+// checkObject checks the members of an object, in a fixed order.
 func (c *checker) checkObject(object map[string]any, s *jsonschema.Schema, path string) {
 	for _, name := range s.Required {
 		if _, given := object[name]; !given {

@@ -1,10 +1,10 @@
-// Package mcpadapter lets another program, or another agent, drive a running
-// program's faults, experiments, contracts and timelines: the API of this
-// library as tools of the Model Context Protocol.
+// Package mcpadapter serves the API of this library as tools of the Model Context
+// Protocol. Another program or agent can use them to control the faults,
+// experiments, contracts and timelines of a running program.
 //
 // # The smallest server
 //
-// A [Host] is what a program exposes. Its five lines:
+// A [Host] is what a program exposes:
 //
 //	in := chaos.NewInjector(1, nil)
 //	srv, err := mcpadapter.NewServer(mcpadapter.Host{Name: "order desk", Injector: in}, nil)
@@ -15,7 +15,7 @@
 //
 // The program under test finds the injector in its contexts: [Host.Middleware]
 // puts it into those of an HTTP server. Every fault that is delivered leaves a
-// line in the audit log, whoever armed it.
+// line in the audit log, registered by a client or the program.
 //
 // # Tools
 //
@@ -31,37 +31,38 @@
 //
 // Each is a typed input, one call into the library and a typed output, with
 // JSON schemas of both. Answers give a summary first and say what they left out.
-// A call that fails, through bad arguments as through a panic, has a result
+// A call that fails, by bad arguments or by a panic, has a result
 // marked as an error with {status, code, detail, hint}, so that a model can
 // correct itself. docs/mcp.md has a success and an error of each.
 //
-// There are resources (the latest reports, the catalogue of faults, the faults that
-// struck lately, the tools as a contract) and two prompts besides.
+// There are resources (the latest reports, the catalogue of faults, the latest
+// faults, the manifest of the tools) and two prompts.
 //
 // # Who may do what
 //
-// Before every tool stands the gate of package mcpadapter/policy. Unless told
-// otherwise it lets clients look and nothing else: writing needs
+// Every call passes the gate of package mcpadapter/policy first. By default it
+// lets clients only read: writing needs
 // SHAKEDOWN_MCP_MODE=read-write and SHAKEDOWN_MCP_ENABLE_WRITE=true in the
 // environment. Over HTTP a bearer token is needed, SHAKEDOWN_MCP_TOKEN or one of
 // those whose hashes are in SHAKEDOWN_MCP_TOKENS_FILE.
 //
 // # Transports
 //
-// [Server.ServeStdio] speaks over standard input and output, [Server.Serve] over a
-// listener and [Server.Handler] behind a mux of the host's: streamable HTTP on /mcp, for the
-// protocol revisions with sessions and without on the same URL, and server-sent
-// events for old clients on /sse.
+// [Server.ServeStdio] serves standard input and output, [Server.Serve] a listener,
+// and [Server.Handler] a mux of the host. HTTP has streamable HTTP on /mcp, on one
+// URL for the protocol revisions with sessions and without, and server-sent events
+// for old clients on /sse.
 //
 // # The other direction
 //
 // [Registry] makes the tools of any MCP server a registry of package chaos, so
-// that a contract can be run over a server that nobody here wrote. Package
-// mcpadapter/mcpchaos breaks the protocol in between.
+// that a contract can be run over any server. Package mcpadapter/mcpchaos
+// injects faults into the protocol between them.
 //
 // # Costs
 //
 // A call takes 0.3 to 0.4 ms in memory, of which the bare SDK takes 0.3, and 1 to
-// 3 ms over HTTP (two shared cores; go test -bench . ./mcpadapter). Faults do not pay for
-// that: an injector costs what it costs without a server, and some 40 ns for every event if there is a [Feed].
+// 3 ms over HTTP (two shared cores; go test -bench . ./mcpadapter). A
+// server adds nothing to the cost of an injector, except about 40 ns for every
+// event if there is a [Feed].
 package mcpadapter

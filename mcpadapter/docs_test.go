@@ -17,7 +17,7 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
-// What clients are told of the tools is a promise: it changes only on purpose.
+// What clients are told of the tools changes only on purpose.
 func TestListOfTools(t *testing.T) {
 	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
 	list, err := c.ListTools(t.Context(), nil)
@@ -54,28 +54,28 @@ func TestToolsWithNothingBehindThemAreNotListed(t *testing.T) {
 	}
 }
 
-// tools.yaml is what a running server promises, no more and no less.
-func TestToolContract(t *testing.T) {
+// tools.yaml is what a running server offers, no more and no less.
+func TestToolManifest(t *testing.T) {
 	srv := serverOf(t, newShop(t).host, nil)
 	c := clientOf(t, srv, nil)
-	running, err := srv.gate.Contract(t.Context(), c)
+	running, err := srv.gate.Manifest(t.Context(), c)
 	require.NoError(t, err)
 	if os.Getenv("UPDATE_GOLDEN") == "1" {
 		text, err := running.YAML()
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile("tools.yaml", text, 0o644))
-		toolContractOf(t, string(text)) // what was written can be read
+		manifestOf(t, string(text)) // what was written can be read
 		return
 	}
-	require.NoError(t, toolContractOf(t, toolContract).Check(running))
+	require.NoError(t, manifestOf(t, toolManifest).Check(running))
 	served, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uriTools})
 	require.NoError(t, err)
-	assert.Equal(t, toolContract, served.Contents[0].Text)
+	assert.Equal(t, toolManifest, served.Contents[0].Text)
 }
 
-func toolContractOf(t *testing.T, text string) *policy.Manifest {
+func manifestOf(t *testing.T, text string) *policy.Manifest {
 	t.Helper()
-	promised, err := policy.ParseContract([]byte(text))
+	promised, err := policy.ParseManifest([]byte(text))
 	require.NoError(t, err)
 	return promised
 }

@@ -29,8 +29,8 @@ const (
 	loggerProblem      = "chaos/subscription_error"
 )
 
-// A hub tells sessions of the faults that strike. Each session has a reader of
-// its own, so that a slow or dead one holds up nobody else.
+// A hub notifies sessions of delivered faults. Each session has a reader of its
+// own, so a slow or dead session does not delay the others.
 type hub struct {
 	host Host
 	log  faultLog
@@ -45,7 +45,7 @@ type hub struct {
 	ended       sync.WaitGroup // of the readers
 }
 
-// subscription is one wish of a session.
+// subscription is one subscription of a session.
 type subscription struct {
 	id      string
 	mode    string
@@ -65,7 +65,7 @@ type filters struct {
 	MinSeverity string `json:"minSeverity,omitempty" jsonschema:"only faults at least this bad: warning for a delay or a changed result, error for a failure, critical for a panic" enum:"info,warning,error,critical"`
 }
 
-// wants tells whether a subscription is about an event.
+// wants reports whether a subscription includes an event.
 func (s *subscription) wants(e *chaos.Event) bool {
 	f := &s.filters
 	return (f.Namespace == "" || f.Namespace == faultevent.Namespace(*e)) &&
@@ -74,12 +74,12 @@ func (s *subscription) wants(e *chaos.Event) bool {
 		rank(faultevent.Severity(*e)) >= rank(f.MinSeverity)
 }
 
-// rank orders the severities; that of none is the lowest.
+// rank orders the severities; an unknown one is the lowest.
 func rank(severity string) int {
 	return slices.Index([]string{"info", "warning", "error", "critical"}, severity)
 }
 
-// publish hands an event to every reader that wants it. It does not block.
+// publish passes an event to every reader that wants it. It does not block.
 func (h *hub) publish(e chaos.Event) {
 	armed := time.Now().Add(-h.host.Injector.Elapsed())
 	h.log.add(faultevent.NewFlat(e, faultevent.Origin{Cluster: h.host.Name, Armed: armed}))
@@ -90,8 +90,8 @@ func (h *hub) publish(e chaos.Event) {
 	}
 }
 
-// subscribe adds a subscription to a session, and says what it is like before
-// the first event counts.
+// subscribe adds a subscription to a session, and describes it as it is before
+// its first event.
 func (h *hub) subscribe(session *mcp.ServerSession, s *subscription) (subscriptionOutput, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -114,7 +114,8 @@ func (h *hub) subscribe(session *mcp.ServerSession, s *subscription) (subscripti
 	return s.output(), nil
 }
 
-// unsubscribe removes a subscription of a session, and tells whether there was one.
+// unsubscribe removes a subscription of a session, and reports whether there
+// was one.
 func (h *hub) unsubscribe(session *mcp.ServerSession, id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -129,7 +130,7 @@ func (h *hub) unsubscribe(session *mcp.ServerSession, id string) bool {
 	return removed
 }
 
-// count counts subscriptions of a caller. h.mu is held.
+// count adds n subscriptions to a caller. h.mu is held.
 func (h *hub) count(caller string, n int) {
 	h.total += n
 	if h.ofCaller[caller] += n; h.ofCaller[caller] == 0 {
@@ -137,7 +138,8 @@ func (h *hub) count(caller string, n int) {
 	}
 }
 
-// reader is that of a session, made when there is none. h.mu is held.
+// reader returns the reader of a session, which it makes if there is none. h.mu
+// is held.
 func (h *hub) reader(session *mcp.ServerSession) *reader {
 	r := h.readers[session]
 	if r == nil {
@@ -152,7 +154,7 @@ func (h *hub) reader(session *mcp.ServerSession) *reader {
 	return r
 }
 
-// leave forgets a session that has ended.
+// leave removes a session that has ended.
 func (h *hub) leave(session *mcp.ServerSession) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -165,7 +167,7 @@ func (h *hub) leave(session *mcp.ServerSession) {
 	}
 }
 
-// close takes no more subscriptions. Its readers end with their sessions.
+// close refuses further subscriptions. The readers end with their sessions.
 func (h *hub) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

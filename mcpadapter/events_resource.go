@@ -13,8 +13,8 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 )
 
-// uriFaults is the resource of the faults that struck lately: for clients
-// that cannot be pushed to, and for those that only follow resources.
+// uriFaults is the resource of the latest delivered faults, for clients that
+// have no sessions and for those that only follow resources.
 const uriFaults = "chaos://faults"
 
 // keptFaults is how many faults the resource shows.
@@ -27,8 +27,8 @@ type faultLog struct {
 	last   uint64
 }
 
-// numbered is a fault with its place in the sequence of all, by which a client
-// knows what it has not seen. Numbers are decimal strings: they have 64 bits.
+// numbered is a fault with its sequence number, by which a client knows what it
+// has not seen. Numbers are decimal strings: they have 64 bits.
 type numbered struct {
 	Sequence string `json:"sequence"`
 	faultevent.Flat
@@ -59,7 +59,7 @@ func (l *faultLog) document(lost uint64) faultsDocument {
 	return faultsDocument{strconv.FormatUint(l.last, 10), l.last - uint64(len(faults)), lost, faults}
 }
 
-// addFaults adds the resource, where there are events to show.
+// addFaults adds the resource if there are events to show.
 func (s *Server) addFaults() {
 	if s.hub == nil {
 		return
@@ -77,8 +77,9 @@ func (s *Server) addFaults() {
 // methodUpdated is the notification that a resource has changed.
 const methodUpdated = "notifications/resources/updated"
 
-// updatesByReaders hands that notification to the reader of the session. The
-// SDK notifies all sessions in a row, and would wait for the one that does not read.
+// updatesByReaders passes that notification to the reader of the session. The
+// SDK notifies all sessions in a row, and would wait for one that does not
+// read.
 func (h *hub) updatesByReaders(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		session, ok := req.GetSession().(*mcp.ServerSession)
@@ -95,8 +96,8 @@ func (h *hub) updatesByReaders(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// subscribes accepts a subscription to the resource, and to no other: the
-// others do not say when they change.
+// subscribes accepts subscriptions to the resource of faults only: no other
+// resource reports its changes.
 func (s *Server) subscribes(_ context.Context, req *mcp.SubscribeRequest) error {
 	if req.Params.URI != uriFaults {
 		return mcp.ResourceNotFoundError(req.Params.URI)
@@ -106,8 +107,8 @@ func (s *Server) subscribes(_ context.Context, req *mcp.SubscribeRequest) error 
 
 func (s *Server) unsubscribes(context.Context, *mcp.UnsubscribeRequest) error { return nil }
 
-// tellOfFault is the sink of the pump: it tells those who subscribed to events,
-// and then those who follow the resource.
+// tellOfFault is a sink of the pump. It notifies subscribers to events, and
+// then those who follow the resource.
 func (s *Server) tellOfFault(e chaos.Event) {
 	s.hub.publish(e)
 	_ = s.mcp.ResourceUpdated(s.life, &mcp.ResourceUpdatedNotificationParams{URI: uriFaults}) // readers do the sending

@@ -28,7 +28,7 @@ func TestTheResourceOfFaults(t *testing.T) {
 			c := connect(t, eras(base, client)[name], &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
 				updated <- r.Params.URI
 			}})
-			assert.Equal(t, faultsDocument{Last: "0", Faults: []numbered{}}, readFaults(t, c), "nothing has struck yet")
+			assert.Equal(t, faultsDocument{Last: "0", Faults: []numbered{}}, readFaults(t, c), "nothing was delivered yet")
 			if name != "without sessions" {
 				require.NoError(t, c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uriFaults}))
 				assert.Error(t, c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uriCatalogue}), "what does not say when it changes")

@@ -62,7 +62,7 @@ func (h *heard) subscribe(t testing.TB, args string) subscriptionOutput {
 	return answer[subscriptionOutput](t, h.ClientSession, "events_subscribe", args)
 }
 
-// breakdown arms faults that strike every call: orders.get fails, payments.refund is slow.
+// breakdown arms faults for every call: orders.get fails, payments.refund is slow.
 func breakdown(t testing.TB, s *shop) {
 	t.Helper()
 	require.NoError(t, s.host.Injector.Register(chaos.Rule{Name: "down", Target: "orders.*", Fault: fault.Fail(fault.ErrUnavailable)}))

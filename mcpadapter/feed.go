@@ -20,8 +20,8 @@ type Feed struct {
 	dropped   atomic.Uint64
 }
 
-// listener is a bounded queue: whoever reads it slowly loses events, and never
-// holds up a call of the program under test.
+// listener is a bounded queue. A slow reader loses events, and never delays a
+// call of the program under test.
 type listener struct {
 	events  chan chaos.Event
 	dropped atomic.Uint64
@@ -30,8 +30,8 @@ type listener struct {
 // queued is how many events wait for a listener.
 const queued = 1024
 
-// Record hands on an event in which a fault was delivered; others are not told
-// of. It never blocks. It is made for [chaos.InjectorOptions].
+// Record passes on an event in which a fault was delivered, and ignores others.
+// It never blocks. It is meant for [chaos.InjectorOptions.OnEvent].
 func (f *Feed) Record(_ context.Context, e chaos.Event) {
 	if !e.Delivered {
 		return
@@ -50,11 +50,11 @@ func (f *Feed) Record(_ context.Context, e chaos.Event) {
 	}
 }
 
-// Dropped counts the events that a listener was too slow for; one that two
+// Dropped counts the events that a listener was too slow for. An event that two
 // listeners missed counts twice.
 func (f *Feed) Dropped() uint64 { return f.dropped.Load() }
 
-// listen adds a listener; leave takes it away again.
+// listen adds a listener; leave removes it.
 func (f *Feed) listen() (l *listener, leave func()) {
 	l = &listener{events: make(chan chaos.Event, queued)}
 	f.change(func(list []*listener) []*listener { return append(list, l) })

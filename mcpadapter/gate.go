@@ -14,9 +14,9 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
-// rule is the tool's row in the policy's table. Its scopes are that of its room:
-// "chaos:read" to look, "chaos:write" to break; "admin", which the single token
-// has, satisfies all.
+// rule returns the tool's row in the policy's table. Its scopes are those of
+// its room: "chaos:read" to read, "chaos:write" to write. The scope "admin",
+// which the single token has, satisfies all.
 func (t *tool) rule() policy.Tool {
 	row := policy.Tool{Name: t.name, Scopes: []string{t.room + ":write"}, Target: t.target, Limit: t.limit}
 	read := []string{t.room + ":read"}
@@ -30,8 +30,8 @@ func (t *tool) rule() policy.Tool {
 	return row
 }
 
-// failure is the structured output of a call that the gate refuses, in the form
-// of those that the tool itself refuses.
+// failure returns the structured output of a call that the gate refuses, in the
+// form that the tool's own failures have.
 func (t *tool) failure(args json.RawMessage, e *policy.Error) any {
 	p := &problem{e.Status, e.Code, e.Detail, e.Hint}
 	if t.onError == nil {
@@ -40,8 +40,8 @@ func (t *tool) failure(args json.RawMessage, e *policy.Error) any {
 	return t.onError(&call{tool: t, req: &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Name: t.name, Arguments: args}}}, p)
 }
 
-// requests are the rules for what is no call of a tool: resources and prompts
-// need the scope of what they tell of.
+// requests returns the rules for requests other than tool calls: resources and
+// prompts need the scope of the data that they show.
 func requests() []policy.Request {
 	rule := func(method, name string, scopes ...string) policy.Request {
 		return policy.Request{Method: method, Name: name, Scopes: scopes}
@@ -57,8 +57,8 @@ func requests() []policy.Request {
 	}
 }
 
-// addGate puts the policy in front of all tools: the rows of the table are the
-// host's tools, all else is what the options and the environment say.
+// addGate puts the policy in front of all tools. The rows of the table are the
+// host's tools; the rest comes from the options and the environment.
 func (s *Server) addGate() error {
 	var own policy.Options
 	if s.options.Policy != nil {
@@ -90,26 +90,28 @@ func (s *Server) addGate() error {
 	return nil
 }
 
-// auditFault writes down a fault that struck the live program, whoever armed it.
+// auditFault writes an audit line for a fault delivered in the live program,
+// registered by a client or the host.
 func (s *Server) auditFault(e chaos.Event) {
 	s.gate.Record(s.life, "chaos.fault.delivered", slog.String("target", e.Target), slog.String("fault", e.Fault),
 		slog.String("rule", e.Rule), slog.String("lane", e.Lane), slog.Uint64("ordinal", e.Ordinal), slog.String("outcome", string(e.Outcome)))
 }
 
-// auditLost writes down how many faults struck faster than they could be.
+// auditLost writes how many delivered faults came too fast to be written one by
+// one.
 func (s *Server) auditLost(faults uint64) {
 	s.gate.Record(s.life, "chaos.fault.lost", slog.Uint64("faults", faults))
 }
 
-// guarded is the policy in front of the HTTP handlers. Where it cannot be had,
-// because there is no token, nothing gets through.
+// guarded puts the policy in front of the HTTP handlers. It fails if no token
+// is configured and none is needed either by the options.
 func (s *Server) guarded(next http.Handler, transport, listen string) (http.Handler, error) {
 	return s.gate.HTTPHandler(next, &policy.HTTPOptions{Listen: listen, Transport: transport,
 		LoopbackWithoutToken: s.options.LoopbackWithoutToken, TokensInClearBeyondLoopback: s.options.TokensInClearBeyondLoopback,
 		BodyTime: s.limits.BodyTime, RefusalTime: s.limits.RefusalTime, WriteTime: s.limits.WriteTime, FailedLogins: s.limits.FailedLogins})
 }
 
-// mayListen says why HTTP may not be served on an address.
+// mayListen returns why HTTP may not be served on an address; nil: it may.
 func (s *Server) mayListen(a net.Addr) error {
 	listen := a.String()
 	if loopback(a) {
@@ -121,10 +123,10 @@ func (s *Server) mayListen(a net.Addr) error {
 	return err
 }
 
-// anyLoopback stands for an address on this machine.
+// anyLoopback stands for any address on this machine.
 const anyLoopback = "127.0.0.1:0"
 
-// refusing answers every request with what is missing, and never with more.
+// refusing answers every request with what is missing, and nothing else.
 func refusing(err error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("WWW-Authenticate", "Bearer")

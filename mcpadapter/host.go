@@ -13,25 +13,26 @@ import (
 )
 
 // A Host is what a program exposes. A part that is nil has no tools; at least
-// one part is needed.
+// one part is required.
 type Host struct {
 	_ struct{}
 	// Name is what clients see as the server's name. Required.
 	Name string
-	// Injector is the one of the live program, whose faults come and go.
+	// Injector is the injector of the live program. Clients register and remove its
+	// faults.
 	Injector *chaos.Injector
-	// Events is the feed that the injector's OnEvent hands its events to; nil:
-	// clients cannot subscribe to faults. Those that strike are audited either way.
+	// Events is the feed that the injector's OnEvent passes its events to. nil:
+	// clients cannot subscribe to faults. Delivered faults are audited either way.
 	Events *Feed
-	// Experiments are those that may be run by name.
+	// Experiments are the experiments that may be run by name.
 	Experiments *gameday.Lab
-	// Matrices are the contracts that may be run. Names are required where
-	// there are several, and differ.
+	// Matrices are the contracts that may be run. If there are several, each needs
+	// a name of its own.
 	Matrices []*contract.Matrix
-	// Runs are the recorded runs whose timelines may be asked about.
+	// Runs are the recorded runs whose timelines clients may query.
 	Runs *trace.Runs
-	// Workload lets clients run the workload that Runs was made with. It runs
-	// apart from the live injector.
+	// Workload lets clients run the workload that Runs was made with. It runs apart
+	// from the live injector.
 	Workload bool
 }
 
@@ -47,7 +48,7 @@ func (h Host) Middleware(next http.Handler) http.Handler {
 	})
 }
 
-// check says all that is wrong with a host.
+// check returns all problems of a host, joined.
 func (h Host) check() error {
 	var problems []error
 	add := func(format string, args ...any) {
@@ -60,7 +61,7 @@ func (h Host) check() error {
 		add("Host %q has nothing to serve; allowed: an Injector, Experiments, Matrices or Runs", h.Name)
 	}
 	if h.Workload && h.Runs == nil {
-		add("Host.Workload is true without Runs; allowed: with Runs made by record.NewRuns with a Workload")
+		add("Host.Workload is true without Runs; allowed: with Runs made by trace.NewRuns with a Workload")
 	}
 	if h.Events != nil && h.Injector == nil {
 		add("Host.Events is set without an Injector; allowed: with the injector whose OnEvent is Events.Record")

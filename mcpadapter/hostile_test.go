@@ -69,7 +69,7 @@ func TestTheEndDoesNotWaitForADeadReader(t *testing.T) {
 	}
 }
 
-// Sessions come, subscribe and vanish while faults strike.
+// Sessions come, subscribe and vanish while faults are injected.
 func TestSessionsThatVanishLeaveNothingBehind(t *testing.T) {
 	s := newShop(t)
 	srv := serverOf(t, s.host, nil)
@@ -104,8 +104,8 @@ func TestSessionsThatVanishLeaveNothingBehind(t *testing.T) {
 	}, 20*time.Second, time.Millisecond, "with the sessions")
 }
 
-// A thousand calls at once with twenty subscribers, while a fault strikes beside
-// every fourth: each subscriber was sent every fault, or knows how many it was not sent.
+// A thousand calls at once with twenty subscribers, while every fourth gets a fault:
+// each subscriber was sent every fault, or knows how many it was not sent.
 func TestAThousandCallsWithTwentySubscribers(t *testing.T) {
 	const calls, faults, subscribers = 1000, 250, 20
 	s := newShop(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
-func TestRegisteredFaultsStrikeTheLiveProgram(t *testing.T) {
+func TestRegisteredFaultsReachTheLiveProgram(t *testing.T) {
 	s := newShop(t)
 	c := clientOf(t, serverOf(t, s.host, nil), nil)
 	out := answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"flaky orders","action":"register","fault_type":"error","probability":1,"target":"orders.*","error_message":"try again later"}`)
@@ -90,11 +90,11 @@ func TestInjectDrawsOnce(t *testing.T) {
 	}
 }
 
-func TestArmNextStrikesTheNextMatchingCall(t *testing.T) {
+func TestArmNextInjectsIntoTheNextMatchingCall(t *testing.T) {
 	s := newShop(t)
 	c := clientOf(t, serverOf(t, s.host, nil), nil)
 	answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"f","action":"register","fault_type":"error","probability":0,"target":"orders.*"}`)
-	for range 2 { // also a second time, after the first has struck
+	for range 2 { // also a second time, after the first was delivered
 		out := answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"f","action":"inject","arm_next":true}`)
 		assert.Equal(t, []string{"orders.get"}, out.MatchedTargets, "the answer names the targets")
 		assert.False(t, *out.WasTriggered)
@@ -106,7 +106,7 @@ func TestArmNextStrikesTheNextMatchingCall(t *testing.T) {
 		assert.NoError(t, err, "only the next one")
 	}
 	status := answer[statusOutput](t, c, "chaos_status", `{}`)
-	assert.Len(t, status.ActiveFaults, 1, "what has struck is no active fault")
+	assert.Len(t, status.ActiveFaults, 1, "what was delivered is no active fault")
 
 	answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"f","action":"inject","arm_next":true}`)
 	answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"f","action":"remove"}`)
@@ -124,7 +124,7 @@ func TestATargetThatMatchesNothingIsSaidInWords(t *testing.T) {
 }
 
 func TestASeedIsTextAndMovesTheDraws(t *testing.T) {
-	struck := func(seed string) (calls string) {
+	injected := func(seed string) (calls string) {
 		s := newShop(t)
 		c := clientOf(t, serverOf(t, s.host, nil), nil)
 		answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"f","action":"register","fault_type":"error","probability":0.5,"target":"*","seed":"`+seed+`"}`)
@@ -133,9 +133,9 @@ func TestASeedIsTextAndMovesTheDraws(t *testing.T) {
 		}
 		return calls
 	}
-	largest := struck("18446744073709551615")
-	assert.Equal(t, largest, struck("18446744073709551615"))
-	assert.NotEqual(t, largest, struck("18446744073709551614"), "a double would not tell these seeds apart")
+	largest := injected("18446744073709551615")
+	assert.Equal(t, largest, injected("18446744073709551615"))
+	assert.NotEqual(t, largest, injected("18446744073709551614"), "a double would not tell these seeds apart")
 	assert.Contains(t, largest, "x")
 	assert.Contains(t, largest, ".")
 }

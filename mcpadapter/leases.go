@@ -12,7 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// leases remove the rules of a session when it ends, however it does.
+// leases remove the rules of a session when it ends, for whatever reason.
 type leases struct {
 	mu     sync.Mutex
 	held   map[*mcp.ServerSession]map[string]func() bool // what removes a rule, by its name
@@ -20,7 +20,7 @@ type leases struct {
 	ended  sync.WaitGroup // of those that wait for a session's end
 }
 
-// hold has a rule end with a session. A rule that has since been replaced is
+// hold makes a rule end with a session. A rule that has since been replaced is
 // left alone: remove knows its own.
 func (l *leases) hold(in *chaos.Injector, session *mcp.ServerSession, name string, remove func() bool) {
 	l.mu.Lock()
@@ -45,8 +45,8 @@ func (l *leases) hold(in *chaos.Injector, session *mcp.ServerSession, name strin
 	rules[name] = remove
 }
 
-// forgetGone drops what has expired or was removed, so that a session which
-// lasts does not gather names.
+// forgetGone drops the rules that have expired or were removed, so that a long
+// session does not accumulate names.
 func (l *leases) forgetGone(in *chaos.Injector, rules map[string]func() bool) {
 	left := make(map[string]bool)
 	for _, r := range in.Rules() {
@@ -64,7 +64,7 @@ func (l *leases) leave(session *mcp.ServerSession) {
 	delete(l.held, session)
 }
 
-// close takes no more rules. Those that are held end with their sessions.
+// close accepts no more rules. Those that are held end with their sessions.
 func (l *leases) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +72,7 @@ func (l *leases) close() {
 }
 
 // put registers a rule for a client: for the time that it asked for, and for
-// its session unless it is to be kept.
+// its session unless the rule is to be kept.
 func (s *Server) put(c *call, in injectInput, r chaos.Rule, life time.Duration) (remove func() bool, err error) {
 	remove, err = s.host.Injector.RegisterFor(r, life)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Server) put(c *call, in injectInput, r chaos.Rule, life time.Duration) 
 	return remove, nil
 }
 
-// lifetime is how long a fault lasts that a client registers; 0: for good.
+// lifetime returns how long a fault lasts that a client registers; 0: for good.
 func (s *Server) lifetime(in injectInput) (time.Duration, error) {
 	switch {
 	case in.ExpiresSeconds == nil:
@@ -101,7 +101,7 @@ func (s *Server) lifetime(in injectInput) (time.Duration, error) {
 // maxLife is the longest time, in seconds, that a client may ask for.
 const maxLife = 86400
 
-// state is what the injector says of a rule.
+// state returns the injector's state of a rule.
 func (s *Server) state(name string) (chaos.RuleState, bool) {
 	for _, r := range s.host.Injector.States() {
 		if r.Name == name {
@@ -111,8 +111,8 @@ func (s *Server) state(name string) (chaos.RuleState, bool) {
 	return chaos.RuleState{}, false
 }
 
-// tell fills in what a rule can do that was registered just now. It may be gone:
-// its time was short, or somebody has removed it.
+// tell fills in the state of a rule that was just registered. It may be gone:
+// its time was short, or another caller has removed it.
 func (s *Server) tell(out *injectOutput, name string) {
 	if r, ok := s.state(name); ok {
 		out.tell(r)
@@ -121,13 +121,13 @@ func (s *Server) tell(out *injectOutput, name string) {
 	out.InForce, out.Reason = new(false), "it has expired or was removed already"
 }
 
-// tell fills in what a rule can do now.
+// tell fills in the state of a rule.
 func (out *injectOutput) tell(r chaos.RuleState) {
 	f := activeFault(r)
 	out.FaultType, out.Probability, out.InForce, out.Reason, out.ExpiresAt = f.FaultType, &f.Probability, &f.InForce, f.Reason, f.ExpiresAt
 }
 
-// until is the shorter of two times, of which 0 is without end.
+// until returns the shorter of two times, where 0 is endless.
 func until(life time.Duration, expires time.Time) time.Duration {
 	if expires.IsZero() {
 		return life

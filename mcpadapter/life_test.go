@@ -252,8 +252,8 @@ func TestAnAgentThatPanicsBreaksItsCellAlone(t *testing.T) {
 	assert.Contains(t, out.Broken[0].Why, "no such order")
 }
 
-// Every fault that strikes leaves a line, whoever armed it; a slow reader holds
-// up no call.
+// Every delivered fault leaves a line, from a client or the host; a slow reader
+// delays no call.
 func TestFaultsAreAudited(t *testing.T) {
 	s := newShop(t)
 	var audit lines

@@ -16,7 +16,7 @@ type Limits struct {
 	// BodyBytes is the size of the largest HTTP request, and of the longest line of
 	// standard input; 0: 4 MiB.
 	BodyBytes int64
-	// ArgumentBytes is that of the largest arguments of a tool; 0: 1 MiB.
+	// ArgumentBytes is the size of the largest arguments of a tool; 0: 1 MiB.
 	ArgumentBytes int
 	// CallTime is how long a call may take; 0: ten minutes.
 	CallTime time.Duration
@@ -25,8 +25,8 @@ type Limits struct {
 	ScenarioWait time.Duration
 	// SessionTime is the idle timeout of HTTP sessions; 0: 30 min.
 	SessionTime time.Duration
-	// FaultTime is after how long a fault that a client registered is removed,
-	// unless the client gives a time of its own; 0: 15 min.
+	// FaultTime is the time after which a client's fault is removed, unless the
+	// client gives a time of its own; 0: 15 min.
 	FaultTime time.Duration
 	// AllowEndless lets clients register faults that are never removed by time
 	// (expires_seconds 0).
@@ -38,10 +38,11 @@ type Limits struct {
 	// HeaderTime is how long the header of a request, and a TLS handshake, may take
 	// in Serve; 0: 10 s.
 	HeaderTime time.Duration
-	// BodyTime is how long the body of an authenticated request may take to come;
+	// BodyTime is how long the body of an authenticated request may take to arrive;
 	// 0: 30 s.
 	BodyTime time.Duration
-	// RefusalTime is that of any other request, until its connection is closed; 0: 1 s.
+	// RefusalTime is the same for any other request, until its connection is
+	// closed; 0: 1 s.
 	RefusalTime time.Duration
 	// WriteTime is how long a client may take to read what one write sends it; 0: 30 s.
 	WriteTime time.Duration

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A thousand calls at once, over three sessions, while faults strike: each has
+// A thousand calls at once, over three sessions, while faults are injected: each has
 // an answer and a line of audit.
 func TestAThousandCallsAtOnce(t *testing.T) {
 	s := newShop(t)

@@ -6,8 +6,9 @@ import (
 	"io"
 )
 
-// output writes until it is over. What is being written then is given up: only
-// its own goroutine waits on for it, until the client reads or the process ends.
+// output writes until the server ends. A write that blocks then is given up:
+// only its own goroutine waits for it, until the client reads or the process
+// ends.
 type output struct {
 	to   io.Writer
 	over <-chan struct{}
@@ -21,7 +22,7 @@ func (o output) Write(p []byte) (int, error) {
 		err error
 	}
 	done := make(chan written, 1)
-	text := bytes.Clone(p) // whoever gives up may use p again
+	text := bytes.Clone(p) // the caller may use p again after giving up
 	go func() {
 		n, err := o.to.Write(text)
 		done <- written{n, err}

@@ -47,7 +47,7 @@ func notFound(detail, hint string) *problem {
 	return &problem{http.StatusNotFound, codeNotFound, detail, hint}
 }
 
-// failure is what an error of the library stands for.
+// failure is the problem that an error of the library becomes.
 type failure struct {
 	matches func(error) bool
 	status  int
@@ -65,7 +65,7 @@ func failures() []failure {
 		{is(trace.ErrBusy), http.StatusConflict, codeConflict, "Wait until get_runs shows no run as running, then call again."},
 		{is(trace.ErrUnread), http.StatusUnprocessableEntity, codeUnread, "The workload does not act on these parameters; vary another one."},
 		{is(trace.ErrNoWorkload), http.StatusNotFound, codeNotFound, "The host has no workload; only recorded runs can be looked at."},
-		{is(chaos.ErrCellEnded), http.StatusConflict, codeClosing, "The injector was closed by its host: no fault can strike any more."},
+		{is(chaos.ErrCellEnded), http.StatusConflict, codeClosing, "The injector was closed by its host: no fault can be injected any more."},
 		{is(context.DeadlineExceeded), http.StatusGatewayTimeout, codeTimeout, "Narrow the request, or ask for less at once."},
 		{is(context.Canceled), http.StatusRequestTimeout, codeCancelled, "Call again if the answer is still wanted."},
 		{as[*timeline.WindowError], http.StatusBadRequest, codeArguments, "Narrow the window: pass a later start or an earlier end."},
@@ -85,7 +85,7 @@ func as[E error](err error) bool {
 	return errors.As(err, &e)
 }
 
-// problemOf is the envelope of an error. One that is a problem is its own.
+// problemOf returns the envelope of an error. A problem is its own envelope.
 func problemOf(err error) *problem {
 	var p *problem
 	if errors.As(err, &p) {

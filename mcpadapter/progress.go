@@ -7,9 +7,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// progress tells the client how far a call is. A client that does not read
-// would hold up whoever writes to it, so a goroutine of its own does, and what it
-// is too slow for is replaced by what is newer.
+// progress tells the client how far a call is. Writing to a client that does
+// not read would block, so a goroutine of its own writes. A report that waits
+// is replaced by a newer one.
 type progress struct {
 	latest chan mcp.ProgressNotificationParams // nil: the client did not ask
 	ended  chan struct{}
@@ -17,7 +17,7 @@ type progress struct {
 	total  float64
 }
 
-// progress begins to tell, if the call has a progress token.
+// progress starts reporting, if the call has a progress token.
 func (c *call) progress(ctx context.Context, total int) *progress {
 	p := &progress{token: c.req.Params.GetProgressToken(), total: float64(total)}
 	if p.token == nil {
@@ -28,7 +28,7 @@ func (c *call) progress(ctx context.Context, total int) *progress {
 		defer close(p.ended)
 		for params := range p.latest {
 			if c.req.Session.NotifyProgress(ctx, &params) != nil {
-				for range p.latest { // nobody is there to be told
+				for range p.latest { // the client has gone
 				}
 			}
 		}
@@ -36,7 +36,7 @@ func (c *call) progress(ctx context.Context, total int) *progress {
 	return p
 }
 
-// report tells that done of the total are done. It does not block. Only one
+// report reports that done of the total are done. It does not block. Only one
 // goroutine may call it.
 func (p *progress) report(done int, message string) {
 	if p.latest == nil {
@@ -52,8 +52,8 @@ func (p *progress) report(done int, message string) {
 // lastWord is how long the last notification may take.
 const lastWord = 10 * time.Second
 
-// end waits until the last notification is out, but not for ever: a client that
-// does not read keeps only its own notifications waiting, until its session ends.
+// end waits until the last notification is out, for lastWord at most. A client
+// that does not read delays only its own notifications, until its session ends.
 func (p *progress) end() {
 	if p.latest == nil {
 		return

@@ -23,7 +23,7 @@ func (s *Server) addPrompts() {
 			Description: "Plans an experiment against the live program: steady state, one fault with a small blast radius, what to watch, when to stop, how to take it back.",
 			Arguments: []*mcp.PromptArgument{
 				{Name: "goal", Title: "Goal", Description: "what is to be found out", Required: true},
-				{Name: "target", Title: "Target", Description: "glob of the injection points to strike"},
+				{Name: "target", Title: "Target", Description: "glob of the injection points"},
 			}}, s.designExperiment)
 	}
 }
@@ -91,7 +91,7 @@ Experiments that are registered already: %s
 
 Work in this order, and stop to ask before anything that writes:
 1. Look: chaos_status, and get_graph if there is a run. Name the steady state as something that can be measured.
-2. State the hypothesis: what stays true although the fault strikes.
+2. State the hypothesis: what stays true although the fault is delivered.
 3. Choose one fault (latency, error, timeout, resource_exhaustion, network_partition), the narrowest target, a low probability and a limit. Say whom it can hurt at most.
 4. Say what will be watched, and at which value you stop.
 5. Say how it is taken back: chaos_inject_fault with action remove, also if something goes wrong.

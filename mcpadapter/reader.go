@@ -18,8 +18,8 @@ import (
 // readerQueue is how many notifications wait for a session that reads slowly.
 const readerQueue = 256
 
-// A reader sends notifications to one session, on one goroutine: to send blocks
-// while the client does not read, and ends for certain only with the session.
+// A reader sends notifications to one session, on one goroutine: a send blocks
+// while the client does not read, and surely ends only with the session.
 type reader struct {
 	session *mcp.ServerSession
 	queue   chan func()   // sends one notification
@@ -54,7 +54,7 @@ func (r *reader) add(s *subscription) {
 	r.subscriptions = append(r.subscriptions, s)
 }
 
-// remove takes a subscription away, and tells whose it was.
+// remove removes a subscription, and returns its caller.
 func (r *reader) remove(id string) (caller string, removed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,8 +68,8 @@ func (r *reader) remove(id string) (caller string, removed bool) {
 	return caller, removed
 }
 
-// offer queues a notification for each subscription that wants the event. A
-// full queue drops it, and counts.
+// offer queues a notification for each subscription that wants the event. If
+// the queue is full, it drops and counts it.
 func (r *reader) offer(e *chaos.Event, armed time.Time, cluster string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +94,7 @@ func (r *reader) offer(e *chaos.Event, armed time.Time, cluster string) {
 }
 
 // update queues a notification that a resource has changed, unless one waits
-// already: the client will read what there is then.
+// already: the client will then read the current state.
 func (r *reader) update(send func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,13 +113,13 @@ func (r *reader) update(send func()) {
 	}
 }
 
-// send hands a message to the SDK, which drops it where the client has not
-// asked for that level. A session that is gone gets nothing.
+// send passes a message to the SDK, which drops it if the client has not asked
+// for that level. A session that has ended gets nothing.
 func (r *reader) send(level mcp.LoggingLevel, logger string, data any) {
 	_ = r.session.Log(context.Background(), &mcp.LoggingMessageParams{Level: level, Logger: logger, Data: data})
 }
 
-// dropped is what a subscriber is told of events that it was too slow for.
+// dropped tells a subscriber how many events it was too slow for.
 type dropped struct {
 	SubscriptionID string `json:"subscriptionId"`
 	Error          string `json:"error"`
@@ -127,7 +127,7 @@ type dropped struct {
 	Dropped        uint64 `json:"dropped"`
 }
 
-// reportDrops tells the session, once it reads again, what it has missed.
+// reportDrops sends the session the number of its drops, once it reads again.
 func (r *reader) reportDrops() {
 	r.mu.Lock()
 	missed := r.unreported

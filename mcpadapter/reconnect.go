@@ -11,9 +11,9 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// A Reconnector is a [Registry] that outlives its sessions. The call that finds
-// its session closed fails all the same, since what it did is not known; the
-// next one connects anew. It is safe for concurrent use.
+// A Reconnector is a [Registry] that outlives its sessions. A call that finds
+// its session closed fails, because its effect is not known; the next call
+// connects anew. It is safe for concurrent use.
 type Reconnector struct {
 	connect func(ctx context.Context) (*mcp.ClientSession, error)
 	turn    chan struct{} // taken while connecting
@@ -24,16 +24,16 @@ type Reconnector struct {
 	links   sync.WaitGroup
 }
 
-// link is a session and the news of its end.
+// link is a session and the error of its end.
 type link struct {
 	session *mcp.ClientSession
 	ended   chan struct{}
 }
 
-// Reconnecting makes a registry of the sessions that connect makes, the first
-// of them with the first call. The context that connect is given is that of the
-// call that needs the session, without its injector's faults and without its end: set
-// a deadline of your own. Close ends the last session.
+// Reconnecting returns a registry over the sessions that connect makes, the
+// first of them at the first call. The context passed to connect is that of the
+// call that needs the session, without its injector's faults and without its
+// end: set a deadline. Close ends the last session.
 func Reconnecting(connect func(ctx context.Context) (*mcp.ClientSession, error)) *Reconnector {
 	return &Reconnector{connect: connect, turn: make(chan struct{}, 1)}
 }
@@ -77,7 +77,8 @@ func (r *Reconnector) Close() error {
 
 var errClosed = errors.New("the registry was closed")
 
-// session is the one in use, or a new one. One caller connects, the others wait.
+// session returns the current session, or a new one. One caller connects, the
+// others wait.
 func (r *Reconnector) session(ctx context.Context, method string) (*mcp.ClientSession, error) {
 	select {
 	case r.turn <- struct{}{}:
@@ -95,7 +96,7 @@ func (r *Reconnector) session(ctx context.Context, method string) (*mcp.ClientSe
 	return session, r.keep(session, method)
 }
 
-// inUse is the session that still lives, if any.
+// inUse returns the session that still works, if any.
 func (r *Reconnector) inUse(method string) (*mcp.ClientSession, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

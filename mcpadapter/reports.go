@@ -16,7 +16,7 @@ type reports struct {
 	last   string // name of the matrix that was run last
 }
 
-// kept is a report and when it was finished.
+// kept is a report with the time when it was finished.
 type kept struct {
 	*contract.Report
 	at   time.Time
@@ -43,7 +43,7 @@ func (r *reports) get(matrix string, anyMatrix bool) (name string, k kept, ok bo
 	return matrix, k, ok
 }
 
-// matrix finds a matrix by name; where there is one, it need not be named.
+// matrix finds a matrix by name; if there is only one, the name may be empty.
 func (s *Server) matrix(name string) (*contract.Matrix, error) {
 	if name == "" && len(s.host.Matrices) == 1 {
 		return s.host.Matrices[0], nil
@@ -69,8 +69,8 @@ func maybe(near string) string {
 	return " (did you mean " + near + "?)"
 }
 
-// report is the latest report of a matrix; of the matrix run last if none is
-// named and there are several.
+// report returns the latest report of a matrix; if none is named and there are
+// several, of the matrix run last.
 func (s *Server) report(name string) (string, kept, error) {
 	if name != "" || len(s.host.Matrices) == 1 {
 		m, err := s.matrix(name)

@@ -35,9 +35,8 @@ const (
 	defaultMessage     = "Injected fault"
 )
 
-// rule is what the arguments of register ask for. A latency of nothing, which
-// may be asked for, becomes the shortest there is: the library refuses a delay
-// that delays nothing.
+// rule converts the arguments of register. A latency of 0, which clients may
+// ask for, becomes the shortest one: the library refuses a delay of 0.
 func (in injectInput) rule() (r chaos.Rule, note string, err error) {
 	p := defaultProbability
 	if in.Probability != nil {
@@ -74,8 +73,8 @@ func (in injectInput) rule() (r chaos.Rule, note string, err error) {
 	return r, note, nil
 }
 
-// seeded is when.Prob with draws of its own. It is no [chaos.Probabilistic]:
-// that promises the draws of when.Prob.
+// seeded is when.Prob with a seed of its own. It is not a
+// [chaos.Probabilistic], which has to use the draws of when.Prob.
 type seeded struct {
 	p    float64
 	seed uint64
@@ -92,7 +91,7 @@ func (w seeded) Match(c chaos.Call) bool {
 	return c.Draw(w.seed) < w.p
 }
 
-// kindOf is the type under which a fault is shown: that of clients, or the
+// kindOf is the type under which a fault is shown: the client's, or the
 // library's for a fault registered from code.
 func kindOf(f chaos.Fault) string {
 	if d, ok := f.(chaos.Described); ok {
@@ -111,7 +110,7 @@ func probabilityOf(w chaos.When) float64 {
 	return 1
 }
 
-// matching are the names that a glob takes; none if it is no glob.
+// matching returns the names that a glob matches; none if it is no glob.
 func matching(pattern string, names []string) []string {
 	found := []string{}
 	g, err := glob.Compile(pattern)
@@ -133,21 +132,21 @@ func activeFault(r chaos.RuleState) gameday.ActiveFault {
 	return f
 }
 
-// armed keeps the rules that strike the next call and then have done their
-// work: they are taken away once they were delivered.
+// armed keeps the rules whose fault is injected into the next matching call.
+// They are removed once their fault was delivered.
 type armed struct {
 	mu    sync.Mutex
-	rules map[string]strikeOnce // by the fault
+	rules map[string]armedRule // by the fault
 }
 
-// strikeOnce is a rule that strikes the next call.
-type strikeOnce struct {
+// armedRule is a rule for the next matching call.
+type armedRule struct {
 	name   string
-	remove func() bool // this very rule, not one that has its name since
+	remove func() bool // removes this very rule, not a later one of the same name
 }
 
-// arm puts in force the rule that strikes the next call for a fault, under a
-// name that no other rule has, and returns that.
+// arm adds the rule that injects a fault into the next matching call, and
+// returns its name, which no other rule has.
 func (a *armed) arm(in *chaos.Injector, r chaos.Rule, put func(chaos.Rule) (remove func() bool, err error)) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -160,13 +159,13 @@ func (a *armed) arm(in *chaos.Injector, r chaos.Rule, put func(chaos.Rule) (remo
 		return "", err
 	}
 	if a.rules == nil {
-		a.rules = make(map[string]strikeOnce)
+		a.rules = make(map[string]armedRule)
 	}
-	a.rules[r.Name] = strikeOnce{name, remove}
+	a.rules[r.Name] = armedRule{name, remove}
 	return name, nil
 }
 
-// unused is a name that no rule has.
+// unused returns a name that no rule has.
 func unused(name string, rules []chaos.Rule) string {
 	free := name
 	for n := 2; slices.ContainsFunc(rules, func(r chaos.Rule) bool { return r.Name == free }); n++ {
@@ -175,7 +174,7 @@ func unused(name string, rules []chaos.Rule) string {
 	return free
 }
 
-// holder is the fault for which a rule of this name strikes the next call.
+// holder returns the fault for whose next call a rule of this name is armed.
 func (a *armed) holder(name string) (fault string, taken bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -196,7 +195,8 @@ func (a *armed) disarm(fault string) {
 	}
 }
 
-// sweep takes away those that have struck, and forgets those that are gone.
+// sweep removes the rules whose fault was delivered, and forgets those that
+// are gone.
 func (a *armed) sweep(in *chaos.Injector) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -204,7 +204,7 @@ func (a *armed) sweep(in *chaos.Injector) {
 		return
 	}
 	waiting := in.Undelivered()
-	maps.DeleteFunc(a.rules, func(_ string, rule strikeOnce) bool {
+	maps.DeleteFunc(a.rules, func(_ string, rule armedRule) bool {
 		if slices.Contains(waiting, rule.name) {
 			return false
 		}

@@ -45,8 +45,8 @@ func schemaOf[T any]() (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// part makes alternatives of a schema with several types: many clients, and the
-// models behind them, read one type a schema.
+// part splits a schema with several types into alternatives: many clients and
+// models read one type per schema.
 func part(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -67,7 +67,7 @@ func part(s *jsonschema.Schema) {
 	}
 }
 
-// only is the part of a schema that is about one type.
+// only returns the part of a schema that concerns one type.
 func only(kind string, s jsonschema.Schema) *jsonschema.Schema {
 	switch kind {
 	case "null":

@@ -21,12 +21,11 @@ import (
 // compare as texts.
 const sessionless = "2026-07-28"
 
-// ServeStdio speaks over standard input and output until the client closes
-// them or ctx ends. Standard output belongs to the protocol meanwhile: what else is
-// written there breaks it. After ctx has ended, calls under way have ten seconds;
-// then the server shuts down, also under a client that reads nothing.
-// A line that is no message is answered with an error of JSON-RPC, and the
-// session goes on.
+// ServeStdio serves over standard input and output until the client closes them
+// or ctx ends. Standard output belongs to the protocol meanwhile: anything else
+// written there breaks it. After ctx has ended, active calls have ten seconds;
+// then the server shuts down, even if the client reads nothing. A line that is
+// no message is answered with a JSON-RPC error, and the session goes on.
 func (s *Server) ServeStdio(ctx context.Context) error {
 	s.gate.ReserveStdout()
 	return s.serveTransport(ctx, s.stdio(os.Stdin, os.Stdout))
@@ -67,10 +66,10 @@ const (
 	pathLive   = "/livez"
 )
 
-// routes are the paths of the protocol, behind the gate, which without a token
-// lets in what comes from this machine alone, if that. One URL serves the revisions of the
-// protocol with sessions and without: a handler with sessions refuses those
-// without, and one without cannot push.
+// routes returns the paths of the protocol, behind the gate. Without a token
+// the gate admits requests from this machine at most. One URL serves the
+// revisions of the protocol with sessions and without: a handler with sessions
+// refuses those without, and a handler without sessions cannot push.
 func (s *Server) routes() http.Handler {
 	server := func(*http.Request) *mcp.Server { return s.mcp }
 	with := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
@@ -99,8 +98,9 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// hostCheck refuses requests for a name that is not the host's. Without names
-// the handlers of the SDK refuse what is not a loopback name on a loopback address.
+// hostCheck refuses requests for a name that is not the host's. If no names are
+// set, the handlers of the SDK refuse names that are not loopback names on a
+// loopback address.
 func (s *Server) hostCheck(next http.Handler) http.Handler {
 	if len(s.options.Hosts) == 0 {
 		return next
@@ -130,11 +130,13 @@ func (s *Server) closed(next http.Handler) http.Handler {
 	})
 }
 
-// Handler serves MCP over HTTP: streamable HTTP on /mcp, server-sent events for
-// old clients on /sse, and two checks, which alone need no token. /healthz is 200
-// while the server does all that it should, 503 while it shuts down or its audit log
-// loses lines. /livez is 200 as long as the process answers: a restart would not
-// mend the rest. Without a token in the environment every other request is refused, unless
+// Handler serves MCP over HTTP. It has streamable HTTP on /mcp, server-sent events
+// for old clients on /sse, and two health checks, which need no token. /healthz is
+// 200 while the server works, and 503 while it shuts down or its audit log
+// loses lines. /livez is 200 as long as the process answers: a restart would
+// not repair the audit log.
+//
+// If no token is configured, every other request is refused, unless
 // Options.LoopbackWithoutToken is set and both ends are on this machine.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
@@ -155,7 +157,7 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, "ok")
 }
 
-// auditProblem says what is wrong with the audit log; empty: nothing.
+// auditProblem returns what is wrong with the audit log; empty: nothing.
 func (s *Server) auditProblem() string {
 	lost, err := s.gate.AuditHealth()
 	if err == nil {
@@ -172,10 +174,11 @@ const (
 	lastWriting = time.Second
 )
 
-// Serve speaks over HTTP on a listener, which it closes, until ctx ends; then
-// it shuts down, giving calls under way ten seconds. It refuses to start without a token,
-// unless Options.LoopbackWithoutToken is set and the listener's address is a loopback one.
-// Beyond loopback it refuses to start without TLS, unless Options.TokensInClearBeyondLoopback is set.
+// Serve serves HTTP on a listener, which it closes, until ctx ends. Then it
+// shuts down and gives active calls ten seconds. It refuses to start without a
+// token, unless Options.LoopbackWithoutToken is set and the listener's address
+// is a loopback address. Beyond loopback it refuses to start without TLS,
+// unless Options.TokensInClearBeyondLoopback is set.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.mayListen(l.Addr()); err != nil {
 		return errors.Join(fmt.Errorf("mcpadapter: %w", err), l.Close())

@@ -16,38 +16,39 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
-// Options are the settings of a [Server]; the zero value, and nil, work.
+// Options are the settings of a [Server]. nil and the zero value work.
 type Options struct {
 	_ struct{}
-	// Policy says who may do what; its rows for tools go before the server's
-	// own, and the environment before its mode. nil: the environment alone.
+	// Policy says who may do what. Its rows take precedence over the server's own,
+	// and the environment over its mode. nil: the environment alone.
 	Policy *policy.Options
-	// Audit receives the audit lines, in place of Policy.Audit; nil: see there.
+	// Audit receives the audit lines and takes precedence over Policy.Audit. nil:
+	// Policy.Audit.
 	Audit io.Writer
-	// LoopbackWithoutToken lets everyone on this machine call over HTTP where no
-	// token is configured. Without it such a server does not listen.
+	// LoopbackWithoutToken lets everyone on this machine call over HTTP if no token
+	// is configured. Without it such a server does not listen.
 	LoopbackWithoutToken bool
 	// Getenv reads the environment; nil: os.Getenv.
 	Getenv func(string) string
-	// Environments are those in which clients may arm faults and run
-	// experiments, as SHAKEDOWN_ENVIRONMENT names them. Empty: everywhere.
+	// Environments are the environments in which clients may arm faults and run
+	// experiments, as SHAKEDOWN_ENVIRONMENT names them. Empty: every one.
 	Environments []string
 	// Limits bound what a client can ask for and hold.
 	Limits Limits
-	// TLS has Serve speak https; nil: http. Behind another server of your own
-	// ([Server.Handler]) it has no effect.
+	// TLS makes Serve use https; nil: http. It has no effect behind another server
+	// ([Server.Handler]).
 	TLS *TLS
-	// TokensInClearBeyondLoopback lets callers on other machines send their tokens
-	// over http, where everyone in between can read them. It is for a proxy that ends
-	// TLS and reaches this server over a network of its own. Without it Serve refuses
-	// to listen so, and such requests are refused.
+	// TokensInClearBeyondLoopback accepts tokens over http from other machines,
+	// where the network between can read them. It is for a proxy that ends TLS and
+	// reaches this server over a private network. Without it Serve refuses to
+	// listen beyond loopback without TLS, and such requests are refused.
 	TokensInClearBeyondLoopback bool
-	// Hosts are the names under which the server may be reached over HTTP; a
-	// request for another, as after DNS rebinding, is refused. Empty: over a
-	// loopback address loopback names alone, elsewhere any.
+	// Hosts are the names under which the server may be reached over HTTP. A
+	// request for another name, as after DNS rebinding, is refused. Empty: loopback
+	// names on a loopback address, any name elsewhere.
 	Hosts []string
-	// Log is for what the host should know, such as the stack of a tool that
-	// panicked; nil: nothing is written.
+	// Log receives what the host should know, such as the stack of a tool that
+	// panicked; nil: nothing is logged.
 	Log *slog.Logger
 }
 
@@ -84,8 +85,8 @@ type Server struct {
 	sinks   []func(chaos.Event)
 }
 
-// NewServer makes a server of a host. The error joins all that is wrong. o may
-// be nil.
+// NewServer returns a server of a host. The error joins all problems. o may be
+// nil.
 func NewServer(h Host, o *Options) (*Server, error) {
 	s := &Server{host: h, idle: make(chan struct{}), pumped: make(chan struct{})}
 	if o != nil {
@@ -119,7 +120,7 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	}
 	s.addResources()
 	s.addFaults()
-	s.addContract()
+	s.addManifest()
 	s.addPrompts()
 	if err := s.addGate(); err != nil {
 		s.stop()
@@ -131,8 +132,8 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	return s, nil
 }
 
-// listen makes sure that the server hears of the faults that strike, also where
-// the host has no feed for its clients.
+// listen makes sure that the server receives delivered faults even when the
+// host has no feed for its clients.
 func (s *Server) listen() {
 	s.feed, s.unwatch = s.host.Events, func() {}
 	if s.feed == nil && s.host.Injector != nil {
@@ -141,7 +142,7 @@ func (s *Server) listen() {
 	}
 }
 
-// reportCutOff names the experiments that an earlier process did not end.
+// reportCutOff logs the experiments that an earlier process did not end.
 func (s *Server) reportCutOff() {
 	if s.host.Experiments == nil {
 		return
@@ -151,13 +152,13 @@ func (s *Server) reportCutOff() {
 	}
 }
 
-const instructions = `Tools to break a running program on purpose and to judge how it bears it.
+const instructions = `Tools to break a running program on purpose and to judge how it holds up.
 Look before you break: chaos_status and get_graph say what there is. Register a fault with a low probability and a limit, aim it at
 one injection point, and remove it when you are done; chaos_disarm stops everything at once. Answers begin with a summary and say what they left out: narrow a question by
 node, subsystem and time instead of asking for everything. Seeds are decimal strings. Durations are in the unit that a member's name says.
 A failed call has {status, code, detail, hint}; follow the hint.`
 
-// begin counts a call in, unless the server is closing; done counts it out.
+// begin counts a call as active, unless the server is closing; done ends that.
 func (s *Server) begin() (done func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,12 +170,13 @@ func (s *Server) begin() (done func(), err error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.active--
-		s.settle()
+		s.signalIdle()
 	}, nil
 }
 
-// untilAnswered counts a request in until its answer is written: the SDK ends
-// a request's context then, and drops the answers of a session that is closed before.
+// untilAnswered counts a request as active until its answer is written. The SDK
+// ends the request's context then; it drops the answers of a session that is
+// closed earlier.
 func (s *Server) untilAnswered(request context.Context) error {
 	done, err := s.begin()
 	if err != nil {
@@ -188,8 +190,8 @@ func (s *Server) untilAnswered(request context.Context) error {
 	return nil
 }
 
-// settle tells Shutdown that no call is left. s.mu is held.
-func (s *Server) settle() {
+// signalIdle signals Shutdown when no call is active. s.mu is held.
+func (s *Server) signalIdle() {
 	if !s.closing || s.active > 0 {
 		return
 	}
@@ -200,17 +202,20 @@ func (s *Server) settle() {
 	}
 }
 
-// Shutdown refuses new calls, waits for those under way until ctx ends, then
-// cancels what is left and closes all sessions. It returns ctx's error if calls had
-// to be cancelled. Faults that clients registered with keep, or without a session, stay
-// until they expire: they are the host's.
-// A client that holds its connection open and reads nothing does not keep it
-// waiting: a second after the calls have ended, what is being written is given up.
-// It may be called more than once.
+// Shutdown refuses new calls and waits for active calls until ctx ends. Then it
+// cancels the remaining calls and closes all sessions. It returns ctx's error
+// if calls had to be cancelled.
+//
+// Faults that clients registered with keep, or without a session, belong to the
+// host and stay until they expire. A client that holds its connection open and
+// reads nothing does not delay Shutdown: a second after the calls have ended,
+// pending writes are given up.
+//
+// Shutdown may be called more than once.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closing = true
-	s.settle()
+	s.signalIdle()
 	s.mu.Unlock()
 	var err error
 	select {
@@ -245,8 +250,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// onEvent adds a reader of the events in which faults were delivered. It runs
-// on the one goroutine of the pump and must not block. To be called before the
+// onEvent adds a receiver of the events in which faults were delivered. It runs
+// on the one goroutine of the pump and must not block. Call onEvent before the
 // server serves.
 func (s *Server) onEvent(sink func(chaos.Event)) {
 	s.mu.Lock()
@@ -254,7 +259,7 @@ func (s *Server) onEvent(sink func(chaos.Event)) {
 	s.sinks = append(s.sinks, sink)
 }
 
-// pump hands the events of the feed to the sinks until Shutdown.
+// pump passes the events of the feed to the sinks until Shutdown.
 func (s *Server) pump() {
 	if s.feed == nil {
 		close(s.pumped)
@@ -284,7 +289,7 @@ func (s *Server) pump() {
 				continue
 			case <-s.life.Done():
 			}
-			for { // what struck before the end is written down
+			for { // faults delivered before the end are written down
 				select {
 				case e := <-queue.events:
 					take(e)
@@ -296,21 +301,21 @@ func (s *Server) pump() {
 	}()
 }
 
-// during is the context of a call: it ends with the client's interest, with
-// the time a call may take, and with the server.
+// during returns the context of a call. It ends when the client cancels, when
+// the call's time is over, and with the server.
 func (s *Server) during(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, s.limits.CallTime)
 	unhook := context.AfterFunc(s.life, cancel)
 	return ctx, func() { unhook(); cancel() }
 }
 
-// exclusive keeps what must not run twice at a time apart.
+// exclusive prevents that one thing runs twice at a time.
 type exclusive struct {
 	mu      sync.Mutex
 	running map[string]bool
 }
 
-// take returns a problem if what is named runs already.
+// take returns a problem if what is running already.
 func (x *exclusive) take(what string) (free func(), err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -18,12 +18,12 @@ import (
 // arguments in it further.
 const maxNesting = 1000
 
-// stdio is the transport over standard input and output, which stays open. The
-// end of the server frees what is still being written: the SDK waits for that
+// stdio is the transport over standard input and output, which stay open. The
+// end of the server gives up pending writes: the SDK would wait for them
 // without limit, and a client that reads nothing would keep the process alive.
 //
 // The SDK ends the session at the first line that is no message, so a screen
-// stands before it and answers such lines.
+// before it answers such lines.
 func (s *Server) stdio(in io.ReadCloser, out io.Writer) mcp.Transport {
 	answers := &lineWriter{to: output{out, s.life.Done()}}
 	return s.gate.Transport(&screened{screen: &screen{in: in, lines: bufio.NewReader(in), max: int(s.limits.BodyBytes), answers: answers}})
@@ -37,7 +37,7 @@ func (t *screened) Connect(ctx context.Context) (mcp.Connection, error) {
 	return &screenedConn{c, t.screen}, err
 }
 
-// A screenedConn answers messages that are JSON and yet no message of the protocol.
+// A screenedConn answers input that is JSON but no message of the protocol.
 type screenedConn struct {
 	mcp.Connection
 	screen *screen
@@ -55,7 +55,7 @@ func (c *screenedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// A screen lets the lines through that are JSON, and answers the others.
+// A screen passes lines that are JSON, and answers the others.
 type screen struct {
 	in      io.Closer
 	lines   *bufio.Reader
@@ -103,7 +103,7 @@ func (s *screen) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next reads a line. Of one that is too long nothing is kept.
+// next reads a line. A line that is too long is not kept.
 func (s *screen) next() (line []byte, long bool, err error) {
 	for {
 		part, err := s.lines.ReadSlice('\n')
@@ -168,7 +168,7 @@ func (w *lineWriter) Write(line []byte) (int, error) {
 
 func (w *lineWriter) Close() error { return nil }
 
-// refuse answers what has no identifier to answer to.
+// refuse answers input that has no identifier to answer to.
 func (w *lineWriter) refuse(code int, why string) error {
 	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": jsonrpc.Error{Code: int64(code), Message: why}})
 	if err != nil {

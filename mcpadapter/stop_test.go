@@ -256,7 +256,7 @@ func TestArmNextLeavesOtherNamesAlone(t *testing.T) {
 
 	answer[injectOutput](t, c, "chaos_inject_fault", register("B"))
 	armed := answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"B","action":"inject","arm_next":true}`)
-	assert.Equal(t, 1.0, *armed.Probability, "the next call is struck with certainty")
+	assert.Equal(t, 1.0, *armed.Probability, "the next call gets the fault with certainty")
 	p := refusal(t, c, "chaos_inject_fault", register("B (next call)"))
 	assert.Equal(t, "busy", p.Code)
 	assert.Contains(t, p.Detail, `arm_next of "B"`)
@@ -264,8 +264,8 @@ func TestArmNextLeavesOtherNamesAlone(t *testing.T) {
 	answer[injectOutput](t, c, "chaos_inject_fault", register("B (next call)"))
 }
 
-// What an armed strike is for is over when its fault is.
-func TestAnArmedStrikeExpiresWithItsFault(t *testing.T) {
+// An armed rule ends with its fault.
+func TestAnArmedRuleExpiresWithItsFault(t *testing.T) {
 	stopping(t, Limits{}, func(t *testing.T, s *shop, _ *Server, c *mcp.ClientSession) {
 		answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"f","action":"register","fault_type":"error","probability":0,"target":"orders.*","expires_seconds":60}`)
 		armed := answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"f","action":"inject","arm_next":true}`)

@@ -54,7 +54,7 @@ func TestABurstOfFaultsIsAccountedFor(t *testing.T) {
 	for range burst {
 		callFails(s)
 	}
-	require.NoError(t, srv.Shutdown(t.Context())) // what struck before the end is written down
+	require.NoError(t, srv.Shutdown(t.Context())) // faults delivered before the end are written down
 	written, lost := 0, 0.0
 	for _, line := range auditOf(t, audit.String()) {
 		switch line["event"] {

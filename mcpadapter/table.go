@@ -5,9 +5,9 @@ import (
 	"runtime/debug"
 )
 
-// table has a row for every tool that the host has something behind: the one
-// place where tools are added. The order is that of the documentation; clients
-// get them by name.
+// table has a row for every tool that the host supports: the one place where
+// tools are added. Its order is that of the documentation; clients get the
+// tools sorted by name.
 func table(h Host) ([]*tool, error) {
 	rows := []struct {
 		wanted bool

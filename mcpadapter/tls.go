@@ -9,11 +9,12 @@ import (
 	"sync/atomic"
 )
 
-// TLS says with which certificate [Server.Serve] speaks https, from version 1.2 on.
+// TLS is the certificate with which [Server.Serve] speaks https, from version
+// 1.2 on.
 type TLS struct {
 	_ struct{}
-	// CertFile and KeyFile are files in PEM: the certificate with what stands between
-	// it and its root, and its private key. Both are required; [Server.Reload] reads
+	// CertFile and KeyFile are files in PEM: the certificate with its
+	// intermediates, and its private key. Both are required; [Server.Reload] reads
 	// them again.
 	CertFile, KeyFile string
 	// ClientCAFile has the roots of the certificates that clients have to show, in
@@ -21,7 +22,7 @@ type TLS struct {
 	ClientCAFile string
 }
 
-// keys are the certificate in use.
+// keys hold the certificate in use.
 type keys struct {
 	from    TLS
 	clients *x509.CertPool // nil: clients need no certificate
@@ -47,7 +48,7 @@ func newKeys(o *TLS) (*keys, error) {
 	return k, err
 }
 
-// load reads the certificate; the one in use stays where it cannot be read.
+// load reads the certificate; if it cannot be read, the one in use stays.
 func (k *keys) load() error {
 	cert, err := tls.LoadX509KeyPair(k.from.CertFile, k.from.KeyFile)
 	if err != nil {
@@ -66,8 +67,8 @@ func (k *keys) config() *tls.Config {
 }
 
 // Reload reads the file of tokens and the certificate again, as after SIGHUP.
-// Streams and calls of callers whose token is gone end. What cannot be read stays
-// as it was, and is in the error.
+// Streams and calls of callers whose token is gone end. A file that cannot be
+// read changes nothing, and is in the error.
 func (s *Server) Reload() error {
 	err := s.gate.ReloadTokens()
 	if s.keys != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
-// A tool is a row of the table: what clients are told, what the policy has to
-// know, and what runs.
+// A tool is a row of the table: what clients see, what the policy needs, and
+// the function.
 type tool struct {
 	name, title, description string
 	room                     string // chaos, contract or timeline: the first half of its scopes
@@ -31,23 +31,23 @@ type tool struct {
 	onError func(c *call, p *problem) any
 }
 
-// A kind is what a tool does to the program it serves.
+// A kind describes what a tool does to the program it serves.
 type kind struct {
 	write       bool // else it only looks
-	destructive bool // it may break something that works
+	destructive bool // it may damage a working program
 	idempotent  bool // a second time changes nothing
 	openWorld   bool // it may reach beyond the program
 }
 
-// A call is one call of a tool on its way through.
+// A call is one call of a tool.
 type call struct {
 	server *Server
 	tool   *tool
 	req    *mcp.CallToolRequest
 }
 
-// define makes a row. The functions of the library that tools stand for take
-// typed inputs and give typed outputs; so do rows.
+// define makes a row. Library functions take typed inputs and return typed
+// outputs; so do rows.
 func define[In, Out any](t tool, run func(ctx context.Context, c *call, in In) (Out, error)) (*tool, error) {
 	var err error
 	if t.input, err = schemaOf[In](); err != nil {
@@ -80,7 +80,8 @@ func (t *tool) listed() *mcp.Tool {
 	}
 }
 
-// serve is the handler of the tool: whatever happens in it becomes a result.
+// serve returns the handler of the tool. Everything that happens in it becomes
+// a result.
 func (t *tool) serve(s *Server) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		c := &call{server: s, tool: t, req: req}
@@ -101,7 +102,7 @@ func (t *tool) serve(s *Server) mcp.ToolHandler {
 	}
 }
 
-// outcome is what became of a tool's function.
+// outcome is the result of a tool's function.
 type outcome struct {
 	out any
 	err error
@@ -110,9 +111,9 @@ type outcome struct {
 // patience is how long a tool may take to end after its context did.
 const patience = 5 * time.Second
 
-// run calls the tool on a goroutine of its own: nothing stops a Goexit, and a
-// function of the host that ignores its context must not keep the client
-// waiting. Shutdown waits for those that were left behind.
+// run calls the tool on a goroutine of its own: a Goexit cannot be stopped, and
+// a function of the host that ignores its context must not block the client.
+// Shutdown waits for functions that were left behind.
 func (c *call) run(ctx context.Context) (any, error) {
 	done, err := c.server.begin()
 	if err != nil {
@@ -156,8 +157,8 @@ func (c *call) broke(code, how string) error {
 	return &problem{http.StatusInternalServerError, code, c.tool.name + " " + how, "A function of the host did that; look at the host's log."}
 }
 
-// failed is the result of a call that went wrong. The gate makes its text of
-// the error; the structured output says the same.
+// failed is the result of a failed call. The gate makes its text of the error;
+// the structured output says the same.
 func (c *call) failed(err error) *mcp.CallToolResult {
 	p := problemOf(err)
 	res := new(mcp.CallToolResult)

@@ -30,12 +30,12 @@ type matrixInfo struct {
 
 type scenarioInfo struct {
 	Name  string     `json:"name"`
-	Rules []ruleInfo `json:"rules" jsonschema:"the faults in force; none is calm weather"`
+	Rules []ruleInfo `json:"rules" jsonschema:"the faults in force; none: a calm run"`
 }
 
 type ruleInfo struct {
 	Name   string `json:"name,omitempty"`
-	Target string `json:"target" jsonschema:"glob of the injection points it strikes"`
+	Target string `json:"target" jsonschema:"glob of the injection points it matches"`
 	Fault  string `json:"fault" jsonschema:"kind of the fault"`
 }
 
@@ -48,7 +48,7 @@ type invariantInfo struct {
 func contractList() (*tool, error) {
 	return define(tool{
 		name: "contract_list", title: "List contracts", room: "contract", target: "matrix",
-		description: `Lists the contract matrices of the host: which invariants (what must stay true) are asked in which scenarios (weather: faults at injection points), how many times, with which seed.
+		description: `Lists the contract matrices of the host: which invariants (what must stay true) are asked in which scenarios (faults at injection points), how many times, with which seed.
 A cell is one invariant in one scenario, once; each cell is an independent run of the agent. Use the names here to narrow contract_run.`,
 	}, func(_ context.Context, c *call, in listInput) (listOutput, error) {
 		s := c.server

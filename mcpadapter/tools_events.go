@@ -34,7 +34,7 @@ type subscriptionOutput struct {
 func eventsSubscribe() (*tool, error) {
 	return define(tool{
 		name: "events_subscribe", title: "Subscribe to faults", room: "chaos",
-		description: `Has this session told of every fault that strikes the live program from now on, as notifications/message, one for each delivered fault.
+		description: `Has this session told of every fault delivered in the live program from now on, as notifications/message, one for each delivered fault.
 Call logging/setLevel first (level info): without it no message is sent. Narrow by namespace, target, faultType and minSeverity. A session may have 10 subscriptions, the server 100. A session that reads too slowly loses notifications: they are counted in dropped, and it is told by a message of logger chaos/subscription_error.
 Subscriptions end with the session. Clients of protocol revision 2026-07-28 or later have no session to push to: they subscribe to the resource chaos://faults.`,
 	}, func(ctx context.Context, c *call, in subscribeInput) (subscriptionOutput, error) {
@@ -95,7 +95,7 @@ type listSubscriptionsOutput struct {
 	SessionLimit  int                  `json:"sessionLimit"`
 	ServerTotal   int                  `json:"serverTotal" jsonschema:"subscriptions of all sessions"`
 	ServerLimit   int                  `json:"serverLimit"`
-	Lost          uint64               `json:"lost" jsonschema:"faults that struck faster than the server could take them in: no session was told of them"`
+	Lost          uint64               `json:"lost" jsonschema:"faults delivered faster than the server could take them in: no session was told of them"`
 }
 
 func eventsListSubscriptions() (*tool, error) {

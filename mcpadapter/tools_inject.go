@@ -17,12 +17,12 @@ type injectInput struct {
 	FaultName       string   `json:"fault_name" jsonschema:"name of the fault; registering a name again replaces it" len:"1,128"`
 	Action          string   `json:"action" jsonschema:"register puts the fault in force, inject fires it once, remove takes it away" enum:"register,inject,remove"`
 	FaultType       string   `json:"fault_type,omitempty" jsonschema:"required for register: latency delays a call, timeout and error replace it, the others fail it with a typed error" enum:"latency,error,timeout,resource_exhaustion,network_partition"`
-	Probability     *float64 `json:"probability,omitempty" jsonschema:"share of the matching calls that the fault strikes, each drawn on its own" range:"0,1" default:"0.1"`
+	Probability     *float64 `json:"probability,omitempty" jsonschema:"share of the matching calls that the fault is injected into, each drawn on its own" range:"0,1" default:"0.1"`
 	DurationSeconds *float64 `json:"duration_seconds,omitempty" jsonschema:"for latency and timeout: how long the caller waits, in seconds; 1 if left out" range:"0,86400"`
 	ErrorMessage    string   `json:"error_message,omitempty" jsonschema:"for error and timeout: text of the error that the caller gets" len:"1,1000" default:"\"Injected fault\""`
-	Target          string   `json:"target,omitempty" jsonschema:"glob of the injection points to strike (* any characters, {a,b} alternatives); the fault's own name if left out" len:"1,512"`
-	Seed            string   `json:"seed,omitempty" jsonschema:"decimal number, as a string, that moves the draws of this fault; with the same seed the same calls are struck" len:"1,20"`
-	ArmNext         bool     `json:"arm_next,omitempty" jsonschema:"for inject: strike the next matching call instead of firing now" default:"false"`
+	Target          string   `json:"target,omitempty" jsonschema:"glob of the injection points (* any characters, {a,b} alternatives); the fault's own name if left out" len:"1,512"`
+	Seed            string   `json:"seed,omitempty" jsonschema:"decimal number, as a string, that moves the draws of this fault; with the same seed the fault is injected into the same calls" len:"1,20"`
+	ArmNext         bool     `json:"arm_next,omitempty" jsonschema:"for inject: inject the fault into the next matching call instead of firing now" default:"false"`
 	Limit           int      `json:"limit,omitempty" jsonschema:"for register: rest for good after so many deliveries; no limit if left out" range:"1,1000000000"`
 	ExpiresSeconds  *float64 `json:"expires_seconds,omitempty" jsonschema:"for register and arm_next: remove the fault after so many seconds; left out: the host's default, 900 unless it says otherwise; 0: never, only if the host allows it" range:"0,86400"`
 	Keep            bool     `json:"keep,omitempty" jsonschema:"for register and arm_next: leave the fault in force when this session ends; clients without sessions have the time limit alone" default:"false"`
@@ -36,7 +36,7 @@ type injectOutput struct {
 	InjectedError  string     `json:"injected_error,omitempty" jsonschema:"text of the error that the fault made"`
 	MatchedTargets []string   `json:"matched_targets,omitzero" jsonschema:"known injection points that the fault reaches now"`
 	Probability    *float64   `json:"probability,omitempty" jsonschema:"the one in force" range:"0,1"`
-	InForce        *bool      `json:"in_force,omitempty" jsonschema:"whether the fault can strike now; reason says why not"`
+	InForce        *bool      `json:"in_force,omitempty" jsonschema:"whether the fault can be injected now; reason says why not"`
 	Reason         string     `json:"reason,omitempty" jsonschema:"why the fault is not in force"`
 	ExpiresAt      *time.Time `json:"expires_at" jsonschema:"when the fault is removed; null: never, or there is no fault"`
 	Note           string     `json:"note,omitempty" jsonschema:"what to mind"`
@@ -47,8 +47,8 @@ func injectFault() (*tool, error) {
 	return define(tool{
 		name: "chaos_inject_fault", title: "Inject a fault", room: "chaos", target: "fault_name",
 		description: `Puts a fault in force at injection points of the live program, fires it once, or takes it away.
-register: from now on each call of a point that target matches is struck with the probability, drawn for each call on its own, until remove, limit, expires_seconds or the end of this session (keep true: not that). Registering a name again replaces the fault and its time limit. in_force false means that it strikes nothing now, and reason why.
-inject: draws a registered fault once at its probability and, when drawn, fires it there and then, with nothing behind it: a latency is waited out, an error is made and reported in injected_error. was_triggered says whether it was drawn; that it fired is no failure of this call. With arm_next the next matching call is struck instead, with certainty, once.
+register: from now on the fault is injected into each call of a point that target matches with the probability, drawn for each call on its own, until remove, limit, expires_seconds or the end of this session (keep true: not that). Registering a name again replaces the fault and its time limit. in_force false means that it is injected nowhere now; reason says why.
+inject: draws a registered fault once at its probability and, when drawn, fires it there and then, with nothing behind it: a latency is waited out, an error is made and reported in injected_error. was_triggered says whether it was drawn; that it fired is no failure of this call. With arm_next it is injected into the next matching call instead, with certainty, once.
 remove: takes the fault away and ends the delays it is imposing; those calls go through. Removing what is not there succeeds. A partition heals so. chaos_disarm removes all faults at once.
 Durations are in seconds. Keep the target narrow (one point rather than *), the probability low, and set a limit.`,
 		kind:    kind{write: true, destructive: true, idempotent: false},
@@ -122,7 +122,8 @@ func (s *Server) remove(in injectInput) injectOutput {
 	return out
 }
 
-// trigger fires a rule now. That the fault made an error is its success.
+// trigger injects a rule's fault now. An error that the fault made is a success
+// of the call.
 func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, error) {
 	rule, known := s.state(in.FaultName)
 	fired, err := s.host.Injector.InjectNow(ctx, in.FaultName)
@@ -140,7 +141,7 @@ func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, err
 	return out, nil
 }
 
-// armNext adds a rule that strikes one call and rests.
+// armNext adds a rule whose fault is injected into one call.
 func (s *Server) armNext(c *call, in injectInput) (injectOutput, error) {
 	rule, known := s.state(in.FaultName)
 	if !known {
@@ -159,7 +160,7 @@ func (s *Server) armNext(c *call, in injectInput) (injectOutput, error) {
 	out := injectOutput{Status: "injected", FaultName: in.FaultName, FaultType: kindOf(rule.Fault), WasTriggered: new(false)}
 	s.tell(&out, name)
 	s.reach(&out, rule.Target)
-	out.Note = sentences("Armed: the next matching call will be struck.", out.Note)
+	out.Note = sentences("Armed: the fault is injected into the next matching call.", out.Note)
 	return out, nil
 }
 
@@ -174,7 +175,7 @@ func (s *Server) ruleNames() []string {
 // maxTargets bounds the injection points that one answer names.
 const maxTargets = 100
 
-// reach says which known injection points a target matches.
+// reach reports which known injection points a target matches.
 func (s *Server) reach(out *injectOutput, target string) {
 	known := s.host.Injector.Targets()
 	out.MatchedTargets = matching(target, known)
@@ -183,10 +184,10 @@ func (s *Server) reach(out *injectOutput, target string) {
 		out.MatchedTargets = out.MatchedTargets[:maxTargets]
 		out.Note = fmt.Sprintf("It matches %d injection points; the first %d are named.", n, maxTargets)
 	case n == 0 && len(known) == 0:
-		out.Note = "No injection point is known yet: none was declared and none was called. The fault strikes once one that matches is called."
+		out.Note = "No injection point is known yet: none was declared and none was called. The fault is injected once one that matches is called."
 	case n == 0:
 		shown := known[:min(len(known), 20)]
-		out.Note = fmt.Sprintf("%q matches none of the %d known injection points, so it strikes nothing now. Known: %s.", target, len(known), orNone(shown))
+		out.Note = fmt.Sprintf("%q matches none of the %d known injection points, so it is injected nowhere now. Known: %s.", target, len(known), orNone(shown))
 	}
 }
 
@@ -205,8 +206,8 @@ func injectFailed(c *call, p *problem) any {
 	return out
 }
 
-// seedOf reads a seed, which is text because JSON numbers above 2^53 are not
-// kept exactly on their way.
+// seedOf reads a seed. Seeds are text, because JSON numbers above 2^53 may lose
+// precision in transit.
 func seedOf(field, text string) (uint64, error) {
 	seed, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {

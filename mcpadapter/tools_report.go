@@ -56,15 +56,15 @@ type cellInfo struct {
 }
 
 type evidenceInfo struct {
-	Prompt        string       `json:"prompt"`
-	Response      string       `json:"response"`
-	Error         string       `json:"error,omitempty" jsonschema:"the agent's error"`
-	Calls         int          `json:"calls" jsonschema:"calls that crossed an injection point"`
-	Faults        []strikeInfo `json:"faults" jsonschema:"delivered faults in the order of the calls, at most 20"`
-	FaultsOmitted int          `json:"faultsOmitted,omitempty"`
+	Prompt        string           `json:"prompt"`
+	Response      string           `json:"response"`
+	Error         string           `json:"error,omitempty" jsonschema:"the agent's error"`
+	Calls         int              `json:"calls" jsonschema:"calls that crossed an injection point"`
+	Faults        []deliveredFault `json:"faults" jsonschema:"delivered faults in the order of the calls, at most 20"`
+	FaultsOmitted int              `json:"faultsOmitted,omitempty"`
 }
 
-type strikeInfo struct {
+type deliveredFault struct {
 	Target  string `json:"target"`
 	Fault   string `json:"fault"`
 	Rule    string `json:"rule"`
@@ -74,10 +74,10 @@ type strikeInfo struct {
 
 // Bounds of a report.
 const (
-	defaultPage = 20
-	maxFaults   = 50
-	maxStrikes  = 20
-	maxText     = 2000
+	defaultPage  = 20
+	maxFaults    = 50
+	maxDelivered = 20
+	maxText      = 2000
 )
 
 func contractReport() (*tool, error) {
@@ -120,7 +120,7 @@ func (in reportInput) check(r *contract.Report) error {
 	return nil
 }
 
-// page adds the cells that were asked for, and says where the next page begins.
+// page adds the requested cells, and says where the next page begins.
 func (out *reportOutput) page(in reportInput, r *contract.Report) {
 	out.Cells = []cellInfo{}
 	matching, limit := 0, cmp.Or(in.Limit, defaultPage)
@@ -152,22 +152,22 @@ func cellOf(c contract.CellReport, evidence bool) cellInfo {
 }
 
 func evidenceOf(o *contract.Observation) *evidenceInfo {
-	e := &evidenceInfo{Prompt: shorten(o.Prompt, maxText), Response: shorten(o.Response, maxText), Calls: len(o.Events) + o.Dropped, Faults: []strikeInfo{}}
+	e := &evidenceInfo{Prompt: shorten(o.Prompt, maxText), Response: shorten(o.Response, maxText), Calls: len(o.Events) + o.Dropped, Faults: []deliveredFault{}}
 	if o.Err != nil {
 		e.Error = shorten(o.Err.Error(), maxText)
 	}
 	for _, event := range o.Events {
 		switch {
 		case !event.Delivered:
-		case len(e.Faults) == maxStrikes:
+		case len(e.Faults) == maxDelivered:
 			e.FaultsOmitted++
 		default:
-			e.Faults = append(e.Faults, strikeOf(event))
+			e.Faults = append(e.Faults, deliveredFaultOf(event))
 		}
 	}
 	return e
 }
 
-func strikeOf(e chaos.Event) strikeInfo {
-	return strikeInfo{Target: e.Target, Fault: e.Fault, Rule: e.Rule, Ordinal: fmt.Sprint(e.Ordinal), Error: shorten(e.Err, maxWhy)}
+func deliveredFaultOf(e chaos.Event) deliveredFault {
+	return deliveredFault{Target: e.Target, Fault: e.Fault, Rule: e.Rule, Ordinal: fmt.Sprint(e.Ordinal), Error: shorten(e.Err, maxWhy)}
 }

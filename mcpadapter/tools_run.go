@@ -80,7 +80,8 @@ A whole matrix may take minutes and an agent's calls may cost money: narrow by s
 	})
 }
 
-// choose is the matrix with the trials and seed asked for, and which cells to run.
+// choose returns the matrix with the trials and seed asked for, and which cells
+// to run.
 func (in runInput) choose(m *contract.Matrix) (*contract.Matrix, func(contract.Cell) bool, error) {
 	own := *m
 	if in.Trials > 0 {
@@ -116,7 +117,7 @@ func (in runInput) choose(m *contract.Matrix) (*contract.Matrix, func(contract.C
 	return &own, chosen, nil
 }
 
-// known says which of the names there are not.
+// known returns an error for the names that do not exist.
 func known(field string, asked, names []string) error {
 	var problems []error
 	for i, name := range asked {
@@ -162,7 +163,7 @@ func (c *call) runMatrix(ctx context.Context, m *contract.Matrix, chosen func(co
 	return summarize(m.Name, k), nil
 }
 
-// rerunLine is the call of contract_run that repeats a cell: same seed, same weather.
+// rerunLine is the call of contract_run that repeats a cell: same seed, same scenario.
 func rerunLine(m *contract.Matrix, cell contract.Cell) string {
 	in := runInput{Matrix: m.Name, Scenarios: []string{cell.Scenario}, Invariants: []string{cell.Invariant},
 		Trial: cell.Trial, Trials: max(m.Trials, 1), Seed: fmt.Sprint(m.Seed)}

@@ -79,7 +79,7 @@ func (s *Server) scenario(ctx context.Context, in scenarioInput) (scenarioOutput
 	defer cancel()
 	r, err := s.host.Runs.Wait(wait, started.RunID)
 	if ctx.Err() != nil && r.State == trace.StateRunning {
-		stop() // nobody waits for it any more
+		stop() // no call waits for it any more
 		return scenarioOutput{}, ctx.Err()
 	}
 	if err != nil {

@@ -53,7 +53,7 @@ func TestTheWire(t *testing.T) {
 		{"remove of an unknown fault succeeds, without a fault_type", inject, `{"fault_name":"f","action":"remove"}`, `{"status":"removed","fault_name":"f","expires_at":null}`},
 		{"a target that matches nothing", inject, `{"fault_name":"nothing","action":"register","fault_type":"latency"}`,
 			`{"status":"registered","fault_name":"nothing","fault_type":"latency","matched_targets":[],"probability":0.1,` + quarter + `,` +
-				`"note":"\"nothing\" matches none of the 2 known injection points, so it strikes nothing now. Known: orders.get, payments.refund."}`},
+				`"note":"\"nothing\" matches none of the 2 known injection points, so it is injected nowhere now. Known: orders.get, payments.refund."}`},
 		{"disarm answers what was there", "chaos_disarm", `{}`,
 			`{"status":"disarmed","active_faults":[{"name":"of the host","fault_type":"lost_reply","probability":1,"in_force":true,"expires_at":null},` +
 				`{"name":"orders.get","fault_type":"error","probability":1,` + quarter + `},{"name":"nothing","fault_type":"latency","probability":0.1,` + quarter + `}]}`},

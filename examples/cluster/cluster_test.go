@@ -22,10 +22,10 @@ func nobody(string) string { return "" }
 // To write the file anew: go run ./examples/cluster -contract > tools.yaml in
 // another folder, then move it here.
 func TestTheServerKeepsItsContract(t *testing.T) {
-	promised, err := policy.ParseContract(contractYAML)
+	promised, err := policy.ParseManifest(contractYAML)
 	require.NoError(t, err)
 	everywhere(t, policy.Options{Tokens: []policy.Token{{Value: token}}}, func(t *testing.T, s *surface, cs *mcp.ClientSession) {
-		running, err := s.gate.Contract(t.Context(), cs)
+		running, err := s.gate.Manifest(t.Context(), cs)
 		require.NoError(t, err)
 		assert.NoError(t, promised.Check(running))
 		assert.Len(t, running.Tools, len(table()), "every row has a tool")
@@ -36,7 +36,7 @@ func TestTheServerKeepsItsContract(t *testing.T) {
 }
 
 func TestTheTableOfTheContract(t *testing.T) {
-	c, err := policy.ParseContract(contractYAML)
+	c, err := policy.ParseManifest(contractYAML)
 	require.NoError(t, err)
 	for _, tool := range c.Tools {
 		reads := strings.HasSuffix(tool.Name, ".list") || strings.HasSuffix(tool.Name, ".get") ||

@@ -89,7 +89,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdio m
 	case err != nil:
 		return err
 	case s.contract:
-		return printContract(ctx, server, gate, stdout)
+		return printManifest(ctx, server, gate, stdout)
 	case s.listen != "":
 		return serve(ctx, s, server, gate, stderr)
 	}
@@ -141,8 +141,8 @@ func serve(ctx context.Context, s *settings, server *mcp.Server, gate *policy.Ga
 	return h.Shutdown(last)
 }
 
-// printContract asks the running server what it offers, as a client would.
-func printContract(ctx context.Context, server *mcp.Server, gate *policy.Gate, stdout io.Writer) error {
+// printManifest asks the running server what it offers, as a client would.
+func printManifest(ctx context.Context, server *mcp.Server, gate *policy.Gate, stdout io.Writer) error {
 	here, there := mcp.NewInMemoryTransports()
 	serving, err := server.Connect(ctx, there, nil)
 	if err != nil {
@@ -154,7 +154,7 @@ func printContract(ctx context.Context, server *mcp.Server, gate *policy.Gate, s
 		return err
 	}
 	defer session.Close()
-	c, err := gate.Contract(ctx, session)
+	c, err := gate.Manifest(ctx, session)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,8 @@ const (
 	withoutSessions = "2026-07-28"
 )
 
-// table says what each tool needs. Of a collection, what lists and gets reads.
+// table lists what each tool needs. The tools that list and get items of a
+// collection are reads.
 func table() []policy.Tool {
 	var rows []policy.Tool
 	add := func(scope string, c policy.Capability, names ...string) {
@@ -46,7 +47,7 @@ func table() []policy.Tool {
 		policy.Tool{Name: "power.transitions.create", Scopes: []string{"power:write"}, Target: "targets", Limit: &policy.Limit{PerSecond: 2, Burst: 10}})
 }
 
-// rules say which calls somebody has to confirm: what cannot be undone, and what
+// rules are the calls that need a confirmation: what cannot be undone, and what
 // interrupts work.
 func rules() []policy.Confirm {
 	return []policy.Confirm{

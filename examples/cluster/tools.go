@@ -41,8 +41,8 @@ func add[In, Out any](s *mcp.Server, c *client, t tool[In, Out]) {
 	})
 }
 
-// schema is what the type says, but for null in place of a list, which nobody
-// sends here and some clients cannot express.
+// schema is the schema of the type, without null in place of a list: no tool
+// here sends it, and some clients cannot express it.
 func schema[T any]() *jsonschema.Schema {
 	s, err := jsonschema.For[T](nil)
 	if err != nil {

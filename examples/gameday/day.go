@@ -107,7 +107,7 @@ func (d *day) play(ctx context.Context, left []scenario) error {
 	return errors.Join(d.problems...)
 }
 
-// interrupted says what a cancelled day has left.
+// interrupted reports what a cancelled day has left.
 func (d *day) interrupted(ctx context.Context, err error) error {
 	if ctx.Err() == nil || len(d.left()) == 0 {
 		return err
@@ -124,7 +124,7 @@ func (d *day) left() []scenario {
 	})
 }
 
-// watch tells of an experiment as it goes, and keeps what it came to.
+// watch reports an experiment as it runs, and keeps its result.
 func (d *day) watch(s scenario) experiment.Control {
 	return experiment.Control{
 		Name: "watch",

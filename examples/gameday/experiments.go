@@ -37,9 +37,9 @@ const (
 // scenario is an experiment, and how to look at what it did.
 type scenario struct {
 	*experiment.Experiment
-	struck   string // the node whose neighbours are looked at
-	rule     timeline.OutageRule
-	recovery timeline.RecoveryOptions
+	faultyNode string // its neighbours are examined
+	rule       timeline.OutageRule
+	recovery   timeline.RecoveryOptions
 }
 
 // The experiments.
@@ -52,7 +52,7 @@ const (
 
 func names() []string { return []string{killStock, pauseOrders, slowGateway, gatewayCutOff} }
 
-// canPause says whether this system can stop a process and let it go on.
+// canPause reports whether this system can stop a process and let it go on.
 func canPause() bool { return runtime.GOOS != "windows" }
 
 // scenarios are what the day consists of. Nothing happens to the system before

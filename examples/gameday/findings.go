@@ -11,10 +11,10 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// findings are what the recorded calls tell of an experiment. Beside them only
+// findings are what the recorded calls show of an experiment. Beside them only
 // the beginning of the fault is known, and by which rule to look.
 type findings struct {
-	Struck    time.Time        `json:"struck"` // from the journal
+	Injected  time.Time        `json:"struck"` // from the journal
 	Incidents []incident       `json:"incidents"`
 	Impact    *timeline.Impact `json:"impact,omitempty"`
 	// Detect is the time from the fault until the first streak of bad bins was
@@ -36,13 +36,13 @@ func (d *day) find(s scenario, j *experiment.Journal) (findings, error) {
 	if len(j.Run) == 0 {
 		return f, nil // nothing was done
 	}
-	f.Struck = j.Run[0].Start
+	f.Injected = j.Run[0].Start
 	run := d.recorder.Run()
 	end := j.End.Add(-run.BinSize()) // the bin that the end falls in is not full
-	if end.Before(f.Struck) {
-		end = f.Struck
+	if end.Before(f.Injected) {
+		end = f.Injected
 	}
-	window := timeline.Query{Start: timeline.At(f.Struck), End: timeline.At(end)}
+	window := timeline.Query{Start: timeline.At(f.Injected), End: timeline.At(end)}
 	found, err := run.DetectOutages(window, s.rule)
 	if err != nil {
 		return f, err
@@ -52,8 +52,8 @@ func (d *day) find(s scenario, j *experiment.Journal) (findings, error) {
 		o := s.recovery
 		o.OutageStart, o.LookaheadEnd = timeline.At(i.StartTs), window.End
 		if o.Definition == timeline.Baseline {
-			o.BaselineStart = timeline.At(f.Struck.Add(-judged))
-			o.BaselineEnd = timeline.At(f.Struck.Add(-run.BinSize()))
+			o.BaselineStart = timeline.At(f.Injected.Add(-judged))
+			o.BaselineEnd = timeline.At(f.Injected.Add(-run.BinSize()))
 		}
 		r, err := run.RecoveryTime(i.Node, &o)
 		if err != nil {
@@ -63,7 +63,7 @@ func (d *day) find(s scenario, j *experiment.Journal) (findings, error) {
 		over = over && !i.EndTs.After(end)
 	}
 	f.time(run.BinSize(), over)
-	impact, err := run.Impact(s.struck, window, s.rule)
+	impact, err := run.Impact(s.faultyNode, window, s.rule)
 	f.Impact = &impact
 	return f, err
 }
@@ -71,8 +71,8 @@ func (d *day) find(s scenario, j *experiment.Journal) (findings, error) {
 // time measures from the fault to what came of it.
 func (f *findings) time(bin time.Duration, over bool) {
 	for n, i := range f.Incidents {
-		detect := timeline.Value(i.StartTs.Add(minBins * bin).Sub(f.Struck).Seconds())
-		end := timeline.Value(i.EndTs.Sub(f.Struck).Seconds())
+		detect := timeline.Value(i.StartTs.Add(minBins * bin).Sub(f.Injected).Seconds())
+		end := timeline.Value(i.EndTs.Sub(f.Injected).Seconds())
 		if n == 0 || detect < f.Detect {
 			f.Detect = detect
 		}
@@ -113,7 +113,7 @@ func (f *findings) impact(w io.Writer) {
 
 // after is a time since the fault; its bin may have begun a little before it.
 func (f *findings) after(t time.Time) string {
-	return fmt.Sprintf("%.1f s", max(0, t.Sub(f.Struck).Seconds()))
+	return fmt.Sprintf("%.1f s", max(0, t.Sub(f.Injected).Seconds()))
 }
 
 func (i *incident) recovery() string {

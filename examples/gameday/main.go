@@ -132,7 +132,7 @@ func (d *day) open() (err error) {
 	return nil
 }
 
-// status says whether all that ran has recovered.
+// status reports whether all that ran has recovered.
 func (d *day) status() int {
 	for _, r := range d.results {
 		if !r.Verdict.good() {

@@ -85,14 +85,14 @@ func TestAWholeDay(t *testing.T) {
 	assert.Less(t, float64(r.Detect), float64(r.Recover))
 	require.Equal(t, placeOrder, r.Budgets[0].Node)
 	assert.Greater(t, float64(r.Budgets[0].Consumed), 1.0)
-	struck := map[string]bool{}
+	faults := map[string]bool{}
 	for _, f := range r.Faults {
-		struck[f.Node+" "+f.Fault] = true
+		faults[f.Node+" "+f.Fault] = true
 	}
 	assert.Equal(t, map[string]bool{
 		"gateway.order latency": true, "gateway.status latency": true,
 		"gateway.order network_partition": true, "gateway.status network_partition": true,
-	}, struck)
+	}, faults)
 
 	checkFiles(t, dir)
 	checkResumed(t, dir)
@@ -257,14 +257,14 @@ func TestTimesToDetectAndToRecover(t *testing.T) {
 		return i
 	}
 	f := nothing()
-	f.Struck = at
+	f.Injected = at
 	f.time(time.Second, true)
 	assert.False(t, f.Detect.Defined(), "nothing was to be seen")
 	f.Incidents = append(f.Incidents, incident(3, 6), incident(2, 4))
 	f.time(time.Second, true)
 	assert.Equal(t, timeline.Value(2+minBins), f.Detect)
 	assert.Equal(t, timeline.Value(6), f.Recover)
-	f = findings{Struck: at, Incidents: f.Incidents, Recover: undefined()}
+	f = findings{Injected: at, Incidents: f.Incidents, Recover: undefined()}
 	f.time(time.Second, false)
 	assert.False(t, f.Recover.Defined(), "it is not over")
 }

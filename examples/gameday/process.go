@@ -61,7 +61,7 @@ func launch(ctx context.Context, name string, listen listener) (*process, error)
 	return p, nil
 }
 
-// attend starts the process, reads what it tells, and waits for its end. Some
+// attend starts the process, reads its output, and waits for its end. Some
 // systems tie a process to the thread that started it, so that thread is kept
 // as long as the process lives.
 func (p *process) attend(stdout io.Reader, listen listener, up chan<- error) {
@@ -101,7 +101,7 @@ func (p *process) read(stdout io.Reader, listen listener, up chan<- error) error
 	}
 }
 
-// tell says where the other services are.
+// tell sends the addresses of the other services.
 func (p *process) tell(peers map[string]string) error {
 	line, err := json.Marshal(peers)
 	if err != nil {

@@ -115,7 +115,7 @@ func (r *report) calls(w io.Writer) {
 		fmt.Fprint(w, "\nFaults injected into calls\n")
 	}
 	for _, f := range r.Faults {
-		fmt.Fprintf(w, "  %s\t%s\tstruck %d\tto an outage %s\tto its end %s\n", f.Node, f.Fault, f.Delivered, seconds(f.MeanTimeToDetect), seconds(f.MeanTimeToRecover))
+		fmt.Fprintf(w, "  %s\t%s\tin %d calls\tto an outage %s\tto its end %s\n", f.Node, f.Fault, f.Delivered, seconds(f.MeanTimeToDetect), seconds(f.MeanTimeToRecover))
 	}
 	fmt.Fprintf(w, "\nService level: %.0f %% of calls good within %v\n", 100*goodShare, goodWithin)
 	for _, x := range r.Budgets {

@@ -71,8 +71,8 @@ func (s *service) listen(stdin io.Reader) error {
 	}
 }
 
-// tell passes on what became of a call. Calls without a caller are those that
-// came in from outside: whoever made them tells of them.
+// tell passes on the outcome of a call. Calls without a caller came from
+// outside: their callers report them.
 func (s *service) tell(_ context.Context, e chaos.Event) {
 	if e.Caller == "" {
 		return

@@ -76,7 +76,7 @@ func newClient() *client {
 	return c
 }
 
-// call asks for a point. Nobody here tries again, so each call is a first attempt.
+// call calls a point. There are no retries here, so each call is a first attempt.
 func (c *client) call(ctx context.Context, point, lane string) error {
 	_, err := c.calls[point](chaos.WithAttempt(chaos.WithLane(ctx, lane), 1), lane)
 	return err
@@ -119,7 +119,7 @@ func (c *client) url(point string) (string, error) {
 	return "http://" + addr + "/" + path, nil
 }
 
-// meet tells the client where services are.
+// meet gives the client the addresses of the services.
 func (c *client) meet(peers map[string]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -78,7 +78,7 @@ func (s *system) alive(p *process) bool {
 	}
 }
 
-// process makes a function that says which process a service is at present.
+// process makes a function that returns the current process of a service.
 func (s *system) process(name string) func() *os.Process {
 	return func() *os.Process {
 		if p := s.current(name); p != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/shakedown-go/shakedown/examples/internal/orderdesk"
 )
 
-// Every promise in every weather, a subtest each, in virtual time. To see one
+// Every invariant in every scenario, a subtest each, in virtual time. To see one
 // cell by itself:
 //
 //	go test -v -run 'TestOrderDesk/^refund-reply-lost$/^one-refund$' ./examples/gotest

@@ -50,9 +50,9 @@ func TestEachFailureOfTheFragileAgentHasItsCure(t *testing.T) {
 	}
 }
 
-// The matrix fails as a whole, and not because the agent is useless: in calm
-// weather it keeps every promise.
-func TestTheFragileAgentFailsAndIsFineInCalmWeather(t *testing.T) {
+// The matrix fails as a whole, and not because the agent is useless: in a calm
+// run it keeps every invariant.
+func TestTheFragileAgentFailsAndIsFineInACalmRun(t *testing.T) {
 	m := orderdesk.Matrix(orderdesk.Fragile())
 	m.Trials = 1
 	report, err := m.Run(t.Context(), &contract.RunOptions{Workers: workers})

@@ -62,6 +62,6 @@ func TestPriceWhenTheSupplierIsSlow(t *testing.T) {
 		assert.ErrorIs(t, err, fault.ErrUnavailable, "the error is the one a real supplier would give")
 		assert.ErrorIs(t, err, chaos.ErrInjected)
 
-		assert.Empty(t, in.Undelivered(), "both rules struck, so the test has tested something")
+		assert.Empty(t, in.Undelivered(), "both faults were delivered, so the test has tested something")
 	})
 }

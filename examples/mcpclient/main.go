@@ -1,12 +1,12 @@
-// Command mcpclient runs a contract over an MCP server that it starts, whoever
-// wrote it: an agent asks one of its tools, while tools, protocol and
-// connection break.
+// Command mcpclient runs a contract over any MCP server, which it starts: an
+// agent calls one of its tools, while faults are injected into tools, protocol
+// and connection.
 //
 //	go run ./examples/mcpclient npx -y @modelcontextprotocol/server-everything stdio
 //	go run ./examples/mcpclient -tool read_text_file -args '{"path":"/tmp/notes/a.txt"}' -want milk npx -y @modelcontextprotocol/server-filesystem /tmp/notes
 //
 // It exits with 0 when the contract held and every fault was delivered, with 1
-// when a promise was broken, with 2 when that is not certain, and with 3 when it
+// when an invariant was broken, with 2 when that is not certain, and with 3 when it
 // could not do its work.
 package main
 

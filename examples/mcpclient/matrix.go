@@ -60,7 +60,7 @@ func (s *settings) ask(ctx context.Context, _ string, tools chaos.ToolRegistry) 
 	return honest, nil
 }
 
-// matrix holds the agent to its promises while the server's tools, the
+// matrix checks the agent's invariants while the server's tools, the
 // protocol and the connection break.
 func (s *settings) matrix() *contract.Matrix {
 	request, received := "mcp/tools/call/"+s.tool, "mcp/receive/tools/call/"+s.tool
@@ -79,12 +79,12 @@ func (s *settings) matrix() *contract.Matrix {
 			contract.Calm(),
 			{Name: "tool-fails-once", Rules: rule(s.tool, fault.Fail(fault.ErrUnavailable), once)},
 			{Name: "tool-is-slow", Rules: rule(s.tool, fault.Delay(50*time.Millisecond), nil)},
-			{Name: "tool-was-removed", Rules: rule(request, mcpchaos.ToolRemoved(), nil)},
-			{Name: "answer-is-lost-once", Rules: rule(received, mcpchaos.Dropped(), once)},
-			{Name: "answer-has-a-wrong-id", Rules: rule(received, mcpchaos.WrongID(), once)},
-			{Name: "answer-comes-twice", Rules: rule(received, mcpchaos.Duplicated(1), nil)},
-			{Name: "list-changes-all-the-time", Rules: rule(received, mcpchaos.ListChangedFlood(100), nil)},
-			{Name: "server-prints-to-its-output", Rules: rule(received, mcpchaos.Garbage("listening on stdio"), once)},
+			{Name: "tool-was-removed", Rules: rule(request, mcpchaos.RemoveTool(), nil)},
+			{Name: "answer-is-lost-once", Rules: rule(received, mcpchaos.Drop(), once)},
+			{Name: "answer-has-a-wrong-id", Rules: rule(received, mcpchaos.ChangeID(), once)},
+			{Name: "answer-comes-twice", Rules: rule(received, mcpchaos.Duplicate(1), nil)},
+			{Name: "list-changes-all-the-time", Rules: rule(received, mcpchaos.FloodListChanged(100), nil)},
+			{Name: "server-prints-to-its-output", Rules: rule(received, mcpchaos.InsertGarbage("listening on stdio"), once)},
 			{Name: "connection-is-cut", Rules: rule(received, mcpchaos.Cut(), once)},
 		},
 	}

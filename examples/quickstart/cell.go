@@ -53,11 +53,11 @@ func showCell(w io.Writer, s *settings, r *contract.CellReport) error {
 }
 
 // showCalls lists calls: when each began, which it was, what the caller got,
-// and the fault that struck it.
+// and the fault that was injected into it.
 func showCalls(w io.Writer, events []chaos.Event) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, e := range events {
-		fmt.Fprintf(t, "  %s\t%s\ttry %d\t%s\t%s\n", e.Start.Round(time.Millisecond), e.Target, e.Attempt, ending(e), strike(e))
+		fmt.Fprintf(t, "  %s\t%s\ttry %d\t%s\t%s\n", e.Start.Round(time.Millisecond), e.Target, e.Attempt, ending(e), injectedFault(e))
 	}
 	return t.Flush()
 }
@@ -69,7 +69,7 @@ func ending(e chaos.Event) string {
 	return string(e.Outcome)
 }
 
-func strike(e chaos.Event) string {
+func injectedFault(e chaos.Event) string {
 	switch {
 	case e.Rule == "":
 		return ""

@@ -1,5 +1,5 @@
 // Command quickstart puts the order desk, a small agent over a real database,
-// through every weather, and says which of its promises it keeps.
+// through every scenario, and reports which of its invariants hold.
 //
 //	go run ./examples/quickstart                  # an agent that stands it
 //	go run ./examples/quickstart -agent fragile   # one that does not
@@ -92,7 +92,7 @@ func statusOf(v scoring.Verdict) int {
 	return exitInconclusive
 }
 
-// interrupted says how far a run came that Ctrl-C ended.
+// interrupted reports the progress of a run that Ctrl-C ended.
 func interrupted(ctx context.Context, r *contract.Report, all int, err error) error {
 	if ctx.Err() == nil {
 		return err

@@ -19,14 +19,14 @@ func terminal(w io.Writer) *os.File {
 	return nil
 }
 
-// color says whether to colour what is written to w; see https://no-color.org.
+// color reports whether to colour what is written to w; see https://no-color.org.
 func (s *settings) color(w io.Writer) bool {
 	return !s.noColor && terminal(w) != nil && os.Getenv("NO_COLOR") == ""
 }
 
 const narrowest = 40 // columns, of a table that can still be read
 
-// width is the number of columns of w, 0 where nobody knows.
+// width is the number of columns of w, 0 if it is unknown.
 func width(w io.Writer) int {
 	f := terminal(w)
 	if f == nil {

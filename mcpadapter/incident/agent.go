@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// A Job is what an agent is given.
+// A Job is an agent's task.
 type Job struct {
 	Incident Incident
 	Dir      string        // the workspace: the agent reads incident.json there and writes output/investigation.md
 	Timeout  time.Duration // how long it may take; its context ends [Leeway] later
-	// Patience is how long it may go on after its context has ended because the
-	// runner stops; 0: not at all.
+	// Patience is how long the agent may go on after its context has ended because
+	// the runner stops; 0: not at all.
 	Patience time.Duration
 
 	attempt int    // the how-manieth of the incident, from 1; 0: not by a runner
@@ -30,13 +30,14 @@ type Result struct {
 }
 
 // An Agent investigates an incident. It returns soon after its context ends,
-// and leaves no process or goroutine behind. It is used by several goroutines
-// at once. [Command] runs a program; [AgentFunc] is one in the process.
+// and leaves no process or goroutine behind. It is called from several
+// goroutines at once. [Command] runs a program; [AgentFunc] runs in the
+// process.
 type Agent interface {
 	Investigate(ctx context.Context, job Job) Result
 }
 
-// AgentFunc makes an agent of a function: an error it returns is the failure,
+// AgentFunc makes a function an agent: an error that it returns is the failure,
 // with exit code -1.
 type AgentFunc func(ctx context.Context, job Job) error
 
@@ -48,7 +49,7 @@ func (f AgentFunc) Investigate(ctx context.Context, job Job) Result {
 	return Result{}
 }
 
-// Leeway is how long an agent that is over its time may still take to notice.
+// Leeway is how long an agent whose time is over may take to notice.
 const Leeway = 60 * time.Second
 
 // abandonAfter is how long an agent in the process may take to return after
@@ -61,14 +62,14 @@ var (
 	errShutdown = errors.New("the runner was shut down")
 )
 
-// agentLimit is when an agent is ended that was given so much time.
+// agentLimit is when an agent with a time limit is ended.
 func agentLimit(timeout time.Duration) time.Duration {
 	return timeout + min(Leeway, math.MaxInt64-timeout)
 }
 
-// investigate runs an agent so that its panic, the end of its goroutine, or
-// its refusal to stop ends its own incident and nothing else. An agent that the
-// runner's end does not stop is left behind after so long.
+// investigate runs an agent so that its panic, the end of its goroutine, or its
+// refusal to stop ends only its own incident. If the runner stops and the agent
+// does not, it is left behind after abandonAfter.
 func investigate(ctx context.Context, a Agent, job Job, leaveBehind time.Duration) Result {
 	ctx, cancel := context.WithTimeoutCause(ctx, agentLimit(job.Timeout), errTimeout)
 	defer cancel()

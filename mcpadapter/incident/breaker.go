@@ -1,14 +1,14 @@
 package incident
 
-// breaker turns a run of failures into one piece of news. It is a circuit
-// breaker for announcements: closed at first, open after so many failures in a
-// row, closed again by a success. Not safe for concurrent use.
+// breaker turns a run of failures into one announcement. It is a circuit
+// breaker: closed at first, open after a number of failures in a row, closed
+// again by a success. Not safe for concurrent use.
 type breaker struct {
 	limit int // failures in a row that open it
 	row   int
 }
 
-// news is what there is to say about an outcome.
+// news is what an outcome gives reason to announce.
 type news int
 
 const (

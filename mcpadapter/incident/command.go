@@ -17,13 +17,13 @@ import (
 //	bash SCRIPT --workspace D --model M --allowed-tools T --timeout S [--agent A] [--system-prompt-file F] PROMPT
 //
 // in its workspace, with INCIDENT_ID in its environment. It leads a process
-// group of its own. When its context ends because the runner stops, the group is
-// told (SIGTERM), and killed after the patience of the job; when its time is up,
-// at once. What is left when the program has ended is killed: its group, and on
+// group of its own. When the runner stops, the group gets SIGTERM, and is
+// killed after the job's patience. When its time is over, it is killed at once.
+// When the program has ended, what it left behind is killed: its group, and on
 // Linux every process with its INCIDENT_ID.
 //
-// Without a Keeper, how the program ended is known only to a runner that lives
-// to see it: one that starts later investigates again.
+// Without a Keeper, only a runner that is still alive learns how the program
+// ended: a later runner investigates again.
 type Command struct {
 	_                struct{}
 	Path             []string          // the program and its first arguments, such as bash and a script
@@ -35,9 +35,9 @@ type Command struct {
 	Pass             []string          // names of variables that the program inherits, besides PATH, HOME and the like
 	Env              map[string]string // variables of its own
 	// Keeper is a program with its first arguments that calls [Keep] with the
-	// arguments that follow, such as this program itself with a word of its own.
-	// It runs the agent, and lets the agent end well when the runner does not.
-	// nil, and on systems without it: none.
+	// arguments that follow, such as this program itself with a word of its own. It
+	// runs the agent, and lets the agent finish if the runner dies. nil: none. It
+	// is ignored on systems that cannot have keepers.
 	Keeper []string
 	Redact func(string) string // takes secrets out of the output; nil: policy.Redact, which knows their usual forms
 }
@@ -61,7 +61,7 @@ const maxOutput = 64 << 10
 // a process that it left behind may hold the pipe.
 const pipePatience = 2 * time.Second
 
-// Check names everything that is missing.
+// Check returns everything that is missing.
 func (c *Command) Check() error {
 	var problems []error
 	if len(c.Path) == 0 || c.Path[0] == "" {
@@ -123,7 +123,7 @@ func seconds(d time.Duration) int64 {
 	return n
 }
 
-// environment is what the program is allowed to know.
+// environment is what the program may know.
 func (c *Command) environment(job Job) []string {
 	env := []string{}
 	for _, name := range append(usualVariables(), c.Pass...) {

@@ -18,28 +18,28 @@ import (
 // TriageOptions are the settings of [ContractAgent]. Both functions are required.
 type TriageOptions struct {
 	_ struct{}
-	// Workload is the program whose faults are investigated: it calls the tools
-	// for a while. Its error is what it suffered from, and no reason to stop.
+	// Workload is the program whose faults are investigated: it calls the tools for
+	// a while. Its error is a consequence of the faults and does not stop the run.
 	Workload func(ctx context.Context, tools chaos.ToolRegistry) error
 	// Agent makes the agent of a cell from what happened there: a run of the
-	// timeline, a server with its tools, or just the events.
+	// timeline, a server with its tools, or only the events.
 	Agent func(events []chaos.Event) Agent
-	// Withhold keeps the target out of the incident, and the cell, whose name
-	// may tell it: the agent has to find it. The kind of the resource, and the
+	// Withhold leaves the target out of the incident, and the cell, whose name may
+	// reveal it: the agent has to find it. The kind of the resource, and the
 	// namespace of a dotted target, stay.
 	Withhold bool
-	// Timeout is that of the agent; 0: 300 s.
+	// Timeout is the agent's; 0: 300 s.
 	Timeout time.Duration
 }
 
 // calm is the answer where no fault was delivered.
 const calm = "No incident."
 
-// ContractAgent makes a contract's agent of a triage agent, so that a matrix
-// can ask whether it finds what was injected: the workload runs under the
-// cell's faults, the first fault that was delivered becomes an incident in a
-// runner of its own, and the answer is the agent's report. A line with the time
-// from which the cell's events count stands before it, for [FindsRootCause].
+// ContractAgent makes a triage agent the agent of a contract, so that a matrix
+// can check whether it finds what was injected. The workload runs under the
+// cell's faults. The first delivered fault becomes an incident in a runner of
+// its own, and the answer is the agent's report. A line before it holds the
+// time from which the cell's events count, for [FindsRootCause].
 //
 // An incident that does not end as resolved is the agent's error.
 func ContractAgent(options *TriageOptions) contract.Agent {
@@ -137,11 +137,15 @@ func (l lastIncident) Notify(_ context.Context, in Incident, _ Finding) error {
 	return nil
 }
 
-// FindsRootCause holds where the report of a [ContractAgent] states what was
-// injected (see [Diagnosis]): a target that the rule of the first delivered
-// fault struck, its kind, the time of its first delivery within the tolerance,
-// and an end not before its last delivery less the tolerance. It applies to
-// cells with faults, and is undecided where none was delivered.
+// FindsRootCause holds if the report of a [ContractAgent] states what was
+// injected (see [Diagnosis]):
+//
+//   - a target in which the rule of the first delivered fault injected one
+//   - its kind
+//   - the time of its first delivery, within the tolerance
+//   - an end not before its last delivery less the tolerance
+//
+// It applies to cells with faults, and is undecided if none was delivered.
 func FindsRootCause(id string, severity contract.Severity, tolerance time.Duration) contract.Invariant {
 	return contract.Invariant{
 		Name: id, Severity: severity, Applies: contract.AnyFault,
@@ -189,7 +193,7 @@ func armedAt(response string) (time.Time, bool) {
 	return at, ok && err == nil
 }
 
-// compare says where a diagnosis departs from the truth.
+// compare returns where a diagnosis differs from the truth.
 func (t injection) compare(d Diagnosis, armed time.Time, tolerance time.Duration) error {
 	var wrong []error
 	if !slices.Contains(t.targets, d.Target) {

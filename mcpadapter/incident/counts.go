@@ -1,9 +1,9 @@
 package incident
 
-// Counts say what became of every event that a runner was offered or took over
+// Counts are the fates of all events that a runner was offered or took over
 // from the one before it. At rest, Received + Restored = Malformed + Filtered +
 // Duplicate + Dropped + Refused + Queued + Running + Interrupted + Resolved +
-// Failed + AgentFailed. They begin at zero with each runner.
+// Failed + AgentFailed. They start at zero with each runner.
 type Counts struct {
 	Received      uint64 `json:"received"`
 	Restored      uint64 `json:"restored"`    // left by an earlier runner: its queue and what it did not end

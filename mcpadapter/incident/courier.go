@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A courier carries letters to a receiver that may be slow or stuck: one at a
+// A courier delivers letters to a receiver that may be slow or stuck: one at a
 // time, in a goroutine of its own, so that no agent waits for it.
 type courier struct {
 	name   string
@@ -115,8 +115,8 @@ func (r *Runner) deliver(ctx context.Context, c *courier, l *letter) bool {
 	return true
 }
 
-// answer waits for a receiver. One that is over its time is counted, and
-// nothing else is given to it until it answers.
+// answer waits for a receiver. If the receiver exceeds its time, that is
+// counted, and it gets nothing else until it answers.
 func (r *Runner) answer(ctx, sending context.Context, c *courier, answer <-chan error) (err error, answered bool) {
 	select {
 	case err := <-answer:
@@ -205,8 +205,8 @@ func (r *Runner) storeCourier() *courier {
 	return c
 }
 
-// notifyCourier tells the notifier. That it is about to is written down first:
-// whatever happens then, the message is not sent again.
+// notifyCourier notifies the notifier. The beginning of each message is written
+// down first: whatever happens then, the message is not sent again.
 func (r *Runner) notifyCourier() *courier {
 	c := newCourier("notifier", &r.book.letters)
 	c.before = func(l *letter) error { return r.writeDown(entry{Op: opSending, Incident: l.id}) }
@@ -237,8 +237,7 @@ func (r *Runner) notifyCourier() *courier {
 	return c
 }
 
-// maybeSent settles the messages that a runner before this one was about to
-// send when it died.
+// maybeSent marks the messages that an earlier runner had begun when it died.
 func (r *Runner) maybeSent() {
 	for _, l := range slices.Clone(r.book.letters.letters) {
 		if l.sending {

@@ -21,7 +21,7 @@ type Diagnosis struct {
 	Until  time.Time // when the last one did, or when all was well again; zero: not yet
 }
 
-// ReadDiagnosis takes the facts from a report. The first of a name counts.
+// ReadDiagnosis reads the facts from a report. The first line of a name counts.
 func ReadDiagnosis(report []byte) (d Diagnosis) {
 	facts := make(map[string]string)
 	for line := range strings.Lines(string(report)) {

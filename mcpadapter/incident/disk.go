@@ -20,7 +20,7 @@ const (
 	agentsDir   = "agents" // a file for each agent that has a keeper
 )
 
-// A LockedError says that another runner has the workspace root.
+// A LockedError reports that another runner has the workspace root.
 type LockedError struct {
 	Root  string
 	PID   int       // 0: not known
@@ -34,7 +34,7 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("incident: the workspace root %s is %v; allowed: one runner at a time", e.Root, held)
 }
 
-// disk is what a runner keeps under the root besides the workspaces.
+// disk is what a runner keeps under the root in addition to the workspaces.
 type disk struct {
 	dir     *os.Root
 	lock    *durable.Lock
@@ -84,8 +84,8 @@ func takeLock(dir *os.Root) (*durable.Lock, error) {
 	}
 }
 
-// close gives the root back. What is not in the journal by now is not known to
-// the next runner.
+// close releases the root. The next runner does not know what is not in the
+// journal by then.
 func (d *disk) close() error {
 	var err error
 	if d.journal != nil {
@@ -94,9 +94,10 @@ func (d *disk) close() error {
 	return errors.Join(err, d.lock.Unlock(), d.dir.Close())
 }
 
-// commit changes the ledger by one entry and writes it down. The caller holds
-// mu. An entry that the disk does not take is in the ledger all the same, and
-// on the disk when there is room again: the error says that it is not yet.
+// commit applies one entry to the ledger and appends it to the journal. The
+// caller holds mu. If the disk refuses the entry, it is in the ledger all the
+// same, and on the disk when there is room again: the error says that it is not
+// yet.
 func (r *Runner) commit(e entry) error {
 	if err := r.book.apply(e); err != nil {
 		return err // no step that was taken can be one that cannot be
@@ -112,8 +113,8 @@ func (r *Runner) commit(e entry) error {
 	return err
 }
 
-// writeDown commits an entry and returns when it will be there after a crash of
-// the machine, or cannot be.
+// writeDown commits an entry and returns when it would survive a crash of the
+// machine, or cannot.
 func (r *Runner) writeDown(e entry) error {
 	r.mu.Lock()
 	err := r.commit(e)
@@ -121,7 +122,7 @@ func (r *Runner) writeDown(e entry) error {
 	return cmp.Or(err, r.disk.journal.Sync())
 }
 
-// rewrite puts the ledger as it is in the place of the journal.
+// rewrite replaces the journal by one of the current ledger.
 func (r *Runner) rewrite() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,8 +148,8 @@ const (
 	mostDiskPause  = 30 * time.Second
 )
 
-// insist does what the disk has to take before anything else can happen, again
-// and again until the context ends. It is tried at least once.
+// insist repeats a write that has to succeed before anything else can happen,
+// until the context ends. It tries at least once.
 func (r *Runner) insist(ctx context.Context, what func() error) error {
 	for wait := leastDiskPause; ; wait = min(2*wait, mostDiskPause) {
 		err := what()
@@ -165,7 +166,7 @@ func (r *Runner) insist(ctx context.Context, what func() error) error {
 	}
 }
 
-// insistOn writes an entry down, whatever it takes.
+// insistOn commits an entry, and repeats that until it succeeds.
 func (r *Runner) insistOn(ctx context.Context, e entry) error {
 	err := r.writeDown(e)
 	if err == nil {

@@ -84,9 +84,9 @@ func client(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// struckUntil lets calls fail until the first incident has ended: who listens
+// failUntil lets calls fail until the first incident has ended: who listens
 // may not be there yet at the first of them.
-func struckUntil(t *testing.T, d *desk, call func() error) incident.Incident {
+func failUntil(t *testing.T, d *desk, call func() error) incident.Incident {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -108,7 +108,7 @@ func TestAnInjectedFaultBecomesAnIncident(t *testing.T) {
 	t.Cleanup(d.stop)
 	listen(t, &incident.Subscriber{Endpoint: url, Token: testToken, Mode: incident.ModeResourceFaults, Client: client(t), Sink: d.Offer})
 	require.NoError(t, in.Register(chaos.Rule{Name: "down", Target: "payments.*", Fault: fault.Fail(fault.ErrUnavailable)}))
-	got := struckUntil(t, d, call)
+	got := failUntil(t, d, call)
 	assert.Equal(t, incident.StatusResolved, got.Status)
 	assert.Equal(t, "shop payments Point/payments.refund error ERROR", got.Cluster+" "+got.Namespace+" "+got.Resource.Kind+"/"+got.Resource.Name+" "+got.FaultType+" "+got.Severity.String())
 	assert.NotEmpty(t, got.Context)
@@ -144,7 +144,7 @@ func TestWatching(t *testing.T) {
 			s := &incident.Subscriber{Endpoint: url, Token: testToken, Watch: true, Client: client(t), Sink: d.Offer, OnError: func(err error) { problems <- err }}
 			listen(t, s)
 			require.NoError(t, in.Register(chaos.Rule{Name: "down", Target: "payments.*", Fault: fault.Fail(fault.ErrUnavailable)}))
-			got := struckUntil(t, d, call)
+			got := failUntil(t, d, call)
 			assert.Equal(t, incident.StatusResolved, got.Status)
 			assert.Equal(t, "payments.refund", got.Resource.Name)
 			assert.Equal(t, "shop", got.Cluster)

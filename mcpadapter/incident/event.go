@@ -10,7 +10,8 @@ import (
 )
 
 // An Event is one fault that a server reported. It does not change after
-// [ParseEvent]; both payload shapes read the same. The zero Event is of no use.
+// [ParseEvent]; both payload shapes give the same events. The zero Event is not
+// usable.
 type Event struct {
 	id           string
 	logger       string
@@ -39,44 +40,45 @@ func (e Event) ID() string { return e.id }
 // Logger is the logger of the notification, such as "kubernetes/faults".
 func (e Event) Logger() string { return e.logger }
 
-// Subscription is the identifier of the subscription it came by; may be empty.
+// Subscription is the identifier of its subscription; may be empty.
 func (e Event) Subscription() string { return e.subscription }
 
 // Cluster is where it happened: a cluster, or the program whose injector
-// struck; may be empty.
+// injected the fault; may be empty.
 func (e Event) Cluster() string { return e.cluster }
 
-// Namespace is that of the resource; may be empty.
+// Namespace is the resource's; may be empty.
 func (e Event) Namespace() string { return e.resource.Namespace }
 
-// ResourceKind is such as "Pod" or "Tool"; may be empty.
+// ResourceKind is the kind of the resource, such as "Pod" or "Tool"; may be
+// empty.
 func (e Event) ResourceKind() string { return e.resource.Kind }
 
 // ResourceName is the name of the pod, node or tool; may be empty.
 func (e Event) ResourceName() string { return e.resource.Name }
 
-// Reason says what happened in a word, such as "BackOff" or "CrashLoop": the
+// Reason names in a word what happened, such as "BackOff" or "CrashLoop": the
 // reason of a nested payload, the fault type of a flat one.
 func (e Event) Reason() string { return e.reason }
 
-// Severity is how bad it is; a text that is no severity counts as [Warning],
-// so that nothing is lost to a word that we do not know.
+// Severity is how severe the event is. A text that is no severity counts as
+// [Warning], so that an unknown word loses no event.
 func (e Event) Severity() Severity { return e.severity }
 
-// Context is what else the server had to say: the message and the log samples
-// of a nested payload, the context of a flat one; may be empty. What is beyond
-// 128 KiB is cut off; [Event.Raw] has it.
+// Context is the rest of the server's description: the message and the log
+// samples of a nested payload, the context of a flat one. It may be empty. Text
+// beyond 128 KiB is cut off; [Event.Raw] has it.
 func (e Event) Context() string { return e.context }
 
-// Timestamp is when it happened, in UTC; of a payload without a time, when it
-// was received.
+// Timestamp is when the event happened, in UTC. If the payload has no time, it
+// is when the event was received.
 func (e Event) Timestamp() time.Time { return e.at }
 
 // Raw is the payload as it was received.
 func (e Event) Raw() json.RawMessage { return slices.Clone(e.raw) }
 
-// Key is what makes two events one: cluster, namespace, kind, name and reason.
-// A slash or percent sign within a part is escaped.
+// Key identifies equal events by cluster, namespace, kind, name and reason. A
+// slash or percent sign within a part is escaped.
 func (e Event) Key() string {
 	parts := []string{e.cluster, e.resource.Namespace, e.resource.Kind, e.resource.Name, e.reason}
 	for i, p := range parts {

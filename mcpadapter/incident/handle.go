@@ -9,17 +9,19 @@ import (
 	"time"
 )
 
-// maxLost is how many attempts at an incident a runner may not outlive.
+// maxLost is after how many attempts that ended with their runner an incident
+// fails.
 const maxLost = 3
 
-// settler is an agent that can say how one of an earlier runner ended.
-type settler interface {
-	settle(ctx context.Context, job Job) (result Result, told, known bool)
+// earlierAgent is an agent that can report how an agent of an earlier runner
+// ended.
+type earlierAgent interface {
+	awaitEarlier(ctx context.Context, job Job) (result Result, told, known bool)
 }
 
-// handle brings a case to its end, or leaves it to the next runner. Each step is
-// written down before the next one begins: the end of the agent, the record in
-// the workspace, that it is there; nobody is told before that.
+// handle brings a case to its end, or leaves it to the next runner. Each step
+// is written down before the next one begins: the end of the agent, the record
+// in the workspace, that it is there. Notifications come after that.
 func (r *Runner) handle(ctx context.Context, c *openCase) {
 	output, err := r.finish(ctx, c)
 	if err == nil {
@@ -31,8 +33,8 @@ func (r *Runner) handle(ctx context.Context, c *openCase) {
 	}
 }
 
-// finish sees to it that the end of an agent is written down. The error says why
-// there is none yet.
+// finish makes sure that the end of an agent is written down. The error says
+// why it is not yet.
 func (r *Runner) finish(ctx context.Context, c *openCase) (output []byte, err error) {
 	if c.finished != nil {
 		return nil, nil
@@ -52,13 +54,13 @@ func (r *Runner) finish(ctx context.Context, c *openCase) (output []byte, err er
 	return result.Output, r.insistOn(ctx, e)
 }
 
-// earlier says how the agent of an earlier runner ended, where that is known.
+// earlier returns how the agent of an earlier runner ended, if that is known.
 func (r *Runner) earlier(ctx context.Context, c *openCase) (result Result, told, known bool) {
-	s, ok := r.o.Agent.(settler)
+	s, ok := r.o.Agent.(earlierAgent)
 	if !ok || c.attempt == 0 || c.annulled {
 		return Result{}, false, false
 	}
-	return s.settle(ctx, r.job(c))
+	return s.awaitEarlier(ctx, r.job(c))
 }
 
 func (r *Runner) job(c *openCase) Job {
@@ -104,7 +106,8 @@ func (r *Runner) attempt(ctx context.Context, c *openCase) (result Result, err e
 	return result, err
 }
 
-// conclude judges what the agent has left, writes the record, and then says so.
+// conclude judges what the agent has left, writes the record, and then commits
+// that.
 func (r *Runner) conclude(ctx context.Context, c *openCase, output []byte) error {
 	end := c.finished
 	result := Result{ExitCode: end.ExitCode}
@@ -124,7 +127,7 @@ func (r *Runner) conclude(ctx context.Context, c *openCase, output []byte) error
 	}
 	e := entry{Op: opEnded, Incident: c.id, At: time.Now(), Store: r.store != nil, Notify: r.notifier != nil, in: &in}
 	err := r.insistOn(ctx, e)
-	r.settled(in)
+	r.announce(in)
 	level := slog.LevelInfo
 	if in.Status != StatusResolved {
 		level = slog.LevelWarn
@@ -137,8 +140,8 @@ func (r *Runner) conclude(ctx context.Context, c *openCase, output []byte) error
 	return nil
 }
 
-// settled counts the end of an incident and hands it to the couriers.
-func (r *Runner) settled(in Incident) {
+// announce counts the end of an incident and passes it to the couriers.
+func (r *Runner) announce(in Incident) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts.ended(in.Status)
@@ -150,8 +153,8 @@ func (r *Runner) settled(in Incident) {
 	r.bound()
 }
 
-// bound gives the oldest up where too many wait for a receiver that is down.
-// The caller holds mu.
+// bound gives up the oldest letter if too many wait for a receiver that is
+// down. The caller holds mu.
 func (r *Runner) bound() {
 	if l := r.book.letters.excess(); l != nil {
 		r.counts.NotifyLost++
@@ -163,15 +166,15 @@ func (r *Runner) bound() {
 	}
 }
 
-// interrupt writes down that an attempt came to nothing because the runner stops.
+// interrupt records an attempt that was interrupted because the runner stops.
 func (r *Runner) interrupt(ctx context.Context, c *openCase, reason string) error {
 	in := c.incident().interrupted(reason)
 	err := r.insist(ctx, func() error { return r.save(in) })
 	return errors.Join(errors.New(reason), err, r.insistOn(ctx, entry{Op: opInterrupted, Incident: c.id}))
 }
 
-// save writes the record in the workspace, and has the other store follow. It
-// counts and returns why there is none.
+// save writes the record in the workspace, and queues it for the other store.
+// It counts and returns an error.
 func (r *Runner) save(in Incident) error {
 	err := r.o.Workspaces.Save(in, nil)
 	r.mu.Lock()

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Handler answers GET /healthz and GET /metrics. It tells counts and no secrets
-// and asks nobody who they are: listen where only those who may know can ask.
+// Handler serves GET /healthz and GET /metrics. It shows counts and no secrets,
+// and needs no credentials: listen where only trusted clients can connect.
 //
-// /healthz is 200 with "ok" while the runner can do its work, also with nothing
-// to do, and 503 with a line for each problem: it does not run, its disk takes
-// nothing, or a store or notifier does not answer. /metrics has [Counts] as text
-// that Prometheus reads, version 0.0.4.
+// /healthz is 200 with "ok" while the runner can work, even if it has nothing
+// to do. It is 503 with a line for each problem: the runner does not run, its
+// disk refuses writes, or a store or notifier does not answer. /metrics has
+// [Counts] as text that Prometheus reads, version 0.0.4.
 func (r *Runner) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -33,7 +33,7 @@ func (r *Runner) Handler() http.Handler {
 	return mux
 }
 
-// problems are what keeps the runner from its work, one a line.
+// problems returns what keeps the runner from working, one a line.
 func (r *Runner) problems() (problems []string) {
 	broken := r.disk.journal.Err() != nil
 	r.mu.Lock()

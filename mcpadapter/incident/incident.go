@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Status says how far an incident has come.
+// A Status is the state of an incident.
 type Status string
 
 // The statuses. An incident begins as StatusInvestigating and ends as resolved,
@@ -20,9 +20,9 @@ const (
 	StatusAgentFailed   Status = "agent_failed" // it ended with 0, and its report is missing or no good
 )
 
-// An Incident is one event under investigation: the record that stands in
-// incident.json in its workspace. Times are UTC; those of transitions that have
-// not happened are null.
+// An Incident is one event under investigation: the record in incident.json in
+// its workspace. Times are UTC; those of transitions that have not happened are
+// null.
 type Incident struct {
 	IncidentID        string     `json:"incidentId"` // a UUID; the name of its workspace
 	Status            Status     `json:"status"`
@@ -64,8 +64,8 @@ func (c *openCase) incident() Incident {
 	}
 }
 
-// ended is the incident after its agent ran: result says how the agent ended,
-// report what is wrong with its report, nil: nothing.
+// ended returns the incident after its agent ran. result is how the agent
+// ended, report what is wrong with its report; nil: nothing.
 func (in Incident) ended(now time.Time, result Result, report error) Incident {
 	now, code := now.UTC(), result.ExitCode
 	in.CompletedAt, in.ExitCode = &now, &code
@@ -82,13 +82,14 @@ func (in Incident) ended(now time.Time, result Result, report error) Incident {
 	return in
 }
 
-// interrupted is an incident whose runner stops: it has no end yet.
+// interrupted returns the incident of a runner that stops: it has no end yet.
 func (in Incident) interrupted(reason string) Incident {
 	in.Status, in.FailureReason = StatusInterrupted, reason
 	return in
 }
 
-// abandoned is an incident whose runner went away, and which no journal has.
+// abandoned returns the incident of a runner that is gone, if no journal has
+// it.
 func (in Incident) abandoned(now time.Time) Incident {
 	now = now.UTC()
 	in.Status, in.CompletedAt = StatusFailed, &now

@@ -9,9 +9,9 @@ import (
 	"os"
 )
 
-// keepState is what a keeper and runners tell each other of an attempt, in a
-// file that the keeper has locked while it lives. The file has its full size
-// from the beginning, so that a full disk cannot swallow the end of an agent.
+// keepState is what a keeper and runners exchange about an attempt, in a file
+// that the keeper locks while it lives. The file has its full size from the
+// beginning, so that a full disk cannot lose the end of an agent.
 type keepState struct {
 	Attempt  int    `json:"attempt"`
 	PID      int    `json:"pid"`      // of the keeper; 0: it has not begun
@@ -65,8 +65,8 @@ func (s keepState) result() (Result, bool) {
 	return Result{ExitCode: s.ExitCode}, true
 }
 
-// errNotStarted marks the result of an agent that was never begun for want of
-// something that may come back, such as room on the disk.
+// errNotStarted marks the result of an agent that could not be started for a
+// reason that may pass, such as a full disk.
 var errNotStarted = errors.New("the agent was not started")
 
 func notStarted(err error) Result { return failed(fmt.Errorf("%w: %w", errNotStarted, err)) }

@@ -24,13 +24,13 @@ const canKeep = true
 // stateDescriptor is where a keeper finds the file of its state.
 const stateDescriptor = 3
 
-// Keep is the keeper of an agent: the program named in [Command].Keeper calls
-// it with the arguments that it was given, and exits with what it returns.
+// Keep is the keeper of an agent. The program named in [Command].Keeper calls
+// it with its arguments, and exits with the returned status.
 //
-// A keeper runs the agent, outlives the runner if it has to, ends the agent 60 s
-// after its time-out, ends what the agent has left behind, and writes down how
-// it ended. On Linux it adopts its orphaned descendants, so that a process that
-// opened a session of its own is ended too.
+// A keeper runs the agent and outlives the runner if necessary. It ends the
+// agent 60 s after its time-out, ends what the agent has left behind, and
+// writes down how it ended. On Linux it adopts orphaned descendants, so that a
+// process that opened a session of its own is ended too.
 //
 // SIGTERM is passed on to the agent; SIGINT ends it at once.
 func Keep(args []string) int {
@@ -53,7 +53,8 @@ func Keep(args []string) int {
 	return 0
 }
 
-// keepAgent returns an error where it could not be written down how the agent ended.
+// keepAgent runs the agent. It returns an error if its end could not be written
+// down.
 func keepAgent(state *os.File, limit time.Duration, attempt int, program []string) error {
 	heard := make(chan os.Signal, 8)
 	// A pipe whose runner is gone must not end the keeper; nor must a terminal.
@@ -108,7 +109,7 @@ func keepAgent(state *os.File, limit time.Duration, attempt int, program []strin
 	return now.write(state)
 }
 
-// deafTo writes as long as somebody reads, and goes on without.
+// deafTo writes while there is a reader, and discards after that.
 type deafTo struct{ w io.Writer }
 
 func (d deafTo) Write(p []byte) (int, error) {
@@ -132,9 +133,9 @@ func openState(path string, attempt int) (*os.File, error) {
 	return f, nil
 }
 
-// keeper starts a keeper for a program, which has the state's lock from before
-// it begins: a runner that comes later either finds it locked, or no keeper is
-// at work.
+// keeper starts a keeper for a program. The keeper has the state's lock before
+// it begins: a later runner either finds the lock taken, or no keeper is
+// running.
 func (c *Command) keeper(job Job, state *os.File) *exec.Cmd {
 	args := append(c.Keeper[1:len(c.Keeper):len(c.Keeper)],
 		strconv.FormatInt(seconds(agentLimit(job.Timeout)), 10), strconv.Itoa(job.attempt))
@@ -143,13 +144,13 @@ func (c *Command) keeper(job Job, state *os.File) *exec.Cmd {
 	return cmd
 }
 
-// keepPatience is how long a keeper may take to end what it was told to.
+// keepPatience is how long a keeper may take to end its agent.
 const keepPatience = 3 * time.Second
 
 // investigateKept runs the agent with a keeper.
 func (c *Command) investigateKept(ctx context.Context, job Job) Result {
 	path := job.state
-	if path == "" { // not by a runner: nobody will ask later
+	if path == "" { // not by a runner: no later runner will read the state
 		f, err := os.CreateTemp("", "agent-")
 		if err != nil {
 			return notStarted(bare(err))
@@ -192,13 +193,13 @@ func (c *Command) investigateKept(ctx context.Context, job Job) Result {
 	return told(ctx, result, killed)
 }
 
-// statePoll is how often it is looked whether somebody else's keeper has ended.
+// statePoll is how often to check whether another runner's keeper has ended.
 const statePoll = 50 * time.Millisecond
 
-// settle says how the agent of an earlier runner ended, and waits for it where
-// its keeper is still at work. known is false where nobody wrote it down; then
-// no process of it is left, as far as they can be found.
-func (c *Command) settle(ctx context.Context, job Job) (result Result, wasTold, known bool) {
+// awaitEarlier returns how the agent of an earlier runner ended, and waits for
+// it while its keeper runs. known is false if no keeper recorded the end; then
+// every process of the agent that can be found has ended.
+func (c *Command) awaitEarlier(ctx context.Context, job Job) (result Result, wasTold, known bool) {
 	defer func() {
 		if !known {
 			killStrays(job.Incident.IncidentID)

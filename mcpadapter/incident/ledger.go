@@ -68,7 +68,7 @@ func (d *eventDoc) event() Event {
 		reason: d.Reason, severity: d.Severity, context: d.Context, at: d.At}
 }
 
-// openCase is an incident that was begun and has not ended.
+// openCase is an incident that has begun and not ended.
 type openCase struct {
 	id       string
 	event    Event
@@ -80,20 +80,21 @@ type openCase struct {
 	annulled bool      // the attempt was interrupted: how it ended does not count
 }
 
-// ledger is all that a runner must not forget. Not safe for concurrent use.
+// ledger is everything that a runner must not forget. Not safe for concurrent
+// use.
 type ledger struct {
 	seen    *dedupe
 	waiting queue
 	cases   map[string]*openCase
 	copies  outbox // records that the other store lacks
-	letters outbox // incidents that nobody was told of
+	letters outbox // incidents that were not announced yet
 }
 
 func newLedger(window time.Duration) *ledger {
 	return &ledger{seen: newDedupe(window), cases: make(map[string]*openCase)}
 }
 
-// apply changes the ledger by one entry. The error is that of an entry which no
+// apply applies one entry to the ledger. The error reports an entry that no
 // ledger could have written.
 func (l *ledger) apply(e entry) error {
 	switch e.Op {
@@ -173,7 +174,7 @@ func (l *ledger) end(e entry) error {
 	return nil
 }
 
-// entries are a journal that gives this ledger.
+// entries returns the entries of a journal that gives this ledger.
 func (l *ledger) entries() (all []entry) {
 	for _, key := range slices.Sorted(maps.Keys(l.seen.seen)) {
 		all = append(all, entry{Op: opSeen, Key: key, At: l.seen.seen[key].until})

@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// A Notifier is told of every incident that ended, after its record has been
-// written, one at a time. Notify returns nil when the receiver has confirmed
-// the message. An error that is [ErrMaybeSent] or [ErrRefused] is the last word
-// about it; after any other the runner asks again, for a day.
+// A Notifier is notified of every incident that ended, after its record has
+// been written, one at a time. Notify returns nil when the receiver has
+// confirmed the message. After an [ErrMaybeSent] or [ErrRefused] the message is
+// not sent again; after any other error the runner retries, for a day.
 //
-// Nothing that a notifier does changes the incident, and one that blocks holds
-// up other messages alone: its context ends after Options.SendTimeout.
+// A notifier cannot change the incident. One that blocks delays only other
+// messages: its context ends after Options.SendTimeout.
 type Notifier interface {
 	Notify(ctx context.Context, in Incident, f Finding) error
 }

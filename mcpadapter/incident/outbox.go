@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// letter is an incident that somebody is still to be given.
+// letter is an incident to be delivered to a receiver.
 type letter struct {
 	id      string
 	added   time.Time
@@ -20,7 +20,7 @@ type letter struct {
 // outbox holds letters, the oldest first. Not safe for concurrent use.
 type outbox struct{ letters []*letter }
 
-// maxOutbox bounds what waits for a receiver that is down.
+// maxOutbox bounds the letters that wait for a receiver that is down.
 const maxOutbox = 1000
 
 // A receiver that does not take a letter is asked again after 1 s, 2 s, 4 s and
@@ -38,7 +38,8 @@ func (b *outbox) find(id string) *letter {
 	return nil
 }
 
-// put adds a letter, or renews the one that waits: what is new is due at once.
+// put adds a letter, or renews the one that waits; a renewed letter is due at
+// once.
 func (b *outbox) put(id string, now time.Time, in *Incident) *letter {
 	l := b.find(id)
 	if l == nil {
@@ -53,7 +54,8 @@ func (b *outbox) remove(id string) {
 	b.letters = slices.DeleteFunc(b.letters, func(l *letter) bool { return l.id == id })
 }
 
-// next is the letter that is due first, and how long it is until then; nil: there is none.
+// next returns the letter that is due first, and how long until then; nil:
+// there is none.
 func (b *outbox) next(now time.Time) (l *letter, wait time.Duration) {
 	for _, other := range b.letters {
 		if !other.due.After(now) {
@@ -66,7 +68,7 @@ func (b *outbox) next(now time.Time) (l *letter, wait time.Duration) {
 	return l, wait
 }
 
-// again puts a letter off.
+// again postpones a letter.
 func (l *letter) again(now time.Time) {
 	pause := mostLetterPause
 	if l.tries < 9 { // beyond, the pause is at its most anyway
@@ -76,7 +78,7 @@ func (l *letter) again(now time.Time) {
 	l.due = now.Add(pause)
 }
 
-// excess is the oldest letter that nobody was asked about, where there are too many.
+// excess returns the oldest letter that was never tried, if there are too many.
 func (b *outbox) excess() *letter {
 	if len(b.letters) <= maxOutbox {
 		return nil

@@ -56,12 +56,14 @@ type logs struct {
 	Error     string `json:"error"`
 }
 
-// ParseEvent reads the data of a notification. The two shapes are told apart
-// by what they hold, whatever the logger or the mode of the subscription: an
+// ParseEvent reads the data of a notification. The members decide which of the
+// two shapes it has, whatever the logger or the mode of the subscription: an
 // "event" makes it nested, a "resource" or "faultType" flat. Unknown members
-// are ignored, since servers add to their payloads. A payload that is no JSON
-// object, of neither or of both shapes, without a reason, with a malformed
-// time or with names that no resource has gives [*FieldError]s, joined.
+// are ignored, since servers add to their payloads.
+//
+// A payload is refused with [*FieldError]s, joined, if it is not a JSON object,
+// has neither or both shapes, no reason, a malformed time, or names that no
+// resource has.
 //
 // received is the time of an event whose payload has none.
 func ParseEvent(logger string, data json.RawMessage, received time.Time) (Event, error) {
@@ -97,7 +99,7 @@ func decodePayload(data json.RawMessage) (*payload, error) {
 	return p, nil
 }
 
-// into fills the event from the shape that the payload has.
+// into fills the event from the payload's shape.
 func (p *payload) into(e *Event) error {
 	flat := p.Resource != nil || p.FaultType != ""
 	switch {
@@ -137,7 +139,7 @@ func (n *nested) into(e *Event, all []logs) error {
 	return errors.Join(e.settime("event.timestamp", n.Timestamp), e.check("event.reason", "event.involvedObject"))
 }
 
-// String is the sample under a line that says whose it is.
+// String returns the sample under a line that names its container.
 func (l logs) String() string {
 	head := "log of " + cmp.Or(l.Container, "a container")
 	if l.Previous {
@@ -164,8 +166,8 @@ func (e *Event) settime(field, text string) error {
 	return nil
 }
 
-// check refuses what could not be a name, so that nothing downstream meets
-// line breaks, control characters or texts without end.
+// check refuses what cannot be a name, so that later stages never meet line
+// breaks, control characters or endless texts.
 func (e *Event) check(reason, of string) error {
 	var problems []error
 	if e.reason == "" {
@@ -190,7 +192,7 @@ func severityOf(text string) Severity {
 	return Warning
 }
 
-// bounded cuts what is too long for a record between two characters.
+// bounded cuts a text that is too long for a record, between two characters.
 func bounded(text string) string {
 	if len(text) <= maxContext {
 		return text
@@ -198,7 +200,7 @@ func bounded(text string) string {
 	return strings.ToValidUTF8(text[:maxContext], "") + "…"
 }
 
-// excerpt is the beginning of what was refused.
+// excerpt is the beginning of refused data.
 func excerpt(data []byte) string {
 	const most = 80
 	if len(data) > most {

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// A process is a program at work, the leader of a group, with its output read.
+// A process is a running program, the leader of a group, whose output is read.
 type process struct {
 	cmd   *exec.Cmd
 	ended chan struct{} // closed when the program has; what it left may live
 	err   error         // why it could not be waited for; valid after ended
 	pipe  *os.File
-	read  chan struct{} // closed when nobody can write any more
+	read  chan struct{} // closed when no process can write any more
 }
 
 // startProcess starts a program whose output and errors go to a writer.
@@ -47,11 +47,11 @@ func startProcess(cmd *exec.Cmd, out io.Writer) (*process, error) {
 
 func (p *process) pid() int { return p.cmd.Process.Pid }
 
-// kill ends all of the group.
+// kill kills the whole group.
 func (p *process) kill() { kill(p.pid()) }
 
-// drain reads the rest of the output; a process that was left behind may hold
-// the pipe, and is not waited for long.
+// drain reads the rest of the output. A process left behind may hold the pipe,
+// so it waits only for a while.
 func (p *process) drain() {
 	patience := time.NewTimer(pipePatience)
 	defer patience.Stop()
@@ -63,7 +63,7 @@ func (p *process) drain() {
 	<-p.read
 }
 
-// result says how the program ended; valid after ended.
+// result returns how the program ended; valid after ended.
 func (p *process) result() Result {
 	var exit *exec.ExitError
 	switch {
@@ -77,8 +77,9 @@ func (p *process) result() Result {
 	return failed(fmt.Errorf("agent could not be waited for: %w", p.err))
 }
 
-// await waits for a program. When the context ends because the time is up the
-// program is ended; for any other reason it is told, and ended after the patience.
+// await waits for a program. If the context ends because the time is over, the
+// program is ended. If it ends for any other reason, the program is told, and
+// ended after the patience.
 func (c *Command) await(ctx context.Context, job Job, p *process, tell, end func()) (killed bool) {
 	select {
 	case <-p.ended:
@@ -100,8 +101,8 @@ func (c *Command) await(ctx context.Context, job Job, p *process, tell, end func
 	return true
 }
 
-// told is the result of a program whose context may have ended: to end well
-// counts all the same, and all else is put down to that end.
+// told returns the result of a program whose context may have ended. A good end
+// counts; any other is attributed to the end of the context.
 func told(ctx context.Context, r Result, killed bool) Result {
 	if ctx.Err() == nil || r.Err == nil && r.ExitCode == 0 {
 		return r

@@ -12,7 +12,7 @@ import (
 
 func lead(*exec.Cmd) {}
 
-// tell does nothing: there is no signal that a program could heed.
+// tell does nothing: there is no signal that asks a program to end.
 func tell(int) {}
 
 func kill(leader int) {

@@ -19,10 +19,10 @@ const (
 	MaxReport = 1 << 20
 )
 
-// A ReportError says why an agent's report is none.
+// A ReportError says why an agent's report is invalid.
 type ReportError struct{ Reason string }
 
-// Error is the reason, as it stands in failureReason.
+// Error is the reason, as it appears in failureReason.
 func (e *ReportError) Error() string { return e.Reason }
 
 // readReport reads the report in a workspace. It follows no link out of the
@@ -47,8 +47,8 @@ func readReport(dir string) ([]byte, error) {
 	return text, nil
 }
 
-// substance is the size without the padding: of the space at both ends, the
-// line break that ends a text counts alone.
+// substance is the size without padding: of the space at both ends, only the
+// line break that ends a text counts.
 func substance(text []byte) int {
 	n := len(bytes.TrimSpace(text))
 	if bytes.HasSuffix(text, []byte("\n")) {
@@ -57,7 +57,7 @@ func substance(text []byte) int {
 	return n
 }
 
-// readRegular reads a regular file of at most so many bytes.
+// readRegular reads a regular file of at most most bytes.
 func readRegular(root *os.Root, name string, most int64) ([]byte, error) {
 	info, err := root.Lstat(name)
 	if err != nil {
@@ -82,7 +82,7 @@ func readRegular(root *os.Root, name string, most int64) ([]byte, error) {
 }
 
 // openRegular opens a file, and does not wait for the writer of a named pipe
-// that was put in its place after it was looked at.
+// that replaced it after it was checked.
 func openRegular(root *os.Root, name string) (*os.File, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|openAtOnce, 0)
 	if err != nil {
@@ -118,8 +118,8 @@ func kindOf(m fs.FileMode) string {
 	return "special file"
 }
 
-// bare takes the path off a file system error: reasons are read by people who
-// know the workspace, and paths of this machine are nobody's business.
+// bare removes the path from a file system error: the readers of reasons know
+// the workspace, and must not see paths of this machine.
 func bare(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -128,15 +128,16 @@ func bare(err error) error {
 	return err
 }
 
-// A Finding is what a report says, as far as it keeps to the usual headings.
+// A Finding is what a report says under the usual headings; a heading that is
+// missing leaves its field empty.
 type Finding struct {
 	RootCause  string // the text under "## Root Cause"; may be empty
 	Confidence string // such as "high" or "0.8"; may be empty
 }
 
-// ReadFinding takes the root cause and the confidence from a report: the text
+// ReadFinding reads the root cause and the confidence from a report: the text
 // under the heading "## Root Cause" up to the next heading, and a line
-// "Confidence: …" or the text under "## Confidence". Letter case does not count.
+// "Confidence: …" or the text under "## Confidence". Letter case is ignored.
 func ReadFinding(report []byte) Finding {
 	sections := sections(string(report))
 	confidence := firstLine(sections["confidence"])
@@ -146,8 +147,8 @@ func ReadFinding(report []byte) Finding {
 	return Finding{RootCause: sections["root cause"], Confidence: confidence}
 }
 
-// sections are the texts under the headings of level 2, by name in lower case.
-// The first of a name counts, and what is fenced as code is no heading.
+// sections returns the texts under the headings of level 2, by name in lower
+// case. The first of a name counts; text fenced as code has no headings.
 func sections(text string) map[string]string {
 	found := make(map[string]string)
 	name, fenced := "", false

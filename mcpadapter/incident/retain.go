@@ -27,8 +27,8 @@ func (r *Runner) retain(ctx context.Context) {
 	}
 }
 
-// removeOld removes what the limits say. An incident without an end, or of which
-// somebody is still to be told, stays whatever they say.
+// removeOld removes what the limits say. An incident stays if it has no end, or
+// if a message about it is still to be sent.
 func (r *Runner) removeOld(now time.Time) error {
 	all, err := r.o.Workspaces.Load()
 	problems := []error{err}
@@ -57,7 +57,7 @@ func (r *Runner) removeOld(now time.Time) error {
 	return errors.Join(problems...)
 }
 
-// done reports whether nobody needs a workspace any more.
+// done reports whether a workspace is not needed any more.
 func (r *Runner) done(in Incident) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +75,8 @@ func (w *Workspaces) remove(id string) error {
 	return root.RemoveAll(id)
 }
 
-// sizeOf adds up the files of a directory; what cannot be read has none.
+// sizeOf adds up the sizes of a directory's files; a file that cannot be read
+// counts as empty.
 func sizeOf(dir string) (total int64, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

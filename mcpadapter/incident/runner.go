@@ -19,7 +19,7 @@ type Options struct {
 	Workspaces   *Workspaces
 	Agent        Agent
 	Store        Store         // besides the workspaces, such as an object store; nil: none
-	Notifier     Notifier      // told of every incident that ended; nil: nobody
+	Notifier     Notifier      // notified of every incident that ended; nil: none
 	MinSeverity  Severity      // events below are filtered; zero: Warning
 	DedupeWindow time.Duration // like events within it are one; 0: 300 s, negative: only while the agent runs
 	MaxAgents    int           // at once; 0: 5
@@ -28,9 +28,9 @@ type Options struct {
 	SendTimeout  time.Duration // of one call of the Notifier, and when one of the Store counts as blocked; 0: 60 s
 	MaxAge       time.Duration // workspaces of incidents that ended longer ago are removed; 0: never
 	MaxBytes     int64         // the oldest workspaces are removed where all have more; 0: never
-	// Grace is how long Run may take once its context has ended. Agents are told
-	// at once, and ended after three quarters of it; what ended by then is
-	// recorded and announced in the rest. 0: 20 s; negative: agents are ended at once.
+	// Grace is how long Run may take once its context has ended. Agents are told at
+	// once, and ended after three quarters of it; the rest is for records and
+	// messages. 0: 20 s; negative: agents are ended at once.
 	Grace time.Duration
 	Log   *slog.Logger // nil: nothing is logged
 }
@@ -38,9 +38,9 @@ type Options struct {
 // A Runner makes incidents of events and has an agent investigate each. It is
 // safe for concurrent use.
 //
-// What it owes is on disk under the root of the workspaces: the queue, the keys
-// of the deduplication, the incidents without an end and the messages that are
-// not sent. A runner that is killed, at any moment, leaves them to the next.
+// Its state is on disk under the root of the workspaces: the queue, the keys of
+// the deduplication, the incidents without an end and the messages to be sent.
+// A runner that is killed, at any moment, leaves them to the next.
 type Runner struct {
 	o     Options
 	begun atomic.Bool
@@ -69,12 +69,12 @@ const (
 	maxQueue         = 1 << 20
 )
 
-// NewRunner checks the options, all of them, takes the root of the workspaces
-// and reads what an earlier runner has left there: its queue, incidents to be
-// resumed and messages to be sent. Incidents under investigation that are in no
-// journal are marked failed. A root that another runner has is a [*LockedError].
+// NewRunner checks all options, locks the root of the workspaces and reads what
+// an earlier runner has left there: its queue, incidents to be resumed and
+// messages to be sent. Incidents under investigation that are in no journal are
+// marked failed. If another runner has the root, the error is a [*LockedError].
 //
-// The root is given back when Run returns, or by Close.
+// The root is released when Run returns, or by Close.
 func NewRunner(o Options) (*Runner, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func NewRunner(o Options) (*Runner, error) {
 	return r, nil
 }
 
-// complete fills in the defaults and names everything that is wrong.
+// complete fills in the defaults and returns everything that is wrong.
 func (o *Options) complete() error {
 	var problems []error
 	wrong := func(is bool, field string, value any, allowed string) {
@@ -137,7 +137,7 @@ func (o *Options) answerPatience() time.Duration {
 	return min(o.Grace/16, time.Second)
 }
 
-// restore takes up what the journal has.
+// restore takes over what the journal has.
 func (r *Runner) restore() {
 	if err := r.rewrite(); err != nil { // a full disk is no reason not to start
 		r.o.Log.Error("the journal cannot be written", "error", err)
@@ -162,8 +162,8 @@ func (r *Runner) restore() {
 	}
 }
 
-// dismiss gives up what an earlier runner had for a store or a notifier that
-// this one has not.
+// dismiss gives up letters of an earlier runner for a store or a notifier that
+// this one does not have.
 func (r *Runner) dismiss() {
 	for _, l := range slices.Clone(r.book.copies.letters) {
 		if r.store == nil {
@@ -179,8 +179,8 @@ func (r *Runner) dismiss() {
 	}
 }
 
-// failUnknown ends the incidents that are under investigation by their records,
-// and that the journal does not know: its runner had none, or lost it.
+// failUnknown fails the incidents that are under investigation by their records
+// but not in the journal: their runner had none, or lost it.
 func (r *Runner) failUnknown() {
 	left, err := r.o.Workspaces.Load()
 	if err != nil {
@@ -190,7 +190,7 @@ func (r *Runner) failUnknown() {
 		if in.Status.final() || r.book.cases[in.IncidentID] != nil {
 			continue
 		}
-		killStrays(in.IncidentID) // a keeper may be at work still, and nobody would take its report
+		killStrays(in.IncidentID) // a keeper may still be running, and its report would not be read
 		in = in.abandoned(time.Now())
 		r.o.Log.Warn("incident left by a runner without a journal", "incident", in.IncidentID)
 		if err := r.o.Workspaces.Save(in, nil); err != nil {
@@ -202,11 +202,13 @@ func (r *Runner) failUnknown() {
 	}
 }
 
-// Offer takes the data of a notification. It waits for the disk alone: for one
-// write, and seldom for the journal to be rewritten. An event that was taken (nil) is in the journal: it survives
-// the death of the process at once, and that of the machine a tenth of a second
-// later. The error says why a payload was malformed, or why the event that was
-// taken is in memory alone for now; every other fate is counted, see [Runner.Counts].
+// Offer takes the data of a notification. It waits only for the disk: for one
+// write, and seldom for the journal to be rewritten. After a nil error the
+// event is in the journal: it survives the death of the process at once, and
+// that of the machine a tenth of a second later.
+//
+// The error says why a payload was malformed, or why the event is only in
+// memory for now. Every other fate is counted, see [Runner.Counts].
 func (r *Runner) Offer(logger string, data json.RawMessage) error {
 	now := time.Now()
 	e, err := ParseEvent(logger, data, now)
@@ -256,7 +258,7 @@ func (r *Runner) drop() {
 	r.o.Log.Warn("event dropped", "event", e.ID(), "key", e.Key())
 }
 
-// Counts say what became of the events so far.
+// Counts returns the fates of the events so far.
 func (r *Runner) Counts() Counts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -265,11 +267,12 @@ func (r *Runner) Counts() Counts {
 	return c
 }
 
-// Run has agents investigate until the context ends. Then no event is taken any
-// more, those that wait stay on disk for the next runner, and agents are told to
-// end: their contexts do. Run returns within the grace, when the records of all
-// that ended are written; what did not is interrupted, and resumed by the next
-// runner. A store or notifier that does not answer is left behind. Run is called once.
+// Run has agents investigate until the context ends. Then it accepts no more
+// events, events that wait stay on disk for the next runner, and the agents'
+// contexts end. Run returns within the grace, when the records of all ended
+// incidents are written. An incident without an end is interrupted, and resumed
+// by the next runner. A store or notifier that does not answer is left behind.
+// Call Run once.
 func (r *Runner) Run(ctx context.Context) error {
 	if !r.begun.CompareAndSwap(false, true) {
 		return errors.New("incident: the runner was run before")
@@ -306,8 +309,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	return r.end()
 }
 
-// end gives the root back. A journal that cannot be written is no error of the
-// run: the next runner finds what there is.
+// end releases the root. A journal that cannot be written is no error of the
+// run: the next runner reads what there is.
 func (r *Runner) end() error {
 	if r.disk.journal.Err() != nil {
 		if err := r.rewrite(); err != nil {
@@ -320,7 +323,7 @@ func (r *Runner) end() error {
 	return nil
 }
 
-// Close gives back the root of a runner that is not going to run. After Run it
+// Close releases the root of a runner that is not going to run. After Run it
 // does nothing.
 func (r *Runner) Close() error {
 	if !r.begun.CompareAndSwap(false, true) {
@@ -332,7 +335,7 @@ func (r *Runner) Close() error {
 	return r.end()
 }
 
-// work takes one incident after the other until the run ends.
+// work handles one incident after the other until the run ends.
 func (r *Runner) work(ctx context.Context) {
 	for {
 		select {
@@ -350,8 +353,8 @@ func (r *Runner) work(ctx context.Context) {
 	}
 }
 
-// next takes what was left by an earlier runner, then the oldest event, and
-// wakes another worker if there is more.
+// next takes a case of an earlier runner, or else the oldest event, and wakes
+// another worker if there is more.
 func (r *Runner) next() (c *openCase, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -377,7 +380,7 @@ func (r *Runner) next() (c *openCase, ok bool) {
 	return c, true
 }
 
-// putBack is for a case that has no end, and will be resumed.
+// putBack returns a case that has no end, to be resumed.
 func (r *Runner) putBack(c *openCase) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

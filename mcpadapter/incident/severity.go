@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A Severity says how bad an event is. The zero value is none of them.
+// A Severity is how severe an event is. The zero value is no severity.
 type Severity uint8
 
 // The severities, in rising order.
@@ -37,7 +37,7 @@ func (s Severity) String() string {
 	return fmt.Sprintf("Severity(%d)", uint8(s))
 }
 
-// MarshalText is String, refused for what is no severity.
+// MarshalText returns String, or an error if s is no severity.
 func (s Severity) MarshalText() ([]byte, error) {
 	if s < Info || s > Critical {
 		return nil, fmt.Errorf("incident: %v is no severity", s)

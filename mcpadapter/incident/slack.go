@@ -22,8 +22,8 @@ type SlackOptions struct {
 // [Notifier], safe for concurrent use.
 //
 // When agents fail several times in a row, one message says so, and the next
-// says that they work again: a broken agent is one piece of news. A runner that
-// starts anew begins to count anew.
+// says that they work again, so a broken agent causes one message. The count
+// starts anew with each process.
 type Slack struct {
 	o SlackOptions
 
@@ -38,7 +38,7 @@ const (
 )
 
 // NewSlack checks the settings. A webhook that is no http(s) URL is a
-// [*FieldError]; none at all makes a notifier that does nothing.
+// [*FieldError]; without one the notifier does nothing.
 func NewSlack(options *SlackOptions) (*Slack, error) {
 	var o SlackOptions
 	if options != nil {
@@ -66,9 +66,9 @@ func atLeastOne(n, otherwise int) int {
 	return n
 }
 
-// Notify posts what there is to say about an incident, and returns nil when the
-// webhook has confirmed it. The error is [ErrMaybeSent] when an answer was lost,
-// and [ErrRefused] when the webhook will never take the message.
+// Notify posts a message about an incident, and returns nil when the webhook
+// has confirmed it. The error is [ErrMaybeSent] if an answer was lost, and
+// [ErrRefused] if the webhook will never take the message.
 func (s *Slack) Notify(ctx context.Context, in Incident, f Finding) error {
 	if s.o.Webhook == "" {
 		return nil

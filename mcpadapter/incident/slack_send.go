@@ -16,10 +16,10 @@ import (
 // maxRetryAfter bounds how long a server may ask to be left alone.
 const maxRetryAfter = 5 * time.Minute
 
-// send posts one message. It tries again after a 429, a 5xx and where no
-// connection could be had: when the answer says how long to wait, then; else
-// after 1 s, 2 s, 4 s and so on. A request whose answer was lost is not repeated:
-// the webhook may have taken it.
+// send posts one message. It tries again after a 429, a 5xx and a failed
+// connection: after the time that the answer asks for, else after 1 s, 2 s, 4 s
+// and so on. A request whose answer was lost is not repeated: the webhook may
+// have taken it.
 func (s *Slack) send(ctx context.Context, message []byte) error {
 	backoff := time.Second
 	for attempt := 1; ; attempt++ {
@@ -66,7 +66,7 @@ func (s *Slack) try(ctx context.Context, message []byte) (wait time.Duration, er
 	return 0, fmt.Errorf("%w: the webhook answered %s", ErrRefused, resp.Status)
 }
 
-// withoutURL takes the webhook, a secret, out of a client's error.
+// withoutURL removes the webhook, a secret, from a client's error.
 func withoutURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {

@@ -25,8 +25,8 @@ const (
 	ModeResourceFaults = "resource-faults"
 )
 
-// A Subscriber listens to the fault events of an MCP server over streamable
-// HTTP. Endpoint and Sink are required.
+// A Subscriber receives the fault events of an MCP server over streamable HTTP.
+// Endpoint and Sink are required.
 type Subscriber struct {
 	_        struct{}
 	Endpoint string                                          // URL of the server
@@ -44,13 +44,13 @@ type Subscriber struct {
 	missed atomic.Uint64
 }
 
-// Missed counts the events that are known to be lost: those that the server
-// dropped because they were read too slowly, or showed no longer when we looked.
-// Each loss is reported to OnError too.
+// Missed counts the events that are known to be lost: dropped by the server
+// because they were read too slowly, or no longer in the resource when it was
+// read. Each loss is also reported to OnError.
 func (s *Subscriber) Missed() uint64 { return s.missed.Load() }
 
-// A SubscriptionError is the server's own word that a subscription has come to
-// grief. The session goes on.
+// A SubscriptionError is the server's report of a problem with a subscription.
+// The session goes on.
 type SubscriptionError struct {
 	SubscriptionID string `json:"subscriptionId"`
 	Cluster        string `json:"cluster"`
@@ -79,7 +79,7 @@ const (
 	stepTimeout  = 30 * time.Second // of one request while a session is set up
 )
 
-// Check names everything that is wrong with the settings.
+// Check returns everything that is wrong with the settings.
 func (s *Subscriber) Check() error {
 	var problems []error
 	if u, err := url.Parse(s.Endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -97,7 +97,7 @@ func (s *Subscriber) Check() error {
 	return errors.Join(problems...)
 }
 
-// withoutUser takes the name and the password out of a URL, also one that
+// withoutUser removes the name and the password from a URL, even one that
 // cannot be parsed.
 func withoutUser(endpoint string) string {
 	if at := strings.LastIndexByte(endpoint, '@'); at >= 0 {
@@ -106,11 +106,12 @@ func withoutUser(endpoint string) string {
 	return endpoint
 }
 
-// Run keeps a subscribed session until the context ends, whose error it
-// returns. A session that cannot be had, or is lost, is tried again after 1 s,
-// 2 s, 4 s and so on up to 60 s, each shortened at random by up to a half so
-// that many clients do not come back as one; after a session that lasted longer
-// than the pause it begins with 1 s again. Wrong settings are returned at once.
+// Run keeps a subscribed session until the context ends, and returns the
+// context's error. If a session cannot be opened, or is lost, Run tries again
+// after 1 s, 2 s, 4 s and so on up to 60 s. Each pause is shortened at random
+// by up to a half, so that many clients do not return at once. After a session
+// that lasted longer than the pause, the first pause is 1 s again. Wrong
+// settings are returned at once.
 func (s *Subscriber) Run(ctx context.Context) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -137,7 +138,7 @@ func (s *Subscriber) Run(ctx context.Context) error {
 	}
 }
 
-// session sets a session up and stays until it ends.
+// session opens a session and stays until it ends.
 func (s *Subscriber) session(ctx context.Context, read *mark) (subscribed bool, err error) {
 	changed := make(chan struct{}, 1) // holds a token when the resource may have changed
 	setup, cancel := context.WithTimeout(ctx, stepTimeout)
@@ -172,8 +173,8 @@ func (s *Subscriber) session(ctx context.Context, read *mark) (subscribed bool, 
 	return true, context.Cause(ctx)
 }
 
-// connect opens a session to which messages can be pushed; where the server
-// has none of those, another will do for watching.
+// connect opens a session to which messages can be pushed. If the server has
+// none, another session will do for watching.
 func (s *Subscriber) connect(ctx context.Context, changed chan<- struct{}) (*mcp.ClientSession, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "shakedown-incident", Version: "1"}, &mcp.ClientOptions{
 		LoggingMessageHandler: s.receive,
@@ -197,8 +198,8 @@ func (s *Subscriber) connect(ctx context.Context, changed chan<- struct{}) (*mcp
 	return session, err
 }
 
-// subscribe asks for log messages first: a server sends none to a session that
-// has not named a level.
+// subscribe first asks for log messages: a server sends none to a session
+// without a level.
 func (s *Subscriber) subscribe(ctx context.Context, session *mcp.ClientSession) error {
 	if err := session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "info"}); err != nil {
 		return fmt.Errorf("logging level: %w", err)
@@ -246,8 +247,8 @@ func (s *Subscriber) hand(logger string, data json.RawMessage) {
 	}
 }
 
-// afterSlash is what a logger is about, of the servers that we know:
-// kubernetes/… and chaos/….
+// afterSlash returns the topic of a logger of a known server: kubernetes/… and
+// chaos/….
 func afterSlash(logger string) string {
 	origin, topic, _ := strings.Cut(logger, "/")
 	if origin == "kubernetes" || origin == "chaos" {

@@ -20,7 +20,7 @@ func newTail(most int) *tail { return &tail{most: most} }
 // maxLine is the longest beginning that is left out for being half a line.
 const maxLine = 8 << 10
 
-// Write never fails: a program must not die of talking too much.
+// Write never fails: a long output must not end a program.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -38,13 +38,13 @@ func (t *tail) cut() {
 	}
 }
 
-// text is what was kept, as text: bytes that are none are replaced.
+// text returns the kept bytes as text; invalid bytes are replaced.
 func (t *tail) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.cut()
 	if at := bytes.IndexByte(t.kept, '\n'); t.skipped > 0 && at >= 0 && at < maxLine {
-		// Half a line may be half a secret, which nobody would recognise.
+		// Half a line may be half a secret, which redaction would not recognise.
 		t.skipped += uint64(at + 1)
 		t.kept = t.kept[at+1:]
 	}

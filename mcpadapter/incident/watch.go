@@ -22,8 +22,8 @@ const (
 	readUntold   = time.Second
 )
 
-// A mark is the last event of the resource that was handed on. It outlives
-// sessions, so that nothing comes twice.
+// A mark is the last event of the resource that was passed on. It outlives
+// sessions, so that no event comes twice.
 type mark struct {
 	set      bool
 	sequence uint64
@@ -86,8 +86,9 @@ func decodeFaults(text []byte) (doc faults, err error) {
 	return doc, nil
 }
 
-// handOn gives the sink what is new since the mark, and reports what is not
-// there any more. What happened before the first reading is not news.
+// handOn passes events after the mark to the sink, and reports the number of
+// those that are no longer in the resource. Events before the first reading are
+// skipped.
 func (s *Subscriber) handOn(doc faults, m *mark) {
 	first := doc.Last + 1 - uint64(len(doc.Faults))
 	if !m.set {
@@ -117,8 +118,8 @@ func (m *mark) move(doc faults, first uint64) {
 	}
 }
 
-// another tells whether the numbers are those of another server: there are
-// fewer than before, or the event of the mark is not the one it was.
+// another reports whether the numbers are those of another server: there are
+// fewer than before, or the event of the mark differs.
 func (m *mark) another(doc faults, first uint64) bool {
 	if doc.Last < m.sequence {
 		return true

@@ -21,25 +21,26 @@ const (
 )
 
 // A Store keeps incidents. Save is called at each transition, with the report
-// once there is one, one call at a time; of transitions that follow each other
-// closely the last alone may come. It must leave either the old or the new record,
-// whatever happens meanwhile. A runner asks again after an error, for a day, and
-// one that blocks holds up nothing but other calls of Save.
+// once there is one, one call at a time. If transitions follow each other
+// closely, perhaps only the last arrives. Save must leave either the old or the
+// new record, whatever happens. After an error the runner retries, for a day. A
+// Save that blocks delays only other calls of Save.
 type Store interface {
 	Save(in Incident, report []byte) error
 	Load() ([]Incident, error) // all of them, oldest first
 }
 
-// Workspaces is the directory under which every incident has its own, named by
-// its identifier, mode 0700. It is the Store that a runner always has, since
-// agents work in it; the report is kept where the agent wrote it. A root belongs
-// to one runner at a time, which keeps its journal and a lock there, in .runner.
+// Workspaces is the directory that holds a directory for every incident, named
+// by its identifier, mode 0700. It is the Store that every runner has, because
+// agents work in it; the report stays where the agent wrote it. A root belongs
+// to one runner at a time, which keeps its journal and a lock there, in
+// .runner.
 type Workspaces struct {
 	root string
 	fs   durable.FS // what changes files that have to last
 }
 
-// NewWorkspaces makes the root directory, mode 0700, where there is none.
+// NewWorkspaces creates the root directory, mode 0700, if it does not exist.
 func NewWorkspaces(root string) (*Workspaces, error) {
 	if root == "" {
 		return nil, &FieldError{"workspace root", nil, "a directory"}
@@ -54,12 +55,12 @@ func NewWorkspaces(root string) (*Workspaces, error) {
 	return &Workspaces{root, durable.OS{}}, nil
 }
 
-// Dir is the workspace of an incident.
+// Dir returns the workspace of an incident.
 func (w *Workspaces) Dir(incidentID string) string { return filepath.Join(w.root, incidentID) }
 
-// Save writes the record by way of a temporary file beside it, so that a crash
-// at any moment leaves the old or the new one. A workspace that its agent
-// removed is made anew, for the record alone.
+// Save writes the record through a temporary file beside it, so that a crash at
+// any moment leaves the old or the new one. A workspace that its agent removed
+// is created again, for the record alone.
 func (w *Workspaces) Save(in Incident, _ []byte) error {
 	doc, err := json.MarshalIndent(in, "", "  ")
 	if err != nil {
@@ -76,8 +77,8 @@ func (w *Workspaces) Save(in Incident, _ []byte) error {
 	return nil
 }
 
-// open opens a workspace and sees to it that it is a directory of our own: an
-// agent could have put a link in its place.
+// open opens a workspace and checks that it is a directory of its own: an agent
+// could have replaced it by a link.
 func (w *Workspaces) open(id string) (*os.Root, error) {
 	if id == "" || id != filepath.Base(id) || id == "." || id == ".." || id == runnerDir {
 		return nil, &FieldError{"incidentId", id, "a name without separators"}
@@ -106,8 +107,8 @@ func (w *Workspaces) open(id string) (*os.Root, error) {
 	return root.OpenRoot(id)
 }
 
-// Load reads the records of all workspaces. A workspace without a record, or
-// with one that cannot be read, is an error beside the others' records.
+// Load reads the records of all workspaces. For a workspace without a readable
+// record it returns an error in addition to the other records.
 func (w *Workspaces) Load() ([]Incident, error) {
 	entries, err := os.ReadDir(w.root)
 	if err != nil {
@@ -149,8 +150,9 @@ func (w *Workspaces) load(id string) (in Incident, err error) {
 	return in, nil
 }
 
-// makeRoom prepares a workspace for an attempt: what an earlier one has written
-// is kept beside it, as output.1 and so on, so that it is not taken for this one's.
+// makeRoom prepares a workspace for an attempt. The output of an earlier
+// attempt is kept beside it, as output.1 and so on, so that it is not taken for
+// this one's.
 func (w *Workspaces) makeRoom(id string, attempt int) error {
 	root, err := w.open(id)
 	if err != nil {

@@ -27,19 +27,19 @@ func catalogue() map[string]struct {
 		fault  chaos.Fault
 		params string
 	}{
-		"ErrorUnset":         {ErrorUnset(), ``},
-		"ToolRemoved":        {ToolRemoved(), ``},
-		"ToolHidden":         {ToolHidden("echo"), `{"name":"echo"}`},
-		"DescriptionChanged": {DescriptionChanged("echo", "new"), `{"name":"echo","description":"new"}`},
-		"Dropped":            {Dropped(), ``},
-		"Duplicated":         {Duplicated(2), `{"copies":2}`},
-		"Overtaken":          {Overtaken(2, time.Second), `{"by":2,"atMost":"1s"}`},
-		"Corrupted":          {Corrupted(), ``},
-		"Garbage":            {Garbage("listening"), `{"line":"listening"}`},
-		"WrongID":            {WrongID(), ``},
-		"Oversized":          {Oversized(100), `{"bytes":100}`},
-		"ListChangedFlood":   {ListChangedFlood(3), `{"count":3}`},
-		"Cut":                {Cut(), ``},
+		"UnsetError":        {UnsetError(), ``},
+		"RemoveTool":        {RemoveTool(), ``},
+		"HideTool":          {HideTool("echo"), `{"name":"echo"}`},
+		"ChangeDescription": {ChangeDescription("echo", "new"), `{"name":"echo","description":"new"}`},
+		"Drop":              {Drop(), ``},
+		"Duplicate":         {Duplicate(2), `{"copies":2}`},
+		"Overtake":          {Overtake(2, time.Second), `{"by":2,"atMost":"1s"}`},
+		"Corrupt":           {Corrupt(), ``},
+		"InsertGarbage":     {InsertGarbage("listening"), `{"line":"listening"}`},
+		"ChangeID":          {ChangeID(), ``},
+		"Oversize":          {Oversize(100), `{"bytes":100}`},
+		"FloodListChanged":  {FloodListChanged(3), `{"count":3}`},
+		"Cut":               {Cut(), ``},
 	}
 }
 
@@ -66,12 +66,12 @@ func TestParametersThatAreRefused(t *testing.T) {
 		fault chaos.Fault
 		param string
 	}{
-		{ToolHidden(""), "name"}, {DescriptionChanged("", "x"), "name"},
-		{Duplicated(0), "copies"}, {Duplicated(1001), "copies"},
-		{Overtaken(0, time.Second), "by"}, {Overtaken(1, 0), "atMost"}, {Overtaken(1, 2*time.Hour), "atMost"},
-		{Garbage("{}"), "line"}, {Garbage(" "), "line"}, {Garbage("a\nb"), "line"},
-		{Oversized(0), "bytes"}, {Oversized(maxBytes + 1), "bytes"},
-		{ListChangedFlood(0), "count"}, {ListChangedFlood(10_001), "count"},
+		{HideTool(""), "name"}, {ChangeDescription("", "x"), "name"},
+		{Duplicate(0), "copies"}, {Duplicate(1001), "copies"},
+		{Overtake(0, time.Second), "by"}, {Overtake(1, 0), "atMost"}, {Overtake(1, 2*time.Hour), "atMost"},
+		{InsertGarbage("{}"), "line"}, {InsertGarbage(" "), "line"}, {InsertGarbage("a\nb"), "line"},
+		{Oversize(0), "bytes"}, {Oversize(maxBytes + 1), "bytes"},
+		{FloodListChanged(0), "count"}, {FloodListChanged(10_001), "count"},
 	} {
 		_, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: tc.fault})
 		var wrong *chaos.ParamError
@@ -86,7 +86,7 @@ func TestRowsOfThePage(t *testing.T) {
 	require.NoError(t, err)
 	for name := range catalogue() {
 		row := "| `mcpchaos." + name + "` | "
-		if name == "Overtaken" {
+		if name == "Overtake" {
 			row += "depends on time"
 		}
 		assert.Equal(t, 1, strings.Count(string(page), row), row)
@@ -97,7 +97,7 @@ func TestRowsOfThePage(t *testing.T) {
 func TestIndependentOfOrder(t *testing.T) {
 	faults := catalogue()
 	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.SampledFrom([]string{"Dropped", "Duplicated", "Corrupted", "Garbage", "WrongID", "Oversized", "ListChangedFlood", "Cut"}).Draw(t, "fault")
+		name := rapid.SampledFrom([]string{"Drop", "Duplicate", "Corrupt", "InsertGarbage", "ChangeID", "Oversize", "FloodListChanged", "Cut"}).Draw(t, "fault")
 		seed := rapid.Uint64().Draw(t, "seed")
 		orders := rapid.SliceOfNDistinct(rapid.IntRange(0, 1000), 2, 12, rapid.ID[int]).Draw(t, "orders")
 		run := func(orders []int) map[int]string {

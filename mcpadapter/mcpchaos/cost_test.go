@@ -38,7 +38,7 @@ func BenchmarkTransport(b *testing.B) {
 		"no injector":        b.Context(),
 		"an idle injector":   chaos.NewContext(b.Context(), chaos.NewInjector(1, nil)),
 		"a recording one":    chaos.NewContext(b.Context(), chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})),
-		"a fault that edits": chaos.NewContext(b.Context(), injectorOf(b, chaos.Rule{Target: "mcp/send/*", Fault: Oversized(10)})),
+		"a fault that edits": chaos.NewContext(b.Context(), injectorOf(b, chaos.Rule{Target: "mcp/send/*", Fault: Oversize(10)})),
 	} {
 		b.Run(name, func(b *testing.B) {
 			conn, err := Transport(toHole{}, nil).Connect(b.Context())

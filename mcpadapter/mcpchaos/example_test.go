@@ -46,7 +46,7 @@ func ExampleTransport() {
 		})
 	defer session.Close()
 
-	if err := in.Register(chaos.Rule{Target: "mcp/receive/tools/call/refund", When: when.First(1), Fault: mcpchaos.Dropped()}); err != nil {
+	if err := in.Register(chaos.Rule{Target: "mcp/receive/tools/call/refund", When: when.First(1), Fault: mcpchaos.Drop()}); err != nil {
 		panic(err)
 	}
 	patience, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
@@ -64,7 +64,7 @@ func ExampleTransport() {
 func ExampleSending() {
 	ctx := context.Background()
 	in := chaos.NewInjector(1, nil)
-	if err := in.Register(chaos.Rule{Target: "mcp/tools/call/refund", Fault: mcpchaos.ErrorUnset()}); err != nil {
+	if err := in.Register(chaos.Rule{Target: "mcp/tools/call/refund", Fault: mcpchaos.UnsetError()}); err != nil {
 		panic(err)
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "example", Version: "1"}, nil)

@@ -36,7 +36,7 @@ func says(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-// injectorOf has the rules, and records nothing but what they strike.
+// injectorOf has the rules, and records only calls that they match.
 func injectorOf(t testing.TB, rules ...chaos.Rule) *chaos.Injector {
 	t.Helper()
 	plan, err := chaos.NewPlan(1, rules...)

@@ -18,7 +18,7 @@ func FuzzEditedMessages(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, fault := range []chaos.Fault{WrongID(), Oversized(100)} {
+		for _, fault := range []chaos.Fault{ChangeID(), Oversize(100)} {
 			lines, err := fault.(rewrite).lines(chaos.Call{}, Message{}, text)
 			if err != nil {
 				continue

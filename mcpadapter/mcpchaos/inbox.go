@@ -14,39 +14,41 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// arrival is what the inner connection's Read returned.
+// arrival is a return value of the inner connection's Read.
 type arrival struct {
 	msg jsonrpc.Message
 	err error
 }
 
-// item is a message on its way to the reader: whole, or as a line.
+// item is a message on its way to the reader: decoded, or as a line.
 type item struct {
 	msg  jsonrpc.Message
 	line string
 }
 
-// holding says that a message lets others go first.
+// holding says how many messages a message lets pass, and how long it waits for
+// them.
 type holding struct {
 	behind int
 	atMost time.Duration
 }
 
-// held is a message that waits for so many others, or until then.
+// held is a message that waits for behind others, at most until the time until.
 type held struct {
 	items  []item
 	behind int
 	until  time.Time
 }
 
-// inbox is what has arrived and was not read yet.
+// inbox holds the messages that have arrived and were not read yet.
 type inbox struct {
 	ready []item
 	held  []held
 	err   error // of the connection: after all else
 }
 
-// put makes items ready; those that were held for them follow.
+// put makes items ready, and then the held messages that have let enough others
+// pass.
 func (b *inbox) put(items []item) {
 	b.ready = append(b.ready, items...)
 	waiting := b.held
@@ -60,7 +62,7 @@ func (b *inbox) put(items []item) {
 	}
 }
 
-// release makes those ready that have waited long enough.
+// release makes those held messages ready whose time is over.
 func (b *inbox) release(now time.Time) {
 	b.held = slices.DeleteFunc(b.held, func(h held) bool {
 		if now.Before(h.until) {
@@ -71,7 +73,7 @@ func (b *inbox) release(now time.Time) {
 	})
 }
 
-// fail ends the inbox: what was held has nothing more to wait for.
+// fail ends the inbox. Held messages become ready: no others will come.
 func (b *inbox) fail(err error) {
 	for _, h := range b.held {
 		b.ready = append(b.ready, h.items...)
@@ -79,7 +81,7 @@ func (b *inbox) fail(err error) {
 	b.held, b.err = nil, err
 }
 
-// next is the first that is ready.
+// next removes and returns the first item that is ready.
 func (b *inbox) next() (item, bool) {
 	if len(b.ready) == 0 {
 		return item{}, false
@@ -89,7 +91,8 @@ func (b *inbox) next() (item, bool) {
 	return first, true
 }
 
-// patience is a channel that says when the first of the held has waited long enough.
+// patience returns a channel that fires when the first held message has waited
+// long enough, and a function that stops it.
 func (b *inbox) patience() (<-chan time.Time, func() bool) {
 	if len(b.held) == 0 {
 		return nil, func() bool { return false }
@@ -99,8 +102,8 @@ func (b *inbox) patience() (<-chan time.Time, func() bool) {
 	return timer.C, timer.Stop
 }
 
-// Read returns the next message, or what has become of it. As in the SDK one
-// goroutine reads.
+// Read returns the next message, or a line that replaces one. As in the SDK,
+// only one goroutine reads.
 func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	c.begin.Do(func() { c.pumps.Go(c.pump) })
 	for {
@@ -127,8 +130,8 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// pump reads ahead by one message, so that those that are held can become due
-// meanwhile. Close ends it.
+// pump reads ahead by one message, so that held messages can become due while
+// the inner connection is silent. Close ends it.
 func (c *conn) pump() {
 	for {
 		msg, err := c.Connection.Read(c.life)
@@ -143,7 +146,7 @@ func (c *conn) pump() {
 	}
 }
 
-// take brings what arrived over its injection point, into the inbox.
+// take passes an arrival through its injection point into the inbox.
 func (c *conn) take(a arrival) {
 	if a.err != nil {
 		c.inbox.fail(a.err)
@@ -170,7 +173,7 @@ func (c *conn) take(a arrival) {
 			items = append(items, item{line: line})
 		}
 	}
-	// Where the one who asked has gone, or its cell has ended, the answer goes the way of all late ones.
+	// If the caller has gone, or its cell has ended, the answer is treated like every late answer.
 	if m.held.behind > 0 {
 		c.inbox.held = append(c.inbox.held, held{items, m.held.behind, time.Now().Add(m.held.atMost)})
 		return
@@ -178,8 +181,8 @@ func (c *conn) take(a arrival) {
 	c.inbox.put(items)
 }
 
-// decode reads a line as the SDK's transports do: one that is no message, or too
-// long, is the end of the connection.
+// decode reads a line as the SDK's transports do: a line that is no message, or
+// is too long, ends the connection.
 func (c *conn) decode(i item) (jsonrpc.Message, error) {
 	if i.msg != nil {
 		return i.msg, nil

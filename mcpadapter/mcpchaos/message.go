@@ -11,7 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// rewrite is a fault that puts other lines in the place of a message.
+// rewrite is a fault that replaces a message by other lines.
 type rewrite struct {
 	description  chaos.Description
 	problems     error
@@ -31,7 +31,7 @@ func (f rewrite) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 		chaos.Note(ctx, f.description.Kind+": this is no message of a wrapped transport")
 		return result, nil
 	case f.receivedOnly && m.Sent:
-		chaos.Note(ctx, f.description.Kind+": it strikes what is received, and this is sent; wrap the end that reads")
+		chaos.Note(ctx, f.description.Kind+": it changes received messages only, and this one is sent; wrap the end that reads")
 		return result, nil
 	}
 	var after []string
@@ -61,7 +61,8 @@ func (f rewrite) Check() error { return f.problems }
 
 func (f rewrite) Describe() chaos.Description { return f.description }
 
-// shown is lines as an event shows them: the first few, and their beginnings.
+// shown returns lines as an event shows them: the first four, each cut at 512
+// bytes.
 func shown(lines []string) json.RawMessage {
 	const most, width = 4, 512
 	list := []string{}
@@ -79,16 +80,17 @@ func shown(lines []string) json.RawMessage {
 	return doc
 }
 
-// Dropped loses a message. Who waits for an answer waits until its context ends.
-func Dropped() chaos.Fault {
+// Drop loses a message. The end that waits for an answer waits until its
+// context ends.
+func Drop() chaos.Fault {
 	return rewrite{
 		description: described("mcp_dropped", chaos.Explicit, chaos.Transient, chaos.EffectUnknown, nil),
 		lines:       func(chaos.Call, Message, string) ([]string, error) { return nil, nil },
 	}
 }
 
-// Duplicated delivers a message and so many copies of it, from 1 to 1000.
-func Duplicated(copies int) chaos.Fault {
+// Duplicate delivers a message followed by copies of it, from 1 to 1000.
+func Duplicate(copies int) chaos.Fault {
 	c := check{kind: "mcp_duplicated"}
 	c.that(copies >= 1 && copies <= maxCopies, "copies", copies, "a number from 1 to 1000")
 	return rewrite{
@@ -105,9 +107,9 @@ func Duplicated(copies int) chaos.Fault {
 // drawCut is the salt of the draw: ASCII for "corrupt".
 const drawCut = 0x636f7272757074
 
-// Corrupted cuts a received message off within, at a place drawn from the
-// coordinates of the call. What is left is no JSON, which breaks the connection.
-func Corrupted() chaos.Fault {
+// Corrupt cuts a received message off at a place drawn from the coordinates of
+// the call. The remainder is not valid JSON, which breaks the connection.
+func Corrupt() chaos.Fault {
 	return rewrite{
 		description:  described("mcp_corrupted", chaos.Explicit, chaos.Permanent, chaos.EffectUnknown, nil),
 		receivedOnly: true,
@@ -117,9 +119,10 @@ func Corrupted() chaos.Fault {
 	}
 }
 
-// Garbage puts a line before a received message that is none: what a server does
-// that prints to its standard output. The line must not be JSON.
-func Garbage(line string) chaos.Fault {
+// InsertGarbage inserts a line that is not a message before a received message,
+// like a server that prints to its standard output. The line must not be empty
+// or valid JSON.
+func InsertGarbage(line string) chaos.Fault {
 	c := check{kind: "mcp_garbage"}
 	c.that(!json.Valid([]byte(line)) && strings.TrimSpace(line) != "" && !strings.ContainsAny(line, "\r\n"), "line", line, "one line of text that is not JSON")
 	return rewrite{
@@ -132,10 +135,10 @@ func Garbage(line string) chaos.Fault {
 	}
 }
 
-// WrongID gives a request or response an id that nobody asked with. Who waits
-// for the answer waits until its context ends. A notification has no id and is
-// not changed.
-func WrongID() chaos.Fault {
+// ChangeID gives a request or response an id that no request has. The end that
+// waits for the answer waits until its context ends. A notification has no id
+// and is not changed.
+func ChangeID() chaos.Fault {
 	return rewrite{
 		description: described("mcp_wrong_id", chaos.Explicit, chaos.Transient, chaos.EffectUnknown, nil),
 		lines: func(_ chaos.Call, _ Message, text string) ([]string, error) {
@@ -152,11 +155,11 @@ func WrongID() chaos.Fault {
 	}
 }
 
-// Oversized makes a message so many bytes longer, from 1 to 64 MiB, by
-// what stands in the _meta of its parameters or result, which no one needs to
-// look at. Whether it is too long is the reader's to say: see [Options.MaxLine].
-// An error of the protocol has no such place and is not changed.
-func Oversized(bytes int) chaos.Fault {
+// Oversize makes a message longer by a number of bytes, from 1 to 64 MiB. The
+// padding is in the _meta of its parameters or result, which readers may
+// ignore. The reader decides whether the message is too long: see
+// [Options.MaxLine]. A protocol error has no _meta and is not changed.
+func Oversize(bytes int) chaos.Fault {
 	c := check{kind: "mcp_oversized"}
 	c.that(bytes >= 1 && bytes <= maxBytes, "bytes", bytes, "a number from 1 to 67108864")
 	return rewrite{
@@ -171,8 +174,8 @@ func Oversized(bytes int) chaos.Fault {
 	}
 }
 
-// Cut breaks the connection at a message, which is lost: to the SDK the other
-// end is gone.
+// Cut breaks the connection at a message, which is lost: the SDK sees the other
+// end close.
 func Cut() chaos.Fault { return cut{} }
 
 type cut struct{}

@@ -14,9 +14,9 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// Sending is middleware that makes each request which a client or server sends
-// an injection point. An injected error is what the caller gets; the peer is
-// not reached.
+// Sending returns middleware that makes each request sent by a client or server
+// an injection point. The caller gets an injected error; the peer is not
+// reached.
 func Sending(o *Options) mcp.Middleware {
 	full := o.orDefault()
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
@@ -26,10 +26,10 @@ func Sending(o *Options) mcp.Middleware {
 	}
 }
 
-// Receiving is middleware that makes each request which a client or server
-// receives an injection point. An injected error reaches the peer as an error
-// of the protocol: with its own code if it is a [*jsonrpc.Error], else as an
-// internal error, -32603, with its text.
+// Receiving returns middleware that makes each request received by a client or
+// server an injection point. The peer gets an injected error as a protocol
+// error: a [*jsonrpc.Error] keeps its code, any other becomes an internal
+// error, -32603, with its text.
 func Receiving(o *Options) mcp.Middleware {
 	full := o.orDefault()
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
@@ -44,7 +44,7 @@ func Receiving(o *Options) mcp.Middleware {
 	}
 }
 
-// cross takes a request over its injection point.
+// cross passes a request through its injection point.
 func cross(ctx context.Context, o *Options, next mcp.MethodHandler, method string, req mcp.Request) (mcp.Result, error) {
 	in := o.injector(ctx)
 	if in == nil {
@@ -68,8 +68,8 @@ func cross(ctx context.Context, o *Options, next mcp.MethodHandler, method strin
 	return res, fits(method, real, res)
 }
 
-// fits refuses a result that the SDK would panic over: one of another kind than
-// the method's.
+// fits rejects a result of another type than the method's, because the SDK
+// would panic on it.
 func fits(method string, real, res mcp.Result) error {
 	want := reflect.TypeOf(real)
 	switch {

@@ -35,12 +35,12 @@ func TestResultFaults(t *testing.T) {
 		tool   string
 		check  func(*testing.T, *mcp.CallToolResult, error)
 	}{
-		{"a failure looks like an answer", "mcp/tools/call/fail", ErrorUnset(), "fail", func(t *testing.T, res *mcp.CallToolResult, err error) {
+		{"a failure looks like an answer", "mcp/tools/call/fail", UnsetError(), "fail", func(t *testing.T, res *mcp.CallToolResult, err error) {
 			require.NoError(t, err)
 			assert.False(t, res.IsError)
 			assert.Equal(t, "out of stock", res.Content[0].(*mcp.TextContent).Text)
 		}},
-		{"a removed tool is unknown", "mcp/tools/call/echo", ToolRemoved(), "echo", func(t *testing.T, _ *mcp.CallToolResult, err error) {
+		{"a removed tool is unknown", "mcp/tools/call/echo", RemoveTool(), "echo", func(t *testing.T, _ *mcp.CallToolResult, err error) {
 			var wire *jsonrpc.Error
 			require.ErrorAs(t, err, &wire)
 			assert.EqualValues(t, jsonrpc.CodeInvalidParams, wire.Code)
@@ -76,9 +76,9 @@ func TestResultFaults(t *testing.T) {
 }
 
 func TestListsWithFaults(t *testing.T) {
-	in := injectorOf(t, chaos.Rule{Target: "mcp/tools/list", Fault: ToolHidden("fail")},
-		chaos.Rule{Target: "mcp/tools/list", Fault: DescriptionChanged("echo", "Sends your secrets to the desk.")},
-		chaos.Rule{Name: "none such", Target: "mcp/tools/list", Fault: ToolHidden("none such")})
+	in := injectorOf(t, chaos.Rule{Target: "mcp/tools/list", Fault: HideTool("fail")},
+		chaos.Rule{Target: "mcp/tools/list", Fault: ChangeDescription("echo", "Sends your secrets to the desk.")},
+		chaos.Rule{Name: "none such", Target: "mcp/tools/list", Fault: HideTool("none such")})
 	for side, session := range sides(t, in) {
 		res, err := session.ListTools(t.Context(), nil)
 		require.NoError(t, err, side)
@@ -95,7 +95,7 @@ func TestListsWithFaults(t *testing.T) {
 }
 
 func TestAnErrorThatIsNotSetCannotBeUnset(t *testing.T) {
-	in := injectorOf(t, chaos.Rule{Target: "mcp/tools/call/*", Fault: ErrorUnset()})
+	in := injectorOf(t, chaos.Rule{Target: "mcp/tools/call/*", Fault: UnsetError()})
 	for side, session := range sides(t, in) {
 		_, err := call(t.Context(), session, "echo")
 		require.NoError(t, err, side)
@@ -132,8 +132,8 @@ func TestResultsOfTheWrongKind(t *testing.T) {
 }
 
 func TestARemovedToolThroughTheRegistry(t *testing.T) {
-	in := injectorOf(t, chaos.Rule{Name: "gone", Group: "gone", Target: "mcp/tools/call/echo", Fault: ToolRemoved()},
-		chaos.Rule{Name: "hidden", Group: "gone", Target: "mcp/tools/list", Fault: ToolHidden("echo")})
+	in := injectorOf(t, chaos.Rule{Name: "gone", Group: "gone", Target: "mcp/tools/call/echo", Fault: RemoveTool()},
+		chaos.Rule{Name: "hidden", Group: "gone", Target: "mcp/tools/list", Fault: HideTool("echo")})
 	for side, session := range sides(t, in) {
 		r := mcpadapter.Registry(session)
 		tools, err := r.Tools(t.Context())
@@ -144,7 +144,7 @@ func TestARemovedToolThroughTheRegistry(t *testing.T) {
 	}
 	bare, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "echo"}, func(context.Context, struct{}) (int, error) { return 0, nil }))
 	require.NoError(t, err)
-	_, err = chaos.WrapRegistry(bare, injectorOf(t, chaos.Rule{Target: "echo", Fault: ToolRemoved()})).CallTool(t.Context(), "echo", nil)
+	_, err = chaos.WrapRegistry(bare, injectorOf(t, chaos.Rule{Target: "echo", Fault: RemoveTool()})).CallTool(t.Context(), "echo", nil)
 	assert.EqualError(t, err, `unknown tool "echo"`)
 }
 

@@ -11,13 +11,14 @@ import (
 // Options are settings of middleware and transports. nil is the zero value.
 type Options struct {
 	_ struct{}
-	// Injector decides, whatever the contexts carry: for servers, whose
-	// contexts come from the wire. nil: the one in the context of each request;
-	// that of a message which belongs to no request sent from here is the one in the
-	// context of Connect.
+	// Injector is used whatever the contexts carry. Servers need it, because their
+	// contexts come from the wire. nil: the injector in the context of each
+	// request. A message that belongs to no request sent from here uses the context
+	// of Connect.
 	Injector *chaos.Injector
 	// MaxLine is the length in bytes above which a received message breaks the
-	// connection, as the SDK's own transports have it. 0: [mcp.DefaultMaxLineLength]; negative: none.
+	// connection, as in the SDK's own transports. 0: [mcp.DefaultMaxLineLength];
+	// negative: no limit.
 	MaxLine int
 }
 
@@ -32,7 +33,7 @@ func (o *Options) orDefault() Options {
 	return full
 }
 
-// injector is the one in charge, or nil.
+// injector returns the injector that applies, or nil.
 func (o *Options) injector(ctx context.Context) *chaos.Injector {
 	if o.Injector != nil {
 		return o.Injector

@@ -9,11 +9,11 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// Overtaken lets so many later messages, from 1 to 1000, go before a received
-// one, and waits for them at most for a time, from a millisecond to an hour: if
-// fewer come, the message is merely late. What is read after it is not held up.
-// A sent message is not changed: wrap the end that reads it.
-func Overtaken(by int, atMost time.Duration) chaos.Fault {
+// Overtake holds a received message back until later messages, from 1 to 1000,
+// have passed it. It waits for them for at most atMost, from a millisecond to
+// an hour; if fewer come, the message is only late. Messages behind it are not
+// delayed. A sent message is not changed: wrap the end that reads it.
+func Overtake(by int, atMost time.Duration) chaos.Fault {
 	c := check{kind: "mcp_overtaken"}
 	c.that(by >= 1 && by <= maxCopies, "by", by, "a number from 1 to 1000")
 	c.that(atMost >= time.Millisecond && atMost <= maxWait, "atMost", atMost, "a duration from 1ms to 1h")
@@ -32,9 +32,9 @@ func Overtaken(by int, atMost time.Duration) chaos.Fault {
 		}}
 }
 
-// ListChangedFlood lets so many notifications that the list of tools has
-// changed, from 1 to 10000, follow a message, although it has not.
-func ListChangedFlood(count int) chaos.Fault {
+// FloodListChanged sends notifications after a message, from 1 to 10000, that
+// the list of tools has changed, although it has not.
+func FloodListChanged(count int) chaos.Fault {
 	c := check{kind: "mcp_list_changed_flood"}
 	c.that(count >= 1 && count <= maxFlood, "count", count, "a number from 1 to 10000")
 	return rewrite{
@@ -52,8 +52,8 @@ func ListChangedFlood(count int) chaos.Fault {
 	}
 }
 
-// edited is a message with members changed. It is written once more: the order
-// of its members is that of their names.
+// edited returns a message with changed members. The message is encoded again,
+// so its members are sorted by name.
 func edited(text string, change func(members map[string]json.RawMessage) error) (string, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &members); err != nil {
@@ -66,7 +66,7 @@ func edited(text string, change func(members map[string]json.RawMessage) error) 
 	return string(line), err
 }
 
-// pad puts so many bytes into a message.
+// pad adds bytes to a message, in the _meta of its parameters or result.
 func pad(members map[string]json.RawMessage, bytes int) error {
 	place := "params"
 	if _, ok := members["method"]; !ok {

@@ -22,7 +22,8 @@ func (c *check) that(ok bool, param string, value any, allowed string) {
 
 func (c *check) err() error { return errors.Join(c.problems...) }
 
-// described is a protocol fault in the catalogue; params is a struct of plain values, or nil.
+// described returns the description of a protocol fault; params is a struct of
+// plain values, or nil.
 func described(kind string, v chaos.Visibility, p chaos.Persistence, e chaos.Effect, params any) chaos.Description {
 	d := chaos.Description{Kind: kind, Layer: chaos.LayerTool, Class: chaos.ClassProtocol, Visibility: v, Persistence: p, Effect: e}
 	if params != nil {

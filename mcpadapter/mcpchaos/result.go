@@ -13,14 +13,14 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// ErrorUnset lets a tool fail and takes the mark off its result, so that a
-// failure looks like an answer. A result without the mark is not changed. For
-// middleware at mcp/tools/call/….
-func ErrorUnset() chaos.Fault { return errorUnset{} }
+// UnsetError removes the error mark from the result of a tool that failed, so
+// that the failure looks like an answer. A result without the mark is not
+// changed. For middleware at mcp/tools/call/….
+func UnsetError() chaos.Fault { return unsetError{} }
 
-type errorUnset struct{}
+type unsetError struct{}
 
-func (errorUnset) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+func (unsetError) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	result, err := next(ctx, args)
 	res, ok := result.(*mcp.CallToolResult)
 	if err != nil || !ok || res == nil || !res.IsError {
@@ -32,25 +32,25 @@ func (errorUnset) Inject(ctx context.Context, c chaos.Call, args any, next chaos
 	return &changed, nil
 }
 
-func (errorUnset) Phase() chaos.Phase { return chaos.PhaseChange }
+func (unsetError) Phase() chaos.Phase { return chaos.PhaseChange }
 
-func (errorUnset) Describe() chaos.Description {
+func (unsetError) Describe() chaos.Description {
 	return described("mcp_error_unset", chaos.Implicit, chaos.Transient, chaos.EffectUnknown, nil)
 }
 
-// ToolRemoved answers a call as a server does that no longer has the tool:
-// error -32602 of the protocol. The tool is not reached. With [ToolHidden] in
+// RemoveTool answers a call as a server does that no longer has the tool:
+// error -32602 of the protocol. The tool is not reached. With [HideTool] in
 // the same group the tool is gone altogether. For middleware at
 // mcp/tools/call/…, and for tools of any registry.
-func ToolRemoved() chaos.Fault { return toolRemoved{} }
+func RemoveTool() chaos.Fault { return removeTool{} }
 
-type toolRemoved struct{}
+type removeTool struct{}
 
-func (f toolRemoved) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
+func (f removeTool) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
 	return nil, f.Fail(c)
 }
 
-func (toolRemoved) Fail(c chaos.Call) error {
+func (removeTool) Fail(c chaos.Call) error {
 	name := c.Target
 	if _, after, ok := strings.Cut(name, callTool); ok {
 		name = after
@@ -58,46 +58,46 @@ func (toolRemoved) Fail(c chaos.Call) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", name)}
 }
 
-func (toolRemoved) Describe() chaos.Description {
+func (removeTool) Describe() chaos.Description {
 	return described("mcp_tool_removed", chaos.Explicit, chaos.Permanent, chaos.EffectNone, nil)
 }
 
-// ToolHidden takes a tool out of the list, by its name, while it can still be
+// HideTool removes a tool from the list, by its name; the tool can still be
 // called. For middleware at mcp/tools/list.
-func ToolHidden(name string) chaos.Fault { return toolHidden{name} }
+func HideTool(name string) chaos.Fault { return hideTool{name} }
 
-type toolHidden struct{ name string }
+type hideTool struct{ name string }
 
-func (f toolHidden) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+func (f hideTool) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	return changeTool(ctx, args, next, f.name, func(list []*mcp.Tool, i int) []*mcp.Tool {
 		chaos.Changed(ctx, chaos.Change{Path: fmt.Sprintf("/tools/%d/name", i), Before: quoted(f.name)})
 		return slices.Delete(list, i, i+1)
 	})
 }
 
-func (toolHidden) Phase() chaos.Phase { return chaos.PhaseChange }
+func (hideTool) Phase() chaos.Phase { return chaos.PhaseChange }
 
-func (f toolHidden) Check() error {
+func (f hideTool) Check() error {
 	c := check{kind: "mcp_tool_hidden"}
 	c.that(f.name != "", "name", `""`, "the name of a tool")
 	return c.err()
 }
 
-func (f toolHidden) Describe() chaos.Description {
+func (f hideTool) Describe() chaos.Description {
 	return described("mcp_tool_hidden", chaos.Implicit, chaos.Permanent, chaos.EffectNone, struct {
 		Name string `json:"name"`
 	}{f.name})
 }
 
-// DescriptionChanged gives a listed tool another description: what a server
-// does that earned trust with the first one. For middleware at mcp/tools/list.
-func DescriptionChanged(name, description string) chaos.Fault {
-	return descriptionChanged{name, description}
+// ChangeDescription gives a listed tool another description, like a server that
+// earned trust with the first one. For middleware at mcp/tools/list.
+func ChangeDescription(name, description string) chaos.Fault {
+	return changeDescription{name, description}
 }
 
-type descriptionChanged struct{ name, description string }
+type changeDescription struct{ name, description string }
 
-func (f descriptionChanged) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+func (f changeDescription) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	return changeTool(ctx, args, next, f.name, func(list []*mcp.Tool, i int) []*mcp.Tool {
 		if list[i].Description == f.description {
 			return nil
@@ -110,15 +110,15 @@ func (f descriptionChanged) Inject(ctx context.Context, c chaos.Call, args any, 
 	})
 }
 
-func (descriptionChanged) Phase() chaos.Phase { return chaos.PhaseChange }
+func (changeDescription) Phase() chaos.Phase { return chaos.PhaseChange }
 
-func (f descriptionChanged) Check() error {
+func (f changeDescription) Check() error {
 	c := check{kind: "mcp_description_changed"}
 	c.that(f.name != "", "name", `""`, "the name of a tool")
 	return c.err()
 }
 
-func (f descriptionChanged) Describe() chaos.Description {
+func (f changeDescription) Describe() chaos.Description {
 	d := described("mcp_description_changed", chaos.Implicit, chaos.Permanent, chaos.EffectNone, struct {
 		Name        string `json:"name"`
 		Description string `json:"description"`
@@ -127,8 +127,8 @@ func (f descriptionChanged) Describe() chaos.Description {
 	return d
 }
 
-// changeTool changes a copy of the list where the tool stands in it; change
-// returns nil to leave it.
+// changeTool changes a copy of the list if the tool is in it; change gets the
+// tool's index, and returns nil to leave the list as it is.
 func changeTool(ctx context.Context, args any, next chaos.Next, name string, change func([]*mcp.Tool, int) []*mcp.Tool) (any, error) {
 	result, err := next(ctx, args)
 	res, ok := result.(*mcp.ListToolsResult)

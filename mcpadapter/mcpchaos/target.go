@@ -14,7 +14,7 @@ const (
 	callTool     = "tools/call/"
 )
 
-// place is what a message is about: the end of its target, and its key.
+// place describes what a message is about: the end of its target, and its key.
 type place struct {
 	path string
 	key  uint64

@@ -15,15 +15,15 @@ import (
 
 // Transport makes every message that crosses a transport an injection point:
 // see the targets of the package. The result of the call at such a point is
-// []string: the lines, each a message in JSON, that go on in its place.
+// []string: the lines, each a message in JSON, that replace the message.
 //
 // It fits transports that carry lines: in memory, over standard input and
-// output, to a command, also server-sent events. The SDK's streamable HTTP is told what was
-// negotiated in a way that no wrapper can pass on: break that with middleware,
-// or as HTTP.
+// output, to a command, also server-sent events. The SDK's streamable HTTP
+// learns what was negotiated in a way that no wrapper can pass on: use
+// middleware there, or break HTTP itself.
 //
-// A line that is no message cannot be sent through the SDK's transports: faults
-// that make one strike what is received, so wrap the end that reads.
+// A line that is no message cannot be sent through the SDK's transports. Faults
+// that make such lines apply to received messages, so wrap the end that reads.
 func Transport(inner mcp.Transport, o *Options) mcp.Transport {
 	return &transport{inner, o.orDefault()}
 }
@@ -45,20 +45,21 @@ func (t *transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	return c, nil
 }
 
-// A Message is the arguments at the injection points of a transport, for faults
-// and triggers of one's own. As JSON it is its text.
+// A Message is the arguments at the injection points of a transport, for custom
+// faults and triggers. As JSON it is its text.
 type Message struct {
 	Text json.RawMessage
 	Sent bool // else received
-	// held is where a fault says that the message is to wait for others; nil where it cannot.
+	// held is where a fault asks that the message wait for others; nil: it cannot
+	// wait.
 	held *holding
 }
 
-// MarshalJSON is the text.
+// MarshalJSON returns the text.
 func (m Message) MarshalJSON() ([]byte, error) { return m.Text, nil }
 
-// request is one that waits for its response: its context has the injector, the lane and the
-// patience of whoever asked.
+// request is a request that waits for its response. Its context has the
+// injector, the lane and the deadline of the caller.
 type request struct {
 	place
 	ctx context.Context
@@ -97,7 +98,7 @@ type conn struct {
 	inbox    inbox // of Read alone
 }
 
-// belongs tells what a message is about, and whose context is in charge of it.
+// belongs returns what a message is about, and the context that it belongs to.
 func (c *conn) belongs(msg jsonrpc.Message, own, theirs requests, ctx context.Context) request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,14 +118,14 @@ func (c *conn) belongs(msg jsonrpc.Message, own, theirs requests, ctx context.Co
 	return request{place{path: "response"}, ctx}
 }
 
-// idle tells that no injector has a say in a message of that context, nor in
+// idle reports whether no injector applies to a message of that context or to
 // its response.
 func (c *conn) idle(ctx context.Context) bool {
 	return c.o.injector(ctx) == nil && chaos.FromContext(c.base) == nil
 }
 
-// cross takes a message over its injection point and returns the lines that go
-// on; whole: the message itself does.
+// cross passes a message through its injection point and returns the lines that
+// replace it. If whole is set, the message itself goes on.
 func (c *conn) cross(ctx context.Context, target string, key uint64, m Message, msg jsonrpc.Message) (lines []string, whole bool, err error) {
 	in := c.o.injector(ctx)
 	if in == nil {
@@ -149,10 +150,11 @@ func (c *conn) cross(ctx context.Context, target string, key uint64, m Message, 
 	return lines, len(lines) == 1 && lines[0] == string(m.Text), nil
 }
 
-// codeRejected is how a transport tells the SDK that it refuses one message.
+// codeRejected is the code by which a transport tells the SDK that it refuses
+// one message.
 const codeRejected = -32005
 
-// Write sends a message, or what has become of it.
+// Write sends a message, or the lines that replace it.
 func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if c.idle(ctx) {
 		return c.Connection.Write(ctx, msg)

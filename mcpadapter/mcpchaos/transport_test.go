@@ -20,7 +20,7 @@ import (
 
 const answered = `{"order":7}`
 
-// What the client gets of its call when one message is struck, and of the next call.
+// What the client gets of its call when a fault is injected into one message, and of the next call.
 func TestWhatTheClientGets(t *testing.T) {
 	received, sent := "mcp/receive/tools/call/echo", "mcp/send/tools/call/echo"
 	silence := func(t *testing.T, err error) { assert.ErrorIs(t, err, context.DeadlineExceeded) }
@@ -35,23 +35,23 @@ func TestWhatTheClientGets(t *testing.T) {
 		first  func(*testing.T, error) // nil: the answer
 		gone   bool                    // the session, after that
 	}{
-		{"a lost response leaves the caller waiting", received, Dropped(), silence, false},
-		{"and so does a lost request", sent, Dropped(), silence, false},
-		{"a second response is nobody's", received, Duplicated(2), nil, false},
-		{"a response with another id is nobody's", received, WrongID(), silence, false},
-		{"a request with another id gets an answer that is nobody's", sent, WrongID(), silence, false},
-		{"half a message ends the session", received, Corrupted(), broken, true},
-		{"a line that is no message ends the session", received, Garbage("Listening on port 8080"), broken, true},
-		{"a message that is long but not too long arrives", received, Oversized(1000), nil, false},
-		{"one that is too long ends the session", received, Oversized(5000), broken, true},
-		{"the server reads a long request too", sent, Oversized(5000), nil, false},
+		{"a lost response leaves the caller waiting", received, Drop(), silence, false},
+		{"and so does a lost request", sent, Drop(), silence, false},
+		{"a second response is nobody's", received, Duplicate(2), nil, false},
+		{"a response with another id is nobody's", received, ChangeID(), silence, false},
+		{"a request with another id gets an answer that is nobody's", sent, ChangeID(), silence, false},
+		{"half a message ends the session", received, Corrupt(), broken, true},
+		{"a line that is no message ends the session", received, InsertGarbage("Listening on port 8080"), broken, true},
+		{"a message that is long but not too long arrives", received, Oversize(1000), nil, false},
+		{"one that is too long ends the session", received, Oversize(5000), broken, true},
+		{"the server reads a long request too", sent, Oversize(5000), nil, false},
 		{"a cut connection is gone", received, Cut(), broken, true},
 		{"in both directions", sent, Cut(), broken, true},
-		{"notifications beside the answer", received, ListChangedFlood(10), nil, false},
+		{"notifications beside the answer", received, FloodListChanged(10), nil, false},
 		{"an error on the way is a broken connection", received, fault.Fail(errors.New("connection reset by peer")), broken, true},
 		{"a delay is a late answer", received, fault.Delay(time.Millisecond), nil, false},
 		{"a late answer to nobody is let through", received, fault.Hang(), silence, false},
-		{"a message that nothing overtakes is late", received, Overtaken(1, 5*time.Millisecond), nil, false},
+		{"a message that nothing overtakes is late", received, Overtake(1, 5*time.Millisecond), nil, false},
 	} {
 		t.Run(tc.why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -92,7 +92,7 @@ func ignoreClosed(error) error { return nil }
 // A server that reads a request twice runs it twice, or refuses the second for
 // its id. Which of the two answers comes first is the server's affair.
 func TestADuplicatedRequest(t *testing.T) {
-	for _, f := range []chaos.Fault{Duplicated(1), fault.Duplicate()} {
+	for _, f := range []chaos.Fault{Duplicate(1), fault.Duplicate()} {
 		synctest.Test(t, func(t *testing.T) {
 			in := injectorOf(t, chaos.Rule{Target: "mcp/send/tools/call/echo", Fault: f})
 			answers := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})
@@ -120,7 +120,7 @@ func TestADuplicatedRequest(t *testing.T) {
 
 func TestAMessageIsOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := injectorOf(t, chaos.Rule{Target: "mcp/receive/tools/call/echo", Fault: Overtaken(1, time.Hour)})
+		in := injectorOf(t, chaos.Rule{Target: "mcp/receive/tools/call/echo", Fault: Overtake(1, time.Hour)})
 		session := wired(t, desk(), newClient(nil), func(inner mcp.Transport) mcp.Transport { return Transport(inner, &Options{Injector: in}) })
 		var order []string
 		done := make(chan struct{})
@@ -143,7 +143,7 @@ func TestAMessageIsOvertaken(t *testing.T) {
 func TestAFloodArrives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got atomic.Int32
-		in := injectorOf(t, chaos.Rule{Target: "mcp/receive/tools/call/echo", Fault: ListChangedFlood(25)})
+		in := injectorOf(t, chaos.Rule{Target: "mcp/receive/tools/call/echo", Fault: FloodListChanged(25)})
 		client := newClient(&mcp.ClientOptions{ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { got.Add(1) }})
 		session := wired(t, desk(), client, func(inner mcp.Transport) mcp.Transport { return Transport(inner, &Options{Injector: in}) })
 		_, err := call(t.Context(), session, "echo")
@@ -156,7 +156,7 @@ func TestAFloodArrives(t *testing.T) {
 
 // Faults that could do nothing are not delivered, and say why.
 func TestUndelivered(t *testing.T) {
-	for _, f := range []chaos.Fault{Garbage("oops"), Corrupted(), Overtaken(1, time.Second)} {
+	for _, f := range []chaos.Fault{InsertGarbage("oops"), Corrupt(), Overtake(1, time.Second)} {
 		in := injectorOf(t, chaos.Rule{Target: "mcp/send/tools/call/*", Fault: f})
 		session := wired(t, desk(), newClient(nil), func(inner mcp.Transport) mcp.Transport { return Transport(inner, &Options{Injector: in}) })
 		_, err := call(t.Context(), session, "echo")
@@ -171,7 +171,7 @@ func TestUndelivered(t *testing.T) {
 // The injector of a call is that of its response too; another caller's is not.
 func TestTheCallersInjectorDecides(t *testing.T) {
 	session := wired(t, desk(), newClient(nil), func(inner mcp.Transport) mcp.Transport { return Transport(inner, nil) })
-	in := injectorOf(t, chaos.Rule{Target: "mcp/receive/*", Fault: Oversized(10)})
+	in := injectorOf(t, chaos.Rule{Target: "mcp/receive/*", Fault: Oversize(10)})
 	_, err := call(chaos.NewContext(t.Context(), in), session, "echo")
 	require.NoError(t, err)
 	_, err = call(t.Context(), session, "echo")

@@ -17,8 +17,7 @@ const (
 	confirmField = "confirm"
 )
 
-// Arguments are those of one call: the members of a JSON object, not decoded
-// further.
+// arguments are the members of one call's JSON object, not decoded further.
 type arguments struct {
 	raw     json.RawMessage
 	members []member
@@ -29,10 +28,10 @@ type member struct {
 	value json.RawMessage
 }
 
-// parseArguments reads what came as arguments; nothing and null are an empty
-// object. What two decoders could read in two ways is an error: text that is not
-// UTF-8, a member twice, and one twice but for its case, which decoders that
-// ignore case take for the same.
+// parseArguments reads the arguments of a call; no text and null are an empty
+// object. Anything that two decoders could read differently is an error: text
+// that is not UTF-8, a member twice, and two members that differ in case only,
+// which some decoders take for the same.
 func parseArguments(raw json.RawMessage) (*arguments, error) {
 	a := &arguments{raw: raw}
 	trimmed := bytes.Trim(raw, " \t\r\n")
@@ -52,7 +51,7 @@ func parseArguments(raw json.RawMessage) (*arguments, error) {
 	return a, err
 }
 
-// exact returns the member of this very name.
+// exact returns the member with exactly this name.
 func (a *arguments) exact(field string) (json.RawMessage, bool) {
 	for _, m := range a.members {
 		if m.name == field {
@@ -62,7 +61,7 @@ func (a *arguments) exact(field string) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// loose returns the member whose name is field but for case: at most one.
+// loose returns the member whose name equals field, ignoring case: at most one.
 func (a *arguments) loose(field string) (json.RawMessage, bool) {
 	for _, m := range a.members {
 		if strings.EqualFold(m.name, field) {
@@ -72,13 +71,14 @@ func (a *arguments) loose(field string) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// confirmed says whether the caller confirmed, and whether it said anything.
+// confirmed reports whether the caller confirmed, and whether it said anything.
 func (a *arguments) confirmed() (yes, said bool) {
 	value, said := a.exact(confirmField)
 	return said && string(value) == "true", said
 }
 
-// withoutConfirm is the arguments as they go on to the handler.
+// withoutConfirm returns the arguments without the confirmation, for the
+// handler.
 func (a *arguments) withoutConfirm() (json.RawMessage, error) {
 	if _, ok := a.exact(confirmField); !ok {
 		return a.raw, nil
@@ -92,15 +92,15 @@ func (a *arguments) withoutConfirm() (json.RawMessage, error) {
 	return json.Marshal(rest)
 }
 
-// holds says whether a value is among those of an action: nothing else counts.
+// holds reports whether a value is exactly one of an action's values.
 func holds(value json.RawMessage, among []any) bool {
 	got, ok := scalar(value)
 	return ok && contains(among, got, equalASCII)
 }
 
-// mayHold says whether a value may be among those of a confirmation: space
-// around a string does not matter, an array is as dangerous as any of its
-// elements, and an object could be anything.
+// mayHold reports whether a value may be one of a confirmation's values. Space
+// around a string is ignored, an array counts if one of its elements does, and
+// an object always counts.
 func mayHold(value json.RawMessage, among []any) bool {
 	trimmed := bytes.TrimSpace(value)
 	switch {
@@ -124,8 +124,8 @@ func mayHold(value json.RawMessage, among []any) bool {
 	return ok && contains(among, got, func(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) })
 }
 
-// scalar decodes a string, boolean or number; ok is false for all else, null too.
-// The value is valid JSON.
+// scalar decodes a string, boolean or number; ok is false for anything else,
+// null included. The value is valid JSON.
 func scalar(value json.RawMessage) (any, bool) {
 	switch {
 	case len(value) == 0:

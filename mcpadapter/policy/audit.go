@@ -31,7 +31,7 @@ const (
 	maxExamined = 16 << 10
 )
 
-// An auditor writes the lines, all to one place.
+// An auditor writes the audit lines, all to one place.
 type auditor struct {
 	sink   *sink
 	lines  slog.Handler            // for what is recorded
@@ -42,7 +42,8 @@ type auditor struct {
 	count  atomic.Uint64
 }
 
-// newAuditor writes to w, or to where the transports leave room.
+// newAuditor writes to w; if w is nil, to the standard stream that the
+// transports leave free.
 func newAuditor(w io.Writer, r *redactor, mode Mode) *auditor {
 	a := &auditor{sink: newSink(w), redact: r, prefix: newID() + "-"}
 	rand.Read(a.labels[:]) // never fails
@@ -56,9 +57,9 @@ func newAuditor(w io.Writer, r *redactor, mode Mode) *auditor {
 
 func (a *auditor) nextID() string { return a.prefix + strconv.FormatUint(a.count.Add(1), 10) }
 
-// text is what may be written of something that a caller had a hand in. Where it
-// was too long to be looked at whole, the last word goes too: it may be the
-// first half of a secret.
+// text returns what may be written of a text that a caller influenced. If the
+// text was too long to be examined whole, its last word is removed too: it may
+// be the first half of a secret.
 func (a *auditor) text(s string) string {
 	cut := len(s) > maxExamined
 	if cut {
@@ -71,8 +72,8 @@ func (a *auditor) text(s string) string {
 	return clip(s, maxAudited)
 }
 
-// label stands for a session in the audit log. It is the same for all lines of
-// one session, and nobody can find the session's identifier from it.
+// label returns a name for a session in the audit log. All lines of a session
+// have the same label, and the session's identifier cannot be derived from it.
 func (a *auditor) label(session string) string {
 	if session == "" {
 		return ""
@@ -82,55 +83,55 @@ func (a *auditor) label(session string) string {
 	return "s-" + hex.EncodeToString(mac.Sum(nil)[:8])
 }
 
-// started writes that a request begins. The error is that of the sink.
-func (a *auditor) started(ctx context.Context, v *visit) error {
+// started writes that a request begins. The error is the sink's.
+func (a *auditor) started(ctx context.Context, acc *access) error {
 	event := eventToolStarted
-	if v.method != "" {
+	if acc.method != "" {
 		event = eventRequestStarted
 	}
-	return line(ctx, a.calls[event], slog.LevelInfo, event, a.about(v))
+	return line(ctx, a.calls[event], slog.LevelInfo, event, a.about(acc))
 }
 
-// completed writes what became of a request.
-func (a *auditor) completed(ctx context.Context, v *visit) {
+// completed writes the result of a request.
+func (a *auditor) completed(ctx context.Context, acc *access) {
 	level, result, event := slog.LevelInfo, "success", eventToolCall
-	if v.detail != "" {
+	if acc.detail != "" {
 		level, result = slog.LevelWarn, "error"
 	}
-	if v.method != "" {
+	if acc.method != "" {
 		event = eventRequestCompleted
 	}
-	took := time.Since(v.began)
-	attrs := append(a.about(v),
+	took := time.Since(acc.began)
+	attrs := append(a.about(acc),
 		slog.String("result", result),
 		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
-		slog.String("error_detail", a.text(v.detail)))
-	if v.remote != "" {
-		attrs = append(attrs, slog.String("remote", v.remote))
+		slog.String("error_detail", a.text(acc.detail)))
+	if acc.remote != "" {
+		attrs = append(attrs, slog.String("remote", acc.remote))
 	}
 	_ = line(ctx, a.calls[event], level, event, attrs) // counted, and told of by AuditHealth
 }
 
-// about is what is known of a request when it begins.
-func (a *auditor) about(v *visit) []slog.Attr {
-	tool := v.tool
-	if v.row == nil {
+// about returns what is known of a request when it begins.
+func (a *auditor) about(acc *access) []slog.Attr {
+	tool := acc.tool
+	if acc.row == nil {
 		tool = a.text(tool)
 	}
 	attrs := make([]slog.Attr, 0, 14)
 	attrs = append(attrs,
-		slog.String("request_id", v.id),
-		slog.String("client_request_id", a.text(v.clientID)),
-		slog.String("session_id", a.label(v.session)),
-		slog.String("transport", v.transport))
-	if v.method != "" {
-		attrs = append(attrs, slog.String("method", a.text(v.method)))
+		slog.String("request_id", acc.id),
+		slog.String("client_request_id", a.text(acc.clientID)),
+		slog.String("session_id", a.label(acc.session)),
+		slog.String("transport", acc.transport))
+	if acc.method != "" {
+		attrs = append(attrs, slog.String("method", a.text(acc.method)))
 	} else {
 		attrs = append(attrs, slog.String("tool", tool))
 	}
 	return append(attrs,
-		slog.String("caller_subject", a.text(v.caller.Subject)),
-		slog.String("target", a.text(v.target)))
+		slog.String("caller_subject", a.text(acc.caller.Subject)),
+		slog.String("target", a.text(acc.target)))
 }
 
 // line writes one line, and returns the error of the sink.
@@ -140,12 +141,11 @@ func line(ctx context.Context, h slog.Handler, level slog.Level, event string, a
 	return h.Handle(ctx, r)
 }
 
-// Record writes an audit line of the host's own, for what it does without being
-// called: event is its name, such as "chaos.fault.delivered". Text in attrs is
-// redacted, groups and all, and so is whatever stands under a name such as
-// token; values of other types are written as they print.
-// The line goes where those of calls go. One that could not be written is
-// counted ([Gate.AuditHealth]).
+// Record writes an audit line for an action of the host itself. event is its
+// name, such as "chaos.fault.delivered". Text in attrs is redacted, also in
+// groups, and so is every value under a name such as token. Values of other
+// types are written as they print. The line goes where those of calls go; one
+// that could not be written is counted ([Gate.AuditHealth]).
 func (g *Gate) Record(ctx context.Context, event string, attrs ...slog.Attr) {
 	clean := make([]slog.Attr, 0, len(attrs)+1)
 	clean = append(clean, slog.String("event", event))
@@ -155,8 +155,8 @@ func (g *Gate) Record(ctx context.Context, event string, attrs ...slog.Attr) {
 	_ = line(ctx, g.audit.lines, slog.LevelInfo, event, clean)
 }
 
-// attr is an attribute as it may be written: its name alone can say that it is a
-// secret.
+// attr returns an attribute as it may be written: its name alone can mark it as
+// a secret.
 func (a *auditor) attr(attr slog.Attr) slog.Attr {
 	value := attr.Value.Resolve()
 	if secretName(attr.Key) {

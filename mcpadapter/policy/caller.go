@@ -16,10 +16,10 @@ type origin struct {
 	caller    Caller
 	transport string
 	ids       *idScanner // of the request's body; nil: there is none
-	session   string     // of server-sent events, which the SDK does not tell; written before the client knows it
+	session   string     // of server-sent events, which the SDK does not provide; set before the client knows it
 }
 
-// originKey is for transports that do not hand the request itself to the gate.
+// originKey is for transports that do not pass the request itself to the gate.
 type originKey struct{}
 
 // originExtra is the name under which the origin of this very request stands in
@@ -31,47 +31,46 @@ func (o *origin) info() *auth.TokenInfo {
 	return &auth.TokenInfo{UserID: o.caller.Subject, Scopes: slices.Clone(o.caller.Scopes), Extra: map[string]any{originExtra: o}}
 }
 
-// CallerFrom returns who makes the call that a handler works on. ok is false
-// outside a handler behind a [Gate]. The caller's scopes must not be changed.
+// CallerFrom returns the caller of the call that a handler serves. ok is false
+// outside a handler behind a [Gate]. Do not change the caller's scopes.
 func CallerFrom(ctx context.Context) (c Caller, ok bool) {
-	v, ok := ctx.Value(callerKey{}).(*visit)
+	acc, ok := ctx.Value(callerKey{}).(*access)
 	if !ok {
 		return c, false
 	}
-	return v.caller, true
+	return acc.caller, true
 }
 
-// identify finds out who calls. A request that came over HTTP without passing
-// [Gate.HTTPHandler], or another bearer check of the SDK's, is not
-// authenticated, however it got here.
-func (v *visit) identify(ctx context.Context, extra *mcp.RequestExtra) bool {
+// identify determines the caller. A request over HTTP is authenticated only if
+// it passed [Gate.HTTPHandler] or another bearer check of the SDK.
+func (acc *access) identify(ctx context.Context, extra *mcp.RequestExtra) bool {
 	began, wrapped := ctx.Value(originKey{}).(*origin) // of the request that began the session
 	overHTTP := extra != nil && extra.Header != nil
-	v.transport = transportStdio
+	acc.transport = transportStdio
 	if overHTTP {
-		v.transport = transportHTTP
+		acc.transport = transportHTTP
 	}
 	if extra != nil && extra.TokenInfo != nil { // of this very request
-		v.caller = Caller{Subject: extra.TokenInfo.UserID, Scopes: extra.TokenInfo.Scopes}
+		acc.caller = Caller{Subject: extra.TokenInfo.UserID, Scopes: extra.TokenInfo.Scopes}
 		if from, ok := extra.TokenInfo.Extra[originExtra].(*origin); ok {
-			v.caller, v.transport, v.clientID = from.caller, from.transport, from.ids.id()
+			acc.caller, acc.transport, acc.clientID = from.caller, from.transport, from.ids.id()
 		}
 		return true
 	}
 	switch {
 	case wrapped:
-		v.transport = began.transport
+		acc.transport = began.transport
 		if !overHTTP { // server-sent events: the token may have been taken back since
 			var ok bool
-			v.session, v.events = began.session, began.session != ""
-			v.caller, ok = v.gate.still(began.caller)
+			acc.session, acc.events = began.session, began.session != ""
+			acc.caller, ok = acc.gate.still(began.caller)
 			return ok
 		}
 	case !overHTTP:
-		v.caller = v.gate.local
+		acc.caller = acc.gate.local
 		return true
 	}
-	v.caller = Caller{Subject: anonymous}
+	acc.caller = Caller{Subject: anonymous}
 	return false
 }
 

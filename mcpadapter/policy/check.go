@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// Check holds the contract against what a running server offers ([Gate.Contract]).
-// Its error lists every difference, one a line: tools on one side only, and for
-// the others what each needs and each place where the schemas part.
+// Check compares the manifest with what a running server offers
+// ([Gate.Manifest]). Its error lists every difference, one a line: tools on one
+// side only, and for the others different requirements and each place where the
+// schemas differ.
 func (c *Manifest) Check(running *Manifest) error {
 	d := &differences{}
 	promised, offered := c.byName(), running.byName()
@@ -24,7 +25,7 @@ func (c *Manifest) Check(running *Manifest) error {
 	for _, name := range slices.Sorted(maps.Keys(offered)) {
 		want, ok := promised[name]
 		if !ok {
-			d.add(name, "it is not in the contract")
+			d.add(name, "it is not in the manifest")
 			continue
 		}
 		got := offered[name]
@@ -40,19 +41,19 @@ func (c *Manifest) Check(running *Manifest) error {
 	return errors.Join(d.found...)
 }
 
-func (c *Manifest) byName() map[string]ContractTool {
-	tools := make(map[string]ContractTool, len(c.Tools))
+func (c *Manifest) byName() map[string]ManifestTool {
+	tools := make(map[string]ManifestTool, len(c.Tools))
 	for _, t := range c.Tools {
 		tools[t.Name] = t
 	}
 	return tools
 }
 
-// differences collects what differs.
+// differences collects the differences.
 type differences struct{ found []error }
 
 func (d *differences) add(tool, format string, args ...any) {
-	d.found = append(d.found, fmt.Errorf("policy: contract: tool %s: %s", tool, fmt.Sprintf(format, args...)))
+	d.found = append(d.found, fmt.Errorf("policy: manifest: tool %s: %s", tool, fmt.Sprintf(format, args...)))
 }
 
 // same compares two values as JSON: YAML knows kinds of numbers that it does not.
@@ -75,7 +76,7 @@ func (d *differences) diff(tool, path string, want, got any) {
 	given, ok2 := got.(map[string]any)
 	if !ok1 || !ok2 {
 		if !reflect.DeepEqual(want, got) {
-			d.add(tool, "%s is %s, the contract says %s", path, short(got), short(want))
+			d.add(tool, "%s is %s, the manifest says %s", path, short(got), short(want))
 		}
 		return
 	}
@@ -92,9 +93,9 @@ func (d *differences) diff(tool, path string, want, got any) {
 		g, has2 := given[name]
 		switch {
 		case !has1:
-			d.add(tool, "%s is %s, the contract has none", below, short(g))
+			d.add(tool, "%s is %s, the manifest has none", below, short(g))
 		case !has2:
-			d.add(tool, "%s is missing, the contract says %s", below, short(w))
+			d.add(tool, "%s is missing, the manifest says %s", below, short(w))
 		default:
 			d.diff(tool, below, w, g)
 		}

@@ -13,10 +13,11 @@ import (
 // questionID names our question among those of one call.
 const questionID = "shakedown_confirm"
 
-// confirm returns a question, for a client of the new era that can be asked; a
-// refusal; or neither, when the call needs no confirmation or has it.
-func (v *visit) confirm(ctx context.Context, req *mcp.CallToolRequest, args *arguments) (mcp.Result, *Error) {
-	what, needed := v.dangerous(args)
+// confirm returns a question, if the client speaks a revision without sessions
+// and can be asked; a refusal; or neither, if the call needs no confirmation or
+// has it.
+func (acc *access) confirm(ctx context.Context, req *mcp.CallToolRequest, args *arguments) (mcp.Result, *Error) {
+	what, needed := acc.dangerous(args)
 	if !needed {
 		return nil, nil
 	}
@@ -25,36 +26,36 @@ func (v *visit) confirm(ctx context.Context, req *mcp.CallToolRequest, args *arg
 		return nil, nil
 	}
 	if said || !canBeAsked(req) {
-		return nil, v.unconfirmed(what)
+		return nil, acc.unconfirmed(what)
 	}
 	if newEra(req) {
-		if _, v.answered = v.unseal(args, req.Params.RequestState); v.answered {
+		if _, acc.answered = acc.unseal(args, req.Params.RequestState); acc.answered {
 			return nil, nil
 		}
 		answer, ok := req.Params.InputResponses[questionID]
 		if !ok {
-			return v.ask(req, what)
+			return acc.ask(req, what)
 		}
 		result, _ := answer.(*mcp.ElicitResult)
-		refusal := v.judge(result, what)
-		v.answered = refusal == nil
+		refusal := acc.judge(result, what)
+		acc.answered = refusal == nil
 		return nil, refusal
 	}
-	ctx, cancel := context.WithTimeout(ctx, v.gate.options.ConfirmTimeout)
+	ctx, cancel := context.WithTimeout(ctx, acc.gate.options.ConfirmTimeout)
 	defer cancel()
-	result, err := req.Session.Elicit(ctx, v.question(what))
+	result, err := req.Session.Elicit(ctx, acc.question(what))
 	if err != nil {
-		e := v.unconfirmed(what)
+		e := acc.unconfirmed(what)
 		e.Hint = "the user could not be asked (" + err.Error() + "); " + e.Hint
 		return nil, e
 	}
-	return nil, v.judge(result, what)
+	return nil, acc.judge(result, what)
 }
 
-// dangerous says whether a rule fits the call, and which of its arguments made
-// it so.
-func (v *visit) dangerous(args *arguments) (what string, needed bool) {
-	for _, rule := range v.row.confirm {
+// dangerous reports whether a confirmation rule applies to the call, and by
+// which of its arguments.
+func (acc *access) dangerous(args *arguments) (what string, needed bool) {
+	for _, rule := range acc.row.confirm {
 		if rule.Field == "" {
 			return "", true
 		}
@@ -65,31 +66,31 @@ func (v *visit) dangerous(args *arguments) (what string, needed bool) {
 	return "", false
 }
 
-func (v *visit) unconfirmed(what string) *Error {
+func (acc *access) unconfirmed(what string) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: CodeConfirmationRequired,
-		Detail: fmt.Sprintf("tool %s requires confirm=true%s", v.tool, what),
+		Detail: fmt.Sprintf("tool %s requires confirm=true%s", acc.tool, what),
 		Hint:   `ask the user, then call again with the boolean "confirm": true`}
 }
 
-// judge reads the user's answer: accepted, with the box ticked. Nothing else is
-// a yes.
-func (v *visit) judge(answer *mcp.ElicitResult, what string) *Error {
+// judge reads the user's answer. Only an accepted form with the box ticked
+// confirms.
+func (acc *access) judge(answer *mcp.ElicitResult, what string) *Error {
 	switch {
 	case answer == nil:
-		return v.unconfirmed(what)
+		return acc.unconfirmed(what)
 	case answer.Action == "accept" && answer.Content[confirmField] == true:
 		return nil
 	case answer.Action == "cancel":
-		e := v.unconfirmed(what)
+		e := acc.unconfirmed(what)
 		e.Hint = "the user closed the question without an answer; do not repeat the call unasked"
 		return e
 	}
-	return &Error{Status: http.StatusBadRequest, Code: CodeDeclined, Detail: fmt.Sprintf("the user declined tool %s%s", v.tool, what),
+	return &Error{Status: http.StatusBadRequest, Code: CodeDeclined, Detail: fmt.Sprintf("the user declined tool %s%s", acc.tool, what),
 		Hint: "do not repeat the call unless the user asks for it"}
 }
 
-// canBeAsked says whether the client shows forms to its user. One that declares
-// elicitation without saying which kind does.
+// canBeAsked reports whether the client shows forms to its user. A client that
+// declares elicitation without a kind does.
 func canBeAsked(req *mcp.CallToolRequest) bool {
 	c := req.ClientCapabilities()
 	if req.Session == nil || c == nil || c.Elicitation == nil {
@@ -98,25 +99,25 @@ func canBeAsked(req *mcp.CallToolRequest) bool {
 	return c.Elicitation.Form != nil || c.Elicitation.URL == nil
 }
 
-// question is the form that the user sees.
-func (v *visit) question(what string) *mcp.ElicitParams {
+// question returns the form that the user sees.
+func (acc *access) question(what string) *mcp.ElicitParams {
 	return &mcp.ElicitParams{
 		Mode:            "form",
-		Message:         fmt.Sprintf("Run %s%s? It cannot be undone.", v.tool, what),
+		Message:         fmt.Sprintf("Run %s%s? It cannot be undone.", acc.tool, what),
 		RequestedSchema: json.RawMessage(`{"type":"object","properties":{"confirm":{"type":"boolean","title":"Confirm","description":"Tick to run it."}},"required":["confirm"]}`),
 	}
 }
 
-// ask makes the result that has the client put the question and call again.
-func (v *visit) ask(req *mcp.CallToolRequest, what string) (mcp.Result, *Error) {
-	res, err := fromWire(req, map[string]any{"inputRequests": mcp.InputRequestMap{questionID: v.question(what)}}, "input_required")
+// ask returns the result that makes the client ask the question and call again.
+func (acc *access) ask(req *mcp.CallToolRequest, what string) (mcp.Result, *Error) {
+	res, err := fromWire(req, map[string]any{"inputRequests": mcp.InputRequestMap{questionID: acc.question(what)}}, "input_required")
 	if err != nil {
-		return nil, v.unconfirmed(what)
+		return nil, acc.unconfirmed(what)
 	}
 	return res, nil
 }
 
-// withoutQuestion is what remains of the answers for the tool itself.
+// withoutQuestion returns the answers to the tool's own questions.
 func withoutQuestion(answers mcp.InputResponseMap) mcp.InputResponseMap {
 	if _, ok := answers[questionID]; !ok {
 		return answers

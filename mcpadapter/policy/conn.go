@@ -17,8 +17,8 @@ func mayHaveBody(req *http.Request) bool {
 	return req.Body != nil && req.Body != http.NoBody
 }
 
-// A timedBody ends the deadline of a body once the body is there: afterwards the
-// connection is watched for its end alone, however long the answer takes.
+// A timedBody ends the deadline of a body once it has been read. After that the
+// connection is watched only for its end, however long the answer takes.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -34,8 +34,8 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A timedWriter gives each write a time of its own: an answer may be a stream
-// of hours, and its reader must not stop reading.
+// A timedWriter gives each write a deadline of its own: an answer may be a
+// stream of hours, whose reader must keep reading.
 type timedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -71,8 +71,8 @@ func (w *timedWriter) FlushError() error {
 // maxHead is more than the first event of a stream has, in bytes.
 const maxHead = 4 << 10
 
-// look finds the session in the first event of a stream, which tells the client
-// where to send its messages. It is known before the client is.
+// look finds the session in the first event of a stream, which has the URL for
+// the client's messages. So the session is known before the client uses it.
 func (w *timedWriter) look(p []byte) {
 	w.head = append(w.head, p[:min(len(p), maxHead)]...)
 	event, _, whole := bytes.Cut(w.head, []byte("\n\n"))
@@ -100,8 +100,8 @@ func (w *timedWriter) leave() {
 	}
 }
 
-// address is where a request came from, without the port. Whoever has an IPv6
-// address has a whole /64 of them.
+// address returns where a request came from, without the port: the /64 for
+// IPv6, because a caller has a whole one.
 func address(req *http.Request) string {
 	host, _, err := net.SplitHostPort(req.RemoteAddr)
 	if err != nil {
@@ -124,7 +124,7 @@ type logins struct {
 
 func loginKey(from string) bucketKey { return bucketKey{"login", from} }
 
-// refusal refuses an address that has failed too often.
+// refusal refuses an address with too many failed logins.
 func (l *logins) refusal(from string, limit *Limit, now time.Time) *Error {
 	l.limiter.mu.Lock()
 	defer l.limiter.mu.Unlock()
@@ -149,8 +149,8 @@ func (l *logins) failed(from string, limit *Limit, now time.Time) {
 	l.limiter.get(loginKey(from), limit, now).spend()
 }
 
-// tell reports whether such a refusal is worth a line of audit: the first is. An
-// attacker must not fill the disk.
+// tell reports whether such a refusal gets an audit line: only the first does.
+// An attacker must not fill the disk.
 func (l *logins) tell(from string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,17 +1,17 @@
 // Package policy is the gate in front of the tools of an MCP server: who may
 // call which tool, with which arguments, how often, and what is written down
-// about it. It stands in front of any server made with the official Go SDK and
-// needs nothing else of this library.
+// about it. It works with any server made with the official Go SDK and needs
+// nothing else of this library.
 //
 // # Concept
 //
-// A [Gate] is one receiving middleware. It holds every tools/call against a
-// table of tools, in this order, before the tool's handler sees anything:
+// A [Gate] is one receiving middleware. It checks every tools/call against a
+// table of tools, in this order, before the tool's handler is called:
 //
 //	authenticated   401  a bearer token over HTTP ([Gate.HTTPHandler]); local callers have an identity of their own
 //	known           404  a row in the table; a tool without one does not exist (JSON-RPC code -32602)
 //	mode            403  read-only, unless read-write was enabled twice
-//	scope           403  all scopes of the row; "admin" satisfies every one
+//	scope           403  all scopes of the row; "admin" satisfies all
 //	arguments       400  one JSON object, at most 100 levels deep, no member twice
 //	confirmation    400  the JSON boolean "confirm": true, or the user, asked through the client
 //	rate            429  token buckets and budgets, per caller, per target and per server, with a hint when to retry
@@ -23,7 +23,7 @@
 // refused, so that the handler sees what the gate has judged.
 //
 // All other requests (resources, prompts, completions, subscriptions, the level
-// of messages) pass the same gate by rules of their own, [Request].
+// of messages) pass the same gate with rules of their own, [Request].
 //
 // # The smallest program
 //
@@ -38,8 +38,8 @@
 //
 // [Env] reads mode and tokens from the environment; [Gate.HTTPHandler] guards a
 // server that listens: deadlines for callers, known or not, caps on sessions and
-// failed logins, and sessions that belong to who began them. Several callers can
-// be in a file, by the hashes of their tokens (package tokenhash).
+// failed logins, and sessions that belong to their caller. A file can hold several
+// callers, by the hashes of their tokens (package tokenhash).
 //
 // # Refusals and failures
 //
@@ -55,16 +55,16 @@
 //
 // Exactly one line of JSON at the end of a tools/call, refusals, panics and
 // unknown tools included: event mcp.tool_call.completed. A call that writes has
-// one before it, mcp.tool_call.started. Whatever a caller chose is redacted
-// first ([Redact]), and the configured tokens are struck out in any case.
-// [Gate.AuditHealth] tells of lines that could not be written; package auditlog
+// one before it, mcp.tool_call.started. Text from a caller is redacted
+// first ([Redact]), and the configured tokens are removed in any case.
+// [Gate.AuditHealth] reports lines that could not be written; package auditlog
 // reads the log of a process that was killed.
 //
-// # Contract
+// # Manifest
 //
-// [Gate.Contract] writes down what a running server offers: a [Contract], kept
-// as tools.yaml, embedded, and held against the running server by a test
-// ([Contract.Check]).
+// [Gate.Manifest] writes down what a running server offers: a [Manifest], kept
+// as tools.yaml, embedded, and compared with the running server by a test
+// ([Manifest.Check]).
 //
 // # What it cannot do
 //
@@ -75,6 +75,6 @@
 // # Costs
 //
 // A call that passes costs a table lookup, one pass over its arguments and one
-// line of audit, two if it writes: a few microseconds beside the SDK's own
-// hundreds. Over HTTP a session has one goroutine of the gate's, until it ends.
+// audit line, two if it writes: a few microseconds, where the SDK takes hundreds.
+// Over HTTP the gate has one goroutine per session.
 package policy

@@ -97,9 +97,9 @@ func readTokenFile(path string) (*Token, error) {
 	return token, nil
 }
 
-// readPrivateFile asks the open file for its permissions, not the path: what was
-// checked is what is read. None of the bits of forbidden may be set; links are
-// followed only where others may read the file.
+// readPrivateFile checks the permissions of the open file, not of the path, so
+// that the file it checked is the file it reads. None of the forbidden bits may
+// be set. Links are followed only if others may read the file.
 func readPrivateFile(field, path string, forbidden os.FileMode) ([]byte, error) {
 	wrong := func(allowed string, err error) error {
 		return &FieldError{Field: field, Value: path, Allowed: allowed, Err: err}

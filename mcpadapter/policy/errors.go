@@ -5,7 +5,8 @@ import (
 	"net/http"
 )
 
-// A FieldError says which option, row or document member was refused.
+// A FieldError reports an option, a row or a member of a document that was
+// refused.
 type FieldError struct {
 	Field   string // such as "Tools[3].Scopes"
 	Value   any    // what was found there; nil: nothing
@@ -35,7 +36,7 @@ func (e *FieldError) Error() string {
 func (e *FieldError) Unwrap() error { return e.Err }
 
 // An Error is the envelope of every failure, as a client gets it in JSON. A
-// handler may return one to choose what stands in it.
+// handler may return one to choose its members.
 type Error struct {
 	// Status is an HTTP status, from 400 to 599; anything else counts as 500.
 	Status int `json:"status"`
@@ -73,7 +74,7 @@ const (
 	CodePanic                = "panic"                 // 500
 )
 
-// Error is the detail alone; status, code and hint are for programs.
+// Error returns the detail alone; status, code and hint are for programs.
 func (e *Error) Error() string {
 	if e.Detail == "" {
 		return http.StatusText(e.Status)
@@ -89,7 +90,7 @@ func (e *Error) Unwrap() error {
 	return e.Problem
 }
 
-// sound returns e with nothing missing, for the wire.
+// sound returns e with every member set, for the wire.
 func (e *Error) sound() *Error {
 	c := *e
 	if c.Status < 400 || c.Status > 599 {

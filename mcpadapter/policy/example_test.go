@@ -100,8 +100,8 @@ func ExampleReadProblem() {
 }
 
 // A table that was written as data, such as an embedded file.
-func ExampleParseContract() {
-	c, err := policy.ParseContract([]byte(`
+func ExampleParseManifest() {
+	c, err := policy.ParseManifest([]byte(`
 version: 1
 tools:
   - name: rooms.delete
@@ -116,12 +116,12 @@ tools:
 	gate, err := policy.New(&policy.Options{Tools: c.Rows(), Confirm: c.Confirm(), Audit: os.Stderr})
 	fmt.Println(gate.Mode(), err)
 
-	running := &policy.Manifest{} // of a server: gate.Contract(ctx, session)
+	running := &policy.Manifest{} // of a server: gate.Manifest(ctx, session)
 	fmt.Println(c.Check(running))
 
 	// Output:
 	// read-only <nil>
-	// policy: contract: tool rooms.delete: the server does not offer it
+	// policy: manifest: tool rooms.delete: the server does not offer it
 }
 
 func ExampleRedact() {

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// fold gives names that differ in case alone the same form, by the rule of
-// strings.EqualFold, which is that of decoders that ignore case: the Kelvin sign
-// is a k, and the long s an s.
+// fold maps names that differ in case only to the same form, by the rule of
+// strings.EqualFold, which decoders that ignore case use: the Kelvin sign is a
+// k, and the long s an s.
 func fold(s string) string {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' {
@@ -31,9 +31,9 @@ func foldRune(r rune) rune {
 	return least
 }
 
-// equalASCII compares without the case of ASCII letters. Unlike
-// strings.EqualFold it takes no long s for an s: what makes a call harmless has
-// to be the very word.
+// equalASCII compares two texts, ignoring the case of ASCII letters only.
+// Unlike strings.EqualFold it does not take a long s for an s: an action that
+// reduces what a call needs has to match exactly.
 func equalASCII(a, b string) bool {
 	if len(a) != len(b) {
 		return false

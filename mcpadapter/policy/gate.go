@@ -18,9 +18,9 @@ const (
 	methodListTools = "tools/list"
 )
 
-// Middleware is the gate as receiving middleware of a server. Add it after all
-// other middleware: what is added last is outermost, sees every call, and has
-// the last word. One gate may stand in front of several servers; they share its
+// Middleware returns the gate as receiving middleware of a server. Add it after
+// all other middleware: the last one added is outermost, so it sees every call
+// first and every result last. Several servers may use one gate; they share its
 // limits.
 func (g *Gate) Middleware() mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
@@ -30,15 +30,15 @@ func (g *Gate) Middleware() mcp.Middleware {
 			}
 			res, err := g.request(ctx, method, req, next)
 			if list, ok := res.(*mcp.ListToolsResult); ok && method == methodListTools && err == nil {
-				return g.listing(list, g.visit(ctx, req).caller)
+				return g.listing(list, g.begin(ctx, req).caller)
 			}
 			return res, err
 		}
 	}
 }
 
-// A visit is one request on its way through the gate.
-type visit struct {
+// An access is one request on its way through the gate.
+type access struct {
 	gate          *Gate
 	began         time.Time
 	id            string // of ours
@@ -58,132 +58,131 @@ type visit struct {
 	answered      bool   // the user said yes to a question in a result
 }
 
-// visit begins a visit: whose it is, and by which way it came.
-func (g *Gate) visit(ctx context.Context, req mcp.Request) *visit {
-	v := &visit{gate: g, began: time.Now(), id: g.audit.nextID(), detail: "the handler ended its goroutine"}
+// begin starts an access: it identifies the caller and the transport.
+func (g *Gate) begin(ctx context.Context, req mcp.Request) *access {
+	acc := &access{gate: g, began: time.Now(), id: g.audit.nextID(), detail: "the handler ended its goroutine"}
 	if session, ok := req.GetSession().(*mcp.ServerSession); ok && session != nil {
-		v.session = session.ID()
+		acc.session = session.ID()
 	}
-	v.authenticated = v.identify(ctx, req.GetExtra())
-	return v
+	acc.authenticated = acc.identify(ctx, req.GetExtra())
+	return acc
 }
 
-// call is the gate itself. The line of audit is written when it is left, however
-// it is left: also by a panic, and by a handler that ends its goroutine.
+// call judges and runs one tools/call. Its audit line is written however the
+// call ends: also by a panic, or by a handler that ends its goroutine.
 func (g *Gate) call(ctx context.Context, req *mcp.CallToolRequest, next mcp.MethodHandler) (res mcp.Result, err error) {
-	v := g.visit(ctx, req)
+	acc := g.begin(ctx, req)
 	defer func() {
 		if p := recover(); p != nil {
-			v.detail = fmt.Sprintf("panic: %v (%s)", p, panicPlace())
-			res, err = v.failure(req, &Error{Status: http.StatusInternalServerError, Code: CodePanic,
+			acc.detail = fmt.Sprintf("panic: %v (%s)", p, panicPlace())
+			res, err = acc.failure(req, &Error{Status: http.StatusInternalServerError, Code: CodePanic,
 				Detail: "the tool failed inside the server", Hint: "this is a defect of the tool; its operator finds it in the audit log"})
 		}
-		g.audit.completed(ctx, v)
+		g.audit.completed(ctx, acc)
 	}()
-	res, err = v.pass(ctx, req, next)
+	res, err = acc.pass(ctx, req, next)
 	return res, err
 }
 
-// pass holds the call against the policy, in the documented order, and lets it
-// through or refuses it. It sets v.detail in any case.
-func (v *visit) pass(ctx context.Context, req *mcp.CallToolRequest, next mcp.MethodHandler) (mcp.Result, error) {
-	v.tool = req.Params.Name
-	v.row = v.gate.rows[v.tool]
-	if !v.authenticated {
-		return v.refuse(req, unauthenticated())
+// pass checks the call against the policy, in the documented order, and runs or
+// refuses it. It always sets acc.detail.
+func (acc *access) pass(ctx context.Context, req *mcp.CallToolRequest, next mcp.MethodHandler) (mcp.Result, error) {
+	acc.tool = req.Params.Name
+	acc.row = acc.gate.rows[acc.tool]
+	if !acc.authenticated {
+		return acc.refuse(req, unauthenticated())
 	}
-	if v.row == nil {
+	if acc.row == nil {
 		e := &Error{Status: http.StatusNotFound, Code: CodeUnknownTool,
-			Detail: fmt.Sprintf("unknown tool %q", clip(v.tool, 200)), Hint: "call one of the tools of tools/list; names are exact"}
-		v.detail = e.Detail
+			Detail: fmt.Sprintf("unknown tool %q", clip(acc.tool, 200)), Hint: "call one of the tools of tools/list; names are exact"}
+		acc.detail = e.Detail
 		return nil, e.wire(jsonrpc.CodeInvalidParams)
 	}
 	args, err := parseArguments(req.Params.Arguments)
 	if err != nil {
 		args = &arguments{}
 	}
-	v.setTarget(args)
-	capability, refusal := v.permitted(args)
+	acc.setTarget(args)
+	capability, refusal := acc.permitted(args)
 	if refusal != nil {
-		return v.refuse(req, refusal)
+		return acc.refuse(req, refusal)
 	}
 	if err != nil { // after mode and scope, which do not depend on what cannot be read
-		return v.refuse(req, &Error{Status: http.StatusBadRequest, Code: CodeInvalidArguments, Detail: err.Error(),
+		return acc.refuse(req, &Error{Status: http.StatusBadRequest, Code: CodeInvalidArguments, Detail: err.Error(),
 			Hint: "send one JSON object with each argument once"})
 	}
-	question, refusal := v.confirm(ctx, req, args)
+	question, refusal := acc.confirm(ctx, req, args)
 	if question != nil || refusal != nil {
 		if refusal != nil {
-			return v.refuse(req, refusal)
+			return acc.refuse(req, refusal)
 		}
-		v.detail = "confirmation asked for"
+		acc.detail = "confirmation asked for"
 		return question, nil
 	}
 	var taken taken
-	if !v.row.Unlimited {
-		if taken, refusal = v.gate.limiter.take(v.toolBounds(args), time.Now()); refusal != nil {
-			return v.refuse(req, refusal)
+	if !acc.row.Unlimited {
+		if taken, refusal = acc.gate.limiter.take(acc.toolBounds(args), time.Now()); refusal != nil {
+			return acc.refuse(req, refusal)
 		}
 	}
 	if capability != Read {
-		err := v.gate.audit.started(ctx, v)
-		if err != nil && !v.gate.options.AuditBestEffort && !v.row.Unlimited {
+		err := acc.gate.audit.started(ctx, acc)
+		if err != nil && !acc.gate.options.AuditBestEffort && !acc.row.Unlimited {
 			taken.back()
-			return v.refuse(req, &Error{Status: http.StatusServiceUnavailable, Code: CodeAuditUnavailable, Detail: "the audit log cannot be written, so nothing may be changed",
+			return acc.refuse(req, &Error{Status: http.StatusServiceUnavailable, Code: CodeAuditUnavailable, Detail: "the audit log cannot be written, so nothing may be changed",
 				Hint: "reading still works; try again when the operator has mended the audit log"})
 		}
 	}
-	res, err := v.run(ctx, req, args, next)
-	if v.code == CodeInvalidArguments { // the tool did nothing
+	res, err := acc.run(ctx, req, args, next)
+	if acc.code == CodeInvalidArguments { // the tool did nothing
 		taken.back()
 	}
 	return res, err
 }
 
-// permitted judges mode and scope, by the action that fits or the row.
-func (v *visit) permitted(args *arguments) (Capability, *Error) {
-	capability, scopes, what := v.row.Capability, v.row.Scopes, "tool "+v.tool
-	for _, a := range v.row.Actions {
+// permitted checks mode and scope: those of the action that applies, else of the row.
+func (acc *access) permitted(args *arguments) (Capability, *Error) {
+	capability, scopes, what := acc.row.Capability, acc.row.Scopes, "tool "+acc.tool
+	for _, a := range acc.row.Actions {
 		if value, ok := args.exact(a.Field); ok && holds(value, a.Values) {
 			capability, scopes = a.Capability, a.Scopes
 			break
 		}
 	}
-	if capability != Read && v.gate.mode != ReadWrite {
+	if capability != Read && acc.gate.mode != ReadWrite {
 		return capability, &Error{Status: http.StatusForbidden, Code: CodeReadOnly, Detail: what + " writes, and the server is in read-only mode",
 			Hint: "read with another tool or action, or ask the operator for a server in read-write mode"}
 	}
-	return capability, v.missing(scopes, what)
+	return capability, acc.missing(scopes, what)
 }
 
-// run calls the handler and gives what it returned the form that all failures
-// have.
-func (v *visit) run(ctx context.Context, req *mcp.CallToolRequest, args *arguments, next mcp.MethodHandler) (mcp.Result, error) {
-	if timeout := max(v.row.Timeout, 0); timeout > 0 || v.gate.options.Timeout > 0 {
+// run calls the handler and converts failures to their common form.
+func (acc *access) run(ctx context.Context, req *mcp.CallToolRequest, args *arguments, next mcp.MethodHandler) (mcp.Result, error) {
+	if timeout := max(acc.row.Timeout, 0); timeout > 0 || acc.gate.options.Timeout > 0 {
 		if timeout == 0 {
-			timeout = v.gate.options.Timeout
+			timeout = acc.gate.options.Timeout
 		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	passed, err := v.forHandler(req, args)
+	passed, err := acc.forHandler(req, args)
 	if err != nil {
-		return v.refuse(req, toError(ctx, err))
+		return acc.refuse(req, toError(ctx, err))
 	}
-	res, err := next(context.WithValue(ctx, callerKey{}, v), methodCallTool, passed)
-	return v.outcome(ctx, req, v.carry(args, res), err)
+	res, err := next(context.WithValue(ctx, callerKey{}, acc), methodCallTool, passed)
+	return acc.outcome(ctx, req, acc.carry(args, res), err)
 }
 
-// forHandler is the request without what was meant for the gate. Only tools that
-// have a rule lose the argument: for others it is theirs, or a mistake that
-// their schema finds.
-func (v *visit) forHandler(req *mcp.CallToolRequest, args *arguments) (*mcp.CallToolRequest, error) {
-	if len(v.row.confirm) == 0 {
+// forHandler returns the request without what was meant for the gate. The
+// confirm argument is removed only for tools with a confirmation rule. For
+// others it is an argument of their own, or a mistake that their schema finds.
+func (acc *access) forHandler(req *mcp.CallToolRequest, args *arguments) (*mcp.CallToolRequest, error) {
+	if len(acc.row.confirm) == 0 {
 		return req, nil
 	}
 	params, passed := *req.Params, *req
-	if !v.row.KeepConfirm {
+	if !acc.row.KeepConfirm {
 		rest, err := args.withoutConfirm()
 		if err != nil {
 			return nil, err
@@ -191,29 +190,29 @@ func (v *visit) forHandler(req *mcp.CallToolRequest, args *arguments) (*mcp.Call
 		params.Arguments = rest
 	}
 	params.InputResponses = withoutQuestion(params.InputResponses)
-	params.RequestState, _ = v.unseal(args, params.RequestState)
+	params.RequestState, _ = acc.unseal(args, params.RequestState)
 	passed.Params = &params
 	return &passed, nil
 }
 
 // setTarget reads the argument that names what the call is about.
-func (v *visit) setTarget(args *arguments) {
-	if v.row.Target == "" {
+func (acc *access) setTarget(args *arguments) {
+	if acc.row.Target == "" {
 		return
 	}
-	value, ok := args.loose(v.row.Target)
+	value, ok := args.loose(acc.row.Target)
 	if !ok {
 		return
 	}
-	v.target = string(value) // numbers as they were written
+	acc.target = string(value) // numbers as they were written
 	if got, ok := scalar(value); ok {
 		if s, ok := got.(string); ok {
-			v.target = s
+			acc.target = s
 		}
 	}
 }
 
-// panicPlace is where the panic was raised: the first frame below the runtime's.
+// panicPlace returns where the panic was raised: the first frame below the runtime's.
 func panicPlace() string {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
@@ -232,5 +231,5 @@ func panicPlace() string {
 	}
 }
 
-// errNotResult is what a middleware below the gate would have to return.
+// errNotResult reports a middleware below the gate that returned another type.
 var errNotResult = errors.New("a middleware returned something that is no result of a tool")

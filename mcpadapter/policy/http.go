@@ -12,7 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 )
 
-// HTTPOptions say where a handler will be served, and how long a caller may take.
+// HTTPOptions describe where a handler will be served, and how long a caller
+// may take.
 type HTTPOptions struct {
 	_ struct{}
 
@@ -21,9 +22,9 @@ type HTTPOptions struct {
 	// LoopbackWithoutToken lets everyone on this machine in, if Listen is a loopback
 	// address. Without a token and without this there is no handler.
 	LoopbackWithoutToken bool
-	// TokensInClearBeyondLoopback lets in requests that carry their token without
-	// TLS from or to another machine, where everyone in between can read it. It is for
-	// a proxy that ends TLS and reaches this server over a network of its own.
+	// TokensInClearBeyondLoopback accepts requests that carry their token without
+	// TLS from or to another machine, where the network between can read it. It is
+	// for a proxy that ends TLS and reaches this server over a private network.
 	TokensInClearBeyondLoopback bool
 	// Transport names the transport in the audit log. Empty: "http".
 	Transport string
@@ -65,18 +66,18 @@ func (o HTTPOptions) withDefaults() (HTTPOptions, *FieldError) {
 	return o, wrong
 }
 
-// HTTPHandler guards the HTTP handler of a server, streamable or SSE. A request
-// without a valid bearer token gets 401 before its body is read, with problem
-// details and a line of audit that names no tool, and its connection is closed;
-// one that a browser sends for another site gets 403, and so does one for a
-// session that another caller began. Every HTTP handler of a server behind the
-// gate has to be wrapped in one.
+// HTTPHandler guards the HTTP handler of a server, streamable or SSE. Wrap
+// every HTTP handler of a server behind the gate in one.
 //
-// The handler behind it, and the tools, do not see the caller's token.
+// A request without a valid bearer token gets 401 before its body is read, with
+// problem details and an audit line without a tool, and its connection is
+// closed. A request that a browser sends for another site gets 403, and so does
+// one for a session that another caller began. The handler behind it, and the
+// tools, do not see the caller's token.
 //
-// Without a configured token it refuses, with a [*FieldError], unless o says in
-// so many words that everyone on a loopback address may call; requests that then
-// come from or to any other address are refused all the same.
+// If no token is configured, HTTPHandler fails with a [*FieldError], unless o
+// lets everyone on a loopback address call. Even then, requests from or to any
+// other address are refused.
 func (g *Gate) HTTPHandler(next http.Handler, o *HTTPOptions) (http.Handler, error) {
 	if o == nil {
 		o = new(HTTPOptions)
@@ -100,8 +101,8 @@ func (g *Gate) HTTPHandler(next http.Handler, o *HTTPOptions) (http.Handler, err
 	return &guard{gate: g, options: full, next: bearer(http.NewCrossOriginProtection().Handler(next))}, nil
 }
 
-// originOf hands the caller to the SDK, which binds sessions to it. It was
-// authenticated before.
+// originOf passes the caller to the SDK, which binds sessions to it. The caller
+// was authenticated before.
 func originOf(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
 	from, ok := ctx.Value(originKey{}).(*origin)
 	if !ok {
@@ -110,7 +111,7 @@ func originOf(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, 
 	return from.info(), nil
 }
 
-// A guard is the handler that HTTPHandler makes.
+// A guard is the handler that HTTPHandler returns.
 type guard struct {
 	gate    *Gate
 	options HTTPOptions
@@ -123,25 +124,25 @@ func (h *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if mayHaveBody(req) { // until it is known who sends it
 		_ = control.SetReadDeadline(began.Add(h.options.RefusalTime))
 	}
-	v := &visit{gate: h.gate, began: began, transport: h.options.Transport, caller: Caller{Subject: anonymous}}
+	acc := &access{gate: h.gate, began: began, transport: h.options.Transport, caller: Caller{Subject: anonymous}}
 	granted, refusal := h.admit(req)
 	if refusal == nil {
-		v.caller = granted.caller
-		refusal = h.belongs(v, req)
+		acc.caller = granted.caller
+		refusal = h.belongs(acc, req)
 	}
 	if refusal == nil && h.opens(req) {
 		var give func()
-		if give, refusal = h.gate.sessions.hold(v.caller.Subject); refusal == nil {
+		if give, refusal = h.gate.sessions.hold(acc.caller.Subject); refusal == nil {
 			defer give()
 		}
 	}
 	if refusal != nil {
 		_ = control.SetWriteDeadline(began.Add(h.options.WriteTime))
-		h.refuse(w, req, v, refusal)
+		h.refuse(w, req, acc, refusal)
 		return
 	}
-	from := &origin{caller: v.caller, transport: h.options.Transport}
-	ctx, done := h.gate.sessions.serving(context.WithValue(req.Context(), originKey{}, from), v.caller)
+	from := &origin{caller: acc.caller, transport: h.options.Transport}
+	ctx, done := h.gate.sessions.serving(context.WithValue(req.Context(), originKey{}, from), acc.caller)
 	defer done()
 	if !granted.expires.IsZero() {
 		var cancel context.CancelFunc
@@ -159,7 +160,7 @@ func (h *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if h.opens(req) {
 		out.endpoint = func(id string) {
 			from.session = id
-			out.forget = h.gate.sessions.own(eventsKey+id, v.caller.Subject)
+			out.forget = h.gate.sessions.own(eventsKey+id, acc.caller.Subject)
 		}
 		defer out.leave()
 	}
@@ -172,12 +173,12 @@ func (h *guard) opens(req *http.Request) bool {
 	return req.Method == http.MethodGet && req.Header.Get(sessionHeader) == ""
 }
 
-// refuse answers a request that goes no further. Its body has not been read, and
-// will not be: the connection is closed.
-func (h *guard) refuse(w http.ResponseWriter, req *http.Request, v *visit, e *Error) {
-	v.detail, v.id, v.remote = e.Code+": "+e.Error(), h.gate.audit.nextID(), address(req)
-	if e.Code != CodeTooManyLogins || h.gate.logins.tell(v.remote) {
-		h.gate.audit.completed(req.Context(), v)
+// refuse answers a request that is refused. Its body is never read: the
+// connection is closed.
+func (h *guard) refuse(w http.ResponseWriter, req *http.Request, acc *access, e *Error) {
+	acc.detail, acc.id, acc.remote = e.Code+": "+e.Error(), h.gate.audit.nextID(), address(req)
+	if e.Code != CodeTooManyLogins || h.gate.logins.tell(acc.remote) {
+		h.gate.audit.completed(req.Context(), acc)
 	}
 	if e.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
@@ -191,7 +192,7 @@ func (h *guard) refuse(w http.ResponseWriter, req *http.Request, v *visit, e *Er
 	w.Write([]byte(e.text()))
 }
 
-// admit finds out whose token the request carries.
+// admit determines the caller by the token of the request.
 func (h *guard) admit(req *http.Request) (*grant, *Error) {
 	wrong := func(detail string) *Error {
 		e := unauthenticated()
@@ -229,11 +230,11 @@ func (h *guard) admit(req *http.Request) (*grant, *Error) {
 
 const sessionHeader = "Mcp-Session-Id"
 
-// belongs refuses a request for a session that somebody else began.
-func (h *guard) belongs(v *visit, req *http.Request) *Error {
+// belongs refuses a request for a session that another caller began.
+func (h *guard) belongs(acc *access, req *http.Request) *Error {
 	if id := req.Header.Get(sessionHeader); id != "" {
-		v.session = id
-		if owner, known := h.gate.sessions.owner(streamKey + id); known && owner != v.caller.Subject {
+		acc.session = id
+		if owner, known := h.gate.sessions.owner(streamKey + id); known && owner != acc.caller.Subject {
 			return notYours()
 		}
 	}
@@ -241,12 +242,12 @@ func (h *guard) belongs(v *visit, req *http.Request) *Error {
 	if id == "" || req.Method != http.MethodPost {
 		return nil
 	}
-	v.session = id
+	acc.session = id
 	owner, known := h.gate.sessions.owner(eventsKey + id)
 	switch {
 	case !known:
 		return &Error{Status: http.StatusNotFound, Code: CodeUnknownSession, Detail: "there is no such session", Hint: "connect again"}
-	case owner != v.caller.Subject:
+	case owner != acc.caller.Subject:
 		return notYours()
 	}
 	return nil
@@ -256,8 +257,8 @@ func notYours() *Error {
 	return &Error{Status: http.StatusForbidden, Code: CodeForbiddenSession, Detail: "the session belongs to another caller", Hint: "begin a session of your own"}
 }
 
-// bearer reads the header as auth.RequireBearerToken does. Two headers could be
-// read in two ways by two proxies, so they are none.
+// bearer reads the header as auth.RequireBearerToken does. Two such headers
+// count as none, because two proxies could read them differently.
 func bearer(req *http.Request) (string, bool) {
 	headers := req.Header.Values("Authorization")
 	if len(headers) != 1 {
@@ -271,7 +272,7 @@ func bearer(req *http.Request) (string, bool) {
 }
 
 // local reports whether both ends of the connection are on this machine. A
-// request that does not say is not.
+// request without addresses is not local.
 func local(req *http.Request) bool {
 	here, ok := req.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if ok && here != nil {

@@ -6,7 +6,8 @@ import "sync"
 const maxClientID = 128
 
 // An idScanner finds the member "id" of the one JSON object that passes through
-// it, without keeping the rest. A batch has several, so it has none here.
+// it, without keeping the rest. A batch has several identifiers, so it has none
+// here.
 type idScanner struct {
 	mu       sync.Mutex
 	depth    int
@@ -81,7 +82,7 @@ func (s *idScanner) next(c byte) {
 	}
 }
 
-// keep keeps a byte of a name or value at depth 1, as far as it may be the
+// keep keeps a byte of a name or value at depth 1 that may belong to the
 // identifier.
 func (s *idScanner) keep(c byte) {
 	if s.depth == 1 && (s.onName || s.isID) && len(s.text) <= maxClientID {

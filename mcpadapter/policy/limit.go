@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// maxBuckets bounds what a gate remembers of callers. Beyond it, the caller that
-// called longest ago is forgotten: its bucket is full again, as a new caller's
-// would be. The limit of the server is not touched by that.
+// maxBuckets bounds what a gate remembers of callers. Beyond it, the caller
+// with the oldest call is forgotten, so that its bucket is full again, like a
+// new caller's. The limit of the server does not change.
 const maxBuckets = 4096
 
 // A Limit bounds how often a tool is called: a token bucket, a budget, or both.
@@ -18,12 +18,11 @@ const maxBuckets = 4096
 type Limit struct {
 	_ struct{}
 
-	// PerSecond is how many calls a second may go on for ever, from 0.0001. 0: no
-	// bucket.
+	// PerSecond is the rate of calls per second, at least 0.0001. 0: no bucket.
 	PerSecond float64
-	// Burst is how many may come at once. 0: 1.
+	// Burst is how many calls may come at once. 0: 1.
 	Burst int
-	// Budget is how many there may be in all, until the process ends. 0: no budget.
+	// Budget is how many calls there may be until the process ends. 0: no budget.
 	Budget int
 }
 
@@ -51,8 +50,8 @@ type bucket struct {
 	used int
 }
 
-// A bucketKey names a bucket: what is bounded, and whose it is. No caller is the
-// server, all callers together.
+// A bucketKey names a bucket: what is limited, and for which caller. An empty
+// caller is the server: all callers together.
 type bucketKey struct{ what, caller string }
 
 // A limiter holds all buckets of a gate.
@@ -63,44 +62,44 @@ type limiter struct {
 
 func newLimiter() *limiter { return &limiter{buckets: make(map[bucketKey]*bucket)} }
 
-// A bound is a limit that a call has to keep, and the words for it.
+// A bound is a limit that applies to a call, and its description.
 type bound struct {
 	key         bucketKey
 	limit       *Limit
 	what, whose string
 }
 
-// bounds are the limits of a request: that of the server, and that of its
-// caller, whose sessions count together.
-func (v *visit) bounds(key string, perServer, perCaller *Limit, what string, more []bound) []bound {
+// bounds returns the limits of a request: the server's, and its caller's, whose
+// sessions count together.
+func (acc *access) bounds(key string, perServer, perCaller *Limit, what string, more []bound) []bound {
 	if perServer == nil {
-		perServer = v.gate.options.Limit
+		perServer = acc.gate.options.Limit
 	}
 	if perCaller == nil {
-		perCaller = v.gate.options.SessionLimit
+		perCaller = acc.gate.options.SessionLimit
 	}
 	if perServer != nil {
 		more = append(more, bound{bucketKey{what: key}, perServer, what, "the server"})
 	}
 	if perCaller != nil {
-		more = append(more, bound{bucketKey{key, v.caller.Subject}, perCaller, what, "this caller"})
+		more = append(more, bound{bucketKey{key, acc.caller.Subject}, perCaller, what, "this caller"})
 	}
 	return more
 }
 
-// toolBounds are the limits of a call of a tool.
-func (v *visit) toolBounds(args *arguments) []bound {
-	o := &v.gate.options
-	if v.row.Limit == nil && v.row.SessionLimit == nil && o.Limit == nil && o.SessionLimit == nil && len(v.gate.targets) == 0 {
+// toolBounds returns the limits of a call of a tool.
+func (acc *access) toolBounds(args *arguments) []bound {
+	o := &acc.gate.options
+	if acc.row.Limit == nil && acc.row.SessionLimit == nil && o.Limit == nil && o.SessionLimit == nil && len(acc.gate.targets) == 0 {
 		return nil
 	}
 	var more []bound
-	for i := range v.gate.targets {
-		if t := &v.gate.targets[i]; t.meets(v.row, args) {
-			more = append(more, bound{bucketKey{what: t.key}, &t.Limit, "tool " + v.tool, "the server, for " + t.Target + ","})
+	for i := range acc.gate.targets {
+		if t := &acc.gate.targets[i]; t.meets(acc.row, args) {
+			more = append(more, bound{bucketKey{what: t.key}, &t.Limit, "tool " + acc.tool, "the server, for " + t.Target + ","})
 		}
 	}
-	return v.bounds("tool "+v.tool, v.row.Limit, v.row.SessionLimit, "tool "+v.tool, more)
+	return acc.bounds("tool "+acc.tool, acc.row.Limit, acc.row.SessionLimit, "tool "+acc.tool, more)
 }
 
 // taken is what a call has used up.
@@ -127,7 +126,7 @@ func (l *limiter) take(bounds []bound, now time.Time) (taken, *Error) {
 	return taken{l, bounds}, nil
 }
 
-// back gives back what a call has used up that came to nothing.
+// back returns what a call has used up, if the call did nothing.
 func (t taken) back() {
 	if t.limiter == nil {
 		return
@@ -159,7 +158,7 @@ func (l *limiter) get(key bucketKey, limit *Limit, now time.Time) *bucket {
 	return b
 }
 
-// forget drops the caller that called longest ago.
+// forget drops the caller with the oldest call.
 func (l *limiter) forget() {
 	var oldest bucketKey
 	var at time.Time

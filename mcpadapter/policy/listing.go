@@ -8,9 +8,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// listing leaves out the tools without a row, and adds the argument that
-// confirms to those that may need it. A caller without any scope sees only what
-// needs none.
+// listing removes the tools without a row, and adds the confirmation argument
+// to those that may need it. A caller without any scope sees only tools that
+// need none.
 func (g *Gate) listing(list *mcp.ListToolsResult, caller Caller) (mcp.Result, error) {
 	c := *list
 	c.Tools = make([]*mcp.Tool, 0, len(list.Tools)) // never null in JSON
@@ -31,8 +31,8 @@ func (g *Gate) listing(list *mcp.ListToolsResult, caller Caller) (mcp.Result, er
 	return &c, nil
 }
 
-// withConfirm is a copy of the tool, whose schema is the server's, with the
-// argument. A schema that has it already is left as it is.
+// withConfirm returns a copy of the tool, whose schema belongs to the server,
+// with the argument. A schema that has it already is not changed.
 func withConfirm(t *mcp.Tool, rules []Confirm) (*mcp.Tool, error) {
 	text, err := json.Marshal(t.InputSchema)
 	if err != nil {

@@ -14,7 +14,8 @@ const (
 	ReadWrite             // they pass, where scopes and confirmation allow it
 )
 
-// errNotEnabled is what start-up says where one switch of two is on.
+// errNotEnabled is the error at start-up if only one of the two switches is
+// set.
 var errNotEnabled = errors.New("read-write mode requires " + envEnableWrite + "=true")
 
 // ParseMode reads the name of a mode. Space around it and case do not matter,
@@ -41,7 +42,7 @@ func (m Mode) String() string {
 }
 
 // A Capability is what a tool or an action needs. The zero value is [Write], so
-// that a row that says nothing is not taken for harmless.
+// that a row without one is not taken for harmless.
 type Capability uint8
 
 const (
@@ -49,7 +50,7 @@ const (
 	Read                    // it changes nothing
 )
 
-// String is the capability's name, as in a contract.
+// String is the capability's name, as in a manifest.
 func (c Capability) String() string {
 	switch c {
 	case Write:
@@ -60,7 +61,7 @@ func (c Capability) String() string {
 	return fmt.Sprintf("Capability(%d)", uint8(c))
 }
 
-// MarshalText writes the name. A value that is none of the constants is an error.
+// MarshalText writes the name. A value other than the constants is an error.
 func (c Capability) MarshalText() ([]byte, error) {
 	if c > Read {
 		return nil, &FieldError{Field: "capability", Value: uint8(c), Allowed: "write, read"}

@@ -21,7 +21,7 @@ const (
 // defaultConfirmTimeout is how long a user may take to answer a question.
 const defaultConfirmTimeout = 2 * time.Minute
 
-// Options say what a gate lets through. The zero value lets nothing through: it
+// Options are the settings of a [Gate]. The zero value lets nothing through: it
 // knows no tool.
 type Options struct {
 	_ struct{}
@@ -31,19 +31,19 @@ type Options struct {
 	Mode        Mode
 	EnableWrite bool
 
-	// Tools is the table: one row a tool. A tool of the server that has no row is
-	// neither listed nor called.
+	// Tools is the table, with one row per tool. A tool of the server without a row
+	// is neither listed nor callable.
 	Tools []Tool
 	// Confirm are the rules for calls that need a confirmation.
 	Confirm []Confirm
 
-	// Requests say what other requests than tools/call need: to list and read
+	// Requests are the rules for requests other than tools/call: to list and read
 	// resources, to subscribe, to get prompts, to set the level of messages. The
-	// first that fits decides; a request that none fits needs [ScopeRead].
+	// first rule that matches decides; a request without a rule needs [ScopeRead].
 	Requests []Request
 
-	// Tokens are those that HTTP callers may have. None, and no TokensFile: HTTP
-	// refuses to start, unless it is told otherwise (HTTPOptions).
+	// Tokens are the tokens of HTTP callers. With none, and no TokensFile, HTTP
+	// refuses to start, unless HTTPOptions allow it.
 	Tokens []Token
 	// TokensFile is a file of tokens, which are added to Tokens: YAML, in a file that
 	// only its owner can write, of at most 64 KiB. It holds hashes alone, so others may
@@ -59,19 +59,19 @@ type Options struct {
 	// It is read strictly: a member that is not known, one that is missing, and a
 	// subject or hash that comes twice are errors. [Gate.ReloadTokens] reads it again.
 	TokensFile string
-	// TokenFile is a file that [Env] reads a token from where the environment has
-	// none, if AllowTokenFile is set.
+	// TokenFile is a file from which [Env] reads a token if the environment has
+	// none and AllowTokenFile is set.
 	TokenFile      string
 	AllowTokenFile bool
-	// Local is who calls over a transport without credentials: standard input, or
-	// memory. Nil: subject "local" with scope admin, for whoever started the
-	// process could do the same without it.
+	// Local is the caller over a transport without credentials: standard input, or
+	// memory. Nil: subject "local" with scope admin, because the user who started
+	// the process could do the same without it.
 	Local *Caller
 
-	// Limit and SessionLimit hold for each tool, and each method that is no
+	// Limit and SessionLimit apply to each tool, and each method other than
 	// tools/call, that has none of its own. Nil: none.
 	Limit, SessionLimit *Limit
-	// TargetLimits bound calls by what they are about. They hold besides the others.
+	// TargetLimits bound calls by their targets, in addition to the other limits.
 	TargetLimits []TargetLimit
 	// MaxSessions and MaxCallerSessions are how many sessions over HTTP there may be,
 	// in all and of one caller. 0: 1024 and 256.
@@ -79,22 +79,23 @@ type Options struct {
 	// MaxSubscriptions and MaxCallerSubscriptions are how many subscriptions to
 	// resources there may be, in all and of one caller. 0: 1000 and 200.
 	MaxSubscriptions, MaxCallerSubscriptions int
-	// Timeout bounds each call that has none of its own. 0: none.
+	// Timeout bounds each call whose row has none. 0: none.
 	Timeout time.Duration
-	// ConfirmTimeout is how long a user who is asked may take. 0: two minutes.
+	// ConfirmTimeout is how long a user may take to answer a question. 0: two
+	// minutes.
 	ConfirmTimeout time.Duration
 
 	// Audit receives the audit lines, each in one Write. Nil: standard output once
-	// there is an HTTP handler, standard error until then and for good after
-	// [Gate.ReserveStdout]. A writer that has not returned
-	// for two seconds counts as one that fails, until it has.
+	// there is an HTTP handler; standard error before that, and always after
+	// [Gate.ReserveStdout]. A writer that does not return within two seconds counts
+	// as failed until it does.
 	Audit io.Writer
-	// AuditBestEffort lets calls that write go on although their audit line could
-	// not be written. Without it they are refused ([CodeAuditUnavailable]).
+	// AuditBestEffort lets calls that write go on if their audit line could not be
+	// written. Without it they are refused ([CodeAuditUnavailable]).
 	AuditBestEffort bool
 }
 
-// A Caller is who makes a call, and what was granted.
+// A Caller is the subject of a call, and the scopes it was granted.
 type Caller struct {
 	_ struct{}
 
@@ -102,8 +103,8 @@ type Caller struct {
 	Scopes  []string
 }
 
-// A Gate holds calls against a policy. It does not change, but for its limits,
-// its sessions and its tokens, and is safe for concurrent use.
+// A Gate checks calls against a policy. Only its limits, sessions and tokens
+// change. It is safe for concurrent use.
 type Gate struct {
 	mode     Mode
 	rows     map[string]*row
@@ -120,8 +121,8 @@ type Gate struct {
 	sealKey  [32]byte
 }
 
-// New reads the options, which it copies. Its error joins every problem, each a
-// [*FieldError] but for read-write mode that was enabled only once.
+// New returns a gate for a copy of the options. Its error joins all problems,
+// each a [*FieldError], except for read-write mode that was enabled only once.
 func New(o *Options) (*Gate, error) {
 	if o == nil {
 		o = new(Options)
@@ -203,7 +204,7 @@ func checkCaller(bad complain, place, subject string, scopes []string) {
 	checkNeeds(bad, Write, scopes, place)
 }
 
-// Mode is the mode that the gate was made with.
+// Mode returns the mode that the gate was made with.
 func (g *Gate) Mode() Mode { return g.mode }
 
 // newID makes the start of the identifiers that one gate gives to requests.

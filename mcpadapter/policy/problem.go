@@ -13,8 +13,8 @@ import (
 // maxProblem bounds what is read of a failed response, in bytes.
 const maxProblem = 64 << 10
 
-// A Problem is problem details as in RFC 9457: what an HTTP API says of a failed
-// request. As the error of a tool's handler it reaches the client whole.
+// A Problem is problem details as in RFC 9457: how an HTTP API describes a
+// failed request. As the error of a tool's handler it reaches the client whole.
 type Problem struct {
 	Type     string // a URI reference; empty means "about:blank"
 	Title    string
@@ -26,7 +26,7 @@ type Problem struct {
 	Extensions map[string]any
 }
 
-// Error says what the problem is, in one line.
+// Error describes the problem in one line.
 func (p *Problem) Error() string {
 	var parts []string
 	for _, s := range []string{p.Title, p.Detail} {
@@ -103,12 +103,12 @@ func (p *Problem) envelope() *Error {
 	return e
 }
 
-// ReadProblem returns nil for a response whose status is below 400, and else the
-// problem that it carries, as a [*Problem]; the caller still closes the body.
-// Where the response has problem details, they are kept whole, with the
-// response's status if they give none. Any other response becomes a problem
-// with the status's own title and, if it is text, its first lines as the
-// detail. At most 64 KiB are read.
+// ReadProblem returns nil for a response whose status is below 400, and
+// otherwise the problem that it carries, as a [*Problem]. The caller still
+// closes the body. Problem details are kept whole, with the response's status
+// if they give none. Any other response becomes a problem with the status's own
+// title and, if it is text, its first lines as the detail. At most 64 KiB are
+// read.
 func ReadProblem(res *http.Response) error {
 	if res.StatusCode < 400 {
 		return nil

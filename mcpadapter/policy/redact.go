@@ -16,20 +16,19 @@ const (
 	maxPasses = 5
 )
 
-// Redact replaces what looks like a secret by "[redacted]": bearer and basic
-// credentials, values of names such as token, password, api_key and cookie (as
-// key=value, as headers, as JSON members, escaped ones too, as the flags of a
-// command: --password x, -p x, -u user:pass), user:pass@ with or without a URL,
-// the paths of web hooks, PEM blocks, JSON web tokens, and tokens with well-known
-// prefixes (sk-, ghp_, github_pat_, glpat-, AKIA, xoxb-, AIza, hvs. and others). It is
-// idempotent.
+// Redact replaces what looks like a secret by "[redacted]":
 //
-// It works on text, so it cannot know a secret that looks like a word: better
-// not to log it. A text that keeps changing after a few passes is replaced
-// whole.
+//   - bearer and basic credentials
+//   - values of names such as token, password, api_key and cookie: as key=value, as headers, as JSON members, escaped ones too, and as flags of a command (--password x, -p x, -u user:pass)
+//   - user:pass@ with or without a URL, and the paths of web hooks
+//   - PEM blocks, JSON web tokens, and tokens with well-known prefixes (sk-, ghp_, github_pat_, glpat-, AKIA, xoxb-, AIza, hvs. and others)
+//
+// It is idempotent. It works on text, so it cannot recognise a secret that
+// looks like a word: better not to log it. A text that keeps changing after a
+// few passes is replaced whole.
 func Redact(s string) string { return (&redactor{}).text(s) }
 
-// A redactor knows some secrets besides, in the spellings they may take.
+// A redactor also knows some secrets, in the spellings they may take.
 type redactor struct{ known *strings.Replacer }
 
 func newRedactor(secrets []string) *redactor {
@@ -61,8 +60,8 @@ func (r *redactor) text(s string) string {
 	return redacted
 }
 
-// pass looks for each kind of secret once. A search is begun only where a part
-// of what it looks for is there: most texts hold none.
+// pass looks for each kind of secret once. A search starts only if a part of
+// what it looks for is present: most texts hold none.
 func (r *redactor) pass(s string) string {
 	if r.known != nil {
 		s = r.known.Replace(s)
@@ -188,8 +187,8 @@ const minPrefixed = len("xoxb-12345678")
 // maxName is longer than any of them with all their hyphens, in bytes.
 const maxName = 32
 
-// secretName says whether whatever stands under this name is a secret: the name
-// ends in one of those.
+// secretName reports whether every value under this name is a secret: the name
+// ends in one of the secret names.
 func secretName(s string) bool {
 	s = s[max(0, len(s)-maxName):]
 	for _, w := range secretWords {
@@ -273,7 +272,8 @@ func separator(s string) int {
 	return 0
 }
 
-// header says whether the value may hold spaces: that of these two headers does.
+// header reports whether the value may hold spaces, as those of these two
+// headers may.
 func header(name string, separator byte) bool {
 	name = strings.ToLower(name[max(0, len(name)-maxName):])
 	return separator == ':' && (strings.HasSuffix(name, "authorization") || strings.HasSuffix(name, "cookie"))

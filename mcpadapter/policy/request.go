@@ -29,16 +29,17 @@ const codeRefused = -32010
 
 // A Request is a rule for requests other than tools/call: resources, templates,
 // subscriptions, prompts, completions and the level of messages. The handshake,
-// ping, discovery, notifications and the list of tools need none.
+// ping, discovery, notifications and the list of tools need no rule.
 type Request struct {
 	_ struct{}
 
 	// Method is a pattern of methods, such as "resources/read" or "prompts/*".
 	Method string
-	// Name is a pattern of what is asked for: a resource's URI, a prompt's name, the
-	// reference of a completion. Empty: all. Names are matched as they are written.
+	// Name is a pattern of what is requested: a resource's URI, a prompt's name,
+	// the reference of a completion. Empty: all. Names are matched as they are
+	// written.
 	Name string
-	// Scopes are all needed. None: whoever was granted at least one scope will do.
+	// Scopes are all required. None: a caller needs at least one scope, whichever.
 	Scopes []string
 	// Limit bounds all these requests together, SessionLimit those of one caller.
 	// Nil: those of Options, for each method.
@@ -81,8 +82,8 @@ func (g *Gate) ruleFor(method, name string) requestRule {
 	return requestRule{Request: Request{Scopes: []string{ScopeRead}}, key: method}
 }
 
-// open reports whether a method is not judged: what opens and keeps a session,
-// and says what there is.
+// open reports whether a method needs no permission: it opens and keeps a
+// session, or lists what exists.
 func open(method string) bool {
 	switch method {
 	case methodInitialize, "ping", "server/discover", methodListTools:
@@ -91,96 +92,96 @@ func open(method string) bool {
 	return strings.HasPrefix(method, "notifications/")
 }
 
-// request is the gate for all that is no tools/call. It leaves a line of audit
-// for each request that it judges, and for others where they go wrong.
+// request is the gate for everything but tools/call. It writes an audit line
+// for each request that it judges, and for others if they fail.
 func (g *Gate) request(ctx context.Context, method string, req mcp.Request, next mcp.MethodHandler) (res mcp.Result, err error) {
-	v := g.visit(ctx, req)
-	v.method, v.target = method, named(req.GetParams())
+	acc := g.begin(ctx, req)
+	acc.method, acc.target = method, named(req.GetParams())
 	defer func() {
 		if p := recover(); p != nil { // left alone, it would end the process
-			v.detail = fmt.Sprintf("panic: %v (%s)", p, panicPlace())
+			acc.detail = fmt.Sprintf("panic: %v (%s)", p, panicPlace())
 			res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: method + " failed inside the server"}
 		}
-		if !open(method) || v.detail != "" {
-			g.audit.completed(ctx, v)
+		if !open(method) || acc.detail != "" {
+			g.audit.completed(ctx, acc)
 		}
 	}()
 	if open(method) {
 		if method == methodInitialize {
-			return v.initialize(ctx, req, next)
+			return acc.initialize(ctx, req, next)
 		}
-		v.detail = ""
+		acc.detail = ""
 		return next(ctx, method, req)
 	}
-	done, refusal := v.admit(ctx, req)
+	done, refusal := acc.admit(ctx, req)
 	if refusal != nil {
-		v.detail = refusal.Code + ": " + refusal.Error()
+		acc.detail = refusal.Code + ": " + refusal.Error()
 		return nil, refusal.wire(codeRefused)
 	}
 	defer done()
-	res, err = next(context.WithValue(ctx, callerKey{}, v), method, req)
+	res, err = next(context.WithValue(ctx, callerKey{}, acc), method, req)
 	if err == nil {
-		v.detail = ""
+		acc.detail = ""
 		if method == methodUnsubscribe {
-			g.sessions.unwatch(v.sessionKey(), v.target)
+			g.sessions.unwatch(acc.sessionKey(), acc.target)
 		}
 		return res, nil
 	}
-	v.detail = err.Error()
+	acc.detail = err.Error()
 	return nil, err
 }
 
-// admit judges a request: authenticated, scopes, rate, subscriptions.
-func (v *visit) admit(ctx context.Context, req mcp.Request) (done func(), refusal *Error) {
-	if !v.authenticated {
+// admit judges a request: authentication, scopes, rate, subscriptions.
+func (acc *access) admit(ctx context.Context, req mcp.Request) (done func(), refusal *Error) {
+	if !acc.authenticated {
 		return nil, unauthenticated()
 	}
-	g := v.gate
-	rule := g.ruleFor(v.method, v.target)
+	g := acc.gate
+	rule := g.ruleFor(acc.method, acc.target)
 	followed := followed(req.GetParams())
 	needs := []requestRule{rule}
 	for _, uri := range followed {
 		needs = append(needs, g.ruleFor(methodSubscribe, uri))
 	}
 	for _, need := range needs {
-		if e := v.missing(need.Scopes, v.method); e != nil {
+		if e := acc.missing(need.Scopes, acc.method); e != nil {
 			return nil, e
 		}
-		if len(v.caller.Scopes) == 0 {
-			return nil, &Error{Status: http.StatusForbidden, Code: CodeMissingScope, Detail: v.method + " needs a caller that was granted a scope (granted: none)",
+		if len(acc.caller.Scopes) == 0 {
+			return nil, &Error{Status: http.StatusForbidden, Code: CodeMissingScope, Detail: acc.method + " needs a caller that was granted a scope (granted: none)",
 				Hint: "call with a token that was granted one"}
 		}
 	}
-	if _, e := g.limiter.take(v.bounds(rule.key, rule.Limit, rule.SessionLimit, v.method, nil), time.Now()); e != nil {
+	if _, e := g.limiter.take(acc.bounds(rule.key, rule.Limit, rule.SessionLimit, acc.method, nil), time.Now()); e != nil {
 		return nil, e
 	}
-	switch v.method {
+	switch acc.method {
 	case methodSubscribe:
-		return func() {}, g.sessions.watch(v.sessionKey(), v.target)
+		return func() {}, g.sessions.watch(acc.sessionKey(), acc.target)
 	case methodListen:
-		done, e := g.sessions.listen(v.caller.Subject, max(len(followed), 1))
+		done, e := g.sessions.listen(acc.caller.Subject, max(len(followed), 1))
 		if e == nil {
-			g.audit.started(ctx, v) // it stays open, and its other line comes at its end
+			g.audit.started(ctx, acc) // it stays open, and its other line comes at its end
 		}
 		return done, e
 	}
 	return func() {}, nil
 }
 
-// initialize counts a session in, and remembers whose it is until it ends.
-func (v *visit) initialize(ctx context.Context, req mcp.Request, next mcp.MethodHandler) (mcp.Result, error) {
-	v.detail = ""
+// initialize counts a session, and remembers its caller until it ends.
+func (acc *access) initialize(ctx context.Context, req mcp.Request, next mcp.MethodHandler) (mcp.Result, error) {
+	acc.detail = ""
 	session, _ := req.GetSession().(*mcp.ServerSession)
-	if v.session == "" || v.events || session == nil { // standard input, memory; server-sent events are counted where they are opened
+	if acc.session == "" || acc.events || session == nil { // standard input, memory; server-sent events are counted where they are opened
 		return next(ctx, methodInitialize, req)
 	}
-	s := v.gate.sessions
-	give, refusal := s.hold(v.caller.Subject)
+	s := acc.gate.sessions
+	give, refusal := s.hold(acc.caller.Subject)
 	if refusal != nil {
-		v.detail = refusal.Code + ": " + refusal.Error()
+		acc.detail = refusal.Code + ": " + refusal.Error()
 		return nil, refusal.wire(codeRefused)
 	}
-	forget := s.own(v.sessionKey(), v.caller.Subject)
+	forget := s.own(acc.sessionKey(), acc.caller.Subject)
 	res, err := next(ctx, methodInitialize, req)
 	if err != nil {
 		forget()
@@ -225,20 +226,20 @@ func followed(p mcp.Params) []string {
 	return listen.Notifications.ResourceSubscriptions
 }
 
-// missing says which scopes the caller was not granted.
-func (v *visit) missing(scopes []string, what string) *Error {
+// missing returns a refusal that names the scopes the caller was not granted.
+func (acc *access) missing(scopes []string, what string) *Error {
 	var missing []string
 	for _, s := range scopes {
-		if !slices.Contains(v.caller.Scopes, s) {
+		if !slices.Contains(acc.caller.Scopes, s) {
 			missing = append(missing, s)
 		}
 	}
-	if len(missing) == 0 || slices.Contains(v.caller.Scopes, ScopeAdmin) {
+	if len(missing) == 0 || slices.Contains(acc.caller.Scopes, ScopeAdmin) {
 		return nil
 	}
 	granted := "none"
-	if len(v.caller.Scopes) > 0 {
-		granted = strings.Join(v.caller.Scopes, ", ")
+	if len(acc.caller.Scopes) > 0 {
+		granted = strings.Join(acc.caller.Scopes, ", ")
 	}
 	return &Error{Status: http.StatusForbidden, Code: CodeMissingScope,
 		Detail: fmt.Sprintf("%s missing required scope(s): %s (granted: %s)", what, strings.Join(missing, ", "), granted),
@@ -250,5 +251,5 @@ func unauthenticated() *Error {
 		Detail: "the call carries no valid token", Hint: "send the header Authorization: Bearer with the server's token"}
 }
 
-// errRevoked is why a request ended whose token is gone.
+// errRevoked is the cause of a request's end if its token was removed.
 var errRevoked = errors.New("policy: the token of the request was taken back")

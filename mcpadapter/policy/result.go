@@ -11,27 +11,26 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// stateless is the first revision of the protocol whose results say of what type
-// they are.
+// stateless is the first revision of the protocol whose results have a type.
 const stateless = "2026-07-28"
 
-// newEra says whether the call speaks that revision or a later one.
+// newEra reports whether the call speaks revision stateless or a later one.
 func newEra(req *mcp.CallToolRequest) bool { return req.ProtocolVersion() >= stateless }
 
-// refuse makes the answer to a call that goes no further.
-func (v *visit) refuse(req *mcp.CallToolRequest, e *Error) (mcp.Result, error) {
-	v.code, v.detail = e.Code, e.Code+": "+e.Error()
-	return v.failure(req, e)
+// refuse returns the answer to a refused call.
+func (acc *access) refuse(req *mcp.CallToolRequest, e *Error) (mcp.Result, error) {
+	acc.code, acc.detail = e.Code, e.Code+": "+e.Error()
+	return acc.failure(req, e)
 }
 
-// failure is an error result, so that a model can read it and try again.
+// failure returns an error result, so that a model can read it and try again.
 //
-// A middleware cannot set a result's type, which newer clients insist on: the
-// field is the SDK's own. But a result read from JSON has it.
-func (v *visit) failure(req *mcp.CallToolRequest, e *Error) (mcp.Result, error) {
+// A middleware cannot set a result's type, which newer clients require, because
+// the field belongs to the SDK. But a result decoded from JSON has it.
+func (acc *access) failure(req *mcp.CallToolRequest, e *Error) (mcp.Result, error) {
 	result := map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": e.text()}}}
-	if v.row != nil && v.row.Failure != nil {
-		if output := v.row.Failure(req.Params.Arguments, e.sound()); output != nil {
+	if acc.row != nil && acc.row.Failure != nil {
+		if output := acc.row.Failure(req.Params.Arguments, e.sound()); output != nil {
 			result["structuredContent"] = output
 		}
 	}
@@ -70,31 +69,31 @@ func (e *Error) wire(code int64) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: code, Message: e.Error(), Data: json.RawMessage(e.text())}
 }
 
-// outcome gives what a handler returned the form that all failures have.
-func (v *visit) outcome(ctx context.Context, req *mcp.CallToolRequest, res mcp.Result, err error) (mcp.Result, error) {
+// outcome converts failures of a handler to their common form.
+func (acc *access) outcome(ctx context.Context, req *mcp.CallToolRequest, res mcp.Result, err error) (mcp.Result, error) {
 	if err != nil {
 		if protocol, ok := errors.AsType[*jsonrpc.Error](err); ok {
-			return nil, v.protocolError(protocol)
+			return nil, acc.protocolError(protocol)
 		}
-		return v.refuse(req, toError(ctx, err))
+		return acc.refuse(req, toError(ctx, err))
 	}
 	result, ok := res.(*mcp.CallToolResult)
 	switch {
 	case !ok || result == nil:
-		return v.refuse(req, toError(ctx, errNotResult))
+		return acc.refuse(req, toError(ctx, errNotResult))
 	case !result.IsError:
-		v.detail = ""
+		acc.detail = ""
 		return result, nil
 	}
-	return v.enveloped(ctx, result), nil
+	return acc.enveloped(ctx, result), nil
 }
 
 // protocolError keeps the code that a tool chose and adds the envelope, unless
 // the tool has data of its own.
-func (v *visit) protocolError(p *jsonrpc.Error) error {
-	v.code, v.detail = CodeToolError, p.Message
+func (acc *access) protocolError(p *jsonrpc.Error) error {
+	acc.code, acc.detail = CodeToolError, p.Message
 	if p.Code == jsonrpc.CodeInvalidParams {
-		v.code = CodeInvalidArguments
+		acc.code = CodeInvalidArguments
 	}
 	if len(p.Data) > 0 {
 		return p
@@ -107,10 +106,9 @@ func (v *visit) protocolError(p *jsonrpc.Error) error {
 }
 
 // enveloped puts the envelope into an error result of a handler that has none.
-// Where the
-// result holds nothing but a text, the envelope says it in its place; what else
-// it holds stays, behind the envelope.
-func (v *visit) enveloped(ctx context.Context, res *mcp.CallToolResult) *mcp.CallToolResult {
+// If the result holds nothing but a text, the envelope replaces it; other
+// content stays, after the envelope.
+func (acc *access) enveloped(ctx context.Context, res *mcp.CallToolResult) *mcp.CallToolResult {
 	var text string
 	var rest []mcp.Content
 	if len(res.Content) > 0 {
@@ -119,7 +117,7 @@ func (v *visit) enveloped(ctx context.Context, res *mcp.CallToolResult) *mcp.Cal
 		}
 	}
 	if e := parseEnvelope(text); e != nil { // the handler has done it itself
-		v.code, v.detail = e.Code, e.Code+": "+e.Error()
+		acc.code, acc.detail = e.Code, e.Code+": "+e.Error()
 		return res
 	}
 	if len(res.Content) > 1 || len(res.Content) == 1 && text == "" {
@@ -130,13 +128,13 @@ func (v *visit) enveloped(ctx context.Context, res *mcp.CallToolResult) *mcp.Cal
 		cause = errors.New(text)
 	}
 	e := toError(ctx, cause)
-	v.code, v.detail = e.Code, e.Code+": "+e.Error()
+	acc.code, acc.detail = e.Code, e.Code+": "+e.Error()
 	c := *res // a copy keeps the type of the result
 	c.Content = append([]mcp.Content{&mcp.TextContent{Text: e.text()}}, rest...)
 	return &c
 }
 
-// parseEnvelope reads a text that is an envelope already; nil if it is none.
+// parseEnvelope reads a text that is an envelope; nil if it is none.
 func parseEnvelope(text string) *Error {
 	if !strings.HasPrefix(text, "{") {
 		return nil
@@ -150,7 +148,7 @@ func parseEnvelope(text string) *Error {
 	return e
 }
 
-// toError finds out what a failure was.
+// toError converts a failure to an Error.
 func toError(ctx context.Context, err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok && e != nil {
 		return e.sound()
@@ -172,8 +170,8 @@ func toError(ctx context.Context, err error) *Error {
 	return (&Error{Status: http.StatusInternalServerError, Code: CodeToolError, Detail: err.Error()}).sound()
 }
 
-// badArguments tells the SDK's own complaints about arguments from a handler's
-// errors. The SDK gives them no type; a test holds the words.
+// badArguments distinguishes the SDK's complaints about arguments from a handler's
+// errors. The SDK gives them no type; a test fixes their words.
 func badArguments(err error) bool {
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return true

@@ -31,14 +31,15 @@ const (
 	eventsKey = "events:" // and the session id in the URL
 )
 
-func (v *visit) sessionKey() string {
-	if v.events {
-		return eventsKey + v.session
+func (acc *access) sessionKey() string {
+	if acc.events {
+		return eventsKey + acc.session
 	}
-	return streamKey + v.session
+	return streamKey + acc.session
 }
 
-// sessions knows whose each session over HTTP is, and what each caller holds.
+// sessions knows the caller of each session over HTTP, and what each caller
+// holds.
 type sessions struct {
 	limits caps
 
@@ -48,13 +49,14 @@ type sessions struct {
 	live          map[*liveRequest]bool
 }
 
-// A session is one of HTTP: its caller and the resources that it follows.
+// A session is a session over HTTP: its caller and the resources that it
+// follows.
 type session struct {
 	subject string
 	uris    map[string]bool
 }
 
-// A liveRequest is one that is being served: a stream may be for hours.
+// A liveRequest is a request being served; a stream may last hours.
 type liveRequest struct {
 	caller Caller
 	end    context.CancelCauseFunc
@@ -72,7 +74,7 @@ type counts struct {
 	of  map[string]int
 }
 
-// take adds n, or says which bound is in the way.
+// take adds n, or returns the bound that it would exceed.
 func (c *counts) take(subject string, n, all, each int, what string) *Error {
 	whose, most := "", 0
 	switch {
@@ -96,7 +98,7 @@ func (c *counts) give(subject string, n int) {
 	}
 }
 
-// hold counts a session in; give counts it out, once.
+// hold counts a session; give ends that, once.
 func (s *sessions) hold(subject string) (give func(), refusal *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +112,7 @@ func (s *sessions) hold(subject string) (give func(), refusal *Error) {
 	}), nil
 }
 
-// own says whose a session is; forget takes that back, with its subscriptions.
+// own sets the caller of a session; forget removes it, with its subscriptions.
 func (s *sessions) own(key, subject string) (forget func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +129,8 @@ func (s *sessions) own(key, subject string) (forget func()) {
 	}
 }
 
-// owner is whose a session is; ok is false for one that nobody opened here.
+// owner returns the caller of a session; ok is false for a session that was not
+// opened here.
 func (s *sessions) owner(key string) (subject string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,8 +141,8 @@ func (s *sessions) owner(key string) (subject string, ok bool) {
 	return mine.subject, true
 }
 
-// watch counts a subscription of a session in. A session that is not known, as
-// over standard input, has none of these bounds.
+// watch counts a subscription of a session. An unknown session, as over
+// standard input, has none of these bounds.
 func (s *sessions) watch(key, uri string) (refusal *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +166,7 @@ func (s *sessions) unwatch(key, uri string) {
 	}
 }
 
-// listen counts in what a request that stays open follows.
+// listen counts the subscriptions of a request that stays open.
 func (s *sessions) listen(subject string, n int) (give func(), refusal *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +180,7 @@ func (s *sessions) listen(subject string, n int) (give func(), refusal *Error) {
 	}, nil
 }
 
-// serving has a request ended when its caller's token is gone.
+// serving makes a request end when its caller's token is removed.
 func (s *sessions) serving(ctx context.Context, c Caller) (live context.Context, done func()) {
 	live, end := context.WithCancelCause(ctx)
 	r := &liveRequest{caller: c, end: end}
@@ -206,8 +209,8 @@ func (s *sessions) endRevoked(t *tokens) {
 	}
 }
 
-// Held returns how many sessions and subscriptions there are over HTTP at the
-// moment, for a host that watches its server.
+// Held returns the current number of sessions and subscriptions over HTTP, for
+// a host that monitors its server.
 func (g *Gate) Held() (sessions, subscriptions int) {
 	g.sessions.mu.Lock()
 	defer g.sessions.mu.Unlock()

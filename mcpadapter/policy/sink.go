@@ -12,11 +12,12 @@ import (
 )
 
 // sinkTime is how long the writer may take for a line before it counts as
-// blocked. Nobody waits for it then, until it has returned.
+// blocked. After that no call waits for it until it has returned.
 const sinkTime = 2 * time.Second
 
-// A sink is where the lines of audit go, in one stream. It counts the lines that
-// it could not write, and says how many in a line of its own once it can again.
+// A sink writes the audit lines to one stream. It counts the lines that it
+// could not write, and writes their number in a line of its own once it can
+// again.
 type sink struct {
 	turn chan struct{} // holds one while the writer works
 
@@ -37,19 +38,19 @@ func newSink(to io.Writer) *sink {
 
 var errBlocked = fmt.Errorf("policy: the writer of the audit log has not returned for %v", sinkTime)
 
-// Write writes one line. It returns when that is done, or the writer is blocked:
-// then the line is lost, unless the writer goes on with it later.
+// Write writes one line. It returns when that is done, or when the writer is
+// blocked: then the line is lost, unless the writer completes it later.
 func (s *sink) Write(line []byte) (int, error) {
 	return len(line), s.send(slices.Clone(visible(line)), 1)
 }
 
-// send writes some lines, or none: only what is to be said of those lost before.
+// send writes some lines, or none: then only the report of lost lines.
 func (s *sink) send(text []byte, lines uint64) error {
 	s.mu.Lock()
 	blocked := s.blocked
 	s.mu.Unlock()
 	select {
-	case <-blocked: // also where the turn could be had: it is about to end
+	case <-blocked: // also if the turn is free: it is about to end
 		return s.missed(lines, errBlocked)
 	default:
 	}
@@ -81,7 +82,7 @@ func (s *sink) send(text []byte, lines uint64) error {
 	return s.missed(lines, errBlocked)
 }
 
-// ended ends a turn: the error is that of the line that was written in it.
+// ended ends a turn. The error is that of the line written in it.
 func (s *sink) ended(lines uint64, err error) error {
 	if err != nil {
 		err = s.missed(lines, err)
@@ -103,7 +104,7 @@ func (s *sink) missed(lines uint64, err error) error {
 	return err
 }
 
-// put writes what is to be said of lost lines, and a line. It has the turn.
+// put writes the report of lost lines, if any, and a line. It has the turn.
 func (s *sink) put(line []byte) error {
 	s.mu.Lock()
 	missing := s.lost - s.told
@@ -123,7 +124,7 @@ func (s *sink) put(line []byte) error {
 	return s.write(line)
 }
 
-// write hands bytes to the writer. What follows a line that was cut off begins a
+// write passes bytes to the writer. After a line that was cut off it begins a
 // new one.
 func (s *sink) write(line []byte) error {
 	s.mu.Lock()
@@ -141,7 +142,7 @@ func (s *sink) write(line []byte) error {
 	return err
 }
 
-// whole writes all of a line, or says why not. A writer that panics must not end
+// whole writes all of a line, or returns an error. A writer that panics must not end
 // the process.
 func whole(to io.Writer, line []byte) (n int, err error) {
 	defer func() {
@@ -190,18 +191,18 @@ func hidden(r rune) bool {
 	return r == 0x7f || 0x80 <= r && r <= 0x9f || 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
 }
 
-// ReserveStdout keeps the audit lines off standard output, from now on and for
-// good: it is for a server that speaks over it. Options.Audit is not touched.
+// ReserveStdout keeps the audit lines off standard output for good, for a
+// server that speaks over it. Options.Audit is not affected.
 func (g *Gate) ReserveStdout() {
 	g.audit.sink.mu.Lock()
 	defer g.audit.sink.mu.Unlock()
 	g.audit.sink.noOut = true
 }
 
-// AuditHealth says how the audit log does: how many lines could not be written
-// since the gate was made, and why the last one could not; nil: it was. Where it
-// could not, it is tried whether lines can be written again, so that the log is
-// found mended although nobody calls.
+// AuditHealth returns how many lines could not be written since the gate was
+// made, and why the last line could not; nil: it was. If it could not,
+// AuditHealth tries to write again, so that a repaired log is noticed without
+// calls.
 func (g *Gate) AuditHealth() (lost uint64, err error) {
 	if _, err := g.audit.sink.state(); err != nil {
 		_ = g.audit.sink.send(nil, 0) // says how many were lost

@@ -27,7 +27,7 @@ func TestALineIsVisible(t *testing.T) {
 		var b bytes.Buffer
 		g, err := New(&Options{Audit: &b})
 		require.NoError(r, err)
-		g.audit.completed(t.Context(), &visit{gate: g, began: time.Now(), tool: text, detail: text, target: text, clientID: text, session: text})
+		g.audit.completed(t.Context(), &access{gate: g, began: time.Now(), tool: text, detail: text, target: text, clientID: text, session: text})
 		line := b.String()
 		if strings.Count(line, "\n") != 1 || !strings.HasSuffix(line, "\n") {
 			r.Fatalf("not one line: %q", line)

@@ -11,35 +11,35 @@ import (
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
-// A Tool is a row of the table: what a call of the tool needs. It is data, so
-// that a [Contract] can hold it.
+// A Tool is a row of the table: what a call of the tool needs. It is plain
+// data, so that a [Manifest] can hold it.
 type Tool struct {
 	_ struct{}
 
-	// Name is the tool's, exactly: neither case nor space around it is forgiven.
+	// Name is the exact name of the tool, in case and space too.
 	Name string
-	// Capability is what a call needs that no action fits. The zero value is Write.
+	// Capability is what a call needs if no action matches. The zero value is Write.
 	Capability Capability
-	// Scopes are all needed. None: any authenticated caller will do.
+	// Scopes are all required. None: every authenticated caller may call.
 	Scopes []string
-	// Actions are tried in order; the first that fits a call's arguments decides its
-	// capability and scopes in place of the two fields above.
+	// Actions are tried in order. The first that matches a call's arguments decides
+	// its capability and scopes, instead of the two fields above.
 	Actions []Action
 	// Target names the argument that the audit log gives as the call's target.
 	Target string
-	// Limit bounds all calls of the tool together, SessionLimit those of one caller:
-	// its sessions count together, so that a new one does not begin anew. Nil: that
-	// of Options.
+	// Limit bounds all calls of the tool together. SessionLimit bounds those of one
+	// caller: its sessions count together, so a new session does not start anew.
+	// Nil: that of Options.
 	Limit, SessionLimit *Limit
 	// Unlimited is for a tool that makes things safe, such as one that ends all
-	// faults: no limit, no rule of confirmation and no failing audit log stops it.
-	// Mode and scopes still hold.
+	// faults. No limit, no confirmation rule and no failing audit log stops it.
+	// Mode and scopes still apply.
 	Unlimited bool
 	// Failure makes the structured output of a call that the gate refuses or ends,
 	// in the form that the tool's output schema wants; args are as they came, and may
 	// be no JSON. Nil: such a result has its text alone.
 	Failure func(args json.RawMessage, e *Error) any
-	// KeepConfirm says that the tool has an argument "confirm" of its own: the gate
+	// KeepConfirm is for a tool with an argument "confirm" of its own: the gate
 	// reads it and passes it on.
 	KeepConfirm bool
 	// Timeout bounds one call. 0: that of Options.
@@ -47,10 +47,10 @@ type Tool struct {
 }
 
 // An Action is a way to call a tool that needs something else than the tool in
-// general, told by the value of one argument. It fits a call whose argument
-// Field, spelt exactly so, is a string, boolean or number among Values: strings
-// are compared without the case of ASCII letters, booleans and numbers only with
-// their own kind (the string "true" is not the boolean).
+// general. It matches a call whose argument Field, spelt exactly so, is a
+// string, boolean or number among Values. Strings are compared ignoring the
+// case of ASCII letters, booleans and numbers only with their own kind (the
+// string "true" is not the boolean).
 type Action struct {
 	_ struct{}
 
@@ -60,14 +60,15 @@ type Action struct {
 	Scopes     []string   `yaml:"scopes,flow"`
 }
 
-// A Confirm is a rule for calls that somebody has to confirm. It is a rule for
-// every call of the tools that the pattern Tool takes (*, ? and {a,b}, as in
-// "*.delete"), or, with a Field, for those whose argument Field is among Values.
+// A Confirm is a rule for calls that need a confirmation. It applies to every
+// call of the tools that the pattern Tool matches (*, ? and {a,b}, as in
+// "*.delete"). With a Field, it applies only to calls whose argument Field is
+// among Values.
 //
-// Here doubt confirms: the field's name is compared without case, strings
-// without case and without space around them, one element of an array is
-// enough, and an object is always in the set. A call without the field needs no
-// confirmation, so a tool whose own default is dangerous wants a rule without a
+// In doubt a call needs confirmation. The field's name is compared ignoring
+// case, and strings ignoring case and the space around them. One element of an
+// array is enough, and an object always matches. A call without the field needs
+// no confirmation, so a tool with a dangerous default needs a rule without a
 // field.
 type Confirm struct {
 	_ struct{}
@@ -77,13 +78,13 @@ type Confirm struct {
 	Values []any  `yaml:"values,flow,omitempty"` // of string, bool, int, float64; required with Field
 }
 
-// A row is a Tool made ready.
+// A row is a compiled Tool.
 type row struct {
 	Tool
 	confirm []Confirm
 }
 
-// compile reads table and rules; every problem, joined.
+// compile compiles table and rules; the error joins all problems.
 func compile(o *Options) (map[string]*row, error) {
 	var problems []error
 	bad := func(allowed string, value any, field string, args ...any) {

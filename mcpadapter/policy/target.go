@@ -8,12 +8,12 @@ import (
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
-// A TargetLimit bounds the calls of some tools that are about some targets, such
-// as those that break payments. All such calls count together.
+// A TargetLimit bounds the calls of some tools on some targets, such as calls
+// that inject faults into payments. All such calls count together.
 //
-// Doubt counts: a call without the argument, with one that is no text, and with
-// a pattern that may take a target of the limit (* as payments.*). Case does not
-// matter.
+// In doubt a call counts: without the argument, with an argument that is no
+// text, and with a pattern that may match a target of the limit (* as
+// payments.*). Case is ignored.
 type TargetLimit struct {
 	_ struct{}
 

@@ -23,7 +23,7 @@ import (
 
 const (
 	// minToken is the least length of a token, in bytes: what is shorter can be
-	// guessed, and would be struck out of the audit log wherever it is a word.
+	// guessed, and would be removed from the audit log wherever it occurs as a word.
 	minToken = 8
 	// defaultSubject is whose a token is that does not say.
 	defaultSubject = "token"
@@ -31,8 +31,9 @@ const (
 	tokensVersion = 1
 )
 
-// A Token is a bearer token and whose it is. It has a Value or a Hash. Without
-// Subject it is called "token"; without Scopes (nil, not empty) it grants admin.
+// A Token is a bearer token with its subject and scopes. It has a Value or a
+// Hash. Without Subject it is called "token"; without Scopes (nil, not empty)
+// it grants admin.
 type Token struct {
 	_ struct{}
 
@@ -48,10 +49,10 @@ func sum(value string) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// hashOf is the hash of a token that has been checked.
+// hashOf returns the hash of a token that has been checked.
 func hashOf(t Token) string { return cmp.Or(t.Hash, tokenhash.Prefix+sum(t.Value)) }
 
-// parseHash is strict: one spelling for one hash.
+// parseHash is strict: a hash has only one spelling.
 func parseHash(text string) (hash [sha256.Size]byte, ok bool) {
 	digits, ours := strings.CutPrefix(text, tokenhash.Prefix)
 	b, err := hex.DecodeString(digits)
@@ -61,8 +62,8 @@ func parseHash(text string) (hash [sha256.Size]byte, ok bool) {
 	return [sha256.Size]byte(b), true
 }
 
-// checkTokens wants a subject of its own for each token: sessions are bound to
-// subjects.
+// checkTokens requires a subject of its own for each token: sessions are bound
+// to subjects.
 func checkTokens(bad complain, tokens []Token) {
 	hashes, subjects := make(map[string]bool), make(map[string]bool)
 	for i, t := range tokens {
@@ -156,8 +157,8 @@ func parseTokens(text []byte) ([]Token, error) {
 	return tokens, errors.Join(problems...)
 }
 
-// A grant is a token that is compared by its hash, so that the time it takes
-// tells nothing about it, not even its length.
+// A grant is a token compared by its hash, so that the time of a comparison
+// reveals nothing about it, not even its length.
 type grant struct {
 	hash    [sha256.Size]byte
 	caller  Caller
@@ -201,7 +202,7 @@ func (t *tokens) all() []*grant {
 	return t.grants
 }
 
-// lookup compares with every token, also behind a match.
+// lookup compares with every token, also after a match.
 func (t *tokens) lookup(token string) (found *grant) {
 	hash := sha256.Sum256([]byte(token))
 	for _, g := range t.all() {
@@ -222,10 +223,10 @@ func (t *tokens) of(subject string, now time.Time) *grant {
 	return nil
 }
 
-// ReloadTokens reads [Options.TokensFile] again, as after SIGHUP. Requests of
-// callers whose token is gone or grants something else are ended, streams too.
-// Where the file cannot be used, the error says why and the tokens stay as they
-// were. Both leave a line of audit. Without a file it does nothing.
+// ReloadTokens reads [Options.TokensFile] again, as after SIGHUP. Requests and
+// streams of callers whose token was removed, or grants something else, end. If
+// the file cannot be used, the error says why and the tokens do not change.
+// Both write an audit line. Without a file it does nothing.
 func (g *Gate) ReloadTokens() error {
 	if g.options.TokensFile == "" {
 		return nil

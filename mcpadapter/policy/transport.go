@@ -8,10 +8,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Transport returns a transport whose calls stand in the audit log with the
-// request identifiers of the client: a transport alone does not hand them to a
-// server. It is for standard input and memory, whose caller is [Options.Local];
-// an HTTP handler has it from [Gate.HTTPHandler].
+// Transport returns a transport whose calls have the client's request
+// identifiers in the audit log: a transport alone does not pass them to a
+// server. It is for standard input and memory, whose caller is [Options.Local].
+// An HTTP handler gets them from [Gate.HTTPHandler].
 func (g *Gate) Transport(t mcp.Transport) mcp.Transport { return identified{g, t} }
 
 type identified struct {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// A walker goes through a JSON object once, collects its members, and refuses
-// names that come more than once in any object. The text has to be valid JSON
-// already: the walker does not look at what it need not.
+// A walker reads a JSON object once, collects its members, and refuses names
+// that occur more than once in any object. The text has to be valid JSON: the
+// walker does not check it.
 type walker struct {
 	text    []byte
 	at      int
@@ -101,7 +101,7 @@ func (w *walker) passString() error {
 	return nil
 }
 
-// add says whether the name was there already.
+// add reports whether the name was there already.
 func (l *level) add(name string) bool {
 	if l.many != nil {
 		had := l.many[name]

@@ -151,7 +151,7 @@ func (a *API) createTransition(req *http.Request) (any, error) {
 	return a.begin(does, order.Targets), nil
 }
 
-// free says whether the components can begin the operation.
+// free reports whether the components can begin the operation.
 func (a *API) free(does operation, targets []string) error {
 	for _, t := range a.transitions {
 		for _, task := range t.Tasks {

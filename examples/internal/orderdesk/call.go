@@ -10,7 +10,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// patience says how often a call is tried, and how long the agent waits before
+// patience is how often a call is tried, and how long the agent waits before
 // each further try: first, then twice as long, up to most.
 type patience struct {
 	tries       int

@@ -15,5 +15,5 @@
 //
 // Read in this order: schema.sql and store.go (the shop), tools.go (what the
 // agent may call), plan.go and desk.go (the agent), call.go and report.go
-// (what the habits change), and scenarios.go and promises.go (the matrix).
+// (what the habits change), and scenarios.go and invariants.go (the matrix).
 package orderdesk

@@ -8,14 +8,14 @@ const (
 	DefaultTrials = 5
 )
 
-// Matrix asks an agent with these habits to keep every promise in every
-// weather, each time in a world of its own.
+// Matrix checks every invariant of an agent with these habits in every
+// scenario, each run in a world of its own.
 func Matrix(h Habits) *contract.Matrix {
 	return &contract.Matrix{
 		Name:       "order desk",
 		NewWorld:   NewWorld(h),
 		Prompts:    prompts(),
-		Invariants: promises(),
+		Invariants: invariants(),
 		Scenarios:  scenarios(),
 		Trials:     DefaultTrials,
 		Seed:       DefaultSeed,

@@ -54,7 +54,7 @@ func calls(t *testing.T, prompts []string) (targets []string) {
 
 // On a good day the habits make no difference: neither to the answers nor to
 // what was done.
-func TestInCalmWeatherAllAgentsAreTheSame(t *testing.T) {
+func TestWithoutFaultsAllAgentsAreTheSame(t *testing.T) {
 	for _, h := range []Habits{Fragile(), {Retry: true}, {IdempotencyKeys: true}, {HonestReport: true}, Robust()} {
 		w, err := NewWorld(h)(t.Context())
 		require.NoError(t, err)

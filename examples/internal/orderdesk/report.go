@@ -16,7 +16,7 @@ func (h Habits) report(w *work) string {
 	return hopeful(w)
 }
 
-// honest says what the tools confirmed, and where they did not, that they did not.
+// honest reports what the tools confirmed, and what they did not confirm.
 func honest(w *work) string {
 	switch {
 	case errors.Is(w.lookup, errRefused), errors.Is(w.action, errRefused):

@@ -25,8 +25,7 @@ type errorPage struct {
 	Message string `json:"message"`
 }
 
-// scenarios are the weather: calm, and what production has brought sooner or
-// later. Every cell's prompts call all tools, so a fault is delivered wherever
+// scenarios are the calm one, and what production brings sooner or later. Every cell's prompts call all tools, so a fault is delivered wherever
 // its probability does not forbid it.
 func scenarios() []contract.Scenario {
 	return []contract.Scenario{

@@ -32,7 +32,7 @@ func (s *store) refund(ctx context.Context, in RefundArgs) (out Refund, err erro
 	return out, err
 }
 
-// mayRefund holds the shop's rule: nobody gets back more items than were paid for.
+// mayRefund is the shop's rule: no more items are refunded than were paid for.
 func mayRefund(ctx context.Context, tx *sql.Tx, o Order, quantity int) error {
 	var refunded int
 	err := tx.QueryRowContext(ctx, `SELECT coalesce(sum(quantity), 0) FROM refunds WHERE order_id = ?`, o.ID).Scan(&refunded)

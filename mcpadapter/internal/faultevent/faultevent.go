@@ -14,7 +14,7 @@ import (
 // An Origin is the part of a payload that the event itself does not know.
 type Origin struct {
 	SubscriptionID string
-	Cluster        string    // the program whose injector struck
+	Cluster        string    // the program whose injector injected the fault
 	Armed          time.Time // from which the times of events count
 }
 
@@ -65,7 +65,7 @@ type Log struct {
 	Error     string `json:"error,omitempty"`
 }
 
-// NewFlat makes the flat payload of an event on which a rule struck.
+// NewFlat makes the flat payload of an event that has a rule.
 func NewFlat(e chaos.Event, o Origin) Flat {
 	return Flat{
 		SubscriptionID: o.SubscriptionID, Cluster: o.Cluster, FaultType: e.Fault, Severity: Severity(e),
@@ -73,7 +73,7 @@ func NewFlat(e chaos.Event, o Origin) Flat {
 	}
 }
 
-// NewNested makes the nested payload of an event on which a rule struck.
+// NewNested makes the nested payload of an event that has a rule.
 func NewNested(e chaos.Event, o Origin) Nested {
 	n := Nested{
 		SubscriptionID: o.SubscriptionID, Cluster: o.Cluster, Logs: []Log{},
@@ -95,7 +95,7 @@ func Namespace(e chaos.Event) string {
 	return before
 }
 
-// Severity is how bad a struck call is: critical for a panic, error for a
+// Severity is how severe a fault is: critical for a panic, error for a
 // failure, warning for a delay or a changed result, info for a fault that was
 // not delivered.
 func Severity(e chaos.Event) string {
@@ -152,5 +152,5 @@ func message(e chaos.Event) string {
 	case e.Spent > 0:
 		return "the call took " + e.Spent.String() + " longer"
 	}
-	return cmp.Or(e.Note, "the call was struck")
+	return cmp.Or(e.Note, "a fault was injected into the call")
 }

@@ -41,7 +41,7 @@ func TestWhatIsSaidOfAnEvent(t *testing.T) {
 		{chaos.Event{Target: "a", Layer: chaos.LayerHTTP, Delivered: true, Outcome: chaos.OutcomeOK, Spent: time.Second}, "warning", "Warning", "HTTP", "the call took 1s longer"},
 		{chaos.Event{Target: "a", Layer: chaos.LayerStream, Delivered: true, Changes: []chaos.Change{{}}}, "warning", "Warning", "Stream", "the result was changed at its root"},
 		{chaos.Event{Target: "a", Note: "nothing to change"}, "info", "Normal", "Point", "nothing to change"},
-		{chaos.Event{Target: "a"}, "info", "Normal", "Point", "the call was struck"},
+		{chaos.Event{Target: "a"}, "info", "Normal", "Point", "a fault was injected into the call"},
 	} {
 		p := faultevent.NewFlat(tc.e, origin)
 		assert.Equal(t, tc.severity, p.Severity, tc.context)

@@ -14,7 +14,7 @@ import (
 	"os"
 )
 
-// A Log is what [Read] has read.
+// A Log is the result of [Read].
 type Log struct {
 	_ struct{}
 
@@ -25,10 +25,10 @@ type Log struct {
 // maxLine is more than a line can have, in bytes.
 const maxLine = 1 << 20
 
-// Read reads lines of audit. A process that was killed leaves at most its
-// last line cut off; such a line is skipped and counted, also where the lines of
-// a later process follow it. An error is that of r, or a line beyond 1 MiB; the
-// log has what came before.
+// Read reads audit lines. A process that was killed leaves at most its last
+// line cut off. Such a line is skipped and counted, also if lines of a later
+// process follow it. An error is that of r, or a line beyond 1 MiB; the log has
+// what came before.
 func Read(r io.Reader) (*Log, error) {
 	log := new(Log)
 	lines := bufio.NewScanner(r)
@@ -50,9 +50,9 @@ func Read(r io.Reader) (*Log, error) {
 	return log, nil
 }
 
-// Open opens a file for audit lines, at its end; a new one can be read by
-// its owner alone. Where the last process left a line cut off, the next begins
-// on a new one.
+// Open opens a file for audit lines, at its end. A new file can be read by its
+// owner alone. If the last process left a line cut off, the next line begins on
+// a new one.
 func Open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {

@@ -27,9 +27,9 @@ func New() (value, hash string) {
 }
 
 // Of returns the hash of a token: Prefix and 64 hexadecimal digits. The hash is
-// plain, so that comparing it costs nothing: a token that a person made up can
-// be found from it. A token below 20 bytes is an error, and so is one with space,
-// a comma or a control character; the error does not quote it.
+// a plain SHA-256, which is cheap to compare; a token that a person made up can
+// be guessed from it. A token below 20 bytes is an error, and so is one with a
+// space, a comma or a control character. The error does not quote it.
 func Of(value string) (string, error) {
 	if len(value) < minLength || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r == ',' || r == 0x7f }) {
 		return "", fmt.Errorf("tokenhash: the token has %d bytes; allowed: at least %d, without space, comma and control characters", len(value), minLength)

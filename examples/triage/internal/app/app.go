@@ -79,7 +79,7 @@ type usageError struct{ error }
 
 func (e *usageError) Unwrap() error { return e.error }
 
-// status says what went wrong, if anything did.
+// status returns the exit status, by what went wrong.
 func (p *Program) status(err error) int {
 	var usage *usageError
 	switch {

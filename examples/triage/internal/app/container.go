@@ -29,10 +29,9 @@ const (
 	buildTime  = 15 * time.Minute // of an image
 )
 
-// contain has agents that take orders from a language model run in containers
-// where there is an engine for them, and says in the log why they do not
-// otherwise. The error is that of an engine or an image that was asked for and
-// cannot be had.
+// contain runs agents that take orders from a language model in containers if
+// there is an engine for them; otherwise it logs why it does not. The error is
+// that of a requested engine or image that is not available.
 func (p *Program) contain(ctx context.Context, s *settings.Settings, c *incident.Command, log *slog.Logger) error {
 	if s.CLI == "offline" {
 		log.Info("agents run without a container", "why", "the offline agent is this program, and runs nothing that a model says")

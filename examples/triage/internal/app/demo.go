@@ -101,7 +101,7 @@ func (g *stage) say(format string, args ...any) {
 	fmt.Fprintf(g.out, time.Now().UTC().Format("15:04:05")+" "+format+"\n", args...)
 }
 
-// ended tells of the incident that ended.
+// ended reports the incident that ended.
 type ended chan incident.Incident
 
 // Notify keeps the first.

@@ -62,11 +62,11 @@ func (p *Program) serve(ctx context.Context, s *settings.Settings) (err error) {
 	return err
 }
 
-// headerTime is how long somebody who asks for the health may take to ask.
+// headerTime is how long a health request may take to send its header.
 const headerTime = 5 * time.Second
 
-// serveHealth answers questions about the runner until the function that it
-// returns is called. Without an address nobody can ask.
+// serveHealth serves the health of the runner until the returned function is
+// called. Without an address it serves nothing.
 func serveHealth(address string, h http.Handler) (at string, stop func() error, err error) {
 	if address == "" {
 		return "", func() error { return nil }, nil
@@ -116,7 +116,7 @@ func (p *Program) store(ctx context.Context, s *settings.Settings) (Store, error
 	return p.OpenStore(ctx, s.StorageURL)
 }
 
-// counted says what became of the events.
+// counted prints the fates of the events.
 func counted(c incident.Counts) string {
 	return fmt.Sprintf("%d events: %d malformed, %d filtered, %d duplicates, %d dropped, %d refused; "+
 		"%d incidents: %d resolved, %d failed, %d without a report; left on disk: %d events, %d interrupted incidents, %d messages; "+

@@ -12,7 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 )
 
-// An Event is all that the agent is told of an incident. It does not say what
+// An Event is all that the agent knows of an incident. It does not say what
 // failed: to find that out is the task.
 type Event struct {
 	Namespace string    // may be empty

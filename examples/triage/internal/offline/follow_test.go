@@ -76,13 +76,13 @@ func workload(ctx context.Context, tools chaos.ToolRegistry) error {
 	return errors.Join(all...)
 }
 
-func struck(name, target string, f chaos.Fault) contract.Scenario {
-	return contract.Scenario{Name: name, Rules: []chaos.Rule{{Name: "weather", Target: target, When: when.Between(20*time.Second, 40*time.Second), Fault: f}}}
+func faulty(name, target string, f chaos.Fault) contract.Scenario {
+	return contract.Scenario{Name: name, Rules: []chaos.Rule{{Name: "fault", Target: target, When: when.Between(20*time.Second, 40*time.Second), Fault: f}}}
 }
 
 // TestTheReportFollowsTheFault: the event names no target, and the agent here
 // is not even told the namespace. The fault moves from tool to tool, and is now an error,
-// now a delay; the report has to name the one that was struck.
+// now a delay; the report has to name the faulty one.
 func TestTheReportFollowsTheFault(t *testing.T) {
 	down, slow := fault.Fail(fault.ErrUnavailable), fault.Delay(200*time.Millisecond)
 	report := contracttest.Run(t, &contract.Matrix{
@@ -101,8 +101,8 @@ func TestTheReportFollowsTheFault(t *testing.T) {
 		Prompts:    []string{"What happened?"},
 		Invariants: []contract.Invariant{incident.FindsRootCause("finds-the-cause", contract.Critical, 3*time.Second)},
 		Scenarios: []contract.Scenario{
-			struck("orders-down", "orders.get", down), struck("customers-down", "customers.get", down), struck("mail-down", "mail.send", down),
-			struck("orders-slow", "orders.get", slow), struck("mail-slow", "mail.send", slow),
+			faulty("orders-down", "orders.get", down), faulty("customers-down", "customers.get", down), faulty("mail-down", "mail.send", down),
+			faulty("orders-slow", "orders.get", slow), faulty("mail-slow", "mail.send", slow),
 		},
 		Timeout: time.Hour,
 	}, nil)

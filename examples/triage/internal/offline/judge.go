@@ -83,7 +83,7 @@ func roots(g timeline.Graph, all map[string]Symptom) (left []Symptom) {
 	return left
 }
 
-// explains tells whether the trouble of a callee is enough for its caller's.
+// explains reports whether the trouble of a callee is enough for its caller's.
 func explains(callee, caller Symptom) bool {
 	if callee.How != caller.How {
 		return true // retries make a caller slow, and slow callees run into its timeouts
@@ -99,7 +99,7 @@ func (x Symptom) extent() float64 {
 	return (x.During.Latency - x.Before.Latency) * x.During.Calls
 }
 
-// reaches tells whether a node calls another, itself or through others.
+// reaches reports whether a node calls another, itself or through others.
 func reaches(g timeline.Graph, from, to string) bool {
 	seen, next := map[string]bool{from: true}, []string{from}
 	for len(next) > 0 {

@@ -20,7 +20,7 @@ No node did worse around {{at .Event.At}} than before. The event said "{{.Event.
 
 ## Root Cause
 
-Not found. The fault may have been borne without a trace, or it struck what the timeline does not show.
+Not found. The fault may have left no trace, or it was injected where the timeline does not show it.
 
 Confidence: low
 {{else -}}
@@ -112,7 +112,7 @@ func howWords(how string) string {
 	return cmp.Or(map[string]string{Failing: "the deepest node whose calls failed", Slow: "the deepest node that was slow"}[how], how)
 }
 
-// change says how the numbers moved.
+// change describes how the numbers changed.
 func change(x Symptom) string {
 	if x.How == Slow {
 		return fmt.Sprintf("%s ms a call, %s ms before", ms(x.During.Latency), ms(x.Before.Latency))

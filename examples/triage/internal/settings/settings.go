@@ -64,7 +64,7 @@ type Settings struct {
 	Shutdown         time.Duration     // SHUTDOWN_TIMEOUT, in seconds
 	MaxAge           time.Duration     // RETENTION_AGE, in seconds; 0: no limit
 	MaxBytes         int64             // RETENTION_BYTES; 0: no limit
-	HealthAddress    string            // HEALTH_ADDRESS; "": nobody can ask
+	HealthAddress    string            // HEALTH_ADDRESS; "": not served
 }
 
 // A Error is one wrong setting. Of a secret the value is not kept.

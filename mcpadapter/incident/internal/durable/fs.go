@@ -1,6 +1,6 @@
-// Package durable keeps small files so that the death of a process, at any
-// moment, leaves them whole or as they were: files that are replaced in one
-// step, an append-only journal with checksums, and a lock that says who holds it.
+// Package durable keeps small files that survive the death of a process at any
+// moment, whole or as they were. It has files that are replaced in one step, an
+// append-only journal with checksums, and a lock that names its holder.
 package durable
 
 import (
@@ -29,7 +29,7 @@ type FS interface {
 // OS is the file system of the operating system.
 type OS struct{}
 
-// Open opens a file that nobody else may read.
+// Open opens a file that only its owner may read.
 func (OS) Open(dir *os.Root, name string, flag int) (File, error) {
 	return dir.OpenFile(name, flag, 0o600)
 }

@@ -39,7 +39,7 @@ func OpenJournal(fs FS, dir *os.Root, name string) (j *Journal, records [][]byte
 	}
 	records, valid := Decode(data)
 	if torn = len(data) - valid; torn > 0 {
-		_ = dir.WriteFile(name+".torn", data, 0o600) // for whoever wants to look; nothing depends on it
+		_ = dir.WriteFile(name+".torn", data, 0o600) // for diagnosis; nothing depends on it
 	}
 	return j, records, torn, nil
 }

@@ -18,7 +18,7 @@ type Holder struct {
 // A HeldError says that somebody else holds a lock.
 type HeldError struct{ Holder Holder }
 
-// Error names the holder, as far as it is known.
+// Error names the holder, if it is known.
 func (e *HeldError) Error() string {
 	if e.Holder.PID == 0 {
 		return "held by another process, which left no name"

@@ -10,7 +10,7 @@ import (
 // errorSharingViolation is what Windows says where a file is open elsewhere.
 const errorSharingViolation syscall.Errno = 32
 
-// openLock opens a file that others may read and nobody else may write, until
+// openLock opens a file that other processes may read and not write, until
 // it is closed.
 func openLock(dir *os.Root, name string) (*os.File, error) {
 	path := filepath.Join(dir.Name(), name)

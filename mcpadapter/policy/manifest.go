@@ -17,41 +17,40 @@ import (
 )
 
 const (
-	// contractVersion is that of the form of the document.
-	contractVersion = 1
-	// maxContract bounds a document, in bytes.
-	maxContract = 8 << 20
+	// manifestVersion is the version of the document's form.
+	manifestVersion = 1
+	// maxManifest is the largest document, in bytes.
+	maxManifest = 8 << 20
 )
 
-// A Contract is what a server promises about its tools: names, what each needs,
-// and the schemas that clients see. As a file, tools.yaml, it is reviewed and
-// embedded; the table of a gate can be taken from it ([Contract.Rows]).
+// A Manifest describes the tools of a server: their names, what each needs, and
+// the schemas that clients see. Keep it as a file, tools.yaml, to be reviewed and
+// embedded. The table of a gate can be taken from it ([Manifest.Rows]).
 type Manifest struct {
 	_       struct{}
 	Version int            `yaml:"version"` // of the document's form: 1
-	Tools   []ContractTool `yaml:"tools"`   // sorted by name
+	Tools   []ManifestTool `yaml:"tools"`   // sorted by name
 }
 
-// A ContractTool is one tool of a contract. Limits and timeouts are not part of
-// the promise.
-type ContractTool struct {
+// A ManifestTool is one tool of a manifest. Limits and timeouts are not part of it.
+type ManifestTool struct {
 	_            struct{}
 	Name         string         `yaml:"name"`
 	Capability   Capability     `yaml:"capability"`
 	Scopes       []string       `yaml:"scopes,flow"`
 	Actions      []Action       `yaml:"actions,omitempty"`
-	Confirmation []Confirm      `yaml:"confirmation,omitempty"` // the rules whose pattern takes the tool
+	Confirmation []Confirm      `yaml:"confirmation,omitempty"` // the rules whose pattern matches the tool
 	Target       string         `yaml:"target,omitempty"`
 	KeepConfirm  bool           `yaml:"keep_confirm,omitempty"`
 	InputSchema  map[string]any `yaml:"input_schema"`
 	OutputSchema map[string]any `yaml:"output_schema,omitempty"` // nil: none
 }
 
-// Contract writes down what a running server offers: the tools that cs lists,
-// each with its row of the table. The session has to lead through this gate. A
-// row without a tool is left out.
-func (g *Gate) Contract(ctx context.Context, cs *mcp.ClientSession) (*Manifest, error) {
-	c := &Manifest{Version: contractVersion}
+// Manifest describes what a running server offers: the tools that cs lists,
+// each with its row of the table. The session has to go through this gate. A
+// row without a tool is left out. A tool without a row is an error.
+func (g *Gate) Manifest(ctx context.Context, cs *mcp.ClientSession) (*Manifest, error) {
+	c := &Manifest{Version: manifestVersion}
 	for t, err := range cs.Tools(ctx, nil) {
 		if err != nil {
 			return nil, err
@@ -60,18 +59,18 @@ func (g *Gate) Contract(ctx context.Context, cs *mcp.ClientSession) (*Manifest, 
 		if r == nil {
 			return nil, fmt.Errorf("policy: the session lists tool %s, which the gate does not know", t.Name)
 		}
-		tool := ContractTool{Name: t.Name, Capability: r.Capability, Scopes: append([]string{}, r.Scopes...), Target: r.Target, KeepConfirm: r.KeepConfirm,
+		tool := ManifestTool{Name: t.Name, Capability: r.Capability, Scopes: append([]string{}, r.Scopes...), Target: r.Target, KeepConfirm: r.KeepConfirm,
 			Actions: slices.Clone(r.Actions), Confirmation: slices.Clone(r.confirm)}
 		if err := errors.Join(remake(t.InputSchema, &tool.InputSchema), remake(t.OutputSchema, &tool.OutputSchema)); err != nil {
 			return nil, fmt.Errorf("policy: schemas of tool %s: %w", t.Name, err)
 		}
 		c.Tools = append(c.Tools, tool)
 	}
-	slices.SortFunc(c.Tools, func(a, b ContractTool) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(c.Tools, func(a, b ManifestTool) int { return cmp.Compare(a.Name, b.Name) })
 	return c, nil
 }
 
-// remake gives a value the form that it has after a trip through JSON.
+// remake converts a value by encoding it as JSON and decoding that.
 func remake(from, into any) error {
 	text, err := json.Marshal(from)
 	if err != nil {
@@ -80,37 +79,36 @@ func remake(from, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// YAML is the contract as a document. The same contract always gives the same
-// bytes.
+// YAML returns the manifest as a document. Equal manifests give equal bytes.
 func (c *Manifest) YAML() ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteString("# The contract of the tools: generated from the running server, and held against it by a test.\n")
+	b.WriteString("# The manifest of the tools: generated from the running server, and compared with it by a test.\n")
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
 	if err := enc.Encode(c); err != nil {
-		return nil, fmt.Errorf("policy: contract: %w", err)
+		return nil, fmt.Errorf("policy: manifest: %w", err)
 	}
 	return b.Bytes(), enc.Close()
 }
 
-// ParseContract reads a document strictly: a member that it does not know, a
-// member twice, a second document, a tool twice, a table that [New] would
-// refuse and a schema that is none are errors, all of them joined.
-func ParseContract(text []byte) (*Manifest, error) {
-	if len(text) > maxContract {
-		return nil, &FieldError{Field: "contract", Value: fmt.Sprintf("%d bytes", len(text)), Allowed: fmt.Sprintf("at most %d bytes", maxContract)}
+// ParseManifest reads a document strictly. Errors, all of them joined, are: an
+// unknown member, a member twice, a second document, a tool twice, a table that
+// [New] refuses, and an invalid schema.
+func ParseManifest(text []byte) (*Manifest, error) {
+	if len(text) > maxManifest {
+		return nil, &FieldError{Field: "manifest", Value: fmt.Sprintf("%d bytes", len(text)), Allowed: fmt.Sprintf("at most %d bytes", maxManifest)}
 	}
 	c := new(Manifest)
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
 	if err := dec.Decode(c); err != nil {
-		return nil, fmt.Errorf("policy: contract: %w", err)
+		return nil, fmt.Errorf("policy: manifest: %w", err)
 	}
 	if err := dec.Decode(new(any)); err != io.EOF {
-		return nil, &FieldError{Field: "contract", Allowed: "one document", Err: errors.New("there is something behind the document")}
+		return nil, &FieldError{Field: "manifest", Allowed: "one document", Err: errors.New("there is something behind the document")}
 	}
 	var problems []error
-	if c.Version != contractVersion {
+	if c.Version != manifestVersion {
 		problems = append(problems, &FieldError{Field: "version", Value: c.Version, Allowed: "1"})
 	}
 	if _, err := compile(&Options{Tools: c.Rows(), Confirm: c.Confirm()}); err != nil {
@@ -144,8 +142,8 @@ func checkSchema(schema map[string]any, field string) error {
 	return nil
 }
 
-// Rows are the rows of the table that the contract speaks of, without limits and
-// timeouts.
+// Rows returns the rows of the table that the manifest describes, without limits
+// and timeouts.
 func (c *Manifest) Rows() []Tool {
 	rows := make([]Tool, len(c.Tools))
 	for i, t := range c.Tools {
@@ -154,7 +152,7 @@ func (c *Manifest) Rows() []Tool {
 	return rows
 }
 
-// Confirm are the rules that the contract speaks of, each once.
+// Confirm returns the confirmation rules of the manifest, each once.
 func (c *Manifest) Confirm() []Confirm {
 	var rules []Confirm
 	for _, t := range c.Tools {

@@ -46,17 +46,17 @@ func rooms(t *testing.T, change func(o *policy.Options, tool *mcp.Tool)) *policy
 		return nil, roomAnswer{Booked: true}, nil
 	})
 	g, _ := d.behind(t, o)
-	c, err := g.Contract(t.Context(), d.connect(t, newEra, nil))
+	c, err := g.Manifest(t.Context(), d.connect(t, newEra, nil))
 	require.NoError(t, err)
 	return c
 }
 
-func TestAContractIsADocumentAndBack(t *testing.T) {
+func TestAManifestIsADocumentAndBack(t *testing.T) {
 	c := rooms(t, nil)
 	text, err := c.YAML()
 	require.NoError(t, err)
 	golden.Equal(t, "tools.yaml", text)
-	back, err := policy.ParseContract(text)
+	back, err := policy.ParseManifest(text)
 	require.NoError(t, err)
 	assert.NoError(t, back.Check(c), "what was written is what is read")
 	again, err := back.YAML()
@@ -64,10 +64,10 @@ func TestAContractIsADocumentAndBack(t *testing.T) {
 	assert.Equal(t, string(text), string(again))
 }
 
-func TestAContractCanBeTheTable(t *testing.T) {
+func TestAManifestCanBeTheTable(t *testing.T) {
 	text, err := rooms(t, nil).YAML()
 	require.NoError(t, err)
-	c, err := policy.ParseContract(text)
+	c, err := policy.ParseManifest(text)
 	require.NoError(t, err)
 	d := newDesk("room.book", "room.delete", "room.list")
 	d.behind(t, policy.Options{Tools: c.Rows(), Confirm: c.Confirm(), Mode: policy.ReadWrite, EnableWrite: true})
@@ -87,30 +87,30 @@ func TestCheckListsAllDifferences(t *testing.T) {
 		o.Confirm = o.Confirm[:1]
 		tool.OutputSchema = map[string]any{"type": "object", "properties": map[string]any{"booked": map[string]any{"type": "boolean", "title": "Booked"}}}
 	})
-	got.Tools = append(got.Tools, policy.ContractTool{Name: "room.paint"})
+	got.Tools = append(got.Tools, policy.ManifestTool{Name: "room.paint"})
 	var lines []string
 	for line := range strings.Lines(want.Check(got).Error()) {
-		lines = append(lines, strings.TrimSpace(strings.TrimPrefix(line, "policy: contract: tool ")))
+		lines = append(lines, strings.TrimSpace(strings.TrimPrefix(line, "policy: manifest: tool ")))
 	}
 	assert.Equal(t, []string{
 		`room.list: the server does not offer it`,
-		`room.book: capability is "read", the contract says "write"`,
-		`room.book: confirmation is null, the contract says ["room.* price [7,2.5,\"much\",true]"]`,
-		`room.book: target is "", the contract says "room"`,
-		`room.book: input_schema.properties.confirm is missing, the contract says {"description":"Must be true, and only after the user agreed, when price is one of [7,2.5,\"much\",true].","type":"boolean"}`,
-		`room.book: output_schema.additionalProperties is missing, the contract says false`,
-		`room.book: output_schema.properties.booked.title is "Booked", the contract has none`,
-		`room.book: output_schema.required is missing, the contract says ["booked"]`,
-		`room.delete: scopes is ["rooms:write"], the contract says ["rooms:write","rooms:admin"]`,
-		`room.delete: confirmation is ["*.delete  null"], the contract says ["*.delete  null","room.* price [7,2.5,\"much\",true]"]`,
-		`room.paint: it is not in the contract`,
+		`room.book: capability is "read", the manifest says "write"`,
+		`room.book: confirmation is null, the manifest says ["room.* price [7,2.5,\"much\",true]"]`,
+		`room.book: target is "", the manifest says "room"`,
+		`room.book: input_schema.properties.confirm is missing, the manifest says {"description":"Must be true, and only after the user agreed, when price is one of [7,2.5,\"much\",true].","type":"boolean"}`,
+		`room.book: output_schema.additionalProperties is missing, the manifest says false`,
+		`room.book: output_schema.properties.booked.title is "Booked", the manifest has none`,
+		`room.book: output_schema.required is missing, the manifest says ["booked"]`,
+		`room.delete: scopes is ["rooms:write"], the manifest says ["rooms:write","rooms:admin"]`,
+		`room.delete: confirmation is ["*.delete  null"], the manifest says ["*.delete  null","room.* price [7,2.5,\"much\",true]"]`,
+		`room.paint: it is not in the manifest`,
 	}, lines)
 	assert.NoError(t, want.Check(rooms(t, nil)))
 }
 
-func TestAContractIsReadStrictly(t *testing.T) {
+func TestAManifestIsReadStrictly(t *testing.T) {
 	const tool = "version: 1\ntools:\n  - name: look\n    capability: read\n    scopes: []\n    input_schema: {type: object}\n"
-	_, err := policy.ParseContract([]byte(tool))
+	_, err := policy.ParseManifest([]byte(tool))
 	require.NoError(t, err)
 	for _, tc := range []struct{ reason, text, want string }{
 		{"nothing", "", "EOF"},
@@ -128,22 +128,22 @@ func TestAContractIsReadStrictly(t *testing.T) {
 		{"a list in place of an object", "[]", "cannot unmarshal"},
 		{"too much", "# " + strings.Repeat("x", 8<<20), "at most"},
 	} {
-		_, err := policy.ParseContract([]byte(tc.text))
+		_, err := policy.ParseManifest([]byte(tc.text))
 		assert.ErrorContains(t, err, tc.want, tc.reason)
 	}
 }
 
-func FuzzParseContract(f *testing.F) {
+func FuzzParseManifest(f *testing.F) {
 	f.Add("version: 1\ntools: [{name: a, capability: read, scopes: [], input_schema: {type: object}}]")
 	f.Add("version: 1\ntools: [{name: a, confirmation: [{tool: '*', field: b, values: [1, .nan]}], input_schema: {type: object, properties: {b: {enum: [1]}}}}]")
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := policy.ParseContract([]byte(text))
+		c, err := policy.ParseManifest([]byte(text))
 		if err != nil {
 			return
 		}
 		again, err := c.YAML()
 		require.NoError(t, err)
-		back, err := policy.ParseContract(again)
+		back, err := policy.ParseManifest(again)
 		require.NoError(t, err, "what was accepted is accepted again:\n%s", again)
 		require.NoError(t, back.Check(c))
 	})

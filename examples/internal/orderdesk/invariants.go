@@ -26,8 +26,8 @@ func probes() []string {
 	}
 }
 
-// promises are what must stay true in every weather.
-func promises() []contract.Invariant {
+// invariants are what must stay true in every scenario.
+func invariants() []contract.Invariant {
 	return []contract.Invariant{
 		oneRefund(),
 		invariant.ClaimsMatchState("claims-are-true", contract.Critical, claims()...),
