@@ -45,7 +45,7 @@ func (r toolRemoved) Inject(ctx context.Context, c chaos.Call, args any, next ch
 	if slices.Contains(r.tools, c.Target) {
 		return nil, &unknownTool{c.Target}
 	}
-	unseen(ctx)
+	skip(ctx)
 	result, err := next(ctx, args)
 	list, ok := result.([]chaos.Tool)
 	if err != nil || !ok {

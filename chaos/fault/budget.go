@@ -115,13 +115,13 @@ func (b *budget) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 		if err := b.take(amount, amount); err != nil {
 			return nil, err
 		}
-		unseen(ctx)
+		skip(ctx)
 		return next(ctx, args)
 	}
 	if err := b.take(0, 0); err != nil {
 		return nil, err
 	}
-	unseen(ctx)
+	skip(ctx)
 	start, returned := time.Now(), false
 	defer func() {
 		if !returned { // the callee panicked: that took time, and gave nothing

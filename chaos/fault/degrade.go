@@ -43,10 +43,10 @@ func (s spiky) check(c *param.Check) {
 // more than 0, most at least step.
 func RampUp(step, most time.Duration) chaos.Fault { return latency{stepwise{step, most}} }
 
-// RampUpOver is [Delay] by a time that grows with the time since the
+// RampUpWith is [Delay] by a time that grows with the time since the
 // injector was armed: from 0 evenly up to most, which is reached after over and
 // stays. Both are more than 0.
-func RampUpOver(most, over time.Duration) chaos.Fault { return latency{gradual{most, over}} }
+func RampUpWith(most, over time.Duration) chaos.Fault { return latency{gradual{most, over}} }
 
 // growing is a delay that follows from the call, without a draw.
 type growing interface {

@@ -175,7 +175,7 @@ func TestAValueThatDoesNotFitGoesUndelivered(t *testing.T) {
 	misfits := map[string]chaos.Fault{
 		"SilentNoOpWith": fault.SilentNoOpWith(none), "DropHandoff": fault.DropHandoff(none), "CycleHandoff": fault.CycleHandoff(none),
 		"Replace": fault.Replace(none), "ForceVerdict": fault.ForceVerdict(none), "another JSON": fault.SilentNoOpWith(json.RawMessage(`[1]`)),
-		"MisrouteTo": fault.MisrouteTo("other", func(context.Context, int) (chan int, error) { return none, nil }),
+		"MisrouteWith": fault.MisrouteWith("other", func(context.Context, int) (chan int, error) { return none, nil }),
 	}
 	type order struct{ ID int }
 	for name, f := range misfits {

@@ -12,7 +12,7 @@
 //
 // # The faults
 //
-//   - The call takes longer: [Delay], [Uniform], [Normal], [Exponential], [Spike]; more and more so: [RampUp], [RampUpOver].
+//   - The call takes longer: [Delay], [Uniform], [Normal], [Exponential], [Spike]; more and more so: [RampUp], [RampUpWith].
 //   - The caller gets an error and the callee is not reached: [Fail], [Timeout], [LoseRequest], [AuthExpired],
 //     [ResourceExhausted], [Partition], and [Hang], which waits for the caller to give up; [Panic] panics. [ToolRemoved]
 //     takes a tool out of its registry.
@@ -45,7 +45,7 @@
 //
 //	faults                                kind                  class     visibility  effect
 //	Delay Uniform Normal Exponential      latency               timing    implicit    done
-//	Spike RampUp RampUpOver         latency               timing    implicit    done
+//	Spike RampUp RampUpWith               latency               timing    implicit    done
 //	Fail                                  error                 crash     explicit    none
 //	ResourceExhausted                     resource_exhaustion   crash     explicit    none
 //	Partition                             network_partition     crash     explicit    none
@@ -93,11 +93,11 @@
 //	ForceVerdict                          forced_verdict        value     implicit    done
 //	StaleApproval                         stale_approval        value     implicit    done
 //
-//	CorruptHandoff CorruptHandoffFunc     handoff_corrupt       value     implicit    done
+//	CorruptHandoff CorruptHandoffWith     handoff_corrupt       value     implicit    done
 //	DropHandoff                           handoff_dropped       omission  implicit    none
 //	DelayHandoff                          handoff_delayed       timing    implicit    done
 //	Misroute                              misroute              protocol  implicit    done
-//	MisrouteTo                            misroute              protocol  implicit    none
+//	MisrouteWith                          misroute              protocol  implicit    none
 //	MessageStorm                          message_storm         protocol  implicit    done
 //	CycleHandoff                          handoff_cycle         protocol  implicit    none
 //	RejectDelegation                      delegation_rejected   crash     explicit    none

@@ -33,10 +33,10 @@ func CorruptHandoff(patch json.RawMessage) chaos.Fault {
 	}, change: patching(patch)}
 }
 
-// CorruptHandoffFunc is [CorruptHandoff] by a function on arguments of type T,
+// CorruptHandoffWith is [CorruptHandoff] by a function on arguments of type T,
 // or on JSON that decodes into it. Name and fn are required, and what [Mutate]
 // says of fn holds.
-func CorruptHandoffFunc[T any](name string, fn func(T) T) chaos.Fault {
+func CorruptHandoffWith[T any](name string, fn func(T) T) chaos.Fault {
 	typ := fmt.Sprint(reflect.TypeFor[T]())
 	return handoff{kind: "handoff_corrupt", class: chaos.ClassValue, params: namedParams{name, typ}, check: func(c *param.Check) {
 		c.That(name != "", "name", `""`, "a name that says what fn does")
@@ -53,7 +53,7 @@ func CorruptHandoffFunc[T any](name string, fn func(T) T) chaos.Fault {
 // Misroute sends a hand-off to another agent: it sets the member of the
 // arguments that names the agent. The rest is as with [CorruptHandoff]; the
 // member's name is required. Where each agent has a callable of its own, use
-// [MisrouteTo].
+// [MisrouteWith].
 func Misroute(member, agent string) chaos.Fault {
 	patch := fmt.Appendf(nil, "{%s:%s}", quoted(member), quoted(agent))
 	return handoff{kind: "misroute", class: chaos.ClassProtocol, params: struct {
@@ -101,7 +101,7 @@ type namedParams struct {
 }
 
 func (h handoff) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	unseen(ctx)
+	skip(ctx)
 	before := form.Document(args)
 	changed, err := h.change(args)
 	if err != nil {

@@ -60,7 +60,7 @@ func (l *lateResult) Inject(ctx context.Context, c chaos.Call, args any, next ch
 		_, _ = r.next(ctx, r.args) // its caller has gone
 	}
 	if c.Occurrence > 0 || !l.calls.match(c.Target) || ctx.Err() != nil {
-		unseen(ctx)
+		skip(ctx)
 		return next(ctx, args)
 	}
 	request := lateRequest{time.Now().Add(l.after), c.Target, kept(args), next}
@@ -152,7 +152,7 @@ func (ignoreCancel) Describe() chaos.Description {
 
 // unseen says of a fault that acts before the callee that it let this call be:
 // one that asked for a wait of nothing is not delivered.
-func unseen(ctx context.Context) { _ = chaos.Sleep(ctx, 0) }
+func skip(ctx context.Context) { _ = chaos.Sleep(ctx, 0) }
 
 // pattern is a glob over targets as a parameter.
 type pattern struct {

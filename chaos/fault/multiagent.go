@@ -10,13 +10,13 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// MisrouteTo sends a hand-off to another agent's callable: to is reached in the
+// MisrouteWith sends a hand-off to another agent's callable: to is reached in the
 // callee's place, with the same arguments, and its reply is the caller's, an
 // error of it an injected one. Name, by which reports know it, and to are
 // required. Arguments of another type than In, which do not decode into it
 // either, reach the callee, and the event has a note. It is not for streams.
-func MisrouteTo[In, Out any](name string, to func(context.Context, In) (Out, error)) chaos.Fault {
-	m := misrouteTo{params: namedParams{name, fmt.Sprint(reflect.TypeFor[In]())}, missing: to == nil}
+func MisrouteWith[In, Out any](name string, to func(context.Context, In) (Out, error)) chaos.Fault {
+	m := misrouteWith{params: namedParams{name, fmt.Sprint(reflect.TypeFor[In]())}, missing: to == nil}
 	m.call = func(ctx context.Context, args any) (result any, fits bool, err error) {
 		in, ok := fit[In](args)
 		if !ok {
@@ -28,13 +28,13 @@ func MisrouteTo[In, Out any](name string, to func(context.Context, In) (Out, err
 	return m
 }
 
-type misrouteTo struct {
+type misrouteWith struct {
 	params  namedParams
 	missing bool
 	call    func(ctx context.Context, args any) (result any, fits bool, err error)
 }
 
-func (m misrouteTo) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+func (m misrouteWith) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	result, fits, err := m.call(ctx, args)
 	if !fits {
 		chaos.Note(ctx, fmt.Sprintf("the arguments, %T, do not fit %s", args, m.params.Type))
@@ -43,14 +43,14 @@ func (m misrouteTo) Inject(ctx context.Context, c chaos.Call, args any, next cha
 	return result, err
 }
 
-func (m misrouteTo) Check() error {
+func (m misrouteWith) Check() error {
 	c := param.Check{Kind: "misroute"}
 	c.That(m.params.Name != "", "name", `""`, "the name of the other agent")
 	c.That(!m.missing, "to", nil, "a function")
 	return c.Err()
 }
 
-func (m misrouteTo) Describe() chaos.Description {
+func (m misrouteWith) Describe() chaos.Description {
 	return describeHandoff("misroute", chaos.ClassProtocol, chaos.Implicit, chaos.EffectNone, m.params)
 }
 

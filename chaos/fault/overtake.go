@@ -41,7 +41,7 @@ func (r *reorderCalls) Inject(ctx context.Context, c chaos.Call, args any, next 
 	defer release()
 	mine, other := r.meet(release)
 	if other != nil {
-		unseen(ctx)
+		skip(ctx)
 		defer r.overtake(other)
 		return next(ctx, args)
 	}

@@ -107,7 +107,7 @@ func (l *concurrency) Inject(ctx context.Context, c chaos.Call, args any, next c
 		return nil, &BudgetError{Resource: "concurrency", Limit: float64(l.limit), Used: float64(l.limit)}
 	}
 	defer l.end()
-	unseen(ctx)
+	skip(ctx)
 	return next(ctx, args)
 }
 
@@ -159,7 +159,7 @@ func (r *rate) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Ne
 	if err := r.admit(time.Now()); err != nil {
 		return nil, err
 	}
-	unseen(ctx)
+	skip(ctx)
 	return next(ctx, args)
 }
 

@@ -19,7 +19,7 @@ type field struct {
 	tag      tag
 }
 
-// A tag is what a field says besides its name: `doc:"…" spec:"min=1,enum=a|b"`.
+// A tag is what a field says besides its name: `doc:"…" bounds:"min=1,enum=a|b"`.
 // The bounds are for the schema; the decoder asks the fault itself, which knows
 // more, and a test holds the two together.
 type tag struct {
@@ -52,7 +52,7 @@ func fieldsOf(t reflect.Type) []field {
 
 func tagOf(text reflect.StructTag) tag {
 	t := tag{doc: text.Get("doc")}
-	for setting := range strings.SplitSeq(text.Get("spec"), ",") {
+	for setting := range strings.SplitSeq(text.Get("bounds"), ",") {
 		key, value, _ := strings.Cut(setting, "=")
 		switch key {
 		case "min":

@@ -34,7 +34,7 @@ type Kind struct {
 // "1.5s"), [json.RawMessage], another struct, a slice or map of these,
 // [chaos.Fault] or [chaos.When]. Its JSON tags name them; without omitempty
 // they are required. A tag doc:"…" describes a field in the schema, and
-// spec:"min=1,over=0,max=9,enum=a|b" bounds it there.
+// bounds:"min=1,over=0,max=9,enum=a|b" bounds it there.
 //
 // build makes the fault. Its error, and those of the fault's Check method,
 // become errors of the document: a [*chaos.ParamError] at the member that its
@@ -69,13 +69,13 @@ func newKind[P any](trigger bool, name, doc string, build func(P, *table) (any, 
 
 // fault and trigger are the rows of our own tables. The example is there for
 // the documentation and for the tests, which deliver every one.
-func fault1[P any](name, code, doc, example string, build func(P) chaos.Fault) Kind {
+func faultRow[P any](name, code, doc, example string, build func(P) chaos.Fault) Kind {
 	k := newKind(false, name, doc, func(p P, _ *table) (any, error) { return build(p), nil })
 	k.code, k.example = code, example
 	return k
 }
 
-func when1[P any](name, code, doc, example string, build func(P) chaos.When) Kind {
+func whenRow[P any](name, code, doc, example string, build func(P) chaos.When) Kind {
 	k := newKind(true, name, doc, func(p P, _ *table) (any, error) { return build(p), nil })
 	k.code, k.example = code, example
 	return k

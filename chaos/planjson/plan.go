@@ -102,10 +102,10 @@ type (
 		Target   string        `json:"target" doc:"glob over the names of injection points"`
 		When     chaos.When    `json:"when,omitempty" doc:"on which calls the rule is drawn; left out: on every call"`
 		Fault    chaos.Fault   `json:"fault" doc:"what happens then"`
-		Limit    int           `json:"limit,omitempty" spec:"min=0" doc:"deliveries after which the rule rests for good; 0: no limit"`
+		Limit    int           `json:"limit,omitempty" bounds:"min=0" doc:"deliveries after which the rule rests for good; 0: no limit"`
 		CoolDown time.Duration `json:"coolDown,omitempty" doc:"time after a delivery in which the rule rests"`
 		Group    string        `json:"group,omitempty" doc:"rules of one group strike and heal together"`
-		Layer    string        `json:"layer,omitempty" spec:"enum=|tool|llm|http|stream|point|context|control|resource|multi-agent" doc:"overrides the layer of the point"`
+		Layer    string        `json:"layer,omitempty" bounds:"enum=|tool|llm|http|stream|point|context|control|resource|multi-agent" doc:"overrides the layer of the point"`
 	}
 )
 

@@ -45,7 +45,7 @@ func (r *Capture) Check(events []chaos.Event) error {
 				Allowed: fmt.Sprintf("events of cell %q, on which the draws depend", r.Cell)}
 		}
 	}
-	want, got := strandsOf(r.Calls), strandsOf(recorded(events))
+	want, got := strandsOf(r.Calls), strandsOf(capturedCalls(events))
 	diverged, first := DivergedError{}, -1
 	for _, lane := range want.lanes(got) {
 		at, global := diverged.compare(want.byLane[lane], got.byLane[lane], want, got)

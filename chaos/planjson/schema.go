@@ -40,7 +40,7 @@ func CaptureSchema(o *Options) ([]byte, error) {
 		{"$schema", draft},
 		{"title", "Shakedown recording"},
 		{"description", "A run whose faults can be had again: the calls of one cell, and rules that strike those that were struck."},
-	}, reflect.TypeFor[recordingDoc]())
+	}, reflect.TypeFor[captureDoc]())
 }
 
 // draft is the dialect of the schemas.

@@ -56,7 +56,7 @@ func CaptureOf(p *chaos.Plan, events []chaos.Event) (*Capture, error) {
 		found.add(&Error{Reason: Missing, Allowed: "the plan of the run"})
 		return nil, found.err()
 	}
-	struck := strikes(events, &found)
+	struck := matchedCalls(events, &found)
 	gaps(events, &found)
 	var rules []chaos.Rule
 	for _, r := range p.Rules() {
@@ -75,7 +75,7 @@ func CaptureOf(p *chaos.Plan, events []chaos.Event) (*Capture, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Capture{Plan: plan, Calls: recorded(events)}
+	r := &Capture{Plan: plan, Calls: capturedCalls(events)}
 	if len(events) > 0 {
 		r.Cell = events[0].Cell
 	}
@@ -85,7 +85,7 @@ func CaptureOf(p *chaos.Plan, events []chaos.Event) (*Capture, error) {
 // strikes lists, for each rule, the calls that it was drawn on: also those on
 // which it came to nothing, since a fault may have remembered them, but not those
 // on which it was held back.
-func strikes(events []chaos.Event, found *problems) map[string][]when.Coord {
+func matchedCalls(events []chaos.Event, found *problems) map[string][]when.Coord {
 	struck := make(map[string][]when.Coord)
 	for i, e := range events {
 		at := fmt.Sprintf("event %d", i)
@@ -124,7 +124,7 @@ func gaps(events []chaos.Event, found *problems) {
 	}
 }
 
-func recorded(events []chaos.Event) []CapturedCall {
+func capturedCalls(events []chaos.Event) []CapturedCall {
 	calls := make([]CapturedCall, len(events))
 	for i, e := range events {
 		calls[i].Coord = coordOf(e)
@@ -156,7 +156,7 @@ func (r *Capture) Injector(o *chaos.InjectorOptions) *chaos.Injector {
 	return plan.Injector(r.Cell, &settings)
 }
 
-type recordingDoc struct {
+type captureDoc struct {
 	Cell  string         `json:"cell" doc:"the cell of the run, on which its draws depend"`
 	Plan  planDoc        `json:"plan" doc:"the rules with the calls that they strike"`
 	Calls []CapturedCall `json:"calls" doc:"all calls of the run, in the order in which they began"`
@@ -190,7 +190,7 @@ func DecodeCapture(data []byte, o *Options) (*Capture, error) {
 	if n == nil {
 		return nil, b.err()
 	}
-	var doc recordingDoc
+	var doc captureDoc
 	b.bind(n, "", reflect.ValueOf(&doc).Elem(), tag{})
 	seen := make(map[when.Coord]bool, len(doc.Calls))
 	for i, c := range doc.Calls {

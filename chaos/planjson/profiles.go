@@ -11,9 +11,9 @@ import (
 // weathers is the table. Each has a fault within the first ten calls to its
 // targets, or a chance of one in each call of at least a quarter: weather that
 // a short run does not notice is calm.
-func weathers() []weather {
+func profiles() []profile {
 	tools, streams, models := needs{tools: true}, needs{streams: true}, needs{models: true}
-	return []weather{
+	return []profile{
 		{"high-latency", "Half of the calls take some seconds longer, one in twenty half a minute.", tools, highLatency},
 		{"flaky-network", "Bursts of reset connections, a quarter of the calls in the long run; others time out or are late.", tools, flakyNetwork},
 		{"api-outage", "From the third call on, all tools together are unavailable for eight calls, and then come back.", tools, apiOutage},

@@ -31,7 +31,7 @@ func Profile(name string, options *ProfileOptions) ([]chaos.Rule, error) {
 		o = *options
 	}
 	var found problems
-	for _, w := range weathers() {
+	for _, w := range profiles() {
 		if w.name != name {
 			continue
 		}
@@ -56,14 +56,14 @@ func Profile(name string, options *ProfileOptions) ([]chaos.Rule, error) {
 // WeatherNames lists the ready-made weathers, in the order of docs/plans.md.
 func ProfileNames() []string {
 	var names []string
-	for _, w := range weathers() {
+	for _, w := range profiles() {
 		names = append(names, w.name)
 	}
 	return names
 }
 
 // A weather is a row of the table.
-type weather struct {
+type profile struct {
 	name  string
 	doc   string // what it does, for docs/plans.md
 	needs needs
