@@ -14,20 +14,7 @@ import (
 // reached. With when.After(n) the credentials are good for n calls; it does not
 // heal by trying again.
 func AuthExpired() chaos.Fault {
-	return placed{failure{kind: "auth_expired", err: ErrTokenExpired}, "", chaos.Permanent}
-}
-
-// placed is a failure that stands elsewhere in the catalogue than most.
-type placed struct {
-	failure
-	layer       chaos.Layer
-	persistence chaos.Persistence
-}
-
-func (p placed) Describe() chaos.Description {
-	d := p.failure.Describe()
-	d.Layer, d.Persistence = p.layer, p.persistence
-	return d
+	return failure{err: ErrTokenExpired, label: label{kind: "auth_expired", persistence: chaos.Permanent}}
 }
 
 // ToolRemoved takes tools out of a registry: its listing does not have them,

@@ -13,7 +13,7 @@ import (
 // where it is 0 only the spikes are delivered. spike is more than usual, share
 // more than 0 and less than 1.
 func Spike(usual, spike time.Duration, share float64) chaos.Fault {
-	return latency{spiky{usual, spike, share}}
+	return latency{of: spiky{usual, spike, share}}
 }
 
 type spiky struct {
@@ -41,12 +41,12 @@ func (s spiky) check(c *param.Check) {
 // RampUp is [Delay] by a time that grows with every call of a lane to the
 // target: step for the first, twice that for the second, up to most. step is
 // more than 0, most at least step.
-func RampUp(step, most time.Duration) chaos.Fault { return latency{stepwise{step, most}} }
+func RampUp(step, most time.Duration) chaos.Fault { return latency{of: stepwise{step, most}} }
 
 // RampUpWith is [Delay] by a time that grows with the time since the
 // injector was armed: from 0 evenly up to most, which is reached after over and
 // stays. Both are more than 0.
-func RampUpWith(most, over time.Duration) chaos.Fault { return latency{gradual{most, over}} }
+func RampUpWith(most, over time.Duration) chaos.Fault { return latency{of: gradual{most, over}} }
 
 // growing is a delay that follows from the call, without a draw.
 type growing interface {

@@ -11,12 +11,12 @@ import (
 // Fail makes a call fail with err, which is required; the callee is not
 // reached. The caller's error matches err and [chaos.ErrInjected] and has
 // err's text.
-func Fail(err error) chaos.Fault { return failure{kind: "error", err: err, asked: true} }
+func Fail(err error) chaos.Fault { return failure{err: err, asked: true} }
 
 // ResourceExhausted makes a call fail with [ErrResourceExhausted]; the callee
 // is not reached. With when.After(n) it is a quota of n calls.
 func ResourceExhausted() chaos.Fault {
-	return failure{kind: "resource_exhaustion", err: ErrResourceExhausted}
+	return failure{err: ErrResourceExhausted, label: label{kind: "resource_exhaustion"}}
 }
 
 // Partition makes a call fail with [ErrNetworkPartition]; the callee is not
@@ -24,12 +24,12 @@ func ResourceExhausted() chaos.Fault {
 // a group cuts them off together, from the same moment until it heals: see the
 // example, and [chaos.Rule.Group].
 func Partition() chaos.Fault {
-	return failure{kind: "network_partition", err: ErrNetworkPartition}
+	return failure{err: ErrNetworkPartition, label: label{kind: "network_partition"}}
 }
 
 // failure is a fault that is nothing but its error.
 type failure struct {
-	kind  string
+	label
 	err   error
 	asked bool // the error is a parameter
 }
@@ -41,16 +41,16 @@ func (f failure) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (a
 }
 
 func (f failure) Check() error {
-	c := param.Check{Kind: f.kind}
+	c := param.Check{Kind: f.named("error")}
 	c.That(f.err != nil, "err", nil, "an error, such as ErrUnavailable")
 	return c.Err()
 }
 
 func (f failure) Describe() chaos.Description {
-	d := chaos.Description{
-		Kind: f.kind, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+	d := f.on(chaos.Description{
+		Kind: "error", Class: chaos.ClassCrash, Visibility: chaos.Explicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectNone,
-	}
+	})
 	if f.asked && f.err != nil {
 		d = param.With(d, messageParams{f.err.Error()})
 	}

@@ -16,31 +16,19 @@ import (
 // approval. The guardrail is not reached. What is to stay true then, that the
 // agent fails closed, is an invariant's affair.
 func GuardrailDown(err error) chaos.Fault {
-	return placed{failure{kind: "guardrail_down", err: err, asked: true}, chaos.LayerControl, chaos.Transient}
+	return failure{err: err, asked: true, label: label{kind: "guardrail_down", layer: chaos.LayerControl}}
 }
 
 // GuardrailHang is [Hang] on a guardrail's callable.
-func GuardrailHang() chaos.Fault { return guardrailHang{} }
-
-type guardrailHang struct{ hang }
-
-func (g guardrailHang) Describe() chaos.Description {
-	d := g.hang.Describe()
-	d.Kind, d.Layer = "guardrail_hang", chaos.LayerControl
-	return d
+func GuardrailHang() chaos.Fault {
+	return hang{label{kind: "guardrail_hang", layer: chaos.LayerControl}}
 }
 
 // ForceVerdict is [Replace] on a guardrail's callable: it is asked, and its
 // caller gets the verdict v whatever it says. A verdict that was v anyway is
 // not delivered.
-func ForceVerdict(v any) chaos.Fault { return forceVerdict{replace{kept(v)}} }
-
-type forceVerdict struct{ replace }
-
-func (f forceVerdict) Describe() chaos.Description {
-	d := f.replace.Describe()
-	d.Kind, d.Layer = "forced_verdict", chaos.LayerControl
-	return d
+func ForceVerdict(v any) chaos.Fault {
+	return replace{kept(v), label{kind: "forced_verdict", layer: chaos.LayerControl}}
 }
 
 // StaleApproval lets an approval stand for a request that it was not given for:

@@ -18,27 +18,30 @@ import (
 // injector ends the wait too, and the call goes through at once. So does a call
 // whose context had ended before: there is nothing to wait for, and the fault is
 // not delivered.
-func Delay(d time.Duration) chaos.Fault { return latency{fixed{d}} }
+func Delay(d time.Duration) chaos.Fault { return latency{of: fixed{d}} }
 
 // Uniform is [Delay] by a time drawn uniformly from lo up to hi, for each call
 // from its coordinates. 0 ≤ lo < hi.
-func Uniform(lo, hi time.Duration) chaos.Fault { return latency{uniform{lo, hi}} }
+func Uniform(lo, hi time.Duration) chaos.Fault { return latency{of: uniform{lo, hi}} }
 
 // Normal is [Delay] by a time drawn for each call from the normal distribution
 // of that mean and standard deviation, truncated at 0: of the bell, only the
 // part above 0 is drawn from, so that no draw is wasted on a delay that cannot
 // be. With a mean under two deviations that moves the average up noticeably: at
 // mean = stddev it is 1.29 means. mean is at least 0, stddev more than 0.
-func Normal(mean, stddev time.Duration) chaos.Fault { return latency{normal{mean, stddev}} }
+func Normal(mean, stddev time.Duration) chaos.Fault { return latency{of: normal{mean, stddev}} }
 
 // Exponential is [Delay] by a time drawn for each call from the exponential
 // distribution of that mean, the waiting time for events that come at a
 // constant rate: most delays are short, one in twenty is over three means.
 // mean is more than 0.
-func Exponential(mean time.Duration) chaos.Fault { return latency{exponential{mean}} }
+func Exponential(mean time.Duration) chaos.Fault { return latency{of: exponential{mean}} }
 
 // latency is a delay of a distribution.
-type latency struct{ of distribution }
+type latency struct {
+	label
+	of distribution
+}
 
 // distribution is a quantile function: it maps a uniform draw in [0,1) to a time.
 type distribution interface {
@@ -67,16 +70,16 @@ func (l latency) delay(c chaos.Call) time.Duration {
 func (l latency) Phase() chaos.Phase { return chaos.PhaseBefore }
 
 func (l latency) Check() error {
-	c := param.Check{Kind: "latency"}
+	c := param.Check{Kind: l.named("latency")}
 	l.of.check(&c)
 	return c.Err()
 }
 
 func (l latency) Describe() chaos.Description {
-	return param.With(chaos.Description{
+	return param.With(l.on(chaos.Description{
 		Kind: "latency", Class: chaos.ClassTiming, Visibility: chaos.Implicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	}, l.of.params())
+	}), l.of.params())
 }
 
 // pause waits for d, negative: without end. It returns the context's error if

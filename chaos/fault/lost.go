@@ -6,28 +6,14 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
 // LoseRequest loses a request on its way: the callee is not reached, and the
 // caller sees what it sees of [LoseReplyAfter], so it cannot tell the two
 // apart. d is at least 0. To the caller it is [Timeout]; it is told apart in
 // reports.
-func LoseRequest(d time.Duration) chaos.Fault { return lostRequest{timeout{d, ErrTimeout}} }
-
-type lostRequest struct{ timeout }
-
-func (l lostRequest) Check() error {
-	c := param.Check{Kind: "lost_request"}
-	c.Wait("duration", l.d)
-	return c.Err()
-}
-
-func (l lostRequest) Describe() chaos.Description {
-	return param.With(chaos.Description{
-		Kind: "lost_request", Class: chaos.ClassOmission, Visibility: chaos.Explicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectNone,
-	}, waitParams{Duration: l.d.String()})
+func LoseRequest(d time.Duration) chaos.Fault {
+	return timeout{d: d, err: ErrTimeout, label: label{kind: "lost_request", class: chaos.ClassOmission}}
 }
 
 // DeliverTwice delivers a request twice, and the caller sees the second reply,

@@ -56,15 +56,8 @@ func (m misrouteWith) Describe() chaos.Description {
 
 // DropHandoff is [SilentNoOpWith] on a hand-off: the caller is told reply, the
 // other agent nothing.
-func DropHandoff(reply any) chaos.Fault { return dropHandoff{&silentNoOp{v: kept(reply)}} }
-
-type dropHandoff struct{ *silentNoOp }
-
-// Fresh is the fault itself: it learns nothing.
-func (d dropHandoff) Fresh() chaos.Fault { return d }
-
-func (d dropHandoff) Describe() chaos.Description {
-	return describeNoOp("handoff_dropped", chaos.LayerMultiAgent, d.silentNoOp)
+func DropHandoff(reply any) chaos.Fault {
+	return &silentNoOp{v: kept(reply), label: label{kind: "handoff_dropped", layer: chaos.LayerMultiAgent}}
 }
 
 // CycleHandoff lets the other agent hand the task straight back: it is not
@@ -72,56 +65,29 @@ func (d dropHandoff) Describe() chaos.Description {
 // like among the agents at hand. Without a [chaos.Rule.Limit] it does so for
 // ever; what finds out is an invariant over the number of calls.
 func CycleHandoff(reply any) chaos.Fault {
-	return cycleHandoff{dropHandoff{&silentNoOp{v: kept(reply)}}}
-}
-
-type cycleHandoff struct{ dropHandoff }
-
-func (d cycleHandoff) Fresh() chaos.Fault { return d }
-
-func (d cycleHandoff) Describe() chaos.Description {
-	desc := describeNoOp("handoff_cycle", chaos.LayerMultiAgent, d.silentNoOp)
-	desc.Class = chaos.ClassProtocol
-	return desc
+	return &silentNoOp{v: kept(reply),
+		label: label{kind: "handoff_cycle", layer: chaos.LayerMultiAgent, class: chaos.ClassProtocol}}
 }
 
 // DelayHandoff is [Delay] on a hand-off.
-func DelayHandoff(d time.Duration) chaos.Fault { return delayHandoff{latency{fixed{d}}} }
-
-type delayHandoff struct{ latency }
-
-func (d delayHandoff) wait() time.Duration { return d.of.quantile(0) }
-
-func (d delayHandoff) Check() error {
-	c := param.Check{Kind: "handoff_delayed"}
-	d.of.check(&c)
-	return c.Err()
+func DelayHandoff(d time.Duration) chaos.Fault {
+	return latency{of: onlyFixed{fixed{d}}, label: label{kind: "handoff_delayed", layer: chaos.LayerMultiAgent}}
 }
 
-func (d delayHandoff) Describe() chaos.Description {
-	return describeHandoff("handoff_delayed", chaos.ClassTiming, chaos.Implicit, chaos.EffectDone, waitParams{Duration: d.wait().String()})
-}
+// onlyFixed is the delay of a fault that has no other distribution.
+type onlyFixed struct{ fixed }
+
+func (f onlyFixed) params() any { return waitParams{Duration: f.d.String()} }
 
 // MessageStorm is [Repeat] on a hand-off: the other agent gets the message n
 // times, and the caller the first reply. n is at least 2.
-func MessageStorm(n int) chaos.Fault { return messageStorm{repeat{n}} }
-
-type messageStorm struct{ repeat }
-
-func (m messageStorm) Check() error {
-	c := param.Check{Kind: "message_storm"}
-	c.That(m.n >= 2, "times", m.n, "a number of messages, at least 2")
-	return c.Err()
-}
-
-func (m messageStorm) Describe() chaos.Description {
-	return describeHandoff("message_storm", chaos.ClassProtocol, chaos.Implicit, chaos.EffectDone, struct {
-		Times int `json:"times"`
-	}{m.n})
+func MessageStorm(n int) chaos.Fault {
+	return repeat{n: n, label: label{kind: "message_storm", layer: chaos.LayerMultiAgent}}
 }
 
 // RejectDelegation makes a hand-off fail with err, such as [ErrDeclined], which
 // is required; the other agent does not take the task.
 func RejectDelegation(err error) chaos.Fault {
-	return placed{failure{kind: "delegation_rejected", err: err, asked: true}, chaos.LayerMultiAgent, chaos.Permanent}
+	return failure{err: err, asked: true,
+		label: label{kind: "delegation_rejected", layer: chaos.LayerMultiAgent, persistence: chaos.Permanent}}
 }

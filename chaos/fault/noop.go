@@ -25,6 +25,7 @@ func SilentNoOp() chaos.Fault { return &silentNoOp{learns: true} }
 func SilentNoOpWith(v any) chaos.Fault { return &silentNoOp{v: kept(v)} }
 
 type silentNoOp struct {
+	label
 	v      any
 	learns bool
 
@@ -32,7 +33,9 @@ type silentNoOp struct {
 	learned map[string]memo // results, by target
 }
 
-func (n *silentNoOp) Fresh() chaos.Fault { return &silentNoOp{v: n.v, learns: n.learns} }
+func (n *silentNoOp) Fresh() chaos.Fault {
+	return &silentNoOp{label: n.label, v: n.v, learns: n.learns}
+}
 
 func (n *silentNoOp) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	if !n.learns {
@@ -72,14 +75,10 @@ func (n *silentNoOp) learn(target string, result any) {
 }
 
 func (n *silentNoOp) Describe() chaos.Description {
-	return describeNoOp("silent_no_op", "", n)
-}
-
-func describeNoOp(kind string, layer chaos.Layer, n *silentNoOp) chaos.Description {
-	d := chaos.Description{
-		Kind: kind, Layer: layer, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+	d := n.on(chaos.Description{
+		Kind: "silent_no_op", Class: chaos.ClassOmission, Visibility: chaos.Implicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectNone,
-	}
+	})
 	if n.learns {
 		return d
 	}

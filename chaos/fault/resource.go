@@ -82,12 +82,8 @@ func size(v any) (n float64, known bool) {
 // DiskFull makes a call fail with "write: no space left on device", a
 // [*BudgetError] that matches [syscall.ENOSPC]; the callee is not reached.
 func DiskFull() chaos.Fault {
-	return diskFull{failure{kind: "disk_full", err: &BudgetError{Resource: "disk"}}}
+	return failure{err: &BudgetError{Resource: "disk"}, label: label{kind: "disk_full", layer: chaos.LayerResource}}
 }
-
-type diskFull struct{ failure }
-
-func (f diskFull) Describe() chaos.Description { return describeResource(f.kind, true) }
 
 // ConcurrencyLimit fails a call that comes while limit others are under way,
 // over all targets of the rule, with a [*BudgetError]. limit is at least 1. The

@@ -13,18 +13,19 @@ import (
 // d, or until its own context ends, and gets [ErrTimeout] or the context's
 // error. d is at least 0. If the injector is disarmed during the wait, or the
 // context had ended before it, the call goes through.
-func Timeout(d time.Duration) chaos.Fault { return timeout{d, ErrTimeout} }
+func Timeout(d time.Duration) chaos.Fault { return timeout{d: d, err: ErrTimeout} }
 
 // TimeoutWith is [Timeout] with the text of err, which is required. The error
 // matches err and all that [ErrTimeout] matches.
 func TimeoutWith(d time.Duration, err error) chaos.Fault {
 	if err == nil {
-		return timeout{d, nil}
+		return timeout{d: d}
 	}
-	return timeout{d, &netError{text: err.Error(), timeout: true, like: []error{err, ErrTimeout}}}
+	return timeout{d: d, err: &netError{text: err.Error(), timeout: true, like: []error{err, ErrTimeout}}}
 }
 
 type timeout struct {
+	label
 	d   time.Duration
 	err error
 }
@@ -41,7 +42,7 @@ func (t timeout) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 }
 
 func (t timeout) Check() error {
-	c := param.Check{Kind: "timeout"}
+	c := param.Check{Kind: t.named("timeout")}
 	c.Wait("duration", t.d)
 	c.That(t.err != nil, "err", nil, "an error, such as ErrTimeout")
 	return c.Err()
@@ -52,10 +53,10 @@ func (t timeout) Describe() chaos.Description {
 	if t.err != nil && t.err != ErrTimeout {
 		params.Message = t.err.Error()
 	}
-	return param.With(chaos.Description{
+	return param.With(t.on(chaos.Description{
 		Kind: "timeout", Class: chaos.ClassTiming, Visibility: chaos.Explicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectNone,
-	}, params)
+	}), params)
 }
 
 // LoseReply is [LoseReplyAfter] with a wait of one second.
@@ -117,7 +118,7 @@ func (l loseReply) Describe() chaos.Description {
 // disarmed meanwhile, or the context had ended before, the call goes through.
 func Hang() chaos.Fault { return hang{} }
 
-type hang struct{}
+type hang struct{ label }
 
 func (hang) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	if _, err := pause(ctx, -1); err != nil {
@@ -126,9 +127,9 @@ func (hang) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next)
 	return next(ctx, args)
 }
 
-func (hang) Describe() chaos.Description {
-	return chaos.Description{
+func (h hang) Describe() chaos.Description {
+	return h.on(chaos.Description{
 		Kind: "hang", Class: chaos.ClassTiming, Visibility: chaos.Explicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectNone,
-	}
+	})
 }

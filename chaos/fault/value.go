@@ -20,9 +20,12 @@ import (
 //
 // An error of the callee passes through. A v equal to the real result changes
 // nothing and is not delivered.
-func Replace(v any) chaos.Fault { return replace{kept(v)} }
+func Replace(v any) chaos.Fault { return replace{v: kept(v)} }
 
-type replace struct{ v any }
+type replace struct {
+	v any
+	label
+}
 
 func (r replace) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	result, err := next(ctx, args)
@@ -40,10 +43,10 @@ func (r replace) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 func (r replace) Phase() chaos.Phase { return chaos.PhaseChange }
 
 func (r replace) Describe() chaos.Description {
-	return param.With(chaos.Description{
+	return param.With(r.on(chaos.Description{
 		Kind: "replace", Class: chaos.ClassValue, Visibility: chaos.Implicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	}, struct {
+	}), struct {
 		Value any `json:"value"`
 	}{form.Document(r.v)})
 }
