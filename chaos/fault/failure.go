@@ -20,14 +20,14 @@ func ResourceExhausted() chaos.Fault {
 }
 
 // Partition makes a call fail with [ErrNetworkPartition]; the callee is not
-// reached. One rule whose target matches several injection points and that has
-// a group cuts them off together, from the same moment until it heals: see the
-// example, and [chaos.Rule.Group].
+// reached. A rule whose target matches several injection points and that has a
+// group cuts them off together and restores them together: see the example and
+// [chaos.Rule.Group].
 func Partition() chaos.Fault {
 	return failure{err: ErrNetworkPartition, label: label{kind: "network_partition"}}
 }
 
-// failure is a fault that is nothing but its error.
+// failure is a fault that only returns its error.
 type failure struct {
 	label
 	err   error
@@ -62,7 +62,8 @@ type messageParams struct {
 }
 
 // Panic makes a call panic with v in the caller's goroutine; the callee is not
-// reached. A nil v panics as an index out of range does, with a [runtime.Error].
+// reached. If v is nil, the call panics with a [runtime.Error], an index out of
+// range.
 func Panic(v any) chaos.Fault { return panicking{v} }
 
 type panicking struct{ v any }
@@ -74,8 +75,8 @@ func (p panicking) Inject(context.Context, chaos.Call, any, chaos.Next) (any, er
 	panic(p.v)
 }
 
-// firstOf panics as the runtime does, since that cannot be imitated: its errors
-// have a method of their own.
+// firstOf makes the runtime panic: a type outside of it cannot imitate its
+// errors, which have a method of their own.
 func firstOf(none []any) any { return none[0] }
 
 func (p panicking) Describe() chaos.Description {

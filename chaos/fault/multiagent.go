@@ -10,11 +10,13 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// MisrouteWith sends a hand-off to another agent's callable: to is reached in the
-// callee's place, with the same arguments, and its reply is the caller's, an
-// error of it an injected one. Name, by which reports know it, and to are
-// required. Arguments of another type than In, which do not decode into it
-// either, reach the callee, and the event has a note. It is not for streams.
+// MisrouteWith is [Misroute] by a function: it calls to, the callable of
+// another agent, instead of the callee and with the same arguments. The caller
+// gets its reply; an error of to is an injected error. Name appears in reports.
+// Name and to are required.
+//
+// Arguments that neither have the type In nor decode into it reach the callee,
+// and the event has a note. MisrouteWith does not apply to streams.
 func MisrouteWith[In, Out any](name string, to func(context.Context, In) (Out, error)) chaos.Fault {
 	m := misrouteWith{params: namedParams{name, fmt.Sprint(reflect.TypeFor[In]())}, missing: to == nil}
 	m.call = func(ctx context.Context, args any) (result any, fits bool, err error) {
@@ -54,16 +56,16 @@ func (m misrouteWith) Describe() chaos.Description {
 	return describeHandoff("misroute", chaos.ClassProtocol, chaos.Implicit, chaos.EffectNone, m.params)
 }
 
-// DropHandoff is [SilentNoOpWith] on a hand-off: the caller is told reply, the
-// other agent nothing.
+// DropHandoff is [SilentNoOpWith] on a hand-off: the caller gets reply, and the
+// other agent is not reached.
 func DropHandoff(reply any) chaos.Fault {
 	return &silentNoOp{v: kept(reply), label: label{kind: "handoff_dropped", layer: chaos.LayerMultiAgent}}
 }
 
-// CycleHandoff lets the other agent hand the task straight back: it is not
-// reached, and the caller gets reply, which is what a hand-off back to it looks
-// like among the agents at hand. Without a [chaos.Rule.Limit] it does so for
-// ever; what finds out is an invariant over the number of calls.
+// CycleHandoff makes the other agent hand the task straight back: it is not
+// reached, and the caller gets reply, which should look like a hand-off to the
+// caller. Without a [chaos.Rule.Limit] this never ends. An invariant over the
+// number of calls finds it.
 func CycleHandoff(reply any) chaos.Fault {
 	return &silentNoOp{v: kept(reply),
 		label: label{kind: "handoff_cycle", layer: chaos.LayerMultiAgent, class: chaos.ClassProtocol}}
@@ -80,13 +82,13 @@ type onlyFixed struct{ fixed }
 func (f onlyFixed) params() any { return waitParams{Duration: f.d.String()} }
 
 // MessageStorm is [Repeat] on a hand-off: the other agent gets the message n
-// times, and the caller the first reply. n is at least 2.
+// times, and the caller gets the first reply. n is at least 2.
 func MessageStorm(n int) chaos.Fault {
 	return repeat{n: n, label: label{kind: "message_storm", layer: chaos.LayerMultiAgent}}
 }
 
-// RejectDelegation makes a hand-off fail with err, such as [ErrDeclined], which
-// is required; the other agent does not take the task.
+// RejectDelegation is [Fail] on a hand-off, with an error such as
+// [ErrDeclined]: the other agent does not take the task. err is required.
 func RejectDelegation(err error) chaos.Fault {
 	return failure{err: err, asked: true,
 		label: label{kind: "delegation_rejected", layer: chaos.LayerMultiAgent, persistence: chaos.Permanent}}
