@@ -71,7 +71,7 @@ func agentFaults() map[string]builtFault {
 		"CorruptHandoff":     built(patch(`{"order":"A9"}`), nil, patch(`[]`)),
 		"CorruptHandoffWith": built(fault.CorruptHandoffWith("none", func(map[string]any) map[string]any { return map[string]any{} }), nil, fault.CorruptHandoffWith[int]("", nil)),
 		"Misroute":           built(fault.Misroute("agent", "shipping"), nil, fault.Misroute("", "shipping")),
-		"MisrouteWith":         built(fault.MisrouteWith("shipping", shipping), nil, fault.MisrouteWith[int, int]("", nil)),
+		"MisrouteWith":       built(fault.MisrouteWith("shipping", shipping), nil, fault.MisrouteWith[int, int]("", nil)),
 		"DropHandoff":        built(fault.DropHandoff(map[string]any{"job": 1}), nil), "CycleHandoff": built(fault.CycleHandoff(map[string]any{"to": "you"}), nil),
 		"DelayHandoff": built(fault.DelayHandoff(10*time.Millisecond), nil, fault.DelayHandoff(0)), "MessageStorm": storm,
 		"RejectDelegation": built(fault.RejectDelegation(fault.ErrDeclined), []error{fault.ErrDeclined}, fault.RejectDelegation(nil)),

@@ -69,7 +69,7 @@ func TestHandoffs(t *testing.T) {
 						got = append(got, w)
 						return fmt.Sprint("refunded ", w.Order), nil
 					}
-					ctx, in := weather(t, chaos.Rule{Target: "handoff", Fault: c.fault})
+					ctx, in := withRules(t, chaos.Rule{Target: "handoff", Fault: c.fault})
 					var reply string
 					var err error
 					assert.Equal(t, c.spent, took(func() { reply, err = handOver(t, ctx, tool, refunds, asked) }))
@@ -104,7 +104,7 @@ func handOver(t testing.TB, ctx context.Context, tool bool, to func(context.Cont
 // An error of the agent that a hand-off went to by mistake is the caller's.
 func TestMisrouteWithAnAgentThatFails(t *testing.T) {
 	errNotMine := errors.New("not my department")
-	ctx, in := weather(t, chaos.Rule{Target: "handoff", Fault: fault.MisrouteWith("billing", func(context.Context, task) (string, error) { return "", errNotMine })})
+	ctx, in := withRules(t, chaos.Rule{Target: "handoff", Fault: fault.MisrouteWith("billing", func(context.Context, task) (string, error) { return "", errNotMine })})
 	_, err := handOver(t, ctx, false, nil, task{})
 	assert.ErrorIs(t, err, errNotMine)
 	assert.EqualError(t, err, "not my department")
@@ -115,7 +115,7 @@ func TestMisrouteWithAnAgentThatFails(t *testing.T) {
 // takes any JSON, and refuses it itself.
 func TestPatchThatDoesNotFit(t *testing.T) {
 	refunds := func(_ context.Context, w task) (string, error) { return fmt.Sprint("refunded ", w.Order), nil }
-	ctx, in := weather(t, chaos.Rule{Target: "handoff", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"seven"}`))})
+	ctx, in := withRules(t, chaos.Rule{Target: "handoff", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"seven"}`))})
 	reply, err := handOver(t, ctx, false, refunds, task{Order: 7})
 	assert.NoError(t, err)
 	assert.Equal(t, "refunded 7", reply)
@@ -123,7 +123,7 @@ func TestPatchThatDoesNotFit(t *testing.T) {
 	assert.False(t, e.Delivered)
 	assert.Contains(t, e.Note, "were not changed")
 
-	ctx, in = weather(t, chaos.Rule{Target: "handoff", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"seven"}`))})
+	ctx, in = withRules(t, chaos.Rule{Target: "handoff", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"seven"}`))})
 	_, err = handOver(t, ctx, true, refunds, task{Order: 7})
 	var wrong *chaos.ArgumentError
 	assert.ErrorAs(t, err, &wrong)
@@ -148,7 +148,7 @@ func FuzzCorruptHandoff(f *testing.F) {
 			got = args
 			return 0, nil
 		})
-		ctx, in := weather(t, chaos.Rule{Target: "handoff", Fault: bend})
+		ctx, in := withRules(t, chaos.Rule{Target: "handoff", Fault: bend})
 		_, err := call(ctx, json.RawMessage(doc))
 		assert.NoError(t, err)
 		e := onlyEvent(t, in)

@@ -65,7 +65,7 @@ const (
 	Never         Code = "never"          // the trigger matches no call
 	UnknownTarget Code = "unknown-target" // the target matches no known injection point
 	Unreachable   Code = "unreachable"    // some of the calls of an exact list cannot be the rule's
-	Shadowed      Code = "shadowed"       // another rule decides on every call that this one is drawn on
+	Shadowed      Code = "shadowed"       // another rule decides on every call that this one matches
 	ChanceOnList  Code = "chance-on-list" // a probability on top of calls that were named one by one
 	DefaultText   Code = "default-text"   // the text is the one that a tool puts in for want of another
 	TelltaleText  Code = "telltale-text"  // the text tells that this is a test

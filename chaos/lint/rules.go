@@ -68,7 +68,7 @@ func (l *linter) shadow(i int) {
 	}
 	for _, other := range hiding {
 		if glob.Covers(other.glob, r.glob) {
-			l.report(r, Shadowed, Error, "rule %q decides every call that this one is drawn on", other.Name)
+			l.report(r, Shadowed, Error, "rule %q decides every call that this one matches", other.Name)
 			return
 		}
 	}

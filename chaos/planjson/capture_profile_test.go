@@ -12,8 +12,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 )
 
-// A run in any ready-made weather, of tools, streams or a model over HTTP, is
-// had again from its capture's JSON: every caller gets the same.
+// A run under any ready-made profile, of tools, streams or a model over HTTP, is
+// repeated from its capture's JSON: every caller gets the same.
 func TestARunUnderAnyProfileReplays(t *testing.T) {
 	run := func(t *testing.T, name string, in *chaos.Injector) (got []answer) {
 		synctest.Test(t, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestARunUnderAnyProfileReplays(t *testing.T) {
 			require.NoError(t, err)
 			plan, err := chaos.NewPlan(7, rules...)
 			require.NoError(t, err)
-			in := plan.Injector("profile", &chaos.InjectorOptions{RecordAll: true})
+			in := plan.Injector("weather", &chaos.InjectorOptions{RecordAll: true})
 			got := run(t, name, in)
 			capture, err := planjson.CaptureOf(plan, in.Events())
 			require.NoError(t, err)

@@ -134,7 +134,7 @@ func ExampleCaptureOf() {
 	// Output:
 	// x..x.x.xx...
 	// x..x.x.xx... <nil>
-	// planjson: the run is no replay of the capture: lane "", call 10: expected pay, key 0, occurrence 10; got no call (missing: 2, additional: 0, injected otherwise: 0)
+	// planjson: the run is no replay of the capture: lane "", call 10: expected pay, key 0, occurrence 10; got no call (missing: 2, additional: 0, altered: 0)
 }
 
 // closed is a fault of the user's own: a shop that is closed until an hour.

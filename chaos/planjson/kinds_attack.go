@@ -25,7 +25,7 @@ type (
 	}
 	list struct {
 		Path   string `json:"path,omitempty" doc:"JSON path of the list of messages; left out: the result, or a drawn list in it"`
-		System bool   `json:"system,omitempty" doc:"system messages may be struck too"`
+		System bool   `json:"system,omitempty" doc:"system messages may be changed too"`
 	}
 	keepMessages struct {
 		Keep int `json:"keep" bounds:"min=0" doc:"number of messages that stay"`
@@ -81,7 +81,8 @@ func of[P any](name, code, doc, example string, build func(P, lies.Messages) cha
 
 func (l list) itself() lies.Messages { return lies.Messages{Path: l.Path, System: l.System} }
 
-// messageKinds strike an agent's context and memory: lists of messages.
+// messageKinds are the faults of an agent's context and memory: lists of
+// messages.
 func messageKinds() []Kind {
 	return []Kind{
 		of("truncated_messages", "lies.TruncateMessages(keep, o)", "Old messages are lost.", `{"keep":2}`,

@@ -68,7 +68,7 @@ func chatKinds() []Kind {
 	}
 }
 
-// eventKinds strike event streams over HTTP.
+// eventKinds are the faults of event streams over HTTP.
 func eventKinds() []Kind {
 	at := func(name, code, doc string, build func(int) chaos.Fault) Kind {
 		return faultRow(name, "chaoshttp."+code+"(after)", doc, `{"after":2}`, func(p afterEvents) chaos.Fault { return build(p.After) })

@@ -51,7 +51,8 @@ func plain(name, code, doc string, build func() chaos.Fault) Kind {
 	return faultRow(name, code+"()", doc, `{}`, func(none) chaos.Fault { return build() })
 }
 
-// httpKinds strike HTTP, on either side; see package chaos/chaoshttp.
+// httpKinds are the faults of HTTP, on either side; see package
+// chaos/chaoshttp.
 func httpKinds() []Kind {
 	return []Kind{
 		plain("http_refused", "chaoshttp.Refused", "Nothing listens at the server's port.", chaoshttp.Refused),

@@ -10,7 +10,7 @@ import (
 type (
 	// where is what nearly all lies are told about.
 	where struct {
-		Paths []string `json:"paths,omitempty" doc:"JSON paths of the values that are struck; left out: a place that suits is drawn"`
+		Paths []string `json:"paths,omitempty" doc:"JSON paths of the values that are changed; left out: a place that suits is drawn"`
 	}
 	kept struct {
 		Keep float64 `json:"keep" bounds:"min=0" doc:"share that is kept, below 1"`

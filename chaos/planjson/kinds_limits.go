@@ -47,7 +47,7 @@ type (
 	}
 )
 
-// limitKinds are budgets and access: what there is not enough of.
+// limitKinds are budgets, limits and access.
 func limitKinds() []Kind {
 	return []Kind{
 		faultRow("call_budget", "fault.CallBudget(limit, refill)", "Calls beyond a number are refused.", `{"limit":3,"refill":"1h0m0s"}`,
@@ -84,7 +84,8 @@ func usageOf(name string) fault.Usage {
 	return fault.OpenAIUsage()
 }
 
-// agentKinds strike what stands around an agent: guardrails and other agents.
+// agentKinds are the faults of what surrounds an agent: guardrails and other
+// agents.
 func agentKinds() []Kind {
 	text := func(p message) string { return p.Message }
 	return []Kind{

@@ -28,7 +28,7 @@ type (
 	}
 )
 
-// streamKinds strike the items of a stream.
+// streamKinds are the faults of the items of a stream.
 func streamKinds() []Kind {
 	return []Kind{
 		failing("stream_cut", "fault.CutAfter(n), fault.CutAfterWith(n, err)", "A stream breaks off with an error.",

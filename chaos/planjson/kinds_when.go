@@ -20,11 +20,11 @@ type (
 		N int `json:"n" bounds:"min=1" doc:"number of calls"`
 	}
 	quota struct {
-		N int `json:"n" bounds:"min=0" doc:"number of calls that are let be"`
+		N int `json:"n" bounds:"min=0" doc:"number of calls that are not matched"`
 	}
 	window struct {
 		From time.Duration `json:"from" doc:"time since the injector was armed"`
-		To   time.Duration `json:"to" doc:"the end, itself not within"`
+		To   time.Duration `json:"to" doc:"the end, itself excluded"`
 	}
 	beginning struct {
 		From time.Duration `json:"from" doc:"time since the injector was armed"`
@@ -47,16 +47,16 @@ type (
 		Type string `json:"type" doc:"the Go type that it takes"`
 	}
 	burst struct {
-		From int `json:"from" bounds:"min=1" doc:"the first call struck, counted from 1"`
+		From int `json:"from" bounds:"min=1" doc:"the first call matched, counted from 1"`
 		N    int `json:"n" bounds:"min=1" doc:"number of calls"`
 	}
 	burstWithin struct {
-		N     int `json:"n" bounds:"min=1" doc:"number of calls struck"`
+		N     int `json:"n" bounds:"min=1" doc:"number of calls matched"`
 		Calls int `json:"calls" bounds:"min=1" doc:"number of calls among which they are, at least n"`
 	}
 	intermittent struct {
-		On  int `json:"on" bounds:"min=1" doc:"number of calls struck"`
-		Off int `json:"off" bounds:"min=1" doc:"number of calls let be"`
+		On  int `json:"on" bounds:"min=1" doc:"number of calls matched"`
+		Off int `json:"off" bounds:"min=1" doc:"number of calls not matched"`
 	}
 	flapping struct {
 		On  time.Duration `json:"on" doc:"time down"`

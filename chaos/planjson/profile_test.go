@@ -142,7 +142,7 @@ func TestProfiles(t *testing.T) {
 			plan, err = planjson.Decode(doc, nil) // the profile as it comes from a file
 			require.NoError(t, err)
 			synctest.Test(t, func(t *testing.T) {
-				in, w := plan.Injector("profile", &chaos.InjectorOptions{RecordAll: true}), newWorld(t)
+				in, w := plan.Injector("weather", &chaos.InjectorOptions{RecordAll: true}), newWorld(t)
 				ctx := chaos.NewContext(t.Context(), in)
 				var got []answer
 				switch {
