@@ -56,7 +56,7 @@ func (m misrouteWith) Describe() chaos.Description {
 	return describeHandoff("misroute", chaos.ClassProtocol, chaos.Implicit, chaos.EffectNone, m.params)
 }
 
-// DropHandoff is [SilentNoOpWith] on a hand-off: the caller gets reply, and the
+// DropHandoff is [SilentNoOpWith] for a hand-off: the caller gets reply, and the
 // other agent is not reached.
 func DropHandoff(reply any) chaos.Fault {
 	return &silentNoOp{v: kept(reply), label: label{kind: "handoff_dropped", layer: chaos.LayerMultiAgent}}
@@ -71,7 +71,7 @@ func CycleHandoff(reply any) chaos.Fault {
 		label: label{kind: "handoff_cycle", layer: chaos.LayerMultiAgent, class: chaos.ClassProtocol}}
 }
 
-// DelayHandoff is [Delay] on a hand-off.
+// DelayHandoff is [Delay] for a hand-off.
 func DelayHandoff(d time.Duration) chaos.Fault {
 	return latency{of: onlyFixed{fixed{d}}, label: label{kind: "handoff_delayed", layer: chaos.LayerMultiAgent}}
 }
@@ -81,13 +81,13 @@ type onlyFixed struct{ fixed }
 
 func (f onlyFixed) params() any { return waitParams{Duration: f.d.String()} }
 
-// MessageStorm is [Repeat] on a hand-off: the other agent gets the message n
+// MessageStorm is [Repeat] for a hand-off: the other agent gets the message n
 // times, and the caller gets the first reply. n is at least 2.
 func MessageStorm(n int) chaos.Fault {
 	return repeat{n: n, label: label{kind: "message_storm", layer: chaos.LayerMultiAgent}}
 }
 
-// RejectDelegation is [Fail] on a hand-off, with an error such as
+// RejectDelegation is [Fail] for a hand-off, with an error such as
 // [ErrDeclined]: the other agent does not take the task. err is required.
 func RejectDelegation(err error) chaos.Fault {
 	return failure{err: err, asked: true,
