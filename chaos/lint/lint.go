@@ -69,10 +69,10 @@ const (
 	Unreachable   Code = "unreachable"    // some of the calls of an exact list cannot be the rule's
 	Shadowed      Code = "shadowed"       // another rule decides on every call that this one matches
 	ChanceOnList  Code = "chance-on-list" // a probability on top of calls that were named one by one
-	DefaultText   Code = "default-text"   // the text is the one that a tool puts in for want of another
-	TelltaleText  Code = "telltale-text"  // the text tells that this is a test
+	DefaultText   Code = "default-text"   // the text is the one that a tool uses by default
+	TelltaleText  Code = "telltale-text"  // the text reveals that this is a test
 	CutDelay      Code = "cut-delay"      // the caller gives up before the delay is over
-	GroupOfOne    Code = "group-of-one"   // a group that holds nothing together
+	GroupOfOne    Code = "group-of-one"   // a group of one rule with one target
 )
 
 // Options are what a linter may know besides the plan. The zero value means

@@ -12,7 +12,7 @@ type Error struct {
 	Pointer string // where, as a JSON pointer (RFC 6901) into the document; empty: the document as a whole
 	Rule    string // the name of the rule, where an encoded plan is the matter
 	Reason  Reason
-	Value   string // what stands there, as JSON, shortened; empty: nothing does
+	Value   string // the value there, as JSON, shortened; empty: there is none
 	Allowed string // what is allowed instead
 	Err     error  // the cause, where there is one, such as a [*chaos.ParamError]
 }

@@ -38,7 +38,8 @@ type Kind struct {
 //
 // build makes the fault. Its error, and those of the fault's Check method,
 // become errors of the document: a [*chaos.ParamError] at the member that its
-// Param names. A fault must describe itself by the parameters it was built of.
+// Param names. The fault must describe itself by the parameters it was built
+// from.
 func FaultKind[P any](name, doc string, build func(P) (chaos.Fault, error)) Kind {
 	return newKind(false, name, doc, func(p P, _ *table) (any, error) { return build(p) })
 }

@@ -56,7 +56,7 @@ func slipping(name, code, doc string, build func(lies.Attack) chaos.Fault) Kind 
 		func(p attack) chaos.Fault { return build(lies.Attack{Texts: p.Texts, Paths: p.Paths}) })
 }
 
-// attackKinds are adversarial: what a tool's answer or description tells a model to do.
+// attackKinds are adversarial: instructions to a model in a tool's answer or description.
 func attackKinds() []Kind {
 	return []Kind{
 		slipping("slipped_instruction", "Instruct", "A result holds an instruction to the model.", lies.Instruct),

@@ -40,7 +40,7 @@ type (
 	}
 )
 
-// chatKinds change what a model says, streamed or not.
+// chatKinds are the faults of a model's completion, streamed or not.
 func chatKinds() []Kind {
 	return []Kind{
 		plain("empty_completion", "chaoshttp.EmptyCompletion", "The model says nothing.", chaoshttp.EmptyCompletion),
@@ -51,7 +51,7 @@ func chatKinds() []Kind {
 		faultRow("refused_completion", "chaoshttp.RefuseCompletion(words)", "The model refuses.", `{}`,
 			func(p words) chaos.Fault { return chaoshttp.RefuseCompletion(p.Words) }),
 		plain("garbled_completion", "chaoshttp.GarbleCompletion", "The model talks gibberish.", chaoshttp.GarbleCompletion),
-		plain("malformed_tool_call", "chaoshttp.MalformToolCall", "A tool call's arguments are no JSON.", chaoshttp.MalformToolCall),
+		plain("malformed_tool_call", "chaoshttp.MalformToolCall", "A tool call's arguments are not JSON.", chaoshttp.MalformToolCall),
 		plain("stripped_tool_call", "chaoshttp.StripToolCalls", "The completion lacks its tool calls.", chaoshttp.StripToolCalls),
 		faultRow("hallucinated_tool_call", "chaoshttp.HallucinateToolCall(name)", "A tool call names a tool that does not exist.", `{}`,
 			func(p toolName) chaos.Fault { return chaoshttp.HallucinateToolCall(p.Name) }),
@@ -59,7 +59,7 @@ func chatKinds() []Kind {
 			func(p argumentName) chaos.Fault { return chaoshttp.WrongArgument(p.Name) }),
 		faultRow("missing_argument", "chaoshttp.MissingArgument(name)", "A tool call lacks an argument.", `{}`,
 			func(p argumentName) chaos.Fault { return chaoshttp.MissingArgument(p.Name) }),
-		faultRow("drifted_completion", "chaoshttp.DriftCompletion(d)", "The model answers in another manner.", `{"drift":"format"}`,
+		faultRow("drifted_completion", "chaoshttp.DriftCompletion(d)", "The model answers in another style.", `{"drift":"format"}`,
 			func(p drifting) chaos.Fault { return chaoshttp.DriftCompletion(chaoshttp.Drift(p.Drift)) }),
 		faultRow("spoiled_completion", "chaoshttp.SpoilCompletion(part, spoil)", "One part of the completion is spoiled.", `{"part":"content","spoil":"truncate"}`,
 			func(p spoiled) chaos.Fault {
@@ -82,9 +82,9 @@ func eventKinds() []Kind {
 		at("cut_event", "CutEvent", "The connection breaks within an event.", chaoshttp.CutEvent),
 		at("cut_stream", "CutStream", "A response ends between two events, in good order.", chaoshttp.CutStream),
 		at("malformed_event", "MalformEvent", "An event's data is half of it.", chaoshttp.MalformEvent),
-		at("duplicate_event", "DuplicateEvent", "An event comes twice.", chaoshttp.DuplicateEvent),
+		at("duplicate_event", "DuplicateEvent", "An event arrives twice.", chaoshttp.DuplicateEvent),
 		at("swapped_events", "SwapEvents", "Two events have changed places.", chaoshttp.SwapEvents),
-		faultRow("error_event", "chaoshttp.ErrorEvent(api, kind, after)", "The provider sends an error in the midst of a response.",
+		faultRow("error_event", "chaoshttp.ErrorEvent(api, kind, after)", "The provider sends an error in the middle of a response.",
 			`{"api":"openai","error":"server","after":2}`, func(p errorEvent) chaos.Fault {
 				return chaoshttp.ErrorEvent(chaoshttp.API(p.API), chaoshttp.ErrorKind(p.Error), p.After)
 			}),

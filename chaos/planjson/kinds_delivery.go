@@ -23,18 +23,18 @@ type (
 	visibility struct {
 		Writes   string          `json:"writes" doc:"glob over the targets that write; the others read"`
 		Duration time.Duration   `json:"duration" doc:"time for which reads do not see a write"`
-		Before   json.RawMessage `json:"before,omitempty" doc:"what a read sees that was not made before"`
+		Before   json.RawMessage `json:"before,omitempty" doc:"what a read returns that was not made before"`
 	}
 )
 
-// deliveryKinds are about whether, when and how often a request arrives.
+// deliveryKinds are the faults of whether, when and how often a request arrives.
 func deliveryKinds() []Kind {
 	return []Kind{
 		faultRow("lost_request", "fault.LoseRequest(d)", "The request is lost on its way, and the caller sees a time-out.", `{"duration":"1s"}`,
 			func(p wait) chaos.Fault { return fault.LoseRequest(p.Duration) }),
 		faultRow("delivered_twice", "fault.DeliverTwice()", "The request arrives twice, and the caller sees the second reply.", `{}`,
 			func(none) chaos.Fault { return fault.DeliverTwice() }),
-		faultRow("replayed_request", "fault.ReplayRequest()", "The request before arrives again behind this one.", `{}`,
+		faultRow("replayed_request", "fault.ReplayRequest()", "The previous request arrives again after this one.", `{}`,
 			func(none) chaos.Fault { return fault.ReplayRequest() }),
 		faultRow("silent_no_op", "fault.SilentNoOp(), fault.SilentNoOpWith(v)", "The call succeeds, and nothing was done.", `{"value":{"ok":true}}`, maybeValue.noOp),
 		faultRow("reordered_calls", "fault.ReorderCalls(wait)", "Concurrent calls overtake each other.", `{"wait":"2s"}`,

@@ -8,7 +8,7 @@ import (
 )
 
 type (
-	// where is what nearly all lies are told about.
+	// where is a parameter of nearly all lies.
 	where struct {
 		Paths []string `json:"paths,omitempty" doc:"JSON paths of the values that are changed; left out: a place that suits is drawn"`
 	}
@@ -69,7 +69,7 @@ type (
 	}
 )
 
-// lying is a row of a lie that takes nothing but paths.
+// lying is a row of a lie whose only parameters are paths.
 func lying(name, code, doc string, build func(...string) chaos.Fault) Kind {
 	return faultRow(name, "lies."+code+"(paths...)", doc, `{}`, func(p where) chaos.Fault { return build(p.Paths...) })
 }
@@ -88,14 +88,14 @@ func lieKinds() []Kind {
 			func(p pageSize) chaos.Fault { return lies.MissingPage(p.Size, p.Paths...) }),
 		faultRow("partial_batch", "lies.PartialBatch(lost, paths...)", "Some elements of a list are missing.", `{"lost":0.3}`,
 			func(p lost) chaos.Fault { return lies.PartialBatch(p.Lost, p.Paths...) }),
-		faultRow("malformed_result", "lies.Malformed()", "The result is no JSON any more.", `{}`,
+		faultRow("malformed_result", "lies.Malformed()", "The result is no longer JSON.", `{}`,
 			func(none) chaos.Fault { return lies.Malformed() }),
 		faultRow("html_result", "lies.HTMLPage()", "The result is the error page of a proxy.", `{}`,
 			func(none) chaos.Fault { return lies.HTMLPage() }),
 		faultRow("error_result", "lies.ErrorBody(code, message)", "The call succeeds with an error as its result.",
 			`{"code":503,"message":"Service Unavailable"}`, func(p errorBody) chaos.Fault { return lies.ErrorBody(p.Code, p.Message) }),
 		lying("mojibake", "Mojibake", "A text was read in the wrong encoding.", lies.Mojibake),
-		lying("invalid_utf8", "InvalidUTF8", "A text has a byte that no UTF-8 has.", lies.InvalidUTF8),
+		lying("invalid_utf8", "InvalidUTF8", "A text has a byte that is not UTF-8.", lies.InvalidUTF8),
 		faultRow("oversized_result", "lies.Oversized(bytes, paths...)", "A text is very long.", `{"bytes":4096}`,
 			func(p size) chaos.Fault { return lies.Oversized(p.Bytes, p.Paths...) }),
 		faultRow("wrong_number", "lies.WrongNumber(within, paths...)", "A number is plausible and wrong.", `{"within":0.1}`,
@@ -107,47 +107,47 @@ func lieKinds() []Kind {
 		lying("off_by_one", "OffByOne", "A number is one more or less.", lies.OffByOne),
 		lying("number_overflow", "Overflow", "A number is larger than its type holds.", lies.Overflow),
 		lying("not_a_number", "NotANumber", "A number is NaN, which JSON does not have.", lies.NotANumber),
-		faultRow("shifted_date", "lies.ShiftDate(days, paths...)", "A date is another one.", `{"days":1}`,
+		faultRow("shifted_date", "lies.ShiftDate(days, paths...)", "A date is moved by some days.", `{"days":1}`,
 			func(p days) chaos.Fault { return lies.ShiftDate(p.Days, p.Paths...) }),
-		lying("swapped_unit", "SwapUnit", "A unit or currency is another one.", lies.SwapUnit),
-		lying("flipped_type", "FlipType", "A number is a text, or the other way round.", lies.FlipType),
+		lying("swapped_unit", "SwapUnit", "A unit or currency is replaced by another one.", lies.SwapUnit),
+		lying("flipped_type", "FlipType", "A number becomes a text, or a text a number.", lies.FlipType),
 		lying("swapped_fields", "SwapFields", "Two values have changed places.", lies.SwapFields),
-		lying("swapped_entity", "SwapEntity", "A record of a list stands under another one's identifier.", lies.SwapEntity),
+		lying("swapped_entity", "SwapEntity", "A record of a list has the identifier of another one.", lies.SwapEntity),
 		lying("fabricated_record", "FabricateRecord", "A list has a record that does not exist.", lies.FabricateRecord),
-		lying("dangling_reference", "DanglingReference", "An identifier names nothing.", lies.DanglingReference),
+		lying("dangling_reference", "DanglingReference", "An identifier refers to nothing.", lies.DanglingReference),
 		lying("duplicated_rows", "DuplicateRows", "A list has an element twice.", lies.DuplicateRows),
 		lying("reordered_rows", "ReorderRows", "A list is in another order.", lies.ReorderRows),
 	}
 	return append(kinds, pastKinds()...)
 }
 
-// pastKinds tell lies about time and among targets, and about schemas.
+// pastKinds are lies about time, across targets, and about schemas.
 func pastKinds() []Kind {
 	return []Kind{
 		faultRow("stale_result", "lies.Stale(lag)", "The answer is that of an earlier, equal call.", `{"lag":1}`,
 			func(p lag) chaos.Fault { return lies.Stale(p.Lag) }),
-		faultRow("frozen_result", "lies.Frozen()", "The first answer is given for ever.", `{}`,
+		faultRow("frozen_result", "lies.Frozen()", "The first answer is repeated for good.", `{}`,
 			func(none) chaos.Fault { return lies.Frozen() }),
-		faultRow("crossed_result", "lies.Crossed()", "The answer is that to another request.", `{}`,
+		faultRow("crossed_result", "lies.Crossed()", "The answer belongs to another request.", `{}`,
 			func(none) chaos.Fault { return lies.Crossed() }),
 		faultRow("replayed_result", "lies.Replayed()", "The answer is an old one of the same target.", `{}`,
 			func(none) chaos.Fault { return lies.Replayed() }),
-		faultRow("contradiction", "lies.Contradict()", "Two targets tell different things of one matter.", `{}`,
+		faultRow("contradiction", "lies.Contradict()", "Two targets contradict each other.", `{}`,
 			func(none) chaos.Fault { return lies.Contradict() }),
 		faultRow("renamed_key", "lies.RenameKey(to, paths...)", "A member has another name.", `{}`,
 			func(p newName) chaos.Fault { return lies.RenameKey(p.To, p.Paths...) }),
 		lying("removed_key", "RemoveKey", "A member is gone from all objects.", lies.RemoveKey),
-		faultRow("added_key", "lies.AddKey(name, value, paths...)", "There is a member that nobody knows.", `{"name":"legacy","value":true}`,
+		faultRow("added_key", "lies.AddKey(name, value, paths...)", "An object has an unknown member.", `{"name":"legacy","value":true}`,
 			func(p added) chaos.Fault { return lies.AddKey(p.Name, p.Value, p.Paths...) }),
 		lying("retyped_key", "Retype", "A member has another type.", lies.Retype),
-		faultRow("enveloped", "lies.Envelope(name, paths...)", "A value stands in an object of its own.", `{}`,
+		faultRow("enveloped", "lies.Envelope(name, paths...)", "A value is wrapped in an object.", `{}`,
 			func(p envelope) chaos.Fault { return lies.Envelope(p.Name, p.Paths...) }),
-		faultRow("schema_drift", "lies.SchemaDrift()", "The result is that of a second version.", `{}`,
+		faultRow("schema_drift", "lies.SchemaDrift()", "The result has the schema of a second version.", `{}`,
 			func(none) chaos.Fault { return lies.SchemaDrift() }),
-		lying("unknown_enum", "UnknownEnum", "A word of few is one that nobody knows.", lies.UnknownEnum),
-		faultRow("lie_in_text", "lies.InText(f, paths...)", "A document within a text is changed, by another lie.",
+		lying("unknown_enum", "UnknownEnum", "A word from a small set is replaced by an unknown one.", lies.UnknownEnum),
+		faultRow("lie_in_text", "lies.InText(f, paths...)", "A document within a text is changed by another lie.",
 			`{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`, func(p inText) chaos.Fault { return lies.InText(p.Fault, p.Paths...) }),
-		faultRow("changed_call", "lies.Arguments(f)", "The arguments of the call are changed, by a fault that changes results.",
+		faultRow("changed_call", "lies.Arguments(f)", "The arguments of the call are changed by a fault that changes results.",
 			`{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`, func(p inner) chaos.Fault { return lies.Arguments(p.Fault) }),
 	}
 }

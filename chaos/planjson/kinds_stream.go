@@ -13,7 +13,7 @@ type (
 	}
 	cut struct {
 		After   int    `json:"after" bounds:"min=0" doc:"number of items that come before"`
-		Message string `json:"message" doc:"text of the error; that of a ready-made error stands for it"`
+		Message string `json:"message" doc:"text of the error; the text of a ready-made error gives that error"`
 	}
 	lateItems struct {
 		Duration time.Duration `json:"duration" doc:"time that an item takes longer"`
@@ -40,7 +40,7 @@ func streamKinds() []Kind {
 			func(p lateItems) chaos.Fault { return fault.SlowFirstItem(p.Duration) }),
 		faultRow("slow_items", "fault.SlowItems(d)", "Every item of a stream takes longer.", `{"duration":"500ms"}`,
 			func(p lateItems) chaos.Fault { return fault.SlowItems(p.Duration) }),
-		faultRow("duplicate_item", "fault.DuplicateItem(n)", "An item of a stream comes twice.", `{"after":1}`,
+		faultRow("duplicate_item", "fault.DuplicateItem(n)", "An item of a stream arrives twice.", `{"after":1}`,
 			func(p afterItems) chaos.Fault { return fault.DuplicateItem(p.After) }),
 		faultRow("malformed_item", "fault.MalformItem(n)", "An item of a stream cannot be decoded.", `{"after":1}`,
 			func(p afterItems) chaos.Fault { return fault.MalformItem(p.After) }),

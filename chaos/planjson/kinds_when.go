@@ -99,7 +99,7 @@ func whenKinds() []Kind {
 			func(p callNumbers) chaos.When { return when.Nth(p.N...) }),
 		whenRow("first", "when.First(n)", "The first n calls.", `{"n":3}`,
 			func(p callCount) chaos.When { return when.First(p.N) }),
-		whenRow("after", "when.After(n)", "All calls but the first n.", `{"n":10}`,
+		whenRow("after", "when.After(n)", "All calls except the first n.", `{"n":10}`,
 			func(p quota) chaos.When { return when.After(p.N) }),
 		whenRow("every", "when.Every(n)", "The n-th call, the 2n-th, and so on.", `{"n":5}`,
 			func(p callCount) chaos.When { return when.Every(p.N) }),
@@ -129,11 +129,11 @@ func whenKinds() []Kind {
 			func(p burst) chaos.When { return when.Burst(p.From, p.N) }),
 		whenRow("burst_within", "when.BurstWithin(n, calls)", "A run of consecutive calls somewhere among the first ones.", `{"n":3,"calls":12}`,
 			func(p burstWithin) chaos.When { return when.BurstWithin(p.N, p.Calls) }),
-		whenRow("intermittent", "when.Intermittent(on, off)", "So many calls, then as many not, and again.", `{"on":2,"off":3}`,
+		whenRow("intermittent", "when.Intermittent(on, off)", "Some calls in a row, then some not, in turn.", `{"on":2,"off":3}`,
 			func(p intermittent) chaos.When { return when.Intermittent(p.On, p.Off) }),
-		whenRow("flapping", "when.Flapping(on, off)", "Down for a time, up for a time, and again.", `{"on":"10s","off":"30s"}`,
+		whenRow("flapping", "when.Flapping(on, off)", "Down for a time, up for a time, in turn.", `{"on":"10s","off":"30s"}`,
 			func(p flapping) chaos.When { return when.Flapping(p.On, p.Off) }),
-		whenRow("markov", "when.Markov(enter, leave)", "Bursts, as a chain of two states makes them.", `{"enter":0.2,"leave":0.4}`,
+		whenRow("markov", "when.Markov(enter, leave)", "Bursts from a chain of two states.", `{"enter":0.2,"leave":0.4}`,
 			func(p chain) chaos.When { return when.Markov(p.Enter, p.Leave) }),
 		whenRow("gilbert_elliott", "when.GilbertElliott(enter, leave, good, bad)", "Bursts with errors in both states.",
 			`{"enter":0.2,"leave":0.4,"good":0.05,"bad":0.8}`,
@@ -142,7 +142,7 @@ func whenKinds() []Kind {
 			func(p expected) chaos.When { return when.Early(p.Calls) }),
 		whenRow("mid", "when.Mid(calls)", "The second third.", `{"calls":9}`,
 			func(p expected) chaos.When { return when.Mid(p.Calls) }),
-		whenRow("late", "when.Late(calls)", "The last third and what comes after.", `{"calls":9}`,
+		whenRow("late", "when.Late(calls)", "The last third and all calls after it.", `{"calls":9}`,
 			func(p expected) chaos.When { return when.Late(p.Calls) }),
 		whenRow("stages", "when.Stages(list...)", "Triggers that follow one another.",
 			`{"stages":[{"for":"1m0s","when":{"kind":"prob","params":{"p":0.1}}},{"when":{"kind":"always"}}]}`, stages.when),
@@ -151,8 +151,8 @@ func whenKinds() []Kind {
 	}
 }
 
-// when negates the one part; a list of none or of several is refused here,
-// since in Go it cannot be written.
+// when negates the one part. A list of none or of several is refused here; in
+// Go it cannot be written.
 func (p onePart) when() chaos.When {
 	if len(p.Parts) != 1 {
 		return notOne{len(p.Parts)}
@@ -168,7 +168,7 @@ func (p stages) when() chaos.When {
 	return when.Stages(list...)
 }
 
-// notOne is a negation of another number of parts than one; Check refuses it.
+// notOne is a negation of no or several parts, which Check refuses.
 type notOne struct{ n int }
 
 func (notOne) Match(chaos.Call) bool { return false }

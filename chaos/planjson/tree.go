@@ -67,7 +67,7 @@ type treeReader struct {
 	deep     bool // the document was too deep, and reading stopped
 }
 
-// value reads one value; at is where it stands. The syntax is known to be right.
+// value reads one value; at is its place. The syntax was checked before.
 func (t *treeReader) value(at string, depth int) *node {
 	token, err := t.dec.Token()
 	if err != nil || t.deep {
@@ -183,7 +183,7 @@ func (n *node) write(b *bytes.Buffer, gap string) {
 			}
 			kid.write(b, gap)
 		}
-		b.WriteByte(n.kind + 2) // in ASCII the closing bracket stands two behind the opening one
+		b.WriteByte(n.kind + 2) // in ASCII the closing bracket is two after the opening one
 	}
 }
 
