@@ -14,7 +14,7 @@ import (
 // reached. With when.After(n) the credentials are valid for n calls. A retry
 // does not help.
 func AuthExpired() chaos.Fault {
-	return failure{err: ErrTokenExpired, label: label{kind: "auth_expired", persistence: chaos.Permanent}}
+	return failure{err: ErrTokenExpired, label: &label{kind: "auth_expired", persistence: chaos.Permanent}}
 }
 
 // ToolRemoved removes tools from a registry: the listing lacks them, and a call

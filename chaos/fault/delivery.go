@@ -22,7 +22,7 @@ func Repeat(n int) chaos.Fault { return repeat{n: n} }
 
 type repeat struct {
 	n int
-	label
+	*label
 }
 
 func (r repeat) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {

@@ -16,7 +16,7 @@ func Fail(err error) chaos.Fault { return failure{err: err, asked: true} }
 // ResourceExhausted makes a call fail with [ErrResourceExhausted]; the callee
 // is not reached. With when.After(n) it is a quota of n calls.
 func ResourceExhausted() chaos.Fault {
-	return failure{err: ErrResourceExhausted, label: label{kind: "resource_exhaustion"}}
+	return failure{err: ErrResourceExhausted, label: &label{kind: "resource_exhaustion"}}
 }
 
 // Partition makes a call fail with [ErrNetworkPartition]; the callee is not
@@ -24,12 +24,12 @@ func ResourceExhausted() chaos.Fault {
 // group cuts them off together and restores them together: see the example and
 // [chaos.Rule.Group].
 func Partition() chaos.Fault {
-	return failure{err: ErrNetworkPartition, label: label{kind: "network_partition"}}
+	return failure{err: ErrNetworkPartition, label: &label{kind: "network_partition"}}
 }
 
 // failure is a fault that only returns its error.
 type failure struct {
-	label
+	*label
 	err   error
 	asked bool // the error is a parameter
 }

@@ -16,19 +16,19 @@ import (
 // The guardrail is not reached. That the agent then fails closed is for an
 // invariant to check.
 func GuardrailDown(err error) chaos.Fault {
-	return failure{err: err, asked: true, label: label{kind: "guardrail_down", layer: chaos.LayerControl}}
+	return failure{err: err, asked: true, label: &label{kind: "guardrail_down", layer: chaos.LayerControl}}
 }
 
 // GuardrailHang is [Hang] on the callable of a guardrail.
 func GuardrailHang() chaos.Fault {
-	return hang{label{kind: "guardrail_hang", layer: chaos.LayerControl}}
+	return hang{&label{kind: "guardrail_hang", layer: chaos.LayerControl}}
 }
 
 // ForceVerdict is [Replace] on the callable of a guardrail: the guardrail is
 // asked, and its caller gets the verdict v instead. If the real verdict equals
 // v, the fault is not delivered.
 func ForceVerdict(v any) chaos.Fault {
-	return replace{kept(v), label{kind: "forced_verdict", layer: chaos.LayerControl}}
+	return replace{kept(v), &label{kind: "forced_verdict", layer: chaos.LayerControl}}
 }
 
 // StaleApproval reuses an approval: a request that the guardrail rejects gets

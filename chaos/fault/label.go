@@ -8,7 +8,7 @@ import (
 
 // A label gives a fault another row of the catalogue: a kind of its own and
 // other coordinates. Error, effect on the call and behaviour stay. An empty
-// member keeps what the fault says of itself; the zero value changes nothing.
+// member keeps what the fault says of itself. nil is no label.
 type label struct {
 	kind        string
 	layer       chaos.Layer
@@ -17,10 +17,18 @@ type label struct {
 }
 
 // named returns the kind under which the fault reports wrong parameters.
-func (l label) named(kind string) string { return cmp.Or(l.kind, kind) }
+func (l *label) named(kind string) string {
+	if l == nil {
+		return kind
+	}
+	return cmp.Or(l.kind, kind)
+}
 
 // on returns the description d with the members of the label in place of its own.
-func (l label) on(d chaos.Description) chaos.Description {
+func (l *label) on(d chaos.Description) chaos.Description {
+	if l == nil {
+		return d
+	}
 	d.Kind = cmp.Or(l.kind, d.Kind)
 	d.Layer = cmp.Or(l.layer, d.Layer)
 	d.Class = cmp.Or(l.class, d.Class)

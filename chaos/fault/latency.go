@@ -41,7 +41,7 @@ func Exponential(mean time.Duration) chaos.Fault { return latency{of: exponentia
 
 // latency is a delay of a distribution.
 type latency struct {
-	label
+	*label
 	of distribution
 }
 

@@ -12,7 +12,7 @@ import (
 // gets the same as with [LoseReplyAfter] and [Timeout], so it cannot tell them
 // apart; reports do. d is at least 0.
 func LoseRequest(d time.Duration) chaos.Fault {
-	return timeout{d: d, err: ErrTimeout, label: label{kind: "lost_request", class: chaos.ClassOmission}}
+	return timeout{d: d, err: ErrTimeout, label: &label{kind: "lost_request", class: chaos.ClassOmission}}
 }
 
 // DeliverTwice delivers a request twice; the first reply is lost, and the

@@ -59,7 +59,7 @@ func (m misrouteWith) Describe() chaos.Description {
 // DropHandoff is [SilentNoOpWith] for a hand-off: the caller gets reply, and the
 // other agent is not reached.
 func DropHandoff(reply any) chaos.Fault {
-	return &silentNoOp{v: kept(reply), label: label{kind: "handoff_dropped", layer: chaos.LayerMultiAgent}}
+	return &silentNoOp{v: kept(reply), label: &label{kind: "handoff_dropped", layer: chaos.LayerMultiAgent}}
 }
 
 // CycleHandoff makes the other agent hand the task straight back: it is not
@@ -68,12 +68,12 @@ func DropHandoff(reply any) chaos.Fault {
 // number of calls finds it.
 func CycleHandoff(reply any) chaos.Fault {
 	return &silentNoOp{v: kept(reply),
-		label: label{kind: "handoff_cycle", layer: chaos.LayerMultiAgent, class: chaos.ClassProtocol}}
+		label: &label{kind: "handoff_cycle", layer: chaos.LayerMultiAgent, class: chaos.ClassProtocol}}
 }
 
 // DelayHandoff is [Delay] for a hand-off.
 func DelayHandoff(d time.Duration) chaos.Fault {
-	return latency{of: onlyFixed{fixed{d}}, label: label{kind: "handoff_delayed", layer: chaos.LayerMultiAgent}}
+	return latency{of: onlyFixed{fixed{d}}, label: &label{kind: "handoff_delayed", layer: chaos.LayerMultiAgent}}
 }
 
 // onlyFixed is the delay of a fault that has no other distribution.
@@ -84,12 +84,12 @@ func (f onlyFixed) params() any { return waitParams{Duration: f.d.String()} }
 // MessageStorm is [Repeat] for a hand-off: the other agent gets the message n
 // times, and the caller gets the first reply. n is at least 2.
 func MessageStorm(n int) chaos.Fault {
-	return repeat{n: n, label: label{kind: "message_storm", layer: chaos.LayerMultiAgent}}
+	return repeat{n: n, label: &label{kind: "message_storm", layer: chaos.LayerMultiAgent}}
 }
 
 // RejectDelegation is [Fail] for a hand-off, with an error such as
 // [ErrDeclined]: the other agent does not take the task. err is required.
 func RejectDelegation(err error) chaos.Fault {
 	return failure{err: err, asked: true,
-		label: label{kind: "delegation_rejected", layer: chaos.LayerMultiAgent, persistence: chaos.Permanent}}
+		label: &label{kind: "delegation_rejected", layer: chaos.LayerMultiAgent, persistence: chaos.Permanent}}
 }

@@ -27,7 +27,7 @@ func SilentNoOp() chaos.Fault { return &silentNoOp{learns: true} }
 func SilentNoOpWith(v any) chaos.Fault { return &silentNoOp{v: kept(v)} }
 
 type silentNoOp struct {
-	label
+	*label
 	v      any
 	learns bool
 

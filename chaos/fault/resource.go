@@ -83,7 +83,7 @@ func size(v any) (n float64, known bool) {
 // DiskFull makes a call fail with "write: no space left on device", a
 // [*BudgetError] that matches [syscall.ENOSPC]. The callee is not reached.
 func DiskFull() chaos.Fault {
-	return failure{err: &BudgetError{Resource: "disk"}, label: label{kind: "disk_full", layer: chaos.LayerResource}}
+	return failure{err: &BudgetError{Resource: "disk"}, label: &label{kind: "disk_full", layer: chaos.LayerResource}}
 }
 
 // ConcurrencyLimit fails a call with a [*BudgetError] if limit other calls are

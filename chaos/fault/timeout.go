@@ -25,7 +25,7 @@ func TimeoutWith(d time.Duration, err error) chaos.Fault {
 }
 
 type timeout struct {
-	label
+	*label
 	d   time.Duration
 	err error
 }
@@ -119,7 +119,7 @@ func (l loseReply) Describe() chaos.Description {
 // goes through.
 func Hang() chaos.Fault { return hang{} }
 
-type hang struct{ label }
+type hang struct{ *label }
 
 func (hang) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	if _, err := pause(ctx, -1); err != nil {

@@ -26,7 +26,7 @@ func Replace(v any) chaos.Fault { return replace{v: kept(v)} }
 
 type replace struct {
 	v any
-	label
+	*label
 }
 
 func (r replace) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
