@@ -39,6 +39,14 @@ func Normal(mean, stddev time.Duration) chaos.Fault { return latency{of: normal{
 // over three means. mean is more than 0.
 func Exponential(mean time.Duration) chaos.Fault { return latency{of: exponential{mean}} }
 
+// Spike is [Delay] by usual for most calls, and by spike for a share of them.
+// Which calls those are is drawn from their coordinates. usual is at least 0;
+// if it is 0, only the spikes are delivered. spike is more than usual, share
+// more than 0 and less than 1.
+func Spike(usual, spike time.Duration, share float64) chaos.Fault {
+	return latency{of: spiky{usual, spike, share}}
+}
+
 // latency is a delay of a distribution.
 type latency struct {
 	*label
@@ -166,6 +174,28 @@ func (f exponential) params() any {
 
 func (f exponential) check(c *param.Check) {
 	c.That(f.mean > 0, "mean", f.mean, "a duration of more than 0")
+}
+
+type spiky struct {
+	usual, spike time.Duration
+	share        float64
+}
+
+func (s spiky) quantile(u float64) time.Duration {
+	if u >= 1-s.share {
+		return s.spike
+	}
+	return s.usual
+}
+
+func (s spiky) params() any {
+	return latencyParams{Distribution: "spike", Usual: s.usual.String(), Spike: s.spike.String(), Share: s.share}
+}
+
+func (s spiky) check(c *param.Check) {
+	c.Wait("usual", s.usual)
+	c.That(s.spike > s.usual, "spike", s.spike, "a duration of more than usual, which is "+s.usual.String())
+	c.That(s.share > 0 && s.share < 1, "share", s.share, "a number between 0 and 1")
 }
 
 // span converts nanoseconds into a wait. A conversion that overflowed would be

@@ -8,36 +8,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// Spike is [Delay] by usual for most calls, and by spike for a share of them.
-// Which calls those are is drawn from their coordinates. usual is at least 0;
-// if it is 0, only the spikes are delivered. spike is more than usual, share
-// more than 0 and less than 1.
-func Spike(usual, spike time.Duration, share float64) chaos.Fault {
-	return latency{of: spiky{usual, spike, share}}
-}
-
-type spiky struct {
-	usual, spike time.Duration
-	share        float64
-}
-
-func (s spiky) quantile(u float64) time.Duration {
-	if u >= 1-s.share {
-		return s.spike
-	}
-	return s.usual
-}
-
-func (s spiky) params() any {
-	return latencyParams{Distribution: "spike", Usual: s.usual.String(), Spike: s.spike.String(), Share: s.share}
-}
-
-func (s spiky) check(c *param.Check) {
-	c.Wait("usual", s.usual)
-	c.That(s.spike > s.usual, "spike", s.spike, "a duration of more than usual, which is "+s.usual.String())
-	c.That(s.share > 0 && s.share < 1, "share", s.share, "a number between 0 and 1")
-}
-
 // RampUp is [Delay] by a time that grows with every call of a lane to the
 // target: step for the first call, twice step for the second, and so on up to
 // most. step is more than 0, most at least step.
