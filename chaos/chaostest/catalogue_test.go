@@ -115,7 +115,7 @@ func triggers() map[string]builtTrigger {
 
 // Every ready-made fault keeps the rules, in virtual time and in real time.
 func TestFaultsKeepTheRules(t *testing.T) {
-	clocked := []string{"RampUpOver"} // what it does follows the clock, to the nanosecond
+	clocked := []string{"RampUpWith"} // what it does follows the clock, to the nanosecond
 	for name, c := range faults() {
 		if name == "LateResult" {
 			continue // below

@@ -11,32 +11,20 @@ import (
 )
 
 // AuthExpired makes a call fail with [ErrTokenExpired]; the callee is not
-// reached. With when.After(n) the credentials are good for n calls; it does not
-// heal by trying again.
+// reached. With when.After(n) the credentials are valid for n calls. A retry
+// does not help.
 func AuthExpired() chaos.Fault {
-	return placed{failure{kind: "auth_expired", err: ErrTokenExpired}, "", chaos.Permanent}
+	return failure{err: ErrTokenExpired, label: &label{kind: "auth_expired", persistence: chaos.Permanent}}
 }
 
-// placed is a failure that stands elsewhere in the catalogue than most.
-type placed struct {
-	failure
-	layer       chaos.Layer
-	persistence chaos.Persistence
-}
-
-func (p placed) Describe() chaos.Description {
-	d := p.failure.Describe()
-	d.Layer, d.Persistence = p.layer, p.persistence
-	return d
-}
-
-// ToolRemoved takes tools out of a registry: its listing does not have them,
-// and a call of one fails as that of an unknown tool, with an error that
-// matches [chaos.ErrUnknownTool]. The target of the rule takes in the listing
-// and the tools, "{tools/list,refund}" or "*"; with when.Since(d) they are
-// removed in mid-run. At least one name is required.
+// ToolRemoved removes tools from a registry: the listing lacks them, and a call
+// to one fails with an error that matches [chaos.ErrUnknownTool]. The rule's
+// target must cover the listing and the tools, such as "{tools/list,refund}" or
+// "*". With when.Since(d) they disappear in mid-run. At least one name is
+// required.
 //
-// A listing that had none of them, and calls of other tools, pass.
+// A listing that contains none of them is not changed. Calls to other tools
+// pass.
 func ToolRemoved(tools ...string) chaos.Fault { return toolRemoved{slices.Clone(tools)} }
 
 type toolRemoved struct{ tools []string }
@@ -45,7 +33,7 @@ func (r toolRemoved) Inject(ctx context.Context, c chaos.Call, args any, next ch
 	if slices.Contains(r.tools, c.Target) {
 		return nil, &unknownTool{c.Target}
 	}
-	unseen(ctx)
+	skip(ctx)
 	result, err := next(ctx, args)
 	list, ok := result.([]chaos.Tool)
 	if err != nil || !ok {
@@ -63,7 +51,8 @@ func (r toolRemoved) Inject(ctx context.Context, c chaos.Call, args any, next ch
 	return slices.DeleteFunc(slices.Clone(list), gone), nil
 }
 
-// Phase puts it before what else may happen to a tool that is not there.
+// Phase puts the fault before all others: a tool that is missing cannot fail in
+// another way.
 func (r toolRemoved) Phase() chaos.Phase { return chaos.PhaseBefore }
 
 func (r toolRemoved) Check() error {
@@ -82,7 +71,7 @@ func (r toolRemoved) Describe() chaos.Description {
 	}{append([]string{}, r.tools...)})
 }
 
-// unknownTool reads as a registry's own error for a name that it does not have.
+// unknownTool reads like a registry's own error for an unknown name.
 type unknownTool struct{ name string }
 
 func (e *unknownTool) Error() string        { return fmt.Sprintf("unknown tool %q", e.name) }

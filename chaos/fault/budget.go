@@ -16,19 +16,18 @@ import (
 )
 
 // A BudgetError says that a budget is used up. It matches
-// [ErrResourceExhausted], for calls within a time and for concurrency also
-// [ErrRateLimited], for memory [syscall.ENOMEM], for disk space
+// [ErrResourceExhausted]. For rate and concurrency it also matches
+// [ErrRateLimited], for memory [syscall.ENOMEM], and for disk space
 // [syscall.ENOSPC].
 type BudgetError struct {
 	Resource string  // "call", "rate", "token", "cost", "time", "memory", "disk" or "concurrency"
 	Limit    float64 // of the budget: calls, tokens, bytes, seconds, or the currency of the cost
 	Used     float64 // of it; the last call may have used more than was left
-	// RetryAfter is the time until the budget is filled again; 0: it is not, or
-	// nobody knows when.
+	// RetryAfter is the time until the budget is refilled; 0: never, or unknown.
 	RetryAfter time.Duration
 }
 
-// Error reads as that of a dependency with such a budget.
+// Error returns the text that a dependency with such a budget would send.
 func (e *BudgetError) Error() string {
 	switch e.Resource {
 	case "rate":
@@ -62,7 +61,8 @@ func (e *BudgetError) again() string {
 
 func amount(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// Is reports whether target is what an exhausted resource of the kind matches.
+// Is reports whether target is one of the errors that [BudgetError] lists for
+// the resource.
 func (e *BudgetError) Is(target error) bool {
 	switch target {
 	case ErrResourceExhausted:
@@ -79,8 +79,8 @@ func (e *BudgetError) Is(target error) bool {
 	return false
 }
 
-// budget is a fault that counts what its calls use, and fails them when the
-// limit is reached. All targets of a rule share it, in one injector.
+// budget counts what its calls use and fails them once the limit is reached.
+// All targets of a rule share it within one injector.
 type budget struct {
 	terms
 
@@ -89,7 +89,7 @@ type budget struct {
 	since time.Time // of the first use after it was filled
 }
 
-// terms are what a budget is made of.
+// terms are the settings of a budget.
 type terms struct {
 	resource string
 	limit    float64
@@ -100,7 +100,7 @@ type terms struct {
 	check    func(c *param.Check)
 }
 
-// use is a call as a budget measures it.
+// use is what a budget measures of a call.
 type use struct {
 	args, result any
 	err          error
@@ -115,13 +115,13 @@ func (b *budget) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 		if err := b.take(amount, amount); err != nil {
 			return nil, err
 		}
-		unseen(ctx)
+		skip(ctx)
 		return next(ctx, args)
 	}
 	if err := b.take(0, 0); err != nil {
 		return nil, err
 	}
-	unseen(ctx)
+	skip(ctx)
 	start, returned := time.Now(), false
 	defer func() {
 		if !returned { // the callee panicked: that took time, and gave nothing
@@ -140,9 +140,9 @@ func (b *budget) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 	return result, err
 }
 
-// readLater is a result whose document its caller reads after the call, as
-// that of an HTTP response is: OnRead gives a result to be returned in its
-// place, and has done called when that was read.
+// readLater is a result whose document the caller reads after the call, such as
+// an HTTP response. OnRead returns the result to give to the caller instead,
+// and calls done when that was read.
 type readLater interface {
 	OnRead(ctx context.Context, done func(doc []byte, err error)) (result any, ok bool)
 }
@@ -173,7 +173,7 @@ func (b *budget) charge(ctx context.Context, amount float64, known bool) {
 
 var errPanicked = errors.New("the callee panicked")
 
-// take uses an amount up if need is left, and of any budget a trace.
+// take charges amount if need is left, and if anything is left at all.
 func (b *budget) take(amount, need float64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -200,7 +200,7 @@ func (b *budget) add(amount float64) {
 	}
 }
 
-// Phase puts the budget before the call, beside the delays.
+// Phase puts the budget before the callee, together with the delays.
 func (b *budget) Phase() chaos.Phase { return chaos.PhaseBefore }
 
 func (b *budget) kind() string { return b.resource + "_budget" }

@@ -102,7 +102,7 @@ func TestCatalogue(t *testing.T) {
 }
 
 func (r row) check(t *testing.T, point string, d *desk, call ask) {
-	ctx, in := weather(t, chaos.Rule{Fault: r.fault})
+	ctx, in := withRules(t, chaos.Rule{Fault: r.fault})
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var status string
@@ -194,7 +194,7 @@ func TestDescriptions(t *testing.T) {
 			assert.Equal(t, r.visibility, d.Visibility)
 			assert.Equal(t, chaos.Transient, d.Persistence)
 			assert.Equal(t, r.effect, d.Effect)
-			assert.Empty(t, d.Layer, "that of the point it strikes")
+			assert.Empty(t, d.Layer, "that of the injection point")
 		})
 	}
 }
@@ -245,7 +245,7 @@ func TestNothingGivesAFaultAway(t *testing.T) {
 	rows := append(catalogue(), row{name: "Panic(nil)", fault: fault.Panic(nil)})
 	for _, r := range rows {
 		everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-			ctx, _ := weather(t, chaos.Rule{Fault: r.fault})
+			ctx, _ := withRules(t, chaos.Rule{Fault: r.fault})
 			ctx, cancel := context.WithTimeout(ctx, patience)
 			defer cancel()
 			defer func() {
@@ -279,7 +279,7 @@ func TestNetworkErrors(t *testing.T) {
 		{fault.ErrNetworkPartition, false, syscall.EHOSTUNREACH},
 	} {
 		everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-			ctx, _ := weather(t, chaos.Rule{Fault: fault.Fail(c.err)})
+			ctx, _ := withRules(t, chaos.Rule{Fault: fault.Fail(c.err)})
 			_, err := call(ctx)
 			var n net.Error
 			require.ErrorAs(t, err, &n)
@@ -295,7 +295,7 @@ func TestNetworkErrors(t *testing.T) {
 // other panics recognises.
 func TestPanicDefault(t *testing.T) {
 	everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-		ctx, in := weather(t, chaos.Rule{Fault: fault.Panic(nil)})
+		ctx, in := withRules(t, chaos.Rule{Fault: fault.Panic(nil)})
 		defer func() {
 			assert.Implements(t, (*runtime.Error)(nil), recover())
 			assert.Equal(t, chaos.OutcomePanicked, onlyEvent(t, in).Outcome)

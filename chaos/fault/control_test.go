@@ -53,7 +53,7 @@ func TestGuardrails(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				asked := 0
 				check := guard(&asked)
-				ctx, in := weather(t, chaos.Rule{Target: "guard", Fault: c.fault})
+				ctx, in := withRules(t, chaos.Rule{Target: "guard", Fault: c.fault})
 				ctx, cancel := context.WithTimeout(ctx, patience)
 				defer cancel()
 				verdicts, delivered := "", ""
@@ -87,7 +87,7 @@ func TestStaleApprovalOfTheSameRequest(t *testing.T) {
 		verdicts = verdicts[1:]
 		return v, nil
 	})
-	ctx, in := weather(t, chaos.Rule{Target: "guard", Fault: fault.StaleApproval(true)})
+	ctx, in := withRules(t, chaos.Rule{Target: "guard", Fault: fault.StaleApproval(true)})
 	_, _ = check(ctx, request{"7", 1})
 	ok, err := check(ctx, request{"7", 1})
 	assert.NoError(t, err)
@@ -104,7 +104,7 @@ func TestToolRemoved(t *testing.T) {
 	require.NoError(t, err)
 	tools := chaos.WrapRegistry(r, nil)
 	synctest.Test(t, func(t *testing.T) {
-		ctx, in := weather(t, chaos.Rule{Target: "*", When: when.Since(time.Second), Fault: fault.ToolRemoved("refund")})
+		ctx, in := withRules(t, chaos.Rule{Target: "*", When: when.Since(time.Second), Fault: fault.ToolRemoved("refund")})
 		names := func() (names []string) {
 			list, err := tools.Tools(ctx)
 			require.NoError(t, err)
@@ -141,7 +141,7 @@ func TestToolRemoved(t *testing.T) {
 func TestAuthExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{}
-		ctx, _ := weather(t, chaos.Rule{When: when.After(3), Fault: fault.AuthExpired()})
+		ctx, _ := withRules(t, chaos.Rule{When: when.After(3), Fault: fault.AuthExpired()})
 		var last error
 		assert.Equal(t, "...xxx", outcomes(6, func() error { _, last = wrapped(t, d)(ctx); return last }))
 		assert.ErrorIs(t, last, fault.ErrTokenExpired)
@@ -158,11 +158,11 @@ func TestGrowingLatency(t *testing.T) {
 		want  []time.Duration // of calls a second apart
 	}{
 		{"with every call, up to the most", fault.RampUp(100*ms, 250*ms), []time.Duration{100 * ms, 200 * ms, 250 * ms, 250 * ms}},
-		{"with time, up to the most", fault.RampUpOver(300*ms, 3*time.Second), []time.Duration{0, 100 * ms, 210 * ms, 300 * ms}},
+		{"with time, up to the most", fault.RampUpWith(300*ms, 3*time.Second), []time.Duration{0, 100 * ms, 210 * ms, 300 * ms}},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, in := weather(t, chaos.Rule{Fault: c.fault})
+				ctx, in := withRules(t, chaos.Rule{Fault: c.fault})
 				d := &desk{}
 				call := wrapped(t, d)
 				for i, want := range c.want {
@@ -174,7 +174,7 @@ func TestGrowingLatency(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		ctx, in := weather(t, chaos.Rule{Fault: fault.Spike(0, time.Minute, 0.1)})
+		ctx, in := withRules(t, chaos.Rule{Fault: fault.Spike(0, time.Minute, 0.1)})
 		call := wrapped(t, &desk{})
 		for range 2000 {
 			spent := took(func() { _, _ = call(ctx) })

@@ -55,7 +55,7 @@ func TestDeliveredChangesAreThoseThatTheCallerGot(t *testing.T) {
 				rules = append(rules, chaos.Rule{Name: name, Fault: f, Limit: 1})
 			}
 			slices.SortFunc(rules, func(a, b chaos.Rule) int { return int(a.Name[0]) - int(b.Name[0]) })
-			ctx, in := weather(t, rules...)
+			ctx, in := withRules(t, rules...)
 			get := chaos.Wrap(target, func(context.Context, int) (json.RawMessage, error) { return doc(`{"n":5,"s":"open"}`), nil })
 			got, _ := get(ctx, 0)
 			assert.Equal(t, tt.want, string(got))
@@ -75,7 +75,7 @@ func TestDeliveredChangesAreThoseThatTheCallerGot(t *testing.T) {
 // Arguments that were corrupted for a call that failed before its callee were
 // seen by nobody, and the limit holds for the next call.
 func TestArgumentsThatReachNobodyAreNotDelivered(t *testing.T) {
-	ctx, in := weather(t,
+	ctx, in := withRules(t,
 		chaos.Rule{Name: "corrupt", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"A9"}`)), Limit: 1},
 		chaos.Rule{Name: "down", Fault: fault.Fail(fault.ErrUnavailable), Limit: 1})
 	var got []string
@@ -96,7 +96,7 @@ func TestArgumentsThatReachNobodyAreNotDelivered(t *testing.T) {
 
 // Two corruptions that cancel out do not reach the other agent either.
 func TestArgumentsThatCancelOutAreNotDelivered(t *testing.T) {
-	ctx, in := weather(t,
+	ctx, in := withRules(t,
 		chaos.Rule{Name: "there", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"A9"}`))},
 		chaos.Rule{Name: "back", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"A1"}`))})
 	hand := chaos.Wrap(target, func(_ context.Context, args json.RawMessage) (json.RawMessage, error) { return args, nil })
@@ -122,7 +122,7 @@ func TestRepetitionsCountWhereTheyReachTheCallee(t *testing.T) {
 	} {
 		for name, f := range map[string]chaos.Fault{"Duplicate": fault.Duplicate(), "DeliverTwice": fault.DeliverTwice()} {
 			t.Run(tt.why+"/"+name, func(t *testing.T) {
-				ctx, in := weather(t, chaos.Rule{Fault: f, Limit: 1})
+				ctx, in := withRules(t, chaos.Rule{Fault: f, Limit: 1})
 				runs := 0
 				pay := chaos.Wrap(target, func(context.Context, int) (int, error) {
 					switch runs++; {
@@ -153,7 +153,7 @@ func TestAnItemThatIsHeldBackWasNotHandedOver(t *testing.T) {
 	})
 	spoil := fault.MutateItem(0, "change", func(string) string { return "CHANGED" })
 	for most := 1; most <= 3; most++ {
-		ctx, in := weather(t, chaos.Rule{Name: "mutate", Fault: spoil}, chaos.Rule{Name: "reorder", Fault: fault.ReorderItems(3)})
+		ctx, in := withRules(t, chaos.Rule{Name: "mutate", Fault: spoil}, chaos.Rule{Name: "reorder", Fault: fault.ReorderItems(3)})
 		var got []string
 		for item := range letters(ctx, 0) {
 			if got = append(got, item); len(got) == most {
@@ -175,11 +175,11 @@ func TestAValueThatDoesNotFitGoesUndelivered(t *testing.T) {
 	misfits := map[string]chaos.Fault{
 		"SilentNoOpWith": fault.SilentNoOpWith(none), "DropHandoff": fault.DropHandoff(none), "CycleHandoff": fault.CycleHandoff(none),
 		"Replace": fault.Replace(none), "ForceVerdict": fault.ForceVerdict(none), "another JSON": fault.SilentNoOpWith(json.RawMessage(`[1]`)),
-		"MisrouteTo": fault.MisrouteTo("other", func(context.Context, int) (chan int, error) { return none, nil }),
+		"MisrouteWith": fault.MisrouteWith("other", func(context.Context, int) (chan int, error) { return none, nil }),
 	}
 	type order struct{ ID int }
 	for name, f := range misfits {
-		ctx, in := weather(t, chaos.Rule{Fault: f, Limit: 1})
+		ctx, in := withRules(t, chaos.Rule{Fault: f, Limit: 1})
 		get := chaos.Wrap(target, func(context.Context, int) (order, error) { return order{7}, nil })
 		for range 2 {
 			got, err := get(ctx, 0)
@@ -195,7 +195,7 @@ func TestAValueThatDoesNotFitGoesUndelivered(t *testing.T) {
 		if name == "another JSON" {
 			continue
 		}
-		ctx, in = weather(t, chaos.Rule{Fault: f})
+		ctx, in = withRules(t, chaos.Rule{Fault: f})
 		tool := chaos.WrapDispatch(func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 			return json.RawMessage(`{"ID":7}`), nil
 		})
@@ -225,7 +225,7 @@ func TestGivenBytesBelongToTheCall(t *testing.T) {
 				return doc
 			},
 		} {
-			ctx, _ := weather(t, chaos.Rule{Fault: f})
+			ctx, _ := withRules(t, chaos.Rule{Fault: f})
 			for range 3 {
 				got := get(ctx)
 				assert.Equal(t, `{"n":7}`, string(got), "%s, %s", name, form)
@@ -235,15 +235,15 @@ func TestGivenBytesBelongToTheCall(t *testing.T) {
 	}
 	f := fault.Replace(value)
 	clear(value)
-	ctx, _ := weather(t, chaos.Rule{Fault: f})
+	ctx, _ := withRules(t, chaos.Rule{Fault: f})
 	got, _ := chaos.Wrap(target, func(context.Context, int) (json.RawMessage, error) { return nil, nil })(ctx, 0)
 	assert.Equal(t, `{"n":7}`, string(got), "nor does who made the fault of it")
 }
 
-// A fault that a tool gets over was delivered where it struck: what the agent
-// makes of it is what a contract asks.
+// A fault that a tool recovers from is delivered all the same: what the agent
+// sees of it is for a contract to check.
 func TestAFaultThatAToolGetsOverIsDelivered(t *testing.T) {
-	ctx, in := weather(t, chaos.Rule{Target: "cache", Fault: fault.Fail(fault.ErrUnavailable)})
+	ctx, in := withRules(t, chaos.Rule{Target: "cache", Fault: fault.Fail(fault.ErrUnavailable)})
 	cache := chaos.Wrap("cache", func(context.Context, int) (int, error) { return 1, nil })
 	price := chaos.Wrap("price", func(ctx context.Context, id int) (int, error) {
 		if v, err := cache(ctx, id); err == nil {
@@ -265,7 +265,7 @@ func TestAFaultThatAToolGetsOverIsDelivered(t *testing.T) {
 // A rule whose limit is used up is not there any more: no other hides it.
 func TestAUsedUpRuleIsNotMasked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, in := weather(t,
+		ctx, in := withRules(t,
 			chaos.Rule{Name: "down", Fault: fault.Fail(fault.ErrUnavailable), Limit: 2},
 			chaos.Rule{Name: "limited", Fault: fault.Fail(fault.ErrInternal), Limit: 1},
 			chaos.Rule{Name: "cooling", Fault: fault.Fail(fault.ErrInternal), CoolDown: time.Hour})

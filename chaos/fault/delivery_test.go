@@ -63,9 +63,9 @@ func (s *shop) do(what string, work func() string) string {
 	return work()
 }
 
-// everyOrder is weather over all calls to the shop.
+// everyOrder is withRules over all calls to the shop.
 func everyOrder(t testing.TB, f chaos.Fault) (context.Context, *chaos.Injector) {
-	return weather(t, chaos.Rule{Target: "orders.*", Fault: f})
+	return withRules(t, chaos.Rule{Target: "orders.*", Fault: f})
 }
 
 // told are the deliveries and notes of the events in order.
@@ -78,7 +78,7 @@ func told(in *chaos.Injector) (lines []string) {
 
 func TestLoseRequest(t *testing.T) {
 	everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-		ctx, in := weather(t, chaos.Rule{Fault: fault.LoseRequest(time.Second)})
+		ctx, in := withRules(t, chaos.Rule{Fault: fault.LoseRequest(time.Second)})
 		assert.Equal(t, time.Second, took(func() {
 			_, err := call(ctx)
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
@@ -97,7 +97,7 @@ func TestDeliverTwice(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			d := &desk{reply: []string{"shipped", "already shipped"}}
-			ctx, in := weather(t, chaos.Rule{Fault: fault.DeliverTwice()})
+			ctx, in := withRules(t, chaos.Rule{Fault: fault.DeliverTwice()})
 			status, err := point(t, d)(ctx)
 			assert.NoError(t, err)
 			assert.Equal(t, "already shipped", status)
@@ -129,7 +129,7 @@ func TestSilentNoOp(t *testing.T) {
 				continue // see below
 			}
 			d := &desk{}
-			ctx, in := weather(t, chaos.Rule{Fault: fault.SilentNoOpWith("delivered")})
+			ctx, in := withRules(t, chaos.Rule{Fault: fault.SilentNoOpWith("delivered")})
 			status, err := point(t, d)(ctx)
 			assert.NoError(t, err)
 			assert.Equal(t, "delivered", status)
@@ -142,7 +142,7 @@ func TestSilentNoOp(t *testing.T) {
 	})
 	t.Run("with nothing", func(t *testing.T) {
 		everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-			ctx, in := weather(t, chaos.Rule{Fault: fault.SilentNoOpWith(nil)})
+			ctx, in := withRules(t, chaos.Rule{Fault: fault.SilentNoOpWith(nil)})
 			status, err := call(ctx)
 			assert.NoError(t, err)
 			assert.Empty(t, status)
@@ -167,7 +167,7 @@ func TestSilentNoOp(t *testing.T) {
 	})
 	t.Run("nothing is learned from a failure", func(t *testing.T) {
 		d := &desk{fail: context.Canceled}
-		ctx, in := weather(t, chaos.Rule{Fault: fault.SilentNoOp()})
+		ctx, in := withRules(t, chaos.Rule{Fault: fault.SilentNoOp()})
 		for range 2 {
 			_, err := wrapped(t, d)(ctx)
 			assert.ErrorIs(t, err, context.Canceled)
@@ -205,7 +205,7 @@ func TestLateResult(t *testing.T) {
 // Every kind of injection point can be late, a stream too.
 func TestLateResultEverywhere(t *testing.T) {
 	everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-		ctx, _ := weather(t, chaos.Rule{Fault: fault.LateResult(target, time.Second, 2*time.Second)})
+		ctx, _ := withRules(t, chaos.Rule{Fault: fault.LateResult(target, time.Second, 2*time.Second)})
 		_, err := call(ctx)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Zero(t, d.calls)
@@ -221,7 +221,7 @@ func TestLateResultEverywhere(t *testing.T) {
 // all where the injector is disarmed.
 func TestLateResultAtTheEnd(t *testing.T) {
 	everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-		ctx, in := weather(t, chaos.Rule{Fault: fault.LateResult(target, time.Hour, 2*time.Hour)})
+		ctx, in := withRules(t, chaos.Rule{Fault: fault.LateResult(target, time.Hour, 2*time.Hour)})
 		time.AfterFunc(moment, in.Disarm)
 		assert.Equal(t, moment, took(func() {
 			_, err := call(ctx)
@@ -276,7 +276,7 @@ func TestIgnoreCancel(t *testing.T) {
 						return "done", nil
 					}
 				})
-				ctx, in := weather(t, chaos.Rule{Fault: fault.IgnoreCancel()})
+				ctx, in := withRules(t, chaos.Rule{Fault: fault.IgnoreCancel()})
 				ctx, cancel := context.WithTimeout(ctx, c.patience)
 				defer cancel()
 				assert.Equal(t, time.Minute, took(func() {
@@ -304,7 +304,7 @@ func TestIgnoreCancelOnAStream(t *testing.T) {
 					}
 				}
 			}
-			ctx, _ := weather(t, chaos.Rule{Name: "deaf", Fault: fault.IgnoreCancel()}, chaos.Rule{Name: "other", Fault: other})
+			ctx, _ := withRules(t, chaos.Rule{Name: "deaf", Fault: fault.IgnoreCancel()}, chaos.Rule{Name: "other", Fault: other})
 			ctx, cancel := context.WithTimeout(ctx, patience)
 			defer cancel()
 			_, err := consume(chaos.WrapStream(target, slow)(ctx, 0), all)
@@ -379,8 +379,8 @@ func TestReorderCalls(t *testing.T) {
 	})
 }
 
-// Overtaken at the very instant it came, a call has waited for no time at all,
-// and was struck all the same.
+// A call that is overtaken at the very instant it came has not waited at all, and
+// the fault is delivered all the same.
 func TestReorderCallsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop(t)

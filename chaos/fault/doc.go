@@ -1,4 +1,4 @@
-// Package fault says what happens to a call that a rule was drawn on.
+// Package fault has the faults: what happens to a call that a rule matched.
 //
 // A fault is one half of a [chaos.Rule]; package chaos/when has the other. Any
 // fault goes with any trigger, on any injection point: a wrapped function, a
@@ -12,7 +12,7 @@
 //
 // # The faults
 //
-//   - The call takes longer: [Delay], [Uniform], [Normal], [Exponential], [Spike]; more and more so: [RampUp], [RampUpOver].
+//   - The call takes longer: [Delay], [Uniform], [Normal], [Exponential], [Spike]; more and more so: [RampUp], [RampUpWith].
 //   - The caller gets an error and the callee is not reached: [Fail], [Timeout], [LoseRequest], [AuthExpired],
 //     [ResourceExhausted], [Partition], and [Hang], which waits for the caller to give up; [Panic] panics. [ToolRemoved]
 //     takes a tool out of its registry.
@@ -20,8 +20,8 @@
 //   - The callee does its work and the caller is told something else: [Replace], [Mutate].
 //   - The callee does its work twice: [Duplicate], [Repeat], [DeliverTwice]; or that of another call again: [ReplayRequest].
 //   - The callee does nothing and the caller is told that it did: [SilentNoOp].
-//   - The order is another: [ReorderCalls]; a read does not see the write before it: [DelayedVisibility]; a call that was
-//     cancelled goes on: [IgnoreCancel].
+//   - Calls change their order: [ReorderCalls]; a read does not see the write before it: [DelayedVisibility]; a cancelled
+//     call goes on: [IgnoreCancel].
 //   - A budget is used up: [CallBudget], [RateLimit], [TokenBudget], [CostBudget], [TimeBudget], [MemoryBudget], [DiskBudget],
 //     [ConcurrencyLimit]; [DiskFull]. A quota of n calls is also [ResourceExhausted] with when.After(n).
 //   - A stream is slow, stalls, breaks off, ends early, or its items are doubled, reordered or spoiled: [SlowFirstItem],
@@ -30,22 +30,24 @@
 //   - A hand-off between agents goes wrong: [CorruptHandoff], [DropHandoff], [DelayHandoff], [Misroute], [MessageStorm],
 //     [CycleHandoff], [RejectDelegation].
 //
-// Failures and delays are what everyone injects; the others hurt more.
+// Failures and delays are injected most often; the other faults find more.
 //
-// Several faults may strike one call: delays add up, the first failure
+// Several faults may be injected into one call: delays add up, the first failure
 // decides, changes apply in the order of their rules, a lost reply comes last.
 //
-// # Where they stand
+// # Coordinates
 //
-// The coordinates of each fault, which its Describe method returns for reports.
-// The layer is that of the point it strikes, but for the last four groups, which have
-// their own: stream, resource, control, multi-agent. All are transient, that is, how long they
-// last is the trigger's affair, but for those that say otherwise of themselves: AuthExpired,
-// ToolRemoved, RejectDelegation, and budgets that are not filled again.
+// The table has the coordinates that a fault's Describe method returns for
+// reports. The layer is that of the injection point, except for the last four
+// groups, which have their own: stream, resource, control, multi-agent.
+//
+// All faults are transient, which means that the trigger decides how long they
+// last. Permanent are AuthExpired, ToolRemoved, RejectDelegation, and budgets
+// without a refill.
 //
 //	faults                                kind                  class     visibility  effect
 //	Delay Uniform Normal Exponential      latency               timing    implicit    done
-//	Spike RampUp RampUpOver         latency               timing    implicit    done
+//	Spike RampUp RampUpWith               latency               timing    implicit    done
 //	Fail                                  error                 crash     explicit    none
 //	ResourceExhausted                     resource_exhaustion   crash     explicit    none
 //	Partition                             network_partition     crash     explicit    none
@@ -93,11 +95,11 @@
 //	ForceVerdict                          forced_verdict        value     implicit    done
 //	StaleApproval                         stale_approval        value     implicit    done
 //
-//	CorruptHandoff CorruptHandoffFunc     handoff_corrupt       value     implicit    done
+//	CorruptHandoff CorruptHandoffWith     handoff_corrupt       value     implicit    done
 //	DropHandoff                           handoff_dropped       omission  implicit    none
 //	DelayHandoff                          handoff_delayed       timing    implicit    done
 //	Misroute                              misroute              protocol  implicit    done
-//	MisrouteTo                            misroute              protocol  implicit    none
+//	MisrouteWith                          misroute              protocol  implicit    none
 //	MessageStorm                          message_storm         protocol  implicit    done
 //	CycleHandoff                          handoff_cycle         protocol  implicit    none
 //	RejectDelegation                      delegation_rejected   crash     explicit    none
@@ -107,25 +109,27 @@
 //
 // # What callers see
 //
-// An injected error reads as the real one would, and nothing in its text says
-// that it was made up: a model may read it. It matches what a real one would
-// match ([context.DeadlineExceeded], [syscall.ECONNREFUSED]) and, besides,
+// An injected error reads like a real one. Its text does not say that it was
+// injected, since a model may read it. It matches what a real one would match
+// ([context.DeadlineExceeded], [syscall.ECONNREFUSED]) and also
 // [chaos.ErrInjected]; errors.As finds the [*chaos.InjectedError].
 //
-// Every wait ends at once when the caller's context does, and when the
-// injector is disarmed, after which the call goes through. A fault that
-// changed nothing, such as a replaced value equal to the real one, is not
-// delivered, and its event says so. [IgnoreCancel] alone outlasts the context.
+// Every wait ends at once when the caller's context ends, and when the injector
+// is disarmed; in the latter case the call goes through. Only [IgnoreCancel]
+// outlasts the context. A fault that changed nothing, such as a replaced value
+// equal to the real one, is not delivered, and its event says so.
 //
 // # Costs
 //
-// Faults may be shared by any number of rules, plans and goroutines; one that
-// remembers calls, such as a budget, does so per injector and rule, for all targets and
-// lanes of the rule together, and bounded. A fault that only fails costs one small allocation a call, the
-// others a few; on calls that a rule was not drawn on they cost nothing. Waits
-// are timers of the standard library: the runtime rounds those under a
-// millisecond up to about one, and in a testing/synctest bubble they take no time.
+// Faults may be shared by any number of rules, plans and goroutines. A fault
+// that remembers calls, such as a budget, does so per injector and rule, for all
+// targets and lanes of the rule together, and within bounds.
 //
-// A fault with parameters that make no sense is reported by [chaos.NewPlan]
-// and [chaos.Injector.Register], as a [*chaos.ParamError] for each.
+// A fault that only fails costs one small allocation a call, the others a few.
+// Calls that a rule does not match cost nothing. Waits are timers of the
+// standard library: the runtime rounds those under a millisecond up to about
+// one, and in a testing/synctest bubble they take no time.
+//
+// [chaos.NewPlan] and [chaos.Injector.Register] report each wrong parameter of a
+// fault as a [*chaos.ParamError].
 package fault

@@ -8,19 +8,19 @@ import (
 )
 
 // Errors that read like those of a real dependency. [Fail] takes any of them,
-// as it takes any other error; their texts name neither this package nor its purpose.
+// or any other error. Their texts name neither this package nor its purpose.
 var (
-	// ErrUnavailable is what an overloaded or restarting service answers.
+	// ErrUnavailable is the answer of an overloaded or restarting service.
 	ErrUnavailable = errors.New("service unavailable")
-	// ErrInternal is what a service answers that failed inside.
+	// ErrInternal is the answer of a service that failed inside.
 	ErrInternal = errors.New("internal server error")
-	// ErrRateLimited is what a service answers to too many requests.
+	// ErrRateLimited is the answer of a service to too many requests.
 	ErrRateLimited = errors.New("too many requests")
-	// ErrTokenExpired is the error of [AuthExpired]: what a service answers to
-	// credentials that are no longer good.
+	// ErrTokenExpired is the error of [AuthExpired]: the answer to credentials that
+	// are no longer valid.
 	ErrTokenExpired = errors.New("401 Unauthorized: the access token expired")
-	// ErrDeclined is what an agent may answer to a task that it does not take:
-	// see [RejectDelegation].
+	// ErrDeclined is the answer of an agent that does not take a task: see
+	// [RejectDelegation].
 	ErrDeclined = errors.New("the agent declined the task")
 	// ErrResourceExhausted is the error of [ResourceExhausted].
 	ErrResourceExhausted = errors.New("resource exhausted")

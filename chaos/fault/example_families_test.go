@@ -24,8 +24,8 @@ var spell = chaos.WrapStream("model", func(_ context.Context, word string) iter.
 	}
 })
 
-// A stream breaks off in the middle. A consumer that takes no more than it gets
-// anyway was not struck.
+// A stream breaks off in the middle. The fault is not delivered to a consumer
+// that stops before.
 func ExampleCutAfter() {
 	ctx, in := under(chaos.Rule{Target: "model", Fault: fault.CutAfter(3)})
 	for letter, err := range spell(ctx, "shipped") {

@@ -11,25 +11,25 @@ import (
 // Fail makes a call fail with err, which is required; the callee is not
 // reached. The caller's error matches err and [chaos.ErrInjected] and has
 // err's text.
-func Fail(err error) chaos.Fault { return failure{kind: "error", err: err, asked: true} }
+func Fail(err error) chaos.Fault { return failure{err: err, asked: true} }
 
 // ResourceExhausted makes a call fail with [ErrResourceExhausted]; the callee
 // is not reached. With when.After(n) it is a quota of n calls.
 func ResourceExhausted() chaos.Fault {
-	return failure{kind: "resource_exhaustion", err: ErrResourceExhausted}
+	return failure{err: ErrResourceExhausted, label: &label{kind: "resource_exhaustion"}}
 }
 
 // Partition makes a call fail with [ErrNetworkPartition]; the callee is not
-// reached. One rule whose target matches several injection points and that has
-// a group cuts them off together, from the same moment until it heals: see the
-// example, and [chaos.Rule.Group].
+// reached. A rule whose target matches several injection points and that has a
+// group cuts them off together and restores them together: see the example and
+// [chaos.Rule.Group].
 func Partition() chaos.Fault {
-	return failure{kind: "network_partition", err: ErrNetworkPartition}
+	return failure{err: ErrNetworkPartition, label: &label{kind: "network_partition"}}
 }
 
-// failure is a fault that is nothing but its error.
+// failure is a fault that only returns its error.
 type failure struct {
-	kind  string
+	*label
 	err   error
 	asked bool // the error is a parameter
 }
@@ -41,16 +41,16 @@ func (f failure) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (a
 }
 
 func (f failure) Check() error {
-	c := param.Check{Kind: f.kind}
+	c := param.Check{Kind: f.named("error")}
 	c.That(f.err != nil, "err", nil, "an error, such as ErrUnavailable")
 	return c.Err()
 }
 
 func (f failure) Describe() chaos.Description {
-	d := chaos.Description{
-		Kind: f.kind, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+	d := f.on(chaos.Description{
+		Kind: "error", Class: chaos.ClassCrash, Visibility: chaos.Explicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectNone,
-	}
+	})
 	if f.asked && f.err != nil {
 		d = param.With(d, messageParams{f.err.Error()})
 	}
@@ -62,7 +62,8 @@ type messageParams struct {
 }
 
 // Panic makes a call panic with v in the caller's goroutine; the callee is not
-// reached. A nil v panics as an index out of range does, with a [runtime.Error].
+// reached. If v is nil, the call panics with a [runtime.Error], an index out of
+// range.
 func Panic(v any) chaos.Fault { return panicking{v} }
 
 type panicking struct{ v any }
@@ -74,8 +75,8 @@ func (p panicking) Inject(context.Context, chaos.Call, any, chaos.Next) (any, er
 	panic(p.v)
 }
 
-// firstOf panics as the runtime does, since that cannot be imitated: its errors
-// have a method of their own.
+// firstOf makes the runtime panic: a type outside of it cannot imitate its
+// errors, which have a method of their own.
 func firstOf(none []any) any { return none[0] }
 
 func (p panicking) Describe() chaos.Description {

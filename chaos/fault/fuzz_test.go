@@ -25,7 +25,7 @@ func FuzzChangesOfDocuments(f *testing.F) {
 		for _, rule := range []chaos.Rule{
 			{Fault: fault.Mutate("nothing", same)}, {Fault: fault.Mutate("nothing", func(m map[string]any) map[string]any { return m })},
 		} {
-			ctx, in := weather(t, rule)
+			ctx, in := withRules(t, rule)
 			got, err := tool(ctx, 0)
 			require.NoError(t, err)
 			assert.Equal(t, string(doc), string(got))
@@ -37,7 +37,7 @@ func FuzzChangesOfDocuments(f *testing.F) {
 				assert.Empty(t, e.Changes)
 			}
 		}
-		ctx, in := weather(t, chaos.Rule{Fault: fault.Replace(json.RawMessage(other))})
+		ctx, in := withRules(t, chaos.Rule{Fault: fault.Replace(json.RawMessage(other))})
 		got, err := tool(ctx, 0)
 		require.NoError(t, err)
 		e := onlyEvent(t, in)

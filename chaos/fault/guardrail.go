@@ -11,45 +11,32 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// GuardrailDown makes a guardrail's callable fail with err, which is required:
-// a check of inputs or outputs, a policy engine, a request for a human's
-// approval. The guardrail is not reached. What is to stay true then, that the
-// agent fails closed, is an invariant's affair.
+// GuardrailDown is [Fail] on the callable of a guardrail: a check of inputs or
+// outputs, a policy engine, a request for a human's approval. err is required.
+// The guardrail is not reached. That the agent then fails closed is for an
+// invariant to check.
 func GuardrailDown(err error) chaos.Fault {
-	return placed{failure{kind: "guardrail_down", err: err, asked: true}, chaos.LayerControl, chaos.Transient}
+	return failure{err: err, asked: true, label: &label{kind: "guardrail_down", layer: chaos.LayerControl}}
 }
 
-// GuardrailHang is [Hang] on a guardrail's callable.
-func GuardrailHang() chaos.Fault { return guardrailHang{} }
-
-type guardrailHang struct{ hang }
-
-func (g guardrailHang) Describe() chaos.Description {
-	d := g.hang.Describe()
-	d.Kind, d.Layer = "guardrail_hang", chaos.LayerControl
-	return d
+// GuardrailHang is [Hang] on the callable of a guardrail.
+func GuardrailHang() chaos.Fault {
+	return hang{&label{kind: "guardrail_hang", layer: chaos.LayerControl}}
 }
 
-// ForceVerdict is [Replace] on a guardrail's callable: it is asked, and its
-// caller gets the verdict v whatever it says. A verdict that was v anyway is
-// not delivered.
-func ForceVerdict(v any) chaos.Fault { return forceVerdict{replace{kept(v)}} }
-
-type forceVerdict struct{ replace }
-
-func (f forceVerdict) Describe() chaos.Description {
-	d := f.replace.Describe()
-	d.Kind, d.Layer = "forced_verdict", chaos.LayerControl
-	return d
+// ForceVerdict is [Replace] on the callable of a guardrail: the guardrail is
+// asked, and its caller gets the verdict v instead. If the real verdict equals
+// v, the fault is not delivered.
+func ForceVerdict(v any) chaos.Fault {
+	return replace{kept(v), &label{kind: "forced_verdict", layer: chaos.LayerControl}}
 }
 
-// StaleApproval lets an approval stand for a request that it was not given for:
-// a guardrail whose verdict on a request is not the approval gives its caller
-// the approval all the same, if it has given it before to a request with other
-// arguments. approval is the verdict that approves, a value as with [Replace];
-// it is required.
+// StaleApproval reuses an approval: a request that the guardrail rejects gets
+// the approval of an earlier, different request. approval is the verdict that
+// approves, a value as with [Replace]; it is required.
 //
-// It knows the calls that it was drawn on, over all targets of the rule.
+// It remembers the calls that its rule matched, over all targets of the rule.
+// Before the first approval it is not delivered.
 func StaleApproval(approval any) chaos.Fault { return &staleApproval{approval: approval} }
 
 type staleApproval struct {
@@ -64,7 +51,7 @@ type staleApproval struct {
 func (s *staleApproval) Fresh() chaos.Fault { return &staleApproval{approval: s.approval} }
 
 func (s *staleApproval) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	request := jsonvalue.Document(args) // now: the guardrail may change them
+	request := jsonvalue.Document(args) // before the call, since the guardrail may change them
 	verdict, err := next(ctx, args)
 	if err != nil {
 		return verdict, err
@@ -77,7 +64,8 @@ func (s *staleApproval) Inject(ctx context.Context, c chaos.Call, args any, next
 	return stale, nil
 }
 
-// judge remembers an approval, and finds one for what was not approved.
+// judge remembers an approval, and returns the remembered one for a request
+// that was rejected.
 func (s *staleApproval) judge(request json.RawMessage, verdict any) (stale any, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +76,7 @@ func (s *staleApproval) judge(request json.RawMessage, verdict any) (stale any, 
 	return kept(s.verdict), s.approved && !bytes.Equal(request, s.request)
 }
 
-// Phase puts the fault behind the guardrail.
+// Phase puts the fault after the guardrail.
 func (s *staleApproval) Phase() chaos.Phase { return chaos.PhaseChange }
 
 func (s *staleApproval) Check() error {

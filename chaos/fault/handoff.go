@@ -13,16 +13,18 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// CorruptHandoff spoils what one agent hands to another: the other agent is
-// reached with arguments that the patch changed, a JSON merge patch (RFC 7396)
-// such as {"order":null,"amount":1}. The arguments are JSON, or a Go value that
-// has JSON and decodes from it. The event shows the arguments before and after.
-// Arguments that the patch leaves equal, or that it does not fit, reach the
-// other agent as they are, and are not delivered; so does an HTTP request, which
-// is no document. The patch must be a JSON object.
+// CorruptHandoff changes what one agent hands to another. The other agent gets
+// the arguments after a JSON merge patch (RFC 7396), such as
+// {"order":null,"amount":1}. The patch must be a JSON object. The event shows
+// the arguments before and after.
 //
-// Like all faults of hand-offs it stands on the callable through which an agent
-// hands over; that may be a tool.
+// The arguments are JSON, or a Go value that encodes to JSON and decodes from
+// it. If the patch does not change them, or does not fit them, they are passed
+// on as they are, and the fault is not delivered. The same holds for an HTTP
+// request, which is not a document.
+//
+// All faults of hand-offs act on the callable through which an agent hands
+// over, which may be a tool.
 func CorruptHandoff(patch json.RawMessage) chaos.Fault {
 	return handoff{kind: "handoff_corrupt", class: chaos.ClassValue, params: struct {
 		Patch json.RawMessage `json:"patch"`
@@ -33,10 +35,10 @@ func CorruptHandoff(patch json.RawMessage) chaos.Fault {
 	}, change: patching(patch)}
 }
 
-// CorruptHandoffFunc is [CorruptHandoff] by a function on arguments of type T,
-// or on JSON that decodes into it. Name and fn are required, and what [Mutate]
-// says of fn holds.
-func CorruptHandoffFunc[T any](name string, fn func(T) T) chaos.Fault {
+// CorruptHandoffWith is [CorruptHandoff] with a function on arguments of type
+// T, or on JSON that decodes into T. Name and fn are required. fn has to meet
+// the conditions of [Mutate].
+func CorruptHandoffWith[T any](name string, fn func(T) T) chaos.Fault {
 	typ := fmt.Sprint(reflect.TypeFor[T]())
 	return handoff{kind: "handoff_corrupt", class: chaos.ClassValue, params: namedParams{name, typ}, check: func(c *param.Check) {
 		c.That(name != "", "name", `""`, "a name that says what fn does")
@@ -51,9 +53,9 @@ func CorruptHandoffFunc[T any](name string, fn func(T) T) chaos.Fault {
 }
 
 // Misroute sends a hand-off to another agent: it sets the member of the
-// arguments that names the agent. The rest is as with [CorruptHandoff]; the
-// member's name is required. Where each agent has a callable of its own, use
-// [MisrouteTo].
+// arguments that names the agent. The member's name is required. The rest is as
+// with [CorruptHandoff]. If each agent has a callable of its own, use
+// [MisrouteWith].
 func Misroute(member, agent string) chaos.Fault {
 	patch := fmt.Appendf(nil, "{%s:%s}", quoted(member), quoted(agent))
 	return handoff{kind: "misroute", class: chaos.ClassProtocol, params: struct {
@@ -101,7 +103,7 @@ type namedParams struct {
 }
 
 func (h handoff) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	unseen(ctx)
+	skip(ctx)
 	before := jsonvalue.Document(args)
 	changed, err := h.change(args)
 	if err != nil {

@@ -47,16 +47,16 @@ func TestHandoffs(t *testing.T) {
 		{"corrupt: another order", patch(`{"order":1}`), []task{{"refunds", 1, "please"}}, "refunded 1", nil, true, 0},
 		{"corrupt: a member removed, numbers as they are", patch(`{"note":null}`), []task{{"refunds", big, ""}}, "refunded 9007199254740993", nil, true, 0},
 		{"corrupt: as it was", patch(`{"note":"please"}`), []task{asked}, "refunded 9007199254740993", nil, false, 0},
-		{"corrupt: by a function", fault.CorruptHandoffFunc("forget the order", func(w task) task { w.Order = 3; return w }),
+		{"corrupt: by a function", fault.CorruptHandoffWith("forget the order", func(w task) task { w.Order = 3; return w }),
 			[]task{{"refunds", 3, "please"}}, "refunded 3", nil, true, 0},
-		{"corrupt: by a function of something else", fault.CorruptHandoffFunc("n", func(n int) int { return n + 1 }),
+		{"corrupt: by a function of something else", fault.CorruptHandoffWith("n", func(n int) int { return n + 1 }),
 			[]task{asked}, "refunded 9007199254740993", nil, false, 0},
 		{"dropped", fault.DropHandoff("queued"), nil, "queued", nil, true, 0},
 		{"a cycle", fault.CycleHandoff("back to support"), nil, "back to support", nil, true, 0},
 		{"delayed", fault.DelayHandoff(time.Second), []task{asked}, "refunded 9007199254740993", nil, true, time.Second},
 		{"misrouted by name", fault.Misroute("to", "billing"), []task{{"billing", big, "please"}}, "refunded 9007199254740993", nil, true, 0},
-		{"misrouted to another callable", fault.MisrouteTo("billing", billing), nil, "billed 9007199254740993", nil, true, 0},
-		{"misrouted to one of another kind", fault.MisrouteTo("sum", func(context.Context, int) (string, error) { return "", nil }),
+		{"misrouted to another callable", fault.MisrouteWith("billing", billing), nil, "billed 9007199254740993", nil, true, 0},
+		{"misrouted to one of another kind", fault.MisrouteWith("sum", func(context.Context, int) (string, error) { return "", nil }),
 			[]task{asked}, "refunded 9007199254740993", nil, false, 0},
 		{"a storm", fault.MessageStorm(3), []task{asked, asked, asked}, "refunded 9007199254740993", nil, true, 0},
 		{"rejected", fault.RejectDelegation(fault.ErrDeclined), nil, "", fault.ErrDeclined, true, 0},
@@ -69,7 +69,7 @@ func TestHandoffs(t *testing.T) {
 						got = append(got, w)
 						return fmt.Sprint("refunded ", w.Order), nil
 					}
-					ctx, in := weather(t, chaos.Rule{Target: "handoff", Fault: c.fault})
+					ctx, in := withRules(t, chaos.Rule{Target: "handoff", Fault: c.fault})
 					var reply string
 					var err error
 					assert.Equal(t, c.spent, took(func() { reply, err = handOver(t, ctx, tool, refunds, asked) }))
@@ -102,9 +102,9 @@ func handOver(t testing.TB, ctx context.Context, tool bool, to func(context.Cont
 }
 
 // An error of the agent that a hand-off went to by mistake is the caller's.
-func TestMisrouteToAnAgentThatFails(t *testing.T) {
+func TestMisrouteWithAnAgentThatFails(t *testing.T) {
 	errNotMine := errors.New("not my department")
-	ctx, in := weather(t, chaos.Rule{Target: "handoff", Fault: fault.MisrouteTo("billing", func(context.Context, task) (string, error) { return "", errNotMine })})
+	ctx, in := withRules(t, chaos.Rule{Target: "handoff", Fault: fault.MisrouteWith("billing", func(context.Context, task) (string, error) { return "", errNotMine })})
 	_, err := handOver(t, ctx, false, nil, task{})
 	assert.ErrorIs(t, err, errNotMine)
 	assert.EqualError(t, err, "not my department")
@@ -115,7 +115,7 @@ func TestMisrouteToAnAgentThatFails(t *testing.T) {
 // takes any JSON, and refuses it itself.
 func TestPatchThatDoesNotFit(t *testing.T) {
 	refunds := func(_ context.Context, w task) (string, error) { return fmt.Sprint("refunded ", w.Order), nil }
-	ctx, in := weather(t, chaos.Rule{Target: "handoff", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"seven"}`))})
+	ctx, in := withRules(t, chaos.Rule{Target: "handoff", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"seven"}`))})
 	reply, err := handOver(t, ctx, false, refunds, task{Order: 7})
 	assert.NoError(t, err)
 	assert.Equal(t, "refunded 7", reply)
@@ -123,7 +123,7 @@ func TestPatchThatDoesNotFit(t *testing.T) {
 	assert.False(t, e.Delivered)
 	assert.Contains(t, e.Note, "were not changed")
 
-	ctx, in = weather(t, chaos.Rule{Target: "handoff", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"seven"}`))})
+	ctx, in = withRules(t, chaos.Rule{Target: "handoff", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"seven"}`))})
 	_, err = handOver(t, ctx, true, refunds, task{Order: 7})
 	var wrong *chaos.ArgumentError
 	assert.ErrorAs(t, err, &wrong)
@@ -148,7 +148,7 @@ func FuzzCorruptHandoff(f *testing.F) {
 			got = args
 			return 0, nil
 		})
-		ctx, in := weather(t, chaos.Rule{Target: "handoff", Fault: bend})
+		ctx, in := withRules(t, chaos.Rule{Target: "handoff", Fault: bend})
 		_, err := call(ctx, json.RawMessage(doc))
 		assert.NoError(t, err)
 		e := onlyEvent(t, in)

@@ -101,8 +101,8 @@ func everywhere(t *testing.T, test func(t *testing.T, point string, d *desk, cal
 	}
 }
 
-// weather makes an injector of rules over the target, in a context.
-func weather(t testing.TB, rules ...chaos.Rule) (context.Context, *chaos.Injector) {
+// withRules makes an injector of rules over the target, in a context.
+func withRules(t testing.TB, rules ...chaos.Rule) (context.Context, *chaos.Injector) {
 	t.Helper()
 	for i := range rules {
 		if rules[i].Target == "" {

@@ -9,8 +9,9 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
-// fit brings a result into T: it is one, or it is JSON that decodes into one.
-// An interface type admits the JSON itself too, but its contents are meant.
+// fit converts a result to T: either it has that type, or it is JSON that
+// decodes into T. An interface type would also accept the JSON itself; the
+// decoded value is preferred.
 func fit[T any](result any) (t T, ok bool) {
 	t, ok = result.(T)
 	doc, isText := jsonvalue.Text(result)
@@ -24,9 +25,9 @@ func fit[T any](result any) (t T, ok bool) {
 	return decoded, true
 }
 
-// inForm brings v into the type of result where that holds JSON and v does
-// not have it already. What cannot be brought there is left for the wrapper to
-// refuse.
+// inForm converts v to the type of result if that holds JSON and v has another
+// type. A value that cannot be converted is returned as it is, for the wrapper
+// to refuse.
 func inForm(v, result any) any {
 	if reflect.TypeOf(v) == reflect.TypeOf(result) {
 		return v
@@ -44,8 +45,9 @@ func inForm(v, result any) any {
 	return jsonvalue.Like(doc, result)
 }
 
-// equal tells whether a caller would see a difference. Documents are compared
-// by their values: the order of members and the spelling of numbers aside.
+// equal reports whether a caller would see no difference between a and b.
+// Documents are compared by value, without the order of members and the
+// spelling of numbers.
 func equal(a, b any) bool {
 	x, ok := a.(json.RawMessage)
 	y, also := b.(json.RawMessage)

@@ -10,25 +10,27 @@ import (
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
-// LateResult lets a request arrive after its caller gave up. Of the calls to
-// targets that match the glob calls, the first with its arguments in its lane
-// times out after wait, or when its context ends, and is not executed yet: it
-// arrives at the first call that the rule is drawn on from after later than it
-// was made, and is executed before that one. A retry with the same arguments
-// goes through at once; so both are executed, in either order.
+// LateResult times out the first matching call after wait and delivers its
+// request later: just before the next call that the rule matches once after has
+// passed.
 //
-// Of a function without a key that is the first call of the lane. Do not give
-// the rule a limit: once it rests, nothing arrives.
+// Only calls to targets that match the glob calls are late, and of those only
+// the first with the same arguments in its lane. Without a key that is the
+// first call of the lane. The late call returns after wait, or when its context
+// ends. A retry with the same arguments goes through at once, so both requests
+// are executed, in either order.
 //
-// No goroutine waits for the moment: a request that no such call follows never
-// arrives. Let the target of the rule take in the calls that should find the
-// request executed, such as reads; to those the fault does nothing else. What
-// the late execution takes, the call it comes before waits; it ends with that
-// call's context. At most 4096 requests are late at once; more are lost. wait
-// is at least 0, after at least wait.
+// The target of the rule should also cover the calls that should find the
+// request executed, such as reads; the fault does nothing else to them. Do not
+// give the rule a limit: once the rule rests, no late request is delivered.
 //
-// The effect of a call whose request is late is unknown. A call whose context
-// had ended before it began is not late: it goes through.
+// No goroutine delivers late requests: one that no matching call follows is
+// never delivered. The call that delivers a request waits for its execution,
+// which ends with that call's context. At most 4096 requests are late at once;
+// more are lost. wait is at least 0, after at least wait.
+//
+// The effect of a late call is unknown. A call whose context has already ended
+// is not late: it goes through.
 func LateResult(calls string, wait, after time.Duration) chaos.Fault {
 	g, err := glob.Compile(calls)
 	return &lateResult{calls: pattern{calls, g, err}, wait: wait, after: after}
@@ -39,10 +41,10 @@ type lateResult struct {
 	wait, after time.Duration
 
 	mu    sync.Mutex
-	queue []lateRequest // in the order in which they are due
+	queue []lateRequest // in the order of their due times
 }
 
-// lateRequest is a call whose caller has gone.
+// lateRequest is a call whose caller has given up.
 type lateRequest struct {
 	due    time.Time
 	target string
@@ -57,10 +59,10 @@ func (l *lateResult) Fresh() chaos.Fault {
 func (l *lateResult) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	for _, r := range l.arrived(time.Now()) {
 		chaos.Note(ctx, "before it, a late call of "+r.target+" was executed")
-		_, _ = r.next(ctx, r.args) // its caller has gone
+		_, _ = r.next(ctx, r.args) // its caller has given up
 	}
 	if c.Occurrence > 0 || !l.calls.match(c.Target) || ctx.Err() != nil {
-		unseen(ctx)
+		skip(ctx)
 		return next(ctx, args)
 	}
 	request := lateRequest{time.Now().Add(l.after), c.Target, kept(args), next}
@@ -77,7 +79,8 @@ func (l *lateResult) Inject(ctx context.Context, c chaos.Call, args any, next ch
 	return nil, ErrTimeout
 }
 
-// enqueue keeps a request for later; false: there are too many, and it is lost.
+// enqueue keeps a request for later. It returns false if there are too many;
+// the request is lost.
 func (l *lateResult) enqueue(r lateRequest) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,8 +91,8 @@ func (l *lateResult) enqueue(r lateRequest) bool {
 	return true
 }
 
-// arrived takes the requests that are due out of the queue. All were made to be
-// late by the same time, so that they are due nearly in order.
+// arrived removes the requests that are due from the queue. All have the same
+// delay, so they are due nearly in order.
 func (l *lateResult) arrived(now time.Time) (due []lateRequest) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,7 +108,8 @@ func (l *lateResult) arrived(now time.Time) (due []lateRequest) {
 	return due
 }
 
-// Phase puts it before what decides: a call that is late is not struck by more.
+// Phase puts the fault before those that decide: no other fault is injected
+// into a late call.
 func (l *lateResult) Phase() chaos.Phase { return chaos.PhaseBefore }
 
 func (l *lateResult) Check() error {
@@ -127,10 +131,10 @@ func (l *lateResult) Describe() chaos.Description {
 	}{l.calls.text, l.wait.String(), l.after.String()})
 }
 
-// IgnoreCancel lets the callee of a call not notice that its context ended: it
-// works on, and its caller waits for the result and gets it. It is delivered
-// where the context had ended when the result came. This is the one fault that
-// outlasts the context, by definition; it takes the time that the callee does.
+// IgnoreCancel hides the end of a call's context from the callee: the callee
+// works on, and its caller waits for the result and gets it. The fault is
+// delivered if the context had ended when the result came. It is the only fault
+// that outlasts the context; it takes as long as the callee does.
 func IgnoreCancel() chaos.Fault { return ignoreCancel{} }
 
 type ignoreCancel struct{}
@@ -150,11 +154,11 @@ func (ignoreCancel) Describe() chaos.Description {
 	}
 }
 
-// unseen says of a fault that acts before the callee that it let this call be:
-// one that asked for a wait of nothing is not delivered.
-func unseen(ctx context.Context) { _ = chaos.Sleep(ctx, 0) }
+// skip marks a call that the fault did not affect: a fault that acts before the
+// callee and waits for a time of 0 is not delivered.
+func skip(ctx context.Context) { _ = chaos.Sleep(ctx, 0) }
 
-// pattern is a glob over targets as a parameter.
+// pattern is a parameter that is a glob over targets.
 type pattern struct {
 	text string
 	glob *glob.Glob

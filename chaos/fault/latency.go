@@ -11,34 +11,47 @@ import (
 )
 
 // Delay makes a call take d longer: the caller waits, then the call goes
-// through. d is more than 0. Callers wait side by side, each for itself.
+// through. d is more than 0. Concurrent callers wait at the same time.
 //
-// As for all latencies, a context that ends during the wait ends it, and the
-// call returns the context's error without reaching the callee; disarming the
-// injector ends the wait too, and the call goes through at once. So does a call
-// whose context had ended before: there is nothing to wait for, and the fault is
-// not delivered.
-func Delay(d time.Duration) chaos.Fault { return latency{fixed{d}} }
+// The following holds for all latencies. If the context ends during the wait,
+// the call returns its error and the callee is not reached. If the injector is
+// disarmed during the wait, the call goes through at once. If the context had
+// already ended, there is no wait: the call goes through, and the fault is not
+// delivered.
+func Delay(d time.Duration) chaos.Fault { return latency{of: fixed{d}} }
 
-// Uniform is [Delay] by a time drawn uniformly from lo up to hi, for each call
-// from its coordinates. 0 ≤ lo < hi.
-func Uniform(lo, hi time.Duration) chaos.Fault { return latency{uniform{lo, hi}} }
+// Uniform is [Delay] by a time that is uniformly distributed from lo up to hi
+// and drawn for each call from its coordinates. 0 ≤ lo < hi.
+func Uniform(lo, hi time.Duration) chaos.Fault { return latency{of: uniform{lo, hi}} }
 
-// Normal is [Delay] by a time drawn for each call from the normal distribution
-// of that mean and standard deviation, truncated at 0: of the bell, only the
-// part above 0 is drawn from, so that no draw is wasted on a delay that cannot
-// be. With a mean under two deviations that moves the average up noticeably: at
-// mean = stddev it is 1.29 means. mean is at least 0, stddev more than 0.
-func Normal(mean, stddev time.Duration) chaos.Fault { return latency{normal{mean, stddev}} }
+// Normal is [Delay] by a time with a normal distribution of that mean and
+// standard deviation, drawn for each call from its coordinates. mean is at
+// least 0, stddev more than 0.
+//
+// The distribution is truncated at 0, not clamped. If the mean is less than two
+// deviations, that raises the average noticeably: with mean = stddev it is 1.29
+// means.
+func Normal(mean, stddev time.Duration) chaos.Fault { return latency{of: normal{mean, stddev}} }
 
-// Exponential is [Delay] by a time drawn for each call from the exponential
-// distribution of that mean, the waiting time for events that come at a
-// constant rate: most delays are short, one in twenty is over three means.
-// mean is more than 0.
-func Exponential(mean time.Duration) chaos.Fault { return latency{exponential{mean}} }
+// Exponential is [Delay] by a time with the exponential distribution of that
+// mean, drawn for each call from its coordinates. It is the waiting time for
+// events that come at a constant rate: most delays are short, one in twenty is
+// over three means. mean is more than 0.
+func Exponential(mean time.Duration) chaos.Fault { return latency{of: exponential{mean}} }
+
+// Spike is [Delay] by usual for most calls, and by spike for a share of them.
+// Which calls those are is drawn from their coordinates. usual is at least 0;
+// if it is 0, only the spikes are delivered. spike is more than usual, share
+// more than 0 and less than 1.
+func Spike(usual, spike time.Duration, share float64) chaos.Fault {
+	return latency{of: spiky{usual, spike, share}}
+}
 
 // latency is a delay of a distribution.
-type latency struct{ of distribution }
+type latency struct {
+	*label
+	of distribution
+}
 
 // distribution is a quantile function: it maps a uniform draw in [0,1) to a time.
 type distribution interface {
@@ -67,20 +80,21 @@ func (l latency) delay(c chaos.Call) time.Duration {
 func (l latency) Phase() chaos.Phase { return chaos.PhaseBefore }
 
 func (l latency) Check() error {
-	c := param.Check{Kind: "latency"}
+	c := param.Check{Kind: l.named("latency")}
 	l.of.check(&c)
 	return c.Err()
 }
 
 func (l latency) Describe() chaos.Description {
-	return param.With(chaos.Description{
+	return param.With(l.on(chaos.Description{
 		Kind: "latency", Class: chaos.ClassTiming, Visibility: chaos.Implicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	}, l.of.params())
+	}), l.of.params())
 }
 
-// pause waits for d, negative: without end. It returns the context's error if
-// that ends first, and tells whether the injector was disarmed meanwhile.
+// pause waits for d; a negative d has no end. It returns the context's error if
+// that ends first, and reports whether the injector was disarmed during the
+// wait.
 func pause(ctx context.Context, d time.Duration) (disarmed bool, err error) {
 	err = chaos.Sleep(ctx, d)
 	if errors.Is(err, chaos.ErrDisarmed) {
@@ -130,8 +144,8 @@ func (f uniform) check(c *param.Check) {
 
 type normal struct{ mean, stddev time.Duration }
 
-// quantile works from the upper tail, which keeps its precision where the
-// draws that matter are, and never meets the infinity at its end.
+// quantile computes from the upper tail, which keeps its precision for the
+// draws that matter and never returns infinity.
 func (f normal) quantile(u float64) time.Duration {
 	mean, stddev := float64(f.mean), float64(f.stddev)
 	positive := math.Erfc(-mean/(stddev*math.Sqrt2)) / 2 // the share of the bell above 0
@@ -162,8 +176,30 @@ func (f exponential) check(c *param.Check) {
 	c.That(f.mean > 0, "mean", f.mean, "a duration of more than 0")
 }
 
-// span brings nanoseconds into the range of a wait: a conversion that
-// overflows would come out negative, and wait for ever.
+type spiky struct {
+	usual, spike time.Duration
+	share        float64
+}
+
+func (s spiky) quantile(u float64) time.Duration {
+	if u >= 1-s.share {
+		return s.spike
+	}
+	return s.usual
+}
+
+func (s spiky) params() any {
+	return latencyParams{Distribution: "spike", Usual: s.usual.String(), Spike: s.spike.String(), Share: s.share}
+}
+
+func (s spiky) check(c *param.Check) {
+	c.Wait("usual", s.usual)
+	c.That(s.spike > s.usual, "spike", s.spike, "a duration of more than usual, which is "+s.usual.String())
+	c.That(s.share > 0 && s.share < 1, "share", s.share, "a number between 0 and 1")
+}
+
+// span converts nanoseconds into a wait. A conversion that overflowed would be
+// negative, and the wait would have no end.
 func span(ns float64) time.Duration {
 	if ns >= math.MaxInt64 {
 		return math.MaxInt64

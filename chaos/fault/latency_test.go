@@ -105,16 +105,16 @@ func TestLatencyDependsOnTheCall(t *testing.T) {
 	assert.Equal(t, of(base), of(chaos.Call{Target: "orders", Ordinal: 7, Turn: 3}), "counts and turns do not matter")
 }
 
-// The length of a delay says nothing about whether a call is struck: a rare
+// The length of a delay says nothing about whether a call is matched: a rare
 // latency has the same distribution as a constant one.
 func TestLatencyIsIndependentOfItsTrigger(t *testing.T) {
 	l := Uniform(0, time.Second).(latency)
-	var struck []float64
+	var matched []float64
 	for i := range 40_000 {
 		c := chaos.Call{Target: "orders", Occurrence: uint64(i)}
 		if c.Draw(0) < 0.1 {
-			struck = append(struck, float64(l.of.quantile(c.Draw(drawLatency))))
+			matched = append(matched, float64(l.of.quantile(c.Draw(drawLatency))))
 		}
 	}
-	assert.InDelta(t, 0.5, mean(struck)/float64(time.Second), 0.02)
+	assert.InDelta(t, 0.5, mean(matched)/float64(time.Second), 0.02)
 }

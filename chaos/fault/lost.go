@@ -6,35 +6,22 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// LoseRequest loses a request on its way: the callee is not reached, and the
-// caller sees what it sees of [LoseReplyAfter], so it cannot tell the two
-// apart. d is at least 0. To the caller it is [Timeout]; it is told apart in
-// reports.
-func LoseRequest(d time.Duration) chaos.Fault { return lostRequest{timeout{d, ErrTimeout}} }
-
-type lostRequest struct{ timeout }
-
-func (l lostRequest) Check() error {
-	c := param.Check{Kind: "lost_request"}
-	c.Wait("duration", l.d)
-	return c.Err()
+// LoseRequest loses a request on its way: the callee is not reached. The caller
+// gets the same as with [LoseReplyAfter] and [Timeout], so it cannot tell them
+// apart; reports do. d is at least 0.
+func LoseRequest(d time.Duration) chaos.Fault {
+	return timeout{d: d, err: ErrTimeout, label: &label{kind: "lost_request", class: chaos.ClassOmission}}
 }
 
-func (l lostRequest) Describe() chaos.Description {
-	return param.With(chaos.Description{
-		Kind: "lost_request", Class: chaos.ClassOmission, Visibility: chaos.Explicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectNone,
-	}, waitParams{Duration: l.d.String()})
-}
-
-// DeliverTwice delivers a request twice, and the caller sees the second reply,
-// the first being lost: a callee that knows repeated requests answers with a
-// conflict, or with what it answered before; another one has done its work
-// twice. [Duplicate] shows the first reply; so does this one on a stream, whose
-// items are handed over as they come.
+// DeliverTwice delivers a request twice; the first reply is lost, and the
+// caller gets the second. A callee that recognises repeated requests answers
+// with a conflict, or with its first answer. Any other callee does its work
+// twice.
+//
+// [Duplicate] returns the first reply. On a stream DeliverTwice does so too,
+// since items are handed over as they come.
 func DeliverTwice() chaos.Fault { return deliverTwice{} }
 
 type deliverTwice struct{}
@@ -54,14 +41,14 @@ func (deliverTwice) Describe() chaos.Description {
 	}
 }
 
-// ReplayRequest lets an old request arrive again behind a new one, as a queue
-// does that redelivers out of order: after the call the callee is reached once
-// more with the arguments of the call before it, to the same target, that had
-// other ones. What the new request wrote, the old one may write over. Nobody
-// sees the second reply.
+// ReplayRequest delivers an old request again after a new one, like a queue
+// that redelivers out of order. After each call the callee is invoked again
+// with the arguments of the previous, different call to the same target. So the
+// old request may overwrite what the new one wrote. The second reply is
+// dropped.
 //
-// It knows the calls that it was drawn on; on the first there is nothing to
-// replay, and it is not delivered. Arguments are remembered as they are: a
+// It remembers the calls that its rule matched. On the first of them there is
+// nothing to replay, and it is not delivered. Arguments are not copied, so the
 // callee must not change them.
 func ReplayRequest() chaos.Fault { return &replayRequest{} }
 
@@ -81,7 +68,7 @@ func (r *replayRequest) Inject(ctx context.Context, c chaos.Call, args any, next
 	return result, err
 }
 
-// remember returns the arguments before these, if they are others.
+// remember stores the arguments and returns the previous ones, if they differ.
 func (r *replayRequest) remember(target string, args any) (old any, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,5 +92,5 @@ func (*replayRequest) Describe() chaos.Description {
 	}
 }
 
-// maxRemembered bounds what a fault remembers of one injector's calls.
+// maxRemembered bounds what a fault remembers of the calls of one injector.
 const maxRemembered = 4096

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// merged applies a JSON merge patch (RFC 7396, section 2) to a document: the
-// members of the patch replace those of the same name, null removes one.
+// merged applies a JSON merge patch (RFC 7396, section 2) to a document:
+// members of the patch replace those of the same name, and null removes one.
 func merged(doc, patch []byte) (json.RawMessage, error) {
 	target, err := numbered(doc)
 	if err != nil {
@@ -40,7 +40,7 @@ func merge(target, patch any) any {
 	return object
 }
 
-// numbered decodes one document and leaves its numbers as they are spelled.
+// numbered decodes one document and keeps its numbers as they are spelled.
 func numbered(doc []byte) (v any, err error) {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()

@@ -10,13 +10,15 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// MisrouteTo sends a hand-off to another agent's callable: to is reached in the
-// callee's place, with the same arguments, and its reply is the caller's, an
-// error of it an injected one. Name, by which reports know it, and to are
-// required. Arguments of another type than In, which do not decode into it
-// either, reach the callee, and the event has a note. It is not for streams.
-func MisrouteTo[In, Out any](name string, to func(context.Context, In) (Out, error)) chaos.Fault {
-	m := misrouteTo{params: namedParams{name, fmt.Sprint(reflect.TypeFor[In]())}, missing: to == nil}
+// MisrouteWith is [Misroute] by a function: it calls to, the callable of
+// another agent, instead of the callee and with the same arguments. The caller
+// gets its reply; an error of to is an injected error. Name appears in reports.
+// Name and to are required.
+//
+// Arguments that neither have the type In nor decode into it reach the callee,
+// and the event has a note. MisrouteWith does not apply to streams.
+func MisrouteWith[In, Out any](name string, to func(context.Context, In) (Out, error)) chaos.Fault {
+	m := misrouteWith{params: namedParams{name, fmt.Sprint(reflect.TypeFor[In]())}, missing: to == nil}
 	m.call = func(ctx context.Context, args any) (result any, fits bool, err error) {
 		in, ok := fit[In](args)
 		if !ok {
@@ -28,13 +30,13 @@ func MisrouteTo[In, Out any](name string, to func(context.Context, In) (Out, err
 	return m
 }
 
-type misrouteTo struct {
+type misrouteWith struct {
 	params  namedParams
 	missing bool
 	call    func(ctx context.Context, args any) (result any, fits bool, err error)
 }
 
-func (m misrouteTo) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+func (m misrouteWith) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	result, fits, err := m.call(ctx, args)
 	if !fits {
 		chaos.Note(ctx, fmt.Sprintf("the arguments, %T, do not fit %s", args, m.params.Type))
@@ -43,85 +45,51 @@ func (m misrouteTo) Inject(ctx context.Context, c chaos.Call, args any, next cha
 	return result, err
 }
 
-func (m misrouteTo) Check() error {
+func (m misrouteWith) Check() error {
 	c := param.Check{Kind: "misroute"}
 	c.That(m.params.Name != "", "name", `""`, "the name of the other agent")
 	c.That(!m.missing, "to", nil, "a function")
 	return c.Err()
 }
 
-func (m misrouteTo) Describe() chaos.Description {
+func (m misrouteWith) Describe() chaos.Description {
 	return describeHandoff("misroute", chaos.ClassProtocol, chaos.Implicit, chaos.EffectNone, m.params)
 }
 
-// DropHandoff is [SilentNoOpWith] on a hand-off: the caller is told reply, the
-// other agent nothing.
-func DropHandoff(reply any) chaos.Fault { return dropHandoff{&silentNoOp{v: kept(reply)}} }
-
-type dropHandoff struct{ *silentNoOp }
-
-// Fresh is the fault itself: it learns nothing.
-func (d dropHandoff) Fresh() chaos.Fault { return d }
-
-func (d dropHandoff) Describe() chaos.Description {
-	return describeNoOp("handoff_dropped", chaos.LayerMultiAgent, d.silentNoOp)
+// DropHandoff is [SilentNoOpWith] for a hand-off: the caller gets reply, and the
+// other agent is not reached.
+func DropHandoff(reply any) chaos.Fault {
+	return &silentNoOp{v: kept(reply), label: &label{kind: "handoff_dropped", layer: chaos.LayerMultiAgent}}
 }
 
-// CycleHandoff lets the other agent hand the task straight back: it is not
-// reached, and the caller gets reply, which is what a hand-off back to it looks
-// like among the agents at hand. Without a [chaos.Rule.Limit] it does so for
-// ever; what finds out is an invariant over the number of calls.
+// CycleHandoff makes the other agent hand the task straight back: it is not
+// reached, and the caller gets reply, which should look like a hand-off to the
+// caller. Without a [chaos.Rule.Limit] this never ends. An invariant over the
+// number of calls finds it.
 func CycleHandoff(reply any) chaos.Fault {
-	return cycleHandoff{dropHandoff{&silentNoOp{v: kept(reply)}}}
+	return &silentNoOp{v: kept(reply),
+		label: &label{kind: "handoff_cycle", layer: chaos.LayerMultiAgent, class: chaos.ClassProtocol}}
 }
 
-type cycleHandoff struct{ dropHandoff }
-
-func (d cycleHandoff) Fresh() chaos.Fault { return d }
-
-func (d cycleHandoff) Describe() chaos.Description {
-	desc := describeNoOp("handoff_cycle", chaos.LayerMultiAgent, d.silentNoOp)
-	desc.Class = chaos.ClassProtocol
-	return desc
+// DelayHandoff is [Delay] for a hand-off.
+func DelayHandoff(d time.Duration) chaos.Fault {
+	return latency{of: onlyFixed{fixed{d}}, label: &label{kind: "handoff_delayed", layer: chaos.LayerMultiAgent}}
 }
 
-// DelayHandoff is [Delay] on a hand-off.
-func DelayHandoff(d time.Duration) chaos.Fault { return delayHandoff{latency{fixed{d}}} }
+// onlyFixed is the delay of a fault that has no other distribution.
+type onlyFixed struct{ fixed }
 
-type delayHandoff struct{ latency }
+func (f onlyFixed) params() any { return waitParams{Duration: f.d.String()} }
 
-func (d delayHandoff) wait() time.Duration { return d.of.quantile(0) }
-
-func (d delayHandoff) Check() error {
-	c := param.Check{Kind: "handoff_delayed"}
-	d.of.check(&c)
-	return c.Err()
+// MessageStorm is [Repeat] for a hand-off: the other agent gets the message n
+// times, and the caller gets the first reply. n is at least 2.
+func MessageStorm(n int) chaos.Fault {
+	return repeat{n: n, label: &label{kind: "message_storm", layer: chaos.LayerMultiAgent}}
 }
 
-func (d delayHandoff) Describe() chaos.Description {
-	return describeHandoff("handoff_delayed", chaos.ClassTiming, chaos.Implicit, chaos.EffectDone, waitParams{Duration: d.wait().String()})
-}
-
-// MessageStorm is [Repeat] on a hand-off: the other agent gets the message n
-// times, and the caller the first reply. n is at least 2.
-func MessageStorm(n int) chaos.Fault { return messageStorm{repeat{n}} }
-
-type messageStorm struct{ repeat }
-
-func (m messageStorm) Check() error {
-	c := param.Check{Kind: "message_storm"}
-	c.That(m.n >= 2, "times", m.n, "a number of messages, at least 2")
-	return c.Err()
-}
-
-func (m messageStorm) Describe() chaos.Description {
-	return describeHandoff("message_storm", chaos.ClassProtocol, chaos.Implicit, chaos.EffectDone, struct {
-		Times int `json:"times"`
-	}{m.n})
-}
-
-// RejectDelegation makes a hand-off fail with err, such as [ErrDeclined], which
-// is required; the other agent does not take the task.
+// RejectDelegation is [Fail] for a hand-off, with an error such as
+// [ErrDeclined]: the other agent does not take the task. err is required.
 func RejectDelegation(err error) chaos.Fault {
-	return placed{failure{kind: "delegation_rejected", err: err, asked: true}, chaos.LayerMultiAgent, chaos.Permanent}
+	return failure{err: err, asked: true,
+		label: &label{kind: "delegation_rejected", layer: chaos.LayerMultiAgent, persistence: chaos.Permanent}}
 }

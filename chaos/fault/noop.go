@@ -13,18 +13,21 @@ import (
 
 // SilentNoOp makes a call succeed without doing anything: the callee is not
 // reached, and the caller gets the result of an earlier call to the same
-// target, a success like any other. It learns it from the first successful call
-// to the target that it is drawn on, which goes through and is not delivered;
-// on a trigger that strikes but once give it the result with [SilentNoOpWith].
+// target.
+//
+// It learns that result from the first successful call to the target that the
+// rule matches. That call goes through, and the fault is not delivered on it.
+// If the trigger matches only one call, use [SilentNoOpWith].
 func SilentNoOp() chaos.Fault { return &silentNoOp{learns: true} }
 
-// SilentNoOpWith is [SilentNoOp] with the result v, as with [Replace]; nil is
-// the zero value, and null where the result is JSON. On a stream only nil fits:
-// the stream is empty. A call whose result v does not fit goes through, and its
-// event says why the fault was not delivered.
+// SilentNoOpWith is [SilentNoOp] with the result v, a value as with [Replace].
+// nil is the zero value, or null if the result is JSON. On a stream only nil
+// fits: the stream is empty. If v does not fit the result, the call goes
+// through, and its event says why the fault was not delivered.
 func SilentNoOpWith(v any) chaos.Fault { return &silentNoOp{v: kept(v)} }
 
 type silentNoOp struct {
+	*label
 	v      any
 	learns bool
 
@@ -32,7 +35,9 @@ type silentNoOp struct {
 	learned map[string]memo // results, by target
 }
 
-func (n *silentNoOp) Fresh() chaos.Fault { return &silentNoOp{v: n.v, learns: n.learns} }
+func (n *silentNoOp) Fresh() chaos.Fault {
+	return &silentNoOp{label: n.label, v: n.v, learns: n.learns}
+}
 
 func (n *silentNoOp) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	if !n.learns {
@@ -72,14 +77,10 @@ func (n *silentNoOp) learn(target string, result any) {
 }
 
 func (n *silentNoOp) Describe() chaos.Description {
-	return describeNoOp("silent_no_op", "", n)
-}
-
-func describeNoOp(kind string, layer chaos.Layer, n *silentNoOp) chaos.Description {
-	d := chaos.Description{
-		Kind: kind, Layer: layer, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+	d := n.on(chaos.Description{
+		Kind: "silent_no_op", Class: chaos.ClassOmission, Visibility: chaos.Implicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectNone,
-	}
+	})
 	if n.learns {
 		return d
 	}
@@ -98,8 +99,8 @@ func orNull(doc json.RawMessage) json.RawMessage {
 	return doc
 }
 
-// given is a result that no callee made: nothing, to one who called with JSON,
-// is null.
+// given returns v as the result of a callee that was not reached: for a caller
+// that passed JSON, nil is null.
 func given(v, args any) any {
 	if _, ok := args.(json.RawMessage); ok && v == nil {
 		return json.RawMessage("null")
@@ -107,16 +108,16 @@ func given(v, args any) any {
 	return v
 }
 
-// memo gives a result once more, or says why it cannot.
+// memo returns a result again, or says why it cannot.
 type memo func() (v any, why string)
 
-// keeper is a result that its caller has to read before it can be given again,
-// as the body of an HTTP response is.
+// keeper is a result that its caller has to read before it can be returned
+// again, such as the body of an HTTP response.
 type keeper interface {
 	Keep() (again func() (result any, why string))
 }
 
-// remembered keeps a result for later calls, before its caller has it.
+// remembered stores a result for later calls, before its caller gets it.
 func remembered(v any) memo {
 	if k, ok := v.(keeper); ok {
 		return k.Keep()
@@ -125,8 +126,8 @@ func remembered(v any) memo {
 	return func() (any, string) { return kept(own), "" }
 }
 
-// kept is a value that later calls may be given: bytes are copied, since
-// whoever had them may write to them.
+// kept returns a value that is safe to return to later calls: bytes are copied,
+// since an earlier caller may write to them.
 func kept(v any) any {
 	switch v := v.(type) {
 	case json.RawMessage:

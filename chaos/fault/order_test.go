@@ -61,7 +61,7 @@ func TestOrderOnOneCall(t *testing.T) {
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-				ctx, in := weather(t, c.rules...)
+				ctx, in := withRules(t, c.rules...)
 				var value string
 				var err error
 				assert.Equal(t, c.spent, took(func() { value, err = call(ctx) }))
@@ -82,7 +82,7 @@ func TestOrderOnOneCall(t *testing.T) {
 // The event shows each change as its fault saw it.
 func TestChangesInOrder(t *testing.T) {
 	everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-		ctx, in := weather(t, chaos.Rule{Name: "a", Fault: add("!")}, chaos.Rule{Name: "b", Fault: add("?")})
+		ctx, in := withRules(t, chaos.Rule{Name: "a", Fault: add("!")}, chaos.Rule{Name: "b", Fault: add("?")})
 		_, err := call(ctx)
 		require.NoError(t, err)
 		var seen []string
@@ -96,7 +96,7 @@ func TestChangesInOrder(t *testing.T) {
 // A lost reply is what the caller sees, whatever was to become of the reply.
 func TestLostReplyIsOutermost(t *testing.T) {
 	everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-		ctx, in := weather(t, chaos.Rule{Name: "lost", Fault: fault.LoseReply()}, chaos.Rule{Name: "change", Fault: add("!")})
+		ctx, in := withRules(t, chaos.Rule{Name: "lost", Fault: fault.LoseReply()}, chaos.Rule{Name: "change", Fault: add("!")})
 		_, err := call(ctx)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Equal(t, 1, d.calls)
@@ -111,7 +111,7 @@ func TestLostReplyIsOutermost(t *testing.T) {
 func TestLimitCountsDeliveries(t *testing.T) {
 	everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
 		d.reply = []string{"lost", "lost", "shipped"}
-		ctx, in := weather(t, chaos.Rule{Fault: fault.Replace("lost"), Limit: 1})
+		ctx, in := withRules(t, chaos.Rule{Fault: fault.Replace("lost"), Limit: 1})
 		var got []string
 		for range 5 {
 			value, err := call(ctx)
@@ -127,15 +127,15 @@ func TestLimitCountsDeliveries(t *testing.T) {
 	})
 }
 
-// Each rule is drawn on its own: its probability is the share of the calls on
-// which it is drawn, whatever stands before it, and no two rules know of each other.
+// Each rule draws on its own: its probability is the share of the calls on
+// that it matches, whatever rules come before it; rules are independent.
 func TestProbabilitiesAreIndependent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var rules []chaos.Rule
 		for _, name := range []string{"a", "b", "c"} {
 			rules = append(rules, chaos.Rule{Name: name, When: when.Prob(0.5), Fault: fault.Fail(errors.New(name))})
 		}
-		ctx, in := weather(t, rules...)
+		ctx, in := withRules(t, rules...)
 		call := chaos.Wrap(target, func(context.Context, int) (int, error) { return 0, nil })
 		const n = 4000
 		for i := range n {
@@ -167,7 +167,7 @@ func TestProbabilitiesAreIndependent(t *testing.T) {
 // A partition begins and heals for all its targets at one moment.
 func TestPartitionOfSeveralTargets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, _ := weather(t, chaos.Rule{
+		ctx, _ := withRules(t, chaos.Rule{
 			Target: "{orders,stock}.*", When: when.Between(time.Second, 3*time.Second),
 			Fault: fault.Partition(), Group: "eu-west",
 		})

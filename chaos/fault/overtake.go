@@ -11,12 +11,11 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// ReorderCalls lets concurrent calls overtake each other: a call that the rule
-// is drawn on is held until another one has been executed, which then goes
-// ahead of it, or until wait is over. One call is held at a time, over all
-// targets of the rule; so of calls that come in pairs each pair changes places.
-// A call that no other overtook has waited for nothing, which its event notes.
-// wait is more than 0.
+// ReorderCalls reverses the order of concurrent calls: a matched call is held
+// until another one was executed, or until wait is over. One call is held at a
+// time, over all targets of the rule, so calls that come in pairs change places
+// pair by pair. If no other call comes, the event notes it. wait is more than
+// 0.
 //
 // Which calls meet depends on when they come.
 func ReorderCalls(wait time.Duration) chaos.Fault { return &reorderCalls{wait: wait} }
@@ -28,7 +27,7 @@ type reorderCalls struct {
 	held *heldCall
 }
 
-// heldCall is a call that waits to be overtaken.
+// heldCall is a call that waits for another one to overtake it.
 type heldCall struct {
 	release  context.CancelFunc
 	overtook bool
@@ -41,7 +40,7 @@ func (r *reorderCalls) Inject(ctx context.Context, c chaos.Call, args any, next 
 	defer release()
 	mine, other := r.meet(release)
 	if other != nil {
-		unseen(ctx)
+		skip(ctx)
 		defer r.overtake(other)
 		return next(ctx, args)
 	}
@@ -58,7 +57,7 @@ func (r *reorderCalls) Inject(ctx context.Context, c chaos.Call, args any, next 
 	return next(ctx, args)
 }
 
-// meet finds the call that is held, or makes this one it.
+// meet returns the call that is held, or makes this one the held call.
 func (r *reorderCalls) meet(release context.CancelFunc) (mine, other *heldCall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +69,7 @@ func (r *reorderCalls) meet(release context.CancelFunc) (mine, other *heldCall) 
 	return r.held, nil
 }
 
-// overtake lets the held call go.
+// overtake releases the held call.
 func (r *reorderCalls) overtake(other *heldCall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,7 +77,7 @@ func (r *reorderCalls) overtake(other *heldCall) {
 	other.release()
 }
 
-// leave ends a wait, and tells whether another call went by.
+// leave ends a wait, and reports whether another call overtook this one.
 func (r *reorderCalls) leave(mine *heldCall) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,7 +87,7 @@ func (r *reorderCalls) leave(mine *heldCall) bool {
 	return mine.overtook
 }
 
-// Phase puts the wait before the callee.
+// Phase puts the fault before the callee.
 func (r *reorderCalls) Phase() chaos.Phase { return chaos.PhaseBefore }
 
 func (r *reorderCalls) Check() error {

@@ -1,6 +1,6 @@
 package fault
 
-// waitParams are the parameters of a fault that takes its time.
+// waitParams are the parameters of a fault with a duration.
 type waitParams struct {
 	Duration string `json:"duration"`
 	Message  string `json:"message,omitempty"`

@@ -35,7 +35,7 @@ func TestStreamsOfSeveralItems(t *testing.T) {
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, in := weather(t, chaos.Rule{Fault: c.fault})
+				ctx, in := withRules(t, chaos.Rule{Fault: c.fault})
 				runs := 0
 				letters := chaos.WrapStream(target, func(context.Context, int) iter.Seq2[string, error] {
 					return func(yield func(string, error) bool) {
@@ -63,10 +63,10 @@ func TestStreamsOfSeveralItems(t *testing.T) {
 	}
 }
 
-// A point inside a function has no result: delays and failures strike there.
+// A point inside a function has no result: delays and failures apply there.
 func TestPoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, _ := weather(t, chaos.Rule{Fault: fault.Delay(time.Second)}, chaos.Rule{Fault: fault.Partition()})
+		ctx, _ := withRules(t, chaos.Rule{Fault: fault.Delay(time.Second)}, chaos.Rule{Fault: fault.Partition()})
 		assert.Equal(t, time.Second, took(func() {
 			assert.ErrorIs(t, chaos.Point(ctx, target), fault.ErrNetworkPartition)
 		}))

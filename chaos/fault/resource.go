@@ -10,15 +10,15 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// CallBudget lets limit calls through and fails those after them with a
-// [*BudgetError]; their callees are not reached. refill is the time after which
-// the whole budget is there again, counted from its first use; 0: never. limit
-// is at least 1.
+// CallBudget lets limit calls through and fails the rest with a [*BudgetError];
+// their callees are not reached. refill is the time after which the whole
+// budget is available again, counted from its first use; 0: never. limit is at
+// least 1.
 //
-// As with all budgets the targets of a rule share one in an injector, calls
-// that fail use it up like others, and calls that the rule is not drawn on cost
-// nothing. Who finds it used up depends on the order of the calls over all
-// lanes.
+// The following holds for all budgets. The targets of a rule share one budget
+// within an injector. Calls that fail use it up like others; calls that the
+// rule does not match cost nothing. Which call finds it used up depends on the
+// order of the calls over all lanes.
 func CallBudget(limit int, refill time.Duration) chaos.Fault {
 	return &budget{terms: terms{
 		resource: "call", limit: float64(limit), refill: refill, before: true,
@@ -27,9 +27,9 @@ func CallBudget(limit int, refill time.Duration) chaos.Fault {
 	}}
 }
 
-// TimeBudget fails calls once those before have taken limit together, be they
-// concurrent or not; the one under way is not ended. The rest is as with
-// [CallBudget].
+// TimeBudget fails calls once the calls before have taken limit in total,
+// concurrent or not. A call in progress is not ended. limit is more than 0. The
+// rest is as with [CallBudget].
 func TimeBudget(limit, refill time.Duration) chaos.Fault {
 	return &budget{terms: terms{
 		resource: "time", limit: limit.Seconds(), refill: refill,
@@ -38,11 +38,12 @@ func TimeBudget(limit, refill time.Duration) chaos.Fault {
 	}}
 }
 
-// MemoryBudget fails calls as a process does that has no memory left, once the
-// results of those before have limit bytes together, as JSON or as text; of an
-// HTTP response it is what the client read of the body, up to 4 MiB. Items of a
-// stream are not weighed: a stream counts as a dozen bytes. The rest is as with
-// [CallBudget].
+// MemoryBudget fails calls as a process without free memory does, once the
+// results of the calls before have limit bytes in total, as JSON or as text.
+// limit is at least 1. The rest is as with [CallBudget].
+//
+// Of an HTTP response, the bytes count that the client read of the body, up to
+// 4 MiB. Items of a stream are not measured: a stream counts as a dozen bytes.
 func MemoryBudget(limit int, refill time.Duration) chaos.Fault {
 	return &budget{terms: terms{
 		resource: "memory", limit: float64(limit), refill: refill,
@@ -56,9 +57,9 @@ func MemoryBudget(limit int, refill time.Duration) chaos.Fault {
 	}}
 }
 
-// DiskBudget fails calls whose arguments do not fit on the disk any more: those
-// before, and it, have more than limit bytes together, as JSON or as text. The
-// rest is as with [CallBudget]; the error is that of [DiskFull].
+// DiskBudget fails a call if its arguments and those of the calls before have
+// more than limit bytes in total, as JSON or as text. limit is at least 1. The
+// error is that of [DiskFull]. The rest is as with [CallBudget].
 func DiskBudget(limit int, refill time.Duration) chaos.Fault {
 	return &budget{terms: terms{
 		resource: "disk", limit: float64(limit), refill: refill, before: true,
@@ -69,7 +70,7 @@ func DiskBudget(limit int, refill time.Duration) chaos.Fault {
 
 // size is the length of a value in bytes, as JSON or text.
 func size(v any) (n float64, known bool) {
-	if _, ok := v.(readLater); ok { // what of it has JSON is not what it holds
+	if _, ok := v.(readLater); ok { // its JSON is not its content
 		return 0, false
 	}
 	if doc, ok := jsonvalue.Text(v); ok {
@@ -80,24 +81,20 @@ func size(v any) (n float64, known bool) {
 }
 
 // DiskFull makes a call fail with "write: no space left on device", a
-// [*BudgetError] that matches [syscall.ENOSPC]; the callee is not reached.
+// [*BudgetError] that matches [syscall.ENOSPC]. The callee is not reached.
 func DiskFull() chaos.Fault {
-	return diskFull{failure{kind: "disk_full", err: &BudgetError{Resource: "disk"}}}
+	return failure{err: &BudgetError{Resource: "disk"}, label: &label{kind: "disk_full", layer: chaos.LayerResource}}
 }
 
-type diskFull struct{ failure }
-
-func (f diskFull) Describe() chaos.Description { return describeResource(f.kind, true) }
-
-// ConcurrencyLimit fails a call that comes while limit others are under way,
-// over all targets of the rule, with a [*BudgetError]. limit is at least 1. The
-// rest is as with [CallBudget].
+// ConcurrencyLimit fails a call with a [*BudgetError] if limit other calls are
+// in progress, over all targets of the rule. limit is at least 1. The rest is
+// as with [CallBudget].
 func ConcurrencyLimit(limit int) chaos.Fault { return &concurrency{limit: limit} }
 
 type concurrency struct {
 	limit int
 	mu    sync.Mutex
-	under int // way
+	under int // calls in progress
 }
 
 func (l *concurrency) Fresh() chaos.Fault { return &concurrency{limit: l.limit} }
@@ -107,7 +104,7 @@ func (l *concurrency) Inject(ctx context.Context, c chaos.Call, args any, next c
 		return nil, &BudgetError{Resource: "concurrency", Limit: float64(l.limit), Used: float64(l.limit)}
 	}
 	defer l.end()
-	unseen(ctx)
+	skip(ctx)
 	return next(ctx, args)
 }
 
@@ -127,7 +124,7 @@ func (l *concurrency) end() {
 	l.under--
 }
 
-// Phase puts the limit before the call.
+// Phase puts the limit before the callee.
 func (l *concurrency) Phase() chaos.Phase { return chaos.PhaseBefore }
 
 func (l *concurrency) Check() error {
@@ -140,10 +137,10 @@ func (l *concurrency) Describe() chaos.Description {
 	return param.With(describeResource("concurrency_limit", true), budgetParams{Limit: l.limit})
 }
 
-// RateLimit fails a call that comes when limit calls were let through within
-// the last per, with a [*BudgetError] whose RetryAfter is the time until one
-// more will be. Refused calls do not count. limit is at least 1, per more than
-// 0. The rest is as with [CallBudget].
+// RateLimit fails a call with a [*BudgetError] if limit calls were let through
+// within the last per. Its RetryAfter is the time until one more will be.
+// Refused calls do not count. limit is at least 1, per more than 0. The rest is
+// as with [CallBudget].
 func RateLimit(limit int, per time.Duration) chaos.Fault { return &rate{limit: limit, per: per} }
 
 type rate struct {
@@ -159,7 +156,7 @@ func (r *rate) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Ne
 	if err := r.admit(time.Now()); err != nil {
 		return nil, err
 	}
-	unseen(ctx)
+	skip(ctx)
 	return next(ctx, args)
 }
 
@@ -176,7 +173,7 @@ func (r *rate) admit(now time.Time) error {
 	return nil
 }
 
-// Phase puts the limit before the call.
+// Phase puts the limit before the callee.
 func (r *rate) Phase() chaos.Phase { return chaos.PhaseBefore }
 
 func (r *rate) Check() error {

@@ -32,8 +32,8 @@ func outcomes(n int, call func() error) (s string) {
 	return s
 }
 
-// Budgets let calls through until they are used up, and say of none that it was
-// struck that was not.
+// Budgets let calls through until they are used up; only calls that failed are
+// reported as delivered.
 func TestBudgets(t *testing.T) {
 	const openai = `{"choices":[],"usage":{"prompt_tokens":30,"completion_tokens":10,"total_tokens":40}}`
 	const anthropic = `{"content":[],"usage":{"input_tokens":10,"cache_creation_input_tokens":5,"cache_read_input_tokens":15,"output_tokens":10}}`
@@ -67,7 +67,7 @@ func TestBudgets(t *testing.T) {
 					reached++
 					return json.RawMessage(c.answer), nil
 				}}, nil)
-				ctx, in := weather(t, chaos.Rule{Fault: c.fault})
+				ctx, in := withRules(t, chaos.Rule{Fault: c.fault})
 				var first error
 				got := outcomes(8, func() error {
 					_, err := tools.CallTool(ctx, target, json.RawMessage(`{"n":123456}`))
@@ -77,14 +77,14 @@ func TestBudgets(t *testing.T) {
 					return err
 				})
 				assert.Equal(t, c.want, got)
-				struck := 0
+				failed := 0
 				for i, e := range in.Events() {
 					assert.Equal(t, got[i] == 'x', e.Delivered)
 					if e.Delivered {
-						struck++
+						failed++
 					}
 				}
-				assert.Equal(t, 8-struck, reached)
+				assert.Equal(t, 8-failed, reached)
 				if c.is == nil {
 					assert.NoError(t, first)
 					return
@@ -112,7 +112,7 @@ func (a answering) CallTool(ctx context.Context, _ string, _ json.RawMessage) (j
 
 // A result that does not say what it used is free, which its event notes.
 func TestUnknownUsage(t *testing.T) {
-	ctx, in := weather(t, chaos.Rule{Fault: fault.TokenBudget(1, fault.OpenAIUsage(), 0)})
+	ctx, in := withRules(t, chaos.Rule{Fault: fault.TokenBudget(1, fault.OpenAIUsage(), 0)})
 	_, err := wrapped(t, &desk{})(ctx)
 	assert.NoError(t, err)
 	assert.Contains(t, onlyEvent(t, in).Note, "does not say what it used of the token budget")
@@ -125,7 +125,7 @@ func TestTimeBudget(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			return 0, nil
 		})
-		ctx, _ := weather(t, chaos.Rule{Fault: fault.TimeBudget(5*time.Second, 0)})
+		ctx, _ := withRules(t, chaos.Rule{Fault: fault.TimeBudget(5*time.Second, 0)})
 		assert.Equal(t, "...xx", outcomes(5, func() error { _, err := work(ctx, 0); return err }))
 	})
 }
@@ -141,7 +141,7 @@ func TestConcurrencyLimit(t *testing.T) {
 			}
 			return 0, nil
 		})
-		ctx, in := weather(t, chaos.Rule{Fault: fault.ConcurrencyLimit(2)})
+		ctx, in := withRules(t, chaos.Rule{Fault: fault.ConcurrencyLimit(2)})
 		var callers sync.WaitGroup
 		var mu sync.Mutex
 		var failed []error
@@ -177,7 +177,7 @@ func TestBudgetsOfCellsAndTargets(t *testing.T) {
 
 // A budget hides no other fault, and pays for no call that another one failed.
 func TestBudgetsBesideOtherFaults(t *testing.T) {
-	ctx, in := weather(t, chaos.Rule{Name: "budget", Fault: fault.CallBudget(1, 0)}, chaos.Rule{Name: "down", Fault: fault.Fail(errBusy)})
+	ctx, in := withRules(t, chaos.Rule{Name: "budget", Fault: fault.CallBudget(1, 0)}, chaos.Rule{Name: "down", Fault: fault.Fail(errBusy)})
 	assert.ErrorIs(t, chaos.Point(ctx, target), errBusy)
 	err := chaos.Point(ctx, target)
 	assert.ErrorIs(t, err, fault.ErrResourceExhausted)
@@ -194,7 +194,7 @@ func TestBudgetsOfManyCallers(t *testing.T) {
 		reached.Store(n, true)
 		return 0, nil
 	})
-	ctx, _ := weather(t, chaos.Rule{Name: "calls", Fault: fault.CallBudget(50, 0)}, chaos.Rule{Name: "rate", Fault: fault.RateLimit(60, time.Hour)})
+	ctx, _ := withRules(t, chaos.Rule{Name: "calls", Fault: fault.CallBudget(50, 0)}, chaos.Rule{Name: "rate", Fault: fault.RateLimit(60, time.Hour)})
 	var callers sync.WaitGroup
 	for w := range 8 {
 		callers.Go(func() {

@@ -14,14 +14,16 @@ import (
 
 // CutAfter breaks a stream off: its consumer gets n items and then
 // [io.ErrUnexpectedEOF], as from a connection that was closed in the middle.
-// The rest is not taken from the source. n is at least 0; a stream that ends
-// with fewer items, or a consumer that stops with n of them, is not struck.
+// The rest is not taken from the source. n is at least 0.
 //
-// As for all faults of streams, the point is a chaos.WrapStream; at another
-// kind of point the call goes through and the event has a note.
+// If the stream has fewer items, or the consumer stops after n of them, the
+// fault is not delivered.
+//
+// All faults of streams apply to points of chaos.WrapStream. At other points
+// the call goes through, and the event has a note.
 func CutAfter(n int) chaos.Fault { return cutAfter{after: n, err: io.ErrUnexpectedEOF} }
 
-// CutAfterWith is [CutAfter] with err, which is required.
+// CutAfterWith is [CutAfter] with the error err, which is required.
 func CutAfterWith(n int, err error) chaos.Fault { return cutAfter{after: n, err: err} }
 
 type cutAfter struct {
@@ -55,9 +57,9 @@ func (f cutAfter) Describe() chaos.Description {
 	return describeStream("stream_cut", chaos.ClassCrash, chaos.Explicit, p)
 }
 
-// HangAtItem lets a stream stall: its consumer gets n items, and what it asks
-// for next does not come before its context ends, whose error it gets. If the
-// injector is disarmed meanwhile, the stream goes on. n is at least 0.
+// HangAtItem makes a stream stall: its consumer gets n items and then waits
+// until its context ends, whose error it gets. If the injector is disarmed
+// meanwhile, the stream goes on. n is at least 0.
 func HangAtItem(n int) chaos.Fault { return hangAtItem{after: n} }
 
 type hangAtItem struct {
@@ -81,12 +83,12 @@ func (f hangAtItem) Describe() chaos.Description {
 	return describeStream("stream_hang", chaos.ClassTiming, chaos.Explicit, streamParams{After: &f.after})
 }
 
-// SlowFirstItem makes the first item of a stream take d longer, once it is
-// there: the time to the first token. d is more than 0. [Delay], which also
-// strikes streams, waits before the source is asked at all.
+// SlowFirstItem delays the first item of a stream by d after it arrived: the
+// time to the first token. d is more than 0. [Delay], which also applies to
+// streams, waits before the source is asked.
 func SlowFirstItem(d time.Duration) chaos.Fault { return slowItems{kind: "slow_first_item", d: d} }
 
-// SlowItems makes every item of a stream take d longer. d is more than 0.
+// SlowItems delays every item of a stream by d. d is more than 0.
 func SlowItems(d time.Duration) chaos.Fault { return slowItems{kind: "slow_items", d: d, all: true} }
 
 type slowItems struct {
@@ -115,20 +117,20 @@ func (f slowItems) Describe() chaos.Description {
 	return describeStream(f.kind, chaos.ClassTiming, chaos.Implicit, streamParams{Duration: f.d.String()})
 }
 
-// onStreams is what all faults of streams have in common.
+// onStreams is common to all faults of streams.
 type onStreams struct{}
 
-// Phase puts the fault behind the source.
+// Phase puts the fault after the source.
 func (onStreams) Phase() chaos.Phase { return chaos.PhaseChange }
 
-// Inject is asked at points that are no streams.
+// Inject is called at points that are not streams. It only adds a note.
 func (onStreams) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	chaos.Note(ctx, fmt.Sprintf("%s is no stream", c.Target))
 	return next(ctx, args)
 }
 
-// asked hands a stream on and calls next each time that the consumer wants an
-// item, with the number of those it was given; next tells whether to go on.
+// asked passes a stream on. It calls next whenever the consumer wants an item,
+// with the number of items that it got so far. next reports whether to go on.
 func asked(items iter.Seq2[any, error], next func(given int, yield func(any, error) bool) bool) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		if !next(0, yield) {
@@ -149,8 +151,8 @@ func asked(items iter.Seq2[any, error], next func(given int, yield func(any, err
 	}
 }
 
-// arriving calls do for each item that comes, with its number, to hand it on;
-// errors pass.
+// arriving calls do for each item that arrives, with its number, to pass it on.
+// Errors are passed on directly.
 func arriving(items iter.Seq2[any, error], do func(n int, item any, yield func(any, error) bool) bool) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		n := -1
@@ -169,8 +171,8 @@ func arriving(items iter.Seq2[any, error], do func(n int, item any, yield func(a
 	}
 }
 
-// late waits for d and declares that what follows is late. A context that ends
-// is the stream's error and its end, which false says.
+// late waits for d and declares that what follows is late. If the context ends,
+// the stream ends with its error, and late returns false.
 func late(ctx context.Context, d time.Duration, yield func(any, error) bool) bool {
 	if disarmed(ctx) {
 		return true
@@ -183,7 +185,8 @@ func late(ctx context.Context, d time.Duration, yield func(any, error) bool) boo
 	return true
 }
 
-// disarmed tells whether the injector is: a fault that does not wait asks.
+// disarmed reports whether the injector is disarmed, for faults that do not
+// wait.
 func disarmed(ctx context.Context) bool { return errors.Is(chaos.Sleep(ctx, 0), chaos.ErrDisarmed) }
 
 func items(c *param.Check, n int) {

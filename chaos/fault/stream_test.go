@@ -106,7 +106,7 @@ func TestStreamFaults(t *testing.T) {
 		t.Run(c.why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				src := &source{words: []string{"a", "b", "c", "d"}}
-				ctx, in := weather(t, chaos.Rule{Fault: c.fault})
+				ctx, in := withRules(t, chaos.Rule{Fault: c.fault})
 				ctx, cancel := context.WithTimeout(ctx, patience)
 				defer cancel()
 				var got string
@@ -150,7 +150,7 @@ func TestStreamFaultsTogether(t *testing.T) {
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			src := &source{words: []string{"a", "b", "c", "d"}}
-			ctx, in := weather(t, chaos.Rule{Name: "inner", Fault: c.inner}, chaos.Rule{Name: "outer", Fault: c.outer})
+			ctx, in := withRules(t, chaos.Rule{Name: "inner", Fault: c.inner}, chaos.Rule{Name: "outer", Fault: c.outer})
 			got, err := consume(chaos.WrapStream(target, src.stream)(ctx, 0), all)
 			assert.NoError(t, err)
 			e := onlyEvent(t, in)
@@ -168,7 +168,7 @@ func TestStreamFaultsTogether(t *testing.T) {
 func TestAnEndThatNobodyComesTo(t *testing.T) {
 	for most, seen := range map[int]bool{1: false, all: true} {
 		src := &source{words: []string{"a", "b", "c", "d"}}
-		ctx, in := weather(t, chaos.Rule{Name: "end", Fault: fault.EndAfter(2)}, chaos.Rule{Name: "order", Fault: fault.ReorderItems(4)})
+		ctx, in := withRules(t, chaos.Rule{Name: "end", Fault: fault.EndAfter(2)}, chaos.Rule{Name: "order", Fault: fault.ReorderItems(4)})
 		got, err := consume(chaos.WrapStream(target, src.stream)(ctx, 0), most)
 		assert.NoError(t, err)
 		assert.Equal(t, "ba"[:min(most, 2)], got)
@@ -184,7 +184,7 @@ func TestStreamFaultsLeaveErrorsAlone(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				src := &source{fails: errSource}
-				ctx, in := weather(t, chaos.Rule{Fault: f})
+				ctx, in := withRules(t, chaos.Rule{Fault: f})
 				_, err := consume(chaos.WrapStream(target, src.stream)(ctx, 0), all)
 				if kind == "malformed_item" || kind == "stream_hang" || kind == "stream_cut" {
 					return // they act before there is an item, or say so themselves
@@ -196,7 +196,7 @@ func TestStreamFaultsLeaveErrorsAlone(t *testing.T) {
 	}
 }
 
-// streamFaults has one of each kind, which strikes a stream of four words.
+// streamFaults has one of each kind, which acts on a stream of four words.
 func streamFaults() map[string]chaos.Fault {
 	return map[string]chaos.Fault{
 		"stream_cut": fault.CutAfter(1), "stream_hang": fault.HangAtItem(1), "slow_first_item": fault.SlowFirstItem(time.Minute),
@@ -213,7 +213,7 @@ func TestStreamFaultsEndWhenDisarmed(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				src := &source{words: []string{"a", "b", "c", "d"}}
-				ctx, in := weather(t, chaos.Rule{Fault: f})
+				ctx, in := withRules(t, chaos.Rule{Fault: f})
 				stop := time.AfterFunc(moment, in.Disarm)
 				defer stop.Stop()
 				got := ""
@@ -240,7 +240,7 @@ func TestStreamFaultsEndWhenDisarmed(t *testing.T) {
 func TestStreamFaultsElsewhere(t *testing.T) {
 	for kind, f := range streamFaults() {
 		t.Run(kind, func(t *testing.T) {
-			ctx, in := weather(t, chaos.Rule{Fault: f})
+			ctx, in := withRules(t, chaos.Rule{Fault: f})
 			d := &desk{}
 			status, err := wrapped(t, d)(ctx)
 			assert.NoError(t, err)
@@ -255,7 +255,7 @@ func TestStreamFaultsElsewhere(t *testing.T) {
 // A malformed item is one that its reader refuses, whatever it was.
 func TestMalformedItems(t *testing.T) {
 	for _, doc := range []string{`{"a":1}`, `[1,2]`, `12`, `1`, `"text"`, `true`, `null`, ` `, `data: {"a":1}`, `東京`} {
-		ctx, in := weather(t, chaos.Rule{Fault: fault.MalformItem(0)})
+		ctx, in := withRules(t, chaos.Rule{Fault: fault.MalformItem(0)})
 		chunks := chaos.WrapStream(target, func(context.Context, int) iter.Seq2[json.RawMessage, error] {
 			return func(yield func(json.RawMessage, error) bool) { yield(json.RawMessage(doc), nil) }
 		})
@@ -266,7 +266,7 @@ func TestMalformedItems(t *testing.T) {
 		}
 		assert.True(t, onlyEvent(t, in).Delivered)
 	}
-	ctx, in := weather(t, chaos.Rule{Fault: fault.MalformItem(0)})
+	ctx, in := withRules(t, chaos.Rule{Fault: fault.MalformItem(0)})
 	numbers := chaos.WrapStream(target, func(context.Context, int) iter.Seq2[int, error] {
 		return func(yield func(int, error) bool) { yield(7, nil) }
 	})

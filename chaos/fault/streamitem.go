@@ -14,8 +14,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// DuplicateItem hands over one item of a stream twice, the one that n others
-// stand before. n is at least 0.
+// DuplicateItem delivers one item of a stream twice: the one after the first n.
+// n is at least 0.
 func DuplicateItem(n int) chaos.Fault { return duplicateItem{after: n} }
 
 type duplicateItem struct {
@@ -46,18 +46,20 @@ func (f duplicateItem) Describe() chaos.Description {
 	return describeStream("duplicate_item", chaos.ClassProtocol, chaos.Implicit, streamParams{After: &f.after})
 }
 
-// MalformItem spoils one item of a stream, the one that n others stand before:
-// a JSON document is cut in the middle, another text gets a byte that is no
-// UTF-8. n is at least 0. An item is a json.RawMessage, a []byte or a string;
-// one of another type, or an empty one, passes, and the event has a note:
-// [MutateItem] is for those.
+// MalformItem spoils one item of a stream: the one after the first n. A JSON
+// document is cut in the middle; another text gets a byte that is not UTF-8. n
+// is at least 0.
+//
+// An item is a json.RawMessage, a []byte or a string. An item of another type,
+// or an empty one, is passed on, and the event has a note; use [MutateItem] for
+// those.
 func MalformItem(n int) chaos.Fault {
 	return oneItem{kind: "malformed_item", class: chaos.ClassProtocol, after: n, spoil: malform}
 }
 
-// MutateItem changes one item of a stream, the one that n others stand before,
-// into what fn makes of it; [Mutate], which also strikes streams, changes all.
-// The rest is as there.
+// MutateItem replaces one item of a stream, the one after the first n, by the
+// result of fn. n is at least 0. [Mutate], which also applies to streams,
+// changes all items. name and fn are as there.
 func MutateItem[T any](n int, name string, fn func(T) T) chaos.Fault {
 	m := mutate[T]{name, fn}
 	return oneItem{kind: "mutate_item", class: chaos.ClassValue, after: n, name: name, typ: fmt.Sprint(reflect.TypeFor[T]()), noFunc: fn == nil,
@@ -97,7 +99,7 @@ func (f oneItem) Describe() chaos.Description {
 	return describeStream(f.kind, f.class, chaos.Implicit, streamParams{After: &f.after, Name: f.name, Type: f.typ})
 }
 
-// malform makes of a text one that its reader cannot decode.
+// malform changes a text so that its reader cannot decode it.
 func malform(ctx context.Context, item any) (any, error) {
 	doc, ok := jsonvalue.Text(item)
 	if !ok || len(doc) == 0 {

@@ -10,9 +10,11 @@ import (
 )
 
 // EndAfter ends a stream early and without an error: its consumer gets n items
-// and takes them for all there are, as when a connection is closed in good
-// order in the middle of an answer. A stream of n items or fewer is left as it
-// is. n is at least 0; one item more is taken from the source, and dropped.
+// and takes them for the whole stream. That happens when a connection is closed
+// in good order in the middle of an answer. n is at least 0.
+//
+// One item more is taken from the source, and dropped. A stream of n items or
+// fewer is not changed.
 func EndAfter(n int) chaos.Fault { return endAfter{after: n} }
 
 type endAfter struct {
@@ -40,9 +42,9 @@ func (f endAfter) Describe() chaos.Description {
 	return describeStream("early_end", chaos.ClassOmission, chaos.Implicit, streamParams{After: &f.after})
 }
 
-// DropLastItem drops the last item of a stream, in many protocols its
+// DropLastItem drops the last item of a stream, which in many protocols is its
 // terminator: a consumer that waits for it finds the stream unfinished. Each
-// item is held back until the next one comes.
+// item is held back until the next one arrives.
 func DropLastItem() chaos.Fault { return dropLast{} }
 
 type dropLast struct{ onStreams }
@@ -78,12 +80,14 @@ func (dropLast) Describe() chaos.Description {
 	return describeStream("missing_terminator", chaos.ClassOmission, chaos.Implicit, nil)
 }
 
-// ReorderItems hands over the items of a stream in another order. It takes
-// window items at a time, the last time what is left, and puts them in an order
-// drawn from the call's coordinates that is not their own; so none comes more
-// than window-1 places too early or too late. window is at least 2. Items are
-// held back until their window is full. Equal items changing places are no
-// difference.
+// ReorderItems delivers the items of a stream in another order. It collects
+// window items at a time, the last time what is left, and shuffles them. The
+// order is drawn from the call's coordinates and always differs from the
+// original one. So an item comes at most window-1 places too early or too late.
+// window is at least 2.
+//
+// Items are held back until their window is full. If only equal items changed
+// places, the fault is not delivered.
 func ReorderItems(window int) chaos.Fault { return reorderItems{window: window} }
 
 type reorderItems struct {
@@ -110,7 +114,7 @@ func (f reorderItems) Stream(ctx context.Context, c chaos.Call, items iter.Seq2[
 	}
 }
 
-// shuffle hands over a window of items at a time.
+// shuffle delivers one window of items at a time.
 type shuffle struct {
 	ctx   context.Context
 	c     chaos.Call
@@ -139,8 +143,8 @@ func (s *shuffle) flush() bool {
 	return true
 }
 
-// order draws a permutation (Fisher and Yates) of what is held. One that is no
-// change is turned by one place.
+// order draws a permutation (Fisher and Yates) of the items held. If that is
+// the original order, it is rotated by one place.
 func (s *shuffle) order() []int {
 	order := make([]int, len(s.held))
 	for i := range order {

@@ -9,22 +9,23 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// Timeout makes a call time out before it reaches its callee: the caller waits
+// Timeout makes a call time out before it reaches its callee. The caller waits
 // d, or until its own context ends, and gets [ErrTimeout] or the context's
 // error. d is at least 0. If the injector is disarmed during the wait, or the
 // context had ended before it, the call goes through.
-func Timeout(d time.Duration) chaos.Fault { return timeout{d, ErrTimeout} }
+func Timeout(d time.Duration) chaos.Fault { return timeout{d: d, err: ErrTimeout} }
 
 // TimeoutWith is [Timeout] with the text of err, which is required. The error
-// matches err and all that [ErrTimeout] matches.
+// matches err and everything that [ErrTimeout] matches.
 func TimeoutWith(d time.Duration, err error) chaos.Fault {
 	if err == nil {
-		return timeout{d, nil}
+		return timeout{d: d}
 	}
-	return timeout{d, &netError{text: err.Error(), timeout: true, like: []error{err, ErrTimeout}}}
+	return timeout{d: d, err: &netError{text: err.Error(), timeout: true, like: []error{err, ErrTimeout}}}
 }
 
 type timeout struct {
+	*label
 	d   time.Duration
 	err error
 }
@@ -41,7 +42,7 @@ func (t timeout) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 }
 
 func (t timeout) Check() error {
-	c := param.Check{Kind: "timeout"}
+	c := param.Check{Kind: t.named("timeout")}
 	c.Wait("duration", t.d)
 	c.That(t.err != nil, "err", nil, "an error, such as ErrTimeout")
 	return c.Err()
@@ -52,23 +53,23 @@ func (t timeout) Describe() chaos.Description {
 	if t.err != nil && t.err != ErrTimeout {
 		params.Message = t.err.Error()
 	}
-	return param.With(chaos.Description{
+	return param.With(t.on(chaos.Description{
 		Kind: "timeout", Class: chaos.ClassTiming, Visibility: chaos.Explicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectNone,
-	}, params)
+	}), params)
 }
 
 // LoseReply is [LoseReplyAfter] with a wait of one second.
 func LoseReply() chaos.Fault { return LoseReplyAfter(time.Second) }
 
-// LoseReplyAfter lets the call happen and loses its reply: the callee does its
-// work, its result is thrown away, and after a further d, or when its own
-// context ends, the caller sees the same as with [Timeout]. d is at least 0.
-// What a caller that tries again does twice, this finds.
+// LoseReplyAfter lets the call happen and loses its reply. The callee does its
+// work and its result is dropped. After a further d, or when its own context
+// ends, the caller gets the same as with [Timeout]. d is at least 0. This fault
+// finds callers that do their work twice when they retry.
 //
 // An error of the callee is lost like any other reply. A call that another
-// fault failed has no reply to lose and is left as it is. If the injector is
-// disarmed during the wait, the reply arrives after all.
+// fault failed has no reply to lose and is not changed. If the injector is
+// disarmed during the wait, the caller gets the reply.
 func LoseReplyAfter(d time.Duration) chaos.Fault { return loseReply{d} }
 
 type loseReply struct{ d time.Duration }
@@ -88,9 +89,9 @@ func (l loseReply) Inject(ctx context.Context, c chaos.Call, args any, next chao
 	return nil, ErrTimeout
 }
 
-// unreached tells whether the error is not the callee's own: made on this very
-// call by another fault, or by an injector that was closed. An error injected
-// into a call further in is the callee's reply like any other.
+// unreached reports whether the error is not the callee's own: another fault
+// made it on this very call, or the injector was closed. An error injected into
+// a nested call is the callee's reply like any other.
 func unreached(err error, c chaos.Call) bool {
 	var injected *chaos.InjectedError
 	return errors.Is(err, chaos.ErrCellEnded) ||
@@ -112,12 +113,13 @@ func (l loseReply) Describe() chaos.Description {
 	}, waitParams{Duration: l.d.String()})
 }
 
-// Hang makes a call hang before it reaches its callee: it returns the
-// context's error when that ends, and never if it does not. If the injector is
-// disarmed meanwhile, or the context had ended before, the call goes through.
+// Hang makes a call hang before it reaches its callee. It returns the context's
+// error when that ends; without an end of the context it never returns. If the
+// injector is disarmed meanwhile, or the context had ended before, the call
+// goes through.
 func Hang() chaos.Fault { return hang{} }
 
-type hang struct{}
+type hang struct{ *label }
 
 func (hang) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	if _, err := pause(ctx, -1); err != nil {
@@ -126,9 +128,9 @@ func (hang) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next)
 	return next(ctx, args)
 }
 
-func (hang) Describe() chaos.Description {
-	return chaos.Description{
+func (h hang) Describe() chaos.Description {
+	return h.on(chaos.Description{
 		Kind: "hang", Class: chaos.ClassTiming, Visibility: chaos.Explicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectNone,
-	}
+	})
 }

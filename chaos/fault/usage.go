@@ -9,16 +9,16 @@ import (
 )
 
 // A Usage reads from the result of a call how many tokens it used. The zero
-// value reads nothing, and a budget refuses it.
+// value reads nothing, and a budget refuses it. It is safe for concurrent use.
 type Usage struct {
 	name string
 	read func(result any) (input, output float64, known bool)
 }
 
 // OpenAIUsage reads the usage member of OpenAI's answers, chat completions and
-// responses, and of services compatible with them. The result is that JSON, or
-// a Go value that has it; of an HTTP response it is the body, which counts once
-// the client has read or closed it. Its name in a plan as JSON is "openai".
+// responses, and of compatible services. The result is that JSON, or a Go value
+// that encodes to it. Of an HTTP response it is the body, which counts once the
+// client has read or closed it. Its name in a plan as JSON is "openai".
 func OpenAIUsage() Usage {
 	return Usage{"openai", func(result any) (input, output float64, known bool) {
 		u, known := usageOf(result)
@@ -26,9 +26,9 @@ func OpenAIUsage() Usage {
 	}}
 }
 
-// AnthropicUsage reads the usage member of Anthropic's messages, as
-// [OpenAIUsage] does that of OpenAI's; tokens written to and read from the
-// cache are input, too. Its name in a plan as JSON is "anthropic".
+// AnthropicUsage is [OpenAIUsage] for Anthropic's messages. Tokens written to
+// and read from the cache count as input. Its name in a plan as JSON is
+// "anthropic".
 func AnthropicUsage() Usage {
 	return Usage{"anthropic", func(result any) (input, output float64, known bool) {
 		u, known := usageOf(result)
@@ -36,8 +36,8 @@ func AnthropicUsage() Usage {
 	}}
 }
 
-// UsageFunc reads the usage of results of type T, or of JSON that decodes into
-// it, by a function of one's own. The name says in reports what it reads; both
+// UsageFunc reads the usage with a function of your own, from results of type T
+// or from JSON that decodes into T. The name appears in reports. Name and fn
 // are required. fn must be safe for concurrent use.
 func UsageFunc[T any](name string, fn func(result T) (input, output int)) Usage {
 	if fn == nil {
@@ -53,7 +53,7 @@ func UsageFunc[T any](name string, fn func(result T) (input, output int)) Usage 
 	}}
 }
 
-// usageJSON is the member in both providers' answers.
+// usageJSON is the usage member of both providers.
 type usageJSON struct {
 	Prompt     float64 `json:"prompt_tokens"`
 	Completion float64 `json:"completion_tokens"`
@@ -78,10 +78,13 @@ func usageOf(result any) (u usageJSON, known bool) {
 	return *answer.Usage, true
 }
 
-// TokenBudget fails calls once those before have used limit tokens together,
-// input and output, as the results tell. A result that does not tell is free,
-// and the event has a note; so is a response that is a stream of events. The
-// call that uses up the budget is not ended. The rest is as with [CallBudget].
+// TokenBudget fails calls once the calls before have used limit tokens in
+// total, input and output, according to their results. The call that uses up
+// the budget is not ended. limit is at least 1. The rest is as with
+// [CallBudget].
+//
+// A result without usage, such as a response that is a stream of events, costs
+// nothing, and the event has a note.
 func TokenBudget(limit int, usage Usage, refill time.Duration) chaos.Fault {
 	return &budget{terms: terms{
 		resource: "token", limit: float64(limit), refill: refill,
@@ -90,8 +93,9 @@ func TokenBudget(limit int, usage Usage, refill time.Duration) chaos.Fault {
 	}}
 }
 
-// CostBudget is [TokenBudget] in money: limit is an amount in any currency, the
-// prices are those of a million tokens in it, at least 0 and not both 0.
+// CostBudget is [TokenBudget] in money. limit is an amount in any currency,
+// more than 0. The prices are those of a million tokens in the same currency,
+// at least 0 and not both 0.
 func CostBudget(limit, inputPrice, outputPrice float64, usage Usage, refill time.Duration) chaos.Fault {
 	const million = 1e6
 	return &budget{terms: terms{
@@ -107,10 +111,10 @@ func CostBudget(limit, inputPrice, outputPrice float64, usage Usage, refill time
 	}}
 }
 
-// maxPrice keeps infinity, which has no JSON, out.
+// maxPrice excludes infinity, which has no JSON.
 const maxPrice = 1e15
 
-// measure weighs what a call used.
+// measure returns a function that computes what a call used.
 func (u Usage) measure(input, output float64) func(use) (float64, bool) {
 	return func(call use) (float64, bool) {
 		if call.err != nil || u.read == nil {

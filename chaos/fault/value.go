@@ -11,18 +11,23 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// Replace lets the callee do its work and gives the caller v in place of the
-// result. v has the type of the wrapped function's result; where that is JSON,
-// as a tool's is, v may be any value that has JSON, or nil for null; elsewhere
-// nil is the zero value. A v of another type is not delivered, and the event
-// says why. Each call is given bytes of its own; another v, such as a map or a
-// pointer, is given to all callers, who must not change it.
+// Replace lets the callee do its work and gives the caller v instead of the
+// result. v has the type of the wrapped function's result. If that is JSON, as
+// a tool's is, v may be any value that encodes to JSON, or nil for null;
+// otherwise nil is the zero value. A v of another type is not delivered, and
+// the event says why.
 //
-// An error of the callee passes through. A v equal to the real result changes
-// nothing and is not delivered.
-func Replace(v any) chaos.Fault { return replace{kept(v)} }
+// Bytes are copied for each call. Any other v, such as a map or a pointer, is
+// shared by all callers, who must not change it.
+//
+// An error of the callee is passed on. If v equals the real result, the fault
+// is not delivered.
+func Replace(v any) chaos.Fault { return replace{v: kept(v)} }
 
-type replace struct{ v any }
+type replace struct {
+	v any
+	*label
+}
 
 func (r replace) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	result, err := next(ctx, args)
@@ -40,27 +45,26 @@ func (r replace) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 func (r replace) Phase() chaos.Phase { return chaos.PhaseChange }
 
 func (r replace) Describe() chaos.Description {
-	return param.With(chaos.Description{
+	return param.With(r.on(chaos.Description{
 		Kind: "replace", Class: chaos.ClassValue, Visibility: chaos.Implicit,
 		Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	}, struct {
+	}), struct {
 		Value any `json:"value"`
 	}{jsonvalue.Document(r.v)})
 }
 
-// Mutate lets the callee do its work and gives the caller what fn makes of the
-// result. The name says in reports what fn does; it is required.
+// Mutate lets the callee do its work and gives the caller the result of fn. The
+// name says in reports what fn does. Name and fn are required.
 //
-// T is the type of the wrapped function's result. Where that is JSON, as a
-// tool's is, T may also be a Go type, [any] included, into which it is decoded
-// and from which it is encoded again; what T does not hold, such as further
-// members of an object, is lost when fn changes something. fn returns a new
-// value and leaves the one it is given as it is; it must be safe for
-// concurrent use.
+// T is the type of the wrapped function's result. If that is JSON, as a tool's
+// is, T may also be a Go type, [any] included; the result is decoded into it
+// and encoded again. What T does not hold, such as further members of an
+// object, is then lost if fn changes something. fn returns a new value and must
+// not change its argument. It must be safe for concurrent use.
 //
-// An error of the callee passes through. A result that fn leaves equal, or
-// that does not fit T, reaches the caller unchanged and is not delivered; in
-// the latter case the event has a note.
+// An error of the callee is passed on. A result that fn does not change, or
+// that does not fit T, reaches the caller as it is, and the fault is not
+// delivered. In the latter case the event has a note.
 func Mutate[T any](name string, fn func(T) T) chaos.Fault { return mutate[T]{name, fn} }
 
 type mutate[T any] struct {
@@ -78,7 +82,7 @@ func (m mutate[T]) Inject(ctx context.Context, c chaos.Call, args any, next chao
 		chaos.Note(ctx, fmt.Sprintf("mutate %q: the result, %T, does not fit %v", m.name, result, reflect.TypeFor[T]()))
 		return result, nil
 	}
-	before, seen := jsonvalue.Document(result), jsonvalue.Document(value) // now: fn may write to what value points to
+	before, seen := jsonvalue.Document(result), jsonvalue.Document(value) // before fn, which may write to what value points to
 	changed := m.fn(value)
 	if m.same(seen, value, changed, result) {
 		return result, nil
@@ -88,8 +92,8 @@ func (m mutate[T]) Inject(ctx context.Context, c chaos.Call, args any, next chao
 	return after, nil
 }
 
-// same tells whether fn left the value as it was. Of JSON nothing but the
-// document counts; a Go value may differ in what has no JSON.
+// same reports whether fn left the value as it was. Of JSON only the document
+// counts; Go values may also differ in members without JSON.
 func (m mutate[T]) same(seen json.RawMessage, value, changed T, result any) bool {
 	if !equal(seen, jsonvalue.Document(changed)) {
 		return false

@@ -22,7 +22,7 @@ type order struct {
 // through sends one result through a fault, at a point whose result has its type.
 func through[T any](t *testing.T, result T, f chaos.Fault) (T, chaos.Event) {
 	t.Helper()
-	ctx, in := weather(t, chaos.Rule{Fault: f})
+	ctx, in := withRules(t, chaos.Rule{Fault: f})
 	got, err := chaos.Wrap(target, func(context.Context, int) (T, error) { return result, nil })(ctx, 0)
 	require.NoError(t, err)
 	return got, onlyEvent(t, in)
@@ -197,7 +197,7 @@ func TestChangesLeaveErrorsAlone(t *testing.T) {
 	for _, f := range []chaos.Fault{fault.Replace("lost"), add("!")} {
 		everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
 			d.fail = errors.New("no such order")
-			ctx, in := weather(t, chaos.Rule{Fault: f})
+			ctx, in := withRules(t, chaos.Rule{Fault: f})
 			_, err := call(ctx)
 			assert.Equal(t, d.fail, err)
 			e := onlyEvent(t, in)
@@ -211,7 +211,7 @@ func TestChangesLeaveErrorsAlone(t *testing.T) {
 // A panic of fn is the caller's, as that of a callee would be.
 func TestMutatePanics(t *testing.T) {
 	everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-		ctx, _ := weather(t, chaos.Rule{Fault: fault.Mutate("break", func(string) string { panic("boom") })})
+		ctx, _ := withRules(t, chaos.Rule{Fault: fault.Mutate("break", func(string) string { panic("boom") })})
 		assert.PanicsWithValue(t, "boom", func() { _, _ = call(ctx) })
 	})
 }
@@ -221,7 +221,7 @@ func TestFirstReplyCounts(t *testing.T) {
 	t.Run("results", func(t *testing.T) {
 		everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
 			d.reply = []string{"first", "second", "third"}
-			ctx, _ := weather(t, chaos.Rule{Fault: fault.Repeat(3)})
+			ctx, _ := withRules(t, chaos.Rule{Fault: fault.Repeat(3)})
 			value, err := call(ctx)
 			assert.NoError(t, err)
 			assert.Equal(t, "first", value)
@@ -235,7 +235,7 @@ func TestFirstReplyCounts(t *testing.T) {
 		"both fail":        {errFirst, errSecond},
 	} {
 		t.Run(why, func(t *testing.T) {
-			ctx, in := weather(t, chaos.Rule{Fault: fault.Duplicate()})
+			ctx, in := withRules(t, chaos.Rule{Fault: fault.Duplicate()})
 			calls := 0
 			_, err := chaos.Wrap(target, func(context.Context, int) (int, error) {
 				calls++
@@ -251,7 +251,7 @@ func TestFirstReplyCounts(t *testing.T) {
 
 // A caller that has gone is not served twice.
 func TestRepeatEndsWithTheContext(t *testing.T) {
-	ctx, in := weather(t, chaos.Rule{Fault: fault.Repeat(5)})
+	ctx, in := withRules(t, chaos.Rule{Fault: fault.Repeat(5)})
 	ctx, cancel := context.WithCancel(ctx)
 	calls := 0
 	_, _ = chaos.Wrap(target, func(context.Context, int) (int, error) {
@@ -294,7 +294,7 @@ func (*explosive) UnmarshalJSON([]byte) error  { panic("boom") }
 // What a change cannot show or read, it changes or leaves without a panic.
 func TestJSONMethodsThatPanic(t *testing.T) {
 	work := chaos.Wrap(target, func(context.Context, int) (explosive, error) { return explosive{1}, nil })
-	ctx, in := weather(t, chaos.Rule{Fault: fault.Replace(explosive{2})})
+	ctx, in := withRules(t, chaos.Rule{Fault: fault.Replace(explosive{2})})
 	got, err := work(ctx, 0)
 	assert.NoError(t, err)
 	assert.Equal(t, explosive{2}, got)
@@ -302,7 +302,7 @@ func TestJSONMethodsThatPanic(t *testing.T) {
 
 	text := chaos.Wrap(target, func(context.Context, int) (string, error) { return `{}`, nil })
 	for _, f := range []chaos.Fault{fault.Replace(explosive{2}), fault.Mutate("grow", func(e explosive) explosive { return explosive{e.n + 1} })} {
-		ctx, in = weather(t, chaos.Rule{Fault: f})
+		ctx, in = withRules(t, chaos.Rule{Fault: f})
 		same, err := text(ctx, 0)
 		assert.NoError(t, err)
 		assert.Equal(t, `{}`, same)

@@ -11,17 +11,18 @@ import (
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
-// DelayedVisibility keeps a write from being read for d, as a replica does that
-// lags behind. Calls to targets that match the glob writes are let be; all
-// other calls that the rule is drawn on are reads, and a read within d after a
-// write gives what the same read (target and key) gave before it. A read that
-// was not made before the write gives the value before, as [Replace] would, or,
-// where that is nil, what is there. Only a result that differs from the real
-// one is delivered.
+// DelayedVisibility hides a write from reads for d, like a replica that lags
+// behind. Calls to targets that match the glob writes are writes and are not
+// changed; all other calls that the rule matches are reads. d is more than 0.
 //
-// Errors pass. It knows the calls that it was drawn on: use it with a target
-// that takes in reads and writes, such as "orders.*", and no trigger. At most
-// 4096 reads are remembered. It is not for streams. d is more than 0.
+// Within d after a write, a read returns what the same read (target and key)
+// returned before it. A read that was not made before the write returns before,
+// a value as with [Replace], or the real result if before is nil. Only a result
+// that differs from the real one is delivered. Errors are passed on.
+//
+// It remembers the calls that its rule matched, at most 4096 reads. So use it
+// without a trigger, with a target that covers reads and writes, such as
+// "orders.*". It does not apply to streams.
 func DelayedVisibility(writes string, d time.Duration, before any) chaos.Fault {
 	g, err := glob.Compile(writes)
 	return &delayedVisibility{writes: pattern{writes, g, err}, d: d, before: before}
@@ -38,7 +39,7 @@ type delayedVisibility struct {
 	seen    map[read]memo
 }
 
-// read is what tells one read from another.
+// read identifies equal reads.
 type read struct {
 	target string
 	key    uint64
@@ -76,8 +77,8 @@ func (v *delayedVisibility) Inject(ctx context.Context, c chaos.Call, args any, 
 	return old, nil
 }
 
-// becoming is a result that another one can be put in the place of, and that
-// knows what its caller comes to see of that.
+// becoming is a result that can be replaced by another one, and that knows what
+// its caller will see of that.
 type becoming interface {
 	Become(ctx context.Context, other any) (result any)
 }
@@ -88,7 +89,8 @@ func (v *delayedVisibility) write() {
 	v.written, v.last = true, time.Now()
 }
 
-// read returns what a read may see, if that is not the real result.
+// read returns the earlier result that a read may see. stale is false if that
+// is the real result.
 func (v *delayedVisibility) read(r read, result any) (old memo, stale bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -107,7 +109,7 @@ func (v *delayedVisibility) read(r read, result any) (old memo, stale bool) {
 	return nil, false
 }
 
-// Phase puts the fault behind the callee.
+// Phase puts the fault after the callee.
 func (v *delayedVisibility) Phase() chaos.Phase { return chaos.PhaseChange }
 
 func (v *delayedVisibility) Check() error {

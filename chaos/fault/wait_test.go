@@ -52,7 +52,7 @@ func TestWaitsEndWithTheContext(t *testing.T) {
 		for name, f := range waiting() {
 			t.Run(end.name+"/"+name, func(t *testing.T) {
 				everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-					ctx, in := weather(t, chaos.Rule{Fault: f})
+					ctx, in := withRules(t, chaos.Rule{Fault: f})
 					ctx, cancel := end.of(ctx)
 					defer cancel()
 					var err error
@@ -82,7 +82,7 @@ func TestNoFaultOutlastsTheContextOrDisarm(t *testing.T) {
 						_, _ = call(ctx)
 					})
 				}
-				ctx, in := weather(t, chaos.Rule{Fault: r.fault})
+				ctx, in := withRules(t, chaos.Rule{Fault: r.fault})
 				ended, cancel := context.WithCancel(ctx)
 				time.AfterFunc(moment, cancel)
 				assert.LessOrEqual(t, hurry(ended), moment)
@@ -99,7 +99,7 @@ func TestNoFamilyOutlastsTheContextOrDisarm(t *testing.T) {
 	for _, p := range families() {
 		t.Run(p.name, func(t *testing.T) {
 			everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-				ctx, in := weather(t, chaos.Rule{Fault: p.fault})
+				ctx, in := withRules(t, chaos.Rule{Fault: p.fault})
 				ended, cancel := context.WithCancel(ctx)
 				time.AfterFunc(moment, cancel)
 				assert.LessOrEqual(t, took(func() { _, _ = call(ended) }), moment)
@@ -108,7 +108,7 @@ func TestNoFamilyOutlastsTheContextOrDisarm(t *testing.T) {
 				in.Disarm()
 				status, err := call(ctx)
 				assert.NoError(t, err)
-				assert.Equal(t, "shipped", status, "disarmed, nothing is struck")
+				assert.Equal(t, "shipped", status, "disarmed, no fault is injected")
 			})
 		})
 	}
@@ -121,7 +121,7 @@ func TestNoWaitUnderAnEndedContext(t *testing.T) {
 	for name, f := range waiting() {
 		t.Run(name, func(t *testing.T) {
 			everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-				ctx, in := weather(t, chaos.Rule{Fault: f})
+				ctx, in := withRules(t, chaos.Rule{Fault: f})
 				ctx, cancel := context.WithCancel(ctx)
 				cancel()
 				var err error
@@ -147,7 +147,7 @@ func TestWaitsEndWhenDisarmed(t *testing.T) {
 	for name, f := range waiting() {
 		t.Run(name, func(t *testing.T) {
 			everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-				ctx, in := weather(t, chaos.Rule{Fault: f})
+				ctx, in := withRules(t, chaos.Rule{Fault: f})
 				time.AfterFunc(moment, in.Disarm)
 				var status string
 				var err error
@@ -169,7 +169,7 @@ func TestWaitsEndWhenDisarmed(t *testing.T) {
 func TestClosedDuringAWait(t *testing.T) {
 	for _, f := range []chaos.Fault{fault.Delay(time.Hour), fault.Duplicate()} {
 		everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-			ctx, in := weather(t, chaos.Rule{Name: "wait", Fault: fault.Delay(time.Hour)}, chaos.Rule{Name: "more", Fault: f})
+			ctx, in := withRules(t, chaos.Rule{Name: "wait", Fault: fault.Delay(time.Hour)}, chaos.Rule{Name: "more", Fault: f})
 			time.AfterFunc(moment, in.Close)
 			_, err := call(ctx)
 			assert.ErrorIs(t, err, chaos.ErrCellEnded)
@@ -178,7 +178,7 @@ func TestClosedDuringAWait(t *testing.T) {
 		})
 	}
 	everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-		ctx, in := weather(t, chaos.Rule{Name: "wait", Fault: fault.Delay(time.Hour)}, chaos.Rule{Fault: fault.LoseReply()})
+		ctx, in := withRules(t, chaos.Rule{Name: "wait", Fault: fault.Delay(time.Hour)}, chaos.Rule{Fault: fault.LoseReply()})
 		time.AfterFunc(moment, in.Close)
 		assert.Equal(t, time.Hour, took(func() {
 			_, err := call(ctx)
@@ -193,7 +193,7 @@ func TestClosedDuringAWait(t *testing.T) {
 func TestDeadlineAtTheSameInstant(t *testing.T) {
 	for range 20 {
 		everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-			ctx, _ := weather(t, chaos.Rule{Fault: fault.Timeout(time.Second)})
+			ctx, _ := withRules(t, chaos.Rule{Fault: fault.Timeout(time.Second)})
 			ctx, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
 			_, err := call(ctx)
@@ -205,7 +205,7 @@ func TestDeadlineAtTheSameInstant(t *testing.T) {
 // Callers wait side by side: a delay is each caller's own.
 func TestDelaysDoNotQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, in := weather(t, chaos.Rule{Fault: fault.Delay(100 * time.Millisecond)})
+		ctx, in := withRules(t, chaos.Rule{Fault: fault.Delay(100 * time.Millisecond)})
 		call := chaos.Wrap(target, func(context.Context, int) (int, error) { return 0, nil })
 		var callers sync.WaitGroup
 		spent := took(func() {
@@ -222,7 +222,7 @@ func TestDelaysDoNotQueue(t *testing.T) {
 // Hours of injected waiting cost no time at all in a bubble.
 func TestVirtualHours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, _ := weather(t, chaos.Rule{Fault: fault.Delay(1000 * time.Hour)})
+		ctx, _ := withRules(t, chaos.Rule{Fault: fault.Delay(1000 * time.Hour)})
 		call := chaos.Wrap(target, func(context.Context, int) (int, error) { return 0, nil })
 		assert.Equal(t, 100_000*time.Hour, took(func() {
 			for i := range 100 {
@@ -239,7 +239,7 @@ func TestWhatLoseReplyLoses(t *testing.T) {
 	t.Run("an error of the callee", func(t *testing.T) {
 		everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
 			d.fail = errNotFound
-			ctx, in := weather(t, chaos.Rule{Fault: fault.LoseReply()})
+			ctx, in := withRules(t, chaos.Rule{Fault: fault.LoseReply()})
 			_, err := call(ctx)
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
 			assert.NotErrorIs(t, err, errNotFound)
@@ -249,7 +249,7 @@ func TestWhatLoseReplyLoses(t *testing.T) {
 	t.Run("an error injected further in", func(t *testing.T) {
 		everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
 			inner := chaos.Wrap("db", func(context.Context, int) (int, error) { return 0, nil })
-			ctx, _ := weather(t, chaos.Rule{Fault: fault.LoseReply()},
+			ctx, _ := withRules(t, chaos.Rule{Fault: fault.LoseReply()},
 				chaos.Rule{Target: "db", Fault: fault.Fail(fault.ErrUnavailable)})
 			outer := chaos.Wrap("orders.status", inner)
 			_, err := outer(ctx, 1)
@@ -259,7 +259,7 @@ func TestWhatLoseReplyLoses(t *testing.T) {
 	})
 	t.Run("an error injected into a deeper call of the same target", func(t *testing.T) {
 		everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
-			ctx, _ := weather(t, chaos.Rule{When: when.Nth(1), Fault: fault.LoseReply()},
+			ctx, _ := withRules(t, chaos.Rule{When: when.Nth(1), Fault: fault.LoseReply()},
 				chaos.Rule{When: when.Nth(2), Fault: fault.Fail(fault.ErrUnavailable)})
 			outer := chaos.Wrap(target, func(ctx context.Context, _ int) (string, error) { return call(chaos.WithReentry(ctx)) })
 			_, err := outer(ctx, 1)
@@ -270,7 +270,7 @@ func TestWhatLoseReplyLoses(t *testing.T) {
 	t.Run("not the failure of another fault", func(t *testing.T) {
 		everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
 			for i, failing := range []chaos.Fault{fault.Fail(fault.ErrUnavailable), fault.Timeout(time.Minute)} {
-				ctx, in := weather(t, chaos.Rule{Name: "lost", Fault: fault.LoseReplyAfter(time.Hour)},
+				ctx, in := withRules(t, chaos.Rule{Name: "lost", Fault: fault.LoseReplyAfter(time.Hour)},
 					chaos.Rule{Name: "failing", Fault: failing})
 				spent := took(func() { _, _ = call(ctx) })
 				assert.Equal(t, time.Duration(i)*time.Minute, spent)

@@ -33,7 +33,7 @@ func ExamplePlan() {
 	// error: rule "outage": never: the trigger matches no call
 	// error: rule "busy": unknown-target: the target "order.*" matches no known injection point
 	// warning: rule "busy": default-text: the text "Injected fault" is a stand-in, and says that the error is not real: give one that the dependency would send
-	// warning: rule "slow": cut-delay: duration is 1m0s, and callers give up after 30s: they see that and not the fault
+	// warning: rule "slow": cut-delay: duration is 1m0s, and callers give up after 30s: they see their own time-out, not the fault
 }
 
 // Whatever a description says, reading it ends well.

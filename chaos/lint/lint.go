@@ -1,5 +1,5 @@
 // Package lint finds what is wrong with a plan that is well formed: rules that
-// can never fire, rules that others hide, texts that give the test away.
+// never match, rules that others hide, and texts that reveal the test.
 //
 //	for _, f := range lint.Plan(plan, &lint.Options{Targets: targets}) {
 //		fmt.Println(f)
@@ -7,22 +7,24 @@
 //	// error: rule "late": never: the trigger matches no call
 //
 // [chaos.NewPlan] refuses what makes no sense by itself, such as a probability
-// of 30; what is reported here makes sense and yet does not do what its author
-// meant. A plan without findings may still be pointless, but not for a reason
-// that can be read off it.
+// of 30. This package reports what makes sense and yet does not do what its
+// author meant. A plan without findings may still be pointless.
 //
 // # What it knows
 //
-// Triggers and faults are read by what their Describe method says, kind and
+// Triggers and faults are known by what their Describe method returns, kind and
 // parameters, never by their type. So a plan that was read from JSON is judged
-// as one written in Go, and a kind that is not known here is left alone: it
-// might match any call, and do anything. Of what is known nothing is guessed
-// either: a trigger that is said to match no call does not match one, and a
-// rule that is said to be hidden is. Not all such rules are found, though.
+// like one written in Go. A kind that is not known here is never reported: it
+// might match any call, and do anything.
+//
+// Nothing is guessed: a trigger that is reported to match no call matches none,
+// and a rule that is reported to be hidden is hidden. Not all such rules are
+// found, though.
 //
 // # Costs
 //
 // Milliseconds for a plan of a hundred rules. Every pair of rules is compared.
+// All functions are safe for concurrent use.
 package lint
 
 import (
@@ -35,7 +37,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
-// A Finding is one thing that is wrong with a rule.
+// A Finding is one problem of a rule.
 type Finding struct {
 	Rule     string   `json:"rule"` // its name
 	Code     Code     `json:"code"`
@@ -43,12 +45,12 @@ type Finding struct {
 	Message  string   `json:"message"` // what is wrong, for people
 }
 
-// String is the finding in one line.
+// String returns the finding in one line.
 func (f Finding) String() string {
 	return fmt.Sprintf("%s: rule %q: %s: %s", f.Severity, f.Rule, f.Code, f.Message)
 }
 
-// Severity says how bad a finding is.
+// Severity is how bad a finding is.
 type Severity string
 
 // The severities.
@@ -65,26 +67,27 @@ const (
 	Never         Code = "never"          // the trigger matches no call
 	UnknownTarget Code = "unknown-target" // the target matches no known injection point
 	Unreachable   Code = "unreachable"    // some of the calls of an exact list cannot be the rule's
-	Shadowed      Code = "shadowed"       // another rule decides on every call that this one is drawn on
+	Shadowed      Code = "shadowed"       // another rule decides on every call that this one matches
 	ChanceOnList  Code = "chance-on-list" // a probability on top of calls that were named one by one
-	DefaultText   Code = "default-text"   // the text is the one that a tool puts in for want of another
-	TelltaleText  Code = "telltale-text"  // the text tells that this is a test
+	DefaultText   Code = "default-text"   // the text is the one that a tool uses by default
+	TelltaleText  Code = "telltale-text"  // the text reveals that this is a test
 	CutDelay      Code = "cut-delay"      // the caller gives up before the delay is over
-	GroupOfOne    Code = "group-of-one"   // a group that holds nothing together
+	GroupOfOne    Code = "group-of-one"   // a group of one rule with one target
 )
 
-// Options are what a linter may know besides the plan; the zero value is
-// nothing.
+// Options are what a linter may know besides the plan. The zero value means
+// that nothing else is known.
 type Options struct {
 	_ struct{}
-	// Targets are all injection points there are; empty: not known.
+	// Targets are all injection points that exist; empty: unknown.
 	Targets []string
-	// Timeout is how long callers wait for one call; 0: not known.
+	// Timeout is how long callers wait for one call; 0: unknown.
 	Timeout time.Duration
 }
 
-// Plan returns the findings of a plan, in the order of its rules, errors first
-// within a rule; nil: there are none. o may be nil, and a nil plan has no rules.
+// Plan returns the findings of a plan in the order of its rules, errors first
+// within a rule; nil: there are none. o may be nil, and a nil plan has no
+// rules.
 func Plan(p *chaos.Plan, o *Options) []Finding {
 	if p == nil {
 		return nil
@@ -92,8 +95,8 @@ func Plan(p *chaos.Plan, o *Options) []Finding {
 	return Rules(p.Rules(), o)
 }
 
-// Rules is [Plan] for rules in the order in which they act, names filled in,
-// such as those of a live injector ([chaos.Injector.Rules]).
+// Rules is [Plan] for a list of rules in the order in which they act, names
+// filled in, such as those of a live injector ([chaos.Injector.Rules]).
 func Rules(rules []chaos.Rule, o *Options) []Finding {
 	l := linter{}
 	if o != nil {
@@ -114,7 +117,7 @@ type linter struct {
 	found []Finding
 }
 
-// rule is a rule as far as it can be read.
+// rule is a rule with everything that can be read from it.
 type rule struct {
 	chaos.Rule
 	glob   *glob.Glob // nil: malformed
@@ -122,7 +125,7 @@ type rule struct {
 	fault  chaos.Description
 	phase  chaos.Phase
 	never  bool
-	always bool // it strikes every call to its targets
+	always bool // it matches every call to its targets
 }
 
 func (l *linter) add(r chaos.Rule) {

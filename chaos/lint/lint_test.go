@@ -161,7 +161,7 @@ func TestMessages(t *testing.T) {
 	found := lint.Plan(p, nil)
 	require.Len(t, found, 2)
 	assert.Equal(t, `error: rule "late": never: the trigger matches no call`, found[0].String())
-	assert.Equal(t, `error: rule "late": shadowed: rule "all" decides every call that this one is drawn on`, found[1].String())
+	assert.Equal(t, `error: rule "late": shadowed: rule "all" decides every call that this one matches`, found[1].String())
 	doc, err := json.Marshal(found[0])
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"rule":"late","code":"never","severity":"error","message":"the trigger matches no call"}`, string(doc))

@@ -38,11 +38,11 @@ func counted(t trigger, n int64) answer {
 	return open
 }
 
-// maxPoints bounds how many calls are looked at one by one.
+// maxPoints bounds how many calls are examined one by one.
 const maxPoints = 1 << 16
 
-// points are so many that a trigger behaves at each other value as at one of
-// them; it is not complete where they would be too many.
+// points returns values of a dimension such that the trigger behaves at every
+// other value as at one of them. complete is false if there would be too many.
 func (t trigger) points(of dimension) (points []point, complete bool) {
 	switch of {
 	case byOrdinal:
@@ -65,7 +65,7 @@ func (t trigger) points(of dimension) (points []point, complete bool) {
 	return points, true
 }
 
-// edges are the values at which what a trigger answers may change.
+// edges are the values at which the answer of a trigger may change.
 func (t trigger) edges(of dimension) (points []point) {
 	at := func(numbers ...int64) {
 		for _, n := range numbers {
@@ -96,8 +96,9 @@ func (t trigger) edges(of dimension) (points []point) {
 	return points
 }
 
-// horizon is the ordinal from which on a trigger repeats itself, and after how
-// many calls; a settled of maxPoints or more stands for "too far to look".
+// horizon returns the ordinal from which a trigger repeats itself, and after
+// how many calls. A settled of maxPoints or more stands for "too far to
+// examine".
 func (t trigger) horizon() (settled, period int64) {
 	settled, period = t.reach()+1, t.rhythm()
 	begin := int64(0)
@@ -114,7 +115,7 @@ func (t trigger) horizon() (settled, period int64) {
 	return settled, period
 }
 
-// reach is the last ordinal at which something changes for good.
+// reach returns the last ordinal at which something changes for good.
 func (t trigger) reach() (last int64) {
 	switch t.Kind {
 	case "nth", "first", "after":
@@ -139,7 +140,7 @@ func (t trigger) rhythm() int64 {
 	return 1
 }
 
-// common is the least common multiple, or more than maxPoints.
+// common returns the least common multiple, or more than maxPoints.
 func common(a, b int64) int64 {
 	if a > maxPoints || b > maxPoints {
 		return maxPoints + 1

@@ -7,14 +7,15 @@ import (
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
-// target looks for a target that matches nothing there is.
+// target looks for a target that matches no injection point.
 func (l *linter) target(r *rule) {
 	if r.glob != nil && len(l.Targets) > 0 && !slices.ContainsFunc(l.Targets, r.glob.Match) {
 		l.report(r, UnknownTarget, Error, "the target %q matches no known injection point", r.Target)
 	}
 }
 
-// trigger looks for triggers that match nothing, or not what they seem to.
+// trigger looks for triggers that match nothing, or other calls than they seem
+// to.
 func (l *linter) trigger(r *rule) {
 	if r.never {
 		l.report(r, Never, Error, "the trigger matches no call")
@@ -41,8 +42,8 @@ func (l *linter) unreachable(r *rule, t trigger) {
 	}
 }
 
-// chanceOnList looks for a probability among the parts of All beside a list of
-// calls: part of what was named will not be struck.
+// chanceOnList looks for a probability beside a list of calls among the parts
+// of All: some of the listed calls will not be matched.
 func (l *linter) chanceOnList(r *rule, t trigger) {
 	named, chancy := false, false
 	for _, part := range t.Parts {
@@ -50,7 +51,7 @@ func (l *linter) chanceOnList(r *rule, t trigger) {
 		chancy = chancy || part.Kind == "prob" && part.P != nil && *part.P > 0 && *part.P < 1
 	}
 	if named && chancy {
-		l.report(r, ChanceOnList, Warning, "a probability on top of calls that are named one by one: some of them will not be struck")
+		l.report(r, ChanceOnList, Warning, "a probability on top of calls that are named one by one: some of them will not be matched")
 	}
 }
 
@@ -68,7 +69,7 @@ func (l *linter) shadow(i int) {
 	}
 	for _, other := range hiding {
 		if glob.Covers(other.glob, r.glob) {
-			l.report(r, Shadowed, Error, "rule %q decides every call that this one is drawn on", other.Name)
+			l.report(r, Shadowed, Error, "rule %q decides every call that this one matches", other.Name)
 			return
 		}
 	}
@@ -79,9 +80,9 @@ func (l *linter) shadow(i int) {
 	}
 }
 
-// hides tells whether a rule that strikes every call leaves nothing for
-// another. Of those that stand in the callee's place the first decides; one
-// that never lets the call through leaves no result to change or to lose.
+// hides reports whether a rule that matches every call leaves nothing for
+// another one. Of the faults in the callee's place the first one decides. A
+// fault that never lets the call through leaves no result to change or to lose.
 func (r *rule) hides(other *rule, earlier bool) bool {
 	switch {
 	case r.phase != chaos.PhaseInstead:
@@ -114,6 +115,6 @@ func (l *linter) group(r *rule) {
 		}
 	}
 	if _, one := r.glob.Literal(); one || len(l.reached(r)) == 1 {
-		l.report(r, GroupOfOne, Warning, "group %q holds one rule with one target: nothing strikes or heals with it", r.Group)
+		l.report(r, GroupOfOne, Warning, "group %q holds one rule with one target: nothing begins or ends together with it", r.Group)
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/telltale"
 )
 
-// defaultText is what the MCP tool puts in where no message is given.
+// defaultText is what the MCP tool uses if no message is given.
 const defaultText = "Injected fault"
 
-// text looks at what the caller will read.
+// text looks at the texts that the caller will read.
 func (l *linter) text(r *rule) {
 	var params any
 	if json.Unmarshal(r.fault.Params, &params) != nil {
@@ -31,7 +31,8 @@ func (l *linter) text(r *rule) {
 	}
 }
 
-// texts are the strings in parameters, but for those that only reports show.
+// texts lists the strings in parameters, except those that appear only in
+// reports.
 func texts(v any) (list []string) {
 	switch v := v.(type) {
 	case string:
@@ -59,9 +60,9 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// delay looks for waits that the caller does not sit out.
+// delay looks for waits that are longer than the caller's patience.
 func (l *linter) delay(r *rule) {
-	if l.Timeout <= 0 || r.fault.Class != chaos.ClassTiming || r.fault.Kind == "delayed_visibility" { // which keeps nobody waiting
+	if l.Timeout <= 0 || r.fault.Class != chaos.ClassTiming || r.fault.Kind == "delayed_visibility" { // which makes no caller wait
 		return
 	}
 	var params map[string]any
@@ -71,7 +72,7 @@ func (l *linter) delay(r *rule) {
 	for _, name := range []string{"duration", "lo", "mean"} {
 		text, _ := params[name].(string)
 		if d, err := time.ParseDuration(text); err == nil && d >= l.Timeout {
-			l.report(r, CutDelay, Warning, "%s is %v, and callers give up after %v: they see that and not the fault", name, d, l.Timeout)
+			l.report(r, CutDelay, Warning, "%s is %v, and callers give up after %v: they see their own time-out, not the fault", name, d, l.Timeout)
 			return
 		}
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // trigger is a trigger read from its description. Its members are the
-// parameters of all the kinds that are known here; another kind, or parameters
-// that do not read, leave Kind empty.
+// parameters of all known kinds. Kind is empty for another kind, or if the
+// parameters cannot be read.
 type trigger struct {
 	Kind string
 
@@ -32,7 +32,7 @@ type stage struct {
 	When  trigger
 }
 
-// readTrigger reads what a trigger says of itself.
+// readTrigger reads a trigger's description.
 func readTrigger(d chaos.Description) (t trigger) {
 	if len(d.Params) > 0 && json.Unmarshal(d.Params, (*params)(&t)) != nil {
 		return trigger{}
@@ -41,7 +41,7 @@ func readTrigger(d chaos.Description) (t trigger) {
 	return t
 }
 
-// params is a trigger without its own way of being read.
+// params is a trigger without its UnmarshalJSON method.
 type params trigger
 
 // UnmarshalJSON reads a part of a combination: a description.
@@ -54,10 +54,10 @@ func (t *trigger) UnmarshalJSON(doc []byte) error {
 	return nil
 }
 
-// numbers is one number or several, of 64 bits also where an int has fewer.
+// numbers is one number or several, of 64 bits even if an int has fewer.
 type numbers []int64
 
-// UnmarshalJSON takes both.
+// UnmarshalJSON accepts both.
 func (n *numbers) UnmarshalJSON(doc []byte) error {
 	var one int64
 	if json.Unmarshal(doc, &one) == nil {
@@ -80,7 +80,7 @@ type calls struct {
 	n    int64
 }
 
-// UnmarshalJSON takes both.
+// UnmarshalJSON accepts both.
 func (c *calls) UnmarshalJSON(doc []byte) error {
 	if json.Unmarshal(doc, &c.n) == nil {
 		return nil
@@ -91,7 +91,7 @@ func (c *calls) UnmarshalJSON(doc []byte) error {
 // span is a duration, or a number where a trigger counts.
 type span int64
 
-// UnmarshalJSON takes both.
+// UnmarshalJSON accepts both.
 func (s *span) UnmarshalJSON(doc []byte) error {
 	var text string
 	if json.Unmarshal(doc, &text) != nil {
@@ -102,13 +102,13 @@ func (s *span) UnmarshalJSON(doc []byte) error {
 	return err
 }
 
-// could tells whether a call of an exact list can be one of the rule's. In a
+// could reports whether a call of an exact list can be one of the rule's. In a
 // group no call has a key.
 func (r *rule) could(c when.Coord) bool {
 	return (r.glob == nil || r.glob.Match(c.Target)) && (r.Group == "" || c.Key == 0)
 }
 
-// inLane tells whether one of the globs of a lane trigger matches.
+// inLane reports whether one of the globs of a lane trigger matches.
 func inLane(globs []string, lane string) bool {
 	for _, pattern := range globs {
 		if pattern == "" && lane == "" {
@@ -121,7 +121,7 @@ func inLane(globs []string, lane string) bool {
 	return false
 }
 
-// timed tells whether stages go by the clock.
+// timed reports whether stages go by the clock.
 func (t trigger) timed() bool {
 	for _, s := range t.Stages {
 		if s.For > 0 {

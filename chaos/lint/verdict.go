@@ -4,11 +4,13 @@ import (
 	"slices"
 )
 
-// A trigger is judged in three values: at a given call it may match, and it
-// may be certain to. What matches depends on several things at once (how many
-// calls came before, the time, the turn, the lane); each of them is looked at
-// alone, with all else unknown. A trigger that may match at no point of one of
-// them matches nowhere, and one that is certain to at every point always does.
+// A trigger is judged in three values: at a given call it may match, and it may
+// be certain to match.
+//
+// What matches depends on several things at once: how many calls came before,
+// the time, the turn, the lane. Each of them is examined alone, with the others
+// unknown. A trigger that may match at no point of one of them never matches.
+// One that is certain to match at every point of one of them always does.
 type answer struct{ may, must bool }
 
 var (
@@ -37,8 +39,8 @@ type point struct {
 	lane   string
 }
 
-// verdict tells whether the rule's trigger can match no call, and whether it
-// matches all.
+// verdict reports whether the rule's trigger can match no call, and whether it
+// matches all calls.
 func (r *rule) verdict() (never, always bool) {
 	for of := range dimensions {
 		points, complete := r.when.points(of)
@@ -117,8 +119,8 @@ func (r *rule) combined(t trigger, p point) answer {
 	return sum
 }
 
-// staged judges the stage that is in force. Which one that is cannot be told in
-// the other dimensions.
+// staged judges the stage that is in force. Which one that is cannot be
+// determined in the other dimensions.
 func (r *rule) staged(t trigger, p point) answer {
 	timed, left := t.timed(), p.number
 	if timed && p.of != byTime || !timed && p.of != byOrdinal {
@@ -145,7 +147,7 @@ func (r *rule) staged(t trigger, p point) answer {
 	return no
 }
 
-// listed judges an exact list: its calls lie in lanes, and on targets.
+// listed judges an exact list by the lanes and targets of its calls.
 func (r *rule) listed(t trigger, p point) answer {
 	for _, c := range t.Calls.list {
 		if r.could(c) && (p.of != byLane || p.number >= 0 && p.lane == c.Lane) {

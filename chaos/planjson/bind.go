@@ -28,8 +28,8 @@ func (b *binder) refuse(n *node, at, allowed string, cause error) bool {
 	return false
 }
 
-// bind fills v, which is of one of the types that shapeOf knows, and tells
-// whether all of it fitted.
+// bind fills v, whose type shapeOf knows, and reports whether everything
+// fitted.
 func (b *binder) bind(n *node, at string, v reflect.Value, tag tag) bool {
 	switch v.Type() {
 	case reflect.TypeFor[time.Duration]():
@@ -158,7 +158,8 @@ func (b *binder) dict(n *node, at string, v reflect.Value, tag tag) bool {
 	return fits
 }
 
-// object fills a struct: its fields and no others, names compared exactly.
+// object fills a struct with its fields and no others; names are compared
+// exactly.
 func (b *binder) object(n *node, at string, v reflect.Value) bool {
 	if n.kind != '{' {
 		return b.wrong(n, at, "an object")
@@ -178,7 +179,7 @@ func (b *binder) object(n *node, at string, v reflect.Value) bool {
 	return b.strangers(n, at, names) && fits
 }
 
-// strangers refuses the members that are none of the names.
+// strangers refuses members with other names.
 func (b *binder) strangers(n *node, at string, names []string) bool {
 	fits := true
 	for _, key := range n.keys {
@@ -194,8 +195,8 @@ func (b *binder) strangers(n *node, at string, names []string) bool {
 	return fits
 }
 
-// part builds a fault or trigger of {"kind", "params"}, asks it whether it is
-// well configured, and tells whether it is.
+// part builds a fault or trigger from {"kind", "params"}, has it check its
+// parameters, and reports whether all are right.
 func (b *binder) part(n *node, at string, v reflect.Value) bool {
 	var doc Part
 	if !b.object(n, at, reflect.ValueOf(&doc).Elem()) {
@@ -242,8 +243,8 @@ func (b *binder) build(kind Kind, params *node, at string, v reflect.Value) bool
 	return true
 }
 
-// located turns what a fault or trigger says about its parameters into errors
-// with the place of each.
+// located converts what a fault or trigger reports about its parameters into
+// errors with the place of each.
 func (b *binder) located(err error, params *node, at string) {
 	for _, problem := range apart(err) {
 		e := &Error{Pointer: at, Reason: BadValue, Err: problem}
@@ -263,8 +264,8 @@ func (b *binder) located(err error, params *node, at string) {
 	}
 }
 
-// causeOf keeps for errors.As what an [Error] has spelled out already; of its
-// text only the cause, if there is one, is said again.
+// causeOf keeps, for errors.As, the error that an [Error] already spelled out.
+// Its text is only that of the cause, if there is one.
 type causeOf struct{ cause, whole error }
 
 func (c *causeOf) Error() string {
@@ -276,8 +277,8 @@ func (c *causeOf) Error() string {
 
 func (c *causeOf) Unwrap() error { return c.whole }
 
-// find follows a parameter's place, such as "calls[2].target", as far as the
-// document has it.
+// find follows a parameter's place, such as "calls[2].target", up to where the
+// document ends.
 func find(n *node, at, place string) (string, *node) {
 	place = strings.NewReplacer("[", ".", "]", "").Replace(place)
 	for key := range strings.SplitSeq(place, ".") {
@@ -297,8 +298,8 @@ func find(n *node, at, place string) (string, *node) {
 	return at, n
 }
 
-// unused refuses parameters that the fault does not have in this form, such as
-// a mean of a fixed delay: they would be lost, and the plan not mean what it says.
+// unused refuses parameters without a meaning beside the others, such as a mean
+// of a fixed delay: the fault would ignore them.
 func (b *binder) unused(made any, params *node, at string) bool {
 	d, ok := made.(chaos.Described)
 	if !ok || len(params.keys) == 0 {
@@ -317,7 +318,7 @@ func (b *binder) unused(made any, params *node, at string) bool {
 	return fits
 }
 
-// empty tells whether a value is what leaving it out would mean.
+// empty reports whether a value means the same as leaving it out.
 func (n *node) empty() bool {
 	switch n.kind {
 	case '0':

@@ -56,7 +56,7 @@ func timingRows() []catalogued {
 		{"timing", "latency, exponential", "tools", chaos.Rule{Target: "orders.get", Fault: fault.Exponential(2 * time.Second)}},
 		{"timing", "latency, spike", "tools", chaos.Rule{Target: "orders.get", Fault: fault.Spike(100*time.Millisecond, 30*time.Second, 0.2)}},
 		{"timing", "latency, degrading by call", "tools", chaos.Rule{Target: "orders.get", Fault: fault.RampUp(time.Second, 10*time.Second)}},
-		{"timing", "latency, degrading over time", "slow tools", chaos.Rule{Target: "orders.get", Fault: fault.RampUpOver(10*time.Second, time.Hour)}},
+		{"timing", "latency, degrading over time", "slow tools", chaos.Rule{Target: "orders.get", Fault: fault.RampUpWith(10*time.Second, time.Hour)}},
 		{"timing", "hang until the context ends", "tools", chaos.Rule{Target: "orders.get", Fault: fault.Hang()}},
 		{"timing", "timeout before the call", "tools", chaos.Rule{Target: "orders.refund", Fault: fault.Timeout(10 * time.Second)}},
 		{"timing", "timeout after the effect (lost reply)", "tools", chaos.Rule{Target: "orders.refund", Fault: fault.LoseReplyAfter(10 * time.Second)}},

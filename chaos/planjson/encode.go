@@ -9,14 +9,15 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// Encode writes a plan as JSON that [Decode] reads back as the same plan:
-// indented, names of rules filled in. Faults and triggers that hold Go code or
-// are of no known kind are refused, each by an [*Error] that names its rule,
-// unless o has them. o may be nil.
+// Encode writes a plan as JSON that [Decode] reads back as the same plan. It is
+// indented, with the names of rules filled in. o may be nil.
 //
-// An error, as of fault.Fail, is written as its text. Where callers compare it
-// (errors.Is) put it into [Options.Errors] of both sides; an error of a type of
-// its own is refused without.
+// Faults and triggers that hold Go code or have an unknown kind are refused,
+// each with an [*Error] that names its rule, unless o has them.
+//
+// An error, as of fault.Fail, is written as its text. If callers compare it
+// (errors.Is), put it into [Options.Errors] of both sides. An error of a type
+// of its own is refused otherwise.
 func Encode(p *chaos.Plan, o *Options) ([]byte, error) {
 	doc, err := Describe(p, o)
 	if err != nil {
@@ -25,7 +26,7 @@ func Encode(p *chaos.Plan, o *Options) ([]byte, error) {
 	return doc.Indented()
 }
 
-// Describe is [Encode] into data instead of JSON.
+// Describe is [Encode] with data as its result instead of JSON.
 func Describe(p *chaos.Plan, o *Options) (*Plan, error) {
 	t, err := o.table()
 	if err != nil {
@@ -55,7 +56,7 @@ func (t *table) describe(p *chaos.Plan) (*Plan, error) {
 	return doc, nil
 }
 
-// describePart writes one fault or trigger, and reads it back to see that
+// describePart writes one fault or trigger, and reads it back to check that
 // nothing was lost.
 func describePart[T any](t *table, rule string, v T, found *problems) (doc Part) {
 	refuse := func(reason Reason, allowed string, cause error) Part {
@@ -105,8 +106,8 @@ func partNode(doc Part, maxBytes int) (*node, error) {
 	return n, nil
 }
 
-// unlike says in which way the part that was read back is not the one that was
-// written; empty: it is the same.
+// unlike says how the part that was read back differs from the one that was
+// written; empty: it does not.
 func unlike(v, back any, d chaos.Description, t *table) string {
 	if reflect.TypeOf(v) != reflect.TypeOf(back) {
 		return fmt.Sprintf("a %T, which is what the kind stands for, or to be handed over in Options", back)

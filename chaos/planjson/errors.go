@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// An Error is one problem of a document or of a plan that cannot be written
-// down. Decoding and encoding join all they find; use errors.As, or a type
-// switch over Unwrap() []error, to get at them.
+// An Error is one problem of a document, or of a plan that cannot be written.
+// Decoding and encoding join all they find; use errors.As, or a type switch
+// over Unwrap() []error, to get at them.
 type Error struct {
 	Pointer string // where, as a JSON pointer (RFC 6901) into the document; empty: the document as a whole
 	Rule    string // the name of the rule, where an encoded plan is the matter
 	Reason  Reason
-	Value   string // what stands there, as JSON, shortened; empty: nothing does
+	Value   string // the value there, as JSON, shortened; empty: there is none
 	Allowed string // what is allowed instead
 	Err     error  // the cause, where there is one, such as a [*chaos.ParamError]
 }
@@ -33,7 +33,7 @@ const (
 	NeedsCode    Reason = "needs code"    // a fault or trigger that holds Go code or values which JSON has no place for
 )
 
-// Error names the place, what is wrong with it and what is allowed.
+// Error names the place, the problem and what is allowed.
 func (e *Error) Error() string {
 	s := "planjson: "
 	switch {
@@ -58,7 +58,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, or nil.
 func (e *Error) Unwrap() error { return e.Err }
 
-// maxProblems bounds what one document can make us say about it.
+// maxProblems bounds the number of problems reported for one document.
 const maxProblems = 100
 
 // problems collects errors up to the limit.
@@ -97,8 +97,8 @@ func short(text string) string {
 	return text[:cut] + "…"
 }
 
-// apart is the errors that errors.Join joined. An error with several causes
-// and a text of its own stays whole.
+// apart returns the errors that errors.Join joined. An error with several
+// causes and a text of its own is kept whole.
 func apart(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		parts := joined.Unwrap()

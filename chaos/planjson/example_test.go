@@ -101,7 +101,7 @@ func ExampleProfile() {
 	// search <nil>
 }
 
-// A run that was struck by chance is had again without any.
+// A run with faults by chance is repeated without chance.
 func ExampleCaptureOf() {
 	plan, err := chaos.NewPlan(7, chaos.Rule{Name: "down", Target: "pay", When: when.Prob(0.5), Fault: fault.Fail(fault.ErrUnavailable)})
 	if err != nil {
@@ -121,20 +121,20 @@ func ExampleCaptureOf() {
 	}
 	in := plan.Injector("shop/1", &chaos.InjectorOptions{RecordAll: true})
 	fmt.Println(run(in, 12))
-	recording, err := planjson.CaptureOf(plan, in.Events())
+	capture, err := planjson.CaptureOf(plan, in.Events())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	again := recording.Injector(nil)
-	fmt.Println(run(again, 12), recording.Check(again.Events()))
-	other := recording.Injector(nil)
+	again := capture.Injector(nil)
+	fmt.Println(run(again, 12), capture.Check(again.Events()))
+	other := capture.Injector(nil)
 	run(other, 10)
-	fmt.Println(recording.Check(other.Events()))
+	fmt.Println(capture.Check(other.Events()))
 	// Output:
 	// x..x.x.xx...
 	// x..x.x.xx... <nil>
-	// planjson: the run is no replay of the recording: lane "", call 10: expected pay, key 0, occurrence 10; got no call (missing: 2, additional: 0, struck otherwise: 0)
+	// planjson: the run is no replay of the capture: lane "", call 10: expected pay, key 0, occurrence 10; got no call (missing: 2, additional: 0, altered: 0)
 }
 
 // closed is a fault of the user's own: a shop that is closed until an hour.
@@ -153,7 +153,7 @@ func (f closed) Describe() chaos.Description {
 // A fault of one's own is written down like any other.
 func ExampleFaultKind() {
 	type params struct {
-		Until int `json:"until" spec:"min=0,max=23" doc:"hour at which the shop opens"`
+		Until int `json:"until" bounds:"min=0,max=23" doc:"hour at which the shop opens"`
 	}
 	o := &planjson.Options{Kinds: []planjson.Kind{
 		planjson.FaultKind("shop_closed", "The shop is closed.", func(p params) (chaos.Fault, error) { return closed{p.Until}, nil }),

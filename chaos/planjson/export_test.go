@@ -26,21 +26,21 @@ func Rows() []Row {
 	return rows
 }
 
-// A WeatherRow is a row of the table of weathers.
-type WeatherRow struct{ Name, Doc, Strikes string }
+// A ProfileRow is a row of the table of profiles.
+type ProfileRow struct{ Name, Doc, Needs string }
 
-// Weathers are the ready-made weathers.
-func Weathers() []WeatherRow {
-	var rows []WeatherRow
-	for _, w := range weathers() {
-		var strikes []string
+// Profiles are the ready-made profiles.
+func Profiles() []ProfileRow {
+	var rows []ProfileRow
+	for _, w := range profiles() {
+		var needs []string
 		for name, needed := range map[string]bool{"Tools": w.needs.tools, "Models": w.needs.models, "Streams": w.needs.streams} {
 			if needed {
-				strikes = append(strikes, "`"+name+"`")
+				needs = append(needs, "`"+name+"`")
 			}
 		}
-		slices.Sort(strikes)
-		rows = append(rows, WeatherRow{w.name, w.doc, strings.Join(strikes, ", ")})
+		slices.Sort(needs)
+		rows = append(rows, ProfileRow{w.name, w.doc, strings.Join(needs, ", ")})
 	}
 	return rows
 }

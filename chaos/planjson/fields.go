@@ -19,9 +19,9 @@ type field struct {
 	tag      tag
 }
 
-// A tag is what a field says besides its name: `doc:"…" spec:"min=1,enum=a|b"`.
-// The bounds are for the schema; the decoder asks the fault itself, which knows
-// more, and a test holds the two together.
+// A tag is what a field says in addition to its name: `doc:"…"
+// bounds:"min=1,enum=a|b"`. The bounds are for the schema. The decoder asks the
+// fault itself, which knows more, and a test compares the two.
 type tag struct {
 	doc  string
 	min  string // the least value; of a list, the least number of elements
@@ -30,7 +30,7 @@ type tag struct {
 	enum []string
 }
 
-// fieldsOf lists the members of a struct, those of embedded ones among them.
+// fieldsOf lists the members of a struct, with those of embedded structs.
 func fieldsOf(t reflect.Type) []field {
 	var fields []field
 	for _, f := range reflect.VisibleFields(t) {
@@ -52,7 +52,7 @@ func fieldsOf(t reflect.Type) []field {
 
 func tagOf(text reflect.StructTag) tag {
 	t := tag{doc: text.Get("doc")}
-	for setting := range strings.SplitSeq(text.Get("spec"), ",") {
+	for setting := range strings.SplitSeq(text.Get("bounds"), ",") {
 		key, value, _ := strings.Cut(setting, "=")
 		switch key {
 		case "min":
@@ -68,12 +68,13 @@ func tagOf(text reflect.StructTag) tag {
 	return t
 }
 
-// names lists what is allowed; the empty text is what leaving out means.
+// names lists what is allowed; the empty text stands for a member that is left
+// out.
 func (t tag) names() string {
 	return "one of " + strings.TrimPrefix(strings.Join(t.enum, ", "), ", ")
 }
 
-// shape says what belongs into the field.
+// shape describes what the field accepts.
 func (f field) shape() string {
 	if f.tag.enum != nil && f.is.Kind() == reflect.String {
 		return f.tag.names()
@@ -111,8 +112,8 @@ func shapeOf(t reflect.Type) string {
 	return "an object"
 }
 
-// meant proposes the nearest name, if one is near; a name that begins with
-// another one is near to it.
+// meant proposes the nearest name, if one is near; a name is near to those it
+// begins with.
 func meant(name string, names []string) string {
 	best, least := "", len(name)/3+2
 	for _, other := range names {
@@ -130,8 +131,9 @@ func meant(name string, names []string) string {
 	return "; did you mean " + best + "?"
 }
 
-// distance is the number of bytes to insert, delete or replace that make one
-// name of the other (Levenshtein 1966), case aside; long texts are far from all.
+// distance is the number of bytes to insert, delete or replace to change one
+// name into the other (Levenshtein 1966), without regard to case. Long texts
+// are far from everything.
 func distance(a, b string) int {
 	const long = 64
 	if len(a) > long || len(b) > long {
@@ -157,7 +159,8 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// bindable tells whether the binder can fill a type, and its parts.
+// bindable reports, with a nil error, whether the binder can fill a type and
+// its parts.
 func bindable(t reflect.Type) error { return bindableWithin(t, 0) }
 
 func bindableWithin(t reflect.Type, depth int) error {

@@ -34,11 +34,12 @@ type Kind struct {
 // "1.5s"), [json.RawMessage], another struct, a slice or map of these,
 // [chaos.Fault] or [chaos.When]. Its JSON tags name them; without omitempty
 // they are required. A tag doc:"…" describes a field in the schema, and
-// spec:"min=1,over=0,max=9,enum=a|b" bounds it there.
+// bounds:"min=1,over=0,max=9,enum=a|b" bounds it there.
 //
 // build makes the fault. Its error, and those of the fault's Check method,
 // become errors of the document: a [*chaos.ParamError] at the member that its
-// Param names. A fault must describe itself by the parameters it was built of.
+// Param names. The fault must describe itself by the parameters it was built
+// from.
 func FaultKind[P any](name, doc string, build func(P) (chaos.Fault, error)) Kind {
 	return newKind(false, name, doc, func(p P, _ *table) (any, error) { return build(p) })
 }
@@ -67,21 +68,22 @@ func newKind[P any](trigger bool, name, doc string, build func(P, *table) (any, 
 		}}
 }
 
-// fault and trigger are the rows of our own tables. The example is there for
-// the documentation and for the tests, which deliver every one.
-func fault1[P any](name, code, doc, example string, build func(P) chaos.Fault) Kind {
+// faultRow and whenRow are rows of the ready-made tables. The example is for
+// the documentation and for the tests, which deliver each of them.
+func faultRow[P any](name, code, doc, example string, build func(P) chaos.Fault) Kind {
 	k := newKind(false, name, doc, func(p P, _ *table) (any, error) { return build(p), nil })
 	k.code, k.example = code, example
 	return k
 }
 
-func when1[P any](name, code, doc, example string, build func(P) chaos.When) Kind {
+func whenRow[P any](name, code, doc, example string, build func(P) chaos.When) Kind {
 	k := newKind(true, name, doc, func(p P, _ *table) (any, error) { return build(p), nil })
 	k.code, k.example = code, example
 	return k
 }
 
-// inCode is a row of a kind that holds Go code: it is found, never made.
+// inCode is a row of a kind that holds Go code: it is looked up in Options,
+// never built.
 func inCode[P any](trigger bool, name, code, doc, example string) Kind {
 	from := "Options.Faults"
 	if trigger {
@@ -106,7 +108,7 @@ type side struct {
 
 func (s *side) names() []string { return slices.Sorted(maps.Keys(s.kinds)) }
 
-// held is the value of Options that describes itself like that, or nil.
+// held returns the value of Options with that description, or nil.
 func (s *side) held(doc Part) any {
 	for i, d := range s.descr {
 		if d.Kind == doc.Kind && sameJSON(d.Params, doc.Params) {
@@ -131,8 +133,8 @@ func (t *table) side(of reflect.Type) *side {
 	return &t.faults
 }
 
-// sameJSON compares two texts by what they say: spaces, the order of members
-// and empty parameters aside. Numbers are compared as they are written.
+// sameJSON compares two texts by their values: spaces, the order of members and
+// empty parameters do not matter. Numbers are compared as they are written.
 func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(plainJSON(a), plainJSON(b))
 }

@@ -23,28 +23,28 @@ type (
 	visibility struct {
 		Writes   string          `json:"writes" doc:"glob over the targets that write; the others read"`
 		Duration time.Duration   `json:"duration" doc:"time for which reads do not see a write"`
-		Before   json.RawMessage `json:"before,omitempty" doc:"what a read sees that was not made before"`
+		Before   json.RawMessage `json:"before,omitempty" doc:"what a read returns that was not made before"`
 	}
 )
 
-// deliveryKinds are about whether, when and how often a request arrives.
+// deliveryKinds are the faults of whether, when and how often a request arrives.
 func deliveryKinds() []Kind {
 	return []Kind{
-		fault1("lost_request", "fault.LoseRequest(d)", "The request is lost on its way, and the caller sees a time-out.", `{"duration":"1s"}`,
+		faultRow("lost_request", "fault.LoseRequest(d)", "The request is lost on its way, and the caller sees a time-out.", `{"duration":"1s"}`,
 			func(p wait) chaos.Fault { return fault.LoseRequest(p.Duration) }),
-		fault1("delivered_twice", "fault.DeliverTwice()", "The request arrives twice, and the caller sees the second reply.", `{}`,
+		faultRow("delivered_twice", "fault.DeliverTwice()", "The request arrives twice, and the caller sees the second reply.", `{}`,
 			func(none) chaos.Fault { return fault.DeliverTwice() }),
-		fault1("replayed_request", "fault.ReplayRequest()", "The request before arrives again behind this one.", `{}`,
+		faultRow("replayed_request", "fault.ReplayRequest()", "The previous request arrives again after this one.", `{}`,
 			func(none) chaos.Fault { return fault.ReplayRequest() }),
-		fault1("silent_no_op", "fault.SilentNoOp(), fault.SilentNoOpWith(v)", "The call succeeds, and nothing was done.", `{"value":{"ok":true}}`, maybeValue.noOp),
-		fault1("reordered_calls", "fault.ReorderCalls(wait)", "Concurrent calls overtake each other.", `{"wait":"2s"}`,
+		faultRow("silent_no_op", "fault.SilentNoOp(), fault.SilentNoOpWith(v)", "The call succeeds, and nothing was done.", `{"value":{"ok":true}}`, maybeValue.noOp),
+		faultRow("reordered_calls", "fault.ReorderCalls(wait)", "Concurrent calls overtake each other.", `{"wait":"2s"}`,
 			func(p hold) chaos.Fault { return fault.ReorderCalls(p.Wait) }),
-		fault1("late_result", "fault.LateResult(calls, wait, after)", "The request arrives after its caller gave up.",
+		faultRow("late_result", "fault.LateResult(calls, wait, after)", "The request arrives after its caller gave up.",
 			`{"calls":"refund","wait":"5s","after":"20s"}`,
 			func(p lateCalls) chaos.Fault { return fault.LateResult(p.Calls, p.Wait, p.After) }),
-		fault1("ignored_cancellation", "fault.IgnoreCancel()", "The callee does not notice that its caller gave up.", `{}`,
+		faultRow("ignored_cancellation", "fault.IgnoreCancel()", "The callee does not notice that its caller gave up.", `{}`,
 			func(none) chaos.Fault { return fault.IgnoreCancel() }),
-		fault1("delayed_visibility", "fault.DelayedVisibility(writes, d, before)", "Reads do not see a write yet.",
+		faultRow("delayed_visibility", "fault.DelayedVisibility(writes, d, before)", "Reads do not see a write yet.",
 			`{"writes":"orders.set*","duration":"10s"}`, visibility.fault),
 	}
 }

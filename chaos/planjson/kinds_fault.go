@@ -10,52 +10,52 @@ import (
 
 type (
 	latency struct {
-		Distribution string        `json:"distribution" spec:"enum=fixed|uniform|normal|exponential|spike|degrading|degrading_over"`
-		Duration     time.Duration `json:"duration,omitempty" doc:"of fixed"`
-		Lo           time.Duration `json:"lo,omitempty" doc:"of uniform, itself within"`
-		Hi           time.Duration `json:"hi,omitempty" doc:"of uniform, itself not within"`
-		Mean         time.Duration `json:"mean,omitempty" doc:"of normal and exponential"`
-		Stddev       time.Duration `json:"stddev,omitempty" doc:"of normal"`
-		Usual        time.Duration `json:"usual,omitempty" doc:"of spike: of most calls"`
-		Spike        time.Duration `json:"spike,omitempty" doc:"of spike: of the others"`
-		Share        float64       `json:"share,omitempty" spec:"min=0,max=1" doc:"of spike: how many are the others"`
-		Step         time.Duration `json:"step,omitempty" doc:"of degrading: what each call takes more"`
-		Most         time.Duration `json:"most,omitempty" doc:"of degrading and degrading_over: where it ends"`
-		Over         time.Duration `json:"over,omitempty" doc:"of degrading_over: when it ends"`
+		Distribution string        `json:"distribution" bounds:"enum=fixed|uniform|normal|exponential|spike|degrading|degrading_over"`
+		Duration     time.Duration `json:"duration,omitempty" doc:"of fixed: the delay"`
+		Lo           time.Duration `json:"lo,omitempty" doc:"of uniform: the least, included"`
+		Hi           time.Duration `json:"hi,omitempty" doc:"of uniform: the most, excluded"`
+		Mean         time.Duration `json:"mean,omitempty" doc:"of normal and exponential: the mean"`
+		Stddev       time.Duration `json:"stddev,omitempty" doc:"of normal: the standard deviation"`
+		Usual        time.Duration `json:"usual,omitempty" doc:"of spike: the delay of most calls"`
+		Spike        time.Duration `json:"spike,omitempty" doc:"of spike: the delay of the others"`
+		Share        float64       `json:"share,omitempty" bounds:"min=0,max=1" doc:"of spike: the share of the others"`
+		Step         time.Duration `json:"step,omitempty" doc:"of degrading: the delay that each call adds"`
+		Most         time.Duration `json:"most,omitempty" doc:"of degrading and degrading_over: the longest delay"`
+		Over         time.Duration `json:"over,omitempty" doc:"of degrading_over: the time until the longest delay"`
 	}
 	message struct {
-		Message string `json:"message" doc:"text of the error; that of a ready-made error stands for it"`
+		Message string `json:"message" doc:"text of the error; the text of a ready-made error gives that error"`
 	}
 	maybeMessage struct {
-		Message *string `json:"message,omitempty" doc:"what it panics with; none: as an index out of range"`
+		Message *string `json:"message,omitempty" doc:"the value of the panic; left out: an index out of range"`
 	}
 	wait struct {
 		Duration time.Duration `json:"duration" doc:"time until the caller learns of it"`
 	}
 	waitWith struct {
 		Duration time.Duration `json:"duration" doc:"time until the caller learns of it"`
-		Message  string        `json:"message,omitempty" doc:"text of the error; none: that of a time-out"`
+		Message  string        `json:"message,omitempty" doc:"text of the error; left out: that of a time-out"`
 	}
 	anyValue struct {
 		Value json.RawMessage `json:"value" doc:"what the caller gets instead"`
 	}
 	times struct {
-		Times int `json:"times" spec:"min=2" doc:"number of executions"`
+		Times int `json:"times" bounds:"min=2" doc:"number of executions"`
 	}
 )
 
 func faultKinds() []Kind {
 	return []Kind{
-		fault1("latency", "fault.Delay(d), fault.Uniform(lo, hi), fault.Normal(mean, stddev), fault.Exponential(mean), fault.Spike(usual, spike, share), fault.RampUp(step, most), fault.RampUpOver(most, over)",
+		faultRow("latency", "fault.Delay(d), fault.Uniform(lo, hi), fault.Normal(mean, stddev), fault.Exponential(mean), fault.Spike(usual, spike, share), fault.RampUp(step, most), fault.RampUpWith(most, over)",
 			"The call takes longer.", `{"distribution":"fixed","duration":"2s"}`, latency.fault),
 		failing("error", "fault.Fail(err)", "The call fails.", `{"message":"service unavailable"}`,
 			func(err error, _ message) chaos.Fault { return fault.Fail(err) },
 			func(p message) string { return p.Message }),
-		fault1("resource_exhaustion", "fault.ResourceExhausted()", "The call fails as one does whose quota is used up.", `{}`,
+		faultRow("resource_exhaustion", "fault.ResourceExhausted()", "The call fails with \"resource exhausted\".", `{}`,
 			func(none) chaos.Fault { return fault.ResourceExhausted() }),
-		fault1("network_partition", "fault.Partition()", "The call fails as one does to a host without a route.", `{}`,
+		faultRow("network_partition", "fault.Partition()", "The call fails with \"no route to host\".", `{}`,
 			func(none) chaos.Fault { return fault.Partition() }),
-		fault1("panic", "fault.Panic(v)", "The call panics.", `{"message":"index out of bounds"}`, maybeMessage.fault),
+		faultRow("panic", "fault.Panic(v)", "The call panics.", `{"message":"index out of bounds"}`, maybeMessage.fault),
 		failing("timeout", "fault.Timeout(d), fault.TimeoutWith(d, err)", "The call times out before it reaches its callee.",
 			`{"duration":"10s"}`, func(err error, p waitWith) chaos.Fault {
 				if p.Message == "" {
@@ -63,20 +63,20 @@ func faultKinds() []Kind {
 				}
 				return fault.TimeoutWith(p.Duration, err)
 			}, func(p waitWith) string { return p.Message }),
-		fault1("lost_reply", "fault.LoseReply(), fault.LoseReplyAfter(d)", "The callee does its work and the reply is lost.", `{"duration":"1s"}`,
+		faultRow("lost_reply", "fault.LoseReply(), fault.LoseReplyAfter(d)", "The callee does its work and the reply is lost.", `{"duration":"1s"}`,
 			func(p wait) chaos.Fault { return fault.LoseReplyAfter(p.Duration) }),
-		fault1("hang", "fault.Hang()", "The call hangs until its context ends.", `{}`,
+		faultRow("hang", "fault.Hang()", "The call hangs until its context ends.", `{}`,
 			func(none) chaos.Fault { return fault.Hang() }),
-		fault1("replace", "fault.Replace(v)", "The caller gets another result than the callee's.", `{"value":{"status":"shipped"}}`,
+		faultRow("replace", "fault.Replace(v)", "The caller gets another result than the callee's.", `{"value":{"status":"shipped"}}`,
 			func(p anyValue) chaos.Fault { return fault.Replace(p.Value) }),
 		inCode[named](false, "mutate", "fault.Mutate(name, fn)", "The caller gets what a Go function makes of the result.",
 			`{"name":"double the amount","type":"int"}`),
-		fault1("duplicate", "fault.Duplicate(), fault.Repeat(n)", "The call is executed several times.", `{"times":2}`,
+		faultRow("duplicate", "fault.Duplicate(), fault.Repeat(n)", "The call is executed several times.", `{"times":2}`,
 			func(p times) chaos.Fault { return fault.Repeat(p.Times) }),
 	}
 }
 
-// failing is a row of a fault that has an error among its parameters.
+// failing is a row of a fault with an error among its parameters.
 func failing[P any](name, code, doc, example string, build func(error, P) chaos.Fault, text func(P) string) Kind {
 	k := newKind(false, name, doc, func(p P, t *table) (any, error) { return build(t.named(text(p)), p), nil })
 	k.code, k.example = code, example
@@ -96,7 +96,7 @@ func (p latency) fault() chaos.Fault {
 	case "degrading":
 		return fault.RampUp(p.Step, p.Most)
 	case "degrading_over":
-		return fault.RampUpOver(p.Most, p.Over)
+		return fault.RampUpWith(p.Most, p.Over)
 	}
 	return fault.Delay(p.Duration)
 }

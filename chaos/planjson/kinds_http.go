@@ -13,7 +13,7 @@ type (
 		Wait time.Duration `json:"wait" doc:"time that it takes"`
 	}
 	tlsFailure struct {
-		Failure string `json:"failure" spec:"enum=unknown_authority|expired|wrong_host|handshake_failure|not_spoken"`
+		Failure string `json:"failure" bounds:"enum=unknown_authority|expired|wrong_host|handshake_failure|not_spoken"`
 	}
 	answerOptions struct {
 		RetryAfter time.Duration `json:"retryAfter,omitempty" doc:"sent in the header of that name"`
@@ -22,69 +22,70 @@ type (
 		Body       string        `json:"body,omitempty" doc:"sent as it is; left out: the usual one"`
 	}
 	status struct {
-		Code int `json:"code" spec:"min=400,max=599" doc:"the status"`
+		Code int `json:"code" bounds:"min=400,max=599" doc:"the status"`
 		answerOptions
 	}
 	apiError struct {
-		API   string `json:"api" spec:"enum=openai|anthropic"`
-		Error string `json:"error" spec:"enum=invalid_request|context_length|content_filter|authentication|quota|permission|not_found|too_large|rate_limit|server|timeout|overloaded"`
+		API   string `json:"api" bounds:"enum=openai|anthropic"`
+		Error string `json:"error" bounds:"enum=invalid_request|context_length|content_filter|authentication|quota|permission|not_found|too_large|rate_limit|server|timeout|overloaded"`
 		answerOptions
 	}
 	errorInOK struct {
-		API   string `json:"api,omitempty" spec:"enum=|openai|anthropic" doc:"whose error; left out: a plain one"`
-		Error string `json:"error,omitempty" spec:"enum=|invalid_request|context_length|content_filter|authentication|quota|permission|not_found|too_large|rate_limit|server|timeout|overloaded"`
+		API   string `json:"api,omitempty" bounds:"enum=|openai|anthropic" doc:"whose error; left out: a plain one"`
+		Error string `json:"error,omitempty" bounds:"enum=|invalid_request|context_length|content_filter|authentication|quota|permission|not_found|too_large|rate_limit|server|timeout|overloaded"`
 	}
 	bodyBytes struct {
-		Bytes int64 `json:"bytes" spec:"min=0" doc:"bytes of the body that come"`
+		Bytes int64 `json:"bytes" bounds:"min=0" doc:"bytes of the body that come"`
 	}
 	bodySize struct {
-		Bytes int64 `json:"bytes" spec:"min=1,max=1099511627776" doc:"length that the body is brought to"`
+		Bytes int64 `json:"bytes" bounds:"min=1,max=1099511627776" doc:"length that the body is brought to"`
 	}
 	slowBody struct {
-		Chunk int           `json:"chunk" spec:"min=1" doc:"bytes that come at a time"`
+		Chunk int           `json:"chunk" bounds:"min=1" doc:"bytes that come at a time"`
 		Every time.Duration `json:"every" doc:"time before each of them"`
 	}
 )
 
 // plain is a row of a fault without parameters.
 func plain(name, code, doc string, build func() chaos.Fault) Kind {
-	return fault1(name, code+"()", doc, `{}`, func(none) chaos.Fault { return build() })
+	return faultRow(name, code+"()", doc, `{}`, func(none) chaos.Fault { return build() })
 }
 
-// httpKinds strike HTTP, on either side; see package chaos/chaoshttp.
+// httpKinds are the faults of HTTP, on either side; see package
+// chaos/chaoshttp.
 func httpKinds() []Kind {
 	return []Kind{
 		plain("http_refused", "chaoshttp.Refused", "Nothing listens at the server's port.", chaoshttp.Refused),
 		plain("http_reset", "chaoshttp.Reset", "The connection is reset before the answer.", chaoshttp.Reset),
 		plain("http_hang_up", "chaoshttp.HangUp", "The connection is closed in good order before the answer.", chaoshttp.HangUp),
 		plain("dns_not_found", "chaoshttp.NoSuchHost", "The host's name cannot be resolved.", chaoshttp.NoSuchHost),
-		fault1("dns_timeout", "chaoshttp.DNSTimeout(wait)", "The resolver does not answer.", `{"wait":"5s"}`,
+		faultRow("dns_timeout", "chaoshttp.DNSTimeout(wait)", "The resolver does not answer.", `{"wait":"5s"}`,
 			func(p waiting) chaos.Fault { return chaoshttp.DNSTimeout(p.Wait) }),
-		fault1("tls_failure", "chaoshttp.TLS(how)", "The handshake fails.", `{"failure":"expired"}`,
+		faultRow("tls_failure", "chaoshttp.TLS(how)", "The handshake fails.", `{"failure":"expired"}`,
 			func(p tlsFailure) chaos.Fault { return chaoshttp.TLS(chaoshttp.TLSFailure(p.Failure)) }),
-		fault1("http_status", "chaoshttp.Status(code, o)", "The server answers with a status.", `{"code":503,"retryAfter":"10s"}`,
+		faultRow("http_status", "chaoshttp.Status(code, o)", "The server answers with a status.", `{"code":503,"retryAfter":"10s"}`,
 			func(p status) chaos.Fault { return chaoshttp.Status(p.Code, p.options()) }),
-		fault1("api_error", "chaoshttp.APIError(api, kind, o)", "The provider answers with an error of its own.", `{"api":"openai","error":"rate_limit"}`,
+		faultRow("api_error", "chaoshttp.APIError(api, kind, o)", "The provider answers with an error of its own.", `{"api":"openai","error":"rate_limit"}`,
 			func(p apiError) chaos.Fault {
 				return chaoshttp.APIError(chaoshttp.API(p.API), chaoshttp.ErrorKind(p.Error), p.options())
 			}),
-		fault1("slow_headers", "chaoshttp.SlowHeaders(wait)", "The answer is late, and the work is done.", `{"wait":"5s"}`,
+		faultRow("slow_headers", "chaoshttp.SlowHeaders(wait)", "The work is done, and the answer is late.", `{"wait":"5s"}`,
 			func(p waiting) chaos.Fault { return chaoshttp.SlowHeaders(p.Wait) }),
-		fault1("slow_body", "chaoshttp.SlowBody(chunk, every)", "The body comes in pieces.", `{"chunk":16,"every":"1s"}`,
+		faultRow("slow_body", "chaoshttp.SlowBody(chunk, every)", "The body comes in pieces.", `{"chunk":16,"every":"1s"}`,
 			func(p slowBody) chaos.Fault { return chaoshttp.SlowBody(p.Chunk, p.Every) }),
-		fault1("cut_body", "chaoshttp.CutBody(n)", "The connection breaks within the body.", `{"bytes":20}`,
+		faultRow("cut_body", "chaoshttp.CutBody(n)", "The connection breaks within the body.", `{"bytes":20}`,
 			func(p bodyBytes) chaos.Fault { return chaoshttp.CutBody(p.Bytes) }),
-		fault1("short_body", "chaoshttp.ShortBody(n)", "The end of the body is missing, and nothing shows it.", `{"bytes":20}`,
+		faultRow("short_body", "chaoshttp.ShortBody(n)", "The end of the body is missing, without a sign of it.", `{"bytes":20}`,
 			func(p bodyBytes) chaos.Fault { return chaoshttp.ShortBody(p.Bytes) }),
-		fault1("oversized_body", "chaoshttp.Oversized(n)", "The body is very long.", `{"bytes":65536}`,
+		faultRow("oversized_body", "chaoshttp.Oversized(n)", "The body is very long.", `{"bytes":65536}`,
 			func(p bodySize) chaos.Fault { return chaoshttp.Oversized(p.Bytes) }),
-		plain("wrong_encoding", "chaoshttp.WrongEncoding", "The body is said to be compressed, which it is not.", chaoshttp.WrongEncoding),
-		plain("wrong_charset", "chaoshttp.WrongCharset", "The body is in another character set than it is said to be.", chaoshttp.WrongCharset),
-		plain("malformed_json", "chaoshttp.MalformedJSON", "One character of the body is wrong, so that it is no JSON.", chaoshttp.MalformedJSON),
-		plain("html_page", "chaoshttp.HTMLPage", "The body is the page of a gateway, under the type of JSON.", chaoshttp.HTMLPage),
-		fault1("on_body", "chaoshttp.OnBody(f)", "The JSON of the body is changed, by a fault that changes results.",
+		plain("wrong_encoding", "chaoshttp.WrongEncoding", "The header says that the body is compressed; it is not.", chaoshttp.WrongEncoding),
+		plain("wrong_charset", "chaoshttp.WrongCharset", "The body is in another character set than its header says.", chaoshttp.WrongCharset),
+		plain("malformed_json", "chaoshttp.MalformedJSON", "One character of the body is wrong, so it is not JSON.", chaoshttp.MalformedJSON),
+		plain("html_page", "chaoshttp.HTMLPage", "The body is the error page of a gateway, with the content type of JSON.", chaoshttp.HTMLPage),
+		faultRow("on_body", "chaoshttp.OnBody(f)", "The JSON of the body is changed by a fault that changes results.",
 			`{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`, func(p inner) chaos.Fault { return chaoshttp.OnBody(p.Fault) }),
-		fault1("error_in_ok", "chaoshttp.ErrorInOK(api, kind)", "The body is an error, under status 200.", `{"api":"anthropic","error":"overloaded"}`,
+		faultRow("error_in_ok", "chaoshttp.ErrorInOK(api, kind)", "The body is an error, under status 200.", `{"api":"anthropic","error":"overloaded"}`,
 			func(p errorInOK) chaos.Fault {
 				return chaoshttp.ErrorInOK(chaoshttp.API(p.API), chaoshttp.ErrorKind(p.Error))
 			}),

@@ -9,48 +9,48 @@ import (
 
 type (
 	afterItems struct {
-		After int `json:"after" spec:"min=0" doc:"number of items that come before"`
+		After int `json:"after" bounds:"min=0" doc:"number of items that come before"`
 	}
 	cut struct {
-		After   int    `json:"after" spec:"min=0" doc:"number of items that come before"`
-		Message string `json:"message" doc:"text of the error; that of a ready-made error stands for it"`
+		After   int    `json:"after" bounds:"min=0" doc:"number of items that come before"`
+		Message string `json:"message" doc:"text of the error; the text of a ready-made error gives that error"`
 	}
 	lateItems struct {
 		Duration time.Duration `json:"duration" doc:"time that an item takes longer"`
 	}
 	itemWindow struct {
-		Window int `json:"window" spec:"min=2" doc:"number of items that change places with each other"`
+		Window int `json:"window" bounds:"min=2" doc:"number of items that change places with each other"`
 	}
 	namedItem struct {
-		After int    `json:"after" spec:"min=0" doc:"number of items that come before"`
+		After int    `json:"after" bounds:"min=0" doc:"number of items that come before"`
 		Name  string `json:"name" doc:"what the function does"`
 		Type  string `json:"type" doc:"the Go type that it takes"`
 	}
 )
 
-// streamKinds strike the items of a stream.
+// streamKinds are the faults of the items of a stream.
 func streamKinds() []Kind {
 	return []Kind{
 		failing("stream_cut", "fault.CutAfter(n), fault.CutAfterWith(n, err)", "A stream breaks off with an error.",
 			`{"after":2,"message":"unexpected EOF"}`,
 			func(err error, p cut) chaos.Fault { return fault.CutAfterWith(p.After, err) }, func(p cut) string { return p.Message }),
-		fault1("stream_hang", "fault.HangAtItem(n)", "A stream stalls until its context ends.", `{"after":2}`,
+		faultRow("stream_hang", "fault.HangAtItem(n)", "A stream stalls until its context ends.", `{"after":2}`,
 			func(p afterItems) chaos.Fault { return fault.HangAtItem(p.After) }),
-		fault1("slow_first_item", "fault.SlowFirstItem(d)", "The first item of a stream takes longer.", `{"duration":"5s"}`,
+		faultRow("slow_first_item", "fault.SlowFirstItem(d)", "The first item of a stream takes longer.", `{"duration":"5s"}`,
 			func(p lateItems) chaos.Fault { return fault.SlowFirstItem(p.Duration) }),
-		fault1("slow_items", "fault.SlowItems(d)", "Every item of a stream takes longer.", `{"duration":"500ms"}`,
+		faultRow("slow_items", "fault.SlowItems(d)", "Every item of a stream takes longer.", `{"duration":"500ms"}`,
 			func(p lateItems) chaos.Fault { return fault.SlowItems(p.Duration) }),
-		fault1("duplicate_item", "fault.DuplicateItem(n)", "An item of a stream comes twice.", `{"after":1}`,
+		faultRow("duplicate_item", "fault.DuplicateItem(n)", "An item of a stream arrives twice.", `{"after":1}`,
 			func(p afterItems) chaos.Fault { return fault.DuplicateItem(p.After) }),
-		fault1("malformed_item", "fault.MalformItem(n)", "An item of a stream cannot be decoded.", `{"after":1}`,
+		faultRow("malformed_item", "fault.MalformItem(n)", "An item of a stream cannot be decoded.", `{"after":1}`,
 			func(p afterItems) chaos.Fault { return fault.MalformItem(p.After) }),
 		inCode[namedItem](false, "mutate_item", "fault.MutateItem(n, name, fn)", "An item of a stream becomes what a Go function makes of it.",
 			`{"after":1,"name":"shout","type":"string"}`),
-		fault1("early_end", "fault.EndAfter(n)", "A stream ends early and without an error.", `{"after":2}`,
+		faultRow("early_end", "fault.EndAfter(n)", "A stream ends early and without an error.", `{"after":2}`,
 			func(p afterItems) chaos.Fault { return fault.EndAfter(p.After) }),
-		fault1("missing_terminator", "fault.DropLastItem()", "A stream lacks its last item.", `{}`,
+		faultRow("missing_terminator", "fault.DropLastItem()", "A stream lacks its last item.", `{}`,
 			func(none) chaos.Fault { return fault.DropLastItem() }),
-		fault1("reordered_items", "fault.ReorderItems(window)", "The items of a stream come in another order.", `{"window":3}`,
+		faultRow("reordered_items", "fault.ReorderItems(window)", "The items of a stream come in another order.", `{"window":3}`,
 			func(p itemWindow) chaos.Fault { return fault.ReorderItems(p.Window) }),
 	}
 }

@@ -11,32 +11,32 @@ import (
 
 type (
 	probability struct {
-		P float64 `json:"p" spec:"min=0,max=1" doc:"probability of each call on its own"`
+		P float64 `json:"p" bounds:"min=0,max=1" doc:"probability of each call on its own"`
 	}
 	callNumbers struct {
-		N []int `json:"n" spec:"min=1,over=0" doc:"numbers of calls, counted from 1"`
+		N []int `json:"n" bounds:"min=1,over=0" doc:"numbers of calls, counted from 1"`
 	}
 	callCount struct {
-		N int `json:"n" spec:"min=1" doc:"number of calls"`
+		N int `json:"n" bounds:"min=1" doc:"number of calls"`
 	}
 	quota struct {
-		N int `json:"n" spec:"min=0" doc:"number of calls that are let be"`
+		N int `json:"n" bounds:"min=0" doc:"number of calls that are not matched"`
 	}
 	window struct {
 		From time.Duration `json:"from" doc:"time since the injector was armed"`
-		To   time.Duration `json:"to" doc:"the end, itself not within"`
+		To   time.Duration `json:"to" doc:"the end, itself excluded"`
 	}
 	beginning struct {
 		From time.Duration `json:"from" doc:"time since the injector was armed"`
 	}
 	calls struct {
-		Calls []when.Coord `json:"calls" spec:"min=1" doc:"the calls, by their coordinates"`
+		Calls []when.Coord `json:"calls" bounds:"min=1" doc:"the calls, by their coordinates"`
 	}
 	lanes struct {
-		Lanes []string `json:"lanes" spec:"min=1" doc:"globs over names of lanes; the empty one stands for the default lane"`
+		Lanes []string `json:"lanes" bounds:"min=1" doc:"globs over names of lanes; the empty one stands for the default lane"`
 	}
 	turns struct {
-		N []int `json:"n" spec:"min=1" doc:"turns of the agent"`
+		N []int `json:"n" bounds:"min=1" doc:"turns of the agent"`
 	}
 	turnRange struct {
 		First int `json:"first"`
@@ -47,112 +47,112 @@ type (
 		Type string `json:"type" doc:"the Go type that it takes"`
 	}
 	burst struct {
-		From int `json:"from" spec:"min=1" doc:"the first call struck, counted from 1"`
-		N    int `json:"n" spec:"min=1" doc:"number of calls"`
+		From int `json:"from" bounds:"min=1" doc:"the first call matched, counted from 1"`
+		N    int `json:"n" bounds:"min=1" doc:"number of calls"`
 	}
 	burstWithin struct {
-		N     int `json:"n" spec:"min=1" doc:"number of calls struck"`
-		Calls int `json:"calls" spec:"min=1" doc:"number of calls among which they are, at least n"`
+		N     int `json:"n" bounds:"min=1" doc:"number of calls matched"`
+		Calls int `json:"calls" bounds:"min=1" doc:"number of calls among which they are, at least n"`
 	}
 	intermittent struct {
-		On  int `json:"on" spec:"min=1" doc:"number of calls struck"`
-		Off int `json:"off" spec:"min=1" doc:"number of calls let be"`
+		On  int `json:"on" bounds:"min=1" doc:"number of calls matched"`
+		Off int `json:"off" bounds:"min=1" doc:"number of calls not matched"`
 	}
 	flapping struct {
 		On  time.Duration `json:"on" doc:"time down"`
 		Off time.Duration `json:"off" doc:"time up"`
 	}
 	chain struct {
-		Enter float64 `json:"enter" spec:"over=0,max=1" doc:"probability to go down, before each call"`
-		Leave float64 `json:"leave" spec:"over=0,max=1" doc:"probability to come back, before each call"`
+		Enter float64 `json:"enter" bounds:"over=0,max=1" doc:"probability to go down, before each call"`
+		Leave float64 `json:"leave" bounds:"over=0,max=1" doc:"probability to come back, before each call"`
 	}
 	errorChain struct {
 		chain
-		Good float64 `json:"good" spec:"min=0,max=1" doc:"probability of a call while up"`
-		Bad  float64 `json:"bad" spec:"min=0,max=1" doc:"probability of a call while down"`
+		Good float64 `json:"good" bounds:"min=0,max=1" doc:"probability of a call while up"`
+		Bad  float64 `json:"bad" bounds:"min=0,max=1" doc:"probability of a call while down"`
 	}
 	expected struct {
-		Calls int `json:"calls" spec:"min=3" doc:"calls of a lane to the target that a run without faults makes"`
+		Calls int `json:"calls" bounds:"min=3" doc:"calls of a lane to the target that a run without faults makes"`
 	}
 	stage struct {
 		For   time.Duration `json:"for,omitempty" doc:"how long the stage lasts; left out in the last: for good"`
-		Calls int           `json:"calls,omitempty" spec:"min=0" doc:"how many calls it lasts, where stages do not go by the clock"`
+		Calls int           `json:"calls,omitempty" bounds:"min=0" doc:"how many calls it lasts, where stages do not go by the clock"`
 		When  chaos.When    `json:"when" doc:"which of its calls"`
 	}
 	stages struct {
-		Stages []stage `json:"stages" spec:"min=1" doc:"in order; all by the clock or all by calls"`
+		Stages []stage `json:"stages" bounds:"min=1" doc:"in order; all by the clock or all by calls"`
 	}
 	parts struct {
-		Parts []chaos.When `json:"parts" spec:"min=1" doc:"triggers that draw independently"`
+		Parts []chaos.When `json:"parts" bounds:"min=1" doc:"triggers that draw independently"`
 	}
 	onePart struct {
-		Parts []chaos.When `json:"parts" spec:"min=1,max=1" doc:"the trigger, a list of one"`
+		Parts []chaos.When `json:"parts" bounds:"min=1,max=1" doc:"the trigger, a list of one"`
 	}
 )
 
 func whenKinds() []Kind {
 	return []Kind{
-		when1("always", "when.Always()", "Every call.", `{}`, func(none) chaos.When { return when.Always() }),
-		when1("prob", "when.Prob(p)", "Each call with a probability.", `{"p":0.3}`,
+		whenRow("always", "when.Always()", "Every call.", `{}`, func(none) chaos.When { return when.Always() }),
+		whenRow("prob", "when.Prob(p)", "Each call with a probability.", `{"p":0.3}`,
 			func(p probability) chaos.When { return when.Prob(p.P) }),
-		when1("nth", "when.Nth(n...)", "The calls of these numbers.", `{"n":[4]}`,
+		whenRow("nth", "when.Nth(n...)", "The calls of these numbers.", `{"n":[4]}`,
 			func(p callNumbers) chaos.When { return when.Nth(p.N...) }),
-		when1("first", "when.First(n)", "The first n calls.", `{"n":3}`,
+		whenRow("first", "when.First(n)", "The first n calls.", `{"n":3}`,
 			func(p callCount) chaos.When { return when.First(p.N) }),
-		when1("after", "when.After(n)", "All calls but the first n.", `{"n":10}`,
+		whenRow("after", "when.After(n)", "All calls except the first n.", `{"n":10}`,
 			func(p quota) chaos.When { return when.After(p.N) }),
-		when1("every", "when.Every(n)", "The n-th call, the 2n-th, and so on.", `{"n":5}`,
+		whenRow("every", "when.Every(n)", "The n-th call, the 2n-th, and so on.", `{"n":5}`,
 			func(p callCount) chaos.When { return when.Every(p.N) }),
-		when1("between", "when.Between(from, to)", "Calls that begin within a time window.", `{"from":"1m0s","to":"2m0s"}`,
+		whenRow("between", "when.Between(from, to)", "Calls that begin within a time window.", `{"from":"1m0s","to":"2m0s"}`,
 			func(p window) chaos.When { return when.Between(p.From, p.To) }),
-		when1("since", "when.Since(from)", "Calls that begin after a time.", `{"from":"30s"}`,
+		whenRow("since", "when.Since(from)", "Calls that begin after a time.", `{"from":"30s"}`,
 			func(p beginning) chaos.When { return when.Since(p.From) }),
-		when1("exactly", "when.Exactly(calls...)", "The calls of a list and no others.",
+		whenRow("exactly", "when.Exactly(calls...)", "The calls of a list and no others.",
 			`{"calls":[{"target":"refund","key":"17","occurrence":"1"}]}`,
 			func(p calls) chaos.When { return when.Exactly(p.Calls...) }),
-		when1("lane", "when.Lane(globs...)", "The calls of some lanes.", `{"lanes":["worker-*"]}`,
+		whenRow("lane", "when.Lane(globs...)", "The calls of some lanes.", `{"lanes":["worker-*"]}`,
 			func(p lanes) chaos.When { return when.Lane(p.Lanes...) }),
-		when1("turn", "when.Turn(n...)", "The calls of some turns of the agent.", `{"n":[2]}`,
+		whenRow("turn", "when.Turn(n...)", "The calls of some turns of the agent.", `{"n":[2]}`,
 			func(p turns) chaos.When { return when.Turn(p.N...) }),
-		when1("turn_between", "when.TurnBetween(first, last)", "The calls of a range of turns.", `{"first":2,"last":4}`,
+		whenRow("turn_between", "when.TurnBetween(first, last)", "The calls of a range of turns.", `{"first":2,"last":4}`,
 			func(p turnRange) chaos.When { return when.TurnBetween(p.First, p.Last) }),
-		when1("all", "when.All(parts...)", "The calls that all parts match.",
+		whenRow("all", "when.All(parts...)", "The calls that all parts match.",
 			`{"parts":[{"kind":"after","params":{"n":2}},{"kind":"prob","params":{"p":0.5}}]}`,
 			func(p parts) chaos.When { return when.All(p.Parts...) }),
-		when1("any", "when.Any(parts...)", "The calls that one of the parts matches.",
+		whenRow("any", "when.Any(parts...)", "The calls that one of the parts matches.",
 			`{"parts":[{"kind":"nth","params":{"n":[1]}},{"kind":"every","params":{"n":10}}]}`,
 			func(p parts) chaos.When { return when.Any(p.Parts...) }),
-		when1("not", "when.Not(part)", "The calls that the part does not match.",
+		whenRow("not", "when.Not(part)", "The calls that the part does not match.",
 			`{"parts":[{"kind":"first","params":{"n":1}}]}`,
 			onePart.when),
-		when1("burst", "when.Burst(from, n)", "A run of consecutive calls.", `{"from":4,"n":3}`,
+		whenRow("burst", "when.Burst(from, n)", "A run of consecutive calls.", `{"from":4,"n":3}`,
 			func(p burst) chaos.When { return when.Burst(p.From, p.N) }),
-		when1("burst_within", "when.BurstWithin(n, calls)", "A run of consecutive calls somewhere among the first ones.", `{"n":3,"calls":12}`,
+		whenRow("burst_within", "when.BurstWithin(n, calls)", "A run of consecutive calls somewhere among the first ones.", `{"n":3,"calls":12}`,
 			func(p burstWithin) chaos.When { return when.BurstWithin(p.N, p.Calls) }),
-		when1("intermittent", "when.Intermittent(on, off)", "So many calls, then as many not, and again.", `{"on":2,"off":3}`,
+		whenRow("intermittent", "when.Intermittent(on, off)", "Some calls in a row, then some not, in turn.", `{"on":2,"off":3}`,
 			func(p intermittent) chaos.When { return when.Intermittent(p.On, p.Off) }),
-		when1("flapping", "when.Flapping(on, off)", "Down for a time, up for a time, and again.", `{"on":"10s","off":"30s"}`,
+		whenRow("flapping", "when.Flapping(on, off)", "Down for a time, up for a time, in turn.", `{"on":"10s","off":"30s"}`,
 			func(p flapping) chaos.When { return when.Flapping(p.On, p.Off) }),
-		when1("markov", "when.Markov(enter, leave)", "Bursts, as a chain of two states makes them.", `{"enter":0.2,"leave":0.4}`,
+		whenRow("markov", "when.Markov(enter, leave)", "Bursts from a chain of two states.", `{"enter":0.2,"leave":0.4}`,
 			func(p chain) chaos.When { return when.Markov(p.Enter, p.Leave) }),
-		when1("gilbert_elliott", "when.GilbertElliott(enter, leave, good, bad)", "Bursts with errors in both states.",
+		whenRow("gilbert_elliott", "when.GilbertElliott(enter, leave, good, bad)", "Bursts with errors in both states.",
 			`{"enter":0.2,"leave":0.4,"good":0.05,"bad":0.8}`,
 			func(p errorChain) chaos.When { return when.GilbertElliott(p.Enter, p.Leave, p.Good, p.Bad) }),
-		when1("early", "when.Early(calls)", "The first third of the calls that are expected.", `{"calls":9}`,
+		whenRow("early", "when.Early(calls)", "The first third of the calls that are expected.", `{"calls":9}`,
 			func(p expected) chaos.When { return when.Early(p.Calls) }),
-		when1("mid", "when.Mid(calls)", "The second third.", `{"calls":9}`,
+		whenRow("mid", "when.Mid(calls)", "The second third.", `{"calls":9}`,
 			func(p expected) chaos.When { return when.Mid(p.Calls) }),
-		when1("late", "when.Late(calls)", "The last third and what comes after.", `{"calls":9}`,
+		whenRow("late", "when.Late(calls)", "The last third and all calls after it.", `{"calls":9}`,
 			func(p expected) chaos.When { return when.Late(p.Calls) }),
-		when1("stages", "when.Stages(list...)", "Triggers that follow one another.",
+		whenRow("stages", "when.Stages(list...)", "Triggers that follow one another.",
 			`{"stages":[{"for":"1m0s","when":{"kind":"prob","params":{"p":0.1}}},{"when":{"kind":"always"}}]}`, stages.when),
 		inCode[named](true, "args", "when.Args(name, pred)", "Calls whose arguments satisfy a Go function.",
 			`{"name":"is seven","type":"int"}`),
 	}
 }
 
-// when negates the one part; a list of none or of several is refused here,
-// since in Go it cannot be written.
+// when negates the one part. A list of none or of several is refused here; in
+// Go it cannot be written.
 func (p onePart) when() chaos.When {
 	if len(p.Parts) != 1 {
 		return notOne{len(p.Parts)}
@@ -168,7 +168,7 @@ func (p stages) when() chaos.When {
 	return when.Stages(list...)
 }
 
-// notOne is a negation of another number of parts than one; Check refuses it.
+// notOne is a negation of no or several parts, which Check refuses.
 type notOne struct{ n int }
 
 func (notOne) Match(chaos.Call) bool { return false }

@@ -11,8 +11,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 )
 
-// The linter has nothing to say about ready-made weather.
-func TestWeatherIsWithoutFindings(t *testing.T) {
+// The linter has no findings for the ready-made profiles.
+func TestProfilesAreWithoutFindings(t *testing.T) {
 	for _, name := range planjson.ProfileNames() {
 		rules, err := planjson.Profile(name, &planjson.ProfileOptions{Tools: []string{"orders.*"}, Streams: []string{"tokens"}, Models: []string{theModel}})
 		require.NoError(t, err)

@@ -11,21 +11,22 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
-// Options say what documents may name besides the ready-made kinds. The zero
-// value and a nil *Options work. Reading and writing do not change them.
+// Options say what documents may name in addition to the ready-made kinds. The
+// zero value and a nil *Options add nothing. Reading and writing do not change
+// them.
 type Options struct {
 	_ struct{}
 	// Kinds are kinds of your own. A name that is taken already is refused.
 	Kinds []Kind
-	// Faults are faults that hold what JSON has no place for, such as those of
-	// fault.Mutate. Each stands for the kind and parameters by which it
-	// describes itself, in both directions; two that say the same are refused.
+	// Faults are faults that hold Go code, such as those of fault.Mutate. Each
+	// is written as the kind and parameters of its description, and found by
+	// them. Two with the same description are refused.
 	Faults []chaos.Fault
 	// Triggers are the same for triggers, such as those of when.Args.
 	Triggers []chaos.When
-	// Errors are errors that documents name by their text, besides those of
-	// package chaos/fault: a fault that is read gives that very value to its
-	// caller. A text that is none of theirs becomes a plain error.
+	// Errors are errors that documents name by their text, in addition to those
+	// of package chaos/fault: callers get that very value. Any other text becomes
+	// a plain error.
 	Errors []error
 	// MaxBytes bounds the size of a document. 0: 16 MiB.
 	MaxBytes int
@@ -78,7 +79,7 @@ func (t *table) sideOf(k Kind) *side {
 	return &t.faults
 }
 
-// addKind checks a kind of the user's; those of our own a test checks.
+// addKind checks a kind of the user's. A test checks the ready-made ones.
 func (t *table) addKind(k Kind, p *problems) {
 	s := t.sideOf(k)
 	switch _, taken := s.kinds[k.name]; {

@@ -66,7 +66,7 @@ func built(t *testing.T, r planjson.Row) chaos.Description {
 	return v.(chaos.Described).Describe()
 }
 
-// pattern is what a trigger's example strikes of some calls: of its own lane,
+// pattern is what a trigger's example matches of some calls: of its own lane,
 // turn and arguments where it asks for them.
 func pattern(t *testing.T, r planjson.Row) (marks string) {
 	o := &planjson.Options{Triggers: []chaos.When{held()["args"].(chaos.When)}}
@@ -88,11 +88,11 @@ func pattern(t *testing.T, r planjson.Row) (marks string) {
 			time.Sleep(10 * time.Second)
 		}
 	})
-	require.Contains(t, marks, "x", "the example of %s strikes", r.Name)
+	require.Contains(t, marks, "x", "the example of %s matches", r.Name)
 	return marks
 }
 
-// The pages list every kind and every weather, as they are in the code.
+// The pages list every kind and every profile, as they are in the code.
 func TestPagesAreTrue(t *testing.T) {
 	var faults, triggers strings.Builder
 	fmt.Fprint(&faults, "| kind | what happens | Go | parameters, an example | layer | class | visibility | persistence | effect |\n|---|---|---|---|---|---|---|---|---|\n")
@@ -114,12 +114,12 @@ func TestPagesAreTrue(t *testing.T) {
 	page(t, "faults.md", "faults", faults.String())
 	page(t, "faults.md", "triggers", triggers.String())
 
-	var weather strings.Builder
-	fmt.Fprint(&weather, "| weather | what it does | strikes |\n|---|---|---|\n")
-	for _, w := range planjson.Weathers() {
-		fmt.Fprintf(&weather, "| %s | %s | %s |\n", code(w.Name), cell(w.Doc), w.Strikes)
+	var profiles strings.Builder
+	fmt.Fprint(&profiles, "| profile | what it does | needs |\n|---|---|---|\n")
+	for _, w := range planjson.Profiles() {
+		fmt.Fprintf(&profiles, "| %s | %s | %s |\n", code(w.Name), cell(w.Doc), w.Needs)
 	}
-	page(t, "plans.md", "weather", weather.String())
+	page(t, "plans.md", "profiles", profiles.String())
 }
 
 // Every plan on the pages is one.

@@ -11,9 +11,10 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// A Plan is a plan as data: what [chaos.NewPlan] is given, with faults and
-// triggers as kinds and parameters instead of Go values. Its JSON is the form
-// that [Decode] reads. [Describe] makes one of a plan, [Plan.Build] a plan of it.
+// A Plan is a plan as data: the arguments of [chaos.NewPlan], with kinds and
+// parameters instead of Go values for faults and triggers. Its JSON is what
+// [Decode] reads. [Describe] makes one from a plan; [Plan.Build] makes a plan
+// from it.
 type Plan struct {
 	Seed  uint64 `json:"seed,string"` // in JSON a decimal string, since not every reader keeps 64 bits
 	Rules []Rule `json:"rules"`
@@ -38,7 +39,8 @@ type Part struct {
 	Params json.RawMessage `json:"params,omitempty"` // a JSON object; empty: none
 }
 
-// A Duration is a time.Duration that is written as Go writes it, "1.5s".
+// A Duration is a time.Duration that is written as Go writes it, such as
+// "1.5s".
 type Duration time.Duration
 
 // MarshalText writes the duration as "1.5s".
@@ -51,7 +53,8 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return err
 }
 
-// MarshalJSON writes a plan without rules with an empty list, as [Decode] reads it.
+// MarshalJSON writes an empty list if there are no rules, since [Decode]
+// requires one.
 func (p Plan) MarshalJSON() ([]byte, error) {
 	type plain Plan
 	if p.Rules == nil {
@@ -60,8 +63,8 @@ func (p Plan) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(p))
 }
 
-// Build makes a plan that runs. The error joins every problem, each an
-// [*Error] with its place in the JSON of p.
+// Build makes a [chaos.Plan]. The error joins every problem, each an [*Error]
+// with its place in the JSON of p.
 func (p *Plan) Build(o *Options) (*chaos.Plan, error) {
 	data, err := json.Marshal(p)
 	if err != nil {
@@ -70,8 +73,8 @@ func (p *Plan) Build(o *Options) (*chaos.Plan, error) {
 	return Decode(data, o)
 }
 
-// Indented is the plan as it is best kept in a file: indented where a line
-// would become long, with a final newline, the same bytes for the same plan.
+// Indented returns the plan as it is best kept in a file: long lines are broken
+// and indented, with a final newline. The same plan gives the same bytes.
 func (p *Plan) Indented() ([]byte, error) { return indented(p) }
 
 func indented(v any) ([]byte, error) {
@@ -95,17 +98,17 @@ type (
 	planDoc struct {
 		Schema string    `json:"$schema,omitempty" doc:"the address of this schema, for editors"`
 		Seed   uint64    `json:"seed" doc:"what all draws depend on; an integer is read too, if it is below 9007199254740992"`
-		Rules  []ruleDoc `json:"rules" doc:"in the order in which those of one phase act on a call; none: calm weather"`
+		Rules  []ruleDoc `json:"rules" doc:"in the order in which those of one phase act on a call; none: no faults"`
 	}
 	ruleDoc struct {
 		Name     string        `json:"name,omitempty" doc:"identifies the rule in events and draws; empty: made from target and kind"`
 		Target   string        `json:"target" doc:"glob over the names of injection points"`
-		When     chaos.When    `json:"when,omitempty" doc:"on which calls the rule is drawn; left out: on every call"`
+		When     chaos.When    `json:"when,omitempty" doc:"which calls the rule matches; left out: every call"`
 		Fault    chaos.Fault   `json:"fault" doc:"what happens then"`
-		Limit    int           `json:"limit,omitempty" spec:"min=0" doc:"deliveries after which the rule rests for good; 0: no limit"`
+		Limit    int           `json:"limit,omitempty" bounds:"min=0" doc:"deliveries after which the rule rests for good; 0: no limit"`
 		CoolDown time.Duration `json:"coolDown,omitempty" doc:"time after a delivery in which the rule rests"`
-		Group    string        `json:"group,omitempty" doc:"rules of one group strike and heal together"`
-		Layer    string        `json:"layer,omitempty" spec:"enum=|tool|llm|http|stream|point|context|control|resource|multi-agent" doc:"overrides the layer of the point"`
+		Group    string        `json:"group,omitempty" doc:"rules of one group begin and end together"`
+		Layer    string        `json:"layer,omitempty" bounds:"enum=|tool|llm|http|stream|point|context|control|resource|multi-agent" doc:"overrides the layer of the point"`
 	}
 )
 
@@ -115,9 +118,10 @@ func (r *ruleDoc) rule() chaos.Rule {
 }
 
 // Decode reads a plan from JSON. It is strict: an unknown member or kind, a
-// wrong type, a value out of range, a member that is there twice or anything
+// wrong type, a value out of range, a member that occurs twice, or anything
 // after the document is an error. The error joins every problem, each an
-// [*Error] with its place; after a syntax error there is one. o may be nil.
+// [*Error] with its place; after a syntax error there is only one. o may be
+// nil.
 func Decode(data []byte, o *Options) (*chaos.Plan, error) {
 	t, err := o.table()
 	if err != nil {
@@ -132,7 +136,7 @@ func Decode(data []byte, o *Options) (*chaos.Plan, error) {
 	return plan, b.err()
 }
 
-// plan reads a document of a plan and nothing else; nil if there were problems.
+// plan binds a document that is a plan; nil if there were problems.
 func (b *binder) plan(n *node) *chaos.Plan {
 	var doc planDoc
 	b.bind(n, "", reflect.ValueOf(&doc).Elem(), tag{})
@@ -142,8 +146,8 @@ func (b *binder) plan(n *node) *chaos.Plan {
 	return b.compile("", doc.Seed, doc.Rules)
 }
 
-// compile lets chaos check the rules: first each alone, so that a problem has
-// the rule's place, then all together for what they have in common.
+// compile has chaos check the rules: first each rule alone, so that a problem
+// has the rule's place, then all together.
 func (b *binder) compile(at string, seed uint64, docs []ruleDoc) *chaos.Plan {
 	rules := make([]chaos.Rule, len(docs))
 	index := make(map[string]int, len(docs))

@@ -9,21 +9,21 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
-// A DivergedError says that a run is no replay of a recording, and where the
-// two part: at the first call, in the order of the recording, that was not made
-// again or not struck again in the same way. Calls are the same when lane,
-// target, key and occurrence are; their order across lanes does not matter.
+// A DivergedError says that a run is not a replay of a capture, and where the
+// two diverge: at the first captured call that was not made again or on which
+// other rules were delivered. Calls are the same if lane, target, key and
+// occurrence are; their order across lanes does not matter.
 type DivergedError struct {
 	Lane       string        // of the call
 	Position   int           // its place among the calls of the lane: 0, 1, 2…
-	Expected   *CapturedCall // the recorded call; nil: all were made, and others besides
-	Got        *CapturedCall // the same call, otherwise struck, or the first that was not recorded; nil: there is none
-	Missing    int           // recorded calls that the run did not make
-	Additional int           // calls of the run that are not recorded
-	Altered    int           // calls that other rules were delivered on than recorded
+	Expected   *CapturedCall // the captured call; nil: all were made, and others too
+	Got        *CapturedCall // the same call with other rules delivered, or the first that was not captured; nil: there is none
+	Missing    int           // captured calls that the run did not make
+	Additional int           // calls of the run that were not captured
+	Altered    int           // calls on which other rules were delivered than captured
 }
 
-// Error names the place, what was expected there and what came.
+// Error names the place, the expected call and the call that was made.
 func (e *DivergedError) Error() string {
 	show := func(c *CapturedCall) string {
 		if c == nil {
@@ -31,13 +31,13 @@ func (e *DivergedError) Error() string {
 		}
 		return c.String()
 	}
-	return fmt.Sprintf("planjson: the run is no replay of the recording: lane %q, call %d: expected %s; got %s (missing: %d, additional: %d, struck otherwise: %d)",
+	return fmt.Sprintf("planjson: the run is no replay of the capture: lane %q, call %d: expected %s; got %s (missing: %d, additional: %d, altered: %d)",
 		e.Lane, e.Position, show(e.Expected), show(e.Got), e.Missing, e.Additional, e.Altered)
 }
 
-// Check compares the events of a run with the recording: nil when it made the
-// same calls and the same rules were delivered on each, else a
-// [*DivergedError]. Events of another cell are an [*Error].
+// Check compares the events of a run with the capture. It returns nil if the
+// run made the same calls and the same rules were delivered on each, otherwise
+// a [*DivergedError]. Events of another cell are an [*Error].
 func (r *Capture) Check(events []chaos.Event) error {
 	for i, e := range events {
 		if e.Cell != r.Cell {
@@ -45,7 +45,7 @@ func (r *Capture) Check(events []chaos.Event) error {
 				Allowed: fmt.Sprintf("events of cell %q, on which the draws depend", r.Cell)}
 		}
 	}
-	want, got := strandsOf(r.Calls), strandsOf(recorded(events))
+	want, got := strandsOf(r.Calls), strandsOf(capturedCalls(events))
 	diverged, first := DivergedError{}, -1
 	for _, lane := range want.lanes(got) {
 		at, global := diverged.compare(want.byLane[lane], got.byLane[lane], want, got)
@@ -60,11 +60,11 @@ func (r *Capture) Check(events []chaos.Event) error {
 	return &diverged
 }
 
-// compare counts the differences of one lane and finds the first, with its
-// place among all calls.
-func (e *DivergedError) compare(recorded, run []int, want, got *strands) (first *DivergedError, global int) {
+// compare counts the differences of one lane and returns the first, with its
+// position among all calls.
+func (e *DivergedError) compare(captured, run []int, want, got *strands) (first *DivergedError, global int) {
 	first = &DivergedError{}
-	for i, at := range recorded {
+	for i, at := range captured {
 		call := &want.calls[at]
 		again := got.find(call)
 		switch {
@@ -115,7 +115,7 @@ func strandsOf(calls []CapturedCall) *strands {
 	return s
 }
 
-// find is the call at the same coordinates, or nil.
+// find returns the call with the same coordinates, or nil.
 func (s *strands) find(c *CapturedCall) *CapturedCall {
 	if i, ok := s.index[c.Coord]; ok {
 		return &s.calls[i]
@@ -123,7 +123,7 @@ func (s *strands) find(c *CapturedCall) *CapturedCall {
 	return nil
 }
 
-// lanes are those of both, each once, sorted.
+// lanes lists the lanes of both, each once, sorted.
 func (s *strands) lanes(other *strands) []string {
 	names := slices.AppendSeq(slices.Collect(maps.Keys(s.byLane)), maps.Keys(other.byLane))
 	slices.Sort(names)

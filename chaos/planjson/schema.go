@@ -14,12 +14,13 @@ import (
 var schema string
 
 // Schema returns the JSON Schema (draft 2020-12) of plans of the ready-made
-// kinds, the file schema.json of this package. It knows names, types and
-// bounds; what hangs together, such as a window that ends before it begins,
-// the decoder alone finds. What it refuses, the decoder refuses.
+// kinds, which is the file schema.json of this package. It knows names, types
+// and bounds. Whatever it refuses, the decoder refuses. Conditions between
+// members, such as a window that ends before it begins, are found only by the
+// decoder.
 func Schema() string { return schema }
 
-// SchemaFor is [Schema] with the kinds of o besides.
+// SchemaFor is [Schema] with the kinds of o added.
 func SchemaFor(o *Options) ([]byte, error) {
 	t, err := o.table()
 	if err != nil {
@@ -28,9 +29,9 @@ func SchemaFor(o *Options) ([]byte, error) {
 	return t.schema()
 }
 
-// RecordingSchema is the JSON Schema (draft 2020-12) of recordings as
-// [Recording.Encode] writes them, with the kinds of o besides the ready-made
-// ones. That each call is there once the decoder alone finds.
+// CaptureSchema returns the JSON Schema (draft 2020-12) of captures as
+// [Capture.Encode] writes them, with the kinds of o added to the ready-made
+// ones. Only the decoder finds a call that occurs twice.
 func CaptureSchema(o *Options) ([]byte, error) {
 	t, err := o.table()
 	if err != nil {
@@ -38,9 +39,9 @@ func CaptureSchema(o *Options) ([]byte, error) {
 	}
 	return t.document(object{
 		{"$schema", draft},
-		{"title", "Shakedown recording"},
-		{"description", "A run whose faults can be had again: the calls of one cell, and rules that strike those that were struck."},
-	}, reflect.TypeFor[recordingDoc]())
+		{"title", "Shakedown capture"},
+		{"description", "A run whose faults can be repeated: the calls of one cell, and rules that match the same calls."},
+	}, reflect.TypeFor[captureDoc]())
 }
 
 // draft is the dialect of the schemas.
@@ -86,7 +87,7 @@ func (t *table) document(s object, is reflect.Type) ([]byte, error) {
 	s = append(s, structSchema(is)...)
 	s = append(s, member{"$defs", object{
 		{"rule", structSchema(reflect.TypeFor[ruleDoc]())},
-		{"when", t.whens.schema("A trigger: on which calls a rule is drawn.")},
+		{"when", t.whens.schema("A trigger: which calls a rule matches.")},
 		{"fault", t.faults.schema("A fault: what happens to a call.")},
 		{"duration", object{{"type", "string"}, {"pattern", `^[-+]?(0|(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$`}, {"examples", []string{"1.5s"}}}},
 		{"uint64", object{{"anyOf", []object{

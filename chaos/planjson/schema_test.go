@@ -47,8 +47,8 @@ func validate(r *jsonschema.Resolved, doc []byte) error {
 	return r.Validate(v)
 }
 
-// What is recorded fits the schema of recordings, and what is none does not.
-func TestRecordingsFitTheirSchema(t *testing.T) {
+// Captures fit the schema of captures, and other documents do not.
+func TestCapturesFitTheirSchema(t *testing.T) {
 	text, err := planjson.CaptureSchema(nil)
 	require.NoError(t, err)
 	s := resolved(t, text)
@@ -62,9 +62,9 @@ func TestRecordingsFitTheirSchema(t *testing.T) {
 		for range calls {
 			_ = chaos.Point(ctx, "pay")
 		}
-		recording, err := planjson.CaptureOf(plan, in.Events())
+		capture, err := planjson.CaptureOf(plan, in.Events())
 		require.NoError(t, err)
-		data, err := recording.Encode(nil)
+		data, err := capture.Encode(nil)
 		require.NoError(t, err)
 		assert.NoError(t, validate(s, data), "%s", data)
 	}

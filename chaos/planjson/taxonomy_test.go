@@ -59,7 +59,7 @@ func TestTaxonomiesAreCovered(t *testing.T) {
 	}
 }
 
-// At each intensity the share of the calls that are struck is the intensity,
+// At each intensity the share of the calls that get a fault is the intensity,
 // as their callers see it: within four standard deviations of a draw a call.
 func TestIntensityIsTheShareOfCalls(t *testing.T) {
 	const calls = 400
@@ -82,7 +82,7 @@ func TestIntensityIsTheShareOfCalls(t *testing.T) {
 				}
 			}
 			n := differences(calm[r.part], got)
-			assert.Equal(t, delivered, n, "%s at %v: a struck call looks different, and no other", r.row, lambda)
+			assert.Equal(t, delivered, n, "%s at %v: a call with a fault looks different, and no other", r.row, lambda)
 			assert.InDelta(t, lambda, float64(n)/calls, 4*math.Sqrt(lambda*(1-lambda)/calls), "%s", r.row)
 			if shares[r.row] == nil {
 				names = append(names, r.row)
@@ -91,7 +91,7 @@ func TestIntensityIsTheShareOfCalls(t *testing.T) {
 		}
 	}
 	var table strings.Builder
-	fmt.Fprint(&table, "| share struck | λ = 0 | λ = 0.1 | λ = 0.3 | λ = 1 |\n|---|---|---|---|---|\n")
+	fmt.Fprint(&table, "| share of calls with a fault | λ = 0 | λ = 0.1 | λ = 0.3 | λ = 1 |\n|---|---|---|---|---|\n")
 	for _, name := range names {
 		fmt.Fprintf(&table, "| %s | %s |\n", name, strings.Join(shares[name], " | "))
 	}

@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// A node is a value of a document. encoding/json alone would take the last of
-// two members of one name, match names without regard to case, stop at the
-// first problem and not say where it is.
+// A node is a value of a document. encoding/json is not enough: it takes the
+// last of two members of one name, matches names without regard to case, stops
+// at the first problem and does not say where it is.
 type node struct {
 	kind byte   // '{' '[' '"' '0' 't' 'f' 'n'
 	text string // of a string, or of a number as it was written
@@ -21,7 +21,7 @@ type node struct {
 }
 
 // maxDepth is the depth of a document: rule, trigger, params, parts, and a
-// dozen combinators within each other.
+// dozen nested combinators.
 const maxDepth = 64
 
 // parse reads a whole document. Syntax errors end it; duplicates are collected.
@@ -67,7 +67,7 @@ type treeReader struct {
 	deep     bool // the document was too deep, and reading stopped
 }
 
-// value reads one value; at is where it stands. The syntax is known to be right.
+// value reads one value; at is its place. The syntax was checked before.
 func (t *treeReader) value(at string, depth int) *node {
 	token, err := t.dec.Token()
 	if err != nil || t.deep {
@@ -183,14 +183,14 @@ func (n *node) write(b *bytes.Buffer, gap string) {
 			}
 			kid.write(b, gap)
 		}
-		b.WriteByte(n.kind + 2) // in ASCII the closing bracket stands two behind the opening one
+		b.WriteByte(n.kind + 2) // in ASCII the closing bracket is two after the opening one
 	}
 }
 
 // lineWidth is where a value is broken into several lines.
 const lineWidth = 120
 
-// pretty writes a value on one line where it fits, else its parts on lines of
+// pretty writes a value on one line if it fits, otherwise its parts on lines of
 // their own.
 func (n *node) pretty(b *bytes.Buffer, indent string) {
 	var line bytes.Buffer
@@ -215,8 +215,8 @@ func (n *node) pretty(b *bytes.Buffer, indent string) {
 	b.WriteByte(n.kind + 2)
 }
 
-// fits tells whether a value is best shown on one line. A list of objects is
-// one an item.
+// fits reports whether a value is best shown on one line. A list of several
+// objects has a line for each.
 func (n *node) fits(length int, indent string) bool {
 	if n.kind == '[' && len(n.kids) > 1 && n.kids[0].kind == '{' {
 		return false

@@ -20,7 +20,7 @@ import (
 
 // The world of these tests: a shop with tools, a service and a model over HTTP,
 // a stream, a memory, a guardrail and another agent. It is small, and every
-// fault of the catalogue finds something in it to strike.
+// fault of the catalogue finds something in it to change.
 type world struct {
 	t       require.TestingT
 	refunds map[string]int // effects, by order

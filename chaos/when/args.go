@@ -8,18 +8,18 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// Args matches the calls whose arguments satisfy pred. The name says in
-// reports what pred looks for; it is required.
+// Args matches the calls whose arguments satisfy pred. The name says in reports
+// what pred looks for. Name and pred are required.
 //
-// T is the type of the wrapped function's argument. Where the arguments are
-// JSON, as those of tools are, T may also be a Go type into which they are
-// decoded, [any] included; empty arguments decode as null does. Arguments of
-// another type, or that do not decode into T, do not match, and neither does a
-// call without arguments ([chaos.Injector.InjectNow]).
+// T is the type of the wrapped function's argument. If the arguments are JSON,
+// as those of tools are, T may also be a Go type into which they are decoded,
+// [any] included; empty arguments decode like null. Arguments of another type,
+// or that do not decode into T, do not match. Neither does a call without
+// arguments ([chaos.Injector.InjectNow]).
 //
-// pred must be a pure function and must not change what it is given. A panic
-// of pred is the caller's. Decoding costs what encoding/json costs, on every
-// call to a target that matches.
+// pred must be a pure function, safe for concurrent use, and must not change
+// its argument. A panic of pred reaches the caller. Decoding costs what
+// encoding/json costs, on every call to a target that the rule covers.
 func Args[T any](name string, pred func(T) bool) chaos.When { return args[T]{name, pred} }
 
 type args[T any] struct {
@@ -27,7 +27,7 @@ type args[T any] struct {
 	pred func(T) bool
 }
 
-// Match is asked only where there are no arguments to look at.
+// Match is called only if there are no arguments.
 func (w args[T]) Match(chaos.Call) bool { return false }
 
 func (w args[T]) MatchArgs(_ chaos.Call, v any) bool {
@@ -55,9 +55,9 @@ func (w args[T]) Describe() chaos.Description {
 	}{w.name, reflect.TypeFor[T]().String()})
 }
 
-// decode brings arguments into T: JSON in one of the three types in which
-// tools are given it is decoded, a value that an interface type T admits is
-// itself.
+// decode converts arguments to T: JSON, in one of the three types in which
+// tools get it, is decoded; a value of another type must have the type T, or
+// implement it.
 func decode[T any](v any) (t T, ok bool) {
 	var doc []byte
 	switch v := v.(type) {

@@ -81,12 +81,12 @@ func TestArgsThroughPoints(t *testing.T) {
 	r, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "refund"}, pay))
 	require.NoError(t, err)
 	tools, function := chaos.WrapRegistry(r, nil), chaos.Wrap("refund", pay)
-	for amount, struck := range map[int]bool{20: false, 100: false, 101: true} {
+	for amount, matched := range map[int]bool{20: false, 100: false, 101: true} {
 		_, err := function(ctx, refund{1, amount})
-		assert.Equal(t, struck, err != nil, "function, %d", amount)
+		assert.Equal(t, matched, err != nil, "function, %d", amount)
 		args, _ := json.Marshal(refund{1, amount})
 		_, err = tools.CallTool(ctx, "refund", args)
-		assert.Equal(t, struck, err != nil, "tool, %d", amount)
+		assert.Equal(t, matched, err != nil, "tool, %d", amount)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 
 // Burst matches n consecutive calls of a lane to a target, beginning with the
 // call number from, counted from 1. Both are at least 1. In a rule with a
-// [chaos.Rule.Group] the calls to all its targets count as one sequence, so
-// that one burst hits whichever of them are called.
+// [chaos.Rule.Group] the calls to all its targets count as one sequence, so one
+// burst affects whichever of them are called.
 func Burst(from, n int) chaos.When { return burst{from, n} }
 
 type burst struct{ from, n int }
@@ -36,9 +36,9 @@ func (w burst) Describe() chaos.Description {
 	}{w.from, w.n})
 }
 
-// BurstWithin matches n consecutive calls somewhere among the first calls
-// calls of a lane to a target: where they begin is drawn once for the lane and
-// target, each of the calls-n+1 places being equally likely. 1 ≤ n ≤ calls.
+// BurstWithin matches n consecutive calls somewhere among the first calls calls
+// of a lane to a target. Where they begin is drawn once for each lane and
+// target; each of the calls-n+1 places is equally likely. 1 ≤ n ≤ calls.
 func BurstWithin(n, calls int) chaos.When { return burstWithin{n, calls} }
 
 type burstWithin struct{ n, calls int }
@@ -68,9 +68,8 @@ func (w burstWithin) Describe() chaos.Description {
 	}{w.n, w.calls})
 }
 
-// Intermittent matches on calls of a lane to a target, then leaves off calls
-// alone, then matches again, and so on, beginning with those it matches. Both
-// are at least 1.
+// Intermittent matches on calls of a lane to a target, then does not match off
+// calls, and so on in turn. Both are at least 1.
 func Intermittent(on, off int) chaos.When { return intermittent{on, off} }
 
 type intermittent struct{ on, off int }
@@ -95,9 +94,9 @@ func (w intermittent) Describe() chaos.Description {
 	}{w.on, w.off})
 }
 
-// Flapping is [Intermittent] by the clock: it matches the calls of the first
-// on after the injector was armed, leaves those of the next off alone, and so
-// on. Both are more than 0, and their sum is at most the longest Duration.
+// Flapping is [Intermittent] by the clock: from when the injector was armed, it
+// matches calls for the time on, does not match for the time off, and so on in
+// turn. Both are more than 0, and their sum is at most the longest Duration.
 func Flapping(on, off time.Duration) chaos.When { return flapping{on, off} }
 
 type flapping struct{ on, off time.Duration }
@@ -124,8 +123,8 @@ func (w flapping) Describe() chaos.Description {
 }
 
 // drawAt is the draw of the n-th call of the lane to the target, from 0,
-// whatever its arguments: the calls share it, so that each can tell what
-// became of those before it without anything being remembered.
+// whatever its arguments. All calls share these draws, so each can compute the
+// outcome of those before it without any memory.
 func drawAt(c chaos.Call, n, salt uint64) float64 {
 	c.Key = 0
 	return c.At(n, n).Draw(salt)

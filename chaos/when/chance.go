@@ -14,20 +14,20 @@ func (always) Match(chaos.Call) bool       { return true }
 func (always) Describe() chaos.Description { return describe("always", nil) }
 
 // Prob matches each call with probability p, from 0 (never) to 1 (always),
-// each call on its own. The draw depends on the seed and the coordinates of
-// the call alone, see [chaos.Call.Draw]: a retry with the same arguments is
-// another occurrence and so another draw.
+// independently of other calls. The draw depends only on the seed and the
+// coordinates of the call, see [chaos.Call.Draw]. A retry with the same
+// arguments is another occurrence and so another draw.
 func Prob(p float64) chaos.When { return prob{p} }
 
 type prob struct{ p float64 }
 
-// drawProb is the salt of the draw, the one that chaos.Probabilistic promises.
-// Faults use salts of their own, so that what a fault does is independent of
-// the draw that let it happen.
+// drawProb is the salt of the draw, the one that chaos.Probabilistic specifies.
+// Faults use other salts, so that what a fault does is independent of the draw
+// by which the call was matched.
 const drawProb = 0
 
-// Match has branches of their own for 0 and 1, so that "never" and "always"
-// do not hang on how a draw compares with a limit.
+// Match handles 0 and 1 apart, so that "never" and "always" do not depend on
+// how a draw compares with a limit.
 func (w prob) Match(c chaos.Call) bool {
 	switch {
 	case w.p >= 1:
@@ -38,8 +38,8 @@ func (w prob) Match(c chaos.Call) bool {
 	return c.Draw(drawProb) < w.p
 }
 
-// Probability makes this a [chaos.Probabilistic] trigger, which costs least. A
-// p that Check refuses never gets as far.
+// Probability makes this a [chaos.Probabilistic] trigger, the cheapest kind. A
+// p that Check refuses is never used.
 func (w prob) Probability() float64 { return w.p }
 
 func (w prob) Check() error {

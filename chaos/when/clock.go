@@ -7,8 +7,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// Between matches the calls that begin at least from and less than to after
-// the injector was armed. 0 ≤ from < to; [Since] has no end. With
+// Between matches the calls that begin at least from and less than to after the
+// injector was armed. 0 ≤ from < to. For no end use [Since]. With a
 // [chaos.Rule.Group] it is an outage that several targets share.
 func Between(from, to time.Duration) chaos.When { return between{from, to} }
 

@@ -25,7 +25,7 @@ func Not(part chaos.When) chaos.When {
 	return combine(combined{kind: "not", stop: false, then: true}, []chaos.When{part})
 }
 
-// combine makes an ArgsWhen only of parts that need the arguments, since those
+// combine makes an ArgsWhen only if a part needs the arguments, since those
 // cost an allocation on every call.
 func combine(w combined, parts []chaos.When) chaos.When {
 	w.parts = slices.Clone(parts)
@@ -37,8 +37,9 @@ func combine(w combined, parts []chaos.When) chaos.When {
 	return w
 }
 
-// combined asks its parts in order until one answers stop; then it is then,
-// else the opposite. A nil part never matches, and Check reports it.
+// combined asks its parts in order until one answers stop. Its own answer is
+// then the value of then, otherwise the opposite. A nil part never matches, and
+// Check reports it.
 type combined struct {
 	kind       string
 	stop, then bool
@@ -93,7 +94,8 @@ func (w combined) Describe() chaos.Description {
 	}{parts})
 }
 
-// describePart is what a part says of itself, else the name of its type.
+// describePart is the description of a part, or the name of its type if it has
+// none.
 func describePart(part chaos.When) chaos.Description {
 	if d, ok := part.(chaos.Described); ok {
 		return d.Describe()

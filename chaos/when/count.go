@@ -7,15 +7,17 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// Nth matches the n-th call of a lane to a target, counted from 1; with several
-// numbers, each of those calls. Nth(4) is "fail on call 4".
+// Nth matches the n-th call of a lane to a target, counted from 1. With several
+// numbers it matches each of those calls. Each is at least 1, and there is at
+// least one.
 func Nth(n ...int) chaos.When { return nth{slices.Clone(n)} }
 
 type nth struct{ n []int }
 
 func (w nth) Match(c chaos.Call) bool { return w.MatchOrdinal(c.Ordinal) }
 
-// MatchOrdinal makes this a [chaos.OrdinalWhen], as it does all triggers here that count alone.
+// MatchOrdinal makes this a [chaos.OrdinalWhen], like all triggers here that
+// only count.
 func (w nth) MatchOrdinal(ordinal uint64) bool {
 	for _, n := range w.n {
 		if ordinal+1 == uint64(n) {
@@ -43,8 +45,8 @@ func (w nth) Describe() chaos.Description {
 // First matches the first n calls of a lane to a target; n is at least 1.
 func First(n int) chaos.When { return count{kind: "first", n: n, least: 1, match: first} }
 
-// After matches all calls of a lane to a target but the first n; n is at least
-// 0. A quota is After with fault.ResourceExhausted.
+// After matches all calls of a lane to a target except the first n; n is at
+// least 0. With fault.ResourceExhausted it is a quota.
 func After(n int) chaos.When { return count{kind: "after", n: n, least: 0, match: after} }
 
 // Every matches the n-th call of a lane to a target, the 2n-th, the 3n-th and

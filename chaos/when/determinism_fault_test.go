@@ -72,7 +72,7 @@ func faultClaims() (rows []claimed) {
 
 	drawn("Spike", fault.Spike(0, 20*ms, 0.5))
 	add(sequential, "RampUp", fault.RampUp(ms, 50*ms), half, shape{})
-	add(timed, "RampUpOver", fault.RampUpOver(50*ms, time.Minute), half, shape{})
+	add(timed, "RampUpWith", fault.RampUpWith(50*ms, time.Minute), half, shape{})
 	drawn("AuthExpired", fault.AuthExpired())
 	drawn("ToolRemoved", fault.ToolRemoved("orders"))
 
@@ -114,9 +114,9 @@ func faultClaims() (rows []claimed) {
 	ordered("StaleApproval", fault.StaleApproval("item 3"))
 
 	add(independent, "CorruptHandoff", fault.CorruptHandoff(json.RawMessage(`{"More":1}`)), half, shape{object: true})
-	drawn("CorruptHandoffFunc", fault.CorruptHandoffFunc("next", func(n int) int { return n + 1 }))
+	drawn("CorruptHandoffWith", fault.CorruptHandoffWith("next", func(n int) int { return n + 1 }))
 	add(independent, "Misroute", fault.Misroute("Agent", "billing"), half, shape{object: true})
-	drawn("MisrouteTo", fault.MisrouteTo("others", tell))
+	drawn("MisrouteWith", fault.MisrouteWith("others", tell))
 	drawn("DropHandoff", fault.DropHandoff("queued"))
 	drawn("DelayHandoff", fault.DelayHandoff(20*ms))
 	drawn("MessageStorm", fault.MessageStorm(3))

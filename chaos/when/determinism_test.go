@@ -259,7 +259,7 @@ func observe(t *testing.T, c claimed, seed, disorder uint64, do func(*site)) (se
 		do(s)
 		seen = s.seen(t)
 		assert.NotEmpty(t, seen)
-		assert.Empty(t, s.in.Undelivered(), "the rule struck nothing, so nothing was compared")
+		assert.Empty(t, s.in.Undelivered(), "the rule matched nothing, so nothing was compared")
 	})
 	return seen
 }

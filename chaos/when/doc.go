@@ -1,4 +1,4 @@
-// Package when says on which calls a rule is drawn.
+// Package when has the triggers: which calls a rule matches.
 //
 // A trigger is one half of a [chaos.Rule]; package chaos/fault has the other.
 // Any trigger goes with any fault:
@@ -14,16 +14,16 @@
 // # What a trigger depends on
 //
 // A trigger is a pure function of the call: asked again, it answers the same.
-// What differs is how much of the call must be the same for that to help.
+// Triggers differ in what they look at, and so in when a run repeats.
 //
 //   - [Always], [Prob], [Exactly], [Lane], [Turn], [TurnBetween] and [Args] look
-//     at what a call is, not at when it comes: concurrent calls with distinct
-//     arguments, such as those of tools, meet the same fate in every run.
+//     at what a call is, not at when it comes. Concurrent calls with distinct
+//     arguments, such as those of tools, get the same answer in every run.
 //   - [Nth], [First], [After], [Every], [Burst], [BurstWithin], [Intermittent],
 //     [Early], [Mid], [Late], [Markov] and [GilbertElliott] count the calls of one
-//     lane to one target. They repeat where the lane is sequential; see [chaos.WithLane].
+//     lane to one target. They repeat if the lane is sequential; see [chaos.WithLane].
 //   - [Between], [Since] and [Flapping] look at the clock. They repeat in virtual time.
-//   - [Stages] does the one or the other.
+//   - [Stages] either counts or looks at the clock.
 //
 // The full table, each row tested against its claim, is docs/determinism.md.
 //
@@ -35,15 +35,16 @@
 //
 // # Costs
 //
-// No trigger here allocates, but for [Args], which may have to decode JSON and
-// for which alone the arguments of a call are boxed. [Prob] and those that look
-// at the ordinal alone ([chaos.OrdinalWhen]: [Nth], [First], [After], [Every],
-// [Burst], [Intermittent], [Early], [Mid], [Late]) cost a third of the others,
-// as long as all rules for a target have such triggers and no group. [Markov] takes some
-// nanoseconds for each call back to the last one that settles its state. A
-// trigger is immutable and may be shared by any number of rules, plans and
-// goroutines.
+// No trigger here allocates, except [Args], which may have to decode JSON. Only
+// for [Args] the arguments of a call are boxed.
 //
-// A trigger with parameters that make no sense is reported by [chaos.NewPlan]
-// and [chaos.Injector.Register], as a [*chaos.ParamError] for each.
+// [Prob] and the triggers that look only at the ordinal ([chaos.OrdinalWhen]:
+// [Nth], [First], [After], [Every], [Burst], [Intermittent], [Early], [Mid],
+// [Late]) cost a third of the others, as long as all rules for a target have
+// such triggers and no group. [Markov] takes some nanoseconds for each call back
+// to the last one that determines its state.
+//
+// A trigger is immutable and may be shared by any number of rules, plans and
+// goroutines. [chaos.NewPlan] and [chaos.Injector.Register] report each wrong
+// parameter as a [*chaos.ParamError].
 package when

@@ -106,7 +106,7 @@ func TestOthersMoveNoDraw(t *testing.T) {
 		alone := draws(t, seed, false, watched)
 		crowded := draws(t, seed, true, slices.Concat(before, []chaos.Rule{watched}, after)...)
 		if !slices.Equal(alone, crowded) {
-			t.Fatalf("alone the rule was drawn on %v, among others on %v", alone, crowded)
+			t.Fatalf("alone the rule matched %v, among others %v", alone, crowded)
 		}
 	})
 }
@@ -123,7 +123,7 @@ func anyHarmless(t *rapid.T, label string) chaos.Fault {
 }
 
 // draws makes thirty calls and returns the numbers of those that the watched
-// rule was drawn on, delivered or not.
+// rule matched, delivered or not.
 func draws(t *rapid.T, seed uint64, others bool, rules ...chaos.Rule) (drawn []int) {
 	p, err := chaos.NewPlan(seed, rules...)
 	if err != nil {

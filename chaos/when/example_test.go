@@ -9,8 +9,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
-// struck calls "orders" six times and shows which calls were struck.
-func struck(w chaos.When) {
+// matched calls "orders" six times and prints which calls the trigger matched.
+func matched(w chaos.When) {
 	plan, err := chaos.NewPlan(1, chaos.Rule{Target: "orders", When: w, Fault: fault.Fail(fault.ErrUnavailable)})
 	if err != nil {
 		fmt.Println(err)
@@ -28,10 +28,10 @@ func struck(w chaos.When) {
 }
 
 func Example() {
-	struck(when.Nth(4))
-	struck(when.First(2))
-	struck(when.Every(3))
-	struck(when.Prob(0.5)) // the same calls in every run
+	matched(when.Nth(4))
+	matched(when.First(2))
+	matched(when.Every(3))
+	matched(when.Prob(0.5)) // the same calls in every run
 	// Output:
 	// [4]
 	// [1 2]
@@ -41,13 +41,13 @@ func Example() {
 
 // Triggers combine. The parts of a combination draw independently.
 func ExampleAll() {
-	struck(when.All(when.After(2), when.Not(when.Nth(5))))
+	matched(when.All(when.After(2), when.Not(when.Nth(5))))
 	// Output: [3 4 6]
 }
 
 // A deployment goes wrong by degrees, and is rolled back.
 func ExampleStages() {
-	struck(when.Stages(
+	matched(when.Stages(
 		when.Stage{Calls: 2, When: when.Prob(0)},
 		when.Stage{Calls: 3, When: when.Every(2)},
 		when.Stage{Calls: 1, When: when.Always()},
@@ -55,8 +55,8 @@ func ExampleStages() {
 	// Output: [4 6]
 }
 
-// weather shows, call by call, which of two targets failed.
-func weather(calls string, rules ...chaos.Rule) {
+// failures prints, call by call, which of two targets failed.
+func failures(calls string, rules ...chaos.Rule) {
 	plan, err := chaos.NewPlan(3, rules...)
 	if err != nil {
 		fmt.Println(err)
@@ -75,7 +75,7 @@ func weather(calls string, rules ...chaos.Rule) {
 
 // A dependency that two targets share goes down for both, and comes back.
 func ExampleMarkov() {
-	weather("osososososososososososososososososososos", chaos.Rule{
+	failures("osososososososososososososososososososos", chaos.Rule{
 		Target: "{orders,stock}", Group: "database", // one chain over the calls to both
 		When: when.Markov(0.1, 0.25), Fault: fault.Fail(fault.ErrUnavailable),
 	})
@@ -86,7 +86,7 @@ func ExampleMarkov() {
 // on the stock fails, from the seventh the orders too, after the tenth neither.
 func Example_cascade() {
 	down := fault.Fail(fault.ErrUnavailable)
-	weather("osososososososo-", // search stands apart
+	failures("osososososososo-", // search stands apart
 		chaos.Rule{Target: "stock", Group: "outage", When: when.Burst(3, 8), Fault: down},
 		chaos.Rule{Target: "orders", Group: "outage", When: when.Burst(7, 4), Fault: down},
 	)
@@ -95,14 +95,14 @@ func Example_cascade() {
 
 // A predicate looks at the arguments.
 func ExampleArgs() {
-	struck(when.Args("even orders", func(n int) bool { return n%2 == 0 }))
+	matched(when.Args("even orders", func(n int) bool { return n%2 == 0 }))
 	// Output: [2 4 6]
 }
 
 // The events of a run name its calls, so a chance find becomes a fixed test.
 func ExampleExactly() {
 	orders := chaos.Wrap("orders", func(_ context.Context, n int) (int, error) { return n, nil })
-	run := func(w chaos.When) (struck []when.Coord) {
+	run := func(w chaos.When) (matched []when.Coord) {
 		plan, err := chaos.NewPlan(7, chaos.Rule{Target: "orders", When: w, Fault: fault.Fail(fault.ErrUnavailable)})
 		if err != nil {
 			fmt.Println(err)
@@ -114,15 +114,15 @@ func ExampleExactly() {
 			_, _ = orders(ctx, n)
 		}
 		for _, e := range in.Events() {
-			struck = append(struck, when.Coord{Lane: e.Lane, Target: e.Target, Key: e.Key, Occurrence: e.Occurrence})
+			matched = append(matched, when.Coord{Lane: e.Lane, Target: e.Target, Key: e.Key, Occurrence: e.Occurrence})
 		}
-		return struck
+		return matched
 	}
 	found := run(when.Prob(0.3))
-	fmt.Println(len(found), "calls struck by chance")
+	fmt.Println(len(found), "calls matched by chance")
 	fmt.Println("the same ones again:", fmt.Sprint(run(when.Exactly(found...))) == fmt.Sprint(found))
 	// Output:
-	// 4 calls struck by chance
+	// 4 calls matched by chance
 	// the same ones again: true
 }
 

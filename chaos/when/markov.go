@@ -5,44 +5,46 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// Markov matches calls in bursts, as a chain of two states makes them: before
-// each call the dependency fails with probability enter if it works, and
-// recovers with probability leave if it is down; the calls made while it is
-// down are matched. Both are more than 0 and at most 1, and not both 1
-// ([Intermittent] alternates).
+// Markov matches calls in bursts, by a chain of two states. Before each call a
+// dependency that works goes down with probability enter, and one that is down
+// recovers with probability leave. The calls made while it is down are matched.
+// Both are more than 0 and at most 1, and not both 1; for that use
+// [Intermittent].
 //
 //	share of the calls that are matched   enter / (enter + leave)
 //	mean length of a burst, in calls      1 / leave
 //	mean length of a pause, in calls      1 / enter
 //
-// So Markov(0.05, 0.45) strikes a tenth of the calls, in bursts of 2.2 on
-// average, where Prob(0.1) strikes as many in bursts of 1.1.
+// So Markov(0.05, 0.45) matches a tenth of the calls, in bursts of 2.2 on
+// average. Prob(0.1) matches as many, in bursts of 1.1.
 //
 // The chain runs over the calls of one lane to one target, or, in a rule with a
-// [chaos.Rule.Group], to all targets of the group: a dependency that they share
-// goes down, and comes back. The first call finds it in the long run: it is
-// down with the probability of the share above. So does each call whose number
-// from 0 is a multiple of 4,096; no burst goes past it other than by chance,
-// and that bounds the cost.
+// [chaos.Rule.Group], to all targets of the group: they share a dependency that
+// goes down and comes back.
+//
+// The first call finds the chain in its long-run state: it is down with the
+// probability of the share above. So does each call whose number from 0 is a
+// multiple of 4,096, which bounds the cost. A burst continues past such a call
+// only by chance.
 //
 // The model is that of Gilbert, "Capacity of a Burst-Noise Channel", Bell
-// System Technical Journal 39 (1960), with no errors in the good state and
-// nothing but errors in the bad one; [GilbertElliott] has errors in both.
+// System Technical Journal 39 (1960), without errors in the good state and with
+// only errors in the bad one; [GilbertElliott] has errors in both.
 //
-// Nothing is remembered: the state at a call is found by walking back over the
+// Nothing is remembered. The state at a call is found by walking back over the
 // draws of the calls before, to the last one that leads to the same state
-// whatever the one before (as in coupling from the past: Propp and Wilson,
-// "Exact Sampling with Coupled Markov Chains", 1996). The walk takes
+// whatever the state before. That is coupling from the past: Propp and Wilson,
+// "Exact Sampling with Coupled Markov Chains" (1996). The walk takes
 // 1/(1-|1-enter-leave|) steps of some nanoseconds on average, which is
-// 1/(enter+leave) while that sum is at most 1, and never more than 4,096.
+// 1/(enter+leave) while that sum is at most 1. It never takes more than 4,096.
 func Markov(enter, leave float64) chaos.When {
 	return markov{kind: "markov", enter: enter, leave: leave, bad: 1}
 }
 
-// GilbertElliott is [Markov] in which a call is matched with probability good
-// while the dependency works, and with probability bad while it is down, each
-// call on its own; both are from 0 to 1. The share of the calls that are
-// matched is
+// GilbertElliott is [Markov] with errors in both states. A call is matched with
+// probability good while the dependency works, and with probability bad while
+// it is down, independently of other calls. Both are from 0 to 1. The share of
+// the calls that are matched is
 //
 //	(leave·good + enter·bad) / (enter + leave)
 //
@@ -65,7 +67,8 @@ const (
 	drawError = 0x6572726f72
 )
 
-// block is the number of calls after which the chain begins anew: a power of 2.
+// block is the number of calls after which the chain starts again: a power of
+// 2.
 const block = 1 << 12
 
 func (w markov) Match(c chaos.Call) bool {
@@ -82,10 +85,12 @@ func (w markov) Match(c chaos.Call) bool {
 	return false
 }
 
-// down tells the state of the chain at a call. One uniform draw u makes each
-// step, from either state: to down if u < enter out of the good state, and if
-// u < 1-leave out of the bad one. Where the two agree the step forces a state;
-// between them it keeps the state, or, with enter above 1-leave, turns it over.
+// down reports whether the dependency is down at a call.
+//
+// One uniform draw u makes each step, from either state: to down if u < enter
+// from the good state, and if u < 1-leave from the bad one. If the two agree,
+// the step forces a state. Otherwise it keeps the state, or inverts it if enter
+// is more than 1-leave.
 func (w markov) down(c chaos.Call) bool {
 	stay := 1 - w.leave
 	low, high := min(w.enter, stay), max(w.enter, stay)

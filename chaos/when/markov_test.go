@@ -110,13 +110,13 @@ func TestMarkovRates(t *testing.T) {
 func TestMarkovIsStationaryFromTheStart(t *testing.T) {
 	const cells = 20_000
 	for _, n := range []uint64{0, 1, 7, when.Block} {
-		struck := 0.0
+		matched := 0.0
 		for cell := range cells {
 			if when.Markov(0.1, 0.3).Match(chaos.Call{Cell: fmt.Sprint(cell), Ordinal: n, Occurrence: n}) {
-				struck++
+				matched++
 			}
 		}
-		assert.InDelta(t, 0.25, struck/cells, 4*0.5/math.Sqrt(cells), "call %d", n)
+		assert.InDelta(t, 0.25, matched/cells, 4*0.5/math.Sqrt(cells), "call %d", n)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// describe makes a Description of a kind and parameters; nil: none.
+// describe makes a description of a kind and its parameters; nil: none.
 func describe(kind string, params any) chaos.Description {
 	d := chaos.Description{Kind: kind}
 	if params == nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
-// A Coord names one call whatever the order of calls: the n-th (from 0) with
-// the same arguments in its lane to its target. The fields are those of
-// [chaos.Event]; an event's four name the call to which it happened. In JSON
-// the numbers are decimal strings, since not every reader keeps 64 bits.
+// A Coord identifies one call, whatever the order of calls: the n-th (from 0)
+// with the same arguments in its lane to its target. The fields are those of
+// [chaos.Event]; an event's four fields identify its call. In JSON the numbers
+// are decimal strings, since not every reader keeps 64 bits.
 type Coord struct {
 	Lane       string `json:"lane,omitempty"`
 	Target     string `json:"target"`
@@ -20,10 +20,11 @@ type Coord struct {
 	Occurrence uint64 `json:"occurrence,string"`
 }
 
-// Exactly matches the calls of a list and no others. It is how a set of faults
-// that was once drawn is repeated without its probabilities.
+// Exactly matches the calls of a list and no others; at least one call. It
+// repeats a set of faults that was once drawn, without the probabilities.
 //
-// In a rule with a group no call has a key of its own: see [chaos.Rule.Group].
+// In a rule with a group calls have no key of their own: see
+// [chaos.Rule.Group].
 func Exactly(calls ...Coord) chaos.When {
 	w := exactly{list: slices.Clone(calls), set: make(map[Coord]struct{}, len(calls))}
 	for _, call := range calls {
@@ -58,7 +59,8 @@ func (w exactly) Describe() chaos.Description {
 }
 
 // Lane matches the calls of the lanes whose names match one of the globs, in
-// the syntax of [chaos.Rule.Target]. The empty string stands for the default lane.
+// the syntax of [chaos.Rule.Target]. The empty string stands for the default
+// lane. At least one glob.
 func Lane(globs ...string) chaos.When {
 	w := lane{names: slices.Clone(globs)}
 	for _, name := range globs {
@@ -111,8 +113,8 @@ func (w lane) Describe() chaos.Description {
 	}{w.names})
 }
 
-// Turn matches the calls of the agent's turns of these numbers, as set by
-// [chaos.WithTurn]; calls outside any turn have turn 0.
+// Turn matches the calls in the agent's turns of these numbers, as set by
+// [chaos.WithTurn]; calls outside any turn have turn 0. At least one number.
 func Turn(n ...int) chaos.When { return turn{slices.Clone(n)} }
 
 type turn struct{ n []int }
@@ -131,7 +133,7 @@ func (w turn) Describe() chaos.Description {
 	}{w.n})
 }
 
-// TurnBetween matches the calls of the agent's turns from first to last, both
+// TurnBetween matches the calls in the agent's turns from first to last, both
 // included; first is at most last.
 func TurnBetween(first, last int) chaos.When { return turnBetween{first, last} }
 

@@ -9,28 +9,29 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// A Stage is one part of [Stages]. It lasts For, or for a number of Calls; one
-// of the two is set, the same in all stages, and neither in the last one that
-// lasts for good.
+// A Stage is one part of [Stages]. It lasts for the time For, or for a number
+// of Calls. All stages use the same of the two. In the last stage both may be
+// 0: it lasts for good.
 type Stage struct {
 	_ struct{}
 	// For is how long the stage lasts.
 	For time.Duration
 	// Calls is how many calls of a lane to a target the stage lasts.
 	Calls int
-	// When says which of its calls are matched; required. Prob(0) is a stage
-	// of calm. In a stage of calls, counting triggers count from its beginning;
-	// triggers that look at the clock always count from when the injector was armed.
+	// When says which calls of the stage are matched; required. Prob(0) matches
+	// none. In a stage of calls, counting triggers count from the beginning of the
+	// stage; triggers that look at the clock always count from when the injector
+	// was armed.
 	When chaos.When
 }
 
-// Stages follow one another, from the first call or from when the injector was
-// armed: a deployment that goes wrong by degrees, an outage that ends slowly.
-// After the last stage nothing is matched, unless it lasts for good. At least
-// one stage. The triggers of the stages draw independently.
+// Stages go through a list of triggers, from the first call or from when the
+// injector was armed: a deployment that goes wrong by degrees, an outage that
+// ends slowly. After the last stage nothing is matched, unless it lasts for
+// good. At least one stage. The triggers of the stages draw independently.
 //
-// Stages are all by the clock or all by calls: where the one ends is not to be
-// told from the other without remembering.
+// All stages are by the clock or all by calls: without memory, the end of one
+// sort cannot be computed from the other.
 func Stages(list ...Stage) chaos.When {
 	w := stages{list: slices.Clone(list)}
 	for _, s := range list {
@@ -64,7 +65,8 @@ func (w stagesArgs) MatchArgs(c chaos.Call, args any) bool {
 	return matchArgs(part, c, args)
 }
 
-// at finds the trigger in force at a call, nil: none, and the call as it sees it.
+// at returns the trigger in force at a call, nil: none, and the call as that
+// trigger sees it.
 func (w stages) at(c chaos.Call) (chaos.When, chaos.Call) {
 	if w.timed {
 		return w.atTime(c)

@@ -102,7 +102,7 @@ func TestWindows(t *testing.T) {
 	for _, c := range []struct {
 		why  string
 		when chaos.When
-		want []int // seconds at which a call is struck
+		want []int // seconds at which a call is matched
 	}{
 		{"from the start", when.Between(0, 2*time.Second), []int{0, 1}},
 		{"in the middle", when.Between(time.Second, 3*time.Second), []int{1, 2}},
@@ -114,20 +114,20 @@ func TestWindows(t *testing.T) {
 				p, err := chaos.NewPlan(1, chaos.Rule{Target: "t", When: c.when, Fault: fault.Fail(fault.ErrUnavailable)})
 				require.NoError(t, err)
 				ctx := chaos.NewContext(t.Context(), p.Injector("", nil))
-				var struck []int
+				var matched []int
 				for second := range 5 {
 					if chaos.Point(ctx, "t") != nil {
-						struck = append(struck, second)
+						matched = append(matched, second)
 					}
 					time.Sleep(time.Second)
 				}
-				assert.Equal(t, c.want, struck)
+				assert.Equal(t, c.want, matched)
 			})
 		})
 	}
 }
 
-// The share of struck calls is the probability, also of parts in a combination.
+// The share of matched calls is the probability, also of parts in a combination.
 func TestShares(t *testing.T) {
 	for _, c := range []struct {
 		why  string
@@ -145,13 +145,13 @@ func TestShares(t *testing.T) {
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			const n = 20_000
-			struck := 0.0
+			matched := 0.0
 			for i := range n {
 				if c.when.Match(chaos.Call{Target: "t", Occurrence: uint64(i)}) {
-					struck++
+					matched++
 				}
 			}
-			assert.InDelta(t, c.want, struck/n, 4*0.5/math.Sqrt(n))
+			assert.InDelta(t, c.want, matched/n, 4*0.5/math.Sqrt(n))
 		})
 	}
 }

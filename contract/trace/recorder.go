@@ -112,7 +112,9 @@ func (r *Recorder) From(armed time.Time) *Source {
 }
 
 // RecordFrom returns the Record of [Recorder.From].
-func (r *Recorder) RecordFrom(armed time.Time) func(context.Context, chaos.Event) { return r.From(armed).Record }
+func (r *Recorder) RecordFrom(armed time.Time) func(context.Context, chaos.Event) {
+	return r.From(armed).Record
+}
 
 // Record adds a call as [Recorder.Record] does.
 func (s *Source) Record(_ context.Context, e chaos.Event) { s.to.record(s, s.shift, &e) }

@@ -53,9 +53,9 @@ func like(parts ...string) func([]answer, *world) int {
 	}
 }
 
-// weatherChecks say what the caller must notice of each weather, and how often:
+// profileChecks say what the caller must notice of each profile, and how often:
 // at least and at most, of 25 calls of tools, 8 streams or 24 completions.
-func weatherChecks() map[string][]check {
+func profileChecks() map[string][]check {
 	gaveUp := func(a answer) bool { return errors.Is(a.err, context.DeadlineExceeded) && a.took == time.Minute }
 	return map[string][]check{
 		"high-latency":  {{"some seconds", late(time.Second), 6, 20}, {"half a minute", late(30 * time.Second), 1, 4}},
@@ -119,18 +119,18 @@ func countStale(got []answer) (n int) {
 	return n
 }
 
-// short tells whether a result has less in it than it should.
+// short reports whether a result has less in it than it should.
 func short(a answer) bool {
 	whole := map[string]int{"orders.get": 290, "orders.total": 28, "orders.refund": 27}[a.call]
 	return len(a.result) < whole
 }
 
-// No weather is calm: under each the agent notices what the weather is there for.
-func TestWeather(t *testing.T) {
+// No profile is calm: under each the agent notices what the profile is for.
+func TestProfiles(t *testing.T) {
 	options := planjson.ProfileOptions{Tools: []string{"orders.*"}, Streams: []string{"tokens"}, Models: []string{"POST api.openai.com/*"}}
 	for _, name := range planjson.ProfileNames() {
 		t.Run(name, func(t *testing.T) {
-			checks := weatherChecks()[name]
+			checks := profileChecks()[name]
 			require.NotEmpty(t, checks)
 			rules, err := planjson.Profile(name, &options)
 			require.NoError(t, err)
@@ -139,7 +139,7 @@ func TestWeather(t *testing.T) {
 			doc, err := planjson.Encode(plan, nil)
 			require.NoError(t, err)
 			assert.NoError(t, validate(resolved(t, []byte(planjson.Schema())), doc))
-			plan, err = planjson.Decode(doc, nil) // the weather as it comes from a file
+			plan, err = planjson.Decode(doc, nil) // the profile as it comes from a file
 			require.NoError(t, err)
 			synctest.Test(t, func(t *testing.T) {
 				in, w := plan.Injector("weather", &chaos.InjectorOptions{RecordAll: true}), newWorld(t)
@@ -164,12 +164,12 @@ func TestWeather(t *testing.T) {
 	}
 }
 
-// Weather that would strike nothing, or does not exist, is refused.
-func TestWeatherNeedsTargets(t *testing.T) {
+// A profile without targets, or that does not exist, is refused.
+func TestProfilesNeedTargets(t *testing.T) {
 	_, err := planjson.Profile("api-outage", &planjson.ProfileOptions{})
-	assert.ErrorContains(t, err, "missing Tools of the weather api-outage")
+	assert.ErrorContains(t, err, "missing Tools of the profile api-outage")
 	_, err = planjson.Profile("api-outrage", &planjson.ProfileOptions{Tools: []string{"a"}})
-	assert.ErrorContains(t, err, `unknown kind weather "api-outrage"`)
+	assert.ErrorContains(t, err, `unknown kind profile "api-outrage"`)
 	assert.ErrorContains(t, err, "did you mean api-outage?")
 	rules, err := planjson.Profile("partition", &planjson.ProfileOptions{Tools: []string{`a,b`, `c\,d`, `{e,f}*`}})
 	require.NoError(t, err)

@@ -80,20 +80,20 @@ func sorted(events []chaos.Event) []string {
 
 var heldBack = regexp.MustCompile(`(; )?rule "[^"]*" was held back by the safeguards: \w+`)
 
-// anyRails may hold back any fault, or bound nothing.
-func anyRails(t *rapid.T) *chaos.Safeguards {
+// anySafeguards may hold back any fault, or bound nothing.
+func anySafeguards(t *rapid.T) *chaos.Safeguards {
 	return &chaos.Safeguards{
 		Budget: rapid.IntRange(0, 6).Draw(t, "budget"), Share: rapid.SampledFrom([]float64{0, 0.2, 0.5}).Draw(t, "share"),
 		Rate: rapid.SampledFrom([]float64{0, 0.01, 1}).Draw(t, "rate"), Concurrent: rapid.IntRange(0, 2).Draw(t, "concurrent"),
 	}
 }
 
-// Whatever the plan, the rails and the calls: what was recorded is had again,
-// from the recording's JSON too, and the callers get the same.
-func TestARecordedRunReplays(t *testing.T) {
+// Whatever the plan, the safeguards and the calls: what was captured is repeated,
+// from the capture's JSON too, and the callers get the same.
+func TestACapturedRunReplays(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		plan, lanes := anyPlan(rt), anyLanes(rt)
-		in := plan.Injector("cell/7", &chaos.InjectorOptions{RecordAll: true, Safeguards: anyRails(rt)})
+		in := plan.Injector("cell/7", &chaos.InjectorOptions{RecordAll: true, Safeguards: anySafeguards(rt)})
 		got := walk(t, in, lanes)
 		kept, err := planjson.CaptureOf(plan, in.Events())
 		require.NoError(rt, err)
@@ -114,7 +114,7 @@ func TestARecordedRunReplays(t *testing.T) {
 
 // Faults that remember are given what they were given: in one lane they
 // remember the same.
-func TestARecordedRunOfFaultsThatRememberReplays(t *testing.T) {
+func TestACapturedRunOfFaultsThatRememberReplays(t *testing.T) {
 	remember := []chaos.Fault{
 		lies.Stale(1), lies.Frozen(), lies.Crossed(), lies.Replayed(), lies.Contradict(), fault.SilentNoOp(), fault.ReplayRequest(), fault.CallBudget(4, 0),
 		fault.RateLimit(2, time.Minute), fault.DelayedVisibility("orders.pay", time.Minute, 7), fault.LateResult("orders.pay", time.Second, 2*time.Second),
@@ -128,7 +128,7 @@ func TestARecordedRunOfFaultsThatRememberReplays(t *testing.T) {
 		plan, err := chaos.NewPlan(rapid.Uint64().Draw(rt, "seed"), rules...)
 		require.NoError(rt, err)
 		lanes := map[string][]step{"": anyLanes(rt)[""]}
-		in := plan.Injector("cell", &chaos.InjectorOptions{RecordAll: true, Safeguards: anyRails(rt)})
+		in := plan.Injector("cell", &chaos.InjectorOptions{RecordAll: true, Safeguards: anySafeguards(rt)})
 		got := walk(t, in, lanes)
 		kept, err := planjson.CaptureOf(plan, in.Events())
 		require.NoError(rt, err)
@@ -184,17 +184,17 @@ func anyPlan(t *rapid.T) *chaos.Plan {
 	return p
 }
 
-// What a limit, a cool-down or rails held back is not struck in the replay: case by case.
-func TestWhatWasHeldBackIsNotStruckAgain(t *testing.T) {
+// What a limit, a cool-down or safeguards held back is not injected in the replay: case by case.
+func TestWhatWasHeldBackIsNotInjectedAgain(t *testing.T) {
 	down := func(r chaos.Rule) chaos.Rule {
 		r.Name, r.Target, r.Fault = "down", "get", fault.Fail(fault.ErrUnavailable)
 		return r
 	}
 	for _, c := range []struct {
-		why   string
-		rails *chaos.Safeguards
-		rule  chaos.Rule
-		want  []bool
+		why        string
+		safeguards *chaos.Safeguards
+		rule       chaos.Rule
+		want       []bool
 	}{
 		{"a budget", &chaos.Safeguards{Budget: 1}, down(chaos.Rule{}), []bool{true, false, false, false}},
 		{"a share", &chaos.Safeguards{Share: 0.5}, down(chaos.Rule{}), []bool{false, true, false, true}},
@@ -211,7 +211,7 @@ func TestWhatWasHeldBackIsNotStruckAgain(t *testing.T) {
 				}
 				return failed
 			}
-			in := plan.Injector("c", &chaos.InjectorOptions{RecordAll: true, Safeguards: c.rails})
+			in := plan.Injector("c", &chaos.InjectorOptions{RecordAll: true, Safeguards: c.safeguards})
 			require.Equal(t, c.want, run(in))
 			kept, err := planjson.CaptureOf(plan, in.Events())
 			require.NoError(t, err)
@@ -252,7 +252,7 @@ func TestAFailureThatCountsIsGivenTheSameCalls(t *testing.T) {
 	assert.Equal(t, marks, run(kept.Injector(nil)))
 }
 
-// Zero values are a plan and a recording of nothing.
+// Zero values are a plan and a capture of nothing.
 func TestZeroValues(t *testing.T) {
 	p, err := (&planjson.Plan{Seed: 7}).Build(nil)
 	require.NoError(t, err)
@@ -300,11 +300,11 @@ func TestARunWithOtherCallsIsNoReplay(t *testing.T) {
 	}{
 		{"the same calls", lanes, ""},
 		{"other arguments", map[string][]step{"a": {{"get", 1}, {"pay", 9}, {"mail", 2}}, "b": {{"get", 5}}},
-			`lane "a", call 1: expected pay, key 1, occurrence 0, struck by [down]; got pay, key 9, occurrence 0 (missing: 1, additional: 1, struck otherwise: 0)`},
+			`lane "a", call 1: expected pay, key 1, occurrence 0, delivered: [down]; got pay, key 9, occurrence 0 (missing: 1, additional: 1, altered: 0)`},
 		{"a call too few", map[string][]step{"a": {{"get", 1}, {"pay", 1}}, "b": {{"get", 5}}},
-			`lane "a", call 2: expected mail, key 2, occurrence 0; got no call (missing: 1, additional: 0, struck otherwise: 0)`},
+			`lane "a", call 2: expected mail, key 2, occurrence 0; got no call (missing: 1, additional: 0, altered: 0)`},
 		{"a retry more", map[string][]step{"a": {{"get", 1}, {"pay", 1}, {"pay", 1}, {"mail", 2}}, "b": {{"get", 5}}},
-			`lane "a", call 2: expected no call; got pay, key 1, occurrence 1 (missing: 0, additional: 1, struck otherwise: 0)`},
+			`lane "a", call 2: expected no call; got pay, key 1, occurrence 1 (missing: 0, additional: 1, altered: 0)`},
 		{"another lane", map[string][]step{"a": {{"get", 1}, {"pay", 1}, {"mail", 2}}, "c": {{"get", 5}}},
 			`expected`},
 		{"another order of the same calls, whose faults are the same", map[string][]step{"a": {{"mail", 2}, {"pay", 1}, {"get", 1}}, "b": {{"get", 5}}}, ""},
@@ -326,13 +326,13 @@ func TestARunWithOtherCallsIsNoReplay(t *testing.T) {
 	for i := range altered {
 		altered[i].Delivered = false
 	}
-	assert.ErrorContains(t, kept.Check(altered), `expected pay, key 1, occurrence 0, struck by [down]; got pay, key 1, occurrence 0 (missing: 0, additional: 0, struck otherwise: 1)`)
+	assert.ErrorContains(t, kept.Check(altered), `expected pay, key 1, occurrence 0, delivered: [down]; got pay, key 1, occurrence 0 (missing: 0, additional: 0, altered: 1)`)
 	altered[0].Cell = "d"
 	assert.ErrorContains(t, kept.Check(altered), `cell "d"`)
 }
 
-// What is not a whole run is not recorded, and all reasons are given.
-func TestWhatCannotBeRecorded(t *testing.T) {
+// What is not a whole run is not captured, and all reasons are given.
+func TestWhatCannotBeCaptured(t *testing.T) {
 	plan, err := chaos.NewPlan(3, chaos.Rule{Name: "down", Target: "pay", Fault: fault.Fail(errors.New("down"))})
 	require.NoError(t, err)
 	_, err = planjson.CaptureOf(nil, nil)
@@ -342,7 +342,7 @@ func TestWhatCannotBeRecorded(t *testing.T) {
 		{Cell: "b", Target: "pay", Layer: chaos.LayerPoint, Rule: "other", Delivered: true},
 		{Cell: "a", Target: "down", Rule: "down"},
 	})
-	for _, want := range []string{"ordinal 0 in lane", `of cell "b"`, `rule "other"`, "Injector.Trigger"} {
+	for _, want := range []string{"ordinal 0 in lane", `of cell "b"`, `rule "other"`, "Injector.InjectNow"} {
 		assert.ErrorContains(t, err, want)
 	}
 	calm, err := planjson.CaptureOf(plan, nil)
@@ -358,7 +358,7 @@ func TestWhatCannotBeRecorded(t *testing.T) {
 	}
 }
 
-// A recording that was written by hand: names in any order, but of rules that are there.
+// A capture that was written by hand: names in any order, but of rules that are there.
 func TestDeliveredNamesRulesOfThePlan(t *testing.T) {
 	doc := func(delivered string) []byte {
 		rule := func(name string) string {
@@ -369,9 +369,9 @@ func TestDeliveredNamesRulesOfThePlan(t *testing.T) {
 	}
 	_, err := planjson.DecodeCapture(doc(`["first","secnod"]`), nil)
 	assert.ErrorContains(t, err, `/calls/0/delivered/1: bad value "secnod"; allowed: the name of a rule of the plan; did you mean second?`)
-	recording, err := planjson.DecodeCapture(doc(`["second","first"]`), nil)
+	capture, err := planjson.DecodeCapture(doc(`["second","first"]`), nil)
 	require.NoError(t, err)
-	in := recording.Injector(nil)
+	in := capture.Injector(nil)
 	require.NoError(t, chaos.Point(chaos.NewContext(t.Context(), in), "pay"))
-	assert.NoError(t, recording.Check(in.Events()), "in another order than events have them")
+	assert.NoError(t, capture.Check(in.Events()), "in another order than events have them")
 }

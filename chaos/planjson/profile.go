@@ -7,10 +7,10 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// WeatherOptions say what ready-made weather strikes: globs over the names of
-// injection points, in the syntax of [chaos.Rule.Target]. Weather that needs
-// targets of a sort which has none is an error; none is struck by default, since
-// "*" would take in what the agent's own code is wrapped as.
+// ProfileOptions are the targets of a ready-made profile: globs over the names
+// of injection points, in the syntax of [chaos.Rule.Target]. A profile needs
+// globs for its sorts of targets; without them it is an error. There is no
+// default, since "*" would also match what the agent's own code is wrapped as.
 type ProfileOptions struct {
 	_ struct{}
 	// Tools are the tools that the agent calls, or other calls to dependencies.
@@ -21,17 +21,17 @@ type ProfileOptions struct {
 	Streams []string
 }
 
-// Weather returns the rules of ready-made weather by name: one of
-// [WeatherNames], each described in docs/plans.md. The rules are named
-// "weather/part", so that weathers can be joined in one plan, and all of them
-// can be written down by [Encode]. The error is an [*Error].
+// Profile returns the rules of a ready-made profile by name: one of
+// [ProfileNames], each described in docs/plans.md. The rules are named
+// "profile/part", so that profiles can be joined in one plan. [Encode] can
+// write all of them. The error joins every problem, each an [*Error].
 func Profile(name string, options *ProfileOptions) ([]chaos.Rule, error) {
 	var o ProfileOptions
 	if options != nil {
 		o = *options
 	}
 	var found problems
-	for _, w := range weathers() {
+	for _, w := range profiles() {
 		if w.name != name {
 			continue
 		}
@@ -49,40 +49,40 @@ func Profile(name string, options *ProfileOptions) ([]chaos.Rule, error) {
 		}
 		return rules, nil
 	}
-	return nil, &Error{Reason: UnknownKind, Value: "weather " + short(string(quote(name))),
+	return nil, &Error{Reason: UnknownKind, Value: "profile " + short(string(quote(name))),
 		Allowed: "one of " + strings.Join(ProfileNames(), ", ") + meant(name, ProfileNames())}
 }
 
-// WeatherNames lists the ready-made weathers, in the order of docs/plans.md.
+// ProfileNames lists the ready-made profiles, in the order of docs/plans.md.
 func ProfileNames() []string {
 	var names []string
-	for _, w := range weathers() {
+	for _, w := range profiles() {
 		names = append(names, w.name)
 	}
 	return names
 }
 
-// A weather is a row of the table.
-type weather struct {
+// A profile is a row of the table.
+type profile struct {
 	name  string
 	doc   string // what it does, for docs/plans.md
 	needs needs
 	rules func(targets) []chaos.Rule
 }
 
-// needs are the sorts of targets that a weather strikes.
+// needs are the sorts of targets of a profile.
 type needs struct{ tools, models, streams bool }
 
 // targets are one glob for each sort.
 type targets struct{ tools, models, streams string }
 
 // oneOf makes one glob of several.
-func oneOf(globs []string, needed bool, weather, field string, found *problems) string {
+func oneOf(globs []string, needed bool, profile, field string, found *problems) string {
 	switch {
 	case !needed:
 		return ""
 	case len(globs) == 0:
-		found.add(&Error{Reason: Missing, Value: fmt.Sprintf("%s of the weather %s", field, weather), Allowed: "at least one glob over the targets to strike"})
+		found.add(&Error{Reason: Missing, Value: fmt.Sprintf("%s of the profile %s", field, profile), Allowed: "at least one glob over the targets of the faults"})
 		return ""
 	case len(globs) == 1:
 		return globs[0]
@@ -94,8 +94,8 @@ func oneOf(globs []string, needed bool, weather, field string, found *problems) 
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// escapeCommas keeps commas that stand for themselves from separating
-// alternatives once the glob is put into braces.
+// escapeCommas escapes literal commas, which would separate alternatives once
+// the glob is put into braces.
 func escapeCommas(glob string) string {
 	var b strings.Builder
 	depth, escaped := 0, false

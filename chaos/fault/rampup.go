@@ -8,45 +8,15 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// Spike is [Delay] by usual, and for a share of the calls, drawn from their
-// coordinates, by spike: mostly normal, sometimes huge. usual is at least 0;
-// where it is 0 only the spikes are delivered. spike is more than usual, share
-// more than 0 and less than 1.
-func Spike(usual, spike time.Duration, share float64) chaos.Fault {
-	return latency{spiky{usual, spike, share}}
-}
-
-type spiky struct {
-	usual, spike time.Duration
-	share        float64
-}
-
-func (s spiky) quantile(u float64) time.Duration {
-	if u >= 1-s.share {
-		return s.spike
-	}
-	return s.usual
-}
-
-func (s spiky) params() any {
-	return latencyParams{Distribution: "spike", Usual: s.usual.String(), Spike: s.spike.String(), Share: s.share}
-}
-
-func (s spiky) check(c *param.Check) {
-	c.Wait("usual", s.usual)
-	c.That(s.spike > s.usual, "spike", s.spike, "a duration of more than usual, which is "+s.usual.String())
-	c.That(s.share > 0 && s.share < 1, "share", s.share, "a number between 0 and 1")
-}
-
 // RampUp is [Delay] by a time that grows with every call of a lane to the
-// target: step for the first, twice that for the second, up to most. step is
-// more than 0, most at least step.
-func RampUp(step, most time.Duration) chaos.Fault { return latency{stepwise{step, most}} }
+// target: step for the first call, twice step for the second, and so on up to
+// most. step is more than 0, most at least step.
+func RampUp(step, most time.Duration) chaos.Fault { return latency{of: stepwise{step, most}} }
 
-// RampUpOver is [Delay] by a time that grows with the time since the
-// injector was armed: from 0 evenly up to most, which is reached after over and
-// stays. Both are more than 0.
-func RampUpOver(most, over time.Duration) chaos.Fault { return latency{gradual{most, over}} }
+// RampUpWith is [RampUp] by the clock: the delay grows evenly from 0, when the
+// injector is armed, to most after the time over, and then stays there. Both
+// are more than 0.
+func RampUpWith(most, over time.Duration) chaos.Fault { return latency{of: gradual{most, over}} }
 
 // growing is a delay that follows from the call, without a draw.
 type growing interface {

@@ -8,17 +8,17 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
-// weathers is the table. Each has a fault within the first ten calls to its
-// targets, or a chance of one in each call of at least a quarter: weather that
-// a short run does not notice is calm.
-func weathers() []weather {
+// profiles is the table. Each profile has a fault within the first ten calls to
+// its targets, or a chance of one in each call of at least a quarter, so that a
+// short run notices it.
+func profiles() []profile {
 	tools, streams, models := needs{tools: true}, needs{streams: true}, needs{models: true}
-	return []weather{
+	return []profile{
 		{"high-latency", "Half of the calls take some seconds longer, one in twenty half a minute.", tools, highLatency},
 		{"flaky-network", "Bursts of reset connections, a quarter of the calls in the long run; others time out or are late.", tools, flakyNetwork},
 		{"api-outage", "From the third call on, all tools together are unavailable for eight calls, and then come back.", tools, apiOutage},
 		{"partition", "From the second call on, no tool can be reached any more.", tools, partition},
-		{"cascading-failure", "A dependency fails by degrees: two calls of calm, three that are slow, three that time out, and then nothing but exhaustion.", tools, cascadingFailure},
+		{"cascading-failure", "A dependency fails by degrees: two calls without a fault, three that are slow, three that time out, and then nothing but exhaustion.", tools, cascadingFailure},
 		{"rate-limited", "Three calls in ten seconds are let through, over all tools together; the others are refused, with the time to wait.", tools, rateLimited},
 		{"auth-expired", "After three calls to a tool its credentials are no longer accepted, for good.", tools, authExpired},
 		{"budget-exhausted", "After eight calls over all tools together, none is left.", tools, budgetExhausted},

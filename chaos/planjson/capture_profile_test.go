@@ -12,9 +12,9 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 )
 
-// A run in any ready-made weather, of tools, streams or a model over HTTP, is
-// had again from its recording's JSON: every caller gets the same.
-func TestARunInAnyWeatherReplays(t *testing.T) {
+// A run under any ready-made profile, of tools, streams or a model over HTTP, is
+// repeated from its capture's JSON: every caller gets the same.
+func TestARunUnderAnyProfileReplays(t *testing.T) {
 	run := func(t *testing.T, name string, in *chaos.Injector) (got []answer) {
 		synctest.Test(t, func(t *testing.T) {
 			in.Arm()
@@ -38,9 +38,9 @@ func TestARunInAnyWeatherReplays(t *testing.T) {
 			require.NoError(t, err)
 			in := plan.Injector("weather", &chaos.InjectorOptions{RecordAll: true})
 			got := run(t, name, in)
-			recording, err := planjson.CaptureOf(plan, in.Events())
+			capture, err := planjson.CaptureOf(plan, in.Events())
 			require.NoError(t, err)
-			doc, err := recording.Encode(nil)
+			doc, err := capture.Encode(nil)
 			require.NoError(t, err)
 			back, err := planjson.DecodeCapture(doc, nil)
 			require.NoError(t, err)
@@ -59,9 +59,9 @@ func texts(answers []answer) (list []string) {
 	return list
 }
 
-// FuzzDecodeRecording: the decoder never panics, and what it takes can be
+// FuzzDecodeCapture: the decoder never panics, and what it takes can be
 // written and read again as the same.
-func FuzzDecodeRecording(f *testing.F) {
+func FuzzDecodeCapture(f *testing.F) {
 	f.Add([]byte(`{"cell":"a","plan":{"seed":"1","rules":[{"target":"t","when":{"kind":"exactly","params":{"calls":[{"target":"t","key":"7","occurrence":"0"}]}},"fault":{"kind":"hang"}}]},` +
 		`"calls":[{"target":"t","key":"7","occurrence":"0","delivered":["t:hang"]},{"lane":"b","target":"t","key":"7","occurrence":"0"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

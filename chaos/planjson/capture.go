@@ -9,63 +9,68 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
-// A Recording is a run whose faults can be had again: a plan that strikes
-// exactly the calls that were struck, and the calls of the run, by which
-// [Recording.Check] tells whether another run made the same ones. [Record]
-// makes one, [Recording.Encode] and [DecodeRecording] keep it as JSON.
+// A Capture is a run whose faults can be repeated: a plan that injects them
+// into exactly the same calls, and the calls of the run. [CaptureOf] makes one;
+// [Capture.Encode] and [DecodeCapture] write and read it as JSON.
+// [Capture.Check] reports whether another run made the same calls.
 //
-// Faults that draw, such as a latency of a distribution, draw the same again:
-// their draws hang on seed, cell, rule name and call, which are all kept. The
-// recorded rules have no group, limit or cool-down, and the run's [chaos.Safeguards]
-// are not kept: their outcome is in the list of calls, so that calls on which
-// they held a rule back are not struck. What ended faults under way, as
-// [chaos.Injector.Disarm] or a kill switch does, is no outcome of a call and is
-// not had again. Faults that remember earlier calls are given all the calls
-// that they were given, delivered or not, in the order of the new run: where
-// lanes interleave in another way, what they remember may differ.
+// Faults that draw, such as a latency of a distribution, draw the same numbers
+// again: their draws depend on seed, cell, rule name and call, which are all
+// kept.
+//
+// The captured rules have no group, limit or cool-down, and the run's
+// [chaos.Safeguards] are not kept. Their outcome is in the list of calls: a
+// call on which they held a rule back is not in it. What ended faults in
+// progress, such as [chaos.Injector.Disarm] or a kill switch, is not repeated.
+//
+// Faults that remember earlier calls get all the calls that they got, delivered
+// or not, in the order of the new run. If lanes interleave in another way, they
+// may remember something else.
 type Capture struct {
 	Cell  string
 	Plan  *chaos.Plan
 	Calls []CapturedCall // in the order in which they began
 }
 
-// A RecordedCall is one call of a run and the rules that were delivered on it.
+// A CapturedCall is one call of a run and the rules that were delivered on it.
 type CapturedCall struct {
 	when.Coord
 	Delivered []string `json:"delivered,omitempty"` // names of rules, sorted
 }
 
-// String is the call as errors show it.
+// String returns the call as errors show it.
 func (c CapturedCall) String() string {
 	s := fmt.Sprintf("%s, key %d, occurrence %d", c.Target, c.Key, c.Occurrence)
 	if len(c.Delivered) > 0 {
-		s += fmt.Sprintf(", struck by %v", c.Delivered)
+		s += fmt.Sprintf(", delivered: %v", c.Delivered)
 	}
 	return s
 }
 
-// Record makes a recording of the events of one cell and the plan they came
-// from. Every call of the run must be among them, so record with
-// [chaos.InjectorOptions.RecordAll] and look at [chaos.Injector.Dropped]: a gap in
-// the calls of a lane to a target is an error, as are events of several cells
-// and of rules that the plan does not have, and a fault that was made by
-// [chaos.Injector.InjectNow], which is no call. All problems are joined.
+// CaptureOf makes a capture of the events of one cell and their plan. Every
+// call of the run must be among the events, so set
+// [chaos.InjectorOptions.RecordAll] and look at [chaos.Injector.Dropped].
+//
+// Errors are: a gap in the calls of a lane to a target, events of several
+// cells, events of rules that the plan does not have, and events of
+// [chaos.Injector.InjectNow], which are not calls. All problems are joined,
+// each an [*Error].
 func CaptureOf(p *chaos.Plan, events []chaos.Event) (*Capture, error) {
 	var found problems
 	if p == nil {
 		found.add(&Error{Reason: Missing, Allowed: "the plan of the run"})
 		return nil, found.err()
 	}
-	struck := strikes(events, &found)
+	matched := matchedCalls(events, &found)
 	gaps(events, &found)
 	var rules []chaos.Rule
 	for _, r := range p.Rules() {
-		if calls := struck[r.Name]; len(calls) > 0 {
+		if calls := matched[r.Name]; len(calls) > 0 {
 			rules = append(rules, chaos.Rule{Name: r.Name, Target: r.Target, When: when.Exactly(calls...), Fault: r.Fault, Layer: r.Layer})
 		}
-		delete(struck, r.Name)
+		delete(matched, r.Name)
 	}
-	for name := range struck {
+	for name := range matched {
 		found.add(&Error{Rule: name, Reason: BadValue, Value: "events of a rule that the plan does not have", Allowed: "the plan that the run was made with"})
 	}
 	if err := found.err(); err != nil {
@@ -75,36 +80,36 @@ func CaptureOf(p *chaos.Plan, events []chaos.Event) (*Capture, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Capture{Plan: plan, Calls: recorded(events)}
+	r := &Capture{Plan: plan, Calls: capturedCalls(events)}
 	if len(events) > 0 {
 		r.Cell = events[0].Cell
 	}
 	return r, nil
 }
 
-// strikes lists, for each rule, the calls that it was drawn on: also those on
-// which it came to nothing, since a fault may have remembered them, but not those
-// on which it was held back.
-func strikes(events []chaos.Event, found *problems) map[string][]when.Coord {
-	struck := make(map[string][]when.Coord)
+// matchedCalls lists, for each rule, the calls that it matched, delivered or
+// not, since a fault may have remembered them. Calls on which the rule was held
+// back are left out.
+func matchedCalls(events []chaos.Event, found *problems) map[string][]when.Coord {
+	matched := make(map[string][]when.Coord)
 	for i, e := range events {
 		at := fmt.Sprintf("event %d", i)
 		if e.Layer == "" {
-			found.add(&Error{Reason: BadValue, Value: at + ", of Injector.Trigger", Allowed: "calls of injection points"})
+			found.add(&Error{Reason: BadValue, Value: at + ", of Injector.InjectNow", Allowed: "calls of injection points"})
 		}
 		if e.Cell != events[0].Cell {
 			found.add(&Error{Reason: BadValue, Value: fmt.Sprintf("%s, of cell %q", at, e.Cell), Allowed: fmt.Sprintf("events of one cell; the first is of %q", events[0].Cell)})
 		}
 		for _, rule := range slices.Concat(e.Also, e.Idle, e.Masked, []string{e.Rule}) {
 			if rule != "" {
-				struck[rule] = append(struck[rule], coordOf(e))
+				matched[rule] = append(matched[rule], coordOf(e))
 			}
 		}
 	}
-	return struck
+	return matched
 }
 
-// gaps refuses events that are not all there were.
+// gaps refuses events that are not complete.
 func gaps(events []chaos.Event, found *problems) {
 	type strand struct{ lane, target string }
 	ordinals := make(map[strand][]uint64)
@@ -117,14 +122,14 @@ func gaps(events []chaos.Event, found *problems) {
 		for i, ordinal := range seen {
 			if ordinal != uint64(i) {
 				found.add(&Error{Reason: Missing, Value: fmt.Sprintf("the call of ordinal %d in lane %q to %q", i, at.lane, at.target),
-					Allowed: "events of all calls: record from the first on, and keep as many as there are"})
+					Allowed: "events of all calls: record from the first call on, and keep as many as there are"})
 				break
 			}
 		}
 	}
 }
 
-func recorded(events []chaos.Event) []CapturedCall {
+func capturedCalls(events []chaos.Event) []CapturedCall {
 	calls := make([]CapturedCall, len(events))
 	for i, e := range events {
 		calls[i].Coord = coordOf(e)
@@ -139,10 +144,10 @@ func coordOf(e chaos.Event) when.Coord {
 	return when.Coord{Lane: e.Lane, Target: e.Target, Key: e.Key, Occurrence: e.Occurrence}
 }
 
-// Injector makes an injector that strikes as the recorded run was struck, in a
-// cell of its name. It records all calls, so that [Recording.Check] can judge
-// them; the other settings are those of o, which may be nil. A recording without
-// a plan strikes nothing.
+// Injector makes an injector that repeats the faults of the captured run, in a
+// cell of the same name. It records all calls, so that [Capture.Check] can
+// judge them; the other settings are those of o, which may be nil. A capture
+// without a plan injects nothing.
 func (r *Capture) Injector(o *chaos.InjectorOptions) *chaos.Injector {
 	plan := r.Plan
 	if plan == nil {
@@ -156,13 +161,13 @@ func (r *Capture) Injector(o *chaos.InjectorOptions) *chaos.Injector {
 	return plan.Injector(r.Cell, &settings)
 }
 
-type recordingDoc struct {
+type captureDoc struct {
 	Cell  string         `json:"cell" doc:"the cell of the run, on which its draws depend"`
-	Plan  planDoc        `json:"plan" doc:"the rules with the calls that they strike"`
+	Plan  planDoc        `json:"plan" doc:"the rules with the calls that they match"`
 	Calls []CapturedCall `json:"calls" doc:"all calls of the run, in the order in which they began"`
 }
 
-// Encode writes the recording as JSON. What [Encode] says of plans holds.
+// Encode writes the capture as JSON, under the conditions of [Encode].
 func (r *Capture) Encode(o *Options) ([]byte, error) {
 	doc, err := Describe(r.Plan, o)
 	if err != nil {
@@ -179,7 +184,8 @@ func (r *Capture) Encode(o *Options) ([]byte, error) {
 	}{r.Cell, doc, calls})
 }
 
-// DecodeRecording reads what [Recording.Encode] wrote, as strictly as [Decode].
+// DecodeCapture reads what [Capture.Encode] wrote, as strictly as [Decode]. o
+// may be nil.
 func DecodeCapture(data []byte, o *Options) (*Capture, error) {
 	t, err := o.table()
 	if err != nil {
@@ -190,7 +196,7 @@ func DecodeCapture(data []byte, o *Options) (*Capture, error) {
 	if n == nil {
 		return nil, b.err()
 	}
-	var doc recordingDoc
+	var doc captureDoc
 	b.bind(n, "", reflect.ValueOf(&doc).Elem(), tag{})
 	seen := make(map[when.Coord]bool, len(doc.Calls))
 	for i, c := range doc.Calls {
@@ -210,8 +216,8 @@ func DecodeCapture(data []byte, o *Options) (*Capture, error) {
 	return r, nil
 }
 
-// delivered refuses names of rules that the plan does not have, on which no
-// replay could agree, and brings the others into the order of [Record].
+// delivered refuses names of rules that the plan does not have, since no replay
+// could agree with them. It sorts the others, as [CaptureOf] does.
 func (b *binder) delivered(r *Capture) {
 	if r.Plan == nil {
 		return
