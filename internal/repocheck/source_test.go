@@ -55,7 +55,7 @@ func (p goPackage) code() []goFile {
 	return slices.DeleteFunc(slices.Clone(p.files), func(f goFile) bool { return f.test })
 }
 
-// within says whether dir is top or lies below it.
+// within reports whether dir is top or lies below it.
 func within(dir, top string) bool { return dir == top || strings.HasPrefix(dir, top+"/") }
 
 // filesOfRepository lists all files with that ending, slash-separated from the

@@ -96,7 +96,7 @@ func packageState(p goPackage) map[string]string {
 	return problems
 }
 
-// embedded says whether the compiler fills the variable from a file.
+// embedded reports whether the compiler fills the variable from a file.
 func embedded(doc *ast.CommentGroup) bool {
 	return doc != nil && slices.ContainsFunc(doc.List, func(c *ast.Comment) bool {
 		return strings.HasPrefix(c.Text, "//go:embed ")
