@@ -129,16 +129,6 @@ func (a *altered) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// parting is the index of the first byte in which two texts differ.
-func parting(a, b []byte) int {
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return min(len(a), len(b))
-}
-
 // number is a JSON number.
 func number(n int64) json.RawMessage { return strconv.AppendInt(nil, n, 10) }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/blame"
 )
 
 // revision is what a fault makes of a document: another one, and what to
@@ -95,7 +96,7 @@ func (rev revision) reader(s *spoiled, doc []byte, err error) io.Reader {
 	case bytes.Equal(rev.doc, doc):
 		return bytes.NewReader(doc)
 	}
-	return &altered{s: s, from: doc, doc: rev.doc, mark: parting(doc, rev.doc), what: rev.what}
+	return &altered{s: s, from: doc, doc: rev.doc, mark: blame.Common(doc, rev.doc), what: rev.what}
 }
 
 // unread returns the document by which an inner fault replaced another, of at

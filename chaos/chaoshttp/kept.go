@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/blame"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
@@ -105,7 +106,7 @@ func (r Response) Become(ctx context.Context, other any) (result any) {
 		from = nil
 	}
 	return spoil(ctx, r, Response{&c}, func(s *spoiled, _ io.Reader) io.Reader {
-		return &altered{s: s, from: from, doc: after, mark: parting(before, after), what: []chaos.Change{{Before: shownBody(before), After: shownBody(after)}}}
+		return &altered{s: s, from: from, doc: after, mark: blame.Common(before, after), what: []chaos.Change{{Before: shownBody(before), After: shownBody(after)}}}
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/blame"
 	"github.com/shakedown-go/shakedown/internal/sse"
 )
 
@@ -291,7 +292,7 @@ func (b *eventBody) take(st step, raw []byte) {
 			raw = st.was
 		}
 		b.was = append(b.was, raw...)
-		b.mark = parting(b.out, b.was)
+		b.mark = blame.Common(b.out, b.was)
 		if b.mark == len(b.out) && b.mark == len(b.was) {
 			b.mark = 0 // the difference was handed out before, and is known to be one now
 		}

@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"iter"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -147,24 +148,42 @@ func spread(one string, depth int) []string {
 
 // groupEnd is the place of the parenthesis that closes the first, or -1.
 func groupEnd(pattern string) int {
-	depth, class := 0, false
-	for i := 0; i < len(pattern); i++ {
-		switch c := pattern[i]; {
-		case c == '\\':
-			i++
-		case class:
-			class = c != ']'
-		case c == '[':
-			class = true
-		case c == '(':
-			depth++
-		case c == ')':
-			if depth--; depth == 0 {
-				return i
-			}
+	for i, depth := range grouping(pattern) {
+		if pattern[i] == ')' && depth == 0 {
+			return i
 		}
 	}
 	return -1
+}
+
+// grouping yields the places of the parentheses and bars of a pattern, those of
+// escapes and classes left out, with the number of groups open behind each.
+func grouping(pattern string) iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		depth, class := 0, false
+		for i := 0; i < len(pattern); i++ {
+			switch c := pattern[i]; {
+			case c == '\\':
+				i++
+				continue
+			case class:
+				class = c != ']'
+				continue
+			case c == '[':
+				class = true
+				continue
+			case c == '(':
+				depth++
+			case c == ')':
+				depth--
+			case c != '|':
+				continue
+			}
+			if !yield(i, depth) {
+				return
+			}
+		}
+	}
 }
 
 // literalPrefix are the letters that every match of an alternative begins with.
@@ -270,20 +289,9 @@ func wordByte(b byte) bool {
 // topAlternatives splits a pattern at the bars that are in no group.
 func topAlternatives(pattern string) []string {
 	var list []string
-	depth, class, start := 0, false, 0
-	for i := 0; i < len(pattern); i++ {
-		switch c := pattern[i]; {
-		case c == '\\':
-			i++
-		case class:
-			class = c != ']'
-		case c == '[':
-			class = true
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		case c == '|' && depth == 0:
+	start := 0
+	for i, depth := range grouping(pattern) {
+		if pattern[i] == '|' && depth == 0 {
 			list = append(list, pattern[start:i])
 			start = i + 1
 		}
