@@ -7,6 +7,8 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // A Capture is a run whose faults can be repeated: a plan that injects them
@@ -191,13 +193,13 @@ func DecodeCapture(data []byte, o *Options) (*Capture, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &binder{table: t, problems: &problems{}}
-	n := parse(data, t.maxBytes, b.problems)
+	b := newBinder(t)
+	n := strictjson.Parse(data, t.maxBytes, &b.Problems)
 	if n == nil {
-		return nil, b.err()
+		return nil, b.Err()
 	}
 	var doc captureDoc
-	b.bind(n, "", reflect.ValueOf(&doc).Elem(), tag{})
+	b.Bind(n, "", reflect.ValueOf(&doc).Elem(), strictjson.Tag{})
 	seen := make(map[when.Coord]bool, len(doc.Calls))
 	for i, c := range doc.Calls {
 		if seen[c.Coord] {
@@ -206,11 +208,11 @@ func DecodeCapture(data []byte, o *Options) (*Capture, error) {
 		seen[c.Coord] = true
 	}
 	r := &Capture{Cell: doc.Cell, Calls: doc.Calls}
-	if b.count() == 0 {
+	if b.Count() == 0 {
 		r.Plan = b.compile("/plan", doc.Plan.Seed, doc.Plan.Rules)
 		b.delivered(r)
 	}
-	if err := b.err(); err != nil {
+	if err := b.Err(); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -229,8 +231,8 @@ func (b *binder) delivered(r *Capture) {
 	for i, c := range r.Calls {
 		for k, name := range c.Delivered {
 			if !slices.Contains(names, name) {
-				b.add(&Error{Pointer: fmt.Sprintf("/calls/%d/delivered/%d", i, k), Reason: BadValue, Value: short(fmt.Sprintf("%q", name)),
-					Allowed: "the name of a rule of the plan" + meant(name, names)})
+				b.add(&Error{Pointer: fmt.Sprintf("/calls/%d/delivered/%d", i, k), Reason: BadValue, Value: strictjson.Short(fmt.Sprintf("%q", name)),
+					Allowed: "the name of a rule of the plan" + text.Meant(name, names)})
 			}
 		}
 		slices.Sort(c.Delivered)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/chaos/when"
@@ -155,18 +156,13 @@ func (impostor) Describe() chaos.Description { return chaos.Description{Kind: "h
 // A kind of one's own is a row like any other.
 func TestOwnKinds(t *testing.T) {
 	type params struct {
-		Wait  time.Duration     `json:"wait"`
+		Wait  time.Duration     `json:"wait" bounds:"min=0" allowed:"patience"`
 		Inner chaos.Fault       `json:"inner,omitempty"`
 		Names map[string]string `json:"names,omitempty"`
 	}
-	o := &planjson.Options{Kinds: []planjson.Kind{
-		planjson.FaultKind("slow_shop", "The shop is slow.", func(p params) (chaos.Fault, error) {
-			if p.Wait < 0 {
-				return nil, &chaos.ParamError{Kind: "slow_shop", Param: "wait", Value: p.Wait, Allowed: "patience"}
-			}
-			return slowShop{p.Wait}, nil
-		}),
-		planjson.WhenKind("rain", "It rains.", func(struct{}) (chaos.When, error) { panic("no umbrella") }),
+	o := &planjson.Options{Rows: []*catalog.Row{
+		catalog.Fault(catalog.Row{Kind: "slow_shop", Doc: "The shop is slow."}, func(p params) chaos.Fault { return slowShop{p.Wait} }),
+		catalog.Trigger(catalog.Row{Kind: "rain", Doc: "It rains."}, func(struct{}) chaos.When { panic("no umbrella") }),
 	}}
 	plan, err := planjson.Decode(oneRule(`{"kind":"always"}`, `{"kind":"slow_shop","params":{"wait":"90s"}}`), o)
 	require.NoError(t, err)
@@ -183,11 +179,12 @@ func TestOwnKinds(t *testing.T) {
 	assert.NoError(t, validate(r, doc))
 	assert.Error(t, validate(resolved(t, []byte(planjson.Schema())), doc), "the published schema knows nothing of it")
 
-	o.Kinds = append(o.Kinds, o.Kinds[0], planjson.Kind{}, planjson.FaultKind("odd", "", func(struct{ C chan int }) (chaos.Fault, error) { return nil, nil }))
+	o.Rows = append(o.Rows, o.Rows[0], &catalog.Row{},
+		catalog.Fault(catalog.Row{Kind: "odd"}, func(struct{ C chan int }) chaos.Fault { return nil }))
 	o.Errors, o.MaxBytes = []error{nil}, -1
 	o.Faults = []chaos.Fault{stranger{}, fault.Hang(), fault.Hang()}
 	_, err = planjson.Decode(doc, o)
-	for _, want := range []string{"duplicate kind slow_shop", "a kind without a name", "kind odd: c: chan int has no JSON form", "missing Errors[0]", "MaxBytes", "Faults[0]", "duplicate Faults[2]"} {
+	for _, want := range []string{"duplicate kind slow_shop", "a row without a kind", "kind odd: c: chan int has no JSON form", "missing Errors[0]", "MaxBytes", "Faults[0]", "duplicate Faults[2]"} {
 		assert.ErrorContains(t, err, want)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 // Encode writes a plan as JSON that [Decode] reads back as the same plan. It is
@@ -72,7 +72,7 @@ func describePart[T any](t *table, rule string, v T, found *problems) (doc Part)
 	if !sameJSON(d.Params, nil) {
 		doc.Params = d.Params
 	}
-	b := &binder{table: t, problems: &problems{}}
+	b := newBinder(t)
 	n, err := partNode(doc, t.maxBytes)
 	if err != nil {
 		return refuse(BadValue, "parameters that are a JSON object", err)
@@ -80,10 +80,10 @@ func describePart[T any](t *table, rule string, v T, found *problems) (doc Part)
 	var back T
 	if !b.part(n, "", reflect.ValueOf(&back).Elem()) {
 		var first *Error
-		if errors.As(b.err(), &first) && first.Reason == UnknownKind {
-			return refuse(UnknownKind, "a kind of the table, or one of Options.Kinds", b.err())
+		if errors.As(b.Err(), &first) && first.Reason == UnknownKind {
+			return refuse(UnknownKind, "a kind of the table, or one of Options.Kinds", b.Err())
 		}
-		return refuse(NeedsCode, "parameters that the kind takes; what holds Go code is handed over in Options", b.err())
+		return refuse(NeedsCode, "parameters that the kind takes; what holds Go code is handed over in Options", b.Err())
 	}
 	if why := unlike(v, back, d, t); why != "" {
 		return refuse(NeedsCode, why, nil)
@@ -92,17 +92,18 @@ func describePart[T any](t *table, rule string, v T, found *problems) (doc Part)
 }
 
 // partNode is a part as the decoder sees it.
-func partNode(doc Part, maxBytes int) (*node, error) {
-	n := &node{kind: '{', keys: []string{"kind"}, kids: []*node{{kind: '"', text: doc.Kind}}}
+func partNode(doc Part, maxBytes int) (*strictjson.Node, error) {
+	n := &strictjson.Node{Kind: '{', Keys: []string{"kind"}, Kids: []*strictjson.Node{{Kind: '"', Text: doc.Kind}}}
 	if len(doc.Params) == 0 {
 		return n, nil
 	}
-	var found problems
-	params := parse(doc.Params, maxBytes, &found)
+	found := problems{}
+	found.As = func(p *strictjson.Problem) error { return located(p) }
+	params := strictjson.Parse(doc.Params, maxBytes, &found.Problems)
 	if err := found.err(); err != nil {
 		return nil, err
 	}
-	n.keys, n.kids = append(n.keys, "params"), append(n.kids, params)
+	n.Keys, n.Kids = append(n.Keys, "params"), append(n.Kids, params)
 	return n, nil
 }
 
@@ -114,15 +115,10 @@ func unlike(v, back any, d chaos.Description, t *table) string {
 	}
 	again := back.(chaos.Described).Describe()
 	if !sameJSON(d.Params, again.Params) {
-		return fmt.Sprintf("parameters that say all there is; they come back as %s", short(string(again.Params)))
+		return fmt.Sprintf("parameters that say all there is; they come back as %s", strictjson.Short(string(again.Params)))
 	}
-	if byValue(d.Kind) && !reflect.DeepEqual(v, back) {
+	if row := t.faults.rows[d.Kind]; row != nil && row.AsText && !reflect.DeepEqual(v, back) {
 		return "an error or value that its text stands for, or one of Options.Errors or Options.Faults"
 	}
 	return ""
-}
-
-// byValue names the kinds that keep a Go value of which only the text is written.
-func byValue(kind string) bool {
-	return slices.Contains([]string{"error", "timeout", "panic", "stream_cut", "guardrail_down", "delegation_rejected"}, kind)
 }

@@ -3,6 +3,8 @@ package planjson
 import (
 	"errors"
 	"fmt"
+
+	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 // An Error is one problem of a document, or of a plan that cannot be written.
@@ -10,6 +12,8 @@ import (
 // over Unwrap() []error, to get at them.
 type Error struct {
 	Pointer string // where, as a JSON pointer (RFC 6901) into the document; empty: the document as a whole
+	Line    int    // of the value in the text, from 1; 0: not known
+	Column  int    // in that line, in bytes, from 1; 0: not known
 	Rule    string // the name of the rule, where an encoded plan is the matter
 	Reason  Reason
 	Value   string // the value there, as JSON, shortened; empty: there is none
@@ -58,43 +62,14 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, or nil.
 func (e *Error) Unwrap() error { return e.Err }
 
-// maxProblems bounds the number of problems reported for one document.
-const maxProblems = 100
+// problems collects what is wrong in a plan that is written.
+type problems struct{ strictjson.Problems }
 
-// problems collects errors up to the limit.
-type problems struct {
-	list    []error
-	dropped int
-}
-
-func (p *problems) add(e *Error) {
-	if len(p.list) >= maxProblems {
-		p.dropped++
-		return
-	}
-	p.list = append(p.list, e)
-}
-
-func (p *problems) count() int { return len(p.list) + p.dropped }
+func (p *problems) add(e *Error) { p.AddError(e) }
 
 func (p *problems) err() error {
-	if p.dropped > 0 {
-		return errors.Join(append(p.list, fmt.Errorf("planjson: and %d more problems", p.dropped))...)
-	}
-	return errors.Join(p.list...)
-}
-
-// short is a value as an error shows it.
-func short(text string) string {
-	const most = 80
-	if len(text) <= most {
-		return text
-	}
-	cut := most
-	for cut > 0 && text[cut]&0xC0 == 0x80 { // not within a character
-		cut--
-	}
-	return text[:cut] + "…"
+	p.Prefix = "planjson: "
+	return p.Err()
 }
 
 // apart returns the errors that errors.Join joined. An error with several

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/chaos/when"
@@ -137,27 +138,31 @@ func ExampleCaptureOf() {
 	// planjson: the run is no replay of the capture: lane "", call 10: expected pay, key 0, occurrence 10; got no call (missing: 2, additional: 0, altered: 0)
 }
 
-// closed is a fault of the user's own: a shop that is closed until an hour.
-type closed struct{ until int }
+// hours are the parameters of a fault of the user's own.
+type hours struct {
+	Until int `json:"until" bounds:"min=0,max=23" doc:"hour at which the shop opens"`
+}
 
-func (f closed) Fail(chaos.Call) error { return fmt.Errorf("closed until %d:00", f.until) }
+// closedRow says all there is to say about the fault.
+var closedRow = catalog.Fault(catalog.Row{Kind: "shop_closed", Doc: "The shop is closed.", Class: chaos.ClassCrash,
+	Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+}, func(p hours) chaos.Fault { return closed{p} })
+
+// closed is a shop that is closed until an hour.
+type closed struct{ hours }
+
+func (f closed) Fail(chaos.Call) error { return fmt.Errorf("closed until %d:00", f.Until) }
 
 func (f closed) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
 	return nil, f.Fail(c)
 }
 
-func (f closed) Describe() chaos.Description {
-	return chaos.Description{Kind: "shop_closed", Params: fmt.Appendf(nil, `{"until":%d}`, f.until)}
-}
+func (f closed) Check() error                { return closedRow.Check(f.hours).Err() }
+func (f closed) Describe() chaos.Description { return closedRow.Describe(f.hours) }
 
-// A fault of one's own is written down like any other.
-func ExampleFaultKind() {
-	type params struct {
-		Until int `json:"until" bounds:"min=0,max=23" doc:"hour at which the shop opens"`
-	}
-	o := &planjson.Options{Kinds: []planjson.Kind{
-		planjson.FaultKind("shop_closed", "The shop is closed.", func(p params) (chaos.Fault, error) { return closed{p.Until}, nil }),
-	}}
+// A fault of one's own is read and written like any other.
+func ExampleOptions() {
+	o := &planjson.Options{Rows: []*catalog.Row{closedRow}}
 	plan, err := planjson.Decode([]byte(`{"seed": "1", "rules": [{"target": "order", "fault": {"kind": "shop_closed", "params": {"until": 9}}}]}`), o)
 	if err != nil {
 		fmt.Println(err)

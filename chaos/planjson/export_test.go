@@ -17,11 +17,11 @@ func Rows() []Row {
 	var rows []Row
 	seen := map[string]bool{}
 	for _, k := range readyMade() {
-		if err := bindable(k.params); err != nil || seen[k.name] {
-			panic(fmt.Sprint("kind ", k.name, " is there twice, or cannot be bound: ", err))
+		if err := newBinder(&table{}).Bindable(k.Params()); err != nil || seen[k.Kind] {
+			panic(fmt.Sprint("kind ", k.Kind, " is there twice, or cannot be bound: ", err))
 		}
-		seen[k.name] = true
-		rows = append(rows, Row{k.name, k.code, k.doc, k.example, k.trigger, k.held})
+		seen[k.Kind] = true
+		rows = append(rows, Row{k.Kind, k.Go, k.Doc, k.Example, k.IsTrigger(), k.HoldsCode()})
 	}
 	return rows
 }

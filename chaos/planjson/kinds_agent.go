@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
@@ -19,11 +20,10 @@ type (
 
 // agentKinds are the faults of what surrounds an agent: guardrails and other
 // agents.
-func agentKinds() []Kind {
-	text := func(p message) string { return p.Message }
-	return []Kind{
-		failing("guardrail_down", "fault.GuardrailDown(err)", "A guardrail fails.", `{"message":"service unavailable"}`,
-			func(err error, _ message) chaos.Fault { return fault.GuardrailDown(err) }, text),
+func agentKinds() []*catalog.Row {
+	return []*catalog.Row{
+		faultRow("guardrail_down", "fault.GuardrailDown(err)", "A guardrail fails.", `{"message":"service unavailable"}`,
+			func(p message) chaos.Fault { return fault.GuardrailDown(p.Err) }),
 		faultRow("guardrail_hang", "fault.GuardrailHang()", "A guardrail hangs.", `{}`, func(none) chaos.Fault { return fault.GuardrailHang() }),
 		faultRow("forced_verdict", "fault.ForceVerdict(v)", "A guardrail's verdict is replaced.", `{"value":{"allowed":true}}`,
 			func(p anyValue) chaos.Fault { return fault.ForceVerdict(p.Value) }),
@@ -41,7 +41,7 @@ func agentKinds() []Kind {
 			func(p lateItems) chaos.Fault { return fault.DelayHandoff(p.Duration) }),
 		faultRow("message_storm", "fault.MessageStorm(n)", "The other agent gets the message many times.", `{"times":5}`,
 			func(p times) chaos.Fault { return fault.MessageStorm(p.Times) }),
-		failing("delegation_rejected", "fault.RejectDelegation(err)", "The other agent does not take the task.", `{"message":"the agent declined the task"}`,
-			func(err error, _ message) chaos.Fault { return fault.RejectDelegation(err) }, text),
+		faultRow("delegation_rejected", "fault.RejectDelegation(err)", "The other agent does not take the task.", `{"message":"the agent declined the task"}`,
+			func(p message) chaos.Fault { return fault.RejectDelegation(p.Err) }),
 	}
 }

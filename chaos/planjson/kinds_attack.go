@@ -2,6 +2,7 @@ package planjson
 
 import (
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/lies"
 )
 
@@ -51,14 +52,14 @@ type (
 	}
 )
 
-func slipping(name, code, doc string, build func(lies.Attack) chaos.Fault) Kind {
+func slipping(name, code, doc string, build func(lies.Attack) chaos.Fault) *catalog.Row {
 	return faultRow(name, "lies."+code+"(lies.Attack{…})", doc, `{}`,
 		func(p attack) chaos.Fault { return build(lies.Attack{Texts: p.Texts, Paths: p.Paths}) })
 }
 
 // attackKinds are adversarial: instructions to a model in a tool's answer or description.
-func attackKinds() []Kind {
-	return []Kind{
+func attackKinds() []*catalog.Row {
+	return []*catalog.Row{
 		slipping("slipped_instruction", "Instruct", "A result holds an instruction to the model.", lies.Instruct),
 		slipping("spoofed_authority", "SpoofAuthority", "A result claims to speak for those in charge.", lies.SpoofAuthority),
 		slipping("exfiltration_canary", "Exfiltrate", "A result asks to pass a code on, by which a leak is found.", lies.Exfiltrate),
@@ -75,7 +76,7 @@ func attackKinds() []Kind {
 }
 
 // of is a row of a fault on a list of messages.
-func of[P any](name, code, doc, example string, build func(P, lies.Messages) chaos.Fault, where func(P) lies.Messages) Kind {
+func of[P any](name, code, doc, example string, build func(P, lies.Messages) chaos.Fault, where func(P) lies.Messages) *catalog.Row {
 	return faultRow(name, code, doc, example, func(p P) chaos.Fault { return build(p, where(p)) })
 }
 
@@ -83,8 +84,8 @@ func (l list) itself() lies.Messages { return lies.Messages{Path: l.Path, System
 
 // messageKinds are the faults of an agent's context and memory: lists of
 // messages.
-func messageKinds() []Kind {
-	return []Kind{
+func messageKinds() []*catalog.Row {
+	return []*catalog.Row{
 		of("truncated_messages", "lies.TruncateMessages(keep, o)", "Old messages are lost.", `{"keep":2}`,
 			func(p keepMessages, o lies.Messages) chaos.Fault { return lies.TruncateMessages(p.Keep, o) }, keepMessages.itself),
 		of("stale_messages", "lies.StaleMessages(n, o)", "The newest messages are lost.", `{"n":1}`,

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 )
 
@@ -41,8 +42,8 @@ type (
 )
 
 // chatKinds are the faults of a model's completion, streamed or not.
-func chatKinds() []Kind {
-	return []Kind{
+func chatKinds() []*catalog.Row {
+	return []*catalog.Row{
 		plain("empty_completion", "chaoshttp.EmptyCompletion", "The model says nothing.", chaoshttp.EmptyCompletion),
 		faultRow("cut_completion", "chaoshttp.CutCompletion(keep)", "The completion ends at the limit of its tokens.", `{"keep":12}`,
 			func(p characters) chaos.Fault { return chaoshttp.CutCompletion(p.Keep) }),
@@ -69,11 +70,11 @@ func chatKinds() []Kind {
 }
 
 // eventKinds are the faults of event streams over HTTP.
-func eventKinds() []Kind {
-	at := func(name, code, doc string, build func(int) chaos.Fault) Kind {
+func eventKinds() []*catalog.Row {
+	at := func(name, code, doc string, build func(int) chaos.Fault) *catalog.Row {
 		return faultRow(name, "chaoshttp."+code+"(after)", doc, `{"after":2}`, func(p afterEvents) chaos.Fault { return build(p.After) })
 	}
-	return []Kind{
+	return []*catalog.Row{
 		faultRow("slow_first_event", "chaoshttp.SlowFirstEvent(d)", "The first event of a response is late.", `{"duration":"5s"}`,
 			func(p eventDelay) chaos.Fault { return chaoshttp.SlowFirstEvent(p.Duration) }),
 		faultRow("slow_events", "chaoshttp.SlowEvents(d)", "Every event of a response is late.", `{"duration":"1s"}`,

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
@@ -28,8 +29,8 @@ type (
 )
 
 // deliveryKinds are the faults of whether, when and how often a request arrives.
-func deliveryKinds() []Kind {
-	return []Kind{
+func deliveryKinds() []*catalog.Row {
+	return []*catalog.Row{
 		faultRow("lost_request", "fault.LoseRequest(d)", "The request is lost on its way, and the caller sees a time-out.", `{"duration":"1s"}`,
 			func(p wait) chaos.Fault { return fault.LoseRequest(p.Duration) }),
 		faultRow("delivered_twice", "fault.DeliverTwice()", "The request arrives twice, and the caller sees the second reply.", `{}`,

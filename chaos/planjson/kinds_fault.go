@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
@@ -24,7 +25,7 @@ type (
 		Over         time.Duration `json:"over,omitempty" doc:"of degrading_over: the time until the longest delay"`
 	}
 	message struct {
-		Message string `json:"message" doc:"text of the error; the text of a ready-made error gives that error"`
+		Err error `json:"message" doc:"text of the error; the text of a ready-made error gives that error"`
 	}
 	maybeMessage struct {
 		Message *string `json:"message,omitempty" doc:"the value of the panic; left out: an index out of range"`
@@ -34,7 +35,7 @@ type (
 	}
 	waitWith struct {
 		Duration time.Duration `json:"duration" doc:"time until the caller learns of it"`
-		Message  string        `json:"message,omitempty" doc:"text of the error; left out: that of a time-out"`
+		Err      error         `json:"message,omitempty" doc:"text of the error; left out: that of a time-out"`
 	}
 	anyValue struct {
 		Value json.RawMessage `json:"value" doc:"what the caller gets instead"`
@@ -44,25 +45,24 @@ type (
 	}
 )
 
-func faultKinds() []Kind {
-	return []Kind{
+func faultKinds() []*catalog.Row {
+	return []*catalog.Row{
 		faultRow("latency", "fault.Delay(d), fault.Uniform(lo, hi), fault.Normal(mean, stddev), fault.Exponential(mean), fault.Spike(usual, spike, share), fault.RampUp(step, most), fault.RampUpWith(most, over)",
 			"The call takes longer.", `{"distribution":"fixed","duration":"2s"}`, latency.fault),
-		failing("error", "fault.Fail(err)", "The call fails.", `{"message":"service unavailable"}`,
-			func(err error, _ message) chaos.Fault { return fault.Fail(err) },
-			func(p message) string { return p.Message }),
+		faultRow("error", "fault.Fail(err)", "The call fails.", `{"message":"service unavailable"}`,
+			func(p message) chaos.Fault { return fault.Fail(p.Err) }),
 		faultRow("resource_exhaustion", "fault.ResourceExhausted()", "The call fails with \"resource exhausted\".", `{}`,
 			func(none) chaos.Fault { return fault.ResourceExhausted() }),
 		faultRow("network_partition", "fault.Partition()", "The call fails with \"no route to host\".", `{}`,
 			func(none) chaos.Fault { return fault.Partition() }),
-		faultRow("panic", "fault.Panic(v)", "The call panics.", `{"message":"index out of bounds"}`, maybeMessage.fault),
-		failing("timeout", "fault.Timeout(d), fault.TimeoutWith(d, err)", "The call times out before it reaches its callee.",
-			`{"duration":"10s"}`, func(err error, p waitWith) chaos.Fault {
-				if p.Message == "" {
+		catalog.Fault(catalog.Row{Kind: "panic", Go: "fault.Panic(v)", Doc: "The call panics.", Example: `{"message":"index out of bounds"}`, AsText: true}, maybeMessage.fault),
+		faultRow("timeout", "fault.Timeout(d), fault.TimeoutWith(d, err)", "The call times out before it reaches its callee.",
+			`{"duration":"10s"}`, func(p waitWith) chaos.Fault {
+				if p.Err == nil {
 					return fault.Timeout(p.Duration)
 				}
-				return fault.TimeoutWith(p.Duration, err)
-			}, func(p waitWith) string { return p.Message }),
+				return fault.TimeoutWith(p.Duration, p.Err)
+			}),
 		faultRow("lost_reply", "fault.LoseReply(), fault.LoseReplyAfter(d)", "The callee does its work and the reply is lost.", `{"duration":"1s"}`,
 			func(p wait) chaos.Fault { return fault.LoseReplyAfter(p.Duration) }),
 		faultRow("hang", "fault.Hang()", "The call hangs until its context ends.", `{}`,
@@ -74,13 +74,6 @@ func faultKinds() []Kind {
 		faultRow("duplicate", "fault.Duplicate(), fault.Repeat(n)", "The call is executed several times.", `{"times":2}`,
 			func(p times) chaos.Fault { return fault.Repeat(p.Times) }),
 	}
-}
-
-// failing is a row of a fault with an error among its parameters.
-func failing[P any](name, code, doc, example string, build func(error, P) chaos.Fault, text func(P) string) Kind {
-	k := newKind(false, name, doc, func(p P, t *table) (any, error) { return build(t.named(text(p)), p), nil })
-	k.code, k.example = code, example
-	return k
 }
 
 func (p latency) fault() chaos.Fault {

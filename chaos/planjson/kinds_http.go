@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 )
 
@@ -47,14 +48,14 @@ type (
 )
 
 // plain is a row of a fault without parameters.
-func plain(name, code, doc string, build func() chaos.Fault) Kind {
+func plain(name, code, doc string, build func() chaos.Fault) *catalog.Row {
 	return faultRow(name, code+"()", doc, `{}`, func(none) chaos.Fault { return build() })
 }
 
 // httpKinds are the faults of HTTP, on either side; see package
 // chaos/chaoshttp.
-func httpKinds() []Kind {
-	return []Kind{
+func httpKinds() []*catalog.Row {
+	return []*catalog.Row{
 		plain("http_refused", "chaoshttp.Refused", "Nothing listens at the server's port.", chaoshttp.Refused),
 		plain("http_reset", "chaoshttp.Reset", "The connection is reset before the answer.", chaoshttp.Reset),
 		plain("http_hang_up", "chaoshttp.HangUp", "The connection is closed in good order before the answer.", chaoshttp.HangUp),

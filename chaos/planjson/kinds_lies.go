@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/lies"
 )
 
@@ -70,13 +71,13 @@ type (
 )
 
 // lying is a row of a lie whose only parameters are paths.
-func lying(name, code, doc string, build func(...string) chaos.Fault) Kind {
+func lying(name, code, doc string, build func(...string) chaos.Fault) *catalog.Row {
 	return faultRow(name, "lies."+code+"(paths...)", doc, `{}`, func(p where) chaos.Fault { return build(p.Paths...) })
 }
 
 // lieKinds are faults on values: omissions, formats and wrong values.
-func lieKinds() []Kind {
-	kinds := []Kind{
+func lieKinds() []*catalog.Row {
+	kinds := []*catalog.Row{
 		lying("empty_result", "Empty", "A value is empty.", lies.Empty),
 		lying("null_value", "Null", "A value is null.", lies.Null),
 		lying("missing_field", "Missing", "A member of an object is missing.", lies.Missing),
@@ -122,8 +123,8 @@ func lieKinds() []Kind {
 }
 
 // pastKinds are lies about time, across targets, and about schemas.
-func pastKinds() []Kind {
-	return []Kind{
+func pastKinds() []*catalog.Row {
+	return []*catalog.Row{
 		faultRow("stale_result", "lies.Stale(lag)", "The answer is that of an earlier, equal call.", `{"lag":1}`,
 			func(p lag) chaos.Fault { return lies.Stale(p.Lag) }),
 		faultRow("frozen_result", "lies.Frozen()", "The first answer is repeated for good.", `{}`,

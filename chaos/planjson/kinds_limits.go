@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
@@ -40,8 +41,8 @@ type (
 )
 
 // limitKinds are budgets, limits and access.
-func limitKinds() []Kind {
-	return []Kind{
+func limitKinds() []*catalog.Row {
+	return []*catalog.Row{
 		faultRow("call_budget", "fault.CallBudget(limit, refill)", "Calls beyond a number are refused.", `{"limit":3,"refill":"1h0m0s"}`,
 			func(p budget) chaos.Fault { return fault.CallBudget(p.Limit, p.Refill) }),
 		faultRow("token_budget", "fault.TokenBudget(limit, usage, refill)", "Calls are refused once the tokens are used up.", `{"limit":30,"usage":"openai"}`,

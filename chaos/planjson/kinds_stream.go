@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
@@ -12,8 +13,8 @@ type (
 		After int `json:"after" bounds:"min=0" doc:"number of items that come before"`
 	}
 	cut struct {
-		After   int    `json:"after" bounds:"min=0" doc:"number of items that come before"`
-		Message string `json:"message" doc:"text of the error; the text of a ready-made error gives that error"`
+		After int   `json:"after" bounds:"min=0" doc:"number of items that come before"`
+		Err   error `json:"message" doc:"text of the error; the text of a ready-made error gives that error"`
 	}
 	lateItems struct {
 		Duration time.Duration `json:"duration" doc:"time that an item takes longer"`
@@ -29,11 +30,11 @@ type (
 )
 
 // streamKinds are the faults of the items of a stream.
-func streamKinds() []Kind {
-	return []Kind{
-		failing("stream_cut", "fault.CutAfter(n), fault.CutAfterWith(n, err)", "A stream breaks off with an error.",
+func streamKinds() []*catalog.Row {
+	return []*catalog.Row{
+		faultRow("stream_cut", "fault.CutAfter(n), fault.CutAfterWith(n, err)", "A stream breaks off with an error.",
 			`{"after":2,"message":"unexpected EOF"}`,
-			func(err error, p cut) chaos.Fault { return fault.CutAfterWith(p.After, err) }, func(p cut) string { return p.Message }),
+			func(p cut) chaos.Fault { return fault.CutAfterWith(p.After, p.Err) }),
 		faultRow("stream_hang", "fault.HangAtItem(n)", "A stream stalls until its context ends.", `{"after":2}`,
 			func(p afterItems) chaos.Fault { return fault.HangAtItem(p.After) }),
 		faultRow("slow_first_item", "fault.SlowFirstItem(d)", "The first item of a stream takes longer.", `{"duration":"5s"}`,

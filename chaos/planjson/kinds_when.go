@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
@@ -90,8 +91,8 @@ type (
 	}
 )
 
-func whenKinds() []Kind {
-	return []Kind{
+func whenKinds() []*catalog.Row {
+	return []*catalog.Row{
 		whenRow("always", "when.Always()", "Every call.", `{}`, func(none) chaos.When { return when.Always() }),
 		whenRow("prob", "when.Prob(p)", "Each call with a probability.", `{"p":0.3}`,
 			func(p probability) chaos.When { return when.Prob(p.P) }),

@@ -2,12 +2,12 @@ package planjson
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
@@ -16,8 +16,9 @@ import (
 // them.
 type Options struct {
 	_ struct{}
-	// Kinds are kinds of your own. A name that is taken already is refused.
-	Kinds []Kind
+	// Rows are kinds of your own, made by [catalog.Fault] and [catalog.Trigger]. A
+	// kind that is taken already is refused.
+	Rows []*catalog.Row
 	// Faults are faults that hold Go code, such as those of fault.Mutate. Each
 	// is written as the kind and parameters of its description, and found by
 	// them. Two with the same description are refused.
@@ -39,7 +40,7 @@ func (o *Options) table() (*table, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	t := &table{faults: side{kinds: map[string]Kind{}}, whens: side{kinds: map[string]Kind{}}, maxBytes: o.MaxBytes, errors: map[string]error{}}
+	t := &table{faults: side{rows: map[string]*catalog.Row{}}, whens: side{rows: map[string]*catalog.Row{}}, maxBytes: o.MaxBytes, errors: map[string]error{}}
 	if t.maxBytes == 0 {
 		t.maxBytes = defaultMaxBytes
 	}
@@ -47,11 +48,11 @@ func (o *Options) table() (*table, error) {
 	if t.maxBytes < 0 {
 		p.add(&Error{Reason: BadValue, Value: fmt.Sprint(o.MaxBytes), Allowed: "MaxBytes of 0 or more"})
 	}
-	for _, k := range readyMade() {
-		t.sideOf(k).kinds[k.name] = k
+	for _, r := range readyMade() {
+		t.sideOf(r).rows[r.Kind] = r
 	}
-	for _, k := range o.Kinds {
-		t.addKind(k, &p)
+	for _, r := range o.Rows {
+		t.addRow(r, &p)
 	}
 	for i, f := range o.Faults {
 		t.faults.hold(f, fmt.Sprintf("Faults[%d]", i), &p)
@@ -72,28 +73,29 @@ func (o *Options) table() (*table, error) {
 	return t, p.err()
 }
 
-func (t *table) sideOf(k Kind) *side {
-	if k.trigger {
+func (t *table) sideOf(r *catalog.Row) *side {
+	if r.IsTrigger() {
 		return &t.whens
 	}
 	return &t.faults
 }
 
-// addKind checks a kind of the user's. A test checks the ready-made ones.
-func (t *table) addKind(k Kind, p *problems) {
-	s := t.sideOf(k)
-	switch _, taken := s.kinds[k.name]; {
-	case k.make == nil || k.name == "":
-		p.add(&Error{Reason: BadValue, Value: "a kind without a name", Allowed: "kinds made by FaultKind and WhenKind"})
-	case taken:
-		p.add(&Error{Reason: Duplicate, Value: "kind " + k.name, Allowed: "a name of its own"})
-	default:
-		if err := bindable(k.params); err != nil {
-			p.add(&Error{Reason: WrongType, Value: "kind " + k.name, Err: err, Allowed: "the types that FaultKind lists"})
-			return
-		}
-		s.kinds[k.name] = k
+// addRow checks a row of the user's. A test checks the ready-made ones.
+func (t *table) addRow(r *catalog.Row, p *problems) {
+	if r == nil || r.Params() == nil || r.Kind == "" {
+		p.add(&Error{Reason: BadValue, Value: "a row without a kind", Allowed: "rows made by catalog.Fault, catalog.Trigger and catalog.InCode, each with a kind"})
+		return
 	}
+	s := t.sideOf(r)
+	if _, taken := s.rows[r.Kind]; taken {
+		p.add(&Error{Reason: Duplicate, Value: "kind " + r.Kind, Allowed: "a name of its own"})
+		return
+	}
+	if err := newBinder(t).Bindable(r.Params()); err != nil {
+		p.add(&Error{Reason: WrongType, Value: "kind " + r.Kind, Err: err, Allowed: "the types that catalog.Fault lists"})
+		return
+	}
+	s.rows[r.Kind] = r
 }
 
 // hold keeps a value of Options under its description.
@@ -120,16 +122,8 @@ func readyErrors() []error {
 	}
 }
 
-// named is the error of that text.
-func (t *table) named(text string) error {
-	if err, ok := t.errors[text]; ok {
-		return err
-	}
-	return errors.New(text)
-}
-
 // readyMade are the rows of all catalogues.
-func readyMade() []Kind {
+func readyMade() []*catalog.Row {
 	return slices.Concat(whenKinds(), faultKinds(), deliveryKinds(), streamKinds(), limitKinds(), agentKinds(),
 		lieKinds(), attackKinds(), messageKinds(), httpKinds(), chatKinds(), eventKinds())
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 // A Plan is a plan as data: the arguments of [chaos.NewPlan], with kinds and
@@ -82,13 +83,14 @@ func indented(v any) ([]byte, error) {
 	if err != nil {
 		return nil, &Error{Reason: BadValue, Err: err}
 	}
-	var found problems
-	n := parse(data, math.MaxInt, &found)
+	found := problems{}
+	found.As = func(p *strictjson.Problem) error { return located(p) }
+	n := strictjson.Parse(data, math.MaxInt, &found.Problems)
 	if n == nil {
 		return nil, found.err()
 	}
 	var b bytes.Buffer
-	n.pretty(&b, "")
+	n.Pretty(&b, "")
 	b.WriteByte('\n')
 	return b.Bytes(), found.err()
 }
@@ -127,20 +129,20 @@ func Decode(data []byte, o *Options) (*chaos.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &binder{table: t, problems: &problems{}}
-	n := parse(data, t.maxBytes, b.problems)
+	b := newBinder(t)
+	n := strictjson.Parse(data, t.maxBytes, &b.Problems)
 	if n == nil {
-		return nil, b.err()
+		return nil, b.Err()
 	}
 	plan := b.plan(n)
-	return plan, b.err()
+	return plan, b.Err()
 }
 
 // plan binds a document that is a plan; nil if there were problems.
-func (b *binder) plan(n *node) *chaos.Plan {
+func (b *binder) plan(n *strictjson.Node) *chaos.Plan {
 	var doc planDoc
-	b.bind(n, "", reflect.ValueOf(&doc).Elem(), tag{})
-	if b.count() > 0 {
+	b.Bind(n, "", reflect.ValueOf(&doc).Elem(), strictjson.Tag{})
+	if b.Count() > 0 {
 		return nil
 	}
 	return b.compile("", doc.Seed, doc.Rules)
@@ -159,7 +161,7 @@ func (b *binder) compile(at string, seed uint64, docs []ruleDoc) *chaos.Plan {
 			index[one.Rules()[0].Name] = i
 		}
 	}
-	if b.count() > 0 {
+	if b.Count() > 0 {
 		return nil
 	}
 	plan, err := chaos.NewPlan(seed, rules...)
@@ -174,9 +176,9 @@ func (b *binder) ruleErrors(err error, place func(rule string) string) {
 	for _, problem := range apart(err) {
 		e := &Error{Reason: BadValue, Err: problem}
 		if r, ok := problem.(*chaos.RuleError); ok {
-			e.Pointer = join(place(r.Rule), members[r.Field])
+			e.Pointer = strictjson.Join(place(r.Rule), members[r.Field])
 			if e.Allowed = r.Allowed; r.Value != nil {
-				e.Value = short(fmt.Sprintf("%#v", r.Value))
+				e.Value = strictjson.Short(fmt.Sprintf("%#v", r.Value))
 				if d, ok := r.Value.(time.Duration); ok { // as the document has it, not in nanoseconds
 					e.Value = fmt.Sprintf("%q", d.String())
 				}

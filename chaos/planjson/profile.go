@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // ProfileOptions are the targets of a ready-made profile: globs over the names
@@ -49,8 +51,8 @@ func Profile(name string, options *ProfileOptions) ([]chaos.Rule, error) {
 		}
 		return rules, nil
 	}
-	return nil, &Error{Reason: UnknownKind, Value: "profile " + short(string(quote(name))),
-		Allowed: "one of " + strings.Join(ProfileNames(), ", ") + meant(name, ProfileNames())}
+	return nil, &Error{Reason: UnknownKind, Value: "profile " + strictjson.Short(string(strictjson.Quote(name))),
+		Allowed: "one of " + strings.Join(ProfileNames(), ", ") + text.Meant(name, ProfileNames())}
 }
 
 // ProfileNames lists the ready-made profiles, in the order of docs/plans.md.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 //go:embed schema.json
@@ -66,7 +68,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		n = append(append(append(n, quote(m.key)...), ':'), value...)
+		n = append(append(append(n, strictjson.Quote(m.key)...), ':'), value...)
 	}
 	return append(n, '}'), nil
 }
@@ -92,7 +94,7 @@ func (t *table) document(s object, is reflect.Type) ([]byte, error) {
 		{"duration", object{{"type", "string"}, {"pattern", `^[-+]?(0|(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$`}, {"examples", []string{"1.5s"}}}},
 		{"uint64", object{{"anyOf", []object{
 			{{"type", "string"}, {"pattern", `^\d+$`}},
-			{{"type", "integer"}, {"minimum", 0}, {"maximum", uint64(exact - 1)}},
+			{{"type", "integer"}, {"minimum", 0}, {"maximum", uint64(strictjson.Exact - 1)}},
 		}}}},
 	}})
 	return indented(s)
@@ -102,7 +104,7 @@ func (t *table) document(s object, is reflect.Type) ([]byte, error) {
 func (s *side) schema(doc string) object {
 	var kinds []object
 	for _, name := range s.names() {
-		kinds = append(kinds, s.kinds[name].schema())
+		kinds = append(kinds, rowSchema(s.rows[name]))
 	}
 	for _, d := range s.descr {
 		kinds = append(kinds, object{{"type", "object"}, {"required", []string{"kind"}}, {"additionalProperties", false},
@@ -111,28 +113,28 @@ func (s *side) schema(doc string) object {
 	return object{{"description", doc}, {"anyOf", kinds}}
 }
 
-func (k Kind) schema() object {
+func rowSchema(r *catalog.Row) object {
 	required := []string{"kind"}
-	params := structSchema(k.params)
-	for _, f := range fieldsOf(k.params) {
-		if !f.optional {
+	params := structSchema(r.Params())
+	for _, f := range strictjson.Fields(r.Params()) {
+		if !f.Optional {
 			required = []string{"kind", "params"}
 		}
 	}
-	s := object{{"description", k.doc}, {"type", "object"}, {"additionalProperties", false}, {"required", required},
-		{"properties", object{{"kind", object{{"const", k.name}}}, {"params", params}}}}
-	if k.example != "" {
-		s = append(s, member{"examples", []object{{{"kind", k.name}, {"params", json.RawMessage(k.example)}}}})
+	s := object{{"description", r.Doc}, {"type", "object"}, {"additionalProperties", false}, {"required", required},
+		{"properties", object{{"kind", object{{"const", r.Kind}}}, {"params", params}}}}
+	if r.Example != "" {
+		s = append(s, member{"examples", []object{{{"kind", r.Kind}, {"params", json.RawMessage(r.Example)}}}})
 	}
 	return s
 }
 
 func structSchema(t reflect.Type) object {
 	properties, required := object{}, []string{}
-	for _, f := range fieldsOf(t) {
-		properties = append(properties, member{f.name, f.schema()})
-		if !f.optional {
-			required = append(required, f.name)
+	for _, f := range strictjson.Fields(t) {
+		properties = append(properties, member{f.Name, fieldSchema(f)})
+		if !f.Optional {
+			required = append(required, f.Name)
 		}
 	}
 	s := object{{"type", "object"}, {"additionalProperties", false}}
@@ -142,21 +144,23 @@ func structSchema(t reflect.Type) object {
 	return append(s, member{"properties", properties})
 }
 
-func (f field) schema() object {
+func fieldSchema(f strictjson.Field) object {
 	s := object{}
-	if f.tag.doc != "" {
-		s = append(s, member{"description", f.tag.doc})
+	if f.Doc != "" {
+		s = append(s, member{"description", f.Doc})
 	}
-	return append(s, typeSchema(f.is, f.tag)...)
+	return append(s, typeSchema(f.Type, f.Tag)...)
 }
 
-func typeSchema(t reflect.Type, g tag) object {
+func typeSchema(t reflect.Type, g strictjson.Tag) object {
 	ref := func(name string) object { return object{{"$ref", "#/$defs/" + name}} }
 	switch t {
 	case reflect.TypeFor[time.Duration]():
 		return ref("duration")
 	case reflect.TypeFor[json.RawMessage]():
 		return object{}
+	case reflect.TypeFor[error]():
+		return object{{"type", "string"}}
 	case reflect.TypeFor[chaos.When]():
 		return ref("when")
 	case reflect.TypeFor[chaos.Fault]():
@@ -166,20 +170,20 @@ func typeSchema(t reflect.Type, g tag) object {
 	}
 	switch t.Kind() {
 	case reflect.String:
-		if g.enum != nil {
-			return object{{"enum", g.enum}}
+		if g.Enum != nil {
+			return object{{"enum", g.Enum}}
 		}
 		return object{{"type", "string"}}
 	case reflect.Bool:
 		return object{{"type", "boolean"}}
 	case reflect.Int, reflect.Int64:
-		return append(object{{"type", "integer"}}, g.bounds()...)
+		return append(object{{"type", "integer"}}, numberBounds(g)...)
 	case reflect.Uint64:
 		return ref("uint64")
 	case reflect.Float64:
-		return append(object{{"type", "number"}}, g.bounds()...)
+		return append(object{{"type", "number"}}, numberBounds(g)...)
 	case reflect.Slice:
-		return g.list(t)
+		return listSchema(t, g)
 	case reflect.Map:
 		return object{{"type", "object"}, {"additionalProperties", typeSchema(t.Elem(), g)}}
 	case reflect.Pointer:
@@ -189,8 +193,8 @@ func typeSchema(t reflect.Type, g tag) object {
 }
 
 // bounds are those of a number.
-func (g tag) bounds() (s object) {
-	for _, b := range []struct{ name, value string }{{"minimum", g.min}, {"exclusiveMinimum", g.over}, {"maximum", g.max}} {
+func numberBounds(g strictjson.Tag) (s object) {
+	for _, b := range []struct{ name, value string }{{"minimum", g.Min}, {"exclusiveMinimum", g.Over}, {"maximum", g.Max}} {
 		if b.value != "" {
 			s = append(s, member{b.name, json.Number(b.value)})
 		}
@@ -199,9 +203,9 @@ func (g tag) bounds() (s object) {
 }
 
 // list bounds the number of elements by min and max, and with over the elements.
-func (g tag) list(t reflect.Type) object {
-	s := object{{"type", "array"}, {"items", typeSchema(t.Elem(), tag{enum: g.enum, over: g.over})}}
-	for _, b := range []struct{ name, value string }{{"minItems", g.min}, {"maxItems", g.max}} {
+func listSchema(t reflect.Type, g strictjson.Tag) object {
+	s := object{{"type", "array"}, {"items", typeSchema(t.Elem(), strictjson.Tag{Enum: g.Enum, Over: g.Over})}}
+	for _, b := range []struct{ name, value string }{{"minItems", g.Min}, {"maxItems", g.Max}} {
 		if n, err := strconv.ParseInt(b.value, 10, 64); err == nil {
 			s = append(s, member{b.name, n})
 		}

@@ -1,18 +1,17 @@
-package param_test
+package catalog_test
 
 import (
-	"math"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
 func TestCheck(t *testing.T) {
-	c := param.Check{Kind: "lateness"}
+	c := catalog.Check{Kind: "lateness"}
 	assert.NoError(t, c.Err(), "no problem yet")
 	c.That(true, "n", 1, "anything")
 	c.Wait("duration", time.Second)
@@ -25,12 +24,4 @@ func TestCheck(t *testing.T) {
 	var problem *chaos.ParamError
 	assert.ErrorAs(t, c.Err(), &problem)
 	assert.Equal(t, "n", problem.Param)
-}
-
-func TestWith(t *testing.T) {
-	d := param.With(chaos.Description{Kind: "k"}, struct {
-		N int `json:"n"`
-	}{2})
-	assert.JSONEq(t, `{"n":2}`, string(d.Params))
-	assert.Empty(t, param.With(d, math.NaN()).Params, "what has no JSON is left to Check")
 }

@@ -1,0 +1,200 @@
+// Package catalog has the rows of the catalogues of faults and triggers.
+//
+// A [Row] says everything about one kind of fault or trigger: its name, a
+// sentence, its parameters with their bounds, its coordinates, and how it is made
+// in Go and from JSON. It stands beside the code of the fault:
+//
+//	type wait struct {
+//		Duration time.Duration `json:"duration" bounds:"min=0" doc:"time until the caller learns of it"`
+//	}
+//
+//	var lostReplyRow = catalog.Fault(catalog.Row{
+//		Kind: "lost_reply", Doc: "The callee does its work and the reply is lost.",
+//		Go: "fault.LoseReplyAfter(d)", Example: `{"duration":"1s"}`,
+//		Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+//	}, func(p wait) chaos.Fault { return lostReply{p} })
+//
+//	type lostReply struct{ wait }
+//
+//	func (f lostReply) Check() error                { return lostReplyRow.Check(f.wait).Err() }
+//	func (f lostReply) Describe() chaos.Description { return lostReplyRow.Describe(f.wait) }
+//
+// Descriptions, checks of bounds, plans in JSON and their schema, the tables in
+// the documentation, and the list of faults that an MCP server offers are made
+// of rows. The packages fault, when, lies, chaoshttp and mcpchaos each return
+// theirs from a function Rows. Rows of your own go into planjson.Options.Rows.
+//
+// A row may be read from many goroutines. It refers to the constructor of its
+// fault, so the constructor must not refer to the row: Go would refuse that as
+// an initialisation cycle. The methods may.
+package catalog
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
+)
+
+// A Row is one kind of fault or trigger. [Fault], [Trigger] and [InCode] complete
+// it with its parameters.
+type Row struct {
+	Kind    string // such as "lost_reply"; unique among the faults, or among the triggers
+	Doc     string // one sentence: what happens to a call, or which calls
+	Go      string // the constructors, as documentation shows them
+	Example string // parameters as a JSON object of which the kind can be made; empty: {}
+
+	// AsText is set where the fault keeps a Go value of which a parameter is only
+	// the text. A plan is then written as JSON only if the text gives an equal value
+	// back. A row with a parameter of type error is so without being told.
+	AsText bool
+
+	// The coordinates of a fault; a trigger has none.
+	Layer       chaos.Layer // empty: that of the injection point
+	Class       chaos.Class
+	Visibility  chaos.Visibility
+	Persistence chaos.Persistence
+	Effect      chaos.Effect
+
+	trigger bool
+	params  reflect.Type
+	fields  []strictjson.Field
+	bounds  []strictjson.Bound
+	build   func(params any) any // nil: it holds Go code
+}
+
+// None are the parameters of a kind without any.
+type None struct{}
+
+// Fault completes the row of a fault with parameters P, which build makes it of.
+//
+// P is a struct of the parameters, one field for each: string, bool, int, int64,
+// uint64 (in JSON a decimal string), float64, [time.Duration] (in JSON "1.5s"),
+// error (in JSON its text), [json.RawMessage], another struct, a slice or map of
+// these, a pointer to one, [chaos.Fault] or [chaos.When]. Its JSON tags name them;
+// without omitempty they are required. Three more tags say what a field means:
+//
+//   - doc:"…" describes it;
+//   - bounds:"min=1,over=0,max=9,enum=a|b" bounds a number, a duration, the length
+//     of a list (over and enum: its elements) or a text;
+//   - allowed:"…" says what is allowed, where the bounds alone say too little.
+//
+// The fault checks and describes itself by the parameters it was built of, with
+// [Row.Check] and [Row.Describe].
+func Fault[P any](r Row, build func(P) chaos.Fault) *Row {
+	return complete[P](r, func(params any) any { return build(params.(P)) })
+}
+
+// Trigger is [Fault] for a trigger.
+func Trigger[P any](r Row, build func(P) chaos.When) *Row {
+	r.trigger = true
+	return complete[P](r, func(params any) any { return build(params.(P)) })
+}
+
+// InCode completes the row of a fault or, with trigger, of a trigger that holds
+// Go code: JSON can name it and its parameters P, and not make it.
+func InCode[P any](r Row, trigger bool) *Row {
+	r.trigger = trigger
+	return complete[P](r, nil)
+}
+
+func complete[P any](r Row, build func(any) any) *Row {
+	r.params, r.build = reflect.TypeFor[P](), build
+	if r.params.Kind() == reflect.Struct {
+		r.fields, r.bounds = strictjson.Fields(r.params), strictjson.Bounds(r.params)
+	}
+	for _, f := range r.fields {
+		r.AsText = r.AsText || f.Type == reflect.TypeFor[error]()
+	}
+	if r.Example == "" {
+		r.Example = "{}"
+	}
+	return &r
+}
+
+// IsTrigger reports whether the row is of a trigger.
+func (r *Row) IsTrigger() bool { return r.trigger }
+
+// HoldsCode reports whether the fault or trigger holds Go code, so that it cannot
+// be made of parameters.
+func (r *Row) HoldsCode() bool { return r.build == nil }
+
+// Params is the type of the parameters, nil in a row that was not completed.
+func (r *Row) Params() reflect.Type { return r.params }
+
+// Build makes the fault or trigger of its parameters, a value of [Row.Params]. It
+// is a [chaos.Fault] or [chaos.When]. It is not checked. A row that holds code
+// returns nil.
+func (r *Row) Build(params any) any {
+	if r.build == nil {
+		return nil
+	}
+	return r.build(params)
+}
+
+// Describe is the description of a fault or trigger with these parameters, a
+// struct as the row has it or one that is written in the same form. Parameters
+// that have no JSON, such as NaN, are left out; Check refuses them.
+func (r *Row) Describe(params any) chaos.Description {
+	d := chaos.Description{Kind: r.Kind, Layer: r.Layer, Class: r.Class, Visibility: r.Visibility,
+		Persistence: r.Persistence, Effect: r.Effect}
+	if len(r.fields) > 0 {
+		d.Params, _ = strictjson.Encode(params, special)
+	}
+	return d
+}
+
+// Check collects which parameters lie outside of their bounds. The fault adds
+// what bounds cannot say, and returns [Check.Err].
+func (r *Row) Check(params any) *Check {
+	c := &Check{Kind: r.Kind}
+	v := reflect.ValueOf(params)
+	for _, b := range r.bounds {
+		member := v.FieldByIndex(b.Index)
+		if allowed, outside := b.Outside(member); outside {
+			c.That(false, b.Name, member.Interface(), allowed)
+		}
+	}
+	return c
+}
+
+// special writes what only this package knows: faults and triggers as their kind
+// and parameters, errors as their text.
+func special(v any) json.RawMessage {
+	switch v := v.(type) {
+	case error:
+		text, _ := json.Marshal(v.Error()) // a string always has JSON
+		return text
+	case chaos.Described:
+		d := v.Describe()
+		text, _ := json.Marshal(struct {
+			Kind   string          `json:"kind"`
+			Params json.RawMessage `json:"params,omitempty"`
+		}{d.Kind, d.Params})
+		return text
+	}
+	return nil
+}
+
+// A Parameter is one parameter of a kind, for documentation.
+type Parameter struct {
+	Name     string `json:"name"`
+	Doc      string `json:"doc,omitempty"`
+	Allowed  string `json:"allowed,omitempty"` // in words; empty: anything of its type
+	Optional bool   `json:"optional,omitempty"`
+}
+
+// Parameters lists the parameters in the order of their fields.
+func (r *Row) Parameters() []Parameter {
+	list := make([]Parameter, len(r.fields))
+	for i, f := range r.fields {
+		list[i] = Parameter{Name: f.Name, Doc: f.Doc, Optional: f.Optional}
+		for _, b := range r.bounds {
+			if b.Name == f.Name {
+				list[i].Allowed = b.Says()
+			}
+		}
+	}
+	return list
+}

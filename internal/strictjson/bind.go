@@ -1,0 +1,260 @@
+package strictjson
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shakedown-go/shakedown/internal/text"
+)
+
+// A Reader fills Go values from a document and collects what does not fit. Its
+// Problems say how; the zero value is ready to use.
+type Reader struct {
+	Problems
+	// Special are types that the package reads itself.
+	Special map[reflect.Type]Special
+	// SkipBounds leaves the bounds of numbers and lists to whoever gets the values.
+	SkipBounds bool
+}
+
+// A Special reads the values of one type.
+type Special struct {
+	Shape string // what it accepts, for errors
+	Bind  func(n *Node, pointer string, v reflect.Value) bool
+}
+
+// Wrong adds the problem that a value has another type, and returns false.
+func (r *Reader) Wrong(n *Node, at, allowed string) bool {
+	r.at(n, &Problem{Pointer: at, Reason: WrongType, Value: n.What(), Allowed: allowed})
+	return false
+}
+
+// Refuse adds the problem that a value is not allowed, and returns false.
+func (r *Reader) Refuse(n *Node, at, allowed string, cause error) bool {
+	r.at(n, &Problem{Pointer: at, Reason: BadValue, Value: Short(string(n.JSON())), Allowed: allowed, Err: cause})
+	return false
+}
+
+// Short is a value as an error shows it.
+func Short(value string) string { return text.Clip(value, 80) }
+
+// Bind fills v from a value and reports whether everything fitted.
+func (r *Reader) Bind(n *Node, at string, v reflect.Value, tag Tag) bool {
+	if special, ok := r.Special[v.Type()]; ok {
+		return special.Bind(n, at, v)
+	}
+	switch v.Type() {
+	case durationType:
+		return r.duration(n, at, v)
+	case rawType:
+		v.SetBytes(n.JSON())
+		return true
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return r.string(n, at, v, tag)
+	case reflect.Bool:
+		if n.Kind != 't' && n.Kind != 'f' {
+			return r.Wrong(n, at, "true or false")
+		}
+		v.SetBool(n.Kind == 't')
+		return true
+	case reflect.Int, reflect.Int64:
+		return r.integer(n, at, v)
+	case reflect.Uint64:
+		return r.bits(n, at, v)
+	case reflect.Float64:
+		return r.number(n, at, v)
+	case reflect.Slice:
+		return r.list(n, at, v, tag)
+	case reflect.Map:
+		return r.dict(n, at, v, tag)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		return r.Bind(n, at, v.Elem(), tag)
+	}
+	return r.Object(n, at, v)
+}
+
+func (r *Reader) string(n *Node, at string, v reflect.Value, tag Tag) bool {
+	if n.Kind != '"' {
+		return r.Wrong(n, at, "a string")
+	}
+	v.SetString(n.Text)
+	if tag.Enum == nil || slices.Contains(tag.Enum, n.Text) {
+		return true
+	}
+	return r.Refuse(n, at, tag.Names()+text.Meant(n.Text, tag.Enum), nil)
+}
+
+func (r *Reader) duration(n *Node, at string, v reflect.Value) bool {
+	const allowed = `a duration such as "1.5s" or "200ms"`
+	if n.Kind != '"' {
+		return r.Wrong(n, at, allowed)
+	}
+	d, err := time.ParseDuration(n.Text)
+	if err != nil {
+		return r.Refuse(n, at, allowed, nil)
+	}
+	v.SetInt(int64(d))
+	return true
+}
+
+func (r *Reader) integer(n *Node, at string, v reflect.Value) bool {
+	if n.Kind != '0' {
+		return r.Wrong(n, at, "an integer")
+	}
+	i, err := strconv.ParseInt(n.Text, 10, 64)
+	if err != nil || v.OverflowInt(i) {
+		return r.Refuse(n, at, fmt.Sprintf("an integer of at most %d bits, written without a point or exponent", v.Type().Bits()), nil)
+	}
+	v.SetInt(i)
+	return true
+}
+
+// Exact is the first integer that a reader which keeps numbers as floats may
+// confuse with its neighbour.
+const Exact = 1 << 53
+
+// bits reads 64 bits: a decimal string, or an integer that every reader keeps.
+func (r *Reader) bits(n *Node, at string, v reflect.Value) bool {
+	const allowed = "a decimal string of at most 64 bits, or an integer below 9007199254740992"
+	if n.Kind != '"' && n.Kind != '0' {
+		return r.Wrong(n, at, allowed)
+	}
+	u, err := strconv.ParseUint(n.Text, 10, 64)
+	if err != nil || n.Kind == '0' && u >= Exact {
+		return r.Refuse(n, at, allowed, nil)
+	}
+	v.SetUint(u)
+	return true
+}
+
+func (r *Reader) number(n *Node, at string, v reflect.Value) bool {
+	if n.Kind != '0' {
+		return r.Wrong(n, at, "a number")
+	}
+	f, err := strconv.ParseFloat(n.Text, 64)
+	if err != nil {
+		return r.Refuse(n, at, "a number that a float64 holds", nil)
+	}
+	v.SetFloat(f)
+	return true
+}
+
+func (r *Reader) list(n *Node, at string, v reflect.Value, tag Tag) bool {
+	if n.Kind != '[' {
+		return r.Wrong(n, at, "a list")
+	}
+	v.Set(reflect.MakeSlice(v.Type(), len(n.Kids), len(n.Kids)))
+	fits := true
+	for i, kid := range n.Kids {
+		fits = r.Bind(kid, at+"/"+strconv.Itoa(i), v.Index(i), tag) && fits
+	}
+	return fits
+}
+
+func (r *Reader) dict(n *Node, at string, v reflect.Value, tag Tag) bool {
+	if n.Kind != '{' {
+		return r.Wrong(n, at, "an object")
+	}
+	v.Set(reflect.MakeMapWithSize(v.Type(), len(n.Kids)))
+	fits := true
+	for i, kid := range n.Kids {
+		elem := reflect.New(v.Type().Elem()).Elem()
+		fits = r.Bind(kid, Join(at, n.Keys[i]), elem, tag) && fits
+		v.SetMapIndex(reflect.ValueOf(n.Keys[i]), elem)
+	}
+	return fits
+}
+
+// Object fills a struct with its fields and no others; names are compared
+// exactly.
+func (r *Reader) Object(n *Node, at string, v reflect.Value) bool {
+	if n.Kind != '{' {
+		return r.Wrong(n, at, "an object")
+	}
+	fields := Fields(v.Type())
+	fits := true
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Name
+		if kid := n.Member(f.Name); kid != nil {
+			fits = r.member(kid, Join(at, f.Name), v.FieldByIndex(f.Index), f) && fits
+		} else if !f.Optional {
+			r.at(n, &Problem{Pointer: Join(at, f.Name), Reason: Missing, Allowed: r.shape(f)})
+			fits = false
+		}
+	}
+	return r.strangers(n, at, names) && fits
+}
+
+// member fills one member and holds it to its bounds.
+func (r *Reader) member(n *Node, at string, v reflect.Value, f Field) bool {
+	if !r.Bind(n, at, v, f.Tag) {
+		return false
+	}
+	if r.SkipBounds {
+		return true
+	}
+	if allowed, outside := bound(f).Outside(v); outside {
+		return r.Refuse(n, at, allowed, nil)
+	}
+	return true
+}
+
+// strangers refuses members with other names.
+func (r *Reader) strangers(n *Node, at string, names []string) bool {
+	fits := true
+	for _, key := range n.Keys {
+		if !slices.Contains(names, key) {
+			allowed := "no members"
+			if len(names) > 0 {
+				allowed = "one of " + strings.Join(names, ", ") + text.Meant(key, names)
+			}
+			r.at(n.Member(key), &Problem{Pointer: Join(at, key), Reason: UnknownField, Allowed: allowed})
+			fits = false
+		}
+	}
+	return fits
+}
+
+// Find follows a parameter's place, such as "calls[2].target", up to where the
+// document ends.
+func Find(n *Node, at, place string) (string, *Node) {
+	place = strings.NewReplacer("[", ".", "]", "").Replace(place)
+	for key := range strings.SplitSeq(place, ".") {
+		var kid *Node
+		if n != nil && n.Kind == '[' {
+			if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(n.Kids) {
+				kid = n.Kids[i]
+			}
+		} else if n != nil {
+			kid = n.Member(key)
+		}
+		if kid == nil && n != nil && n.Kind != '{' {
+			return at, n // the place of something within a value that has no parts
+		}
+		at, n = Join(at, key), kid
+	}
+	return at, n
+}
+
+// Empty reports whether a value means the same as leaving it out.
+func (n *Node) Empty() bool {
+	switch n.Kind {
+	case '0':
+		f, _ := strconv.ParseFloat(n.Text, 64)
+		return f == 0
+	case '"':
+		d, err := time.ParseDuration(n.Text)
+		return n.Text == "" || err == nil && d == 0
+	case 't':
+		return false
+	}
+	return len(n.Kids) == 0
+}

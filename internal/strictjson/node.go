@@ -1,0 +1,251 @@
+package strictjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Node is a value of a document. encoding/json is not enough: it takes the
+// last of two members of one name, matches names without regard to case, stops
+// at the first problem and does not say where it is.
+type Node struct {
+	Kind byte   // '{' '[' '"' '0' 't' 'f' 'n'
+	Text string // of a string, or of a number as it was written
+	Keys []string
+	Kids []*Node // members in the order of Keys, or elements
+	at   int     // offset of its first byte in the document
+}
+
+// MaxDepth is the number of objects and lists that may lie within each other.
+const MaxDepth = 64
+
+// Parse reads a whole document of at most maxBytes. A syntax error ends it, and
+// there is no node then; members that occur twice are collected, and the first
+// of them counts.
+func Parse(data []byte, maxBytes int, p *Problems) *Node {
+	if len(data) > maxBytes {
+		p.Add(&Problem{Reason: TooLarge, Value: fmt.Sprintf("%d bytes", len(data)), Allowed: fmt.Sprintf("at most %d", maxBytes)})
+		return nil
+	}
+	if !utf8.Valid(data) {
+		p.Add(&Problem{Reason: Syntax, Err: errors.New("the document is not UTF-8")})
+		return nil
+	}
+	var whole json.RawMessage
+	if err := json.Unmarshal(data, &whole); err != nil { // checks all of the syntax, trailing data included
+		p.Add(syntax(data, err))
+		return nil
+	}
+	p.data = data
+	r := reader{data: data, dec: json.NewDecoder(bytes.NewReader(data)), problems: p}
+	r.dec.UseNumber()
+	n := r.value("", 0)
+	if r.deep {
+		return nil
+	}
+	return n
+}
+
+// syntax is a syntax error with its line and column.
+func syntax(data []byte, err error) *Problem {
+	p := &Problem{Reason: Syntax, Err: err}
+	var at *json.SyntaxError
+	if errors.As(err, &at) && at.Offset >= 0 && at.Offset <= int64(len(data)) {
+		p.Line, p.Column = place(data, int(at.Offset)-1)
+		p.Err = fmt.Errorf("line %d, column %d: %w", p.Line, p.Column, err)
+	}
+	return p
+}
+
+// place is the line and the column of a byte, both counted from 1. A column is a
+// byte.
+func place(data []byte, at int) (line, column int) {
+	before := data[:max(at, 0)]
+	return bytes.Count(before, []byte{'\n'}) + 1, len(before) - bytes.LastIndexByte(before, '\n')
+}
+
+type reader struct {
+	data     []byte
+	dec      *json.Decoder
+	problems *Problems
+	deep     bool // the document was too deep, and reading stopped
+}
+
+// next is the next token and the offset of its first byte. The syntax was
+// checked before.
+func (r *reader) next() (json.Token, int) {
+	at := int(r.dec.InputOffset())
+	for at < len(r.data) && strings.IndexByte(" \t\r\n,:", r.data[at]) >= 0 {
+		at++
+	}
+	token, _ := r.dec.Token()
+	return token, at
+}
+
+// value reads one value; pointer is its place.
+func (r *reader) value(pointer string, depth int) *Node {
+	token, at := r.next()
+	switch v := token.(type) {
+	case json.Delim:
+		n := &Node{Kind: byte(v), at: at}
+		if depth >= MaxDepth {
+			r.deep = true
+			r.problems.at(n, &Problem{Pointer: pointer, Reason: TooLarge, Value: "depth", Allowed: fmt.Sprintf("at most %d levels", MaxDepth)})
+			return nil
+		}
+		for r.dec.More() && !r.deep {
+			if v == '{' {
+				r.member(n, pointer, depth)
+			} else {
+				n.Kids = append(n.Kids, r.value(pointer+"/"+strconv.Itoa(len(n.Kids)), depth+1))
+			}
+		}
+		_, _ = r.dec.Token() // the closing one
+		return n
+	case string:
+		return &Node{Kind: '"', Text: v, at: at}
+	case json.Number:
+		return &Node{Kind: '0', Text: v.String(), at: at}
+	case bool:
+		if v {
+			return &Node{Kind: 't', at: at}
+		}
+		return &Node{Kind: 'f', at: at}
+	}
+	return &Node{Kind: 'n', at: at}
+}
+
+func (r *reader) member(n *Node, pointer string, depth int) {
+	token, at := r.next()
+	key, _ := token.(string)
+	here := Join(pointer, key)
+	kid := r.value(here, depth+1)
+	if n.Member(key) != nil {
+		r.problems.at(&Node{at: at}, &Problem{Pointer: here, Reason: Duplicate, Allowed: "each member of an object once"})
+		return
+	}
+	n.Keys = append(n.Keys, key)
+	n.Kids = append(n.Kids, kid)
+}
+
+// Member is the member of that name, or nil.
+func (n *Node) Member(key string) *Node {
+	for i, k := range n.Keys {
+		if k == key {
+			return n.Kids[i]
+		}
+	}
+	return nil
+}
+
+// Join appends a member to a JSON pointer.
+func Join(at, key string) string {
+	if strings.ContainsAny(key, "~/") {
+		key = strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+	}
+	return at + "/" + key
+}
+
+// What names the type of a value.
+func (n *Node) What() string {
+	switch n.Kind {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case 'n':
+		return "null"
+	}
+	return "a boolean"
+}
+
+// JSON writes the value back: compact, numbers and the order of members as they were.
+func (n *Node) JSON() json.RawMessage {
+	var b bytes.Buffer
+	n.write(&b, "")
+	return b.Bytes()
+}
+
+// write puts a gap behind each colon and comma.
+func (n *Node) write(b *bytes.Buffer, gap string) {
+	switch n.Kind {
+	case '"':
+		b.Write(Quote(n.Text))
+	case '0':
+		b.WriteString(n.Text)
+	case 't':
+		b.WriteString("true")
+	case 'f':
+		b.WriteString("false")
+	case 'n':
+		b.WriteString("null")
+	default:
+		b.WriteByte(n.Kind)
+		for i, kid := range n.Kids {
+			if i > 0 {
+				b.WriteString("," + gap)
+			}
+			if n.Kind == '{' {
+				b.Write(Quote(n.Keys[i]))
+				b.WriteString(":" + gap)
+			}
+			kid.write(b, gap)
+		}
+		b.WriteByte(n.Kind + 2) // in ASCII the closing bracket is two after the opening one
+	}
+}
+
+// lineWidth is where a value is broken into several lines.
+const lineWidth = 120
+
+// Pretty writes a value on one line if it fits, otherwise its parts on lines of
+// their own.
+func (n *Node) Pretty(b *bytes.Buffer, indent string) {
+	var line bytes.Buffer
+	n.write(&line, " ")
+	if len(n.Kids) == 0 || n.fits(line.Len(), indent) {
+		b.Write(line.Bytes())
+		return
+	}
+	b.WriteByte(n.Kind)
+	for i, kid := range n.Kids {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString("\n" + indent + "  ")
+		if n.Kind == '{' {
+			b.Write(Quote(n.Keys[i]))
+			b.WriteString(": ")
+		}
+		kid.Pretty(b, indent+"  ")
+	}
+	b.WriteString("\n" + indent)
+	b.WriteByte(n.Kind + 2)
+}
+
+// fits reports whether a value is best shown on one line. A list of several
+// objects has a line for each.
+func (n *Node) fits(length int, indent string) bool {
+	if n.Kind == '[' && len(n.Kids) > 1 && n.Kids[0].Kind == '{' {
+		return false
+	}
+	return len(indent) > 0 && length+len(indent) <= lineWidth
+}
+
+// Quote is a string as JSON, with < and & left readable.
+func Quote(s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string always has JSON
+	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'})
+}

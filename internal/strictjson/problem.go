@@ -1,0 +1,106 @@
+package strictjson
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A Problem is one thing that is wrong in a document. Packages show it as an
+// error of their own.
+type Problem struct {
+	Pointer      string // where, as a JSON pointer (RFC 6901); empty: the document as a whole
+	Line, Column int    // of the value in the text, from 1; a column is a byte; 0: not known
+	Reason       Reason
+	Value        string // the value there, as JSON, shortened; empty: there is none
+	Allowed      string // what is allowed instead
+	Err          error  // the cause, where there is one
+}
+
+// A Reason says in which way a document is wrong.
+type Reason string
+
+// The reasons.
+const (
+	Syntax       Reason = "syntax"        // not JSON, not UTF-8, or something follows the document
+	TooLarge     Reason = "too large"     // more bytes, depth or elements than the limits
+	Duplicate    Reason = "duplicate"     // a member of an object, or a name, occurs twice
+	UnknownField Reason = "unknown field" // a member that does not belong there
+	Missing      Reason = "missing"       // a required member is not there
+	WrongType    Reason = "wrong type"    // a string where a number belongs, and the like
+	BadValue     Reason = "bad value"     // of the right type, and refused
+)
+
+// Error names the place, the problem and what is allowed.
+func (p *Problem) Error() string {
+	s := string(p.Reason)
+	if p.Pointer != "" {
+		s = p.Pointer + ": " + s
+	}
+	if p.Value != "" {
+		s += " " + p.Value
+	}
+	if p.Err != nil && p.Err.Error() != "" {
+		s += ": " + p.Err.Error()
+	}
+	if p.Allowed != "" {
+		s += "; allowed: " + p.Allowed
+	}
+	return s
+}
+
+// Unwrap returns the cause, or nil.
+func (p *Problem) Unwrap() error { return p.Err }
+
+// maxProblems bounds the number of problems reported for one document.
+const maxProblems = 100
+
+// Problems collects what is wrong in one document, up to a limit. The zero value
+// is ready to use.
+type Problems struct {
+	// As makes the error that a package shows for a problem; nil: the problem itself.
+	As func(*Problem) error
+	// Prefix begins the message that counts the problems beyond the limit, such
+	// as "planjson: ".
+	Prefix string
+
+	list    []error
+	dropped int
+	data    []byte // the document
+}
+
+// Add adds a problem.
+func (p *Problems) Add(found *Problem) {
+	if p.As != nil {
+		p.AddError(p.As(found))
+		return
+	}
+	p.AddError(found)
+}
+
+// AddError adds an error of the package's own.
+func (p *Problems) AddError(err error) {
+	if len(p.list) >= maxProblems {
+		p.dropped++
+		return
+	}
+	p.list = append(p.list, err)
+}
+
+// at adds a problem with the line and column of a node.
+func (p *Problems) at(n *Node, found *Problem) {
+	if p.data != nil && n != nil {
+		found.Line, found.Column = place(p.data, n.at)
+	}
+	p.Add(found)
+}
+
+// Count is the number of problems, also of those beyond the limit.
+func (p *Problems) Count() int { return len(p.list) + p.dropped }
+
+// Err joins the problems; nil: there are none.
+func (p *Problems) Err() error {
+	if p.dropped == 0 {
+		return errors.Join(p.list...)
+	}
+	return errors.Join(append(p.list, fmt.Errorf("%sand %d more problems", p.Prefix, p.dropped))...)
+}

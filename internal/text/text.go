@@ -1,0 +1,73 @@
+// Package text has what messages are made of: shortened values, lists of names
+// and the nearest of them.
+package text
+
+import "strings"
+
+// Clip returns s, cut before byte most and marked with an ellipsis if it is
+// longer. It never cuts within a character.
+func Clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	cut := most
+	for cut > 0 && s[cut]&0xC0 == 0x80 { // not within a character
+		cut--
+	}
+	return s[:cut] + "…"
+}
+
+// Meant proposes the nearest of the names, as the end of a sentence about what
+// is allowed: "; did you mean refund?". It is empty if none is near. A name is
+// near to those it begins with.
+func Meant(name string, names []string) string {
+	best := Nearest(name, names)
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + best + "?"
+}
+
+// Nearest returns the nearest of the names, or "" if none is near: within about
+// a third of its letters. Of equally near ones it takes the first.
+func Nearest(name string, names []string) string {
+	best, least := "", len(name)/3+2
+	for _, other := range names {
+		d := distance(name, other)
+		if len(other) > 2 && strings.HasPrefix(name, other) {
+			d = min(d, least-1)
+		}
+		if d < least {
+			best, least = other, d
+		}
+	}
+	return best
+}
+
+// distance is the number of bytes to insert, delete or replace to change one
+// name into the other (Levenshtein 1966), without regard to case. Long texts
+// are far from everything.
+func distance(a, b string) int {
+	const long = 64
+	if len(a) > long || len(b) > long {
+		return long
+	}
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
