@@ -40,7 +40,7 @@ func (r *run) execute(ctx context.Context, t task) (rec ActivityResult, err erro
 		rec.Status, rec.Exception = ActivityFailed, r.secrets.text(err.Error())
 	}
 	_ = r.wait(ctx, t.PauseAfter) // the next step notices the end of the context
-	m.Record = &rec
+	m.ActivityResult = &rec
 	r.after(context.WithoutCancel(ctx), t.controls, m)
 	return rec, err
 }

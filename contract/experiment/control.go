@@ -30,9 +30,9 @@ type Moment struct {
 	Level Level
 	Name  string // of the experiment, hypothesis or activity
 
-	Record      *ActivityResult // the result of the activity; nil before it
-	SteadyState *SteadyState    // the result of the hypothesis; nil before it
-	Journal     *Journal        // of the whole run; nil until the experiment is over
+	ActivityResult *ActivityResult // the result of the activity; nil before it
+	SteadyState    *SteadyState    // the result of the hypothesis; nil before it
+	Journal        *Journal        // of the whole run; nil until the experiment is over
 }
 
 // A Level is the kind of step that a control is called around.

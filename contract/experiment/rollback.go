@@ -118,7 +118,7 @@ func (r *run) rollBack(ctx context.Context) {
 		r.undoReturned(ctx, i == len(listed)-1) // of actions that have come back meanwhile
 	}
 	r.after(ctx, controls, m)
-	r.noteUndone()
+	r.warnNotUndone()
 }
 
 func (r *run) undoReturned(ctx context.Context, last bool) {
@@ -157,7 +157,7 @@ func (r *run) wasStarted(name string) bool {
 }
 
 // noteUndone warns if actions could have returned an undo and none did.
-func (r *run) noteUndone() {
+func (r *run) warnNotUndone() {
 	undoable := slices.ContainsFunc(r.exp.Method, func(a Activity) bool { return a.Start != nil && r.wasStarted(a.Name) })
 	if len(r.journal.Rollbacks) == 0 && undoable {
 		r.warn("%s", warnNoRollback)
@@ -165,7 +165,7 @@ func (r *run) noteUndone() {
 }
 
 // recover verifies the steady state once more, with the faults off.
-func (r *run) recover(ctx context.Context) {
+func (r *run) verifyRecovered(ctx context.Context) {
 	if !r.stack.begun || r.stack.phase != rolledBack || r.opts.ChaosToolkit || r.exp.Hypothesis == nil || r.strat.Hypothesis == Skip || r.opts.Dry&DryActivities != 0 {
 		return
 	}

@@ -105,7 +105,7 @@ func (r *run) all(ctx context.Context) {
 		r.test(inTime)
 	}
 	r.rollBack(ctx)
-	r.recover(ctx)
+	r.verifyRecovered(ctx)
 	j := r.journal
 	j.End = time.Now().UTC()
 	j.Duration = j.End.Sub(j.Start).Seconds()
@@ -115,7 +115,7 @@ func (r *run) all(ctx context.Context) {
 
 // test is the run without its rollbacks.
 func (r *run) test(ctx context.Context) {
-	if !r.gate(ctx) || r.ended(ctx) {
+	if !r.verifyBefore(ctx) || r.ended(ctx) {
 		return
 	}
 	r.method(ctx)
@@ -138,7 +138,7 @@ func (r *run) test(ctx context.Context) {
 
 // gate verifies the steady state before the method and reports whether the method
 // may begin.
-func (r *run) gate(ctx context.Context) bool {
+func (r *run) verifyBefore(ctx context.Context) bool {
 	if !r.strat.Hypothesis.before() || r.exp.Hypothesis == nil {
 		return true
 	}

@@ -63,7 +63,7 @@ func TestNotes(t *testing.T) {
 		{"agents left behind", contract.Report{Abandoned: 1}, "The agent did not end in 1 cell: its goroutines were left behind."},
 		{"shared observations", contract.Report{SharedObservations: true},
 			"All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other."},
-		{"calls that are no cells", contract.Report{StateProbed: true}, "Two calm runs, which are no cells, found out whether the shared world remembers."},
+		{"calls that are no cells", contract.Report{StateProbed: true}, "Two calm runs, which are no cells, checked whether the shared world keeps state between cells."},
 	} {
 		assert.Equal(t, []string{row.want}, notes(&row.r), row.why)
 	}

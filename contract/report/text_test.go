@@ -120,5 +120,5 @@ func TestTextCountsWhatIsUndecidedAndAbsorbed(t *testing.T) {
 	out := text(t, r, &report.TextOptions{Width: 200})
 	assert.Contains(t, out, "4 inconclusive (2 undecided by the check)")
 	assert.Contains(t, out, "? orders-lie: 2 cells inconclusive: contract: undecided: a judge would decide it")
-	assert.Contains(t, out, "* In 2 cells no fault is known to have come to the agent itself: ")
+	assert.Contains(t, out, "* In 2 cells no fault is known to have reached the agent itself: ")
 }

@@ -118,10 +118,10 @@ func TestEveryBrokenFieldOfThePageLinksToItsEvidence(t *testing.T) {
 
 func TestThePageMarksTheCallsWithInjectedFaults(t *testing.T) {
 	out := page(t, desk(t), nil)
-	assert.Contains(t, out, `<tr class="injected"><th scope="row">refund</th><td>1</td><td>3ms</td><td>50ms</td><td>injected</td><td>done</td>`+
+	assert.Contains(t, out, `<tr class="delivered"><th scope="row">refund</th><td>1</td><td>3ms</td><td>50ms</td><td>injected</td><td>done</td>`+
 		`<td class="wide">lose-reply by refund:lose-reply</td>`)
 	assert.Contains(t, out, `<td class="wide">null by refund:null, not delivered; without effect: refund:null; the result was null already</td>`)
-	assert.Equal(t, 9, strings.Count(out, `<tr class="injected">`), "and no others")
+	assert.Equal(t, 9, strings.Count(out, `<tr class="delivered">`), "and no others")
 }
 
 func TestThePageStandsAlone(t *testing.T) {

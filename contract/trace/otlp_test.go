@@ -46,7 +46,7 @@ func request(resource string, spans ...string) string {
 	return fmt.Sprintf(`{"resourceSpans":[{"resource":{%s},"scopeSpans":[{"scope":{"name":"lib"},"spans":[%s]}]}]}`, resource, strings.Join(spans, ","))
 }
 
-func readOTLP(t *testing.T, text string, o *trace.ReadOptions) *trace.Recording {
+func readOTLP(t *testing.T, text string, o *trace.ReadOptions) *trace.SampleList {
 	t.Helper()
 	r, err := trace.ReadOTLP(strings.NewReader(text), o)
 	require.NoError(t, err)

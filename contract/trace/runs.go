@@ -43,7 +43,7 @@ type Entry struct {
 	Kind Kind `json:"kind"`
 	// State is left out of the JSON of a run that is done.
 	State State `json:"state,omitempty"`
-	// Metadata are the host's own remarks: at most 64 members, 16 KiB in all.
+	// Metadata is the host's own data: at most 64 members, 16 KiB in all.
 	Metadata map[string]string `json:"metadata,omitempty"`
 
 	// Seed is the seed of the run's draws.
@@ -90,7 +90,7 @@ type Runs struct {
 
 	mu      sync.Mutex
 	entries []*kept // oldest first
-	given   int     // numbers given away as ids
+	given   int     // ids made so far
 	dropped int
 }
 

@@ -52,10 +52,10 @@ func recordedRuns(t *testing.T) []string {
 }
 
 // fromProxy converts one file, and counts its faults and its refusals.
-func fromProxy(t *testing.T, file string) (r *trace.Recording, faults int) {
+func fromProxy(t *testing.T, file string) (r *trace.SampleList, faults int) {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	r = &trace.Recording{}
+	r = &trace.SampleList{}
 	open := map[int]timeline.Sample{}
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
 		var p proxyRecord

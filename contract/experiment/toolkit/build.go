@@ -74,7 +74,7 @@ func (d *Document) Experiment(ctx context.Context, p *Providers) (*experiment.Ex
 
 func (b *builder) experiment() *experiment.Experiment {
 	d := b.doc
-	b.values.keep = b.providers.Compat
+	b.values.keep = b.providers.ChaosToolkit
 	e := &experiment.Experiment{
 		Name: b.text("title", d.Title), Description: d.Description, Tags: d.Tags, Contributions: d.Contributions,
 		Config: b.values.config, Secrets: b.own, Controls: b.controls(d.Controls), Strategies: d.Runtime.strategies(),

@@ -28,7 +28,7 @@ type Providers struct {
 	// document can run any program.
 	NoProcesses bool
 	// Compat leaves an unknown ${name} as it is, as Chaos Toolkit does.
-	Compat bool
+	ChaosToolkit bool
 }
 
 // A Func is a provider. Its args are those of the document, decoded from JSON, with

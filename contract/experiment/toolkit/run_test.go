@@ -128,7 +128,7 @@ func TestValidateReportsEveryUnknownName(t *testing.T) {
 	}, paths(t, wrong))
 	_, err = doc.Experiment(t.Context(), &toolkit.Providers{NoProcesses: true})
 	assert.EqualError(t, err, wrong.Error())
-	assert.NotContains(t, paths(t, doc.Validate(&toolkit.Providers{Compat: true})), "title", "Chaos Toolkit leaves unknown names as they are")
+	assert.NotContains(t, paths(t, doc.Validate(&toolkit.Providers{ChaosToolkit: true})), "title", "Chaos Toolkit leaves unknown names as they are")
 }
 
 func TestProblemsOfLoading(t *testing.T) {
@@ -233,7 +233,7 @@ func TestAJudgeThatFails(t *testing.T) {
 		e := build(t, `{"title": "t", "description": "", "method": [], "steady-state-hypothesis": {"title": "h", "probes": [
 			{"type": "probe", "name": "p", "provider": {"type": "function", "module": "m", "func": "one"},
 			 "tolerance": {"type": "probe", "provider": {"type": "function", "module": "m", "func": "fails"}}}]}}`, &toolkit.Providers{
-			Compat: compat,
+			ChaosToolkit: compat,
 			Funcs: map[string]toolkit.Func{
 				"m.one":   func(context.Context, map[string]any) (any, error) { return 1, nil },
 				"m.fails": func(context.Context, map[string]any) (any, error) { return nil, errors.New("boom") },

@@ -144,7 +144,7 @@ func (b *builder) checkControls(path string, controls []Control) {
 // checkNames looks up every ${name} of a value. outputs means that it may name an
 // activity.
 func (b *builder) checkNames(path string, v any, outputs bool) {
-	if b.providers.Compat {
+	if b.providers.ChaosToolkit {
 		return
 	}
 	for _, name := range names(v) {
