@@ -47,7 +47,7 @@ const (
 	LevelActivity   Level = "activity"
 )
 
-// spreading returns the controls that are not Local.
+// spreading returns the controls that are not Local, which cover the steps below.
 func spreading(controls []Control) []Control {
 	return slices.DeleteFunc(slices.Clone(controls), func(c Control) bool { return c.Local })
 }

@@ -17,7 +17,7 @@ type Sample struct {
 }
 
 // A Timeline returns the recorded calls to judge, such as those of the last
-// minutes. [Events] makes one of an injector; any other source of calls will do.
+// minutes. [Events] makes one of an injector; any other source may be used.
 type Timeline func(ctx context.Context) ([]Sample, error)
 
 // Events returns the timeline of the events that an injector has kept: of all calls
@@ -42,7 +42,7 @@ type Objective struct {
 	_      struct{}
 	Target string        // a glob over the targets; empty: all
 	Share  float64       // such as 0.99; above 0, below 1
-	Within time.Duration // 0: any time will do
+	Within time.Duration // 0: any duration is good
 }
 
 // A Level is the output of [SLO].

@@ -31,20 +31,21 @@ type JSONPath struct {
 	exact  bool
 }
 
-// Count returns t, holding only for exactly n values.
+// Count returns a copy of t that holds only for exactly n values.
 func (t JSONPath) Count(n int) JSONPath {
 	t.count = &n
 	return t
 }
 
-// Expect returns t, holding only for exactly these values, in this order. It takes
-// precedence over Count.
+// Expect returns a copy of t that holds only for exactly these values, in this
+// order. It takes precedence over Count.
 func (t JSONPath) Expect(values ...any) JSONPath {
 	t.expect, t.exact = values, true
 	return t
 }
 
-// Holds reports whether the output has the values.
+// Holds reports whether the path finds the values in the output. The error is that
+// of Check, or of an output without JSON.
 func (t JSONPath) Holds(_ context.Context, output any) (bool, error) {
 	if err := t.Check(); err != nil {
 		return false, err

@@ -72,7 +72,7 @@ func (t numbers) Holds(_ context.Context, output any) (bool, error) {
 	}
 	n, ok := rational(strings.TrimSpace(fmt.Sprint(got)))
 	lo, hi := new(big.Rat).SetFloat64(t.lo), new(big.Rat).SetFloat64(t.hi)
-	// A bound without a rational is infinite, and Check has seen that it is on its side.
+	// A bound without a rational is infinite; Check refuses one on the wrong side.
 	return ok && (lo == nil || lo.Cmp(n) <= 0) && (hi == nil || n.Cmp(hi) <= 0), nil
 }
 

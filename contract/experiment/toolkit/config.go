@@ -146,7 +146,7 @@ func (b *builder) ask(ctx context.Context, path string, v any) any {
 	}
 	call, vs := b.provider(a.Provider, path+".provider"), b.values
 	var output any
-	j, err := experiment.Run(ctx, &experiment.Experiment{ // it contains a panic or a hang
+	j, err := experiment.Run(ctx, &experiment.Experiment{ // which turns a panic or a hang into an error
 		Name: path, Secrets: b.own,
 		Method: []experiment.Activity{{
 			Name: path, Kind: experiment.Probe, Timeout: b.seconds(below(path, "timeout"), a.Timeout),

@@ -81,7 +81,7 @@ func (b *builder) tolerance(path string, v any) experiment.Tolerance {
 	return t
 }
 
-// tolerant substitutes in a tolerance, except in its probe, whose arguments are
+// inTolerance substitutes in a tolerance, except in its probe, whose arguments are
 // substituted when it runs.
 func (vs values) inTolerance(v any) (any, error) {
 	if kindOf(v) == "probe" {
@@ -190,13 +190,13 @@ func (b *builder) judge(path string, v any) experiment.Tolerance {
 		vs.judged = &output
 		verdict, err := call(ctx, vs)
 		if b.providers.ChaosToolkit {
-			err = nil // there a failed probe is a miss
+			err = nil // a failed probe is a miss
 		}
 		return truth(verdict), err
 	})
 }
 
-// truth returns the truth of a value as in Python, where the layout comes from: an
+// truth reports whether a value is true in Python, where the layout comes from: an
 // empty value and 0 are false.
 func truth(v any) bool {
 	switch v := v.(type) {
