@@ -18,7 +18,7 @@ const (
 	epochNs = 1767323045 * int64(time.Second)
 )
 
-// aSpan is the JSON of a span: number n, called by parent (0: nobody), from
+// aSpan is the JSON of a span: number n, called by parent (0: none), from
 // start for length ms, and the members of more.
 func aSpan(n, parent int, name string, start, length int64, more string) string {
 	by := ""

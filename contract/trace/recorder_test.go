@@ -316,7 +316,7 @@ func TestAHangIsAnOutageWhileItLasts(t *testing.T) {
 	}
 }
 
-func TestAFaultFiredByNameIsNoNode(t *testing.T) {
+func TestAFaultInjectedByNameIsNoNode(t *testing.T) {
 	rec := newRecorder(t, nil)
 	in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true, OnBegin: rec.Begin, OnEvent: rec.Record})
 	require.NoError(t, in.Register(chaos.Rule{Name: "down", Target: "orders.*", Fault: fault.Fail(errors.New("down"))}))
