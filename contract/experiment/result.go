@@ -2,8 +2,6 @@ package experiment
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 )
@@ -102,5 +100,3 @@ func failures(what string, kind Kind, records []ActivityResult) (texts []string)
 	}
 	return texts
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -119,7 +119,8 @@ func someOf(names []string) string {
 
 // Conditions give a workload its concurrency limits and its pauses, so that a
 // scenario can change them. A parameter that the workload does not ask for has no
-// effect, and is reported. All methods are safe for concurrent use.
+// effect, and is reported. [Runs] makes the conditions; the zero value is not usable.
+// All methods are safe for concurrent use.
 type Conditions struct {
 	seed       uint64
 	capacity   float64

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -68,9 +67,9 @@ type RunsOptions struct {
 	// Workload is what [Runs.RunBaseline] and [Runs.RunScenario] run. nil: they
 	// return [ErrNoWorkload].
 	Workload *Workload
-	// Record are the options of the workload's recorders. The epoch and the
+	// Recorder has the options of the recorders of the workload. The epoch and the
 	// length of the bins of a scenario are those of the run it varies.
-	Record Options
+	Recorder Options
 }
 
 const (
@@ -118,7 +117,7 @@ func NewRuns(o *RunsOptions) (*Runs, error) {
 	if w := s.options.Workload; w != nil && w.Run == nil {
 		wrong.add(&InputError{Field: "workload.run", Allowed: "a function"})
 	}
-	if _, err := NewRecorder(&s.options.Record); err != nil {
+	if _, err := NewRecorder(&s.options.Recorder); err != nil {
 		wrong.add(err)
 	}
 	if err := wrong.join(); err != nil {
@@ -249,12 +248,4 @@ func (k *kept) copy() Entry {
 	e := k.Entry
 	e.Metadata = maps.Clone(e.Metadata)
 	return e
-}
-
-// ErrUnknownRun is matched by the error for an id that is unknown, or whose run was
-// dropped.
-var ErrUnknownRun = errors.New("trace: no such run is kept")
-
-func unknownRun(field, id string) error {
-	return &InputError{Field: field, Value: id, Err: ErrUnknownRun, Allowed: "an id of get_runs"}
 }

@@ -63,7 +63,7 @@ func (s *Runs) RunBaseline(ctx context.Context, label string, plan *chaos.Plan) 
 	if err := checkLabel(label); err != nil {
 		return Result{}, err
 	}
-	began, err := s.start(ctx, e, s.options.Record)
+	began, err := s.start(ctx, e, s.options.Recorder)
 	if err != nil {
 		return Result{}, err
 	}
@@ -104,11 +104,11 @@ func (s *Runs) StartScenario(ctx context.Context, q ScenarioRequest) (Result, er
 	if err != nil {
 		return Result{}, err
 	}
-	record := s.options.Record
-	record.Run.Epoch, record.Run.BinSize = base.Timeline.Epoch(), base.Timeline.BinSize()
+	options := s.options.Recorder
+	options.Run.Epoch, options.Run.BinSize = base.Timeline.Epoch(), base.Timeline.BinSize()
 	e := Entry{Label: q.Label, Kind: KindScenario, Seed: base.Seed, Plan: plan, Base: base.ID, Parameters: q.Parameters}
 	e.Metadata = q.Parameters.metadata(base)
-	return s.start(ctx, e, record)
+	return s.start(ctx, e, options)
 }
 
 // outageRule names the rule that takes a node down.

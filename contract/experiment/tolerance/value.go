@@ -92,3 +92,22 @@ func rational(s string) (*big.Rat, bool) {
 	}
 	return new(big.Rat).SetString(s)
 }
+
+// asText returns a text as it is, and anything else as JSON.
+func asText(v any) (string, error) {
+	if text, ok := v.(string); ok {
+		return text, nil
+	}
+	got, err := plain(v)
+	if err != nil {
+		return "", err
+	}
+	if text, ok := got.(string); ok {
+		return text, nil
+	}
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err = e.Encode(got)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
