@@ -85,8 +85,8 @@ type Status string
 
 // The statuses of a run. [Journal].Deviated is separate.
 const (
-	Completed   Status = "completed"   // the method ran to its end
-	Failed      Status = "failed"      // the steady state could not be judged, was missed before the method, or ended it (FailFast)
+	Completed   Status = "completed"   // the run did not fail and was not stopped
+	Failed      Status = "failed"      // the steady state was missed before or, with FailFast, during the method, or could not be judged
 	Aborted     Status = "aborted"     // by a guard, a control, or the maximum duration
 	Interrupted Status = "interrupted" // its context was cancelled
 )

@@ -98,7 +98,7 @@ func (r *run) rollsBack() bool {
 	return began
 }
 
-// rollBack undoes the method under a context that outlives that of the run.
+// rollBack undoes the method. Its context does not end with that of the run.
 func (r *run) rollBack(ctx context.Context) {
 	ctx = r.scoped(context.WithoutCancel(ctx))
 	if !r.rollsBack() {

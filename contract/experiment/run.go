@@ -136,8 +136,8 @@ func (r *run) test(ctx context.Context) {
 	}
 }
 
-// verifyBefore verifies the steady state before the method and reports whether the method
-// may begin.
+// verifyBefore verifies the steady state before the method, and reports whether the
+// method may begin.
 func (r *run) verifyBefore(ctx context.Context) bool {
 	if !r.strat.Hypothesis.before() || r.exp.Hypothesis == nil {
 		return true

@@ -28,8 +28,8 @@ type JUnitOptions struct {
 //
 //   - held: passed.
 //   - broken, also without a delivered fault: a failure, with the evidence.
-//   - inconclusive: an error, because it says something of the run and nothing
-//     of the agent; skipped when the verdict is Pass, which accepts it.
+//   - inconclusive: an error, because it says something about the run and nothing
+//     about the agent; skipped when the verdict is Pass, which accepts it.
 //   - undelivered, not run: skipped, with the reason.
 //   - the verdict: a failure when it is Fail, an error when it is Inconclusive.
 //     Without this case a run in which no fault arrived would be all green.

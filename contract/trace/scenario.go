@@ -114,7 +114,7 @@ func (s *Runs) StartScenario(ctx context.Context, q ScenarioRequest) (Result, er
 // outageRule names the rule that takes a node down.
 const outageRule = "outageInjection"
 
-// varied returns the plan of a scenario: that of its base, and the outage.
+// varied returns the plan of a scenario: the rules of its base, and the outage.
 func (s *Runs) varied(base Entry, p Parameters) (*chaos.Plan, error) {
 	var rules []chaos.Rule
 	if o := p.OutageInjection; o != nil {

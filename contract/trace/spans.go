@@ -258,9 +258,10 @@ func (t *trace) samples() *SampleList {
 	return r
 }
 
-// largestPart returns the first and the last start of the largest part of the trace; of
-// equal ones the earliest. Pauses of more than MaxGap separate parts. A span that
-// ends more than MaxGap after its part is not counted: one of its times is wrong.
+// largestPart returns the first and the last start in the part of the trace with the
+// most spans; of equal parts, the earliest. Pauses of more than MaxGap separate parts.
+// A span that ends more than MaxGap after the last start of its part is not counted:
+// one of its times is wrong.
 func (t *trace) largestPart() (first, last int64) {
 	byStart := make([]*span, len(t.spans))
 	for i := range t.spans {

@@ -12,13 +12,14 @@ import (
 	"path/filepath"
 )
 
-// file is a history on the disk: a line for each entry,
+// file is a history on the disk, with a line for each entry:
 //
 //	checksum length {"number":"0","run":"1","started":{…}}
 //	checksum length {"number":"1","run":"1","result":{…}}
 //
-// the checksum (CRC-32C, eight hexadecimal digits) and length being those of the
-// JSON. A crash can only tear the last line, and a torn line does not fit its checksum.
+// The checksum (CRC-32C, eight hexadecimal digits) and the length are those of the
+// JSON. A crash can only tear the last line, and a torn line does not match its
+// checksum.
 type file struct {
 	path  string
 	f     *os.File // nil: closed
@@ -52,7 +53,7 @@ func openFile(path string) (*file, []entry, error) {
 	return &file{path: path, f: f, size: size, lines: len(entries)}, entries, nil
 }
 
-// parse reads lines up to a torn end. size is that of the whole lines.
+// parse reads lines up to a torn end. size is the length of the whole lines.
 func parse(data []byte) (entries []entry, size int64, err error) {
 	for rest := data; len(rest) > 0; {
 		line, after, _ := bytes.Cut(rest, []byte("\n"))

@@ -12,7 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment"
 )
 
-// builder makes an experiment of a document, and collects the problems.
+// builder makes an experiment from a document, and collects the problems.
 type builder struct {
 	*problems
 	doc           *Document
