@@ -19,12 +19,12 @@ func crossed(ctx context.Context, in *Injector, key uint64, unread bool, fn func
 		if c.WantsArgs() {
 			args = int(key)
 		}
-		c.Meet(key, args)
+		c.Match(key, args)
 	}
 	switch {
 	case c.Err() != nil:
 		return 0, c.Err()
-	case c.Calm():
+	case c.PassesThrough():
 		out, err := fn(ctx, int(key))
 		c.Passed(key, err)
 		return out, err
@@ -104,7 +104,7 @@ func TestACrossingOfAClosedInjector(t *testing.T) {
 	assert.ErrorIs(t, err, ErrCellEnded)
 	assert.EqualValues(t, 1, in.LateCalls())
 	c := in.Arrive(t.Context(), "work", "", LayerPoint, true)
-	c.Meet(1, nil)
+	c.Match(1, nil)
 	_, err = WrapWith("work", bare, &WrapOptions[int]{Crossing: &c})(t.Context(), 1)
 	assert.ErrorIs(t, err, ErrCellEnded, "what was refused stays so")
 }
