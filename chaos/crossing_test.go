@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// crossed makes one call of a point in steps, as one does whose key is dear.
+// crossed makes one call by the steps of a Crossing.
 func crossed(ctx context.Context, in *Injector, key uint64, unread bool, fn func(context.Context, int) (int, error)) (int, error) {
 	c := in.Arrive(ctx, "work", "", LayerPoint, unread)
 	if c.Waiting() {
@@ -33,9 +33,9 @@ func crossed(ctx context.Context, in *Injector, key uint64, unread bool, fn func
 	return WrapWith("work", fn, &WrapOptions[int]{Crossing: &on})(ctx, int(key))
 }
 
-// A call that crosses in steps meets what a wrapped one meets, and leaves the
-// same events. Where rules count and nothing is recorded, a key that nobody
-// asked for is not counted: there occurrences may differ, and nothing else.
+// A call by the steps of a Crossing gets the same results as a wrapped one, and
+// leaves the same events. If all rules are OrdinalWhens and calls are not recorded,
+// the key is not counted: then occurrences may differ, and nothing else.
 func TestACrossingIsAWrappedCall(t *testing.T) {
 	triggers := map[string]When{
 		"always": nil, "third": ordinalWhen{2}, "chance": probWhen{0.4}, "own": customWhen{0.4},
@@ -61,7 +61,7 @@ func TestACrossingIsAWrappedCall(t *testing.T) {
 		fails := rapid.SliceOfN(rapid.Bool(), len(keys), len(keys)).Draw(t, "failures")
 		unread := rapid.Bool().Draw(t, "unread")
 		disarmed := rapid.IntRange(0, len(keys)).Draw(t, "disarmed")
-		run := func(call func(in *Injector, i int, fn func(context.Context, int) (int, error)) (int, error)) (told []string, events []Event) {
+		run := func(call func(in *Injector, i int, fn func(context.Context, int) (int, error)) (int, error)) (outcomes []string, events []Event) {
 			in := mustPlan(tb, rules...).Injector("cell", o)
 			for i := range keys {
 				if i == disarmed {
@@ -75,7 +75,7 @@ func TestACrossingIsAWrappedCall(t *testing.T) {
 					}
 					return n, nil
 				})
-				told = append(told, fmt.Sprint(out, err))
+				outcomes = append(outcomes, fmt.Sprint(out, err))
 			}
 			events = in.Events()
 			for i := range events {
@@ -84,15 +84,15 @@ func TestACrossingIsAWrappedCall(t *testing.T) {
 					events[i].Occurrence = 0
 				}
 			}
-			return told, append(events, Event{Note: fmt.Sprint(in.Undelivered())})
+			return outcomes, append(events, Event{Note: fmt.Sprint(in.Undelivered())})
 		}
-		told, events := run(func(in *Injector, i int, fn func(context.Context, int) (int, error)) (int, error) {
+		outcomes, events := run(func(in *Injector, i int, fn func(context.Context, int) (int, error)) (int, error) {
 			return WrapWith("work", fn, &WrapOptions[int]{Injector: in, Key: func(n int) uint64 { return uint64(n) }})(context.Background(), int(keys[i]))
 		})
 		inSteps, eventsInSteps := run(func(in *Injector, i int, fn func(context.Context, int) (int, error)) (int, error) {
 			return crossed(context.Background(), in, keys[i], unread, fn)
 		})
-		require.Equal(t, told, inSteps)
+		require.Equal(t, outcomes, inSteps)
 		require.Equal(t, events, eventsInSteps)
 	})
 }
@@ -109,8 +109,8 @@ func TestACrossingOfAClosedInjector(t *testing.T) {
 	assert.ErrorIs(t, err, ErrCellEnded, "what was refused stays so")
 }
 
-// What is declared while another fault withholds it is nobody's, until that one
-// says so.
+// A withheld change appears on no event, unless the fault that withholds it declares
+// it.
 func TestWithhold(t *testing.T) {
 	for _, tells := range []bool{false, true} {
 		in := mustPlan(t, Rule{Target: "work", Fault: withholding{tells}}).Injector("cell", nil)
@@ -126,7 +126,7 @@ func TestWithhold(t *testing.T) {
 	assert.Empty(t, changes(), "outside a fault there is nothing")
 }
 
-// withholding lets another fault act, and may tell of it.
+// withholding runs another fault, and may declare its changes.
 type withholding struct{ tells bool }
 
 func (withholding) Phase() Phase { return PhaseChange }
