@@ -29,24 +29,24 @@ func (t *faultCheck) repeats() {
 	first, sureFirst := t.inOrder()
 	again, sureAgain := t.inOrder()
 	_, stateful := t.fault.(chaos.Stateful)
-	rule := Repeatable
+	check := Repeatable
 	if stateful {
-		rule = Fresh
+		check = Fresh
 	}
-	t.compare(rule, "in a second injector", first, again, sureFirst && sureAgain)
+	t.compare(check, "in a second injector", first, again, sureFirst && sureAgain)
 	crowd, sureCrowd := t.atOnce()
 	if !stateful && !t.has(Repeatable) {
 		t.compare(Concurrent, "among other calls", first, crowd, sureFirst && sureCrowd)
 	}
 }
 
-func (t *faultCheck) compare(rule Check, where string, a, b []callSummary, sure bool) {
+func (t *faultCheck) compare(check Check, where string, a, b []callSummary, sure bool) {
 	if !sure {
 		return
 	}
 	for i := range a {
 		if !reflect.DeepEqual(a[i], b[i]) {
-			t.add(rule, "one call met %s, and %s %s", a[i], where, b[i])
+			t.add(check, "one call met %s, and %s %s", a[i], where, b[i])
 			return
 		}
 	}
