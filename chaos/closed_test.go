@@ -64,8 +64,8 @@ func TestDisarmedAndClosedAtEveryPoint(t *testing.T) {
 			assert.NoError(t, cross(ctx), name)
 		}
 		assert.Equal(t, len(points), reached)
-		fired, err := in.InjectNow(ctx, "down")
-		assert.False(t, fired)
+		injected, err := in.InjectNow(ctx, "down")
+		assert.False(t, injected)
 		assert.NoError(t, err)
 		in.Close()
 		before := len(in.Events())

@@ -103,7 +103,7 @@ func (c *Crossing) Match(key uint64, args any) {
 }
 
 // PassesThrough reports whether the call goes straight to its callee, without an
-// event. After it, call [Crossing.Passed].
+// event. Call [Crossing.Passed] when it has ended.
 func (c *Crossing) PassesThrough() bool { return c.state == passes }
 
 // Err is the error for the caller if the callee is not reached: an [*InjectedError],

@@ -140,7 +140,7 @@ func (d *decision) dropHeldBack(m matchedRules) (rest matchedRules) {
 	d.lone = len(m.more) == 0 && !d.set.site.in.opts.RecordAll
 	for i := range m.len() {
 		if b := m.at(i); b.heldBack() {
-			d.hold(b, free)
+			d.noteHeldBack(b, free)
 		} else {
 			rest.add(b)
 		}

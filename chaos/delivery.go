@@ -196,7 +196,7 @@ type received struct {
 	earlier []execution // those before the last that were no errors
 }
 
-// execution is one result, and the results from which the rules further in made it.
+// execution is one result, and what each rule further in changed for it.
 type execution struct {
 	result any
 	values []exchanged

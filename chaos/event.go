@@ -55,10 +55,10 @@ type Event struct {
 	Asked   time.Duration `json:"askedNs,omitempty"`
 	Spent   time.Duration `json:"spentNs,omitempty"`
 	Outcome Outcome       `json:"outcome"`
-	// Delivered reports whether a fault was delivered. It was if
+	// Delivered reports whether a fault was delivered, which means that
 	//   - the caller got another value, item, error or panic than the next stage
 	//     further in returned;
-	//   - the caller got it later by the fault's own wait;
+	//   - the caller got it later by the fault's own wait; or
 	//   - the callee was reached another number of times or with other arguments.
 	//
 	// An undelivered fault changed nothing.

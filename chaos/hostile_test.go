@@ -204,8 +204,8 @@ func TestOddNames(t *testing.T) {
 		ctx := chaos.WithLane(chaos.NewContext(context.Background(), in), name)
 		_, err := chaos.Wrap(name, double)(ctx, 1)
 		assert.ErrorIs(t, err, errDown)
-		fired, err := in.InjectNow(ctx, name)
-		assert.True(t, fired)
+		injected, err := in.InjectNow(ctx, name)
+		assert.True(t, injected)
 		assert.ErrorIs(t, err, errDown)
 		for _, e := range in.Events() {
 			assert.Equal(t, name, e.Rule)

@@ -62,8 +62,8 @@ type callRule struct {
 	reached   bool         // arguments that it changed reached the callee
 	seen      bool         // a value that it changed reached the caller
 	ended     bool         // it ended a stream early
-	calls     int          // of Changed
-	declared  int          // of Changed with a change
+	calls     int          // calls of Changed
+	declared  int          // calls of Changed with a change
 	asked     declarations // calls and declared when newlyDeclared was last asked
 	changes   []Change
 	more      int  // changes that were not kept

@@ -309,15 +309,15 @@ func TestNamesThatComeAndGo(t *testing.T) {
 // A name that is registered anew for every request gets another draw each time.
 func TestARemovedNameKeepsItsCountForAWhile(t *testing.T) {
 	in := chaos.NewInjector(1, nil)
-	fired := 0
+	injected := 0
 	for range 200 {
 		require.NoError(t, in.Register(chaos.Rule{Name: "f", Target: "work", When: chance(0.5), Fault: down()}))
 		if hit, _ := in.InjectNow(t.Context(), "f"); hit {
-			fired++
+			injected++
 		}
 		in.Remove("f")
 	}
-	assert.InDelta(t, 100, fired, 40)
+	assert.InDelta(t, 100, injected, 40)
 }
 
 func TestWatch(t *testing.T) {

@@ -157,8 +157,8 @@ func TestTriggerHasNoArguments(t *testing.T) {
 	var seen []any
 	w := argsWhen(func(args any) bool { seen = append(seen, args); return args == nil })
 	require.NoError(t, in.Register(chaos.Rule{Name: "r", Target: "work", When: w, Fault: down()}))
-	fired, err := in.InjectNow(context.Background(), "r")
-	assert.True(t, fired)
+	injected, err := in.InjectNow(context.Background(), "r")
+	assert.True(t, injected)
 	assert.ErrorIs(t, err, errDown)
 	assert.Equal(t, []any{nil}, seen)
 	e := only(t, in)

@@ -175,7 +175,7 @@ type heldRule struct {
 // the rule was held back.
 func (d *decision) reserve(b *siteRule) bool {
 	if !b.reserve() {
-		d.hold(b, free)
+		d.noteHeldBack(b, free)
 		return false
 	}
 	g := b.in.safeguards
@@ -187,12 +187,12 @@ func (d *decision) reserve(b *siteRule) bool {
 		return true
 	}
 	b.release()
-	d.hold(b, why)
+	d.noteHeldBack(b, why)
 	return false
 }
 
-// hold notes for the event, if there will be one, that a rule was held back.
-func (d *decision) hold(b *siteRule, by safeguard) {
+// noteHeldBack notes for the event, if there will be one, that a rule was held back.
+func (d *decision) noteHeldBack(b *siteRule, by safeguard) {
 	if d.lone {
 		return
 	}

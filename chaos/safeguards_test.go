@@ -147,8 +147,8 @@ func TestKillSwitch(t *testing.T) {
 		assert.Equal(t, time.Minute, time.Since(start))
 		assert.Equal(t, "..", pattern(two, 2, 0))
 		assert.Equal(t, time.Minute, time.Since(start), "nothing waits any more")
-		fired, err := other.InjectNow(context.Background(), "slow")
-		assert.False(t, fired)
+		injected, err := other.InjectNow(context.Background(), "slow")
+		assert.False(t, injected)
 		assert.NoError(t, err)
 		assert.Equal(t, uint64(5), other.HeldBack()["kill"])
 	})
@@ -189,8 +189,8 @@ func TestSafeguardsTargets(t *testing.T) {
 		chaos.Rule{Name: "pay", Target: "pay.*", Fault: down()}, chaos.Rule{Name: "all", Target: "*", Fault: down()})
 	assert.NoError(t, chaos.Point(ctx, "pay.get"))
 	assert.Error(t, chaos.Point(ctx, "orders.get"))
-	fired, err := planned.InjectNow(ctx, "pay")
-	assert.False(t, fired, "nor by InjectNow")
+	injected, err := planned.InjectNow(ctx, "pay")
+	assert.False(t, injected, "nor by InjectNow")
 	assert.NoError(t, err)
 	assert.Equal(t, []string{"pay"}, planned.Undelivered())
 }
@@ -250,8 +250,8 @@ func TestSafeguardsShareOfTriggers(t *testing.T) {
 	require.NoError(t, in.Register(chaos.Rule{Name: "down", Target: "x", Fault: down()}))
 	var marks string
 	for range 4 {
-		fired, _ := in.InjectNow(t.Context(), "down")
-		marks += map[bool]string{false: ".", true: "x"}[fired]
+		injected, _ := in.InjectNow(t.Context(), "down")
+		marks += map[bool]string{false: ".", true: "x"}[injected]
 	}
 	assert.Equal(t, ".x.x", marks, "every other one")
 	assert.Equal(t, map[string]uint64{"share": 2}, in.HeldBack())

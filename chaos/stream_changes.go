@@ -10,12 +10,12 @@ import (
 // after the other. Each stage is the code of one rule. x.executing follows the control
 // from stage to stage, so that waits and changes are attributed to the right rule.
 //
-// The provenance of an item is what the rules did to it. It is delivered when the
+// Each item has a provenance: what the rules did to it. They are delivered when the
 // consumer gets the item.
 type streamChanges struct {
 	x        *injection
-	fit      func(any) (any, error) // brings an item into the type of the stream
-	now      provenance             // of the item between two stages
+	fit      func(any) (any, error) // converts an item into the type of the stream
+	now      provenance             // of the item that is passed between two stages
 	consumed int                    // items that the consumer got
 }
 
