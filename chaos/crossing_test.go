@@ -12,8 +12,8 @@ import (
 )
 
 // crossed makes one call by the steps of a Crossing.
-func crossed(ctx context.Context, in *Injector, key uint64, unread bool, fn func(context.Context, int) (int, error)) (int, error) {
-	c := in.Arrive(ctx, "work", "", LayerPoint, unread)
+func crossed(ctx context.Context, in *Injector, key uint64, costlyKey bool, fn func(context.Context, int) (int, error)) (int, error) {
+	c := in.Arrive(ctx, "work", "", LayerPoint, costlyKey)
 	if c.Waiting() {
 		var args any
 		if c.WantsArgs() {
@@ -59,7 +59,7 @@ func TestACrossingIsAWrappedCall(t *testing.T) {
 		o := &InjectorOptions{RecordAll: rapid.Bool().Draw(t, "recorded"), KeepValues: rapid.Bool().Draw(t, "values")}
 		keys := rapid.SliceOfN(rapid.Uint64Range(0, 3), 1, 12).Draw(t, "keys")
 		fails := rapid.SliceOfN(rapid.Bool(), len(keys), len(keys)).Draw(t, "failures")
-		unread := rapid.Bool().Draw(t, "unread")
+		costlyKey := rapid.Bool().Draw(t, "costlyKey")
 		disarmed := rapid.IntRange(0, len(keys)).Draw(t, "disarmed")
 		run := func(call func(in *Injector, i int, fn func(context.Context, int) (int, error)) (int, error)) (outcomes []string, events []Event) {
 			in := mustPlan(tb, rules...).Injector("cell", o)
@@ -80,7 +80,7 @@ func TestACrossingIsAWrappedCall(t *testing.T) {
 			events = in.Events()
 			for i := range events {
 				events[i].Start, events[i].End = 0, 0
-				if unread && counting && !o.RecordAll {
+				if costlyKey && counting && !o.RecordAll {
 					events[i].Occurrence = 0
 				}
 			}
@@ -90,7 +90,7 @@ func TestACrossingIsAWrappedCall(t *testing.T) {
 			return WrapWith("work", fn, &WrapOptions[int]{Injector: in, Key: func(n int) uint64 { return uint64(n) }})(context.Background(), int(keys[i]))
 		})
 		inSteps, eventsInSteps := run(func(in *Injector, i int, fn func(context.Context, int) (int, error)) (int, error) {
-			return crossed(context.Background(), in, keys[i], unread, fn)
+			return crossed(context.Background(), in, keys[i], costlyKey, fn)
 		})
 		require.Equal(t, outcomes, inSteps)
 		require.Equal(t, events, eventsInSteps)

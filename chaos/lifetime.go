@@ -58,7 +58,8 @@ type RuleState struct {
 
 // States returns the rules in the order of [Injector.Rules], each with the reason why
 // it cannot be injected, if there is one: the injector is disarmed, closed or killed,
-// the [Safeguards] allow none of its targets or are used up, or its limit is.
+// the [Safeguards] allow none of its targets, or their budget or its own limit is used
+// up.
 func (in *Injector) States() []RuleState {
 	in.mu.Lock()
 	defer in.mu.Unlock()

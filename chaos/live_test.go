@@ -192,7 +192,7 @@ func TestALiveInjectorsMemoryIsBounded(t *testing.T) {
 func TestArmingAgainDoesNotCatchTheCallsThatWereLetGo(t *testing.T) {
 	for _, tt := range []struct {
 		why   string
-		fault chaos.Fault // drawn besides the wait
+		fault chaos.Fault // of a rule that matches besides the wait
 	}{
 		{"a failure behind the wait", down()},
 		{"a further wait", delay(time.Hour)},

@@ -141,20 +141,20 @@ func TestProbabilitiesOfSeveralRulesAreIndependent(t *testing.T) {
 		chaos.Rule{Name: "always", Target: "work", When: chance(1), Fault: down()}).
 		Injector("cell", &chaos.InjectorOptions{MaxLog: n})
 	hits(t, chaos.NewContext(context.Background(), in), n, chaos.Wrap("work", double))
-	drawn := map[string]int{}
+	matched := map[string]int{}
 	decided := map[string]int{}
 	for _, e := range in.Events() {
 		decided[e.Rule]++
-		drawn[e.Rule]++
+		matched[e.Rule]++
 		for _, masked := range e.Masked {
-			drawn[masked]++
+			matched[masked]++
 		}
 	}
-	assert.Zero(t, drawn["never"])
-	assert.Equal(t, n, drawn["always"])
-	assert.InDelta(t, n/2, drawn["a"], 4*math.Sqrt(n)/2, "four standard deviations")
-	assert.InDelta(t, n/2, drawn["b"], 4*math.Sqrt(n)/2)
-	assert.InDelta(t, n/4, decided["b"], 4*math.Sqrt(n*3)/4, "it decides where a was not drawn")
+	assert.Zero(t, matched["never"])
+	assert.Equal(t, n, matched["always"])
+	assert.InDelta(t, n/2, matched["a"], 4*math.Sqrt(n)/2, "four standard deviations")
+	assert.InDelta(t, n/2, matched["b"], 4*math.Sqrt(n)/2)
+	assert.InDelta(t, n/4, decided["b"], 4*math.Sqrt(n*3)/4, "it decides where a did not match")
 }
 
 type checking struct{ err error }
