@@ -19,7 +19,7 @@ type Check struct {
 	problems []error
 }
 
-// That adds a problem unless ok: the parameter, its value (nil: none was given) and
+// That adds a problem unless ok: the parameter, its value (nil: it is missing) and
 // what is allowed instead.
 func (c *Check) That(ok bool, param string, value any, allowed string) {
 	if !ok {
@@ -27,13 +27,13 @@ func (c *Check) That(ok bool, param string, value any, allowed string) {
 	}
 }
 
-// Wait is the check that most faults need: a time that can pass.
+// Wait adds a problem if d is negative.
 func (c *Check) Wait(param string, d time.Duration) {
 	c.That(d >= 0, param, d, "a duration of 0 or more")
 }
 
-// Part adds the problems of a part that is itself [chaos.Checked], each with
-// the place of the part; another part has none.
+// Part adds the problems of a part that is [chaos.Checked], each with the place of
+// the part. Another part has no problems.
 func (c *Check) Part(place string, part any) {
 	checked, ok := part.(chaos.Checked)
 	if !ok {
@@ -47,13 +47,13 @@ func (c *Check) Part(place string, part any) {
 // Err joins the problems; nil: there are none.
 func (c *Check) Err() error { return errors.Join(c.problems...) }
 
-// With adds parameters, a struct of plain values, to a description.
+// With returns d with parameters, a struct that is encoded as JSON.
 func With(d chaos.Description, params any) chaos.Description {
 	d.Params, _ = json.Marshal(params) // NaN has no JSON; Check refuses it
 	return d
 }
 
-// located says of a part's problem which part it is of.
+// located adds the place of a part to its problem.
 func located(problem error, place string) error {
 	if p, ok := problem.(*chaos.ParamError); ok {
 		inner := *p
@@ -63,8 +63,8 @@ func located(problem error, place string) error {
 	return fmt.Errorf("%s%w", place, problem)
 }
 
-// split takes joined problems apart, so that each gets its own position. An
-// error with several causes and a text of its own stays whole.
+// split returns the errors that errors.Join joined. An error with several causes and
+// a text of its own stays whole.
 func split(err error) []error {
 	if err == nil {
 		return nil
