@@ -14,7 +14,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// antics are what faults and callees of the property below get up to.
+// antics are what the faults and callees of the property below do.
 var antics = []string{"pass", "pass on twice", "fail", "change", "misfit", "drop", "heal", "panic", "disarm", "close"}
 
 // antic is a fault that does one of them.
@@ -47,9 +47,9 @@ func antic(in func() *chaos.Injector, what string, phase chaos.Phase) chaos.Faul
 	}}
 }
 
-// Whatever the rules of a call do: each that was drawn is named once on its
-// event, none that rested is; nothing stays reserved; no limit is exceeded; an
-// event that says delivered names a rule that did something.
+// Whatever the rules of a call do: the event names each rule that matched once, and
+// no other. No reservation is left, and no limit is exceeded. An event with Delivered
+// names a rule that did something.
 func TestEveryDrawnRuleIsAccountedFor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var in *chaos.Injector

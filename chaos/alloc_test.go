@@ -27,8 +27,8 @@ func (changeFault) Inject(ctx context.Context, _ Call, args any, next Next) (any
 
 func takesAll(int, error) bool { return true }
 
-// The promises on allocation are part of the documentation. The tests are
-// serial: AllocsPerRun counts the whole process.
+// The documented numbers of allocations. The tests are serial: AllocsPerRun counts
+// the whole process.
 func TestAllocations(t *testing.T) {
 	background := context.Background()
 	work := Wrap("work", bare)

@@ -181,8 +181,8 @@ func BenchmarkCall(b *testing.B) {
 	})
 }
 
-// BenchmarkFloor is what the parts of a call cost on the machine at hand, to
-// read the other figures by.
+// BenchmarkFloor measures the parts of a call on this machine, to compare the other
+// figures with.
 func BenchmarkFloor(b *testing.B) {
 	b.Run("atomicAdd", func(b *testing.B) {
 		var n atomic.Uint64

@@ -8,7 +8,7 @@ import (
 )
 
 // A Call is one call at an injection point: the coordinates that a [When] decides
-// by. It is passed by value, so that handing it to a When does not allocate.
+// by. It is passed by value, so that no call of a When allocates.
 //
 // For a rule with a [Rule.Group] the Key is 0, and Occurrence and Ordinal count the
 // lane's calls to all targets of the group together.
@@ -30,7 +30,7 @@ type Call struct {
 	// Turn is the agent's turn, as set by [WithTurn]; 0 by default.
 	Turn int
 
-	coord uint64 // hash of seed, cell, lane, target or group, and rule name; 0 in a Call made by hand
+	coord uint64 // hash of seed, cell, lane, target or group, and name of the rule; 0 in a Call made by hand
 	path  uint64 // the position within a combined trigger
 	clock *site  // reads the time on first use; nil: at holds it
 	at    time.Duration
@@ -93,9 +93,9 @@ func (c Call) byHand() uint64 {
 	return ruleHash(scopeHash(cellHash(0, c.Cell), hash.String(c.Lane), hash.String(c.Target)), 0)
 }
 
-// The chain of hashes behind every draw, outermost first. Each level is kept
-// by whatever lives that long (injector, site, rule at a site), so that a draw
-// costs only the last few steps. Golden vectors hold it across releases.
+// The following hashes build on each other; a draw is made from the last. Each is
+// stored with what it belongs to (injector, site, rule at a site), so that a draw costs
+// only the last step. Golden vectors in the tests fix them across releases.
 
 func cellHash(seed uint64, cell string) uint64 {
 	return hash.Combine(hash.Mix(seed), hash.String(cell))

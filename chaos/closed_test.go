@@ -47,8 +47,8 @@ func crossings(t *testing.T, in *chaos.Injector, reached *int) map[string]func(c
 	}
 }
 
-// A disarmed injector lets every call through, a closed one refuses it, at
-// every kind of injection point, recorded or not.
+// At every kind of injection point, recorded or not, a call passes through a
+// disarmed injector, and a closed one refuses it.
 func TestDisarmedAndClosedAtEveryPoint(t *testing.T) {
 	for _, record := range []bool{false, true} {
 		reached := 0
@@ -64,8 +64,8 @@ func TestDisarmedAndClosedAtEveryPoint(t *testing.T) {
 			assert.NoError(t, cross(ctx), name)
 		}
 		assert.Equal(t, len(points), reached)
-		fired, err := in.InjectNow(ctx, "down")
-		assert.False(t, fired)
+		injected, err := in.InjectNow(ctx, "down")
+		assert.False(t, injected)
 		assert.NoError(t, err)
 		in.Close()
 		before := len(in.Events())
@@ -77,7 +77,7 @@ func TestDisarmedAndClosedAtEveryPoint(t *testing.T) {
 	}
 }
 
-// Outside a fault the faults' functions do as little as they can.
+// Outside a fault, Changed, Note, Sleep and the like do nothing to a call.
 func TestOutsideAFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		chaos.Changed(t.Context(), chaos.Change{})
@@ -94,7 +94,7 @@ func TestOutsideAFault(t *testing.T) {
 	})
 }
 
-// speechless is an error whose text cannot be had.
+// speechless is an error whose Error method panics.
 type speechless struct{}
 
 func (*speechless) Error() string { panic("boom") }

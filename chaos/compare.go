@@ -12,7 +12,7 @@ import (
 // A Comparer is an argument or a result with its own comparison, since it holds what
 // must not be read, such as the body of an HTTP response. SameAs reports whether a
 // receiver of other, a value of the same type, would see the same. known is false if
-// that cannot be told. Then a change counts if its fault declared it with [Changed].
+// that cannot be known. Then a change counts if its fault declared it with [Changed].
 //
 // Other values are compared as [reflect.DeepEqual] does, a [json.RawMessage] by the
 // values in it. Two kinds of values cannot be compared: one with a function or a NaN
@@ -30,7 +30,7 @@ type likeness uint8
 const (
 	alike      likeness = iota // the same to a receiver
 	unlike                     // not the same
-	unknowable                 // it cannot be told
+	unknowable                 // it cannot be known
 )
 
 // compare reports whether a receiver of b in place of a would see a difference.

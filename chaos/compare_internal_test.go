@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// opaque is a value that compares itself, or does not know.
+// opaque is a value with a comparison of its own, whose result may be unknown.
 type opaque struct {
 	n     int
 	known bool
@@ -109,8 +109,8 @@ func canonical(doc []byte) (v any, ok bool) {
 	return v, ok
 }
 
-// repeats reports whether an object of the document has two members of one name,
-// of which decoders choose one or the other.
+// repeats reports whether an object of the document has two members of one name.
+// Decoders differ in which of them they choose.
 func repeats(doc []byte, v any) bool {
 	short, _ := json.Marshal(v)
 	var compact bytes.Buffer
@@ -118,7 +118,7 @@ func repeats(doc []byte, v any) bool {
 	return strings.Count(compact.String(), ":") > strings.Count(string(short), ":")
 }
 
-// FuzzSameDocument compares the comparison with decoding both and looking.
+// FuzzSameDocument checks the comparison against decoding both documents.
 func FuzzSameDocument(f *testing.F) {
 	for _, s := range [][2]string{
 		{`{"a":1,"b":2}`, `{"b":2,"a":1.0}`}, {`[1,2]`, `[1,3]`}, {`{"a":"x\"1"}`, `{"a":"x\"2"}`}, {`{}`, `null`}, {`[1]`, `[1,1]`},

@@ -2,8 +2,8 @@ package chaos
 
 import "context"
 
-// frame is what the context carries: one link, however many settings were made,
-// found by a type assertion or a single Value lookup.
+// frame is what the context carries: all settings in one value, found by a type
+// assertion or one Value lookup.
 type frame struct {
 	context.Context
 	in        *Injector // nil when only a lane or a turn was set
@@ -19,7 +19,7 @@ type frame struct {
 
 type frameKey struct{}
 
-// Value answers for the frame's own key and else asks the parent.
+// Value returns the frame itself for its key, and asks the parent for other keys.
 func (f *frame) Value(key any) any {
 	if _, ok := key.(frameKey); ok {
 		return f
@@ -114,7 +114,8 @@ func WithReentry(ctx context.Context) context.Context {
 	return f
 }
 
-// inside reports whether a call of target is the enclosing call seen again.
+// inside reports whether a call of target is the enclosing call, at a second
+// wrapper.
 func (f *frame) inside(in *Injector, target string) bool {
 	return f != nil && f.target == target && f.in == in && !f.reenter && target != ""
 }

@@ -58,7 +58,8 @@ func TestCoordinatesHaveNoGaps(t *testing.T) {
 	})
 }
 
-// A call without a key counts those without a key, before and after the first with one.
+// Calls without a key count only calls without a key, before and after the first call
+// with one.
 func TestCallsWithAndWithoutKeysCountApart(t *testing.T) {
 	in, ctx := recording(t)
 	keyed := chaos.WrapWith("work", double, &chaos.WrapOptions[int]{Key: func(n int) uint64 { return uint64(n) }})
@@ -136,8 +137,8 @@ func TestAttemptsCountWhatHadEnded(t *testing.T) {
 	})
 }
 
-// A stream that nothing happens to, and of which nothing is kept, counts for the
-// attempts too: it failed if the last item that its consumer took was an error.
+// A stream without an injection or an event counts for the attempts too. It failed if
+// the last item that its consumer took was an error.
 func TestCalmStreamsCountForAttempts(t *testing.T) {
 	for _, c := range []struct {
 		why   string
@@ -178,7 +179,8 @@ func TestCalmStreamsCountForAttempts(t *testing.T) {
 	}
 }
 
-// A matched rule that was held back, if not by safeguards, stands on the event of a call that leaves one.
+// If a call leaves an event, it names the rules that their limit or cool-down held
+// back.
 func TestRulesThatRestAreHeldBackNotMasked(t *testing.T) {
 	once := func(name string, f chaos.Fault) chaos.Rule {
 		return chaos.Rule{Name: name, Target: "work", Limit: 1, Fault: f}
@@ -213,7 +215,7 @@ func TestRulesThatRestAreHeldBackNotMasked(t *testing.T) {
 	}
 }
 
-// countsTo is a trigger that is asked with the ordinal alone.
+// countsTo is an OrdinalWhen that keeps the ordinals it gets.
 type countsTo struct{ asked *[]uint64 }
 
 func (countsTo) Match(chaos.Call) bool { panic("Match of a trigger that looks at the ordinal alone") }
@@ -222,8 +224,8 @@ func (w countsTo) MatchOrdinal(ordinal uint64) bool {
 	return ordinal == 1
 }
 
-// A user's own trigger that counts is given what Call.Ordinal would be: since
-// its registration, and in a group the group's.
+// MatchOrdinal gets Call.Ordinal: counted since the registration of the rule, and in
+// a group that of the group.
 func TestOrdinalTriggersAreGivenTheOrdinal(t *testing.T) {
 	for _, c := range []struct {
 		why    string

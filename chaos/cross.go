@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// enter returns the rules of a call's site. No rules and no error mean that nothing
-// can happen to the call: it goes straight through.
+// enter returns the rules of a call's site. nil without an error means that nothing
+// can happen to the call: it goes straight to its callee.
 func (in *Injector) enter(p *point, f *frame) (*siteRules, error) {
 	if in.state.Load() != 0 {
-		return in.enterLimited(p, f)
+		return in.enterInactive(p, f)
 	}
 	if f != nil && f.target != "" && f.inside(in, p.target) {
 		return nil, nil
@@ -30,10 +30,10 @@ func (in *Injector) enter(p *point, f *frame) (*siteRules, error) {
 	return set, nil
 }
 
-// enterLimited is enter of an injector that is closed or disarmed. A disarmed one
-// injects into no call but counts all that it would count if armed: whether calls
-// are recorded must not change what is injected after the next Arm.
-func (in *Injector) enterLimited(p *point, f *frame) (*siteRules, error) {
+// enterInactive is enter of an injector that is closed or disarmed. A disarmed one
+// injects into no call but counts all that it would count if armed, so that
+// recording calls does not change what is injected after the next Arm.
+func (in *Injector) enterInactive(p *point, f *frame) (*siteRules, error) {
 	switch {
 	case in.state.Load()&stateClosed != 0:
 		in.late.Add(1)
@@ -53,13 +53,13 @@ func (in *Injector) enterLimited(p *point, f *frame) (*siteRules, error) {
 	for _, g := range set.groups {
 		g.calls.Add(1)
 	}
-	return &s.calm, nil
+	return &s.empty, nil
 }
 
-// cross takes one call through its injection point.
+// cross makes one call through its injection point.
 func cross[In, Out any](ctx context.Context, f *frame, set *siteRules, c *callee[In, Out], in In, key uint64) (Out, error) {
-	at, calm := set.count(key)
-	if !calm {
+	at, through := set.count(key)
+	if !through {
 		return matchAndDecide(ctx, &decision{set: set, frame: f, layer: c.layer, coords: at}, c, in)
 	}
 	out, err := c.fn(ctx, in)
@@ -77,7 +77,7 @@ func matchAndDecide[In, Out any](ctx context.Context, d *decision, c *callee[In,
 	return decide(ctx, d, m, c, in)
 }
 
-// decide injects what matchRules left to do, or records the call.
+// decide injects the matched rules, or makes the call without one.
 func decide[In, Out any](ctx context.Context, d *decision, m matchedRules, c *callee[In, Out], in In) (Out, error) {
 	if m.first == nil {
 		return callThrough(ctx, d, c, in)
@@ -102,8 +102,9 @@ type failure struct {
 	values values
 }
 
-// injectFailure injects the first rule that is not held back, of rules that are only
-// errors. It returns nil if all are held back, or if that one makes no error.
+// injectFailure injects the first of the matched rules that is not held back; all of
+// them are only errors. It returns nil if all are held back, or if that one makes no
+// error.
 func injectFailure[In any](ctx context.Context, d *decision, m matchedRules, in In) error {
 	i := d.firstToInject(&m)
 	if i == m.len() {
@@ -127,8 +128,8 @@ func (d *decision) firstToInject(m *matchedRules) int {
 	return m.len()
 }
 
-// failWith injects the i-th of the failures, which masks those behind it. x is nil
-// if values are not kept; wrong is why the arguments could not be.
+// failWith injects the i-th of the failures, which masks those after it. x is nil if
+// values are not kept. wrong is why the arguments could not be kept; nil: they were.
 func (d *decision) failWith(ctx context.Context, m *matchedRules, i int, x *failure, wrong error) error {
 	b, returned := m.at(i), false
 	defer func() {
@@ -136,7 +137,7 @@ func (d *decision) failWith(ctx context.Context, m *matchedRules, i int, x *fail
 			d.keepFailure(ctx, m, i, nil, panicked, x, wrong)
 		}
 	}()
-	cause := b.failer.Fail(d.call(b.own))
+	cause := b.failer.Fail(d.call(b.faultCoord))
 	returned = true
 	if cause == nil {
 		b.settle(false)
@@ -161,7 +162,7 @@ func (d *decision) keepFailure(ctx context.Context, m *matchedRules, i int, err 
 	b.settle(true)
 	var r record
 	d.open(&r)
-	r.begun = d.set.site.in.begun.Load() + 1 // after all that began, without a number of its own
+	r.begun = d.set.site.in.begun.Load() + 1 // odd: sorted behind all calls that began, and no number
 	d.unused.addTo(&r)
 	r.end, r.main, r.delivered = r.start, b.liveRule, true
 	r.outcome, r.effect, r.err = how, none, err
@@ -190,15 +191,15 @@ func (d *decision) open(r *record) {
 	}
 }
 
-// timed is when a call began, read at most once.
+// timed is when a call began; it is read at most once.
 type timed struct {
 	known   bool
 	elapsed time.Duration
-	attempt int // 1 + the failures before it that had ended by then
+	attempt int // 1 + the failed calls directly before it that had ended by then
 }
 
-// begin reads the failures before the clock: all that it counts had ended by the
-// time that it reads then.
+// begin reads the count of failures before the clock, so that all failures counted
+// ended before that time.
 func (d *decision) begin() {
 	if s := d.set.site; !d.at.known {
 		attempt := s.attempt(streak{d.frame.caller(), d.key})
@@ -229,7 +230,7 @@ func callRecorded[In, Out any](ctx context.Context, d *decision, c *callee[In, O
 		s.in.keep(inner, &r)
 	}()
 	if keep {
-		keepArgs(&r, in) // now: the callee may change them
+		keepArgs(&r, in) // before the call: the callee may change them
 	}
 	out, err = c.fn(inner, in)
 	returned = true
@@ -250,7 +251,7 @@ func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules,
 		c.attach(x)
 	}
 	x.callee = func(ctx context.Context, args any) (any, error) {
-		in, _ := args.(In) // pass made it fit; nil is the zero value
+		in, _ := args.(In) // pass converted it; nil is the zero value
 		x.runs++
 		out, err := c.fn(ctx, in)
 		if unsent(err) {
@@ -279,13 +280,13 @@ func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules,
 		keepArgs(&x.rec, in)
 	}
 	result, err := x.run(0, &x.frame, in)
-	out, _ = result.(Out) // run made it fit; nil is the zero value
+	out, _ = result.(Out) // run converted it; nil is the zero value
 	returned = true
 	return out, err
 }
 
-// callLate executes a call whose caller has left, on behalf of a later one: in its
-// own lane and under its own name, without an event.
+// callLate makes a call whose caller has returned, from within a later call. It has
+// the lane and the target of the first call, and leaves no event.
 func callLate[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], args any) (any, error) {
 	s := d.set.site
 	if s.in.state.Load()&stateClosed != 0 {

@@ -2,14 +2,15 @@ package chaos
 
 import "context"
 
-// A Crossing is one call on its way through an injection point whose arguments and
-// key are costly, such as those of an HTTP request, which are made from its body. It
-// asks for them only if a rule in force needs them, and allocates nothing if no rule
-// matches.
+// A Crossing is one call at an injection point whose key and arguments are costly to
+// make, such as those of an HTTP request, which come from its body. They are needed
+// only if a rule in force looks at them. A call that no rule matches allocates
+// nothing.
 //
-// [Injector.Arrive] makes it; the zero value is of no use. It is for one call and
-// one goroutine. If it is not Calm in the end and has no error, pass it in the
-// [WrapOptions] of a function, which continues the call.
+// [Injector.Arrive] makes a Crossing. It is for one call and one goroutine. If
+// [Crossing.Waiting] is true, call [Crossing.Match] first. Then the call ended with
+// [Crossing.Err], passes through ([Crossing.PassesThrough]), or is continued by a
+// function that has it in its [WrapOptions]. The zero value passes through.
 type Crossing struct {
 	point
 	decision decision
@@ -18,26 +19,26 @@ type Crossing struct {
 	err      error
 	state    crossingState
 	ctx      context.Context // of Arrive
-	counted  bool            // d has its ordinal
+	counted  bool            // decision has its ordinal
 }
 
 type crossingState uint8
 
 const (
 	passes  crossingState = iota // the call goes straight to its callee
-	waits                        // for the key
+	waits                        // for Match
 	refused                      // err is what the caller gets
-	meets                        // rules act on it, or it is recorded
+	goesOn                       // rules act on it, or it is recorded
 )
 
-// Arrive begins a call of a target, at a point as [WrapOptions] describe one. The
+// Arrive begins a call of a target. alias and layer are those of [WrapOptions]. The
 // lane, the turn and the caller come from ctx, which is also the context of
-// [InjectorOptions].OnEvent if [Crossing.Meet] injects an error.
+// [InjectorOptions].OnEvent if [Crossing.Match] injects an error.
 //
-// unread means that making the key is costly. If all rules in force look at the
-// ordinal of a call alone ([OrdinalWhen]) and none of them matches, such a call is
-// Calm at once. It is then counted for the lane, and not by its unknown key.
-func (in *Injector) Arrive(ctx context.Context, target, alias string, layer Layer, unread bool) (c Crossing) {
+// costlyKey means that making the key is costly. If all rules in force look at the
+// ordinal of a call alone ([OrdinalWhen]) and none of them matches, such a call
+// passes through at once. It is counted in its lane, but not by its unknown key.
+func (in *Injector) Arrive(ctx context.Context, target, alias string, layer Layer, costlyKey bool) (c Crossing) {
 	c.ctx, c.in, c.point = ctx, in, newPoint(target, layer)
 	c.alias = alias
 	f := frameOf(ctx)
@@ -50,9 +51,9 @@ func (in *Injector) Arrive(ctx context.Context, target, alias string, layer Laye
 		return c
 	}
 	c.decision = decision{set: set, frame: f, layer: layer}
-	if unread && set.ordinal && !in.opts.RecordAll && !set.site.failing.Load() {
-		at, quiet := set.count(0)
-		if c.decision.coords, c.counted = at, true; quiet {
+	if costlyKey && set.ordinal && !in.opts.RecordAll && !set.site.failing.Load() {
+		at, through := set.count(0)
+		if c.decision.coords, c.counted = at, true; through {
 			return c
 		}
 	}
@@ -60,27 +61,28 @@ func (in *Injector) Arrive(ctx context.Context, target, alias string, layer Laye
 	return c
 }
 
-// Waiting reports whether the call needs its key to go on: see [Crossing.Meet].
+// Waiting reports whether the call needs [Crossing.Match] to go on.
 func (c *Crossing) Waiting() bool { return c.state == waits }
 
-// WantsArgs reports whether Meet needs the arguments: a trigger looks at them, or
-// they are kept.
+// WantsArgs reports whether Match needs the arguments: a trigger looks at them, or
+// [InjectorOptions].KeepValues is set.
 func (c *Crossing) WantsArgs() bool {
 	return c.state == waits && (c.decision.set.args || c.in.opts.KeepValues)
 }
 
-// Meet gives the call its key, as that of [WrapOptions], and asks the triggers of
+// Match gives the call its key, as that of [WrapOptions], and asks the triggers of
 // the rules in force. args may be nil if [Crossing.WantsArgs] is false. A fault that
-// is only an error is injected here.
-func (c *Crossing) Meet(key uint64, args any) {
+// is only an error is injected here. Match does nothing to a call that is not
+// Waiting.
+func (c *Crossing) Match(key uint64, args any) {
 	if c.state != waits {
 		return
 	}
 	s := c.decision.set.site
 	switch {
 	case !c.counted:
-		at, quiet := c.decision.set.count(key)
-		if c.decision.coords = at; quiet {
+		at, through := c.decision.set.count(key)
+		if c.decision.coords = at; through {
 			c.state = passes
 			return
 		}
@@ -89,38 +91,38 @@ func (c *Crossing) Meet(key uint64, args any) {
 		c.decision.key, c.decision.occurrence = key, s.occurrence(key)
 	}
 	c.counted = true
-	var quiet bool
-	switch c.matched, quiet, c.err = matchRules(c.ctx, &c.decision, args); {
+	var through bool
+	switch c.matched, through, c.err = matchRules(c.ctx, &c.decision, args); {
 	case c.err != nil:
 		c.state = refused
-	case quiet:
+	case through:
 		c.state = passes
 	default:
-		c.state = meets
+		c.state = goesOn
 	}
 }
 
-// Calm reports whether the call goes straight to its callee, without an event.
-// [Crossing.Passed] then takes how it ended.
-func (c *Crossing) Calm() bool { return c.state == passes }
+// PassesThrough reports whether the call goes straight to its callee, without an
+// event. Call [Crossing.Passed] when it has ended.
+func (c *Crossing) PassesThrough() bool { return c.state == passes }
 
 // Err is the error for the caller if the callee is not reached: an [*InjectedError],
 // or [ErrCellEnded]. nil: the call goes on.
 func (c *Crossing) Err() error { return c.err }
 
-// Passed records how a Calm call ended, so that the next call with that key has the
-// right [Event].Attempt. failed is its error; nil: it ended well. Do not call it if
-// the key is unknown.
-func (c *Crossing) Passed(key uint64, failed error) {
+// Passed records how a call that passed through ended, so that the next call with
+// that key has the right [Event].Attempt. err is its error; nil: it succeeded. Do not
+// call Passed if the key is unknown.
+func (c *Crossing) Passed(key uint64, err error) {
 	if c.decision.set != nil && c.state == passes {
-		c.decision.set.site.passed(c.decision.frame, key, failed)
+		c.decision.set.site.passed(c.decision.frame, key, err)
 	}
 }
 
-// goOn continues a call that rules act on, or that is recorded.
+// goOn continues the call of a Crossing.
 func goOn[In, Out any](ctx context.Context, x *Crossing, c *callee[In, Out], in In) (Out, error) {
 	switch x.state {
-	case meets:
+	case goesOn:
 		return decide(ctx, &x.decision, x.matched, c, in)
 	case refused:
 		var none Out

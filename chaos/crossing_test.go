@@ -11,20 +11,20 @@ import (
 	"pgregory.net/rapid"
 )
 
-// crossed makes one call of a point in steps, as one does whose key is dear.
-func crossed(ctx context.Context, in *Injector, key uint64, unread bool, fn func(context.Context, int) (int, error)) (int, error) {
-	c := in.Arrive(ctx, "work", "", LayerPoint, unread)
+// crossed makes one call by the steps of a Crossing.
+func crossed(ctx context.Context, in *Injector, key uint64, costlyKey bool, fn func(context.Context, int) (int, error)) (int, error) {
+	c := in.Arrive(ctx, "work", "", LayerPoint, costlyKey)
 	if c.Waiting() {
 		var args any
 		if c.WantsArgs() {
 			args = int(key)
 		}
-		c.Meet(key, args)
+		c.Match(key, args)
 	}
 	switch {
 	case c.Err() != nil:
 		return 0, c.Err()
-	case c.Calm():
+	case c.PassesThrough():
 		out, err := fn(ctx, int(key))
 		c.Passed(key, err)
 		return out, err
@@ -33,9 +33,9 @@ func crossed(ctx context.Context, in *Injector, key uint64, unread bool, fn func
 	return WrapWith("work", fn, &WrapOptions[int]{Crossing: &on})(ctx, int(key))
 }
 
-// A call that crosses in steps meets what a wrapped one meets, and leaves the
-// same events. Where rules count and nothing is recorded, a key that nobody
-// asked for is not counted: there occurrences may differ, and nothing else.
+// A call by the steps of a Crossing gets the same results as a wrapped one, and
+// leaves the same events. If all rules are OrdinalWhens and calls are not recorded,
+// the key is not counted: then occurrences may differ, and nothing else.
 func TestACrossingIsAWrappedCall(t *testing.T) {
 	triggers := map[string]When{
 		"always": nil, "third": ordinalWhen{2}, "chance": probWhen{0.4}, "own": customWhen{0.4},
@@ -59,9 +59,9 @@ func TestACrossingIsAWrappedCall(t *testing.T) {
 		o := &InjectorOptions{RecordAll: rapid.Bool().Draw(t, "recorded"), KeepValues: rapid.Bool().Draw(t, "values")}
 		keys := rapid.SliceOfN(rapid.Uint64Range(0, 3), 1, 12).Draw(t, "keys")
 		fails := rapid.SliceOfN(rapid.Bool(), len(keys), len(keys)).Draw(t, "failures")
-		unread := rapid.Bool().Draw(t, "unread")
+		costlyKey := rapid.Bool().Draw(t, "costlyKey")
 		disarmed := rapid.IntRange(0, len(keys)).Draw(t, "disarmed")
-		run := func(call func(in *Injector, i int, fn func(context.Context, int) (int, error)) (int, error)) (told []string, events []Event) {
+		run := func(call func(in *Injector, i int, fn func(context.Context, int) (int, error)) (int, error)) (outcomes []string, events []Event) {
 			in := mustPlan(tb, rules...).Injector("cell", o)
 			for i := range keys {
 				if i == disarmed {
@@ -75,24 +75,24 @@ func TestACrossingIsAWrappedCall(t *testing.T) {
 					}
 					return n, nil
 				})
-				told = append(told, fmt.Sprint(out, err))
+				outcomes = append(outcomes, fmt.Sprint(out, err))
 			}
 			events = in.Events()
 			for i := range events {
 				events[i].Start, events[i].End = 0, 0
-				if unread && counting && !o.RecordAll {
+				if costlyKey && counting && !o.RecordAll {
 					events[i].Occurrence = 0
 				}
 			}
-			return told, append(events, Event{Note: fmt.Sprint(in.Undelivered())})
+			return outcomes, append(events, Event{Note: fmt.Sprint(in.Undelivered())})
 		}
-		told, events := run(func(in *Injector, i int, fn func(context.Context, int) (int, error)) (int, error) {
+		outcomes, events := run(func(in *Injector, i int, fn func(context.Context, int) (int, error)) (int, error) {
 			return WrapWith("work", fn, &WrapOptions[int]{Injector: in, Key: func(n int) uint64 { return uint64(n) }})(context.Background(), int(keys[i]))
 		})
 		inSteps, eventsInSteps := run(func(in *Injector, i int, fn func(context.Context, int) (int, error)) (int, error) {
-			return crossed(context.Background(), in, keys[i], unread, fn)
+			return crossed(context.Background(), in, keys[i], costlyKey, fn)
 		})
-		require.Equal(t, told, inSteps)
+		require.Equal(t, outcomes, inSteps)
 		require.Equal(t, events, eventsInSteps)
 	})
 }
@@ -104,13 +104,13 @@ func TestACrossingOfAClosedInjector(t *testing.T) {
 	assert.ErrorIs(t, err, ErrCellEnded)
 	assert.EqualValues(t, 1, in.LateCalls())
 	c := in.Arrive(t.Context(), "work", "", LayerPoint, true)
-	c.Meet(1, nil)
+	c.Match(1, nil)
 	_, err = WrapWith("work", bare, &WrapOptions[int]{Crossing: &c})(t.Context(), 1)
 	assert.ErrorIs(t, err, ErrCellEnded, "what was refused stays so")
 }
 
-// What is declared while another fault withholds it is nobody's, until that one
-// says so.
+// A withheld change appears on no event, unless the fault that withholds it declares
+// it.
 func TestWithhold(t *testing.T) {
 	for _, tells := range []bool{false, true} {
 		in := mustPlan(t, Rule{Target: "work", Fault: withholding{tells}}).Injector("cell", nil)
@@ -126,7 +126,7 @@ func TestWithhold(t *testing.T) {
 	assert.Empty(t, changes(), "outside a fault there is nothing")
 }
 
-// withholding lets another fault act, and may tell of it.
+// withholding runs another fault, and may declare its changes.
 type withholding struct{ tells bool }
 
 func (withholding) Phase() Phase { return PhaseChange }

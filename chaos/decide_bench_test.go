@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// BenchmarkDecide is what a rule costs at each kind of injection point, where
-// it does not match and where it is injected. Read it by BenchmarkCall/byHand of the
-// same run.
+// BenchmarkDecide measures a rule at each kind of injection point, on a call that it
+// does not match and on one that it is injected into. Compare it with
+// BenchmarkCall/byHand of the same run.
 func BenchmarkDecide(b *testing.B) {
 	background := context.Background()
 	args := json.RawMessage(`{"id":1}`)
@@ -63,7 +63,8 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// newPlanInjector is an injector with the rules and settings of another and accounts of its own.
+// newPlanInjector makes an injector with the rules and settings of another, and new
+// counts.
 func newPlanInjector(in *Injector) *Injector {
 	p, err := NewPlan(in.seed, in.Rules()...)
 	if err != nil {
@@ -74,8 +75,8 @@ func newPlanInjector(in *Injector) *Injector {
 
 func nothingToSay(func(int, error) bool) {}
 
-// BenchmarkRules holds that making plans and registering rules takes time in
-// proportion to the rules.
+// BenchmarkRules shows that making plans and registering rules takes time linear in
+// the number of rules.
 func BenchmarkRules(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		rules := others(n)

@@ -7,7 +7,7 @@ import (
 )
 
 // matchedRules are the rules whose triggers match one call, in the order of the
-// list. Nearly always there is at most one, which costs no allocation.
+// list. Nearly always there is at most one, which allocates nothing.
 type matchedRules struct {
 	first *siteRule
 	more  []*siteRule
@@ -57,35 +57,35 @@ func (m *matchedRules) failers() bool {
 	return true
 }
 
-// gated reports whether one of them has a limit or a cool-down.
-func (m *matchedRules) gated() bool {
+// limited reports whether one of them has a limit or a cool-down.
+func (m *matchedRules) limited() bool {
 	for i := range m.len() {
-		if m.at(i).gated {
+		if m.at(i).limited {
 			return true
 		}
 	}
 	return false
 }
 
-// decision is a call at its injection point while the rules in force are asked about
-// it. It holds what they need, and no more. A [Call] is made of it for a trigger or
-// fault that needs one.
+// decision is a call at its injection point while the triggers of the rules in force
+// are asked about it. A [Call] is made of it only for a trigger or a fault that needs
+// one.
 type decision struct {
 	set   *siteRules
 	frame *frame // nil: the context carried none
 	layer Layer
 	coords
 	at     timed
-	lone   bool         // one rule matched, and calls are not recorded: held back, it leaves no event
+	lone   bool         // one rule matched, and calls are not recorded: if it is held back, there is no event
 	unused *unusedRules // rules that matched and did nothing; nil: there are none
 }
 
 // coords are the counted coordinates of a call, and its key.
 type coords struct{ key, ordinal, occurrence uint64 }
 
-// count gives a call its coordinates. calm is true if they alone show that no rule
-// matches the call and that no event is kept of it.
-func (set *siteRules) count(key uint64) (at coords, calm bool) {
+// count gives a call its coordinates. through is true if they alone show that no
+// rule matches the call and that it leaves no event.
+func (set *siteRules) count(key uint64) (at coords, through bool) {
 	s := set.site
 	if at.key = key; key != 0 {
 		s.mix()
@@ -106,12 +106,12 @@ func (set *siteRules) count(key uint64) (at coords, calm bool) {
 }
 
 // matchRules asks the triggers of the rules in force. err is the error that the
-// caller gets if a failure was injected. calm means that the call goes straight to
-// its callee: no rule is injected into it, and calls are not recorded.
+// caller gets if a failure was injected. through means that the call goes straight
+// to its callee: no rule is injected into it, and it leaves no event.
 //
-// No callee is needed so far. If calm is true, nothing was allocated, except for the
-// arguments if a trigger wants them.
-func matchRules[In any](ctx context.Context, d *decision, in In) (m matchedRules, calm bool, err error) {
+// No callee is needed so far. If through is true, nothing was allocated, except for
+// the arguments if a trigger wants them.
+func matchRules[In any](ctx context.Context, d *decision, in In) (m matchedRules, through bool, err error) {
 	switch {
 	case d.set.simple:
 		m = d.set.matchSimple(d.coords)
@@ -120,12 +120,12 @@ func matchRules[In any](ctx context.Context, d *decision, in In) (m matchedRules
 	default:
 		m = d.match(nil)
 	}
-	if m.gated() {
+	if m.limited() {
 		m = d.dropHeldBack(m)
 	}
 	record := d.set.site.in.opts.RecordAll
 	d.lone = len(m.more) == 0 && !record
-	if m.first != nil && m.failers() { // as most are: they need neither a frame nor the callee
+	if m.first != nil && m.failers() { // the usual case, which needs neither a frame nor the callee
 		if err = injectFailure(ctx, d, m, in); err != nil {
 			return m, false, err
 		}
@@ -136,16 +136,16 @@ func matchRules[In any](ctx context.Context, d *decision, in In) (m matchedRules
 
 // dropHeldBack drops the rules that are held back: their limit is used up, or they
 // cool down.
-func (d *decision) dropHeldBack(m matchedRules) (awake matchedRules) {
+func (d *decision) dropHeldBack(m matchedRules) (rest matchedRules) {
 	d.lone = len(m.more) == 0 && !d.set.site.in.opts.RecordAll
 	for i := range m.len() {
 		if b := m.at(i); b.heldBack() {
-			d.hold(b, free)
+			d.noteHeldBack(b, free)
 		} else {
-			awake.add(b)
+			rest.add(b)
 		}
 	}
-	return awake
+	return rest
 }
 
 // firstMatch is the index of the first rule of a simple set, from i on, whose
@@ -172,7 +172,7 @@ func (set *siteRules) matchSimple(at coords) (m matchedRules) {
 	return m
 }
 
-// match asks every rule in force. If a trigger turns out to need the clock, which
+// match asks the trigger of every rule in force. If a trigger turns out to need the clock, which
 // had not been read, all are asked again with one time for all. Triggers are pure,
 // so asking twice changes nothing.
 func (d *decision) match(args any) matchedRules {
@@ -200,7 +200,7 @@ func (d *decision) matchCounted(args any, groupCounts []uint64) matchedRules {
 }
 
 func (d *decision) matchOnce(args any, groupCounts []uint64) (m matchedRules) {
-	var c Call // spelled out in place: a copy of what was just written stalls the processor
+	var c Call // filled in place: copying what was just written stalls the processor
 	d.fill(&c)
 	for i := range d.set.rules {
 		b := &d.set.rules[i]
@@ -232,7 +232,7 @@ func (d *decision) matchOnce(args any, groupCounts []uint64) (m matchedRules) {
 	return m
 }
 
-// call makes the Call, with the draws of coord.
+// call makes the Call whose draws begin with coord.
 func (d *decision) call(coord uint64) (c Call) {
 	d.fill(&c)
 	c.coord = coord

@@ -9,19 +9,20 @@ import (
 	"github.com/shakedown-go/shakedown/internal/blame"
 )
 
-// Faults do not report their own delivery: the injection compares what goes into
-// each rule with what comes out of it. [Event.Delivered] has the definition.
+// Faults do not report their own delivery: the injection compares what each rule
+// was given with what it returned or passed on. [Event.Delivered] has the
+// definition.
 
 // exchanged is what a rule made of one value.
 type exchanged struct {
 	rule     *callRule
 	in, out  any
-	likeness likeness // unlike or unknowable: there is a change to judge
+	likeness likeness // alike: there is no change to judge
 }
 
 // differs compares what a rule was given with what it passes on. declared means that
-// the fault called Changed for it. Then a value that it may have written to in
-// place, or that cannot be compared, is taken to be changed.
+// the fault called [Changed] for it: a value that it may have written to in place, or
+// that cannot be compared, then counts as changed.
 func (x *injection) differs(a *callRule, in, out any, declared bool) likeness {
 	switch l := compare(in, out); {
 	case l == unlike:
@@ -74,12 +75,13 @@ func seen(changes []exchanged, found func(*callRule)) {
 }
 
 // judgeResult finds which changes of the result the caller gets. It runs when the
-// call returns: from then on the result is the caller's.
-func (x *injection) judgeResult(err error, ended bool) {
-	if err != nil || ended {
-		return // no value is handed over
+// call returns: from then on the caller may change the result. unwound means that
+// the call panicked or ended its goroutine.
+func (x *injection) judgeResult(err error, unwound bool) {
+	if err != nil || unwound {
+		return // the caller gets no value
 	}
-	var one exchanged // mostly it is all there is
+	var one exchanged // usually the only one
 	var changes []exchanged
 	for i := len(x.rules) - 1; i >= 0; i-- {
 		switch a := &x.rules[i]; {
@@ -100,9 +102,9 @@ func (x *injection) judgeResult(err error, ended bool) {
 	seen(changes, func(a *callRule) { a.seen = true })
 }
 
-// arrived finds which changes of the arguments reached the callee. It runs just
+// judgeArgs finds which changes of the arguments reached the callee. It runs just
 // before the callee.
-func (x *injection) arrived() {
+func (x *injection) judgeArgs() {
 	if x.others == 0 {
 		return
 	}
@@ -115,11 +117,11 @@ func (x *injection) arrived() {
 	seen(changes, func(a *callRule) { a.reached = true })
 }
 
-// pass is one step of a call inwards: from a rule, which was given some arguments,
-// to the next stage.
+// pass takes the call from a rule, which was given some arguments, to the next
+// stage.
 func (x *injection) pass(a *callRule, ctx context.Context, given, args any, next Next) (any, error) {
 	args, fits := x.fitting(a, given, args)
-	declared := x.tell(a) && a.phase != PhaseChange
+	declared := x.newlyDeclared(a) && a.phase != PhaseChange
 	if l := x.differs(a, given, args, declared && fits); l != alike {
 		a.args = exchanged{a, given, args, l}
 		x.others++
@@ -132,9 +134,8 @@ func (x *injection) pass(a *callRule, ctx context.Context, given, args any, next
 	return result, err
 }
 
-// fitting converts arguments into the type of the call. Arguments that do not fit go
-// no further, whatever the fault declared of them: the call goes on with those that
-// the fault was given.
+// fitting converts arguments into the type of the call. If that fails, the call goes
+// on with the arguments that the fault was given, whatever it declared.
 func (x *injection) fitting(a *callRule, given, args any) (fit any, fits bool) {
 	if reflect.TypeOf(args) == reflect.TypeOf(given) {
 		return args, true
@@ -161,62 +162,62 @@ func (x *injection) delivered(a *callRule, lost bool) bool {
 		return a.nexts > 1 && x.runs > a.before // it was the further execution that panicked
 	case x.onItems(a):
 		return a.seen && !lost
-	case a.skipped: // it stood in the place of all behind it
+	case a.skipped: // its result is in the place of the callee's
 		return true
 	case a.made != nil:
 		return !(lost && a.phase == PhaseChange)
 	case a.keepsOpen:
 		return a.calls > 0
 	}
-	return a.seen || a.phase != PhaseChange && a.calls > a.declared // that no value shows
+	return a.seen || a.phase != PhaseChange && a.calls > a.declared // a difference that no value shows
 }
 
 // onItems reports whether a rule acts on the items of a stream.
 func (x *injection) onItems(a *callRule) bool { return x.perItem && a.phase == PhaseChange }
 
-// tell stores how often a rule has called Changed up to now, and reports whether it
-// has declared a change since the last tell.
-func (x *injection) tell(a *callRule) (declared bool) {
+// newlyDeclared reports whether a rule has declared a change since it was last
+// asked.
+func (x *injection) newlyDeclared(a *callRule) (declared bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	declared = a.declared > a.told.declared || a.phase == PhaseChange && a.calls > a.told.calls
-	a.told = told{a.calls, a.declared}
+	declared = a.declared > a.asked.declared || a.phase == PhaseChange && a.calls > a.asked.calls
+	a.asked = declarations{a.calls, a.declared}
 	return declared
 }
 
-// told counts calls of Changed.
-type told struct{ calls, declared int }
+// declarations counts the calls of [Changed], and those with a change.
+type declarations struct{ calls, declared int }
 
-// handed is what a rule got from further in: mostly one result.
-type handed struct {
+// received is what a rule got from next: usually one result.
+type received struct {
 	result  any // the last
 	err     error
 	n       int
-	earlier []execution // those before it that were no errors
+	earlier []execution // those before the last that were no errors
 }
 
-// execution is a result, and what the rules further in had made of theirs for it.
+// execution is one result, and what each rule further in changed for it.
 type execution struct {
 	result any
 	values []exchanged
 }
 
-func (h *handed) add(result any, err error) {
-	h.n++
-	h.result, h.err = result, err
+func (got *received) add(result any, err error) {
+	got.n++
+	got.result, got.err = result, err
 }
 
-// again notes that rule i passes the call on a further time: it may still return
-// what it got before.
-func (x *injection) again(h *handed, i int) {
-	if h.n == 0 || h.err != nil {
+// again keeps the last result of rule i, which passes the call on once more: it may
+// still return that result.
+func (x *injection) again(got *received, i int) {
+	if got.n == 0 || got.err != nil {
 		return
 	}
 	var values []exchanged
 	for k := range x.rules[i+1:] {
 		values = append(values, x.rules[i+1+k].value)
 	}
-	h.earlier = append(h.earlier, execution{h.result, values})
+	got.earlier = append(got.earlier, execution{got.result, values})
 }
 
 // postponed notes that a fault keeps the call for later.
@@ -226,9 +227,9 @@ func (x *injection) postponed() {
 	x.later = x.later || !x.over
 }
 
-// unmoved notes that a rule which passes an error on claimed to have changed it.
-func (x *injection) unmoved(a *callRule) {
-	if x.tell(a) && a.phase == PhaseChange && !a.keepsOpen {
+// noteIdleClaim notes that a rule passed an error on and declared a change of it.
+func (x *injection) noteIdleClaim(a *callRule) {
+	if x.newlyDeclared(a) && a.phase == PhaseChange && !a.keepsOpen {
 		x.note(idleClaim(a))
 	}
 }
@@ -238,17 +239,17 @@ func idleClaim(a *callRule) string {
 	return fmt.Sprintf("rule %q declared a change that made no difference", a.Name)
 }
 
-// weigh compares the result of rule i with what it was given. A rule that executes a
-// call several times may return the result of any execution; those further in are
-// then judged by that execution.
-func (x *injection) weigh(i int, h *handed, result any) {
+// judgeRule compares the result of rule i with what it got from next. A rule that
+// executes a call several times may return the result of any execution; the rules
+// further in are then judged by that execution.
+func (x *injection) judgeRule(i int, got *received, result any) {
 	a := &x.rules[i]
-	declared := x.tell(a)
-	if h.n == 0 || a.keepsOpen {
+	declared := x.newlyDeclared(a)
+	if got.n == 0 || a.keepsOpen {
 		return
 	}
-	if len(h.earlier) > 0 && (h.err != nil || compare(h.result, result) != alike) {
-		for _, e := range h.earlier {
+	if len(got.earlier) > 0 && (got.err != nil || compare(got.result, result) != alike) {
+		for _, e := range got.earlier {
 			if compare(e.result, result) == alike {
 				for k, v := range e.values {
 					x.rules[i+1+k].value = v
@@ -257,9 +258,9 @@ func (x *injection) weigh(i int, h *handed, result any) {
 			}
 		}
 	}
-	if h.err != nil { // it put a value in the place of an error
+	if got.err != nil { // it returned a value in the place of an error
 		a.value = exchanged{a, nil, result, unknowable}
 		return
 	}
-	a.value = exchanged{a, h.result, result, x.differs(a, h.result, result, declared)}
+	a.value = exchanged{a, got.result, result, x.differs(a, got.result, result, declared)}
 }

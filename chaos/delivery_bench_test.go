@@ -31,8 +31,8 @@ func (f renumber) Inject(ctx context.Context, _ Call, args any, next Next) (any,
 	return result.(int) + 1, nil
 }
 
-// BenchmarkInjected is what a call costs that faults act on: what they do to a
-// result is compared with what they were handed.
+// BenchmarkInjected measures a call that faults act on. Their results are compared
+// with what they were given.
 func BenchmarkInjected(b *testing.B) {
 	row := func(i int) string { return fmt.Sprintf(`{"id":%d,"name":"Ada","total":19.90}`, i) }
 	small := json.RawMessage(`{"id":7,"n":5}`)

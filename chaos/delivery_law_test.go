@@ -43,7 +43,7 @@ func plain(v any) (t triple) {
 	return t
 }
 
-// deed is what a rule of the law does.
+// deed is what a rule of the law does to a call.
 type deed struct {
 	what  string
 	phase chaos.Phase
@@ -120,10 +120,9 @@ func (d deed) declare(ctx context.Context, before int) {
 	}
 }
 
-// world is the callee of the law: what its executions were given, and what
-// becomes of each.
+// world is the callee of the law: the arguments of its executions, and how each ends.
 type world struct {
-	fate    []string // of each execution: "ok", "fail" or "panic"
+	ends    []string // of each execution: "ok", "fail" or "panic"
 	reached []triple
 }
 
@@ -132,7 +131,7 @@ var errOwn = errors.New("no such order")
 func (w *world) execute(args triple) (triple, error) {
 	n := len(w.reached)
 	w.reached = append(w.reached, args)
-	switch w.fate[n] {
+	switch w.ends[n] {
 	case "panic":
 		panic(errOwn)
 	case "fail":
@@ -141,7 +140,7 @@ func (w *world) execute(args triple) (triple, error) {
 	return triple{n, n, n}, nil
 }
 
-// seen is what shows outside of a call.
+// seen is what can be seen of a call from outside.
 type seen struct {
 	value    triple
 	err      error
@@ -150,16 +149,15 @@ type seen struct {
 	reached  []triple
 }
 
-// foretold is the oracle: what is to show of a call, and which of the rules
-// were delivered on it, from the order in which rules act and the definition of
-// delivered alone.
-func foretold(rules []deed, args triple, fate []string) (s seen, delivered []int) {
-	w := &world{fate: fate}
-	told := map[int]bool{}
+// oracle returns what can be seen of a call, and which rules were delivered. It
+// follows from the order in which rules act and the definition of delivered alone.
+func oracle(rules []deed, args triple, ends []string) (s seen, delivered []int) {
+	w := &world{ends: ends}
+	shown := map[int]bool{}
 	defer func() {
 		s.reached = w.reached
 		for i := range rules {
-			if told[i] {
+			if shown[i] {
 				delivered = append(delivered, i)
 			}
 		}
@@ -176,11 +174,11 @@ func foretold(rules []deed, args triple, fate []string) (s seen, delivered []int
 	for _, i := range in(chaos.PhaseBefore) {
 		switch d := rules[i]; d.what {
 		case "panic":
-			told[i], s.panicked = true, true
+			shown[i], s.panicked = true, true
 			return s, nil
 		case "wait":
 			s.took += d.wait
-			told[i] = d.wait > 0
+			shown[i] = d.wait > 0
 		case "args":
 			if given[d.at] != d.n {
 				given[d.at], setter[d.at] = d.n, i
@@ -190,7 +188,7 @@ func foretold(rules []deed, args triple, fate []string) (s seen, delivered []int
 	execute := func() (v triple, err error) {
 		for at, i := range setter {
 			if i >= 0 && given[at] != args[at] {
-				told[i] = true
+				shown[i] = true
 			}
 		}
 		defer func() {
@@ -208,16 +206,16 @@ func foretold(rules []deed, args triple, fate []string) (s seen, delivered []int
 	}
 	switch what {
 	case "fail":
-		told[decider], err = true, errMade
+		shown[decider], err = true, errMade
 	case "skip":
-		told[decider] = true
+		shown[decider] = true
 		s.value = given
 		s.value[rules[decider].at] = rules[decider].n
 	default:
 		s.value, err = execute()
 	}
 	if (what == "first of two" || what == "second of two") && !s.panicked {
-		told[decider] = true
+		shown[decider] = true
 		if v, again := execute(); what == "second of two" && !s.panicked {
 			s.value, err = v, again
 		}
@@ -232,12 +230,12 @@ func foretold(rules []deed, args triple, fate []string) (s seen, delivered []int
 		switch d := rules[i]; {
 		case d.what == "wait":
 			s.took += d.wait
-			told[i] = d.wait > 0
+			shown[i] = d.wait > 0
 		case err != nil:
 		case d.what == "fail":
 			err, failed = errMade, append(failed, i)
 		case d.what == "panic":
-			told[i], s.panicked, s.value = true, true, triple{}
+			shown[i], s.panicked, s.value = true, true, triple{}
 			return s, nil
 		case d.what == "set" && s.value[d.at] != d.n:
 			s.value[d.at], changer[d.at] = d.n, i
@@ -248,13 +246,13 @@ func foretold(rules []deed, args triple, fate []string) (s seen, delivered []int
 		switch d := rules[i]; d.what {
 		case "wait":
 			s.took += d.wait
-			told[i] = d.wait > 0
+			shown[i] = d.wait > 0
 		case "fail":
-			told[i], err, lost = true, errMade, true
+			shown[i], err, lost = true, errMade, true
 		}
 	}
 	for _, i := range failed {
-		told[i] = !lost
+		shown[i] = !lost
 	}
 	if s.err = err; err != nil {
 		s.value = triple{}
@@ -262,7 +260,7 @@ func foretold(rules []deed, args triple, fate []string) (s seen, delivered []int
 	}
 	for at, i := range changer {
 		if i >= 0 && s.value[at] != base[at] {
-			told[i] = true
+			shown[i] = true
 		}
 	}
 	return s, nil
@@ -277,7 +275,7 @@ type trial struct {
 
 type crossing struct {
 	args triple
-	fate []string
+	ends []string
 }
 
 func trials(t *rapid.T) trial {
@@ -286,13 +284,14 @@ func trials(t *rapid.T) trial {
 		rules:  rapid.SliceOfN(rapid.Custom(deeds), 1, 6).Draw(t, "rules"),
 		asJSON: rapid.Bool().Draw(t, "json"),
 		calls: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) crossing {
-			return crossing{triple{rapid.IntRange(0, 2).Draw(t, "arg"), 1, 2}, rapid.SliceOfN(fates, 2, 2).Draw(t, "fate")}
+			return crossing{triple{rapid.IntRange(0, 2).Draw(t, "arg"), 1, 2}, rapid.SliceOfN(fates, 2, 2).Draw(t, "ends")}
 		}), 1, 4).Draw(t, "calls"),
 	}
 }
 
-// What an event says was delivered is what shows outside: the result, the time,
-// the executions and their arguments. Limits and Unfired go by the same.
+// The rules that an event names as delivered are those whose work can be seen from
+// outside: in the result, the time, the executions and their arguments. Limits and
+// Undelivered agree with it.
 func TestDeliveredIsWhatShowsOutside(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tr := rapid.Custom(trials).Draw(rt, "trial")
@@ -304,7 +303,7 @@ func TestDeliveredIsWhatShowsOutside(t *testing.T) {
 	})
 }
 
-// complaints are collected in a bubble, which rapid must not be failed from.
+// complaints are collected in a bubble, where rapid must not be called.
 type complaints []string
 
 func (c *complaints) Errorf(format string, args ...any) {
@@ -331,7 +330,7 @@ func (tr *trial) run(t assert.TestingT) {
 	})
 	counts := map[int]int{}
 	for n, call := range tr.calls {
-		w = &world{fate: call.fate}
+		w = &world{ends: call.ends}
 		var got seen
 		begun := time.Now()
 		got.panicked = panics(func() {
@@ -353,7 +352,7 @@ func (tr *trial) run(t assert.TestingT) {
 				places, awake = append(places, i), append(awake, d)
 			}
 		}
-		want, delivered := foretold(awake, call.args, call.fate)
+		want, delivered := oracle(awake, call.args, call.ends)
 		e := in.Events()[n]
 		say := fmt.Sprintf("call %d: %+v\nof %+v", n, e, tr)
 		assert.Equal(t, want.panicked, got.panicked, say)
@@ -373,7 +372,7 @@ func (tr *trial) run(t assert.TestingT) {
 		assert.ElementsMatch(t, names, said, say)
 		named := slices.Concat(said, e.Idle, e.Masked, []string{e.Rule})
 		for i := range tr.rules {
-			assert.Equal(t, slices.Contains(places, i), slices.Contains(named, fmt.Sprint(i)), "a rule that rests is not named, another is: %s", say)
+			assert.Equal(t, slices.Contains(places, i), slices.Contains(named, fmt.Sprint(i)), "a rule that is held back is not named, another is: %s", say)
 		}
 	}
 	for i := range tr.rules {
@@ -382,7 +381,7 @@ func (tr *trial) run(t assert.TestingT) {
 	assert.Zero(t, chaos.Pending(in))
 }
 
-// panics runs what may.
+// panics runs do and reports whether it panicked.
 func panics(do func()) (panicked bool) {
 	panicked = true
 	defer func() { _ = recover() }()

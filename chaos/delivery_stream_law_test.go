@@ -41,7 +41,7 @@ func acts(t *rapid.T) callRule {
 	}
 }
 
-// lone is a fault of single items, threaded one of the sequence.
+// lone is a fault of single items, threaded a Streamer.
 type (
 	lone     struct{ callRule }
 	threaded struct{ callRule }
@@ -151,11 +151,11 @@ type element struct {
 
 func (e element) alike(o element) bool { return e.bead == o.bead && e.failed == o.failed }
 
-// through is what an act makes of a whole stream, what it keeps back at the end,
-// and whether it ended it early.
+// through returns what an act makes of a whole stream, what it keeps back at the end,
+// and whether it ended the stream early.
 func (a callRule) through(in []element) (out []element, left, early bool) {
 	used := make([]bool, len(in))
-	// pass hands on an element as one is known that was taken before: by its value, the first of equals.
+	// pass yields an element that was taken before, recognised by its value: the first of equals.
 	pass := func(i, taken int) {
 		for k := range taken + 1 {
 			if !used[k] && in[k].alike(in[i]) {
@@ -209,9 +209,9 @@ func (a callRule) through(in []element) (out []element, left, early bool) {
 	return out, slices.Contains(used, false), false
 }
 
-// told is the oracle: which rules show in a stream of so many items, its end
-// failed or not, of which a consumer takes at most so many.
-func told(rules []callRule, n int, failing bool, most int) (handed []element, delivered map[int]bool) {
+// streamOracle returns what a consumer gets that stops after most items of a stream
+// of n items, and which rules were delivered. failing: the stream ends with an error.
+func streamOracle(rules []callRule, n int, failing bool, most int) (consumed []element, delivered map[int]bool) {
 	var stream []element
 	for i := range n {
 		stream = append(stream, element{bead: bead{ID: i}, source: i, setter: [2]int{-1, -1}})
@@ -233,8 +233,8 @@ func told(rules []callRule, n int, failing bool, most int) (handed []element, de
 			delivered[rule] = is
 		}
 	}
-	handed = stream[:min(most, len(stream))]
-	for place, e := range handed {
+	consumed = stream[:min(most, len(stream))]
+	for place, e := range consumed {
 		for _, rule := range e.made {
 			delivered[rule] = true
 		}
@@ -247,11 +247,11 @@ func told(rules []callRule, n int, failing bool, most int) (handed []element, de
 			}
 		}
 	}
-	return handed, delivered
+	return consumed, delivered
 }
 
-// What is delivered of a stream is what its consumer was handed: item by item,
-// in place or not, as it was or not, in time or not, and how it ended.
+// A rule of a stream is delivered if its consumer saw what it did: an item that was
+// moved, changed or delayed, or another end.
 func TestDeliveredOfAStreamIsWhatItsConsumerWasHanded(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		rules := rapid.SliceOfN(rapid.Custom(acts), 1, 5).Draw(rt, "rules")
@@ -305,7 +305,7 @@ func beads(t assert.TestingT, rules []callRule, lost bool, n int, failing bool, 
 				awake = append(awake, a)
 			}
 		}
-		want, delivered := told(awake, n, failing, most)
+		want, delivered := streamOracle(awake, n, failing, most)
 		var got []element
 		begun := time.Now()
 		for b, err := range stream(ctx, 0) {
@@ -322,7 +322,7 @@ func beads(t assert.TestingT, rules []callRule, lost bool, n int, failing bool, 
 		}
 		waits := int(time.Since(begun) / time.Second)
 		e := in.Events()[call]
-		say := fmt.Sprintf("call %d: handed %+v\n%+v\nof %+v", call, got, e, awake)
+		say := fmt.Sprintf("call %d: consumed %+v\n%+v\nof %+v", call, got, e, awake)
 		if lost {
 			clear(delivered)
 		} else {

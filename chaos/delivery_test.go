@@ -16,7 +16,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// changing is a fault of results that does something to them, and may say so.
+// changing is a fault that may change a result, and may declare it.
 func changing(says bool, do func(result any) any) chaos.Fault {
 	return faultFunc{chaos.PhaseChange, func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 		result, err := next(ctx, args)
@@ -39,7 +39,7 @@ func (o own) SameAs(other any) (same, known bool) {
 	return same, same
 }
 
-// What a fault declares is looked at where it can be, and believed where it cannot.
+// A declared change is checked if the values can be compared, and believed if not.
 func TestDeclarationsAreLookedAt(t *testing.T) {
 	one, two := 1, 2
 	for _, tt := range []struct {
@@ -56,9 +56,9 @@ func TestDeclarationsAreLookedAt(t *testing.T) {
 		{"neither", 1, false, func(v any) any { return v }, false, ""},
 		{"a document that only reads differently", json.RawMessage(`{"a":1,"b":2}`), true, func(any) any { return json.RawMessage(`{"b":2,"a":1}`) }, false, "made no difference"},
 		{"written to in place: its word is taken", map[string]int{"a": 1}, true, func(v any) any { v.(map[string]int)["a"] = 2; return v }, true, "cannot be compared"},
-		{"handed on, and nothing said", map[string]int{"a": 1}, false, func(v any) any { return v }, false, ""},
+		{"passed on, and nothing declared", map[string]int{"a": 1}, false, func(v any) any { return v }, false, ""},
 		{"not to be compared: its word is taken", own{&one}, true, func(any) any { return own{&two} }, true, "cannot be compared"},
-		{"not to be compared, and nothing said", own{&one}, false, func(any) any { return own{&two} }, false, ""},
+		{"not to be compared, and nothing declared", own{&one}, false, func(any) any { return own{&two} }, false, ""},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			in, ctx := recording(t, chaos.Rule{Name: "r", Target: "work", Limit: 1, Fault: changing(tt.says, tt.do)})
@@ -76,7 +76,7 @@ func TestDeclarationsAreLookedAt(t *testing.T) {
 	}
 }
 
-// A value in the place of an error is something else than the caller was to get.
+// A value in the place of an error is always delivered.
 func TestAHealedErrorIsDelivered(t *testing.T) {
 	heal := faultFunc{chaos.PhaseChange, func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 		_, _ = next(ctx, args)
@@ -89,8 +89,8 @@ func TestAHealedErrorIsDelivered(t *testing.T) {
 	assert.True(t, only(t, in).Delivered)
 }
 
-// A call whose context had ended before goes through the faults that only wait:
-// it is refused, or not, by whoever would refuse it without them.
+// A call whose context has ended goes through faults that only wait: the callee
+// refuses it, or not, as it would without them.
 func TestWaitsOnAnEndedContextAreNotDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, heeds := range map[string]bool{"a callee that heeds its context": true, "one that does not": false} {
@@ -117,7 +117,7 @@ func TestWaitsOnAnEndedContextAreNotDelivered(t *testing.T) {
 	})
 }
 
-// Whoever keeps a call for later says so, and its effect is open from then on.
+// The effect of a postponed call is unknown.
 func TestTheEffectOfAPostponedCallIsUnknown(t *testing.T) {
 	for name, says := range map[string]bool{"postponed": true, "refused": false} {
 		tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "pay", Effect: chaos.EffectDone}, func(context.Context, struct{}) (string, error) { return "ok", nil }))
@@ -160,7 +160,7 @@ func (e touchy) Describe() chaos.Description { e.boom("Describe"); return chaos.
 func (e touchy) Match(chaos.Call) bool       { return false }
 func (e touchy) Probability() float64        { e.boom("Probability"); return 0 }
 
-// A fault or trigger that cannot be asked is a problem of its rule.
+// A method of a fault or trigger that panics is a problem of its rule.
 func TestMethodsThatPanicAreProblemsOfTheirRules(t *testing.T) {
 	for _, method := range []string{"Check", "Phase", "Describe", "Probability"} {
 		part := touchy{down(), method}
@@ -181,7 +181,7 @@ func TestMethodsThatPanicAreProblemsOfTheirRules(t *testing.T) {
 	}
 }
 
-// Zero values and missing contexts are no reason to panic.
+// Zero values and nil contexts do not panic.
 func TestZeroValues(t *testing.T) {
 	var zero chaos.InjectedError
 	var none context.Context
@@ -199,8 +199,8 @@ func TestZeroValues(t *testing.T) {
 	assert.Len(t, tools, 1)
 }
 
-// A fault that takes items and hands none on is not remembered all of them, and
-// one that makes its own of them is delivered once one is handed over.
+// Of a fault that takes items and yields none, not all items are remembered. A fault
+// that makes its own items of them is delivered when the consumer gets one.
 func TestAStreamThatIsFolded(t *testing.T) {
 	const n = 5000
 	sum := streamer{func(ctx context.Context, items iter.Seq2[any, error], yield func(any, error) bool) {
@@ -228,8 +228,8 @@ func TestAStreamThatIsFolded(t *testing.T) {
 	assert.True(t, only(t, in).Delivered)
 }
 
-// Arguments that do not fit the callee reach nobody, so a change that a fault
-// declared of them is not delivered.
+// Arguments that do not fit the callee do not reach it, so a declared change of them
+// is not delivered.
 func TestArgumentsThatDoNotFitAreNotDelivered(t *testing.T) {
 	type order struct{ ID *int }
 	var got []order
@@ -250,11 +250,11 @@ func TestArgumentsThatDoNotFitAreNotDelivered(t *testing.T) {
 	assert.Len(t, in.Undelivered(), 1)
 }
 
-// A fault that executes a call several times hands on what one of the executions
-// gave: a change further in is judged by that one, and so uses up its limit.
+// A fault that executes a call several times returns the result of one execution. A
+// change further in is judged by that execution, and so uses up its limit.
 func TestAChangeOfTheExecutionThatIsHandedOn(t *testing.T) {
 	const changed = -1
-	hedge := func(use int) chaos.Fault { // hands on the result of that execution
+	hedge := func(use int) chaos.Fault { // returns the result of that execution
 		return faultFunc{chaos.PhaseBefore, func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 			var results []any
 			for range 3 {
@@ -284,7 +284,7 @@ func TestAChangeOfTheExecutionThatIsHandedOn(t *testing.T) {
 				if fails == use || fails == at {
 					continue
 				}
-				why := fmt.Sprintf("handed on: %d, changed: %d, failed: %d", use, at, fails)
+				why := fmt.Sprintf("returned: %d, changed: %d, failed: %d", use, at, fails)
 				in := plan(t, chaos.Rule{Name: "hedge", Target: "work", Fault: hedge(use)},
 					chaos.Rule{Name: "change", Target: "work", Fault: change(at), Limit: 1}).Injector("cell", nil)
 				n := -1

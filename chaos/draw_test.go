@@ -19,8 +19,8 @@ func drawOf(seed uint64, cell, lane, target string, key, occurrence uint64, rule
 	return call.Draw(salt)
 }
 
-// The golden vectors keep the hash across releases: a plan's faults must not
-// move because the library was updated. Never change one.
+// The golden vectors keep the hash across releases: an update of the library must
+// not change which calls a plan's rules match. Never change one.
 func TestDrawGolden(t *testing.T) {
 	for _, v := range []struct {
 		seed               uint64
@@ -43,8 +43,8 @@ func TestDrawGolden(t *testing.T) {
 	}
 }
 
-// Each coordinate on its own must move the draw, and each must give a uniform
-// sequence when it alone runs.
+// Each coordinate alone must change the draw, and give a uniform sequence when it
+// alone counts up.
 func TestDrawIsUniformAlongEveryCoordinate(t *testing.T) {
 	const n, buckets = 100_000, 64
 	for name, draw := range map[string]func(i int) float64{

@@ -23,8 +23,8 @@ var ErrUnknownRule = errors.New("chaos: unknown rule")
 // ErrUnknownTool is matched by the error of [Registry.CallTool] for a name that is not registered.
 var ErrUnknownTool = errors.New("chaos: unknown tool")
 
-// An InjectedError is an error that a fault made. Its text is that of Err
-// alone: nothing in it tells a model that this is a test.
+// An InjectedError is an error that a fault made. Its text is that of Err alone, so
+// that a model cannot recognise a test by it.
 type InjectedError struct {
 	Rule    string // name of the rule
 	Target  string // the injection point
@@ -55,7 +55,7 @@ func (e *InjectedError) Timeout() bool {
 func (e *InjectedError) Is(target error) bool { return target == ErrInjected }
 
 // A RuleError is one problem of a plan. [NewPlan] and [Injector.Register] join all
-// they find. Use errors.As, or a type switch over Unwrap() []error, to get at them.
+// that they find. Use errors.As, or a type switch over Unwrap() []error, to get at them.
 type RuleError struct {
 	Rule    string // name of the rule; "#2" for the third rule of a list when it has no name
 	Field   string // field of [Rule], such as "Target"
@@ -103,9 +103,9 @@ func (e *ParamError) Error() string {
 	return fmt.Sprintf("chaos: %s: %s is %v; allowed: %s", e.Kind, e.Param, e.Value, e.Allowed)
 }
 
-// asked calls a method of a user's fault or trigger. A panic in it is a problem of
-// its rule, and does not reach the program that makes the plan.
-func asked(method string, do func()) (err error) {
+// callUser calls a method of a user's fault or trigger. A panic in it becomes an
+// error, and does not reach the program that makes the plan.
+func callUser(method string, do func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("its %s method panicked: %v", method, p)

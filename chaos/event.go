@@ -41,12 +41,11 @@ type Event struct {
 	Rule  string   `json:"rule,omitempty"`
 	Fault string   `json:"fault,omitempty"`
 	Also  []string `json:"also,omitempty"`
-	// Idle names rules that acted besides, but without effect: a change that changed
+	// Idle names other rules that were injected without effect: a change that changed
 	// nothing, that another one undid or replaced, or that did not reach the caller.
 	Idle []string `json:"idle,omitempty"`
-	// Masked names rules that matched but were hidden by the one that decided, or
-	// whose turn did not come: a delay ended with the call, or the injector was
-	// disarmed during one.
+	// Masked names rules that matched, but another one decided the call, or their turn
+	// did not come: the call ended during a delay, or the injector was disarmed then.
 	Masked []string `json:"masked,omitempty"`
 	// HeldBack names rules that matched and were not injected: their limit, their
 	// cool-down or [Safeguards] held them back. Note names the safeguard. Their
@@ -56,11 +55,10 @@ type Event struct {
 	Asked   time.Duration `json:"askedNs,omitempty"`
 	Spent   time.Duration `json:"spentNs,omitempty"`
 	Outcome Outcome       `json:"outcome"`
-	// Delivered reports whether a fault had an effect outside of itself. It had one
-	// if
+	// Delivered reports whether a fault was delivered, which means that
 	//   - the caller got another value, item, error or panic than the next stage
 	//     further in returned;
-	//   - the caller got it later by the fault's own wait;
+	//   - the caller got it later by the fault's own wait; or
 	//   - the callee was reached another number of times or with other arguments.
 	//
 	// An undelivered fault changed nothing.
@@ -71,8 +69,8 @@ type Event struct {
 	// counts for the last. The places of a document are its members and elements,
 	// and those of a string its characters; another value is one place.
 	//
-	// Each item of a stream is judged when it is handed over, and one that a fault
-	// made always counts. If values cannot be compared, what the fault declared
+	// Each item of a stream is judged when the consumer gets it; one that a fault made
+	// always counts. If values cannot be compared, what the fault declared
 	// counts, and Note says so.
 	Delivered bool `json:"delivered"`
 	// Effect is what the real callee did: none if it was not reached, what the tool

@@ -33,7 +33,7 @@ func TestEventsComeWithTheContextOfTheirCall(t *testing.T) {
 		"an error at a crossing": {rules: []chaos.Rule{{Target: "work", Fault: down()}},
 			call: func(ctx context.Context, in *chaos.Injector) {
 				x := in.Arrive(ctx, "work", "", chaos.LayerHTTP, false)
-				x.Meet(1, nil)
+				x.Match(1, nil)
 			}},
 		"a change": {rules: []chaos.Rule{{Target: "work", Fault: replace(2)}}, begins: 1,
 			call: func(ctx context.Context, _ *chaos.Injector) { _, _ = chaos.Wrap("work", callee)(ctx, 1) }},

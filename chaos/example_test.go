@@ -58,7 +58,7 @@ func (fibonacci) MatchOrdinal(ordinal uint64) bool {
 
 func (w fibonacci) Match(c chaos.Call) bool { return w.MatchOrdinal(c.Ordinal) }
 
-// A trigger of your own that counts calls is asked with their number alone.
+// A trigger of your own that needs only the ordinal of a call is an OrdinalWhen.
 func ExampleOrdinalWhen() {
 	plan, err := chaos.NewPlan(42, chaos.Rule{Target: "orders", When: fibonacci{}, Fault: fault.Fail(fault.ErrUnavailable)})
 	if err != nil {
@@ -186,7 +186,7 @@ func ExampleNewInjector() {
 	// <nil>
 }
 
-// Strands of concurrent work count for themselves.
+// Calls are counted per lane.
 func ExampleLane() {
 	plan, err := chaos.NewPlan(1, chaos.Rule{Target: "fetch", When: when.First(1), Fault: fault.Fail(fault.ErrUnavailable)})
 	if err != nil {

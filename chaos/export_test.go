@@ -1,6 +1,6 @@
 package chaos
 
-// SlotCount is how many pairs of lane and target an injector keeps counts of.
+// SiteCount is how many pairs of lane and target an injector keeps counts of.
 func SiteCount(in *Injector) (n int) {
 	for range in.points.all() {
 		n++
@@ -11,7 +11,7 @@ func SiteCount(in *Injector) (n int) {
 // Pending is how many reservations of limits and cool-downs are not settled.
 func Pending(in *Injector) (n uint64) {
 	for _, a := range in.rules {
-		n += a.gate.pending
+		n += a.deliveries.pending
 	}
 	return n
 }
@@ -28,5 +28,5 @@ func KeyCount(in *Injector) (keys, failing, groups int) {
 	return keys, failing, len(in.groups.byName)
 }
 
-// TriggerCount is how many names an injector counts the requests for.
+// RequestedCount is how many names an injector counts the requests for.
 func RequestedCount(in *Injector) int { return len(in.requested) }

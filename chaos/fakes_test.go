@@ -12,8 +12,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// The faults and triggers of these tests are written as a user would write
-// them: package chaos knows the ready-made ones through interfaces alone.
+// The faults and triggers of these tests are written as a user would write them,
+// since package chaos may not import the ready-made ones.
 
 type whenFunc func(chaos.Call) bool
 
@@ -95,7 +95,7 @@ func plan(t testing.TB, rules ...chaos.Rule) *chaos.Plan {
 	return p
 }
 
-// recording is an injector that keeps an event for every call.
+// recording makes an injector that keeps an event for every call.
 func recording(t testing.TB, rules ...chaos.Rule) (*chaos.Injector, context.Context) {
 	t.Helper()
 	in := plan(t, rules...).Injector("cell", &chaos.InjectorOptions{RecordAll: true})

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A Next passes a call on: to the next fault that acts on it, or to the callee. The
-// arguments must have the type that the fault was given. Others do not reach the
-// callee: the call goes on with those that the fault was given, and the event has a
+// A Next passes a call on: to the next fault that acts on it, or to the callee. args
+// must have the type of the arguments that the fault was given. If they do not fit,
+// the call goes on with the arguments that the fault was given, and the event has a
 // note.
 //
 // A Next must not be called concurrently, or after Inject returned. One exception is
@@ -86,15 +86,15 @@ type Phased interface {
 // is called once per call, in place of Inject. At every other point Inject is
 // called.
 //
-// Stream returns what the consumer gets of items, which can be ranged over once. An
-// item has the type of the stream's. Both run in the consumer's goroutine: nothing
-// is pulled before the consumer asks for it. When the consumer stops, yield returns
+// Stream returns what the consumer gets in place of items, which can be ranged over
+// once. Both have items of the stream's type, and run in the consumer's goroutine:
+// nothing is pulled before the consumer asks for it. When the consumer stops, yield returns
 // false and the fault returns, which stops items. An error that it yields, other
 // than one it got from items, is wrapped in an [*InjectedError].
 //
 // It is judged item by item. It is delivered
-//   - when the consumer is handed an item that it changed, moved, doubled or made;
-//   - after a wait, when the consumer is handed whatever comes next;
+//   - when the consumer gets an item that it changed, moved, doubled or made;
+//   - after a wait, when the consumer gets whatever comes next;
 //   - when the consumer sees an end that it made, or one without a last item.
 //
 // The injector recognises items by their values; of equal ones it takes the first.

@@ -18,7 +18,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// Code of users that misbehaves must not take the wrapper's accounts with it.
+// User code that misbehaves must leave the counts and events of the wrapper right.
 
 // unsteady is a failer that panics, or ends its goroutine, at its first call.
 type unsteady struct {
@@ -37,7 +37,7 @@ func (f unsteady) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (
 	return nil, f.Fail(c)
 }
 
-// apart runs do in a goroutine of its own, which may panic or end.
+// apart runs do in another goroutine, which do may end by a panic or a Goexit.
 func apart(do func()) {
 	done := make(chan struct{})
 	go func() {
@@ -112,8 +112,8 @@ func TestJSONMethodsThatPanic(t *testing.T) {
 	assert.Contains(t, e.Note, "arguments not kept")
 }
 
-// A listener that panics does so to the caller whose event it was given, and
-// the injector goes on.
+// The panic of a listener reaches the caller whose event it got, and the injector
+// goes on.
 func TestAListenerThatPanics(t *testing.T) {
 	n := 0
 	o := &chaos.InjectorOptions{RecordAll: true, OnEvent: func(context.Context, chaos.Event) {
@@ -130,7 +130,7 @@ func TestAListenerThatPanics(t *testing.T) {
 	assert.Len(t, in.Events(), 5)
 }
 
-// A listener may call wrapped functions and ask the injector: no lock is held.
+// A listener may call wrapped functions and methods of the injector: no lock is held.
 func TestAListenerThatCallsBack(t *testing.T) {
 	var in *chaos.Injector
 	depth := 0
@@ -150,8 +150,8 @@ func TestAListenerThatCallsBack(t *testing.T) {
 	assert.NotEmpty(t, in.Events())
 }
 
-// A goroutine that a callee leaves behind still has the context of its call,
-// whose event is closed.
+// A goroutine that a callee leaves behind has the context of its call, but changes
+// nothing of the event.
 func TestAGoroutineLeftBehindDoesNotTouchTheEvent(t *testing.T) {
 	in, ctx := recording(t, chaos.Rule{Target: "work", Fault: delay(time.Microsecond)})
 	var left sync.WaitGroup
@@ -168,7 +168,7 @@ func TestAGoroutineLeftBehindDoesNotTouchTheEvent(t *testing.T) {
 	assert.Equal(t, first, only(t, in))
 }
 
-// detached shows a deadline and outlives it, as contexts do that forward Value
+// detached has a deadline and does not end at it, as contexts do that forward Value
 // and Deadline alone.
 type detached struct{ context.Context }
 
@@ -196,7 +196,7 @@ func TestOddContexts(t *testing.T) {
 	})
 }
 
-// Names are data: they may hold anything.
+// Names may contain anything.
 func TestOddNames(t *testing.T) {
 	for _, name := range []string{"*", `a"b`, "a/b.c", "\x00", "\xff\xfe", " ", "{", strings.Repeat("x", 1<<16), "名前"} {
 		in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})
@@ -204,8 +204,8 @@ func TestOddNames(t *testing.T) {
 		ctx := chaos.WithLane(chaos.NewContext(context.Background(), in), name)
 		_, err := chaos.Wrap(name, double)(ctx, 1)
 		assert.ErrorIs(t, err, errDown)
-		fired, err := in.InjectNow(ctx, name)
-		assert.True(t, fired)
+		injected, err := in.InjectNow(ctx, name)
+		assert.True(t, injected)
 		assert.ErrorIs(t, err, errDown)
 		for _, e := range in.Events() {
 			assert.Equal(t, name, e.Rule)
@@ -217,7 +217,7 @@ func TestOddNames(t *testing.T) {
 	}
 }
 
-// Whatever faults and callees say, an event has JSON, and it comes back.
+// An event with any values and errors has JSON, and is decoded from it as it was.
 func FuzzEventHasJSON(f *testing.F) {
 	f.Add("work", "connection refused", "/a/0", []byte(`1`), []byte(`{"a":`), []byte{})
 	f.Add("\xff", "\x00\u2028", "", []byte{}, []byte("null"), []byte("\xff"))

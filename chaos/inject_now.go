@@ -5,9 +5,9 @@ import (
 	"maps"
 )
 
-// injectNow asks the one rule of a request site, and runs its fault if it matches,
-// with no callee behind it.
-func (s *site) injectNow(ctx context.Context) (fired bool, err error) {
+// injectNow asks the trigger of the one rule of a request site. If it matches, it
+// runs the fault, without a callee.
+func (s *site) injectNow(ctx context.Context) (injected bool, err error) {
 	if s.in.state.Load()&stateDisarmed != 0 {
 		return false, nil
 	}
@@ -36,7 +36,8 @@ func (s *site) injectNow(ctx context.Context) (fired bool, err error) {
 	return true, err
 }
 
-// shapeless is the shape of InjectNow: there is no call to fit.
+// shapeless is the shape of InjectNow, which has no call whose types a value must
+// fit.
 type shapeless struct{}
 
 func (shapeless) fitArgs(v any) (any, error)   { return v, nil }
@@ -47,10 +48,9 @@ func (shapeless) fitResult(v any) (any, error) { return v, nil }
 const maxRequested = 1 << 10
 
 // requestSiteOf returns the site that counts the InjectNow requests for a name;
-// in.mu is held. It is separate from the sites of calls, whose number is bounded
-// too, and gets its rule when it is used. The count of a removed name is kept for a
-// while: a rule registered anew for every request would otherwise get the same draw
-// each time.
+// in.mu is held. It is not among the sites of calls, and gets its rule when it is
+// used. The count of a removed name is kept for a while. Otherwise a rule registered
+// anew for every request would get the same draw each time.
 func (in *Injector) requestSiteOf(name string) *site {
 	if s := in.requested[name]; s != nil {
 		return s
@@ -66,7 +66,7 @@ func (in *Injector) requestSiteOf(name string) *site {
 		in.requested = make(map[string]*site)
 	}
 	s := &site{in: in, target: name, kind: requestSite}
-	s.calm = siteRules{site: s, simple: true}
+	s.empty = siteRules{site: s, simple: true}
 	in.requested[name] = s
 	return s
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// injection is one call while faults act on it. It is the slow path: one allocation
-// holds the state, one closure per acting fault follows.
+// injection is one call while faults act on it. It costs one allocation for the
+// state, and one closure for each fault that acts.
 type injection struct {
 	decision
 	frame   frame       // what callee and faults see
@@ -20,7 +20,7 @@ type injection struct {
 	masked  []int       // indices into matched of those that are masked
 	rules   []callRule  // outermost first
 	callee  Next
-	late    Next // the callee for a later call, which shares nothing with this one; nil: there is none
+	late    Next // the callee for a later call, without the state of this one; nil: there is none
 	shape   shape
 	effect  Effect // what a successful callee does
 	rec     record
@@ -29,13 +29,13 @@ type injection struct {
 	mu        sync.Mutex   // a fault may declare changes from a goroutine of its own
 	executing atomic.Int32 // index of the rule whose code is running; len(rules): the callee
 	runs      int          // how often the callee was reached, as it counts itself
-	others    int          // rules that passed on other arguments than they were given, and are under way
+	others    int          // rules under way that passed on other arguments than they were given
 	later     bool         // a fault keeps the call, to execute it later
-	worked    bool         // it returned without an error at least once
+	worked    bool         // the callee returned without an error at least once
 	perItem   bool         // a stream: changes act on items, not on the call
 	stillOpen int          // faults that used KeepOpen and have not ended
 	left      bool         // the call has returned
-	lastErr   error        // by which it ended after that
+	lastErr   error        // the first error by which a fault that kept the call open ended
 	over      bool         // the event is closed: what comes later changes nothing
 	disarms   uint32       // of the injector before the call; with one more no rule is in force for it, not even after Arm
 }
@@ -49,35 +49,35 @@ type shape interface {
 // callRule is one rule in one injection: what its fault did to the call.
 type callRule struct {
 	*siteRule
-	place     int       // in the list of matched rules
-	ran       bool      // its turn came
-	nexts     int       // how often it passed the call on
-	before    int       // executions of the callee before the last time
-	again     bool      // the callee was reached on a further time
-	skipped   bool      // it did not pass the call on
-	inner     []error   // the errors that it got back
-	made      error     // the error it made itself, wrapped
-	value     exchanged // its last result
-	args      exchanged // the arguments on their way
-	reached   bool      // arguments that it changed reached the callee
-	seen      bool      // a value that it changed reached the caller
-	ended     bool      // it ended a stream before its time
-	calls     int       // of Changed
-	declared  int       // those with a change
-	told      told      // what it had declared before the last pass
+	place     int          // in the list of matched rules
+	ran       bool         // its turn came
+	nexts     int          // how often it passed the call on
+	before    int          // executions of the callee before its last next
+	again     bool         // a further next reached the callee
+	skipped   bool         // it did not pass the call on
+	inner     []error      // the errors that it got from next
+	made      error        // the error it made itself, wrapped
+	value     exchanged    // its last result
+	args      exchanged    // the arguments that it passed on, while the call is further in
+	reached   bool         // arguments that it changed reached the callee
+	seen      bool         // a value that it changed reached the caller
+	ended     bool         // it ended a stream early
+	calls     int          // calls of Changed
+	declared  int          // calls of Changed with a change
+	asked     declarations // calls and declared when newlyDeclared was last asked
 	changes   []Change
 	more      int  // changes that were not kept
 	slept     bool // it asked for a wait
 	spent     time.Duration
-	running   bool // still true afterwards: it panicked, or something further in did
-	panicked  bool // it did itself, in a stream
+	running   bool // true after the call: it panicked, or something further in did
+	panicked  bool // it panicked itself, in a stream
 	keepsOpen bool // it goes on after Inject has returned
 }
 
-// begin orders the matched rules. A rule whose limit, cool-down or safeguards forbid
-// an injection is dropped, and the first remaining failure decides the call. A
-// failure that needs no callee stands before the changes and the lost replies, which
-// then do not run at all; another stands behind them, next to the callee.
+// begin orders the matched rules, without those that are held back. The first
+// remaining failure decides the call. A failure that needs no callee acts before the
+// changes and the lost replies, which then do not run at all. Another failure acts
+// next to the callee.
 func (x *injection) begin(ctx context.Context, m matchedRules) {
 	x.frame.within(ctx, x.decision.frame, x.set.site)
 	x.frame.injection, x.rec.more = x, &x.more
@@ -130,10 +130,10 @@ func (x *injection) decider() (decider []callRule) {
 
 func (x *injection) mask(place int) { x.masked = append(x.masked, place) }
 
-// run carries the call through the rules from i on, to the callee. No further rule
-// is in force if the injector was disarmed or closed while a fault waited.
+// run takes the call through the rules from i on, to the callee. If the injector was
+// disarmed, closed or killed while a fault waited, no further rule acts.
 func (x *injection) run(i int, ctx context.Context, args any) (any, error) {
-	if i == len(x.rules) || x.resting() {
+	if i == len(x.rules) || x.inactive() {
 		return x.reach(ctx, args)
 	}
 	if x.perItem && x.rules[i].phase == PhaseChange || x.rules[i].over() {
@@ -148,21 +148,21 @@ func (x *injection) apply(i int, ctx context.Context, args any, fit func(any) (a
 	x.enterRule(i)
 	a.ran, a.running = true, true
 	a.nexts, a.value.likeness = 0, alike
-	var handed handed
+	var got received
 	pass := func(ctx context.Context, passed any) (any, error) {
 		if x.late != nil && x.foreign(ctx) {
 			return x.late(ctx, passed)
 		}
-		x.again(&handed, i)
+		x.again(&got, i)
 		result, err := x.pass(a, ctx, args, passed, next)
 		x.enterRule(i)
-		handed.add(result, err)
+		got.add(result, err)
 		if err != nil {
 			a.inner = append(a.inner, err)
 		}
 		return result, err
 	}
-	result, err := a.inject(ctx, x.call(a.own), args, pass)
+	result, err := a.inject(ctx, x.call(a.faultCoord), args, pass)
 	if err != nil && x.idled(a, ctx, err) {
 		result, err = pass(ctx, args)
 	}
@@ -173,8 +173,8 @@ func (x *injection) apply(i int, ctx context.Context, args any, fit func(any) (a
 			result = fitted
 		case a.nexts > 0:
 			x.refuse(a, wrong)
-			result, err = handed.result, handed.err
-		default: // as if it had not matched
+			result, err = got.result, got.err
+		default: // it never called next: go on as without it
 			x.refuse(a, wrong)
 			result, err = pass(ctx, args)
 		}
@@ -183,11 +183,11 @@ func (x *injection) apply(i int, ctx context.Context, args any, fit func(any) (a
 	a.running, a.skipped = false, a.skipped || a.nexts == 0
 	switch {
 	case err == nil:
-		x.weigh(i, &handed, result)
+		x.judgeRule(i, &got, result)
 	case slices.ContainsFunc(a.inner, func(inner error) bool { return same(err, inner) }):
-		x.unmoved(a)
+		x.noteIdleClaim(a)
 	default:
-		a.made = x.injected(a, err)
+		a.made = x.injectedError(a, err)
 		err = a.made
 	}
 	return result, err
@@ -201,11 +201,11 @@ func (x *injection) idled(a *callRule, ctx context.Context, err error) bool {
 	return a.nexts == 0 && a.slept && a.spent == 0 && !x.later && same(err, ctx.Err())
 }
 
-func (x *injection) injected(a *callRule, err error) error {
+func (x *injection) injectedError(a *callRule, err error) error {
 	return &InjectedError{Rule: a.Name, Target: x.set.site.target, Ordinal: x.ordinal, Err: err}
 }
 
-// inject runs the fault; a failure that makes no error lets the call through.
+// inject runs the fault. If a failure makes no error, the call goes on.
 func (a *callRule) inject(ctx context.Context, c Call, args any, next Next) (any, error) {
 	if a.failer == nil {
 		return a.fault.Inject(ctx, c, args, next)
@@ -216,13 +216,13 @@ func (a *callRule) inject(ctx context.Context, c Call, args any, next Next) (any
 	return next(ctx, args)
 }
 
-// reach calls the callee, unless the cell ended while a fault was waiting.
+// reach calls the callee, unless the injector was closed while a fault waited.
 func (x *injection) reach(ctx context.Context, args any) (any, error) {
 	if in := x.set.site.in; in.state.Load()&stateClosed != 0 {
 		in.late.Add(1)
 		return nil, ErrCellEnded
 	}
-	x.arrived()
+	x.judgeArgs()
 	outer := x.current()
 	x.enterRule(len(x.rules))
 	result, err := x.callee(ctx, args)
@@ -254,11 +254,11 @@ func (x *injection) refuse(a *callRule, wrong error) {
 	x.note(fmt.Sprintf("rule %q replaced the result by one of the wrong type: %v", a.Name, wrong))
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	a.calls, a.declared, a.told, a.changes, a.more = 0, 0, told{}, nil, 0
+	a.calls, a.declared, a.asked, a.changes, a.more = 0, 0, declarations{}, nil, 0
 }
 
-// close ends the account: goroutines that the callee or a fault left behind may
-// still hold the context.
+// close makes later notes, changes and waits of the call count for nothing:
+// goroutines that the callee or a fault left behind may still use its context.
 func (x *injection) close() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -278,7 +278,7 @@ func (x *injection) note(text string) {
 // unbounded.
 const maxChanges = 256
 
-// changed notes the changes that the executing rule declared.
+// changed adds the changes that a rule declared.
 func (x *injection) changed(pinned int16, ch []Change) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -315,11 +315,11 @@ func (x *injection) indexOf(pinned int16) int {
 	return x.current()
 }
 
-// sleep waits for the executing rule, and counts its wait.
+// sleep waits for a rule, and counts its wait.
 func (x *injection) sleep(ctx context.Context, pinned int16, d time.Duration) error {
 	rule := x.liveRuleOf(pinned)
 	spent, err := x.wait(ctx, d, rule)
-	if err == nil && d == 0 && (x.calm() || rule.over()) {
+	if err == nil && d == 0 && (x.disarmedOrKilled() || rule.over()) {
 		err = ErrDisarmed
 	}
 	x.mu.Lock()
@@ -336,9 +336,10 @@ func (x *injection) sleep(ctx context.Context, pinned int16, d time.Duration) er
 	return err
 }
 
-// wait is the injector's sleep, unless a disarming has freed the call of its faults.
+// wait is the injector's sleep. It does not wait if the injector was disarmed during
+// the call.
 func (x *injection) wait(ctx context.Context, d time.Duration, rule *liveRule) (time.Duration, error) {
-	if x.letGo() && ctx.Err() == nil {
+	if x.wasDisarmed() && ctx.Err() == nil {
 		return 0, ErrDisarmed
 	}
 	return x.set.site.in.sleep(ctx, d, rule)

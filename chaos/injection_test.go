@@ -15,15 +15,15 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// second are the faults of every phase, to stand behind a delay.
+// second has a fault of every phase, to act after a delay.
 func second() map[string]chaos.Fault {
 	return map[string]chaos.Fault{
 		"failure": down(), "twice": twice(), "delay": delay(time.Hour), "change": replace(7), "lost reply": loseReply(),
 	}
 }
 
-// A rule whose turn does not come, since the call ended before, has done
-// nothing: the caller did not see it, and its limit is not used up.
+// A rule whose turn does not come, because the call ended before, is not delivered
+// and does not use up its limit.
 func TestARuleWhoseTurnDoesNotComeIsMasked(t *testing.T) {
 	for name, f := range second() {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestARuleWhoseTurnDoesNotComeIsMasked(t *testing.T) {
 	}
 }
 
-// Disarming during a delay lets the call go through, whatever else was drawn.
+// Disarming during a delay lets the call go through, whatever other rules matched.
 func TestDisarmingDuringADelayTakesTheOtherRulesOutToo(t *testing.T) {
 	for name, f := range second() {
 		t.Run(name, func(t *testing.T) {
@@ -85,8 +85,7 @@ func TestClosingDuringADelayComesBeforeTheOtherRules(t *testing.T) {
 	})
 }
 
-// A failer that makes no error lets the call through, with all that other
-// rules do to it.
+// If a failer makes no error, the call goes on, and the other rules act on it.
 func TestAFailerThatMakesNoErrorHidesNothing(t *testing.T) {
 	in, ctx := recording(t, chaos.Rule{Name: "none", Target: "work", Fault: failer{nil}},
 		chaos.Rule{Name: "change", Target: "work", Fault: replace(7)})
@@ -107,8 +106,8 @@ func TestMaskedRulesAreNamedInTheirOrder(t *testing.T) {
 	assert.Equal(t, []string{"a", "c", "d", "e"}, only(t, in).Masked)
 }
 
-// The wrapper swallows no error: a fault that drops the callee's and has
-// nothing fitting to put in its place has not healed the call.
+// The wrapper swallows no error: if a fault replaces the callee's error by a result
+// that does not fit, the caller gets the error.
 func TestAMisfitDoesNotSwallowTheCalleesError(t *testing.T) {
 	own := errors.New("the callee's own")
 	in, ctx := recording(t, chaos.Rule{Target: "work", Fault: faultFunc{chaos.PhaseChange,
@@ -123,9 +122,8 @@ func TestAMisfitDoesNotSwallowTheCalleesError(t *testing.T) {
 	assert.Contains(t, e.Note, "string, want int")
 }
 
-// A fault's own mistake is nobody's error: the call goes through as if the
-// fault had not been drawn, nothing that the caller sees tells of it, and the
-// event says why it was not delivered.
+// If a fault returns a value that does not fit, the call goes through as if its rule
+// had not matched. The event says why it was not delivered.
 func TestWrongTypes(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -152,7 +150,7 @@ func TestWrongTypes(t *testing.T) {
 	}
 }
 
-// JSON for a point that passes documents as bytes is the document itself.
+// At a point that passes documents as []byte, JSON is the document itself.
 func TestBytesAreADocument(t *testing.T) {
 	_, ctx := recording(t, chaos.Rule{Target: "work", Fault: replace(json.RawMessage(`"aGVsbG8="`))})
 	out, err := chaos.Wrap("work", func(context.Context, int) ([]byte, error) { return []byte(`"x"`), nil })(ctx, 1)
@@ -203,7 +201,7 @@ func TestChangesOfOneRuleAreBounded(t *testing.T) {
 	assert.Equal(t, `rule "many": 1744 more changes not kept`, e.Note)
 }
 
-// A thousand rules on one target: each is drawn, acts, and is named.
+// A thousand rules on one target: each matches, acts, and is named.
 func TestManyRulesOnOneTarget(t *testing.T) {
 	in := chaos.NewInjector(1, nil)
 	ctx := chaos.NewContext(context.Background(), in)

@@ -28,9 +28,8 @@ type InjectorOptions struct {
 	MaxLog int
 	// OnEvent is called with every event, in the caller's goroutine and before the
 	// call returns. It must be fast and safe for concurrent use. nil: it is not
-	// called. The context has the values of the call's context: it is the one that
-	// the callee gets, or the caller's own if a fault that is only an error was
-	// injected.
+	// called. The context is the one that the callee gets, or the caller's if a fault
+	// that is only an error was injected. Both have the values of the call's context.
 	OnEvent func(context.Context, Event)
 	// OnBegin is called with every call that will leave an event, as it begins, in
 	// the caller's goroutine. It must be fast and safe for concurrent use. nil: it
@@ -57,8 +56,8 @@ type Injector struct {
 	born  time.Time // times are measured from here
 	armed atomic.Int64
 	state atomic.Uint32 // stateClosed, stateDisarmed
-	// disarms counts the calls of Disarm. A call that was matched before one gets no
-	// fault when the injector is armed again.
+	// disarms counts the calls of Disarm: a call that rules matched before it gets no
+	// fault after it, even if the injector is armed again.
 	disarms    atomic.Uint32
 	late       atomic.Uint64
 	begun      atomic.Uint64 // numbers the calls that leave an event, in steps of two
@@ -73,10 +72,10 @@ type Injector struct {
 	mu        sync.Mutex // guards what follows
 	rules     []*liveRule
 	places    map[string]int // of the rules, by name; nil: not known
-	groups    groupGates
-	waiters   map[chan struct{}]*life // of whom each is; nil: of no rule
-	requested map[string]*site        // by name of the rule
-	soonest   time.Duration           // before it no rule expires, since born; 0: none does
+	groups    groupDeliveries
+	waiters   map[chan struct{}]*life // the life of the rule that waits; nil: of no rule
+	requested map[string]*site        // counts of InjectNow, by name of the rule
+	soonest   time.Duration           // the earliest expiry, since born; 0: no rule expires
 }
 
 const (
@@ -84,8 +83,8 @@ const (
 	stateDisarmed
 )
 
-// NewInjector makes a live injector: empty and armed. Its rules are registered and
-// removed at run time. o may be nil. Bubbles are as with [Plan.Injector].
+// NewInjector makes a live injector: armed, and without rules, which are registered
+// and removed at run time. o may be nil. For bubbles see [Plan.Injector].
 func NewInjector(seed uint64, o *InjectorOptions) *Injector {
 	return newInjector(seed, "", o)
 }
@@ -181,8 +180,8 @@ func (in *Injector) Remove(name string) bool {
 	return in.removeAt(in.place(name))
 }
 
-// place is the index of a rule in the list, -1 if there is none of that name; in.mu
-// is held.
+// place is the index of a rule in the list; -1: there is none of that name. in.mu is
+// held.
 func (in *Injector) place(name string) int {
 	if in.places == nil {
 		in.places = make(map[string]int, len(in.rules))
@@ -196,11 +195,11 @@ func (in *Injector) place(name string) int {
 	return -1
 }
 
-// rebind updates the sites that a changed rule reaches: former went, or a came, or a
-// took the place of former; in.mu is held.
+// rebind updates the sites that a changed rule reaches: former was removed (nil: none
+// was), and a was added in its place (nil: none was). in.mu is held.
 func (in *Injector) rebind(former, a *liveRule) {
 	for s := range in.points.all() {
-		if s.kind == groupSite { // first: the others take their base from them
+		if s.kind == groupSite { // first: the other sites take their base from these
 			s.rebind(former, a)
 		}
 	}
@@ -218,7 +217,7 @@ func (in *Injector) rebind(former, a *liveRule) {
 func (in *Injector) setRules(rules []*liveRule) {
 	in.rules, in.places = rules, nil
 	for s := range in.points.all() {
-		if s.kind == groupSite { // first: the others take their base from them
+		if s.kind == groupSite { // first: the other sites take their base from these
 			s.bind(rules)
 		}
 	}
@@ -232,15 +231,15 @@ func (in *Injector) setRules(rules []*liveRule) {
 	}
 }
 
-// InjectNow asks the trigger of the named rule once, at the rule's own count of such
-// requests. If it matches, the fault runs at once with no callee behind it: a
-// latency is waited out, an error is made and returned. fired reports whether the
-// fault ran.
+// InjectNow asks the trigger of the named rule once. The requests for a rule are
+// counted apart from the calls. If the trigger matches, the fault is injected at once,
+// without a callee: a latency is waited out, an error is returned. injected reports
+// whether it was.
 //
-// The rule's limit and cool-down hold, and so do the [Safeguards]. The error is the
+// The rule's limit and cool-down apply, and so do the [Safeguards]. The error is the
 // injected one, or matches [ErrUnknownRule] or [ErrCellEnded]. Its event has the
 // rule's name as target. Nothing is injected while the injector is disarmed.
-func (in *Injector) InjectNow(ctx context.Context, name string) (fired bool, err error) {
+func (in *Injector) InjectNow(ctx context.Context, name string) (injected bool, err error) {
 	if in.state.Load()&stateClosed != 0 {
 		in.late.Add(1)
 		return false, ErrCellEnded
@@ -265,9 +264,9 @@ func (in *Injector) Arm() {
 	in.state.And(^stateDisarmed)
 }
 
-// Disarm takes the rules out of force at once. Injected waits end and those calls go
-// through, whatever other rules matched them, also if Arm follows meanwhile. Calls
-// are still counted. With waiters in a testing/synctest bubble it must be called
+// Disarm takes the rules out of force at once. Injected waits end, and those calls go
+// through without further faults, even if Arm follows at once. Calls are still
+// counted. With waiters in a testing/synctest bubble it must be called
 // from that bubble.
 func (in *Injector) Disarm() {
 	in.state.Or(stateDisarmed)
@@ -280,12 +279,11 @@ func (in *Injector) Disarm() {
 	}
 }
 
-// Close ends the cell. Later calls get [ErrCellEnded] and do not reach their callee.
-// So do calls that come out of an injected wait on their way to it. Close cannot be
-// undone.
+// Close ends the cell. Later calls get [ErrCellEnded] and do not reach their callee;
+// nor do calls that an injected wait delays until then. Close cannot be undone.
 //
-// It ends no wait ([Injector.Disarm] does) and only sets a flag, so it may be called
-// from anywhere, and more than once.
+// It only sets a flag, so it may be called from anywhere, and more than once. It ends
+// no wait; [Injector.Disarm] does.
 func (in *Injector) Close() { in.state.Or(stateClosed) }
 
 // LateCalls is the number of calls that were refused because the injector was closed.
@@ -330,9 +328,9 @@ func (in *Injector) Undelivered() []string {
 	return names
 }
 
-// Events returns the kept events in the order in which the calls began. A call still
-// under way has none yet. What the events point to is shared with the log, and must
-// not be changed.
+// Events returns the kept events in the order in which the calls began. A call under
+// way has none yet. What the events point to is shared with the log and must not be
+// changed.
 func (in *Injector) Events() []Event {
 	events, _ := in.EventsSince(0)
 	return events
@@ -340,9 +338,9 @@ func (in *Injector) Events() []Event {
 
 // EventsSince returns the kept events of the calls that ended after the first n, in
 // the order in which the calls began. ended is how many calls with an event have
-// ended so far. If it is passed as n the next time, each event is returned once,
-// however calls overlap. Of the ended-n events, those that are not returned were
-// dropped. What the events point to must not be changed.
+// ended so far. Pass it as n the next time to get each event once, however calls
+// overlap. Of the ended-n events, those that are not returned were dropped. What the
+// events point to must not be changed.
 func (in *Injector) EventsSince(n uint64) (events []Event, ended uint64) {
 	records, ended := in.log.since(n)
 	slices.SortStableFunc(records, func(a, b record) int { return cmp.Compare(a.begun, b.begun) })
@@ -364,23 +362,21 @@ func (in *Injector) ruleNames() []string {
 	return names
 }
 
-// Elapsed is the time since the injector was armed, from which the times of its
-// events count. So the first event of a run began at time.Now less Elapsed plus its
-// Start, by any clock.
+// Elapsed is the time since the injector was armed. The times of its events count
+// from then: an event began at time.Now less Elapsed plus its Start.
 func (in *Injector) Elapsed() time.Duration {
 	return time.Since(in.born) - time.Duration(in.armed.Load())
 }
 
-// sleep waits for d on behalf of a fault and returns how long that took, 0 if it did
-// not wait. Each waiter has a channel of its own, made in its own bubble if it runs
-// in one. The wait of a rule (nil: of none) ends with the rule.
-func (in *Injector) sleep(ctx context.Context, d time.Duration, of *liveRule) (spent time.Duration, err error) {
+// sleep waits for d on behalf of a fault and returns how long it waited. Each waiter has a channel of its own, made in its own bubble if it runs
+// in one. The wait ends with the rule; nil: there is none.
+func (in *Injector) sleep(ctx context.Context, d time.Duration, rule *liveRule) (spent time.Duration, err error) {
 	if err := ctx.Err(); err != nil || d == 0 {
 		return 0, err
 	}
 	stop := make(chan struct{})
 	in.mu.Lock()
-	if in.state.Load()&stateDisarmed != 0 || in.killed() || of.over() {
+	if in.state.Load()&stateDisarmed != 0 || in.killed() || rule.over() {
 		in.mu.Unlock()
 		return 0, ErrDisarmed
 	}
@@ -388,9 +384,9 @@ func (in *Injector) sleep(ctx context.Context, d time.Duration, of *liveRule) (s
 		in.waiters = make(map[chan struct{}]*life)
 	}
 	expires := false
-	if in.waiters[stop] = nil; of != nil {
-		in.waiters[stop] = of.life
-		d, expires = of.within(d)
+	if in.waiters[stop] = nil; rule != nil {
+		in.waiters[stop] = rule.life
+		d, expires = rule.capWait(d)
 	}
 	in.mu.Unlock()
 	start := time.Now()
@@ -407,8 +403,8 @@ func (in *Injector) sleep(ctx context.Context, d time.Duration, of *liveRule) (s
 
 // wait is the one place where a goroutine waits on behalf of a fault. An endless
 // wait has no timer: in a bubble a timer would let the clock run to it. A wait that
-// the context's deadline ends has none either: of two timers that fire at one
-// moment, which is usual in a bubble, either might win.
+// the context's deadline ends has none either: two timers that fire at one moment,
+// which is usual in a bubble, would race.
 func wait(ctx context.Context, d time.Duration, stop, kill <-chan struct{}) error {
 	if err := ctx.Err(); err != nil || d == 0 {
 		return err

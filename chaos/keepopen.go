@@ -8,10 +8,9 @@ import "context"
 // what it returns must make sure that end is called.
 //
 // Until then [Changed], [Note] and [Sleep] with the context late count for the
-// fault, from one goroutine at a time; late ends with ctx. What the fault returned
-// from Inject is not compared. It is delivered if it waits, ends with an error that
-// it made, or calls Changed. It calls Changed when the caller has got the first
-// difference.
+// fault, from one goroutine at a time; late ends with ctx. The result of Inject is not
+// compared. The fault is delivered if it waits, ends with an error that it made, or
+// calls Changed. It calls Changed once the caller has got the first difference.
 //
 // end takes the error by which the call ended, if any, and whether the fault made
 // it. It returns the error as the caller should see it: one that the fault made as
@@ -42,12 +41,12 @@ func KeepOpen(ctx context.Context) (late context.Context, end func(err error, ma
 	return pinned, func(err error, made bool) error { return x.end(&ended, &x.rules[at], err, made) }
 }
 
-// end ends one fault that kept the call open. The last one settles the call, unless
-// the call has not returned yet.
+// end notes that a fault which kept the call open has ended. If it was the last one
+// and the call has returned, it settles the call.
 func (x *injection) end(ended *bool, a *callRule, err error, made bool) error {
 	x.mu.Lock()
 	if made && err != nil {
-		err = x.injected(a, err)
+		err = x.injectedError(a, err)
 	}
 	if *ended || x.over {
 		x.mu.Unlock()
@@ -69,14 +68,14 @@ func (x *injection) end(ended *bool, a *callRule, err error, made bool) error {
 	return err
 }
 
-// keptOpen reports whether the account stays open when the call returns.
+// keptOpen reports whether a fault keeps the call open after it has returned.
 func (x *injection) keptOpen() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.stillOpen > 0
 }
 
-// leave is called when the call returns, and reports whether to settle it now.
+// leave notes that the call returns, and reports whether to settle it.
 func (x *injection) leave() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -15,13 +15,13 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// tail is a result that goes on after the call: whoever got it ends it.
+// tail is a result that goes on after the call, until its receiver ends it.
 type tail struct {
 	late context.Context
 	end  func(err error, made bool) error
 }
 
-// outlasting is a fault of tails.
+// outlasting is a fault that keeps the call of a tail open.
 func outlasting() chaos.Fault {
 	return faultFunc{chaos.PhaseChange, func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 		if _, err := next(ctx, args); err != nil {
@@ -100,7 +100,7 @@ func TestNothingOutlastsACallThatFailed(t *testing.T) {
 	assert.Equal(t, chaos.OutcomeInjected, in.Events()[0].Outcome)
 }
 
-// Two faults may outlast one call: it ends with the last of them.
+// Two faults may keep one call open: it ends with the last of them.
 func TestTheLastEndSettles(t *testing.T) {
 	var ends []func(error, bool) error
 	collect := faultFunc{chaos.PhaseChange, func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {

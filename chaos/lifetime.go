@@ -9,8 +9,8 @@ import (
 
 // RegisterFor is [Injector.Register] for a rule that is removed after life, as if by
 // [Injector.Remove]; 0: never. Registering the name again replaces the rule and its
-// time limit. remove takes this very rule away and reports whether it was there; it
-// leaves a rule that has replaced it alone. Errors are those of Register, and a
+// time limit. remove removes this rule, not one that has replaced it, and reports
+// whether it was there. Errors are those of Register, and a
 // [*RuleError] if life is negative.
 //
 // It uses no timer and no goroutine. When it expires, the rule matches no more calls
@@ -56,9 +56,9 @@ type RuleState struct {
 	Expires time.Time
 }
 
-// States returns the rules in the order of [Injector.Rules], each with whether it is
-// in force. No rule is in force while the injector is disarmed, closed or killed. A
-// rule is not if the [Safeguards] allow none of its targets, or if its limit is used
+// States returns the rules in the order of [Injector.Rules], each with the reason why
+// it cannot be injected, if there is one: the injector is disarmed, closed or killed,
+// the [Safeguards] allow none of its targets, or their budget or its own limit is used
 // up.
 func (in *Injector) States() []RuleState {
 	in.mu.Lock()
@@ -112,17 +112,17 @@ func (a *liveRule) idle() string {
 		return "the safeguards allow none of its targets"
 	}
 	if a.Limit > 0 {
-		a.gate.mu.Lock()
-		defer a.gate.mu.Unlock()
-		if uint64(a.gate.delivered) >= uint64(a.Limit) {
+		a.deliveries.mu.Lock()
+		defer a.deliveries.mu.Unlock()
+		if uint64(a.deliveries.delivered) >= uint64(a.Limit) {
 			return fmt.Sprintf("its limit of %d deliveries is used up", a.Limit)
 		}
 	}
 	return ""
 }
 
-// life is shared by a rule and those that it replaced: removing the name ends the
-// waits of all.
+// life is shared by a rule and the rules that it replaced: removing the name ends
+// the waits of all of them.
 type life struct{ ended atomic.Bool }
 
 // over reports whether the rule was removed or has expired; false for nil.
@@ -133,10 +133,9 @@ func (a *liveRule) over() bool {
 // left is the time until a rule with a time limit expires.
 func (a *liveRule) left() time.Duration { return a.until - time.Since(a.in.born) }
 
-// within shortens a wait that the rule's expiry would cut off, and reports whether
-// it did. The shortened wait is the only timer: of two that fire at one moment,
-// either might win.
-func (a *liveRule) within(d time.Duration) (time.Duration, bool) {
+// capWait shortens a wait that goes on past the rule's expiry, and reports whether it
+// did. So there is one timer: two that fire at one moment would race.
+func (a *liveRule) capWait(d time.Duration) (time.Duration, bool) {
 	if a.until == 0 {
 		return d, false
 	}
@@ -146,9 +145,9 @@ func (a *liveRule) within(d time.Duration) (time.Duration, bool) {
 	return d, false
 }
 
-// met reports whether the rule is still in force when it is about to be injected,
-// and drops expired rules.
-func (a *liveRule) met() bool {
+// inForce reports whether the rule is still in force when it is about to be injected.
+// If it has expired, inForce drops it.
+func (a *liveRule) inForce() bool {
 	if !a.over() {
 		return true
 	}
@@ -182,14 +181,14 @@ func (in *Injector) dropExpired() {
 	}
 }
 
-// expires records when a rule expires, 0: never; in.mu is held.
+// expires notes when a rule expires; 0: never. in.mu is held.
 func (in *Injector) expires(until time.Duration) {
 	if until > 0 && (in.soonest == 0 || until < in.soonest) {
 		in.soonest = until
 	}
 }
 
-// removeAt takes the i-th rule away, if there is one; in.mu is held.
+// removeAt removes the i-th rule and reports whether there is one. in.mu is held.
 func (in *Injector) removeAt(i int) bool {
 	if i < 0 {
 		return false
@@ -214,8 +213,8 @@ func (in *Injector) endLife(a *liveRule) {
 	}
 }
 
-// dropGroups drops the groups that have no rule any more; in.mu is held. A group
-// that comes back counts from 0 in any case.
+// dropGroups drops the groups that have no rule left; in.mu is held. If such a group
+// gets a rule again, it counts from 0.
 func (in *Injector) dropGroups() {
 	left := make(map[string]bool)
 	for _, a := range in.rules {

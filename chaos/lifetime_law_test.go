@@ -15,15 +15,15 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// leased is what a model knows of a rule.
+// leased is what the model knows of a rule.
 type leased struct {
 	name    string
 	expires time.Time // zero: never
 	remove  func() bool
 }
 
-// comeAndGo plays steps on an injector and on a list with times, and says where
-// they part; "": nowhere.
+// comeAndGo takes the same steps with an injector and with the model, a list with
+// times. It returns the first difference; "": there is none.
 func comeAndGo(steps []leaseStep) string {
 	in := chaos.NewInjector(1, nil)
 	var model, gone []leased
@@ -85,8 +85,8 @@ type leaseStep struct {
 	pick     int
 }
 
-// Whatever order rules are registered, replaced, removed and outlived in, those
-// are left that a list with times says.
+// In whatever order rules are registered, replaced, removed and expire, the rules
+// left are those of the model.
 func TestRulesComeAndGoAsAListWithTimesSays(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) leaseStep {
@@ -105,8 +105,8 @@ func TestRulesComeAndGoAsAListWithTimesSays(t *testing.T) {
 	})
 }
 
-// However a call and the end of its rule meet, the call ends. One left behind
-// would be a deadlock, which ends the test.
+// At whatever moment the rule of a waiting call ends, the call ends too. A call left
+// waiting would be a deadlock, which fails the test.
 func TestNoWaitOutlivesItsRule(t *testing.T) {
 	ends := map[string]func(in *chaos.Injector){
 		"removed": func(in *chaos.Injector) { in.Remove("slow") }, "all removed": func(in *chaos.Injector) { in.RemoveAll() },

@@ -14,7 +14,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// took is how long a call takes, of a point "work" whose callee takes no time.
+// took returns how long a call of "work" takes, whose callee takes no time.
 func took(in *chaos.Injector) (time.Duration, error) {
 	start := time.Now()
 	_, err := chaos.WrapWith("work", double, &chaos.WrapOptions[int]{Injector: in})(context.Background(), 1)
@@ -72,8 +72,8 @@ func TestWhatStopsARuleEndsItsWaits(t *testing.T) {
 	}
 }
 
-// A rule with a time limit is injected before it and never from it on; its waits
-// end with it, also where they would end at that very moment.
+// A rule with a time limit is injected before it expires and never afterwards. Its
+// waits end when it expires, even those that would end at that moment anyway.
 func TestARuleWithATimeLimit(t *testing.T) {
 	timesOut := func(d time.Duration) chaos.Fault {
 		return faultFunc{chaos.PhaseInstead, func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
@@ -119,7 +119,7 @@ func TestARuleWithATimeLimit(t *testing.T) {
 	}
 }
 
-// A wait that begins when its rule is gone already does not begin.
+// A fault whose rule was removed before its wait does not wait.
 func TestAWaitOfARuleThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, end := range map[string]func(in *chaos.Injector){
@@ -179,8 +179,8 @@ func TestATimeLimitBelongsToOneRegistration(t *testing.T) {
 	})
 }
 
-// An expired rule is dropped by the first call that would have met it: nothing
-// has to be asked for that, and no goroutine is behind it.
+// An expired rule is dropped by the first call that it matches, without any method
+// call and without a goroutine.
 func TestAnExpiredRuleIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := chaos.NewInjector(1, nil)
@@ -195,8 +195,8 @@ func TestAnExpiredRuleIsDropped(t *testing.T) {
 	})
 }
 
-// A consumer of a stream that is being changed or held back gets the rest as
-// it is once the rule is gone.
+// When a rule that changes or delays a stream is removed, the consumer gets the rest
+// unchanged.
 func TestRemovingARuleOfAStreamUnderWay(t *testing.T) {
 	for name, f := range map[string]chaos.Fault{"changed": faultFunc{chaos.PhaseChange, replace("x").(faultFunc).do}, "lost": faultFunc{chaos.PhaseAfter,
 		func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
@@ -278,8 +278,8 @@ func TestRemoveAllTellsWhatStood(t *testing.T) {
 	assert.Error(t, err, "the injector stayed armed")
 }
 
-// Names that come and go leave nothing behind: neither known targets, nor a
-// restart of the counts of the calls.
+// Names that are registered and removed leave nothing behind: they are no targets,
+// and the counts of calls go on.
 func TestNamesThatComeAndGo(t *testing.T) {
 	in := chaos.NewInjector(1, nil)
 	work := chaos.WrapWith("work", double, &chaos.WrapOptions[int]{Injector: in})
@@ -306,18 +306,18 @@ func TestNamesThatComeAndGo(t *testing.T) {
 	assert.LessOrEqual(t, chaos.RequestedCount(in), 1<<10)
 }
 
-// A name that is registered anew for every request has not the same draw each time.
+// A name that is registered anew for every request gets another draw each time.
 func TestARemovedNameKeepsItsCountForAWhile(t *testing.T) {
 	in := chaos.NewInjector(1, nil)
-	fired := 0
+	injected := 0
 	for range 200 {
 		require.NoError(t, in.Register(chaos.Rule{Name: "f", Target: "work", When: chance(0.5), Fault: down()}))
 		if hit, _ := in.InjectNow(t.Context(), "f"); hit {
-			fired++
+			injected++
 		}
 		in.Remove("f")
 	}
-	assert.InDelta(t, 100, fired, 40)
+	assert.InDelta(t, 100, injected, 40)
 }
 
 func TestWatch(t *testing.T) {

@@ -51,8 +51,8 @@ func TestCoolDownDoesNotDependOnTheClockThatArmSets(t *testing.T) {
 	})
 }
 
-// Whether calls are recorded changes nothing of what is injected, also where the
-// injector was disarmed for a while: it counts on.
+// Recording calls does not change what is injected, even if the injector was disarmed
+// for a while: calls are counted all the same.
 func TestRecordingChangesNothing(t *testing.T) {
 	run := func(record bool) (injected []int) {
 		in := plan(t, chaos.Rule{Target: "work", When: ordinals(3), Fault: down()},
@@ -119,7 +119,7 @@ func TestStatefulFaultsInAGroupRememberApart(t *testing.T) {
 	assert.Equal(t, []int{2, 3}, hits(t, ctx, 4, chaos.Wrap("b", double)))
 }
 
-// Coordinates that read the same when written one after the other are not the same.
+// Coordinates whose concatenation is equal give different draws.
 func TestCoordinatesAreNotConcatenated(t *testing.T) {
 	draws := map[float64]string{}
 	for _, names := range [][4]string{{"ab", "c", "d", "e"}, {"a", "bc", "d", "e"}, {"a", "b", "cd", "e"}, {"a", "b", "c", "de"}, {"abcd", "", "e", "f"}, {"", "abcd", "e", "f"}} {
@@ -136,7 +136,7 @@ func TestCoordinatesAreNotConcatenated(t *testing.T) {
 	assert.Len(t, draws, 6)
 }
 
-// A target, a group and a rule may have one name, and yet draw apart.
+// A target, a group and a rule of one name have different draws.
 func TestNamesOfDifferentThingsDrawApart(t *testing.T) {
 	var draws []float64
 	note := whenFunc(func(c chaos.Call) bool { draws = append(draws, c.Draw(0)); return false })
@@ -147,18 +147,18 @@ func TestNamesOfDifferentThingsDrawApart(t *testing.T) {
 	_, _ = in.InjectNow(ctx, "orders")
 	require.Len(t, draws, 3)
 	assert.NotEqual(t, draws[0], draws[1], "the rule and the group")
-	assert.NotEqual(t, draws[0], draws[2], "a call and a trigger by hand")
+	assert.NotEqual(t, draws[0], draws[2], "a call and a request")
 	assert.NotEqual(t, draws[1], draws[2])
 }
 
-// A trigger that looks at arguments is asked with none by Trigger.
+// InjectNow asks a trigger that looks at arguments with nil.
 func TestTriggerHasNoArguments(t *testing.T) {
 	in := chaos.NewInjector(1, nil)
 	var seen []any
 	w := argsWhen(func(args any) bool { seen = append(seen, args); return args == nil })
 	require.NoError(t, in.Register(chaos.Rule{Name: "r", Target: "work", When: w, Fault: down()}))
-	fired, err := in.InjectNow(context.Background(), "r")
-	assert.True(t, fired)
+	injected, err := in.InjectNow(context.Background(), "r")
+	assert.True(t, injected)
 	assert.ErrorIs(t, err, errDown)
 	assert.Equal(t, []any{nil}, seen)
 	e := only(t, in)
@@ -166,8 +166,8 @@ func TestTriggerHasNoArguments(t *testing.T) {
 	assert.Equal(t, chaos.EffectNone, e.Effect)
 }
 
-// A server that runs for ever sees any number of keys, of failing calls and of
-// groups that came and went.
+// Memory is bounded on a server that runs for ever, with any number of keys, of
+// failing calls and of groups.
 func TestALiveInjectorsMemoryIsBounded(t *testing.T) {
 	in := chaos.NewInjector(1, nil)
 	ctx := chaos.NewContext(context.Background(), in)
@@ -187,12 +187,12 @@ func TestALiveInjectorsMemoryIsBounded(t *testing.T) {
 	assert.EqualValues(t, 150_000-4096, in.Dropped())
 }
 
-// A call that Disarm let go stays let go when Arm follows at once, before the
-// call went on; and it does not end before it began, though the clock is new.
+// A call whose wait Disarm ended gets no further fault, even if Arm follows before the
+// call goes on. It does not end before it began, although Arm set the clock back.
 func TestArmingAgainDoesNotCatchTheCallsThatWereLetGo(t *testing.T) {
 	for _, tt := range []struct {
 		why   string
-		fault chaos.Fault // drawn besides the wait
+		fault chaos.Fault // of a rule that matches besides the wait
 	}{
 		{"a failure behind the wait", down()},
 		{"a further wait", delay(time.Hour)},

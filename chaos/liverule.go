@@ -10,20 +10,20 @@ import (
 // liveRule is a rule in one injector.
 type liveRule struct {
 	*planRule
-	in        *Injector
-	fault     Fault  // the injector's own, where the rule's is stateful
-	failer    Failer // the fault, if that is all it is
-	gate      *gate
-	own       gate // what gate points to, for rules without a group
-	life      *life
-	until     time.Duration // when it expires, since the injector was made; 0: never
-	new       life          // what life points to, for rules that replaced none
-	delivered atomic.Bool   // it was delivered
-	barred    bool          // the safeguards allow none of its targets
+	in            *Injector
+	fault         Fault  // that of the rule, or this injector's copy if it is stateful
+	failer        Failer // the fault, if it is only an error; else nil
+	deliveries    *deliveryState
+	ownDeliveries deliveryState // what deliveries points to, for rules without a group
+	life          *life
+	until         time.Duration // when it expires, since the injector was made; 0: never
+	ownLife       life          // what life points to, for rules that replaced none
+	delivered     atomic.Bool   // to some call
+	barred        bool          // the safeguards allow none of its targets
 }
 
 func (a *liveRule) init(c *planRule, in *Injector) {
-	a.planRule, a.in, a.fault, a.gate, a.life = c, in, c.Fault, &a.own, &a.new
+	a.planRule, a.in, a.fault, a.deliveries, a.life = c, in, c.Fault, &a.ownDeliveries, &a.ownLife
 	if c.stateful {
 		a.fault = c.Fault.(Stateful).Fresh()
 	}
@@ -32,25 +32,25 @@ func (a *liveRule) init(c *planRule, in *Injector) {
 	}
 	a.barred = in.bars(c)
 	if c.Group != "" {
-		a.gate = in.groups.join(c)
+		a.deliveries = in.groups.join(c)
 	}
 }
 
 // reserve reports whether the rule may be injected now, and counts the injection as
 // pending until settle. So "at most n" also holds among concurrent calls.
 func (a *liveRule) reserve() bool {
-	return a.met() && (!a.gated || a.gate.reserve(a.Limit, a.CoolDown, a.in))
+	return a.inForce() && (!a.limited || a.deliveries.reserve(a.Limit, a.CoolDown, a.in))
 }
 
 // heldBack reports whether the rule's limit is used up or it cools down, and
 // reserves nothing.
 func (a *liveRule) heldBack() bool {
-	if !a.gated {
+	if !a.limited {
 		return false
 	}
-	a.gate.mu.Lock()
-	defer a.gate.mu.Unlock()
-	return a.gate.closed(a.Limit, a.CoolDown, a.in)
+	a.deliveries.mu.Lock()
+	defer a.deliveries.mu.Unlock()
+	return a.deliveries.heldBack(a.Limit, a.CoolDown, a.in)
 }
 
 // settle ends what reserve began. Only a delivered fault uses up the limit.
@@ -61,44 +61,45 @@ func (a *liveRule) settle(delivered bool) {
 	if a.in.safeguards != nil {
 		a.in.safeguards.settle(delivered)
 	}
-	if a.gated {
-		a.gate.settle(delivered, a.CoolDown, a.in)
+	if a.limited {
+		a.deliveries.settle(delivered, a.CoolDown, a.in)
 	}
 }
 
 // release ends what reserve began if the safeguards forbid the injection.
 func (a *liveRule) release() {
-	if a.gated {
-		a.gate.settle(false, a.CoolDown, a.in)
+	if a.limited {
+		a.deliveries.settle(false, a.CoolDown, a.in)
 	}
 }
 
-// gate holds the state that depends on earlier deliveries. The rules of a group
-// share one.
-type gate struct {
+// deliveryState is what [Rule.Limit] and [Rule.CoolDown] depend on. The rules of a
+// group share one.
+type deliveryState struct {
 	mu        sync.Mutex
 	delivered uint64
 	pending   uint64
-	rests     time.Duration // when the cool-down ends, since the injector was made: arming does not move it; 0: there was none
+	coolUntil time.Duration // since the injector was made, which Arm does not change; 0: there was no cool-down
 }
 
-func (g *gate) reserve(limit int, coolDown time.Duration, in *Injector) bool {
+func (g *deliveryState) reserve(limit int, coolDown time.Duration, in *Injector) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed(limit, coolDown, in) {
+	if g.heldBack(limit, coolDown, in) {
 		return false
 	}
 	g.pending++
 	return true
 }
 
-// closed reports whether the gate holds every rule back now; g.mu is held.
-func (g *gate) closed(limit int, coolDown time.Duration, in *Injector) bool {
+// heldBack reports whether the limit is used up or the cool-down lasts; g.mu is
+// held.
+func (g *deliveryState) heldBack(limit int, coolDown time.Duration, in *Injector) bool {
 	return limit > 0 && g.delivered+g.pending >= uint64(limit) ||
-		coolDown > 0 && (g.pending > 0 || time.Since(in.born) < g.rests)
+		coolDown > 0 && (g.pending > 0 || time.Since(in.born) < g.coolUntil)
 }
 
-func (g *gate) settle(delivered bool, coolDown time.Duration, in *Injector) {
+func (g *deliveryState) settle(delivered bool, coolDown time.Duration, in *Injector) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.pending--
@@ -108,36 +109,36 @@ func (g *gate) settle(delivered bool, coolDown time.Duration, in *Injector) {
 	g.delivered++
 	if coolDown > 0 {
 		now := time.Since(in.born)
-		g.rests = now + min(coolDown, math.MaxInt64-now)
+		g.coolUntil = now + min(coolDown, math.MaxInt64-now)
 	}
 }
 
-// groupGates finds the gate that the rules of a group share. The zero value is
-// ready, and costs nothing while there are no groups.
-type groupGates struct{ byName map[string]*sharedGate }
+// groupDeliveries finds the state that the rules of a group share. The zero value is
+// ready to use, and costs nothing while there are no groups.
+type groupDeliveries struct{ byName map[string]*sharedDeliveries }
 
-// sharedGate is dropped with the last rule of its group, so that a group which comes
+// sharedDeliveries is dropped with the last rule of its group, so that a group which comes
 // back starts afresh.
-type sharedGate struct {
-	gate
+type sharedDeliveries struct {
+	deliveryState
 	rules int
 	first *planRule // whose limit and cool-down are those of all
 }
 
-func (g *groupGates) join(c *planRule) *gate {
+func (g *groupDeliveries) join(c *planRule) *deliveryState {
 	shared := g.byName[c.Group]
 	if shared == nil {
 		if g.byName == nil {
-			g.byName = make(map[string]*sharedGate)
+			g.byName = make(map[string]*sharedDeliveries)
 		}
-		shared = &sharedGate{first: c}
+		shared = &sharedDeliveries{first: c}
 		g.byName[c.Group] = shared
 	}
 	shared.rules++
-	return &shared.gate
+	return &shared.deliveryState
 }
 
-func (g *groupGates) leave(c *planRule) {
+func (g *groupDeliveries) leave(c *planRule) {
 	shared := g.byName[c.Group]
 	if shared == nil {
 		return
@@ -149,7 +150,7 @@ func (g *groupGates) leave(c *planRule) {
 
 // fits reports whether a rule states the same limit and cool-down as its group, in
 // which it replaces former, if that is not nil.
-func (g *groupGates) fits(c *planRule, former *liveRule) bool {
+func (g *groupDeliveries) fits(c *planRule, former *liveRule) bool {
 	shared := g.byName[c.Group]
 	return shared == nil || c.conflict(shared.first) == nil || shared.rules == 1 && former != nil && former.Group == c.Group
 }

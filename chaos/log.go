@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// record is an event as it is kept: a third of its size, without texts yet.
+// record is an event as the log keeps it: a third of the size, without texts.
 type record struct {
 	site       *site
 	main       *liveRule // the rule that decided; nil: none was injected
@@ -53,7 +53,7 @@ var (
 	effects  = [...]Effect{unknown: EffectUnknown, none: EffectNone, done: EffectDone}
 )
 
-// details are what most events do not have.
+// details are the parts of an event that most events lack.
 type details struct {
 	also, idle, masked, held []string
 	asked, spent             time.Duration
@@ -81,11 +81,10 @@ func (r *record) note(text string) {
 	}
 }
 
-// ends notes that the call ends now. It took no time if Arm set the clock back
-// meanwhile.
+// ends notes that the call ends. Its time is 0 if Arm set the clock back meanwhile.
 func (r *record) ends(err error) { r.end, r.err = max(r.start, r.site.in.Elapsed()), err }
 
-// call is the number of a call that began with a number of its own: those are even.
+// call is the number of the call; 0: it is only an injected error, and has none.
 func (r *record) call() uint64 {
 	if r.begun%2 != 0 {
 		return 0
@@ -120,7 +119,7 @@ func (r *record) event() Event {
 	return e
 }
 
-// errorText is err.Error(), of user code that may panic.
+// errorText is err.Error(), which may panic in user code.
 func errorText(err error) (text string) {
 	defer func() {
 		if recover() != nil {
@@ -130,8 +129,8 @@ func errorText(err error) (text string) {
 	return err.Error()
 }
 
-// asJSON keeps the output of a tool embeddable: text that is not JSON becomes a JSON
-// string.
+// asJSON returns a document that can be embedded in JSON: text that is not JSON
+// becomes a JSON string.
 func asJSON(raw json.RawMessage) json.RawMessage {
 	switch {
 	case len(raw) == 0:

@@ -74,8 +74,7 @@ func (p *Plan) CheckTargets(targets ...string) error {
 	return errors.Join(problems...)
 }
 
-// planRule is a checked rule of a plan with all that can be known before the first
-// call.
+// planRule is a checked rule, with all that is known of it before the first call.
 type planRule struct {
 	Rule
 	glob     *glob.Glob
@@ -84,14 +83,14 @@ type planRule struct {
 	kind     string // of the fault
 	phase    Phase
 	chancy   bool        // the trigger is nothing but chance
-	chance   float64     // and this likely
+	chance   float64     // its probability; 1 for other triggers
 	ordinals OrdinalWhen // the trigger, where it looks at the ordinal alone; nil: it does not
-	args     bool        // the trigger wants the arguments
-	gated    bool        // it has a limit or a cool-down
+	args     bool        // the trigger looks at the arguments
+	limited  bool        // it has a limit or a cool-down
 	stateful bool
 }
 
-// compile checks one rule; label stands in for a missing name. Each problem is
+// compile checks one rule; label replaces a missing name in errors. Each problem is
 // a [*RuleError].
 func compile(r Rule, label string) (c *planRule, problems []error) {
 	c = &planRule{Rule: r}
@@ -140,7 +139,7 @@ func compile(r Rule, label string) (c *planRule, problems []error) {
 func check(part any) []error {
 	if c, ok := part.(Checked); ok {
 		var problem error
-		if err := asked("Check", func() { problem = c.Check() }); err != nil {
+		if err := callUser("Check", func() { problem = c.Check() }); err != nil {
 			problem = err
 		}
 		if problem != nil {
@@ -149,7 +148,7 @@ func check(part any) []error {
 	}
 	if w, ok := part.(Probabilistic); ok {
 		var p float64
-		if err := asked("Probability", func() { p = w.Probability() }); err != nil {
+		if err := callUser("Probability", func() { p = w.Probability() }); err != nil {
 			return []error{err}
 		}
 		if !(p >= 0 && p <= 1) {
@@ -187,9 +186,9 @@ func (c *planRule) conflict(o *planRule) error {
 	return nil
 }
 
-// resolve finds out once what would otherwise be asked on every call.
+// resolve asks the fault and the trigger once for what every call needs.
 func (c *planRule) resolve() error {
-	if err := asked("Describe", func() { c.kind = kindOf(c.Fault) }); err != nil {
+	if err := callUser("Describe", func() { c.kind = kindOf(c.Fault) }); err != nil {
 		return err
 	}
 	if c.Name == "" {
@@ -201,7 +200,7 @@ func (c *planRule) resolve() error {
 		c.hash = hash.String(c.Group)
 	}
 	if p, ok := c.Fault.(Phased); ok {
-		if err := asked("Phase", func() { c.phase = p.Phase() }); err != nil {
+		if err := callUser("Phase", func() { c.phase = p.Phase() }); err != nil {
 			return err
 		}
 		if c.phase > PhaseAfter {
@@ -211,7 +210,7 @@ func (c *planRule) resolve() error {
 	if f, ok := c.Fault.(Stateful); ok {
 		c.stateful = true
 		var fresh Fault
-		if err := asked("Fresh", func() { fresh = f.Fresh() }); err != nil {
+		if err := callUser("Fresh", func() { fresh = f.Fresh() }); err != nil {
 			return err
 		}
 		if fresh == nil {
@@ -226,7 +225,7 @@ func (c *planRule) resolve() error {
 	if !c.args && !c.chancy {
 		c.ordinals, _ = c.When.(OrdinalWhen)
 	}
-	c.gated = c.Limit > 0 || c.CoolDown > 0
+	c.limited = c.Limit > 0 || c.CoolDown > 0
 	return nil
 }
 
@@ -266,20 +265,20 @@ func layerNames() []string {
 
 func (l Layer) valid() bool { return l == "" || slices.Contains(layerNames(), string(l)) }
 
-// Injector makes the injector of one cell: its own counters, log and memory over the
-// shared rules, armed from now on. It is cheap, so make one per cell; o may be nil.
+// Injector makes the injector of one cell, armed. It has counters, a log and a memory
+// of its own, and shares the rules. It is cheap, so make one per cell; o may be nil.
 // For calls in a testing/synctest bubble make it in that bubble, or call
-// [Injector.Arm] there: its clock is the one it was armed by.
+// [Injector.Arm] there, which starts its clock.
 //
 // Injector does not check targets, since it returns no error. Call
 // [Plan.CheckTargets] first, or check [Injector.Undelivered] afterwards.
 func (p *Plan) Injector(cell string, o *InjectorOptions) *Injector {
 	in := newInjector(p.seed, cell, o)
 	in.rules = make([]*liveRule, len(p.rules))
-	actives := make([]liveRule, len(p.rules))
+	live := make([]liveRule, len(p.rules))
 	for i, c := range p.rules {
-		actives[i].init(c, in)
-		in.rules[i] = &actives[i]
+		live[i].init(c, in)
+		in.rules[i] = &live[i]
 	}
 	return in
 }

@@ -130,8 +130,8 @@ func TestAPlanIsImmutable(t *testing.T) {
 	assert.EqualValues(t, 1, p.Seed())
 }
 
-// Probability 0 never fires, 1 always, and what lies between fires that often
-// whatever rules stand before it.
+// Probability 0 never matches, 1 always, and one between matches that often, whatever
+// rules stand before it.
 func TestProbabilitiesOfSeveralRulesAreIndependent(t *testing.T) {
 	const n = 20_000
 	in := plan(t,
@@ -141,20 +141,20 @@ func TestProbabilitiesOfSeveralRulesAreIndependent(t *testing.T) {
 		chaos.Rule{Name: "always", Target: "work", When: chance(1), Fault: down()}).
 		Injector("cell", &chaos.InjectorOptions{MaxLog: n})
 	hits(t, chaos.NewContext(context.Background(), in), n, chaos.Wrap("work", double))
-	drawn := map[string]int{}
+	matched := map[string]int{}
 	decided := map[string]int{}
 	for _, e := range in.Events() {
 		decided[e.Rule]++
-		drawn[e.Rule]++
+		matched[e.Rule]++
 		for _, masked := range e.Masked {
-			drawn[masked]++
+			matched[masked]++
 		}
 	}
-	assert.Zero(t, drawn["never"])
-	assert.Equal(t, n, drawn["always"])
-	assert.InDelta(t, n/2, drawn["a"], 4*math.Sqrt(n)/2, "four standard deviations")
-	assert.InDelta(t, n/2, drawn["b"], 4*math.Sqrt(n)/2)
-	assert.InDelta(t, n/4, decided["b"], 4*math.Sqrt(n*3)/4, "it decides where a was not drawn")
+	assert.Zero(t, matched["never"])
+	assert.Equal(t, n, matched["always"])
+	assert.InDelta(t, n/2, matched["a"], 4*math.Sqrt(n)/2, "four standard deviations")
+	assert.InDelta(t, n/2, matched["b"], 4*math.Sqrt(n)/2)
+	assert.InDelta(t, n/4, decided["b"], 4*math.Sqrt(n*3)/4, "it decides where a did not match")
 }
 
 type checking struct{ err error }
@@ -162,8 +162,8 @@ type checking struct{ err error }
 func (checking) Match(chaos.Call) bool { return false }
 func (w checking) Check() error        { return w.err }
 
-// Every problem is a RuleError of its own, and an error with several causes
-// keeps the text around them.
+// Every problem is a separate RuleError, and an error with several causes and a text
+// of its own stays whole.
 func TestProblemsComeApartWhereTheyWereJoined(t *testing.T) {
 	problems := func(rules ...chaos.Rule) []error {
 		_, err := chaos.NewPlan(1, rules...)
@@ -181,7 +181,7 @@ func TestProblemsComeApartWhereTheyWereJoined(t *testing.T) {
 	assert.Len(t, problems(chaos.Rule{Target: "a", Fault: down(), When: checking{joined}}), 2)
 }
 
-// oddFault answers what a rule is asked beforehand in a way that nobody can use.
+// oddFault has methods whose results are invalid.
 type oddFault struct {
 	phase chaos.Phase
 	fresh func() chaos.Fault
@@ -193,8 +193,8 @@ func (oddFault) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.N
 func (f oddFault) Phase() chaos.Phase { return f.phase }
 func (f oddFault) Fresh() chaos.Fault { return f.fresh() }
 
-// A fault of a user's own that could only fail later, at the call or in
-// Plan.Injector, which has no error to return, is a problem of its rule.
+// Invalid results of a user's fault are found when the plan is made: Plan.Injector and
+// a call could not report them.
 func TestAFaultThatCouldOnlyFailLaterIsRefused(t *testing.T) {
 	for want, f := range map[string]oddFault{
 		"Phase is 4; allowed: PhaseInstead, PhaseBefore, PhaseChange or PhaseAfter": {chaos.PhaseAfter + 1, down},

@@ -17,8 +17,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// Everything that a live server may do to its injector while calls are under
-// way, at once: the race detector reads along, and nothing may get stuck.
+// All methods of a live injector are called at once while calls are under way, for
+// the race detector. None may block.
 func TestALiveInjectorUnderEverythingAtOnce(t *testing.T) {
 	var in *chaos.Injector
 	var seen atomic.Int64
@@ -135,7 +135,7 @@ func synchronised(v reflect.Value, found map[uintptr]string, seen map[uintptr]bo
 	}
 }
 
-// chatty is a fault that talks to its call from a goroutine of its own.
+// chatty is a fault that calls Changed and Note from another goroutine.
 type chatty struct{}
 
 func (chatty) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
@@ -153,7 +153,7 @@ func (chatty) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Nex
 
 func (chatty) Phase() chaos.Phase { return chaos.PhaseChange }
 
-// A fault may have goroutines of its own, as long as they end with it.
+// A fault may start goroutines that end with it.
 func TestAFaultThatTalksFromAGoroutine(t *testing.T) {
 	plan, err := chaos.NewPlan(1, chaos.Rule{Target: "x", Fault: chatty{}})
 	require.NoError(t, err)

@@ -19,8 +19,8 @@ type everyOther struct{}
 func (everyOther) Match(c chaos.Call) bool          { return c.Ordinal%2 == 1 }
 func (everyOther) MatchOrdinal(ordinal uint64) bool { return ordinal%2 == 1 }
 
-// Rules that come, go and take each other's place one by one, at injection
-// points that are known already, match as the same list registered at once.
+// Rules that are registered, removed and replaced one by one, after the first calls,
+// match as the same list registered at once.
 func TestRulesThatCameOneByOne(t *testing.T) {
 	targets := []string{"a", "b", "b/long"}
 	calls := func(in *chaos.Injector, lanes ...string) (lines []string) {

@@ -10,7 +10,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
-// safeguardState keeps the accounts of an injector's safeguards.
+// safeguardState is what the safeguards of an injector have counted.
 type safeguardState struct {
 	Safeguards
 	invalid error // the error of Check
@@ -22,7 +22,7 @@ type safeguardState struct {
 	delivered uint64
 	pending   uint64
 	tokens    float64
-	filled    time.Duration // when tokens was true
+	filled    time.Duration // when tokens was brought up to date, since born
 	held      [safeguardCount]uint64
 }
 
@@ -30,7 +30,7 @@ type safeguardState struct {
 type safeguard uint8
 
 const (
-	free safeguard = iota // nothing holds the fault back
+	free safeguard = iota // no safeguard holds the fault back
 	heldInvalid
 	heldKill
 	heldBudget
@@ -43,12 +43,12 @@ const (
 var safeguardNames = [safeguardCount]string{heldInvalid: "invalid", heldKill: "kill", heldBudget: "budget", heldShare: "share",
 	heldConcurrent: "concurrent", heldRate: "rate"}
 
-func newSafeguardState(r *Safeguards, born time.Time) *safeguardState {
-	if r == nil {
+func newSafeguardState(o *Safeguards, born time.Time) *safeguardState {
+	if o == nil {
 		return nil
 	}
-	g := &safeguardState{Safeguards: *r, invalid: r.Check(), born: born}
-	if g.Targets = slices.Clone(r.Targets); g.invalid != nil {
+	g := &safeguardState{Safeguards: *o, invalid: o.Check(), born: born}
+	if g.Targets = slices.Clone(o.Targets); g.invalid != nil {
 		g.Targets = nil // each fault is then held back as invalid, and counted
 	}
 	for _, target := range g.Targets {
@@ -83,16 +83,16 @@ func (in *Injector) killSwitch() <-chan struct{} {
 
 func (in *Injector) killed() bool { return in.safeguards != nil && in.safeguards.killed() }
 
-// resting reports whether no rule is in force any more: the injector was disarmed,
-// closed or killed.
-func (in *Injector) resting() bool { return in.state.Load() != 0 || in.killed() }
+// inactive reports whether no rule is in force: the injector was disarmed, closed or
+// killed.
+func (in *Injector) inactive() bool { return in.state.Load() != 0 || in.killed() }
 
-// resting reports whether no rule is in force for the call any more.
-func (x *injection) resting() bool { return x.set.site.in.resting() || x.letGo() }
+// inactive reports whether no rule is in force for the call.
+func (x *injection) inactive() bool { return x.set.site.in.inactive() || x.wasDisarmed() }
 
-// letGo reports whether the injector was disarmed during the call, even if it is
+// wasDisarmed reports whether the injector was disarmed during the call, even if it is
 // armed again by now.
-func (x *injection) letGo() bool { return x.set.site.in.disarms.Load() != x.disarms }
+func (x *injection) wasDisarmed() bool { return x.set.site.in.disarms.Load() != x.disarms }
 
 // countCall counts a call to a target that has rules.
 func (g *safeguardState) countCall() {
@@ -162,7 +162,7 @@ func (g *safeguardState) settle(delivered bool) {
 type unusedRules struct {
 	held   []heldRule
 	idle   *liveRule // a failure that made no error; nil: there was none
-	masked []string  // rules that it masked all the same
+	masked []string  // the rules that it masked
 }
 
 // heldRule is a rule that was held back.
@@ -175,7 +175,7 @@ type heldRule struct {
 // the rule was held back.
 func (d *decision) reserve(b *siteRule) bool {
 	if !b.reserve() {
-		d.hold(b, free)
+		d.noteHeldBack(b, free)
 		return false
 	}
 	g := b.in.safeguards
@@ -187,12 +187,12 @@ func (d *decision) reserve(b *siteRule) bool {
 		return true
 	}
 	b.release()
-	d.hold(b, why)
+	d.noteHeldBack(b, why)
 	return false
 }
 
-// hold notes for the event, if there will be one, that a rule was held back.
-func (d *decision) hold(b *siteRule, by safeguard) {
+// noteHeldBack notes for the event, if there will be one, that a rule was held back.
+func (d *decision) noteHeldBack(b *siteRule, by safeguard) {
 	if d.lone {
 		return
 	}

@@ -11,13 +11,12 @@ import (
 )
 
 // Safeguards bound what an injector may do to a running process, whatever its rules
-// say. The zero value bounds nothing. Each injector has accounts of its own. A rule
-// that is injected into a call is one fault, and an undelivered fault is given back
-// to all accounts.
+// say. The zero value bounds nothing. Each injector counts for itself. A rule that
+// is injected into a call is one fault; an undelivered fault counts for nothing.
 //
 // If a safeguard holds a fault back, the call goes on as if the rule had not
-// matched. [Injector.HeldBack] counts it. If the call leaves an event, the rule
-// stands under [Event.HeldBack] and [Event.Note] names the safeguard.
+// matched. [Injector.HeldBack] counts it. If the call leaves an event,
+// [Event].HeldBack names the rule and [Event].Note the safeguard.
 //
 // Safeguards cost nothing on calls that no rule matches. The exception is Share,
 // which counts the calls to targets that have rules.
@@ -53,8 +52,8 @@ type Safeguards struct {
 // Check reports what is wrong with the safeguards, each a [*ParamError], joined.
 // [Injector.Register] reports the same, and an injector with such safeguards injects
 // nothing. nil is valid and bounds nothing.
-func (r *Safeguards) Check() error {
-	if r == nil {
+func (s *Safeguards) Check() error {
+	if s == nil {
 		return nil
 	}
 	var problems []error
@@ -63,11 +62,11 @@ func (r *Safeguards) Check() error {
 			problems = append(problems, &ParamError{Kind: "safeguards", Param: field, Value: value, Allowed: allowed})
 		}
 	}
-	refuse(r.Budget >= 0, "Budget", r.Budget, "a number of faults, or 0 for no limit")
-	refuse(r.Share >= 0 && r.Share <= 1, "Share", r.Share, "a share from 0 to 1; 0: no limit")
-	refuse(r.Rate >= 0 && !math.IsInf(r.Rate, 1), "Rate", r.Rate, "a number of faults a second, or 0 for no limit")
-	refuse(r.Concurrent >= 0, "Concurrent", r.Concurrent, "a number of faults, or 0 for no limit")
-	for i, target := range r.Targets {
+	refuse(s.Budget >= 0, "Budget", s.Budget, "a number of faults, or 0 for no limit")
+	refuse(s.Share >= 0 && s.Share <= 1, "Share", s.Share, "a share from 0 to 1; 0: no limit")
+	refuse(s.Rate >= 0 && !math.IsInf(s.Rate, 1), "Rate", s.Rate, "a number of faults a second, or 0 for no limit")
+	refuse(s.Concurrent >= 0, "Concurrent", s.Concurrent, "a number of faults, or 0 for no limit")
+	for i, target := range s.Targets {
 		_, err := glob.Compile(target)
 		refuse(err == nil, fmt.Sprintf("Targets[%d]", i), fmt.Sprintf("%q", target), "a glob over names of injection points, such as \"orders.*\"")
 	}
@@ -84,9 +83,9 @@ func (in *Injector) HeldBack() map[string]uint64 {
 	}
 	in.safeguards.mu.Lock()
 	defer in.safeguards.mu.Unlock()
-	for rail, n := range in.safeguards.held {
+	for by, n := range in.safeguards.held {
 		if n > 0 {
-			held[safeguardNames[rail]] = n
+			held[safeguardNames[by]] = n
 		}
 	}
 	return held
@@ -104,7 +103,8 @@ func (in *Injector) bars(c *planRule) bool {
 		!slices.ContainsFunc(in.safeguards.allowed, func(g *glob.Glob) bool { return glob.Meets(g, c.glob) })
 }
 
-// checkSafeguards is what Register refuses on behalf of the safeguards.
+// checkSafeguards returns an error if the safeguards are invalid, or allow none of
+// the rule's targets.
 func (in *Injector) checkSafeguards(c *planRule) error {
 	switch {
 	case in.safeguards == nil:

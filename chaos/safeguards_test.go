@@ -17,7 +17,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// guarded is an injector with safeguards over a rule that always fails "work".
+// guarded makes an injector with safeguards and a rule that always fails "work".
 func guarded(t testing.TB, r chaos.Safeguards, rules ...chaos.Rule) (*chaos.Injector, context.Context) {
 	t.Helper()
 	if len(rules) == 0 {
@@ -76,7 +76,7 @@ func TestSafeguardsHoldBack(t *testing.T) {
 	}
 }
 
-// What was held back is on the event of its call, beside what was injected.
+// The event of a call names the rules that were held back beside those injected.
 func TestSafeguardsShowOnTheEvent(t *testing.T) {
 	in, ctx := guarded(t, chaos.Safeguards{Budget: 1},
 		chaos.Rule{Name: "slow", Target: "work", Fault: delay(time.Nanosecond)},
@@ -92,7 +92,7 @@ func TestSafeguardsShowOnTheEvent(t *testing.T) {
 	assert.Equal(t, map[string]uint64{"budget": 1}, in.HeldBack())
 }
 
-// A call of which all faults were held back says so where it is recorded.
+// The event of a recorded call says so if all its faults were held back.
 func TestSafeguardsOnRecordedCall(t *testing.T) {
 	in, ctx := guarded(t, chaos.Safeguards{Budget: 1})
 	pattern(ctx, 2, 0)
@@ -105,7 +105,7 @@ func TestSafeguardsOnRecordedCall(t *testing.T) {
 	assert.Equal(t, chaos.OutcomeOK, e.Outcome)
 }
 
-// A fault that was not delivered is given back.
+// An undelivered fault does not count.
 func TestSafeguardsCountDeliveries(t *testing.T) {
 	same := faultFunc{chaos.PhaseChange, func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
 		return next(ctx, args)
@@ -126,8 +126,8 @@ func TestSafeguardsBeforeLimit(t *testing.T) {
 	})
 }
 
-// The kill switch ends waits, lets those calls go through, and keeps anything
-// further from happening, in all injectors that share it.
+// The kill switch ends waits, lets those calls go through, and stops further
+// injections, in all injectors that share it.
 func TestKillSwitch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kill, throw := context.WithCancel(context.Background())
@@ -147,14 +147,14 @@ func TestKillSwitch(t *testing.T) {
 		assert.Equal(t, time.Minute, time.Since(start))
 		assert.Equal(t, "..", pattern(two, 2, 0))
 		assert.Equal(t, time.Minute, time.Since(start), "nothing waits any more")
-		fired, err := other.InjectNow(context.Background(), "slow")
-		assert.False(t, fired)
+		injected, err := other.InjectNow(context.Background(), "slow")
+		assert.False(t, injected)
 		assert.NoError(t, err)
 		assert.Equal(t, uint64(5), other.HeldBack()["kill"])
 	})
 }
 
-// A stream is let go in the middle.
+// The kill switch stops the changes in the middle of a stream.
 func TestKillSwitchInAStream(t *testing.T) {
 	kill := make(chan struct{})
 	_, ctx := guarded(t, chaos.Safeguards{Kill: kill}, chaos.Rule{Target: "work", Fault: replace("changed")})
@@ -173,7 +173,7 @@ func TestKillSwitchInAStream(t *testing.T) {
 	assert.Equal(t, []string{"changed", "changed", "three"}, got)
 }
 
-// Register refuses what could reach no allowed target, and restricts the rest.
+// Register refuses a rule that could reach no allowed target, and restricts others.
 func TestSafeguardsTargets(t *testing.T) {
 	in := chaos.NewInjector(1, &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{Targets: []string{"orders.*", "search"}}})
 	err := in.Register(chaos.Rule{Name: "pay", Target: "pay.*", Fault: down()})
@@ -189,8 +189,8 @@ func TestSafeguardsTargets(t *testing.T) {
 		chaos.Rule{Name: "pay", Target: "pay.*", Fault: down()}, chaos.Rule{Name: "all", Target: "*", Fault: down()})
 	assert.NoError(t, chaos.Point(ctx, "pay.get"))
 	assert.Error(t, chaos.Point(ctx, "orders.get"))
-	fired, err := planned.InjectNow(ctx, "pay")
-	assert.False(t, fired, "not even by hand")
+	injected, err := planned.InjectNow(ctx, "pay")
+	assert.False(t, injected, "nor by InjectNow")
 	assert.NoError(t, err)
 	assert.Equal(t, []string{"pay"}, planned.Undelivered())
 }
@@ -244,20 +244,20 @@ func TestSafeguardsUnderConcurrency(t *testing.T) {
 	assert.Equal(t, uint64(16*100-injected.Load()), held["budget"]+held["concurrent"])
 }
 
-// A request to trigger a rule counts as a call that it may match.
+// A request of InjectNow counts for Share.
 func TestSafeguardsShareOfTriggers(t *testing.T) {
 	in := chaos.NewInjector(1, &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{Share: 0.5}})
 	require.NoError(t, in.Register(chaos.Rule{Name: "down", Target: "x", Fault: down()}))
 	var marks string
 	for range 4 {
-		fired, _ := in.InjectNow(t.Context(), "down")
-		marks += map[bool]string{false: ".", true: "x"}[fired]
+		injected, _ := in.InjectNow(t.Context(), "down")
+		marks += map[bool]string{false: ".", true: "x"}[injected]
 	}
 	assert.Equal(t, ".x.x", marks, "every other one")
 	assert.Equal(t, map[string]uint64{"share": 2}, in.HeldBack())
 }
 
-// The allow-list knows a point by both of its names, as rules do.
+// The allow-list matches both names of a point, as rules do.
 func TestSafeguardsTargetsAndAlias(t *testing.T) {
 	for _, allowed := range []string{"POST /chat", "POST /chat#small"} {
 		in := chaos.NewInjector(1, &chaos.InjectorOptions{Safeguards: &chaos.Safeguards{Targets: []string{allowed}}})

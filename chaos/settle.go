@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// settle settles the accounts of the rules and logs the event. err is what the
-// caller gets; ended means that it gets none: the call panicked.
-func (x *injection) settle(err error, ended bool) {
+// settle decides which rules were delivered, counts them, and logs the event. err is
+// the error that the caller gets. unwound means that the call panicked or ended its
+// goroutine.
+func (x *injection) settle(err error, unwound bool) {
 	x.close()
 	in := x.set.site.in
 	x.rec.ends(err)
@@ -35,12 +36,13 @@ func (x *injection) settle(err error, ended bool) {
 		x.more.masked = append(x.more.masked, x.matched[place].Name)
 	}
 	x.unused.addTo(&x.rec)
-	x.rec.outcome = outcomeOf(err, ended)
+	x.rec.outcome = outcomeOf(err, unwound)
 	in.keep(&x.frame, &x.rec)
 }
 
-// hadTurn reports whether the rule ran, or would have, had the stream had items. A
-// rule before it may have ended the call, or the injector was disarmed.
+// hadTurn reports whether the rule ran, or would have run on the items of a stream
+// that had none. It had no turn if another rule ended the call first, or the injector
+// was disarmed.
 func (x *injection) hadTurn(a *callRule) bool {
 	return a.ran || x.perItem && a.phase == PhaseChange && x.runs > 0
 }
@@ -50,8 +52,8 @@ func (x *injection) anyMade(p Phase) bool {
 	return slices.ContainsFunc(x.rules, func(a callRule) bool { return a.phase == p && a.made != nil })
 }
 
-// credit names the rule on the event: as the one that decided, if it is the last
-// delivered so far or nothing was, else among the others.
+// credit adds the rule to the event: as the rule that decided if it was delivered or
+// is the first, else among the idle ones.
 func (x *injection) credit(a *callRule, delivered bool) {
 	former := x.rec.main
 	switch {
@@ -76,8 +78,8 @@ func (x *injection) credit(a *callRule, delivered bool) {
 	}
 }
 
-// byPhase lists the rules in the order in which they act on a call: the delays as
-// they stand, then from the innermost out.
+// byPhase lists the rules in the order in which they act on a call: the delays first,
+// then the others from the innermost out.
 func (x *injection) byPhase() []*callRule {
 	acts := make([]*callRule, len(x.rules))
 	for i := range x.rules {
@@ -102,9 +104,9 @@ func effectOf(declared Effect, worked bool) effect {
 	return unknown
 }
 
-func outcomeOf(err error, ended bool) outcome {
+func outcomeOf(err error, unwound bool) outcome {
 	switch {
-	case ended:
+	case unwound:
 		return panicked
 	case err == nil:
 		return ok

@@ -12,9 +12,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// TestEventsSinceReturnsEachCallOnce: whatever calls overlap, and whatever a
-// full log drops, each event that is kept is returned once, in the order in
-// which the calls began, and those that are not are counted.
+// However calls overlap, and whatever a full log drops: each kept event is returned
+// once, in the order in which the calls began, and the others are counted.
 func TestEventsSinceReturnsEachCallOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.SampledFrom([]int{-1, 1, 2, 5, 0}).Draw(t, "MaxLog")

@@ -20,7 +20,7 @@ type site struct {
 	lane   string
 	kind   siteKind
 	set    atomic.Pointer[siteRules]
-	clock  atomic.Bool // some trigger asks for the time: read it before asking
+	clock  atomic.Bool // some trigger asks for the time: read the clock before the triggers
 
 	calls   atomic.Uint64 // the next ordinal, and the bit mixed
 	failing atomic.Bool   // fails is not empty
@@ -29,7 +29,7 @@ type site struct {
 	keyed map[uint64]uint64 // next occurrence, by key; nil until mixed is set
 	fails streaks           // guarded by the lock of the injector's log
 
-	calm siteRules // no rule: while the injector is disarmed
+	empty siteRules // no rule; in force while the injector is disarmed
 }
 
 type siteKind uint8
@@ -51,26 +51,26 @@ type siteRules struct {
 	next    []int   // where in the list of each group its next rule is looked for first; under in.mu
 	args    bool    // some trigger wants the arguments
 	ordinal bool    // every trigger is an OrdinalWhen: no key is needed either
-	quick   bool    // simple, and a call that no trigger matches leaves no trace
+	quick   bool    // simple, and a call that no trigger matches is neither recorded nor counted by the safeguards
 	simple  bool    // every trigger is chance, none, or an OrdinalWhen: no Call, no clock, no group is needed
 }
 
 // siteRule is a rule at a site.
 type siteRule struct {
 	*liveRule
-	ordinals OrdinalWhen // the trigger, if it is one; nil: it is chance, none, or asked with a Call
-	coord    uint64      // prefix of the draws of its trigger
-	own      uint64      // prefix of the draws of its fault: of the target also in a group
-	limit    uint64      // of a probabilistic trigger: it matches if the 53 bits of the draw are below
-	base     uint64      // the ordinal at which it was registered, of the group where it has one
-	group    int         // index into bindings.groups; -1 without a group
+	ordinals   OrdinalWhen // the trigger, if it is one; nil: it is chance, none, or asked with a Call
+	coord      uint64      // prefix of the draws of its trigger
+	faultCoord uint64      // prefix of the draws of its fault: of the target, in a group too
+	limit      uint64      // a probabilistic trigger matches if the 53 bits of the draw are below
+	base       uint64      // the ordinal at which it was registered, of the group where it has one
+	group      int         // index into siteRules.groups; -1 without a group
 }
 
-// bind puts the matching rules in force. Rules that were there before keep the
-// ordinal they count from. The caller holds in.mu.
+// bind puts the rules that match the target in force. A rule that was there before
+// keeps the ordinal that it counts from. The caller holds in.mu.
 func (s *site) bind(rules []*liveRule) {
 	old, set := s.set.Load(), &siteRules{site: s, simple: true, ordinal: true}
-	at := 0 // in the old list, whose order the new one mostly has
+	at := 0 // where to look first in the old list: the order is nearly always the same
 	for _, a := range rules {
 		if s.reaches(a) {
 			base, i := old.baseOf(a, at)
@@ -85,9 +85,9 @@ func (s *site) bind(rules []*liveRule) {
 	s.set.Store(set)
 }
 
-// rebind is bind if one rule came or went, or replaced another. A rule that came is
-// the last, so it is appended to the same array, whose part that others read stays
-// unchanged.
+// rebind is bind after one rule was added or removed, or replaced another. An added
+// rule is the last. So it is appended to the same array: the part that others read
+// does not change.
 func (s *site) rebind(former, a *liveRule) {
 	switch {
 	case former != nil && s.reaches(former), former != nil && a != nil && s.reaches(a):
@@ -99,7 +99,7 @@ func (s *site) rebind(former, a *liveRule) {
 	}
 }
 
-// add appends a rule; base is the ordinal of the site when it met the rule.
+// add appends a rule; base is the ordinal that it counts from.
 func (set *siteRules) add(a *liveRule, base uint64) {
 	set.rules = append(set.rules, set.site.boundTo(a, base, set))
 	set.args = set.args || a.args
@@ -128,12 +128,11 @@ func (s *site) named(holds func(string) bool) bool {
 	return holds(s.target) || s.alias != "" && holds(s.alias)
 }
 
-// boundTo makes the siteRule of a rule; base is the ordinal of this site when it met
-// the rule.
+// boundTo makes the siteRule of a rule; base is the ordinal that it counts from.
 func (s *site) boundTo(a *liveRule, base uint64, set *siteRules) siteRule {
 	b := siteRule{liveRule: a, ordinals: a.ordinals, group: -1, limit: drawLimit(a.chance), base: base}
 	kind, scope := s.kind, s.target
-	b.own = s.coord(kind, scope, a.nameHash)
+	b.faultCoord = s.coord(kind, scope, a.nameHash)
 	if a.Group != "" && s.kind == callSite {
 		g := s.in.findOrAdd(groupSite, a.Group, "", s.lane)
 		if b.group = slices.Index(set.groups, g); b.group < 0 {
@@ -165,9 +164,9 @@ func drawLimit(p float64) uint64 {
 	return uint64(math.Ceil(p * (1 << 53)))
 }
 
-// baseOf finds a rule, and the ordinal it counts from. It looks first from the
-// likely index on, then before it; -1: it is not there. Lists have their rules in
-// one order, so that looking for all takes linear time.
+// baseOf returns the ordinal that a rule counts from, and its index; -1: it is not
+// there. It looks from the likely index on first, then before it. Lists have their
+// rules in one order, so that looking for all of them takes linear time.
 func (set *siteRules) baseOf(a *liveRule, likely int) (base uint64, place int) {
 	if set == nil {
 		return 0, -1
@@ -190,16 +189,16 @@ func (set *siteRules) baseOf(a *liveRule, likely int) (base uint64, place int) {
 // over, which repeats draws but biases none.
 const maxKeys = 1 << 16
 
-// mixed is the bit of site.calls that is set by the first call with a key. Before
-// that all calls had none, and their ordinals are their occurrences. Afterwards
-// occurrences are counted in site.keyed. The step that counts a call reads the bit
-// too, so that each call without a key is counted in one way.
+// mixed is the bit of site.calls that the first call with a key sets. Before it no
+// call had a key, and ordinals are occurrences. After it occurrences are counted in
+// site.keyed. The atomic step that counts a call reads the bit too, so that each call
+// without a key is counted in one of the two ways.
 const mixed = 1 << 63
 
 // counted is the number of calls so far.
 func (s *site) counted() uint64 { return s.calls.Load() &^ mixed }
 
-// mix starts to count by key.
+// mix starts to count occurrences by key.
 func (s *site) mix() {
 	if s.calls.Load()&mixed != 0 {
 		return
@@ -211,7 +210,7 @@ func (s *site) mix() {
 	}
 }
 
-// occurrence counts by key.
+// occurrence counts a call of a key, and returns how many came before it.
 func (s *site) occurrence(key uint64) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,9 +222,9 @@ func (s *site) occurrence(key uint64) uint64 {
 	return n
 }
 
-// askTime gives a trigger the time of a call whose clock was not read. From then on
-// the site reads it before it asks the first trigger. match asks all triggers of the
-// present call again, so that they see one time.
+// askTime returns the time to a trigger of a call for which the clock was not read.
+// From then on the clock is read before the first trigger is asked. match asks all
+// triggers of this call again, so that they see one time.
 func (s *site) askTime() time.Duration {
 	s.clock.Store(true)
 	return s.in.Elapsed()

@@ -15,8 +15,8 @@ type streak struct {
 	key    uint64
 }
 
-// maxStreaks bounds the failing keys remembered per site; past it they are
-// forgotten.
+// maxStreaks bounds the failing keys remembered per site; past it all but the last
+// are forgotten.
 const maxStreaks = 1 << 12
 
 func (f *streaks) count(k streak) int {

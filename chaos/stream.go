@@ -57,28 +57,28 @@ func WrapStreamWith[In, T any](target string, fn func(context.Context, In) iter.
 			if opts.Key != nil {
 				key = opts.Key(v)
 			}
-			at, calm := set.count(key)
-			call := decision{set: set, frame: f, layer: p.layer, coords: at}
+			at, through := set.count(key)
+			d := decision{set: set, frame: f, layer: p.layer, coords: at}
 			var m matchedRules
-			if !calm {
-				m, calm, err = matchRules(ctx, &call, v)
+			if !through {
+				m, through, err = matchRules(ctx, &d, v)
 			}
 			if err != nil {
 				var none T
 				yield(none, err)
 				return
 			}
-			if calm {
+			if through {
 				last := &lastError[T]{yield: yield}
 				fn(ctx, v)(last.pass)
 				set.site.passed(f, key, last.err)
 				return
 			}
 			c := &stream[In, T]{fn: fn, yield: yield}
-			_, err = decide(ctx, &call, m, &callee[In, streamed]{point: p, fn: c.call, attach: c.attach, unseen: c.drain}, v)
+			_, err = decide(ctx, &d, m, &callee[In, streamed]{point: p, fn: c.call, attach: c.attach, unseen: c.drain}, v)
 			switch {
 			case c.stopped:
-			case len(c.held) > 0 && same(err, c.last): // the reply arrived after all
+			case len(c.held) > 0 && same(err, c.last): // the reply was not lost after all
 				c.release()
 			case err != nil && !same(err, c.last):
 				var none T
@@ -88,7 +88,7 @@ func WrapStreamWith[In, T any](target string, fn func(context.Context, In) iter.
 	}
 }
 
-// streamed is the result of a call that was a stream, as its event keeps it.
+// streamed is the result of a stream, as its event keeps it.
 type streamed struct {
 	Items int `json:"items"`
 }
@@ -98,12 +98,12 @@ type stream[In, T any] struct {
 	fn        func(context.Context, In) iter.Seq2[T, error]
 	yield     func(T, error) bool
 	injection *injection
-	chain     *chain // of the changes; nil: there are none
+	changes   *streamChanges // nil: no rule changes items
 	runs      int
 	stopped   bool            // the consumer wants no more
 	last      error           // the error that was yielded or held last
-	items     int             // that were yielded or held
-	held      []streamItem[T] // seen only if the reply is not lost after all
+	items     int             // how many were yielded or held
+	held      []streamItem[T] // yielded only if the reply is not lost after all
 }
 
 type streamItem[T any] struct {
@@ -135,9 +135,9 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 	for item, itemErr := range c.changed(c.fn(ctx, v)) {
 		err = itemErr
 		c.items++
-		c.chain.hand() // what is held, too: if the reply is lost, so is all of it
+		c.changes.deliver() // held items too: a lost reply loses all of them
 		c.last = itemErr
-		if hold && (c.injection.calm() || !c.injection.losesReply()) { // disarmed: the reply is not lost any more
+		if hold && (c.injection.disarmedOrKilled() || !c.injection.losesReply()) { // the reply is not lost after all
 			if hold = false; !c.release() {
 				c.stopped = true
 				return end, itemErr
@@ -145,7 +145,7 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 		}
 		if hold {
 			c.held = append(c.held, streamItem[T]{item, itemErr})
-			if c.injection.frame.Err() != nil { // not ctx: the source's may outlast it
+			if c.injection.frame.Err() != nil { // not ctx, which is the source's and may outlast it
 				return end, err
 			}
 			continue
@@ -155,7 +155,7 @@ func (c *stream[In, T]) call(ctx context.Context, v In) (end streamed, err error
 			return end, itemErr
 		}
 	}
-	c.chain.ended()
+	c.changes.ended()
 	return end, err
 }
 
@@ -165,7 +165,7 @@ func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 	if x == nil || !x.changesItems() {
 		return items
 	}
-	c.chain = &chain{x: x, fit: func(v any) (any, error) { return as[T](v) }}
+	c.changes = &streamChanges{x: x, fit: func(v any) (any, error) { return as[T](v) }}
 	source := func(yield func(any, error) bool) {
 		for item, err := range items {
 			if !yield(item, err) {
@@ -173,10 +173,10 @@ func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 			}
 		}
 	}
-	all := c.chain.of(source)
+	all := c.changes.of(source)
 	return func(yield func(T, error) bool) {
 		for item, err := range all {
-			value, _ := item.(T) // the chain made it fit; nil is the zero value
+			value, _ := item.(T) // fit converted it; nil is the zero value
 			if !yield(value, err) {
 				return
 			}
@@ -184,9 +184,9 @@ func (c *stream[In, T]) changed(items iter.Seq2[T, error]) iter.Seq2[T, error] {
 	}
 }
 
-// again consumes a repeated execution, none of whose items are yielded. Of an
-// endless stream it takes no more than the consumer took of the first execution. It
-// ends as the first did, whose items the consumer has.
+// again consumes a repeated execution and yields none of its items. If the consumer
+// stopped, it takes no more items than the consumer took. It ends as the first
+// execution did, whose items the consumer has.
 func (c *stream[In, T]) again(ctx context.Context, v In) (streamed, error) {
 	n := 0
 	for range c.fn(ctx, v) {
@@ -198,8 +198,8 @@ func (c *stream[In, T]) again(ctx context.Context, v In) (streamed, error) {
 	return streamed{Items: c.items}, c.last
 }
 
-// drain consumes an execution whose items are not yielded; it shares no state with
-// the others.
+// drain consumes an execution for a later call. It yields no items, and shares no
+// state with the others.
 func (c *stream[In, T]) drain(ctx context.Context, v In) (end streamed, err error) {
 	for _, err = range c.fn(ctx, v) {
 		if end.Items++; ctx.Err() != nil {

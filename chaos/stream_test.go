@@ -13,7 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// endless counts up without looking at its context, until nobody wants more.
+// endless counts up without looking at its context, until its consumer stops.
 func endless(taken *int) func(context.Context, int) iter.Seq2[int, error] {
 	return func(context.Context, int) iter.Seq2[int, error] {
 		return func(yield func(int, error) bool) {
@@ -41,7 +41,7 @@ func TestARepeatedStreamWithoutEndEnds(t *testing.T) {
 	assert.True(t, only(t, in).Delivered)
 }
 
-// What nobody sees ends with the context, at the latest.
+// Consumption without a consumer ends at the latest with the context.
 func TestAnUnseenStreamEndsWithItsContext(t *testing.T) {
 	for name, f := range map[string]chaos.Fault{"lost reply": loseReply(), "twice": twice()} {
 		t.Run(name, func(t *testing.T) {
@@ -71,8 +71,8 @@ func TestAnUnseenStreamEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A reply that is not lost after all, since the injector was disarmed, is
-// complete: with the error in it, even one that was injected further in.
+// If the injector is disarmed before a reply is lost, the consumer gets all of it, and
+// the error in it, even one that was injected further in.
 func TestAHeldStreamIsReleasedWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := faultFunc{chaos.PhaseAfter, func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
@@ -112,7 +112,7 @@ func TestDisarmingEndsTheChangesOfAStream(t *testing.T) {
 	assert.True(t, only(t, in).Delivered)
 }
 
-// A stream in a stream: each is a point of its own, and knows its caller.
+// A stream in a stream: each is an injection point, and knows its caller.
 func TestStreamsNest(t *testing.T) {
 	in, ctx := recording(t, chaos.Rule{Name: "in", Target: "inner", Fault: replace("x")}, chaos.Rule{Name: "out", Target: "outer", Fault: delay(0)})
 	inner := chaos.WrapStream("inner", letters)

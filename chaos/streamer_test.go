@@ -106,7 +106,7 @@ func TestErrorsOfStreamers(t *testing.T) {
 	}
 }
 
-// A panic is put down to whose it is: fault, source or consumer.
+// A panic is attributed to its cause: fault, source or consumer.
 func TestPanicsInStreams(t *testing.T) {
 	boom := streamer{func(_ context.Context, items iter.Seq2[any, error], _ func(any, error) bool) {
 		for range items {
@@ -163,7 +163,7 @@ func TestStreamOptions(t *testing.T) {
 	assert.Equal(t, [][2]uint64{{3, 0}, {2, 0}, {3, 1}}, seen)
 }
 
-// lateness keeps the first call of its target back until another one comes.
+// lateness postpones the first call of its target until another one comes.
 type lateness struct {
 	mu    sync.Mutex
 	first func(context.Context) (any, error)
@@ -183,8 +183,8 @@ func (f *lateness) Inject(ctx context.Context, c chaos.Call, args any, next chao
 	return next(ctx, args)
 }
 
-// A call whose caller has gone is executed on behalf of a later one: once, in its own
-// lane, and without a trace in either event.
+// A postponed call is executed within a later one: once, in its own lane, and without
+// a trace in either event.
 func TestALateCall(t *testing.T) {
 	var mu sync.Mutex
 	var reached []int
@@ -214,7 +214,7 @@ func TestALateCall(t *testing.T) {
 	assert.Equal(t, []int{1, 2}, reached)
 }
 
-// Many callers at once race for nothing.
+// Many concurrent callers cause no data race.
 func TestLateCallsOfMany(t *testing.T) {
 	_, ctx := recording(t, chaos.Rule{Target: "*", Fault: &lateness{}})
 	var mu sync.Mutex
@@ -253,7 +253,7 @@ func TestLateCallsOfMany(t *testing.T) {
 	}
 }
 
-// A wait of nothing tells a fault whether it is still wanted.
+// Sleep with 0 reports to a fault whether the injector was disarmed.
 func TestSleepOfNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []error

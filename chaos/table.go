@@ -7,8 +7,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/hash"
 )
 
-// siteHash is the hash by which a site is found. A call in the default lane, the
-// usual one, costs no arithmetic.
+// siteHash is the hash by which a site is found. For a call in the default lane it
+// costs no arithmetic.
 func siteHash(kind siteKind, target, lane uint64) uint64 {
 	if kind != callSite {
 		target = hash.Combine(target, uint64(kind))
@@ -34,13 +34,13 @@ func (in *Injector) findOrAdd(kind siteKind, target, alias, lane string) *site {
 		return s
 	}
 	s := &site{in: in, hash: h, target: target, alias: alias, lane: lane, kind: kind}
-	s.calm = siteRules{site: s, simple: true, quick: in.traceless()}
+	s.empty = siteRules{site: s, simple: true, quick: in.traceless()}
 	s.bind(in.rules)
 	in.points.add(s)
 	return s
 }
 
-// addSite makes the site of a call at the first one.
+// addSite returns the site of a call, and makes it if there is none.
 func (in *Injector) addSite(p *point, lane string) *site {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -69,7 +69,8 @@ func (t *table) find(h uint64, target string) *site {
 	}
 }
 
-// all ranges over the sites; the caller holds in.mu or needs no fixed view.
+// all ranges over the sites. Unless the caller holds in.mu, sites added meanwhile may
+// be missing.
 func (t *table) all() iter.Seq[*site] {
 	return func(yield func(*site) bool) {
 		array := t.array.Load()
@@ -84,7 +85,7 @@ func (t *table) all() iter.Seq[*site] {
 	}
 }
 
-// maxSlots bounds the pairs of lane and target counted in one injector. Past
+// maxSites bounds the pairs of lane and target counted in one injector. Past
 // it all counts start over: a live server may make a lane per request.
 const maxSites = 1 << 14
 

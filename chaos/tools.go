@@ -18,8 +18,8 @@ type ToolRegistry interface {
 	CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error)
 }
 
-// A Tool is the description of a tool: what a model is given, and what a contract
-// needs to know.
+// A Tool is the description of a tool: what a model gets, and what a contract needs
+// to know.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
@@ -65,7 +65,8 @@ type wrappedRegistry struct {
 	known atomic.Pointer[map[string]*toolCallee]
 }
 
-// enter is that of the injector in use; without one the call goes through.
+// enter is [Injector.enter] of the injector in use; without one the call goes
+// through.
 func (w *wrappedRegistry) enter(p *point, f *frame) (*siteRules, error) {
 	in := w.in
 	if in == nil && f != nil {
@@ -125,14 +126,14 @@ func (w *wrappedRegistry) CallTool(ctx context.Context, name string, args json.R
 		}
 		return w.inner.CallTool(ctx, name, args)
 	}
-	at, calm := set.count(jsonhash.Sum(args))
-	if !calm {
+	at, through := set.count(jsonhash.Sum(args))
+	if !through {
 		d := decision{set: set, frame: f, layer: LayerTool, coords: at}
-		m, calm, err := matchRules(ctx, &d, args)
+		m, through, err := matchRules(ctx, &d, args)
 		switch {
 		case err != nil:
 			return nil, err
-		case !calm:
+		case !through:
 			if t == nil {
 				t = w.callee(name, EffectUnknown)
 			}
@@ -144,7 +145,7 @@ func (w *wrappedRegistry) CallTool(ctx context.Context, name string, args json.R
 	return result, err
 }
 
-// listed is a tool that was listed, or nil.
+// listed returns a tool that Tools listed, or nil.
 func (w *wrappedRegistry) listed(name string) *toolCallee {
 	if known := w.known.Load(); known != nil {
 		return (*known)[name]
@@ -180,15 +181,15 @@ func WrapDispatch[A, R any](fn func(ctx context.Context, name string, args A) (R
 			}
 			return fn(ctx, name, args)
 		}
-		at, calm := set.count(dispatchKey(args))
-		if !calm {
+		at, through := set.count(dispatchKey(args))
+		if !through {
 			d := decision{set: set, frame: f, layer: LayerTool, coords: at}
-			m, calm, err := matchRules(ctx, &d, args)
+			m, through, err := matchRules(ctx, &d, args)
 			switch {
 			case err != nil:
 				var none R
 				return none, err
-			case !calm:
+			case !through:
 				return decide(ctx, &d, m, dispatched(p, fn, name), args)
 			}
 		}
@@ -198,8 +199,8 @@ func WrapDispatch[A, R any](fn func(ctx context.Context, name string, args A) (R
 	}
 }
 
-// dispatched is a function of its own: the closure, and what it holds, are made
-// only for the calls that need it.
+// dispatched is a separate function so that the closure, and what it captures, is
+// allocated only for the calls that need it.
 func dispatched[A, R any](p point, fn func(context.Context, string, A) (R, error), name string) *callee[A, R] {
 	return &callee[A, R]{point: p, fn: func(ctx context.Context, args A) (R, error) { return fn(ctx, name, args) }}
 }
@@ -215,7 +216,7 @@ func dispatchKey[A any](args A) uint64 {
 	}
 	doc, err := encode(args)
 	if err != nil {
-		return 0 // no JSON: counted in order, like any function without a key
+		return 0 // without JSON: the empty key
 	}
 	return jsonhash.Sum(doc)
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonbytes"
 )
 
-// as converts a boxed value into the type that a call has. nil is the zero value. If
-// JSON is wanted, a Go value is encoded; if a Go value is wanted and the value is
-// JSON, it is decoded. So a fault made for one kind of point serves the other.
+// as converts a value into a type of the call. nil becomes the zero value, a Go value
+// becomes JSON and JSON a Go value. So a fault made for JSON works on Go values too,
+// and the other way round.
 func as[T any](v any) (T, error) {
 	var t T
 	if v == nil {
@@ -29,7 +29,7 @@ func as[T any](v any) (T, error) {
 		return t, nil
 	}
 	if raw, ok := v.(json.RawMessage); ok {
-		if doc, ok := any(&t).(*[]byte); ok { // a document too; decoding would take it for base64
+		if doc, ok := any(&t).(*[]byte); ok { // also a document: encoding/json would read base64
 			*doc = raw
 			return t, nil
 		}
@@ -62,8 +62,8 @@ func unmarshal(raw json.RawMessage, v any) (err error) {
 	return json.Unmarshal(raw, v)
 }
 
-// encode is a value as the event keeps it: JSON, copied. The types that agents
-// mostly pass are written without boxing them.
+// encode returns a value as the event keeps it: JSON, copied. The usual types are
+// encoded without boxing them.
 func encode[T any](v T) (json.RawMessage, error) {
 	if raw, ok := any(v).(json.RawMessage); ok {
 		return slices.Clone(raw), nil

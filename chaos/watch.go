@@ -7,8 +7,8 @@ import (
 
 // Watch calls f with every event from now on, as [InjectorOptions].OnEvent is called
 // and after it: in the caller's goroutine and before the call returns. f must be
-// fast and safe for concurrent use. stop ends that; a call of f may then still be
-// under way. Watch and stop are safe for concurrent use.
+// fast and safe for concurrent use. stop ends that, but does not wait for a call of f
+// that is under way. Watch and stop are safe for concurrent use.
 func (in *Injector) Watch(f func(context.Context, Event)) (stop func()) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -36,7 +36,7 @@ func (in *Injector) setWatchers(by func([]*func(context.Context, Event)) []*func
 	in.watchers.Store(&list)
 }
 
-// notify hands an event to OnEvent and to the watchers.
+// notify passes an event to OnEvent and to the watchers.
 func (in *Injector) notify(ctx context.Context, r *record) {
 	watchers := in.watchers.Load()
 	if in.opts.OnEvent == nil && watchers == nil {

@@ -19,7 +19,7 @@ func Withhold(ctx context.Context) (held context.Context, changes func() []Chang
 		return ctx, func() []Change { return nil }
 	}
 	w := &withheld{of: f.injection}
-	return context.WithValue(ctx, withheldKey{}, w), w.so
+	return context.WithValue(ctx, withheldKey{}, w), w.list
 }
 
 type withheldKey struct{}
@@ -44,7 +44,7 @@ func keeps(ctx context.Context, x *injection, ch []Change) bool {
 	return true
 }
 
-func (w *withheld) so() []Change {
+func (w *withheld) list() []Change {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.ch)

@@ -108,14 +108,14 @@ func Point(ctx context.Context, target string) error {
 	if set == nil {
 		return err
 	}
-	at, calm := set.count(0)
-	if !calm {
+	at, through := set.count(0)
+	if !through {
 		d := decision{set: set, frame: f, layer: LayerPoint, coords: at}
-		m, calm, err := matchRules(ctx, &d, struct{}{})
-		if err == nil && !calm {
+		m, through, err := matchRules(ctx, &d, struct{}{})
+		if err == nil && !through {
 			_, err = decide(ctx, &d, m, &callee[struct{}, struct{}]{point: p, fn: nothing, effect: EffectNone}, struct{}{})
 		}
-		if !calm {
+		if !through {
 			return err
 		}
 	}

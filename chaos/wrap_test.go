@@ -30,8 +30,8 @@ func TestWrapWithoutInjectorIsTheFunctionItself(t *testing.T) {
 	}
 }
 
-// What one call's caller gets, and what its event says, for one or more rules
-// that all match it.
+// What the caller of one call gets, and what its event says, for one or more rules
+// that all match the call.
 func TestOneCall(t *testing.T) {
 	own := errors.New("the callee's own")
 	type want struct {

@@ -114,7 +114,7 @@ func (p *points) arrive(in *chaos.Injector, r *http.Request, s *site, name strin
 		if a.WantsArgs() {
 			args = a.args()
 		}
-		a.Meet(a.key, args)
+		a.Match(a.key, args)
 	}
 	return a, nil
 }

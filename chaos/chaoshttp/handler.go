@@ -54,7 +54,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		hangUp(w, err)
 		return
 	}
-	if a.Calm() {
+	if a.PassesThrough() {
 		h.next.ServeHTTP(w, a.intact())
 		a.passed(nil, h.opts.MaxBody)
 		return

@@ -42,7 +42,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if a.Err() != nil {
 		return a.refused()
 	}
-	if !a.Calm() {
+	if !a.PassesThrough() {
 		return (&exchange{do: t.base.RoundTrip}).cross(&a, t.opts.MaxBody)
 	}
 	resp, err := t.base.RoundTrip(a.intact())

@@ -7,14 +7,13 @@
 //
 // # Chunks
 //
-// The reader is a stream of chunks, so it meets all faults that
-// [chaos.WrapStream] does: those of whole streams (slow, cut, stalled, doubled,
-// reordered, malformed) and the others (delays, failures, changes, lost
+// The reader is a stream of chunks, so all faults that act on
+// [chaos.WrapStream] act on it: those of whole streams (slow, cut, stalled,
+// doubled, reordered, malformed) and the others (delays, failures, changes, lost
 // replies). A chunk is what one Read of the wrapped reader returned, a []byte
-// of at most [Options.Chunk] bytes. Its size depends on the source, as on a
-// real connection: a file comes in full chunks, a network connection in
-// whatever arrived. To inject a fault at a fixed number of bytes, set
-// [Options.Exact], which fills each chunk first.
+// of at most [Options.Chunk] bytes. Its size depends on the source: a file comes
+// in full chunks, a network connection in whatever arrived. To inject a fault at
+// a fixed number of bytes, set [Options.Exact], which fills each chunk.
 //
 // One reader, from its first Read to its end or its Close, is one call.
 //
@@ -22,6 +21,6 @@
 //
 // Without an injector in the context the wrapped reader is used as it is. With
 // one, each chunk is copied once, and reads switch to a coroutine and back
-// (package iter). Close or the end of the stream ends the coroutine: close a
-// reader that was begun, or read it to its end, as any [io.ReadCloser].
+// (package iter). The coroutine ends with the stream, or by Close. So close a
+// reader that was begun, or read it to its end.
 package chaosio

@@ -15,9 +15,9 @@ type Options struct {
 	// Chunk is the largest number of bytes of a chunk. 0 or less: 4096.
 	Chunk int
 	// Exact fills every chunk but the last, waiting for the source if needed,
-	// so that chunks do not depend on how the source is cut.
+	// so that chunks do not depend on the sizes of the source's reads.
 	Exact bool
-	// Key tells the readers of a target apart, see [chaos.WrapOptions]; 0: the
+	// Key distinguishes the readers of a target, see [chaos.WrapOptions]; 0: the
 	// empty key.
 	Key uint64
 	// Injector binds the reader to an injector, whatever ctx carries; nil: the
@@ -28,10 +28,9 @@ type Options struct {
 const defaultChunk = 4096
 
 // NewReader makes an injection point of a reader, which must not be nil. o may
-// be nil. Without an injector, reads are those of r and only the words about
-// Close apply.
+// be nil. Without an injector, Read and Close are those of r.
 //
-// Faults wait with ctx; Close ends their waits too. Close closes r if it is an
+// Waits of faults end with ctx, and by Close. Close closes r if it is an
 // [io.Closer]. It may be called during a Read, if r allows that for its own
 // methods. Reads must not be concurrent. After Close they fail with
 // [io.ErrClosedPipe]. An error of r, or of a fault, ends the stream: later
@@ -79,7 +78,7 @@ func (o Options) chunks(r io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// read reads one chunk, and how the source ended.
+// read reads one chunk of n bytes. err is how the source ended after them.
 func (o Options) read(r io.Reader, buf []byte) (n int, err error) {
 	if !o.Exact {
 		return r.Read(buf)
@@ -97,15 +96,15 @@ type reader struct {
 	closer io.Closer
 	cancel context.CancelFunc // ends waits
 
-	closing sync.Mutex // guards closed, apart from mu: Close comes while a Read waits
+	closing sync.Mutex // guards closed; not mu, which a waiting Read holds during Close
 	closed  bool
 
-	mu     sync.Mutex // held during a Read: next and stop must not meet
+	mu     sync.Mutex // held during a Read: next and stop must not run at once
 	chunks iter.Seq2[[]byte, error]
-	next   func() ([]byte, error, bool) // nil before the first Read: then there is nothing to stop
+	next   func() ([]byte, error, bool) // nil before the first Read, and then stop is too
 	stop   func()
 	rest   []byte
-	err    error // how the stream ended
+	err    error // by which the stream ended; nil: it has not
 }
 
 // Read returns the rest of the current chunk, or of the next one.
@@ -125,12 +124,12 @@ func (b *reader) Read(p []byte) (int, error) {
 	return 0, b.err
 }
 
-// pull takes the next chunk, or learns how the stream ended.
+// pull sets rest to the next chunk, or err if there is none.
 func (b *reader) pull() {
 	if b.next == nil {
 		b.next, b.stop = iter.Pull2(b.chunks)
 	}
-	b.err = io.ErrUnexpectedEOF // should r panic: a later read must not take that for the end
+	b.err = io.ErrUnexpectedEOF // stays if r panics: a later Read must not return io.EOF
 	chunk, err, more := b.next()
 	b.err = nil
 	switch {
@@ -152,7 +151,7 @@ func (b *reader) isClosed() bool {
 	return b.closed
 }
 
-// Close ends the stream and a Read that waits in it.
+// Close ends the stream, and a Read that waits.
 func (b *reader) Close() error {
 	b.closing.Lock()
 	again := b.closed
@@ -171,7 +170,7 @@ func (b *reader) Close() error {
 	return err
 }
 
-// plain is a reader that is closed if it is an io.Closer.
+// plain adds Close to a reader, which is closed if it is an io.Closer.
 type plain struct{ io.Reader }
 
 func (p plain) Close() error {

@@ -32,7 +32,7 @@ func under(t testing.TB, rules ...chaos.Rule) (context.Context, *chaos.Injector)
 	return chaos.NewContext(t.Context(), in), in
 }
 
-// body notices that it was closed.
+// body records that it was closed.
 type body struct {
 	io.Reader
 	closed int
@@ -43,7 +43,7 @@ func (b *body) Close() error {
 	return nil
 }
 
-// A caller that reads the whole gets what the faults leave of it.
+// A caller that reads to the end gets what the faults leave.
 func TestReadAll(t *testing.T) {
 	errDisk := errors.New("read error")
 	const s = time.Second
@@ -96,8 +96,8 @@ func TestReadAll(t *testing.T) {
 	}
 }
 
-// A consumer that closes early ends the call: nothing more is read, and what it
-// did not come to was not delivered.
+// Close before the end ends the call: nothing more is read, and a fault further on in
+// the stream is not delivered.
 func TestCloseEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, in := under(t, chaos.Rule{Fault: fault.CutAfter(3)})
@@ -129,7 +129,7 @@ func TestCloseDuringARead(t *testing.T) {
 	})
 }
 
-// A reader that is closed before it was read was no call.
+// A reader that is closed before its first Read is no call.
 func TestCloseUnread(t *testing.T) {
 	ctx, in := under(t, chaos.Rule{Fault: fault.CutAfter(0)})
 	assert.NoError(t, chaosio.NewReader(ctx, target, strings.NewReader("abc"), nil).Close())
@@ -176,12 +176,12 @@ func TestReaderKeepsTheContract(t *testing.T) {
 	}
 }
 
-// exploding panics in mid-read.
+// exploding panics during a Read.
 type exploding struct{}
 
 func (exploding) Read([]byte) (int, error) { panic("disk on fire") }
 
-// A panic of the source is not the end of the data to a caller that reads on.
+// A caller that reads on after a panic of the source does not get io.EOF.
 func TestAfterAPanicOfTheSource(t *testing.T) {
 	plan, err := chaos.NewPlan(1, chaos.Rule{Target: "file", Fault: fault.DuplicateItem(0)})
 	require.NoError(t, err)

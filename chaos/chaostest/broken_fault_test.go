@@ -34,7 +34,7 @@ type phased struct {
 
 func (f phased) Phase() chaos.Phase { return f.phase }
 
-// saying is a fault that describes itself.
+// saying is a Described fault.
 type saying struct {
 	chaos.Fault
 	d chaos.Description
@@ -42,7 +42,7 @@ type saying struct {
 
 func (f saying) Describe() chaos.Description { return f.d }
 
-// failing is a Failer whose two ways differ.
+// failing is a Failer whose Fail and Inject differ.
 type failing struct {
 	inject
 	err error
@@ -76,13 +76,13 @@ func changing(v any) inject {
 
 var errAny = errors.New("connection lost")
 
-// brokenFault breaks one rule.
+// brokenFault is a fault that fails one check.
 type brokenFault struct {
 	why   string
 	check chaostest.Check
 	make  func() chaos.Fault
 	o     *chaostest.FaultOptions
-	exact bool // it is seen in virtual time alone
+	exact bool // it is found in virtual time alone
 	also  chaostest.Check
 }
 
@@ -253,7 +253,7 @@ func brokenFaults() []brokenFault {
 	}
 }
 
-// fickle says something else each time.
+// fickle describes itself in another way each time.
 type fickle struct {
 	inject
 	n int
@@ -264,7 +264,7 @@ func (f *fickle) Describe() chaos.Description {
 	return chaos.Description{Kind: fmt.Sprint("kind_", f.n), Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone}
 }
 
-// checks are the rules that an error says were broken.
+// checks returns the checks that an error says failed.
 func checks(err error) (names []chaostest.Check) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range joined.Unwrap() {
@@ -279,13 +279,13 @@ func checks(err error) (names []chaostest.Check) {
 	return names
 }
 
-// Each check fails on a fault that breaks its rule, and nothing else is said of it.
+// Each check fails on a fault that does not meet it, and no other check does.
 func TestBrokenFaults(t *testing.T) {
 	for _, c := range brokenFaults() {
 		t.Run(c.why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				err := chaostest.Fault(c.make(), c.o)
-				time.Sleep(20_000 * time.Hour) // until the last of what was abandoned has ended
+				time.Sleep(20_000 * time.Hour) // until all abandoned goroutines have ended
 				require.Error(t, err)
 				for _, check := range checks(err) {
 					assert.Contains(t, []chaostest.Check{c.check, c.also}, check, "%v", err)

@@ -27,7 +27,7 @@ type match func(chaos.Call) bool
 
 func (f match) Match(c chaos.Call) bool { return f(c) }
 
-// reading is a trigger that looks at the arguments, and may write to them.
+// reading is an ArgsWhen that may write to the arguments.
 type reading struct {
 	match
 	read func(args any) bool
@@ -51,7 +51,7 @@ type counting struct {
 
 func (w counting) MatchOrdinal(ordinal uint64) bool { return w.of(ordinal) }
 
-// kindly is a trigger that describes itself.
+// kindly is a Described trigger.
 type kindly struct {
 	match
 	d chaos.Description
@@ -59,7 +59,7 @@ type kindly struct {
 
 func (w kindly) Describe() chaos.Description { return w.d }
 
-// pair is a combination of two that does as it likes.
+// pair is a combination of two with any behaviour.
 type pair struct {
 	ask   func(c chaos.Call) bool
 	check error
@@ -137,7 +137,7 @@ func brokenWhens() []brokenWhen {
 	}
 }
 
-// Each check fails on a trigger that breaks its rule, and nothing else is said of it.
+// Each check fails on a trigger that does not meet it, and no other check does.
 func TestBrokenTriggers(t *testing.T) {
 	for _, c := range brokenWhens() {
 		t.Run(c.why, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestBrokenTriggers(t *testing.T) {
 	}
 }
 
-// shop is a registry that can be made to break any rule.
+// shop is a registry that can be made to fail any check.
 type shop struct {
 	tools []chaos.Tool
 	call  func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error)
@@ -183,7 +183,7 @@ func (s shop) CallTool(ctx context.Context, name string, args json.RawMessage) (
 	return json.RawMessage(`{"refunded":true}`), nil
 }
 
-// sharing hands out its own list.
+// sharing returns its own list, which callers may change.
 type sharing struct{ shop }
 
 func (s sharing) Tools(context.Context) ([]chaos.Tool, error) { return s.tools, nil }
@@ -205,7 +205,7 @@ func brokenRegistries() []brokenRegistry {
 		change(&broken)
 		return is(shop{tools: []chaos.Tool{broken}})
 	}
-	// handling does something of its own with well-formed calls of the tool.
+	// handling, if set, takes the well-formed calls of the tool.
 	handling := func(handle func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)) chaos.ToolRegistry {
 		return shop{tools: one, call: func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
 			if name != "refund" || !json.Valid(args) {
@@ -275,7 +275,7 @@ func brokenRegistries() []brokenRegistry {
 	}
 }
 
-// Each check fails on a registry that breaks its rule, and little else is said of it.
+// Each check fails on a registry that does not meet it, and few others do.
 func TestBrokenRegistries(t *testing.T) {
 	for _, c := range brokenRegistries() {
 		t.Run(c.why, func(t *testing.T) {
@@ -290,7 +290,7 @@ func TestBrokenRegistries(t *testing.T) {
 	}
 }
 
-// A registry made of functions keeps the rules, wrapped or not.
+// A registry made of functions passes, wrapped or not.
 func TestRegistriesKeepTheRules(t *testing.T) {
 	type in struct {
 		Order int `json:"order"`
@@ -317,7 +317,7 @@ func TestRegistriesKeepTheRules(t *testing.T) {
 	assert.ErrorIs(t, chaostest.Registry(ended, r, nil), context.Canceled)
 }
 
-// Every check there is can fail: some fake breaks its rule.
+// Every check can fail: some fake does not meet it.
 func TestEveryCheckCanFail(t *testing.T) {
 	seen := map[chaostest.Check]bool{}
 	for _, c := range brokenFaults() {

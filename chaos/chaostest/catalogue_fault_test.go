@@ -16,7 +16,7 @@ func built(f chaos.Fault, is []error, bad ...chaos.Fault) builtFault {
 	return builtFault{f, chaostest.FaultOptions{Is: is, Bad: bad}}
 }
 
-// streamFaults meet a call that is no stream, which they let be.
+// streamFaults are not delivered on a call that is no stream.
 func streamFaults() map[string]builtFault {
 	return map[string]builtFault{
 		"CutAfter": built(fault.CutAfter(2), nil, fault.CutAfter(-1)), "CutAfterWith": built(fault.CutAfterWith(2, errBusy), nil, fault.CutAfterWith(2, nil)),

@@ -113,7 +113,7 @@ func triggers() map[string]builtTrigger {
 	}
 }
 
-// Every ready-made fault keeps the rules, in virtual time and in real time.
+// Every ready-made fault passes, in virtual time and in real time.
 func TestFaultsKeepTheRules(t *testing.T) {
 	clocked := []string{"RampUpWith"} // what it does follows the clock, to the nanosecond
 	for name, c := range faults() {
@@ -127,15 +127,15 @@ func TestFaultsKeepTheRules(t *testing.T) {
 			t.Run(name+" in real time", func(t *testing.T) { assert.NoError(t, chaostest.Fault(c.fault, &c.o)) })
 		}
 	}
-	// A late request is executed when its own call is over: that is the one rule
-	// which it breaks, and package chaos lets it.
+	// A late request calls next after its Inject returned: the one violation that
+	// package chaos allows.
 	synctest.Test(t, func(t *testing.T) {
 		c := faults()["LateResult"]
 		assert.Equal(t, []chaostest.Check{chaostest.NextInTime}, checks(chaostest.Fault(c.fault, &c.o)))
 	})
 }
 
-// What a fault is there for is no violation, if it is said.
+// What a fault is made for is no violation if the options state it.
 func TestFaultsThatAreMeantTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		deaf := inject(func(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {
@@ -153,7 +153,7 @@ func TestFaultsThatAreMeantTo(t *testing.T) {
 	})
 }
 
-// Every ready-made trigger keeps the rules too.
+// Every ready-made trigger passes.
 func TestTriggersKeepTheRules(t *testing.T) {
 	for name, c := range triggers() {
 		t.Run(name, func(t *testing.T) {
@@ -163,8 +163,7 @@ func TestTriggersKeepTheRules(t *testing.T) {
 	}
 }
 
-// The tables above have a row for each exported function of the two packages
-// that makes a fault or a trigger.
+// The tables above have a row for each constructor of the two packages.
 func TestTheCatalogueIsComplete(t *testing.T) {
 	for result, rows := range map[string][]string{"Fault": keys(faults()), "When": keys(triggers())} {
 		made := constructors(t, filepath.Join("..", strings.ToLower(result)), result)

@@ -10,24 +10,24 @@ import (
 	"time"
 )
 
-// clock holds how long to wait for what, in virtual and in real time.
+// clock has the times that the checks wait, in virtual or in real time.
 type clock struct {
 	virtual bool
-	glance  time.Duration // after which a call that waits is known to wait
-	guard   time.Duration // after which a call that has not returned is cut short
+	settle  time.Duration // after which a call under way is taken to wait
+	guard   time.Duration // after which a call under way is cancelled
 	prompt  time.Duration // the most that "at once" may take
-	retries int           // of what a slow machine may have disturbed
+	retries int           // of attempts that a slow machine may disturb
 }
 
-// read finds out whether time is virtual. In a bubble of testing/synctest a
+// read makes the clock for virtual or real time. In a bubble of testing/synctest a
 // sleep takes exactly as long as it says; a real one of a nanosecond takes longer.
 func read() clock {
 	start := time.Now()
 	time.Sleep(time.Nanosecond)
 	if time.Since(start) == 1 {
-		return clock{virtual: true, glance: 1, guard: 1000 * time.Hour, prompt: 0, retries: 1}
+		return clock{virtual: true, settle: 1, guard: 1000 * time.Hour, prompt: 0, retries: 1}
 	}
-	return clock{glance: time.Millisecond, guard: 5 * time.Millisecond, prompt: 5 * time.Second, retries: 3}
+	return clock{settle: time.Millisecond, guard: 5 * time.Millisecond, prompt: 5 * time.Second, retries: 3}
 }
 
 // outcome is how a call ended.
@@ -36,8 +36,8 @@ type outcome struct {
 	err      error
 	panicked any
 	took     time.Duration
-	cut      bool          // the guard cancelled it
-	after    time.Duration // what it took to end, once it was to
+	cut      bool          // it was cancelled after clock.guard
+	after    time.Duration // how long it took to end after it was cancelled
 	stuck    bool          // it has not ended
 }
 
@@ -49,8 +49,8 @@ type task struct {
 	done  chan outcome
 }
 
-// start makes a call, in a goroutine that is marked with a label: those that
-// it starts inherit it.
+// start makes a call in a goroutine with a label, which the goroutines that it starts
+// inherit.
 func start(label string, call func() (any, error)) *task {
 	t := &task{start: time.Now(), done: make(chan outcome, 1)}
 	go pprof.Do(context.Background(), pprof.Labels(labelKey, label), func(context.Context) {
@@ -83,24 +83,25 @@ func (t *task) within(d time.Duration) (outcome, bool) {
 // ended waits for a call that should end now.
 func (t *task) ended(c clock) outcome {
 	since := time.Now()
-	o, ok := t.within(c.patience())
+	o, ok := t.within(c.maxWait())
 	o.after, o.stuck = time.Since(since), !ok
 	return o
 }
 
-// patience is how long a call that should have ended is waited for: its
-// tardiness is measured.
-func (c clock) patience() time.Duration { return max(2*c.prompt, c.guard) }
+// maxWait is how long to wait for a call that should have ended. It is longer than
+// prompt, so that a slow end is measured.
+func (c clock) maxWait() time.Duration { return max(2*c.prompt, c.guard) }
 
 const labelKey = "chaostest"
 
-// labels are made unique by counting; two checks in one process differ in the address.
+// labels makes labels that are unique in the process: by the address of the check,
+// and a count.
 type labels struct{ n atomic.Int64 }
 
 func (l *labels) next() string { return fmt.Sprintf("%p/%d", l, l.n.Add(1)) }
 
-// left reports whether a goroutine of a label is still there, after all had the
-// time to end.
+// left reports whether a goroutine of a label is still there after it had time to
+// end.
 func left(label string, c clock) bool {
 	for waited := time.Duration(0); ; waited += time.Millisecond {
 		pause := time.Millisecond
@@ -117,7 +118,7 @@ func left(label string, c clock) bool {
 	}
 }
 
-// alive looks for goroutines of a label in the runtime's own list.
+// alive reports whether the runtime lists a goroutine of a label.
 func alive(label string) bool {
 	var list bytes.Buffer
 	_ = pprof.Lookup("goroutine").WriteTo(&list, 1) // a buffer takes everything

@@ -1,9 +1,9 @@
 // Package chaostest checks that a fault, a trigger or a tool registry of your
-// own keeps the rules that package chaos relies on.
+// own meets the requirements of package chaos.
 //
-// Like testing/fstest it returns an error and knows nothing of package testing.
-// The error joins every violation found, each a [*Violation] that names the
-// rule it breaks:
+// Like testing/fstest it returns an error and does not use package testing. The
+// error joins every violation found, each a [*Violation] that names the failed
+// [Check]:
 //
 //	func TestQuota(t *testing.T) {
 //		synctest.Test(t, func(t *testing.T) {
@@ -15,23 +15,21 @@
 //
 // # In a bubble, and outside
 //
-// Run the checks in a bubble of testing/synctest: there waits of hours take no
-// time and "at once" means what it says. In real time they work too, but see
-// less: a wait that goes on for more than some milliseconds is cut short, and
-// "at once" is within five seconds, so that a slow machine is no violation. A
-// pass takes a few milliseconds in a bubble, and mostly less than a tenth of a
-// second outside.
+// Run the checks in a bubble of testing/synctest. There waits of hours take no
+// time, and "at once" is exact. In real time the checks find less: a wait of more
+// than some milliseconds is cut short, and "at once" is within five seconds, so
+// that a slow machine is no violation. A check takes a few milliseconds in a
+// bubble, and usually less than a tenth of a second outside.
 //
-// What a check starts it ends, unless the code under test breaks a rule: then a
-// goroutine may be left waiting, which the error says. Run the tests with -race:
-// the checks call from several goroutines at once, and the race detector sees
-// what they cannot.
+// A check ends the goroutines that it starts. If the code under test keeps one
+// waiting, the error says so. Run the tests with -race: the checks call from
+// several goroutines at once, so that the race detector finds data races.
 //
-// # What is looked at
+// # What is checked
 //
-// [Fault] wraps a small callee, has the fault injected into a call of it, and compares what the
-// caller got with what the callee gave and with what the event says. [When]
-// asks about many calls, again and in another order, from several goroutines.
-// [Registry] lists the tools, and calls those for which it is given arguments.
-// The constants of type [Check] list the rules.
+// [Fault] wraps a small callee and injects the fault into its calls. It compares
+// what the caller got with what the callee returned and with the event. [When]
+// asks the trigger about many calls: twice, in another order, and from several
+// goroutines. [Registry] lists the tools, and calls those for which it has
+// arguments. The constants of type [Check] list the requirements.
 package chaostest

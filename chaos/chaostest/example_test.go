@@ -10,7 +10,7 @@ import (
 )
 
 // gone is a fault with two flaws: it swallows the error of the callee, and it
-// does not say what it changes.
+// does not declare what it changes.
 type gone struct{}
 
 func (gone) Phase() chaos.Phase { return chaos.PhaseChange }
@@ -20,7 +20,7 @@ func (gone) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next)
 	return nil, nil
 }
 
-// In a test this stands in a bubble of testing/synctest.
+// In a test this runs in a bubble of testing/synctest.
 func ExampleFault() {
 	fmt.Println(chaostest.Fault(gone{}, nil))
 	// Output:
@@ -28,8 +28,8 @@ func ExampleFault() {
 	// chaostest: passes-errors: the callee failed with "no such order", and the caller got <nil>
 }
 
-// forgetful is a trigger that counts by itself, and so answers otherwise when
-// it is asked again.
+// forgetful is a trigger that counts calls itself, so that its answer changes when it
+// is asked again.
 type forgetful struct{ asked int }
 
 func (w *forgetful) Match(chaos.Call) bool {

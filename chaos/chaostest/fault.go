@@ -10,38 +10,37 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// FaultOptions are what a fault is tried on. The zero value is a tool call: its
-// arguments and its result are JSON objects.
+// FaultOptions are the call that a fault is checked on, and what it may do. The zero
+// value is a tool call: its arguments and its result are JSON objects.
 type FaultOptions struct {
 	_ struct{}
 	// Args and Result are what the callee is called with and returns, of the
-	// types that the fault is made for. They are not changed. nil: a
-	// json.RawMessage with an object that has members of every type.
+	// types that the fault expects. They are not changed. nil: a json.RawMessage
+	// with an object; that of Result has members of every type.
 	Args, Result any
-	// Bad are faults of the same kind with parameters that make no sense: a
-	// plan must refuse each.
+	// Bad are faults of the same kind with invalid parameters: a plan must refuse
+	// each.
 	Bad []chaos.Fault
-	// Is are errors that the caller's error must match: what a real one would
-	// match. That it matches chaos.ErrInjected too is the injector's affair.
+	// Is are errors that the caller's error must match, as a real one would. It
+	// need not include chaos.ErrInjected.
 	Is []error
 	// LosesErrors means that the fault may hide an error of the callee, as one
 	// in PhaseAfter may anyway.
 	LosesErrors bool
-	// IgnoresContext means that the fault is meant to go on when its context
-	// has ended.
+	// IgnoresContext means that the fault may go on after its context has ended.
 	IgnoresContext bool
 }
 
 // order is what the callee returns unless Result is set.
 const order = `{"id":1042,"status":"shipped","total":17.5,"paid":true,"note":null,"items":["kettle","cup"],"customer":{"name":"Ann","since":"2024-02-29"}}`
 
-// Fault checks a fault and returns all violations, joined, each a
-// [*Violation]; nil: there are none. o may be nil. Fault calls a
-// callee of its own, so nothing outside is touched.
+// Fault checks a fault and returns all violations, joined, each a [*Violation];
+// nil: there are none. o may be nil. The callee is one of Fault, so nothing
+// outside is touched.
 //
-// A fault that is not delivered on any call passes as long as it says so.
+// A fault that is not delivered on any call passes if its events agree.
 func Fault(f chaos.Fault, o *FaultOptions) error {
-	t := &trial{fault: f, clock: read()}
+	t := &faultCheck{fault: f, clock: read()}
 	if o != nil {
 		t.FaultOptions = *o
 	}
@@ -55,25 +54,25 @@ func Fault(f chaos.Fault, o *FaultOptions) error {
 		t.add(Present, "the fault is nil")
 		return t.err()
 	}
-	t.form()
+	t.declarations()
 	if t.has(Checked) {
-		return t.err() // no plan would take it
+		return t.err() // a plan refuses it
 	}
 	t.undisturbed()
-	if !t.has(Cancelled) && !t.has(Goroutines) { // else each further call would take as long
+	if !t.has(Cancelled) && !t.has(Goroutines) { // else each further call could block
 		t.inTurn()
 		t.passesErrors()
 		t.stops()
 		t.repeats()
 	}
 	if t.virtual {
-		time.Sleep(t.guard) // for what comes late: it costs nothing
+		time.Sleep(t.guard) // for late calls of next; in virtual time it costs nothing
 	}
 	return t.err()
 }
 
-// trial is the check of one fault.
-type trial struct {
+// faultCheck is the check of one fault.
+type faultCheck struct {
 	FaultOptions
 	report
 	clock
@@ -82,17 +81,17 @@ type trial struct {
 	phase chaos.Phase
 
 	fails   bool          // it makes an error of its own
-	waits   bool          // it was seen to wait
-	endless bool          // for longer than the guard
-	lasts   time.Duration // else for at least so long
+	waits   bool          // it waits
+	endless bool          // longer than clock.guard
+	lasts   time.Duration // if not endless: how long at least
 
 	begun     atomic.Int64 // calls of Inject
 	otherArgs atomic.Bool  // it passed on arguments other than those it was given
 }
 
-// scene is a callee, the fault under trial, and an injector between them.
-type scene struct {
-	*trial
+// fixture is a callee, the fault to check, and an injector between them.
+type fixture struct {
+	*faultCheck
 	in      *chaos.Injector
 	fn      func(context.Context, any) (any, error)
 	failing error         // of the callee
@@ -102,10 +101,10 @@ type scene struct {
 
 const target = "orders.status"
 
-// scene makes an injector that injects into every call. It never fails: form has
-// found what a plan would refuse.
-func (t *trial) scene() *scene {
-	s := &scene{trial: t}
+// fixture makes an injector that injects into every call. A plan does not refuse the
+// fault: declarations has checked it.
+func (t *faultCheck) fixture() *fixture {
+	s := &fixture{faultCheck: t}
 	plan, err := chaos.NewPlan(1, chaos.Rule{Name: "trial", Target: target, Fault: spy{t.fault, t}})
 	if err != nil {
 		t.add(Checked, "a plan refuses it: %v", err)
@@ -116,7 +115,7 @@ func (t *trial) scene() *scene {
 	return s
 }
 
-func (s *scene) callee(context.Context, any) (any, error) {
+func (s *fixture) callee(context.Context, any) (any, error) {
 	s.reached.Add(1)
 	if s.pause > 0 {
 		time.Sleep(s.pause)
@@ -127,7 +126,8 @@ func (s *scene) callee(context.Context, any) (any, error) {
 	return copied(s.Result), nil
 }
 
-// copied keeps a fault from writing into the caller's document.
+// copied returns a copy of a document, so that a fault cannot write into the
+// original.
 func copied(v any) any {
 	switch v := v.(type) {
 	case json.RawMessage:
@@ -138,14 +138,14 @@ func copied(v any) any {
 	return v
 }
 
-// call starts a call in a lane; its goroutines have the label.
-func (s *scene) call(ctx context.Context, lane, label string) *task {
+// call starts a call in a lane, with a label for its goroutines.
+func (s *fixture) call(ctx context.Context, lane, label string) *task {
 	ctx = chaos.WithLane(chaos.NewContext(ctx, s.in), lane)
 	return start(label, func() (any, error) { return s.fn(ctx, copied(s.Args)) })
 }
 
-// let makes a call and lets it take its time, but no longer than the guard.
-func (s *scene) let(lane string) outcome {
+// complete makes a call and waits for its end; after clock.guard it cancels the call.
+func (s *fixture) complete(lane string) outcome {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	label := s.next()
@@ -165,8 +165,8 @@ func (s *scene) let(lane string) outcome {
 	return o
 }
 
-// event is that of the only call.
-func (s *scene) event() (e chaos.Event, ok bool) {
+// event returns the event of the only call.
+func (s *fixture) event() (e chaos.Event, ok bool) {
 	events := s.in.Events()
 	if len(events) == 0 {
 		return e, false

@@ -8,8 +8,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// part is a trigger with set answers that keeps the draws and arguments it was
-// given.
+// part is a trigger with a fixed answer that keeps the draws and arguments it gets.
 type part struct {
 	answer bool
 	mu     sync.Mutex
@@ -24,7 +23,7 @@ func (p *part) Match(c chaos.Call) bool {
 	return p.answer
 }
 
-// asking is a part that looks at the arguments.
+// asking is a part that is an ArgsWhen.
 type asking struct{ *part }
 
 func (a asking) MatchArgs(c chaos.Call, args any) bool {
@@ -35,15 +34,15 @@ func (a asking) MatchArgs(c chaos.Call, args any) bool {
 	return hit
 }
 
-// wrong is a part with parameters that make no sense.
+// wrong is a part with invalid parameters.
 type wrong struct{ *part }
 
 var errWrong = errors.New("it makes no sense")
 
 func (wrong) Check() error { return errWrong }
 
-// parts checks a combination by parts of its own.
-func (q *inquiry) parts() {
+// parts checks a combination of known parts.
+func (q *whenCheck) parts() {
 	for _, answers := range [][2]bool{{false, false}, {false, true}, {true, false}, {true, true}} {
 		q.drawsOf(&part{answer: answers[0]}, &part{answer: answers[1]})
 		q.argsOf(&part{answer: answers[0]}, &part{answer: answers[1]})
@@ -59,8 +58,8 @@ func (q *inquiry) parts() {
 	}
 }
 
-// uses reports whether the combination asks its i-th part at all.
-func (q *inquiry) uses(i int) bool {
+// uses reports whether the combination ever asks its i-th part.
+func (q *whenCheck) uses(i int) bool {
 	for _, answer := range []bool{false, true} {
 		parts := [2]*part{{answer: answer}, {answer: answer}}
 		w := q.Combine(parts[0], parts[1])
@@ -74,8 +73,8 @@ func (q *inquiry) uses(i int) bool {
 	return false
 }
 
-// drawsOf looks at the draws of the parts on one call after the other.
-func (q *inquiry) drawsOf(a, b *part) {
+// drawsOf checks that on each call the parts have different draws.
+func (q *whenCheck) drawsOf(a, b *part) {
 	w := q.Combine(a, b)
 	for _, c := range calls() {
 		a.draws, b.draws = nil, nil
@@ -93,8 +92,8 @@ func (q *inquiry) drawsOf(a, b *part) {
 	}
 }
 
-// argsOf looks whether parts that look at the arguments are given them.
-func (q *inquiry) argsOf(a, b *part) {
+// argsOf checks that parts which look at the arguments get them.
+func (q *whenCheck) argsOf(a, b *part) {
 	w, ok := q.Combine(asking{a}, asking{b}).(chaos.ArgsWhen)
 	if !ok {
 		q.add(Parts, "its parts look at the arguments, and it is no ArgsWhen")
@@ -110,7 +109,7 @@ func (q *inquiry) argsOf(a, b *part) {
 	}
 }
 
-// nothing is a fault that does nothing, for plans that are about triggers.
+// nothing is a fault that does nothing, for plans that check a trigger.
 type nothing struct{}
 
 func (nothing) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next) (any, error) {

@@ -13,12 +13,12 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// RegistryOptions are what a registry may be asked to do. The zero value is to list
-// its tools, and nothing else.
+// RegistryOptions state which tools may be called. With the zero value they are only
+// listed.
 type RegistryOptions struct {
 	_ struct{}
-	// Args are the tools that may be called, by name, with the arguments to
-	// call them with, some twenty times. Their effects are real.
+	// Args are the tools that may be called, by name, with the arguments of a good
+	// call. Each is called some twenty times, and the effects are real.
 	Args map[string]json.RawMessage
 }
 
@@ -26,7 +26,7 @@ type RegistryOptions struct {
 // a [*Violation]; nil: there are none. o may be nil. Calls are made with ctx or
 // contexts derived from it; when it ends, the check ends with its error.
 func Registry(ctx context.Context, r chaos.ToolRegistry, o *RegistryOptions) error {
-	a := &audit{registry: r, clock: read(), ctx: ctx}
+	a := &registryCheck{registry: r, clock: read(), ctx: ctx}
 	if o != nil {
 		a.RegistryOptions = *o
 	}
@@ -58,8 +58,8 @@ func Registry(ctx context.Context, r chaos.ToolRegistry, o *RegistryOptions) err
 	return a.err()
 }
 
-// audit is the check of one registry.
-type audit struct {
+// registryCheck is the check of one registry.
+type registryCheck struct {
 	RegistryOptions
 	report
 	clock
@@ -69,14 +69,14 @@ type audit struct {
 	listed   map[string]bool
 }
 
-// slow is a clock for calls that may be slow.
-func (a *audit) slow() clock {
+// slow returns a clock for calls that may be slow.
+func (a *registryCheck) slow() clock {
 	c := a.clock
 	c.guard = max(c.guard, 60*c.prompt)
 	return c
 }
 
-func (a *audit) outcome(what string, o outcome) {
+func (a *registryCheck) outcome(what string, o outcome) {
 	switch {
 	case o.stuck:
 		a.add(Cancelled, "%s did not return", what)
@@ -85,7 +85,7 @@ func (a *audit) outcome(what string, o outcome) {
 	}
 }
 
-func (a *audit) listing() {
+func (a *registryCheck) listing() {
 	tools, err := a.registry.Tools(a.ctx)
 	if err != nil {
 		a.add(Listing, "Tools failed: %v", err)
@@ -107,7 +107,7 @@ func (a *audit) listing() {
 	}
 }
 
-func (a *audit) declaration(t chaos.Tool) {
+func (a *registryCheck) declaration(t chaos.Tool) {
 	if problem := schemaProblem(t.InputSchema); problem != "" {
 		a.add(Listing, "tool %q: InputSchema %s", t.Name, problem)
 	}
@@ -119,7 +119,7 @@ func (a *audit) declaration(t chaos.Tool) {
 	}
 }
 
-// schemaProblem is what keeps a schema from describing arguments; empty: nothing.
+// schemaProblem returns why a schema cannot describe arguments; empty: it can.
 func schemaProblem(schema json.RawMessage) string {
 	if len(schema) == 0 {
 		return ""
@@ -146,7 +146,7 @@ func schemaProblem(schema json.RawMessage) string {
 	return ""
 }
 
-func (a *audit) unknown() {
+func (a *registryCheck) unknown() {
 	name := "no-such-tool"
 	for a.listed[name] {
 		name += "-either"
@@ -157,8 +157,8 @@ func (a *audit) unknown() {
 }
 
 // tool calls one tool: alone, with a context that has ended, with arguments
-// that are not JSON, and several times at once.
-func (a *audit) tool(name, label string) {
+// that are not JSON, and from several goroutines.
+func (a *registryCheck) tool(name, label string) {
 	alone := start(label, func() (any, error) { return nil, a.one(a.ctx, name) }).ended(a.slow())
 	a.outcome("a call of "+name, alone)
 	if alone.stuck || alone.panicked != nil {
@@ -173,11 +173,11 @@ func (a *audit) tool(name, label string) {
 	if !broken.stuck && broken.panicked == nil && broken.err == nil {
 		a.add(Malformed, "a call of %q with arguments that are not JSON returned %s", name, broken.result)
 	}
-	a.crowd(name, label, alone.err == nil)
+	a.concurrent(name, label, alone.err == nil)
 }
 
-// one makes a call and looks at its result.
-func (a *audit) one(ctx context.Context, name string) error {
+// one makes a call and checks its result.
+func (a *registryCheck) one(ctx context.Context, name string) error {
 	args := json.RawMessage(bytes.Clone(a.Args[name]))
 	result, err := a.registry.CallTool(ctx, name, args)
 	if !bytes.Equal(args, a.Args[name]) {
@@ -189,7 +189,7 @@ func (a *audit) one(ctx context.Context, name string) error {
 	return err
 }
 
-func (a *audit) cancelled(name, label string) {
+func (a *registryCheck) cancelled(name, label string) {
 	ctx, cancel := context.WithCancel(a.ctx)
 	cancel()
 	for range a.retries {
@@ -204,8 +204,8 @@ func (a *audit) cancelled(name, label string) {
 	a.add(Cancelled, "a call of %q went on although its context had ended", name)
 }
 
-// crowd calls a tool from several goroutines.
-func (a *audit) crowd(name, label string, well bool) {
+// concurrent calls a tool from several goroutines.
+func (a *registryCheck) concurrent(name, label string, well bool) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {

@@ -9,14 +9,13 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// spy stands between the injector and the fault and records what they pass to each
-// other.
+// spy calls the fault in its place, and checks what it passes to next.
 type spy struct {
 	fault chaos.Fault
-	t     *trial
+	t     *faultCheck
 }
 
-// given marks the context that the fault is given.
+// given is the key that marks the context of the fault.
 type given struct{}
 
 var errLate = errors.New("the call is over")
@@ -28,15 +27,15 @@ func (s spy) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next
 	return s.fault.Inject(w.ctx, c, args, w.pass)
 }
 
-// watch is the spy's account of one call.
+// watch is what a spy keeps of one call.
 type watch struct {
-	t     *trial
+	t     *faultCheck
 	ctx   context.Context
 	args  reflect.Type
 	given any // as the fault got them
 	next  chaos.Next
 
-	turn   chan struct{} // keeps calls of next that overlap from each other; a lock would freeze a bubble
+	turn   chan struct{} // makes overlapping calls of next sequential; a mutex would freeze a bubble
 	mu     sync.Mutex
 	inside bool
 	over   bool
@@ -48,7 +47,7 @@ func (w *watch) end() {
 	w.over = true
 }
 
-// enter notes a call of next, and reports whether it may go on.
+// enter checks a call of next, and reports whether it may go on.
 func (w *watch) enter() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,7 +88,7 @@ func (w *watch) pass(ctx context.Context, args any) (any, error) {
 	return w.next(ctx, args)
 }
 
-// Phase is that of the fault.
+// Phase returns the phase of the fault.
 func (s spy) Phase() chaos.Phase { return phaseOf(s.fault) }
 
 func phaseOf(f chaos.Fault) chaos.Phase {
@@ -99,7 +98,7 @@ func phaseOf(f chaos.Fault) chaos.Phase {
 	return chaos.PhaseInstead
 }
 
-// Check is that of the fault.
+// Check returns the problems of the fault.
 func (s spy) Check() error {
 	if c, ok := s.fault.(chaos.Checked); ok {
 		return c.Check()
@@ -107,7 +106,7 @@ func (s spy) Check() error {
 	return nil
 }
 
-// Fresh is that of the fault, if it has one.
+// Fresh returns a spy of a fresh fault, if the fault is Stateful.
 func (s spy) Fresh() chaos.Fault {
 	stateful, ok := s.fault.(chaos.Stateful)
 	if !ok {

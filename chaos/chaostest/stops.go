@@ -5,8 +5,9 @@ import (
 	"errors"
 )
 
-// stops ends calls from outside: before they begin, and while they wait.
-func (t *trial) stops() {
+// stops ends calls by their context and by Disarm, before they begin and while they
+// wait.
+func (t *faultCheck) stops() {
 	if !t.IgnoresContext {
 		t.cancelledBefore()
 	}
@@ -19,9 +20,9 @@ func (t *trial) stops() {
 	t.again(t.disarmedDuring)
 }
 
-// again repeats what a slow machine may have disturbed until it is judged, and
-// a violation only counts that is seen each time.
-func (t *trial) again(attempt func(*report) (judged bool)) {
+// again repeats an attempt that a slow machine may disturb. A violation counts only if
+// each attempt finds one.
+func (t *faultCheck) again(attempt func(*report) (judged bool)) {
 	var last report
 	for range t.retries {
 		last = report{}
@@ -35,9 +36,9 @@ func (t *trial) again(attempt func(*report) (judged bool)) {
 	}
 }
 
-func (t *trial) cancelledBefore() {
+func (t *faultCheck) cancelledBefore() {
 	t.again(func(r *report) bool {
-		s := t.scene()
+		s := t.fixture()
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		label := t.next()
@@ -52,13 +53,13 @@ func (t *trial) cancelledBefore() {
 }
 
 // cancelledDuring cancels a call that waits.
-func (t *trial) cancelledDuring(r *report) (judged bool) {
-	s := t.scene()
+func (t *faultCheck) cancelledDuring(r *report) (judged bool) {
+	s := t.fixture()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	label := t.next()
 	task := s.call(ctx, "", label)
-	if _, over := task.within(t.glance); over {
+	if _, over := task.within(t.settle); over {
 		return false
 	}
 	cancel()
@@ -68,7 +69,7 @@ func (t *trial) cancelledDuring(r *report) (judged bool) {
 		r.add(Cancelled, "the call went on for %v after its context had ended", o.after)
 	case left(label, t.clock):
 		r.add(Goroutines, "a goroutine was still there after a call whose context had ended")
-	case t.satOut(o):
+	case t.waitedOut(o):
 		return false
 	case o.err == nil && o.panicked == nil:
 		r.add(Cancelled, "the context ended during the wait, and the caller got no error")
@@ -78,21 +79,21 @@ func (t *trial) cancelledDuring(r *report) (judged bool) {
 	return true
 }
 
-// satOut reports whether the wait was over by itself before it could be ended.
-func (t *trial) satOut(o outcome) bool { return !t.endless && o.took >= t.lasts }
+// waitedOut reports whether the wait may have ended by itself.
+func (t *faultCheck) waitedOut(o outcome) bool { return !t.endless && o.took >= t.lasts }
 
 // disarmedDuring disarms the injector while a call waits: the call goes through.
-func (t *trial) disarmedDuring(r *report) (judged bool) {
-	s := t.scene()
+func (t *faultCheck) disarmedDuring(r *report) (judged bool) {
+	s := t.fixture()
 	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel() // ends what disarming does not
+	defer cancel() // in case Disarm does not end the call
 	before := t.begun.Load()
 	task := s.call(ctx, "", t.next())
-	if _, over := task.within(t.glance); over {
+	if _, over := task.within(t.settle); over {
 		return false
 	}
-	for waited := t.glance; t.begun.Load() == before; waited += t.glance { // a slow machine: to disarm now would spare the call
-		if _, over := task.within(t.glance); over || waited > t.prompt {
+	for waited := t.settle; t.begun.Load() == before; waited += t.settle { // on a slow machine the call may not have begun
+		if _, over := task.within(t.settle); over || waited > t.prompt {
 			return false
 		}
 	}
@@ -102,7 +103,7 @@ func (t *trial) disarmedDuring(r *report) (judged bool) {
 	switch {
 	case o.stuck || o.after > t.prompt:
 		r.add(Disarmed, "the call went on waiting for %v after the injector was disarmed", o.after)
-	case t.satOut(o):
+	case t.waitedOut(o):
 		return false
 	case o.panicked != nil:
 		r.add(Disarmed, "the injector was disarmed during the wait, and the call panicked: %v", o.panicked)

@@ -6,34 +6,34 @@ import (
 	"sync"
 )
 
-// A Check is one rule, as a violation names it.
+// A Check is the name of one requirement.
 type Check string
 
-// The rules of all three.
+// The requirements of faults, triggers and registries.
 const (
 	// Present: there is something to check.
 	Present Check = "present"
-	// Checked: parameters that make sense pass Check, those that make none are refused.
+	// Checked: valid parameters pass Check, invalid ones are refused.
 	Checked Check = "checked"
-	// Described: kind, parameters and coordinates are filled in and stay the same.
+	// Described: the Description is valid, always the same, and agrees with what happens.
 	Described Check = "described"
 	// Concurrent: many goroutines get the same answers as one.
 	Concurrent Check = "concurrent"
 	// Goroutines: none is left behind when a call has returned.
 	Goroutines Check = "goroutines"
-	// Cancelled: a context that ends, ends the call at once.
+	// Cancelled: when the context ends, the call ends at once.
 	Cancelled Check = "cancelled"
 )
 
-// The rules of faults.
+// The requirements of faults.
 const (
-	// Phases: the phase is a phase, always the same one, and Instead for a Failer.
+	// Phases: Phase returns one of the phases, always the same, and PhaseInstead for a Failer.
 	Phases Check = "phases"
 	// Failing: Inject of a Failer does what Fail says, and does not reach the callee.
 	Failing Check = "failing"
 	// Disarmed: when the injector is disarmed, waits end at once and the call goes through.
 	Disarmed Check = "disarmed"
-	// NextInTurn: next is called in the goroutine of the call, one call after the other.
+	// NextInTurn: calls of next do not overlap.
 	NextInTurn Check = "next-in-turn"
 	// NextInTime: next is not called after Inject has returned.
 	NextInTime Check = "next-in-time"
@@ -43,39 +43,39 @@ const (
 	Types Check = "types"
 	// Matches: the caller's error matches what a real one would match.
 	Matches Check = "matches"
-	// Text: the text of the error does not tell that this is a test.
+	// Text: the error has a text, by which a test cannot be recognised.
 	Text Check = "text"
 	// PassesErrors: an error of the callee goes through, unless the reply is lost.
 	PassesErrors Check = "passes-errors"
-	// Honest: what the event says was delivered is what the caller saw.
+	// Honest: the event agrees with what the caller got.
 	Honest Check = "honest"
-	// Repeatable: the same call meets the same fate in each injector.
+	// Repeatable: the same call ends in the same way in each injector.
 	Repeatable Check = "repeatable"
-	// Fresh: what a fault remembers it remembers for one injector.
+	// Fresh: a Stateful fault starts with empty memory in each injector.
 	Fresh Check = "fresh"
 )
 
-// The rules of triggers.
+// The requirements of triggers.
 const (
 	// Pure: asked again about a call, a trigger answers the same.
 	Pure Check = "pure"
 	// Panics: no call makes a trigger panic.
 	Panics Check = "panics"
-	// Probable: a Probabilistic trigger matches where its draw is below its probability.
+	// Probable: a Probabilistic trigger matches if its draw is below its probability.
 	Probable Check = "probable"
-	// Ordinal: what an OrdinalWhen answers to an ordinal, Match answers to every call of that ordinal.
+	// Ordinal: Match of an OrdinalWhen agrees with MatchOrdinal.
 	Ordinal Check = "ordinal"
-	// Arguments: what looks at the arguments does not change them.
+	// Arguments: a trigger or tool does not change the arguments.
 	Arguments Check = "arguments"
-	// Parts: a combination gives each part draws of its own, and the arguments to those that ask.
+	// Parts: a combination gives each part draws of its own, the arguments if the part is an ArgsWhen, and passes on its Check.
 	Parts Check = "parts"
 )
 
-// The rules of registries.
+// The requirements of registries.
 const (
-	// Listing: tools have names of their own and well-formed declarations, and listing them again lists the same.
+	// Listing: names are unique, declarations are well-formed, and a second listing is equal.
 	Listing Check = "listing"
-	// UnknownTool: calling a tool that is not there is an error.
+	// UnknownTool: a call of a tool that is not listed is an error.
 	UnknownTool Check = "unknown-tool"
 	// Malformed: arguments that are not JSON are an error.
 	Malformed Check = "malformed"
@@ -83,16 +83,16 @@ const (
 	Results Check = "results"
 )
 
-// A Violation is one broken rule.
+// A Violation is a requirement that was not met.
 type Violation struct {
 	Check  Check
 	Detail string // what was seen
 }
 
-// Error names the rule and says what was seen.
+// Error names the check and says what was seen.
 func (v *Violation) Error() string { return fmt.Sprintf("chaostest: %s: %s", v.Check, v.Detail) }
 
-// report collects violations. One that repeats is reported once.
+// report collects violations, equal ones once.
 type report struct {
 	mu    sync.Mutex
 	found []error
@@ -118,8 +118,8 @@ func (r *report) err() error {
 	return errors.Join(r.found...)
 }
 
-// has reports whether a rule is known to be broken: checks that build on it are
-// then left out.
+// has reports whether a requirement was violated. Checks that depend on it are then
+// left out.
 func (r *report) has(check Check) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

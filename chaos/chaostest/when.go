@@ -11,24 +11,24 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// WhenOptions say what a trigger is tried on; the zero value is a tool call.
+// WhenOptions are the call that a trigger is checked on; the zero value is a tool
+// call.
 type WhenOptions struct {
 	_ struct{}
-	// Args are the arguments that an ArgsWhen looks at, of the type that it is
-	// made for. They are not changed. nil: a json.RawMessage with an object.
+	// Args are the arguments for an ArgsWhen, of the type that it expects. They are not changed. nil: a json.RawMessage with an object.
 	Args any
-	// Bad are triggers of the same kind with parameters that make no sense: a
-	// plan must refuse each.
+	// Bad are triggers of the same kind with invalid parameters: a plan must
+	// refuse each.
 	Bad []chaos.When
-	// Combine makes the trigger of two parts, if it is a combination; a trigger
-	// of one part leaves the other out.
+	// Combine makes the trigger of two parts, if it is a combination. A trigger
+	// with one part uses one of them. nil: it is no combination.
 	Combine func(a, b chaos.When) chaos.When
 }
 
 // When checks a trigger and returns all violations, joined, each a
 // [*Violation]; nil: there are none. o may be nil.
 func When(w chaos.When, o *WhenOptions) error {
-	q := &inquiry{when: w, clock: read()}
+	q := &whenCheck{when: w, clock: read()}
 	if o != nil {
 		q.WhenOptions = *o
 	}
@@ -59,8 +59,8 @@ func When(w chaos.When, o *WhenOptions) error {
 	return q.err()
 }
 
-// inquiry is the check of one trigger.
-type inquiry struct {
+// whenCheck is the check of one trigger.
+type whenCheck struct {
 	WhenOptions
 	report
 	clock
@@ -68,8 +68,7 @@ type inquiry struct {
 	when chaos.When
 }
 
-// calls are such as a trigger may meet: the first and the last there can be,
-// and some of each kind between.
+// calls returns calls of all kinds, with the lowest and the highest coordinates.
 func calls() (list []chaos.Call) {
 	for i := range uint64(200) {
 		list = append(list, chaos.Call{
@@ -82,9 +81,9 @@ func calls() (list []chaos.Call) {
 		chaos.Call{Target: target, Ordinal: 1 << 40, Occurrence: 1 << 40, Turn: math.MinInt})
 }
 
-// questions asks about all calls in order, later in the opposite order, and
-// from several goroutines at once.
-func (q *inquiry) questions() {
+// questions asks about all calls in order, in the opposite order, and from several
+// goroutines at once.
+func (q *whenCheck) questions() {
 	list := calls()
 	first := make([]bool, len(list))
 	for i, c := range list {
@@ -93,7 +92,7 @@ func (q *inquiry) questions() {
 	if q.has(Panics) {
 		return
 	}
-	time.Sleep(q.glance) // a trigger has no clock of its own
+	time.Sleep(q.settle) // finds triggers that read a clock of their own
 	for i := len(list) - 1; i >= 0; i-- {
 		if q.ask(list[i]) != first[i] {
 			q.add(Pure, "asked about one call, it answered %v and then %v: %s", first[i], !first[i], shortly(list[i]))
@@ -102,15 +101,15 @@ func (q *inquiry) questions() {
 	}
 	q.probable(list, first)
 	q.ordinal(list, first)
-	q.crowd(list, first)
+	q.concurrent(list, first)
 }
 
 func shortly(c chaos.Call) string {
 	return fmt.Sprintf("lane %q, target %q, key %d, occurrence %d, ordinal %d, turn %d", c.Lane, c.Target, c.Key, c.Occurrence, c.Ordinal, c.Turn)
 }
 
-// crowd asks from several goroutines.
-func (q *inquiry) crowd(list []chaos.Call, first []bool) {
+// concurrent asks from several goroutines at once.
+func (q *whenCheck) concurrent(list []chaos.Call, first []bool) {
 	var all sync.WaitGroup
 	for worker := range 4 {
 		all.Go(func() {
@@ -127,7 +126,7 @@ func (q *inquiry) crowd(list []chaos.Call, first []bool) {
 }
 
 // ask asks as the injector would.
-func (q *inquiry) ask(c chaos.Call) (hit bool) {
+func (q *whenCheck) ask(c chaos.Call) (hit bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			q.add(Panics, "it panicked: %v", p)
@@ -147,8 +146,8 @@ func (q *inquiry) ask(c chaos.Call) (hit bool) {
 	return hit
 }
 
-// ordinal compares what a trigger answers to ordinals with what it answers to calls.
-func (q *inquiry) ordinal(list []chaos.Call, first []bool) {
+// ordinal compares MatchOrdinal with Match.
+func (q *whenCheck) ordinal(list []chaos.Call, first []bool) {
 	w, ok := q.when.(chaos.OrdinalWhen)
 	if !ok {
 		return
@@ -166,9 +165,8 @@ func (q *inquiry) ordinal(list []chaos.Call, first []bool) {
 	}
 }
 
-// probable compares a trigger that is nothing but chance with what the injector
-// draws in its place.
-func (q *inquiry) probable(list []chaos.Call, first []bool) {
+// probable compares Match with the draw that the injector makes in its place.
+func (q *whenCheck) probable(list []chaos.Call, first []bool) {
 	w, ok := q.when.(chaos.Probabilistic)
 	if !ok {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// AssertPassed fails the test unless the verdict is Pass, and goes on. It
+// AssertPassed fails the test unless the verdict is Pass. The test continues. It
 // reports whether the verdict is Pass.
 func AssertPassed(t testing.TB, r *contract.Report, msgAndArgs ...any) bool {
 	t.Helper()
@@ -27,7 +27,7 @@ func RequirePassed(t testing.TB, r *contract.Report, msgAndArgs ...any) {
 }
 
 // AssertHeld fails the test unless the invariant was decided in at least one
-// cell and broke in none, and goes on.
+// cell and broke in none. The test continues. It reports whether the invariant held.
 func AssertHeld(t testing.TB, r *contract.Report, invariant string, msgAndArgs ...any) bool {
 	t.Helper()
 	return verify(t, held(r, invariant), msgAndArgs)
@@ -42,7 +42,8 @@ func RequireHeld(t testing.TB, r *contract.Report, invariant string, msgAndArgs 
 }
 
 // AssertScoreAtLeast fails the test unless the contract score, from 0 to 100,
-// is at least score, and goes on. A matrix without a decided cell has no score.
+// is at least score. The test continues. A matrix without a decided cell has no
+// score, and fails. It reports whether the score is high enough.
 func AssertScoreAtLeast(t testing.TB, r *contract.Report, score float64, msgAndArgs ...any) bool {
 	t.Helper()
 	return verify(t, scoreAtLeast(r, score), msgAndArgs)
@@ -84,7 +85,7 @@ func held(r *contract.Report, invariant string) string {
 		}
 	}
 	decided := 0
-	for _, c := range r.Counts { // which the report has with any KeepPolicy
+	for _, c := range r.Counts { // kept under any KeepPolicy
 		switch {
 		case c.Invariant != invariant:
 		case c.State == contract.Broken || c.Violated:

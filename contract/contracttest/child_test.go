@@ -104,7 +104,7 @@ func TestFailingCellPrintsItsEvidence(t *testing.T) {
 	}
 }
 
-// TestRerunLineRunsThatCell runs what a failing cell printed, as it stands.
+// TestRerunLineRunsThatCell runs the line that a failing cell printed, unchanged.
 func TestRerunLineRunsThatCell(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a test binary")
@@ -226,7 +226,7 @@ func TestInvalidMatrixFails(t *testing.T) {
 }
 
 // TestChildMisbehaving has one agent that hangs, two that leak, one that panics
-// and one that ends its goroutine, among cells that are fine.
+// and one that ends its goroutine, among cells that hold.
 func TestChildMisbehaving(t *testing.T) {
 	onlyInChild(t)
 	m := lying(t)

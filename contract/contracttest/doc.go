@@ -23,7 +23,7 @@
 // # Virtual time
 //
 // If the matrix has NewWorld, every cell runs in a bubble of testing/synctest. A
-// matrix of thirty-second time-outs takes milliseconds, an agent that hangs is
+// matrix of thirty-second time-outs takes milliseconds. An agent that hangs is
 // distinguished from a slow one, and goroutines that an agent leaves behind are
 // found. docs/virtual-time.md lists what a bubble requires of a world;
 // [Options].RealTime turns bubbles off.

@@ -10,9 +10,9 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// rerunLine makes the command that runs one cell again, from anywhere in the
-// module. -run is one expression a level, each anchored, so that it selects
-// exactly this cell.
+// rerunLine returns a function that makes the command to run one cell again, from
+// anywhere in the module. -run has an anchored expression for each level of the
+// test's name, so that it selects exactly this cell.
 func rerunLine(test, pkg string) func(contract.Cell) string {
 	return func(c contract.Cell) string {
 		var parts []string
@@ -24,8 +24,8 @@ func rerunLine(test, pkg string) func(contract.Cell) string {
 	}
 }
 
-// testedPackage is the import path of the running test's package. It is found
-// through any number of helpers between the test and this function; "." if it is not.
+// testedPackage returns the import path of the running test's package. There may be
+// helpers between the test and this function. If it finds no test, it returns ".".
 func testedPackage() string {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
@@ -42,7 +42,7 @@ func testedPackage() string {
 	}
 }
 
-// packageOf is the import path in the name of a function, such as
+// packageOf returns the import path in the name of a function, such as
 // "example.org/a/b%2ev2_test.TestX.func1": dots of its last element are
 // escaped, and an external test package has "_test" appended.
 func packageOf(function string) string {

@@ -15,9 +15,9 @@ import (
 type Options struct {
 	_ struct{}
 	// FailOn is the least severity at which a broken invariant fails its
-	// subtest; a less severe one is logged. Zero: any.
+	// subtest; a less severe one is logged. 0: every severity.
 	FailOn contract.Severity
-	// RealTime runs fresh worlds without virtual time, for agents that do real I/O.
+	// RealTime runs cells without virtual time, for agents that do real I/O.
 	RealTime bool
 	// Workers is the number of cells run at once; 0: GOMAXPROCS.
 	Workers int
@@ -27,7 +27,7 @@ type Options struct {
 	AllowInconclusive int
 	// Keep selects the observations that the report retains.
 	Keep contract.KeepPolicy
-	// Watchdog is that of [contract.RunOptions].
+	// Watchdog is the real-time limit of a cell, as in [contract.RunOptions].
 	Watchdog time.Duration
 }
 
@@ -75,7 +75,7 @@ type runner struct {
 	rerun   func(contract.Cell) string
 }
 
-// matrix is m, or a copy with AllowUndelivered in every scenario.
+// matrix returns m, or a copy with AllowUndelivered in every scenario.
 func (r *runner) matrix(m *contract.Matrix) *contract.Matrix {
 	if m == nil || !r.o.AllowUndelivered {
 		return m

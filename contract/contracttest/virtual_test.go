@@ -22,7 +22,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/contracttest"
 )
 
-// The claims of docs/virtual-time.md, run.
+// These tests hold the claims of docs/virtual-time.md.
 
 // doing is a matrix whose agent does one thing, in two cells.
 func doing(what func(ctx context.Context) error) *contract.Matrix {
@@ -126,8 +126,8 @@ func (memory) Prepare(string) (driver.Stmt, error)          { return nil, errors
 func (memory) Begin() (driver.Tx, error)                    { return nil, errors.ErrUnsupported }
 func (memory) Close() error                                 { return nil }
 
-// TestContextOfTheTestMayBeAskedFor: Run asks for its end before any cell does,
-// so that ending the test does not end the process.
+// TestContextOfTheTestMayBeAskedFor: Run calls Done of the test's context before any
+// cell does, so that the end of the test does not end the process.
 func TestContextOfTheTestMayBeAskedFor(t *testing.T) {
 	t.Run("inner", func(t *testing.T) {
 		contracttest.Run(t, doing(func(context.Context) error { _ = t.Context().Done(); return nil }), nil)
@@ -152,7 +152,7 @@ func TestChildFreezes(t *testing.T) {
 	made := make(chan int)
 	outside, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_ = outside.Done() // first asked for inside, it would belong to that bubble
+	_ = outside.Done() // if it were first called inside, the channel would belong to that bubble
 	silent := listenSilently(t)
 	for name, what := range map[string]func(context.Context) error{
 		"a channel made outside": func(context.Context) error {

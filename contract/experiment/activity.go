@@ -12,10 +12,10 @@ type task struct {
 	kind     Kind
 	controls []Control
 	timeout  time.Duration
-	judge    bool       // look at the tolerance
-	steady   bool       // without a tolerance the output has to be true
-	began    func()     // called when it is started
-	undo     func(Undo) // takes the undo of a Start, also a late one
+	judge    bool       // the tolerance counts
+	steady   bool       // without a tolerance the output must be true
+	began    func()     // called before the activity is
+	undo     func(Undo) // receives the undo of a Start, also a late one
 }
 
 // execute runs one activity and records the result. err is the unredacted error of
@@ -39,21 +39,22 @@ func (r *run) execute(ctx context.Context, t task) (rec ActivityResult, err erro
 	if err != nil {
 		rec.Status, rec.Exception = ActivityFailed, r.secrets.text(err.Error())
 	}
-	_ = r.wait(ctx, t.PauseAfter) // the next step notices the end of the context
-	m.Record = &rec
+	_ = r.wait(ctx, t.PauseAfter) // the next step reports the end of the context
+	m.ActivityResult = &rec
 	r.after(context.WithoutCancel(ctx), t.controls, m)
 	return rec, err
 }
 
-// perform calls the activity, and judges and keeps its output.
+// perform calls the activity, judges its output, and puts it into the result and
+// the scope.
 func (r *run) perform(ctx context.Context, t task, rec *ActivityResult) error {
 	if t.began != nil {
 		t.began()
 	}
 	timeout := first(t.Timeout, t.timeout)
-	result, err, left := protect(r.scoped(ctx), timeout, t.call, func(late started) { t.push(late.undo) })
+	result, err, abandoned := protect(r.scoped(ctx), timeout, t.call, func(late started) { t.push(late.undo) })
 	t.push(result.undo)
-	rec.Abandoned = left
+	rec.Abandoned = abandoned
 	if err != nil {
 		return err
 	}

@@ -30,9 +30,9 @@ type Moment struct {
 	Level Level
 	Name  string // of the experiment, hypothesis or activity
 
-	Record      *ActivityResult // the result of the activity; nil before it
-	SteadyState *SteadyState    // the result of the hypothesis; nil before it
-	Journal     *Journal        // of the whole run; nil until the experiment is over
+	ActivityResult *ActivityResult // the result of the activity; nil before it
+	SteadyState    *SteadyState    // the result of the hypothesis; nil before it
+	Journal        *Journal        // of the whole run; nil until the experiment is over
 }
 
 // A Level is the kind of step that a control is called around.
@@ -47,7 +47,7 @@ const (
 	LevelActivity   Level = "activity"
 )
 
-// spreading returns the controls that are not Local.
+// spreading returns the controls that are not Local, which cover the steps below.
 func spreading(controls []Control) []Control {
 	return slices.DeleteFunc(slices.Clone(controls), func(c Control) bool { return c.Local })
 }

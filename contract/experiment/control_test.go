@@ -68,7 +68,7 @@ func TestControlsSeeWhatBecameOfIt(t *testing.T) {
 		Method:     []experiment.Activity{{Name: "a", Run: doNothing}},
 		Controls: []experiment.Control{{Name: "c", After: func(_ context.Context, m experiment.Moment) error {
 			seen++
-			assert.Equal(t, m.Level == experiment.LevelActivity, m.Record != nil)
+			assert.Equal(t, m.Level == experiment.LevelActivity, m.ActivityResult != nil)
 			assert.Equal(t, m.Level == experiment.LevelHypothesis, m.SteadyState != nil)
 			assert.Equal(t, m.Level == experiment.LevelExperiment, m.Journal != nil && !m.Journal.End.IsZero())
 			return nil

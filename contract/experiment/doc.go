@@ -56,7 +56,7 @@
 //   - contract/experiment/action, probe, guard: ready-made actions, probes and stop
 //     conditions
 //   - contract/experiment/toolkit: experiments as Chaos Toolkit documents
-//   - contract/experiment/gameday: many experiments: registered, picked at random, run as a list, remembered
+//   - contract/experiment/gameday: a registry of experiments, random picks, lists to run, and their history
 //
 // # Time and costs
 //

@@ -86,15 +86,16 @@ type Activity struct {
 	Background bool
 	// PauseBefore and PauseAfter are waits before and after the activity.
 	PauseBefore, PauseAfter time.Duration
-	// Timeout is the longest time it may take. 0: that of [Options].
+	// Timeout is the longest time that the activity may take. 0: that of [Options].
 	Timeout time.Duration
-	// Undoes names the activity of the method that this rollback undoes: it
-	// runs only if that was started. Empty: it runs if the method was started.
+	// Undoes names the activity of the method that this rollback undoes: the
+	// rollback runs only if that activity was started. Empty: only
+	// [Strategies].Rollbacks decides.
 	Undoes string
 	// Dry overrides [Options.Dry]: true skips the activity, false runs it.
 	Dry      *bool
 	Controls []Control
-	// Provider is shown in the journal as the provider, redacted.
+	// Provider is shown in the journal, redacted, as the provider of the activity.
 	Provider json.RawMessage
 }
 

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A Guard is a stop condition: it is polled while the method runs, first at its
-// start, and ends it, status aborted, when its check returns an error. A check that
-// panics or does not end in time stops the run too. Package
+// A Guard is a stop condition. It is polled while the method runs, first at its
+// start. When its check returns an error, the method ends and the run is aborted. A
+// check that panics or does not end in time aborts the run too. Package
 // contract/experiment/guard has the ready-made ones.
 type Guard struct {
 	_     struct{}
@@ -19,7 +19,7 @@ type Guard struct {
 	Every time.Duration
 }
 
-// A signal is given once. The zero value is not usable; see newSignal.
+// A signal is a channel that is closed once. The zero value is not usable.
 type signal struct {
 	once  *sync.Once
 	given chan struct{}
@@ -30,9 +30,9 @@ func newSignal() signal { return signal{new(sync.Once), make(chan struct{})} }
 func (s signal) fire() { s.once.Do(func() { close(s.given) }) }
 
 // watch starts the guards and the checks of the steady state, which run during the
-// method. They wait until the method's first activity has begun, so that its start
-// does not depend on the scheduler. The returned function ends them and waits for
-// their end.
+// method. They wait until the method's first activity has begun: otherwise the
+// scheduler would decide whether a guard can prevent it. The returned function ends
+// them and waits for their end.
 func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) (over func()) {
 	var watchers sync.WaitGroup
 	guarded, stopGuards := context.WithCancel(ctx)

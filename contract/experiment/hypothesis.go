@@ -59,7 +59,7 @@ func (r *run) during(ctx context.Context, cancel context.CancelCauseFunc, over <
 	defer t.Stop()
 	for {
 		state := r.verify(ctx)
-		if ctx.Err() != nil { // its result says nothing about the system
+		if ctx.Err() != nil { // a cancelled check says nothing about the system
 			return
 		}
 		if r.checked(state) {
@@ -81,7 +81,8 @@ func (r *run) during(ctx context.Context, cancel context.CancelCauseFunc, over <
 	}
 }
 
-// checked notes a check during the method, and reports whether it fails the method.
+// checked records a check during the method, and reports whether it fails the
+// method.
 func (r *run) checked(state *SteadyState) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -33,11 +33,10 @@ type Journal struct {
 	Rollbacks    []ActivityResult `json:"rollbacks"` // in the order in which they ran
 	// Warnings are about the experiment and about errors of controls.
 	Warnings []string `json:"warnings"`
-	Dry      bool     `json:"dry,omitempty"` // something was left out: see [Dry]
+	Dry      bool     `json:"dry,omitempty"` // [Options].Dry was set
 }
 
-// SteadyStates are the verifications of the hypothesis. One that was not made is
-// nil.
+// SteadyStates are the verifications of the hypothesis; nil: not made.
 type SteadyStates struct {
 	Before *SteadyState `json:"before"`
 	After  *SteadyState `json:"after"`
@@ -69,11 +68,11 @@ type ActivityResult struct {
 	Duration     float64         `json:"duration"`                // in seconds, without pauses
 	Exception    string          `json:"exception,omitempty"`     // the error
 	ToleranceMet *bool           `json:"tolerance_met,omitempty"` // nil: not judged
-	// Abandoned says that it did not end with its context and was left behind.
+	// Abandoned reports whether it did not end after its context, and was left running.
 	Abandoned bool `json:"abandoned,omitempty"`
 }
 
-// ActivityInfo names the activity of a record.
+// ActivityInfo describes the activity of a result.
 type ActivityInfo struct {
 	Name       string          `json:"name"`
 	Kind       Kind            `json:"type"`
@@ -86,8 +85,8 @@ type Status string
 
 // The statuses of a run. [Journal].Deviated is separate.
 const (
-	Completed   Status = "completed"   // to its end
-	Failed      Status = "failed"      // the steady state could not be had or not be judged
+	Completed   Status = "completed"   // the run did not fail and was not stopped
+	Failed      Status = "failed"      // the steady state was missed before or, with FailFast, during the method, or could not be judged
 	Aborted     Status = "aborted"     // by a guard, a control, or the maximum duration
 	Interrupted Status = "interrupted" // its context was cancelled
 )
@@ -102,7 +101,7 @@ const (
 	ActivitySkipped   ActivityStatus = "skipped" // left out by [Dry]
 )
 
-// ExitCode is the exit status of a program that ran the experiment: 0 if it
+// ExitCode returns the exit status for a program that ran the experiment: 0 if it
 // completed and nothing deviated, else 1.
 func (j *Journal) ExitCode() int {
 	if j.Status == Completed && !j.Deviated {
@@ -112,7 +111,7 @@ func (j *Journal) ExitCode() int {
 }
 
 func (r *run) newJournal() *Journal {
-	host, _ := os.Hostname() // a host without a name has an empty one
+	host, _ := os.Hostname() // empty if it is unknown
 	return &Journal{
 		Version: journalVersion, Platform: runtime.GOOS + "/" + runtime.GOARCH, Node: r.secrets.text(host),
 		Name: r.secrets.text(r.exp.Name), Experiment: r.summary(), Start: time.Now().UTC(), Status: Completed, Dry: r.opts.Dry != 0,
@@ -129,7 +128,7 @@ type summary struct {
 	Contributions map[string]Contribution `json:"contributions,omitempty"`
 }
 
-// summary is what the journal shows of the experiment.
+// summary returns what the journal shows of the experiment.
 func (r *run) summary() json.RawMessage {
 	if e := r.exp; e.Source == nil {
 		return r.secrets.json(summary{e.Name, e.Description, e.Tags, e.Config, e.Contributions})

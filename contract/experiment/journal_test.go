@@ -88,7 +88,7 @@ func TestLongOutputsAreCut(t *testing.T) {
 	assert.True(t, strings.HasSuffix(text, "…"))
 }
 
-func TestDryRunsTellWhatWouldRun(t *testing.T) {
+func TestDryRunsListWhatWouldRun(t *testing.T) {
 	probe := func(name string) experiment.Activity {
 		return experiment.Activity{Name: name, Kind: experiment.Probe, Run: func(context.Context) (any, error) { return true, nil }}
 	}
@@ -126,7 +126,7 @@ func TestDryRunsTellWhatWouldRun(t *testing.T) {
 				}
 			}
 			assert.Equal(t, tc.ran, strings.Join(ran, " "), "dry %d", tc.dry)
-			assert.Subset(t, all, []string{"h", "m-probe", "m-action", "m-never", "m-always", "r"}, "all that would run is told")
+			assert.Subset(t, all, []string{"h", "m-probe", "m-action", "m-never", "m-always", "r"}, "all that would run is listed")
 			assert.Equal(t, tc.slow, time.Since(began) > 0)
 			assert.Equal(t, tc.dry != 0, j.Dry)
 			assert.Equal(t, experiment.Completed, j.Status)
@@ -156,7 +156,7 @@ func TestDryControlsLeavesOutGuardsToo(t *testing.T) {
 	assert.Equal(t, experiment.Completed, j.Status)
 }
 
-// Wherever a secret turns up, in whatever spelling, it is not in the journal.
+// A secret is not in the journal, wherever it occurs and however it is spelled.
 func TestSecretsAreNotInTheJournal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringN(3, 20, -1).Filter(func(s string) bool {

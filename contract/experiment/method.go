@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// method runs the method, with the guards and the checks of the steady state
-// beside it.
+// method runs the method, and during it the guards and the checks of the steady
+// state.
 func (r *run) method(ctx context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -20,13 +20,13 @@ func (r *run) method(ctx context.Context) {
 	r.scope.begin()
 	over := r.watch(ctx, cancel)
 	r.activities(ctx)
-	r.underWay.fire()
+	r.underWay.fire() // also if no activity began: the watchers wait for it
 	over()
 	r.ended(ctx)
 	r.after(context.WithoutCancel(ctx), controls, m)
 }
 
-// activities runs the activities in order and joins those in the background.
+// activities runs the activities in order and waits for those in the background.
 func (r *run) activities(ctx context.Context) {
 	records := make([]*ActivityResult, len(r.exp.Method))
 	var background sync.WaitGroup
@@ -36,7 +36,7 @@ func (r *run) activities(ctx context.Context) {
 		}
 		t := r.task(i)
 		records[i] = new(ActivityResult)
-		if i > 0 || t.PauseBefore > 0 {
+		if i > 0 || t.PauseBefore > 0 { // guards also run during a pause before the first activity
 			r.underWay.fire()
 		}
 		if t.Background {
@@ -55,7 +55,7 @@ func (r *run) activities(ctx context.Context) {
 
 // activity runs one activity of the method.
 func (r *run) activity(ctx context.Context, t task, rec *ActivityResult) {
-	*rec, _ = r.execute(ctx, t) // the record has the error
+	*rec, _ = r.execute(ctx, t) // the result has the error
 	if rec.ToleranceMet != nil && !*rec.ToleranceMet {
 		r.deviate()
 	}

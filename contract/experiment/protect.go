@@ -42,16 +42,16 @@ type ending[T any] struct {
 }
 
 // protect runs fn on a goroutine of its own under a deadline. If the context ends
-// and fn does not, fn is abandoned. Then late, if any, gets its result when it
-// returns, on that goroutine.
-func protect[T any](ctx context.Context, timeout time.Duration, fn func(context.Context) (T, error), late func(T)) (value T, err error, left bool) {
+// and fn does not return within the grace, fn is abandoned. When it returns later,
+// late (nil: none) is called with its value on that goroutine.
+func protect[T any](ctx context.Context, timeout time.Duration, fn func(context.Context) (T, error), late func(T)) (value T, err error, abandoned bool) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%w: %v", ErrTimeout, timeout))
 	defer cancel()
 	if ctx.Err() != nil {
 		return value, context.Cause(ctx), false
 	}
 	ended := make(chan ending[T], 1)
-	var settled atomic.Bool // by whichever comes first: the end of fn, or the caller giving up
+	var settled atomic.Bool // set by the end of fn or by abandoning it, whichever comes first
 	go func() {
 		e := ending[T]{err: ErrExited} // unless fn returns or panics
 		defer func() {

@@ -15,11 +15,11 @@ import (
 
 const redacted = "[redacted]"
 
-// redactor removes the values of secrets from the content of a journal: as they
-// are, as in a URL, in quotes and in JSON, and in base64.
+// redactor removes the values of secrets from the content of a journal: verbatim,
+// as written in URLs, Go strings and JSON, and in base64.
 type redactor struct {
-	secrets []string // as they are
-	needles []string // in every spelling
+	secrets []string // verbatim
+	needles []string // in every spelling but base64
 }
 
 func newRedactor(secrets map[string]string) *redactor {
@@ -99,15 +99,15 @@ func replaceMarked(s string, marked []bool) string {
 // encoded reports whether s is base64 of something that contains a secret.
 func (rd *redactor) encoded(s string) bool {
 	s = strings.NewReplacer("-", "+", "_", "/").Replace(s)
-	if len(s)%4 == 1 { // no base64 has this length; the rest may still be some
+	if len(s)%4 == 1 { // no base64 has this length; without its last character it may be base64
 		s = s[:len(s)-1]
 	}
 	plain, err := base64.RawStdEncoding.DecodeString(s)
 	return err == nil && slices.ContainsFunc(rd.secrets, func(secret string) bool { return bytes.Contains(plain, []byte(secret)) })
 }
 
-// value removes secrets from decoded JSON: from texts, names of members, and
-// numbers with the digits of one.
+// value removes secrets from decoded JSON: from texts, names of members, numbers
+// and booleans.
 func (rd *redactor) value(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -158,8 +158,8 @@ func (rd *redactor) json(v any) json.RawMessage {
 	return doc
 }
 
-// marshal is json.Marshal that writes bytes and errors as texts. A MarshalJSON that
-// panics gives an error.
+// marshal returns the JSON of a value. It writes bytes and errors as texts. A
+// MarshalJSON that panics gives an error.
 func marshal(v any) (doc []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -167,7 +167,7 @@ func marshal(v any) (doc []byte, err error) {
 		}
 	}()
 	switch t := v.(type) {
-	case json.RawMessage: // is JSON, and checked by Marshal
+	case json.RawMessage: // JSON already; Encode checks it
 	case []byte:
 		if utf8.Valid(t) {
 			v = string(t)

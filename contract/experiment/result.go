@@ -2,8 +2,6 @@ package experiment
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 )
@@ -83,7 +81,7 @@ func (j *Journal) problems() string {
 		all = failures("Action failed: ", Action, j.Run)
 		all = append(all, failures("Probe failed: ", Probe, j.Run)...)
 		switch {
-		case len(all) > 0: // it says more than what came of it
+		case len(all) > 0: // a failed activity explains what followed
 		case after != nil && after.Error != "":
 			all = append(all, "Failed to verify steady state after: "+after.Error)
 		case j.Status != Completed:
@@ -102,5 +100,3 @@ func failures(what string, kind Kind, records []ActivityResult) (texts []string)
 	}
 	return texts
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

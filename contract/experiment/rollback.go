@@ -12,11 +12,11 @@ type undoStack struct {
 	mu    sync.Mutex
 	begun bool // the method was started
 	phase rollbackPhase
-	late  context.Context // for undos that come once the rollbacks are over
+	late  context.Context // for undos that arrive after the rollbacks
 	undos []returned
 }
 
-// returned is an undo that an action returned.
+// returned is the undo that an action returned.
 type returned struct {
 	place int // of the action in the method
 	of    *Activity
@@ -27,9 +27,9 @@ type rollbackPhase uint8
 
 const (
 	collecting  rollbackPhase = iota
-	rollingBack               // what comes now is undone next
-	rolledBack                // what comes now is undone where it comes
-	leaving                   // what the method did stays
+	rollingBack               // an undo that arrives runs next
+	rolledBack                // an undo that arrives runs at once
+	leaving                   // no undo runs: what the method did stays
 )
 
 func (s *undoStack) begin() {
@@ -98,7 +98,7 @@ func (r *run) rollsBack() bool {
 	return began
 }
 
-// rollBack undoes the method under a context that outlives that of the run.
+// rollBack undoes the method. Its context does not end with that of the run.
 func (r *run) rollBack(ctx context.Context) {
 	ctx = r.scoped(context.WithoutCancel(ctx))
 	if !r.rollsBack() {
@@ -115,10 +115,10 @@ func (r *run) rollBack(ctx context.Context) {
 	r.undoReturned(ctx, len(listed) == 0)
 	for i, t := range listed {
 		r.undoOne(ctx, t)
-		r.undoReturned(ctx, i == len(listed)-1) // of actions that have come back meanwhile
+		r.undoReturned(ctx, i == len(listed)-1) // of actions that have returned meanwhile
 	}
 	r.after(ctx, controls, m)
-	r.noteUndone()
+	r.warnNotUndone()
 }
 
 func (r *run) undoReturned(ctx context.Context, last bool) {
@@ -129,7 +129,7 @@ func (r *run) undoReturned(ctx context.Context, last bool) {
 }
 
 func (r *run) undoOne(ctx context.Context, t task) {
-	rec, _ := r.execute(ctx, t) // the record has the error, and the next one runs all the same
+	rec, _ := r.execute(ctx, t) // the result has the error, and the next rollback runs anyway
 	r.journal.Rollbacks = append(r.journal.Rollbacks, rec)
 }
 
@@ -156,16 +156,16 @@ func (r *run) wasStarted(name string) bool {
 	return r.started[name]
 }
 
-// noteUndone warns if actions could have returned an undo and none did.
-func (r *run) noteUndone() {
+// warnNotUndone warns if actions could have returned an undo and none did.
+func (r *run) warnNotUndone() {
 	undoable := slices.ContainsFunc(r.exp.Method, func(a Activity) bool { return a.Start != nil && r.wasStarted(a.Name) })
 	if len(r.journal.Rollbacks) == 0 && undoable {
 		r.warn("%s", warnNoRollback)
 	}
 }
 
-// recover verifies the steady state once more, with the faults off.
-func (r *run) recover(ctx context.Context) {
+// verifyRecovered verifies the steady state once more, after the rollbacks.
+func (r *run) verifyRecovered(ctx context.Context) {
 	if !r.stack.begun || r.stack.phase != rolledBack || r.opts.ChaosToolkit || r.exp.Hypothesis == nil || r.strat.Hypothesis == Skip || r.opts.Dry&DryActivities != 0 {
 		return
 	}

@@ -70,7 +70,7 @@ func TestOnlyWhatWasStartedIsUndone(t *testing.T) {
 	assert.Equal(t, `control "no": not today`, j.Run[1].Exception)
 }
 
-// Whatever becomes of an action, it is recorded and the rollbacks run.
+// However an action ends, it is recorded and the rollbacks run.
 func TestNothingIsLost(t *testing.T) {
 	forever := make(chan struct{})
 	for name, tc := range map[string]struct {
@@ -103,7 +103,7 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
-// The undo of an action that was left behind is run when it comes, once.
+// The undo of an abandoned action is run once, when it arrives.
 func TestALateUndoIsRun(t *testing.T) {
 	for _, tc := range []struct {
 		strategy experiment.RollbackStrategy
@@ -132,7 +132,7 @@ func TestALateUndoIsRun(t *testing.T) {
 	}
 }
 
-// One that comes while the rollbacks run is the next of them.
+// An undo that arrives while the rollbacks run is the next of them.
 func TestAnUndoThatComesDuringTheRollbacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d diary

@@ -92,7 +92,7 @@ func (s *stop) Unwrap() error { return s.err }
 
 func (r *run) all(ctx context.Context) {
 	m := Moment{Level: LevelExperiment, Name: r.exp.Name}
-	inTime := ctx
+	inTime := ctx // ends with the maximum duration; the rollbacks use ctx
 	if d := r.exp.MaxDuration; d > 0 {
 		over := &stop{Aborted, fmt.Errorf("the maximum duration of %v is over", d)}
 		var cancel context.CancelFunc
@@ -105,7 +105,7 @@ func (r *run) all(ctx context.Context) {
 		r.test(inTime)
 	}
 	r.rollBack(ctx)
-	r.recover(ctx)
+	r.verifyRecovered(ctx)
 	j := r.journal
 	j.End = time.Now().UTC()
 	j.Duration = j.End.Sub(j.Start).Seconds()
@@ -115,7 +115,7 @@ func (r *run) all(ctx context.Context) {
 
 // test is the run without its rollbacks.
 func (r *run) test(ctx context.Context) {
-	if !r.gate(ctx) || r.ended(ctx) {
+	if !r.verifyBefore(ctx) || r.ended(ctx) {
 		return
 	}
 	r.method(ctx)
@@ -123,7 +123,7 @@ func (r *run) test(ctx context.Context) {
 		return
 	}
 	state := r.verify(ctx)
-	if r.ended(ctx) { // its result says nothing about the system
+	if r.ended(ctx) { // a cancelled check says nothing about the system
 		return
 	}
 	r.journal.SteadyStates.After = state
@@ -136,9 +136,9 @@ func (r *run) test(ctx context.Context) {
 	}
 }
 
-// gate verifies the steady state before the method and reports whether the method
-// may begin.
-func (r *run) gate(ctx context.Context) bool {
+// verifyBefore verifies the steady state before the method, and reports whether the
+// method may begin.
+func (r *run) verifyBefore(ctx context.Context) bool {
 	if !r.strat.Hypothesis.before() || r.exp.Hypothesis == nil {
 		return true
 	}
@@ -159,7 +159,7 @@ func (r *run) gate(ctx context.Context) bool {
 
 var errNotSteady = errors.New("the system was not in its steady state before the method")
 
-// ended reports whether the context has ended, and if so notes why.
+// ended reports whether the context has ended, and if so records why.
 func (r *run) ended(ctx context.Context) bool {
 	if ctx.Err() == nil {
 		return false
@@ -168,8 +168,8 @@ func (r *run) ended(ctx context.Context) bool {
 	return true
 }
 
-// end notes how the run ended, unless that is known already. The cause of the
-// context's end takes precedence over its consequences.
+// end records how the run ended, unless that is recorded already. If the context
+// has ended, its cause takes precedence over status and why.
 func (r *run) end(ctx context.Context, status Status, why error) {
 	if cause := context.Cause(ctx); cause != nil {
 		status, why = Interrupted, cause

@@ -13,7 +13,7 @@ type Scope struct {
 	secrets map[string]string
 	mu      sync.Mutex
 	outputs map[string]any
-	began   time.Time // the method
+	began   time.Time // when the method began; zero: not yet
 }
 
 type scopeKey struct{}

@@ -75,17 +75,17 @@ func first[T comparable](values ...T) T {
 	return zero
 }
 
-// Dry says what a run leaves out; the values are bits. The journal lists what was
-// left out with the status skipped. So a run with [DryAll] lists exactly what would
-// run.
+// Dry says what a run leaves out; the values are bits. The journal lists activities
+// that were left out with the status skipped. So a run with [DryAll] lists exactly
+// what would run.
 type Dry uint8
 
 // What a run can leave out.
 const (
-	DryProbes   Dry = 1 << iota // a hypothesis without its probes counts as met
-	DryActions                  // in the method and among the rollbacks
-	DryPauses                   // before and after activities, and Quiet
-	DryControls                 // and guards
+	DryProbes   Dry = 1 << iota // all probes; a hypothesis without its probes counts as met
+	DryActions                  // actions of the method and the rollbacks
+	DryPauses                   // pauses before and after activities, and Quiet
+	DryControls                 // controls and guards
 
 	DryActivities = DryProbes | DryActions
 	DryAll        = DryActivities | DryPauses | DryControls

@@ -3,6 +3,7 @@ package experiment
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -83,7 +84,7 @@ func validate(e *Experiment, o *Options) error {
 	c.strategies("Strategies", e.Strategies)
 	c.guards("Guards", e.Guards)
 	c.controls("Controls", e.Controls)
-	for _, name := range sortedKeys(e.Contributions) {
+	for _, name := range slices.Sorted(maps.Keys(e.Contributions)) {
 		value := e.Contributions[name]
 		c.that(oneOf(value, ContributionHigh, ContributionMedium, ContributionLow, ContributionNone),
 			"Contributions["+strconv.Quote(name)+"]", string(value), "high, medium, low, none")

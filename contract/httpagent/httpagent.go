@@ -34,8 +34,8 @@ type Options struct {
 	_ struct{}
 	// URL is the endpoint for prompts: absolute, http or https. Required.
 	URL string
-	// Header is sent with each request. Without a Content-Type in it, that is
-	// application/json.
+	// Header is sent with each request. The Content-Type is application/json, unless
+	// Header has one.
 	Header http.Header
 	// RequestField is the member of the request that holds the prompt; empty: "input".
 	RequestField string
@@ -166,7 +166,7 @@ func (o *Options) check() error {
 	return errors.Join(p...)
 }
 
-// problems are the problems of the options.
+// problems collects the problems of options, each a FieldError.
 type problems []error
 
 func (p *problems) add(field string, value any, allowed string, err error) {
@@ -214,19 +214,21 @@ func (o *Options) decode(body []byte) (string, error) {
 	return *answer, nil
 }
 
-// A response is the answer to a request; its status is in 2xx.
+// A response is the answer to a request, with the beginning of its body.
 type response struct {
 	url    string
 	status int
 	body   []byte
 }
 
+// refuse returns the [*Error] of a response that has no answer.
 func (r *response) refuse(err error) error {
 	excerpt := r.body[:min(len(r.body), excerptBytes)]
 	return &Error{URL: r.url, Status: r.status, Excerpt: strings.ToValidUTF8(string(excerpt), "\ufffd"), Err: err}
 }
 
-// post sends one request and reads up to most bytes of its response.
+// post sends one request and reads up to most bytes of its response. A status
+// outside 2xx is an error.
 func post(ctx context.Context, client *http.Client, url string, header http.Header, body []byte, most int64) (*response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {

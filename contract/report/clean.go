@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// unlimited is a width larger than any text.
+	// unlimited is a width larger than that of any text.
 	unlimited = math.MaxInt
 	// maxText bounds one text of an agent where it is shown in full, in bytes.
 	maxText = 8 << 10
@@ -40,8 +40,8 @@ func clip(s string, width int) string {
 // clean returns s on one line, uncut.
 func clean(s string) string { return clip(s, unlimited) }
 
-// block returns s with its lines and tabs, otherwise as clip shows it, cut after at
-// most most bytes.
+// block returns s with its lines and tabs, otherwise as clip shows it. Of a text
+// of more than most bytes only the beginning remains.
 func block(s string, most int) string {
 	rest := ""
 	if len(s) > most {

@@ -15,8 +15,8 @@ import (
 //
 // If cells were not kept, only the counts remain to compute from. A report without
 // counts, which the engine does not write, is judged by its cells. Then a scenario
-// has rules when one of its cells or a row of the faults says so, and none accepts
-// that no fault is delivered.
+// has rules if one of its cells or a row of the faults says so, and no scenario
+// accepts undelivered faults.
 func checkConsistent(r *contract.Report) error {
 	var p problems
 	p.faults(r)
@@ -139,7 +139,7 @@ func setOf(names []string) map[string]bool {
 }
 
 // rulesOf returns for each scenario whether it has rules, and whether it accepts
-// that none is delivered.
+// undelivered faults.
 func rulesOf(r *contract.Report) map[string]scoring.Cell {
 	by := make(map[string]scoring.Cell, len(r.Scenarios))
 	for _, c := range r.Counts {
@@ -159,7 +159,8 @@ func rulesOf(r *contract.Report) map[string]scoring.Cell {
 	return by
 }
 
-// countCells counts equal cells, as the engine does, in the order of the first of each.
+// countCells counts equal cells, as the engine does. The counts have the order in
+// which their cells first occur.
 func countCells(cells []contract.CellReport, byScenario map[string]scoring.Cell) []scoring.Cell {
 	var counts []scoring.Cell
 	index := make(map[scoring.Cell]int)
@@ -179,7 +180,7 @@ func countCells(cells []contract.CellReport, byScenario map[string]scoring.Cell)
 	return counts
 }
 
-// counts compares two lists of counts, whatever their order.
+// counts compares two lists of counts, in any order.
 func (p *problems) counts(ours, stated []scoring.Cell) {
 	left := make(map[scoring.Cell]int, len(ours))
 	key := func(c scoring.Cell) (scoring.Cell, int) {

@@ -17,8 +17,8 @@ import (
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// TestFromJSONRefusesAContradiction changes one thing in a report that agrees
-// with itself: each is found, and named.
+// TestFromJSONRefusesAContradiction changes one thing in a consistent report: each
+// change is found, and named.
 func TestFromJSONRefusesAContradiction(t *testing.T) {
 	for _, row := range []struct {
 		why    string
@@ -107,8 +107,8 @@ func TestFromJSONTakesNoVerdictFromNoCells(t *testing.T) {
 	assert.Equal(t, []string{"score.verdict"}, fieldsOf(err), "an empty matrix is no pass")
 }
 
-// TestFromJSONFindsEachChangeOfAState is the law: whichever cell gets another
-// state, the report contradicts itself.
+// TestFromJSONFindsEachChangeOfAState is a law: if any cell gets another state, the
+// report contradicts itself.
 func TestFromJSONFindsEachChangeOfAState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := desk(t)
@@ -152,7 +152,7 @@ func TestJSONHoldsOneCellAtATime(t *testing.T) {
 	}
 }
 
-// TestJSONIsStable is the law: what was read is written as it was.
+// TestJSONIsStable is a law: a report that was read is written as it was.
 func TestJSONIsStable(t *testing.T) {
 	type structured struct {
 		Z, A int
@@ -173,7 +173,7 @@ func TestJSONIsStable(t *testing.T) {
 	})
 }
 
-func TestJSONTellsAWriterThatFails(t *testing.T) {
+func TestJSONReturnsTheErrorOfTheWriter(t *testing.T) {
 	r := many(t, 10)
 	var whole bytes.Buffer
 	require.NoError(t, report.JSON(&whole, r, nil))

@@ -12,8 +12,8 @@
 //
 //   - [Text] is for a terminal or a log: a table, then what broke and how to repeat
 //     it. [Cell] writes one cell in the same words.
-//   - [JSON] is for programs and for keeping; [Schema] describes it and
-//     [FromJSON] reads it back, so that a kept report can be shown later in any
+//   - [JSON] is for programs and for storage; [Schema] describes it and
+//     [FromJSON] reads it back, so that a stored report can be shown later in any
 //     other form.
 //   - [JUnit] is for CI systems that show test results.
 //   - [Markdown] is for a comment on a pull request.
@@ -25,8 +25,8 @@
 //
 // Answers, errors and arguments come from a model and may contain anything.
 // Everywhere but in JSON, characters that cannot be printed are shown as Go
-// escapes, so a terminal sequence does not act. Text with a meaning in the format
-// is escaped; in Text that is a command to the CI system that keeps the log. JSON
+// escapes, so a terminal sequence has no effect. Text with a meaning in the format
+// is escaped; in Text that is a command to the CI system that stores the log. JSON
 // keeps the text as it is, except for bytes that are not UTF-8. Nothing is
 // redacted: a secret in an answer is a secret in the report.
 //

@@ -10,7 +10,7 @@ import (
 // maxChanges bounds the changed values in one line.
 const maxChanges = 3
 
-// faultLine describes in one line what happened to a call. Calls count from 1, as
+// faultLine describes in one line the fault of a call. Calls count from 1, as
 // in [when.Nth].
 func faultLine(e *chaos.Event) string {
 	var b strings.Builder
@@ -49,8 +49,8 @@ func changedPath(c chaos.Change) string {
 	return c.Path + ": "
 }
 
-// injected says briefly what rules did to a call, if anything.
-func injected(e *chaos.Event) string {
+// rulesText describes briefly what rules did to a call; empty if nothing.
+func rulesText(e *chaos.Event) string {
 	var parts []string
 	if e.Rule != "" {
 		parts = append(parts, e.Fault+" by "+e.Rule)
@@ -61,7 +61,7 @@ func injected(e *chaos.Event) string {
 	for _, list := range []struct {
 		what  string
 		rules []string
-	}{{"with ", e.Also}, {"without effect: ", e.Idle}, {"hidden: ", e.Masked}, {"held back: ", e.HeldBack}} {
+	}{{"with ", e.Also}, {"without effect: ", e.Idle}, {"masked: ", e.Masked}, {"held back: ", e.HeldBack}} {
 		if len(list.rules) > 0 {
 			parts = append(parts, list.what+strings.Join(list.rules, ", "))
 		}

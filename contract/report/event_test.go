@@ -22,12 +22,12 @@ func TestFaultLine(t *testing.T) {
 		{"a call counts from 1", chaos.Event{Target: "refund", Fault: "fail", Rule: "down", Ordinal: 3}, "refund, call 4: fail (rule down)"},
 		{"within its lane", chaos.Event{Target: "t", Fault: "f", Rule: "r", Lane: "b"}, "t, call 1 in lane b: f (rule r)"},
 		{"rules that helped are named", chaos.Event{Target: "t", Fault: "f", Rule: "r", Also: []string{"s", "u"}}, "t, call 1: f (rule r, with s, with u)"},
-		{"a wait is told", chaos.Event{Target: "t", Fault: "latency", Rule: "r", Spent: 1500 * time.Millisecond}, "t, call 1: latency (rule r), waited 1.5s"},
+		{"a wait is shown", chaos.Event{Target: "t", Fault: "latency", Rule: "r", Spent: 1500 * time.Millisecond}, "t, call 1: latency (rule r), waited 1.5s"},
 		{"so is what the caller got", chaos.Event{Target: "t", Fault: "f", Rule: "r", Err: "timeout", Effect: chaos.EffectUnknown},
 			"t, call 1: f (rule r), the caller got: timeout"},
 		{"and that the work was done all the same", chaos.Event{Target: "t", Fault: "f", Rule: "r", Err: "timeout", Effect: chaos.EffectDone},
 			"t, call 1: f (rule r), the caller got: timeout; the work was done"},
-		{"a lie is told with both values", chaos.Event{Target: "t", Fault: "f", Rule: "r", Changes: []chaos.Change{change}},
+		{"a lie is shown with both values", chaos.Event{Target: "t", Fault: "f", Rule: "r", Changes: []chaos.Change{change}},
 			"t, call 1: f (rule r), /total: 1 became 100"},
 		{"a whole result has no path", chaos.Event{Target: "t", Fault: "f", Rule: "r", Changes: []chaos.Change{{Before: json.RawMessage("{}"), After: json.RawMessage("null")}}},
 			"t, call 1: f (rule r), {} became null"},
@@ -63,7 +63,7 @@ func TestNotes(t *testing.T) {
 		{"agents left behind", contract.Report{Abandoned: 1}, "The agent did not end in 1 cell: its goroutines were left behind."},
 		{"shared observations", contract.Report{SharedObservations: true},
 			"All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other."},
-		{"calls that are no cells", contract.Report{StateProbed: true}, "Two calm runs, which are no cells, found out whether the shared world remembers."},
+		{"calls that are no cells", contract.Report{StateProbed: true}, "Two calm runs, which are no cells, checked whether the shared world keeps state between cells."},
 	} {
 		assert.Equal(t, []string{row.want}, notes(&row.r), row.why)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// An outcome makes something of a cell that held.
+// An outcome changes a cell that held into another.
 type outcome func(c *contract.CellReport)
 
 // A madeScenario is a scenario of a made-up report; a calm one has no faults.

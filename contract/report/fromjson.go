@@ -78,7 +78,7 @@ func checkSyntax(text []byte) error {
 		return nil
 	}
 	var whole json.RawMessage
-	err := json.Unmarshal(text, &whole) // for its words
+	err := json.Unmarshal(text, &whole) // for the text of the error
 	at := len(text)
 	if s, ok := errors.AsType[*json.SyntaxError](err); ok {
 		at = min(at, max(0, int(s.Offset)-1))

@@ -14,8 +14,8 @@ type grid struct {
 	severity              map[string]contract.Severity // of an invariant
 	fields                map[place]*field
 	rows                  map[string]*reach
-	used                  field // of all cells: which marks occur
-	many                  bool  // some field has trials that came out differently
+	used                  field // the marks of all cells
+	mixed                 bool  // the trials of some field have different marks
 }
 
 type place struct{ scenario, invariant string }
@@ -67,7 +67,7 @@ func (g *grid) add(c *contract.CellReport) {
 	m := markOf(c)
 	f.add(m)
 	g.used.add(m)
-	g.many = g.many || f.count[m] < f.cells
+	g.mixed = g.mixed || f.count[m] < f.cells
 	g.severity[c.Cell.Invariant] = c.Severity
 	row := g.rows[c.Cell.Scenario]
 	if row == nil {

@@ -54,7 +54,7 @@ func broken(r *contract.Report, g *grid) []*group {
 
 // outcome describes the group, such as "broken in 3 of 5 trials (1, 3, 4)".
 func (b *group) outcome() string {
-	if !b.mark.broken() { // a cell on its own
+	if !b.mark.broken() { // the group of [Cell]
 		return b.mark.short()
 	}
 	how := "broken"

@@ -24,7 +24,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/report"
 )
 
-// nasty are texts that did harm somewhere.
+// nasty are texts that have caused harm in some program.
 var nasty = []string{
 	"", " ", "\x00", "\xff\xfe", "\x1b]0;owned\x07\x1b[2J\x1b[1;1H", "\u202egnp.exe\u202c", "\u2028\u2029", "\r", "\r\n\r\n",
 	"<script>alert(1)</script>", "</pre></details><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "]]>", "<!--", "&lt;script&gt;",
@@ -35,8 +35,8 @@ var nasty = []string{
 // huge are texts of more than any format shows.
 var huge = []string{strings.Repeat("long ", 2000), strings.Repeat("漢", 3000), strings.Repeat("\n", 9000), strings.Repeat("\x00", 9000)}
 
-// infested is a report whose every text is drawn from what does harm. It agrees
-// with itself, so that it can be read back.
+// infested is a report whose texts all come from draw. It is
+// consistent, so that it can be read back.
 func infested(t require.TestingT, draw func(label string) string) *contract.Report {
 	r := &contract.Report{Name: draw("name"), Trials: 6, Warnings: []string{draw("warning")}, Dropped: 1}
 	rules := map[string]bool{}
@@ -104,7 +104,7 @@ func FuzzHostileText(f *testing.F) {
 }
 
 // checkHarmless renders a report and checks that the result is well formed and
-// that nothing in it acts.
+// that nothing in it has an effect.
 func checkHarmless(t require.TestingT, f format, r *contract.Report) {
 	var b bytes.Buffer
 	require.NoError(t, f.write(&b, r), f.ending)

@@ -34,8 +34,8 @@ type HTMLOptions struct {
 }
 
 // HTML writes the report as one self-contained page. It has no script and loads
-// nothing, and a content security policy forbids both. It is light or dark as the
-// reader's system is. Every broken field of the table links to its evidence, with
+// nothing, and a content security policy forbids both. It follows the light or dark
+// setting of the reader's system. Every broken field of the table links to its evidence, with
 // all calls of the answer and the faults injected into each.
 //
 // Errors: [*FieldError] for a nil report and for values without a meaning, before
@@ -244,9 +244,9 @@ func htmlCallOf(e *chaos.Event) htmlCall {
 	if e.Lane != "" {
 		c.Call += " (" + clip(e.Lane, 60) + ")"
 	}
-	c.Fault = clip(injected(e), maxValue)
+	c.Fault = clip(rulesText(e), maxValue)
 	if e.Rule != "" && e.Delivered {
-		c.Class = "injected"
+		c.Class = "delivered"
 	}
 	return c
 }

@@ -20,7 +20,7 @@ type JSONOptions struct {
 	Compact bool
 }
 
-// JSON writes the report as [Schema] says, with a line break at its end. Lists
+// JSON writes the report as [Schema] describes, with a line break at its end. Lists
 // that are required are [] when empty and never null; seeds and keys are
 // decimal strings.
 //
@@ -77,7 +77,7 @@ type jsonWriter struct {
 	err     error
 }
 
-// encode returns v as JSON, valid until the next call. All lines but the first
+// encode returns v as JSON. The bytes are valid until the next call. All lines but the first
 // begin with the prefix.
 func (e *jsonWriter) encode(v any, prefix string) []byte {
 	e.plain.Reset()

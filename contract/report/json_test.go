@@ -209,7 +209,7 @@ func TestFromJSONRefuses(t *testing.T) {
 	}
 }
 
-func TestFromJSONTellsAllProblemsButNotEndlessly(t *testing.T) {
+func TestFromJSONReportsProblemsUpToALimit(t *testing.T) {
 	_, err := report.FromJSON(strings.NewReader(`{"cells": [{}], "trials": -0.5, "nope": 1}`))
 	assert.Equal(t, []string{"cells[0].cell", "cells[0].severity", "cells[0].state", "cells[0].delivered", "trials", "nope",
 		"seed", "score", "scenarios", "invariants"}, fieldsOf(err))
@@ -217,14 +217,14 @@ func TestFromJSONTellsAllProblemsButNotEndlessly(t *testing.T) {
 	assert.Len(t, fieldsOf(err), 20)
 }
 
-func TestFromJSONTellsAReaderThatFails(t *testing.T) {
+func TestFromJSONReturnsTheErrorOfTheReader(t *testing.T) {
 	broken := errors.New("connection lost")
 	_, err := report.FromJSON(iotest.ErrReader(broken))
 	assert.ErrorIs(t, err, broken)
 }
 
-// FuzzFromJSON checks that nothing panics, and that what was accepted can be
-// written and comes back.
+// FuzzFromJSON checks that no input panics, and that a report that was accepted can
+// be written and read back.
 func FuzzFromJSON(f *testing.F) {
 	for _, r := range reports(f) {
 		f.Add(render(f, jsonFormat, r))

@@ -28,8 +28,8 @@ type JUnitOptions struct {
 //
 //   - held: passed.
 //   - broken, also without a delivered fault: a failure, with the evidence.
-//   - inconclusive: an error, because it says something of the run and nothing
-//     of the agent; skipped when the verdict is Pass, which forgave it.
+//   - inconclusive: an error, because it says something about the run and nothing
+//     about the agent; skipped when the verdict is Pass, which accepts it.
 //   - undelivered, not run: skipped, with the reason.
 //   - the verdict: a failure when it is Fail, an error when it is Inconclusive.
 //     Without this case a run in which no fault arrived would be all green.
@@ -89,8 +89,8 @@ func (all *junitSuites) add(s *junitSuite) {
 type junitSuite struct {
 	Name string `xml:"name,attr"`
 	junitCounts
-	// Skipped is of suites alone: the schema of Jenkins' xunit plugin has no such
-	// attribute of the whole file.
+	// Skipped is an attribute of a suite only: the schema of Jenkins' xunit plugin
+	// does not allow it on the root element.
 	Skipped    int              `xml:"skipped,attr"`
 	Time       string           `xml:"time,attr,omitempty"`
 	Properties *junitProperties `xml:"properties,omitempty"`
@@ -168,7 +168,7 @@ func scenarioSuites(r *contract.Report, o *JUnitOptions) []*junitSuite {
 			suites = append(suites, s)
 		}
 		if spent := elapsed(c); spent > 0 {
-			s.spent += min(spent, math.MaxInt64-s.spent) // many cells that hung are more than it holds
+			s.spent += min(spent, math.MaxInt64-s.spent) // the sum of cells that hung may overflow
 			s.Time = seconds(s.spent)
 		}
 		s.add(caseOf(r, c, o))

@@ -156,7 +156,7 @@ func TestJUnitIsGreenOnlyWhenTheVerdictIsPass(t *testing.T) {
 	assert.Equal(t, tally{Tests: 9, Errors: 1}, s.tally, "nothing was delivered, and it shows")
 }
 
-func TestJUnitTellsWhatBroke(t *testing.T) {
+func TestJUnitShowsWhatBroke(t *testing.T) {
 	s := parse(t, desk(t), nil)
 	c := find(t, s, "order desk.refund-reply-lost", "one-refund/1")
 	require.NotNil(t, c.Failure)

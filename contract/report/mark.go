@@ -12,7 +12,7 @@ import (
 // something about the agent and nothing about its resilience.
 type mark uint8
 
-// The marks, in the order in which a field lists them: the most urgent first.
+// The marks, the most urgent first: a field lists them in this order.
 const (
 	markBroken mark = iota
 	markUnprovoked
@@ -37,7 +37,7 @@ func (m mark) look() look {
 
 type look struct {
 	sign    string // one column wide
-	emoji   string // coloured of itself, where there are no styles
+	emoji   string // coloured, for formats without styles
 	meaning string // in a legend
 	colour  string // parameters of the terminal's SGR sequence
 	class   string // in a style sheet; a single word, so it serves as a short name as well

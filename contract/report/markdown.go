@@ -36,8 +36,8 @@ type MarkdownOptions struct {
 }
 
 // Markdown writes the report for a comment on a pull request, in GitHub's
-// dialect: the verdict, the numbers, the table, and the evidence of the broken
-// cells to be unfolded.
+// dialect: the verdict, the numbers, the table, and the folded evidence of the
+// broken cells.
 //
 // Texts of the agent are escaped and put in <pre> elements, so that they format,
 // link, mention and embed nothing. Names are put in code spans, where characters

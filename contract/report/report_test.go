@@ -18,7 +18,7 @@ import (
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// formats are all there are, with the options that change the most.
+// formats are all formats, with the options that change the most.
 func formats() []format {
 	return []format{
 		{"txt", func(w io.Writer, r *contract.Report) error { return report.Text(w, r, nil) }},
@@ -118,7 +118,7 @@ func TestRefusedReports(t *testing.T) {
 	}{
 		{"there is none", nil, []string{"report"}},
 		{"a verdict without a name", spoil(func(r *contract.Report) { r.Score.Verdict = 9 }), []string{"score.verdict"}},
-		{"a state and a severity without a name, both told", spoil(func(r *contract.Report) {
+		{"a state and a severity without a name, both reported", spoil(func(r *contract.Report) {
 			r.Cells[1].State, r.Cells[2].Severity = 9, 0
 		}), []string{"cells[1].state", "cells[2].severity"}},
 		{"a severity of the score without a name", spoil(func(r *contract.Report) { r.Score.Severities[1].Severity = 0 }),
@@ -167,7 +167,7 @@ func TestRefusedOptions(t *testing.T) {
 	}
 }
 
-func TestAWriterThatFailsIsTold(t *testing.T) {
+func TestTheErrorOfAWriterIsReturned(t *testing.T) {
 	full := errors.New("disk full")
 	for _, f := range formats() {
 		err := f.write(failing{full}, passed(t))

@@ -21,9 +21,9 @@ import (
 // for each member.
 const maxProblems = 20
 
-// checkShape compares valid JSON text with its Go type: package json accepts input
-// that FromJSON must reject, and does not say where it is. It reads the text once,
-// and allocates only for what it rejects.
+// checkShape compares valid JSON text with its Go type. Package json accepts input
+// that FromJSON must reject, and does not report the path of an error. checkShape
+// reads the text once, and allocates only for what it rejects.
 func checkShape(text []byte) error {
 	s := &shape{text: text, structs: map[reflect.Type]*structShape{}, names: map[named]bool{}}
 	s.value(reflect.TypeFor[contract.Report](), false)
@@ -35,7 +35,7 @@ type shape struct {
 	at       int    // of the next byte
 	path     []byte // of the value there
 	structs  map[reflect.Type]*structShape
-	names    map[named]bool // those that their types read
+	names    map[named]bool // those that their types accept
 	problems []error
 }
 

@@ -13,7 +13,7 @@ import (
 // legendText explains the numbers in the table.
 func legendText(g *grid) string {
 	s := "delivered: the cells in which a fault reached something the agent uses, of those that ran"
-	if g.many {
+	if g.mixed {
 		s = "numbers count trials, a sign alone stands for all of them; " + s
 	}
 	return s
@@ -54,9 +54,9 @@ func faultsText(faults []contract.FaultCount) string {
 	return fmt.Sprintf("%d of %s delivered, on %s", reached, plural(len(faults), "rule"), plural(calls, "call"))
 }
 
-// never describes the rules that were not delivered. It is empty if cells were
+// undeliveredRules describes the rules that were not delivered. It is empty if cells were
 // filtered out, which explains it.
-func never(r *contract.Report) (all []string) {
+func undeliveredRules(r *contract.Report) (all []string) {
 	for _, f := range r.Faults {
 		switch {
 		case f.Delivered > 0 || r.Filtered:
@@ -143,7 +143,7 @@ func notes(r *contract.Report) []string {
 	for _, w := range r.Warnings {
 		all = append(all, clean(w))
 	}
-	all = append(all, never(r)...)
+	all = append(all, undeliveredRules(r)...)
 	if r.Filtered {
 		all = append(all, "Some cells were left out by a filter: score and verdict are about those that ran.")
 	}
@@ -155,7 +155,7 @@ func notes(r *contract.Report) []string {
 			plural(n, "late call"), plural(cells, "cell")))
 	}
 	if r.Absorbed > 0 {
-		all = append(all, fmt.Sprintf("In %s no fault is known to have come to the agent itself: a call around the faulty one got over it, or made something of it.",
+		all = append(all, fmt.Sprintf("In %s no fault is known to have reached the agent itself: a call around the faulty one handled it or replaced its result.",
 			plural(r.Absorbed, "cell")))
 	}
 	if r.Abandoned > 0 {
@@ -165,7 +165,7 @@ func notes(r *contract.Report) []string {
 		all = append(all, "All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other.")
 	}
 	if r.StateProbed {
-		all = append(all, "Two calm runs, which are no cells, found out whether the shared world remembers.")
+		all = append(all, "Two calm runs, which are no cells, checked whether the shared world keeps state between cells.")
 	}
 	return all
 }

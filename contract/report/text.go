@@ -88,8 +88,8 @@ func newPrinter(w io.Writer, o *TextOptions) (*printer, error) {
 // "##teamcity[" anywhere.
 const logCommand = `^(?: |\x1b\[[0-9;]*m)*::|##[a-z]*\[`
 
-// line writes all lines. A command in one is shown with its first or last sign as
-// an escape.
+// line writes one line. In a command its first or last character becomes an escape,
+// so that it has no effect.
 func (p *printer) line(parts ...string) {
 	line := strings.Join(parts, "")
 	p.WriteString(p.command.ReplaceAllStringFunc(line, func(s string) string {

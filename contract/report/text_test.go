@@ -44,7 +44,7 @@ func TestTextColoursWhatItSaysInWords(t *testing.T) {
 	}
 }
 
-func TestTextBoundsWhatItTellsAndSaysSo(t *testing.T) {
+func TestTextBoundsWhatItShowsAndSaysSo(t *testing.T) {
 	outcomes := make(map[string]outcome)
 	for _, w := range deskScenarios[1:] {
 		for _, p := range deskInvariants[:5] {
@@ -71,7 +71,7 @@ func TestTextGroupsTrialsThatBrokeAlike(t *testing.T) {
 	assert.Contains(t, out, "-cell refund-reply-lost/one-refund/1", "the line that repeats the first of them")
 }
 
-func TestTextTellsTheMostSevereFirst(t *testing.T) {
+func TestTextShowsTheMostSevereFirst(t *testing.T) {
 	r := build(t, "", 1, deskScenarios[1:2], []madeInvariant{{id: "small", severity: contract.Low}, {id: "great", severity: contract.Critical}},
 		map[string]outcome{"refund-reply-lost/small": broken("s", ""), "refund-reply-lost/great": broken("g", "")})
 	out := text(t, r, nil)
@@ -104,7 +104,8 @@ func TestTextFoldsNamesBeforeItSplitsTheTable(t *testing.T) {
 	assert.Equal(t, 4, strings.Count(out, "\nscenario "), "each with the scenarios beside")
 }
 
-// What checks could not decide, and what tools got over, is counted in words.
+// Cells that a check left undecided, and cells whose faults were absorbed, are
+// counted in words.
 func TestTextCountsWhatIsUndecidedAndAbsorbed(t *testing.T) {
 	outcomes := map[string]outcome{
 		"orders-lie/answers-in-time": func(c *contract.CellReport) {
@@ -120,5 +121,5 @@ func TestTextCountsWhatIsUndecidedAndAbsorbed(t *testing.T) {
 	out := text(t, r, &report.TextOptions{Width: 200})
 	assert.Contains(t, out, "4 inconclusive (2 undecided by the check)")
 	assert.Contains(t, out, "? orders-lie: 2 cells inconclusive: contract: undecided: a judge would decide it")
-	assert.Contains(t, out, "* In 2 cells no fault is known to have come to the agent itself: ")
+	assert.Contains(t, out, "* In 2 cells no fault is known to have reached the agent itself: ")
 }

@@ -28,7 +28,7 @@ func page(t *testing.T, r *contract.Report, o *report.HTMLOptions) string {
 	return b.String()
 }
 
-// manyBroken is a report with more to tell than a comment holds.
+// manyBroken is a report with more evidence than fits into a comment.
 func manyBroken(t *testing.T, answer string) *contract.Report {
 	t.Helper()
 	outcomes := make(map[string]outcome)
@@ -46,7 +46,7 @@ func TestMarkdownFitsIntoAComment(t *testing.T) {
 		why    string
 		answer string
 		o      report.MarkdownOptions
-		told   int
+		shown  int
 	}{
 		{"twenty by default", "No.", report.MarkdownOptions{}, 20},
 		{"fewer when asked", "No.", report.MarkdownOptions{MaxBroken: 3}, 3},
@@ -60,8 +60,8 @@ func TestMarkdownFitsIntoAComment(t *testing.T) {
 			limit = 65536
 		}
 		assert.LessOrEqual(t, len(out), limit, row.why)
-		assert.Equal(t, row.told, strings.Count(out, "<details>"), row.why)
-		assert.Equal(t, row.told < 25, more.MatchString(out), "what is left out is counted: %s", row.why)
+		assert.Equal(t, row.shown, strings.Count(out, "<details>"), row.why)
+		assert.Equal(t, row.shown < 25, more.MatchString(out), "what is left out is counted: %s", row.why)
 		assert.Contains(t, out, "FAIL", row.why)
 	}
 }
@@ -112,16 +112,16 @@ func TestEveryBrokenFieldOfThePageLinksToItsEvidence(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(out, `id="`+l[1]+`"`), l[1])
 	}
 	out = page(t, r, &report.HTMLOptions{MaxBroken: 1})
-	assert.Len(t, link.FindAllString(out, -1), 1, "what is not told is not linked")
+	assert.Len(t, link.FindAllString(out, -1), 1, "what is not shown is not linked")
 	assert.Contains(t, out, "… and 3 more.")
 }
 
-func TestThePageMarksTheCallsWithInjectedFaults(t *testing.T) {
+func TestThePageMarksTheCallsWithDeliveredFaults(t *testing.T) {
 	out := page(t, desk(t), nil)
-	assert.Contains(t, out, `<tr class="injected"><th scope="row">refund</th><td>1</td><td>3ms</td><td>50ms</td><td>injected</td><td>done</td>`+
+	assert.Contains(t, out, `<tr class="delivered"><th scope="row">refund</th><td>1</td><td>3ms</td><td>50ms</td><td>injected</td><td>done</td>`+
 		`<td class="wide">lose-reply by refund:lose-reply</td>`)
 	assert.Contains(t, out, `<td class="wide">null by refund:null, not delivered; without effect: refund:null; the result was null already</td>`)
-	assert.Equal(t, 9, strings.Count(out, `<tr class="injected">`), "and no others")
+	assert.Equal(t, 9, strings.Count(out, `<tr class="delivered">`), "and no others")
 }
 
 func TestThePageStandsAlone(t *testing.T) {

@@ -1,7 +1,7 @@
 // Package scenarios makes scenarios for a matrix.
 //
-// [ByPosition] makes three scenarios of one rule: its fault is on the first, the
-// second or the last third of the calls that the agent makes without faults.
+// [ByPosition] makes three scenarios of one rule. Its fault is injected into the
+// first, the second or the last third of the calls that a calm run makes.
 //
 //	calm := report.Cells[0].Evidence.Events // of a cell of contract.Calm()
 //	more, err := scenarios.ByPosition(calm, chaos.Rule{Name: "orders-down", Target: "orders.*", Fault: fault.Fail(fault.ErrUnavailable)})
@@ -20,7 +20,7 @@ import (
 
 // ByPosition makes three scenarios of one rule, in which it matches early, mid or
 // late: the first, second or last third of the calls to its target. The thirds are
-// those of a run without faults. calm are the events of that run:
+// those of a calm run. calm has the events of that run:
 // [contract.Observation.Events] of a cell of [contract.Calm].
 //
 // The names of the scenarios are the rule's name with "-early", "-mid" and "-late",

@@ -91,7 +91,7 @@ func BenchmarkRecordedCall(b *testing.B) {
 }
 
 func BenchmarkReadLines(b *testing.B) {
-	r := &Recording{Samples: make([]timeline.Sample, 10000)}
+	r := &SampleList{Samples: make([]timeline.Sample, 10000)}
 	rec := newRecorder(b, nil)
 	for i := range r.Samples {
 		e := someEvent()

@@ -19,9 +19,9 @@
 //
 // # Reading
 //
-// [ReadLines] reads the JSON lines that [Recording.WriteLines] writes, strictly;
-// [ReadOTLP] reads OpenTelemetry spans as OTLP JSON. Both give a [Recording], whose
-// [Recording.Run] is judged by the same rules as a recorded one.
+// [ReadLines] reads the JSON lines that [SampleList.WriteLines] writes, strictly;
+// [ReadOTLP] reads OpenTelemetry spans as OTLP JSON. Both give a [SampleList], whose
+// [SampleList.Run] is judged by the same rules as the run of a [Recorder].
 //
 // # What if
 //

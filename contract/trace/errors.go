@@ -17,6 +17,14 @@ var ErrNoWorkload = errors.New("trace: no workload is registered")
 // given parameters: the result is the baseline, not the scenario.
 var ErrUnread = errors.New("trace: the workload read none of the parameters")
 
+// ErrUnknownRun is matched by the error for an id that is unknown, or whose run was
+// dropped.
+var ErrUnknownRun = errors.New("trace: no such run is kept")
+
+func unknownRun(field, id string) error {
+	return &InputError{Field: field, Value: id, Err: ErrUnknownRun, Allowed: "an id of get_runs"}
+}
+
 // An InputError is one problem of an input: of an option, a request, or a place in
 // a file. Several are joined.
 type InputError struct {

@@ -102,11 +102,11 @@ func ExampleReadOTLP() {
 			 "status":{"code":2},
 			 "attributes":[{"key":"gen_ai.operation.name","value":{"stringValue":"execute_tool"}},
 			               {"key":"gen_ai.tool.name","value":{"stringValue":"lookup"}}]}]}]}]}`
-	recording, err := trace.ReadOTLP(strings.NewReader(spans), nil)
+	list, err := trace.ReadOTLP(strings.NewReader(spans), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	run, err := recording.Run(nil)
+	run, err := list.Run(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -179,15 +179,15 @@ func ExampleRuns_RunScenario() {
 	// capacity of db.query: 0.5607, was 0.9231
 }
 
-func ExampleRecording_WriteLines() {
-	recording := &trace.Recording{
+func ExampleSampleList_WriteLines() {
+	list := &trace.SampleList{
 		Epoch: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC),
 		Samples: []timeline.Sample{
 			{Target: "orders.lookup", Type: timeline.NodeTool, Start: time.Second, End: 3 * time.Second, Failed: true, Fault: "timeout", Rule: "orders are down"},
 			{Target: "orders.lookup", Type: timeline.NodeTool, Start: 4 * time.Second, End: 5 * time.Second, Attempt: 2},
 		},
 	}
-	if err := recording.WriteLines(os.Stdout); err != nil {
+	if err := list.WriteLines(os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 	// Output:

@@ -27,11 +27,11 @@ type header struct {
 	Epoch   time.Time `json:"epoch"`
 }
 
-// WriteLines writes the recording as JSON lines. [ReadLines] reads it back
+// WriteLines writes the list as JSON lines. [ReadLines] reads it back
 // unchanged, without the notes. A sample that ReadLines would refuse is an
 // [*InputError] with its line; the lines before it have been written by then. Other
 // errors are those of the writer.
-func (r *Recording) WriteLines(w io.Writer) error {
+func (r *SampleList) WriteLines(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	if !writableTime(r.epoch().UTC()) {
 		return &InputError{Line: 1, Field: "epoch", Value: r.Epoch.String(), Allowed: "a time that RFC 3339 can write: years 0 to 9999"}
@@ -86,10 +86,10 @@ type ReadOptions struct {
 	// ClassBy is, for spans, the key of the attribute with the class, first of the
 	// span, then of its resource. "": shakedown.class.
 	ClassBy string
-	// MaxGap is, for spans, the longest pause within one recording; 0: 12 hours. If
+	// MaxGap is, for spans, the longest pause within one list; 0: 12 hours. If
 	// a pause is longer, only the largest part is kept, and notes say how many
-	// spans of which service were left out. Otherwise one clock that is wrong by
-	// years would make bins of years.
+	// spans of which service were left out. Otherwise one clock that is years
+	// wrong would make the bins years long.
 	MaxGap time.Duration
 }
 
@@ -131,7 +131,7 @@ func (o *ReadOptions) withDefaults() (ReadOptions, error) {
 	return c, wrong.join()
 }
 
-// ReadLines reads what [Recording.WriteLines] writes: JSON lines, the first one a header
+// ReadLines reads what [SampleList.WriteLines] writes: JSON lines, the first one a header
 //
 //	{"format":"shakedown/samples","version":1,"epoch":"2026-05-04T03:02:01Z"}
 //
@@ -141,8 +141,8 @@ func (o *ReadOptions) withDefaults() (ReadOptions, error) {
 //
 // Reading is strict: unknown, repeated and misspelt members, null, empty lines, and
 // samples that a run would refuse are errors. All are joined, the first 16 as an
-// [*InputError] with its line. With an error the recording is nil.
-func ReadLines(r io.Reader, o *ReadOptions) (*Recording, error) {
+// [*InputError] with its line. With an error the list is nil.
+func ReadLines(r io.Reader, o *ReadOptions) (*SampleList, error) {
 	options, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ type lineReader struct {
 	texts map[string]string // each text once, however often it occurs
 	seen  [][]byte          // the names of the members of the line
 	wrong problems
-	found Recording
+	found SampleList
 }
 
 func (d *lineReader) refuse(field string, value any, allowed string) {

@@ -37,7 +37,7 @@ func anySample() *rapid.Generator[timeline.Sample] {
 func TestLinesComeBackAsTheyWere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		epoch := time.Unix(rapid.Int64Range(-1<<35, 1<<37).Draw(t, "epoch"), rapid.Int64Range(0, 999999999).Draw(t, "ns")).UTC()
-		want := &trace.Recording{Epoch: epoch, Samples: rapid.SliceOf(anySample()).Draw(t, "samples")}
+		want := &trace.SampleList{Epoch: epoch, Samples: rapid.SliceOf(anySample()).Draw(t, "samples")}
 		var text bytes.Buffer
 		require.NoError(t, want.WriteLines(&text))
 		got, err := trace.ReadLines(iotest.OneByteReader(&text), nil)
@@ -143,13 +143,13 @@ func TestWhatCannotBeWritten(t *testing.T) {
 	fine := timeline.Sample{Target: "a"}
 	for _, tt := range []struct {
 		why  string
-		r    trace.Recording
+		r    trace.SampleList
 		want string
 	}{
-		{"a name that is not UTF-8", trace.Recording{Samples: []timeline.Sample{fine, {Target: "\xff"}}}, `trace: line 3: sample is "\xff": "\xff" is not UTF-8`},
-		{"a sample that would be refused", trace.Recording{Samples: []timeline.Sample{{}}}, `trace: line 2: sample is "": timeline: target`},
-		{"a year of five digits", trace.Recording{Epoch: time.Date(12345, 1, 1, 0, 0, 0, 0, time.UTC)}, `trace: line 1: epoch is "12345`},
-		{"a name of megabytes", trace.Recording{Samples: []timeline.Sample{{Target: strings.Repeat("a", 1<<20)}}}, "allowed: at most 65536"},
+		{"a name that is not UTF-8", trace.SampleList{Samples: []timeline.Sample{fine, {Target: "\xff"}}}, `trace: line 3: sample is "\xff": "\xff" is not UTF-8`},
+		{"a sample that would be refused", trace.SampleList{Samples: []timeline.Sample{{}}}, `trace: line 2: sample is "": timeline: target`},
+		{"a year of five digits", trace.SampleList{Epoch: time.Date(12345, 1, 1, 0, 0, 0, 0, time.UTC)}, `trace: line 1: epoch is "12345`},
+		{"a name of megabytes", trace.SampleList{Samples: []timeline.Sample{{Target: strings.Repeat("a", 1<<20)}}}, "allowed: at most 65536"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			var text bytes.Buffer

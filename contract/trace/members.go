@@ -14,7 +14,8 @@ import (
 
 const headerAllowed = `a first line {"format":"shakedown/samples","version":1,"epoch":"…"} with a time in RFC 3339`
 
-// header reads the first line. Without one the rest cannot be trusted.
+// header reads the first line, and reports whether the rest can be read: without a
+// header the epoch of the samples is unknown.
 func (d *lineReader) header(text []byte) bool {
 	var h header
 	ok := d.object(text, func(m member) error {
@@ -103,7 +104,7 @@ func (d *lineReader) member(s *timeline.Sample, m member) error {
 	return m.refused("no member of this name in a sample")
 }
 
-// once reads a text, and shares it between all samples that have it.
+// once reads a text, so that equal texts share memory.
 func (d *lineReader) once(m member, to *string) error {
 	if plain, ok := m.plain(); ok {
 		if kept, known := d.texts[string(plain)]; known {

@@ -11,7 +11,8 @@ import (
 // The parts of an ExportTraceServiceRequest that matter here, in the JSON
 // encoding of the OpenTelemetry protocol (opentelemetry.io/docs/specs/otlp,
 // "JSON Protobuf Encoding"): ids in hexadecimal, 64-bit integers as strings or
-// numbers, enums as numbers. Members of other names are ignored, as it demands.
+// numbers, enums as numbers. Members of other names are ignored, as the protocol
+// demands.
 type otlpRequest struct {
 	ResourceSpans *[]otlpResourceSpans `json:"resourceSpans"`
 }
@@ -116,18 +117,18 @@ func (as otlpAttributes) text(key string) string {
 //   - Failed is the status code ERROR; where the status is unset, an error.type.
 //   - Class is the attribute [ReadOptions].ClassBy; Fault and Rule are shakedown.fault and shakedown.rule.
 //   - Lane is the parent span; Key hashes gen_ai.tool.call.arguments; Attempt is
-//     1 + http.request.resend_count, else counted ([Recording.NumberAttempts]).
+//     1 + http.request.resend_count, else counted ([SampleList.NumberAttempts]).
 //
 // The epoch is the earliest start that is kept, rounded down to a second. A tool's span inside
 // a span of the same tool (two instrumentations of one call) is not counted again,
 // nor is a span that was exported twice; notes say how many. Spans far from the
-// others in time are left out ([ReadOptions].MaxGap), and clocks that disagree are
-// named: a span that begins before its parent, in another service, is a proof.
+// others in time are left out ([ReadOptions].MaxGap). Notes also name clocks that
+// disagree: a span that begins before its parent in another service shows that.
 //
 // Members of unknown names are ignored, as the protocol demands. All other problems
 // are joined, the first 16 as an [*InputError] with its place. With an error the
-// recording is nil.
-func ReadOTLP(r io.Reader, o *ReadOptions) (*Recording, error) {
+// list is nil.
+func ReadOTLP(r io.Reader, o *ReadOptions) (*SampleList, error) {
 	options, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -157,16 +158,16 @@ func ReadOTLP(r io.Reader, o *ReadOptions) (*Recording, error) {
 	if requests == 0 && len(t.wrong.errs) == 0 {
 		t.wrong.add(&InputError{Line: 1, Field: "resourceSpans", Allowed: "an ExportTraceServiceRequest"})
 	}
-	t.cycle()
+	t.refuseCycles()
 	if err := t.wrong.join(); err != nil {
 		return nil, err
 	}
-	return t.recording(), nil
+	return t.samples(), nil
 }
 
-// otlpError places what encoding/json found wrong in the request that begins at
-// an offset, from which it counts type errors; syntax errors it counts from the
-// beginning of the input.
+// otlpError returns an error of encoding/json with its line. The offset of a type
+// error counts from the beginning of its request, and that of a syntax error from
+// the beginning of the input.
 func otlpError(text []byte, from int64, err error) error {
 	wrong := &InputError{Line: lineAt(text, int64(len(text))), Field: "input", Err: err, Allowed: "OTLP JSON"}
 	var typed *json.UnmarshalTypeError

@@ -18,7 +18,7 @@ const (
 	epochNs = 1767323045 * int64(time.Second)
 )
 
-// aSpan is the JSON of a span: number n, called by parent (0: nobody), from
+// aSpan is the JSON of a span: number n, called by parent (0: none), from
 // start for length ms, and the members of more.
 func aSpan(n, parent int, name string, start, length int64, more string) string {
 	by := ""
@@ -46,7 +46,7 @@ func request(resource string, spans ...string) string {
 	return fmt.Sprintf(`{"resourceSpans":[{"resource":{%s},"scopeSpans":[{"scope":{"name":"lib"},"spans":[%s]}]}]}`, resource, strings.Join(spans, ","))
 }
 
-func readOTLP(t *testing.T, text string, o *trace.ReadOptions) *trace.Recording {
+func readOTLP(t *testing.T, text string, o *trace.ReadOptions) *trace.SampleList {
 	t.Helper()
 	r, err := trace.ReadOTLP(strings.NewReader(text), o)
 	require.NoError(t, err)

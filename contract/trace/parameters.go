@@ -28,11 +28,11 @@ type ScenarioRequest struct {
 // Parameters change the conditions of a workload. A nil field changes nothing.
 type Parameters struct {
 	_ struct{}
-	// CapacityMultiplier scales the concurrency limits of the workload, which
-	// asks [Conditions.Limit]. Above 0, at most 1000.
+	// CapacityMultiplier scales the concurrency limits that the workload takes from
+	// [Conditions.Limit]. Above 0, at most 1000.
 	CapacityMultiplier *float64 `json:"capacityMultiplier,omitempty"`
-	// RetryDelayMultiplier scales its pauses before retries, for which it asks
-	// [Conditions.RetryDelay]. 0 to 1000.
+	// RetryDelayMultiplier scales the pauses before retries that the workload takes
+	// from [Conditions.RetryDelay]. 0 to 1000.
 	RetryDelayMultiplier *float64 `json:"retryDelayMultiplier,omitempty"`
 	// OutageInjection takes a node down for a while.
 	OutageInjection *OutageInjection `json:"outageInjection,omitempty"`
@@ -53,8 +53,8 @@ type OutageInjection struct {
 
 const maxMultiplier = 1000
 
-// check returns the problems that show without the workload; base is the run that
-// is varied.
+// check returns the problems that can be found without running the workload; base
+// is the run that is varied.
 func (p Parameters) check(base *timeline.Run) error {
 	var wrong problems
 	if m := p.CapacityMultiplier; m != nil && !(*m > 0 && *m <= maxMultiplier) {
@@ -119,13 +119,14 @@ func someOf(names []string) string {
 
 // Conditions give a workload its concurrency limits and its pauses, so that a
 // scenario can change them. A parameter that the workload does not ask for has no
-// effect, and is reported. All methods are safe for concurrent use.
+// effect, and is reported. [Runs] makes the conditions; the zero value is not usable.
+// All methods are safe for concurrent use.
 type Conditions struct {
 	seed       uint64
 	capacity   float64
 	retryDelay float64
-	limits     atomic.Int64 // how often each was asked
-	delays     atomic.Int64
+	limits     atomic.Int64 // calls of Limit
+	delays     atomic.Int64 // calls of RetryDelay
 }
 
 func newConditions(seed uint64, p Parameters) *Conditions {

@@ -45,7 +45,7 @@ type Recorder struct {
 	run   *timeline.Run
 	class func(chaos.Event) string
 	types types
-	told  atomic.Bool // of a call that began
+	begun atomic.Bool // Begin was called
 
 	mu      sync.Mutex // guards what follows
 	pending map[pendingCall]*timeline.Pending
@@ -111,11 +111,6 @@ func (r *Recorder) From(armed time.Time) *Source {
 	return &Source{to: r, shift: armed.Sub(r.run.Epoch())}
 }
 
-// RecordFrom returns the Record of [Recorder.From].
-func (r *Recorder) RecordFrom(armed time.Time) func(context.Context, chaos.Event) {
-	return r.From(armed).Record
-}
-
 // Record adds a call as [Recorder.Record] does.
 func (s *Source) Record(_ context.Context, e chaos.Event) { s.to.record(s, s.shift, &e) }
 
@@ -128,20 +123,20 @@ type pendingCall struct {
 	call   uint64
 }
 
-// fired reports whether the event is of a fault injected by name.
-func fired(e *chaos.Event) bool { return e.Layer == "" && e.Rule != "" && e.Rule == e.Target }
+// injectedByName reports whether the event is that of [chaos.Injector.InjectNow].
+func injectedByName(e *chaos.Event) bool { return e.Layer == "" && e.Rule != "" && e.Rule == e.Target }
 
 func (r *Recorder) begin(source *Source, shift time.Duration, e *chaos.Event) {
-	if fired(e) || e.Call == 0 {
+	if injectedByName(e) || e.Call == 0 {
 		return
 	}
 	s := r.sample(e)
 	s.Start += shift
 	p, err := r.run.Begin(s)
 	if err != nil {
-		return // its problems are reported when it has ended
+		return // record reports the problem when the call has ended
 	}
-	r.told.Store(true)
+	r.begun.Store(true)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.pending == nil {
@@ -151,7 +146,7 @@ func (r *Recorder) begin(source *Source, shift time.Duration, e *chaos.Event) {
 }
 
 func (r *Recorder) record(source *Source, shift time.Duration, e *chaos.Event) {
-	if fired(e) {
+	if injectedByName(e) {
 		return
 	}
 	s := r.sample(e)
@@ -160,9 +155,9 @@ func (r *Recorder) record(source *Source, shift time.Duration, e *chaos.Event) {
 	r.add(&s, r.began(pendingCall{source, e.Call}))
 }
 
-// began returns what Begin made of a call that has now ended; nil: nothing.
+// began takes what Begin made of a call that has ended; nil: Begin was not called.
 func (r *Recorder) began(c pendingCall) *timeline.Pending {
-	if c.call == 0 || !r.told.Load() {
+	if c.call == 0 || !r.begun.Load() {
 		return nil
 	}
 	r.mu.Lock()
@@ -215,22 +210,22 @@ func (r *Recorder) add(s *timeline.Sample, p *timeline.Pending) {
 	r.refused++
 }
 
-// Run returns the run recorded so far. It may be queried while recording goes on.
+// Run returns the run of the calls so far. It may be queried while calls are added.
 func (r *Recorder) Run() *timeline.Run { return r.run }
 
-// Recording returns a copy of the raw samples kept ([Options].Keep), in the order
+// Samples returns a copy of the raw samples kept ([Options].Keep), in the order
 // in which the calls ended. [Recorder.Stats] says how many were dropped.
-func (r *Recorder) Recording() *Recording {
+func (r *Recorder) Samples() *SampleList {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return &Recording{Epoch: r.run.Epoch(), Samples: r.ring.snapshot()}
+	return &SampleList{Epoch: r.run.Epoch(), Samples: r.ring.snapshot()}
 }
 
 // Stats count what a recorder kept and could not keep.
 type Stats struct {
 	Kept    int   `json:"kept"`    // raw samples
 	Dropped int64 `json:"dropped"` // raw samples, to make room for newer ones; the run counts them all the same
-	Refused int64 `json:"refused"` // calls that are not in the run, because their sample was invalid
+	Refused int64 `json:"refused"` // calls left out of the run, because their sample was invalid
 	Folded  int64 `json:"folded"`  // calls that the run counts as the node "(other)"; see [timeline.RunOptions].MaxSeries
 	// Refusal is the error of the first refused call.
 	Refusal error `json:"-"`

@@ -80,7 +80,7 @@ func TestWhatAnEventMeans(t *testing.T) {
 				tt.want(&want)
 			}
 			r.Record(context.Background(), e)
-			assert.Equal(t, []timeline.Sample{want}, r.Recording().Samples)
+			assert.Equal(t, []timeline.Sample{want}, r.Samples().Samples)
 			assert.Equal(t, trace.Stats{Kept: 1}, r.Stats())
 			assert.Equal(t, int64(1), r.Run().Graph(timeline.GraphQuery{}).Edges[0].Attempts, "it is in the run, too")
 		})
@@ -107,7 +107,7 @@ func TestTypesOfNodes(t *testing.T) {
 		e := chaos.Event{Target: tt.target, Outcome: chaos.OutcomeOK}
 		r.Record(context.Background(), e)
 		r.Record(context.Background(), e)
-		for _, s := range r.Recording().Samples {
+		for _, s := range r.Samples().Samples {
 			assert.Equal(t, tt.want, s.Type, "%s, looked up and remembered", tt.target)
 		}
 	}
@@ -118,7 +118,7 @@ func TestTypesOfManyTargets(t *testing.T) {
 	for i := range 3000 {
 		r.Record(context.Background(), chaos.Event{Target: fmt.Sprintf("llm.%d", i), Outcome: chaos.OutcomeOK})
 	}
-	for _, s := range r.Recording().Samples {
+	for _, s := range r.Samples().Samples {
 		require.Equal(t, timeline.NodeLLM, s.Type, s.Target)
 	}
 	assert.Equal(t, int64(2000), r.Stats().Folded, "the run says what it could not tell apart")
@@ -151,7 +151,7 @@ func TestTheRingKeepsTheNewest(t *testing.T) {
 		for i := range n {
 			r.Record(context.Background(), chaos.Event{Target: "a", Outcome: chaos.OutcomeOK, Start: time.Duration(i), End: time.Duration(i)})
 		}
-		samples := r.Recording().Samples
+		samples := r.Samples().Samples
 		require.Len(t, samples, min(keep, n))
 		for i, s := range samples {
 			require.Equal(t, time.Duration(n-len(samples)+i), s.Start, "oldest first")
@@ -166,14 +166,14 @@ func TestTheRingKeepsTheNewest(t *testing.T) {
 
 func TestRefusedCallsAreCounted(t *testing.T) {
 	r := newRecorder(t, &trace.Options{Keep: 10})
-	before := r.RecordFrom(r.Run().Epoch().Add(-time.Hour))
-	before(context.Background(), chaos.Event{Target: "a", Outcome: chaos.OutcomeOK, End: sec})
+	before := r.From(r.Run().Epoch().Add(-time.Hour))
+	before.Record(context.Background(), chaos.Event{Target: "a", Outcome: chaos.OutcomeOK, End: sec})
 	r.Record(context.Background(), chaos.Event{Outcome: chaos.OutcomeOK})
 	r.Record(context.Background(), chaos.Event{Target: "a", Outcome: chaos.OutcomeOK})
 	stats := r.Stats()
 	assert.Equal(t, int64(2), stats.Refused)
 	assert.ErrorContains(t, stats.Refusal, "timeline: start -1h0m0s: must not be before the epoch of the run", "the first")
-	assert.Len(t, r.Recording().Samples, 1)
+	assert.Len(t, r.Samples().Samples, 1)
 }
 
 func TestTheCallGraphIsThatOfTheContext(t *testing.T) {
@@ -196,7 +196,7 @@ func TestTheCallGraphIsThatOfTheContext(t *testing.T) {
 		assert.Equal(t, timeline.Sample{
 			Caller: "checkout", Target: "llm.chat", Class: "shop", Lane: "shop", Type: timeline.NodeLLM,
 			Start: 50 * ms, End: 250 * ms, Attempt: 1,
-		}, rec.Recording().Samples[1], "in virtual time, times are exact")
+		}, rec.Samples().Samples[1], "in virtual time, times are exact")
 	})
 }
 
@@ -227,12 +227,12 @@ func TestOneRecorderForSeveralInjectors(t *testing.T) {
 		rec := newRecorder(t, &trace.Options{Keep: 10})
 		for range 3 {
 			time.Sleep(10 * sec)
-			in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true, OnEvent: rec.RecordFrom(time.Now())})
+			in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true, OnEvent: rec.From(time.Now()).Record})
 			time.Sleep(sec)
 			require.NoError(t, chaos.Point(chaos.NewContext(t.Context(), in), "a"))
 		}
 		var starts []time.Duration
-		for _, s := range rec.Recording().Samples {
+		for _, s := range rec.Samples().Samples {
 			starts = append(starts, s.Start)
 		}
 		assert.Equal(t, []time.Duration{11 * sec, 22 * sec, 33 * sec}, starts)
@@ -257,7 +257,7 @@ func TestRecordingFromManyGoroutines(t *testing.T) {
 				_, _ = call(ctx, i)
 				if i%100 == 0 {
 					rec.Run().Graph(timeline.GraphQuery{})
-					rec.Recording()
+					rec.Samples()
 				}
 			}
 		})
@@ -316,7 +316,7 @@ func TestAHangIsAnOutageWhileItLasts(t *testing.T) {
 	}
 }
 
-func TestAFaultFiredByNameIsNoNode(t *testing.T) {
+func TestAFaultInjectedByNameIsNoNode(t *testing.T) {
 	rec := newRecorder(t, nil)
 	in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true, OnBegin: rec.Begin, OnEvent: rec.Record})
 	require.NoError(t, in.Register(chaos.Rule{Name: "down", Target: "orders.*", Fault: fault.Fail(errors.New("down"))}))

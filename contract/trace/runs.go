@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,7 +42,7 @@ type Entry struct {
 	Kind Kind `json:"kind"`
 	// State is left out of the JSON of a run that is done.
 	State State `json:"state,omitempty"`
-	// Metadata are the host's own remarks: at most 64 members, 16 KiB in all.
+	// Metadata is the host's own data: at most 64 members, 16 KiB in all.
 	Metadata map[string]string `json:"metadata,omitempty"`
 
 	// Seed is the seed of the run's draws.
@@ -68,9 +67,9 @@ type RunsOptions struct {
 	// Workload is what [Runs.RunBaseline] and [Runs.RunScenario] run. nil: they
 	// return [ErrNoWorkload].
 	Workload *Workload
-	// Record are the options of the workload's recorders. The epoch and the
+	// Recorder has the options of the recorders of the workload. The epoch and the
 	// length of the bins of a scenario are those of the run it varies.
-	Record Options
+	Recorder Options
 }
 
 const (
@@ -90,7 +89,7 @@ type Runs struct {
 
 	mu      sync.Mutex
 	entries []*kept // oldest first
-	given   int     // numbers given away as ids
+	given   int     // ids made so far
 	dropped int
 }
 
@@ -118,7 +117,7 @@ func NewRuns(o *RunsOptions) (*Runs, error) {
 	if w := s.options.Workload; w != nil && w.Run == nil {
 		wrong.add(&InputError{Field: "workload.run", Allowed: "a function"})
 	}
-	if _, err := NewRecorder(&s.options.Record); err != nil {
+	if _, err := NewRecorder(&s.options.Recorder); err != nil {
 		wrong.add(err)
 	}
 	if err := wrong.join(); err != nil {
@@ -249,12 +248,4 @@ func (k *kept) copy() Entry {
 	e := k.Entry
 	e.Metadata = maps.Clone(e.Metadata)
 	return e
-}
-
-// ErrUnknownRun is matched by the error for an id that is unknown, or whose run was
-// dropped.
-var ErrUnknownRun = errors.New("trace: no such run is kept")
-
-func unknownRun(field, id string) error {
-	return &InputError{Field: field, Value: id, Err: ErrUnknownRun, Allowed: "an id of get_runs"}
 }

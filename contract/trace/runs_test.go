@@ -105,7 +105,7 @@ func TestRunsThatAreRefused(t *testing.T) {
 }
 
 func TestWrongOptionsOfAStore(t *testing.T) {
-	_, err := trace.NewRuns(&trace.RunsOptions{MaxRuns: -1, Workload: &trace.Workload{}, Record: trace.Options{Keep: -1}})
+	_, err := trace.NewRuns(&trace.RunsOptions{MaxRuns: -1, Workload: &trace.Workload{}, Recorder: trace.Options{Keep: -1}})
 	for _, want := range []string{
 		"trace: maxRuns is -1; allowed: 2 to 65536 runs, or 0 for 100",
 		"trace: workload.run is missing; allowed: a function",

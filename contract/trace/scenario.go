@@ -21,8 +21,9 @@ import (
 type Workload struct {
 	_ struct{}
 	// Run makes the calls, through injection points that find their injector in
-	// ctx. It must start afresh each time, wait for everything it started, and end
-	// soon after ctx does. An error makes the run a failed one. Required.
+	// ctx. It must begin from the same state each time, wait for everything it
+	// started, and end soon after ctx does. With an error the run has failed.
+	// Required.
 	Run func(ctx context.Context, c *Conditions) error
 	// VirtualTime declares that the workload runs in a bubble of testing/synctest.
 	// Only there does the same seed give the same series; elsewhere results say
@@ -62,7 +63,7 @@ func (s *Runs) RunBaseline(ctx context.Context, label string, plan *chaos.Plan) 
 	if err := checkLabel(label); err != nil {
 		return Result{}, err
 	}
-	began, err := s.start(ctx, e, s.options.Record)
+	began, err := s.start(ctx, e, s.options.Recorder)
 	if err != nil {
 		return Result{}, err
 	}
@@ -85,7 +86,7 @@ func (s *Runs) RunScenario(ctx context.Context, q ScenarioRequest) (Result, erro
 }
 
 // StartScenario is [Runs.RunScenario] without waiting. The workload runs until it
-// or ctx ends; [Runs.Wait] waits for it.
+// returns, which it should soon after ctx ends; [Runs.Wait] waits for it.
 func (s *Runs) StartScenario(ctx context.Context, q ScenarioRequest) (Result, error) {
 	base, ok := s.Get(q.BaseRunID)
 	switch {
@@ -103,17 +104,17 @@ func (s *Runs) StartScenario(ctx context.Context, q ScenarioRequest) (Result, er
 	if err != nil {
 		return Result{}, err
 	}
-	record := s.options.Record
-	record.Run.Epoch, record.Run.BinSize = base.Timeline.Epoch(), base.Timeline.BinSize()
+	options := s.options.Recorder
+	options.Run.Epoch, options.Run.BinSize = base.Timeline.Epoch(), base.Timeline.BinSize()
 	e := Entry{Label: q.Label, Kind: KindScenario, Seed: base.Seed, Plan: plan, Base: base.ID, Parameters: q.Parameters}
 	e.Metadata = q.Parameters.metadata(base)
-	return s.start(ctx, e, record)
+	return s.start(ctx, e, options)
 }
 
 // outageRule names the rule that takes a node down.
 const outageRule = "outageInjection"
 
-// varied returns the plan of a scenario: that of its base, and the outage.
+// varied returns the plan of a scenario: the rules of its base, and the outage.
 func (s *Runs) varied(base Entry, p Parameters) (*chaos.Plan, error) {
 	var rules []chaos.Rule
 	if o := p.OutageInjection; o != nil {
@@ -148,7 +149,7 @@ func literally(name string) string {
 	return b.String()
 }
 
-// hangUntil lets calls wait for a moment of the injector's clock.
+// hangUntil makes calls wait until a moment of the injector's clock.
 type hangUntil struct{ moment time.Duration }
 
 func (h hangUntil) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
@@ -193,8 +194,8 @@ func (s *Runs) start(ctx context.Context, e Entry, o Options) (Result, error) {
 	return k.result, nil
 }
 
-// rerun runs the workload on an injector, in a lane and with an attempt of its own,
-// whatever ctx has. Calls that outlive it are not recorded.
+// rerun runs the workload on an injector of its own, without the lane, turn and
+// attempt of ctx. Calls that end after it are not recorded.
 func (s *Runs) rerun(ctx context.Context, k *kept, e Entry, recorder *Recorder) {
 	var ended atomic.Bool
 	o := &chaos.InjectorOptions{RecordAll: true, MaxLog: -1, OnEvent: func(ctx context.Context, event chaos.Event) {
@@ -234,7 +235,7 @@ func guarded(ctx context.Context, run func(context.Context, *Conditions) error, 
 	return <-ended
 }
 
-// conclude judges what the workload did.
+// conclude sets the state and the result of a run of the workload that has ended.
 func (k *kept) conclude(err error, c *Conditions, in *chaos.Injector) {
 	given := k.unread(c)
 	switch {

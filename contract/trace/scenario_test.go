@@ -22,7 +22,7 @@ import (
 )
 
 // service is a minute of requests, one a second, each a call of api, which calls
-// db with at most two at a time and tries again, up to four times.
+// db with at most two at a time and retries up to four times.
 func service(ctx context.Context, c *trace.Conditions) error {
 	slots := make(chan struct{}, c.Limit(2))
 	db := chaos.Wrap("db.query", func(context.Context, int) (int, error) {
@@ -181,7 +181,7 @@ func TestTheStartOfAnOutageMayBeATime(t *testing.T) {
 	})
 }
 
-func TestParametersThatNobodyReads(t *testing.T) {
+func TestParametersThatAreNotRead(t *testing.T) {
 	two := 2.0
 	deaf := func(ctx context.Context, _ *trace.Conditions) error {
 		_ = chaos.Point(ctx, "a")
@@ -245,7 +245,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 			{"too much", base.RunID, trace.Parameters{CapacityMultiplier: number(1001)}, "parameters.capacityMultiplier is 1001"},
 			{"not a number", base.RunID, trace.Parameters{CapacityMultiplier: nan, RetryDelayMultiplier: nan}, "trace: parameters.retryDelayMultiplier is NaN; allowed: 0 to 1000"},
 			{"a negative delay", base.RunID, trace.Parameters{RetryDelayMultiplier: number(-1)}, "trace: parameters.retryDelayMultiplier is -1; allowed: 0 to 1000"},
-			{"a node nobody called", base.RunID, outage("cache", 1, 1), `trace: parameters.outageInjection.nodeId is "cache"; allowed: a node that was called: api, db.query`},
+			{"a node that was not called", base.RunID, outage("cache", 1, 1), `trace: parameters.outageInjection.nodeId is "cache"; allowed: a node that was called: api, db.query`},
 			{"the agent itself", base.RunID, outage("agent", 1, 1), `nodeId is "agent"`},
 			{"after the end", base.RunID, outage("api", 61, 1), `trace: parameters.outageInjection.start is "61"; allowed: bin 0 to 59 of the run being varied, or a time in it`},
 			{"before the beginning", base.RunID, outage("api", -1, 1), `start is "-1"`},

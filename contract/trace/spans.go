@@ -15,7 +15,8 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// trace collects the spans of one input. Callers are known only when all are read.
+// trace collects the spans of one input. Callers are known only when all spans are
+// read.
 type trace struct {
 	options  ReadOptions
 	spans    []span
@@ -24,7 +25,7 @@ type trace struct {
 	wrong    problems
 }
 
-// A spanID is the 16 bytes of the trace and the 8 of the span.
+// A spanID is the 16 bytes of the trace's id and the 8 of the span's.
 type spanID [24]byte
 
 type span struct {
@@ -210,17 +211,17 @@ func nodeOf(in *otlpSpan) (string, timeline.NodeType) {
 	return in.Name, timeline.NodePoint
 }
 
-// recording joins the spans to their parents.
-func (t *trace) recording() *Recording {
-	r := &Recording{Epoch: time.Unix(0, 0).UTC(), Samples: make([]timeline.Sample, 0, len(t.spans))}
+// samples joins the spans to their parents.
+func (t *trace) samples() *SampleList {
+	r := &SampleList{Epoch: time.Unix(0, 0).UTC(), Samples: make([]timeline.Sample, 0, len(t.spans))}
 	if len(t.spans) == 0 {
 		return r
 	}
 	for i := range t.spans {
 		t.spans[i].inner = t.innerOf(&t.spans[i])
 	}
-	r.Notes = t.clocks()
-	earliest, latest := t.main()
+	r.Notes = t.clockNotes()
+	earliest, latest := t.largestPart()
 	elsewhere := make(map[string]int) // spans by source
 	begin := earliest
 	earliest -= earliest % int64(time.Second)
@@ -257,10 +258,11 @@ func (t *trace) recording() *Recording {
 	return r
 }
 
-// main returns the first and the last start of the largest part of the trace; of
-// equal ones the earliest. Pauses of more than MaxGap separate parts. A span that
-// outlasts its part by as much does not count for it: one of its times is wrong.
-func (t *trace) main() (first, last int64) {
+// largestPart returns the first and the last start in the part of the trace with the
+// most spans; of equal parts, the earliest. Pauses of more than MaxGap separate parts.
+// A span that ends more than MaxGap after the last start of its part is not counted:
+// one of its times is wrong.
+func (t *trace) largestPart() (first, last int64) {
 	byStart := make([]*span, len(t.spans))
 	for i := range t.spans {
 		byStart[i] = &t.spans[i]
@@ -285,9 +287,9 @@ func (t *trace) main() (first, last int64) {
 	return first, last
 }
 
-// cycle rejects spans that are inside each other: none of them would be a real
-// call.
-func (t *trace) cycle() {
+// refuseCycles rejects spans that are inside each other: none of them would be a
+// real call.
+func (t *trace) refuseCycles() {
 	const open, done = 1, 2
 	state := make([]uint8, len(t.spans))
 	for i := range t.spans {
@@ -317,9 +319,9 @@ func (t *trace) parentOf(s *span) (at int, there bool) {
 // clockSlack is the difference of clocks below which there is no note.
 const clockSlack = int64(time.Millisecond)
 
-// clocks names the sources whose clocks disagree: a span cannot begin before the
+// clockNotes names the sources whose clocks disagree: a span cannot begin before the
 // span of another service that caused it.
-func (t *trace) clocks() []string {
+func (t *trace) clockNotes() []string {
 	type pair struct{ source, parent string }
 	type skew struct {
 		spans int
@@ -356,7 +358,7 @@ func (t *trace) innerOf(s *span) bool {
 	return there && t.spans[parent].sample.Target == s.sample.Target
 }
 
-func (r *Recording) note(n int, what string) {
+func (r *SampleList) note(n int, what string) {
 	if n > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s: %d", what, n))
 	}

@@ -52,10 +52,10 @@ func recordedRuns(t *testing.T) []string {
 }
 
 // fromProxy converts one file, and counts its faults and its refusals.
-func fromProxy(t *testing.T, file string) (r *trace.Recording, faults int) {
+func fromProxy(t *testing.T, file string) (r *trace.SampleList, faults int) {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	r = &trace.Recording{}
+	r = &trace.SampleList{}
 	open := map[int]timeline.Sample{}
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
 		var p proxyRecord
@@ -85,8 +85,8 @@ func fromProxy(t *testing.T, file string) (r *trace.Recording, faults int) {
 	return r, faults
 }
 
-// The one fault of the twelve runs is found in each, as an outage of the one
-// tool it was injected into, whatever else the models did meanwhile.
+// Each of the twelve runs has one fault. It is found as an outage of the tool into
+// which it was injected, whatever else the model did.
 func TestRecordedRunsOfRealModels(t *testing.T) {
 	files := recordedRuns(t)
 	assert.Len(t, files, 12)

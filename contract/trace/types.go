@@ -35,7 +35,7 @@ func defaultRules() []NodeRule {
 // cached in a map that is replaced as a whole, so that reading it takes no lock.
 type types struct {
 	rules []typeRule
-	given int // of the rules, those of the options
+	given int // the number of rules that come from the options
 	known atomic.Pointer[map[string]nodeType]
 }
 
@@ -53,7 +53,7 @@ type typeRule struct {
 // maxKnown bounds the targets remembered; others are matched each time.
 const maxKnown = 1024
 
-// compile reads the rules of the options, then the default ones.
+// compile compiles the rules of the options, then the default ones.
 func (t *types) compile(rules []NodeRule) error {
 	var wrong problems
 	t.given = len(rules)

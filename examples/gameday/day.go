@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract/experiment"
@@ -42,7 +43,7 @@ func newDay(s *settings, stdout io.Writer) (*day, error) {
 	d.injector = chaos.NewInjector(s.seed, &chaos.InjectorOptions{
 		RecordAll: true, MaxLog: -1, OnEvent: rec.Record, Targets: []string{placeOrder, askStatus},
 	})
-	d.system = newSystem(rec.RecordFrom)
+	d.system = newSystem(func(armed time.Time) func(context.Context, chaos.Event) { return rec.From(armed).Record })
 	return d, nil
 }
 

@@ -124,7 +124,7 @@ func (d *day) steadyState() *experiment.Hypothesis {
 
 // latest are the calls that ended a short while ago, as a probe wants them.
 func (d *day) latest(context.Context) ([]probe.Sample, error) {
-	r := d.recorder.Recording()
+	r := d.recorder.Samples()
 	since := time.Since(r.Epoch) - judged
 	var found []probe.Sample
 	for _, s := range r.Samples {

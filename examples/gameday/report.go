@@ -139,7 +139,7 @@ func (d *day) write(r *report, text string) error {
 	if r.Recorded {
 		errs = append(errs,
 			d.plot("timeline.svg", timeline.PlotOptions{Title: "Game day", Rule: timeline.OutageRule{MinBins: minBins}}),
-			d.file("samples.jsonl", d.recorder.Recording().WriteLines))
+			d.file("samples.jsonl", d.recorder.Samples().WriteLines))
 	}
 	return errors.Join(errs...)
 }

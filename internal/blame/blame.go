@@ -1,8 +1,8 @@
-// Package blame finds which of several successive changes can still be seen at the end. A change is the difference of a value
-// between two stages. What it put in a place is gone when a later change puts something else there.
+// Package blame finds which of several successive changes of a value can be seen in the end. A change is the difference
+// between two versions of the value. It cannot be seen if later changes replaced all that it wrote.
 //
-// A value is a JSON document, or any other text. Of a document each member and element is a place of its own, of a string
-// each character is; so two changes of two members are both seen, and so is a text that a later change only adds to.
+// A value is a JSON document or any other text. Its places are compared one by one: the members and elements of a document,
+// and the bytes of a string. So changes of two members are both seen, and so is a text to which a later change only adds.
 package blame
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
-// maxPlaces bounds the places of one change that are told apart; with more it counts as one change of the whole.
+// maxPlaces bounds the places of one change. A change of more places counts as a change of the whole value.
 const maxPlaces = 1024
 
-// separator stands before each name and index of a place. The document itself is the empty place.
+// separator precedes each name and index of a place. The whole document is the empty place.
 const separator = "\x00"
 
 // Seen reports for each change whether it can be seen at the end: values[0] is the
@@ -28,13 +28,13 @@ const separator = "\x00"
 // differs. A change that later ones undid is not seen. No change is seen if the last
 // value equals the first.
 func Seen(values [][]byte) []bool {
-	if apart(values) {
+	if disjointScalars(values) {
 		return slices.Repeat([]bool{true}, len(values)-1)
 	}
 	return byPlace(values)
 }
 
-// byPlace is Seen for all changes, by the documents.
+// byPlace is Seen by comparing all places.
 func byPlace(values [][]byte) []bool {
 	seen := make([]bool, len(values)-1)
 	docs := parsed(values)
@@ -53,18 +53,18 @@ func byPlace(values [][]byte) []bool {
 	return seen
 }
 
-// mark is what a change put in a place: all of it, or of a string the bytes from lo to before hi.
+// mark is what a change wrote: all of a place, or the bytes from lo to before hi of a string.
 type mark struct {
 	change int
 	place  string
-	part   bool
+	part   bool // lo and hi count
 	lo, hi int
 }
 
-// difference is a place in which two values differ.
+// difference is a place where two values differ.
 type difference struct {
 	place    string
-	text     bool // it holds a string in both
+	text     bool // both values have a string there: from and to
 	from, to string
 }
 
@@ -73,8 +73,8 @@ func below(place, of string) bool {
 	return len(place) > len(of) && place[:len(of)] == of && place[len(of):len(of)+1] == separator
 }
 
-// over makes the difference the doing of a change: earlier marks in its place go, what they put into other parts of a
-// string stays.
+// over adds the mark of a change that made the difference. It removes earlier marks in the same place, but those in other
+// parts of a string stay.
 func (d *difference) over(marks []mark, change int) []mark {
 	from, to := d.from, d.to
 	prefix := Common([]byte(from), []byte(to))
@@ -111,10 +111,10 @@ func commonEnd(a, b []byte) (n int) {
 	return n
 }
 
-// values are texts, and the documents in them where all of them are some.
+// values are texts and, if all of them are JSON, their documents.
 type values struct {
 	texts [][]byte
-	docs  []*jsonedit.Doc
+	docs  []*jsonedit.Doc // nil: not all texts are JSON
 }
 
 func parsed(texts [][]byte) values {
@@ -149,7 +149,7 @@ func (v values) between(i, k int) []difference {
 // comparison walks two documents side by side.
 type comparison struct {
 	a, b  *jsonedit.Doc
-	at    []string // the place at hand
+	at    []string // the current place
 	found []difference
 }
 
@@ -207,7 +207,7 @@ func (c *comparison) members(i, k int) {
 	}
 }
 
-// byName finds the members of an object; of several with one name the last, as encoding/json has it.
+// byName returns the members of an object; of several with one name the last, as encoding/json does.
 func byName(d *jsonedit.Doc, object int) map[string]int {
 	members := make(map[string]int)
 	for _, i := range d.Children(object) {

@@ -42,7 +42,7 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// Documents with very many differences count as wholes, and end in time.
+// A change of very many places counts as a change of the whole value, in short time.
 func TestManyPlaces(t *testing.T) {
 	long := func(digit byte) []byte {
 		doc := []byte{'['}

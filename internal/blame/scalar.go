@@ -6,14 +6,14 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
-// apart finds for most documents, at the cost of comparing bytes, that all changes
-// are seen. In them each change put another number or literal in the place of one,
-// and no two in the same place. So names and order are unchanged, and each place
-// holds at the end what its change put there. If it finds nothing, the documents
-// have to be parsed.
-func apart(values [][]byte) bool {
+// disjointScalars reports whether each change replaced a number or literal by
+// another, no two in the same place. Then all changes are seen: names and order are
+// unchanged, and each place has the value that its change wrote. Most changes are
+// like that, and comparing bytes is enough to find it. If the result is false, the
+// documents have to be parsed.
+func disjointScalars(values [][]byte) bool {
 	type span struct{ from, to int }
-	var changed []span // where they stand by now
+	var changed []span // in the last value so far
 	for k := range len(values) - 1 {
 		a, b := values[k], values[k+1]
 		from := Common(a, b)

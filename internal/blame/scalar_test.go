@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is told without parsing is what parsing tells, of documents and of other texts.
+// The result without parsing is that of parsing, for documents and for other texts.
 func TestApartSaysWhatThePlacesSay(t *testing.T) {
 	agreed := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -36,7 +36,7 @@ func TestApartSaysWhatThePlacesSay(t *testing.T) {
 				values = append(values, next)
 			}
 		}
-		if len(values) > 1 && apart(values) {
+		if len(values) > 1 && disjointScalars(values) {
 			agreed++
 			assert.NotContains(t, byPlace(values), false, "%s", values)
 		}
@@ -67,6 +67,6 @@ func TestApart(t *testing.T) {
 		for _, v := range tt.values {
 			values = append(values, []byte(v))
 		}
-		assert.Equal(t, tt.want, apart(values), tt.why)
+		assert.Equal(t, tt.want, disjointScalars(values), tt.why)
 	}
 }

@@ -5,11 +5,10 @@
 //
 //	h := hash.Combine(hash.Mix(seed), hash.String("orders.get"))
 //	h = hash.Combine(h, occurrence)
-//	fires := hash.Unit(h) < 0.3
+//	matches := hash.Unit(h) < 0.3
 //
-// So the functions here are part of what users rely on: the same coordinates give the same number in every release, in
-// every process and on every architecture. Golden vectors in the tests hold that; changing one of them changes every
-// recorded run.
+// Users rely on these functions: the same coordinates give the same number in every release, in every process and on every
+// architecture. Golden vectors in the tests hold that. A change of one of them changes every recorded run.
 //
 // Nothing here allocates, locks or is seeded per process. Nothing here is cryptographic either: a caller who chooses the
 // inputs freely can construct collisions.
@@ -63,15 +62,15 @@ const UnitBits = 53
 
 // Bytes hashes b, its length included. It is the same number as String of the same bytes; nil is an empty slice.
 func Bytes(b []byte) uint64 {
-	// The string is gone when String returns, so b cannot change under it. A type parameter would do without unsafe, but
-	// callers in other packages would then see b escape.
+	// String does not keep the string, so a later change of b does no harm. A type parameter would need no unsafe, but b
+	// would then escape in callers of other packages.
 	return String(unsafe.String(unsafe.SliceData(b), len(b)))
 }
 
 // String hashes the bytes of s, its length included.
 func String(s string) uint64 {
-	// Eight bytes at a time and the last eight once more, overlapping what was read. The length, mixed in last, says how
-	// much of them was new; until then it is off the path that the words have to wait for.
+	// It reads eight bytes at a time, then the last eight, which may overlap those before. The length tells how many of them
+	// are new. It is mixed in last, so that no word has to wait for it.
 	h, n := uint64(Gamma), len(s)
 	if n < 8 {
 		return fold(fold(h^short(s)) ^ uint64(n)*lenMul)
@@ -91,7 +90,7 @@ func fold(x uint64) uint64 {
 	return hi ^ lo
 }
 
-// short reads fewer than eight bytes; those from the two ends may overlap, which the length resolves.
+// short reads fewer than eight bytes. Those from the two ends may overlap; the length tells by how much.
 func short(s string) uint64 {
 	n := len(s)
 	switch {
@@ -103,7 +102,7 @@ func short(s string) uint64 {
 	return 0
 }
 
-// word reads eight bytes, the first one lowest on any architecture; the compiler makes one load of it where it can.
+// word reads eight bytes, the first one lowest on any architecture. Where it can, the compiler makes one load of it.
 func word(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |

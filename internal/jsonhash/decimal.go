@@ -2,8 +2,8 @@ package jsonhash
 
 import "github.com/shakedown-go/shakedown/internal/hash"
 
-// decimal hashes a number of any length: the mantissa's digits, with a point at that index unless it is their number, and
-// the exponent as it is written, or nothing. The time is linear in the text, whatever number the exponent is.
+// decimal hashes a number of any length. mantissa has its digits, with the decimal point at index point, or none if point is
+// its length. exp is the exponent as it is written, or empty. The time is linear in the text, whatever the exponent is.
 func decimal(tag uint64, mantissa []byte, point int, exp []byte) uint64 {
 	first, end := 0, len(mantissa)
 	for first < end && (mantissa[first] == '0' || mantissa[first] == '.') {
@@ -25,7 +25,7 @@ func decimal(tag uint64, mantissa []byte, point int, exp []byte) uint64 {
 	return n.sum()
 }
 
-// power starts the hash of a number whose power of ten is the exponent, as it is written, plus shift.
+// power starts the hash of a number whose power of ten is the written exponent plus shift.
 func power(tag uint64, exp []byte, shift int64) uint64 {
 	negative, exp := magnitude(exp)
 	if negative {

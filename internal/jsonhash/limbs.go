@@ -6,8 +6,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/hash"
 )
 
-// limbs hashes a whole number of any length, given in pieces from the top and without leading zeros, after the state h. A
-// number of up to limb digits costs one step.
+// limbs hashes a whole number of any length after the state h. The digits are pushed in parts, the highest first and without
+// leading zeros. A number of up to limb digits costs one step.
 type limbs struct {
 	h     uint64
 	chunk uint64
@@ -21,19 +21,19 @@ func (l *limbs) push(number []byte) {
 			l.h, l.chunk, l.n = hash.Combine(l.h, l.chunk), 0, 0
 		}
 		k := min(limb-l.n, len(number))
-		piece := number[:k]
-		for ; len(piece) >= 8; piece = piece[8:] {
-			l.chunk = l.chunk*100_000_000 + eight(piece)
+		part := number[:k]
+		for ; len(part) >= 8; part = part[8:] {
+			l.chunk = l.chunk*100_000_000 + eight(part)
 		}
-		l.chunk, _ = digits(piece, 0, l.chunk)
+		l.chunk, _ = digits(part, 0, l.chunk)
 		l.n += k
 		l.total += uint64(k)
 		number = number[k:]
 	}
 }
 
-// eight is the number that the first eight bytes of b spell, all of them digits. It adds up neighbours: digits to pairs, pairs
-// to fours, fours to the whole, each time all at once in one word.
+// eight returns the number whose digits are the first eight bytes of b. It joins neighbours, all at once in one word: digits
+// to pairs, pairs to fours, and fours to the number.
 func eight(b []byte) uint64 {
 	w := binary.LittleEndian.Uint64(b) - ones*'0'
 	w = w*10 + w>>8

@@ -3,7 +3,7 @@ package jsonhash
 import "github.com/shakedown-go/shakedown/internal/hash"
 
 // levels is how many open containers a call of value keeps; for deeper ones it calls itself. A call for each level would be
-// simpler, but a processor predicts returns only up to a certain depth, and beyond it each costs as much as a value.
+// simpler. But a processor predicts returns only up to some depth, and beyond it each return costs as much as a value.
 const levels = 8
 
 // A container is an array or an object that is being read.
@@ -14,7 +14,7 @@ type container struct {
 }
 
 func open(bracket byte) container {
-	// In ASCII each closing bracket stands two behind its opening one.
+	// In ASCII the code of a closing bracket is that of its opening one plus two.
 	c := container{h: hash.Mix(tagArray), close: bracket + 2}
 	if bracket == '{' {
 		c.h = hash.Mix(tagObject)
@@ -76,7 +76,7 @@ values:
 	return 0, invalid
 }
 
-// before reads what stands at d[i] before the next value, in an object its key, and returns the position of the value.
+// before returns the position of the next value, whose key it reads first in an object; d[i] is where they begin.
 func (c *container) before(d []byte, i int) int {
 	if c.close == '}' {
 		c.key, i = name(d, i)

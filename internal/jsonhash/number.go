@@ -2,8 +2,8 @@ package jsonhash
 
 import "github.com/shakedown-go/shakedown/internal/hash"
 
-// limb is how many decimal digits are hashed at once. At 17 a power of ten below 10^limb on either side of zero leaves
-// room for a tag in the same word.
+// limb is how many decimal digits are hashed at once. With 17, a power of ten below 10^limb, of either sign, leaves room
+// for a tag in the same word.
 const (
 	limb       = 17
 	limbBase   = 100_000_000_000_000_000 // 10^limb
@@ -55,10 +55,10 @@ func number(d []byte, i int) (uint64, int) {
 // zero is the hash of 0, whatever its sign and exponent.
 func zero() uint64 { return hash.Combine(tagNumber, 0) }
 
-// scaled puts the power of ten beside the tag; it must be smaller than 10^limb.
+// scaled combines the tag with the power of ten, which must be smaller than 10^limb.
 func scaled(tag uint64, power int64) uint64 { return tag + uint64(power)*numberStep }
 
-// digits appends the decimal digits from d[i] to x, which overflows in silence after limb digits.
+// digits appends the decimal digits from d[i] to x, which overflows without an error after limb digits.
 func digits(d []byte, i int, x uint64) (uint64, int) {
 	for i < len(d) {
 		c := d[i] - '0'
@@ -71,7 +71,7 @@ func digits(d []byte, i int, x uint64) (uint64, int) {
 	return x, i
 }
 
-// exponent reads the sign and the digits of the exponent at d[i], behind its letter. The value is right up to limb digits.
+// exponent reads the sign and the digits of the exponent at d[i], after its letter. The value is exact up to limb digits.
 func exponent(d []byte, i int) (int64, int) {
 	negative := i < len(d) && d[i] == '-'
 	if negative || i < len(d) && d[i] == '+' {

@@ -2,7 +2,7 @@ package jsonhash
 
 import "bytes"
 
-// Same reports whether two documents have the same value. Unlike [Sum] it tells null and {} apart. Two texts that are
+// Same reports whether two documents have the same value. Unlike [Sum] it distinguishes null and {}. Two texts that are
 // not JSON, such as white space alone, are the same only if their bytes are equal. It is safe for concurrent use.
 func Same(a, b []byte) bool {
 	if bytes.Equal(a, b) {
@@ -15,7 +15,7 @@ func Same(a, b []byte) bool {
 	return x != 0 && x == y || !ambiguous(x) && !ambiguous(y)
 }
 
-// first is the first byte of a value, or 0 where there is none.
+// first returns the first byte of a value; 0: there is none.
 func first(doc []byte) byte {
 	if i := space(doc, 0); i < len(doc) {
 		return doc[i]
@@ -23,5 +23,5 @@ func first(doc []byte) byte {
 	return 0
 }
 
-// ambiguous reports whether a value that begins like this may be one of those that Sum does not tell apart.
+// ambiguous reports whether a value that begins with this byte may be one of those that have one Sum.
 func ambiguous(first byte) bool { return first == 0 || first == '{' || first == 'n' }

@@ -34,7 +34,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// Within a list the hash tells all values apart, so it is the oracle for documents on their own.
+// Within a list Sum distinguishes all values, so it is the oracle for single documents.
 func TestSameIsTheSumWithinAList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := documents().Draw(t, "a"), documents().Draw(t, "b")

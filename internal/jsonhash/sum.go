@@ -1,7 +1,7 @@
-// Package jsonhash hashes a JSON document by its value, so that two spellings of the same arguments make the same draw.
+// Package jsonhash hashes a JSON document by its value, so that two spellings of the same arguments get the same draw.
 //
 // A model that repeats a tool call seldom repeats its bytes: keys change places, 1 becomes 1.0, a quote is escaped another
-// way. A draw keyed by the bytes would treat the retry as another call. Sum looks through all that:
+// way. A draw keyed by the bytes would treat the retry as another call. Sum ignores these differences:
 //
 //	jsonhash.Sum([]byte(`{"id": 7, "name": "A"}`)) == jsonhash.Sum([]byte(`{"name":"\u0041","id":7.0}`))
 //
@@ -10,18 +10,18 @@
 //   - White space between tokens and the order of an object's members do not matter; the order of an array does.
 //   - Numbers are compared as exact decimals of any length: 1, 1.0, 10e-1 and 0.1E+1 are one value, and so are 0 and -0.
 //     Nothing is rounded: 0.1 and 0.1000000000000000000000001 differ.
-//   - Strings are compared as encoding/json decodes them: escapes undone, a lone surrogate and each byte of invalid
-//     UTF-8 replaced by U+FFFD. Unicode normal forms stay apart.
-//   - A repeated key counts as often as it occurs, in any order: {"a":1,"a":2} equals {"a":2,"a":1} and nothing shorter.
-//     Callees disagree on which occurrence wins, so none is dropped.
+//   - Strings are compared as encoding/json decodes them: escapes decoded, a lone surrogate and each byte of invalid
+//     UTF-8 replaced by U+FFFD. They are not normalised.
+//   - A repeated key counts as often as it occurs, in any order: {"a":1,"a":2} equals {"a":2,"a":1}, but not {"a":2}.
+//     Callees disagree on which occurrence counts, so none is dropped.
 //   - At the top level alone an empty document (nil, or white space), null and {} are one value, since clients use all
 //     three for "no arguments". Inside a document null, {} and an absent member stay distinct.
-//   - What is not JSON by the rules of encoding/json (nesting deeper than 10,000 included) is hashed as raw bytes, apart
-//     from every valid document.
+//   - Text that encoding/json refuses (nesting deeper than 10,000 included) is hashed as raw bytes, and has other hashes
+//     than valid documents.
 //
-// One pass, no allocation, and half to nine tenths of the time of json.Valid on the same bytes; about the same time where
-// hundreds of brackets are open at once. It is not cryptographic: a caller who chooses the documents can construct
-// collisions. The values are stable across releases and architectures.
+// Sum makes one pass and no allocation. It takes half to nine tenths of the time of json.Valid on the same bytes, and about
+// the same time where hundreds of brackets are open at once. It is not cryptographic: a caller who chooses the documents can
+// construct collisions. The values are stable across releases and architectures.
 package jsonhash
 
 import "github.com/shakedown-go/shakedown/internal/hash"
@@ -72,7 +72,7 @@ func document(doc []byte) uint64 {
 	return h
 }
 
-// scalar hashes the string, number or word at d[i] and returns the position after it.
+// scalar hashes the string, number or literal at d[i] and returns the position after it.
 func scalar(d []byte, i int) (uint64, int) {
 	switch c := d[i]; {
 	case c == '"':

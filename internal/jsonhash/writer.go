@@ -6,7 +6,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/hash"
 )
 
-// A writer hashes bytes that come in pieces; its sum is that of blocks over all of them. It lives on the stack.
+// A writer hashes bytes that are written in parts; its sum is that of blocks over all of them. It stays on the stack.
 type writer struct {
 	buf   [block]byte
 	n     int
@@ -44,7 +44,7 @@ func (w *writer) writeRune(r rune) {
 	w.write(b[:utf8.EncodeRune(b[:], r)])
 }
 
-// flush hashes the buffer. It waits until more is coming, so that a full buffer can be the last.
+// flush hashes the buffer. A full buffer is flushed only when more is written, since it may be the last block.
 func (w *writer) flush() {
 	x := hash.Bytes(w.buf[:w.n])
 	if w.later {

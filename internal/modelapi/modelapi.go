@@ -1,13 +1,13 @@
-// Package modelapi recognises calls of models by their targets. It is shared by
-// the point that a request crosses and by a matrix that only knows the point's
-// name, so that both agree.
+// Package modelapi recognises calls of models by their targets. The injection
+// points of HTTP requests use it, and so does a matrix that only knows their names,
+// so that both agree.
 package modelapi
 
 import "strings"
 
-// AsksModel recognises the endpoints of model providers by the ends of their
-// paths, since gateways add prefixes. All name the model in the body but
-// Gemini's, which has it in the path.
+// AsksModel reports whether path is an endpoint of a model provider. It looks at the
+// end of the path, since gateways add prefixes. Gemini names the model in the path,
+// the others in the body.
 func AsksModel(path string) bool {
 	for _, end := range [...]string{
 		"/chat/completions", "/completions", "/responses", "/embeddings", "/moderations", // OpenAI and compatible

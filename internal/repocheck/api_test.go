@@ -19,8 +19,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/golden"
 )
 
-// Types and functions that a package may export. Methods are read with their
-// type and constants with theirs, so neither counts.
+// How many types and functions a package may export. Methods and constants are read
+// with their type, and do not count.
 const usualNames = 25 // what a reader takes in on one page
 
 var otherNames = map[string]struct {
@@ -111,14 +111,14 @@ func TestExportsOfASnippet(t *testing.T) {
 	assert.Equal(t, []string{"Make", "Alias", "Doer", "Embedded", "Kind", "Pair"}, topLevelNames(exports(p)))
 }
 
-// publicPackages are those that users can import.
+// publicPackages returns the packages that users can import.
 func publicPackages(t *testing.T) []goPackage {
 	return slices.DeleteFunc(library(t), func(p goPackage) bool {
 		return p.internal() || p.name() == "main" || p.name() == ""
 	})
 }
 
-// topLevelNames are the types and functions among the lines of exports.
+// topLevelNames returns the types and functions in the lines of exports.
 func topLevelNames(lines []string) []string {
 	var names []string
 	for _, line := range lines {
@@ -131,8 +131,7 @@ func topLevelNames(lines []string) []string {
 	return names
 }
 
-// exports lists what a package exports, a sorted line for each item, so that a
-// change of the API is a change of lines.
+// exports lists what a package exports, sorted, one line for each item.
 func exports(p goPackage) []string {
 	lines := make(map[string]bool)
 	for _, f := range p.code() {
@@ -182,7 +181,7 @@ func receiver(d *ast.FuncDecl) string {
 }
 
 func addGen(lines map[string]bool, fset *token.FileSet, d *ast.GenDecl) {
-	var inherited string // the type of a constant without type and value is the one before's
+	var inherited string // the type of the constant before, which one without type and value has too
 	for _, spec := range d.Specs {
 		switch s := spec.(type) {
 		case *ast.ValueSpec:
@@ -267,7 +266,7 @@ func member(fset *token.FileSet, m *ast.Field) []string {
 	return out
 }
 
-// oneLine prints a piece of syntax without line breaks.
+// oneLine prints a syntax node without line breaks.
 func oneLine(fset *token.FileSet, node any) string {
 	var buf bytes.Buffer
 	if err := printer.Fprint(&buf, fset, node); err != nil {

@@ -48,7 +48,7 @@ func TestUndocumentedNamesAreSeen(t *testing.T) {
 }
 
 // undocumented lists the exported names without a comment, in the order of the
-// source. Fields and methods of interfaces are their type's affair.
+// source. Fields and methods of interfaces are documented with their type.
 func undocumented(p goPackage) []string {
 	var names []string
 	for _, f := range p.code() {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The first row that fits a file gives its limit.
+// The limits of files: the first row that fits a file counts.
 var fileSizes = []struct {
 	fits   func(f goFile) bool
 	lines  int
@@ -37,8 +37,7 @@ func TestFileSizes(t *testing.T) {
 	}
 }
 
-// What must not be in the sources. The patterns are written so that they do not
-// match themselves.
+// Text that must not be in the sources. The patterns do not match themselves.
 var leftovers = []struct {
 	pattern *regexp.Regexp
 	reason  string

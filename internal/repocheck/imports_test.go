@@ -17,21 +17,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A listed package is what "go list -deps -json" says of it. Imports of tests
-// are not among them.
+// A listed package is what "go list -deps -json" prints of it, without the imports of
+// tests.
 type listed struct {
 	ImportPath string
 	Standard   bool
 	Imports    []string
-	Deps       []string // Imports, and theirs, and so on
+	Deps       []string // the direct and indirect imports
 }
 
-// An edge is an import that must not be.
+// An edge is a forbidden import.
 type edge struct {
-	from   []string // packages of ours by folder; "/..." takes in all below
+	from   []string // our packages, by folder; "/..." includes all below
 	except []string
-	to     []string // folders of ours, import paths of others, or thirdParty
-	direct bool     // judge the package's own imports, not what they bring along
+	to     []string // our folders, import paths of others, or thirdParty
+	direct bool     // applies to the package's direct imports only
 	reason string
 }
 
@@ -130,8 +130,8 @@ func TestRequirementsOfTheRootModule(t *testing.T) {
 		"a tool raises users' dependencies (it belongs in internal/tools), and a replace does not reach them")
 }
 
-// listPackages asks the go command for the packages of the root module and all
-// they bring along.
+// listPackages returns the packages of the root module and all their direct and
+// indirect imports, as the go command lists them.
 func listPackages(t *testing.T) []listed {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,Imports,Deps", "./...")
@@ -173,7 +173,7 @@ func wrongEdges(pkgs []listed, rules []edge) []string {
 	return problems
 }
 
-// judged returns those imports of p that the rule looks at.
+// judged returns the imports of p that the rule applies to.
 func (e edge) judged(p listed) []string {
 	switch {
 	case !within(p.ImportPath, module), !matchesAny(e.from, p.ImportPath), matchesAny(e.except, p.ImportPath):
@@ -184,9 +184,9 @@ func (e edge) judged(p listed) []string {
 	return p.Deps
 }
 
-// matchesAny reads a pattern without a dot in its first part, or ".", as a
-// folder of ours, "testing" apart. "x/..." is x and all below it, "x/*" all
-// below it without x.
+// matchesAny reports whether a pattern matches an import path. A pattern whose first
+// part has no dot, or that is ".", is one of our folders, except "testing". "x/..." is
+// x and all below it, "x/*" all below x without x.
 func matchesAny(patterns []string, importPath string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		first, _, _ := strings.Cut(pattern, "/")

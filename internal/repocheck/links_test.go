@@ -58,8 +58,8 @@ func TestDeadLinksAreSeen(t *testing.T) {
 	}
 }
 
-// deadLink says why a link in file leads nowhere. Links to other sites are not
-// followed.
+// deadLink returns why a link in file has no target; empty: it has one. Links to other
+// sites are not followed.
 func deadLink(file, target string) string {
 	u, err := url.Parse(target)
 	switch {
@@ -80,7 +80,8 @@ func deadLink(file, target string) string {
 	return deadTarget(to, u.Fragment)
 }
 
-// deadTarget says what is missing: the file, or in a Markdown file the heading.
+// deadTarget returns what is missing, the file or the heading in a Markdown file;
+// empty: nothing is.
 func deadTarget(file, fragment string) string {
 	if _, err := os.Stat(filepath.Join(root, file)); err != nil {
 		return "no such file"
@@ -105,8 +106,8 @@ func readMarkdown(t *testing.T, file string) string {
 	return string(text)
 }
 
-// links returns the targets of a Markdown text, those in code left out:
-// [text](target), then [name]: target.
+// links returns the link targets of a Markdown text, without those in code: first of
+// [text](target), then of [name]: target.
 func links(text string) []string {
 	text = regexp.MustCompile("`[^`\n]*`").ReplaceAllString(withoutFences(text), "")
 	inline := regexp.MustCompile(`\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)`)
@@ -137,9 +138,8 @@ func withoutFences(text string) string {
 	return out.String()
 }
 
-// anchors returns the fragments that a Markdown text answers to, named as GitHub
-// names them: lower case, spaces to hyphens, other punctuation dropped, and a
-// number behind a repeated one.
+// anchors returns the fragments of a Markdown text as GitHub names them: lower case,
+// hyphens for spaces, without other punctuation, and a number after a repeated one.
 func anchors(text string) map[string]bool {
 	text = withoutFences(text)
 	found := make(map[string]bool)

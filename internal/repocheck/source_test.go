@@ -20,8 +20,8 @@ const (
 	root   = "../.." // tests run in the folder of their package
 )
 
-// A goPackage is the Go files of one folder, whatever their build constraints,
-// so that a rule holds for every operating system.
+// A goPackage is the Go files of one folder, whatever their build constraints, so
+// that the rules cover every operating system.
 type goPackage struct {
 	dir   string // slash-separated, from the root of the repository
 	fset  *token.FileSet
@@ -35,7 +35,7 @@ type goFile struct {
 	syntax *ast.File
 }
 
-// name is the package's own name, not that of its external tests.
+// name returns the name of the package, not that of its external tests.
 func (p goPackage) name() string {
 	for _, f := range p.files {
 		if !f.test {
@@ -45,12 +45,12 @@ func (p goPackage) name() string {
 	return ""
 }
 
-// importPath is the path by which the root module's users know the package.
+// importPath returns the import path of a package of the root module.
 func (p goPackage) importPath() string { return path.Join(module, p.dir) }
 
 func (p goPackage) internal() bool { return strings.Contains("/"+p.dir+"/", "/internal/") }
 
-// code is the files that are compiled into the package itself.
+// code returns the files without tests.
 func (p goPackage) code() []goFile {
 	return slices.DeleteFunc(slices.Clone(p.files), func(f goFile) bool { return f.test })
 }
@@ -58,8 +58,8 @@ func (p goPackage) code() []goFile {
 // within reports whether dir is top or lies below it.
 func within(dir, top string) bool { return dir == top || strings.HasPrefix(dir, top+"/") }
 
-// filesOfRepository lists all files with that ending, slash-separated from the
-// root, without those that belong to no build: hidden folders and testdata.
+// filesOfRepository lists all files with an ending, slash-separated from the root,
+// without those in hidden folders and testdata.
 func filesOfRepository(t *testing.T, ending string) []string {
 	t.Helper()
 	var files []string
@@ -92,7 +92,7 @@ func everyPackage(t *testing.T) []goPackage {
 	for _, file := range filesOfRepository(t, ".go") {
 		text, err := os.ReadFile(filepath.Join(root, file))
 		require.NoError(t, err)
-		// A walk comes back to a folder after those below it.
+		// A walk returns to the files of a folder after those below it.
 		dir := path.Dir(file)
 		i := slices.IndexFunc(pkgs, func(p goPackage) bool { return p.dir == dir })
 		if i < 0 {
@@ -116,8 +116,7 @@ func parse(t *testing.T, fset *token.FileSet, file string, text []byte) goFile {
 	}
 }
 
-// library parses the packages of the root module: what users import, and what
-// those import of internal/.
+// library parses the packages of the root module, those in internal/ too.
 func library(t *testing.T) []goPackage {
 	t.Helper()
 	nested := filesOfRepository(t, "go.mod")
@@ -128,8 +127,7 @@ func library(t *testing.T) []goPackage {
 	})
 }
 
-// snippet is a package made of one file of source text, to show a rule what
-// breaks it.
+// snippet returns a package of one file with the source text, to test a rule.
 func snippet(t *testing.T, source string) goPackage {
 	t.Helper()
 	fset := token.NewFileSet()

@@ -13,8 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Calls whose result nobody can change, and which therefore may fill a variable
-// of a package.
+// Calls whose result cannot be changed. A package variable may hold it.
 var immutable = map[string]string{
 	"errors.New":          "sentinels are compared, never changed",
 	"fmt.Errorf":          "as errors.New, for a sentinel that matches another",
@@ -23,7 +22,7 @@ var immutable = map[string]string{
 	"reflect.TypeFor":     "types are values",
 }
 
-// Variables that break the rule all the same, as "folder name", with the reason.
+// Exceptions to the rule: "folder name" of the variable, with the reason.
 var excused = map[string]string{}
 
 func TestNoPackageState(t *testing.T) {
@@ -72,8 +71,8 @@ func TestPackageStateIsSeen(t *testing.T) {
 	}, packageState(p))
 }
 
-// packageState names what a package keeps or does outside its functions, and
-// what is wrong with it.
+// packageState returns the package variables and init functions that are not allowed,
+// with what is wrong with each.
 func packageState(p goPackage) map[string]string {
 	problems := make(map[string]string)
 	for _, f := range p.code() {
@@ -116,9 +115,8 @@ func judgeVars(spec *ast.ValueSpec, problems map[string]string) {
 	}
 }
 
-// mutableValue says what makes an initial value something other than a fixed
-// table or an error. An error of a type of its own may be a pointer: it is
-// compared, not changed.
+// mutableValue returns why an initial value is not a fixed table or an error; empty:
+// it is. A sentinel error may be a pointer: it is compared, not changed.
 func mutableValue(name string, value ast.Expr) (problem string) {
 	sentinel := strings.HasPrefix(strings.ToLower(name), "err")
 	ast.Inspect(value, func(n ast.Node) bool {
@@ -151,8 +149,8 @@ func callee(call *ast.CallExpr) string {
 	return ""
 }
 
-// changes finds the statements that change a variable of the package. Imports
-// are not resolved: whose name a name is needs none of them.
+// changes finds the statements that change a variable of the package. Imports are not
+// resolved, since finding the package's variables needs none of them.
 func changes(p goPackage) map[string]string {
 	var files []*ast.File
 	for _, f := range p.code() {
@@ -188,7 +186,7 @@ func changes(p goPackage) map[string]string {
 	return found
 }
 
-// base is the variable that an expression such as a.b[c] starts from.
+// base returns the variable at the beginning of an expression such as a.b[c].
 func base(expr ast.Expr) *ast.Ident {
 	for {
 		switch e := expr.(type) {

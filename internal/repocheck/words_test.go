@@ -12,12 +12,11 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A retired word stood for something that has another name now; see
-// docs/glossary.md.
+// A retired word must not be used: docs/glossary.md has the word to use.
 type retired struct {
 	word  string // a part of an identifier, and a word of prose, in lower case
-	prose string // a pattern of prose; empty: the word, and it with an s
-	now   string // what to say
+	prose string // a pattern of prose; empty: the word
+	now   string // what to say instead
 }
 
 var retiredWords = []retired{
@@ -40,8 +39,8 @@ var retiredWords = []retired{
 	{"", `\bsays? whether\b`, "reports whether"},
 }
 
-// exemptWords are places where a retired word is part of something else: a
-// standard term, a string that stays as it was, a quotation.
+// exemptWords matches retired words in another meaning: in standard terms, strings
+// and quotations.
 var exemptWords = regexp.MustCompile(`(?i)promise(s|d)? (of|that|to|nothing|no)|handshake|shorthand|beforehand|by hand|at hand|on the other hand|handed|handle|first sight|get_weather|weather forecast|weather (in|for|at) [A-Z]`)
 
 // words splits an identifier into its words, in lower case.

@@ -10,8 +10,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/sse"
 )
 
-// FuzzReader holds the reader to the standard's own procedure, done on the
-// whole text at once, at any split of the stream into reads.
+// FuzzReader compares the reader, at any split of the stream into reads, with the
+// procedure of the standard on the whole text.
 func FuzzReader(f *testing.F) {
 	for _, seed := range []string{
 		"", "data: a\n\n", "data: a\r\n\r\ndata: b\r\r\n", "\ufeffevent: x\nid: 1\ndata\ndata: y\n\n",

@@ -11,15 +11,15 @@ import (
 // times the longest event of a chat completion.
 const DefaultMax = 1 << 20
 
-// A Reader takes a stream apart into its events. It is not safe for concurrent use.
+// A Reader splits a stream into its events. It is not safe for concurrent use.
 type Reader struct {
 	src     *bufio.Reader
 	max     int
-	begun   bool // something was read: no byte order mark comes any more
-	afterCR bool // a line feed now ends no line of its own
-	long    bool // within a block of which parts were handed over already
-	column  int  // bytes of the line that went with those parts
-	err     error
+	begun   bool  // something was returned: a byte order mark cannot follow
+	afterCR bool  // a line feed that follows belongs to the last line end
+	long    bool  // parts of the current block were returned
+	column  int   // how many bytes of the current line were in those parts
+	err     error // of src, kept
 }
 
 // NewReader reads events from src. A block of more than max bytes is returned
@@ -31,12 +31,12 @@ func NewReader(src io.Reader, max int) *Reader {
 	return &Reader{src: bufio.NewReader(src), max: max}
 }
 
-// Next returns the next event. At the end of the stream it first returns what
-// came without a blank line, then always [io.EOF]. The same holds for any other
-// error of the source.
+// Next returns the next event. At the end of the stream it first returns the block
+// that no blank line ended, if there is one, then always [io.EOF]. It does the same
+// for any other error of the source.
 func (r *Reader) Next() (Event, error) {
 	var raw []byte
-	line := -r.column // where the line began
+	line := -r.column // the index in raw where the line began
 	for {
 		b, err := r.read()
 		if err != nil {
@@ -66,7 +66,7 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-// read keeps an error, which a bufio.Reader forgets once it returned it.
+// read reads a byte. It keeps an error, which a bufio.Reader returns once only.
 func (r *Reader) read() (b byte, err error) {
 	if r.err == nil {
 		b, r.err = r.src.ReadByte()
@@ -77,14 +77,14 @@ func (r *Reader) read() (b byte, err error) {
 // blank reports whether the line that ends with raw is empty.
 func (r *Reader) blank(raw []byte, line int) bool {
 	if line < 0 {
-		return false // some of it went before
+		return false // it began in an earlier part
 	}
 	content := raw[line : len(raw)-1]
 	return len(content) == 0 || !r.begun && line == 0 && string(content) == mark
 }
 
-// feed takes the line feed of the last line if it is here already. One that
-// comes later goes with the next block: waiting could take for ever.
+// feed appends the line feed of the last line end if it has arrived. One that
+// arrives later is part of the next block: waiting for it could take for ever.
 func (r *Reader) feed(raw []byte) []byte {
 	if !r.afterCR || r.src.Buffered() == 0 {
 		return raw
@@ -100,7 +100,7 @@ func (r *Reader) feed(raw []byte) []byte {
 // mark is the byte order mark that a stream may begin with.
 const mark = "\ufeff"
 
-// event gives the block its meaning.
+// event makes the event of a block.
 func (r *Reader) event(raw []byte, ended bool) Event {
 	e := Event{Raw: raw, Ended: ended, Part: r.long}
 	text := raw
@@ -120,7 +120,7 @@ func (r *Reader) event(raw []byte, ended bool) Event {
 	return e
 }
 
-// line takes in one line: a comment, a field, or a field without a value.
+// line reads one line: a comment, a field, or a field without a value.
 func (e *Event) line(line string, data *[]string) {
 	name, value, _ := strings.Cut(line, ":")
 	value = strings.TrimPrefix(value, " ")

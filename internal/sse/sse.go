@@ -1,10 +1,9 @@
 // Package sse reads and writes streams of server-sent events, as the HTML
 // standard defines them ("9.2.5 Parsing an event stream").
 //
-// The [Reader] keeps the bytes of every event beside their meaning, so that a
-// stream can be passed on with a change to one event only. It returns an event
-// as soon as its last byte is there, and never holds more than a bounded part
-// of the stream.
+// The [Reader] returns the bytes of every event with its fields, so that a stream
+// can be passed on with one event changed. It returns an event as soon as its last
+// byte has arrived, and never keeps more than a bounded part of the stream.
 package sse
 
 import "strings"
@@ -15,17 +14,17 @@ type Event struct {
 	Data    string // of the fields "data", joined by line feeds
 	HasData bool   // there was such a field: without one, clients do not see the event
 	ID      string // of the field "id"
-	HasID   bool   // there was such a field: an empty one forgets the last
+	HasID   bool   // there was such a field: an empty one resets the last
 	Retry   string // of the field "retry": decimal digits, in milliseconds
 
-	// Raw is the block as it came, the byte order mark and comments included.
-	// The Raws of a stream, one behind the other, are the stream.
+	// Raw is the block as it was read, the byte order mark and comments included.
+	// The Raws of a stream, one after the other, are the stream.
 	Raw []byte
 	// Ended reports whether the block ended in a blank line. Clients drop the
 	// last block of a stream if it did not.
 	Ended bool
-	// Part reports whether the block was too long to be held: Raw is then a
-	// part of it without a meaning of its own.
+	// Part reports whether the block was longer than the Reader's max: Raw is then
+	// a part of it, and the fields above are empty.
 	Part bool
 	// Marked reports whether Raw begins with the byte order mark of the stream.
 	Marked bool
@@ -34,9 +33,9 @@ type Event struct {
 // Seen reports whether clients get the event.
 func (e Event) Seen() bool { return e.HasData && e.Ended && !e.Part }
 
-// Whole is the block in a form that may precede and follow any other. It adds
-// the last line feed to Raw if that did not come with it, and drops the byte
-// order mark, which counts only at the beginning of a stream.
+// Whole returns the block in a form that may precede and follow any other. It adds
+// the last line feed to Raw if it is missing, and drops the byte order mark, which
+// counts only at the beginning of a stream.
 func (e Event) Whole() []byte {
 	if e.Ended && len(e.Raw) > 0 && e.Raw[len(e.Raw)-1] == '\n' {
 		if e.Marked {
@@ -47,7 +46,7 @@ func (e Event) Whole() []byte {
 	return Append(nil, e)
 }
 
-// Append appends the event to dst, with line feeds alone. Line ends of any kind
+// Append appends the event to dst, with line feeds as line ends. Line ends of any kind
 // in Data become line feeds; in Type, ID and Retry they become spaces.
 func Append(dst []byte, e Event) []byte {
 	dst = field(dst, "event", e.Type, e.Type != "")

@@ -15,8 +15,7 @@ import (
 	"github.com/shakedown-go/shakedown/internal/sse"
 )
 
-// all reads the events of a stream, and holds what every stream must keep: the
-// Raws are the stream.
+// all reads the events of a stream, and checks that their Raws are the stream.
 func all(t require.TestingT, src io.Reader, stream string, max int) []sse.Event {
 	r := sse.NewReader(src, max)
 	var events []sse.Event
@@ -37,7 +36,7 @@ func all(t require.TestingT, src io.Reader, stream string, max int) []sse.Event 
 	return events
 }
 
-// seen are the events that a client is handed, without what does not concern it.
+// seen returns the events that a client gets, with only the fields that it sees.
 func seen(events []sse.Event) []sse.Event {
 	var out []sse.Event
 	for _, e := range events {

@@ -1,5 +1,5 @@
 // Package jsonvalue reads and writes the types in which tools, dispatch functions and wrapped functions pass values:
-// JSON in one of three Go types, or Go values. The catalogues of faults use it to change all of them.
+// JSON in one of three Go types, or Go values. The catalogues of faults use it to change both.
 package jsonvalue
 
 import (

@@ -76,7 +76,7 @@ func run(t *testing.T, method ...experiment.Activity) *experiment.Journal {
 	return j
 }
 
-// look is an activity that looks around while the ones before it are in effect.
+// look is an activity that observes the system while the ones before it are in effect.
 func look(fn func(ctx context.Context)) experiment.Activity {
 	return experiment.Activity{Name: "look", Kind: experiment.Probe, Run: func(ctx context.Context) (any, error) { fn(ctx); return nil, nil }}
 }
@@ -94,8 +94,8 @@ func TestArmedRulesInjectUntilTheyAreRolledBack(t *testing.T) {
 	assert.Empty(t, in.Rules())
 }
 
-// The rollback ends the waits of its rules, and leaves alone what somebody else
-// has put in their place.
+// The rollback ends the waits of its rules, and does not remove rules that have
+// replaced them.
 func TestTheRollbackOfArmedRules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := chaos.NewInjector(1, nil)

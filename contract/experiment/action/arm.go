@@ -20,8 +20,8 @@ type Start = func(ctx context.Context) (output any, undo experiment.Undo, err er
 // Arm registers rules on a live injector for the time d; 0: until it is rolled
 // back. It registers all or none: a wrong rule, or one whose name is registered
 // already, is an error. The output has the names of the rules. When a rule is
-// removed, the calls that it delays continue. A rule that has replaced it since is
-// left alone.
+// removed, the calls that it delays continue. A rule that has replaced it since
+// stays.
 func Arm(in *chaos.Injector, d time.Duration, rules ...chaos.Rule) Start {
 	rules = slices.Clone(rules)
 	return func(ctx context.Context) (any, experiment.Undo, error) {
@@ -70,7 +70,7 @@ func arm(in *chaos.Injector, rules []chaos.Rule) (names []string, remove func(),
 	return names, remove, nil
 }
 
-// heal waits for d, if any, and reverts the action.
+// heal waits for d and reverts the action. With d = 0 it does nothing.
 func heal(ctx context.Context, d time.Duration, undo experiment.Undo) error {
 	if d <= 0 {
 		return nil

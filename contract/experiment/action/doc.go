@@ -7,12 +7,12 @@
 //		{Name: "disk full", Start: action.FillDirectory(dir, 64<<20)},
 //	}
 //
-// Each returns its own rollback: rules are removed, processes go on, files are
-// deleted. An action with a duration lasts that long and then reverts itself; run
+// Each returns its own rollback: rules are removed, processes resume or restart,
+// files are deleted. An action with a duration lasts that long and then reverts itself; run
 // it in the background to do something else meanwhile. With the duration 0 it lasts
 // until it is rolled back.
 //
 // [Arm], [Partition] and [Exhaust] act within this process, on wrapped calls.
-// [Kill], [Pause] and [FillDirectory] are real: they touch processes and disks,
-// and nothing but what they are given.
+// [Kill], [Pause] and [FillDirectory] affect real processes and disks, but only
+// those that they are given.
 package action

@@ -10,14 +10,13 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment"
 )
 
-// Kill kills a process that this program has started: process is asked which
-// one when the action runs, such as
+// Kill kills a process that this program has started. When the action runs, it
+// calls process to get the process, such as
 //
 //	func() *os.Process { return cmd.Process }
 //
-// Its children live on. The program that started it still has to wait for it.
-// restart is the rollback; nil: there is none. A process that has already ended is
-// an error.
+// Its children keep running. The program that started it must still wait for it.
+// restart is the rollback; nil: none. A process that has already ended is an error.
 func Kill(process func() *os.Process, restart func(ctx context.Context) error) Start {
 	return func(context.Context) (any, experiment.Undo, error) {
 		p, err := find(process)

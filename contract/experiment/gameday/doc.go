@@ -1,5 +1,5 @@
-// Package gameday keeps many experiments: registered, run by name, picked at
-// random, run as a list, and remembered.
+// Package gameday keeps a registry of experiments, runs them by name, at random or
+// as a list, and keeps a history of the results.
 //
 //	history, err := gameday.OpenHistory("history.jsonl", 0)
 //	lab := gameday.NewLab(&gameday.LabOptions{History: history, Injector: in})
@@ -16,12 +16,13 @@
 //
 // # History
 //
-// A [History] is append-only and bounded: the oldest results go first, and are
-// counted. One in a file is on the disk when Add returns, and survives a crash
-// at any byte: every line has its length and checksum, and what a crash has torn
-// is cut off when the file is opened. One process at a time may have it open.
+// A [History] is append-only and bounded: the oldest results are dropped and
+// counted. If it is in a file, a result is on the disk when Add returns. The file
+// survives a crash at any byte: every line has its length and checksum, and an
+// incomplete last line is removed when the file is opened. One process at a time
+// may have it open.
 //
 // A file also records which runs began. If the process dies during one, its
 // rollback has not run. After the next start [History.CutOff] names the run, until
-// [History.Settle] says that it was dealt with.
+// [History.Settle] removes it.
 package gameday

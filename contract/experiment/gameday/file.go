@@ -12,13 +12,14 @@ import (
 	"path/filepath"
 )
 
-// file is a history on the disk: a line for each entry,
+// file is a history on the disk, with a line for each entry:
 //
 //	checksum length {"number":"0","run":"1","started":{…}}
 //	checksum length {"number":"1","run":"1","result":{…}}
 //
-// the checksum (CRC-32C, eight hexadecimal digits) and length being those of the
-// JSON. A crash can only tear the last line, and a torn line does not fit its checksum.
+// The checksum (CRC-32C, eight hexadecimal digits) and the length are those of the
+// JSON. A crash can only tear the last line, and a torn line does not match its
+// checksum.
 type file struct {
 	path  string
 	f     *os.File // nil: closed
@@ -28,7 +29,7 @@ type file struct {
 
 // openFile reads the whole lines and cuts off what follows them.
 func openFile(path string) (*file, []entry, error) {
-	_ = os.Remove(path + temporary) // what a crash has left of replace; if it stays, replace overwrites it
+	_ = os.Remove(path + temporary) // left by a crash in replace; if it stays, replace overwrites it
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, nil, err
@@ -52,12 +53,12 @@ func openFile(path string) (*file, []entry, error) {
 	return &file{path: path, f: f, size: size, lines: len(entries)}, entries, nil
 }
 
-// parse reads lines up to a torn end. size is that of the whole lines.
+// parse reads lines up to a torn end. size is the length of the whole lines.
 func parse(data []byte) (entries []entry, size int64, err error) {
 	for rest := data; len(rest) > 0; {
 		line, after, _ := bytes.Cut(rest, []byte("\n"))
 		e, ok := parseLine(line)
-		if !ok || len(line) == len(rest) { // torn, or its line end is
+		if !ok || len(line) == len(rest) { // the line is torn, or its line end is missing
 			if anyLine(rest) {
 				return nil, 0, fmt.Errorf("the line at byte %d is damaged, and whole ones follow", size)
 			}
@@ -79,7 +80,8 @@ func parseLine(line []byte) (e entry, ok bool) {
 	return e, string(line[:at]) == header(doc) && json.Unmarshal(doc, &e) == nil
 }
 
-// anyLine looks for a whole line, also behind a line whose end is damaged.
+// anyLine reports whether the data has a whole line, also after a line whose end is
+// damaged.
 func anyLine(data []byte) bool {
 	for line := range bytes.Lines(data) {
 		line, ended := bytes.CutSuffix(line, []byte("\n"))
@@ -109,8 +111,8 @@ func format(e entry) ([]byte, error) {
 	return append(append([]byte(header(doc)), doc...), '\n'), nil
 }
 
-// append writes one line and waits until it is on the disk. A line that could
-// be written only in part is taken back.
+// append writes one line and waits until it is on the disk. A line that was written
+// only in part is removed.
 func (f *file) append(e entry) error {
 	if f.f == nil {
 		return errClosed
@@ -133,8 +135,8 @@ func (f *file) append(e entry) error {
 
 const temporary = ".tmp"
 
-// replace puts a file with these entries alone in the place of the old one. A
-// crash leaves one or the other.
+// replace replaces the file by one with only these entries. A crash leaves the old
+// file or the new one.
 func (f *file) replace(entries []entry) error {
 	var all bytes.Buffer
 	for _, e := range entries {
@@ -172,8 +174,8 @@ func writeSynced(path string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// syncFolder makes the name of a new file last. Systems that cannot do so with
-// folders, such as Windows, say so here, and need not.
+// syncFolder makes sure that the name of a new file is on the disk. Systems such as
+// Windows cannot sync a folder; the error is ignored, since they do not need it.
 func syncFolder(path string) {
 	if d, err := os.Open(filepath.Dir(path)); err == nil {
 		_ = d.Sync()

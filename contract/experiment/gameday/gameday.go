@@ -24,7 +24,8 @@ type GameDay struct {
 	Experiments []string
 	// Parallel is the number of experiments that run at once. 0: one.
 	Parallel int
-	// StopOnFailure begins no further experiment after one that did not succeed.
+	// StopOnFailure prevents further experiments from beginning after one that did
+	// not succeed.
 	StopOnFailure bool
 }
 

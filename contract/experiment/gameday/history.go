@@ -20,22 +20,22 @@ type History struct {
 	mu      sync.Mutex
 	max     int
 	entries []entry           // results, oldest first
-	gone    map[string]tally  // those that are kept no more, by experiment
-	last    uint64            // number of the latest result, which is that of all ever added
+	gone    map[string]tally  // results that are no longer kept, by experiment
+	last    uint64            // number of the latest result: how many were ever added
 	runs    uint64            // number of the latest run that began
 	open    map[uint64]CutOff // runs under way in this process
 	cut     map[uint64]CutOff // runs that an earlier process did not end
 	file    *file             // nil: in memory only
 }
 
-// entry is a line of the file: a result, or something else that a history has
-// to know after a restart.
+// entry is a line of the file: a result, or something else that a history needs
+// after a restart.
 type entry struct {
-	Number  uint64             `json:"number,string"`        // how many results there have been, this one included
-	Run     uint64             `json:"run,string,omitempty"` // which run is meant; 0: one whose beginning was not noted
-	Started *CutOff            `json:"started,omitempty"`    // that run began
-	Settled bool               `json:"settled,omitempty"`    // that run needs no attention any more
-	Gone    map[string]tally   `json:"gone,omitempty"`       // results that the file has no more
+	Number  uint64             `json:"number,string"`        // results added so far, with this one
+	Run     uint64             `json:"run,string,omitempty"` // the number of the run; 0: its beginning was not recorded
+	Started *CutOff            `json:"started,omitempty"`    // the run began
+	Settled bool               `json:"settled,omitempty"`    // the run needs no attention
+	Gone    map[string]tally   `json:"gone,omitempty"`       // results that the file no longer has
 	Result  *experiment.Result `json:"result,omitempty"`
 }
 
@@ -70,9 +70,9 @@ func NewHistory(max int) *History {
 
 // OpenHistory opens the history in a file, or makes a new one. It keeps the latest
 // max results; 0 or less: 1,000. The file has at most twice as many lines.
-// [History.CutOff] returns the runs that began and did not end. A torn end, as a
-// crash leaves it, is cut off. A file that is damaged before its end is an error,
-// because no crash does that. Close the history after use.
+// [History.CutOff] returns the runs that began and did not end. An incomplete last
+// line, as a crash leaves it, is removed. Damage before the last line is an error,
+// because no crash causes it. Close the history after use.
 func OpenHistory(path string, max int) (*History, error) {
 	h := NewHistory(max)
 	f, entries, err := openFile(path)
@@ -121,11 +121,11 @@ func (h *History) add(r experiment.Result, run uint64) error {
 	return h.write(e)
 }
 
-// Begin notes that an experiment begins. When it returns a nil error, the note is
-// on the disk, if the history is in a file. So [History.CutOff] names the run if
+// Begin records that an experiment begins. When it returns a nil error, the record
+// is on the disk, if the history is in a file. So [History.CutOff] names the run if
 // the process ends before the run does. Call end once: it adds the result as
-// [History.Add] does; nil means that the experiment was not run. end works also
-// after an error.
+// [History.Add] does; nil means that the experiment was not run. end can be called
+// also after an error.
 func (h *History) Begin(name string) (end func(*experiment.Result) error, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -200,8 +200,8 @@ func (h *History) lines() []entry {
 	return append(lines, h.entries...)
 }
 
-// trim drops the oldest entries. It copies now and then, so that dropped entries do
-// not stay in memory.
+// trim drops the oldest entries and cut-off runs. It copies the entries when their
+// array is full, so that dropped ones do not stay in memory.
 func (h *History) trim() {
 	if over := len(h.entries) - h.max; over > 0 {
 		for _, e := range h.entries[:over] {
@@ -262,7 +262,7 @@ func (h *History) Dropped() uint64 {
 	return h.last - uint64(len(h.entries))
 }
 
-// Close closes the file, if there is one. Results added later are an error.
+// Close closes the file, if there is one. Adding a result after that is an error.
 func (h *History) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -135,9 +135,9 @@ type Status struct {
 	Experiments           []string      `json:"experiments"`            // their names, sorted; never nil
 	// Results are the results, oldest first, if the query asks for them.
 	Results     []experiment.Result `json:"results,omitzero"`
-	TotalRuns   int                 `json:"total_runs"`   // also those whose results are not kept any more
-	SuccessRate float64             `json:"success_rate"` // of those, a fraction; 0 with no runs
-	// Dropped is the number of results, of all experiments, that are kept no more.
+	TotalRuns   int                 `json:"total_runs"`   // with those whose results are no longer kept
+	SuccessRate float64             `json:"success_rate"` // the share of them that succeeded, 0 to 1; 0 without runs
+	// Dropped is the number of results, of all experiments, that are no longer kept.
 	Dropped uint64 `json:"dropped,omitempty"`
 	// CutOff are the runs that an earlier process did not end; never nil.
 	CutOff []CutOff `json:"cut_off"`
@@ -148,7 +148,7 @@ type ActiveFault struct {
 	Name string `json:"name"`
 	// FaultType is the kind of the fault, such as "latency".
 	FaultType string `json:"fault_type"`
-	// Probability is that of its trigger; 1 for a trigger without chance.
+	// Probability is that of its trigger, 0 to 1; 1 for a trigger without chance.
 	Probability float64 `json:"probability"`
 	// InForce reports whether the rule can match calls. If it cannot, Reason says
 	// why.
@@ -173,8 +173,8 @@ func NewActiveFault(r chaos.RuleState) ActiveFault {
 	return f
 }
 
-// Status returns the rules in force, the registered experiments and the kept
-// results.
+// Status returns the rules of the injector, the registered experiments and, if the
+// query asks for them, the kept results.
 func (l *Lab) Status(q Query) Status {
 	s := Status{ActiveFaults: []ActiveFault{}, Experiments: l.Names(), Dropped: l.opts.History.Dropped(), CutOff: l.opts.History.CutOff()}
 	s.RegisteredExperiments = len(s.Experiments)

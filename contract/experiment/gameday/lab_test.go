@@ -26,7 +26,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/golden"
 )
 
-// play is an experiment that takes a time and ends as it is told.
+// play is an experiment whose action takes a time and returns fails. If steady is
+// false, two of three checks of its steady state miss.
 func play(name string, takes time.Duration, steady bool, fails error) *experiment.Experiment {
 	checked := 0
 	return &experiment.Experiment{
@@ -247,7 +248,7 @@ func TestACrashInAGameDayLosesNoFinishedResult(t *testing.T) {
 	assert.Equal(t, [][]string{nil, {"a"}, {"a", "b"}}, got)
 }
 
-func TestAHistoryThatCannotBeWrittenIsToldOf(t *testing.T) {
+func TestAHistoryThatCannotBeWrittenIsReported(t *testing.T) {
 	history := open(t, filepath.Join(t.TempDir(), "history"), 0)
 	require.NoError(t, history.Close())
 	r, err := (&gameday.GameDay{}).Run(t.Context(), newLab(t, &gameday.LabOptions{History: history}, play("a", 0, true, nil)))

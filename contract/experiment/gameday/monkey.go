@@ -16,8 +16,8 @@ type Monkey struct {
 }
 
 // Pick returns the name for a round. It is a pure function of the seed, the round
-// and the registered names, each of which is equally likely. A new experiment takes
-// its share of the rounds and moves no other.
+// and the registered names, each of which is equally likely. A new experiment is
+// picked in its share of the rounds; in the other rounds the picks stay the same.
 //
 // Each name draws a number, and the highest one wins (rendezvous hashing: Thaler
 // and Ravishankar, "A Name-Based Mapping Scheme for Rendezvous", 1996).

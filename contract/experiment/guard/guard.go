@@ -9,7 +9,7 @@
 //
 // A guard is polled while the method runs, every second unless its Every says
 // otherwise. When its condition is met, the run is aborted and rolled back. A guard
-// that cannot judge (a probe that fails, a measure that is not a number) stops the
+// that cannot judge, because a probe fails or a measure is not a number, aborts the
 // run too.
 package guard
 
@@ -24,9 +24,9 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment/probe"
 )
 
-// ErrorRate stops the run when more than the share max of calls failed and there
-// were at least calls calls. count returns both numbers over a period of its
-// choice.
+// ErrorRate stops the run when the share of failed calls exceeds max, from 0 to
+// below 1, and the total of calls is at least calls. count returns both numbers, over a
+// period of its choice.
 func ErrorRate(max float64, calls int, count func(ctx context.Context) (failed, total int, err error)) experiment.Guard {
 	return experiment.Guard{Name: "error rate", Check: func(ctx context.Context) error {
 		if !(max >= 0 && max < 1) || calls < 0 || count == nil {
@@ -111,7 +111,7 @@ func KillSwitch(pulled func() bool) experiment.Guard {
 
 // Regression compares a measure of a control group and of the treated group. It
 // stops the run when the treated value is more than control × (1 + ratio) + slack.
-// The measure is one for which more is worse, such as a latency or an error rate.
+// Higher values of the measure must be worse, as with a latency or an error rate.
 func Regression(control, treated func(ctx context.Context) (float64, error), ratio, slack float64) experiment.Guard {
 	compare := probe.Compare(control, treated)
 	return experiment.Guard{Name: "regression", Check: func(ctx context.Context) error {

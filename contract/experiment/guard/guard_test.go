@@ -19,7 +19,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment/tolerance"
 )
 
-// under runs a method of an hour under a guard, and says why and when it ended.
+// under runs a method of an hour under a guard, and returns why and when it ended.
 func under(t *testing.T, g experiment.Guard) (why string, after time.Duration) {
 	t.Helper()
 	started, undone := false, false // a guard that stops at the start may be quicker than the action

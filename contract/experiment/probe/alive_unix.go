@@ -17,13 +17,13 @@ func alive(p *os.Process) (bool, error) {
 	switch {
 	case errors.Is(err, os.ErrProcessDone), errors.Is(err, syscall.ESRCH):
 		return false, nil
-	case err != nil && !errors.Is(err, syscall.EPERM): // EPERM: it lives, as someone else's
+	case err != nil && !errors.Is(err, syscall.EPERM): // EPERM: it runs as another user
 		return false, err
 	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid))
 	if err != nil {
 		return true, nil
 	}
-	_, state, _ := bytes.Cut(stat[max(0, bytes.LastIndexByte(stat, ')')):], []byte(" ")) // the name before may have anything in it
+	_, state, _ := bytes.Cut(stat[max(0, bytes.LastIndexByte(stat, ')')):], []byte(" ")) // the process name before it may contain any character
 	return !bytes.HasPrefix(state, []byte("Z")) && !bytes.HasPrefix(state, []byte("X")), nil
 }

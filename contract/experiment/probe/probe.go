@@ -16,8 +16,9 @@ import (
 // [experiment.Activity.Run]: https://pkg.go.dev/github.com/shakedown-go/shakedown/contract/experiment#Activity
 type Run = func(ctx context.Context) (output any, err error)
 
-// HTTPStatus sends GET to url and outputs the status code. No answer is an
-// error. client nil: one with the settings of the standard library.
+// HTTPStatus sends GET to url and outputs the status code, an int. No answer is an
+// error. If client is nil, it uses a client with the settings of the standard
+// library.
 func HTTPStatus(url string, client *http.Client) Run {
 	if client == nil {
 		client = &http.Client{}
@@ -32,7 +33,7 @@ func HTTPStatus(url string, client *http.Client) Run {
 			return nil, fmt.Errorf("probe: %w", err)
 		}
 		defer resp.Body.Close()
-		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can serve again
+		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be reused
 		return resp.StatusCode, nil
 	}
 }
@@ -57,8 +58,8 @@ func TCP(addr string) Run {
 	}
 }
 
-// Alive outputs whether a process runs, paused or not: true or false. process is
-// called each time and returns it; nil is a process that does not run.
+// Alive outputs whether a process is alive, running or paused: true or false.
+// process is called each time and returns it; nil means that it is not alive.
 func Alive(process func() *os.Process) Run {
 	return func(context.Context) (any, error) {
 		if process == nil {

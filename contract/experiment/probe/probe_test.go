@@ -155,7 +155,7 @@ func TestSLO(t *testing.T) {
 		{"db.read", 10 * time.Millisecond, false}, {"db.read", 20 * time.Millisecond, false},
 		{"db.write", 300 * time.Millisecond, false}, {"mail", time.Millisecond, true},
 	}
-	timeline := func(context.Context) ([]probe.Sample, error) { return samples, nil }
+	source := func(context.Context) ([]probe.Sample, error) { return samples, nil }
 	for _, tc := range []struct {
 		o    probe.Objective
 		want string
@@ -165,23 +165,23 @@ func TestSLO(t *testing.T) {
 		{probe.Objective{Share: 0.5, Within: 20 * time.Millisecond, Target: "db.*"}, `{"calls":3,"good":2,"share":0.6666666666666666,"burn":0.6666666666666666,"met":true}`},
 		{probe.Objective{Share: 0.5, Target: "nothing"}, `{"calls":0,"good":0,"share":null,"burn":null,"met":null}`},
 	} {
-		output, err := probe.SLO(timeline, tc.o)(t.Context())
+		output, err := probe.SLO(source, tc.o)(t.Context())
 		require.NoError(t, err)
 		doc, err := json.Marshal(output)
 		require.NoError(t, err)
 		assert.JSONEq(t, tc.want, string(doc))
 	}
 	for _, o := range []probe.Objective{{}, {Share: 1}, {Share: math.NaN()}, {Share: 0.5, Within: -1}, {Share: 0.5, Target: "["}} {
-		_, err := probe.SLO(timeline, o)(t.Context())
+		_, err := probe.SLO(source, o)(t.Context())
 		assert.ErrorContains(t, err, "probe: ")
 	}
 	_, err := probe.SLO(func(context.Context) ([]probe.Sample, error) { return nil, errors.New("gone") }, probe.Objective{Share: 0.5})(t.Context())
-	assert.EqualError(t, err, "probe: timeline: gone")
+	assert.EqualError(t, err, "probe: samples: gone")
 	_, err = probe.SLO(nil, probe.Objective{Share: 0.5})(t.Context())
 	assert.Error(t, err)
 }
 
-func TestEventsOfAnInjectorAreATimeline(t *testing.T) {
+func TestEventsOfAnInjectorAreSamples(t *testing.T) {
 	in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})
 	require.NoError(t, in.Register(chaos.Rule{Target: "db", Limit: 1, Fault: fault.Fail(fault.ErrUnavailable)}))
 	ctx := chaos.NewContext(t.Context(), in)

@@ -16,13 +16,13 @@ type Sample struct {
 	Failed   bool
 }
 
-// A Timeline returns the recorded calls to judge, such as those of the last
-// minutes. [Events] makes one of an injector; any other source of calls will do.
-type Timeline func(ctx context.Context) ([]Sample, error)
+// A SampleSource returns the recorded calls to judge, such as those of the last
+// minutes. [Events] makes one of an injector; any other source may be used.
+type SampleSource func(ctx context.Context) ([]Sample, error)
 
-// Events returns the timeline of the events that an injector has kept: of all calls
-// with [chaos.InjectorOptions.RecordAll], else only of those that a rule matched.
-func Events(in *chaos.Injector) Timeline {
+// Events returns the events that an injector has kept, as samples: of all calls with
+// [chaos.InjectorOptions.RecordAll], else only of those that a rule matched.
+func Events(in *chaos.Injector) SampleSource {
 	return func(context.Context) ([]Sample, error) {
 		if in == nil {
 			return nil, fmt.Errorf("probe: the injector is nil")
@@ -42,11 +42,11 @@ type Objective struct {
 	_      struct{}
 	Target string        // a glob over the targets; empty: all
 	Share  float64       // such as 0.99; above 0, below 1
-	Within time.Duration // 0: any time will do
+	Within time.Duration // 0: any duration is good
 }
 
-// A Level is the output of [SLO].
-type Level struct {
+// A ServiceLevel is the output of [SLO].
+type ServiceLevel struct {
 	Calls int `json:"calls"`
 	Good  int `json:"good"`
 	// Share is good/calls. Burn is the share of bad calls divided by the share that
@@ -59,11 +59,11 @@ type Level struct {
 	Met *bool `json:"met"`
 }
 
-// SLO judges recorded calls by an objective and outputs a [Level].
-func SLO(calls Timeline, o Objective) Run {
+// SLO judges recorded calls by an objective and outputs a [ServiceLevel].
+func SLO(calls SampleSource, o Objective) Run {
 	return func(ctx context.Context) (any, error) {
 		if calls == nil || !(o.Share > 0 && o.Share < 1) || o.Within < 0 {
-			return nil, fmt.Errorf("probe: SLO of share %v within %v; allowed: a timeline, a share above 0 and below 1, a time of 0 or more", o.Share, o.Within)
+			return nil, fmt.Errorf("probe: SLO of share %v within %v; allowed: a source of samples, a share above 0 and below 1, a time of 0 or more", o.Share, o.Within)
 		}
 		target := o.Target
 		if target == "" {
@@ -75,14 +75,14 @@ func SLO(calls Timeline, o Objective) Run {
 		}
 		samples, err := calls(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("probe: timeline: %w", err)
+			return nil, fmt.Errorf("probe: samples: %w", err)
 		}
 		return o.judge(samples, matches), nil
 	}
 }
 
-func (o Objective) judge(samples []Sample, matches *glob.Glob) Level {
-	var l Level
+func (o Objective) judge(samples []Sample, matches *glob.Glob) ServiceLevel {
+	var l ServiceLevel
 	for _, s := range samples {
 		if !matches.Match(s.Target) {
 			continue

@@ -10,8 +10,8 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment"
 )
 
-// Distribution holds for a list in which each value has its share: "90 % are
-// 200, 10 % are 201" is
+// Distribution holds for a list in which each value has its share. "90 % are 200,
+// 10 % are 201" is
 //
 //	tolerance.Distribution(map[string]float64{"200": 0.9, "201": 0.1}, 0.05)
 //

@@ -2,13 +2,9 @@ package tolerance
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
-	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/contract/experiment"
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
 )
 
@@ -31,20 +27,21 @@ type JSONPath struct {
 	exact  bool
 }
 
-// Count returns t, holding only for exactly n values.
+// Count returns a copy of t that holds only for exactly n values.
 func (t JSONPath) Count(n int) JSONPath {
 	t.count = &n
 	return t
 }
 
-// Expect returns t, holding only for exactly these values, in this order. It takes
-// precedence over Count.
+// Expect returns a copy of t that holds only for exactly these values, in this
+// order. It takes precedence over Count.
 func (t JSONPath) Expect(values ...any) JSONPath {
 	t.expect, t.exact = values, true
 	return t
 }
 
-// Holds reports whether the output has the values.
+// Holds reports whether the path finds the values in the output. The error is that
+// of Check, or of an output without JSON.
 func (t JSONPath) Holds(_ context.Context, output any) (bool, error) {
 	if err := t.Check(); err != nil {
 		return false, err
@@ -97,55 +94,4 @@ func (t JSONPath) Check() error {
 		}
 	}
 	return nil
-}
-
-// Member judges one member of the output, such as "body", by another tolerance. An
-// output without that member is judged as a whole.
-func Member(name string, t experiment.Tolerance) experiment.Tolerance { return member{name, t} }
-
-type member struct {
-	name  string
-	inner experiment.Tolerance
-}
-
-func (t member) Holds(ctx context.Context, output any) (bool, error) {
-	got, err := plain(output)
-	if err != nil {
-		return false, err
-	}
-	if object, ok := got.(map[string]any); ok {
-		if v, ok := object[t.name]; ok {
-			return t.inner.Holds(ctx, v)
-		}
-	}
-	return t.inner.Holds(ctx, output)
-}
-
-func (t member) Check() error {
-	if t.inner == nil {
-		return fmt.Errorf("tolerance: member %q is judged by nothing; allowed: a tolerance", t.name)
-	}
-	if c, ok := t.inner.(chaos.Checked); ok {
-		return c.Check()
-	}
-	return nil
-}
-
-// asText returns a text as it is, and anything else as JSON.
-func asText(v any) (string, error) {
-	if text, ok := v.(string); ok {
-		return text, nil
-	}
-	got, err := plain(v)
-	if err != nil {
-		return "", err
-	}
-	if text, ok := got.(string); ok {
-		return text, nil
-	}
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err = e.Encode(got)
-	return strings.TrimSuffix(b.String(), "\n"), err
 }

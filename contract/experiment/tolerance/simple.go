@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract/experiment"
 )
 
@@ -72,7 +73,7 @@ func (t numbers) Holds(_ context.Context, output any) (bool, error) {
 	}
 	n, ok := rational(strings.TrimSpace(fmt.Sprint(got)))
 	lo, hi := new(big.Rat).SetFloat64(t.lo), new(big.Rat).SetFloat64(t.hi)
-	// A bound without a rational is infinite, and Check has seen that it is on its side.
+	// A bound without a rational is infinite; Check refuses one on the wrong side.
 	return ok && (lo == nil || lo.Cmp(n) <= 0) && (hi == nil || n.Cmp(hi) <= 0), nil
 }
 
@@ -124,6 +125,38 @@ func (t function) Holds(ctx context.Context, output any) (bool, error) { return 
 func (t function) Check() error {
 	if t == nil {
 		return fmt.Errorf("tolerance: no function")
+	}
+	return nil
+}
+
+// Member judges one member of the output, such as "body", by another tolerance. An
+// output without that member is judged as a whole.
+func Member(name string, t experiment.Tolerance) experiment.Tolerance { return member{name, t} }
+
+type member struct {
+	name  string
+	inner experiment.Tolerance
+}
+
+func (t member) Holds(ctx context.Context, output any) (bool, error) {
+	got, err := plain(output)
+	if err != nil {
+		return false, err
+	}
+	if object, ok := got.(map[string]any); ok {
+		if v, ok := object[t.name]; ok {
+			return t.inner.Holds(ctx, v)
+		}
+	}
+	return t.inner.Holds(ctx, output)
+}
+
+func (t member) Check() error {
+	if t.inner == nil {
+		return fmt.Errorf("tolerance: member %q is judged by nothing; allowed: a tolerance", t.name)
+	}
+	if c, ok := t.inner.(chaos.Checked); ok {
+		return c.Check()
 	}
 	return nil
 }

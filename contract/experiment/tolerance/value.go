@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// plain returns the value as JSON decodes it, with numbers as they are written.
+// plain returns the value as decoding its JSON gives it, with numbers as
+// json.Number.
 func plain(v any) (any, error) {
 	switch t := v.(type) {
 	case nil, bool, string, json.Number:
@@ -69,8 +70,8 @@ func equal(a, b any) bool {
 	return a == b
 }
 
-// sameNumber compares exactly, so that large identifiers that differ in the last
-// digit are not equal.
+// sameNumber compares exactly: large identifiers that differ in the last digit are
+// not equal.
 func sameNumber(a, b string) bool {
 	if a == b {
 		return true
@@ -90,4 +91,23 @@ func rational(s string) (*big.Rat, bool) {
 		return nil, false
 	}
 	return new(big.Rat).SetString(s)
+}
+
+// asText returns a text as it is, and anything else as JSON.
+func asText(v any) (string, error) {
+	if text, ok := v.(string); ok {
+		return text, nil
+	}
+	got, err := plain(v)
+	if err != nil {
+		return "", err
+	}
+	if text, ok := got.(string); ok {
+		return text, nil
+	}
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err = e.Encode(got)
+	return strings.TrimSuffix(b.String(), "\n"), err
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment"
 )
 
-// builder makes an experiment of a document, and collects the problems.
+// builder makes an experiment from a document, and collects the problems.
 type builder struct {
 	*problems
-	doc        *Document
-	providers  *Providers
-	activities map[string]*Activity // by name, for references
-	values     values
-	own        map[string]string // secrets by scope.name
+	doc           *Document
+	providers     *Providers
+	activities    map[string]*Activity // by name, for references
+	values        values
+	scopedSecrets map[string]string // secrets by scope.name
 }
 
 func newBuilder(d *Document, p *Providers) *builder {
@@ -74,10 +74,10 @@ func (d *Document) Experiment(ctx context.Context, p *Providers) (*experiment.Ex
 
 func (b *builder) experiment() *experiment.Experiment {
 	d := b.doc
-	b.values.keep = b.providers.Compat
+	b.values.keep = b.providers.ChaosToolkit
 	e := &experiment.Experiment{
 		Name: b.text("title", d.Title), Description: d.Description, Tags: d.Tags, Contributions: d.Contributions,
-		Config: b.values.config, Secrets: b.own, Controls: b.controls(d.Controls), Strategies: d.Runtime.strategies(),
+		Config: b.values.config, Secrets: b.scopedSecrets, Controls: b.controls(d.Controls), Strategies: d.Runtime.strategies(),
 	}
 	var source bytes.Buffer
 	if err := d.Write(&source); err != nil {

@@ -79,7 +79,7 @@ func (b *builder) resolve(ctx context.Context) {
 		}
 		b.values.config[name] = v
 	}
-	b.own = make(map[string]string)
+	b.scopedSecrets = make(map[string]string)
 	for _, scope := range slices.Sorted(maps.Keys(b.doc.Secrets)) {
 		for _, name := range slices.Sorted(maps.Keys(b.doc.Secrets[scope])) {
 			v := b.doc.Secrets[scope][name]
@@ -89,7 +89,7 @@ func (b *builder) resolve(ctx context.Context) {
 			if _, taken := b.values.secrets[name]; !taken {
 				b.values.secrets[name] = spell(v)
 			}
-			b.own[scope+"."+name] = spell(v)
+			b.scopedSecrets[scope+"."+name] = spell(v)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.doc.Configuration)) {
@@ -146,8 +146,8 @@ func (b *builder) ask(ctx context.Context, path string, v any) any {
 	}
 	call, vs := b.provider(a.Provider, path+".provider"), b.values
 	var output any
-	j, err := experiment.Run(ctx, &experiment.Experiment{ // it contains a panic or a hang
-		Name: path, Secrets: b.own,
+	j, err := experiment.Run(ctx, &experiment.Experiment{ // which turns a panic or a hang into an error
+		Name: path, Secrets: b.scopedSecrets,
 		Method: []experiment.Activity{{
 			Name: path, Kind: experiment.Probe, Timeout: b.seconds(below(path, "timeout"), a.Timeout),
 			Run: func(ctx context.Context) (_ any, err error) { output, err = call(ctx, vs); return nil, err },

@@ -85,9 +85,10 @@ type Provider struct {
 type Control struct {
 	Name     string    `json:"name"`
 	Provider *Provider `json:"provider"`
-	// Scope restricts it to "before" or "after".
+	// Scope restricts the control to one of its hooks: "before" or "after". Empty:
+	// both.
 	Scope string `json:"scope,omitempty"`
-	// Automatic false restricts it to where it is declared.
+	// Automatic restricts the control, if false, to where it is declared.
 	Automatic *bool `json:"automatic,omitempty"`
 }
 
@@ -123,7 +124,7 @@ func (d *Document) encode(e *json.Encoder) error {
 	e.SetEscapeHTML(false)
 	out := *d
 	if out.Method == nil {
-		out.Method = []Activity{} // it has to be there
+		out.Method = []Activity{} // the layout requires the member
 	}
 	if err := e.Encode(out); err != nil {
 		return fmt.Errorf("toolkit: %w", err)

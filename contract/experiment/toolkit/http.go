@@ -54,8 +54,8 @@ func (c httpCall) do(ctx context.Context, vs values) (any, error) {
 	}
 }
 
-// sender returns the client, without the check of certificates if the document asks
-// for that.
+// sender returns the client. It does not check certificates if the document says
+// so.
 func (c httpCall) sender() (*http.Client, error) {
 	client := http.Client{}
 	if c.client != nil {
@@ -73,7 +73,7 @@ func (c httpCall) sender() (*http.Client, error) {
 		return nil, fmt.Errorf("toolkit: verify_tls is false; allowed: with a client whose transport is an *http.Transport")
 	}
 	own = own.Clone()
-	own.DisableKeepAlives = true // nobody would close its idle connections
+	own.DisableKeepAlives = true // nothing else closes the idle connections of the clone
 	if own.TLSClientConfig == nil {
 		own.TLSClientConfig = &tls.Config{}
 	}

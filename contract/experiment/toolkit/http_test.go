@@ -111,7 +111,7 @@ func TestHTTPRetriesConnections(t *testing.T) {
 	assert.Contains(t, string(rec.Output), "POST /a a=1", "the body is sent again")
 }
 
-func TestCertificatesAreVerifiedUnlessToldNotTo(t *testing.T) {
+func TestCertificatesAreVerifiedUnlessTheDocumentSaysNotTo(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(echo))
 	defer server.Close()
 	server.Config.ErrorLog = nil

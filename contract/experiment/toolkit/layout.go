@@ -61,7 +61,7 @@ func checkRuntime(n node) {
 	}
 }
 
-// where an activity stands.
+// where is the place of an activity in a document.
 type where uint8
 
 const (

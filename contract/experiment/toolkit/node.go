@@ -156,14 +156,14 @@ func (n node) number() float64 {
 	return 0
 }
 
-// seconds takes a number that is not negative, or a text with a ${name}.
+// seconds checks for a number that is not negative, or a text with a ${name}.
 func (n node) seconds() {
 	if s, ok := n.v.(string); !ok || !strings.Contains(s, "${") {
 		n.number()
 	}
 }
 
-// needed returns the text of a required member that must not be empty.
+// needed returns the text of a required member, which must not be empty.
 func (o object) needed(name string) string {
 	n, _ := o.need(name, "a text")
 	return n.name()

@@ -83,7 +83,7 @@ func TestProcessProvider(t *testing.T) {
 	}
 }
 
-func TestAProcessThatTalksTooMuch(t *testing.T) {
+func TestAProcessThatWritesTooMuch(t *testing.T) {
 	t.Setenv(childMode, "flood")
 	rec := once(t, `{"type": "process", "path": `+self(t)+`}`, nil)
 	require.Equal(t, experiment.ActivitySucceeded, rec.Status, rec.Exception)
@@ -95,7 +95,7 @@ func TestAProcessThatIsNone(t *testing.T) {
 	assert.Contains(t, rec.Exception, "toolkit: process no-such-program-anywhere")
 }
 
-// When its time is over, the process and the children it started are killed.
+// At its timeout the process and the children that it started are killed.
 func TestAProcessIsKilledWithItsChildren(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("without process groups only the process itself is killed")

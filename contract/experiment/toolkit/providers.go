@@ -17,8 +17,8 @@ type Providers struct {
 	_ struct{}
 	// Funcs are the providers of type function, by "module.func".
 	Funcs map[string]Func
-	// Controls are those that documents may name, by their module. A name in the
-	// document takes precedence over their own.
+	// Controls are the controls that documents may use, by their module. The name in
+	// the document takes precedence over that of the control.
 	Controls map[string]experiment.Control
 	// HTTP sends the requests. nil: a client with the settings of the standard library.
 	HTTP *http.Client
@@ -27,8 +27,9 @@ type Providers struct {
 	// NoProcesses makes providers of type process a problem: the author of such a
 	// document can run any program.
 	NoProcesses bool
-	// Compat leaves an unknown ${name} as it is, as Chaos Toolkit does.
-	Compat bool
+	// ChaosToolkit treats two cases as Chaos Toolkit does: an unknown ${name} stays as
+	// it is, and a tolerance whose probe fails is missed. Otherwise both are errors.
+	ChaosToolkit bool
 }
 
 // A Func is a provider. Its args are those of the document, decoded from JSON, with
@@ -67,8 +68,8 @@ func (p *Providers) getenv(name string) (string, bool) {
 	return os.LookupEnv(name)
 }
 
-// provider makes a provider callable. Outputs of earlier activities are substituted
-// when it runs.
+// provider returns a function that calls a provider. Outputs of earlier activities
+// are substituted when it is called.
 func (b *builder) provider(p *Provider, path string) func(ctx context.Context, vs values) (any, error) {
 	timeout := b.seconds(below(path, "timeout"), p.Timeout)
 	var call func(ctx context.Context, vs values) (any, error)

@@ -28,8 +28,8 @@ func Read(data []byte) (*Document, error) {
 	return d.tidy()
 }
 
-// tidy gives equal documents one form: without empty members, and with arguments
-// without white space.
+// tidy returns the document in the one form that equal documents have: without
+// empty members, and with arguments without white space.
 func (d *Document) tidy() (*Document, error) {
 	var doc bytes.Buffer
 	if err := d.encode(json.NewEncoder(&doc)); err != nil {

@@ -154,7 +154,7 @@ func TestADocumentMadeInGo(t *testing.T) {
 	assert.NoError(t, (&toolkit.Document{Title: "t"}).Validate(nil))
 }
 
-// Whatever is read can be written, and read again as the same.
+// A document that was read can be written, and is read again as the same.
 func FuzzRead(f *testing.F) {
 	f.Add(full(f))
 	f.Add([]byte(`{"title":"t","description":"","method":[],"tags":[],"rollbacks":[],"runtime":{},"steady-state-hypothesis":{"title":"h","probes":[]}}`))

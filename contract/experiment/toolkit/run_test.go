@@ -128,7 +128,7 @@ func TestValidateReportsEveryUnknownName(t *testing.T) {
 	}, paths(t, wrong))
 	_, err = doc.Experiment(t.Context(), &toolkit.Providers{NoProcesses: true})
 	assert.EqualError(t, err, wrong.Error())
-	assert.NotContains(t, paths(t, doc.Validate(&toolkit.Providers{Compat: true})), "title", "Chaos Toolkit leaves unknown names as they are")
+	assert.NotContains(t, paths(t, doc.Validate(&toolkit.Providers{ChaosToolkit: true})), "title", "Chaos Toolkit leaves unknown names as they are")
 }
 
 func TestProblemsOfLoading(t *testing.T) {
@@ -229,18 +229,18 @@ func TestTolerancesOfTheLayout(t *testing.T) {
 }
 
 func TestAJudgeThatFails(t *testing.T) {
-	for _, compat := range []bool{false, true} {
+	for _, chaosToolkit := range []bool{false, true} {
 		e := build(t, `{"title": "t", "description": "", "method": [], "steady-state-hypothesis": {"title": "h", "probes": [
 			{"type": "probe", "name": "p", "provider": {"type": "function", "module": "m", "func": "one"},
 			 "tolerance": {"type": "probe", "provider": {"type": "function", "module": "m", "func": "fails"}}}]}}`, &toolkit.Providers{
-			Compat: compat,
+			ChaosToolkit: chaosToolkit,
 			Funcs: map[string]toolkit.Func{
 				"m.one":   func(context.Context, map[string]any) (any, error) { return 1, nil },
 				"m.fails": func(context.Context, map[string]any) (any, error) { return nil, errors.New("boom") },
 			}})
-		j, err := experiment.Run(t.Context(), e, &experiment.Options{ChaosToolkit: compat})
+		j, err := experiment.Run(t.Context(), e, &experiment.Options{ChaosToolkit: chaosToolkit})
 		require.NoError(t, err)
-		assert.Equal(t, compat, j.SteadyStates.Before.Error == "", "Chaos Toolkit takes it for a miss")
+		assert.Equal(t, chaosToolkit, j.SteadyStates.Before.Error == "", "Chaos Toolkit takes it for a miss")
 		assert.False(t, j.SteadyStates.Before.Met)
 	}
 }

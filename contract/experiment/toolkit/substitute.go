@@ -23,7 +23,7 @@ type values struct {
 	secrets map[string]string
 	output  func(name string) (any, error) // nil: outputs are not available here
 	keep    bool                           // an unknown ${name} stays as it is
-	judged  *any                           // the output that a tolerance judges: the argument value, never substituted in
+	judged  *any                           // the output that a tolerance judges, passed as the argument value; nil: none
 }
 
 // lookup resolves a name.
@@ -66,7 +66,7 @@ func (vs values) text(s string) (any, error) {
 	return s, failed
 }
 
-// spell writes a value into a text.
+// spell returns a value as it appears within a text.
 func spell(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -110,7 +110,7 @@ func (vs values) any(v any) (any, error) {
 	return v, nil
 }
 
-// string is text for a place where only a text is allowed.
+// string substitutes where only a text is allowed.
 func (vs values) string(s string) (string, error) {
 	v, err := vs.text(s)
 	return spell(v), err

@@ -67,12 +67,12 @@ func (b *builder) tolerance(path string, v any) experiment.Tolerance {
 	if v == nil {
 		return nil
 	}
-	v, err := b.values.tolerant(v)
+	v, err := b.values.inTolerance(v)
 	if err != nil {
 		b.cause(path, err)
 		return nil
 	}
-	t := b.tolerant(path, v)
+	t := b.newTolerance(path, v)
 	if c, ok := t.(chaos.Checked); ok {
 		if err := c.Check(); err != nil {
 			b.cause(path, err)
@@ -81,16 +81,16 @@ func (b *builder) tolerance(path string, v any) experiment.Tolerance {
 	return t
 }
 
-// tolerant substitutes in a tolerance, except in its probe, whose arguments are
+// inTolerance substitutes in a tolerance, except in its probe, whose arguments are
 // substituted when it runs.
-func (vs values) tolerant(v any) (any, error) {
+func (vs values) inTolerance(v any) (any, error) {
 	if kindOf(v) == "probe" {
 		return v, nil
 	}
 	return vs.any(v)
 }
 
-func (b *builder) tolerant(path string, v any) experiment.Tolerance {
+func (b *builder) newTolerance(path string, v any) experiment.Tolerance {
 	o, ok := v.(map[string]any)
 	if !ok {
 		return plainTolerance(v)
@@ -189,14 +189,14 @@ func (b *builder) judge(path string, v any) experiment.Tolerance {
 		vs := vs
 		vs.judged = &output
 		verdict, err := call(ctx, vs)
-		if b.providers.Compat {
-			err = nil // there a failed probe is a miss
+		if b.providers.ChaosToolkit {
+			err = nil // a failed probe is a miss
 		}
 		return truth(verdict), err
 	})
 }
 
-// truth returns the truth of a value as in Python, where the layout comes from: an
+// truth reports whether a value is true in Python, where the layout comes from: an
 // empty value and 0 are false.
 func truth(v any) bool {
 	switch v := v.(type) {

@@ -22,12 +22,12 @@ func (d *Document) Validate(p *Providers) error {
 		return err
 	}
 	b := newBuilder(d, p)
-	b.known()
+	b.checkAll()
 	return errors.Join(b.list...)
 }
 
-// known checks every name that the document uses.
-func (b *builder) known() {
+// checkAll checks every name that the document uses.
+func (b *builder) checkAll() {
 	b.checkNames("title", b.doc.Title, false)
 	b.checkControls("controls", b.doc.Controls)
 	for _, name := range slices.Sorted(maps.Keys(b.doc.Configuration)) {
@@ -144,7 +144,7 @@ func (b *builder) checkControls(path string, controls []Control) {
 // checkNames looks up every ${name} of a value. outputs means that it may name an
 // activity.
 func (b *builder) checkNames(path string, v any, outputs bool) {
-	if b.providers.Compat {
+	if b.providers.ChaosToolkit {
 		return
 	}
 	for _, name := range names(v) {

@@ -31,7 +31,7 @@ func operations() *rapid.Generator[[]timeline.Sample] {
 	})
 }
 
-func window(t require.TestingT, r *trace.Recording) timeline.Window {
+func window(t require.TestingT, r *trace.SampleList) timeline.Window {
 	run, err := r.Run(nil)
 	require.NoError(t, err)
 	w, err := run.StateWindow(timeline.Query{})
@@ -43,7 +43,7 @@ func TestTheOrderOfSamplesDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		samples := operations().Draw(t, "samples")
 		shuffled := rapid.Permutation(samples).Draw(t, "shuffled")
-		a, b := window(t, &trace.Recording{Samples: samples}), window(t, &trace.Recording{Samples: shuffled})
+		a, b := window(t, &trace.SampleList{Samples: samples}), window(t, &trace.SampleList{Samples: shuffled})
 		assertSameWindow(t, a, b)
 	})
 }
@@ -64,7 +64,7 @@ func assertSameWindow(t require.TestingT, a, b timeline.Window) {
 
 // In virtual time a whole operation may happen in one moment.
 func TestAttemptsOfOneMomentAreJoined(t *testing.T) {
-	r := trace.Recording{Samples: []timeline.Sample{
+	r := trace.SampleList{Samples: []timeline.Sample{
 		{Target: "a", Start: sec, End: sec, Attempt: 3}, {Target: "a", Start: sec, End: sec, Attempt: 1, Failed: true}, {Target: "a", Start: sec, End: sec, Attempt: 2, Failed: true},
 	}}
 	metrics := window(t, &r).Series[0].Metrics
@@ -76,7 +76,7 @@ func TestAttemptsOfOneMomentAreJoined(t *testing.T) {
 func TestNumberingFindsTheAttempts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		samples := operations().Draw(t, "samples")
-		r := trace.Recording{Samples: append([]timeline.Sample(nil), samples...)}
+		r := trace.SampleList{Samples: append([]timeline.Sample(nil), samples...)}
 		for i := range r.Samples {
 			r.Samples[i].Attempt = 0
 		}
@@ -107,7 +107,7 @@ func TestNumberingOfAttempts(t *testing.T) {
 		{"a given number is kept, and counted from", []timeline.Sample{at(0, 1, true), numbered, at(7, 8, true)}, []int{1, 7, 8}},
 		{"callers are apart", []timeline.Sample{at(0, 1, true), elsewhere}, []int{1, 1}},
 	} {
-		r := trace.Recording{Samples: tt.samples}
+		r := trace.SampleList{Samples: tt.samples}
 		r.NumberAttempts()
 		var got []int
 		for _, s := range r.Samples {
@@ -117,10 +117,10 @@ func TestNumberingOfAttempts(t *testing.T) {
 	}
 }
 
-func TestRecordingsMakeOneRun(t *testing.T) {
+func TestListsMakeOneRun(t *testing.T) {
 	noon := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	morning := trace.Recording{Epoch: noon.Add(-10 * sec), Samples: []timeline.Sample{{Target: "a", End: sec}}}
-	evening := trace.Recording{Epoch: noon.Add(10 * sec), Samples: []timeline.Sample{{Target: "a", End: sec}}}
+	morning := trace.SampleList{Epoch: noon.Add(-10 * sec), Samples: []timeline.Sample{{Target: "a", End: sec}}}
+	evening := trace.SampleList{Epoch: noon.Add(10 * sec), Samples: []timeline.Sample{{Target: "a", End: sec}}}
 
 	run, err := evening.Run(nil)
 	require.NoError(t, err)

@@ -38,14 +38,14 @@ var during = experiment.Strategies{Hypothesis: experiment.DuringOnly}
 var failFast = experiment.Strategies{Hypothesis: experiment.DuringOnly, FailFast: true}
 var both = []string{"first", "second"}
 
-// What Chaos Toolkit did, as it was recorded.
-func TestCompatReproducesTheRecordedOutcomes(t *testing.T) {
+// The outcomes that were recorded with Chaos Toolkit itself.
+func TestChaosToolkitReproducesTheRecordedOutcomes(t *testing.T) {
 	boom := errors.New("boom")
 	runSituations(t, true, []situation{
 		{name: "all well", checks: []answer{yes}, status: "completed", rollbacks: "yynn", ran: both},
 		{name: "no hypothesis", status: "completed", rollbacks: "yynn", ran: both},
-		{name: "gate out of tolerance, method skipped", checks: []answer{no}, status: "completed", rollbacks: "yynn"},
-		{name: "gate probe raised", checks: []answer{failsWith("boom")}, status: "failed", rollbacks: "nynn"},
+		{name: "before the method out of tolerance, method skipped", checks: []answer{no}, status: "completed", rollbacks: "yynn"},
+		{name: "probe before the method raised", checks: []answer{failsWith("boom")}, status: "failed", rollbacks: "nynn"},
 		{name: "action failed; the next activities still run", checks: []answer{yes}, action: boom, status: "completed", rollbacks: "yynn", ran: both},
 		{name: "interrupted in the method", checks: []answer{yes}, interrupt: true, status: "interrupted", rollbacks: "nynn", ran: both[:1]},
 		{name: "hypothesis after out of tolerance", checks: []answer{yes, no}, status: "completed", deviated: true, rollbacks: "yyny", ran: both},
@@ -62,8 +62,8 @@ func TestDefaultOutcomes(t *testing.T) {
 	runSituations(t, false, []situation{
 		{name: "all well", checks: []answer{yes}, status: "completed", rollbacks: "yynn", ran: both},
 		{name: "no hypothesis", status: "completed", rollbacks: "yynn", ran: both},
-		{name: "a missed gate is failed, nothing ran, nothing is rolled back", checks: []answer{no}, status: "failed", deviated: true, rollbacks: "nynn"},
-		{name: "gate probe raised", checks: []answer{failsWith("boom")}, status: "failed", rollbacks: "nynn"},
+		{name: "a miss before the method fails the run, nothing ran, nothing is rolled back", checks: []answer{no}, status: "failed", deviated: true, rollbacks: "nynn"},
+		{name: "probe before the method raised", checks: []answer{failsWith("boom")}, status: "failed", rollbacks: "nynn"},
 		{name: "action failed; the next activities still run", checks: []answer{yes}, action: boom, status: "completed", rollbacks: "yynn", ran: both},
 		{name: "interrupted in the method, rolled back all the same", checks: []answer{yes}, interrupt: true, status: "interrupted", rollbacks: "yynn", ran: both[:1]},
 		{name: "hypothesis after out of tolerance", checks: []answer{yes, no}, status: "completed", deviated: true, rollbacks: "yyny", ran: both},
@@ -74,18 +74,18 @@ func TestDefaultOutcomes(t *testing.T) {
 	})
 }
 
-func runSituations(t *testing.T, compat bool, rows []situation) {
+func runSituations(t *testing.T, chaosToolkit bool, rows []situation) {
 	for _, row := range rows {
 		for i, answer := range row.rollbacks {
 			strategy := rollbackStrategies[i]
 			t.Run(row.name+"/"+string(strategy), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { row.run(t, compat, strategy, answer == 'y') })
+				synctest.Test(t, func(t *testing.T) { row.run(t, chaosToolkit, strategy, answer == 'y') })
 			})
 		}
 	}
 }
 
-func (row situation) run(t *testing.T, compat bool, strategy experiment.RollbackStrategy, rollsBack bool) {
+func (row situation) run(t *testing.T, chaosToolkit bool, strategy experiment.RollbackStrategy, rollsBack bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var rolledBack []string
@@ -113,7 +113,7 @@ func (row situation) run(t *testing.T, compat bool, strategy experiment.Rollback
 	if row.checks != nil {
 		e.Hypothesis = (&system{answers: row.checks}).hypothesis()
 	}
-	j, err := experiment.Run(ctx, e, &experiment.Options{ChaosToolkit: compat, Strategies: experiment.Strategies{Rollbacks: strategy}})
+	j, err := experiment.Run(ctx, e, &experiment.Options{ChaosToolkit: chaosToolkit, Strategies: experiment.Strategies{Rollbacks: strategy}})
 	require.NoError(t, err)
 	assert.Equal(t, row.status, j.Status, j.Why)
 	assert.Equal(t, row.deviated, j.Deviated)
@@ -126,7 +126,7 @@ func (row situation) run(t *testing.T, compat bool, strategy experiment.Rollback
 	var want []string
 	if rollsBack {
 		want = []string{"r3", "r2", "r1"} // what failed does not stop the next
-		if compat {
+		if chaosToolkit {
 			slices.Reverse(want)
 		}
 	}
@@ -135,8 +135,8 @@ func (row situation) run(t *testing.T, compat bool, strategy experiment.Rollback
 	assert.Equal(t, j.Status == "completed" && !j.Deviated, j.ExitCode() == 0)
 }
 
-func TestCompatStopsAtTheFirstMissAndLeavesTolerancesOfTheMethod(t *testing.T) {
-	for _, compat := range []bool{true, false} {
+func TestChaosToolkitStopsAtTheFirstMissAndLeavesTolerancesOfTheMethod(t *testing.T) {
+	for _, chaosToolkit := range []bool{true, false} {
 		miss := func(name string) experiment.Activity {
 			return experiment.Activity{Name: name, Run: func(context.Context) (any, error) { return false, nil }}
 		}
@@ -144,9 +144,9 @@ func TestCompatStopsAtTheFirstMissAndLeavesTolerancesOfTheMethod(t *testing.T) {
 			Name: "e", Hypothesis: &experiment.Hypothesis{Probes: []experiment.Activity{miss("p1"), miss("p2")}},
 			Strategies: experiment.Strategies{Hypothesis: experiment.AfterOnly},
 		}
-		j, err := experiment.Run(t.Context(), e, &experiment.Options{ChaosToolkit: compat})
+		j, err := experiment.Run(t.Context(), e, &experiment.Options{ChaosToolkit: chaosToolkit})
 		require.NoError(t, err)
-		if compat {
+		if chaosToolkit {
 			assert.Len(t, j.SteadyStates.After.Probes, 1)
 		} else {
 			assert.Len(t, j.SteadyStates.After.Probes, 2, "all probes are evaluated")
@@ -154,10 +154,10 @@ func TestCompatStopsAtTheFirstMissAndLeavesTolerancesOfTheMethod(t *testing.T) {
 
 		look := miss("look")
 		look.Kind, look.Tolerance = experiment.Probe, isTrue{}
-		j, err = experiment.Run(t.Context(), &experiment.Experiment{Name: "e", Method: []experiment.Activity{look}}, &experiment.Options{ChaosToolkit: compat})
+		j, err = experiment.Run(t.Context(), &experiment.Experiment{Name: "e", Method: []experiment.Activity{look}}, &experiment.Options{ChaosToolkit: chaosToolkit})
 		require.NoError(t, err)
-		assert.Equal(t, !compat, j.Deviated, "a tolerance anywhere in the method")
-		assert.Equal(t, compat, j.Run[0].ToleranceMet == nil)
+		assert.Equal(t, !chaosToolkit, j.Deviated, "a tolerance anywhere in the method")
+		assert.Equal(t, chaosToolkit, j.Run[0].ToleranceMet == nil)
 	}
 }
 
@@ -165,8 +165,8 @@ type isTrue struct{}
 
 func (isTrue) Holds(_ context.Context, output any) (bool, error) { return output == true, nil }
 
-func TestCompatFailFastLetsTheRunningActivityEnd(t *testing.T) {
-	for _, compat := range []bool{true, false} {
+func TestChaosToolkitFailFastLetsTheRunningActivityEnd(t *testing.T) {
+	for _, chaosToolkit := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &system{answers: []answer{yes, no}}
 			cancelled := false
@@ -182,12 +182,12 @@ func TestCompatFailFastLetsTheRunningActivityEnd(t *testing.T) {
 				}}, {Name: "next", Run: doNothing}},
 			}
 			began := time.Now()
-			j, err := experiment.Run(t.Context(), e, &experiment.Options{ChaosToolkit: compat, Timeout: 2 * time.Hour})
+			j, err := experiment.Run(t.Context(), e, &experiment.Options{ChaosToolkit: chaosToolkit, Timeout: 2 * time.Hour})
 			require.NoError(t, err)
-			assert.Equal(t, !compat, cancelled)
+			assert.Equal(t, !chaosToolkit, cancelled)
 			assert.Len(t, j.Run, 1)
 			assert.Equal(t, experiment.Failed, j.Status)
-			assert.Equal(t, compat, time.Since(began) == time.Hour, "%v", time.Since(began))
+			assert.Equal(t, chaosToolkit, time.Since(began) == time.Hour, "%v", time.Since(began))
 			assert.Equal(t, 2, j.SteadyStates.Checks)
 		})
 	}

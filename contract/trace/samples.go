@@ -8,9 +8,9 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// A Recording is a list of samples with their epoch, kept by a recorder or read
+// A SampleList is a list of samples with their epoch, kept by a recorder or read
 // from a file. It is a plain value, not safe for concurrent changes.
-type Recording struct {
+type SampleList struct {
 	// Epoch is the wall-clock time of offset 0; zero: 1970-01-01T00:00:00Z.
 	Epoch   time.Time
 	Samples []timeline.Sample
@@ -20,9 +20,9 @@ type Recording struct {
 }
 
 // Run makes a run of the samples. A zero Epoch in the options means that of the
-// recording. The notes of the recording precede those of the run. Errors are those
+// list. The notes of the list precede those of the run. Errors are those
 // of the options and, joined, of invalid samples.
-func (r *Recording) Run(o *timeline.RunOptions) (*timeline.Run, error) {
+func (r *SampleList) Run(o *timeline.RunOptions) (*timeline.Run, error) {
 	var options timeline.RunOptions
 	if o != nil {
 		options = *o
@@ -38,18 +38,18 @@ func (r *Recording) Run(o *timeline.RunOptions) (*timeline.Run, error) {
 	return run, r.AddTo(run)
 }
 
-func (r *Recording) epoch() time.Time {
+func (r *SampleList) epoch() time.Time {
 	if r.Epoch.IsZero() {
 		return time.Unix(0, 0)
 	}
 	return r.Epoch
 }
 
-// AddTo adds the samples to a run, shifted from the recording's epoch to that of
-// the run, so several recordings can make one run. They are added in the order in
+// AddTo adds the samples to a run, shifted from the list's epoch to that of
+// the run, so several lists can make one run. They are added in the order in
 // which they ended. Samples that are invalid in the run, such as those before its
 // epoch, are left out; the error joins them.
-func (r *Recording) AddTo(run *timeline.Run) error {
+func (r *SampleList) AddTo(run *timeline.Run) error {
 	shift := r.epoch().Sub(run.Epoch())
 	samples := slices.Clone(r.Samples)
 	for i := range samples {
@@ -66,7 +66,7 @@ func (r *Recording) AddTo(run *timeline.Run) error {
 // [chaos.Event]: 1 plus the directly preceding failed calls of the same caller,
 // target, class, lane and key. A call that began before the preceding one had ended
 // is not a retry of it.
-func (r *Recording) NumberAttempts() {
+func (r *SampleList) NumberAttempts() {
 	order := make([]*timeline.Sample, len(r.Samples))
 	for i := range r.Samples {
 		order[i] = &r.Samples[i]

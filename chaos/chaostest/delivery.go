@@ -11,16 +11,16 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/telltale"
 )
 
-// undisturbed has the fault injected into one call, and compares what the caller got
-// with what the callee returned and with what the event states.
-func (t *trial) undisturbed() {
-	s := t.scene()
-	o := s.let("")
+// undisturbed injects the fault into one call, and compares what the caller got with
+// what the callee returned and with the event.
+func (t *faultCheck) undisturbed() {
+	s := t.fixture()
+	o := s.complete("")
 	e, ok := s.event()
 	if o.cut && !o.stuck && !t.virtual && e.Asked == 0 && e.Spent == 0 {
-		t.guard = t.prompt // it was the machine that was slow, or the fault waits in a way of its own
-		s = t.scene()
-		o = s.let("")
+		t.guard = t.prompt // the machine was slow, or the fault waits without chaos.Sleep
+		s = t.fixture()
+		o = s.complete("")
 		e, ok = s.event()
 	}
 	t.learnWait(o, e)
@@ -28,19 +28,19 @@ func (t *trial) undisturbed() {
 		return
 	}
 	if t.fails = o.err != nil; t.fails {
-		t.error(o.err)
+		t.checkError(o.err)
 	}
 	if o.err == nil && o.panicked == nil && !t.fits(o.result) {
 		t.add(Types, "the caller got %T, and the callee's result is %T", o.result, t.Result)
 		return
 	}
 	t.honest(o, e)
-	t.keepsItsWord(s, o, e)
+	t.matchesDescription(s, o, e)
 	t.failer(o)
 }
 
 // learnWait notes whether the fault waits, and for how long at least.
-func (t *trial) learnWait(o outcome, e chaos.Event) {
+func (t *faultCheck) learnWait(o outcome, e chaos.Event) {
 	t.waits, t.endless, t.lasts = e.Asked > 0 || e.Spent > 0, e.Asked == 0, e.Asked
 	if t.virtual {
 		t.waits, t.endless, t.lasts = o.took > 0, o.cut, o.took
@@ -50,8 +50,8 @@ func (t *trial) learnWait(o outcome, e chaos.Event) {
 	}
 }
 
-// error checks the error that the caller got of a fault.
-func (t *trial) error(err error) {
+// checkError checks the error that a fault returned.
+func (t *faultCheck) checkError(err error) {
 	for _, like := range t.Is {
 		if !errors.Is(err, like) {
 			t.add(Matches, "the error %q (%T) does not match %q", err, err, like)
@@ -66,9 +66,9 @@ func (t *trial) error(err error) {
 	}
 }
 
-// fits reports whether a result is of the callee's type, or will be brought into
-// it: nil is the zero value, and JSON and Go values become each other.
-func (t *trial) fits(result any) bool {
+// fits reports whether a result has the callee's type, or can be converted into it:
+// nil is the zero value, and JSON and Go values are converted into each other.
+func (t *faultCheck) fits(result any) bool {
 	if result == nil || reflect.TypeOf(result) == reflect.TypeOf(t.Result) {
 		return true
 	}
@@ -80,8 +80,8 @@ func (t *trial) fits(result any) bool {
 	return ok && json.Unmarshal(doc, reflect.New(reflect.TypeOf(t.Result)).Interface()) == nil
 }
 
-// honest compares the event with what the caller saw of the result.
-func (t *trial) honest(o outcome, e chaos.Event) {
+// honest compares the event with the result that the caller got.
+func (t *faultCheck) honest(o outcome, e chaos.Event) {
 	if o.err != nil || o.panicked != nil {
 		return
 	}
@@ -89,15 +89,15 @@ func (t *trial) honest(o outcome, e chaos.Event) {
 	switch {
 	case !same && (!e.Delivered || strings.Contains(e.Note, "without declaring it")):
 		t.add(Honest, "the caller got %s where the callee gave %s, and Changed was not called", show(o.result), show(t.Result))
-	case same && strings.Contains(e.Note, "made no difference"), same && len(e.Changes) > 0 && !t.otherArgs.Load(): // a change of arguments is the callee's to see
+	case same && strings.Contains(e.Note, "made no difference"), same && len(e.Changes) > 0 && !t.otherArgs.Load(): // changed arguments do not show in the result
 		t.add(Honest, "Changed was called, and the caller got what the callee gave")
 	case same && t.phase == chaos.PhaseChange && e.Delivered:
 		t.add(Honest, "it says that it changed the result, which is what the callee gave")
 	}
 }
 
-// keepsItsWord compares a delivered fault with its description.
-func (t *trial) keepsItsWord(s *scene, o outcome, e chaos.Event) {
+// matchesDescription compares a delivered fault with its description.
+func (t *faultCheck) matchesDescription(s *fixture, o outcome, e chaos.Event) {
 	said, ok := t.fault.(chaos.Described)
 	if !ok || !e.Delivered {
 		return
@@ -117,8 +117,8 @@ func (t *trial) keepsItsWord(s *scene, o outcome, e chaos.Event) {
 	}
 }
 
-// failer compares the two ways in which a Failer may be asked.
-func (t *trial) failer(o outcome) {
+// failer compares Inject and Fail of a Failer.
+func (t *faultCheck) failer(o outcome) {
 	f, ok := t.fault.(chaos.Failer)
 	if !ok {
 		return
@@ -138,24 +138,24 @@ func (t *trial) failer(o outcome) {
 	}
 }
 
-// inTurn has the callee take a moment, so that concurrent calls of next overlap.
-func (t *trial) inTurn() {
-	s := t.scene()
-	s.pause = t.glance
-	s.let("")
+// inTurn makes the callee take some time, so that concurrent calls of next overlap.
+func (t *faultCheck) inTurn() {
+	s := t.fixture()
+	s.pause = t.settle
+	s.complete("")
 }
 
 var errCallee = errors.New("no such order")
 
-// passesErrors has the callee fail: a fault that delays, repeats or changes must
-// pass its error on.
-func (t *trial) passesErrors() {
+// passesErrors makes the callee fail: a fault that delays, repeats or changes must
+// return its error.
+func (t *faultCheck) passesErrors() {
 	if t.LosesErrors || t.fails || t.phase == chaos.PhaseAfter {
 		return
 	}
-	s := t.scene()
+	s := t.fixture()
 	s.failing = errCallee
-	o := s.let("")
+	o := s.complete("")
 	e, ok := s.event()
 	if !ok || o.stuck || o.cut || o.panicked != nil || s.reached.Load() == 0 {
 		return
@@ -169,8 +169,8 @@ func (t *trial) passesErrors() {
 	}
 }
 
-// equal reports whether a caller would see no difference. Documents are compared by
-// their values.
+// equal reports whether two values are the same to a caller. Documents are compared
+// by their values.
 func equal(a, b any) bool {
 	if reflect.DeepEqual(a, b) {
 		return true
@@ -185,7 +185,7 @@ func equal(a, b any) bool {
 	return isDoc && json.Unmarshal(x, &u) == nil && json.Unmarshal(y, &v) == nil && reflect.DeepEqual(u, v)
 }
 
-// show is a value in a message.
+// show returns a value as a message shows it.
 func show(v any) string {
 	doc, err := json.Marshal(v)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// form checks the description and the settings of a fault.
-func (t *trial) form() {
+// declarations checks what a fault states of itself: Check, Phase and Describe.
+func (t *faultCheck) declarations() {
 	checked(&t.report, t.fault)
 	for i, bad := range t.Bad {
 		if _, err := chaos.NewPlan(1, chaos.Rule{Target: target, Fault: bad}); err == nil {
@@ -28,7 +28,7 @@ func (t *trial) form() {
 	described(&t.report, t.fault, true)
 }
 
-// checked checks that a fault or trigger with good parameters passes its own Check.
+// checked checks that a fault or trigger passes its own Check method.
 func checked(r *report, part any) {
 	c, ok := part.(chaos.Checked)
 	if !ok {
@@ -59,11 +59,11 @@ func described(r *report, part any, fault bool) {
 		r.add(Described, "it describes itself as %+v and then as %+v", d, again)
 	}
 	if fault {
-		coordinates(r, d)
+		classes(r, d)
 	}
 }
 
-func coordinates(r *report, d chaos.Description) {
+func classes(r *report, d chaos.Description) {
 	oneOf(r, "Class", d.Class, chaos.ClassCrash, chaos.ClassOmission, chaos.ClassTiming, chaos.ClassValue, chaos.ClassProtocol, chaos.ClassAdversarial)
 	oneOf(r, "Visibility", d.Visibility, chaos.Explicit, chaos.Implicit)
 	oneOf(r, "Persistence", d.Persistence, chaos.Transient, chaos.Permanent)
