@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
@@ -70,16 +71,25 @@ func LoseReply() chaos.Fault { return LoseReplyAfter(time.Second) }
 // An error of the callee is lost like any other reply. A call that another
 // fault failed has no reply to lose and is not changed. If the injector is
 // disarmed during the wait, the caller gets the reply.
-func LoseReplyAfter(d time.Duration) chaos.Fault { return loseReply{d} }
+func LoseReplyAfter(d time.Duration) chaos.Fault { return loseReply{wait{d}} }
 
-type loseReply struct{ d time.Duration }
+var loseReplyRow = catalog.Fault(catalog.Row{
+	Kind: "lost_reply", Doc: "The callee does its work and the reply is lost.",
+	Go: "fault.LoseReply(), fault.LoseReplyAfter(d)", Example: `{"duration":"1s"}`,
+	Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(p wait) chaos.Fault { return loseReply{p} })
+
+type loseReply struct{ wait }
+
+func (l loseReply) Check() error                { return loseReplyRow.Check(l.wait).Err() }
+func (l loseReply) Describe() chaos.Description { return loseReplyRow.Describe(l.wait) }
 
 func (l loseReply) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	result, failed := next(ctx, args)
 	if unreached(failed, c) {
 		return result, failed
 	}
-	disarmed, err := pause(ctx, l.d)
+	disarmed, err := pause(ctx, l.Duration)
 	switch {
 	case disarmed:
 		return result, failed
@@ -99,19 +109,6 @@ func unreached(err error, c chaos.Call) bool {
 }
 
 func (l loseReply) Phase() chaos.Phase { return chaos.PhaseAfter }
-
-func (l loseReply) Check() error {
-	c := param.Check{Kind: "lost_reply"}
-	c.Wait("duration", l.d)
-	return c.Err()
-}
-
-func (l loseReply) Describe() chaos.Description {
-	return param.With(chaos.Description{
-		Kind: "lost_reply", Class: chaos.ClassTiming, Visibility: chaos.Explicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	}, waitParams{Duration: l.d.String()})
-}
 
 // Hang makes a call hang before it reaches its callee. It returns the context's
 // error when that ends; without an end of the context it never returns. If the

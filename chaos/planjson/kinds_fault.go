@@ -63,8 +63,6 @@ func faultKinds() []*catalog.Row {
 				}
 				return fault.TimeoutWith(p.Duration, p.Err)
 			}),
-		faultRow("lost_reply", "fault.LoseReply(), fault.LoseReplyAfter(d)", "The callee does its work and the reply is lost.", `{"duration":"1s"}`,
-			func(p wait) chaos.Fault { return fault.LoseReplyAfter(p.Duration) }),
 		faultRow("hang", "fault.Hang()", "The call hangs until its context ends.", `{}`,
 			func(none) chaos.Fault { return fault.Hang() }),
 		faultRow("replace", "fault.Replace(v)", "The caller gets another result than the callee's.", `{"value":{"status":"shipped"}}`,
