@@ -30,6 +30,7 @@
 package catalog
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 
@@ -49,6 +50,11 @@ type Row struct {
 	// the text. A plan is then written as JSON only if the text gives an equal value
 	// back. A row with a parameter of type error is so without being told.
 	AsText bool
+
+	// Base is the kind of the fault that a label is, under a kind of its own; empty:
+	// the fault is no label. [Label] sets it. A label with other parameters than
+	// its base is completed by [Fault], and sets it itself.
+	Base string
 
 	// The coordinates of a fault; a trigger has none.
 	Layer       chaos.Layer // empty: that of the injection point
@@ -84,6 +90,28 @@ type None struct{}
 // [Row.Check] and [Row.Describe].
 func Fault[P any](r Row, build func(P) chaos.Fault) *Row {
 	return complete[P](r, func(params any) any { return build(params.(P)) })
+}
+
+// Label completes the row of a label: a fault that is only another one under a
+// kind of its own, with the same error, effect on the call and behaviour. as gives
+// a fault of base that kind, as fault.As does. Parameters and their bounds are those of
+// base, and so are the example and the coordinates that r leaves empty.
+func Label(base *Row, r Row, as func(kind string, f chaos.Fault) chaos.Fault) *Row {
+	if base == nil {
+		return &r // not complete, which is refused where it is used
+	}
+	label := *base
+	label.Kind, label.Doc, label.Go, label.Base = r.Kind, r.Doc, r.Go, base.Kind
+	label.Example = cmp.Or(r.Example, base.Example)
+	label.Layer, label.Class, label.Visibility = cmp.Or(r.Layer, base.Layer), cmp.Or(r.Class, base.Class), cmp.Or(r.Visibility, base.Visibility)
+	label.Persistence, label.Effect = cmp.Or(r.Persistence, base.Persistence), cmp.Or(r.Effect, base.Effect)
+	if base.build != nil {
+		label.build = func(params any) any {
+			f, _ := base.build(params).(chaos.Fault)
+			return as(r.Kind, f)
+		}
+	}
+	return &label
 }
 
 // Trigger is [Fault] for a trigger.

@@ -60,20 +60,20 @@ func limitFaults() map[string]builtFault {
 }
 
 func agentFaults() map[string]builtFault {
-	storm := built(fault.MessageStorm(3), nil, fault.MessageStorm(1))
+	storm := built(fault.As("message_storm", fault.Repeat(3)), nil, fault.As("message_storm", fault.Repeat(1)))
 	patch := func(s string) chaos.Fault { return fault.CorruptHandoff(json.RawMessage(s)) }
 	shipping := func(context.Context, json.RawMessage) (json.RawMessage, error) {
 		return json.RawMessage(`{"by":"shipping"}`), nil
 	}
 	return map[string]builtFault{
-		"GuardrailDown": built(fault.GuardrailDown(errBusy), []error{errBusy}, fault.GuardrailDown(nil)), "GuardrailHang": built(fault.GuardrailHang(), nil),
-		"ForceVerdict": built(fault.ForceVerdict(map[string]any{"allowed": true}), nil), "StaleApproval": built(fault.StaleApproval(true), nil, fault.StaleApproval(nil)),
+		"GuardrailDown": built(fault.As("guardrail_down", fault.Fail(errBusy)), []error{errBusy}, fault.As("guardrail_down", fault.Fail(nil))), "GuardrailHang": built(fault.As("guardrail_hang", fault.Hang()), nil),
+		"ForceVerdict": built(fault.As("forced_verdict", fault.Replace(map[string]any{"allowed": true})), nil), "StaleApproval": built(fault.StaleApproval(true), nil, fault.StaleApproval(nil)),
 		"CorruptHandoff":     built(patch(`{"order":"A9"}`), nil, patch(`[]`)),
 		"CorruptHandoffWith": built(fault.CorruptHandoffWith("none", func(map[string]any) map[string]any { return map[string]any{} }), nil, fault.CorruptHandoffWith[int]("", nil)),
 		"Misroute":           built(fault.Misroute("agent", "shipping"), nil, fault.Misroute("", "shipping")),
 		"MisrouteWith":       built(fault.MisrouteWith("shipping", shipping), nil, fault.MisrouteWith[int, int]("", nil)),
-		"DropHandoff":        built(fault.DropHandoff(map[string]any{"job": 1}), nil), "CycleHandoff": built(fault.CycleHandoff(map[string]any{"to": "you"}), nil),
-		"DelayHandoff": built(fault.DelayHandoff(10*time.Millisecond), nil, fault.DelayHandoff(0)), "MessageStorm": storm,
-		"RejectDelegation": built(fault.RejectDelegation(fault.ErrDeclined), []error{fault.ErrDeclined}, fault.RejectDelegation(nil)),
+		"DropHandoff":        built(fault.As("handoff_dropped", fault.SilentNoOpWith(map[string]any{"job": 1})), nil), "CycleHandoff": built(fault.CycleHandoff(map[string]any{"to": "you"}), nil),
+		"DelayHandoff": built(fault.As("handoff_delayed", fault.Delay(10*time.Millisecond)), nil, fault.As("handoff_delayed", fault.Delay(0))), "MessageStorm": storm,
+		"RejectDelegation": built(fault.As("delegation_rejected", fault.Fail(fault.ErrDeclined)), []error{fault.ErrDeclined}, fault.As("delegation_rejected", fault.Fail(nil))),
 	}
 }

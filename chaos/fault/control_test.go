@@ -40,11 +40,11 @@ func TestGuardrails(t *testing.T) {
 		delivered string
 		asked     int
 	}{
-		{"calm", fault.ForceVerdict(true), []request{small}, "t", ".", 1},
-		{"forced to approve", fault.ForceVerdict(true), []request{large, small}, "tt", "x.", 2},
-		{"forced to refuse", fault.ForceVerdict(false), []request{large, small}, "ff", ".x", 2},
-		{"down", fault.GuardrailDown(fault.ErrUnavailable), []request{large, small}, "ee", "xx", 0},
-		{"hanging", fault.GuardrailHang(), []request{large}, "e", "x", 0},
+		{"calm", fault.As("forced_verdict", fault.Replace(true)), []request{small}, "t", ".", 1},
+		{"forced to approve", fault.As("forced_verdict", fault.Replace(true)), []request{large, small}, "tt", "x.", 2},
+		{"forced to refuse", fault.As("forced_verdict", fault.Replace(false)), []request{large, small}, "ff", ".x", 2},
+		{"down", fault.As("guardrail_down", fault.Fail(fault.ErrUnavailable)), []request{large, small}, "ee", "xx", 0},
+		{"hanging", fault.As("guardrail_hang", fault.Hang()), []request{large}, "e", "x", 0},
 		{"an approval of another request", fault.StaleApproval(true), []request{small, large}, "tt", ".x", 2},
 		{"no approval yet", fault.StaleApproval(true), []request{large, small, same}, "ftt", "...", 3},
 		{"a stale refusal is no approval", fault.StaleApproval(false), []request{large, small}, "ff", ".x", 2},

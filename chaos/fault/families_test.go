@@ -82,20 +82,20 @@ func families() []place {
 		{"ConcurrencyLimit", fault.ConcurrencyLimit(2), "concurrency_limit", resource, crash, explicit, once, none, `{"limit":2}`},
 		{"RateLimit", fault.RateLimit(2, s), "rate_limit", resource, crash, explicit, once, none, `{"limit":2,"per":"1s"}`},
 
-		{"GuardrailDown", fault.GuardrailDown(errBusy), "guardrail_down", control, crash, explicit, once, none, `{"message":"upstream is busy"}`},
-		{"GuardrailHang", fault.GuardrailHang(), "guardrail_hang", control, timing, explicit, once, none, ""},
-		{"ForceVerdict", fault.ForceVerdict("approved"), "forced_verdict", control, value, implicit, once, done, `{"value":"approved"}`},
+		{"GuardrailDown", fault.As("guardrail_down", fault.Fail(errBusy)), "guardrail_down", control, crash, explicit, once, none, `{"message":"upstream is busy"}`},
+		{"GuardrailHang", fault.As("guardrail_hang", fault.Hang()), "guardrail_hang", control, timing, explicit, once, none, ""},
+		{"ForceVerdict", fault.As("forced_verdict", fault.Replace("approved")), "forced_verdict", control, value, implicit, once, done, `{"value":"approved"}`},
 		{"StaleApproval", fault.StaleApproval(true), "stale_approval", control, value, implicit, once, done, `{"value":true}`},
 
 		{"CorruptHandoff", fault.CorruptHandoff(doc(`{"n":1}`)), "handoff_corrupt", multi, value, implicit, once, done, `{"patch":{"n":1}}`},
 		{"CorruptHandoffWith", fault.CorruptHandoffWith("upper", strings.ToUpper), "handoff_corrupt", multi, value, implicit, once, done, `{"name":"upper","type":"string"}`},
-		{"DropHandoff", fault.DropHandoff(nil), "handoff_dropped", multi, omission, implicit, once, none, `{"value":null}`},
-		{"DelayHandoff", fault.DelayHandoff(s), "handoff_delayed", multi, timing, implicit, once, done, `{"duration":"1s"}`},
+		{"DropHandoff", fault.As("handoff_dropped", fault.SilentNoOpWith(nil)), "handoff_dropped", multi, omission, implicit, once, none, `{"value":null}`},
+		{"DelayHandoff", fault.As("handoff_delayed", fault.Delay(s)), "handoff_delayed", multi, timing, implicit, once, done, `{"duration":"1s"}`},
 		{"Misroute", fault.Misroute("to", "billing"), "misroute", multi, protocol, implicit, once, done, `{"member":"to","agent":"billing"}`},
 		{"MisrouteWith", fault.MisrouteWith("billing", tell), "misroute", multi, protocol, implicit, once, none, `{"name":"billing","type":"string"}`},
-		{"MessageStorm", fault.MessageStorm(20), "message_storm", multi, protocol, implicit, once, done, `{"times":20}`},
+		{"MessageStorm", fault.As("message_storm", fault.Repeat(20)), "message_storm", multi, protocol, implicit, once, done, `{"times":20}`},
 		{"CycleHandoff", fault.CycleHandoff("back to you"), "handoff_cycle", multi, protocol, implicit, once, none, `{"value":"back to you"}`},
-		{"RejectDelegation", fault.RejectDelegation(fault.ErrDeclined), "delegation_rejected", multi, crash, explicit, always, none, `{"message":"the agent declined the task"}`},
+		{"RejectDelegation", fault.As("delegation_rejected", fault.Fail(fault.ErrDeclined)), "delegation_rejected", multi, crash, explicit, always, none, `{"message":"the agent declined the task"}`},
 	}
 }
 
@@ -159,7 +159,7 @@ func TestBadParametersOfFamilies(t *testing.T) {
 		{"no disk", fault.DiskBudget(0, 0), []string{"limit"}},
 		{"nobody at all", fault.ConcurrencyLimit(0), []string{"limit"}},
 		{"no rate", fault.RateLimit(0, 0), []string{"limit", "per"}},
-		{"down without an error", fault.GuardrailDown(nil), []string{"err"}},
+		{"down without an error", fault.As("guardrail_down", fault.Fail(nil)), []string{"err"}},
 		{"nothing approves", fault.StaleApproval(nil), []string{"value"}},
 		{"a patch that is no object", fault.CorruptHandoff(json.RawMessage(`[1]`)), []string{"patch"}},
 		{"a patch that is no JSON", fault.CorruptHandoff(json.RawMessage(`{} {`)), []string{"patch"}},
@@ -167,9 +167,9 @@ func TestBadParametersOfFamilies(t *testing.T) {
 		{"nothing corrupts", fault.CorruptHandoffWith[string]("", nil), []string{"name", "fn"}},
 		{"a route without a member", fault.Misroute("", "billing"), []string{"member"}},
 		{"a route to nobody", fault.MisrouteWith[string, string]("", nil), []string{"name", "to"}},
-		{"no delay", fault.DelayHandoff(0), []string{"duration"}},
-		{"one is no storm", fault.MessageStorm(1), []string{"times"}},
-		{"rejected without an error", fault.RejectDelegation(nil), []string{"err"}},
+		{"no delay", fault.As("handoff_delayed", fault.Delay(0)), []string{"duration"}},
+		{"one is no storm", fault.As("message_storm", fault.Repeat(1)), []string{"times"}},
+		{"rejected without an error", fault.As("delegation_rejected", fault.Fail(nil)), []string{"err"}},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			_, err := chaos.NewPlan(1, chaos.Rule{Name: "r", Target: target, Fault: c.fault})

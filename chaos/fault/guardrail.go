@@ -7,29 +7,30 @@ import (
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// GuardrailDown is [Fail] on the callable of a guardrail: a check of inputs or
-// outputs, a policy engine, a request for a human's approval. err is required.
-// The guardrail is not reached. That the agent then fails closed is for an
-// invariant to check.
-func GuardrailDown(err error) chaos.Fault {
-	return failure{err: err, asked: true, label: &label{kind: "guardrail_down", layer: chaos.LayerControl}}
+// guardrailRows are the faults of a guardrail: a check of inputs or outputs, a
+// policy engine, a request for a human's approval. Most are labels of what can
+// happen to any callable. That the agent then fails closed is for an invariant to
+// check.
+func guardrailRows() []*catalog.Row {
+	return []*catalog.Row{guardrailDownRow, guardrailHangRow, forcedVerdictRow, staleApprovalRow}
 }
 
-// GuardrailHang is [Hang] on the callable of a guardrail.
-func GuardrailHang() chaos.Fault {
-	return hang{&label{kind: "guardrail_hang", layer: chaos.LayerControl}}
-}
+var guardrailDownRow = catalog.Label(failRow, catalog.Row{
+	Kind: "guardrail_down", Doc: "A guardrail fails.", Go: `fault.As("guardrail_down", fault.Fail(err))`, Layer: chaos.LayerControl,
+}, As)
 
-// ForceVerdict is [Replace] on the callable of a guardrail: the guardrail is
-// asked, and its caller gets the verdict v instead. If the real verdict equals
-// v, the fault is not delivered.
-func ForceVerdict(v any) chaos.Fault {
-	return replace{kept(v), &label{kind: "forced_verdict", layer: chaos.LayerControl}}
-}
+var guardrailHangRow = catalog.Label(hangRow, catalog.Row{
+	Kind: "guardrail_hang", Doc: "A guardrail hangs.", Go: `fault.As("guardrail_hang", fault.Hang())`, Layer: chaos.LayerControl,
+}, As)
+
+var forcedVerdictRow = catalog.Label(replaceRow, catalog.Row{
+	Kind: "forced_verdict", Doc: "A guardrail's verdict is replaced.", Go: `fault.As("forced_verdict", fault.Replace(v))`,
+	Example: `{"value":{"allowed":true}}`, Layer: chaos.LayerControl,
+}, As)
 
 // StaleApproval reuses an approval: a request that the guardrail rejects gets
 // the approval of an earlier, different request. approval is the verdict that
@@ -38,6 +39,12 @@ func ForceVerdict(v any) chaos.Fault {
 // It remembers the calls that its rule matched, over all targets of the rule.
 // Before the first approval it is not delivered.
 func StaleApproval(approval any) chaos.Fault { return &staleApproval{approval: approval} }
+
+var staleApprovalRow = catalog.Fault(catalog.Row{
+	Kind: "stale_approval", Doc: "A rejected request gets the approval of an earlier one.",
+	Go: "fault.StaleApproval(approval)", Example: `{"value":{"allowed":true,"rule":"payments"}}`,
+	Layer: chaos.LayerControl, Class: chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(p anyValue) chaos.Fault { return StaleApproval(p.Value) })
 
 type staleApproval struct {
 	approval any
@@ -49,6 +56,18 @@ type staleApproval struct {
 }
 
 func (s *staleApproval) Fresh() chaos.Fault { return &staleApproval{approval: s.approval} }
+
+func (s *staleApproval) Check() error {
+	c := staleApprovalRow.Check(s.params())
+	c.That(s.approval != nil, "value", nil, "the verdict that approves, such as true")
+	return c.Err()
+}
+
+func (s *staleApproval) Describe() chaos.Description { return staleApprovalRow.Describe(s.params()) }
+func (s *staleApproval) params() anyValue            { return anyValue{jsonvalue.Document(s.approval)} }
+
+// Phase puts the fault after the guardrail.
+func (s *staleApproval) Phase() chaos.Phase { return chaos.PhaseChange }
 
 func (s *staleApproval) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	request := jsonvalue.Document(args) // before the call, since the guardrail may change them
@@ -74,20 +93,4 @@ func (s *staleApproval) judge(request json.RawMessage, verdict any) (stale any, 
 		return nil, false
 	}
 	return kept(s.verdict), s.approved && !bytes.Equal(request, s.request)
-}
-
-// Phase puts the fault after the guardrail.
-func (s *staleApproval) Phase() chaos.Phase { return chaos.PhaseChange }
-
-func (s *staleApproval) Check() error {
-	c := param.Check{Kind: "stale_approval"}
-	c.That(s.approval != nil, "value", nil, "the verdict that approves, such as true")
-	return c.Err()
-}
-
-func (s *staleApproval) Describe() chaos.Description {
-	return param.With(chaos.Description{
-		Kind: "stale_approval", Layer: chaos.LayerControl, Class: chaos.ClassValue, Visibility: chaos.Implicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	}, valueParams{orNull(jsonvalue.Document(s.approval))})
 }

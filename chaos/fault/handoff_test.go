@@ -51,15 +51,15 @@ func TestHandoffs(t *testing.T) {
 			[]task{{"refunds", 3, "please"}}, "refunded 3", nil, true, 0},
 		{"corrupt: by a function of something else", fault.CorruptHandoffWith("n", func(n int) int { return n + 1 }),
 			[]task{asked}, "refunded 9007199254740993", nil, false, 0},
-		{"dropped", fault.DropHandoff("queued"), nil, "queued", nil, true, 0},
+		{"dropped", fault.As("handoff_dropped", fault.SilentNoOpWith("queued")), nil, "queued", nil, true, 0},
 		{"a cycle", fault.CycleHandoff("back to support"), nil, "back to support", nil, true, 0},
-		{"delayed", fault.DelayHandoff(time.Second), []task{asked}, "refunded 9007199254740993", nil, true, time.Second},
+		{"delayed", fault.As("handoff_delayed", fault.Delay(time.Second)), []task{asked}, "refunded 9007199254740993", nil, true, time.Second},
 		{"misrouted by name", fault.Misroute("to", "billing"), []task{{"billing", big, "please"}}, "refunded 9007199254740993", nil, true, 0},
 		{"misrouted to another callable", fault.MisrouteWith("billing", billing), nil, "billed 9007199254740993", nil, true, 0},
 		{"misrouted to one of another kind", fault.MisrouteWith("sum", func(context.Context, int) (string, error) { return "", nil }),
 			[]task{asked}, "refunded 9007199254740993", nil, false, 0},
-		{"a storm", fault.MessageStorm(3), []task{asked, asked, asked}, "refunded 9007199254740993", nil, true, 0},
-		{"rejected", fault.RejectDelegation(fault.ErrDeclined), nil, "", fault.ErrDeclined, true, 0},
+		{"a storm", fault.As("message_storm", fault.Repeat(3)), []task{asked, asked, asked}, "refunded 9007199254740993", nil, true, 0},
+		{"rejected", fault.As("delegation_rejected", fault.Fail(fault.ErrDeclined)), nil, "", fault.ErrDeclined, true, 0},
 	} {
 		for _, tool := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/tool=%v", c.why, tool), func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 func TestRepetitionEndsWhenTheInjectorIsDisarmed(t *testing.T) {
 	faults := map[string]chaos.Fault{
 		"repeated":        fault.Repeat(1000),
-		"message storm":   fault.MessageStorm(1000),
+		"message storm":   fault.As("message_storm", fault.Repeat(1000)),
 		"delivered twice": fault.DeliverTwice(),
 	}
 	for name, f := range faults {

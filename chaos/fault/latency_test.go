@@ -15,7 +15,7 @@ func sample(l chaos.Fault, n int) []float64 {
 	times := make([]float64, n)
 	for i := range times {
 		c := chaos.Call{Target: "orders", Occurrence: uint64(i)}
-		times[i] = float64(l.(latency).of.quantile(c.Draw(drawLatency)))
+		times[i] = float64(l.(*latency).quantile(c.Draw(drawLatency)))
 	}
 	return times
 }
@@ -70,12 +70,12 @@ func TestQuantilesRise(t *testing.T) {
 		a, b := d.Draw(t, "a"), d.Draw(t, "b")
 		of := rapid.SampledFrom([]chaos.Fault{
 			Delay(a), Uniform(0, a), Uniform(min(a, b), max(a, b)), Normal(a, b), Normal(0, b), Exponential(a),
-		}).Draw(t, "latency").(latency).of
+		}).Draw(t, "latency").(*latency)
 		draw := rapid.OneOf(rapid.SampledFrom(edges), rapid.Float64Range(0, 1-0x1p-53))
 		u, v := draw.Draw(t, "u"), draw.Draw(t, "v")
 		least, most := of.quantile(min(u, v)), of.quantile(max(u, v))
 		if least < 0 || most < least {
-			t.Fatalf("quantiles of %T: %v at %v, %v at %v", of, least, min(u, v), most, max(u, v))
+			t.Fatalf("quantiles of %s: %v at %v, %v at %v", of.Distribution, least, min(u, v), most, max(u, v))
 		}
 	})
 }
@@ -84,16 +84,16 @@ func TestQuantilesRise(t *testing.T) {
 func TestLongestWait(t *testing.T) {
 	const forever, last = time.Duration(math.MaxInt64), 1 - 0x1p-53
 	for _, l := range []chaos.Fault{Exponential(forever), Normal(forever, forever)} {
-		assert.Equal(t, forever, l.(latency).of.quantile(last), "%T", l.(latency).of)
+		assert.Equal(t, forever, l.(*latency).quantile(last), "%s", l.(*latency).Distribution)
 	}
-	assert.Less(t, Uniform(0, forever).(latency).of.quantile(last), forever)
+	assert.Less(t, Uniform(0, forever).(*latency).quantile(last), forever)
 }
 
 // One call has one delay, whoever asks and however often; another call, lane,
 // key or cell has another.
 func TestLatencyDependsOnTheCall(t *testing.T) {
-	l := Uniform(0, time.Hour).(latency)
-	of := func(c chaos.Call) time.Duration { return l.of.quantile(c.Draw(drawLatency)) }
+	l := Uniform(0, time.Hour).(*latency)
+	of := func(c chaos.Call) time.Duration { return l.quantile(c.Draw(drawLatency)) }
 	base := chaos.Call{Target: "orders"}
 	assert.Equal(t, of(base), of(base))
 	for _, other := range []chaos.Call{
@@ -108,12 +108,12 @@ func TestLatencyDependsOnTheCall(t *testing.T) {
 // The length of a delay says nothing about whether a call is matched: a rare
 // latency has the same distribution as a constant one.
 func TestLatencyIsIndependentOfItsTrigger(t *testing.T) {
-	l := Uniform(0, time.Second).(latency)
+	l := Uniform(0, time.Second).(*latency)
 	var matched []float64
 	for i := range 40_000 {
 		c := chaos.Call{Target: "orders", Occurrence: uint64(i)}
 		if c.Draw(0) < 0.1 {
-			matched = append(matched, float64(l.of.quantile(c.Draw(drawLatency))))
+			matched = append(matched, float64(l.quantile(c.Draw(drawLatency))))
 		}
 	}
 	assert.InDelta(t, 0.5, mean(matched)/float64(time.Second), 0.02)

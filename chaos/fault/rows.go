@@ -1,9 +1,14 @@
 package fault
 
-import "github.com/shakedown-go/shakedown/chaos/catalog"
+import (
+	"slices"
+
+	"github.com/shakedown-go/shakedown/chaos/catalog"
+)
 
 // Rows returns the rows of this package's faults, in the order of the
 // documentation. The caller may keep and change the list.
 func Rows() []*catalog.Row {
-	return []*catalog.Row{loseReplyRow}
+	return slices.Concat(latencyRows(), failureRows(), timeoutRows(), valueRows(), deliveryRows(), orderRows(),
+		streamRows(), itemRows(), budgetRows(), limitRows(), guardrailRows(), handoffRows())
 }

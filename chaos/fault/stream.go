@@ -9,8 +9,12 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
+
+func streamRows() []*catalog.Row {
+	return []*catalog.Row{cutAfterRow, hangAtItemRow, slowFirstItemRow, slowItemsRow}
+}
 
 // CutAfter breaks a stream off: its consumer gets n items and then
 // [io.ErrUnexpectedEOF], as from a connection that was closed in the middle.
@@ -21,100 +25,128 @@ import (
 //
 // All faults of streams apply to points of chaos.WrapStream. At other points
 // the call goes through, and the event has a note.
-func CutAfter(n int) chaos.Fault { return cutAfter{after: n, err: io.ErrUnexpectedEOF} }
+func CutAfter(n int) chaos.Fault { return CutAfterWith(n, io.ErrUnexpectedEOF) }
 
 // CutAfterWith is [CutAfter] with the error err, which is required.
-func CutAfterWith(n int, err error) chaos.Fault { return cutAfter{after: n, err: err} }
+func CutAfterWith(n int, err error) chaos.Fault {
+	return cutAfter{cut: cut{afterItems{n}, message{err}}}
+}
+
+var cutAfterRow = catalog.Fault(catalog.Row{
+	Kind: "stream_cut", Doc: "A stream breaks off with an error.",
+	Go: "fault.CutAfter(n), fault.CutAfterWith(n, err)", Example: `{"after":2,"message":"unexpected EOF"}`,
+	Layer: chaos.LayerStream, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
+}, func(p cut) chaos.Fault { return CutAfterWith(p.After, p.Err) })
+
+// afterItems are the parameters of a fault at one place of a stream.
+type afterItems struct {
+	After int `json:"after" bounds:"min=0" allowed:"a number of items, 0 or more" doc:"number of items that come before"`
+}
+
+type cut struct {
+	afterItems
+	message
+}
 
 type cutAfter struct {
 	onStreams
-	after int
-	err   error
-}
-
-func (f cutAfter) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
-	return asked(items, func(given int, yield func(any, error) bool) bool {
-		if given != f.after || disarmed(ctx) {
-			return true
-		}
-		yield(nil, f.err)
-		return false
-	})
+	cut
 }
 
 func (f cutAfter) Check() error {
-	c := param.Check{Kind: "stream_cut"}
-	items(&c, f.after)
-	c.That(f.err != nil, "message", nil, "an error, such as io.ErrUnexpectedEOF")
+	c := cutAfterRow.Check(f.cut)
+	c.That(f.Err != nil, "message", nil, "an error, such as io.ErrUnexpectedEOF")
 	return c.Err()
 }
 
-func (f cutAfter) Describe() chaos.Description {
-	p := streamParams{After: &f.after}
-	if f.err != nil {
-		p.Message = f.err.Error()
-	}
-	return describeStream("stream_cut", chaos.ClassCrash, chaos.Explicit, p)
+func (f cutAfter) Describe() chaos.Description { return cutAfterRow.Describe(f.cut) }
+
+func (f cutAfter) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+	return asked(items, func(given int, yield func(any, error) bool) bool {
+		if given != f.After || disarmed(ctx) {
+			return true
+		}
+		yield(nil, f.Err)
+		return false
+	})
 }
 
 // HangAtItem makes a stream stall: its consumer gets n items and then waits
 // until its context ends, whose error it gets. If the injector is disarmed
 // meanwhile, the stream goes on. n is at least 0.
-func HangAtItem(n int) chaos.Fault { return hangAtItem{after: n} }
+func HangAtItem(n int) chaos.Fault { return hangAtItem{afterItems: afterItems{n}} }
+
+var hangAtItemRow = catalog.Fault(catalog.Row{
+	Kind: "stream_hang", Doc: "A stream stalls until its context ends.",
+	Go: "fault.HangAtItem(n)", Example: `{"after":2}`,
+	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
+}, func(p afterItems) chaos.Fault { return HangAtItem(p.After) })
 
 type hangAtItem struct {
 	onStreams
-	after int
+	afterItems
 }
+
+func (f hangAtItem) Check() error                { return hangAtItemRow.Check(f.afterItems).Err() }
+func (f hangAtItem) Describe() chaos.Description { return hangAtItemRow.Describe(f.afterItems) }
 
 func (f hangAtItem) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
 	return asked(items, func(given int, yield func(any, error) bool) bool {
-		return given != f.after || late(ctx, -1, yield)
+		return given != f.After || late(ctx, -1, yield)
 	})
-}
-
-func (f hangAtItem) Check() error {
-	c := param.Check{Kind: "stream_hang"}
-	items(&c, f.after)
-	return c.Err()
-}
-
-func (f hangAtItem) Describe() chaos.Description {
-	return describeStream("stream_hang", chaos.ClassTiming, chaos.Explicit, streamParams{After: &f.after})
 }
 
 // SlowFirstItem delays the first item of a stream by d after it arrived: the
 // time to the first token. d is more than 0. [Delay], which also applies to
 // streams, waits before the source is asked.
-func SlowFirstItem(d time.Duration) chaos.Fault { return slowItems{kind: "slow_first_item", d: d} }
+func SlowFirstItem(d time.Duration) chaos.Fault { return slowFirstItem{delay: delay{d}} }
 
-// SlowItems delays every item of a stream by d. d is more than 0.
-func SlowItems(d time.Duration) chaos.Fault { return slowItems{kind: "slow_items", d: d, all: true} }
+var slowFirstItemRow = catalog.Fault(catalog.Row{
+	Kind: "slow_first_item", Doc: "The first item of a stream takes longer.",
+	Go: "fault.SlowFirstItem(d)", Example: `{"duration":"5s"}`,
+	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(p delay) chaos.Fault { return SlowFirstItem(p.Duration) })
 
-type slowItems struct {
-	onStreams
-	kind string
-	d    time.Duration
-	all  bool
+// delay are the parameters of a fault that makes something take longer.
+type delay struct {
+	Duration time.Duration `json:"duration" bounds:"over=0" doc:"time that it takes longer"`
 }
 
-func (f slowItems) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+type slowFirstItem struct {
+	onStreams
+	delay
+}
+
+func (f slowFirstItem) Check() error                { return slowFirstItemRow.Check(f.delay).Err() }
+func (f slowFirstItem) Describe() chaos.Description { return slowFirstItemRow.Describe(f.delay) }
+
+func (f slowFirstItem) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
 	return arriving(items, func(n int, item any, yield func(any, error) bool) bool {
-		if (f.all || n == 0) && !late(ctx, f.d, yield) {
-			return false
-		}
-		return yield(item, nil)
+		return (n > 0 || late(ctx, f.Duration, yield)) && yield(item, nil)
 	})
 }
 
-func (f slowItems) Check() error {
-	c := param.Check{Kind: f.kind}
-	c.That(f.d > 0, "duration", f.d, "a duration of more than 0")
-	return c.Err()
+// SlowItems delays every item of a stream by d. d is more than 0.
+func SlowItems(d time.Duration) chaos.Fault { return slowItems{delay: delay{d}} }
+
+var slowItemsRow = catalog.Fault(catalog.Row{
+	Kind: "slow_items", Doc: "Every item of a stream takes longer.",
+	Go: "fault.SlowItems(d)", Example: `{"duration":"500ms"}`,
+	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(p delay) chaos.Fault { return SlowItems(p.Duration) })
+
+type slowItems struct {
+	onStreams
+	delay
 }
 
-func (f slowItems) Describe() chaos.Description {
-	return describeStream(f.kind, chaos.ClassTiming, chaos.Implicit, streamParams{Duration: f.d.String()})
+func (f slowItems) Check() error                { return slowItemsRow.Check(f.delay).Err() }
+func (f slowItems) Describe() chaos.Description { return slowItemsRow.Describe(f.delay) }
+
+func (f slowItems) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+	return arriving(items, func(_ int, item any, yield func(any, error) bool) bool {
+		return late(ctx, f.Duration, yield) && yield(item, nil)
+	})
 }
 
 // onStreams is common to all faults of streams.
@@ -188,32 +220,3 @@ func late(ctx context.Context, d time.Duration, yield func(any, error) bool) boo
 // disarmed reports whether the injector is disarmed, for faults that do not
 // wait.
 func disarmed(ctx context.Context) bool { return errors.Is(chaos.Sleep(ctx, 0), chaos.ErrDisarmed) }
-
-func items(c *param.Check, n int) {
-	c.That(n >= 0, "after", n, "a number of items, 0 or more")
-}
-
-// streamParams are the parameters of all faults of streams.
-type streamParams struct {
-	After    *int   `json:"after,omitempty"` // items before the fault
-	Window   int    `json:"window,omitempty"`
-	Duration string `json:"duration,omitempty"`
-	Message  string `json:"message,omitempty"`
-	Name     string `json:"name,omitempty"`
-	Type     string `json:"type,omitempty"`
-}
-
-func describeStream(kind string, class chaos.Class, seen chaos.Visibility, params any) chaos.Description {
-	effect := chaos.EffectDone
-	if seen == chaos.Explicit {
-		effect = chaos.EffectUnknown // the source was left in the middle of its work
-	}
-	d := chaos.Description{
-		Kind: kind, Class: class, Visibility: seen, Layer: chaos.LayerStream,
-		Persistence: chaos.Transient, Effect: effect,
-	}
-	if params == nil {
-		return d
-	}
-	return param.With(d, params)
-}

@@ -5,45 +5,47 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"reflect"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
+
+func itemRows() []*catalog.Row {
+	return []*catalog.Row{duplicateItemRow, malformItemRow, mutateItemRow, endAfterRow, dropLastItemRow, reorderItemsRow}
+}
 
 // DuplicateItem delivers one item of a stream twice: the one after the first n.
 // n is at least 0.
-func DuplicateItem(n int) chaos.Fault { return duplicateItem{after: n} }
+func DuplicateItem(n int) chaos.Fault { return duplicateItem{afterItems: afterItems{n}} }
+
+var duplicateItemRow = catalog.Fault(catalog.Row{
+	Kind: "duplicate_item", Doc: "An item of a stream arrives twice.",
+	Go: "fault.DuplicateItem(n)", Example: `{"after":1}`,
+	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(p afterItems) chaos.Fault { return DuplicateItem(p.After) })
 
 type duplicateItem struct {
 	onStreams
-	after int
+	afterItems
 }
+
+func (f duplicateItem) Check() error                { return duplicateItemRow.Check(f.afterItems).Err() }
+func (f duplicateItem) Describe() chaos.Description { return duplicateItemRow.Describe(f.afterItems) }
 
 func (f duplicateItem) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
 	return arriving(items, func(n int, item any, yield func(any, error) bool) bool {
 		if !yield(item, nil) {
 			return false
 		}
-		if n != f.after || disarmed(ctx) {
+		if n != f.After || disarmed(ctx) {
 			return true
 		}
 		chaos.Changed(ctx, chaos.Change{Path: place(n + 1), After: jsonvalue.Document(item)})
 		return yield(item, nil)
 	})
-}
-
-func (f duplicateItem) Check() error {
-	c := param.Check{Kind: "duplicate_item"}
-	items(&c, f.after)
-	return c.Err()
-}
-
-func (f duplicateItem) Describe() chaos.Description {
-	return describeStream("duplicate_item", chaos.ClassProtocol, chaos.Implicit, streamParams{After: &f.after})
 }
 
 // MalformItem spoils one item of a stream: the one after the first n. A JSON
@@ -53,50 +55,35 @@ func (f duplicateItem) Describe() chaos.Description {
 // An item is a json.RawMessage, a []byte or a string. An item of another type,
 // or an empty one, is passed on, and the event has a note; use [MutateItem] for
 // those.
-func MalformItem(n int) chaos.Fault {
-	return oneItem{kind: "malformed_item", class: chaos.ClassProtocol, after: n, spoil: malform}
-}
+func MalformItem(n int) chaos.Fault { return malformItem{afterItems: afterItems{n}} }
 
-// MutateItem replaces one item of a stream, the one after the first n, by the
-// result of fn. n is at least 0. [Mutate], which also applies to streams,
-// changes all items. name and fn are as there.
-func MutateItem[T any](n int, name string, fn func(T) T) chaos.Fault {
-	m := mutate[T]{name, fn}
-	return oneItem{kind: "mutate_item", class: chaos.ClassValue, after: n, name: name, typ: fmt.Sprint(reflect.TypeFor[T]()), noFunc: fn == nil,
-		spoil: func(ctx context.Context, item any) (any, error) {
-			return m.Inject(ctx, chaos.Call{}, nil, func(context.Context, any) (any, error) { return item, nil })
-		}}
-}
+var malformItemRow = catalog.Fault(catalog.Row{
+	Kind: "malformed_item", Doc: "An item of a stream cannot be decoded.",
+	Go: "fault.MalformItem(n)", Example: `{"after":1}`,
+	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(p afterItems) chaos.Fault { return MalformItem(p.After) })
 
-type oneItem struct {
+type malformItem struct {
 	onStreams
-	kind      string
-	class     chaos.Class
-	after     int
-	name, typ string
-	noFunc    bool
-	spoil     func(ctx context.Context, item any) (any, error)
+	afterItems
 }
 
-func (f oneItem) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+func (f malformItem) Check() error                { return malformItemRow.Check(f.afterItems).Err() }
+func (f malformItem) Describe() chaos.Description { return malformItemRow.Describe(f.afterItems) }
+
+func (f malformItem) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+	return oneItem(ctx, items, f.After, malform)
+}
+
+// oneItem passes a stream on with one item changed, the one after the first n.
+func oneItem(ctx context.Context, items iter.Seq2[any, error], after int,
+	change func(ctx context.Context, item any) (any, error)) iter.Seq2[any, error] {
 	return arriving(items, func(n int, item any, yield func(any, error) bool) bool {
-		if n != f.after || disarmed(ctx) {
+		if n != after || disarmed(ctx) {
 			return yield(item, nil)
 		}
-		return yield(f.spoil(ctx, item))
+		return yield(change(ctx, item))
 	})
-}
-
-func (f oneItem) Check() error {
-	c := param.Check{Kind: f.kind}
-	items(&c, f.after)
-	c.That(f.typ == "" || f.name != "", "name", `""`, "a name that says what fn does")
-	c.That(!f.noFunc, "fn", nil, "a function")
-	return c.Err()
-}
-
-func (f oneItem) Describe() chaos.Description {
-	return describeStream(f.kind, f.class, chaos.Implicit, streamParams{After: &f.after, Name: f.name, Type: f.typ})
 }
 
 // malform changes a text so that its reader cannot decode it.
@@ -133,6 +120,220 @@ func spoiled(doc []byte) []byte {
 	broken := append([]byte(nil), doc[:half]...)
 	broken = append(broken, noUTF8)
 	return append(broken, doc[half:]...)
+}
+
+// MutateItem replaces one item of a stream, the one after the first n, by the
+// result of fn. n is at least 0. [Mutate], which also applies to streams,
+// changes all items. name and fn are as there.
+func MutateItem[T any](n int, name string, fn func(T) T) chaos.Fault {
+	m := mutate[T]{name, fn}
+	return mutateItem{itemFunction: itemFunction{afterItems{n}, functionOf[T](name)}, missing: fn == nil,
+		change: func(ctx context.Context, item any) (any, error) {
+			return m.Inject(ctx, chaos.Call{}, nil, func(context.Context, any) (any, error) { return item, nil })
+		}}
+}
+
+var mutateItemRow = catalog.InCode[itemFunction](catalog.Row{
+	Kind: "mutate_item", Doc: "An item of a stream becomes what a Go function makes of it.",
+	Go: "fault.MutateItem(n, name, fn)", Example: `{"after":1,"name":"shout","type":"string"}`,
+	Layer: chaos.LayerStream, Class: chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, false)
+
+type itemFunction struct {
+	afterItems
+	function
+}
+
+type mutateItem struct {
+	onStreams
+	itemFunction
+	missing bool // the function
+	change  func(ctx context.Context, item any) (any, error)
+}
+
+func (f mutateItem) Check() error {
+	c := mutateItemRow.Check(f.itemFunction)
+	f.function.check(c, !f.missing)
+	return c.Err()
+}
+
+func (f mutateItem) Describe() chaos.Description { return mutateItemRow.Describe(f.itemFunction) }
+
+func (f mutateItem) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+	return oneItem(ctx, items, f.After, f.change)
+}
+
+// EndAfter ends a stream early and without an error: its consumer gets n items
+// and takes them for the whole stream. That happens when a connection is closed
+// in good order in the middle of an answer. n is at least 0.
+//
+// One item more is taken from the source, and dropped. A stream of n items or
+// fewer is not changed.
+func EndAfter(n int) chaos.Fault { return endAfter{afterItems: afterItems{n}} }
+
+var endAfterRow = catalog.Fault(catalog.Row{
+	Kind: "early_end", Doc: "A stream ends early and without an error.",
+	Go: "fault.EndAfter(n)", Example: `{"after":2}`,
+	Layer: chaos.LayerStream, Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(p afterItems) chaos.Fault { return EndAfter(p.After) })
+
+type endAfter struct {
+	onStreams
+	afterItems
+}
+
+func (f endAfter) Check() error                { return endAfterRow.Check(f.afterItems).Err() }
+func (f endAfter) Describe() chaos.Description { return endAfterRow.Describe(f.afterItems) }
+
+func (f endAfter) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+	return arriving(items, func(n int, item any, yield func(any, error) bool) bool {
+		if n != f.After || disarmed(ctx) {
+			return yield(item, nil)
+		}
+		chaos.Changed(ctx, chaos.Change{Path: place(n), Before: jsonvalue.Document(item)})
+		return false
+	})
+}
+
+// DropLastItem drops the last item of a stream, which in many protocols is its
+// terminator: a consumer that waits for it finds the stream unfinished. Each
+// item is held back until the next one arrives.
+func DropLastItem() chaos.Fault { return dropLast{} }
+
+var dropLastItemRow = catalog.Fault(catalog.Row{
+	Kind: "missing_terminator", Doc: "A stream lacks its last item.", Go: "fault.DropLastItem()",
+	Layer: chaos.LayerStream, Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(catalog.None) chaos.Fault { return DropLastItem() })
+
+type dropLast struct{ onStreams }
+
+func (dropLast) Describe() chaos.Description { return dropLastItemRow.Describe(catalog.None{}) }
+
+func (dropLast) Stream(ctx context.Context, _ chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
+		var held any
+		holds, n := false, 0
+		for item, err := range items {
+			if holds {
+				n++
+				if !yield(held, nil) {
+					return
+				}
+			}
+			if holds = err == nil; holds {
+				held = item
+			} else if !yield(item, err) {
+				return
+			}
+		}
+		switch {
+		case !holds:
+		case disarmed(ctx):
+			yield(held, nil)
+		default:
+			chaos.Changed(ctx, chaos.Change{Path: place(n), Before: jsonvalue.Document(held)})
+		}
+	}
+}
+
+// ReorderItems delivers the items of a stream in another order. It collects
+// window items at a time, the last time what is left, and shuffles them. The
+// order is drawn from the call's coordinates and always differs from the
+// original one. So an item comes at most window-1 places too early or too late.
+// window is at least 2.
+//
+// Items are held back until their window is full. If only equal items changed
+// places, the fault is not delivered.
+func ReorderItems(window int) chaos.Fault { return reorderItems{itemWindow: itemWindow{window}} }
+
+var reorderItemsRow = catalog.Fault(catalog.Row{
+	Kind: "reordered_items", Doc: "The items of a stream come in another order.",
+	Go: "fault.ReorderItems(window)", Example: `{"window":3}`,
+	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(p itemWindow) chaos.Fault { return ReorderItems(p.Window) })
+
+type itemWindow struct {
+	Window int `json:"window" bounds:"min=2" allowed:"a number of items, at least 2" doc:"number of items that change places with each other"`
+}
+
+type reorderItems struct {
+	onStreams
+	itemWindow
+}
+
+func (f reorderItems) Check() error                { return reorderItemsRow.Check(f.itemWindow).Err() }
+func (f reorderItems) Describe() chaos.Description { return reorderItemsRow.Describe(f.itemWindow) }
+
+func (f reorderItems) Stream(ctx context.Context, c chaos.Call, items iter.Seq2[any, error]) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
+		s := shuffle{ctx: ctx, c: c, yield: yield}
+		for item, err := range items {
+			if err != nil {
+				if !s.flush() || !yield(item, err) {
+					return
+				}
+				continue
+			}
+			s.held = append(s.held, item)
+			if (len(s.held) >= f.Window || disarmed(ctx)) && !s.flush() {
+				return
+			}
+		}
+		s.flush()
+	}
+}
+
+// shuffle delivers one window of items at a time.
+type shuffle struct {
+	ctx   context.Context
+	c     chaos.Call
+	yield func(any, error) bool
+	held  []any
+	n     int // items handed over
+}
+
+// drawOrder is the salt of the first draw of an order: ASCII for "ord", with
+// room for one salt an item.
+const drawOrder = 0x6f7264 << 32
+
+func (s *shuffle) flush() bool {
+	order := s.order()
+	for i, from := range order {
+		item := s.held[from]
+		if !equal(s.held[i], item) {
+			chaos.Changed(s.ctx, chaos.Change{Path: place(s.n), Before: jsonvalue.Document(s.held[i]), After: jsonvalue.Document(item)})
+		}
+		s.n++
+		if !s.yield(item, nil) {
+			return false
+		}
+	}
+	s.held = s.held[:0]
+	return true
+}
+
+// order draws a permutation (Fisher and Yates) of the items held. If that is
+// the original order, it is rotated by one place.
+func (s *shuffle) order() []int {
+	order := make([]int, len(s.held))
+	for i := range order {
+		order[i] = i
+	}
+	if len(order) < 2 || disarmed(s.ctx) {
+		return order
+	}
+	moved := false
+	for i := len(order) - 1; i > 0; i-- {
+		k := int(s.c.Draw(drawOrder+uint64(s.n+i)) * float64(i+1))
+		order[i], order[k] = order[k], order[i]
+	}
+	for i, from := range order {
+		moved = moved || i != from
+	}
+	if !moved {
+		order = append(order[1:], order[0])
+	}
+	return order
 }
 
 // place is the path of the n-th item of a stream.

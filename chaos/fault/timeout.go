@@ -7,57 +7,75 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
+
+func timeoutRows() []*catalog.Row { return []*catalog.Row{timeoutRow, loseReplyRow, hangRow} }
+
+// wait are the parameters of a fault after which the caller has waited for
+// nothing.
+type wait struct {
+	Duration time.Duration `json:"duration" bounds:"min=0" doc:"time until the caller learns of it"`
+}
 
 // Timeout makes a call time out before it reaches its callee. The caller waits
 // d, or until its own context ends, and gets [ErrTimeout] or the context's
 // error. d is at least 0. If the injector is disarmed during the wait, or the
 // context had ended before it, the call goes through.
-func Timeout(d time.Duration) chaos.Fault { return timeout{d: d, err: ErrTimeout} }
+func Timeout(d time.Duration) chaos.Fault { return timeout{waitMessage{wait: wait{d}}, ErrTimeout} }
 
 // TimeoutWith is [Timeout] with the text of err, which is required. The error
 // matches err and everything that [ErrTimeout] matches.
 func TimeoutWith(d time.Duration, err error) chaos.Fault {
 	if err == nil {
-		return timeout{d: d}
+		return timeout{waitMessage{wait: wait{d}}, nil}
 	}
-	return timeout{d: d, err: &netError{text: err.Error(), timeout: true, like: []error{err, ErrTimeout}}}
+	return timeout{waitMessage{wait{d}, err}, &netError{text: err.Error(), timeout: true, like: []error{err, ErrTimeout}}}
+}
+
+var timeoutRow = catalog.Fault(catalog.Row{
+	Kind: "timeout", Doc: "The call times out before it reaches its callee.",
+	Go: "fault.Timeout(d), fault.TimeoutWith(d, err)", Example: `{"duration":"10s"}`,
+	Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+}, func(p waitMessage) chaos.Fault {
+	if p.Err == nil {
+		return Timeout(p.Duration)
+	}
+	return TimeoutWith(p.Duration, p.Err)
+})
+
+type waitMessage struct {
+	wait
+	Err error `json:"message,omitempty" doc:"text of the error; left out: that of a time-out"`
 }
 
 type timeout struct {
-	*label
-	d   time.Duration
-	err error
+	waitMessage
+	gets error // what the caller gets; nil: none was given
 }
 
+func (t timeout) Check() error {
+	c := timeoutRow.Check(t.waitMessage)
+	c.That(t.gets != nil, "err", nil, "an error, such as ErrTimeout")
+	return c.Err()
+}
+
+func (t timeout) Describe() chaos.Description { return timeoutRow.Describe(t.waitMessage) }
+
 func (t timeout) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	disarmed, err := pause(ctx, t.d)
+	return timesOut(ctx, t.Duration, t.gets, args, next)
+}
+
+// timesOut waits and fails, or lets the call through if the injector is
+// disarmed.
+func timesOut(ctx context.Context, d time.Duration, gets error, args any, next chaos.Next) (any, error) {
+	disarmed, err := pause(ctx, d)
 	switch {
 	case disarmed:
 		return next(ctx, args)
 	case err != nil:
 		return nil, err
 	}
-	return nil, t.err
-}
-
-func (t timeout) Check() error {
-	c := param.Check{Kind: t.named("timeout")}
-	c.Wait("duration", t.d)
-	c.That(t.err != nil, "err", nil, "an error, such as ErrTimeout")
-	return c.Err()
-}
-
-func (t timeout) Describe() chaos.Description {
-	params := waitParams{Duration: t.d.String()}
-	if t.err != nil && t.err != ErrTimeout {
-		params.Message = t.err.Error()
-	}
-	return param.With(t.on(chaos.Description{
-		Kind: "timeout", Class: chaos.ClassTiming, Visibility: chaos.Explicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectNone,
-	}), params)
+	return nil, gets
 }
 
 // LoseReply is [LoseReplyAfter] with a wait of one second.
@@ -83,6 +101,7 @@ type loseReply struct{ wait }
 
 func (l loseReply) Check() error                { return loseReplyRow.Check(l.wait).Err() }
 func (l loseReply) Describe() chaos.Description { return loseReplyRow.Describe(l.wait) }
+func (l loseReply) Phase() chaos.Phase          { return chaos.PhaseAfter }
 
 func (l loseReply) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	result, failed := next(ctx, args)
@@ -108,26 +127,26 @@ func unreached(err error, c chaos.Call) bool {
 		errors.As(err, &injected) && injected.Target == c.Target && injected.Ordinal == c.Ordinal
 }
 
-func (l loseReply) Phase() chaos.Phase { return chaos.PhaseAfter }
-
 // Hang makes a call hang before it reaches its callee. It returns the context's
 // error when that ends; without an end of the context it never returns. If the
 // injector is disarmed meanwhile, or the context had ended before, the call
 // goes through.
 func Hang() chaos.Fault { return hang{} }
 
-type hang struct{ *label }
+var hangRow = catalog.Fault(catalog.Row{
+	Kind: "hang", Doc: "The call hangs until its context ends.", Go: "fault.Hang()",
+	Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+}, func(catalog.None) chaos.Fault { return Hang() })
+
+type hang struct{ label }
+
+func (hang) as(kind string) chaos.Fault    { return hang{label{kind}} }
+func (h hang) Check() error                { return h.check(hangRow, catalog.None{}).Err() }
+func (h hang) Describe() chaos.Description { return h.of(hangRow).Describe(catalog.None{}) }
 
 func (hang) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	if _, err := pause(ctx, -1); err != nil {
 		return nil, err
 	}
 	return next(ctx, args)
-}
-
-func (h hang) Describe() chaos.Description {
-	return h.on(chaos.Description{
-		Kind: "hang", Class: chaos.ClassTiming, Visibility: chaos.Explicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectNone,
-	})
 }

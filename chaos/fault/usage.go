@@ -1,11 +1,8 @@
 package fault
 
 import (
-	"time"
-
-	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
 // A Usage reads from the result of a call how many tokens it used. The zero
@@ -78,42 +75,6 @@ func usageOf(result any) (u usageJSON, known bool) {
 	return *answer.Usage, true
 }
 
-// TokenBudget fails calls once the calls before have used limit tokens in
-// total, input and output, according to their results. The call that uses up
-// the budget is not ended. limit is at least 1. The rest is as with
-// [CallBudget].
-//
-// A result without usage, such as a response that is a stream of events, costs
-// nothing, and the event has a note.
-func TokenBudget(limit int, usage Usage, refill time.Duration) chaos.Fault {
-	return &budget{terms: terms{
-		resource: "token", limit: float64(limit), refill: refill,
-		measure: usage.measure(1, 1), check: usage.check,
-		params: budgetParams{Limit: limit, Usage: usage.name, Refill: optional(refill)},
-	}}
-}
-
-// CostBudget is [TokenBudget] in money. limit is an amount in any currency,
-// more than 0. The prices are those of a million tokens in the same currency,
-// at least 0 and not both 0.
-func CostBudget(limit, inputPrice, outputPrice float64, usage Usage, refill time.Duration) chaos.Fault {
-	const million = 1e6
-	return &budget{terms: terms{
-		resource: "cost", limit: limit, refill: refill,
-		measure: usage.measure(inputPrice/million, outputPrice/million),
-		check: func(c *param.Check) {
-			c.That(inputPrice >= 0 && inputPrice <= maxPrice, "inputPrice", inputPrice, "a price of a million tokens, 0 or more")
-			c.That(outputPrice >= 0 && outputPrice <= maxPrice && inputPrice+outputPrice > 0, "outputPrice", outputPrice,
-				"a price of a million tokens, 0 or more, and more than 0 if inputPrice is not")
-			usage.check(c)
-		},
-		params: budgetParams{Limit: limit, InputPrice: inputPrice, OutputPrice: outputPrice, Usage: usage.name, Refill: optional(refill)},
-	}}
-}
-
-// maxPrice excludes infinity, which has no JSON.
-const maxPrice = 1e15
-
 // measure returns a function that computes what a call used.
 func (u Usage) measure(input, output float64) func(use) (float64, bool) {
 	return func(call use) (float64, bool) {
@@ -125,6 +86,22 @@ func (u Usage) measure(input, output float64) func(use) (float64, bool) {
 	}
 }
 
-func (u Usage) check(c *param.Check) {
+func (u Usage) check(c *catalog.Check) {
 	c.That(u.name != "" && u.read != nil, "usage", nil, "OpenAIUsage(), AnthropicUsage(), or a UsageFunc with a name and a function")
+}
+
+// usageParam is a usage as a parameter.
+type usageParam struct {
+	Usage string `json:"usage" bounds:"enum=openai|anthropic" doc:"provider whose answers hold the usage"`
+}
+
+// anyUsage stands for any usage in bounds, which only know those that JSON can
+// name. [Usage.check] refuses one that is none.
+var anyUsage = usageParam{"openai"}
+
+func (p usageParam) usage() Usage {
+	if p.Usage == "anthropic" {
+		return AnthropicUsage()
+	}
+	return OpenAIUsage()
 }

@@ -7,9 +7,11 @@ import (
 	"reflect"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
+
+func valueRows() []*catalog.Row { return []*catalog.Row{replaceRow, mutateRow} }
 
 // Replace lets the callee do its work and gives the caller v instead of the
 // result. v has the type of the wrapped function's result. If that is JSON, as
@@ -24,10 +26,27 @@ import (
 // is not delivered.
 func Replace(v any) chaos.Fault { return replace{v: kept(v)} }
 
-type replace struct {
-	v any
-	*label
+var replaceRow = catalog.Fault(catalog.Row{
+	Kind: "replace", Doc: "The caller gets another result than the callee's.", Go: "fault.Replace(v)",
+	Example: `{"value":{"status":"shipped"}}`,
+	Class:   chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(p anyValue) chaos.Fault { return Replace(p.Value) })
+
+// anyValue are the parameters of a fault that gives a value.
+type anyValue struct {
+	Value json.RawMessage `json:"value" doc:"what the caller gets instead"`
 }
+
+type replace struct {
+	label
+	v any
+}
+
+func (r replace) as(kind string) chaos.Fault  { return replace{label{kind}, r.v} }
+func (r replace) Check() error                { return r.check(replaceRow, r.params()).Err() }
+func (r replace) Describe() chaos.Description { return r.of(replaceRow).Describe(r.params()) }
+func (r replace) Phase() chaos.Phase          { return chaos.PhaseChange }
+func (r replace) params() anyValue            { return anyValue{jsonvalue.Document(r.v)} }
 
 func (r replace) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	result, err := next(ctx, args)
@@ -40,17 +59,6 @@ func (r replace) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 	}
 	chaos.Changed(ctx, chaos.Change{Before: jsonvalue.Document(result), After: jsonvalue.Document(after)})
 	return after, nil
-}
-
-func (r replace) Phase() chaos.Phase { return chaos.PhaseChange }
-
-func (r replace) Describe() chaos.Description {
-	return param.With(r.on(chaos.Description{
-		Kind: "replace", Class: chaos.ClassValue, Visibility: chaos.Implicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	}), struct {
-		Value any `json:"value"`
-	}{jsonvalue.Document(r.v)})
 }
 
 // Mutate lets the callee do its work and gives the caller the result of fn. The
@@ -67,10 +75,41 @@ func (r replace) Describe() chaos.Description {
 // delivered. In the latter case the event has a note.
 func Mutate[T any](name string, fn func(T) T) chaos.Fault { return mutate[T]{name, fn} }
 
+var mutateRow = catalog.InCode[function](catalog.Row{
+	Kind: "mutate", Doc: "The caller gets what a Go function makes of the result.", Go: "fault.Mutate(name, fn)",
+	Example: `{"name":"double the amount","type":"int"}`,
+	Class:   chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, false)
+
+// function are the parameters of a fault that calls a Go function.
+type function struct {
+	Name string `json:"name" doc:"what the function does"`
+	Type string `json:"type" doc:"the Go type that it takes"`
+}
+
+// functionOf returns the parameters of a function on values of type T.
+func functionOf[T any](name string) function { return function{name, fmt.Sprint(reflect.TypeFor[T]())} }
+
+// check adds the problems of a function, which is missing if fn is false.
+func (f function) check(c *catalog.Check, fn bool) {
+	c.That(f.Name != "", "name", `""`, "a name that says what fn does")
+	c.That(fn, "fn", nil, "a function")
+}
+
 type mutate[T any] struct {
 	name string
 	fn   func(T) T
 }
+
+func (m mutate[T]) Check() error {
+	p := functionOf[T](m.name)
+	c := mutateRow.Check(p)
+	p.check(c, m.fn != nil)
+	return c.Err()
+}
+
+func (m mutate[T]) Describe() chaos.Description { return mutateRow.Describe(functionOf[T](m.name)) }
+func (m mutate[T]) Phase() chaos.Phase          { return chaos.PhaseChange }
 
 func (m mutate[T]) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	result, err := next(ctx, args)
@@ -100,23 +139,4 @@ func (m mutate[T]) same(seen json.RawMessage, value, changed T, result any) bool
 	}
 	_, isText := jsonvalue.Text(result)
 	return isText || reflect.DeepEqual(value, changed)
-}
-
-func (m mutate[T]) Phase() chaos.Phase { return chaos.PhaseChange }
-
-func (m mutate[T]) Check() error {
-	c := param.Check{Kind: "mutate"}
-	c.That(m.name != "", "name", `""`, "a name that says what fn does")
-	c.That(m.fn != nil, "fn", nil, "a function")
-	return c.Err()
-}
-
-func (m mutate[T]) Describe() chaos.Description {
-	return param.With(chaos.Description{
-		Kind: "mutate", Class: chaos.ClassValue, Visibility: chaos.Implicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	}, struct {
-		Name string `json:"name"`
-		Type string `json:"type"`
-	}{m.name, fmt.Sprint(reflect.TypeFor[T]())})
 }

@@ -214,9 +214,9 @@ func agentRows() []catalogued {
 		{"adversarial", "tool shadowing", "tools", chaos.Rule{Target: chaos.ListTarget, Fault: lies.ShadowTool("orders.refund", "")}},
 		{"adversarial", "list-changed flood", "tools", chaos.Rule{Target: chaos.ListTarget, Fault: lies.ChurnTools()}},
 
-		{"control", "guardrail down", "others", chaos.Rule{Target: "guardrail", Fault: fault.GuardrailDown(fault.ErrUnavailable)}},
-		{"control", "guardrail hangs", "others", chaos.Rule{Target: "guardrail", Fault: fault.GuardrailHang()}},
-		{"control", "forced verdict", "others", chaos.Rule{Target: "guardrail", Fault: fault.ForceVerdict(approved)}},
+		{"control", "guardrail down", "others", chaos.Rule{Target: "guardrail", Fault: fault.As("guardrail_down", fault.Fail(fault.ErrUnavailable))}},
+		{"control", "guardrail hangs", "others", chaos.Rule{Target: "guardrail", Fault: fault.As("guardrail_hang", fault.Hang())}},
+		{"control", "forced verdict", "others", chaos.Rule{Target: "guardrail", Fault: fault.As("forced_verdict", fault.Replace(approved))}},
 		{"control", "stale approval", "others", chaos.Rule{Target: "guardrail", Fault: fault.StaleApproval(approved)}},
 
 		{"resource", "budget of calls", "tools", chaos.Rule{Target: "orders.*", Fault: fault.CallBudget(3, 0)}},
@@ -232,11 +232,11 @@ func agentRows() []catalogued {
 		{"resource", "disk fills up", "tools", chaos.Rule{Target: "orders.refund", Fault: fault.DiskBudget(20, 0)}},
 
 		{"multi-agent", "hand-off corrupt", "others", chaos.Rule{Target: "handoff", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"A9"}`))}},
-		{"multi-agent", "hand-off dropped", "others", chaos.Rule{Target: "handoff", Fault: fault.DropHandoff(map[string]any{"job": 1})}},
-		{"multi-agent", "hand-off delayed", "others", chaos.Rule{Target: "handoff", Fault: fault.DelayHandoff(30 * time.Second)}},
+		{"multi-agent", "hand-off dropped", "others", chaos.Rule{Target: "handoff", Fault: fault.As("handoff_dropped", fault.SilentNoOpWith(map[string]any{"job": 1}))}},
+		{"multi-agent", "hand-off delayed", "others", chaos.Rule{Target: "handoff", Fault: fault.As("handoff_delayed", fault.Delay(30 * time.Second))}},
 		{"multi-agent", "misroute", "others", chaos.Rule{Target: "handoff", Fault: fault.Misroute("agent", "shipping")}},
-		{"multi-agent", "message storm", "others", chaos.Rule{Target: "handoff", Fault: fault.MessageStorm(5)}},
+		{"multi-agent", "message storm", "others", chaos.Rule{Target: "handoff", Fault: fault.As("message_storm", fault.Repeat(5))}},
 		{"multi-agent", "cycle", "others", chaos.Rule{Target: "handoff", Fault: fault.CycleHandoff(map[string]any{"handoff": "back to you"})}},
-		{"multi-agent", "delegation rejected", "others", chaos.Rule{Target: "handoff", Fault: fault.RejectDelegation(fault.ErrDeclined)}},
+		{"multi-agent", "delegation rejected", "others", chaos.Rule{Target: "handoff", Fault: fault.As("delegation_rejected", fault.Fail(fault.ErrDeclined))}},
 	}
 }

@@ -124,6 +124,5 @@ func readyErrors() []error {
 
 // readyMade are the rows of all catalogues.
 func readyMade() []*catalog.Row {
-	return slices.Concat(whenKinds(), fault.Rows(), faultKinds(), deliveryKinds(), streamKinds(), limitKinds(), agentKinds(),
-		lieKinds(), attackKinds(), messageKinds(), httpKinds(), chatKinds(), eventKinds())
+	return slices.Concat(whenKinds(), fault.Rows(), lieKinds(), attackKinds(), messageKinds(), httpKinds(), chatKinds(), eventKinds())
 }

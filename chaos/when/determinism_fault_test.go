@@ -108,19 +108,19 @@ func faultClaims() (rows []claimed) {
 	drawn("DiskFull", fault.DiskFull())
 	add(deliveries, "ConcurrencyLimit", fault.ConcurrencyLimit(2), nil, shape{takes: 250 * ms, workers: 8})
 
-	drawn("GuardrailDown", fault.GuardrailDown(fault.ErrUnavailable))
-	drawn("GuardrailHang", fault.GuardrailHang())
-	drawn("ForceVerdict", fault.ForceVerdict("approved"))
+	drawn("GuardrailDown", fault.As("guardrail_down", fault.Fail(fault.ErrUnavailable)))
+	drawn("GuardrailHang", fault.As("guardrail_hang", fault.Hang()))
+	drawn("ForceVerdict", fault.As("forced_verdict", fault.Replace("approved")))
 	ordered("StaleApproval", fault.StaleApproval("item 3"))
 
 	add(independent, "CorruptHandoff", fault.CorruptHandoff(json.RawMessage(`{"More":1}`)), half, shape{object: true})
 	drawn("CorruptHandoffWith", fault.CorruptHandoffWith("next", func(n int) int { return n + 1 }))
 	add(independent, "Misroute", fault.Misroute("Agent", "billing"), half, shape{object: true})
 	drawn("MisrouteWith", fault.MisrouteWith("others", tell))
-	drawn("DropHandoff", fault.DropHandoff("queued"))
-	drawn("DelayHandoff", fault.DelayHandoff(20*ms))
-	drawn("MessageStorm", fault.MessageStorm(3))
+	drawn("DropHandoff", fault.As("handoff_dropped", fault.SilentNoOpWith("queued")))
+	drawn("DelayHandoff", fault.As("handoff_delayed", fault.Delay(20*ms)))
+	drawn("MessageStorm", fault.As("message_storm", fault.Repeat(3)))
 	drawn("CycleHandoff", fault.CycleHandoff("back to you"))
-	drawn("RejectDelegation", fault.RejectDelegation(errors.New("declined")))
+	drawn("RejectDelegation", fault.As("delegation_rejected", fault.Fail(errors.New("declined"))))
 	return rows
 }
