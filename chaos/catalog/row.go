@@ -167,7 +167,11 @@ func (r *Row) Build(params any) any {
 func (r *Row) Describe(params any) chaos.Description {
 	d := chaos.Description{Kind: r.Kind, Layer: r.Layer, Class: r.Class, Visibility: r.Visibility,
 		Persistence: r.Persistence, Effect: r.Effect}
-	if len(r.fields) > 0 {
+	switch {
+	case len(r.fields) == 0:
+	case reflect.TypeOf(params) == r.params:
+		d.Params, _ = strictjson.EncodeStruct(params, r.fields, special)
+	default:
 		d.Params, _ = strictjson.Encode(params, special)
 	}
 	return d

@@ -66,14 +66,14 @@ func agentFaults() map[string]builtFault {
 		return json.RawMessage(`{"by":"shipping"}`), nil
 	}
 	return map[string]builtFault{
-		"GuardrailDown": built(fault.As("guardrail_down", fault.Fail(errBusy)), []error{errBusy}, fault.As("guardrail_down", fault.Fail(nil))), "GuardrailHang": built(fault.As("guardrail_hang", fault.Hang()), nil),
-		"ForceVerdict": built(fault.As("forced_verdict", fault.Replace(map[string]any{"allowed": true})), nil), "StaleApproval": built(fault.StaleApproval(true), nil, fault.StaleApproval(nil)),
+		"As guardrail_down": built(fault.As("guardrail_down", fault.Fail(errBusy)), []error{errBusy}, fault.As("guardrail_down", fault.Fail(nil))), "As guardrail_hang": built(fault.As("guardrail_hang", fault.Hang()), nil),
+		"As forced_verdict": built(fault.As("forced_verdict", fault.Replace(map[string]any{"allowed": true})), nil), "StaleApproval": built(fault.StaleApproval(true), nil, fault.StaleApproval(nil)),
 		"CorruptHandoff":     built(patch(`{"order":"A9"}`), nil, patch(`[]`)),
 		"CorruptHandoffWith": built(fault.CorruptHandoffWith("none", func(map[string]any) map[string]any { return map[string]any{} }), nil, fault.CorruptHandoffWith[int]("", nil)),
 		"Misroute":           built(fault.Misroute("agent", "shipping"), nil, fault.Misroute("", "shipping")),
 		"MisrouteWith":       built(fault.MisrouteWith("shipping", shipping), nil, fault.MisrouteWith[int, int]("", nil)),
-		"DropHandoff":        built(fault.As("handoff_dropped", fault.SilentNoOpWith(map[string]any{"job": 1})), nil), "CycleHandoff": built(fault.CycleHandoff(map[string]any{"to": "you"}), nil),
-		"DelayHandoff": built(fault.As("handoff_delayed", fault.Delay(10*time.Millisecond)), nil, fault.As("handoff_delayed", fault.Delay(0))), "MessageStorm": storm,
-		"RejectDelegation": built(fault.As("delegation_rejected", fault.Fail(fault.ErrDeclined)), []error{fault.ErrDeclined}, fault.As("delegation_rejected", fault.Fail(nil))),
+		"As handoff_dropped": built(fault.As("handoff_dropped", fault.SilentNoOpWith(map[string]any{"job": 1})), nil), "CycleHandoff": built(fault.CycleHandoff(map[string]any{"to": "you"}), nil),
+		"As handoff_delayed": built(fault.As("handoff_delayed", fault.Delay(10*time.Millisecond)), nil, fault.As("handoff_delayed", fault.Delay(0))), "As message_storm": storm,
+		"As delegation_rejected": built(fault.As("delegation_rejected", fault.Fail(fault.ErrDeclined)), []error{fault.ErrDeclined}, fault.As("delegation_rejected", fault.Fail(nil))),
 	}
 }

@@ -211,7 +211,7 @@ type terms struct {
 }
 
 // row is the row of the budget, which its resource names.
-func (t *terms) row() *catalog.Row { return rowsByKind[t.resource+"_budget"] }
+func (t *terms) row() *catalog.Row { return rowOf(budgetRows(), t.resource+"_budget") }
 
 // use is what a budget measures of a call.
 type use struct {

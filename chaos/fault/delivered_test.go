@@ -173,8 +173,8 @@ func TestAnItemThatIsHeldBackWasNotHandedOver(t *testing.T) {
 func TestAValueThatDoesNotFitGoesUndelivered(t *testing.T) {
 	none := make(chan int) // has no JSON, and is no order
 	misfits := map[string]chaos.Fault{
-		"SilentNoOpWith": fault.SilentNoOpWith(none), "DropHandoff": fault.As("handoff_dropped", fault.SilentNoOpWith(none)), "CycleHandoff": fault.CycleHandoff(none),
-		"Replace": fault.Replace(none), "ForceVerdict": fault.As("forced_verdict", fault.Replace(none)), "another JSON": fault.SilentNoOpWith(json.RawMessage(`[1]`)),
+		"SilentNoOpWith": fault.SilentNoOpWith(none), "As handoff_dropped": fault.As("handoff_dropped", fault.SilentNoOpWith(none)), "CycleHandoff": fault.CycleHandoff(none),
+		"Replace": fault.Replace(none), "As forced_verdict": fault.As("forced_verdict", fault.Replace(none)), "another JSON": fault.SilentNoOpWith(json.RawMessage(`[1]`)),
 		"MisrouteWith": fault.MisrouteWith("other", func(context.Context, int) (chan int, error) { return none, nil }),
 	}
 	type order struct{ ID int }
@@ -212,8 +212,8 @@ func TestAValueThatDoesNotFitGoesUndelivered(t *testing.T) {
 func TestGivenBytesBelongToTheCall(t *testing.T) {
 	value := json.RawMessage(`{"n":7}`)
 	for name, f := range map[string]chaos.Fault{
-		"Replace": fault.Replace(value), "SilentNoOpWith": fault.SilentNoOpWith(value), "DropHandoff": fault.As("handoff_dropped", fault.SilentNoOpWith(value)),
-		"CycleHandoff": fault.CycleHandoff(value), "ForceVerdict": fault.As("forced_verdict", fault.Replace(value)),
+		"Replace": fault.Replace(value), "SilentNoOpWith": fault.SilentNoOpWith(value), "As handoff_dropped": fault.As("handoff_dropped", fault.SilentNoOpWith(value)),
+		"CycleHandoff": fault.CycleHandoff(value), "As forced_verdict": fault.As("forced_verdict", fault.Replace(value)),
 	} {
 		for form, get := range map[string]func(context.Context) []byte{
 			"JSON": func(ctx context.Context) []byte {

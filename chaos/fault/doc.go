@@ -26,9 +26,10 @@
 //     [ConcurrencyLimit]; [DiskFull]. A quota of n calls is also [ResourceExhausted] with when.After(n).
 //   - A stream is slow, stalls, breaks off, ends early, or its items are doubled, reordered or spoiled: [SlowFirstItem],
 //     [SlowItems], [HangAtItem], [CutAfter], [EndAfter], [DropLastItem], [DuplicateItem], [ReorderItems], [MalformItem], [MutateItem].
-//   - A guardrail fails or is wrong: [GuardrailDown], [GuardrailHang], [ForceVerdict], [StaleApproval].
-//   - A hand-off between agents goes wrong: [CorruptHandoff], [DropHandoff], [DelayHandoff], [Misroute], [MessageStorm],
-//     [CycleHandoff], [RejectDelegation].
+//   - An approval is reused: [StaleApproval]. A hand-off between agents goes wrong: [CorruptHandoff], [Misroute],
+//     [CycleHandoff].
+//   - What else happens to guardrails and hand-offs happens to any callable; [As] gives it the kind and layer of theirs:
+//     As("guardrail_hang", Hang()), As("forced_verdict", Replace(v)), As("handoff_dropped", SilentNoOpWith(v)).
 //
 // Failures and delays are injected most often; the other faults find more.
 //
@@ -37,72 +38,14 @@
 //
 // # Coordinates
 //
-// The table has the coordinates that a fault's Describe method returns for
-// reports. The layer is that of the injection point, except for the last four
-// groups, which have their own: stream, resource, control, multi-agent.
+// The Describe method of a fault returns its kind, parameters, layer, class,
+// visibility, persistence and effect, for reports. [Rows] has them of all
+// faults, and docs/faults.md shows them. Without a layer it is that of the
+// injection point.
 //
-// All faults are transient, which means that the trigger decides how long they
-// last. Permanent are AuthExpired, ToolRemoved, RejectDelegation, and budgets
-// without a refill.
-//
-//	faults                                kind                  class     visibility  effect
-//	Delay Uniform Normal Exponential      latency               timing    implicit    done
-//	Spike RampUp RampUpWith               latency               timing    implicit    done
-//	Fail                                  error                 crash     explicit    none
-//	ResourceExhausted                     resource_exhaustion   crash     explicit    none
-//	Partition                             network_partition     crash     explicit    none
-//	AuthExpired                           auth_expired          crash     explicit    none
-//	ToolRemoved                           tool_removed          crash     explicit    none
-//	Panic                                 panic                 crash     explicit    none
-//	Timeout TimeoutWith                   timeout               timing    explicit    none
-//	Hang                                  hang                  timing    explicit    none
-//	LoseRequest                           lost_request          omission  explicit    none
-//	LoseReply LoseReplyAfter              lost_reply            timing    explicit    done
-//	LateResult                            late_result           timing    explicit    unknown
-//	IgnoreCancel                          ignored_cancellation  timing    implicit    done
-//	DelayedVisibility                     delayed_visibility    timing    implicit    done
-//	Replace                               replace               value     implicit    done
-//	Mutate                                mutate                value     implicit    done
-//	SilentNoOp SilentNoOpWith             silent_no_op          omission  implicit    none
-//	Duplicate Repeat                      duplicate             protocol  implicit    done
-//	DeliverTwice                          delivered_twice       protocol  implicit    done
-//	ReplayRequest                         replayed_request      protocol  implicit    done
-//	ReorderCalls                          reordered_calls       protocol  implicit    done
-//
-//	CutAfter CutAfterWith                 stream_cut            crash     explicit    unknown
-//	HangAtItem                            stream_hang           timing    explicit    unknown
-//	SlowFirstItem                         slow_first_item       timing    implicit    done
-//	SlowItems                             slow_items            timing    implicit    done
-//	EndAfter                              early_end             omission  implicit    done
-//	DropLastItem                          missing_terminator    omission  implicit    done
-//	DuplicateItem                         duplicate_item        protocol  implicit    done
-//	ReorderItems                          reordered_items       protocol  implicit    done
-//	MalformItem                           malformed_item        protocol  implicit    done
-//	MutateItem                            mutate_item           value     implicit    done
-//
-//	CallBudget                            call_budget           crash     explicit    none
-//	RateLimit                             rate_limit            crash     explicit    none
-//	TokenBudget                           token_budget          crash     explicit    none
-//	CostBudget                            cost_budget           crash     explicit    none
-//	TimeBudget                            time_budget           crash     explicit    none
-//	MemoryBudget                          memory_budget         crash     explicit    none
-//	DiskBudget                            disk_budget           crash     explicit    none
-//	DiskFull                              disk_full             crash     explicit    none
-//	ConcurrencyLimit                      concurrency_limit     crash     explicit    none
-//
-//	GuardrailDown                         guardrail_down        crash     explicit    none
-//	GuardrailHang                         guardrail_hang        timing    explicit    none
-//	ForceVerdict                          forced_verdict        value     implicit    done
-//	StaleApproval                         stale_approval        value     implicit    done
-//
-//	CorruptHandoff CorruptHandoffWith     handoff_corrupt       value     implicit    done
-//	DropHandoff                           handoff_dropped       omission  implicit    none
-//	DelayHandoff                          handoff_delayed       timing    implicit    done
-//	Misroute                              misroute              protocol  implicit    done
-//	MisrouteWith                          misroute              protocol  implicit    none
-//	MessageStorm                          message_storm         protocol  implicit    done
-//	CycleHandoff                          handoff_cycle         protocol  implicit    none
-//	RejectDelegation                      delegation_rejected   crash     explicit    none
+// Most faults are transient, which means that the trigger decides how long they
+// last. Permanent are those of which a retry cannot help: AuthExpired,
+// ToolRemoved, a rejected delegation, and budgets without a refill.
 //
 // The effect is what the callee did when the fault was delivered and nothing
 // else went wrong; what it did on one call is in that call's event.

@@ -72,8 +72,10 @@ type ownFailure struct {
 	err  error
 }
 
-func (f ownFailure) Describe() chaos.Description { return rowsByKind[f.kind].Describe(catalog.None{}) }
-func (f ownFailure) Fail(chaos.Call) error       { return f.err }
+func (f ownFailure) Describe() chaos.Description {
+	return rowOf(Rows(), f.kind).Describe(catalog.None{})
+}
+func (f ownFailure) Fail(chaos.Call) error { return f.err }
 
 func (f ownFailure) Inject(context.Context, chaos.Call, any, chaos.Next) (any, error) {
 	return nil, f.err

@@ -82,20 +82,20 @@ func families() []place {
 		{"ConcurrencyLimit", fault.ConcurrencyLimit(2), "concurrency_limit", resource, crash, explicit, once, none, `{"limit":2}`},
 		{"RateLimit", fault.RateLimit(2, s), "rate_limit", resource, crash, explicit, once, none, `{"limit":2,"per":"1s"}`},
 
-		{"GuardrailDown", fault.As("guardrail_down", fault.Fail(errBusy)), "guardrail_down", control, crash, explicit, once, none, `{"message":"upstream is busy"}`},
-		{"GuardrailHang", fault.As("guardrail_hang", fault.Hang()), "guardrail_hang", control, timing, explicit, once, none, ""},
-		{"ForceVerdict", fault.As("forced_verdict", fault.Replace("approved")), "forced_verdict", control, value, implicit, once, done, `{"value":"approved"}`},
+		{"As guardrail_down", fault.As("guardrail_down", fault.Fail(errBusy)), "guardrail_down", control, crash, explicit, once, none, `{"message":"upstream is busy"}`},
+		{"As guardrail_hang", fault.As("guardrail_hang", fault.Hang()), "guardrail_hang", control, timing, explicit, once, none, ""},
+		{"As forced_verdict", fault.As("forced_verdict", fault.Replace("approved")), "forced_verdict", control, value, implicit, once, done, `{"value":"approved"}`},
 		{"StaleApproval", fault.StaleApproval(true), "stale_approval", control, value, implicit, once, done, `{"value":true}`},
 
 		{"CorruptHandoff", fault.CorruptHandoff(doc(`{"n":1}`)), "handoff_corrupt", multi, value, implicit, once, done, `{"patch":{"n":1}}`},
 		{"CorruptHandoffWith", fault.CorruptHandoffWith("upper", strings.ToUpper), "handoff_corrupt", multi, value, implicit, once, done, `{"name":"upper","type":"string"}`},
-		{"DropHandoff", fault.As("handoff_dropped", fault.SilentNoOpWith(nil)), "handoff_dropped", multi, omission, implicit, once, none, `{"value":null}`},
-		{"DelayHandoff", fault.As("handoff_delayed", fault.Delay(s)), "handoff_delayed", multi, timing, implicit, once, done, `{"duration":"1s"}`},
+		{"As handoff_dropped", fault.As("handoff_dropped", fault.SilentNoOpWith(nil)), "handoff_dropped", multi, omission, implicit, once, none, `{"value":null}`},
+		{"As handoff_delayed", fault.As("handoff_delayed", fault.Delay(s)), "handoff_delayed", multi, timing, implicit, once, done, `{"duration":"1s"}`},
 		{"Misroute", fault.Misroute("to", "billing"), "misroute", multi, protocol, implicit, once, done, `{"member":"to","agent":"billing"}`},
 		{"MisrouteWith", fault.MisrouteWith("billing", tell), "misroute", multi, protocol, implicit, once, none, `{"name":"billing","type":"string"}`},
-		{"MessageStorm", fault.As("message_storm", fault.Repeat(20)), "message_storm", multi, protocol, implicit, once, done, `{"times":20}`},
+		{"As message_storm", fault.As("message_storm", fault.Repeat(20)), "message_storm", multi, protocol, implicit, once, done, `{"times":20}`},
 		{"CycleHandoff", fault.CycleHandoff("back to you"), "handoff_cycle", multi, protocol, implicit, once, none, `{"value":"back to you"}`},
-		{"RejectDelegation", fault.As("delegation_rejected", fault.Fail(fault.ErrDeclined)), "delegation_rejected", multi, crash, explicit, always, none, `{"message":"the agent declined the task"}`},
+		{"As delegation_rejected", fault.As("delegation_rejected", fault.Fail(fault.ErrDeclined)), "delegation_rejected", multi, crash, explicit, always, none, `{"message":"the agent declined the task"}`},
 	}
 }
 
@@ -129,7 +129,7 @@ func TestBadParametersOfFamilies(t *testing.T) {
 		fault  chaos.Fault
 		fields []string
 	}{
-		{"a spike that is none", fault.Spike(-1, -1, 2), []string{"usual", "spike", "share"}},
+		{"a spike that is none", fault.Spike(-1, -1, 2), []string{"share", "usual", "spike"}},
 		{"a spike every time is a delay", fault.Spike(0, 1, 1), []string{"share"}},
 		{"no degradation", fault.RampUp(0, -1), []string{"step", "most"}},
 		{"no slow degradation", fault.RampUpWith(0, 0), []string{"most", "over"}},
@@ -137,8 +137,8 @@ func TestBadParametersOfFamilies(t *testing.T) {
 		{"a tool without a name", fault.ToolRemoved("a", ""), []string{"tools"}},
 		{"lost before it was sent", fault.LoseRequest(-1), []string{"duration"}},
 		{"late, and there before its time", fault.LateResult("*.set", time.Second, 0), []string{"after"}},
-		{"late of nothing", fault.LateResult("", -1, 0), []string{"calls", "wait"}},
-		{"visible at once", fault.DelayedVisibility("[", 0, nil), []string{"writes", "duration"}},
+		{"late of nothing", fault.LateResult("", -1, 0), []string{"wait", "calls"}},
+		{"visible at once", fault.DelayedVisibility("[", 0, nil), []string{"duration", "writes"}},
 		{"held for nothing", fault.ReorderCalls(0), []string{"wait"}},
 		{"before the beginning", fault.CutAfterWith(-1, nil), []string{"after", "message"}},
 		{"a stall before the beginning", fault.HangAtItem(-1), []string{"after"}},

@@ -34,7 +34,10 @@ type label struct{ kind string }
 // of returns the row of the label, or that of the fault itself if it has no
 // label or one that does not fit.
 func (l label) of(own *catalog.Row) *catalog.Row {
-	if r := rowsByKind[l.kind]; r != nil && r.Base == own.Kind {
+	if l.kind == "" {
+		return own
+	}
+	if r := rowOf(Rows(), l.kind); r != nil && r.Base == own.Kind {
 		return r
 	}
 	return own
@@ -44,7 +47,9 @@ func (l label) of(own *catalog.Row) *catalog.Row {
 func (l label) check(own *catalog.Row, params any) *catalog.Check {
 	row := l.of(own)
 	c := row.Check(params)
-	c.That(l.kind == "" || row != own, "kind", l.kind, labelsOf(own.Kind, l.kind))
+	if l.kind != "" && row == own {
+		c.That(false, "kind", l.kind, labelsOf(own.Kind, l.kind))
+	}
 	return c
 }
 
@@ -64,14 +69,15 @@ func labelsOf(base, meant string) string {
 	return "one of " + strings.Join(kinds, ", ") + text.Meant(meant, kinds)
 }
 
-// rowsByKind has the rows of this package.
-var rowsByKind = func() map[string]*catalog.Row {
-	rows := make(map[string]*catalog.Row)
-	for _, r := range Rows() {
-		rows[r.Kind] = r
+// rowOf returns the row of a kind, or nil.
+func rowOf(rows []*catalog.Row, kind string) *catalog.Row {
+	for _, r := range rows {
+		if r.Kind == kind {
+			return r
+		}
 	}
-	return rows
-}()
+	return nil
+}
 
 // misnamed is a fault that cannot have the kind that it was given. Plans refuse
 // it.

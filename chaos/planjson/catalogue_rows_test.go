@@ -233,7 +233,7 @@ func agentRows() []catalogued {
 
 		{"multi-agent", "hand-off corrupt", "others", chaos.Rule{Target: "handoff", Fault: fault.CorruptHandoff(json.RawMessage(`{"order":"A9"}`))}},
 		{"multi-agent", "hand-off dropped", "others", chaos.Rule{Target: "handoff", Fault: fault.As("handoff_dropped", fault.SilentNoOpWith(map[string]any{"job": 1}))}},
-		{"multi-agent", "hand-off delayed", "others", chaos.Rule{Target: "handoff", Fault: fault.As("handoff_delayed", fault.Delay(30 * time.Second))}},
+		{"multi-agent", "hand-off delayed", "others", chaos.Rule{Target: "handoff", Fault: fault.As("handoff_delayed", fault.Delay(30*time.Second))}},
 		{"multi-agent", "misroute", "others", chaos.Rule{Target: "handoff", Fault: fault.Misroute("agent", "shipping")}},
 		{"multi-agent", "message storm", "others", chaos.Rule{Target: "handoff", Fault: fault.As("message_storm", fault.Repeat(5))}},
 		{"multi-agent", "cycle", "others", chaos.Rule{Target: "handoff", Fault: fault.CycleHandoff(map[string]any{"handoff": "back to you"})}},

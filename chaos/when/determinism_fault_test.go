@@ -3,7 +3,6 @@ package when_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -108,19 +107,13 @@ func faultClaims() (rows []claimed) {
 	drawn("DiskFull", fault.DiskFull())
 	add(deliveries, "ConcurrencyLimit", fault.ConcurrencyLimit(2), nil, shape{takes: 250 * ms, workers: 8})
 
-	drawn("GuardrailDown", fault.As("guardrail_down", fault.Fail(fault.ErrUnavailable)))
-	drawn("GuardrailHang", fault.As("guardrail_hang", fault.Hang()))
-	drawn("ForceVerdict", fault.As("forced_verdict", fault.Replace("approved")))
+	drawn("As", fault.As("guardrail_down", fault.Fail(fault.ErrUnavailable)))
 	ordered("StaleApproval", fault.StaleApproval("item 3"))
 
 	add(independent, "CorruptHandoff", fault.CorruptHandoff(json.RawMessage(`{"More":1}`)), half, shape{object: true})
 	drawn("CorruptHandoffWith", fault.CorruptHandoffWith("next", func(n int) int { return n + 1 }))
 	add(independent, "Misroute", fault.Misroute("Agent", "billing"), half, shape{object: true})
 	drawn("MisrouteWith", fault.MisrouteWith("others", tell))
-	drawn("DropHandoff", fault.As("handoff_dropped", fault.SilentNoOpWith("queued")))
-	drawn("DelayHandoff", fault.As("handoff_delayed", fault.Delay(20*ms)))
-	drawn("MessageStorm", fault.As("message_storm", fault.Repeat(3)))
 	drawn("CycleHandoff", fault.CycleHandoff("back to you"))
-	drawn("RejectDelegation", fault.As("delegation_rejected", fault.Fail(errors.New("declined"))))
 	return rows
 }

@@ -1,0 +1,207 @@
+package fault_test
+
+import (
+	"context"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/planjson"
+)
+
+// parsed has the constructors of faults and the row variables of the package's
+// files.
+func parsed(t *testing.T) (constructors, rows []string) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		syntax, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		require.NoError(t, err)
+		for _, decl := range syntax.Decls {
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil && d.Name.IsExported() && returnsFault(d) {
+					constructors = append(constructors, d.Name.Name)
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if v, ok := spec.(*ast.ValueSpec); ok && d.Tok == token.VAR && strings.HasSuffix(v.Names[0].Name, "Row") {
+						rows = append(rows, v.Names[0].Name)
+					}
+				}
+			}
+		}
+	}
+	return constructors, rows
+}
+
+func returnsFault(f *ast.FuncDecl) bool {
+	if f.Type.Results == nil || len(f.Type.Results.List) != 1 {
+		return false
+	}
+	of, ok := f.Type.Results.List[0].Type.(*ast.SelectorExpr)
+	return ok && of.Sel.Name == "Fault"
+}
+
+// A fault without a row cannot be written down, and a row that is not listed is
+// not found.
+func TestRowsAreComplete(t *testing.T) {
+	constructors, rows := parsed(t)
+	require.Greater(t, len(constructors), 40)
+	var shown strings.Builder
+	kinds := map[string]bool{}
+	for _, r := range fault.Rows() {
+		assert.False(t, kinds[r.Kind], "%s is there twice", r.Kind)
+		kinds[r.Kind] = true
+		shown.WriteString(r.Go + " ")
+	}
+	for _, name := range constructors {
+		assert.Contains(t, shown.String(), "fault."+name+"(", "in the Go text of a row")
+	}
+	for _, use := range regexp.MustCompile(`fault\.(\w+)\(`).FindAllStringSubmatch(shown.String(), -1) {
+		assert.Contains(t, constructors, use[1], "of a row")
+	}
+	assert.Len(t, rows, len(fault.Rows()), "each row variable is listed: %v", rows)
+}
+
+// The fault that a row's example makes has the kind and the coordinates of the row.
+func TestRowsDescribeTheirFaults(t *testing.T) {
+	for _, r := range fault.Rows() {
+		if r.HoldsCode() {
+			continue
+		}
+		f := decoded(t, r.Kind, r.Example)
+		d := f.(chaos.Described).Describe()
+		want := chaos.Description{Kind: r.Kind, Params: d.Params, Layer: r.Layer, Class: r.Class, Visibility: r.Visibility,
+			Persistence: r.Persistence, Effect: r.Effect}
+		if strings.Contains(r.Example, "refill") {
+			want.Persistence = chaos.Transient // a budget that is filled again
+		}
+		assert.Equal(t, want, d)
+		assert.NotEmpty(t, r.Doc, r.Kind)
+	}
+}
+
+func decoded(t *testing.T, kind, params string) chaos.Fault {
+	plan, err := planjson.Decode([]byte(`{"seed":"1","rules":[{"target":"x","fault":{"kind":"`+kind+`","params":`+params+`}}]}`), nil)
+	require.NoError(t, err)
+	return plan.Rules()[0].Fault
+}
+
+// A label differs from its base in what its row says, and in nothing else: the
+// example with another name does the same to a call.
+func TestLabelsAreTheirBase(t *testing.T) {
+	rows := map[string]*catalog.Row{}
+	for _, r := range fault.Rows() {
+		rows[r.Kind] = r
+	}
+	labels := 0
+	for _, r := range fault.Rows() {
+		if r.Base == "" {
+			continue
+		}
+		labels++
+		t.Run(r.Kind, func(t *testing.T) {
+			params := r.Example
+			if strings.Contains(params, "value") {
+				params = `{"value":"approved"}` // of the type of the desk's results
+			}
+			ofBase := params
+			if r.Base == "latency" {
+				ofBase = strings.Replace(params, "{", `{"distribution":"fixed",`, 1)
+			}
+			plain := decoded(t, r.Base, ofBase)
+			again := fault.As(r.Kind, plain)
+			assert.Equal(t, decoded(t, r.Kind, params), again, "in JSON and in Go")
+			everywhere(t, func(t *testing.T, _ string, d *desk, call ask) {
+				one, calls := outcome(t, plain, d, call)
+				two, other := outcome(t, again, d, call)
+				assert.Equal(t, one, two)
+				assert.Equal(t, calls, other)
+			})
+			assert.Equal(t, r.Base, plain.(chaos.Described).Describe().Kind, "As changes nothing")
+		})
+	}
+	assert.Equal(t, 7, labels)
+}
+
+// outcome is what a caller gets, and how often the callee was reached.
+func outcome(t *testing.T, f chaos.Fault, d *desk, call ask) (got [2]string, calls int) {
+	ctx, _ := withRules(t, chaos.Rule{Name: "r", Fault: f})
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	before := d.calls
+	status, err := call(ctx)
+	got[0] = status
+	if err != nil {
+		got[1] = err.Error()
+	}
+	return got, d.calls - before
+}
+
+// A kind that does not fit is refused when a plan is made, and the error says
+// which would.
+func TestLabelsThatDoNotFit(t *testing.T) {
+	const none = "itself, without As: the fault has no other kinds"
+	for _, c := range []struct {
+		why   string
+		fault chaos.Fault
+		kind  string // of the problem
+		param string
+		says  string
+	}{
+		{"a misspelled kind", fault.As("guardrail_hung", fault.Hang()), "hang", "kind", "one of guardrail_hang; did you mean guardrail_hang?"},
+		{"an unknown kind", fault.As("x", fault.Fail(errBusy)), "error", "kind", "one of delegation_rejected, guardrail_down"},
+		{"no kind", fault.As("", fault.Hang()), "hang", "kind", "one of guardrail_hang"},
+		{"a label of another fault", fault.As("message_storm", fault.Hang()), "hang", "kind", "one of guardrail_hang"},
+		{"a kind that is no label", fault.As("hang", fault.Fail(errBusy)), "error", "kind", "one of delegation_rejected, guardrail_down"},
+		{"a fault without labels", fault.As("guardrail_down", fault.AuthExpired()), "auth_expired", "kind", "auth_expired " + none},
+		{"a fault of one's own", fault.As("guardrail_down", Abridge(1)), "abridged_text", "kind", "abridged_text " + none},
+		{"a delay that is drawn", fault.As("handoff_delayed", fault.Uniform(0, time.Second)), "handoff_delayed", "distribution", "a fixed delay, which is Delay"},
+		{"a reply that must be learned", fault.As("handoff_dropped", fault.SilentNoOp()), "handoff_dropped", "value", "a reply, as of SilentNoOpWith"},
+		{"no fault", fault.As("guardrail_hang", nil), "guardrail_hang", "fault", "a fault of this package, such as Hang()"},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			_, err := chaos.NewPlan(1, chaos.Rule{Target: target, Fault: c.fault})
+			var wrong *chaos.ParamError
+			require.ErrorAs(t, err, &wrong)
+			assert.Equal(t, c.kind, wrong.Kind)
+			assert.Equal(t, c.param, wrong.Param)
+			assert.Equal(t, c.says, wrong.Allowed)
+			assert.NotPanics(t, func() {
+				next := func(context.Context, any) (any, error) { return "done", nil }
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				_, _ = c.fault.Inject(ctx, chaos.Call{}, nil, next)
+			})
+		})
+	}
+}
+
+// The problems of a label and of the fault's parameters are joined.
+func TestLabelsCheckParameters(t *testing.T) {
+	err := fault.As("x", fault.Repeat(1)).(chaos.Checked).Check()
+	assert.Equal(t, []string{"times", "kind"}, fields(err))
+	err = fault.As("x", fault.ToolRemoved()).(chaos.Checked).Check()
+	assert.Equal(t, []string{"kind", "tools"}, fields(err))
+	assert.Equal(t, "guardrail_down", fault.As("guardrail_down", fault.As("delegation_rejected", fault.Fail(errBusy))).(chaos.Described).Describe().Kind,
+		"the last kind counts")
+	f := fault.As("guardrail_down", fault.Fail(errBusy))
+	assert.Equal(t, errBusy, f.(chaos.Failer).Fail(chaos.Call{}), "what a fault can do, it can do under another kind")
+	assert.True(t, slices.ContainsFunc(fault.Rows(), func(r *catalog.Row) bool { return r.Kind == "guardrail_down" && r.Base == "error" }))
+}
