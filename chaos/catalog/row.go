@@ -51,9 +51,8 @@ type Row struct {
 	// back. A row with a parameter of type error is so without being told.
 	AsText bool
 
-	// Base is the kind of the fault that a label is, under a kind of its own; empty:
-	// the fault is no label. [Label] sets it. A label with other parameters than
-	// its base is completed by [Fault], and sets it itself.
+	// Base is set in the row of a label, by [Row.Of]: the kind of the fault that it
+	// is, under a kind of its own.
 	Base string
 
 	// The coordinates of a fault; a trigger has none.
@@ -92,26 +91,34 @@ func Fault[P any](r Row, build func(P) chaos.Fault) *Row {
 	return complete[P](r, func(params any) any { return build(params.(P)) })
 }
 
-// Label completes the row of a label: a fault that is only another one under a
-// kind of its own, with the same error, effect on the call and behaviour. as gives
-// a fault of base that kind, as fault.As does. Parameters and their bounds are those of
-// base, and so are the example and the coordinates that r leaves empty.
+// Of returns the row of a label: a fault that is only another one under a kind of
+// its own, with the same error, effect on the call and behaviour. Base is the
+// kind of base; the example and the coordinates that r leaves empty are those of
+// base.
+// [Fault] completes it where its parameters are not those of base, else [Label].
+func (r Row) Of(base *Row) Row {
+	r.Base, r.AsText = base.Kind, base.AsText
+	r.Example = cmp.Or(r.Example, base.Example)
+	r.Layer, r.Class, r.Visibility = cmp.Or(r.Layer, base.Layer), cmp.Or(r.Class, base.Class), cmp.Or(r.Visibility, base.Visibility)
+	r.Persistence, r.Effect = cmp.Or(r.Persistence, base.Persistence), cmp.Or(r.Effect, base.Effect)
+	return r
+}
+
+// Label completes the row of a label of base with the parameters of base and their
+// bounds. as gives a fault of base the kind, as fault.As does.
 func Label(base *Row, r Row, as func(kind string, f chaos.Fault) chaos.Fault) *Row {
 	if base == nil {
 		return &r // not complete, which is refused where it is used
 	}
-	label := *base
-	label.Kind, label.Doc, label.Go, label.Base = r.Kind, r.Doc, r.Go, base.Kind
-	label.Example = cmp.Or(r.Example, base.Example)
-	label.Layer, label.Class, label.Visibility = cmp.Or(r.Layer, base.Layer), cmp.Or(r.Class, base.Class), cmp.Or(r.Visibility, base.Visibility)
-	label.Persistence, label.Effect = cmp.Or(r.Persistence, base.Persistence), cmp.Or(r.Effect, base.Effect)
+	r = r.Of(base)
+	r.params, r.fields, r.bounds = base.params, base.fields, base.bounds
 	if base.build != nil {
-		label.build = func(params any) any {
+		r.build = func(params any) any {
 			f, _ := base.build(params).(chaos.Fault)
 			return as(r.Kind, f)
 		}
 	}
-	return &label
+	return &r
 }
 
 // Trigger is [Fault] for a trigger.

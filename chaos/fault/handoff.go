@@ -238,20 +238,18 @@ func (f cycleHandoff) Inject(_ context.Context, _ chaos.Call, args any, _ chaos.
 }
 
 // The others are labels of what can happen to any callable. A dropped hand-off
-// needs a reply, and a delayed one takes a fixed time longer, so their parameters are
-// not all those of the kinds that they are labels of.
+// needs a reply, and a delayed one takes a fixed time longer, so those two have
+// parameters of their own.
 
 var handoffDroppedRow = catalog.Fault(catalog.Row{
 	Kind: "handoff_dropped", Doc: "A hand-off is lost, and its caller gets a reply all the same.",
-	Go: `fault.As("handoff_dropped", fault.SilentNoOpWith(reply))`, Example: `{"value":"done"}`, Base: "silent_no_op",
-	Layer: chaos.LayerMultiAgent, Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
-}, func(p anyValue) chaos.Fault { return As("handoff_dropped", SilentNoOpWith(p.Value)) })
+	Go: `fault.As("handoff_dropped", fault.SilentNoOpWith(reply))`, Example: `{"value":"done"}`, Layer: chaos.LayerMultiAgent,
+}.Of(silentNoOpRow), func(p anyValue) chaos.Fault { return As("handoff_dropped", SilentNoOpWith(p.Value)) })
 
 var handoffDelayedRow = catalog.Fault(catalog.Row{
 	Kind: "handoff_delayed", Doc: "A hand-off takes longer.",
-	Go: `fault.As("handoff_delayed", fault.Delay(d))`, Example: `{"duration":"30s"}`, Base: "latency",
-	Layer: chaos.LayerMultiAgent, Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-}, func(p delay) chaos.Fault { return As("handoff_delayed", Delay(p.Duration)) })
+	Go: `fault.As("handoff_delayed", fault.Delay(d))`, Example: `{"duration":"30s"}`, Layer: chaos.LayerMultiAgent,
+}.Of(latencyRow), func(p delay) chaos.Fault { return As("handoff_delayed", Delay(p.Duration)) })
 
 var messageStormRow = catalog.Label(repeatRow, catalog.Row{
 	Kind: "message_storm", Doc: "The other agent gets the message many times.", Go: `fault.As("message_storm", fault.Repeat(n))`,
