@@ -118,9 +118,10 @@ func (g *Gate) request(ctx context.Context, method string, req mcp.Request, next
 		acc.detail = refusal.Code + ": " + refusal.Error()
 		return nil, refusal.wire(codeRefused)
 	}
-	defer done()
+	accepted := false // also where the handler panics
+	defer func() { done(accepted) }()
 	res, err = next(context.WithValue(ctx, callerKey{}, acc), method, req)
-	if err == nil {
+	if accepted = err == nil; accepted {
 		acc.detail = ""
 		if method == methodUnsubscribe {
 			g.sessions.unwatch(acc.sessionKey(), acc.target)
@@ -131,8 +132,9 @@ func (g *Gate) request(ctx context.Context, method string, req mcp.Request, next
 	return nil, err
 }
 
-// admit judges a request: authentication, scopes, rate, subscriptions.
-func (acc *access) admit(ctx context.Context, req mcp.Request) (done func(), refusal *Error) {
+// admit judges a request: authentication, scopes, rate, subscriptions. done ends
+// what it counts, with whether the server accepted the request.
+func (acc *access) admit(ctx context.Context, req mcp.Request) (done func(accepted bool), refusal *Error) {
 	if !acc.authenticated {
 		return nil, unauthenticated()
 	}
@@ -157,7 +159,7 @@ func (acc *access) admit(ctx context.Context, req mcp.Request) (done func(), ref
 	}
 	switch acc.method {
 	case methodSubscribe:
-		return func() {}, g.sessions.watch(acc.sessionKey(), acc.target)
+		return g.sessions.watch(acc.sessionKey(), acc.target)
 	case methodListen:
 		done, e := g.sessions.listen(acc.caller.Subject, max(len(followed), 1))
 		if e == nil {
@@ -165,7 +167,7 @@ func (acc *access) admit(ctx context.Context, req mcp.Request) (done func(), ref
 		}
 		return done, e
 	}
-	return func() {}, nil
+	return func(bool) {}, nil
 }
 
 // initialize counts a session, and remembers its caller until it ends.

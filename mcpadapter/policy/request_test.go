@@ -20,11 +20,22 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
+// subscribes refuses a URI that says so, and panics on another.
+func subscribes(_ context.Context, req *mcp.SubscribeRequest) error {
+	switch req.Params.URI {
+	case "books://lent":
+		return errors.New("the book is lent")
+	case "books://torn":
+		panic("no pages")
+	}
+	return nil
+}
+
 // library is a desk with resources and a prompt besides.
 func library(tools ...string) *desk {
 	d := newDesk()
 	d.server = mcp.NewServer(&mcp.Implementation{Name: "library", Version: "1"}, &mcp.ServerOptions{
-		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
+		SubscribeHandler:   subscribes,
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 		CompletionHandler: func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 			return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{}}}, nil
@@ -216,6 +227,12 @@ func boundedSubscriptions(t *testing.T, handler func(*mcp.Server) http.Handler, 
 	require.NoError(t, err)
 	url := served(t, h)
 	cs := dial(t, transport(url, adminToken), oldEra, nil)
+	for range 3 { // more than there may be
+		require.ErrorContains(t, cs.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "books://lent"}), "lent")
+		require.ErrorContains(t, cs.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "books://torn"}), "failed inside the server")
+	}
+	_, subscriptions := g.Held()
+	assert.Zero(t, subscriptions, "what the server refuses is no subscription")
 	subscribe := func(cs *mcp.ClientSession, n int) error {
 		return cs.Subscribe(t.Context(), &mcp.SubscribeParams{URI: fmt.Sprint("books://open/", n)})
 	}
