@@ -22,7 +22,7 @@
 //
 //	workspaces, err := incident.NewWorkspaces("incidents")
 //	…
-//	runner, err := incident.NewRunner(incident.Options{
+//	runner, err := incident.NewRunner(&incident.Options{
 //		Workspaces: workspaces,
 //		Agent:      &incident.Command{Path: []string{"bash", "run-agent.sh"}, Model: "sonnet"},
 //	})

@@ -127,7 +127,7 @@ setsid sh -c '(env -i sh escape.sh &)' & wait; trap '' TERM; sleep 600`)
 	spaces, err := incident.NewWorkspaces(t.TempDir())
 	require.NoError(t, err)
 	require.NoError(t, spaces.Save(j.Incident, nil))
-	runner, err := incident.NewRunner(incident.Options{Workspaces: spaces, Agent: c})
+	runner, err := incident.NewRunner(&incident.Options{Workspaces: spaces, Agent: c})
 	require.NoError(t, err)
 	require.True(t, gone(pid))
 	<-ended

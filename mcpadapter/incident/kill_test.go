@@ -139,7 +139,7 @@ func runToTheEnd(args []string) int {
 	if os.Getenv(withoutKeeper) != "" {
 		agent.Keeper = nil
 	}
-	r, err := incident.NewRunner(incident.Options{
+	r, err := incident.NewRunner(&incident.Options{
 		Workspaces: spaces, Notifier: receiver{world, m}, MaxAgents: 2, Log: slog.New(slog.NewTextHandler(log, nil)), Agent: agent,
 	})
 	if err != nil {
@@ -278,7 +278,7 @@ func count(words []string) map[string]int {
 // TestASecondRunnerIsRefused, and told who has the root.
 func TestASecondRunnerIsRefused(t *testing.T) {
 	d := open(t, incident.AgentFunc(works), nil)
-	_, err := incident.NewRunner(incident.Options{Workspaces: d.spaces, Agent: incident.AgentFunc(works)})
+	_, err := incident.NewRunner(&incident.Options{Workspaces: d.spaces, Agent: incident.AgentFunc(works)})
 	var locked *incident.LockedError
 	require.ErrorAs(t, err, &locked)
 	assert.Equal(t, os.Getpid(), locked.PID)
@@ -287,10 +287,10 @@ func TestASecondRunnerIsRefused(t *testing.T) {
 	assert.WithinDuration(t, time.Now(), locked.Since, time.Hour)
 	assert.ErrorContains(t, err, fmt.Sprintf("held by process %d on %s since ", os.Getpid(), host))
 	d.stop()
-	r, err := incident.NewRunner(incident.Options{Workspaces: d.spaces, Agent: incident.AgentFunc(works)})
+	r, err := incident.NewRunner(&incident.Options{Workspaces: d.spaces, Agent: incident.AgentFunc(works)})
 	require.NoError(t, err, "after the first has ended")
 	require.NoError(t, r.Close())
-	r, err = incident.NewRunner(incident.Options{Workspaces: d.spaces, Agent: incident.AgentFunc(works)})
+	r, err = incident.NewRunner(&incident.Options{Workspaces: d.spaces, Agent: incident.AgentFunc(works)})
 	require.NoError(t, err, "Close gives it back too")
 	require.NoError(t, r.Close())
 	assert.NoError(t, r.Close())
@@ -310,7 +310,7 @@ func TestAJournalOfALaterVersionIsNotGuessedAt(t *testing.T) {
 	for _, record := range []string{`{"op":"teleported"}`, `{"op":"queued"}`, `[]`, `{"op":"begun","incident":"x","eventId":"y"}`, `{"op":"finished","incident":"x"}`} {
 		require.True(t, json.Valid([]byte(record)))
 		require.NoError(t, j.Rewrite([][]byte{[]byte(record)}))
-		_, err = incident.NewRunner(incident.Options{Workspaces: spaces, Agent: incident.AgentFunc(works)})
+		_, err = incident.NewRunner(&incident.Options{Workspaces: spaces, Agent: incident.AgentFunc(works)})
 		assert.ErrorContains(t, err, "record 1 of the journal", record)
 	}
 	require.NoError(t, j.Close())

@@ -86,7 +86,7 @@ func texts(l *ledger) (all []string) {
 func TestTooManyLetters(t *testing.T) {
 	spaces, err := NewWorkspaces(t.TempDir())
 	require.NoError(t, err)
-	r, err := NewRunner(Options{Workspaces: spaces, Agent: &Command{Path: []string{"true"}}, Log: slog.New(slog.DiscardHandler)})
+	r, err := NewRunner(&Options{Workspaces: spaces, Agent: &Command{Path: []string{"true"}}, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close()) }()
 	for i := range maxOutbox + 1 {

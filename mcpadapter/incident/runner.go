@@ -75,7 +75,11 @@ const (
 // marked failed. If another runner has the root, the error is a [*LockedError].
 //
 // The root is released when Run returns, or by Close.
-func NewRunner(o Options) (*Runner, error) {
+func NewRunner(options *Options) (*Runner, error) {
+	var o Options
+	if options != nil {
+		o = *options
+	}
 	if err := o.complete(); err != nil {
 		return nil, err
 	}

@@ -89,7 +89,7 @@ func openAt(t *testing.T, root string, agent incident.Agent, change func(*incide
 	if change != nil {
 		change(&o)
 	}
-	d.Runner, err = incident.NewRunner(o)
+	d.Runner, err = incident.NewRunner(&o)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -172,7 +172,7 @@ func TestTheHealthIsServed(t *testing.T) {
 
 	workspaces, err := incident.NewWorkspaces(t.TempDir())
 	require.NoError(t, err)
-	runner, err := incident.NewRunner(incident.Options{Workspaces: workspaces, Agent: &incident.Command{Path: []string{"true"}}})
+	runner, err := incident.NewRunner(&incident.Options{Workspaces: workspaces, Agent: &incident.Command{Path: []string{"true"}}})
 	require.NoError(t, err)
 	at, stop, err = serveHealth("127.0.0.1:0", runner.Handler())
 	require.NoError(t, err)

@@ -45,7 +45,7 @@ func (p *Program) serve(ctx context.Context, s *settings.Settings) (err error) {
 	if s.SlackWebhook != "" {
 		o.Notifier = slack
 	}
-	runner, err := incident.NewRunner(o)
+	runner, err := incident.NewRunner(&o)
 	if err != nil {
 		return err
 	}
