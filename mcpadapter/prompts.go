@@ -56,7 +56,7 @@ func (s *Server) explainFailure(_ context.Context, req *mcp.GetPromptRequest) (*
 %s
 
 Explain in plain words:
-1. What the agent was asked and which faults struck it, in the order of the calls.
+1. What the agent was asked and which faults it met, in the order of the calls.
 2. What it answered, and why that breaks the invariant %q.
 3. The habit of the agent that would have helped: a retry with an idempotency key, a check of what a tool returned, an admission that it does not know.
 4. What you are not sure of, and which call would settle it. Repeat the cell by: %s`, name, evidence, c.Cell.Invariant, c.Rerun)), nil

@@ -85,26 +85,24 @@ type Server struct {
 	sinks   []func(chaos.Event)
 }
 
-// NewServer returns a server of a host. The error joins all problems. o may be
-// nil.
+// NewServer returns a server of a host. The error joins all problems of the
+// host, Limits and TLS, each a [*FieldError], or else those of the policy. o
+// may be nil.
 func NewServer(h Host, o *Options) (*Server, error) {
 	s := &Server{host: h, idle: make(chan struct{}), pumped: make(chan struct{})}
 	if o != nil {
 		s.options = *o
 	}
-	var err error
-	s.limits, err = s.options.Limits.withDefaults()
-	if err = errors.Join(h.check(), err); err != nil {
+	keys, err := newKeys(s.options.TLS)
+	if err = errors.Join(h.check(), s.options.Limits.check(), err); err != nil {
 		return nil, err
 	}
+	s.keys, s.limits = keys, s.options.Limits.withDefaults()
 	s.getenv = getenv(s.options.Getenv)
 	if s.log = s.options.Log; s.log == nil {
 		s.log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
 	if s.tools, err = table(h); err != nil {
-		return nil, err
-	}
-	if s.keys, err = newKeys(s.options.TLS); err != nil {
 		return nil, err
 	}
 	s.life, s.stop = context.WithCancel(context.Background())
