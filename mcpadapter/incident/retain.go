@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// retainEvery is how often workspaces are looked through.
+// retainEvery is the time between two searches for old workspaces.
 const retainEvery = 10 * time.Minute
 
 // retain removes the workspaces of ended incidents that are too old, or too

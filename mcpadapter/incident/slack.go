@@ -51,7 +51,7 @@ func NewSlack(options *SlackOptions) (*Slack, error) {
 		}
 	}
 	if o.Client == nil {
-		// Who redirects has not taken the message, and is not to send it elsewhere.
+		// A server that redirects has not taken the message, and must not send it elsewhere.
 		stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		o.Client = &http.Client{Timeout: slackTimeout, CheckRedirect: stay}
 	}

@@ -60,7 +60,7 @@ func TestNothingTwiceAndNothingLostSilently(t *testing.T) {
 			}
 			m := new(mark)
 			for _, doc := range tc.readings {
-				s.handOn(doc, m)
+				s.passNew(doc, m)
 			}
 			assert.Equal(t, tc.want, got)
 			assert.Equal(t, tc.missed, s.Missed())
@@ -91,11 +91,11 @@ func FuzzFaultsResource(f *testing.F) {
 		handed := 0
 		s := &Subscriber{Sink: func(string, json.RawMessage) error { handed++; return nil }}
 		m := &mark{set: true, sequence: seen}
-		s.handOn(doc, m)
+		s.passNew(doc, m)
 		assert.LessOrEqual(t, handed, len(doc.Faults))
 		assert.Equal(t, doc.Last, m.sequence)
 		assert.LessOrEqual(t, s.Missed(), doc.Last)
-		s.handOn(doc, m)
+		s.passNew(doc, m)
 		assert.LessOrEqual(t, handed, len(doc.Faults), "nothing comes twice")
 	})
 }
