@@ -86,7 +86,7 @@ func (s *Server) timed(next http.Handler) http.Handler {
 	})
 }
 
-// An endingWriter has a time after which nothing more is written.
+// An endingWriter fails writes after a time, once that is set.
 type endingWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController

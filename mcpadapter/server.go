@@ -72,7 +72,7 @@ type Server struct {
 	keys    *keys     // nil: no TLS
 	single  exclusive // what runs once at a time
 
-	life   context.Context // of everything that outlives its call
+	life   context.Context // of everything that outlives its call; ends with the server
 	stop   context.CancelFunc
 	pumped chan struct{} // closed when the pump has ended
 
@@ -267,7 +267,7 @@ func (s *Server) pump() {
 	go func() {
 		defer close(s.pumped)
 		defer leave()
-		var told uint64
+		var reported uint64
 		take := func(e chaos.Event) {
 			s.mu.Lock()
 			sinks := s.sinks
@@ -275,9 +275,9 @@ func (s *Server) pump() {
 			for _, sink := range sinks {
 				sink(e)
 			}
-			if lost := queue.dropped.Load(); lost > told {
-				s.auditLost(lost - told)
-				told = lost
+			if lost := queue.dropped.Load(); lost > reported {
+				s.auditLost(lost - reported)
+				reported = lost
 			}
 		}
 		for {
@@ -287,7 +287,7 @@ func (s *Server) pump() {
 				continue
 			case <-s.life.Done():
 			}
-			for { // faults delivered before the end are written down
+			for { // faults delivered before the end are passed on too
 				select {
 				case e := <-queue.events:
 					take(e)

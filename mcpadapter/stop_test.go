@@ -298,7 +298,7 @@ func TestNumbersThatAreNone(t *testing.T) {
 func TestAFaultThatIsGoneAlready(t *testing.T) {
 	srv := serverOf(t, newShop(t).host, nil)
 	var out injectOutput
-	srv.tell(&out, "gone")
+	srv.reportState(&out, "gone")
 	require.NotNil(t, out.InForce)
 	assert.False(t, *out.InForce)
 	assert.NotEmpty(t, out.Reason)

@@ -44,7 +44,7 @@ func (f rewrite) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 		after = append(after, changed...)
 	}
 	if slices.Equal(lines, after) {
-		if m.held == nil || m.held.behind == 0 {
+		if m.postpone == nil || m.postpone.behind == 0 {
 			return result, nil
 		}
 		late, end := chaos.KeepOpen(ctx) // the message stays as it is, and comes later

@@ -24,10 +24,10 @@ func Overtake(by int, atMost time.Duration) chaos.Fault {
 	d.Class = chaos.ClassTiming
 	return rewrite{description: d, problems: c.err(), receivedOnly: true,
 		lines: func(_ chaos.Call, m Message, text string) ([]string, error) {
-			if m.held == nil {
+			if m.postpone == nil {
 				return nil, errors.New("the message was made by another fault")
 			}
-			m.held.behind, m.held.atMost = by, atMost
+			m.postpone.behind, m.postpone.atMost = by, atMost
 			return []string{text}, nil
 		}}
 }

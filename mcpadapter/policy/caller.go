@@ -22,11 +22,11 @@ type origin struct {
 // originKey is for transports that do not pass the request itself to the gate.
 type originKey struct{}
 
-// originExtra is the name under which the origin of this very request stands in
-// what the SDK hands on of a token.
+// originExtra is the name of the request's own origin in the token information
+// that the SDK passes on.
 const originExtra = "github.com/shakedown-go/shakedown/mcpadapter/policy"
 
-// info is the origin as the SDK hands it on.
+// info returns the origin as the token information that the SDK passes on.
 func (o *origin) info() *auth.TokenInfo {
 	return &auth.TokenInfo{UserID: o.caller.Subject, Scopes: slices.Clone(o.caller.Scopes), Extra: map[string]any{originExtra: o}}
 }

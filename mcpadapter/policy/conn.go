@@ -41,7 +41,7 @@ type timedWriter struct {
 	control *http.ResponseController
 	each    time.Duration
 
-	endpoint func(id string) // told of the session that server-sent events open; nil: none does
+	endpoint func(id string) // called with the session of server-sent events; nil: the request opens none
 	head     []byte          // of the stream, until the session is known
 	forget   func()
 }
@@ -149,15 +149,15 @@ func (l *logins) failed(from string, limit *Limit, now time.Time) {
 	l.limiter.get(loginKey(from), limit, now).spend()
 }
 
-// tell reports whether such a refusal gets an audit line: only the first does.
-// An attacker must not fill the disk.
-func (l *logins) tell(from string) bool {
+// first reports whether this is the first such refusal of an address. Only that
+// one gets an audit line: an attacker must not fill the disk.
+func (l *logins) first(from string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.silent == nil || len(l.silent) >= maxBuckets {
 		l.silent = make(map[string]bool)
 	}
-	told := l.silent[from]
+	before := l.silent[from]
 	l.silent[from] = true
-	return !told
+	return !before
 }

@@ -70,7 +70,7 @@ func (g *Gate) Manifest(ctx context.Context, cs *mcp.ClientSession) (*Manifest, 
 	return c, nil
 }
 
-// remake converts a value by encoding it as JSON and decoding that.
+// remake converts a value by encoding it as JSON and decoding the result.
 func remake(from, into any) error {
 	text, err := json.Marshal(from)
 	if err != nil {

@@ -58,7 +58,7 @@ type session struct {
 // A subscription counts while the server has it, or is being asked for it.
 type subscription struct {
 	pending int  // requests without an answer
-	made    bool // the server accepted one, and none to end it
+	made    bool // the server has it
 }
 
 // A liveRequest is a request being served; a stream may last hours.
