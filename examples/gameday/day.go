@@ -46,8 +46,8 @@ func newDay(s *settings, stdout io.Writer) (*day, error) {
 	return d, nil
 }
 
-// run starts the services, lets the customers in, runs what is left of the day,
-// and ends everything again.
+// run starts the services and the customers, runs what is left of the day, and
+// ends everything again.
 func (d *day) run(ctx context.Context) (err error) {
 	left := d.left()
 	if len(left) == 0 {
@@ -92,7 +92,7 @@ func (d *day) play(ctx context.Context, left []scenario) error {
 		list.Experiments = append(list.Experiments, s.Name)
 	}
 	if len(list.Experiments) == 0 {
-		return nil // a list without names would be all of them
+		return nil // without names the game day would run all of them
 	}
 	var err error
 	d.report, err = list.Run(ctx, lab)

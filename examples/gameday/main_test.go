@@ -19,8 +19,8 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// asProgram makes this test binary the program; it is a service in any case
-// when it is told to serve.
+// asProgram makes this test binary the program. Called with the argument for a
+// service, it is one in any case.
 const asProgram = "SHAKEDOWN_TEST_GAMEDAY"
 
 func TestMain(m *testing.M) {

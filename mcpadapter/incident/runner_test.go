@@ -59,7 +59,7 @@ type hastyFile struct{ durable.File }
 
 func (hastyFile) Sync() error { return nil }
 
-// desk is a runner under test, with what it tells.
+// desk is a runner under test, with the incidents that it announces.
 type desk struct {
 	*incident.Runner
 	spaces *incident.Workspaces
@@ -315,7 +315,7 @@ func TestAHundredIncidents(t *testing.T) {
 	})
 }
 
-// TestABurst offers 10,000 events at once: none blocks, none is unaccounted for.
+// TestABurst offers 10,000 events at once: none blocks, and each is counted.
 func TestABurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := open(t, incident.AgentFunc(works), func(o *incident.Options) { o.QueueSize = 50 })

@@ -17,12 +17,12 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 )
 
-// TestShutdown tells agents at once, and ends within the grace.
+// A shutdown asks agents to end at once, and ends within the grace.
 func TestShutdown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		grace  time.Duration
 		deaf   bool          // to the end of its context
-		takes  time.Duration // once told, or in all where it is deaf
+		takes  time.Duration // once asked to end, or in all where it ignores that
 		want   time.Duration // until the runner has ended
 		status incident.Status
 		reason string

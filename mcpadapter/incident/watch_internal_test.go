@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shown is the resource of a server that has had so many faults, and keeps some.
+// shown is the resource of a server after some number of faults, of which it keeps
+// the last.
 func shown(t *testing.T, server string, last, kept int) faults {
 	t.Helper()
 	doc := fmt.Sprintf(`{"last":"%d","omitted":%d,"faults":[`, last, last-kept)

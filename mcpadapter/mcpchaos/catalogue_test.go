@@ -109,7 +109,7 @@ func TestIndependentOfOrder(t *testing.T) {
 	})
 }
 
-// outcomes is what becomes of a message for each order.
+// outcomes returns what the point makes of the message of each order.
 func outcomes(in *chaos.Injector, orders []int) map[int]string {
 	got := make(map[int]string)
 	for _, order := range orders {

@@ -14,9 +14,9 @@ import (
 // ([Gate.Manifest]). Its error lists every difference, one a line: tools on one
 // side only, and for the others different requirements and each place where the
 // schemas differ.
-func (c *Manifest) Check(running *Manifest) error {
+func (m *Manifest) Check(running *Manifest) error {
 	d := &differences{}
-	promised, offered := c.byName(), running.byName()
+	promised, offered := m.byName(), running.byName()
 	for _, name := range slices.Sorted(maps.Keys(promised)) {
 		if _, ok := offered[name]; !ok {
 			d.add(name, "the server does not offer it")
@@ -41,9 +41,9 @@ func (c *Manifest) Check(running *Manifest) error {
 	return errors.Join(d.found...)
 }
 
-func (c *Manifest) byName() map[string]ManifestTool {
-	tools := make(map[string]ManifestTool, len(c.Tools))
-	for _, t := range c.Tools {
+func (m *Manifest) byName() map[string]ManifestTool {
+	tools := make(map[string]ManifestTool, len(m.Tools))
+	for _, t := range m.Tools {
 		tools[t.Name] = t
 	}
 	return tools

@@ -203,7 +203,7 @@ func TestAPanicOfAResourceIsItsError(t *testing.T) {
 	assert.NoError(t, read(t, cs, "books://open/1"), "the server goes on")
 }
 
-// Over HTTP what callers follow is counted, and given back with the session.
+// Over HTTP the subscriptions of callers are counted until their session ends.
 func TestSubscriptionsAreBounded(t *testing.T) {
 	t.Run("streamable", func(t *testing.T) {
 		boundedSubscriptions(t, func(s *mcp.Server) http.Handler { return bothEras(s) }, func(url, token string) mcp.Transport { return streamable(url, token) })
@@ -291,7 +291,7 @@ func TestUnlimitedTools(t *testing.T) {
 		d.behind(t, o)
 		assert.Equal(t, wrong.code, envelope(t, call(t, d.connect(t, oldEra, nil), "stop", `{}`)).Code, "mode and scopes hold")
 	}
-	// Not even an audit log that fails stops what makes things safe.
+	// A tool that makes things safe works even while the audit log fails.
 	failing := o
 	failing.Audit = writerFunc(func([]byte) (int, error) { return 0, io.ErrClosedPipe })
 	g, err := policy.New(&failing)

@@ -25,8 +25,8 @@ type errorPage struct {
 	Message string `json:"message"`
 }
 
-// scenarios are the calm one, and what production brings sooner or later. Every cell's prompts call all tools, so a fault is delivered wherever
-// its probability does not forbid it.
+// scenarios are the calm one, and what happens in production sooner or later. The
+// prompts of a cell call all tools, so every fault can be delivered.
 func scenarios() []contract.Scenario {
 	return []contract.Scenario{
 		contract.Calm(),

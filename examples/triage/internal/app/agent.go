@@ -83,7 +83,7 @@ func file(name, path string) (string, error) {
 	return abs, nil
 }
 
-// redactor takes out the secrets that we know, and what looks like one.
+// redactor removes the known secrets, and what looks like one.
 func redactor(secrets []string) func(string) string {
 	var pairs []string
 	for _, s := range secrets {

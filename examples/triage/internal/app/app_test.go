@@ -108,8 +108,8 @@ func TestWhatIsRefused(t *testing.T) {
 }
 
 // TestTheProgram listens over loopback to a server that had an outage a while
-// ago, has the agent run as a process of its own, stores what it found and ends
-// when it is told to.
+// ago, runs the agent as a process of its own, stores what it found, and ends
+// when its context does.
 func TestTheProgram(t *testing.T) {
 	l, tell, hangUp := pastOutage(t)
 	store := &memory{saved: make(chan incident.Incident, 100)}
