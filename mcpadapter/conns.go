@@ -92,7 +92,7 @@ type endingWriter struct {
 	control *http.ResponseController
 
 	mu  sync.Mutex
-	end time.Time // zero: it has not come yet
+	end time.Time // zero: not set yet
 }
 
 // Unwrap is for http.ResponseController, whose calls for deadlines come here.

@@ -69,7 +69,7 @@ func TestTheEndDoesNotWaitForADeadReader(t *testing.T) {
 	}
 }
 
-// Sessions come, subscribe and vanish while faults are injected.
+// Sessions begin, subscribe and break while faults are injected.
 func TestSessionsThatVanishLeaveNothingBehind(t *testing.T) {
 	s := newShop(t)
 	srv := serverOf(t, s.host, nil)

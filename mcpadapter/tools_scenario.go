@@ -73,7 +73,7 @@ func (s *Server) scenario(ctx context.Context, in scenarioInput) (scenarioOutput
 	go func() {
 		defer done()
 		defer stop()
-		_, _ = s.host.Runs.Wait(life, started.RunID) // what came of it is in the store
+		_, _ = s.host.Runs.Wait(life, started.RunID) // the store has the outcome
 	}()
 	wait, cancel := context.WithTimeout(ctx, s.limits.ScenarioWait)
 	defer cancel()

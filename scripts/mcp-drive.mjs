@@ -54,7 +54,7 @@ for (const name of known) if (!listed.has(name)) complain(`${name} is not listed
 
 async function call(name, args) {
   called.add(name);
-  const result = await client.callTool({ name, arguments: args }); // the client holds structuredContent against outputSchema
+  const result = await client.callTool({ name, arguments: args }); // the client checks structuredContent against outputSchema
   if (result.isError || result.structuredContent === undefined) complain(`${name}: ${JSON.stringify(result).slice(0, 400)}`);
   return result.structuredContent ?? {};
 }
@@ -66,7 +66,7 @@ async function refused(name, args, code) {
   if (!result.isError || JSON.parse(text).code !== code) complain(`${name} was not refused with ${code}: ${text.slice(0, 400)}`);
 }
 
-// until polls, for what a server sends comes when it comes.
+// until polls, because messages of a server come at any time.
 async function until(what, holds) {
   for (let i = 0; i < 300; i++) {
     if (holds()) return;
@@ -111,7 +111,7 @@ if (modern) {
   if (left.subscriptions?.length !== 0) complain("the subscription is still listed");
 }
 
-// Faults as a resource: in both eras.
+// Faults as a resource: with sessions and without.
 const read = async () => JSON.parse((await client.readResource({ uri: faults })).contents[0].text);
 const before = BigInt((await read()).last);
 const listening = modern ? await client.listen({ resourceSubscriptions: [faults] }) : await client.subscribeResource({ uri: faults });

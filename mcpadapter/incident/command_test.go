@@ -154,7 +154,7 @@ func waitForPID(t *testing.T, path string) (pid int) {
 	return pid
 }
 
-// gone reports whether a process has ended; one that nobody has reaped yet has.
+// gone reports whether a process has ended, reaped or not.
 func gone(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true

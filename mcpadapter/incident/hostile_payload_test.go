@@ -26,7 +26,7 @@ func TestATimeThatNoRecordCanHold(t *testing.T) {
 	}
 }
 
-// TestRecordsStayReadable sends what grows most on its way into a record.
+// TestRecordsStayReadable sends the text that grows most when it is recorded.
 func TestRecordsStayReadable(t *testing.T) {
 	for name, payload := range map[string]string{
 		"many logs":   `{"event":{"reason":"BackOff"},"logs":[{}` + strings.Repeat(",{}", 300_000) + `]}`,

@@ -60,7 +60,7 @@ func (acc *access) identify(ctx context.Context, extra *mcp.RequestExtra) bool {
 	switch {
 	case wrapped:
 		acc.transport = began.transport
-		if !overHTTP { // server-sent events: the token may have been taken back since
+		if !overHTTP { // server-sent events: the token may have been removed since
 			var ok bool
 			acc.session, acc.events = began.session, began.session != ""
 			acc.caller, ok = acc.gate.still(began.caller)

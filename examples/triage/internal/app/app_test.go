@@ -188,8 +188,8 @@ func TestTheHealthIsServed(t *testing.T) {
 
 const testToken = "a-token-for-the-test"
 
-// pastOutage serves a timeline of a minute, in the midst of which shipping
-// failed. tell has the server say so.
+// pastOutage serves a timeline of a minute, in the middle of which shipping
+// failed. tell makes the server report it.
 func pastOutage(t *testing.T) (l net.Listener, tell, hangUp func()) {
 	t.Helper()
 	now := time.Now()
