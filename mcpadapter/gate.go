@@ -117,10 +117,12 @@ func (s *Server) mayListen(a net.Addr) error {
 	if loopback(a) {
 		listen = anyLoopback
 	} else if s.keys == nil && !s.options.TokensInClearBeyondLoopback {
-		return fmt.Errorf("Options.TLS is missing, and %v is no loopback address; allowed: TLS, or TokensInClearBeyondLoopback where a proxy ends TLS", a)
+		return &FieldError{Field: "TLS", Err: fmt.Errorf("%v is no loopback address", a), Allowed: "TLS, or TokensInClearBeyondLoopback where a proxy ends TLS"}
 	}
-	_, err := s.guarded(http.NotFoundHandler(), "http", listen)
-	return err
+	if _, err := s.guarded(http.NotFoundHandler(), "http", listen); err != nil {
+		return fmt.Errorf("mcpadapter: %w", err)
+	}
+	return nil
 }
 
 // anyLoopback stands for any address on this machine.

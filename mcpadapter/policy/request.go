@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -252,6 +251,3 @@ func unauthenticated() *Error {
 	return &Error{Status: http.StatusUnauthorized, Code: CodeUnauthenticated,
 		Detail: "the call carries no valid token", Hint: "send the header Authorization: Bearer with the server's token"}
 }
-
-// errRevoked is the cause of a request's end if its token was removed.
-var errRevoked = errors.New("policy: the token of the request was taken back")

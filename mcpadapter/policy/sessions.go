@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -221,6 +222,9 @@ func (s *sessions) serving(ctx context.Context, c Caller) (live context.Context,
 		delete(s.live, r)
 	}
 }
+
+// errRevoked is the cause of a request's end if its token was removed.
+var errRevoked = errors.New("policy: the token of the request was taken back")
 
 // endRevoked ends the requests of callers that have no token any more, or one
 // that grants something else.
