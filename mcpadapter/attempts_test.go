@@ -24,7 +24,7 @@ import (
 // soon is a deadline that a test waits out. What follows it is awaited without one.
 const soon = 20 * time.Millisecond
 
-// The tokens of two callers besides the one of the environment, who is called "token".
+// The tokens of two callers. The caller of the token in the environment is called "token".
 const (
 	watcherToken = "t0ken-of-a-watcher"
 	nobodyToken  = "t0ken-without-scopes"

@@ -64,7 +64,7 @@ func (s *Server) addGate() error {
 	if s.options.Policy != nil {
 		own = *s.options.Policy
 	}
-	rows := slices.Clone(own.Tools) // the host's rows go before ours
+	rows := slices.Clone(own.Tools) // the host's rows take precedence over the server's
 	for _, t := range s.tools {
 		switch i := slices.IndexFunc(rows, func(row policy.Tool) bool { return row.Name == t.name }); {
 		case i < 0:

@@ -40,7 +40,7 @@ func waiting(t *testing.T) (s *shop, begun, ended chan struct{}) {
 var waits = mcp.CallToolParams{Name: "chaos_run_experiment", Arguments: map[string]any{"experiment_name": "waits"}}
 
 // A client that cancels its call ends what the call does, in every era, and the
-// rollback runs all the same.
+// rollback still runs.
 func TestCancelledCalls(t *testing.T) {
 	for name := range eras("", nil) {
 		t.Run(name, func(t *testing.T) {

@@ -185,7 +185,7 @@ func TestAKilledProcessLeavesWholeLines(t *testing.T) {
 		assert.NotEmpty(t, log.Lines)
 		assert.LessOrEqual(t, log.Torn, 1)
 
-		// Torn at every byte of the end, the next process writes whole lines all the same.
+		// However the last line was torn, the next process writes whole lines.
 		last := len(text) - 1 - bytes.LastIndexByte(text[:len(text)-1], '\n')
 		require.NoError(t, os.Truncate(path, int64(len(text)-1-last/2)))
 		file, err = auditlog.Open(path)

@@ -172,7 +172,7 @@ func (d *day) finish(s scenario, j *experiment.Journal) error {
 
 func (d *day) show(r result) {
 	d.results = append(d.results, r)
-	_, _ = io.WriteString(d.out, r.text()) // the report is in the folder besides
+	_, _ = io.WriteString(d.out, r.text()) // the folder has the report too
 }
 
 func undone(j *experiment.Journal) string {

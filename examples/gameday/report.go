@@ -15,7 +15,7 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// report is the day in the end.
+// report sums up the day.
 type report struct {
 	Seed    uint64   `json:"seed,string"`
 	Results []result `json:"results"`

@@ -16,7 +16,7 @@ type Counts struct {
 	Refused       uint64 `json:"refused"`     // offered after the shutdown began
 	Queued        uint64 `json:"queued"`      // now
 	Running       uint64 `json:"running"`     // now
-	Interrupted   uint64 `json:"interrupted"` // now; the next runner, or this one, resumes them
+	Interrupted   uint64 `json:"interrupted"` // now; this runner or the next resumes them
 	Resolved      uint64 `json:"resolved"`
 	Failed        uint64 `json:"failed"`
 	AgentFailed   uint64 `json:"agentFailed"`

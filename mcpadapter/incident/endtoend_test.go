@@ -49,7 +49,7 @@ func TestARecordedSessionBecomesIncidents(t *testing.T) {
 
 const testToken = "a-token-for-the-test"
 
-// target is a program of ours: one tool, an injector, and an MCP server over
+// target is a program under test: one tool, an injector, and an MCP server over
 // loopback, whose handler may be changed.
 func target(t *testing.T, change func(http.Handler) http.Handler) (url string, call func() error, in *chaos.Injector) {
 	t.Helper()

@@ -103,9 +103,9 @@ setsid sh -c '(`+tc.disrobe+`sh escape.sh &)' & while [ ! -s pid ]; do :; done; 
 	}
 }
 
-// TestAnIncidentThatTheJournalLost: its record says how it ended, so nothing of
-// it is at work any more, not even what a keeper holds that has neither its
-// environment nor its parents.
+// The record of an incident that the journal lost says how it ended, so none of its
+// processes may be left. That includes processes of a keeper that lost both their
+// environment and their parents.
 func TestAnIncidentThatTheJournalLost(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil || runtime.GOOS != "linux" {
 		t.Skip("only Linux can find what opened a session of its own, and setsid makes one")

@@ -61,7 +61,7 @@ func keepAgent(state *os.File, limit time.Duration, attempt int, program []strin
 	signal.Notify(heard, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 	defer signal.Stop(heard)
 	now := keepState{Attempt: attempt, PID: os.Getpid()}
-	if err := adoptOrphans(); err != nil { // the group of the agent is ended all the same
+	if err := adoptOrphans(); err != nil { // the agent's group can be ended without it
 		fmt.Fprintln(os.Stderr, "incident: keeper: a process that opens a session of its own will not be found:", err)
 	}
 	if err := now.write(state); err != nil {

@@ -53,8 +53,8 @@ func (b *outbox) remove(id string) {
 	b.letters = slices.DeleteFunc(b.letters, func(l *letter) bool { return l.id == id })
 }
 
-// next returns the letter that is due first, and how long until then; nil:
-// there is none.
+// next returns the letter that is due first, and how long until then; nil if
+// the outbox is empty.
 func (b *outbox) next(now time.Time) (l *letter, wait time.Duration) {
 	for _, other := range b.letters {
 		if !other.due.After(now) {

@@ -8,7 +8,7 @@ import (
 )
 
 // lead makes a command the leader of a process group, so that the signals of a
-// terminal do not reach it and ours reach all of the group.
+// terminal do not reach it, and signals sent here reach the whole group.
 func lead(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // askToEnd asks the group of a leader to end. A group that is gone already is fine.

@@ -57,7 +57,7 @@ func (r *Runner) removeOld(now time.Time) error {
 	return errors.Join(problems...)
 }
 
-// done reports whether a workspace is not needed any more.
+// done reports whether a workspace may be removed.
 func (r *Runner) done(in Incident) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

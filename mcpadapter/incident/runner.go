@@ -18,7 +18,7 @@ type Options struct {
 	_            struct{}
 	Workspaces   *Workspaces
 	Agent        Agent
-	Store        Store         // besides the workspaces, such as an object store; nil: none
+	Store        Store         // in addition to the workspaces, such as an object store; nil: none
 	Notifier     Notifier      // notified of every incident that ended; nil: none
 	MinSeverity  Severity      // events below are filtered; zero: Warning
 	DedupeWindow time.Duration // equal events within it count as one; 0: 300 s, negative: only while the agent runs

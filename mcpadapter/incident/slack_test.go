@@ -23,7 +23,7 @@ import (
 
 const webhook = "https://hooks.example.com/services/T0/B0/secret"
 
-// hook stands in for the webhook: answers says what each request gets.
+// hook takes the place of the webhook; answers has the answer of each request.
 type hook struct {
 	mu      sync.Mutex
 	answers []func() (*http.Response, error)

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// faultsResource is where a server of ours shows its latest faults.
+// faultsResource is where a server made by mcpadapter shows its latest faults.
 const faultsResource = "chaos://faults"
 
 // How often the resource is read: from a server that announces changes, and from

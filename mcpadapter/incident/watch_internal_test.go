@@ -108,7 +108,7 @@ func TestResourcesThatCouldNotBe(t *testing.T) {
 	}
 }
 
-// TestASubscriptionThatHangs is given up, and the resource is read all the same.
+// A subscription that hangs is given up, and the resource is read instead.
 func TestASubscriptionThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		texts := []string{`{"last":"0","faults":[]}`, `{"last":"1","faults":[{"faultType":"error"}]}`}

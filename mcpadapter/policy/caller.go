@@ -74,7 +74,7 @@ func (acc *access) identify(ctx context.Context, extra *mcp.RequestExtra) bool {
 	return false
 }
 
-// still is what a caller that was authenticated before is granted now.
+// still returns what a caller that was authenticated earlier is granted now.
 func (g *Gate) still(c Caller) (Caller, bool) {
 	if len(g.tokens.all()) == 0 {
 		return c, true

@@ -26,7 +26,7 @@ const defaultConfirmTimeout = 2 * time.Minute
 type Options struct {
 	_ struct{}
 
-	// Mode is read-only unless it is ReadWrite and EnableWrite is set besides: two
+	// Mode is read-only unless it is ReadWrite and EnableWrite is also set: two
 	// switches, so that neither a slip nor a copied line makes a server writable.
 	Mode        Mode
 	EnableWrite bool

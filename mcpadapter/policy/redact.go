@@ -103,9 +103,9 @@ func containsAny(s string, parts []string) bool {
 var (
 	// A block that was cut off goes to the end of the text.
 	pemBlock = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]+-----(?s:.*?)(?:-----END [A-Z0-9 ]+-----|$)`)
-	// A name alone is a token where it is long: "ssh://git@" is none.
+	// A name alone counts as a token if it is long: "ssh://git@" does not.
 	userInfo = regexp.MustCompile(`(://)(?:[^\s/?#@:]*:[^\s/?#@]+|[^\s/?#@:\[]{16,})@`)
-	// Without a scheme, so that "at 10:30 ann@example.com" is none.
+	// Without a scheme the match is narrower: "at 10:30 ann@example.com" has no password.
 	bareUserInfo = regexp.MustCompile(`((?:^|[\s"'=,;(\[]))[A-Za-z0-9][A-Za-z0-9._%+-]*:[^\s:/@"'\[\]]+@`)
 	// The path of a web hook is its password. Hosts that begin with hooks, or paths
 	// with webhook in them: of Slack, Discord, Teams, Zapier, Mattermost, Telegram.
@@ -280,7 +280,7 @@ func header(name string, separator byte) bool {
 	return separator == ':' && (strings.HasSuffix(name, "authorization") || strings.HasSuffix(name, "cookie"))
 }
 
-// value finds where the value at begin ends, and the quotes that it stands in.
+// value finds where the value at begin ends, and the quotes around it.
 func value(s string, begin int, toLineEnd bool) (open string, end int, closing string) {
 	rest := s[begin:]
 	slashes := len(rest) - len(strings.TrimLeft(rest, `\`))

@@ -23,7 +23,7 @@ const (
 )
 
 // codeRefused is the JSON-RPC code of a request other than tools/call that the
-// gate refuses. The envelope stands in the error's data.
+// gate refuses. The error's data has the envelope.
 const codeRefused = -32010
 
 // A Request is a rule for requests other than tools/call: resources, templates,

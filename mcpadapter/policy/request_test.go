@@ -31,7 +31,7 @@ func subscribes(_ context.Context, req *mcp.SubscribeRequest) error {
 	return nil
 }
 
-// library is a desk with resources and a prompt besides.
+// library is a desk that also has resources and a prompt.
 func library(tools ...string) *desk {
 	d := newDesk()
 	d.server = mcp.NewServer(&mcp.Implementation{Name: "library", Version: "1"}, &mcp.ServerOptions{

@@ -226,8 +226,8 @@ func (s *sessions) serving(ctx context.Context, c Caller) (live context.Context,
 // errRevoked is the cause of a request's end if its token was removed.
 var errRevoked = errors.New("policy: the token of the request was taken back")
 
-// endRevoked ends the requests of callers that have no token any more, or one
-// that grants something else.
+// endRevoked ends the requests of callers whose token was removed or grants
+// something else.
 func (s *sessions) endRevoked(t *tokens) {
 	now := time.Now()
 	s.mu.Lock()

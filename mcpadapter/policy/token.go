@@ -195,7 +195,7 @@ func (t *tokens) replace(all []Token) {
 	t.grants = grants
 }
 
-// all are the grants now. They must not be changed.
+// all returns the current grants. They must not be changed.
 func (t *tokens) all() []*grant {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

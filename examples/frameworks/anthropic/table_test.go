@@ -71,7 +71,7 @@ func errorLine(err error) string {
 	return code(text)
 }
 
-// code is a text as it may stand in a table, shortened in the middle.
+// code formats a text for a table cell, shortened in the middle.
 func code(text string) string {
 	const longest = 80
 	if runes := []rune(text); len(runes) > longest {

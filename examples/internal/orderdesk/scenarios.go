@@ -18,7 +18,7 @@ const (
 // wait is how long a caller waits for a reply that does not come.
 const wait = 20 * time.Millisecond
 
-// errorPage stands in the place of a result: the well-formed JSON of a gateway
+// errorPage replaces a result: it is the well-formed JSON of a gateway
 // that answers "200 OK" to everything.
 type errorPage struct {
 	Status  string `json:"status"`

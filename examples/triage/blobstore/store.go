@@ -83,7 +83,7 @@ func (s *Store) write(key string, data []byte, kind string) error {
 }
 
 // Load reads the records of all incidents, oldest first. One that cannot be
-// read is an error beside the others.
+// read is an error in addition to the other records.
 func (s *Store) Load() ([]incident.Incident, error) {
 	var found []incident.Incident
 	var problems []error

@@ -77,7 +77,7 @@ func look(ctx context.Context, server Server, e Event) (*Inquiry, error) {
 }
 
 // confirm asks the server's own tools about the culprit. If they do not answer,
-// that is noted, and the report is written all the same.
+// that is noted, and the report is still written.
 func (q *Inquiry) confirm(ctx context.Context, tools Tools) {
 	w, c := q.Window.Window, q.Culprit
 	args := map[string]any{"runId": q.RunID, "nodeId": c.Node, "start": stamp(w.Start), "end": stamp(w.End)}
