@@ -1,4 +1,4 @@
-// Holds the rendered chart and the Compose file to what they promise.
+// Checks the properties that the rendered chart and the Compose file must have.
 // scripts/deploy-check.sh copies it beside the yaml package.
 // Usage: node deploy-check.mjs CHART.yaml COMPOSE.yaml
 

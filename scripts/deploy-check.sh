@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks examples/mcpserver/deploy without a container engine or a cluster: the
 # binary runs alone in an empty folder as nobody, the Dockerfile passes a linter,
-# and what Compose and the chart say is as safe as it claims to be.
+# and Compose and the chart have the safe settings that their documentation states.
 # Usage: scripts/deploy-check.sh
 # Needs Go, curl, Node and the npm registry; helm 3 from the path, or else from the Go proxy.
 set -euo pipefail

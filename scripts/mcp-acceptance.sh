@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Holds examples/mcpserver against the public MCP clients, and examples/mcpclient
-# against public MCP servers. Needs Go, Node 20 or newer and the npm registry;
-# it is no part of go test.
+# Tests examples/mcpserver with the public MCP clients, and examples/mcpclient with
+# public MCP servers. It needs Go, Node 20 or newer and the npm registry, and is no
+# part of go test.
 # Usage: scripts/mcp-acceptance.sh
 # It runs all steps, prints a line for each, and exits with 1 if one failed.
-# Everything that it installs or writes is in a temporary folder, which goes
-# with it; KEEP=1 leaves the folder for a look at the logs.
+# Everything that it installs or writes is in a temporary folder, which it removes.
+# KEEP=1 keeps the folder, with the logs.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD

@@ -1,5 +1,5 @@
 // Lists and calls every tool of examples/mcpserver with an official TypeScript
-// client, is told of a fault, and follows the resource of faults.
+// client, receives a fault event, and follows the resource of faults.
 // scripts/mcp-acceptance.sh copies it beside the installed clients.
 // Usage: node mcp-drive.mjs v1|v2-legacy|v2-modern stdio COMMAND
 //        node mcp-drive.mjs v1|v2-legacy|v2-modern http URL
@@ -54,7 +54,7 @@ for (const name of known) if (!listed.has(name)) complain(`${name} is not listed
 
 async function call(name, args) {
   called.add(name);
-  const result = await client.callTool({ name, arguments: args }); // the client holds structuredContent against outputSchema
+  const result = await client.callTool({ name, arguments: args }); // the client checks structuredContent against outputSchema
   if (result.isError || result.structuredContent === undefined) complain(`${name}: ${JSON.stringify(result).slice(0, 400)}`);
   return result.structuredContent ?? {};
 }
@@ -66,7 +66,7 @@ async function refused(name, args, code) {
   if (!result.isError || JSON.parse(text).code !== code) complain(`${name} was not refused with ${code}: ${text.slice(0, 400)}`);
 }
 
-// until polls, for what a server sends comes when it comes.
+// until polls, because messages of a server come at any time.
 async function until(what, holds) {
   for (let i = 0; i < 300; i++) {
     if (holds()) return;
@@ -75,9 +75,9 @@ async function until(what, holds) {
   complain(`30 s have passed without ${what}`);
 }
 
-// strike breaks the next lookup of the live desk, which answers a customer every half second.
+// breakLookup breaks the next lookup of the live desk, which answers a customer every half second.
 const broken = "orders.get";
-const strike = (name) => call("chaos_inject_fault", { fault_name: name, action: "register", fault_type: "error", target: broken, probability: 1, limit: 1 });
+const breakLookup = (name) => call("chaos_inject_fault", { fault_name: name, action: "register", fault_type: "error", target: broken, probability: 1, limit: 1 });
 const remove = (name) => call("chaos_inject_fault", { fault_name: name, action: "remove" });
 
 for (const [name, args] of calls) await call(name, args);
@@ -99,7 +99,7 @@ if (modern) {
 } else {
   await client.setLoggingLevel("info");
   const { subscriptionId } = await call("events_subscribe", { target: "orders.*", minSeverity: "error" });
-  await strike("pushed");
+  await breakLookup("pushed");
   await until("a message of the fault", () => messages.some((m) => m.logger === "chaos/faults" && JSON.stringify(m.data).includes(`"${broken}"`)));
   await remove("pushed");
   const { subscriptions } = await call("events_list_subscriptions", {});
@@ -111,11 +111,11 @@ if (modern) {
   if (left.subscriptions?.length !== 0) complain("the subscription is still listed");
 }
 
-// Faults as a resource: in both eras.
+// Faults as a resource: with sessions and without.
 const read = async () => JSON.parse((await client.readResource({ uri: faults })).contents[0].text);
 const before = BigInt((await read()).last);
 const listening = modern ? await client.listen({ resourceSubscriptions: [faults] }) : await client.subscribeResource({ uri: faults });
-await strike("followed");
+await breakLookup("followed");
 await until("an update of the resource", () => updates.includes(faults));
 await remove("followed");
 const after = await read();

@@ -18,8 +18,8 @@ finish() { if [ -n "$server" ]; then kill "$server" 2>/dev/null && wait "$server
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-# The fixtures are those of the SDK in the module cache: they stay what its
-# authors say a conforming server is, and there is no copy of them to keep.
+# The fixtures are those of the SDK in the module cache. So they are what its authors
+# call a conforming server, and there is no copy to maintain.
 mkdir -p "$fixture"
 sdk=$(cd "$here" && GOWORK=off go list -m -f '{{.Dir}}' github.com/modelcontextprotocol/go-sdk)
 sed 's/^func main() {$/func sdkMain() {/' "$sdk/conformance/everything-server/main.go" >"$fixture/fixtures.go"
@@ -29,7 +29,7 @@ sed 's|^module .*|module fixture|' "$here/go.mod" >"$fixture/go.mod"
 (cd "$fixture" && go mod edit -require=github.com/shakedown-go/shakedown@v0.0.0 -replace="github.com/shakedown-go/shakedown=$here" &&
 	GOWORK=off go build -mod=mod -o server .)
 
-# run NAME FLAGS... holds the suite against the fixtures; what fails is for the comparison.
+# run NAME FLAGS... runs the suite against the fixtures; the comparison judges what fails.
 run() {
 	local name=$1 revision i
 	shift

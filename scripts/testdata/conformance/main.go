@@ -1,7 +1,7 @@
 // This file and the fixtures of the Go SDK's own conformance server make the
-// program that scripts/mcp-policy-conformance.sh holds the official suite against. The
-// script copies those fixtures beside it, with their main renamed: it is not
-// built where it lies.
+// program against which scripts/mcp-policy-conformance.sh runs the official suite.
+// The script copies those fixtures beside it, with their main renamed. It is not
+// built in this folder.
 //
 // Usage: fixture -http ADDRESS [-policy]
 // It serves every revision of the protocol on one URL, as mcpadapter does, and
