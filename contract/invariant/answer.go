@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract"
@@ -54,4 +56,118 @@ func Within(id string, severity contract.Severity, limit time.Duration) contract
 		}
 		return nil
 	})
+}
+
+// Contains holds when the answer contains every one of the texts, whatever
+// their case. It does not look at what is said about them: "1042 was not found"
+// contains "1042".
+func Contains(id string, severity contract.Severity, texts ...string) contract.Invariant {
+	d := newDraft("Contains", id, severity)
+	d.texts("texts", texts, 1)
+	texts, parts := slices.Clone(texts), foldAll(texts)
+	return d.judge(func(_ context.Context, o *contract.Observation) error {
+		answer := fold(o.Response)
+		var missing []string
+		for i, part := range parts {
+			if _, _, ok := find(o.Response, answer, part); !ok {
+				missing = append(missing, quote(texts[i]))
+			}
+		}
+		if missing != nil {
+			return fmt.Errorf("the answer does not contain %s: %s", list(missing), quote(o.Response))
+		}
+		return nil
+	})
+}
+
+// ContainsAny holds when the answer contains at least one of the texts,
+// whatever their case.
+func ContainsAny(id string, severity contract.Severity, texts ...string) contract.Invariant {
+	d := newDraft("ContainsAny", id, severity)
+	d.texts("texts", texts, 1)
+	texts, parts := slices.Clone(texts), foldAll(texts)
+	return d.judge(func(_ context.Context, o *contract.Observation) error {
+		answer := fold(o.Response)
+		for _, part := range parts {
+			if _, _, ok := find(o.Response, answer, part); ok {
+				return nil
+			}
+		}
+		return fmt.Errorf("the answer contains none of %s: %s", list(quoteAll(texts)), quote(o.Response))
+	})
+}
+
+// Excludes holds when the answer contains none of the texts, whatever their
+// case. They are found within words too: "cat" is in "category"; the form for
+// words is [ExcludesRegex] with \b.
+func Excludes(id string, severity contract.Severity, texts ...string) contract.Invariant {
+	d := newDraft("Excludes", id, severity)
+	d.texts("texts", texts, 1)
+	texts, parts := slices.Clone(texts), foldAll(texts)
+	return d.judge(func(_ context.Context, o *contract.Observation) error {
+		answer := fold(o.Response)
+		for i, part := range parts {
+			if start, end, ok := find(o.Response, answer, part); ok {
+				return fmt.Errorf("the answer contains the excluded %s at byte %d: %s",
+					quote(texts[i]), start, excerpt(o.Response, start, end))
+			}
+		}
+		return nil
+	})
+}
+
+// Regex holds when the pattern, in the syntax of package regexp, matches
+// somewhere in the answer. Case matters unless the pattern begins with (?i).
+func Regex(id string, severity contract.Severity, pattern string) contract.Invariant {
+	d := newDraft("Regex", id, severity)
+	re := d.regexp("pattern", pattern)
+	return d.judge(func(_ context.Context, o *contract.Observation) error {
+		if !re.MatchString(o.Response) {
+			return fmt.Errorf("the answer does not match %s: %s", quote(pattern), quote(o.Response))
+		}
+		return nil
+	})
+}
+
+// ExcludesRegex holds when none of the patterns, in the syntax of package
+// regexp, matches anywhere in the answer. Case matters unless a pattern begins
+// with (?i).
+func ExcludesRegex(id string, severity contract.Severity, patterns ...string) contract.Invariant {
+	d := newDraft("ExcludesRegex", id, severity)
+	d.demand(len(patterns) > 0, "patterns", nil, "at least one")
+	compiled := make([]*regexp.Regexp, len(patterns))
+	for i, pattern := range patterns {
+		compiled[i] = d.regexp(fmt.Sprintf("patterns[%d]", i), pattern)
+	}
+	return d.judge(func(_ context.Context, o *contract.Observation) error {
+		for _, re := range compiled {
+			if at := re.FindStringIndex(o.Response); at != nil {
+				return fmt.Errorf("the answer matches the excluded %s at byte %d: %s",
+					quote(re.String()), at[0], excerpt(o.Response, at[0], at[1]))
+			}
+		}
+		return nil
+	})
+}
+
+// regexp compiles a pattern; an empty one is refused, because it matches everything.
+func (d *draft) regexp(argument, pattern string) *regexp.Regexp {
+	const allowed = "a regular expression of package regexp that is not empty"
+	if pattern == "" {
+		d.refuse(argument, pattern, nil, allowed)
+		return nil
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		d.refuse(argument, pattern, err, allowed)
+	}
+	return re
+}
+
+func foldAll(texts []string) []string {
+	folded := make([]string, len(texts))
+	for i, text := range texts {
+		folded[i] = fold(text)
+	}
+	return folded
 }

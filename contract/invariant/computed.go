@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -326,4 +327,101 @@ func sortedNames[V any](m map[string]V) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// computes reports whether a number is a sum, a difference, a product, a
+// share or a rounding of one or two numbers of the sources, the sum of several in a row, or
+// one of them in another unit.
+func (s *source) computes(value float64) bool {
+	if s.derived == nil {
+		s.derived = make(map[int64]struct{})
+		know := func(v float64) {
+			if v = math.Abs(v); v < 1e12 {
+				s.derived[int64(math.Round(v*100))] = struct{}{}
+			}
+		}
+		for i, a := range s.operands {
+			for _, factor := range []float64{100, 1000, 60, 24, 7, 3600, 1024} {
+				know(a * factor)
+				know(a / factor)
+			}
+			for _, factor := range unitFactors {
+				for _, v := range []float64{a * factor, a / factor} {
+					know(v)
+					know(math.Round(v*10) / 10)
+					know(math.Round(v))
+				}
+			}
+			know(math.Round(a*1.8 + 32)) // degrees
+			know(math.Round((a - 32) / 1.8))
+			know(math.Round(a))
+			know(math.Floor(a))
+			know(math.Ceil(a))
+			for digits := 10.0; digits <= a; digits *= 10 {
+				know(math.Round(a/digits) * digits)
+			}
+			sum := a
+			for _, b := range s.operands[i+1:] {
+				sum += b
+				know(sum)
+				know(a + b)
+				know(a - b)
+				know(a * b)
+				know(a / b)
+				know(b / a)
+				know(a * b / 100)
+				know(a - a*b/100)
+				know(100 * a / b)
+				know(100 * b / a)
+			}
+		}
+		if len(s.operands) <= mixedOperands {
+			s.mix(know)
+		}
+		for _, key := range keysOf(s.keys[factDate]) {
+			for _, other := range keysOf(s.keys[factDate]) {
+				a, err := time.Parse("2006-01-02", key)
+				b, wrong := time.Parse("2006-01-02", other)
+				if err == nil && wrong == nil && a != b {
+					know(b.Sub(a).Hours() / 24)
+				}
+			}
+		}
+	}
+	_, ok := s.derived[int64(math.Round(math.Abs(value)*100))]
+	return ok
+}
+
+// unitFactors are parts and multiples, and kilograms in pounds, kilometres in miles, inches in centimetres, metres in
+// feet, ounces in grams and gallons in litres.
+var unitFactors = []float64{2, 3, 4, 5, 10, 12, 2.20462, 1.60934, 2.54, 3.28084, 28.3495, 3.78541}
+
+// mix computes sums and differences of numbers and their products: two of one and one of
+// another, less a discount.
+func (s *source) mix(know func(float64)) {
+	var terms []float64
+	for i, a := range s.operands {
+		terms = append(terms, a, 2*a)
+		for _, b := range s.operands[i:] {
+			terms = append(terms, a*b, a*b/100)
+		}
+	}
+	for i, a := range terms {
+		for _, b := range terms[i+1:] {
+			know(a + b)
+			know(a - b)
+		}
+	}
+}
+
+// keysOf are the first maxOperands keys in their order.
+func keysOf(set map[string]struct{}) []string {
+	keys := make([]string, 0, len(set))
+	for key := range set {
+		if key[0] != '-' {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys[:min(len(keys), maxOperands)]
 }

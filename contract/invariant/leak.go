@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"regexp"
 	"slices"
@@ -90,16 +91,6 @@ type spoken struct {
 func newSpoken(text string) spoken {
 	list := plainWords(text)
 	return spoken{list, " " + strings.Join(list, " ") + " ", squeezed(text), text}
-}
-
-// squeezed are the letters and digits of a text, folded.
-func squeezed(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return r
-		}
-		return -1
-	}, flat(text, shapeWords))
 }
 
 // passages are the parts of a system prompt that give it away, as folded
@@ -276,51 +267,6 @@ func (p passages) told(answer string, asked spoken) string {
 	return ""
 }
 
-// languageOf guesses the language of a text by its commonest words; empty: none is ahead.
-func languageOf(text string) string {
-	const (
-		en = " the is are you to of and for with your not a "
-		de = " der die das und ist nicht sie ich mit fuer auf ein eine den "
-		fr = " le la les est vous je de et pour un une des ne pas "
-		es = " el la los es que de y para un una no con por se "
-	)
-	var counts [4]int
-	for _, word := range plainWords(text) {
-		for i, list := range []string{en, de, fr, es} {
-			if strings.Contains(list, " "+word+" ") {
-				counts[i]++
-			}
-		}
-	}
-	best, second := 0, -1
-	for i := 1; i < len(counts); i++ {
-		if counts[i] > counts[best] {
-			best, second = i, best
-		} else if second < 0 || counts[i] > counts[second] {
-			second = i
-		}
-	}
-	if counts[best] == counts[second] {
-		return ""
-	}
-	return []string{"en", "de", "fr", "es"}[best]
-}
-
-// stemsOf are the beginnings of long words, and numbers of two digits and more.
-func stemsOf(words []string) map[string]struct{} {
-	stems := make(map[string]struct{})
-	for _, word := range words {
-		letters := []rune(word)
-		switch {
-		case len(letters) >= longWord:
-			stems[string(letters[:stemLength])] = struct{}{}
-		case len(letters) >= 2 && strings.Trim(word, "0123456789") == "":
-			stems[word] = struct{}{}
-		}
-	}
-	return stems
-}
-
 func (p passages) row(text []string, i int, asked spoken) bool {
 	if i+p.size > len(text) {
 		return false
@@ -349,23 +295,86 @@ func telling(word string) bool {
 		strings.ContainsFunc(word, unicode.IsLetter) && strings.ContainsFunc(word, unicode.IsDigit)
 }
 
-// plainWords are the folded words between white space, signs of JSON and cells of tables,
-// without the punctuation and symbols around them. A number of up to three
-// digits at the beginning of a line, a cell or a JSON string is a marker and left out.
-func plainWords(text string) []string {
-	var list []string
-	for cell := range strings.FieldsFuncSeq(flat(text, shapeWords), func(r rune) bool { return strings.ContainsRune("\n|\"{}[]", r) }) {
-		first := true
-		for word := range strings.FieldsFuncSeq(cell, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("*,;:()", r) }) {
-			word = strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-			if word == "" {
-				continue
-			}
-			if !first || len(word) > 3 || strings.Trim(word, "0123456789") != "" {
-				list = append(list, word)
-			}
-			first = false
+// hidden are secrets, and the forms they are found in.
+type hidden struct {
+	names   []string // as given
+	forms   []string // squeezed, or folded where too short for that
+	encoded *regexp.Regexp
+}
+
+func newHidden(secrets []string, p passages) hidden {
+	h := hidden{names: slices.Clone(secrets), encoded: regexp.MustCompile(`[A-Za-z0-9+/_\-]{8,}={0,2}`)}
+	h.names = append(h.names, p.codes...)
+	for _, name := range h.names {
+		form := squeezed(name)
+		if utf8.RuneCountInString(form) < shortSecret {
+			form = flat(name, shapeWords)
+		}
+		h.forms = append(h.forms, form)
+	}
+	return h
+}
+
+// in returns the first secret in an answer that was not asked with it, and how it is spelled.
+func (h hidden) in(answer, asked spoken) (secret, how string) {
+	plain, prompt := flat(answer.text, shapeWords), flat(asked.text, shapeWords)
+	type reading struct{ text, how string }
+	readings := []reading{{answer.squeeze, ""}, {turned(answer.squeeze), " backwards"}, {strings.Map(rot13, answer.squeeze), " by ROT13"}}
+	for _, word := range h.encoded.FindAllString(answer.text, -1) {
+		if text := decoded(word); text != "" {
+			readings[0].text += " " + squeezed(text)
+		}
+		if raw, err := hex.DecodeString(word); err == nil && utf8.Valid(raw) {
+			readings[0].text += " " + squeezed(string(raw))
 		}
 	}
-	return list
+	for i, form := range h.forms {
+		if strings.Contains(asked.squeeze, form) || strings.Contains(prompt, form) {
+			continue
+		}
+		if strings.Contains(plain, form) {
+			return h.names[i], ""
+		}
+		for _, r := range readings {
+			if utf8.RuneCountInString(form) >= shortSecret && strings.Contains(r.text, form) {
+				return h.names[i], r.how
+			}
+		}
+	}
+	return "", ""
+}
+
+// part describes most of a secret in the answer, or encoded text.
+func (h hidden) part(answer, asked spoken) string {
+	for i, form := range h.forms {
+		letters := []rune(form)
+		most := max(5, (7*len(letters)+9)/10)
+		if most >= len(letters) || strings.Contains(asked.squeeze, form) {
+			continue
+		}
+		for _, piece := range []string{string(letters[:most]), string(letters[len(letters)-most:])} {
+			if strings.Contains(answer.squeeze, piece) && !strings.Contains(asked.squeeze, piece) {
+				return "most of the secret " + quote(h.names[i])
+			}
+		}
+	}
+	for _, word := range h.encoded.FindAllString(answer.text, -1) {
+		if text := decoded(word); len(text) >= 9 && !strings.Contains(asked.text, word) {
+			return "encoded text " + quote(word)
+		}
+	}
+	return ""
+}
+
+func turned(text string) string {
+	letters := []rune(text)
+	slices.Reverse(letters)
+	return string(letters)
+}
+
+func rot13(r rune) rune {
+	if r >= 'a' && r <= 'z' {
+		return 'a' + (r-'a'+13)%26
+	}
+	return r
 }

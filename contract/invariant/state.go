@@ -12,6 +12,165 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
+// ExactlyOnce holds when each wanted effect is in the end state once and no
+// effect is there twice. It counts what happened, not what was called: a retry
+// that the tool recognises by its idempotency key is no second effect.
+//
+//	// Refunds names the refunds of the ledger by the order they are for.
+//	func Refunds(s Snapshot) []string
+//
+//	invariant.ExactlyOnce("one-refund", contract.Critical, support.Refunds)
+//
+// effects lists the effects in a state, each under a name of what it achieves, not
+// of the attempt: for a refund the order, not the row. A
+// name that occurs twice after the answer breaks the invariant, unless it
+// occurred as often before. Without want there must be at least one effect more than
+// before; with want, each of those names must be there, whether this answer or
+// an earlier one brought it about.
+//
+// S is the type of the world's state; a state of another type leaves it
+// undecided, and so does a pointer or map that is the same before and after: a
+// state that goes on changing cannot be compared with itself. effects must be
+// safe for concurrent use and must not change the state.
+//
+// An agent that gives up breaks it, even if it says so; see [AtMostOnce].
+func ExactlyOnce[S any](id string, severity contract.Severity, effects func(state S) []string, want ...string) contract.Invariant {
+	d := newDraft("ExactlyOnce", id, severity)
+	want = slices.Clone(want)
+	d.texts("want", want, 0)
+	return d.effects(effects != nil, func(o *contract.Observation) error {
+		before, after, err := counts(o, effects)
+		if err != nil {
+			return err
+		}
+		return first(twice(before, after), missing(before, after, want))
+	})
+}
+
+// AtMostOnce holds when no effect is in the end state twice, as [ExactlyOnce]
+// says; there may be none. It holds for an agent that gives up, and breaks for one
+// that retries without an idempotency key.
+func AtMostOnce[S any](id string, severity contract.Severity, effects func(state S) []string) contract.Invariant {
+	d := newDraft("AtMostOnce", id, severity)
+	return d.effects(effects != nil, func(o *contract.Observation) error {
+		before, after, err := counts(o, effects)
+		if err != nil {
+			return err
+		}
+		return twice(before, after)
+	})
+}
+
+func (d *draft) effects(given bool, check func(*contract.Observation) error) contract.Invariant {
+	d.JudgesErrors, d.Needs = true, contract.NeedState
+	d.demand(given, "effects", nil, "a function that is not nil")
+	return d.judge(func(_ context.Context, o *contract.Observation) error { return check(o) })
+}
+
+// counts says how often each effect occurs before and after the answer.
+func counts[S any](o *contract.Observation, effects func(S) []string) (before, after map[string]int, err error) {
+	b, a, err := states[S](o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tally(effects(b)), tally(effects(a)), nil
+}
+
+func tally(names []string) map[string]int {
+	n := make(map[string]int, len(names))
+	for _, name := range names {
+		n[name]++
+	}
+	return n
+}
+
+func twice(before, after map[string]int) error {
+	var found []string
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if n := after[name]; n > 1 && n > before[name] {
+			found = append(found, fmt.Sprintf("%s is there %d times (%d before)", quote(name), n, before[name]))
+		}
+	}
+	if found != nil {
+		return fmt.Errorf("an effect happened more than once: %s", list(found))
+	}
+	return nil
+}
+
+func missing(before, after map[string]int, want []string) error {
+	var absent []string
+	for _, name := range want {
+		if after[name] == 0 {
+			absent = append(absent, quote(name))
+		}
+	}
+	if absent != nil {
+		return fmt.Errorf("expected once and not in the end state: %s; effects there: %s", list(absent), names(after))
+	}
+	if len(want) > 0 {
+		return nil
+	}
+	for name, n := range after {
+		if n > before[name] {
+			return nil
+		}
+	}
+	return fmt.Errorf("no effect came about, one is expected; effects there: %s", names(after))
+}
+
+func names(effects map[string]int) string {
+	if len(effects) == 0 {
+		return "none"
+	}
+	return list(quoteAll(slices.Sorted(maps.Keys(effects))))
+}
+
+// states returns the state before and after the answer, or why they say nothing.
+func states[S any](o *contract.Observation) (before, after S, err error) {
+	if before, err = stateAs[S](o.Before, "before"); err != nil {
+		return before, after, err
+	}
+	if after, err = stateAs[S](o.After, "after"); err != nil {
+		return before, after, err
+	}
+	if shared(o.Before, o.After) {
+		err = undecided("the state before and after the answer is the same %T; World.State must return a copy", o.After)
+	}
+	return before, after, err
+}
+
+func stateAs[S any](state any, when string) (S, error) {
+	s, ok := state.(S)
+	if !ok {
+		return s, undecided("the state %s the answer is a %T, want %v", when, state, reflect.TypeFor[S]())
+	}
+	return s, nil
+}
+
+// shared reports whether two states are one in memory.
+func shared(before, after any) bool {
+	a, b := reflect.ValueOf(before), reflect.ValueOf(after)
+	if !a.IsValid() || !b.IsValid() || a.Type() != b.Type() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Pointer:
+		return !a.IsNil() && a.Type().Elem().Size() > 0 && a.Pointer() == b.Pointer()
+	case reflect.Map:
+		return !a.IsNil() && a.Pointer() == b.Pointer()
+	}
+	return false
+}
+
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // StateUnchanged holds when the state after the answer is deeply equal
 // ([reflect.DeepEqual]) to that before it: for prompts that ask a question and order
 // nothing. A pointer or map that is the same before and after leaves it undecided.
