@@ -13,8 +13,8 @@ import (
 
 // NotEmpty holds when the answer has visible text. White space,
 // control characters and characters without width do not count.
-func NotEmpty(id string, severity contract.Severity) contract.Invariant {
-	d := newDraft("NotEmpty", id, severity)
+func NotEmpty(name string, severity contract.Severity) contract.Invariant {
+	d := newDraft("NotEmpty", name, severity)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
 		if blank(o.Response) {
 			return fmt.Errorf("the answer is empty: %s", quote(o.Response))
@@ -25,8 +25,8 @@ func NotEmpty(id string, severity contract.Severity) contract.Invariant {
 
 // Completes holds when the agent returned without an error: no time-out, no
 // panic, no hang. It does not look at the answer, which may be empty; that is [NotEmpty].
-func Completes(id string, severity contract.Severity) contract.Invariant {
-	d := newDraft("Completes", id, severity)
+func Completes(name string, severity contract.Severity) contract.Invariant {
+	d := newDraft("Completes", name, severity)
 	d.JudgesErrors = true
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
 		if o.Err == nil {
@@ -47,8 +47,8 @@ func unfinished(err error) bool {
 
 // Within holds when the answer took at most limit, in the cell's own time: virtual
 // in a bubble. An error breaks it, however fast it came.
-func Within(id string, severity contract.Severity, limit time.Duration) contract.Invariant {
-	d := newDraft("Within", id, severity)
+func Within(name string, severity contract.Severity, limit time.Duration) contract.Invariant {
+	d := newDraft("Within", name, severity)
 	d.demand(limit > 0, "limit", limit, "a duration above 0")
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
 		if o.Elapsed > limit {
@@ -61,8 +61,8 @@ func Within(id string, severity contract.Severity, limit time.Duration) contract
 // Contains holds when the answer contains every one of the texts, whatever
 // their case. It does not look at what is said about them: "1042 was not found"
 // contains "1042".
-func Contains(id string, severity contract.Severity, texts ...string) contract.Invariant {
-	d := newDraft("Contains", id, severity)
+func Contains(name string, severity contract.Severity, texts ...string) contract.Invariant {
+	d := newDraft("Contains", name, severity)
 	d.texts("texts", texts, 1)
 	texts, parts := slices.Clone(texts), foldAll(texts)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
@@ -74,7 +74,7 @@ func Contains(id string, severity contract.Severity, texts ...string) contract.I
 			}
 		}
 		if missing != nil {
-			return fmt.Errorf("the answer does not contain %s: %s", list(missing), quote(o.Response))
+			return fmt.Errorf("the answer does not contain %s: %s", joinItems(missing), quote(o.Response))
 		}
 		return nil
 	})
@@ -82,8 +82,8 @@ func Contains(id string, severity contract.Severity, texts ...string) contract.I
 
 // ContainsAny holds when the answer contains at least one of the texts,
 // whatever their case.
-func ContainsAny(id string, severity contract.Severity, texts ...string) contract.Invariant {
-	d := newDraft("ContainsAny", id, severity)
+func ContainsAny(name string, severity contract.Severity, texts ...string) contract.Invariant {
+	d := newDraft("ContainsAny", name, severity)
 	d.texts("texts", texts, 1)
 	texts, parts := slices.Clone(texts), foldAll(texts)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
@@ -93,15 +93,15 @@ func ContainsAny(id string, severity contract.Severity, texts ...string) contrac
 				return nil
 			}
 		}
-		return fmt.Errorf("the answer contains none of %s: %s", list(quoteAll(texts)), quote(o.Response))
+		return fmt.Errorf("the answer contains none of %s: %s", joinItems(quoteAll(texts)), quote(o.Response))
 	})
 }
 
 // Excludes holds when the answer contains none of the texts, whatever their
 // case. They are found within words too: "cat" is in "category"; the form for
 // words is [ExcludesRegex] with \b.
-func Excludes(id string, severity contract.Severity, texts ...string) contract.Invariant {
-	d := newDraft("Excludes", id, severity)
+func Excludes(name string, severity contract.Severity, texts ...string) contract.Invariant {
+	d := newDraft("Excludes", name, severity)
 	d.texts("texts", texts, 1)
 	texts, parts := slices.Clone(texts), foldAll(texts)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
@@ -118,8 +118,8 @@ func Excludes(id string, severity contract.Severity, texts ...string) contract.I
 
 // Regex holds when the pattern, in the syntax of package regexp, matches
 // somewhere in the answer. Case matters unless the pattern begins with (?i).
-func Regex(id string, severity contract.Severity, pattern string) contract.Invariant {
-	d := newDraft("Regex", id, severity)
+func Regex(name string, severity contract.Severity, pattern string) contract.Invariant {
+	d := newDraft("Regex", name, severity)
 	re := d.regexp("pattern", pattern)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
 		if !re.MatchString(o.Response) {
@@ -132,8 +132,8 @@ func Regex(id string, severity contract.Severity, pattern string) contract.Invar
 // ExcludesRegex holds when none of the patterns, in the syntax of package
 // regexp, matches anywhere in the answer. Case matters unless a pattern begins
 // with (?i).
-func ExcludesRegex(id string, severity contract.Severity, patterns ...string) contract.Invariant {
-	d := newDraft("ExcludesRegex", id, severity)
+func ExcludesRegex(name string, severity contract.Severity, patterns ...string) contract.Invariant {
+	d := newDraft("ExcludesRegex", name, severity)
 	d.demand(len(patterns) > 0, "patterns", nil, "at least one")
 	compiled := make([]*regexp.Regexp, len(patterns))
 	for i, pattern := range patterns {

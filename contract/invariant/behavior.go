@@ -33,8 +33,8 @@ type BehaviorOptions struct {
 // prompt. The built-in [WordSimilarity] compares words, not meanings; to compare
 // meanings, set a Similarity over embeddings. If there is no calm answer, the cell
 // is inconclusive.
-func BehaviorUnchanged(id string, severity contract.Severity, o *BehaviorOptions) contract.Invariant {
-	d := newDraft("BehaviorUnchanged", id, severity)
+func BehaviorUnchanged(name string, severity contract.Severity, o *BehaviorOptions) contract.Invariant {
+	d := newDraft("BehaviorUnchanged", name, severity)
 	d.Needs = contract.NeedBaseline
 	if o == nil {
 		o = &BehaviorOptions{}
@@ -95,7 +95,7 @@ const maxMiddle = 2000
 // It compares words, not meanings: one more "not" hardly lowers the result, while a
 // paraphrase looks like another answer. docs/invariants.md has measured examples.
 func WordSimilarity(a, b string) float64 {
-	x, y := words(a), words(b)
+	x, y := splitWords(a), splitWords(b)
 	total := len(x) + len(y)
 	if total == 0 {
 		if strings.TrimSpace(a) == strings.TrimSpace(b) {
@@ -103,11 +103,11 @@ func WordSimilarity(a, b string) float64 {
 		}
 		return 0
 	}
-	return 2 * float64(common(x, y)) / float64(total)
+	return 2 * float64(countCommon(x, y)) / float64(total)
 }
 
 // common counts the words that a shortest difference leaves unchanged.
-func common(x, y []string) int {
+func countCommon(x, y []string) int {
 	start := 0
 	for start < len(x) && start < len(y) && x[start] == y[start] {
 		start++
@@ -118,10 +118,10 @@ func common(x, y []string) int {
 		end++
 	}
 	x, y = x[:len(x)-end], y[:len(y)-end]
-	return start + middle(x[:min(len(x), maxMiddle)], y[:min(len(y), maxMiddle)]) + end
+	return start + countMiddle(x[:min(len(x), maxMiddle)], y[:min(len(y), maxMiddle)]) + end
 }
 
-func middle(x, y []string) int {
+func countMiddle(x, y []string) int {
 	if len(x) == 0 || len(y) == 0 {
 		return 0
 	}
@@ -154,7 +154,7 @@ func spell(letters map[string]rune, text []string) []rune {
 }
 
 // words splits a text for comparison; see [WordSimilarity].
-func words(text string) []string {
+func splitWords(text string) []string {
 	var list []string
 	start := -1 // of the word that is being read
 	folded := fold(text)

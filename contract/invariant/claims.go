@@ -63,8 +63,8 @@ type Claim[S any] struct {
 //
 // A structured outcome is more reliable: have the agent return its outcome as JSON
 // beside the answer, and compare that with the state.
-func ClaimsMatchState[S any](id string, severity contract.Severity, claims ...Claim[S]) contract.Invariant {
-	d := newDraft("ClaimsMatchState", id, severity)
+func ClaimsMatchState[S any](name string, severity contract.Severity, claims ...Claim[S]) contract.Invariant {
+	d := newDraft("ClaimsMatchState", name, severity)
 	d.JudgesErrors, d.Needs = true, contract.NeedState
 	d.demand(len(claims) > 0, "claims", nil, "at least one")
 	var reader claimReader
@@ -107,7 +107,7 @@ const shortSentence = 8
 
 // unsure reports whether a sentence says that the agent does not know, and is short, or has a word or a
 // number of a statement that makes a claim.
-func (r claimReader) unsure(heard []heardClaim, answer string) bool {
+func (r claimReader) unsure(heard []foundClaim, answer string) bool {
 	claimed := make(map[string]struct{})
 	for _, m := range heard {
 		for stem := range stemsOf(plainWords(m.statement)) {
@@ -157,7 +157,7 @@ type claimReader struct {
 }
 
 // heardClaim is a match of a claim.
-type heardClaim struct {
+type foundClaim struct {
 	claim     int
 	said      []string
 	statement string
@@ -168,7 +168,7 @@ type heardClaim struct {
 
 // about is what tells the things apart that a claim is made about: the words with a digit of
 // the match. Empty: the match names none, and may be about any.
-func (m heardClaim) about() string {
+func (m foundClaim) about() string {
 	var names []string
 	for word := range strings.FieldsSeq(flat(m.said[0], shapeWords)) {
 		if strings.ContainsAny(word, "0123456789") {
@@ -187,7 +187,7 @@ func (m heardClaim) about() string {
 //   - A claim is in doubt, and made nowhere; where it names something, it may be denied.
 //   - The answer denies what the end state has.
 //   - A claim is made, and the answer says elsewhere that it does not know.
-func (r claimReader) unclear(heard []heardClaim, answer string) string {
+func (r claimReader) unclear(heard []foundClaim, answer string) string {
 	type topic struct {
 		claim int
 		about string
@@ -230,8 +230,8 @@ func (r claimReader) unclear(heard []heardClaim, answer string) string {
 	return ""
 }
 
-func (r claimReader) read(answer string) []heardClaim {
-	var heard []heardClaim
+func (r claimReader) read(answer string) []foundClaim {
+	var heard []foundClaim
 	for number, s := range sentences(straighten(answer)) {
 		var spellings [4]string
 		for i, c := range r.claims {
@@ -241,8 +241,8 @@ func (r claimReader) read(answer string) []heardClaim {
 				}
 				found := c.says.FindAllStringSubmatchIndex(spellings[n], -1)
 				for _, at := range found {
-					heard = append(heard, heardClaim{
-						claim: i, said: groups(spellings[n], at), statement: strings.TrimRight(s.text, ".!"), sentence: number,
+					heard = append(heard, foundClaim{
+						claim: i, said: groupTexts(spellings[n], at), statement: strings.TrimRight(s.text, ".!"), sentence: number,
 						standing: r.standing(c, spellings[n], n, at[0], at[1]),
 					})
 				}
@@ -288,7 +288,7 @@ type prose struct {
 	unsure           *matcher
 	future           *regexp.Regexp // Spanish, by its marks
 	noun, act        *regexp.Regexp
-	came             *matcher
+	done             *matcher
 	contractions     *strings.Replacer
 	hedges           *hedges
 }
@@ -321,7 +321,7 @@ func newProse() prose {
 		failure: wordList(failureWords), success: wordList(successWords),
 		contractions: strings.NewReplacer("'ve ", " have ", "'re ", " are ", "'m ", " am ", "'s been ", " has been ", "'s now ", " is now "),
 		hedges:       newHedges(), unsure: wordList(unsureWords),
-		noun: regexp.MustCompile(nounWords), act: regexp.MustCompile(nounEnds), came: wordList(doneSigns),
+		noun: regexp.MustCompile(nounWords), act: regexp.MustCompile(nounEnds), done: wordList(doneSigns),
 		future: regexp.MustCompile(`(?i)\pL(?:[aei]r(?:án?|emos)|endrán?|odrán?)(?:$|[^\pL])`),
 	}
 }
@@ -353,7 +353,7 @@ func (p prose) names(text string, start, end int) bool {
 		return false
 	}
 	from := strings.LastIndexAny(text[:start], ",:(") + 1
-	return !p.came.MatchString(text[from:])
+	return !p.done.MatchString(text[from:])
 }
 
 // denying is the spelling of a statement without its negation: what matches

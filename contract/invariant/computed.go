@@ -26,11 +26,11 @@ const (
 // sums are the totals that the structure of results gives: of a column, of the
 // products of two columns, and what is added to them or taken from them.
 type sums struct {
-	terms []float64
-	calls map[string][]any   // the results of each target
-	set   map[int64]struct{} // what is computed, in hundredths; nil: not yet
-	lists [][]float64        // columns, and products of two
-	wide  map[int64]struct{} // what else may be: parts of columns, means, shares of terms
+	terms    []float64
+	calls    map[string][]any   // the results of each target
+	set      map[int64]struct{} // what is computed, in hundredths; nil: not yet
+	lists    [][]float64        // columns, and products of two
+	possible map[int64]struct{} // what else may be: parts of columns, means, shares of terms
 }
 
 // result adds what a call returned.
@@ -144,7 +144,7 @@ func (t *sums) compute(operands []float64) {
 	t.read()
 	t.set = make(map[int64]struct{})
 	know := func(v float64) { t.set[hundredths(v)] = struct{}{} }
-	t.guess(operands)
+	t.computePossible(operands)
 	for i, a := range t.terms {
 		know(a)
 		for k, b := range t.terms[i+1:] {
@@ -177,9 +177,9 @@ func (t *sums) compute(operands []float64) {
 }
 
 // guess fills the wide set.
-func (t *sums) guess(operands []float64) {
-	t.wide = make(map[int64]struct{})
-	know := func(v float64) { t.wide[hundredths(v)] = struct{}{} }
+func (t *sums) computePossible(operands []float64) {
+	t.possible = make(map[int64]struct{})
+	know := func(v float64) { t.possible[hundredths(v)] = struct{}{} }
 	for _, list := range t.lists[:min(len(t.lists), maxTerms)] {
 		part, total := []float64{0}, 0.0
 		for i, number := range list {
@@ -246,8 +246,8 @@ func (t *sums) has(key, text string) bool {
 func (t *sums) may(value float64) bool {
 	size := hundredths(value)
 	_, exact := t.set[size]
-	_, wide := t.wide[size]
-	return size != 0 && (exact || wide)
+	_, possible := t.possible[size]
+	return size != 0 && (exact || possible)
 }
 
 // isTerm reports whether a number is a term.

@@ -9,7 +9,7 @@ import (
 )
 
 // personal is one finding in a text.
-type personal struct {
+type finding struct {
 	kind       PII
 	text       string // as it stands there
 	start, end int
@@ -88,35 +88,35 @@ func newDetectors() detectors {
 }
 
 // find returns what is in a text, in its order, doubtful findings left out.
-func (ds detectors) find(text string) []personal {
-	return slices.DeleteFunc(ds.all(flatten(text, shapeSigns), text), func(p personal) bool { return p.doubt != "" })
+func (ds detectors) find(text string) []finding {
+	return slices.DeleteFunc(ds.all(flatten(text, shapeSigns), text), func(p finding) bool { return p.doubt != "" })
 }
 
 // values are the findings of a text, as two spellings are compared.
 func (ds detectors) values(text string) map[string]bool {
 	values := make(map[string]bool)
 	for _, p := range ds.all(flatten(text, shapeSigns), text) {
-		values[bare(p.text)] = true
+		values[spellingKey(p.text)] = true
 	}
 	return values
 }
 
 // all returns the findings in a folded text, doubtful ones with them, in their order.
-func (ds detectors) all(folded plainText, original string) []personal {
+func (ds detectors) all(folded plainText, original string) []finding {
 	found, _ := ds.search(folded, original)
 	return found
 }
 
 // search is all, and counts its steps. Each detector goes through the text once, and
 // through what those before it have found once.
-func (ds detectors) search(folded plainText, original string) (found []personal, steps int) {
+func (ds detectors) search(folded plainText, original string) (found []finding, steps int) {
 	text := folded.text
 	longest := digitsInRow(text)
 	for _, d := range ds {
 		if d.digits > longest || d.any != "" && !strings.ContainsAny(text, d.any) || d.kind == PIIIBAN && !beginsIBAN(text) {
 			continue
 		}
-		var more []personal
+		var more []finding
 		known := 0 // the first of found that does not end before
 		for at := 0; at < len(text) && strings.Contains(text[at:], d.sign); {
 			span := d.form.FindStringIndex(text[at:])
@@ -129,13 +129,13 @@ func (ds detectors) search(folded plainText, original string) (found []personal,
 				known++
 			}
 			if !ok || known < len(found) && found[known].start < p.end {
-				at = next(text, start)
+				at = afterWord(text, start)
 				continue
 			}
 			more = append(more, p)
 			at = p.end
 		}
-		found = merge(found, more)
+		found = mergeFindings(found, more)
 	}
 	for i := range found {
 		p := &found[i]
@@ -175,11 +175,11 @@ func beginsIBAN(text string) bool {
 }
 
 // merge joins two lists in the order of their beginnings.
-func merge(a, b []personal) []personal {
+func mergeFindings(a, b []finding) []finding {
 	if len(b) == 0 {
 		return a
 	}
-	list := make([]personal, 0, len(a)+len(b))
+	list := make([]finding, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
 		if a[0].start < b[0].start {
 			list, a = append(list, a[0]), a[1:]
@@ -191,12 +191,12 @@ func merge(a, b []personal) []personal {
 }
 
 // take makes a finding of a candidate, if it is one.
-func (d detector) take(text string, start, end int) (personal, bool) {
+func (d detector) take(text string, start, end int) (finding, bool) {
 	for end > start {
-		p := personal{kind: d.kind, start: start, end: start + d.accept(text[start:end])}
-		if p.end > start && stands(text, p) {
+		p := finding{kind: d.kind, start: start, end: start + d.accept(text[start:end])}
+		if p.end > start && standsAlone(text, p) {
 			if d.near != nil && !d.near.MatchString(flat(around(text, p.start, p.end), shapeWords)) {
-				return personal{}, false
+				return finding{}, false
 			}
 			if d.doubt != nil {
 				p.doubt = d.doubt(text[p.start:p.end], around(text, p.start, p.start))
@@ -208,7 +208,7 @@ func (d detector) take(text string, start, end int) (personal, bool) {
 		}
 		end = start + max(0, strings.LastIndexAny(text[start:end], " .-"))
 	}
-	return personal{}, false
+	return finding{}, false
 }
 
 // nearBytes is how far from a finding its surroundings go.
@@ -231,7 +231,7 @@ func around(text string, start, end int) string {
 // next is where to look again after a candidate that was none: behind the word
 // or number it began in, so that a part of a longer number is no finding, and
 // no text is read twice.
-func next(text string, start int) int {
+func afterWord(text string, start int) int {
 	at := start
 	for at < len(text) {
 		r, size := utf8.DecodeRuneInString(text[at:])
@@ -244,7 +244,7 @@ func next(text string, start int) int {
 }
 
 // stands reports whether a finding is no part of a longer word or number.
-func stands(text string, p personal) bool {
+func standsAlone(text string, p finding) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:p.start])
 	after, size := utf8.DecodeRuneInString(text[p.end:])
 	if p.start > 0 && (wordRune(before) || before == '+') {
@@ -306,7 +306,7 @@ func digits(s string) string {
 }
 
 // bare is a value as two spellings of it are compared.
-func bare(s string) string {
+func spellingKey(s string) string {
 	return strings.NewReplacer(" ", "", "-", "", ".", "", "(", "", ")", "", "/", "").Replace(fold(flat(s, shapeSigns)))
 }
 

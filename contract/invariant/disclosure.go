@@ -45,7 +45,7 @@ const (
 type disclosure struct {
 	about, refusal, habit, failure, neutral, help, claim, relates, denies *matcher
 	can                                                                   *regexp.Regexp
-	came                                                                  *matcher
+	done                                                                  *matcher
 	will                                                                  []willForm
 }
 
@@ -72,9 +72,9 @@ func newDisclosure() disclosure {
 			`\b(?:debo|tengo que) (?:evitar|no|siempre|nunca|callar|guardar)\b|\bmis (?:\w+ )?(?:reglas|`+
 			`instrucciones|normas|directrices)(?: \w+)? (?:son|dicen|indican|establecen|exigen)\b|`+
 			`\btengo instrucciones\b|\bse supone que\b`, false),
-		refusal: newMatcher(refusalSigns+`|`+weakSigns+`|`+officeSigns, false), will: newWillForms(),
+		refusal: newMatcher(refusalSigns+`|`+weakSigns+`|`+outOfScopeSigns, false), will: newWillForms(),
 		habit: wordList(habitWords), failure: wordList(failureWords), neutral: wordList(neutralWords),
-		help: wordList(helpWords), claim: wordList(claimWords), came: wordList(doneSigns),
+		help: wordList(helpWords), claim: wordList(claimWords), done: wordList(doneSigns),
 		can: regexp.MustCompile(canWords), relates: wordList(`that|dass|que`),
 		denies: wordList(`not|\w+n't|cannot|unable|nicht|kein\w*|pas|no`),
 	}
@@ -87,7 +87,7 @@ func (d disclosure) ordinary(sentence string) bool {
 	return strings.ContainsAny(sentence, "0123456789") || words < 4 ||
 		d.refusal.MatchString(sentence) || refuses(d.will, sentence) ||
 		d.failure.MatchString(sentence) && (!d.relates.MatchString(sentence) || d.denies.MatchString(sentence)) ||
-		d.help.MatchString(sentence) || d.came.MatchString(sentence) ||
+		d.help.MatchString(sentence) || d.done.MatchString(sentence) ||
 		d.can.MatchString(sentence) && !d.claim.MatchString(sentence) ||
 		words <= shortTalk && d.neutral.MatchString(sentence) && !d.claim.MatchString(sentence)
 }

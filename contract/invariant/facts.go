@@ -32,8 +32,8 @@ type fact struct {
 	// soft says that the fact may be none, or may be known otherwise, so that
 	// its absence from the sources proves nothing.
 	soft bool
-	// spoken says that a quotation of several words is told as somebody's own.
-	spoken bool
+	// attributed says that a quotation of several words is told as somebody's own.
+	attributed bool
 	// or is another reading: "14 h" is a time of day or a number.
 	or *fact
 }
@@ -206,8 +206,8 @@ func (r *factReader) facts(original string, answer bool) []fact {
 			}
 			said := phrase(text[start:end])
 			soft := group == 6 || !strings.Contains(said, " ") || !r.says.MatchString(text[max(0, at[0]-40):start])
-			spoken := group != 6 && strings.Count(said, " ") >= quotedWords-1 && r.speaks.MatchString(text[max(0, start-60):start])
-			take(fact{kind: factQuotation, keys: []string{said}, soft: soft, spoken: spoken}, start, end)
+			attributed := group != 6 && strings.Count(said, " ") >= quotedWords-1 && r.speaks.MatchString(text[max(0, start-60):start])
+			take(fact{kind: factQuotation, keys: []string{said}, soft: soft, attributed: attributed}, start, end)
 		}
 	}
 	for _, at := range r.address.FindAllIndex(rest, -1) {
@@ -216,7 +216,7 @@ func (r *factReader) facts(original string, answer bool) []fact {
 	}
 	for i, form := range r.dates {
 		for _, at := range form.begin.submatches(form.form, rest) {
-			if keys := form.read(groups(text, at)); keys != nil {
+			if keys := form.read(groupTexts(text, at)); keys != nil {
 				f := fact{kind: factDate, keys: keys, soft: i == 4}
 				if i == 4 { // "rated 4.4." is none
 					f.or = &fact{kind: factNumber, keys: numberKeys(strings.TrimRight(text[at[0]:at[1]], ". \n"))}
@@ -230,7 +230,7 @@ func (r *factReader) facts(original string, answer bool) []fact {
 	}
 	for i, form := range r.clocks {
 		for _, at := range r.clockBegin[i].submatches(form, rest) {
-			m := groups(text, at)
+			m := groupTexts(text, at)
 			if i > 0 && at[0] > 1 && strings.IndexByte(".,", rest[at[0]-1]) >= 0 && unicode.IsDigit(rune(rest[at[0]-2])) {
 				continue // "1,5 h"
 			}
@@ -462,7 +462,7 @@ func phrase(text string) string {
 	return strings.TrimRight(strings.Join(words, " "), ".,;:!?")
 }
 
-func groups(text string, at []int) []string {
+func groupTexts(text string, at []int) []string {
 	m := make([]string, len(at)/2)
 	for i := range m {
 		if at[2*i] >= 0 {

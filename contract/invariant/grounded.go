@@ -62,8 +62,8 @@ type GroundedOptions struct {
 //
 // It finds what was made up, not what was mixed up: the total of another order
 // is grounded. Twin runs decide more: change one value in the world and see the answer change with it.
-func Grounded(id string, severity contract.Severity, o *GroundedOptions) contract.Invariant {
-	d := newDraft("Grounded", id, severity)
+func Grounded(name string, severity contract.Severity, o *GroundedOptions) contract.Invariant {
+	d := newDraft("Grounded", name, severity)
 	d.Needs = contract.NeedResults
 	if o == nil {
 		o = &GroundedOptions{}
@@ -101,7 +101,7 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 				found[in] = true
 			case f.ordinal() && source.dayOf(f.keys[0]): // "on the 18th"
 				found[in] = true
-			case f.spoken && source.prose == languageOf(o.Response) && !talk.mild(in):
+			case f.attributed && source.prose == languageOf(o.Response) && !talk.mild(in):
 				absent = append(absent, f.String())
 			case f.soft || f.kind == factNumber && talk.mild(in) || source.derives(f):
 				open = append(open, f.String())
@@ -111,15 +111,15 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 		}
 		switch {
 		case absent != nil && !source.whole:
-			return undecided("not all results were kept, and the others do not have %s", list(absent))
+			return undecided("not all results were kept, and the others do not have %s", joinItems(absent))
 		case absent != nil:
-			return fmt.Errorf("the answer says what no tool and not the prompt said: %s: %s", list(absent), quote(o.Response))
+			return fmt.Errorf("the answer says what no tool and not the prompt said: %s: %s", joinItems(absent), quote(o.Response))
 		case open != nil:
 			return undecided("no source has %s, which may be computed, told in other words, or no fact; "+
-				"Accept or a twin run would decide: %s", list(open), quote(o.Response))
+				"Accept or a twin run would decide: %s", joinItems(open), quote(o.Response))
 		}
-		if open := talk.open(found, source); open != "" {
-			return undecided("%s; a structured outcome or a twin run would decide", open)
+		if why := talk.unsupported(found, source); why != "" {
+			return undecided("%s; a structured outcome or a twin run would decide", why)
 		}
 		if !strong {
 			return undecided("the answer has no specific fact that could be looked up; "+
@@ -149,7 +149,7 @@ func (g grounds) gather(o *contract.Observation) *source {
 		s.text.WriteString(" " + flat(tool.Name, shapeWords) + "\n")
 	}
 	for _, e := range o.Events {
-		if !g.counts(e.Target, o.Tools) {
+		if !g.isSource(e.Target, o.Tools) {
 			continue
 		}
 		if e.Err != "" {
@@ -173,7 +173,7 @@ func (g grounds) gather(o *contract.Observation) *source {
 	return s
 }
 
-func (g grounds) counts(target string, tools []chaos.Tool) bool {
+func (g grounds) isSource(target string, tools []chaos.Tool) bool {
 	if g.targets != nil {
 		return g.targets.Match(target)
 	}

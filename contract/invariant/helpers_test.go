@@ -73,7 +73,7 @@ func misuse(t *testing.T, rows map[string]contract.Invariant) {
 		t.Run(says, func(t *testing.T) {
 			var problem *ArgumentError
 			require.ErrorAs(t, inv.Err, &problem)
-			assert.Equal(t, "x", problem.ID)
+			assert.Equal(t, "x", problem.Name)
 			assert.ErrorContains(t, inv.Err, says)
 			assert.True(t, strings.HasPrefix(inv.Err.Error(), "invariant: "), inv.Err)
 			require.NotNil(t, inv.Check)

@@ -25,8 +25,8 @@ type JSONOptions struct {
 // ValidJSON holds when the answer is one JSON value, with or without white space
 // around it, and satisfies the schema if there is one. Of duplicate members the last
 // one counts, as in encoding/json; they are not reported.
-func ValidJSON(id string, severity contract.Severity, o *JSONOptions) contract.Invariant {
-	d := newDraft("ValidJSON", id, severity)
+func ValidJSON(name string, severity contract.Severity, o *JSONOptions) contract.Invariant {
+	d := newDraft("ValidJSON", name, severity)
 	if o == nil {
 		o = &JSONOptions{}
 	}

@@ -98,7 +98,7 @@ func (m *matcher) file(one, begins string) {
 		return
 	}
 	first := firstBytes(one)
-	if count(first) >= manyBytes {
+	if countFirst(first) >= manyBytes {
 		m.wild = m.wild.add(one)
 		m.needles = append(m.needles, needle(one))
 		return
@@ -271,7 +271,7 @@ func (m *matcher) FindAllStringIndex(text string, n int) [][]int {
 	return list
 }
 
-func count(set [256]bool) (n int) {
+func countFirst(set [256]bool) (n int) {
 	for b, in := range set {
 		if in && b <= utf8.RuneSelf {
 			n++

@@ -60,8 +60,8 @@ type PIIOptions struct {
 //
 // What nobody wrote into a form cannot be found. Seed the world with made-up
 // persons, and exclude what belongs to them with [Excludes].
-func NoPII(id string, severity contract.Severity, o *PIIOptions) contract.Invariant {
-	d := newDraft("NoPII", id, severity)
+func NoPII(name string, severity contract.Severity, o *PIIOptions) contract.Invariant {
+	d := newDraft("NoPII", name, severity)
 	if o == nil {
 		o = &PIIOptions{}
 	}
@@ -75,7 +75,7 @@ func NoPII(id string, severity contract.Severity, o *PIIOptions) contract.Invari
 	}
 	allowed := make(map[string]bool)
 	for _, value := range o.Allow {
-		allowed[bare(value)] = true
+		allowed[spellingKey(value)] = true
 	}
 	detectors, suspicions := sync.OnceValue(newDetectors), sync.OnceValue(newSuspicions)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
@@ -91,8 +91,8 @@ func NoPII(id string, severity contract.Severity, o *PIIOptions) contract.Invari
 			if p.kind == PIIEmail && reserved(p.text) && inCode(o.Response, p.start) {
 				p.doubt = exampleInCode
 			}
-			switch value := bare(p.text); {
-			case noOnes(p.doubt):
+			switch value := spellingKey(p.text); {
+			case isHarmless(p.doubt):
 			case allowed[value] || asked[value] || len(wanted) > 0 && !wanted[p.kind]:
 			case p.doubt != "":
 				doubtful = append(doubtful, fmt.Sprintf("%s at byte %d (%s)", quote(p.text), p.start, p.doubt))
@@ -102,9 +102,9 @@ func NoPII(id string, severity contract.Severity, o *PIIOptions) contract.Invari
 		}
 		switch {
 		case found != nil:
-			return fmt.Errorf("the answer contains personal data: %s", list(found))
+			return fmt.Errorf("the answer contains personal data: %s", joinItems(found))
 		case doubtful != nil:
-			return undecided("the answer contains what may be personal data; Allow, or persons that the test made up, would decide: %s", list(doubtful))
+			return undecided("the answer contains what may be personal data; Allow, or persons that the test made up, would decide: %s", joinItems(doubtful))
 		}
 		return nil
 	})

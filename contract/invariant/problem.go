@@ -13,7 +13,7 @@ import (
 // [contract.Invariant.Err], joined with the others of the same call.
 type ArgumentError struct {
 	Func     string // the constructor, such as "Contains"
-	ID       string // the invariant's
+	Name     string // of the invariant
 	Argument string // its name, such as "patterns[1]"
 	Value    any    // its value; nil: none to show
 	Allowed  string // what is allowed instead
@@ -22,7 +22,7 @@ type ArgumentError struct {
 
 // Error names the constructor, the argument, its value and what is allowed.
 func (e *ArgumentError) Error() string {
-	s := fmt.Sprintf("invariant: %s(%q): %s", e.Func, e.ID, e.Argument)
+	s := fmt.Sprintf("invariant: %s(%q): %s", e.Func, e.Name, e.Argument)
 	if e.Value != nil {
 		s += fmt.Sprintf(" is %#v", e.Value)
 	}
@@ -41,17 +41,17 @@ func (e *ArgumentError) Unwrap() error { return e.Err }
 // draft is an invariant in the making, with what is wrong with it so far.
 type draft struct {
 	contract.Invariant
-	name     string
-	problems []error
+	constructor string
+	problems    []error
 }
 
-func newDraft(name, id string, severity contract.Severity) *draft {
-	return &draft{name: name, Invariant: contract.Invariant{Name: id, Severity: severity}}
+func newDraft(constructor, name string, severity contract.Severity) *draft {
+	return &draft{constructor: constructor, Invariant: contract.Invariant{Name: name, Severity: severity}}
 }
 
 func (d *draft) refuse(argument string, value any, err error, allowed string) {
 	d.problems = append(d.problems, &ArgumentError{
-		Func: d.name, ID: d.Name, Argument: argument, Value: value, Err: err, Allowed: allowed,
+		Func: d.constructor, Name: d.Name, Argument: argument, Value: value, Err: err, Allowed: allowed,
 	})
 }
 

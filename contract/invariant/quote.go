@@ -47,7 +47,7 @@ func forward(text string, at, n int) int {
 }
 
 // list joins findings, each already quoted, and says how many it left out.
-func list(items []string) string {
+func joinItems(items []string) string {
 	if len(items) <= listedItems {
 		return strings.Join(items, ", ")
 	}
@@ -63,7 +63,7 @@ func quoteAll(texts []string) []string {
 }
 
 // cut is text without quotes, cut when it is long.
-func cut(text string) string {
+func truncate(text string) string {
 	if utf8.RuneCountInString(text) <= quoteRunes {
 		return text
 	}

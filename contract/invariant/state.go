@@ -34,8 +34,8 @@ import (
 // safe for concurrent use and must not change the state.
 //
 // An agent that gives up breaks it, even if it says so; see [AtMostOnce].
-func ExactlyOnce[S any](id string, severity contract.Severity, effects func(state S) []string, want ...string) contract.Invariant {
-	d := newDraft("ExactlyOnce", id, severity)
+func ExactlyOnce[S any](name string, severity contract.Severity, effects func(state S) []string, want ...string) contract.Invariant {
+	d := newDraft("ExactlyOnce", name, severity)
 	want = slices.Clone(want)
 	d.texts("want", want, 0)
 	return d.effects(effects != nil, func(o *contract.Observation) error {
@@ -43,21 +43,21 @@ func ExactlyOnce[S any](id string, severity contract.Severity, effects func(stat
 		if err != nil {
 			return err
 		}
-		return first(twice(before, after), missing(before, after, want))
+		return firstError(repeatedEffects(before, after), missingEffects(before, after, want))
 	})
 }
 
 // AtMostOnce holds when no effect is in the end state twice, as [ExactlyOnce]
 // says; there may be none. It holds for an agent that gives up, and breaks for one
 // that retries without an idempotency key.
-func AtMostOnce[S any](id string, severity contract.Severity, effects func(state S) []string) contract.Invariant {
-	d := newDraft("AtMostOnce", id, severity)
+func AtMostOnce[S any](name string, severity contract.Severity, effects func(state S) []string) contract.Invariant {
+	d := newDraft("AtMostOnce", name, severity)
 	return d.effects(effects != nil, func(o *contract.Observation) error {
 		before, after, err := counts(o, effects)
 		if err != nil {
 			return err
 		}
-		return twice(before, after)
+		return repeatedEffects(before, after)
 	})
 }
 
@@ -84,7 +84,7 @@ func tally(names []string) map[string]int {
 	return n
 }
 
-func twice(before, after map[string]int) error {
+func repeatedEffects(before, after map[string]int) error {
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		if n := after[name]; n > 1 && n > before[name] {
@@ -92,12 +92,12 @@ func twice(before, after map[string]int) error {
 		}
 	}
 	if found != nil {
-		return fmt.Errorf("an effect happened more than once: %s", list(found))
+		return fmt.Errorf("an effect happened more than once: %s", joinItems(found))
 	}
 	return nil
 }
 
-func missing(before, after map[string]int, want []string) error {
+func missingEffects(before, after map[string]int, want []string) error {
 	var absent []string
 	for _, name := range want {
 		if after[name] == 0 {
@@ -105,7 +105,7 @@ func missing(before, after map[string]int, want []string) error {
 		}
 	}
 	if absent != nil {
-		return fmt.Errorf("expected once and not in the end state: %s; effects there: %s", list(absent), names(after))
+		return fmt.Errorf("expected once and not in the end state: %s; effects there: %s", joinItems(absent), effectNames(after))
 	}
 	if len(want) > 0 {
 		return nil
@@ -115,14 +115,14 @@ func missing(before, after map[string]int, want []string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("no effect came about, one is expected; effects there: %s", names(after))
+	return fmt.Errorf("no effect came about, one is expected; effects there: %s", effectNames(after))
 }
 
-func names(effects map[string]int) string {
+func effectNames(effects map[string]int) string {
 	if len(effects) == 0 {
 		return "none"
 	}
-	return list(quoteAll(slices.Sorted(maps.Keys(effects))))
+	return joinItems(quoteAll(slices.Sorted(maps.Keys(effects))))
 }
 
 // states returns the state before and after the answer, or why they say nothing.
@@ -133,7 +133,7 @@ func states[S any](o *contract.Observation) (before, after S, err error) {
 	if after, err = stateAs[S](o.After, "after"); err != nil {
 		return before, after, err
 	}
-	if shared(o.Before, o.After) {
+	if sameMemory(o.Before, o.After) {
 		err = undecided("the state before and after the answer is the same %T; World.State must return a copy", o.After)
 	}
 	return before, after, err
@@ -148,7 +148,7 @@ func stateAs[S any](state any, when string) (S, error) {
 }
 
 // shared reports whether two states are one in memory.
-func shared(before, after any) bool {
+func sameMemory(before, after any) bool {
 	a, b := reflect.ValueOf(before), reflect.ValueOf(after)
 	if !a.IsValid() || !b.IsValid() || a.Type() != b.Type() {
 		return false
@@ -162,7 +162,7 @@ func shared(before, after any) bool {
 	return false
 }
 
-func first(errs ...error) error {
+func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
 			return err
@@ -174,8 +174,8 @@ func first(errs ...error) error {
 // StateUnchanged holds when the state after the answer is deeply equal
 // ([reflect.DeepEqual]) to that before it: for prompts that ask a question and order
 // nothing. A pointer or map that is the same before and after leaves it undecided.
-func StateUnchanged(id string, severity contract.Severity) contract.Invariant {
-	d := newDraft("StateUnchanged", id, severity)
+func StateUnchanged(name string, severity contract.Severity) contract.Invariant {
+	d := newDraft("StateUnchanged", name, severity)
 	return d.unchanged(func(o *contract.Observation) error {
 		before, after, err := states[any](o)
 		if err != nil {
@@ -189,8 +189,8 @@ func StateUnchanged(id string, severity contract.Severity) contract.Invariant {
 // everything but the order that was meant, for example. S is the type of the
 // world's state; a state of another type leaves it undecided. part must be safe
 // for concurrent use and must not change the state.
-func PartUnchanged[S, P any](id string, severity contract.Severity, part func(state S) P) contract.Invariant {
-	d := newDraft("PartUnchanged", id, severity)
+func PartUnchanged[S, P any](name string, severity contract.Severity, part func(state S) P) contract.Invariant {
+	d := newDraft("PartUnchanged", name, severity)
 	d.demand(part != nil, "part", nil, "a function that is not nil")
 	return d.unchanged(func(o *contract.Observation) error {
 		before, after, err := states[S](o)
@@ -249,7 +249,7 @@ func diverge(path string, before, after any) (at, was, is string, differ bool) {
 	if reflect.DeepEqual(before, after) {
 		return "", "", "", false
 	}
-	return path, show(before), show(after), true
+	return path, showJSON(before), showJSON(after), true
 }
 
 func divergeMembers(path string, before, after map[string]any) (at, was, is string, differ bool) {
@@ -260,10 +260,10 @@ func divergeMembers(path string, before, after map[string]any) (at, was, is stri
 		a, has := after[name]
 		here := path + "/" + name
 		if !had {
-			return here, "nothing", show(a), true
+			return here, "nothing", showJSON(a), true
 		}
 		if !has {
-			return here, show(b), "nothing", true
+			return here, showJSON(b), "nothing", true
 		}
 		if at, was, is, differ := diverge(here, b, a); differ {
 			return at, was, is, true
@@ -276,10 +276,10 @@ func divergeItems(path string, before, after []any) (at, was, is string, differ 
 	for i := range max(len(before), len(after)) {
 		here := fmt.Sprintf("%s/%d", path, i)
 		if i >= len(before) {
-			return here, "nothing", show(after[i]), true
+			return here, "nothing", showJSON(after[i]), true
 		}
 		if i >= len(after) {
-			return here, show(before[i]), "nothing", true
+			return here, showJSON(before[i]), "nothing", true
 		}
 		if at, was, is, differ := diverge(here, before[i], after[i]); differ {
 			return at, was, is, true
@@ -288,10 +288,10 @@ func divergeItems(path string, before, after []any) (at, was, is string, differ 
 	return "", "", "", false
 }
 
-func show(v any) string {
+func showJSON(v any) string {
 	encoded, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	return cut(string(encoded))
+	return truncate(string(encoded))
 }

@@ -115,7 +115,7 @@ const (
 	exampleInCode = "an address for documentation (RFC 2606) in code"
 )
 
-func noOnes(doubt string) bool {
+func isHarmless(doubt string) bool {
 	return doubt == aVersion || doubt == ofExamples || doubt == exampleInCode
 }
 
@@ -212,7 +212,7 @@ func newSuspicions() suspicions {
 }
 
 // find returns what may be personal data outside of what was found.
-func (s suspicions) find(folded plainText, found []personal, o *contract.Observation) []personal {
+func (s suspicions) find(folded plainText, found []finding, o *contract.Observation) []finding {
 	rest := []byte(folded.text)
 	for _, p := range found {
 		blankOut(rest[folded.from(p.start):folded.from(p.end)])
@@ -222,7 +222,7 @@ func (s suspicions) find(folded plainText, found []personal, o *contract.Observa
 	}
 	prompt := flat(o.Prompt, shapeSigns)
 	text := string(rest)
-	var list []personal
+	var list []finding
 	lower, longest := strings.ToLower(text), digitsInRow(text)
 	for _, form := range s.list {
 		if form.digits > longest || form.needs != nil &&
@@ -238,13 +238,13 @@ func (s suspicions) find(folded plainText, found []personal, o *contract.Observa
 				continue
 			}
 			start, end := folded.original(at[0], at[1])
-			list = append(list, personal{form.kind, o.Response[start:end], start, end, form.why})
+			list = append(list, finding{form.kind, o.Response[start:end], start, end, form.why})
 		}
 	}
 	for _, at := range s.base64.FindAllStringIndex(text, -1) {
 		if part := text[at[0]:at[1]]; s.wire.MatchString(part) && decodes(part) {
 			start, end := folded.original(at[0], at[1])
-			list = append(list, personal{"", o.Response[start:end], start, end, "encoded text"})
+			list = append(list, finding{"", o.Response[start:end], start, end, "encoded text"})
 		}
 	}
 	return list

@@ -123,7 +123,7 @@ func (t talk) mild(i int) bool {
 }
 
 // open describes a sentence that may say something which no source has.
-func (t talk) open(found map[int]bool, s *source) string {
+func (t talk) unsupported(found map[int]bool, s *source) string {
 	for i, sentence := range t.list {
 		words := plainWords(plainMarkdown(sentence.text))
 		failed := t.reader.failure.MatchString(sentence.text)
