@@ -24,7 +24,7 @@ func NotEmpty(name string, severity contract.Severity) contract.Invariant {
 }
 
 // Completes holds when the agent returned without an error: no time-out, no
-// panic, no hang. It does not look at the answer, which may be empty; that is [NotEmpty].
+// panic, no hang. The answer may be empty; [NotEmpty] checks that.
 func Completes(name string, severity contract.Severity) contract.Invariant {
 	d := newDraft("Completes", name, severity)
 	d.JudgesErrors = true
@@ -39,14 +39,15 @@ func Completes(name string, severity contract.Severity) contract.Invariant {
 	})
 }
 
+// unfinished reports whether an error means that the agent did not return.
 func unfinished(err error) bool {
 	var panicked *contract.PanicError
 	return errors.Is(err, contract.ErrTimeout) || errors.Is(err, contract.ErrHung) ||
 		errors.Is(err, contract.ErrFailNow) || errors.As(err, &panicked)
 }
 
-// Within holds when the answer took at most limit, in the cell's own time: virtual
-// in a bubble. An error breaks it, however fast it came.
+// Within holds when the answer took at most limit, in the cell's own time, which is
+// virtual in a bubble. An error breaks it, whatever time it took.
 func Within(name string, severity contract.Severity, limit time.Duration) contract.Invariant {
 	d := newDraft("Within", name, severity)
 	d.demand(limit > 0, "limit", limit, "a duration above 0")
@@ -58,9 +59,8 @@ func Within(name string, severity contract.Severity, limit time.Duration) contra
 	})
 }
 
-// Contains holds when the answer contains every one of the texts, whatever
-// their case. It does not look at what is said about them: "1042 was not found"
-// contains "1042".
+// Contains holds when the answer contains every one of the texts, in any case. It does
+// not check what is said about them: "1042 was not found" contains "1042".
 func Contains(name string, severity contract.Severity, texts ...string) contract.Invariant {
 	d := newDraft("Contains", name, severity)
 	d.texts("texts", texts, 1)
@@ -80,8 +80,7 @@ func Contains(name string, severity contract.Severity, texts ...string) contract
 	})
 }
 
-// ContainsAny holds when the answer contains at least one of the texts,
-// whatever their case.
+// ContainsAny holds when the answer contains at least one of the texts, in any case.
 func ContainsAny(name string, severity contract.Severity, texts ...string) contract.Invariant {
 	d := newDraft("ContainsAny", name, severity)
 	d.texts("texts", texts, 1)
@@ -97,9 +96,9 @@ func ContainsAny(name string, severity contract.Severity, texts ...string) contr
 	})
 }
 
-// Excludes holds when the answer contains none of the texts, whatever their
-// case. They are found within words too: "cat" is in "category"; the form for
-// words is [ExcludesRegex] with \b.
+// Excludes holds when the answer contains none of the texts, in any case. It also
+// finds them within words: "cat" is in "category". For whole words use
+// [ExcludesRegex] with \b.
 func Excludes(name string, severity contract.Severity, texts ...string) contract.Invariant {
 	d := newDraft("Excludes", name, severity)
 	d.texts("texts", texts, 1)
@@ -150,7 +149,7 @@ func ExcludesRegex(name string, severity contract.Severity, patterns ...string) 
 	})
 }
 
-// regexp compiles a pattern; an empty one is refused, because it matches everything.
+// regexp compiles a pattern. It refuses an empty one, which matches everything.
 func (d *draft) regexp(argument, pattern string) *regexp.Regexp {
 	const allowed = "a regular expression of package regexp that is not empty"
 	if pattern == "" {

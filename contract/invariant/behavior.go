@@ -66,34 +66,34 @@ func BehaviorUnchanged(name string, severity contract.Severity, o *BehaviorOptio
 	})
 }
 
-// maxMiddle is the number of words of each text that are compared in full,
-// what both begin and end with aside. The comparison of two texts of that many
-// words without one in common takes about as long as it ever can.
+// maxMiddle is the largest number of words of each text that are compared in full,
+// without the beginning and end that both have in common. The comparison takes
+// longest for two texts of that many words with none in common.
 const maxMiddle = 2000
 
 // WordSimilarity returns how similar two texts are, from 0, nothing in common, to 1:
 //
 //	2 × words in common, in order / words of both texts
 //
-// where the words in common are those a shortest difference (Myers, "An O(ND)
-// Difference Algorithm and Its Variations", 1986) leaves unchanged. It is the
-// Dice coefficient over a longest common subsequence: symmetric, and 1 for the
-// same words in the same order.
+// where the words in common are those that a shortest difference leaves unchanged
+// (Myers, "An O(ND) Difference Algorithm and Its Variations", 1986). It is the Dice
+// coefficient over a longest common subsequence: symmetric, and 1 for the same words
+// in the same order.
 //
-// A word is a run of letters and digits, without regard to case; each symbol,
-// such as $ or an emoji, is a word, and so is each letter of scripts that do
-// not separate words with spaces (Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar).
-// Punctuation and white space are not compared. Texts without any word are 1
-// if they are equal but for white space around them, else 0.
+// A word is a run of letters and digits, in any case. Each symbol, such as $ or an
+// emoji, is a word. So is each letter of scripts that do not separate words with
+// spaces (Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar). Punctuation and white
+// space are not compared. For texts without any word the result is 1 if they are equal
+// but for white space around them, else 0.
 //
-// The result depends on the texts alone: no time limit cuts the comparison
-// short. Instead, words beyond the 2,000th of what is left of a text, once the
-// beginning and the end that both have in common are set aside, count as
-// different: for longer texts the result is a lower bound. That bounds the time to some tens of
-// milliseconds, and the memory.
+// The result depends on the texts alone: there is no time limit. Instead, the beginning
+// and the end that both texts have in common are set aside, and of the rest only the
+// first 2,000 words of each are compared. Later words count as different, so for longer
+// texts the result is a lower bound. That bounds the time, to some tens of milliseconds,
+// and the memory.
 //
-// It compares words, not meanings: one more "not" hardly lowers the result, while a
-// paraphrase looks like another answer. docs/invariants.md has measured examples.
+// It compares words, not meanings: one more "not" hardly lowers the result, and a
+// paraphrase lowers it much. docs/invariants.md has measured examples.
 func WordSimilarity(a, b string) float64 {
 	x, y := splitWords(a), splitWords(b)
 	total := len(x) + len(y)
@@ -106,7 +106,7 @@ func WordSimilarity(a, b string) float64 {
 	return 2 * float64(countCommon(x, y)) / float64(total)
 }
 
-// common counts the words that a shortest difference leaves unchanged.
+// countCommon counts the words that a shortest difference leaves unchanged.
 func countCommon(x, y []string) int {
 	start := 0
 	for start < len(x) && start < len(y) && x[start] == y[start] {
@@ -121,6 +121,7 @@ func countCommon(x, y []string) int {
 	return start + countMiddle(x[:min(len(x), maxMiddle)], y[:min(len(y), maxMiddle)]) + end
 }
 
+// countMiddle does so for texts that neither begin nor end alike.
 func countMiddle(x, y []string) int {
 	if len(x) == 0 || len(y) == 0 {
 		return 0
@@ -137,9 +138,9 @@ func countMiddle(x, y []string) int {
 	return equal
 }
 
-// spell writes words as characters, one for each different word, for a library
-// that compares characters. There are at most twice maxMiddle of them, far fewer
-// than characters below the surrogates.
+// spell writes words as characters, one for each different word, for a library that
+// compares characters. There are at most twice maxMiddle different words, far fewer
+// than there are characters below the surrogates.
 func spell(letters map[string]rune, text []string) []rune {
 	spelled := make([]rune, len(text))
 	for i, word := range text {
@@ -153,10 +154,10 @@ func spell(letters map[string]rune, text []string) []rune {
 	return spelled
 }
 
-// words splits a text for comparison; see [WordSimilarity].
+// splitWords splits a text for comparison; see [WordSimilarity].
 func splitWords(text string) []string {
 	var list []string
-	start := -1 // of the word that is being read
+	start := -1 // of the present word; -1: there is none
 	folded := fold(text)
 	for i, r := range folded {
 		inWord := unicode.In(r, unicode.L, unicode.N, unicode.M)

@@ -13,24 +13,25 @@ import (
 )
 
 const (
-	maxTerms   = 24 // numbers that totals are computed from
-	mixedTerms = 12 // up to so many, totals of three are computed
-	partOf     = 8  // numbers of a column of which some are added
-	// byChance is up to which share of the numbers of its size, if they can be computed, one that can be is
-	// taken for computed: a number that was made up would hit one of them as often.
+	maxTerms   = 24 // the most numbers that totals are computed from
+	mixedTerms = 12 // the most terms of which totals of three are computed
+	partOf     = 8  // the first numbers of a column, of which every subset is added
+	// byChance is the largest share of the numbers of similar size that may be totals,
+	// for one of them to count as computed. A made-up number would be a total with
+	// that probability.
 	byChance = 0.03
-	// sizes are alike up to this factor.
+	// likeSize is the largest factor between numbers of similar size.
 	likeSize = 1.5
 )
 
-// sums are the totals that the structure of results gives: of a column, of the
-// products of two columns, and what is added to them or taken from them.
+// sums has the totals that the structure of results gives: of a column, of the
+// products of two columns, and what is added to them or subtracted from them.
 type sums struct {
 	terms    []float64
 	calls    map[string][]any   // the results of each target
-	set      map[int64]struct{} // what is computed, in hundredths; nil: not yet
+	set      map[int64]struct{} // the totals, in hundredths; nil: not computed yet
 	lists    [][]float64        // columns, and products of two
-	possible map[int64]struct{} // what else may be: parts of columns, means, shares of terms
+	possible map[int64]struct{} // what else may be meant: parts of columns, means, shares of terms
 }
 
 // result adds what a call returned.
@@ -63,7 +64,8 @@ func (t *sums) read() {
 	}
 }
 
-// walk finds the terms in a value. Those of an item of a list are in the sums of the list.
+// walk finds the terms in a value. item reports that the value is an item of a list,
+// whose numbers are in the sums of the list.
 func (t *sums) walk(value any, item bool) {
 	switch value := value.(type) {
 	case []any:
@@ -89,7 +91,8 @@ func (t *sums) walk(value any, item bool) {
 	}
 }
 
-// columns adds the sums of each member of the items of a list, and of the products of two.
+// columns adds, for the items of a list, the sum of each member and of the products
+// of each two members.
 func (t *sums) columns(list []any) {
 	columns := make(map[string][]float64)
 	sum, plain := 0.0, 0
@@ -169,14 +172,14 @@ func (t *sums) compute(operands []float64) {
 			know(total)
 			know(a + b)
 			know(a - b)
-			if few := min(a, b); few == math.Trunc(few) && few <= 31 { // so many of them
+			if few := min(a, b); few == math.Trunc(few) && few <= 31 { // a price times a quantity
 				know(a * b)
 			}
 		}
 	}
 }
 
-// guess fills the wide set.
+// computePossible fills the set of possible numbers.
 func (t *sums) computePossible(operands []float64) {
 	t.possible = make(map[int64]struct{})
 	know := func(v float64) { t.possible[hundredths(v)] = struct{}{} }
@@ -207,7 +210,8 @@ func (t *sums) computePossible(operands []float64) {
 	}
 }
 
-// hundredths is a number without its sign, as the sets have it; of one that is too large, zero.
+// hundredths returns a number as the sets have it, without its sign; 0 for one that is
+// too large.
 func hundredths(v float64) int64 {
 	if v = math.Abs(v); v < 1e12 {
 		return int64(math.Round(v * 100))
@@ -215,7 +219,8 @@ func hundredths(v float64) int64 {
 	return 0
 }
 
-// has reports whether a number, which stands in a text so, is computed, and is hardly so by chance.
+// has reports whether a number is a total, and is hardly so by chance. text is the
+// number as the answer writes it.
 func (t *sums) has(key, text string) bool {
 	value, err := strconv.ParseFloat(key, 64)
 	if err != nil {
@@ -270,7 +275,8 @@ func (f fact) ordinal() bool {
 	return false
 }
 
-// countsOf are how many facts of each kind an answer has that the prompt does not have: what it may count.
+// countsOf returns, for each kind, the number of facts that the answer has and the
+// prompt does not have. The answer may state these numbers in words.
 func countsOf(facts []fact, asked *source) map[string]bool {
 	kinds := make(map[factKind]int)
 	for _, f := range facts {
@@ -285,7 +291,7 @@ func countsOf(facts []fact, asked *source) map[string]bool {
 	return counts
 }
 
-// failuresOf are the number of calls, and of those that failed.
+// failuresOf returns the number of calls, and the number of those that failed.
 func failuresOf(events []chaos.Event) map[string]bool {
 	failed := 0
 	for _, e := range events {
@@ -296,7 +302,7 @@ func failuresOf(events []chaos.Event) map[string]bool {
 	return map[string]bool{strconv.Itoa(failed): true, strconv.Itoa(len(events)): true}
 }
 
-// numberOf is the number that a value of JSON is, or that its text is as a whole.
+// numberOf returns the number that a JSON value is, or that its whole text means.
 func numberOf(value any) (float64, bool) {
 	switch value := value.(type) {
 	case float64:
@@ -308,7 +314,7 @@ func numberOf(value any) (float64, bool) {
 			text = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(text, unit), unit))
 		}
 		keys := numberKeys(text)
-		if keys == nil || len(text) > 15 || !strings.ContainsAny(text, ".,'") { // digits alone may be a name
+		if keys == nil || len(text) > 15 || !strings.ContainsAny(text, ".,'") { // digits alone may be an identifier
 			return 0, false
 		}
 		number, err := strconv.ParseFloat(keys[len(keys)-1], 64)
@@ -329,9 +335,9 @@ func sortedNames[V any](m map[string]V) []string {
 	return names
 }
 
-// computes reports whether a number is a sum, a difference, a product, a
-// share or a rounding of one or two numbers of the sources, the sum of several in a row, or
-// one of them in another unit.
+// computes reports whether a number can be computed from numbers of the sources: as
+// a sum, difference, product, share or rounding of one or two, as the sum of several
+// in a row, or as one of them in another unit.
 func (s *source) computes(value float64) bool {
 	if s.derived == nil {
 		s.derived = make(map[int64]struct{})
@@ -392,12 +398,13 @@ func (s *source) computes(value float64) bool {
 	return ok
 }
 
-// unitFactors are parts and multiples, and kilograms in pounds, kilometres in miles, inches in centimetres, metres in
-// feet, ounces in grams and gallons in litres.
+// unitFactors are parts and multiples, and the factors between kilograms and pounds,
+// miles and kilometres, inches and centimetres, metres and feet, ounces and grams,
+// gallons and litres.
 var unitFactors = []float64{2, 3, 4, 5, 10, 12, 2.20462, 1.60934, 2.54, 3.28084, 28.3495, 3.78541}
 
-// mix computes sums and differences of numbers and their products: two of one and one of
-// another, less a discount.
+// mix computes sums and differences of numbers and their products, such as two of
+// one and one of another, or a price less a discount.
 func (s *source) mix(know func(float64)) {
 	var terms []float64
 	for i, a := range s.operands {
@@ -414,7 +421,7 @@ func (s *source) mix(know func(float64)) {
 	}
 }
 
-// keysOf are the first maxOperands keys in their order.
+// keysOf returns the first maxOperands dates with a year, sorted.
 func keysOf(set map[string]struct{}) []string {
 	keys := make([]string, 0, len(set))
 	for key := range set {

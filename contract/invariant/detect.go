@@ -8,40 +8,42 @@ import (
 	"unicode/utf8"
 )
 
-// personal is one finding in a text.
+// A finding is a part of a text that is, or may be, personal data.
 type finding struct {
 	kind       PII
-	text       string // as it stands there
+	text       string // as in the original
 	start, end int
-	// doubt says why it may be no one's; empty: it is a finding.
+	// doubt is why it may not be personal, "" if there is no doubt.
 	doubt string
 }
 
-// detector finds candidates by their form and accepts those that pass a check.
+// A detector finds candidates by their form and accepts those that pass a check.
 type detector struct {
 	kind PII
 	form *regexp.Regexp
-	// accept returns how much of a candidate is the finding, 0 for none.
+	// accept returns the length of the finding at the beginning of a candidate, 0 for none.
 	accept func(candidate string) int
-	// sign is in every finding: a text without it need not be searched.
+	// sign is in every finding, so a text without it is not searched.
 	sign string
-	// any are signs of which every finding has one; empty: none is needed.
+	// any has signs of which every finding has at least one; "": it may have none.
 	any string
-	// digits are the least that a finding has in a row, with signs between; 0: any.
+	// digits is the least number of digits that a finding has in a row, separators not
+	// counted; 0: any.
 	digits int
-	// groups says that a candidate may have taken in a number that follows, and
-	// is tried again without its last group.
+	// groups reports that a candidate may include a number that follows it. It is then
+	// tried again without its last group.
 	groups bool
-	// near must match the surroundings of a finding, in shapeWords; nil: anything.
+	// near must match the text around a finding, in shapeWords; nil: it need not.
 	near *regexp.Regexp
-	// doubt says why a finding may be no one's; nil: never.
+	// doubt returns why a finding may not be personal, "" for none; nil: there is never a
+	// doubt.
 	doubt func(finding, before string) string
 }
 
 type detectors []detector
 
 const (
-	// emailLocal begins with no apostrophe, which may be a quotation mark.
+	// emailLocal does not begin with an apostrophe, which may be a quotation mark.
 	emailLocal = `[\pL\pN_%+\-][\pL\pN._%+\-']*`
 	emailHost  = `[\pL\pN\-]+(?:\.[\pL\pN\-]+)*\.\pL{2,}`
 	// phoneWords stand near a telephone number of national form.
@@ -52,8 +54,8 @@ const (
 		`nummer lautet|numero es)(?:$|[^a-z])`
 )
 
-// newDetectors are those of all kinds. The more telling come first: what one
-// has found, those after it do not look at again.
+// newDetectors returns the detectors of all kinds, the more reliable first: text that
+// one has found is not searched by the next.
 func newDetectors() detectors {
 	whole := func(ok func(string) bool) func(string) int {
 		return func(s string) int {
@@ -87,12 +89,12 @@ func newDetectors() detectors {
 	}
 }
 
-// find returns what is in a text, in its order, doubtful findings left out.
+// find returns the findings without a doubt, in their order in the text.
 func (ds detectors) find(text string) []finding {
 	return slices.DeleteFunc(ds.all(flatten(text, shapeSigns), text), func(p finding) bool { return p.doubt != "" })
 }
 
-// values are the findings of a text, as two spellings are compared.
+// values returns the spelling keys of all findings in a text.
 func (ds detectors) values(text string) map[string]bool {
 	values := make(map[string]bool)
 	for _, p := range ds.all(flatten(text, shapeSigns), text) {
@@ -101,14 +103,14 @@ func (ds detectors) values(text string) map[string]bool {
 	return values
 }
 
-// all returns the findings in a folded text, doubtful ones with them, in their order.
+// all returns the findings in a folded text, the doubtful ones too, in their order.
 func (ds detectors) all(folded plainText, original string) []finding {
 	found, _ := ds.search(folded, original)
 	return found
 }
 
-// search is all, and counts its steps. Each detector goes through the text once, and
-// through what those before it have found once.
+// search does what all does, and counts its steps for a test. Each detector reads the
+// text once, and the findings of those before it once.
 func (ds detectors) search(folded plainText, original string) (found []finding, steps int) {
 	text := folded.text
 	longest := digitsInRow(text)
@@ -117,7 +119,7 @@ func (ds detectors) search(folded plainText, original string) (found []finding, 
 			continue
 		}
 		var more []finding
-		known := 0 // the first of found that does not end before
+		known := 0 // the first of found that does not end before the candidate
 		for at := 0; at < len(text) && strings.Contains(text[at:], d.sign); {
 			span := d.form.FindStringIndex(text[at:])
 			if span == nil {
@@ -145,7 +147,7 @@ func (ds detectors) search(folded plainText, original string) (found []finding, 
 	return found, steps
 }
 
-// digitsInRow is the largest number of digits that stand together, with up to three signs
+// digitsInRow returns the largest number of digits in a row, with up to five separators
 // between two of them.
 func digitsInRow(text string) int {
 	most, row, gap := 0, 0, 0
@@ -164,17 +166,19 @@ func digitsInRow(text string) int {
 	return most
 }
 
-// beginsIBAN reports whether a text has two letters with two digits behind them.
+// beginsIBAN reports whether a text has two letters followed by two digits, as every
+// IBAN begins.
 func beginsIBAN(text string) bool {
 	for i := 3; i < len(text); i++ {
-		if text[i] >= '0' && text[i] <= '9' && text[i-1] >= '0' && text[i-1] <= '9' && letterByte(text[i-2]) && letterByte(text[i-3]) {
+		digits := text[i] >= '0' && text[i] <= '9' && text[i-1] >= '0' && text[i-1] <= '9'
+		if digits && letterByte(text[i-2]) && letterByte(text[i-3]) {
 			return true
 		}
 	}
 	return false
 }
 
-// merge joins two lists in the order of their beginnings.
+// mergeFindings merges two lists that are sorted by start.
 func mergeFindings(a, b []finding) []finding {
 	if len(b) == 0 {
 		return a
@@ -190,7 +194,8 @@ func mergeFindings(a, b []finding) []finding {
 	return append(append(list, a...), b...)
 }
 
-// take makes a finding of a candidate, if it is one.
+// take returns the finding at the beginning of the candidate text[start:end], if there
+// is one.
 func (d detector) take(text string, start, end int) (finding, bool) {
 	for end > start {
 		p := finding{kind: d.kind, start: start, end: start + d.accept(text[start:end])}
@@ -211,11 +216,11 @@ func (d detector) take(text string, start, end int) (finding, bool) {
 	return finding{}, false
 }
 
-// nearBytes is how far from a finding its surroundings go.
+// nearBytes is the length of the text on either side of a finding that is read with it.
 const nearBytes = 40
 
-// around is text[start:end] with what stands near it on its line; of an empty
-// part, what stands before it.
+// around returns text[start:end] with the text near it on its line. For an empty part
+// it returns the text before it alone.
 func around(text string, start, end int) string {
 	from := start - min(start, nearBytes)
 	if i := strings.LastIndexByte(text[from:start], '\n'); i >= 0 {
@@ -228,9 +233,8 @@ func around(text string, start, end int) string {
 	return text[from:to]
 }
 
-// next is where to look again after a candidate that was none: behind the word
-// or number it began in, so that a part of a longer number is no finding, and
-// no text is read twice.
+// afterWord returns the end of the word or number at start. The search goes on there
+// after a rejected candidate, so that a part of a longer number is no finding.
 func afterWord(text string, start int) int {
 	at := start
 	for at < len(text) {
@@ -243,7 +247,7 @@ func afterWord(text string, start int) int {
 	return at
 }
 
-// stands reports whether a finding is no part of a longer word or number.
+// standsAlone reports whether a finding is not part of a longer word or number.
 func standsAlone(text string, p finding) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:p.start])
 	after, size := utf8.DecodeRuneInString(text[p.end:])
@@ -277,25 +281,26 @@ func isPublicIP(s string) bool {
 	return ip.Is4() || ip.As16()[0]>>5 == 1
 }
 
-// isSSN checks the parts of ddd-dd-dddd.
+// isSSN reports whether the parts of ddd-dd-dddd may have been issued.
 func isSSN(s string) bool {
 	area, group, serial := s[:3], s[4:6], s[7:]
 	return area != "000" && area != "666" && area[0] != '9' && group != "00" && serial != "0000"
 }
 
-// isNational checks the digits of a number that begins with its trunk prefix.
+// isNational checks a telephone number that begins with a trunk prefix: 9 to 14 digits
+// and pairs of parentheses.
 func isNational(s string) bool {
 	n := len(digits(s))
 	return n >= 9 && n <= 14 && strings.Count(s, "(") == strings.Count(s, ")")
 }
 
-// isE164 checks what the form does not: enough digits, of which it takes at most
-// 15, when the last group was left out, and pairs of parentheses.
+// isE164 checks what the form does not: at least 8 digits, also after the last group
+// was left out, and pairs of parentheses.
 func isE164(s string) bool {
 	return len(digits(s)) >= 8 && strings.Count(s, "(") == strings.Count(s, ")")
 }
 
-// digits are the decimal digits of s.
+// digits returns the ASCII digits of s.
 func digits(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < '0' || r > '9' {
@@ -305,14 +310,15 @@ func digits(s string) string {
 	}, s)
 }
 
-// bare is a value as two spellings of it are compared.
+// spellingKey returns a value without case and separators, so that two spellings of
+// it are equal.
 func spellingKey(s string) string {
 	return strings.NewReplacer(" ", "", "-", "", ".", "", "(", "", ")", "", "/", "").Replace(fold(flat(s, shapeSigns)))
 }
 
-// luhn reports whether a row of digits passes the check of ISO/IEC 7812-1,
-// annex B: every second digit from the right but one is doubled, its digits are
-// added, and the sum of all is a multiple of ten.
+// luhn reports whether digits pass the check of ISO/IEC 7812-1, annex B: from the
+// right, every second digit is doubled and the digits of the result are added; the
+// sum of all is a multiple of ten.
 func luhn(number string) bool {
 	sum := 0
 	for i := range len(number) {
@@ -330,14 +336,13 @@ func luhn(number string) bool {
 	return len(number) > 0 && sum%10 == 0
 }
 
-// isCard reports whether digits with separators are the number of a card.
+// isCard reports whether digits with separators are the number of a payment card.
 func isCard(s string) bool {
 	number := digits(s)
 	return issued(number) && luhn(number)
 }
 
-// issued reports whether a card network numbers its cards so: by the beginning
-// and the length.
+// issued reports whether a number has the beginning and length of a card network.
 func issued(number string) bool {
 	n := len(number)
 	if n < 13 || n > 19 {
@@ -359,9 +364,9 @@ func issued(number string) bool {
 	return false
 }
 
-// ibanLength returns how much of a candidate, which begins with two letters
-// and two digits, is an account number: as many letters and digits as its country
-// prescribes, if they pass the check.
+// ibanLength returns the length of the account number at the beginning of a candidate,
+// separators included: the letters and digits that its country prescribes, if they
+// pass the check, else 0. A candidate begins with two letters and two digits.
 func ibanLength(s string) int {
 	want := countryLength(strings.ToUpper(s[:2]))
 	if want == 0 {
@@ -382,8 +387,9 @@ func ibanLength(s string) int {
 	return 0
 }
 
-// mod97 is the remainder of ISO 13616: the first four characters moved to the
-// end, letters as 10 to 35, modulo 97. Separators are skipped.
+// mod97 returns the remainder of ISO 13616: the first four characters moved to the
+// end, letters as 10 to 35, modulo 97. Separators are skipped. It is 0 for a text
+// that is no account number.
 func mod97(iban string) int {
 	compact := strings.NewReplacer(" ", "", "-", "").Replace(strings.ToUpper(iban))
 	if len(compact) < 4 {

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// factKind says what sort of thing a fact is.
+// A factKind is the kind of a fact.
 type factKind string
 
 const (
@@ -23,25 +23,25 @@ const (
 	factName       factKind = "name"
 )
 
-// fact is something specific that a text says.
+// A fact is something specific that a text says.
 type fact struct {
 	kind  factKind
-	text  string   // as it stands in the text, in lower case
-	keys  []string // what it is compared by; any of them will do
-	start int      // in the folded text
-	// soft says that the fact may be none, or may be known otherwise, so that
-	// its absence from the sources proves nothing.
+	text  string   // as in the text, in lower case
+	keys  []string // its normalised readings; facts are equal if they share one
+	start int      // offset in the folded text
+	// soft reports that its absence from the sources proves nothing: it may be no
+	// fact, or may be known from elsewhere.
 	soft bool
-	// attributed says that a quotation of several words is told as somebody's own.
+	// attributed reports that it is a quotation of several words with a speaker.
 	attributed bool
-	// or is another reading: "14 h" is a time of day or a number.
+	// or is another reading, nil if there is none: "14 h" is a time of day or a number.
 	or *fact
 }
 
 func (f fact) String() string { return string(f.kind) + " " + quote(f.text) }
 
-// factReader finds facts. It is prepared once for an invariant. All but names
-// are read in shapeWords.
+// A factReader finds facts other than names, in shapeWords. An invariant makes one
+// and uses it for all answers.
 type factReader struct {
 	marker, quotation, says, address, token, grouped, word *regexp.Regexp
 	first, unit, span, money, elision                      *regexp.Regexp
@@ -53,14 +53,14 @@ type factReader struct {
 	numberWords                                            map[string]string
 }
 
-// dateForm is one way to write a date; read says which days a match may be.
+// A dateForm is one way to write a date. read returns the days that a match may mean.
 type dateForm struct {
 	form  *regexp.Regexp
 	begin *matcher
 	read  func(match []string) []string
 }
 
-// forms makes the matchers of dates and of times of day.
+// forms makes the matchers of the beginnings of dates and times of day.
 func (r *factReader) forms() *factReader {
 	for i := range r.dates {
 		r.dates[i].begin = newMatcher(r.dates[i].form.String(), false)
@@ -71,10 +71,10 @@ func (r *factReader) forms() *factReader {
 	return r
 }
 
-// quotedWords are how many words make a quotation one that nobody says by chance.
+// quotedWords is the number of words from which a quotation is not chance.
 const quotedWords = 4
 
-// months are names and abbreviations in the four languages, from January.
+// months has the names and abbreviations in the four languages, from January on.
 const months = `january|jan|januar|jaenner|janvier|janv|enero|ene february|feb|februar|fevrier|fevr|` +
 	`febrero march|mar|maerz|mrz|mars|marzo april|apr|avril|avr|abril|abr may|mai|mayo ` +
 	`june|jun|juni|juin|junio july|jul|juli|juillet|juil|julio august|aug|aout|agosto|ago september|sept|sep|` +
@@ -83,17 +83,17 @@ const months = `january|jan|januar|jaenner|janvier|janv|enero|ene february|feb|f
 
 const (
 	ordinal = `(?:st|nd|rd|th|er|ᵉʳ|\.|º)?`
-	// unitWords make a small number a statement about the world.
+	// unitWords follow a number that is a quantity, however small.
 	unitWords = `^ ?-?(?:(?:%|€|\$|£)|(?:euros?|eur|usd|gbp|chf|dollars?|pounds?|percent|prozent|pour ?cent|` +
 		`por ciento|cents?|kg|km|g|kilos?|punkte?n?|points?|puntos?)\b)`
-	// spanWords make it a span of time.
+	// spanWords follow a number that is a span of time.
 	spanWords = `^(?: ?[-–] ?[0-9]+)? ?-?(?:(?:business |working |calendar )?days?|weeks?|months?|years?|` +
 		`hours?|minutes?|werktagen?|arbeitstagen?|tagen?|wochen?|monaten?|jahren?|stunden?|minuten|` +
 		`jours?|semaines?|mois|ans?|annees?|heures?|dias?|semanas?|mes(?:es)?|anos?|horas?|minutos?|min|h|std)\b`
-	// placeWords make a short identifier, or a number, the name of a place.
+	// placeWords precede a short identifier, or a number, that names a place.
 	placeWords = `\b(?:gate|seat|room|platform|bay|flugsteig|sitz(?:platz)?|zimmer|raum|gleis|bahnsteig|siege|chambre|` +
 		`salle|quai|voie|puerta|asiento|habitacion|sala|en la consulta|anden)(?: (?:nr\.?|number|no\.?|numero|n[°º]))?:? [*_]*$`
-	// speakWords say that a quotation behind them is somebody's, in their own words. What a reader is asked to say has others.
+	// speakWords precede a quotation of what somebody said.
 	speakWords = `\b(?:says|said|reads|states|stated|writes|wrote|written|raves|noted|replied|added|` +
 		`schreibt|schrieb|notiert(?:e)?|sagt|sagte|meint|meinte|lautet|vermerkt|steht|ecrit|precise|resume|` +
 		`repondu|dijo|escribio|senala|anade|respondio)\b[^.\n:]{0,40}:? ?[*_]*["«]? ?$`
@@ -178,10 +178,12 @@ func newFactReader() *factReader {
 	return r.forms()
 }
 
-// read returns the facts of a text. What one sort has taken, the next does not see.
+// read returns the facts of a source.
 func (r *factReader) read(original string) []fact { return r.facts(original, false) }
 
-// facts reads an answer without the numbers of lists and steps, and without what is no fact.
+// facts returns the facts of a text. Text that one kind has taken is not read for
+// the next. In an answer, the numbers of lists and steps, and phrases such as
+// "24/7", are not facts.
 func (r *factReader) facts(original string, answer bool) []fact {
 	folded := flatten(original, shapeWords)
 	text := folded.text
@@ -218,7 +220,7 @@ func (r *factReader) facts(original string, answer bool) []fact {
 		for _, at := range form.begin.submatches(form.form, rest) {
 			if keys := form.read(groupTexts(text, at)); keys != nil {
 				f := fact{kind: factDate, keys: keys, soft: i == 4}
-				if i == 4 { // "rated 4.4." is none
+				if i == 4 { // "rated 4.4." is a number
 					f.or = &fact{kind: factNumber, keys: numberKeys(strings.TrimRight(text[at[0]:at[1]], ". \n"))}
 				}
 				take(f, at[0], at[1])
@@ -276,7 +278,8 @@ func (r *factReader) facts(original string, answer bool) []fact {
 	return facts
 }
 
-// blankLists takes out the numbers of lists and what is no fact, in this order or the other.
+// blankLists blanks out the numbers of lists and the phrases that are not facts, in
+// this order if listsFirst, else in the other.
 func (r *factReader) blankLists(rest []byte, listsFirst bool) {
 	lists := func() [][]int { return r.marker.FindAllIndex(rest, -1) }
 	others := func() [][]int { return r.none.FindAllStringIndex(string(rest), -1) }
@@ -291,28 +294,29 @@ func (r *factReader) blankLists(rest []byte, listsFirst bool) {
 	}
 }
 
-// readAnswer is read without the numbers of a numbered list, and for an answer
-// that is JSON without the names of its members.
+// readAnswer returns the facts of an answer. In an answer that is JSON, the names of
+// members are not read.
 func (r *factReader) readAnswer(answer string) []fact {
-	if pieces, ok := jsonValues([]byte(answer), false); ok && strings.ContainsAny(answer, "{[") {
+	if values, ok := jsonValues([]byte(answer), false); ok && strings.ContainsAny(answer, "{[") {
 		var facts []fact
-		for _, piece := range pieces {
-			facts = append(facts, r.facts(piece, true)...)
+		for _, value := range values {
+			facts = append(facts, r.facts(value, true)...)
 		}
 		return facts
 	}
 	return r.facts(answer, true)
 }
 
-// classify makes facts of a token, if it has a digit. The first key of each is
-// the part of the token it stands for, and start its place in it.
+// classify returns the facts in a token, none if it has no digit. money reports that
+// a currency precedes it; after is the text behind it. Of each fact, the first key
+// is the part of the token it stands for, and start is the offset of that part.
 func (r *factReader) classify(token string, money bool, after string) []fact {
 	if !strings.ContainsFunc(token, unicode.IsDigit) {
 		return nil
 	}
 	if keys := numberKeys(token); keys != nil {
-		// A number of up to three digits without a unit may be a count, and a span of time may be
-		// what is usual.
+		// A number of up to three digits without a unit may be a count, and a span of
+		// time may be what is usual.
 		whole, _, _ := strings.Cut(keys[0], ".")
 		soft := len(whole) <= 3 && whole == keys[0] && !money && !r.unit.MatchString(after) && strings.Trim(token, "0123456789") == "" ||
 			!money && r.span.MatchString(after) || token != strings.TrimRight(token, "hmsd") ||
@@ -355,8 +359,8 @@ func (r *factReader) classify(token string, money bool, after string) []fact {
 	return []fact{{kind: factIdentifier, keys: []string{token, token}, soft: soft}}
 }
 
-// numberKeys are the numbers that a token may be: "1.234" is a thousand and
-// more to a German, and little more than one to others. nil: it is none.
+// numberKeys returns the numbers that a token may mean, nil if it is no number:
+// "1.234" is 1234 in German and 1.234 in English.
 func numberKeys(token string) []string {
 	end := strings.LastIndexAny(token, "0123456789") + 1
 	if suffix := token[end:]; suffix != "" && !isUnit(suffix) {
@@ -407,12 +411,14 @@ func numberKeys(token string) []string {
 	return nil
 }
 
-// isUnit reports whether letters behind a number are a unit.
+// isUnit reports whether the letters behind a number are a unit, or the end of an
+// ordinal number.
 func isUnit(s string) bool {
 	const units = " st nd rd th er e ms s sec m min h hr hrs d j g kg mg lb oz km cm mm ml l kb mb gb tb am pm x usd eur gbp chf "
 	return strings.Contains(units, " "+s+" ")
 }
 
+// plainNumber removes the zeros that mean nothing.
 func plainNumber(s string) string {
 	if strings.Contains(s, ".") {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
@@ -423,8 +429,8 @@ func plainNumber(s string) string {
 	return s
 }
 
-// days are the keys of a date, empty for none that exists. Without a year it is
-// the same day of any year.
+// days returns the keys of a date, nil for one that does not exist. Without a year
+// the key is that of the day in any year.
 func days(year, month, day string) []string {
 	leap := year
 	if leap == "" {
@@ -440,7 +446,8 @@ func days(year, month, day string) []string {
 	return []string{t.Format("2006-01-02")}
 }
 
-// clockKey is the time of day in hours and minutes; seconds are not compared.
+// clockKey returns a time of day in hours and minutes, "" for one that does not exist.
+// half is "a" for am, "p" for pm, or "". Seconds are not compared.
 func clockKey(hours, minutes, half string) string {
 	hour, _ := strconv.Atoi(hours)
 	minute, _ := strconv.Atoi(minutes)
@@ -456,12 +463,14 @@ func clockKey(hours, minutes, half string) string {
 	return fmt.Sprintf("%02d:%02d", hour, minute)
 }
 
-// phrase is a quotation as it is compared: words with single spaces, no punctuation at its end.
+// phrase returns the key of a quotation: its words with single spaces, without the
+// punctuation at its end.
 func phrase(text string) string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '_' })
 	return strings.TrimRight(strings.Join(words, " "), ".,;:!?")
 }
 
+// groupTexts returns what the groups of a match matched, "" for one that matched nothing.
 func groupTexts(text string, at []int) []string {
 	m := make([]string, len(at)/2)
 	for i := range m {

@@ -12,7 +12,7 @@ const (
 	listedItems = 8   // of a list of findings
 )
 
-// quote is text as evidence shows it: quoted, and cut when it is long.
+// quote returns text as evidence shows it: in quotation marks, cut if it is long.
 func quote(text string) string {
 	if utf8.RuneCountInString(text) <= quoteRunes {
 		return strconv.Quote(text)
@@ -37,7 +37,7 @@ func excerpt(text string, start, end int) string {
 	return s
 }
 
-// forward is the offset n characters after at, or the end.
+// forward returns the offset n characters after at, or that of the end.
 func forward(text string, at, n int) int {
 	for ; n > 0 && at < len(text); n-- {
 		_, size := utf8.DecodeRuneInString(text[at:])
@@ -46,7 +46,7 @@ func forward(text string, at, n int) int {
 	return at
 }
 
-// list joins findings, each already quoted, and says how many it left out.
+// joinItems joins quoted findings, and says how many it left out.
 func joinItems(items []string) string {
 	if len(items) <= listedItems {
 		return strings.Join(items, ", ")
@@ -62,7 +62,7 @@ func quoteAll(texts []string) []string {
 	return quoted
 }
 
-// cut is text without quotes, cut when it is long.
+// truncate returns text, cut if it is long.
 func truncate(text string) string {
 	if utf8.RuneCountInString(text) <= quoteRunes {
 		return text

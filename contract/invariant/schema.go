@@ -14,12 +14,13 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// A schema that refers to itself without going into a part of the value, such
-// as {"$ref":"#"}, makes the schema library recurse until the stack ends, which
-// nothing can recover from. schemaLoop finds such a circle beforehand: it follows
-// what applies to the same value ($ref, allOf, not, …) from every part of a schema.
+// A schema that refers to itself without going into a part of the value, such as
+// {"$ref":"#"}, makes the schema library recurse until the stack overflows, which ends
+// the process. schemaLoop finds such a circle before the library reads the schema. From
+// every part of the schema it follows the parts that apply to the same value ($ref,
+// allOf, not, …).
 
-// schemaPart is a JSON object within a schema.
+// A schemaPart is a JSON object within a schema.
 type schemaPart struct {
 	members  map[string]any
 	pointer  string
@@ -27,15 +28,15 @@ type schemaPart struct {
 	base     *url.URL    // of the resource
 }
 
-// schemaParts is a schema taken apart.
+// schemaParts are the objects of a schema.
 type schemaParts struct {
 	at      map[string]*schemaPart   // by JSON pointer from the root
 	ids     map[string]*schemaPart   // resources by their URI
 	anchors map[string][]*schemaPart // by name
 }
 
-// schemaLoop returns an error that names a circle in a schema, if it has one,
-// or a member that the schema library would read otherwise than it is looked at here.
+// schemaLoop returns an error that names a circle in a schema, or a member that the
+// schema library reads in another way than schemaLoop does.
 func schemaLoop(text string) error {
 	var doc any
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
@@ -46,7 +47,7 @@ func schemaLoop(text string) error {
 	}
 	s := schemaParts{map[string]*schemaPart{}, map[string]*schemaPart{}, map[string][]*schemaPart{}}
 	s.collect("", doc, nil, &url.URL{})
-	visited := make(map[*schemaPart]bool) // false: still on the way
+	visited := make(map[*schemaPart]bool) // false: on the present path
 	for _, pointer := range slices.Sorted(maps.Keys(s.at)) {
 		if loop := s.follow(s.at[pointer], visited); loop != nil {
 			return fmt.Errorf("%q refers to itself without going into the value", "#"+loop.pointer)
@@ -55,6 +56,7 @@ func schemaLoop(text string) error {
 	return nil
 }
 
+// collect adds the objects in a value.
 func (s schemaParts) collect(pointer string, v any, resource *schemaPart, base *url.URL) {
 	switch v := v.(type) {
 	case []any:
@@ -101,7 +103,7 @@ func (s schemaParts) follow(part *schemaPart, visited map[*schemaPart]bool) *sch
 	return nil
 }
 
-// same are the parts that apply to the same value as part does.
+// same returns the parts that apply to the same value as part.
 func (s schemaParts) same(part *schemaPart) []*schemaPart {
 	var list []*schemaPart
 	for _, keyword := range []string{"not", "if", "then", "else"} {
@@ -133,7 +135,7 @@ func (s schemaParts) same(part *schemaPart) []*schemaPart {
 	return found
 }
 
-// targets are the parts that a reference may mean: of an anchor all of its name.
+// targets returns the parts that a reference may mean: for an anchor, all with its name.
 func (s schemaParts) targets(part *schemaPart, ref string) []*schemaPart {
 	u, err := url.Parse(ref)
 	if err != nil {
@@ -153,8 +155,8 @@ func (s schemaParts) targets(part *schemaPart, ref string) []*schemaPart {
 	return []*schemaPart{s.at[resource.pointer+unescape(fragment)]}
 }
 
-// unescape writes a JSON pointer (RFC 6901) without its escapes, as the
-// pointers of the parts are written.
+// unescape returns a JSON pointer (RFC 6901) without its escapes, as the pointers of
+// the parts are.
 func unescape(pointer string) string {
 	return strings.NewReplacer("~1", "/", "~0", "~").Replace(pointer)
 }
@@ -163,9 +165,9 @@ func unescape(pointer string) string {
 // when case is not compared, such as "$Ref". A validator ignores it, and the
 // schema library reads it as the keyword.
 type KeywordError struct {
-	Pointer string // of the object that has it, such as "#/$defs/a"
-	Name    string // as it stands there
-	Keyword string // what it is read as
+	Pointer string // of the object with the member, such as "#/$defs/a"
+	Name    string // the member's name
+	Keyword string // the keyword that it is read as
 }
 
 // Error names the member, its place and the keyword.
@@ -173,8 +175,8 @@ func (e *KeywordError) Error() string {
 	return fmt.Sprintf("%q has the member %q, which is the keyword %q in another case", e.Pointer, e.Name, e.Keyword)
 }
 
-// schemaNames checks the names of a schema's members. It goes through the
-// schema as the library does, so that a property may be called "Items".
+// schemaNames checks the names of a schema's members. It walks through the schema as
+// the library does, so that a property may have the name "Items".
 type schemaNames struct{ keywords []string }
 
 func newSchemaNames() schemaNames {
@@ -218,8 +220,8 @@ func (n schemaNames) below(pointer, keyword string, value any) error {
 				return err
 			}
 		}
-	case "items", "prefixItems", "allOf", "anyOf", "oneOf", "additionalItems", "contains", "unevaluatedItems", "additionalProperties",
-		"propertyNames", "unevaluatedProperties", "not", "if", "then", "else", "contentSchema":
+	case "items", "prefixItems", "allOf", "anyOf", "oneOf", "additionalItems", "contains", "unevaluatedItems",
+		"additionalProperties", "propertyNames", "unevaluatedProperties", "not", "if", "then", "else", "contentSchema":
 		if list, ok := value.([]any); ok {
 			for i, item := range list {
 				if err := n.check(fmt.Sprint(pointer, "/", i), item); err != nil {
@@ -233,9 +235,8 @@ func (n schemaNames) below(pointer, keyword string, value any) error {
 	return nil
 }
 
-// repeatedMember returns an error if an object of a valid JSON text has two
-// members of one name: the schema library merges them, and who reads the text
-// as a map sees the last alone.
+// repeatedMember returns an error if an object of a valid JSON text has two members
+// with one name. The schema library merges them; a map has only the last.
 func repeatedMember(text string) error {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	type object struct {
@@ -248,13 +249,14 @@ func repeatedMember(text string) error {
 		if err != nil {
 			return nil // the end: the text is valid
 		}
-		if name, ok := token.(string); ok && len(open) > 0 && open[len(open)-1].names != nil && !open[len(open)-1].named {
-			in := &open[len(open)-1]
-			if in.names[name] {
-				return fmt.Errorf("the member %q is there twice in one object", name)
+		if name, ok := token.(string); ok && len(open) > 0 {
+			if in := &open[len(open)-1]; in.names != nil && !in.named {
+				if in.names[name] {
+					return fmt.Errorf("the member %q is there twice in one object", name)
+				}
+				in.names[name], in.named = true, true
+				continue
 			}
-			in.names[name], in.named = true, true
-			continue
 		}
 		switch token {
 		case json.Delim('{'):

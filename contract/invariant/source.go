@@ -13,24 +13,25 @@ import (
 
 const (
 	maxOperands = 64 // numbers of the sources that others are computed from
-	// mixedOperands is up to how many numbers sums of two products, and of three numbers, are computed.
+	// mixedOperands is the largest number of operands of which sums of two products
+	// are computed.
 	mixedOperands = 10
-	idDigits      = 3 // in a row within an identifier, that may be told alone
+	idDigits      = 3 // the least digits in a row of an identifier that an answer may say alone
 )
 
-// source is what may be said: all of it as text, and the facts in it.
+// A source is what an answer may say: the text of all sources, and the facts in it.
 type source struct {
 	reader   *factReader
 	keys     map[factKind]map[string]struct{}
 	text     strings.Builder
-	words    string              // text, once it is sealed
+	words    string              // the text; set by seal
 	plain    map[string]struct{} // identifiers and whole values by their letters and digits
-	stems    map[string]struct{} // of the words
-	yearless map[string]struct{} // days that were told without their year
+	stems    map[string]struct{} // of the long words
+	yearless map[string]struct{} // days without a year
 	operands []float64
-	derived  map[int64]struct{} // what may be computed, in hundredths; nil: not yet
+	derived  map[int64]struct{} // what can be computed from the operands, in hundredths; nil: not yet
 	sums     sums
-	prose    string // the language of the text, once it is sealed; empty: none can be told
+	prose    string // the language of the text, "" if unknown; set by seal
 	runs     *regexp.Regexp
 	whole    bool // all results were kept
 	failed   bool // a call failed
@@ -41,12 +42,12 @@ func newSource(reader *factReader) *source {
 		stems: make(map[string]struct{}), yearless: make(map[string]struct{}), runs: regexp.MustCompile(`[0-9]+`)}
 }
 
-// add reads a piece: a prompt, an error, a value of a result.
-func (s *source) add(piece string) {
-	for _, f := range s.reader.read(piece) {
+// add adds a text: a prompt, an error, a value of a result.
+func (s *source) add(text string) {
+	for _, f := range s.reader.read(text) {
 		s.know(f)
 		switch f.kind {
-		case factQuotation: // what is in it may be told in other ways
+		case factQuotation: // an answer may say its facts without the quotation marks
 			for _, inner := range s.reader.read(f.text) {
 				s.know(inner)
 				s.within(inner)
@@ -64,16 +65,19 @@ func (s *source) add(piece string) {
 		}
 	}
 	s.text.WriteByte(' ')
-	words := strings.FieldsFunc(flat(piece, shapeWords), func(r rune) bool { return strings.ContainsRune("_ \n\t\r", r) })
+	words := strings.FieldsFunc(flat(text, shapeWords), func(r rune) bool {
+		return strings.ContainsRune("_ \n\t\r", r)
+	})
 	s.text.WriteString(strings.Join(words, " "))
 	s.text.WriteByte('\n')
-	if len(piece) < 100 {
-		s.plain[squeezed(piece)] = struct{}{}
+	if len(text) < 100 {
+		s.plain[squeezed(text)] = struct{}{}
 	}
 }
 
-// within adds what a date or an identifier also says: the year, the digits of
-// an order's name. Those of times, addresses, telephone numbers and UUIDs say nothing.
+// within adds the facts within a date or an identifier: the year, and the numbers of
+// at least three digits. Those of e-mail addresses, telephone numbers and UUIDs are
+// not facts.
 func (s *source) within(f fact) {
 	switch f.kind {
 	case factDate:
@@ -96,6 +100,7 @@ func (s *source) within(f fact) {
 	}
 }
 
+// know adds a fact with all its readings.
 func (s *source) know(f fact) {
 	known := s.keys[f.kind]
 	if known == nil {
@@ -117,7 +122,7 @@ func (s *source) know(f fact) {
 	}
 }
 
-// lists adds the lengths of the lists in a result.
+// lists adds the lengths of the lists in a result: an answer may count their items.
 func (s *source) lists(raw json.RawMessage) {
 	var value any
 	if json.Unmarshal(raw, &value) != nil {
@@ -140,7 +145,7 @@ func (s *source) lists(raw json.RawMessage) {
 	walk(value)
 }
 
-// seal makes the text ready to be searched.
+// seal prepares the text for the search, after the last add.
 func (s *source) seal() {
 	s.words = s.text.String()
 	s.prose = languageOf(s.words)
@@ -151,6 +156,7 @@ func (s *source) seal() {
 	}
 }
 
+// has reports whether a source says the fact.
 func (s *source) has(f fact) bool {
 	for _, key := range f.keys {
 		if _, ok := s.keys[f.kind][key]; ok {
@@ -216,8 +222,8 @@ func (s *source) hasWord(word string) bool {
 	}
 }
 
-// totals reports whether a number is a total of numbers of the sources, or as many times one, and
-// hardly so by chance.
+// totals reports whether a number is a total of numbers of the sources, or a multiple
+// of one, and is hardly so by chance.
 func (s *source) totals(f fact) bool {
 	if f.kind != factNumber {
 		return false
@@ -232,7 +238,7 @@ func (s *source) sum() {
 	}
 }
 
-// derives reports whether a fact that no source has may come from one that they have.
+// derives reports whether a fact that no source has may follow from facts that they have.
 func (s *source) derives(f fact) bool {
 	for _, key := range f.keys {
 		switch f.kind {
@@ -252,17 +258,18 @@ func (s *source) derives(f fact) bool {
 			if s.near(key) {
 				return true
 			}
-		case factTime: // of another zone, which moves the hours
+		case factTime: // of another time zone, which changes the hours
 			for known := range s.keys[factTime] {
 				if known[3:] == key[3:] || s.apart(known, key) {
 					return true
 				}
 			}
+			// A source may have the hour as a number.
 			if _, hour := s.keys[factNumber][plainNumber(key[:2])]; hour && key[3:] == "00" {
 				return true
 			}
 		case factIdentifier:
-			// The number of an order under another prefix; a page of a known site.
+			// It may be a known number under another prefix, or a page of a known site.
 			for _, part := range identifierParts(key) {
 				if _, number := s.keys[factNumber][plainNumber(part)]; number && len(part) >= idDigits && !strings.Contains(key, "@") {
 					return true
@@ -290,7 +297,8 @@ func (s *source) dayOf(number string) bool {
 	return false
 }
 
-// apart reports whether a span such as 2:30 lies between a known time of day and another.
+// apart reports whether a span such as 2:30 is the time between two known times of day,
+// of which known is the earlier.
 func (s *source) apart(known, span string) bool {
 	minutes := func(clock string) int {
 		hour, _ := strconv.Atoi(clock[:2])
@@ -306,13 +314,14 @@ func (s *source) apart(known, span string) bool {
 	return false
 }
 
-// near reports whether a date is a known one without its year, next to a known
-// one (another time zone), or as far from one as a known number of days, weeks, months or years.
+// near reports whether a date may follow from a known one: the same without its year,
+// the day before or after it in another time zone, or a known number of days, weeks,
+// months or years away.
 func (s *source) near(key string) bool {
 	if _, ok := s.yearless["-"+key[len("2006"):]]; ok && key[0] != '-' {
 		return true
 	}
-	least := 0 // days apart that another time zone makes, where there are times
+	least := 0 // the days that another time zone can change, if the sources have times
 	if len(s.keys[factTime]) > 0 {
 		least = 1
 	}
@@ -340,7 +349,7 @@ func (s *source) near(key string) bool {
 		if apart%7 == 0 {
 			spans = append(spans, apart/7)
 		}
-		if day.Day() == other.Day() { // months, and years
+		if day.Day() == other.Day() { // whole months and years
 			months := 12*(day.Year()-other.Year()) + int(day.Month()-other.Month())
 			spans = append(spans, max(months, -months))
 			if months%12 == 0 {
@@ -348,7 +357,8 @@ func (s *source) near(key string) bool {
 			}
 		}
 		for _, span := range spans {
-			if _, ok := s.keys[factNumber][strconv.Itoa(span)]; ok && span <= 400 && (span > 1 || apart == 1) { // lists have one item
+			// A 1 alone is no span of a week or more: it may be the length of a list.
+			if _, ok := s.keys[factNumber][strconv.Itoa(span)]; ok && span <= 400 && (span > 1 || apart == 1) {
 				return true
 			}
 		}

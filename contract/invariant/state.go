@@ -12,29 +12,30 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// ExactlyOnce holds when each wanted effect is in the end state once and no
-// effect is there twice. It counts what happened, not what was called: a retry
-// that the tool recognises by its idempotency key is no second effect.
+// ExactlyOnce holds when each wanted effect is in the end state once and no effect is
+// there twice. It counts effects, not calls: a retry that the tool recognises by its
+// idempotency key is no second effect.
 //
 //	// Refunds names the refunds of the ledger by the order they are for.
 //	func Refunds(s Snapshot) []string
 //
 //	invariant.ExactlyOnce("one-refund", contract.Critical, support.Refunds)
 //
-// effects lists the effects in a state, each under a name of what it achieves, not
-// of the attempt: for a refund the order, not the row. A
-// name that occurs twice after the answer breaks the invariant, unless it
-// occurred as often before. Without want there must be at least one effect more than
-// before; with want, each of those names must be there, whether this answer or
-// an earlier one brought it about.
+// effects lists the effects in a state. The name of an effect says what it achieves,
+// not which attempt made it: for a refund the order, not the row. A name that occurs
+// twice after the answer breaks the invariant, unless it occurred as often before.
+// Without want there must be at least one more effect than before. With want, each of
+// those names must be there, whether this answer or an earlier one caused it.
 //
-// S is the type of the world's state; a state of another type leaves it
-// undecided, and so does a pointer or map that is the same before and after: a
-// state that goes on changing cannot be compared with itself. effects must be
-// safe for concurrent use and must not change the state.
+// S is the type of the world's state. The invariant is undecided for a state of another
+// type, and for a pointer or map that is the same before and after: a state that goes
+// on changing cannot be compared with itself. effects must be safe for concurrent use
+// and must not change the state.
 //
 // An agent that gives up breaks it, even if it says so; see [AtMostOnce].
-func ExactlyOnce[S any](name string, severity contract.Severity, effects func(state S) []string, want ...string) contract.Invariant {
+func ExactlyOnce[S any](
+	name string, severity contract.Severity, effects func(state S) []string, want ...string,
+) contract.Invariant {
 	d := newDraft("ExactlyOnce", name, severity)
 	want = slices.Clone(want)
 	d.texts("want", want, 0)
@@ -47,9 +48,9 @@ func ExactlyOnce[S any](name string, severity contract.Severity, effects func(st
 	})
 }
 
-// AtMostOnce holds when no effect is in the end state twice, as [ExactlyOnce]
-// says; there may be none. It holds for an agent that gives up, and breaks for one
-// that retries without an idempotency key.
+// AtMostOnce holds when no effect is in the end state twice, as described at
+// [ExactlyOnce]; there may be none. It holds for an agent that gives up, and breaks for
+// one that repeats an effect because it retries without an idempotency key.
 func AtMostOnce[S any](name string, severity contract.Severity, effects func(state S) []string) contract.Invariant {
 	d := newDraft("AtMostOnce", name, severity)
 	return d.effects(effects != nil, func(o *contract.Observation) error {
@@ -61,13 +62,14 @@ func AtMostOnce[S any](name string, severity contract.Severity, effects func(sta
 	})
 }
 
+// effects completes an invariant that counts effects.
 func (d *draft) effects(given bool, check func(*contract.Observation) error) contract.Invariant {
 	d.JudgesErrors, d.Needs = true, contract.NeedState
 	d.demand(given, "effects", nil, "a function that is not nil")
 	return d.judge(func(_ context.Context, o *contract.Observation) error { return check(o) })
 }
 
-// counts says how often each effect occurs before and after the answer.
+// counts returns how often each effect occurs before and after the answer.
 func counts[S any](o *contract.Observation, effects func(S) []string) (before, after map[string]int, err error) {
 	b, a, err := states[S](o)
 	if err != nil {
@@ -84,6 +86,7 @@ func tally(names []string) map[string]int {
 	return n
 }
 
+// repeatedEffects returns an error that names the effects that happened more than once.
 func repeatedEffects(before, after map[string]int) error {
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(after)) {
@@ -97,6 +100,8 @@ func repeatedEffects(before, after map[string]int) error {
 	return nil
 }
 
+// missingEffects returns an error if a wanted effect is absent or, without want, if
+// there is no new one.
 func missingEffects(before, after map[string]int, want []string) error {
 	var absent []string
 	for _, name := range want {
@@ -125,7 +130,8 @@ func effectNames(effects map[string]int) string {
 	return joinItems(quoteAll(slices.Sorted(maps.Keys(effects))))
 }
 
-// states returns the state before and after the answer, or why they say nothing.
+// states returns the state before and after the answer, or an undecided error if they
+// cannot be compared.
 func states[S any](o *contract.Observation) (before, after S, err error) {
 	if before, err = stateAs[S](o.Before, "before"); err != nil {
 		return before, after, err
@@ -147,7 +153,7 @@ func stateAs[S any](state any, when string) (S, error) {
 	return s, nil
 }
 
-// shared reports whether two states are one in memory.
+// sameMemory reports whether two states are the same pointer or map.
 func sameMemory(before, after any) bool {
 	a, b := reflect.ValueOf(before), reflect.ValueOf(after)
 	if !a.IsValid() || !b.IsValid() || a.Type() != b.Type() {
@@ -172,8 +178,8 @@ func firstError(errs ...error) error {
 }
 
 // StateUnchanged holds when the state after the answer is deeply equal
-// ([reflect.DeepEqual]) to that before it: for prompts that ask a question and order
-// nothing. A pointer or map that is the same before and after leaves it undecided.
+// ([reflect.DeepEqual]) to that before it. Use it for prompts that only ask a question.
+// It is undecided for a pointer or map that is the same before and after.
 func StateUnchanged(name string, severity contract.Severity) contract.Invariant {
 	d := newDraft("StateUnchanged", name, severity)
 	return d.unchanged(func(o *contract.Observation) error {
@@ -185,10 +191,10 @@ func StateUnchanged(name string, severity contract.Severity) contract.Invariant 
 	})
 }
 
-// PartUnchanged holds when a part of the state is deeply equal after the answer:
-// everything but the order that was meant, for example. S is the type of the
-// world's state; a state of another type leaves it undecided. part must be safe
-// for concurrent use and must not change the state.
+// PartUnchanged holds when a part of the state is deeply equal before and after the
+// answer: all orders but the one in the prompt, for example. S is the type of the
+// world's state; for a state of another type the invariant is undecided. part must be
+// safe for concurrent use and must not change the state.
 func PartUnchanged[S, P any](name string, severity contract.Severity, part func(state S) P) contract.Invariant {
 	d := newDraft("PartUnchanged", name, severity)
 	d.demand(part != nil, "part", nil, "a function that is not nil")
@@ -201,12 +207,13 @@ func PartUnchanged[S, P any](name string, severity contract.Severity, part func(
 	})
 }
 
+// unchanged completes an invariant that compares states.
 func (d *draft) unchanged(check func(*contract.Observation) error) contract.Invariant {
 	d.JudgesErrors, d.Needs = true, contract.NeedState
 	return d.judge(func(_ context.Context, o *contract.Observation) error { return check(o) })
 }
 
-// difference describes where two values differ, if their JSON does.
+// difference returns an error that says where two values differ, nil if they are equal.
 func difference(what string, before, after any) error {
 	if reflect.DeepEqual(before, after) {
 		return nil
@@ -222,6 +229,7 @@ func difference(what string, before, after any) error {
 		what, quote(fmt.Sprintf("%+v", before)), quote(fmt.Sprintf("%+v", after)))
 }
 
+// document returns a value as its JSON is decoded.
 func document(v any) (doc any, err error) {
 	encoded, err := json.Marshal(v)
 	if err != nil {
@@ -233,8 +241,8 @@ func document(v any) (doc any, err error) {
 	return doc, err
 }
 
-// diverge finds the first place at which two JSON values differ, as a JSON
-// pointer (RFC 6901, without its escapes).
+// diverge returns the first place at which two JSON values differ, as a JSON pointer
+// (RFC 6901, without its escapes), and both values there.
 func diverge(path string, before, after any) (at, was, is string, differ bool) {
 	switch b := before.(type) {
 	case map[string]any:

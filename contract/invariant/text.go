@@ -7,20 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// shape says how much of a text's spelling is folded before it is read.
+// A shape is a degree to which the spelling of a text is folded before it is read.
 type shape int
 
 const (
-	// shapeSigns makes one sign of those that look alike: spaces, dashes and
-	// quotation marks of all sorts, full-width characters. Characters without
-	// width are left out.
+	// shapeSigns writes signs that look alike as one: spaces, dashes, quotation marks,
+	// full-width characters. It leaves out characters without width.
 	shapeSigns shape = iota
 	// shapeWords also folds case, and writes letters without their marks:
 	// "é" is "e", "ü" is "ue", "ß" is "ss". Patterns over it are ASCII.
 	shapeWords
 )
 
-// plainText is a folded text with the way back to the original.
+// A plainText is a folded text with its offsets in the original.
 type plainText struct {
 	text string
 	at   []int // of each byte of text, and of its end, the offset in the original
@@ -53,10 +52,10 @@ func flatten(original string, as shape) plainText {
 	return plainText{b.String(), append(at, len(original))}
 }
 
-// flat is the text of flatten alone.
+// flat returns the text of flatten alone.
 func flat(original string, as shape) string { return flatten(original, as).text }
 
-// original returns the offsets in the original of a part of the text.
+// original returns the offsets in the original of text[start:end].
 func (p plainText) original(start, end int) (int, int) { return p.at[start], p.at[end] }
 
 // from returns the offset in the text of an offset in the original.
@@ -110,8 +109,8 @@ func straighten(text string) string {
 	return strings.NewReplacer("’", "'", "‘", "'", "“", `"`, "”", `"`, "„", `"`).Replace(text)
 }
 
-// fold makes equal what [strings.EqualFold] calls equal, and keeps the number
-// of characters, so that a place in the folded text is one in the text.
+// fold makes texts equal that [strings.EqualFold] calls equal. It keeps the number of
+// characters, so the n-th character of the result is that of the n-th of the text.
 func fold(s string) string { return strings.Map(foldRune, s) }
 
 func foldRune(r rune) rune {
@@ -122,14 +121,15 @@ func foldRune(r rune) rune {
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
 		least = min(least, f)
 	}
-	// Dotted capital I has a small letter that folds otherwise: it stays.
+	// The small letter of the dotted capital I folds otherwise, so the capital stays.
 	if lower := unicode.ToLower(least); lower >= utf8.RuneSelf || least < utf8.RuneSelf {
 		return lower
 	}
 	return least
 }
 
-// find returns the offsets in text of a part whose folded form is given.
+// find returns the offsets in text of the first part whose folded form is part.
+// folded is the folded text.
 func find(text, folded, part string) (start, end int, ok bool) {
 	i := strings.Index(folded, part)
 	if i < 0 {
@@ -139,8 +139,8 @@ func find(text, folded, part string) (start, end int, ok bool) {
 	return start, forward(text, start, utf8.RuneCountInString(part)), true
 }
 
-// blank reports whether nothing in text would leave a mark: white space,
-// controls, and characters without width.
+// blank reports whether a text has no visible character: only white space, control
+// characters and characters without width.
 func blank(text string) bool {
 	for _, r := range text {
 		if !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf) {
@@ -155,7 +155,7 @@ func wordRune(r rune) bool {
 	return r == '_' || unicode.In(r, unicode.L, unicode.N, unicode.M)
 }
 
-// squeezed are the letters and digits of a text, folded.
+// squeezed returns the letters and digits of a text, in shapeWords.
 func squeezed(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -165,14 +165,17 @@ func squeezed(text string) string {
 	}, flat(text, shapeWords))
 }
 
-// plainWords are the folded words between white space, signs of JSON and cells of tables,
-// without the punctuation and symbols around them. A number of up to three
-// digits at the beginning of a line, a cell or a JSON string is a marker and left out.
+// plainWords returns the words of a text in shapeWords, without the punctuation and
+// symbols around them. White space, signs of JSON and cells of tables separate words.
+// A number of up to three digits at the beginning of a line, a cell or a JSON string
+// is a marker and left out.
 func plainWords(text string) []string {
 	var list []string
-	for cell := range strings.FieldsFuncSeq(flat(text, shapeWords), func(r rune) bool { return strings.ContainsRune("\n|\"{}[]", r) }) {
+	betweenCells := func(r rune) bool { return strings.ContainsRune("\n|\"{}[]", r) }
+	betweenWords := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("*,;:()", r) }
+	for cell := range strings.FieldsFuncSeq(flat(text, shapeWords), betweenCells) {
 		first := true
-		for word := range strings.FieldsFuncSeq(cell, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("*,;:()", r) }) {
+		for word := range strings.FieldsFuncSeq(cell, betweenWords) {
 			word = strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 			if word == "" {
 				continue
@@ -186,7 +189,8 @@ func plainWords(text string) []string {
 	return list
 }
 
-// languageOf guesses the language of a text by its commonest words; empty: none is ahead.
+// languageOf guesses the language of a text by its commonest words: en, de, fr, es, or
+// "" if two are equally likely.
 func languageOf(text string) string {
 	const (
 		en = " the is are you to of and for with your not a "
@@ -216,7 +220,7 @@ func languageOf(text string) string {
 	return []string{"en", "de", "fr", "es"}[best]
 }
 
-// stemsOf are the beginnings of long words, and numbers of two digits and more.
+// stemsOf returns the beginnings of the long words, and the numbers of at least two digits.
 func stemsOf(words []string) map[string]struct{} {
 	stems := make(map[string]struct{})
 	for _, word := range words {
