@@ -65,8 +65,8 @@ func CallsBefore(name string, severity contract.Severity, first, then string) co
 		if err := checkLog(o); err != nil {
 			return err // the earlier call may be among the dropped
 		}
-		var done time.Duration  // the end of the earliest success among the calls so far
-		succeeded := false // there was one
+		var done time.Duration // the end of the earliest success among the calls so far
+		succeeded := false     // there was one
 		for _, e := range o.Events {
 			if after.Match(e.Target) && !(succeeded && done <= e.Start) {
 				return fmt.Errorf("%s was called without a successful call to %q before it: %s",
