@@ -329,7 +329,7 @@ func newProse() prose {
 		failure: wordList(failureWords), success: wordList(successWords),
 		contractions: strings.NewReplacer("'ve ", " have ", "'re ", " are ", "'m ", " am ",
 			"'s been ", " has been ", "'s now ", " is now "),
-		hedges:       newHedges(), unsure: wordList(unsureWords),
+		hedges: newHedges(), unsure: wordList(unsureWords),
 		noun: regexp.MustCompile(nounWords), act: regexp.MustCompile(nounEnds), done: wordList(doneSigns),
 		future: regexp.MustCompile(`(?i)\pL(?:[aei]r(?:án?|emos)|endrán?|odrán?)(?:$|[^\pL])`),
 	}
