@@ -70,7 +70,8 @@ func newDetectors() detectors {
 	doubts := newDoubts()
 	return detectors{
 		{kind: PIIEmail, sign: "@", accept: anything, doubt: doubts.email, form: regexp.MustCompile(emailLocal + `@` + emailHost)},
-		{kind: PIIEmail, any: "([", accept: anything, form: regexp.MustCompile(`(?i)[\pL\pN_%+\-][\pL\pN._%+\-]* ?(?:\((?:at|` +
+		{kind: PIIEmail, any: "([", accept: anything, form: regexp.MustCompile(`(?i)[\pL\pN_%+\-][\pL\pN._%+\-]* ` +
+			`?(?:\((?:at|` +
 			`ät|arobase|arroba)\)|\[(?:at|ät|arobase|arroba)\]) ?[\pL\pN\-]+(?: ?(?:\.|\((?:dot|punkt|point|` +
 			`punto)\)|\[(?:dot|punkt|point|punto)\]| (?:dot|punkt|point|punto) ) ?[\pL\pN\-]+)*`)},
 		{kind: PIIIBAN, accept: ibanLength, form: regexp.MustCompile(`[A-Za-z]{2}[0-9]{2}(?:[ \-]?[0-9A-Za-z]){11,30}`)},

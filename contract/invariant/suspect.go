@@ -11,7 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// doubts tell why a finding may be no one's.
+// doubts gives reasons why a finding may not be personal.
 type doubts struct {
 	role, company, tollFree, product, cards, version *regexp.Regexp
 	build, dummy, part, line                         *regexp.Regexp
@@ -42,17 +42,22 @@ func newDoubts() doubts {
 			`rechnung|facture|factura`),
 		cards:   regexp.MustCompile(`card|karte|carte|tarjeta|visa|kredit|credit|debit|pago|zahlung|payment|paiement`),
 		version: regexp.MustCompile(`(?:version|release|build|update|firmware|v|kernel|driver|treiber|patch)\W*$`),
-		build: regexp.MustCompile(`(?:version|release|build|update|firmware|patch|pa[ck]+et|package|paquete?|fassung|image|sdk|` +
+		build: regexp.MustCompile(`(?:version|release|build|update|firmware|patch|pa[ck]+et|package|paquete?|` +
+			`fassung|image|sdk|` +
 			`plugin|modul\w*|library|bibliothek|app|client|agent)\b[^.\n]{0,12}$`),
-		dummy: regexp.MustCompile(`^(?:(?:your|you|ihr|dein|votre|tu|su)?[._\-]?(?:name|username|user|email|mail|address|vorname|` +
-			`nachname|nom|prenom|nombre|apellido|usuario|benutzer|benutzername|utilisateur|adresse|correo|someone|somebody|` +
-			`test|example|exemple|beispiel|ejemplo|foo|bar|me|you|xyz|abc))(?:[._\-](?:name|nachname|surname|lastname|nom|` +
+		dummy: regexp.MustCompile(`^(?:(?:your|you|ihr|dein|votre|tu|su)?[._\-]?(?:name|username|user|email|mail|` +
+			`address|vorname|` +
+			`nachname|nom|prenom|nombre|apellido|usuario|benutzer|benutzername|utilisateur|adresse|correo|` +
+			`someone|somebody|` +
+			`test|example|exemple|beispiel|ejemplo|foo|bar|me|you|xyz|abc))(?:[._\-](?:name|nachname|surname|` +
+			`lastname|nom|` +
 			`apellido|here))?@|^(?:max|erika)[._]?musterm\w+@|^(?:john|jane)[._]?(?:doe|smith)@|^jean[._]?dupont@|` +
 			`^juan[._]?perez@|^fulano`),
 		part: regexp.MustCompile(`[a-z]-$`),
 		line: regexp.MustCompile(`(?:tel|telefon|phone|fax|mobil\w*|handy|cell|fon)-$`),
 		documentation: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"),
-			netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("3fff::/20")},
+			netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("2001:db8::/32"),
+			netip.MustParsePrefix("3fff::/20")},
 	}
 }
 
@@ -108,39 +113,41 @@ func (d doubts) ip(finding, before string) string {
 	return ""
 }
 
-// noOnes are the doubts that leave no doubt: a finding is no one's.
+// The doubts with which a finding is certainly not personal.
 const (
 	aVersion      = "a version"
 	ofExamples    = "an address for documentation (RFC 5737, RFC 3849)"
 	exampleInCode = "an address for documentation (RFC 2606) in code"
 )
 
+// isHarmless reports whether a finding with the doubt is certainly not personal.
 func isHarmless(doubt string) bool {
 	return doubt == aVersion || doubt == ofExamples || doubt == exampleInCode
 }
 
-// suspicion is a form that personal data may have, and why it may be some.
+// A suspicion is a form that personal data may have, and what it would be.
 type suspicion struct {
-	kind PII // "": of none of the kinds
+	kind PII // "": none of the kinds
 	form *matcher
 	why  string
-	// needs are texts in small letters of which every finding has one; none: it may have any.
+	// needs has texts in lower case of which every finding contains at least one; nil: it
+	// need not.
 	needs []string
-	// digits are the least that a finding has in a row.
+	// digits is the least number of digits that a finding has in a row.
 	digits int
 }
 
-// suspicions find what may be personal data. They look only where nothing was found.
+// suspicions finds what may be personal data, outside of what the detectors found.
 type suspicions struct {
 	list     []suspicion
 	harmless *matcher
-	named    *regexp.Regexp // what a long number is of
+	named    *regexp.Regexp // words that say what a long number identifies
 	base64   *regexp.Regexp
 	wire     *regexp.Regexp
 }
 
-// firstNames are common in the four languages; a second capitalised word behind
-// one is taken for a surname.
+// firstNames are common in the four languages. A capitalised word behind one is taken
+// for a surname.
 const firstNames = `Anna|Anne|Maria|María|Marie|Julia|Laura|Sarah|Sara|Lisa|Lena|Lea|Léa|Emma|Mia|Sophie|Sofía|` +
 	`Sofia|Lucía|Lucia|Carmen|Elena|Helena|Hélène|Claire|Camille|Chloé|Manon|Juliette|Isabelle|Isabel|Ana|` +
 	`Marta|Paula|Jane|Mary|Emily|Olivia|Alice|Susan|Linda|Karen|Nancy|Jennifer|Jessica|Katharina|Sabine|` +
@@ -160,7 +167,7 @@ func newSuspicions() suspicions {
 			`[0-9]{1,2}[./\-][0-9]{1,2}[./\-][0-9]{2,4}|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?|`+
 			`[0-9]{1,3}(?:[., '][0-9]{3})+[.,][0-9]{2}\b|[0-9]{1,3}(?:[., '][0-9]{3})+ ?(?:€|\$|£|EUR|USD|`+
 			`GBP|CHF)|[€$£] ?[0-9]{1,3}(?:[., '][0-9]{3})+|`+
-			// The end of a number that is masked tells no one's: up to four digits.
+			// Up to four digits at the end of a masked number identify nobody.
 			`(?:[*•·xX#]{2,}[ \-]?){1,5}[0-9]{2,4}\b|…[0-9]{2,4}\b|`+
 			`[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|https?://[^\s]+|`+
 			`[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:$|[^0-9.]|\.(?:$|[^0-9]))`, false),
@@ -211,7 +218,8 @@ func newSuspicions() suspicions {
 	}
 }
 
-// find returns what may be personal data outside of what was found.
+// find returns what may be personal data, outside of the findings found and not in the
+// prompt.
 func (s suspicions) find(folded plainText, found []finding, o *contract.Observation) []finding {
 	rest := []byte(folded.text)
 	for _, p := range found {
@@ -250,7 +258,8 @@ func (s suspicions) find(folded plainText, found []finding, o *contract.Observat
 	return list
 }
 
-// ofSomething reports whether a long number is named as that of a thing, or is part of a word.
+// ofSomething reports whether a long number is named as that of a thing, or is part of a
+// word.
 func (s suspicions) ofSomething(text string, start, end int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:start])
 	after, _ := utf8.DecodeRuneInString(text[end:])
@@ -261,7 +270,7 @@ func (s suspicions) ofSomething(text string, start, end int) bool {
 // decodes reports whether a word is text in base64.
 func decodes(word string) bool { return decoded(word) != "" }
 
-// decoded is the text that a word in base64 stands for; empty: it is none.
+// decoded returns the text that a word encodes in base64, "" if it encodes none.
 func decoded(word string) string {
 	word = strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(word), "=")
 	raw, err := base64.RawStdEncoding.DecodeString(word)
