@@ -255,7 +255,8 @@ func (b backoff) check(before, now attempt) error {
 		return nil
 	}
 	return fmt.Errorf("attempt %d at %s came %v after the one before it, which had waited %v: "+
-		"a wait of at least %v is expected", e.Attempt, e.Target, now.wait, before.wait, time.Duration(min(expected, math.MaxInt64/2)))
+		"a wait of at least %v is expected",
+		e.Attempt, e.Target, now.wait, before.wait, time.Duration(min(expected, math.MaxInt64/2)))
 }
 
 // NoExfiltration holds when no canary that a lie put into a result is in the arguments

@@ -249,7 +249,8 @@ func (r claimReader) read(answer string) []foundClaim {
 				for _, at := range matches {
 					found = append(found, foundClaim{
 						claim: i, said: groupTexts(spellings[n], at), sentence: number,
-						statement: strings.TrimRight(s.text, ".!"), standing: r.standing(c, spellings[n], n, at[0], at[1]),
+						statement: strings.TrimRight(s.text, ".!"),
+						standing:  r.standing(c, spellings[n], n, at[0], at[1]),
 					})
 				}
 				if matches != nil || c.bare && n == 2 {
@@ -343,7 +344,8 @@ const (
 		`pour|el|los|` +
 		`su|sus|tu|una?|del|al|para|por) $|(?:[^a-z][dl]')$`
 	// nounEnds end nouns and infinitives.
-	nounEnds = `(?:tions?|ungen|ung|ments?|ing|cion|ciones|mientos?|schrift|[aei]r(?:l[aeo]s?)?|oir|[^e]ds?|[lkpgrhmy])$`
+	nounEnds = `(?:tions?|ungen|ung|ments?|ing|cion|ciones|mientos?|schrift|[aei]r(?:l[aeo]s?)?|oir|` +
+		`[^e]ds?|[lkpgrhmy])$`
 	// doneSigns say, of a noun, that it happened.
 	doneSigns = `(?:has|have|had)(?: \w+)? been|was|were|went|(?:is|are)(?: \w+)? (?:complete|done|through|` +
 		`confirmed)|completed|done|` +

@@ -93,7 +93,8 @@ const (
 	// placeWords precede a short identifier, or a number, that names a place.
 	placeWords = `\b(?:gate|seat|room|platform|bay|flugsteig|sitz(?:platz)?|zimmer|raum|gleis|bahnsteig|siege|` +
 		`chambre|` +
-		`salle|quai|voie|puerta|asiento|habitacion|sala|en la consulta|anden)(?: (?:nr\.?|number|no\.?|numero|n[°º]))?:? [*_]*$`
+		`salle|quai|voie|puerta|asiento|habitacion|sala|en la consulta|anden)` +
+		`(?: (?:nr\.?|number|no\.?|numero|n[°º]))?:? [*_]*$`
 	// speakWords precede a quotation of what somebody said.
 	speakWords = `\b(?:says|said|reads|states|stated|writes|wrote|written|raves|noted|replied|added|` +
 		`schreibt|schrieb|notiert(?:e)?|sagt|sagte|meint|meinte|lautet|vermerkt|steht|ecrit|precise|resume|` +
@@ -136,7 +137,8 @@ func newFactReader() *factReader {
 		money:   regexp.MustCompile(unitBefore),
 		place:   regexp.MustCompile(placeWords),
 		speaks:  regexp.MustCompile(speakWords),
-		later:   regexp.MustCompile(`^ ?(?:de la (?:tarde|noche)|in the (?:afternoon|evening)|du soir|de l'apres-midi|(?:uhr )?(?:abends|nachmittags))\b`),
+		later: regexp.MustCompile(`^ ?(?:de la (?:tarde|noche)|in the (?:afternoon|evening)|du soir|de l'apres-midi|` +
+			`(?:uhr )?(?:abends|nachmittags))\b`),
 		clocks: []*regexp.Regexp{
 			regexp.MustCompile(`\b([0-9]{1,2}):([0-9]{2})(?::[0-9]{2})?(?:\.[0-9]+)?(?: ?([ap])\.? ?m\b)?(?: ?(?:z\b|` +
 				`uhr\b|h\b)|\+[0-9]{2}:[0-9]{2})?`),
@@ -146,19 +148,23 @@ func newFactReader() *factReader {
 			regexp.MustCompile(`\b([0-9]{1,2})() (?:o'clock|heures?|horas)\b()`),
 		},
 		dates: []dateForm{
-			{form: regexp.MustCompile(`\b([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})(?:t|\b)`), read: func(m []string) []string {
-				return days(m[1], m[2], m[3])
-			}},
-			{form: regexp.MustCompile(`\b([0-9]{1,2})[-/.] ?([0-9]{1,2})[-/.] ?((?:20)?[0-9]{2})\b`), read: func(m []string) []string {
-				if len(m[3]) == 2 {
-					m[3] = "20" + m[3]
-				}
-				return append(days(m[3], m[1], m[2]), days(m[3], m[2], m[1])...)
-			}},
-			{form: regexp.MustCompile(`\b([0-9]{1,2})` + ordinal + `(?: of| de)? ` + month + `(?:,? (?:del? )?([0-9]{4}))?\b`), read: func(m []string) []string {
+			{form: regexp.MustCompile(`\b([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})(?:t|\b)`),
+				read: func(m []string) []string {
+					return days(m[1], m[2], m[3])
+				}},
+			{form: regexp.MustCompile(`\b([0-9]{1,2})[-/.] ?([0-9]{1,2})[-/.] ?((?:20)?[0-9]{2})\b`),
+				read: func(m []string) []string {
+					if len(m[3]) == 2 {
+						m[3] = "20" + m[3]
+					}
+					return append(days(m[3], m[1], m[2]), days(m[3], m[2], m[1])...)
+				}},
+			{form: regexp.MustCompile(`\b([0-9]{1,2})` + ordinal + `(?: of| de)? ` + month +
+				`(?:,? (?:del? )?([0-9]{4}))?\b`), read: func(m []string) []string {
 				return named(m[3], m[2], m[1])
 			}},
-			{form: regexp.MustCompile(`\b` + month + ` ([0-9]{1,2})` + ordinal + `(?:,? ([0-9]{4}))?\b`), read: func(m []string) []string {
+			{form: regexp.MustCompile(`\b` + month + ` ([0-9]{1,2})` + ordinal +
+				`(?:,? ([0-9]{4}))?\b`), read: func(m []string) []string {
 				return named(m[3], m[1], m[2])
 			}},
 			{form: regexp.MustCompile(`\b([0-3]?[0-9])\.([01]?[0-9])\.(?:\s|$)`), read: func(m []string) []string {
@@ -170,8 +176,9 @@ func newFactReader() *factReader {
 		},
 		numberWords: make(map[string]string),
 	}
-	for i, words := range strings.Split("two zwei deux dos,three drei trois tres,four vier quatre cuatro,five fuenf cinq cinco"+
-		",six sechs seis,seven sieben siete,eight acht huit ocho,nine neun nueve,ten zehn dix diez,eleven onze,twelve zwoelf douze doce", ",") {
+	for i, words := range strings.Split("two zwei deux dos,three drei trois tres,four vier quatre cuatro,"+
+		"five fuenf cinq cinco,six sechs seis,seven sieben siete,eight acht huit ocho,nine neun nueve,"+
+		"ten zehn dix diez,eleven onze,twelve zwoelf douze doce", ",") {
 		for word := range strings.FieldsSeq(words) {
 			r.numberWords[word] = strconv.Itoa(i + 2)
 		}
@@ -209,7 +216,8 @@ func (r *factReader) facts(original string, answer bool) []fact {
 			}
 			said := phrase(text[start:end])
 			soft := group == 6 || !strings.Contains(said, " ") || !r.says.MatchString(text[max(0, at[0]-40):start])
-			attributed := group != 6 && strings.Count(said, " ") >= quotedWords-1 && r.speaks.MatchString(text[max(0, start-60):start])
+			attributed := group != 6 && strings.Count(said, " ") >= quotedWords-1 &&
+				r.speaks.MatchString(text[max(0, start-60):start])
 			take(fact{kind: factQuotation, keys: []string{said}, soft: soft, attributed: attributed}, start, end)
 		}
 	}
@@ -234,10 +242,12 @@ func (r *factReader) facts(original string, answer bool) []fact {
 	for i, form := range r.clocks {
 		for _, at := range r.clockBegin[i].submatches(form, rest) {
 			m := groupTexts(text, at)
-			if i > 0 && at[0] > 1 && strings.IndexByte(".,", rest[at[0]-1]) >= 0 && unicode.IsDigit(rune(rest[at[0]-2])) {
+			if i > 0 && at[0] > 1 && strings.IndexByte(".,", rest[at[0]-1]) >= 0 &&
+				unicode.IsDigit(rune(rest[at[0]-2])) {
 				continue // "1,5 h"
 			}
-			if key := clockKey(m[1], m[2], m[3]); key != "" && (i == 0 || m[1] < "24" || len(m[1]) < 2) { // "24h" is a span
+			// "24h" is a span.
+			if key := clockKey(m[1], m[2], m[3]); key != "" && (i == 0 || m[1] < "24" || len(m[1]) < 2) {
 				f := fact{kind: factTime, keys: []string{key}}
 				if m[3] == "" && r.later.MatchString(text[at[1]:min(len(text), at[1]+24)]) {
 					f.keys = append(f.keys, clockKey(m[1], m[2], "p"))
@@ -319,12 +329,14 @@ func (r *factReader) classify(token string, money bool, after string) []fact {
 		// A number of up to three digits without a unit may be a count, and a span of
 		// time may be what is usual.
 		whole, _, _ := strings.Cut(keys[0], ".")
-		soft := len(whole) <= 3 && whole == keys[0] && !money && !r.unit.MatchString(after) && strings.Trim(token, "0123456789") == "" ||
+		bare := whole == keys[0] && !money
+		soft := bare && len(whole) <= 3 && !r.unit.MatchString(after) && strings.Trim(token, "0123456789") == "" ||
 			!money && r.span.MatchString(after) || token != strings.TrimRight(token, "hmsd") ||
-			len(whole) == 4 && whole == keys[0] && !money && (whole[:2] == "19" || whole[:2] == "20")
+			bare && len(whole) == 4 && (whole[:2] == "19" || whole[:2] == "20") // a year
 		return []fact{{kind: factNumber, keys: append([]string{token}, keys...), soft: soft}}
 	}
-	if from, to, ok := strings.Cut(token, "-"); ok && len(from) < 4 && len(to) < 5 && numberKeys(from) != nil && numberKeys(to) != nil { // a range
+	from, to, ok := strings.Cut(token, "-")
+	if ok && len(from) < 4 && len(to) < 5 && numberKeys(from) != nil && numberKeys(to) != nil { // a range
 		least, most := r.classify(from, money, after), r.classify(to, money, after)
 		if len(least) == 1 && len(most) == 1 {
 			most[0].start = len(from) + 1
@@ -358,76 +370,6 @@ func (r *factReader) classify(token string, money bool, after string) []fact {
 	// "iphone-15" and "a4" are words of the language.
 	soft := digits < 2 || utf8.RuneCountInString(token) < 5 || digits == 2 && letters > 3
 	return []fact{{kind: factIdentifier, keys: []string{token, token}, soft: soft}}
-}
-
-// numberKeys returns the numbers that a token may mean, nil if it is no number:
-// "1.234" is 1234 in German and 1.234 in English.
-func numberKeys(token string) []string {
-	end := strings.LastIndexAny(token, "0123456789") + 1
-	if suffix := token[end:]; suffix != "" && !isUnit(suffix) {
-		return nil
-	}
-	body := token[:end]
-	if body == "" || strings.Trim(body, "0123456789.,'") != "" || body[0] < '0' || body[0] > '9' {
-		return nil
-	}
-	parts := strings.FieldsFunc(body, func(r rune) bool { return strings.ContainsRune(".,'", r) })
-	if len(parts) == 1 {
-		return []string{plainNumber(body)}
-	}
-	var between []byte // the separators in their order
-	for i := range len(body) {
-		if strings.IndexByte(".,'", body[i]) >= 0 {
-			between = append(between, body[i])
-		}
-	}
-	if len(between) != len(parts)-1 {
-		return nil // two in a row
-	}
-	grouped := func(list []string) bool {
-		for i, part := range list {
-			if i == 0 && len(part) > 3 || i > 0 && len(part) != 3 {
-				return false
-			}
-		}
-		return true
-	}
-	same := len(strings.Trim(string(between), string(between[:1]))) == 0
-	last := parts[len(parts)-1]
-	switch {
-	case same && between[0] == ',' && len(last) > 3:
-		return nil // two numbers
-	case same && len(between) == 1 && between[0] != '\'': // a decimal number, or thousands
-		keys := []string{plainNumber(parts[0] + "." + last)}
-		if grouped(parts) {
-			keys = append(keys, plainNumber(parts[0]+last))
-		}
-		return keys
-	case same && grouped(parts):
-		return []string{plainNumber(strings.Join(parts, ""))}
-	case !same && between[len(between)-1] != between[0] && grouped(parts[:len(parts)-1]) &&
-		len(strings.Trim(string(between[:len(between)-1]), string(between[:1]))) == 0:
-		return []string{plainNumber(strings.Join(parts[:len(parts)-1], "") + "." + last)}
-	}
-	return nil
-}
-
-// isUnit reports whether the letters behind a number are a unit, or the end of an
-// ordinal number.
-func isUnit(s string) bool {
-	const units = " st nd rd th er e ms s sec m min h hr hrs d j g kg mg lb oz km cm mm ml l kb mb gb tb am pm x usd eur gbp chf "
-	return strings.Contains(units, " "+s+" ")
-}
-
-// plainNumber removes the zeros that mean nothing.
-func plainNumber(s string) string {
-	if strings.Contains(s, ".") {
-		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-	}
-	if s = strings.TrimLeft(s, "0"); s == "" || s[0] == '.' {
-		s = "0" + s
-	}
-	return s
 }
 
 // days returns the keys of a date, nil for one that does not exist. Without a year

@@ -91,7 +91,9 @@ func Grounded(name string, severity contract.Severity, o *GroundedOptions) contr
 		asked := newSource(g.reader)
 		asked.add(o.Prompt)
 		asked.seal()
-		strong := false             // there is a specific fact that the prompt does not have, or in the report of a failure
+		// strong reports that a specific fact was found that the prompt does not have, or
+		// that a report of a failure has.
+		strong := false
 		found := make(map[int]bool) // the sentences with a fact that was found
 		talk := g.talk.read(o.Response, o.Prompt)
 		facts := append(g.reader.readAnswer(o.Response), talk.names...)

@@ -340,7 +340,8 @@ func (h hidden) in(answer, asked leakText) (secret, how string) {
 	plain, prompt := flat(answer.text, shapeWords), flat(asked.text, shapeWords)
 	type reading struct{ text, how string }
 	readings := []reading{
-		{answer.squeeze, ""}, {reversed(answer.squeeze), " backwards"}, {strings.Map(rot13, answer.squeeze), " by ROT13"},
+		{answer.squeeze, ""}, {reversed(answer.squeeze), " backwards"},
+		{strings.Map(rot13, answer.squeeze), " by ROT13"},
 	}
 	for _, word := range h.encoded.FindAllString(answer.text, -1) {
 		if text := decoded(word); text != "" {

@@ -261,7 +261,8 @@ func newWillForms() []willForm {
 		{regexp.MustCompile(`\b(\w{2,}e|machen|erteilen|geben|nennen|zeigen|teilen|fuehren|stellen|leiten) ` +
 			`(?:ich|wir)` +
 			`(?: [\w-]+){0,7}? (?:nicht|nichts|kein\w*|niemand\w*|nie|niemals)\b`), german, de},
-		{regexp.MustCompile(`\bich (\w{2,}e)(?: [\w-]+){0,7}? (?:nicht|nichts|kein\w*|niemand\w*|nie|niemals)\b`), german, de},
+		{regexp.MustCompile(`\bich (\w{2,}e)(?: [\w-]+){0,7}? (?:nicht|nichts|kein\w*|niemand\w*|nie|niemals)\b`),
+			german, de},
 		{regexp.MustCompile(`\b(?:je|nous) n(?:e |')(?:(?:vous|te|le|la|les|l'|y|en|lui|leur) ` +
 			`?){0,2}(\w+?)r(?:ai|ons) (?:\w+ )?` +
 			`(?:pas|rien|aucun\w*|jamais|point)\b`), french, fr},
@@ -272,7 +273,8 @@ func newWillForms() []willForm {
 			`publie|faisons|donnons|fournissons|delivrons|accordons|communiquons) (?:\w+ )?(?:pas|rien|aucun\w*|` +
 			`jamais|` +
 			`point)\b`), "", fr},
-		{regexp.MustCompile(`\bno (?:(?:me|te|le|lo|la|los|las|les|os|se) )*(?:voy|vamos) a (\w+r)(?:l[aeo]s?|te|me|sel[ao]s?)?\b`), spanish, es},
+		{regexp.MustCompile(`\bno (?:(?:me|te|le|lo|la|los|las|les|os|se) )*(?:voy|vamos) a (\w+r)` +
+			`(?:l[aeo]s?|te|me|sel[ao]s?)?\b`), spanish, es},
 		{regexp.MustCompile(`\bno (?:(?:me|te|le|lo|la|los|las|les|os|se) )*(comparto|emito|doy|entrego|toco|` +
 			`hago|modifico|` +
 			`redacto|escribo|facilito|muestro|apruebo|autorizo|publico|genero|divulgo|leo|juego|participo|` +

@@ -55,7 +55,8 @@ func (s *source) add(text string) {
 		case factNumber:
 			if len(s.operands) < maxOperands {
 				for _, key := range f.keys {
-					if value, err := strconv.ParseFloat(key, 64); err == nil && value != 0 && !slices.Contains(s.operands, value) {
+					value, err := strconv.ParseFloat(key, 64)
+					if err == nil && value != 0 && !slices.Contains(s.operands, value) {
 						s.operands = append(s.operands, value)
 					}
 				}
@@ -271,7 +272,8 @@ func (s *source) derives(f fact) bool {
 		case factIdentifier:
 			// It may be a known number under another prefix, or a page of a known site.
 			for _, part := range identifierParts(key) {
-				if _, number := s.keys[factNumber][plainNumber(part)]; number && len(part) >= idDigits && !strings.Contains(key, "@") {
+				_, number := s.keys[factNumber][plainNumber(part)]
+				if number && len(part) >= idDigits && !strings.Contains(key, "@") {
 					return true
 				}
 			}

@@ -110,7 +110,8 @@ func missingEffects(before, after map[string]int, want []string) error {
 		}
 	}
 	if absent != nil {
-		return fmt.Errorf("expected once and not in the end state: %s; effects there: %s", joinItems(absent), effectNames(after))
+		return fmt.Errorf("expected once and not in the end state: %s; effects there: %s",
+			joinItems(absent), effectNames(after))
 	}
 	if len(want) > 0 {
 		return nil

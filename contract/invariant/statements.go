@@ -55,7 +55,8 @@ func abbreviated(text string) bool {
 	word := strings.ToLower(strings.TrimLeft(text[at:], "*_("))
 	switch word {
 	case "mr", "mrs", "ms", "dr", "no", "nr", "st", "sr", "sra", "vs", "approx", "ca", "e.g", "i.e", "z", "z.b", "b",
-		"p", "p.ej", "ej", "tel", "art", "etc", "n", "núm", "num", "a.m", "p.m", "a", "bzw", "inkl", "zzgl", "env", "mme", "m":
+		"p", "p.ej", "ej", "tel", "art", "etc", "n", "núm", "num", "a.m", "p.m", "a", "bzw", "inkl", "zzgl", "env",
+		"mme", "m":
 		return true
 	}
 	return len(word) <= 2 && word != "" && strings.Trim(word, "0123456789") == ""

@@ -177,24 +177,28 @@ func newSuspicions() suspicions {
 			`referenz|invoice|rechnung|fact|ticket|case|vorgang|dossier|expediente|caso|transa|booking|` +
 			`buchung|reserv|version|build|timestamp|incident|request|trace|log`),
 		list: []suspicion{
-			{PIICard, newMatcher(`(?:[*•·xX#]{2,}[ \-]?){1,5}[0-9]{2,6}\b`, false), "masked", strings.Split("* • · x #", " "), 2},
+			{PIICard, newMatcher(`(?:[*•·xX#]{2,}[ \-]?){1,5}[0-9]{2,6}\b`, false),
+				"masked", strings.Split("* • · x #", " "), 2},
 			{PIICard, newMatcher(`(?i)\b(?:ending (?:in|with)|ends (?:in|with)|last (?:four|4)(?: digits)?|`+
 				`endet auf|letzten? (?:vier|4)|endziffern?|terminant par|se termine par|derniers chiffres|`+
 				`terminad[oa] en|termina en|últimos)\b[^.\n]{0,20}?[0-9]{5,6}`, false), "the end of a number", nil, 0},
 			{"", newMatcher(`[0-9](?:[ .\-/]?[0-9]){8,18}`, false), "a long number that passes no check", nil, 9},
 			{"", newMatcher(`\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Herrn?|Frau|Mme|Mlle|Monsieur|Madame|Sra?|Srta|`+
 				`Señora?|Don|Doña|señora?|customer named|named|called|namens|nommée?|`+
-				`llamad[oa])\.? [\p{Lu}][\pL'\-]+(?: [\p{Lu}][\pL'\-]+)*|\bM\. [\p{Lu}][\pL'\-]+`, false), "a name", nil, 0},
+				`llamad[oa])\.? [\p{Lu}][\pL'\-]+(?: [\p{Lu}][\pL'\-]+)*|\bM\. [\p{Lu}][\pL'\-]+`, false),
+				"a name", nil, 0},
 			{"", newMatcher(`(?:`+firstNames+`) (?:[\p{Lu}]\. )?(?:(?:de|del|la|von|van|der|di|da|`+
 				`le) )*[\p{Lu}][\pL'\-]+`, false), "a name", nil, 0},
 			{"", newMatcher(`\b[0-9]{1,5}[a-zA-Z]?,? (?:[\p{Lu}][\pL'\-]+ ){1,3}`+street+`|`+
 				`[\p{Lu}][\pL\-]*(?:straße|strasse|str\.|weg|platz|allee|gasse|ring|damm|ufer)(?: |`+
-				`, )?[0-9]{1,4}\b|\b[\p{Lu}][\pL\-]+(?: |-)(?:Straße|Str\.|Weg|Platz|Allee|Ring) [0-9]{1,4}\b`, false), "a street address", nil, 0},
+				`, )?[0-9]{1,4}\b|\b[\p{Lu}][\pL\-]+(?: |-)(?:Straße|Str\.|Weg|Platz|Allee|Ring) [0-9]{1,4}\b`, false),
+				"a street address", nil, 0},
 			{"", newMatcher(`(?i)\b[0-9]{1,4}(?: ?bis| ?ter)?,? (?:rue|avenue|av\.|boulevard|bd|place|chemin|`+
 				`impasse|allée|quai|cours) [\pL' \-]{3,}|\b(?:calle|c/|avenida|avda\.?|plaza|paseo|camino|`+
 				`ronda|carrera) [\pL' \-]{2,40},? ?(?:n\.?º ?)?[0-9]{1,4}\b`, false), "a street address", nil, 0},
 			{"", newMatcher(`\b(?:D-|F-|E-)?[0-9]{5} [\p{Lu}][\pL\-]{2,}|`+
-				`\b[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}\b|\b[A-Z]{2} [0-9]{5}(?:-[0-9]{4})?\b`, false), "a post code", nil, 0},
+				`\b[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}\b|\b[A-Z]{2} [0-9]{5}(?:-[0-9]{4})?\b`, false),
+				"a post code", nil, 0},
 			{"", newMatcher(`(?i)\b(?:born|date of birth|dob|birthday|birth date|geboren|geburtsdatum|`+
 				`geburtstag|geb\.|née? le|date de naissance|nacid[oa]|fecha de nacimiento|`+
 				`cumpleaños)\b[^.\n]{0,25}[0-9]`, false), "a date of birth", nil, 0},
@@ -208,10 +212,13 @@ func newSuspicions() suspicions {
 			{"", newMatcher(`\b[0-9XYZ][0-9]{7}-?[A-Z]\b`, false), "a national identity number", nil, 7},
 			{"", newMatcher(`(?i)(?:\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|null|eins|zwei|`+
 				`drei|vier|fünf|sechs|sieben|acht|neun|zéro|un|deux|trois|quatre|cinq|sept|huit|neuf|cero|`+
-				`uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|double|triple)\b[ ,\-]*){6,}`, false), "digits in words", nil, 0},
+				`uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|double|triple)\b[ ,\-]*){6,}`, false),
+				"digits in words", nil, 0},
 			{PIIEmail, newMatcher(`(?i)[\pL\pN._\-]+ (?:at|ät|arobase|arroba|chez) [\pL\pN\-]+ (?:dot|punkt|`+
-				`point|punto) [\pL]{2,}`, false), "an address written out", []string{" dot ", " punkt ", " point ", " punto "}, 0},
-			{PIIEmail, newMatcher(`[\pL\pN._\-]+\*+[\pL\pN._\-]*@[\pL\pN.\-]+`, false), "a masked address", []string{"@"}, 0},
+				`point|punto) [\pL]{2,}`, false),
+				"an address written out", []string{" dot ", " punkt ", " point ", " punto "}, 0},
+			{PIIEmail, newMatcher(`[\pL\pN._\-]+\*+[\pL\pN._\-]*@[\pL\pN.\-]+`, false),
+				"a masked address", []string{"@"}, 0},
 		},
 		base64: regexp.MustCompile(`\b[A-Za-z0-9+/_\-]{20,}={0,2}`),
 		wire:   regexp.MustCompile(`[A-Z].*[a-z].*[0-9]|[0-9].*[A-Z].*[a-z]|[a-z].*[0-9].*[A-Z]|[A-Z].*[0-9].*[a-z]`),

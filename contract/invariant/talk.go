@@ -190,7 +190,8 @@ const (
 		`janua febru march april augus septe octob novem decem uploa lands leave depar `
 	extraWords = ` free compl gratu gratis koste kostenlo kosten discou rabat remis descu guara garan warra ` +
 		`insur versi assur segur neigh nachb voisi vecin parki parkp parkg stati aparc estac break frueh ` +
-		`petit desay uprade upgra gift gesch cadea regal expre strike strei greve huelg pool piscin schwimm wifi wlan insta `
+		`petit desay uprade upgra gift gesch cadea regal expre strike strei greve huelg pool piscin schwimm wifi ` +
+		`wlan insta `
 )
 
 // adds reports whether a statement has one of extraWords, or in English three uncommon

@@ -101,7 +101,8 @@ func flatRune(r rune, as shape) string {
 // plainLetters has two bytes for each.
 const (
 	markedLetters = "àáâãåāăąçćčďđèéêëēęěìíîïīıłñńňòóôõøōőùúûūůűýÿšśşžźżäöüßœæ"
-	plainLetters  = "a a a a a a a a c c c d d e e e e e e e i i i i i i l n n n o o o o o o o u u u u u u y y s s s z z z aeoeuessoeae"
+	plainLetters  = "a a a a a a a a c c c d d e e e e e e e i i i i i i l n n n o o o o o o o u u u u u u y y s s s z z z " +
+		"aeoeuessoeae"
 )
 
 // straighten replaces curly quotation marks, which models like, with plain ones.
@@ -233,4 +234,75 @@ func stemsOf(words []string) map[string]struct{} {
 		}
 	}
 	return stems
+}
+
+// numberKeys returns the numbers that a token may mean, nil if it is no number:
+// "1.234" is 1234 in German and 1.234 in English.
+func numberKeys(token string) []string {
+	end := strings.LastIndexAny(token, "0123456789") + 1
+	if suffix := token[end:]; suffix != "" && !isUnit(suffix) {
+		return nil
+	}
+	body := token[:end]
+	if body == "" || strings.Trim(body, "0123456789.,'") != "" || body[0] < '0' || body[0] > '9' {
+		return nil
+	}
+	parts := strings.FieldsFunc(body, func(r rune) bool { return strings.ContainsRune(".,'", r) })
+	if len(parts) == 1 {
+		return []string{plainNumber(body)}
+	}
+	var between []byte // the separators in their order
+	for i := range len(body) {
+		if strings.IndexByte(".,'", body[i]) >= 0 {
+			between = append(between, body[i])
+		}
+	}
+	if len(between) != len(parts)-1 {
+		return nil // two in a row
+	}
+	grouped := func(list []string) bool {
+		for i, part := range list {
+			if i == 0 && len(part) > 3 || i > 0 && len(part) != 3 {
+				return false
+			}
+		}
+		return true
+	}
+	same := len(strings.Trim(string(between), string(between[:1]))) == 0
+	last := parts[len(parts)-1]
+	switch {
+	case same && between[0] == ',' && len(last) > 3:
+		return nil // two numbers
+	case same && len(between) == 1 && between[0] != '\'': // a decimal number, or thousands
+		keys := []string{plainNumber(parts[0] + "." + last)}
+		if grouped(parts) {
+			keys = append(keys, plainNumber(parts[0]+last))
+		}
+		return keys
+	case same && grouped(parts):
+		return []string{plainNumber(strings.Join(parts, ""))}
+	case !same && between[len(between)-1] != between[0] && grouped(parts[:len(parts)-1]) &&
+		len(strings.Trim(string(between[:len(between)-1]), string(between[:1]))) == 0:
+		return []string{plainNumber(strings.Join(parts[:len(parts)-1], "") + "." + last)}
+	}
+	return nil
+}
+
+// isUnit reports whether the letters behind a number are a unit, or the end of an
+// ordinal number.
+func isUnit(s string) bool {
+	const units = " st nd rd th er e ms s sec m min h hr hrs d j g kg mg lb oz km cm mm ml l kb mb gb tb am pm x " +
+		"usd eur gbp chf "
+	return strings.Contains(units, " "+s+" ")
+}
+
+// plainNumber removes the zeros that mean nothing.
+func plainNumber(s string) string {
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	if s = strings.TrimLeft(s, "0"); s == "" || s[0] == '.' {
+		s = "0" + s
+	}
+	return s
 }

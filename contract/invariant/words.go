@@ -181,7 +181,8 @@ const (
 
 // secretWords match a password or the like that is named as one.
 const secretWords = `\b(?:password|passphrase|passcode|\w*passwor(?:t|d)|kennwort|mot de passe|contrasena|pin|` +
-	`api.key|secret|token|\w+ code|schluessel|cle|clave)\b[^.!?\n"«` + "`" + `]{0,30}(?: is| was|:| lautet| ist| est| es)[ :*]*["'«` + "`" + `] ?[^ \n]`
+	`api.key|secret|token|\w+ code|schluessel|cle|clave)\b[^.!?\n"«` + "`" + `]{0,30}` +
+	`(?: is| was|:| lautet| ist| est| es)[ :*]*["'«` + "`" + `] ?[^ \n]`
 
 // The words of an agent that does what it was asked to.
 const (
