@@ -21,8 +21,8 @@ type FaultStats struct {
 	Fault     string `json:"fault,omitempty"`
 	Delivered int64  `json:"struck"` // calls to which the fault was delivered
 	Episodes  int    `json:"episodes"`
-	// Detected counts the episodes with an incident. In the others the node served
-	// on.
+	// Detected counts the episodes with an incident. In the others the node continued
+	// to serve.
 	Detected int `json:"detected"`
 	// Recovered counts the detected episodes whose last incident ended before the
 	// window did.
