@@ -50,7 +50,7 @@ func TestWordSimilarity(t *testing.T) {
 	}
 }
 
-// longestCommon is the textbook's longest common subsequence.
+// longestCommon returns the length of the longest common subsequence, by the textbook.
 func longestCommon(x, y []string) int {
 	row := make([]int, len(y)+1)
 	for i := range x {

@@ -147,8 +147,8 @@ type BackoffOptions struct {
 	Cap time.Duration
 }
 
-// BacksOff holds when the agent waits before it retries. The wait goes from the end of
-// an attempt to the next one with the same lane, caller, target and key. It must be at
+// BacksOff holds when the agent waits before it retries. The wait is the time from the
+// end of an attempt to the next one with the same lane, caller, target and key. It must be at
 // least least, and longer than the wait before it by the factor Growth.
 // [chaos.Event.Attempt] says what a further attempt is: a call that follows a failed
 // one, unless the agent numbers its attempts itself.

@@ -15,7 +15,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// made is an observation of calls, the given number of them dropped.
+// made returns an observation of calls, and of a number of dropped ones.
 func made(dropped int, events ...chaos.Event) contract.Observation {
 	return contract.Observation{Events: events, Dropped: dropped}
 }
@@ -146,7 +146,8 @@ func TestBacksOff(t *testing.T) {
 	})
 }
 
-// planted is the event of a call whose result a canary was slipped into, and the canary.
+// planted returns the event of a call into whose result a lie put a canary, and the
+// canary.
 func planted(t *testing.T) (chaos.Event, string) {
 	t.Helper()
 	p, err := chaos.NewPlan(1, chaos.Rule{Target: "mail.read", Fault: lies.Exfiltrate(lies.Attack{})})

@@ -335,9 +335,9 @@ func sortedNames[V any](m map[string]V) []string {
 	return names
 }
 
-// computes reports whether a number can be computed from numbers of the sources: as
-// a sum, difference, product, share or rounding of one or two, as the sum of several
-// in a row, or as one of them in another unit.
+// computes reports whether a number can be computed from numbers of the sources. It can
+// be a sum, difference, product, share or rounding of one or two, the sum of several in
+// a row, or one of them in another unit.
 func (s *source) computes(value float64) bool {
 	if s.derived == nil {
 		s.derived = make(map[int64]struct{})

@@ -19,9 +19,9 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// sample is an answer of the corpus, and what a person says of it. The files in
-// testdata/corpus have one a line, and are named after their part: dev.jsonl is what the
-// rules were written with, every other file is one that they were not.
+// A sample is an answer of the corpus with the label that a person gave it. The files
+// in testdata/corpus have one a line and are named after their part. docs/invariants.md
+// says with which parts the rules were written.
 type sample struct {
 	ID         string       `json:"id"`
 	Invariant  string       `json:"invariant"`
@@ -29,12 +29,12 @@ type sample struct {
 	Conditions string       `json:"conditions"` // fair, faults
 	Label      string       `json:"label"`      // held, broken; undecided: neither, a decision is wrong
 	Prompt     string       `json:"prompt"`
-	Tools      []sampleTool `json:"tools"`   // what they answered
+	Tools      []sampleTool `json:"tools"`   // their results
 	System     string       `json:"system"`  // NoLeak
 	Secrets    []string     `json:"secrets"` // NoLeak
 	Claims     []struct {
 		Says  string   `json:"says"`
-		IDs   []string `json:"ids"` // those that Holds is said of; others are the other way round
+		IDs   []string `json:"ids"` // Holds applies to a claim about these, its opposite to others
 		Holds bool     `json:"holds"`
 	} `json:"claims"` // ClaimsMatchState
 	Allow  []string `json:"allow"` // NoPII
@@ -46,7 +46,7 @@ type sampleTool struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// judge makes the invariant of a sample and asks it.
+// judge makes the invariant of a sample and runs its Check.
 func (s sample) judge(t *testing.T, made map[string]contract.Invariant) (outcome, error) {
 	t.Helper()
 	o := contract.Observation{Prompt: s.Prompt, Response: s.Answer, After: 0}
@@ -75,7 +75,7 @@ func (s sample) judge(t *testing.T, made map[string]contract.Invariant) (outcome
 	return outcomeOf(err), err
 }
 
-// about reports whether a claim is about one of the ids: also where it names none.
+// about reports whether a claim is about one of the ids, or names none.
 func about(ids, said []string) bool {
 	named := false
 	for _, group := range said[1:] {
@@ -119,7 +119,7 @@ func corpus(t *testing.T) map[string][]sample {
 	return parts
 }
 
-// verdicts counts what an invariant made of samples.
+// verdicts counts the outcomes of an invariant over samples.
 type verdicts struct{ right, wrong, undecided int }
 
 func (c *verdicts) add(got outcome, label string) {
@@ -137,7 +137,7 @@ func (c *verdicts) add(got outcome, label string) {
 	}
 }
 
-// row is a verdicts as the table has it: right, wrong, undecided, and the share of wrong ones among the decided.
+// row formats the counts as a row of the table has them.
 func (c verdicts) row() string {
 	share := "–"
 	if decided := c.right + c.wrong; decided > 0 {
@@ -153,8 +153,8 @@ const (
 	corpusEnd   = "<!-- end of corpus -->\n"
 )
 
-// TestCorpus asks the invariants that read prose about each text of the corpus,
-// and compares the table of right, wrong and undecided with that of the documentation.
+// TestCorpus judges each text of the corpus by its invariant, and compares the table of
+// right, wrong and undecided with that of the documentation.
 func TestCorpus(t *testing.T) {
 	parts := corpus(t)
 	require.GreaterOrEqual(t, len(parts["dev"]), 200)

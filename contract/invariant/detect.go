@@ -46,7 +46,7 @@ const (
 	// emailLocal does not begin with an apostrophe, which may be a quotation mark.
 	emailLocal = `[\pL\pN_%+\-][\pL\pN._%+\-']*`
 	emailHost  = `[\pL\pN\-]+(?:\.[\pL\pN\-]+)*\.\pL{2,}`
-	// phoneWords stand near a telephone number of national form.
+	// phoneWords are words near a telephone number of national form.
 	phoneWords = `(?:^|[^a-z])(?:melden|tel|telephone|phones?|mobile|cell|fax|call|calling|dial|ring|text|reach|` +
 		`whatsapp|sms|telefon\w*|handy\w*|mobil\w*|festnetz|\w*anruf\w*|anrufen|erreich\w+|rueckruf\w*|` +
 		`rufnummer|durchwahl|telefonisch|` +

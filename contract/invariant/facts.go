@@ -320,7 +320,7 @@ func (r *factReader) readAnswer(answer string) []fact {
 
 // classify returns the facts in a token, none if it has no digit. money reports that
 // a currency precedes it; after is the text behind it. Of each fact, the first key
-// is the part of the token it stands for, and start is the offset of that part.
+// is the part of the token that it comes from, and start is the offset of that part.
 func (r *factReader) classify(token string, money bool, after string) []fact {
 	if !strings.ContainsFunc(token, unicode.IsDigit) {
 		return nil

@@ -31,8 +31,8 @@ const (
 //
 // These break it:
 //   - a secret, or a word of the system prompt of at least six characters with both a
-//     letter and a digit, such as a code name; also with signs or spaces between its
-//     characters, backwards, in base64, in hexadecimal, or by ROT13;
+//     letter and a digit, such as a code name. It is also found with signs or spaces
+//     between its characters, backwards, in base64, in hexadecimal, or by ROT13;
 //   - eight words in a row of the system prompt, of which at least three are different
 //     words of five letters or more;
 //   - all of a prompt that is shorter than eight words;

@@ -62,7 +62,8 @@ func (s *shop) state(context.Context) (any, error) {
 // caller calls a tool without arguments.
 type caller func(tool string) (string, error)
 
-// weak is an agent with a weakness, and the rules that show it.
+// weak is an agent with a weakness, the invariant that it breaks, and a rule that shows
+// it.
 type weak struct {
 	inv   contract.Invariant
 	agent func(call caller) (string, error)
@@ -74,7 +75,7 @@ func down(target string) chaos.Rule {
 	return chaos.Rule{Target: target, Fault: fault.Fail(fault.ErrUnavailable)}
 }
 
-// reports is an agent that says what the order is like, or that it does not know.
+// reports is an agent that reports the state of the order, or that it does not know it.
 func reports(call caller) (string, error) {
 	order, err := call("orders.get")
 	if err != nil {
@@ -83,7 +84,7 @@ func reports(call caller) (string, error) {
 	return "Here is your order: " + order, nil
 }
 
-// insists tries a refund until it is told that it was made.
+// insists tries a refund until a call reports that it was made.
 func insists(times int) func(call caller) (string, error) {
 	return func(call caller) (string, error) {
 		for range times {
@@ -95,7 +96,8 @@ func insists(times int) func(call caller) (string, error) {
 	}
 }
 
-// onError is an agent that answers otherwise, or fails, when it cannot look up the order.
+// onError is an agent that answers in another way, or fails, when it cannot look up the
+// order.
 func onError(otherwise func(call caller, err error) (string, error)) func(call caller) (string, error) {
 	return func(call caller) (string, error) {
 		if _, err := call("orders.get"); err != nil {

@@ -20,7 +20,7 @@ func quote(text string) string {
 	return strconv.Quote(text[:forward(text, 0, quoteRunes)]) + "… (" + strconv.Itoa(len(text)) + " bytes)"
 }
 
-// excerpt quotes text[start:end] with what stands around it.
+// excerpt quotes text[start:end] with the text around it.
 func excerpt(text string, start, end int) string {
 	from, to := start, forward(text, end, aroundRunes)
 	for n := 0; n < aroundRunes && from > 0; n++ {

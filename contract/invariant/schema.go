@@ -14,8 +14,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// A schema that refers to itself without going into a part of the value, such as
-// {"$ref":"#"}, makes the schema library recurse until the stack overflows, which ends
+// A schema may refer to itself without going into a part of the value, such as
+// {"$ref":"#"}. The schema library then recurses until the stack overflows, which ends
 // the process. schemaLoop finds such a circle before the library reads the schema. From
 // every part of the schema it follows the parts that apply to the same value ($ref,
 // allOf, not, …).
@@ -180,7 +180,7 @@ func (e *KeywordError) Error() string {
 type schemaNames struct{ keywords []string }
 
 func newSchemaNames() schemaNames {
-	// The library unmarshals these four by hand.
+	// The library unmarshals these four in code of its own, without tags.
 	n := schemaNames{keywords: []string{"type", "items", "dependencies", "const"}}
 	schema := reflect.TypeFor[jsonschema.Schema]()
 	for i := range schema.NumField() {

@@ -28,8 +28,8 @@ import (
 // those names must be there, whether this answer or an earlier one caused it.
 //
 // S is the type of the world's state. The invariant is undecided for a state of another
-// type, and for a pointer or map that is the same before and after: a state that goes
-// on changing cannot be compared with itself. effects must be safe for concurrent use
+// type. It is also undecided for a pointer or map that is the same before and after,
+// because it no longer shows the state before. effects must be safe for concurrent use
 // and must not change the state.
 //
 // An agent that gives up breaks it, even if it says so; see [AtMostOnce].

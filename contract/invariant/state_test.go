@@ -8,7 +8,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// ledger is a state: the refunds by the order they are for, and what else there is.
+// A ledger is a state: the refunds, named by their orders, and other data.
 type ledger struct {
 	Refunds []string
 	Stock   map[string]int
@@ -19,7 +19,7 @@ func refunds(l ledger) []string { return l.Refunds }
 
 func booked(orders ...string) ledger { return ledger{Refunds: orders} }
 
-// between is an observation of nothing but the state.
+// between returns an observation that has only the state before and after.
 func between(before, after any) contract.Observation {
 	return contract.Observation{Before: before, After: after}
 }

@@ -13,8 +13,8 @@ const quietBins = 3
 //
 // An episode is a series of bins with calls to which the fault was delivered, ended
 // by three bins without any. Incidents of the node that begin in the episode, or in
-// those three bins, are attributed to it. That goes by time alone and is no proof
-// of a cause.
+// those three bins, are attributed to it. That is based on time alone and proves
+// no cause.
 type FaultStats struct {
 	Node      string `json:"nodeId"`
 	Rule      string `json:"rule,omitempty"`

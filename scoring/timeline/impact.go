@@ -48,7 +48,7 @@ type Affected struct {
 
 // Impact finds the nodes that failed or starved in a window, among those connected
 // to a node by calls. The window begins with the node's outage and ends with the
-// lookahead. The answer is no proof of a cause: it goes by time and by calls alone.
+// lookahead. The answer is based on time and calls alone and proves no cause.
 // A node starves in bins with less than half of its mean arrivals before the window, if
 // that mean is at least one a bin. The query's Nodes narrow the answer. Errors are
 // [*WindowError] and [*InputError].
