@@ -43,14 +43,25 @@ func (f fact) String() string { return string(f.kind) + " " + quote(f.text) }
 // A factReader finds facts other than names, in shapeWords. An invariant makes one
 // and uses it for all answers.
 type factReader struct {
-	marker, quotation, says, address, token, grouped, word *regexp.Regexp
-	first, unit, span, money, elision                      *regexp.Regexp
-	place, speaks, later                                   *regexp.Regexp
-	dates                                                  []dateForm
-	clocks                                                 []*regexp.Regexp
-	none                                                   *matcher
-	clockBegin                                             []*matcher
-	numberWords                                            map[string]string
+	marker      *regexp.Regexp // the number of an item of a list
+	firstItem   *regexp.Regexp // the number 1 of a list
+	notFacts    *matcher       // phrases with numbers that are not facts
+	quotation   *regexp.Regexp
+	says        *regexp.Regexp // before a quotation: it is a specific one
+	speaks      *regexp.Regexp // before a quotation: it has a speaker
+	address     *regexp.Regexp // an e-mail or web address
+	dates       []dateForm
+	clocks      []*regexp.Regexp
+	clockBegin  []*matcher     // of each of clocks
+	later       *regexp.Regexp // behind a time of day: it is in the afternoon
+	grouped     *regexp.Regexp // a number with spaces between thousands
+	token       *regexp.Regexp
+	elision     *regexp.Regexp // "l'" and the like at the beginning of a token
+	money       *regexp.Regexp // before a number
+	unit, span  *regexp.Regexp // behind a number
+	place       *regexp.Regexp // before a number or an identifier
+	word        *regexp.Regexp
+	numberWords map[string]string
 }
 
 // A dateForm is one way to write a date. read returns the days that a match may mean.
@@ -117,7 +128,7 @@ func newFactReader() *factReader {
 	r := &factReader{
 		marker: regexp.MustCompile(`(?m)^[\s>#*_|\-]*\(?[0-9]{1,3}[.):](?:[\s*_]|$)|^\s*\|\s*[0-9]{1,2}\s*\||` +
 			`[0-9]\x{20E3}`),
-		none: newMatcher(`\b24 ?(?:h|std|hours?|stunden|heures|horas)?\.? ?/ ?(?:24|7)(?: ?h)?\b|`+
+		notFacts: newMatcher(`\b24 ?(?:h|std|hours?|stunden|heures|horas)?\.? ?/ ?(?:24|7)(?: ?h)?\b|`+
 			`\b7 ?(?:j|jours|d|tage|dias)? ?/ ?7\b|\b(?:step|schritt|etape|paso|option|opcion|phase|fase|`+
 			`part|teil|partie|parte|punkt|point|punto|section|chapter|figure|note|item|level|stufe|`+
 			`q) ?#?[0-9]{1,2}\b|`+
@@ -126,17 +137,17 @@ func newFactReader() *factReader {
 		quotation: regexp.MustCompile(`(?:^|[\s(\[:*_])(?:"([^"\s][^"\n]*)"|«\s?([^»\n]+?)\s?»|` + "`([^`\n]+)`)"),
 		says: regexp.MustCompile(`\b(?:says?|said|reads?|states?|stated|status|note|message|reason|error|` +
 			`saying|reports?|reported|shows?|marked as|listed as)\b[^.\n]{0,12}$`),
-		address: regexp.MustCompile(`(?:https?://|www\.)[^\s<>"')\]]+|[\pL\pN._%+\-]+@[\pL\pN\-]+(?:\.[\pL\pN\-]+)+`),
-		token:   regexp.MustCompile(`[\pL\pN]+(?:[-_./:,'][\pL\pN]+)*`),
-		grouped: regexp.MustCompile(`\b[0-9]{1,3}(?: [0-9]{3})+(?:[.,][0-9]{1,2})?\b`),
-		word:    regexp.MustCompile(`\b[a-z]+\b`),
-		first:   regexp.MustCompile(`(?m)^[\s>#*_|\-]*\(?1[.):][\s*_]`),
-		unit:    regexp.MustCompile(unitWords),
-		elision: regexp.MustCompile(`^(?:[cdjlmnst]|qu)'`),
-		span:    regexp.MustCompile(spanWords),
-		money:   regexp.MustCompile(unitBefore),
-		place:   regexp.MustCompile(placeWords),
-		speaks:  regexp.MustCompile(speakWords),
+		address:   regexp.MustCompile(`(?:https?://|www\.)[^\s<>"')\]]+|[\pL\pN._%+\-]+@[\pL\pN\-]+(?:\.[\pL\pN\-]+)+`),
+		token:     regexp.MustCompile(`[\pL\pN]+(?:[-_./:,'][\pL\pN]+)*`),
+		grouped:   regexp.MustCompile(`\b[0-9]{1,3}(?: [0-9]{3})+(?:[.,][0-9]{1,2})?\b`),
+		word:      regexp.MustCompile(`\b[a-z]+\b`),
+		firstItem: regexp.MustCompile(`(?m)^[\s>#*_|\-]*\(?1[.):][\s*_]`),
+		unit:      regexp.MustCompile(unitWords),
+		elision:   regexp.MustCompile(`^(?:[cdjlmnst]|qu)'`),
+		span:      regexp.MustCompile(spanWords),
+		money:     regexp.MustCompile(unitBefore),
+		place:     regexp.MustCompile(placeWords),
+		speaks:    regexp.MustCompile(speakWords),
 		later: regexp.MustCompile(`^ ?(?:de la (?:tarde|noche)|in the (?:afternoon|evening)|du soir|de l'apres-midi|` +
 			`(?:uhr )?(?:abends|nachmittags))\b`),
 		clocks: []*regexp.Regexp{
@@ -204,7 +215,7 @@ func (r *factReader) facts(original string, answer bool) []fact {
 		blankOut(rest[start:end])
 	}
 	// "4. März" is a date, unless the lines are numbered.
-	numbered := answer && r.first.Match(rest)
+	numbered := answer && r.firstItem.Match(rest)
 	if numbered {
 		r.blankLists(rest, true)
 	}
@@ -293,7 +304,7 @@ func (r *factReader) facts(original string, answer bool) []fact {
 // this order if listsFirst, else in the other.
 func (r *factReader) blankLists(rest []byte, listsFirst bool) {
 	lists := func() [][]int { return r.marker.FindAllIndex(rest, -1) }
-	others := func() [][]int { return r.none.FindAllStringIndex(string(rest), -1) }
+	others := func() [][]int { return r.notFacts.FindAllStringIndex(string(rest), -1) }
 	order := []func() [][]int{others, lists}
 	if listsFirst {
 		slices.Reverse(order)
