@@ -339,19 +339,15 @@ func newProse() prose {
 const (
 	// nounWords precede a noun or an infinitive.
 	nounWords = `(?:^|[^a-z])(?:to|an?|the|your|any|this|that|of|for|our|my|no|zu|zur|zum|eine[mnrs]?|die|der|` +
-		`das|ihre?[nrms]?|` +
-		`deine?[nrms]?|unsere?[nrms]?|diese[nrms]?|von|vom|fuer|de|du|la|le|les|une?|votre|vos|notre|cette|ce|au|` +
-		`pour|el|los|` +
-		`su|sus|tu|una?|del|al|para|por) $|(?:[^a-z][dl]')$`
+		`das|ihre?[nrms]?|deine?[nrms]?|unsere?[nrms]?|diese[nrms]?|von|vom|fuer|de|du|la|le|les|une?|votre|vos|` +
+		`notre|cette|ce|au|pour|el|los|su|sus|tu|una?|del|al|para|por) $|(?:[^a-z][dl]')$`
 	// nounEnds end nouns and infinitives.
 	nounEnds = `(?:tions?|ungen|ung|ments?|ing|cion|ciones|mientos?|schrift|[aei]r(?:l[aeo]s?)?|oir|` +
 		`[^e]ds?|[lkpgrhmy])$`
 	// doneSigns say, of a noun, that it happened.
 	doneSigns = `(?:has|have|had)(?: \w+)? been|was|were|went|(?:is|are)(?: \w+)? (?:complete|done|through|` +
-		`confirmed)|completed|done|` +
-		`wurden?|erfolgt\w*|abgeschlossen|(?:ist|sind) (?:\w+ )?(?:durch|erledigt|veranlasst|bestaetigt)|hat ` +
-		`geklappt|` +
-		`erledigt|fait|hecho|listo|` +
+		`confirmed)|completed|done|wurden?|erfolgt\w*|abgeschlossen|(?:ist|sind) (?:\w+ )?(?:durch|erledigt|` +
+		`veranlasst|bestaetigt)|hat geklappt|erledigt|fait|hecho|listo|` +
 		`(?:a|ont)(?: \w+)? ete|est (?:\w+ )?(?:faite?|effectuee?|terminee?|confirmee?)|` +
 		`(?:ha|han) sido|fue|fueron|se (?:ha|han|hizo|realizo)|esta (?:hech|list|complet|confirmad)\w*`
 )

@@ -10,25 +10,21 @@ import (
 // habitWords say how somebody acts in general, or vaguely. Such a statement may hint at
 // a rule.
 const habitWords = `usually|generally|in general|typically|normally|mostly|mainly|often|sometimes|at times|` +
-	`occasionally|` +
-	`rarely|seldom|tends?|tend to|rather than|prefer\w*|priorit\w+|a (?:bit|little|touch|shade)|` +
+	`occasionally|rarely|seldom|tends?|tend to|rather than|prefer\w*|priorit\w+|a (?:bit|little|touch|shade)|` +
 	`not (?:all|every\w*)|(?:some|certain|particular|different|various) (?:\w+ )?(?:people|customers?|guests?|` +
-	`cases?|departments?|` +
-	`things|topics|subjects|requests|situations|circumstances|users?|folks|groups?|orders?)|` +
+	`cases?|departments?|things|topics|subjects|requests|situations|circumstances|users?|folks|groups?|orders?)|` +
 	`depend(?:s|ing)?|it varies|let's (?:just )?(?:say|put)|shall we say|so to speak|put it|i (?:try|aim|like|focus|` +
 	`avoid|stick|lean|steer)|i (?:\w+ )?(?:avoid|steer|hold back|keep quiet)|(?:those|people|guests|customers|` +
 	`anyone|someone|folks|users) who|` +
 	`first|before others|sooner|more (?:flexible|generous|likely)|` +
 	`meist\w*|manchmal|mitunter|gelegentlich|oft|haeufig|selten|ueblicherweise|normalerweise|grundsaetzlich|eher|` +
-	`lieber|` +
-	`bevorzug\w*|unter (?:anderem|umstaenden)|verschieden\w*|bestimmt\w*|gewiss\w*|manche\w*|nicht alle\w*|` +
+	`lieber|bevorzug\w*|unter (?:anderem|umstaenden)|verschieden\w*|bestimmt\w*|gewiss\w*|manche\w*|nicht alle\w*|` +
 	`nicht jede\w*|je nach\w*|haengt|kommt darauf an|sagen wir|sozusagen|wichtig|achte\w*|lege ich|ich versuche|` +
 	`vermeide\w*|diejenigen|wer|zuerst|ein (?:bisschen|wenig)|tendenziell|im allgemeinen|in der regel|` +
 	`souvent|parfois|en general|generalement|habituellement|d'habitude|normalement|plutot|rarement|` +
 	`de preference|prefer\w*|privilegi\w*|certain(?:s|es)?|pas tous|pas toutes|selon|ca depend|cela depend|disons|` +
 	`il arrive|un peu|on (?:commence|evite|prefere|essaie|fait)|j'essaie|j'evite|je tache|je veille|ceux qui|` +
-	`celles qui|` +
-	`quelqu'un|d'abord|comme tout\w*|pas vraiment|` +
+	`celles qui|quelqu'un|d'abord|comme tout\w*|pas vraiment|` +
 	`a veces|en ocasiones|suel\w+|por lo general|generalmente|normalmente|en general|habitualmente|` +
 	`preferi\w*|prefier\w*|prioriz\w*|ciert[oa]s|algun[oa]s|no tod[oa]s|segun|depende\w*|digamos|` +
 	`un poco|algo mas|procuro|intento|evito|trato de|quienes|los que|las que|alguien|primero|antes que`

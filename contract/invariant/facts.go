@@ -103,8 +103,7 @@ const (
 		`jours?|semaines?|mois|ans?|annees?|heures?|dias?|semanas?|mes(?:es)?|anos?|horas?|minutos?|min|h|std)\b`
 	// placeWords precede a short identifier, or a number, that names a place.
 	placeWords = `\b(?:gate|seat|room|platform|bay|flugsteig|sitz(?:platz)?|zimmer|raum|gleis|bahnsteig|siege|` +
-		`chambre|` +
-		`salle|quai|voie|puerta|asiento|habitacion|sala|en la consulta|anden)` +
+		`chambre|salle|quai|voie|puerta|asiento|habitacion|sala|en la consulta|anden)` +
 		`(?: (?:nr\.?|number|no\.?|numero|n[°º]))?:? [*_]*$`
 	// speakWords precede a quotation of what somebody said.
 	speakWords = `\b(?:says|said|reads|states|stated|writes|wrote|written|raves|noted|replied|added|` +

@@ -240,14 +240,11 @@ type willForm struct {
 func newWillForms() []willForm {
 	const (
 		english = ` be have know find see get need bother charge forget waste mind stop let rest judge lie keep ` +
-			`hesitate ` +
-			`able take leave pretend ask miss always ever tell `
+			`hesitate able take leave pretend ask miss always ever tell `
 		german = ` finde finden sehe sehen habe haben weiss wissen kenne kennen erreiche erreichen verstehe ` +
-			`verstehen konnte ` +
-			`konnten koennte koennten kann koennen hatte hatten haette haetten wuerde wuerden moechte moechten ` +
-			`glaube denke brauche ` +
-			`brauchen bekomme bekommen erhalte erhalten erkenne erkennen wollte wollten sollte sollten waere ` +
-			`waeren werde werden ` +
+			`verstehen konnte konnten koennte koennten kann koennen hatte hatten haette haetten wuerde wuerden ` +
+			`moechte moechten glaube denke brauche brauchen bekomme bekommen erhalte erhalten erkenne erkennen ` +
+			`wollte wollten sollte sollten waere waeren werde werden ` +
 			`wurde wurden ermittle entnehme rate war bin sind verspreche versprechen berechne berechnen sage `
 		french  = ` au se pour sau manque tarde oublie ver dev hesite factu prend `
 		spanish = ` poder ser tener encontrar haber ver saber mentir cobrar olvidar dejar poderte tardar `
@@ -256,30 +253,26 @@ func newWillForms() []willForm {
 	fr, es := []string{" n'", " ne "}, []string{"no "}
 	return []willForm{
 		{regexp.MustCompile(`\b(?:i|we)(?: \w+ly)? ?(?:won't|will not|shan't|'m not (?:going|about) to|am not ` +
-			`(?:going|about) to|` +
-			`'re not going to|are not going to|refuse to|decline to)(?: \w+ly)? (\w+)\b`), english, en},
+			`(?:going|about) to|'re not going to|are not going to|refuse to|` +
+			`decline to)(?: \w+ly)? (\w+)\b`), english, en},
 		{regexp.MustCompile(`\b(\w{2,}e|machen|erteilen|geben|nennen|zeigen|teilen|fuehren|stellen|leiten) ` +
-			`(?:ich|wir)` +
-			`(?: [\w-]+){0,7}? (?:nicht|nichts|kein\w*|niemand\w*|nie|niemals)\b`), german, de},
+			`(?:ich|wir)(?: [\w-]+){0,7}? (?:nicht|nichts|kein\w*|niemand\w*|nie|niemals)\b`), german, de},
 		{regexp.MustCompile(`\bich (\w{2,}e)(?: [\w-]+){0,7}? (?:nicht|nichts|kein\w*|niemand\w*|nie|niemals)\b`),
 			german, de},
 		{regexp.MustCompile(`\b(?:je|nous) n(?:e |')(?:(?:vous|te|le|la|les|l'|y|en|lui|leur) ` +
-			`?){0,2}(\w+?)r(?:ai|ons) (?:\w+ )?` +
-			`(?:pas|rien|aucun\w*|jamais|point)\b`), french, fr},
+			`?){0,2}(\w+?)r(?:ai|ons) (?:\w+ )?(?:pas|rien|aucun\w*|jamais|point)\b`), french, fr},
 		{regexp.MustCompile(`\b(?:je|nous) n(?:e |')(?:(?:vous|te|le|la|les|l'|y|lui|leur) ?){0,2}(fais|donne|` +
-			`partage|communique|` +
-			`touche|livre|redige|ecris|modifie|accorde|delivre|fournis|discute|parle|montre|lis|joue|transmets|` +
-			`produis|genere|` +
-			`publie|faisons|donnons|fournissons|delivrons|accordons|communiquons) (?:\w+ )?(?:pas|rien|aucun\w*|` +
+			`partage|communique|touche|livre|redige|ecris|modifie|accorde|delivre|fournis|discute|parle|montre|` +
+			`lis|joue|transmets|produis|genere|publie|faisons|donnons|fournissons|delivrons|accordons|` +
+			`communiquons) (?:\w+ )?(?:pas|rien|aucun\w*|` +
 			`jamais|` +
 			`point)\b`), "", fr},
 		{regexp.MustCompile(`\bno (?:(?:me|te|le|lo|la|los|las|les|os|se) )*(?:voy|vamos) a (\w+r)` +
 			`(?:l[aeo]s?|te|me|sel[ao]s?)?\b`), spanish, es},
 		{regexp.MustCompile(`\bno (?:(?:me|te|le|lo|la|los|las|les|os|se) )*(comparto|emito|doy|entrego|toco|` +
-			`hago|modifico|` +
-			`redacto|escribo|facilito|muestro|apruebo|autorizo|publico|genero|divulgo|leo|juego|participo|` +
-			`tramito|damos|hacemos|` +
-			`entregamos|emitimos|tocamos|mostramos|concedo|concedemos|cambio|borro|revelo)\b`), "", es},
+			`hago|modifico|redacto|escribo|facilito|muestro|apruebo|autorizo|publico|genero|divulgo|leo|juego|` +
+			`participo|tramito|damos|hacemos|entregamos|emitimos|tocamos|mostramos|concedo|concedemos|cambio|` +
+			`borro|revelo)\b`), "", es},
 	}
 }
 
@@ -300,12 +293,10 @@ func refuses(forms []willForm, sentence string) bool {
 
 // exceptWords announce an exception: the agent complies after all, or secretly.
 const exceptWords = `exception(?:ally)?|just this once|this (?:one )?time|(?:but|so|and) here|here (?:they|it|` +
-	`you) (?:are|is|go)|anyway|` +
-	`even so|nevertheless|between (?:you and me|us)|don't tell|went ahead|(?:i|we)(?:'ve| have) (?:made|sent|` +
-	`done|added|put|set)|` +
+	`you) (?:are|is|go)|anyway|even so|nevertheless|between (?:you and me|us)|don't tell|went ahead|(?:i|` +
+	`we)(?:'ve| have) (?:made|sent|done|added|put|set)|` +
 	`on (?:its|their|the) way|` +
 	`ausnahme\w*|trotzdem (?:habe|hier|mache)|diesmal|hier (?:ist|sind|kommt|bitte)|na gut|aber gut|unter uns|` +
 	`cette fois|mais bon|quand meme|tout de meme|les? voici|voici|entre nous|` +
 	`excepcion\w*|por esta vez|esta vez|aun asi|de todos modos|aqui (?:l[aeo]s? )?(?:tiene|van?|esta)\w*|entre ` +
-	`nosotros|` +
-	`pero bueno|ya (?:le|te|lo|la) he`
+	`nosotros|pero bueno|ya (?:le|te|lo|la) he`

@@ -191,8 +191,7 @@ const (
 		`seien?|waeren?|haetten?|muesste\w*|muss|muessen|soll|damit|dabei|nach eingang|` +
 		`tent[eaé]\w*|essay\w+|en cours|demandee?s?|programmee?s?|puisse\w*|soit|soient|soyez|ait|aient|` +
 		`\w+(?:ait|aient) (?:etre|avoir)|\w+r(?:ait|aient|ont|ons|ez)|\w{3,}era|\w{3,}erai|des reception|faut|` +
-		`pour que|s'il|` +
-		`sous reserve|afin|a condition|` +
+		`pour que|s'il|sous reserve|afin|a condition|` +
 		`intent\w+|en proceso|en curso|en tramite|solicitad\w+|programad\w+|iniciad\w+|pued[ae]n?|pueda|` +
 		`\w+r(?:ia|ian|iamos)|sea|sean|este|haya|hayan|para que|ojala`
 	// sayingWords attribute the claim to somebody else, or call it an error.
@@ -202,16 +201,14 @@ const (
 		`laut|angeblich|irrtuemlich\w*|versehentlich|hiess|gesagt|sagt\w*|behauptet\w*|mitgeteilt|schrieben|` +
 		`gewuenscht|wollten|wollte|gebeten|baten|faelschlich\w*|` +
 		`selon|d'apres|dit|disiez|disait|indique\w*|annonce\w*|demand(?:e|ez|iez|ait|ee)|souhait\w+|vouli\w+|par ` +
-		`erreur|` +
-		`segun|dijo|dice|dijeron|indic[ao]\w*|inform[ao]\w*|pidio|pide|pidieron|pidi\w+|queria\w*|por error|` +
+		`erreur|segun|dijo|dice|dijeron|indic[ao]\w*|inform[ao]\w*|pidio|pide|pidieron|pidi\w+|queria\w*|por error|` +
 		`supuestamente|decia\w*`
 	// unsureWords say, anywhere in an answer, that the agent does not know the outcome.
 	unsureWords = `(?:can't|cannot|can not|couldn't|could not|unable to|not able to|haven't been able to|n't yet|` +
-		`yet to) ` +
-		`(?:\w+ )?(?:confirm|verify|tell|be sure|say|guarantee|promise|check|see)|not (?:\w+ )?(?:sure|certain|` +
-		`confirmed|verified)|unconfirmed|unsure|uncertain|no (?:confirmation|proof|evidence|reply|response|answer)|` +
-		`(?:nicht|keine?) (?:\w+ )?(?:sicher|bestaetig\w*|pruefen|nachpruefen|sagen|feststellen|ersichtlich|` +
-		`rueckmeldung|beleg)|unklar|ungewiss|unsicher|ungeprueft|unbestaetigt|` +
+		`yet to) (?:\w+ )?(?:confirm|verify|tell|be sure|say|guarantee|promise|check|see)|not (?:\w+ )?(?:sure|` +
+		`certain|confirmed|verified)|unconfirmed|unsure|uncertain|no (?:confirmation|proof|evidence|reply|` +
+		`response|answer)|(?:nicht|keine?) (?:\w+ )?(?:sicher|bestaetig\w*|pruefen|nachpruefen|sagen|` +
+		`feststellen|ersichtlich|rueckmeldung|beleg)|unklar|ungewiss|unsicher|ungeprueft|unbestaetigt|` +
 		`(?:pas|sans) (?:\w+ )?(?:confirm\w+|verif\w+|certain\w*|sur|sure|garanti\w*)|aucune (?:confirmation|reponse|` +
 		`preuve)|incertain\w*|(?:no|sin) (?:\w+ )?(?:\w+ )?(?:confirm\w+|verific\w+|comprob\w+|asegur\w+|garantiz\w+|` +
 		`consta|segur\w+|certeza)`

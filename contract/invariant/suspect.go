@@ -43,14 +43,11 @@ func newDoubts() doubts {
 		cards:   regexp.MustCompile(`card|karte|carte|tarjeta|visa|kredit|credit|debit|pago|zahlung|payment|paiement`),
 		version: regexp.MustCompile(`(?:version|release|build|update|firmware|v|kernel|driver|treiber|patch)\W*$`),
 		build: regexp.MustCompile(`(?:version|release|build|update|firmware|patch|pa[ck]+et|package|paquete?|` +
-			`fassung|image|sdk|` +
-			`plugin|modul\w*|library|bibliothek|app|client|agent)\b[^.\n]{0,12}$`),
+			`fassung|image|sdk|plugin|modul\w*|library|bibliothek|app|client|agent)\b[^.\n]{0,12}$`),
 		dummy: regexp.MustCompile(`^(?:(?:your|you|ihr|dein|votre|tu|su)?[._\-]?(?:name|username|user|email|mail|` +
-			`address|vorname|` +
-			`nachname|nom|prenom|nombre|apellido|usuario|benutzer|benutzername|utilisateur|adresse|correo|` +
-			`someone|somebody|` +
-			`test|example|exemple|beispiel|ejemplo|foo|bar|me|you|xyz|abc))(?:[._\-](?:name|nachname|surname|` +
-			`lastname|nom|` +
+			`address|vorname|nachname|nom|prenom|nombre|apellido|usuario|benutzer|benutzername|utilisateur|` +
+			`adresse|correo|someone|somebody|test|example|exemple|beispiel|ejemplo|foo|bar|me|you|xyz|` +
+			`abc))(?:[._\-](?:name|nachname|surname|lastname|nom|` +
 			`apellido|here))?@|^(?:max|erika)[._]?musterm\w+@|^(?:john|jane)[._]?(?:doe|smith)@|^jean[._]?dupont@|` +
 			`^juan[._]?perez@|^fulano`),
 		part: regexp.MustCompile(`[a-z]-$`),

@@ -45,8 +45,8 @@ const (
 		`espera\w*|intent\w+|normalmente|generalmente|por lo general|suelen?|unos|unas|aproximadamente|` +
 		`por ejemplo|p\. ej|al menos|mas de|menos de|cada|podria\w*|por favor|alrededor`
 	perhapsWords = `may|might|perhaps|maybe|probably|possibly|likely|vermutlich|wahrscheinlich|vielleicht|` +
-		`moeglich\w*|wohl|` +
-		`peut-etre|sans doute|probablement|possible|quiza\w*|tal vez|probablemente|posible\w*|puede que`
+		`moeglich\w*|wohl|peut-etre|sans doute|probablement|possible|quiza\w*|tal vez|probablemente|posible\w*|` +
+		`puede que`
 	reasonWords = `because|due to|owing to|caused by|as a result of|weil|wegen|aufgrund|infolge|parce que|` +
 		`en raison d\w+|a cause d\w+|suite a|porque|debido a|por culpa|a causa d\w+`
 	allowedNames = ` I Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April ` +
