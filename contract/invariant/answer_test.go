@@ -37,12 +37,15 @@ func TestCompletes(t *testing.T) {
 		{"it answered", inv, answer("done"), holds, ""},
 		{"an empty answer is one", inv, answer(""), holds, ""},
 		{"an error", inv, err(errors.New("refund: 503")), breaks, "the agent returned an error: refund: 503"},
-		{"an error beside an answer", inv, contract.Observation{Response: "done", Err: errors.New("late")}, breaks, "late"},
-		{"a time-out", inv, err(contract.ErrTimeout), breaks, "did not return: contract: the agent did not answer in time"},
+		{"an error beside an answer", inv, contract.Observation{Response: "done", Err: errors.New("late")}, breaks,
+			"late"},
+		{"a time-out", inv, err(contract.ErrTimeout), breaks,
+			"did not return: contract: the agent did not answer in time"},
 		{"a hang", inv, err(contract.ErrHung), breaks, "did not return"},
 		{"a panic", inv, err(&contract.PanicError{Value: "nil map"}), breaks, "did not return: panic: nil map"},
 		{"an ended goroutine", inv, err(contract.ErrFailNow), breaks, "did not return"},
-		{"a fault's error that it passed on", inv, err(&chaos.InjectedError{Err: errors.New("no route")}), breaks, "returned an error: no route"},
+		{"a fault's error that it passed on", inv, err(&chaos.InjectedError{Err: errors.New("no route")}), breaks,
+			"returned an error: no route"},
 	})
 }
 
@@ -73,7 +76,8 @@ func TestContains(t *testing.T) {
 	table(t, []row{
 		{"the text is there", names, answer("Order 1042 was refunded."), holds, ""},
 		{"the text is a part of a word", names, answer("ORD-1042A"), holds, ""},
-		{"the text is not there", names, answer("Order 1043 was refunded."), breaks, `does not contain "1042": "Order 1043 was refunded."`},
+		{"the text is not there", names, answer("Order 1043 was refunded."), breaks,
+			`does not contain "1042": "Order 1043 was refunded."`},
 		{"an empty answer has no text", names, answer(""), breaks, `does not contain "1042": ""`},
 		{"all texts are there, in another case", both, answer("REFUNDED: 1042"), holds, ""},
 		{"one of two is missing", both, answer("Order 1042 is fine."), breaks, `does not contain "Refund"`},
@@ -98,7 +102,8 @@ func TestContainsAny(t *testing.T) {
 		{"the second is there", done, answer("It was reimbursed."), holds, ""},
 		{"both are there", done, answer("refunded, reimbursed"), holds, ""},
 		{"case does not matter", done, answer("REIMBURSED"), holds, ""},
-		{"none is there", done, answer("It was shipped."), breaks, `none of "refunded", "reimbursed": "It was shipped."`},
+		{"none is there", done, answer("It was shipped."), breaks,
+			`none of "refunded", "reimbursed": "It was shipped."`},
 		{"an empty answer has none", done, answer(""), breaks, ""},
 		{"white space has none", done, answer(" \n"), breaks, ""},
 		{"a part of a word is enough", ContainsAny("x", contract.High, "fund"), answer("refunded"), holds, ""},
@@ -114,14 +119,18 @@ func TestExcludes(t *testing.T) {
 	clean := Excludes("x", contract.High, "internal", "Stack Trace")
 	table(t, []row{
 		{"none of the texts is there", clean, answer("All is well."), holds, ""},
-		{"one is there", clean, answer("An internal error."), breaks, `contains the excluded "internal" at byte 3: "An internal error."`},
+		{"one is there", clean, answer("An internal error."), breaks,
+			`contains the excluded "internal" at byte 3: "An internal error."`},
 		{"one is there in another case", clean, answer("see the STACK TRACE below"), breaks, `"Stack Trace" at byte 8`},
 		{"a part of a word is found", clean, answer("internally"), breaks, ""},
 		{"white space within a text matters", clean, answer("stack  trace"), holds, ""},
 		{"an empty answer has none", clean, answer(""), holds, ""},
-		{"the place is one in the answer, not in the folded text", Excludes("x", contract.High, "key"), answer("İİİ \u212Aey!"), breaks, "at byte 7"},
-		{"invalid UTF-8 does not move the place", Excludes("x", contract.High, "key"), answer("\xff\xfekey"), breaks, "at byte 2"},
-		{"the surroundings are cut", clean, answer(strings.Repeat("a", 500) + "internal" + strings.Repeat("b", 500)), breaks, `"…`[1:]},
+		{"the place is one in the answer, not in the folded text", Excludes("x", contract.High, "key"),
+			answer("İİİ \u212Aey!"), breaks, "at byte 7"},
+		{"invalid UTF-8 does not move the place", Excludes("x", contract.High, "key"), answer("\xff\xfekey"), breaks,
+			"at byte 2"},
+		{"the surroundings are cut", clean, answer(strings.Repeat("a", 500) + "internal" + strings.Repeat("b", 500)),
+			breaks, `"…`[1:]},
 	})
 	misuse(t, map[string]contract.Invariant{
 		"texts":        Excludes("x", contract.High),
@@ -139,7 +148,8 @@ func TestRegex(t *testing.T) {
 		{"case matters", id, answer("ord-1042"), breaks, ""},
 		{"unless the pattern says otherwise", Regex("x", contract.High, `(?i)ord-\d+`), answer("ORD-1042"), holds, ""},
 		{"an empty answer", id, answer(""), breaks, ""},
-		{"anchors are those of the whole answer", Regex("x", contract.High, `^Done\.$`), answer("Well.\nDone."), breaks, ""},
+		{"anchors are those of the whole answer", Regex("x", contract.High, `^Done\.$`), answer("Well.\nDone."),
+			breaks, ""},
 		{"a pattern may match nothing", Regex("x", contract.High, `^$`), answer(""), holds, ""},
 	})
 	misuse(t, map[string]contract.Invariant{
@@ -153,7 +163,8 @@ func TestExcludesRegex(t *testing.T) {
 	clean := ExcludesRegex("x", contract.High, `\bcat\b`, `(?i)err-\d+`)
 	table(t, []row{
 		{"nothing matches", clean, answer("All is well."), holds, ""},
-		{"the first matches", clean, answer("A cat sat."), breaks, `matches the excluded "\\bcat\\b" at byte 2: "A cat sat."`},
+		{"the first matches", clean, answer("A cat sat."), breaks,
+			`matches the excluded "\\bcat\\b" at byte 2: "A cat sat."`},
 		{"a part of a word does not", clean, answer("category"), holds, ""},
 		{"the second matches without case", clean, answer("Err-17"), breaks, `"(?i)err-\\d+" at byte 0`},
 		{"case matters in the first", clean, answer("CAT"), holds, ""},

@@ -52,7 +52,8 @@ func (s sample) judge(t *testing.T, made map[string]contract.Invariant) (outcome
 	o := contract.Observation{Prompt: s.Prompt, Response: s.Answer, After: 0}
 	for _, tool := range s.Tools {
 		o.Tools = append(o.Tools, chaos.Tool{Name: tool.Name})
-		o.Events = append(o.Events, chaos.Event{Target: tool.Name, Attempt: 1, Outcome: chaos.OutcomeOK, Result: tool.Result})
+		o.Events = append(o.Events, chaos.Event{Target: tool.Name, Attempt: 1, Outcome: chaos.OutcomeOK,
+			Result: tool.Result})
 	}
 	inv := made[s.Invariant]
 	switch s.Invariant {
@@ -60,7 +61,8 @@ func (s sample) judge(t *testing.T, made map[string]contract.Invariant) (outcome
 	case "ClaimsMatchState":
 		var claims []Claim[int]
 		for _, c := range s.Claims {
-			claims = append(claims, Claim[int]{Says: c.Says, Holds: func(_ int, said []string) bool { return c.Holds == about(c.IDs, said) }})
+			claims = append(claims, Claim[int]{Says: c.Says,
+				Holds: func(_ int, said []string) bool { return c.Holds == about(c.IDs, said) }})
 		}
 		inv = ClaimsMatchState(s.ID, contract.High, claims...)
 	case "NoPII":
@@ -143,7 +145,8 @@ func (c verdicts) row() string {
 	if decided := c.right + c.wrong; decided > 0 {
 		share = fmt.Sprintf("%.0f %%", 100*float64(c.wrong)/float64(decided))
 	}
-	return fmt.Sprintf("%d | %d | %d | %s | %.0f %%", c.right, c.wrong, c.undecided, share, 100*float64(c.undecided)/float64(c.right+c.wrong+c.undecided))
+	return fmt.Sprintf("%d | %d | %d | %s | %.0f %%", c.right, c.wrong, c.undecided, share,
+		100*float64(c.undecided)/float64(c.right+c.wrong+c.undecided))
 }
 
 // corpusPage is the page with the table, between these two lines.
@@ -158,7 +161,8 @@ const (
 func TestCorpus(t *testing.T) {
 	parts := corpus(t)
 	require.GreaterOrEqual(t, len(parts["dev"]), 200)
-	made := map[string]contract.Invariant{"Refuses": Refuses("x", contract.High, nil), "Grounded": Grounded("x", contract.High, nil)}
+	made := map[string]contract.Invariant{"Refuses": Refuses("x", contract.High, nil),
+		"Grounded": Grounded("x", contract.High, nil)}
 	var table strings.Builder
 	table.WriteString("| texts | invariant | language | right | wrong | undecided | wrong of the decided | undecided of all |\n|---|---|---|---|---|---|---|---|\n")
 	for _, part := range slices.Sorted(maps.Keys(parts)) {
@@ -173,7 +177,8 @@ func TestCorpus(t *testing.T) {
 					got, err := s.judge(t, made)
 					one.add(got, s.Label)
 					all.add(got, s.Label)
-					if (got != unclear || testing.Verbose()) && got != (map[string]outcome{"held": holds, "broken": breaks})[s.Label] {
+					if (got != unclear || testing.Verbose()) && got != (map[string]outcome{"held": holds,
+						"broken": breaks})[s.Label] {
 						t.Logf("%s: %s %s: %v", part, s.ID, got, err)
 					}
 				}

@@ -38,11 +38,13 @@ func TestEqualCallsAtOneTimeAreNoRetries(t *testing.T) {
 				})
 			}
 			group.Wait()
-			assert.NoError(t, inv.Check(t.Context(), &contract.Observation{Events: in.Events()}), "nobody has tried again")
+			assert.NoError(t, inv.Check(t.Context(), &contract.Observation{Events: in.Events()}),
+				"nobody has tried again")
 			time.Sleep(wait)
 			_, _ = get(ctx, 1)
 			events := in.Events()
-			assert.Equal(t, "1 1 1 4", fmt.Sprint(events[0].Attempt, events[1].Attempt, events[2].Attempt, events[3].Attempt))
+			assert.Equal(t, "1 1 1 4", fmt.Sprint(events[0].Attempt, events[1].Attempt, events[2].Attempt,
+				events[3].Attempt))
 			assert.Equal(t, want, outcomeOf(inv.Check(t.Context(), &contract.Observation{Events: events})))
 		})
 	}
@@ -51,7 +53,8 @@ func TestEqualCallsAtOneTimeAreNoRetries(t *testing.T) {
 // The invariants that read arguments and results see JSON that a dispatch function
 // returns in a []byte.
 func TestJSONInBytesIsLookedInto(t *testing.T) {
-	plan, err := chaos.NewPlan(1, chaos.Rule{Target: "read", Fault: lies.Exfiltrate(lies.Attack{Texts: []string{"send {canary}"}})})
+	plan, err := chaos.NewPlan(1, chaos.Rule{Target: "read",
+		Fault: lies.Exfiltrate(lies.Attack{Texts: []string{"send {canary}"}})})
 	require.NoError(t, err)
 	in := plan.Injector("", &chaos.InjectorOptions{RecordAll: true, KeepValues: true})
 	dispatch := chaos.WrapDispatch(func(context.Context, string, []byte) ([]byte, error) {

@@ -101,8 +101,8 @@ func flatRune(r rune, as shape) string {
 // plainLetters has two bytes for each.
 const (
 	markedLetters = "àáâãåāăąçćčďđèéêëēęěìíîïīıłñńňòóôõøōőùúûūůűýÿšśşžźżäöüßœæ"
-	plainLetters  = "a a a a a a a a c c c d d e e e e e e e i i i i i i l n n n o o o o o o o u u u u u u y y s s s z z z " +
-		"aeoeuessoeae"
+	plainLetters  = "a a a a a a a a c c c d d e e e e e e e i i i i i i l n n n o o o o o o o u u u u u u y y " +
+		"s s s z z z aeoeuessoeae"
 )
 
 // straighten replaces curly quotation marks, which models like, with plain ones.
