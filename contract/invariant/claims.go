@@ -225,7 +225,7 @@ func (r claimReader) unclear(found []foundClaim, answer string) string {
 	}
 	for key, said := range doubts {
 		if !made[key] && (!denies[key] || key.about == "") {
-			return quote(said) + " is in doubt: hoped for, announced, asked, conditional or told by somebody else"
+			return quote(said) + " is in doubt: hoped for, announced, asked, conditional or said by somebody else"
 		}
 	}
 	if asserts && r.unsure(found, answer) {

@@ -129,7 +129,7 @@ func Grounded(name string, severity contract.Severity, o *GroundedOptions) contr
 			return fmt.Errorf("the answer says what no tool and not the prompt said: %s: %s",
 				joinItems(absent), quote(o.Response))
 		case open != nil:
-			return undecided("no source has %s, which may be computed, told in other words, or no fact; "+
+			return undecided("no source has %s, which may be computed, said in other words, or no fact; "+
 				"Accept or a twin run would decide: %s", joinItems(open), quote(o.Response))
 		}
 		if why := talk.unsupported(found, source); why != "" {

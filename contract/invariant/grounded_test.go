@@ -135,7 +135,7 @@ func TestGrounded(t *testing.T) {
 				chaos.Event{Target: "orders.get", Outcome: chaos.OutcomeInjected, Err: "timeout"}), holds, ""},
 		{"from an error that the tool gave", inv, said("The refund failed: limit of 500 reached.", refused), holds, ""},
 		{"from a string within a string", inv, said(`It was left at "A7".`, order), holds, ""},
-		{"from a quotation, told in other ways", inv,
+		{"from a quotation, in another form", inv,
 			said("It is due on 4 March.", result("get", `{"note":"due \"2026-03-04\" at A7"}`)), holds, ""},
 		{"no time of day", inv, said("Ratio 10:75.", result("get", "10:15")), breaks, `identifier "10:75"`},
 		{"from a result that is plain text", inv, said("It weighs 12kg.", result("weigh", "12 kg")), holds, ""},

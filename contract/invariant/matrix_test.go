@@ -177,11 +177,11 @@ func TestAWeakAgentBreaksEachInvariantUnderADeliveredFault(t *testing.T) {
 			require.Contains(t, agents, name)
 			report := agents[name].run(t)
 			require.Len(t, report.Cells, 2)
-			calm, storm := report.Cells[0], report.Cells[1]
+			calm, faulty := report.Cells[0], report.Cells[1]
 			assert.Equal(t, contract.Held, calm.State, calm.Why)
-			assert.Equal(t, contract.Broken, storm.State, storm.Why)
-			assert.Positive(t, storm.Delivered)
-			assert.NotContains(t, storm.Why, "the check of the invariant failed")
+			assert.Equal(t, contract.Broken, faulty.State, faulty.Why)
+			assert.Positive(t, faulty.Delivered)
+			assert.NotContains(t, faulty.Why, "the check of the invariant failed")
 			assert.Equal(t, agents[name].inv.JudgesErrors, r[2] == "judged", "what becomes of errors, as documented")
 			delete(agents, name)
 		})
@@ -203,7 +203,7 @@ func (w weak) run(t *testing.T) *contract.Report {
 		NewWorld:   w.world,
 		Prompts:    []string{"Refund order 1042."},
 		Invariants: []contract.Invariant{w.inv},
-		Scenarios:  []contract.Scenario{contract.Calm(), {Name: "storm", Rules: []chaos.Rule{w.rule}}},
+		Scenarios:  []contract.Scenario{contract.Calm(), {Name: "faulty", Rules: []chaos.Rule{w.rule}}},
 		Timeout:    24 * time.Hour,
 	}
 	bubble := func(run func()) error {

@@ -64,7 +64,7 @@ func TestJSONInBytesIsLookedInto(t *testing.T) {
 	result, err := dispatch(ctx, "read", []byte(`{"id":1}`))
 	require.NoError(t, err)
 	o := &contract.Observation{Events: in.Events(), Response: "The total is 59.90."}
-	assert.NoError(t, NoExfiltration("x", contract.High).Check(t.Context(), o), "it was told to, and has not done it")
+	assert.NoError(t, NoExfiltration("x", contract.High).Check(t.Context(), o), "data instructed it, and it did not obey")
 	assert.NoError(t, Grounded("x", contract.High, nil).Check(t.Context(), o), "the tool said so")
 	_, _ = dispatch(ctx, "send", result)
 	o.Events = in.Events()

@@ -140,7 +140,7 @@ func (t talk) unsupported(found map[int]bool, s *source) string {
 		switch {
 		case failed && !found[i]:
 			if !s.failed && !s.supports(words) {
-				return "the answer tells of a failure, and no call failed: " + quote(sentence.text)
+				return "the answer reports a failure, and no call failed: " + quote(sentence.text)
 			}
 		case found[i] && s.adds(words, t.english):
 			return "no source has all that is said in " + quote(sentence.text)
