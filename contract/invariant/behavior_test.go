@@ -50,7 +50,7 @@ func TestWordSimilarity(t *testing.T) {
 	}
 }
 
-// longestCommon is the textbook's longest common subsequence.
+// longestCommon returns the length of the longest common subsequence, by the textbook.
 func longestCommon(x, y []string) int {
 	row := make([]int, len(y)+1)
 	for i := range x {
@@ -135,8 +135,10 @@ func TestBehaviorUnchanged(t *testing.T) {
 	table(t, []row{
 		{"the same", usual, beside("It was refunded.", "it was refunded"), holds, ""},
 		{"the threshold itself", usual, beside("a b c d", "a b c x"), holds, ""},
-		{"just below", usual, beside("a b c d e f g", "a b c d e x y"), breaks, `is 0.714 like the baseline, at least 0.75 is expected: "a b c d e x y", baseline "a b c d e f g"`},
-		{"a not more is not noticed", usual, beside("Your order was refunded today.", "Your order was not refunded today."), holds, ""},
+		{"just below", usual, beside("a b c d e f g", "a b c d e x y"), breaks,
+			`is 0.714 like the baseline, at least 0.75 is expected: "a b c d e x y", baseline "a b c d e f g"`},
+		{"a not more is not noticed", usual,
+			beside("Your order was refunded today.", "Your order was not refunded today."), holds, ""},
 		{"a paraphrase is", usual, beside("The refund has been issued.", "We sent the money back."), breaks, ""},
 		{"a threshold of 0 takes anything", with(0), beside("a", "b"), holds, ""},
 		{"a threshold of 1 takes the same", with(1), beside("a b", "A, b!"), holds, ""},
