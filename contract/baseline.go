@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// runCalmly makes a run without faults. If the statefulness probe compares it,
+// runCalmly makes a run without faults. If the state probe compares it,
 // the run reads the state of the world too.
 func (w *worker) runCalmly(ctx context.Context, prompts []string) *run {
 	r := &runner{engine: w.engine, prompts: prompts}

@@ -28,7 +28,7 @@ type collector struct {
 	tallies      map[*compiledScenario]tally // of report.Faults
 	onCellCaller caller                      // for OnCell
 	faulty       bool                        // OnCell failed, and is not called again
-	short        bool                        // cancelled before the end
+	cancelled    bool                        // before the end
 }
 
 type finished struct {
@@ -95,7 +95,7 @@ func (c *collector) takeJob(ctx context.Context) (int, job, bool) {
 	}
 	j, ok := c.take()
 	if ok && ctx.Err() != nil {
-		c.short, ok = true, false
+		c.cancelled, ok = true, false
 	}
 	i := c.taken
 	if ok {
@@ -135,7 +135,7 @@ func (c *collector) add(r *CellReport, s *compiledScenario) {
 	if r.Absorbed {
 		rep.Absorbed++
 	}
-	c.short = c.short || r.cancelled
+	c.cancelled = c.cancelled || r.cancelled
 	if r.Abandoned {
 		rep.Abandoned++
 		if rep.Abandoned == 1 && c.engine.m.NewWorld == nil {
@@ -203,7 +203,7 @@ func (c *collector) finish(ctx context.Context) (*Report, error) {
 	score, err := scoring.ContractWith(r.Counts, &scoring.ContractOptions{AllowInconclusive: c.engine.o.AllowInconclusive})
 	r.Score = score
 	switch {
-	case c.short:
+	case c.cancelled:
 		r.Cancelled = true
 		if score.Verdict != scoring.Fail {
 			r.Score.Verdict, r.Score.Why = scoring.Inconclusive, "the run was cancelled"

@@ -63,5 +63,5 @@
 // A matrix calls the agent cells × prompts times, less the prompts after one that
 // broke the invariant. With [Matrix.ShareObservations] there is one run per
 // scenario and trial. Each prompt list that needs a baseline adds one run. The
-// statefulness probe of a shared world sends the first prompt twice.
+// state probe of a shared world sends the first prompt twice.
 package contract

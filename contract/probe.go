@@ -13,7 +13,7 @@ const statefulWarning = "Warning: No reset_endpoint configured. Contract matrix 
 	"Add reset_endpoint to your config for accurate isolation. Here that is Matrix.Reset, or Matrix.NewWorld for a world per cell: " +
 	"the first prompt was sent twice without faults, and %s differed."
 
-// probes reports whether the statefulness probe is to be made.
+// probes reports whether the state probe is to be made.
 func (e *engine) probes() bool {
 	return e.m.NewWorld == nil && e.m.Reset == nil && !e.m.SkipStateProbe
 }

@@ -91,7 +91,7 @@ type Report struct {
 	// SharedObservations reports whether all invariants of a scenario and trial
 	// judged the same observations; see [Matrix.ShareObservations].
 	SharedObservations bool `json:"shared,omitempty"`
-	// StateProbed reports whether the statefulness probe was made.
+	// StateProbed reports whether the state probe was made.
 	StateProbed bool `json:"probed,omitempty"`
 	// Filtered reports whether [Harness.Around] left out some cells.
 	Filtered bool `json:"filtered,omitempty"`

@@ -32,7 +32,7 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 
 // RunCell runs one cell of the matrix as Run does: with the same seed and the
 // same faults, and after a calm run if the invariant needs a baseline. It does
-// not make the statefulness probe and does not call OnCell.
+// not make the state probe and does not call OnCell.
 //
 // The report retains the observation unless o.Keep is KeepNone or KeepCounts. A
 // cell that the matrix does not have is a [*FieldError]. When ctx ends, RunCell
