@@ -36,8 +36,9 @@ type finished struct {
 	reports  []CellReport
 }
 
-// runAll runs every job and reports.
-func (e *engine) runAll(ctx context.Context) (*Report, error) {
+// runAll runs every job and reports. At the end l looks at what the cells showed of
+// the rules.
+func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 	take, stop := iter.Pull(e.jobs())
 	defer stop()
 	c := &collector{engine: e, report: e.newReport(), take: take, waiting: map[int]finished{}, counts: map[scoring.Cell]int{}}
@@ -56,6 +57,7 @@ func (e *engine) runAll(ctx context.Context) (*Report, error) {
 		})
 	}
 	_ = g.Wait() // the workers return none
+	c.lintCalls(l)
 	return c.finish(ctx)
 }
 
@@ -198,8 +200,20 @@ func (c *collector) notify(r *CellReport) {
 	}
 }
 
+// lintCalls warns of rules that matched no call, if every cell ran and its log shows
+// all calls.
+func (c *collector) lintCalls(l *ruleLinter) {
+	r := c.report
+	if c.cancelled || r.Filtered || r.Dropped > 0 {
+		return
+	}
+	l.warn = c.warn
+	l.lintCalls(func(s *compiledScenario, rule string) bool { return c.tallies[s][rule].matched })
+}
+
 func (c *collector) finish(ctx context.Context) (*Report, error) {
 	r := c.report
+	r.CalmRuns = c.engine.calmRuns()
 	score, err := scoring.ContractWith(r.Counts, &scoring.ContractOptions{AllowInconclusive: c.engine.o.AllowInconclusive})
 	r.Score = score
 	switch {

@@ -93,6 +93,9 @@ type Report struct {
 	SharedObservations bool `json:"shared,omitempty"`
 	// StateProbed reports whether the state probe was made.
 	StateProbed bool `json:"probed,omitempty"`
+	// CalmRuns counts the runs of the agent without faults that are not cells: those
+	// for baselines and those of the state probe.
+	CalmRuns int `json:"calmRuns,omitempty"`
 	// Filtered reports whether [Harness.Around] left out some cells.
 	Filtered bool `json:"filtered,omitempty"`
 	// Cancelled reports whether the context ended before all cells had run. The

@@ -27,7 +27,10 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 		return nil, err
 	}
 	e.prepare(ctx)
-	return e.runAll(ctx)
+	l := &ruleLinter{engine: e, warn: e.warn, never: map[ruleKey]bool{}}
+	defer l.caller.release()
+	l.lintRules(ctx)
+	return e.runAll(ctx, l)
 }
 
 // RunCell runs one cell of the matrix as Run does: with the same seed and the

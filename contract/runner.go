@@ -185,7 +185,7 @@ func (r *runner) arm() *chaos.Injector {
 	if r.scenario != nil {
 		in = r.scenario.injector(r.cell.Trial, r.needs.Has(NeedResults))
 	} else {
-		in = chaos.NewInjector(0, &chaos.InjectorOptions{MaxLog: -1})
+		in = chaos.NewInjector(0, &chaos.InjectorOptions{RecordAll: true})
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

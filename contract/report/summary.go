@@ -164,6 +164,18 @@ func notes(r *contract.Report) []string {
 	if r.SharedObservations {
 		all = append(all, "All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other.")
 	}
+	return append(all, calmNotes(r)...)
+}
+
+// calmNotes returns what the agent did besides the cells, which costs as much.
+func calmNotes(r *contract.Report) (all []string) {
+	switch {
+	case r.StateProbed && r.CalmRuns <= 2:
+	case r.CalmRuns > 1:
+		all = append(all, fmt.Sprintf("The agent also ran %d times without faults: calm runs, which are no cells.", r.CalmRuns))
+	case r.CalmRuns == 1:
+		all = append(all, "The agent also ran once without faults: a calm run, which is no cell.")
+	}
 	if r.StateProbed {
 		all = append(all, "Two calm runs, which are no cells, found out whether the shared world remembers.")
 	}
