@@ -18,44 +18,44 @@ type calmTarget struct {
 	tool  bool // it is a tool, which has no name besides
 }
 
-// countCalls adds the calls of a run without faults. One that ended early, or whose
-// log was too small, shows too few of them and is left out.
+// countCalls adds the calls of a run without faults. A run whose log may not have all
+// of them is left out.
 func (l *promptList) countCalls(s *run) {
 	if len(s.observations) < len(l.prompts) || s.partial != nil || s.undecided != nil ||
 		s.leaked != "" || s.abandoned || s.dropped > 0 || s.late > 0 {
 		return
 	}
-	l.calm.mu.Lock()
-	defer l.calm.mu.Unlock()
-	c := &l.calm.calls
-	c.runs++
-	if c.targets == nil {
-		c.targets = make(map[string]calmTarget)
-	}
+	own := calmCalls{runs: 1, targets: make(map[string]calmTarget)}
 	for _, o := range s.observations {
 		for i := range o.Events {
 			e := &o.Events[i]
-			t := c.targets[e.Target]
-			t.most = max(t.most, toInt(e.Ordinal)+1)
-			t.lanes = t.lanes || e.Lane != ""
-			t.tool = e.Layer == chaos.LayerTool
-			c.targets[e.Target] = t
+			own.add(e.Target, calmTarget{toInt(e.Ordinal) + 1, e.Lane != "", e.Layer == chaos.LayerTool})
 		}
 	}
+	for _, target := range s.met {
+		if _, ended := own.targets[target]; !ended {
+			return
+		}
+	}
+	l.calm.mu.Lock()
+	defer l.calm.mu.Unlock()
+	l.calm.calls.join(&own)
 }
 
-// join adds what is known of another prompt list, and returns false if that is
-// nothing.
-func (c *calmCalls) join(other *calmCalls) bool {
+func (c *calmCalls) add(target string, t calmTarget) {
+	sum, seen := c.targets[target]
+	c.targets[target] = calmTarget{max(sum.most, t.most), sum.lanes || t.lanes, t.tool && (sum.tool || !seen)}
+}
+
+// join adds what is known of other runs.
+func (c *calmCalls) join(other *calmCalls) {
 	if c.targets == nil {
 		c.targets = make(map[string]calmTarget)
 	}
-	c.runs += other.runs
-	for name, t := range other.targets {
-		sum := c.targets[name]
-		c.targets[name] = calmTarget{max(sum.most, t.most), sum.lanes || t.lanes, t.tool}
+	add(&c.runs, other.runs)
+	for target, t := range other.targets {
+		c.add(target, t)
 	}
-	return other.runs > 0
 }
 
 // of returns the calls to the targets that a rule matches: the most of one run, lane

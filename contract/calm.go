@@ -49,7 +49,9 @@ func (w *worker) runCalmly(ctx context.Context, l *promptList, prompts []string)
 		l.calm.asked++
 		l.calm.mu.Unlock()
 	}
-	l.countCalls(s)
+	if w.engine.hasRules {
+		l.countCalls(s)
+	}
 	return s
 }
 

@@ -19,6 +19,7 @@ type engine struct {
 	lists     []*promptList // the distinct ones
 	tools     []chaos.Tool
 	known     []string // the injection points that are known before the first cell
+	hasRules  bool     // some scenario has rules, so the calls without faults are counted
 	warnings  []string
 	probed    bool
 }
@@ -80,6 +81,7 @@ func (e *engine) assignInvariants() {
 		all[i] = &compiledInvariant{inv, e.listOf(prompts)}
 	}
 	for _, s := range e.scenarios {
+		e.hasRules = e.hasRules || len(s.Rules) > 0
 		for _, p := range all {
 			if s.applies(p.Applies) {
 				s.invariants = append(s.invariants, p)

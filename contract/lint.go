@@ -118,9 +118,11 @@ func (e *engine) calmCallsOf(s *compiledScenario) (sum calmCalls, ok bool) {
 			continue
 		}
 		seen = append(seen, p.list)
-		if c := &p.list.calm.calls; !sum.join(c) {
+		c := &p.list.calm.calls
+		if c.runs == 0 {
 			return sum, false
 		}
+		sum.join(c)
 	}
 	return sum, true
 }

@@ -85,7 +85,7 @@ func (w *worker) report(ctx context.Context, r *CellReport, q *inquiry, scenario
 	switch {
 	case len(scenario.Rules) > 0:
 		r.events = s.uncounted
-	case s.uncounted != nil:
+	case w.engine.hasRules && s.uncounted != nil:
 		q.invariant.list.countCalls(s)
 	}
 	s.warning, s.uncounted = "", nil // once, however many cells share it
