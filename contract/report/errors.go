@@ -63,9 +63,6 @@ func check(r *contract.Report) error {
 			break
 		}
 	}
-	if r.CalmRuns < 0 {
-		refuse("calmRuns", r.CalmRuns, "0 or more")
-	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if c.Severity.Weight() == 0 {

@@ -164,22 +164,27 @@ func notes(r *contract.Report) []string {
 	if r.SharedObservations {
 		all = append(all, "All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other.")
 	}
-	return append(all, calmNotes(r)...)
-}
-
-// calmNotes returns what the agent did besides the cells, which costs as much.
-func calmNotes(r *contract.Report) (all []string) {
-	switch {
-	case r.StateProbed && r.CalmRuns <= 2:
-	case r.CalmRuns > 1:
-		all = append(all, fmt.Sprintf("The agent also ran %d times without faults: calm runs, which are no cells.", r.CalmRuns))
-	case r.CalmRuns == 1:
-		all = append(all, "The agent also ran once without faults: a calm run, which is no cell.")
-	}
-	if r.StateProbed {
-		all = append(all, "Two calm runs, which are no cells, found out whether the shared world remembers.")
+	if note := calmNote(r); note != "" {
+		all = append(all, note)
 	}
 	return all
+}
+
+// calmNote says how often the agent ran besides the cells, which costs as much; "" if
+// it did not. Older reports have no such number.
+func calmNote(r *contract.Report) string {
+	runs := fmt.Sprintf("The agent also ran %d times without faults: calm runs, which are no cells.", r.CalmRuns)
+	switch {
+	case r.StateProbed && r.CalmRuns <= 2:
+		return "Two calm runs, which are no cells, found out whether the shared world remembers."
+	case r.StateProbed:
+		return runs + " Two of them found out whether the shared world remembers."
+	case r.CalmRuns == 1:
+		return "The agent also ran once without faults: a calm run, which is no cell."
+	case r.CalmRuns > 1:
+		return runs
+	}
+	return ""
 }
 
 func late(r *contract.Report) (calls, cells int) {
