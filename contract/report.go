@@ -104,7 +104,9 @@ type Report struct {
 	// AllowInconclusive is that of the [RunOptions]: the score and the verdict
 	// follow from it and Counts.
 	AllowInconclusive int `json:"allowInconclusive,omitempty"`
-	// Warnings are sentences about the run as a whole.
+	// Warnings are sentences about the run as a whole. Among them are the findings of
+	// package chaos/lint, and the rules that match no call because the agent makes too
+	// few.
 	Warnings []string `json:"warnings,omitempty"`
 	// Dropped counts the events that did not fit the logs of the cells.
 	Dropped int `json:"dropped,omitempty"`

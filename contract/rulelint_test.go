@@ -318,3 +318,16 @@ func TestWarningThatARuleCanNeverMatchIsRight(t *testing.T) {
 		}
 	})
 }
+
+// TestRuleThatMatchesInACellIsNotWarnedOf: an agent that behaves otherwise in later
+// runs refutes what its calm runs show, for the other rules too.
+func TestRuleThatMatchesInACellIsNotWarnedOf(t *testing.T) {
+	runs := 0
+	agent := func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
+		runs++ // the calm cell is the first
+		return calling(runs, false)(ctx, prompt, tools)
+	}
+	m := ruleMatrix(t, agent, down("second", "clock", when.Nth(2)), down("third", "clock", when.Nth(3)))
+	assert.Equal(t, []string{"Rule third of scenario s matched no call: in 1 calm run the agent called clock once at most."},
+		run(t, m, &contract.RunOptions{Workers: 1}).Warnings)
+}

@@ -95,7 +95,7 @@ func (l *ruleLinter) lintCalls(matched func(s *compiledScenario, rule string) bo
 			return
 		}
 		verb := "can never match"
-		if slices.Contains(idle, "") {
+		if slices.Contains(idle, "") || slices.ContainsFunc(rules, func(r chaos.Rule) bool { return matched(s, r.Name) }) {
 			verb = "matched no call"
 		}
 		for i, r := range rules {
