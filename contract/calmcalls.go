@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"slices"
+
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
@@ -22,7 +24,7 @@ type calmTarget struct {
 // of them is left out.
 func (l *promptList) countCalls(s *run) {
 	if len(s.observations) < len(l.prompts) || s.partial != nil || s.undecided != nil ||
-		s.leaked != "" || s.abandoned || s.dropped > 0 || s.late > 0 {
+		s.leaked != "" || s.abandoned || s.unended || s.dropped > 0 || s.late > 0 {
 		return
 	}
 	own := calmCalls{runs: 1, targets: make(map[string]calmTarget)}
@@ -32,14 +34,21 @@ func (l *promptList) countCalls(s *run) {
 			own.add(e.Target, calmTarget{toInt(e.Ordinal) + 1, e.Lane != "", e.Layer == chaos.LayerTool})
 		}
 	}
-	for _, target := range s.met {
-		if _, ended := own.targets[target]; !ended {
-			return
-		}
-	}
 	l.calm.mu.Lock()
 	defer l.calm.mu.Unlock()
 	l.calm.calls.join(&own)
+}
+
+// allEnded reports whether each target has a call that ended. Only these calls are in
+// the log.
+func allEnded(observations []*Observation, targets []string) bool {
+	ended := make(map[string]bool, len(targets))
+	for _, o := range observations {
+		for i := range o.Events {
+			ended[o.Events[i].Target] = true
+		}
+	}
+	return !slices.ContainsFunc(targets, func(target string) bool { return !ended[target] })
 }
 
 func (c *calmCalls) add(target string, t calmTarget) {

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -219,13 +220,12 @@ func TestNoWarningsAboutCallsOfAPartialRun(t *testing.T) {
 // moody is a fault whose description misbehaves once, after the plan was made.
 type moody struct {
 	fails
-	misbehave *func()
+	misbehave *atomic.Pointer[func()]
 }
 
 func (f moody) Describe() chaos.Description {
-	if act := *f.misbehave; act != nil {
-		*f.misbehave = nil
-		act()
+	if act := f.misbehave.Swap(nil); act != nil {
+		(*act)()
 	}
 	return chaos.Description{Kind: "moody"}
 }
@@ -244,12 +244,13 @@ func TestRulesThatCannotBeExamined(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			release := make(chan struct{})
 			defer close(release)
-			var misbehave func()
+			var misbehave atomic.Pointer[func()]
 			m := ruleMatrix(t, calling(1, false), chaos.Rule{Name: "r", Target: "clock", When: when.Nth(2), Fault: moody{misbehave: &misbehave}})
 			worlds, inner := 0, m.NewWorld
 			m.NewWorld = func(ctx context.Context) (*contract.World, error) {
 				if worlds++; worlds == 1 { // the plan is made, and the rules are examined next
-					misbehave = func() { tc.act(release) }
+					act := func() { tc.act(release) }
+					misbehave.Store(&act)
 				}
 				return inner(ctx)
 			}

@@ -74,7 +74,7 @@ type run struct {
 	cancelled    bool           // the context of the matrix's run ended
 	abandoned    bool           // user code was left behind
 	uncounted    []*Observation // whose faults the report has not counted yet
-	met          []string       // the targets that were called, in a run without faults
+	unended      bool           // a call did not end, in a run without faults
 	late         int
 	dropped      int
 	deliveries

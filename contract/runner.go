@@ -375,7 +375,7 @@ func (r *runner) sum(ctx context.Context) *run {
 	result := r.result // a copy: the run may go on
 	result.sum(ctx, r.injector)
 	if r.injector != nil && r.engine.hasRules && (r.scenario == nil || len(r.scenario.Rules) == 0) {
-		result.met = r.injector.Targets()
+		result.unended = !allEnded(result.observations, r.injector.Targets())
 	}
 	return &result
 }
