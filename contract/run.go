@@ -73,8 +73,8 @@ type run struct {
 	warning      string
 	cancelled    bool           // the context of the matrix's run ended
 	abandoned    bool           // user code was left behind
-	uncounted    []*Observation // whose faults the report has not counted yet
 	unended      bool           // a call did not end, in a run without faults
+	uncounted    []*Observation // whose faults the report has not counted yet
 	late         int
 	dropped      int
 	deliveries
