@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // Bounds of what one rule remembers in one injector. An answer that does not

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/jsondoc"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -168,13 +168,13 @@ func (s *shape) more(end byte) bool {
 	return false
 }
 
-func (s *shape) space() { s.at = jsondoc.Space(s.text, s.at) }
+func (s *shape) space() { s.at = jsonedit.Space(s.text, s.at) }
 
 // skip steps past the next value, and returns its text.
 func (s *shape) skip() []byte {
 	s.space()
 	from := s.at
-	if s.at = jsondoc.After(s.text, from); s.at < 0 {
+	if s.at = jsonedit.After(s.text, from); s.at < 0 {
 		s.at = len(s.text) // a number or a word that is all there is
 	}
 	return s.text[from:s.at]
