@@ -3,6 +3,7 @@ package lies
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -106,9 +107,7 @@ func (l *lie) Describe() chaos.Description {
 		Persistence: chaos.Transient, Effect: chaos.EffectDone,
 	}
 	params := make(map[string]any, len(l.params)+1)
-	for name, value := range l.params {
-		params[name] = value
-	}
+	maps.Copy(params, l.params)
 	switch {
 	case len(l.paths) == 0:
 	case l.one:

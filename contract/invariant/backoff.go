@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -41,20 +42,14 @@ type BackoffOptions struct {
 func BacksOff(id string, severity contract.Severity, least time.Duration, o *BackoffOptions) contract.Invariant {
 	d := newDraft("BacksOff", id, severity)
 	d.JudgesErrors = true
-	if o == nil {
-		o = &BackoffOptions{}
-	}
+	o = cmp.Or(o, &BackoffOptions{})
 	rule := backoff{least: least, growth: o.Growth, limit: o.Cap}
-	if rule.growth == 0 {
-		rule.growth = defaultGrowth
-	}
+	rule.growth = cmp.Or(rule.growth, defaultGrowth)
 	d.demand(least > 0, "least", least, "a duration above 0")
 	d.demand(rule.growth > 0 && !math.IsInf(rule.growth, 1), "Growth", o.Growth, "a finite number above 0")
 	d.demand(rule.limit >= 0, "Cap", o.Cap, "0 or more")
 	target := o.Target
-	if target == "" {
-		target = "*"
-	}
+	target = cmp.Or(target, "*")
 	g := d.target("Target", target)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
 		if err := rule.judge(matching(o.Events, g)); err != nil {

@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -32,9 +33,7 @@ type BehaviorOptions struct {
 func BehaviorUnchanged(id string, severity contract.Severity, o *BehaviorOptions) contract.Invariant {
 	d := newDraft("BehaviorUnchanged", id, severity)
 	d.Needs = contract.NeedBaseline
-	if o == nil {
-		o = &BehaviorOptions{}
-	}
+	o = cmp.Or(o, &BehaviorOptions{})
 	d.Baseline = o.Baseline
 	threshold, similarity := defaultThreshold, o.Similarity
 	if o.Threshold != nil {

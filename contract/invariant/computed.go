@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -46,12 +47,7 @@ func (t *sums) result(target string, raw json.RawMessage) {
 
 // read finds the terms in the results.
 func (t *sums) read() {
-	var targets []string
-	for target := range t.calls {
-		targets = append(targets, target)
-	}
-	slices.Sort(targets)
-	for _, target := range targets {
+	for _, target := range slices.Sorted(maps.Keys(t.calls)) {
 		list := t.calls[target]
 		for _, value := range list {
 			t.walk(value, false)
@@ -72,7 +68,7 @@ func (t *sums) walk(value any, item bool) {
 		}
 	case map[string]any:
 		total, numbers := 0.0, 0
-		for _, name := range sortedNames(value) {
+		for _, name := range slices.Sorted(maps.Keys(value)) {
 			if number, ok := numberOf(value[name]); ok {
 				if !item {
 					t.term(number)
@@ -111,7 +107,7 @@ func (t *sums) columns(list []any) {
 	if plain > 1 {
 		t.term(sum)
 	}
-	names := sortedNames(columns)
+	names := slices.Sorted(maps.Keys(columns))
 	names = names[:min(len(names), maxTerms)]
 	for i, name := range names {
 		total := 0.0
@@ -317,13 +313,4 @@ func numberOf(value any) (float64, bool) {
 		return number, err == nil
 	}
 	return 0, false
-}
-
-func sortedNames[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

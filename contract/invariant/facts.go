@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -427,9 +428,7 @@ func plainNumber(s string) string {
 // the same day of any year.
 func days(year, month, day string) []string {
 	leap := year
-	if leap == "" {
-		leap = "2000"
-	}
+	leap = cmp.Or(leap, "2000")
 	t, err := time.Parse("2006-1-2", leap+"-"+strings.TrimLeft(month, "0")+"-"+strings.TrimLeft(day, "0"))
 	if err != nil {
 		return nil

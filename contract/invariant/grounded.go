@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -65,9 +66,7 @@ type GroundedOptions struct {
 func Grounded(id string, severity contract.Severity, o *GroundedOptions) contract.Invariant {
 	d := newDraft("Grounded", id, severity)
 	d.Needs = contract.NeedResults
-	if o == nil {
-		o = &GroundedOptions{}
-	}
+	o = cmp.Or(o, &GroundedOptions{})
 	d.texts("Also", o.Also, 0)
 	shared := grounds{also: slices.Clone(o.Also)}
 	if o.Sources != "" {

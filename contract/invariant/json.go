@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,9 +28,7 @@ type JSONOptions struct {
 // one counts, as in encoding/json; they are not reported.
 func ValidJSON(id string, severity contract.Severity, o *JSONOptions) contract.Invariant {
 	d := newDraft("ValidJSON", id, severity)
-	if o == nil {
-		o = &JSONOptions{}
-	}
+	o = cmp.Or(o, &JSONOptions{})
 	var schema *jsonschema.Resolved
 	if o.Schema != "" {
 		var err error

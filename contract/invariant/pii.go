@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -62,9 +63,7 @@ type PIIOptions struct {
 // persons, and exclude what belongs to them with [Excludes].
 func NoPII(id string, severity contract.Severity, o *PIIOptions) contract.Invariant {
 	d := newDraft("NoPII", id, severity)
-	if o == nil {
-		o = &PIIOptions{}
-	}
+	o = cmp.Or(o, &PIIOptions{})
 	for i, kind := range o.Kinds {
 		d.demand(slices.Contains(allPII(), kind), fmt.Sprintf("Kinds[%d]", i), kind, "email, card, iban, ssn, phone, ip")
 	}

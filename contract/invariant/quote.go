@@ -84,23 +84,18 @@ func foldRune(r rune) rune {
 
 // find returns the offsets in text of a part whose folded form is given.
 func find(text, folded, part string) (start, end int, ok bool) {
-	i := strings.Index(folded, part)
-	if i < 0 {
+	before, _, ok := strings.Cut(folded, part)
+	if !ok {
 		return 0, 0, false
 	}
-	start = forward(text, 0, utf8.RuneCountInString(folded[:i]))
+	start = forward(text, 0, utf8.RuneCountInString(before))
 	return start, forward(text, start, utf8.RuneCountInString(part)), true
 }
 
 // blank reports whether nothing in text would leave a mark: white space,
 // controls, and characters without width.
 func blank(text string) bool {
-	for _, r := range text {
-		if !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf) {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf) })
 }
 
 // cut is text without quotes, cut when it is long.

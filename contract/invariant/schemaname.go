@@ -33,8 +33,8 @@ func newSchemaNames() schemaNames {
 	// The library unmarshals these four by hand.
 	n := schemaNames{keywords: []string{"type", "items", "dependencies", "const"}}
 	schema := reflect.TypeFor[jsonschema.Schema]()
-	for i := range schema.NumField() {
-		if name, _, _ := strings.Cut(schema.Field(i).Tag.Get("json"), ","); name != "-" && name != "" {
+	for field := range schema.Fields() {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "-" && name != "" {
 			n.keywords = append(n.keywords, name)
 		}
 	}

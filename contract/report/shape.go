@@ -236,8 +236,7 @@ func (s *shape) of(t reflect.Type) *structShape {
 		return is
 	}
 	is = &structShape{is: t, index: map[string]int{}}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, options, tagged := strings.Cut(f.Tag.Get("json"), ",")
 		if !f.IsExported() || name == "-" || name == "" {
 			continue

@@ -88,6 +88,46 @@ func TestEveryPlaceIsFound(t *testing.T) {
 	})
 }
 
+// A change of a Value writes what the same edit of a Doc does.
+func TestChangesAreEdits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		raw, err := json.MarshalIndent(values().Draw(t, "value"), "", rapid.SampledFrom([]string{"", " "}).Draw(t, "indent"))
+		require.NoError(t, err)
+		d, ok := jsonedit.Parse(raw)
+		require.True(t, ok)
+		root, at := parseValue(t, string(raw)), rapid.IntRange(0, len(d.Nodes)-1).Draw(t, "node")
+		v, children := find(root, d, at), d.Children(at)
+		var edits []jsonedit.Edit
+		switch change := rapid.SampledFrom([]string{"put", "remove", "rename", "insert"}).Draw(t, "change"); {
+		case change == "put" || len(children) == 0:
+			v.Put([]byte(` [ 0 ] `))
+			edits = append(edits, d.Replace(at, []byte(`[ 0 ]`)))
+		case change == "remove" && len(children) > 1:
+			i := rapid.IntRange(0, len(children)-1).Draw(t, "which")
+			v.Remove(i)
+			edits = d.Remove(children[i])
+		case change == "rename" && v.Kind() == jsonedit.Object:
+			i := rapid.IntRange(0, len(children)-1).Draw(t, "which")
+			v.Rename(i, "\n")
+			edits = append(edits, d.Rename(children[i], "\n"))
+		default:
+			v.Add(jsonedit.Of("x"))
+			v.SetText("a name that no other member has", "x")
+			edits = append(edits, d.Insert(at, "a name that no other member has", []byte(`"x"`)))
+		}
+		require.Equal(t, string(d.Apply(edits...)), string(root.Bytes()))
+	})
+}
+
+// find is node i of a document as a Value.
+func find(root *jsonedit.Value, d *jsonedit.Doc, i int) *jsonedit.Value {
+	n := d.Nodes[i]
+	if n.Parent < 0 {
+		return root
+	}
+	return find(root, d, int(n.Parent)).At(int(n.Index))
+}
+
 // rewrite sets every leaf to itself.
 func rewrite(t *rapid.T, v *jsonedit.Value) {
 	require.True(t, json.Valid(v.Bytes()))

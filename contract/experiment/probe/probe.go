@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,9 +20,7 @@ type Run = func(ctx context.Context) (output any, err error)
 // HTTPStatus sends GET to url and outputs the status code. No answer is an
 // error. client nil: one with the settings of the standard library.
 func HTTPStatus(url string, client *http.Client) Run {
-	if client == nil {
-		client = &http.Client{}
-	}
+	client = cmp.Or(client, &http.Client{})
 	return func(ctx context.Context) (any, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		if err != nil {
