@@ -102,10 +102,6 @@ func (l *lie) Check() error {
 }
 
 func (l *lie) Describe() chaos.Description {
-	d := chaos.Description{
-		Kind: l.kind, Class: l.class, Visibility: chaos.Implicit, Layer: l.layer,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	}
 	params := make(map[string]any, len(l.params)+1)
 	maps.Copy(params, l.params)
 	switch {
@@ -114,6 +110,15 @@ func (l *lie) Describe() chaos.Description {
 		params["path"] = l.paths[0]
 	default:
 		params["paths"] = l.paths
+	}
+	return describe(l.kind, l.class, l.layer, params)
+}
+
+// describe describes a lie; no params: it has none.
+func describe(kind string, class chaos.Class, layer chaos.Layer, params map[string]any) chaos.Description {
+	d := chaos.Description{
+		Kind: kind, Class: class, Visibility: chaos.Implicit, Layer: layer,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
 	}
 	if len(params) == 0 {
 		return d

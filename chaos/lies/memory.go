@@ -174,12 +174,5 @@ func (f *recall) Check() error {
 }
 
 func (f *recall) Describe() chaos.Description {
-	d := chaos.Description{
-		Kind: f.kind, Class: chaos.ClassValue, Visibility: chaos.Implicit, Layer: f.layer,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	}
-	if len(f.params) == 0 {
-		return d
-	}
-	return param.With(d, f.params)
+	return describe(f.kind, chaos.ClassValue, f.layer, f.params)
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"encoding"
 	"encoding/json"
@@ -129,7 +128,7 @@ func (s *shape) object(t reflect.Type) {
 		s.at++ // the colon
 		i, known := is.index[string(name)]
 		if !known {
-			i, known = is.index[respelled(name)]
+			i, known = is.index[`"`+unquoted(name)+`"`] // with unnecessary escapes
 		}
 		switch {
 		case !known:
@@ -200,21 +199,10 @@ func fits(raw []byte, t reflect.Type, quoted bool) bool {
 
 // unquoted returns the text of a JSON string, and any other JSON as it is.
 func unquoted(raw []byte) string {
-	if text := bytes.Trim(raw, `"`); len(text) == len(raw)-2 && !bytes.ContainsRune(text, '\\') {
-		return string(text)
+	if raw[0] == '"' {
+		return jsonedit.Unquote(raw)
 	}
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		return string(raw)
-	}
-	return text
-}
-
-// respelled returns a string as package json writes it, without unnecessary
-// escapes.
-func respelled(raw []byte) string {
-	text, _ := json.Marshal(unquoted(raw)) // a string always has JSON
-	return string(text)
+	return string(raw)
 }
 
 // A structShape is what the tags of a struct say about the members of an object.
