@@ -7,8 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-
-	"github.com/shakedown-go/shakedown/internal/jsonbytes"
+	"unicode/utf8"
 )
 
 // Text returns the bytes of a value that holds JSON or plain text: a json.RawMessage, []byte or string. ok is false for
@@ -66,7 +65,7 @@ func Like(doc []byte, v any) any {
 }
 
 // Document returns a value as an event shows it: a copy that is JSON, or nil if it has none. A json.RawMessage that is
-// no JSON becomes a string, and a []byte what jsonbytes makes of it.
+// no JSON becomes a string, and a []byte what [OfBytes] makes of it.
 func Document(v any) json.RawMessage {
 	switch raw := v.(type) {
 	case json.RawMessage:
@@ -75,11 +74,25 @@ func Document(v any) json.RawMessage {
 		}
 		v = string(raw)
 	case []byte:
-		return jsonbytes.Of(raw)
+		return OfBytes(raw)
 	}
 	doc, err := Encode(v)
 	if err != nil {
 		return nil
 	}
+	return doc
+}
+
+// OfBytes returns a copy of b if b is JSON, a JSON string if it is other UTF-8, and otherwise a string in base64, as
+// encoding/json writes it. nil is null.
+func OfBytes(b []byte) json.RawMessage {
+	var v any = b
+	switch {
+	case json.Valid(b):
+		return bytes.Clone(b)
+	case b != nil && utf8.Valid(b):
+		v = string(b)
+	}
+	doc, _ := json.Marshal(v) // bytes and strings have JSON
 	return doc
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 type touchy struct{}

@@ -1,4 +1,4 @@
-package jsonbytes_test
+package jsonvalue_test
 
 import (
 	"encoding/json"
@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 
-	"github.com/shakedown-go/shakedown/internal/jsonbytes"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
-func TestOf(t *testing.T) {
+func TestOfBytes(t *testing.T) {
 	for _, c := range []struct {
 		why   string
 		bytes []byte
@@ -24,10 +24,10 @@ func TestOf(t *testing.T) {
 		{"nothing", nil, `null`},
 		{"binary", []byte{0xff}, `"/w=="`},
 	} {
-		t.Run(c.why, func(t *testing.T) { assert.Equal(t, c.want, string(jsonbytes.Of(c.bytes))) })
+		t.Run(c.why, func(t *testing.T) { assert.Equal(t, c.want, string(jsonvalue.OfBytes(c.bytes))) })
 	}
 	mine := []byte(`[1]`)
-	copied := jsonbytes.Of(mine)
+	copied := jsonvalue.OfBytes(mine)
 	mine[1] = '2'
 	assert.Equal(t, `[1]`, string(copied))
 }
@@ -37,7 +37,7 @@ func TestBytesComeBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.OneOf(rapid.SliceOf(rapid.Byte()), rapid.Map(rapid.String(), func(s string) []byte { return []byte(s) }),
 			rapid.Map(rapid.SliceOf(rapid.String()), func(s []string) []byte { doc, _ := json.Marshal(s); return doc })).Draw(t, "bytes")
-		doc := jsonbytes.Of(b)
+		doc := jsonvalue.OfBytes(b)
 		assert.True(t, json.Valid(doc))
 		var text string
 		var raw []byte

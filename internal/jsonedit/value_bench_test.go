@@ -1,4 +1,4 @@
-package jsondoc_test
+package jsonedit_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shakedown-go/shakedown/internal/jsondoc"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // BenchmarkChange changes one text of a document of 10 KB, beside what it
@@ -17,11 +17,11 @@ func BenchmarkChange(b *testing.B) {
 		items = append(items, fmt.Sprintf(`{"id":%d,"name":"an item of the list","tags":["a","b"],"price":%d.50,"note":"%s"}`, i, i, strings.Repeat("x", 20)))
 	}
 	doc := []byte(`{"items":[` + strings.Join(items, ",") + `]}`)
-	b.Run("jsondoc", func(b *testing.B) {
+	b.Run("value", func(b *testing.B) {
 		b.SetBytes(int64(len(doc)))
 		b.ReportAllocs()
 		for b.Loop() {
-			v, _ := jsondoc.Parse(doc)
+			v, _ := jsonedit.ParseValue(doc)
 			v.Get("items").At(50).SetText("name", "another")
 			v.Bytes()
 		}
