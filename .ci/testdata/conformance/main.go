@@ -1,5 +1,5 @@
 // This file and the fixtures of the Go SDK's own conformance server make the
-// program against which scripts/mcp-policy-conformance.sh runs the official suite.
+// program against which .ci/mcp-policy-conformance.sh runs the official suite.
 // The script copies those fixtures beside it, with their main renamed. It is not
 // built in this folder.
 //

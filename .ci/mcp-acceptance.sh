@@ -2,7 +2,7 @@
 # Tests examples/mcpserver with the public MCP clients, and examples/mcpclient with
 # public MCP servers. It needs Go, Node 20 or newer and the npm registry, and is no
 # part of go test.
-# Usage: scripts/mcp-acceptance.sh
+# Usage: .ci/mcp-acceptance.sh
 # It runs all steps, prints a line for each, and exits with 1 if one failed.
 # Everything that it installs or writes is in a temporary folder, which it removes.
 # KEEP=1 keeps the folder, with the logs.
@@ -114,15 +114,15 @@ done
 echo "== conformance suite"
 for revision in 2025-11-25 2026-07-28; do
 	expect 0 300 "conformance $revision, expected failures apart" "$node" "$bins/conformance" server --url "$open" --requirements "$revision" \
-		--expected-failures "$here/scripts/mcp-conformance-expected-$revision.yml" -o "$work/conformance-$revision"
+		--expected-failures "$here/.ci/mcp-conformance-expected-$revision.yml" -o "$work/conformance-$revision"
 	grep -a '^Total:' "$work/step-$steps.log" | sed 's/^/            /'
 done
 
-expect 0 1500 "the policy in front of the SDK's fixtures changes no check" "$here/scripts/mcp-policy-conformance.sh" "$work" $((base + 2))
+expect 0 1500 "the policy in front of the SDK's fixtures changes no check" "$here/.ci/mcp-policy-conformance.sh" "$work" $((base + 2))
 grep -aE '^(bare|policy) |checks compared' "$work/step-$steps.log" | sed 's/^/            /'
 
 echo "== official TypeScript clients, every tool"
-cp scripts/mcp-drive.mjs "$work/"
+cp .ci/mcp-drive.mjs "$work/"
 for client in v1 v2-legacy v2-modern; do
 	expect 0 120 "$client over stdio" env SHAKEDOWN_MCP_ENABLE_WRITE=true "$node" "$work/mcp-drive.mjs" "$client" stdio "$work/mcpserver"
 	tail -n 1 "$work/step-$steps.log" | sed 's/^/            /'

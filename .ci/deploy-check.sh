@@ -2,7 +2,7 @@
 # Checks examples/mcpserver/deploy without a container engine or a cluster: the
 # binary runs alone in an empty folder as nobody, the Dockerfile passes a linter,
 # and Compose and the chart have the safe settings that their documentation states.
-# Usage: scripts/deploy-check.sh
+# Usage: .ci/deploy-check.sh
 # Needs Go, curl, Node and the npm registry; helm 3 from the path, or else from the Go proxy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -66,6 +66,6 @@ done
 chart template desk "$deploy/chart" --set token.existingSecret=s,mode=read-write,enableWrite=true >/dev/null
 ok "helm $(chart version --short) lints and renders the chart, and refuses it without a secret, with wrong values, or half enabled"
 
-cp scripts/deploy-check.mjs "$work/"
+cp .ci/deploy-check.mjs "$work/"
 timeout 60 node "$work/deploy-check.mjs" "$work/chart.yaml" "$deploy/compose.yaml"
 ok "all checks of the deployment passed"

@@ -1,6 +1,6 @@
 // Lists and calls every tool of examples/mcpserver with an official TypeScript
 // client, receives a fault event, and follows the resource of faults.
-// scripts/mcp-acceptance.sh copies it beside the installed clients.
+// .ci/mcp-acceptance.sh copies it beside the installed clients.
 // Usage: node mcp-drive.mjs v1|v2-legacy|v2-modern stdio COMMAND
 //        node mcp-drive.mjs v1|v2-legacy|v2-modern http URL
 //        node mcp-drive.mjs v1 sse URL

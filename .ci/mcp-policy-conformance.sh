@@ -2,8 +2,8 @@
 # Runs the official conformance suite against the fixtures of the Go SDK's own
 # conformance server, bare and with mcpadapter/policy in front, and compares: the
 # policy must not make a check fail that the bare SDK passes. It needs Go and what
-# scripts/mcp-acceptance.sh installs, which runs it; it is no part of go test.
-# Usage: scripts/mcp-policy-conformance.sh FOLDER PORT
+# .ci/mcp-acceptance.sh installs, which runs it; it is no part of go test.
+# Usage: .ci/mcp-policy-conformance.sh FOLDER PORT
 # FOLDER has the installed node_modules, and receives the fixture program, logs
 # and results. It exits with 1 if a check has got worse.
 set -euo pipefail
@@ -21,12 +21,13 @@ trap 'exit 130' INT TERM
 # The fixtures are those of the SDK in the module cache. So they are what its authors
 # call a conforming server, and there is no copy to maintain.
 mkdir -p "$fixture"
-sdk=$(cd "$here" && GOWORK=off go list -m -f '{{.Dir}}' github.com/modelcontextprotocol/go-sdk)
+sdk=$(cd "$here/mcpadapter" && GOWORK=off go list -m -f '{{.Dir}}' github.com/modelcontextprotocol/go-sdk)
 sed 's/^func main() {$/func sdkMain() {/' "$sdk/conformance/everything-server/main.go" >"$fixture/fixtures.go"
-cp "$here/scripts/testdata/conformance/main.go" "$fixture/main.go"
+cp "$here/.ci/testdata/conformance/main.go" "$fixture/main.go"
 cp "$here/go.sum" "$fixture/go.sum"
 sed 's|^module .*|module fixture|' "$here/go.mod" >"$fixture/go.mod"
-(cd "$fixture" && go mod edit -require=github.com/shakedown-go/shakedown@v0.0.0 -replace="github.com/shakedown-go/shakedown=$here" &&
+(cd "$fixture" && go mod edit -require=github.com/shakedown-go/shakedown/mcpadapter@v0.0.0 \
+	-replace="github.com/shakedown-go/shakedown=$here" -replace="github.com/shakedown-go/shakedown/mcpadapter=$here/mcpadapter" &&
 	GOWORK=off go build -mod=mod -o server .)
 
 # run NAME FLAGS... runs the suite against the fixtures; the comparison judges what fails.
@@ -56,4 +57,4 @@ if ! grep -aq mcp.tool_call.completed "$fixture/policy.log"; then
 	echo "the policy has seen no call"
 	exit 1
 fi
-"$bins/node" "$here/scripts/mcp-conformance-compare.mjs" "$fixture/results/bare" "$fixture/results/policy"
+"$bins/node" "$here/.ci/mcp-conformance-compare.mjs" "$fixture/results/bare" "$fixture/results/policy"

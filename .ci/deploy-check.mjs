@@ -1,5 +1,5 @@
 // Checks the properties that the rendered chart and the Compose file must have.
-// scripts/deploy-check.sh copies it beside the yaml package.
+// .ci/deploy-check.sh copies it beside the yaml package.
 // Usage: node deploy-check.mjs CHART.yaml COMPOSE.yaml
 
 import assert from "node:assert/strict";
