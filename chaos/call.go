@@ -88,6 +88,13 @@ func (c Call) At(occurrence, ordinal uint64) Call {
 	return c
 }
 
+// AtElapsed returns the call at another time since the injector was armed. With it
+// a trigger that goes by the clock can be asked about a Call made by hand.
+func (c Call) AtElapsed(d time.Duration) Call {
+	c.clock, c.at = nil, d
+	return c
+}
+
 // byHand hashes the names of a Call made in a test of a trigger, under seed 0.
 func (c Call) byHand() uint64 {
 	return ruleHash(scopeHash(cellHash(0, c.Cell), hash.String(c.Lane), hash.String(c.Target)), 0)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/internal/blame"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // A Comparer is an argument or a result with its own comparison, since it holds what
@@ -165,7 +166,7 @@ func textOf(v any) []byte {
 	case Comparer:
 		return nil
 	}
-	doc, err := marshal(v)
+	doc, err := jsonvalue.Encode(v)
 	if err != nil {
 		return nil
 	}

@@ -1,6 +1,9 @@
 package chaos
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // KeepOpen keeps the call open, from within [Fault.Inject], after Inject has
 // returned, as an HTTP call is until the body of its response was read. Whether the
@@ -56,9 +59,7 @@ func (x *injection) end(ended *bool, a *callRule, err error, made bool) error {
 	if made && err != nil {
 		a.made = err
 	}
-	if x.lastErr == nil {
-		x.lastErr = err
-	}
+	x.lastErr = cmp.Or(x.lastErr, err)
 	x.stillOpen--
 	settle := x.left && x.stillOpen == 0
 	x.mu.Unlock()

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -191,9 +192,7 @@ func (c *planRule) resolve() error {
 	if err := callUser("Describe", func() { c.kind = kindOf(c.Fault) }); err != nil {
 		return err
 	}
-	if c.Name == "" {
-		c.Name = c.Target + ":" + c.kind
-	}
+	c.Name = cmp.Or(c.Name, c.Target+":"+c.kind)
 	c.nameHash = hash.String(c.Name)
 	c.hash = c.nameHash
 	if c.Group != "" {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/shakedown-go/shakedown/internal/jsonbytes"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // as converts a value into a type of the call. nil becomes the zero value, a Go value
@@ -21,7 +21,7 @@ func as[T any](v any) (T, error) {
 		return t, nil
 	}
 	if raw, ok := any(&t).(*json.RawMessage); ok {
-		encoded, err := marshal(v)
+		encoded, err := jsonvalue.Encode(v)
 		if err != nil {
 			return t, fmt.Errorf("%T has no JSON: %w", v, err)
 		}
@@ -33,33 +33,12 @@ func as[T any](v any) (T, error) {
 			*doc = raw
 			return t, nil
 		}
-		if err := unmarshal(raw, &t); err == nil {
+		if t, err := jsonvalue.Decode[T](raw); err == nil {
 			return t, nil
 		}
-		var none T
-		return none, fmt.Errorf("JSON that does not decode into %T", none)
+		return t, fmt.Errorf("JSON that does not decode into %T", t)
 	}
 	return t, fmt.Errorf("%T, want %T", v, t)
-}
-
-// marshal is json.Marshal of user values, whose methods may panic.
-func marshal(v any) (raw json.RawMessage, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("its MarshalJSON panicked: %v", p)
-		}
-	}()
-	return json.Marshal(v)
-}
-
-// unmarshal is json.Unmarshal into user values, whose methods may panic.
-func unmarshal(raw json.RawMessage, v any) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("its UnmarshalJSON panicked: %v", p)
-		}
-	}()
-	return json.Unmarshal(raw, v)
 }
 
 // encode returns a value as the event keeps it: JSON, copied. The usual types are
@@ -75,9 +54,9 @@ func encode[T any](v T) (json.RawMessage, error) {
 		return nil, nil
 	}
 	if doc, ok := any(v).([]byte); ok {
-		return jsonbytes.Of(doc), nil
+		return jsonvalue.OfBytes(doc), nil
 	}
-	return marshal(v)
+	return jsonvalue.Encode(v)
 }
 
 func keepArgs[T any](r *record, v T) {

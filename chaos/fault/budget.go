@@ -11,7 +11,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
-	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 func budgetRows() []*catalog.Row {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
-	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // guardrailRows are the faults of a guardrail: a check of inputs or outputs, a

@@ -9,7 +9,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
-	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // handoffRows are the faults of hand-offs between agents.

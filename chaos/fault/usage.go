@@ -2,7 +2,7 @@ package fault
 
 import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
-	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // A Usage reads from the result of a call how many tokens it used. The zero

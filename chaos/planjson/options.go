@@ -1,6 +1,7 @@
 package planjson
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -37,13 +38,9 @@ const defaultMaxBytes = 16 << 20
 
 // table makes the tables to read and write with.
 func (o *Options) table() (*table, error) {
-	if o == nil {
-		o = &Options{}
-	}
-	t := &table{faults: side{rows: map[string]*catalog.Row{}}, whens: side{rows: map[string]*catalog.Row{}}, maxBytes: o.MaxBytes, errors: map[string]error{}}
-	if t.maxBytes == 0 {
-		t.maxBytes = defaultMaxBytes
-	}
+	o = cmp.Or(o, &Options{})
+	t := &table{faults: side{rows: map[string]*catalog.Row{}}, whens: side{rows: map[string]*catalog.Row{}}, errors: map[string]error{}}
+	t.maxBytes = cmp.Or(o.MaxBytes, defaultMaxBytes)
 	var p problems
 	if t.maxBytes < 0 {
 		p.add(&Error{Reason: BadValue, Value: fmt.Sprint(o.MaxBytes), Allowed: "MaxBytes of 0 or more"})

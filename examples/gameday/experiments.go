@@ -27,7 +27,7 @@ const (
 	quiet  = time.Second
 	// probeTimeout is longer than the gateway takes to say that it has no answer.
 	probeTimeout = 3 * time.Second
-	// slowness is more than the customers notice and less than they mind.
+	// slowness is above noticed, and within the service level.
 	slowness = 150 * time.Millisecond
 	noticed  = 100.0 // ms, of the 95th percentile
 	// minBins is more than one: a machine may well stall for a bin.
@@ -52,7 +52,7 @@ const (
 
 func names() []string { return []string{killStock, pauseOrders, slowGateway, gatewayCutOff} }
 
-// canPause reports whether this system can stop a process and let it go on.
+// canPause reports whether this system can pause a process.
 func canPause() bool { return runtime.GOOS != "windows" }
 
 // scenarios are what the day consists of. Nothing happens to the system before

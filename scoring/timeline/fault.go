@@ -13,16 +13,16 @@ const quietBins = 3
 //
 // An episode is a series of bins with calls to which the fault was delivered, ended
 // by three bins without any. Incidents of the node that begin in the episode, or in
-// those three bins, are attributed to it. That goes by time alone and is no proof
-// of a cause.
+// those three bins, are attributed to it. That is based on time alone and proves
+// no cause.
 type FaultStats struct {
 	Node      string `json:"nodeId"`
 	Rule      string `json:"rule,omitempty"`
 	Fault     string `json:"fault,omitempty"`
 	Delivered int64  `json:"struck"` // calls to which the fault was delivered
 	Episodes  int    `json:"episodes"`
-	// Detected counts the episodes with an incident. In the others the node served
-	// on.
+	// Detected counts the episodes with an incident. In the others the node continued
+	// to serve.
 	Detected int `json:"detected"`
 	// Recovered counts the detected episodes whose last incident ended before the
 	// window did.

@@ -62,8 +62,8 @@ func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
 
 const flagWidth = 7
 
-// flag draws the head of an upright line, so that it stands out from the bars
-// behind.
+// flag draws a flag at the top of an upright line, so that it is visible before the
+// bars.
 func (c *canvas) flag(class string, x, top float64) {
 	fmt.Fprintf(c, `<path class="%s" d="M%s %sl%d 4l-%d 4z"/>`+"\n", class, px(x), px(top), flagWidth, flagWidth)
 }
