@@ -97,6 +97,9 @@ func Fault[P any](r Row, build func(P) chaos.Fault) *Row {
 // base.
 // [Fault] completes it where its parameters are not those of base, else [Label].
 func (r Row) Of(base *Row) Row {
+	if base == nil {
+		return r
+	}
 	r.Base, r.AsText = base.Kind, base.AsText
 	r.Example = cmp.Or(r.Example, base.Example)
 	r.Layer, r.Class, r.Visibility = cmp.Or(r.Layer, base.Layer), cmp.Or(r.Class, base.Class), cmp.Or(r.Visibility, base.Visibility)
