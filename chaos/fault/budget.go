@@ -34,7 +34,8 @@ func CallBudget(limit int, refill time.Duration) chaos.Fault {
 var callBudgetRow = catalog.Fault(catalog.Row{
 	Kind: "call_budget", Doc: "Calls beyond a number are refused.",
 	Go: "fault.CallBudget(limit, refill)", Example: `{"limit":3,"refill":"1h0m0s"}`,
-	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone,
+	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+	Persistence: chaos.Permanent, Effect: chaos.EffectNone,
 }, func(p budgetParams) chaos.Fault { return CallBudget(p.Limit, p.Refill) })
 
 // quota are the parameters of a fault with a limit.
@@ -77,7 +78,8 @@ func TokenBudget(limit int, usage Usage, refill time.Duration) chaos.Fault {
 var tokenBudgetRow = catalog.Fault(catalog.Row{
 	Kind: "token_budget", Doc: "Calls are refused once the tokens are used up.",
 	Go: "fault.TokenBudget(limit, usage, refill)", Example: `{"limit":30,"usage":"openai"}`,
-	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone,
+	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+	Persistence: chaos.Permanent, Effect: chaos.EffectNone,
 }, func(p tokenParams) chaos.Fault { return TokenBudget(p.Limit, p.usage(), p.Refill) })
 
 type tokenParams struct {
@@ -98,7 +100,8 @@ func CostBudget(limit, inputPrice, outputPrice float64, usage Usage, refill time
 		resource: "cost", limit: limit, refill: refill, measure: usage.measure(inputPrice/million, outputPrice/million),
 		params: p, bounded: bounded, check: func(c *catalog.Check) {
 			c.That(!math.IsInf(limit, 1), "limit", limit, "a number of more than 0 that is finite")
-			c.That(inputPrice != 0 || outputPrice != 0, "outputPrice", outputPrice, "a price of a million tokens, 0 or more, and more than 0 if inputPrice is not")
+			c.That(inputPrice != 0 || outputPrice != 0, "outputPrice", outputPrice,
+				"a price of a million tokens, 0 or more, and more than 0 if inputPrice is not")
 			usage.check(c)
 		},
 	}}
@@ -106,8 +109,10 @@ func CostBudget(limit, inputPrice, outputPrice float64, usage Usage, refill time
 
 var costBudgetRow = catalog.Fault(catalog.Row{
 	Kind: "cost_budget", Doc: "Calls are refused once the money is spent.",
-	Go: "fault.CostBudget(limit, inputPrice, outputPrice, usage, refill)", Example: `{"limit":0.0001,"inputPrice":2.5,"outputPrice":10,"usage":"openai"}`,
-	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone,
+	Go:      "fault.CostBudget(limit, inputPrice, outputPrice, usage, refill)",
+	Example: `{"limit":0.0001,"inputPrice":2.5,"outputPrice":10,"usage":"openai"}`,
+	Layer:   chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+	Persistence: chaos.Permanent, Effect: chaos.EffectNone,
 }, func(p costParams) chaos.Fault {
 	return CostBudget(p.Limit, p.InputPrice, p.OutputPrice, p.usage(), p.Refill)
 })
@@ -134,7 +139,8 @@ func TimeBudget(limit, refill time.Duration) chaos.Fault {
 var timeBudgetRow = catalog.Fault(catalog.Row{
 	Kind: "time_budget", Doc: "Calls are refused once earlier calls took too long.",
 	Go: "fault.TimeBudget(limit, refill)", Example: `{"limit":"10s"}`,
-	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone,
+	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+	Persistence: chaos.Permanent, Effect: chaos.EffectNone,
 }, func(p timeParams) chaos.Fault { return TimeBudget(p.Limit, p.Refill) })
 
 type timeParams struct {
@@ -160,7 +166,8 @@ func MemoryBudget(limit int, refill time.Duration) chaos.Fault {
 var memoryBudgetRow = catalog.Fault(catalog.Row{
 	Kind: "memory_budget", Doc: "Calls fail once the results of earlier calls fill the memory.",
 	Go: "fault.MemoryBudget(limit, refill)", Example: `{"limit":500}`,
-	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone,
+	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+	Persistence: chaos.Permanent, Effect: chaos.EffectNone,
 }, func(p budgetParams) chaos.Fault { return MemoryBudget(p.Limit, p.Refill) })
 
 // DiskBudget fails a call if its arguments and those of the calls before have
@@ -173,7 +180,8 @@ func DiskBudget(limit int, refill time.Duration) chaos.Fault {
 var diskBudgetRow = catalog.Fault(catalog.Row{
 	Kind: "disk_budget", Doc: "Calls fail once the arguments of earlier calls fill the disk.",
 	Go: "fault.DiskBudget(limit, refill)", Example: `{"limit":30}`,
-	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone,
+	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+	Persistence: chaos.Permanent, Effect: chaos.EffectNone,
 }, func(p budgetParams) chaos.Fault { return DiskBudget(p.Limit, p.Refill) })
 
 // size is the length of a value in bytes, as JSON or text.

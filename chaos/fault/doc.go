@@ -44,7 +44,7 @@
 // injection point.
 //
 // Most faults are transient, which means that the trigger decides how long they
-// last. Permanent are those of which a retry cannot help: AuthExpired,
+// last. Permanent are those that no retry overcomes: AuthExpired,
 // ToolRemoved, a rejected delegation, and budgets without a refill.
 //
 // The effect is what the callee did when the fault was delivered and nothing

@@ -150,3 +150,26 @@ func ExampleCorruptHandoff() {
 	// refunds works on order 1043 <nil>
 	// {"to":"refunds","order":1042} → {"to":"refunds","order":1043}
 }
+
+// What happens to any callable can happen to a guardrail; reports then name it so.
+func ExampleAs() {
+	plan, err := chaos.NewPlan(1,
+		chaos.Rule{Target: "guardrail", Fault: fault.As("guardrail_down", fault.Fail(fault.ErrUnavailable))})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	in := plan.Injector("example", nil)
+	ctx := chaos.NewContext(context.Background(), in)
+	check := chaos.Wrap("guardrail", func(context.Context, string) (bool, error) { return true, nil })
+	_, err = check(ctx, "refund 900")
+	fmt.Println(err)
+	fmt.Println(in.Events()[0].Fault)
+
+	_, err = chaos.NewPlan(1, chaos.Rule{Name: "hang", Target: "guardrail", Fault: fault.As("guardrail_hung", fault.Hang())})
+	fmt.Println(err)
+	// Output:
+	// service unavailable
+	// guardrail_down
+	// chaos: rule "hang": Fault: hang: kind is guardrail_hung; allowed: one of guardrail_hang; did you mean guardrail_hang?
+}

@@ -37,7 +37,8 @@ func CorruptHandoff(patch json.RawMessage) chaos.Fault {
 var corruptHandoffRow = catalog.Fault(catalog.Row{
 	Kind: "handoff_corrupt", Doc: "The arguments of a hand-off are changed.",
 	Go: "fault.CorruptHandoff(patch), fault.CorruptHandoffWith(name, fn)", Example: `{"patch":{"order":"A9"}}`,
-	Layer: chaos.LayerMultiAgent, Class: chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerMultiAgent, Class: chaos.ClassValue, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p patchParams) chaos.Fault { return CorruptHandoff(p.Patch) })
 
 type patchParams struct {
@@ -143,7 +144,8 @@ func Misroute(member, agent string) chaos.Fault { return misroute{misrouteParams
 var misrouteRow = catalog.Fault(catalog.Row{
 	Kind: "misroute", Doc: "A hand-off goes to another agent.",
 	Go: "fault.Misroute(member, agent), fault.MisrouteWith(name, to)", Example: `{"member":"agent","agent":"shipping"}`,
-	Layer: chaos.LayerMultiAgent, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerMultiAgent, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p misrouteParams) chaos.Fault { return misroute{p} })
 
 type misrouteParams struct {
@@ -223,8 +225,10 @@ func (m misrouteWith) Inject(ctx context.Context, c chaos.Call, args any, next c
 func CycleHandoff(reply any) chaos.Fault { return cycleHandoff{kept(reply)} }
 
 var cycleHandoffRow = catalog.Fault(catalog.Row{
-	Kind: "handoff_cycle", Doc: "A hand-off is handed straight back.", Go: "fault.CycleHandoff(reply)", Example: `{"value":"please take over"}`,
-	Layer: chaos.LayerMultiAgent, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	Kind: "handoff_cycle", Doc: "A hand-off is handed straight back.",
+	Go: "fault.CycleHandoff(reply)", Example: `{"value":"please take over"}`,
+	Layer: chaos.LayerMultiAgent, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectNone,
 }, func(p anyValue) chaos.Fault { return CycleHandoff(p.Value) })
 
 type cycleHandoff struct{ reply any }

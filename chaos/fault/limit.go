@@ -22,7 +22,8 @@ func DiskFull() chaos.Fault { return ownFailure{"disk_full", &BudgetError{Resour
 
 var diskFullRow = catalog.Fault(catalog.Row{
 	Kind: "disk_full", Doc: "No space is left on the device.", Go: "fault.DiskFull()",
-	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectNone,
 }, func(catalog.None) chaos.Fault { return DiskFull() })
 
 // RateLimit fails a call with a [*BudgetError] if limit calls were let through
@@ -36,7 +37,8 @@ func RateLimit(limit int, per time.Duration) chaos.Fault {
 var rateLimitRow = catalog.Fault(catalog.Row{
 	Kind: "rate_limit", Doc: "Calls beyond a rate are refused.",
 	Go: "fault.RateLimit(limit, per)", Example: `{"limit":3,"per":"10s"}`,
-	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectNone,
 }, func(p rateParams) chaos.Fault { return RateLimit(p.Limit, p.Per) })
 
 type rateParams struct {
@@ -86,7 +88,8 @@ func ConcurrencyLimit(limit int) chaos.Fault { return &concurrency{quota: quota{
 var concurrencyLimitRow = catalog.Fault(catalog.Row{
 	Kind: "concurrency_limit", Doc: "Calls beyond a number in progress are refused.",
 	Go: "fault.ConcurrencyLimit(limit)", Example: `{"limit":1}`,
-	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectNone,
 }, func(p quota) chaos.Fault { return ConcurrencyLimit(p.Limit) })
 
 type concurrency struct {
@@ -150,7 +153,8 @@ func ToolRemoved(tools ...string) chaos.Fault { return toolRemoved{removed{slice
 var toolRemovedRow = catalog.Fault(catalog.Row{
 	Kind: "tool_removed", Doc: "Tools are missing from the listing and unknown.",
 	Go: "fault.ToolRemoved(tools...)", Example: `{"tools":["orders.total"]}`,
-	Layer: chaos.LayerTool, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Permanent, Effect: chaos.EffectNone,
+	Layer: chaos.LayerTool, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+	Persistence: chaos.Permanent, Effect: chaos.EffectNone,
 }, func(p removed) chaos.Fault { return ToolRemoved(p.Tools...) })
 
 type removed struct {

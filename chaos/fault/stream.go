@@ -35,7 +35,8 @@ func CutAfterWith(n int, err error) chaos.Fault {
 var cutAfterRow = catalog.Fault(catalog.Row{
 	Kind: "stream_cut", Doc: "A stream breaks off with an error.",
 	Go: "fault.CutAfter(n), fault.CutAfterWith(n, err)", Example: `{"after":2,"message":"unexpected EOF"}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
+	Layer: chaos.LayerStream, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
 }, func(p cut) chaos.Fault { return CutAfterWith(p.After, p.Err) })
 
 // afterItems are the parameters of a fault at one place of a stream.
@@ -79,7 +80,8 @@ func HangAtItem(n int) chaos.Fault { return hangAtItem{afterItems: afterItems{n}
 var hangAtItemRow = catalog.Fault(catalog.Row{
 	Kind: "stream_hang", Doc: "A stream stalls until its context ends.",
 	Go: "fault.HangAtItem(n)", Example: `{"after":2}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
+	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Explicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
 }, func(p afterItems) chaos.Fault { return HangAtItem(p.After) })
 
 type hangAtItem struct {
@@ -104,7 +106,8 @@ func SlowFirstItem(d time.Duration) chaos.Fault { return slowFirstItem{delay: de
 var slowFirstItemRow = catalog.Fault(catalog.Row{
 	Kind: "slow_first_item", Doc: "The first item of a stream takes longer.",
 	Go: "fault.SlowFirstItem(d)", Example: `{"duration":"5s"}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p delay) chaos.Fault { return SlowFirstItem(p.Duration) })
 
 // delay are the parameters of a fault that makes something take longer.
@@ -132,7 +135,8 @@ func SlowItems(d time.Duration) chaos.Fault { return slowItems{delay: delay{d}} 
 var slowItemsRow = catalog.Fault(catalog.Row{
 	Kind: "slow_items", Doc: "Every item of a stream takes longer.",
 	Go: "fault.SlowItems(d)", Example: `{"duration":"500ms"}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p delay) chaos.Fault { return SlowItems(p.Duration) })
 
 type slowItems struct {

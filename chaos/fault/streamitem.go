@@ -24,7 +24,8 @@ func DuplicateItem(n int) chaos.Fault { return duplicateItem{afterItems: afterIt
 var duplicateItemRow = catalog.Fault(catalog.Row{
 	Kind: "duplicate_item", Doc: "An item of a stream arrives twice.",
 	Go: "fault.DuplicateItem(n)", Example: `{"after":1}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p afterItems) chaos.Fault { return DuplicateItem(p.After) })
 
 type duplicateItem struct {
@@ -60,7 +61,8 @@ func MalformItem(n int) chaos.Fault { return malformItem{afterItems: afterItems{
 var malformItemRow = catalog.Fault(catalog.Row{
 	Kind: "malformed_item", Doc: "An item of a stream cannot be decoded.",
 	Go: "fault.MalformItem(n)", Example: `{"after":1}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p afterItems) chaos.Fault { return MalformItem(p.After) })
 
 type malformItem struct {
@@ -136,7 +138,8 @@ func MutateItem[T any](n int, name string, fn func(T) T) chaos.Fault {
 var mutateItemRow = catalog.InCode[itemFunction](catalog.Row{
 	Kind: "mutate_item", Doc: "An item of a stream becomes what a Go function makes of it.",
 	Go: "fault.MutateItem(n, name, fn)", Example: `{"after":1,"name":"shout","type":"string"}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerStream, Class: chaos.ClassValue, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, false)
 
 type itemFunction struct {
@@ -174,7 +177,8 @@ func EndAfter(n int) chaos.Fault { return endAfter{afterItems: afterItems{n}} }
 var endAfterRow = catalog.Fault(catalog.Row{
 	Kind: "early_end", Doc: "A stream ends early and without an error.",
 	Go: "fault.EndAfter(n)", Example: `{"after":2}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerStream, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p afterItems) chaos.Fault { return EndAfter(p.After) })
 
 type endAfter struct {
@@ -202,7 +206,8 @@ func DropLastItem() chaos.Fault { return dropLast{} }
 
 var dropLastItemRow = catalog.Fault(catalog.Row{
 	Kind: "missing_terminator", Doc: "A stream lacks its last item.", Go: "fault.DropLastItem()",
-	Layer: chaos.LayerStream, Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerStream, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(catalog.None) chaos.Fault { return DropLastItem() })
 
 type dropLast struct{ onStreams }
@@ -249,7 +254,8 @@ func ReorderItems(window int) chaos.Fault { return reorderItems{itemWindow: item
 var reorderItemsRow = catalog.Fault(catalog.Row{
 	Kind: "reordered_items", Doc: "The items of a stream come in another order.",
 	Go: "fault.ReorderItems(window)", Example: `{"window":3}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p itemWindow) chaos.Fault { return ReorderItems(p.Window) })
 
 type itemWindow struct {
