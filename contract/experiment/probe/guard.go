@@ -1,17 +1,4 @@
-// Package guard has ready-made stop conditions for experiments.
-//
-//	Guards: []experiment.Guard{
-//		guard.ErrorRate(0.5, 20, guard.Outcomes(in)),
-//		guard.Probe(experiment.Activity{Name: "payments answer", Run: probe.TCP("payments:443")}),
-//		guard.TimeLimit(10 * time.Minute),
-//		guard.KillSwitch(stop.Load), // an atomic.Bool
-//	}
-//
-// A guard is polled while the method runs, every second unless its Every says
-// otherwise. When its condition is met, the run is aborted and rolled back. A guard
-// that cannot judge, because a probe fails or a measure is not a number, aborts the
-// run too.
-package guard
+package probe
 
 import (
 	"context"
@@ -21,16 +8,15 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract/experiment"
-	"github.com/shakedown-go/shakedown/contract/experiment/probe"
 )
 
-// ErrorRate stops the run when the share of failed calls exceeds max, from 0 to
+// StopOnErrorRate is a guard that stops the run when the share of failed calls exceeds max, from 0 to
 // below 1, and the total of calls is at least calls. count returns both numbers, over a
 // period of its choice.
-func ErrorRate(max float64, calls int, count func(ctx context.Context) (failed, total int, err error)) experiment.Guard {
+func StopOnErrorRate(max float64, calls int, count func(ctx context.Context) (failed, total int, err error)) experiment.Guard {
 	return experiment.Guard{Name: "error rate", Check: func(ctx context.Context) error {
 		if !(max >= 0 && max < 1) || calls < 0 || count == nil {
-			return fmt.Errorf("guard: error rate above %v of %d calls; allowed: from 0 to below 1, of 0 or more, and a function", max, calls)
+			return fmt.Errorf("probe: error rate above %v of %d calls; allowed: from 0 to below 1, of 0 or more, and a function", max, calls)
 		}
 		failed, total, err := count(ctx)
 		if err != nil {
@@ -43,9 +29,9 @@ func ErrorRate(max float64, calls int, count func(ctx context.Context) (failed, 
 	}}
 }
 
-// Outcomes counts the events that an injector has kept, for [ErrorRate].
+// Outcomes counts the events that an injector has kept, for [StopOnErrorRate].
 func Outcomes(in *chaos.Injector) func(ctx context.Context) (failed, total int, err error) {
-	calls := probe.Events(in)
+	calls := Events(in)
 	return func(ctx context.Context) (failed, total int, err error) {
 		samples, err := calls(ctx)
 		for _, s := range samples {
@@ -57,12 +43,12 @@ func Outcomes(in *chaos.Injector) func(ctx context.Context) (failed, total int, 
 	}
 }
 
-// Probe stops the run when the probe fails or misses its tolerance. Without a
+// StopUnless is a guard that stops the run when the probe fails or misses its tolerance. Without a
 // tolerance its output must be true.
-func Probe(p experiment.Activity) experiment.Guard {
+func StopUnless(p experiment.Activity) experiment.Guard {
 	return experiment.Guard{Name: p.Name, Check: func(ctx context.Context) error {
 		if p.Run == nil {
-			return errors.New("guard: a probe without Run")
+			return errors.New("probe: a probe without Run")
 		}
 		if p.Timeout > 0 {
 			var cancel context.CancelFunc
@@ -86,8 +72,8 @@ func Probe(p experiment.Activity) experiment.Guard {
 	}}
 }
 
-// TimeLimit stops the run when its method has run for d.
-func TimeLimit(d time.Duration) experiment.Guard {
+// StopAfter is a guard that stops the run when its method has run for d.
+func StopAfter(d time.Duration) experiment.Guard {
 	return experiment.Guard{Name: "time limit", Every: d, Check: func(ctx context.Context) error {
 		if experiment.ScopeOf(ctx).Elapsed() < d {
 			return nil
@@ -96,11 +82,11 @@ func TimeLimit(d time.Duration) experiment.Guard {
 	}}
 }
 
-// KillSwitch stops the run when pulled returns true. It is polled every 100 ms.
-func KillSwitch(pulled func() bool) experiment.Guard {
+// StopWhen is a guard that stops the run when pulled returns true. It is polled every 100 ms.
+func StopWhen(pulled func() bool) experiment.Guard {
 	return experiment.Guard{Name: "kill switch", Every: 100 * time.Millisecond, Check: func(context.Context) error {
 		if pulled == nil {
-			return errors.New("guard: a kill switch without a function")
+			return errors.New("probe: a kill switch without a function")
 		}
 		if pulled() {
 			return errors.New("it was pulled")
@@ -109,20 +95,20 @@ func KillSwitch(pulled func() bool) experiment.Guard {
 	}}
 }
 
-// Regression compares a measure of a control group and of the treated group. It
+// StopOnRegression is a guard that compares a measure of a control group and of the treated group. It
 // stops the run when the treated value is more than control × (1 + ratio) + slack.
 // Higher values of the measure must be worse, as with a latency or an error rate.
-func Regression(control, treated func(ctx context.Context) (float64, error), ratio, slack float64) experiment.Guard {
-	compare := probe.Compare(control, treated)
+func StopOnRegression(control, treated func(ctx context.Context) (float64, error), ratio, slack float64) experiment.Guard {
+	compare := Compare(control, treated)
 	return experiment.Guard{Name: "regression", Check: func(ctx context.Context) error {
 		if !(ratio >= 0) || !(slack >= 0) {
-			return fmt.Errorf("guard: regression by ratio %v and slack %v; allowed: 0 or more", ratio, slack)
+			return fmt.Errorf("probe: regression by ratio %v and slack %v; allowed: 0 or more", ratio, slack)
 		}
 		output, err := compare(ctx)
 		if err != nil {
 			return err
 		}
-		if c := output.(probe.Comparison); c.Experiment > c.Control*(1+ratio)+slack {
+		if c := output.(Comparison); c.Experiment > c.Control*(1+ratio)+slack {
 			return fmt.Errorf("%.4g in the experiment, %.4g in the control group", c.Experiment, c.Control)
 		}
 		return nil

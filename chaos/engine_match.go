@@ -252,3 +252,89 @@ func (d *decision) fill(c *Call) {
 		c.clock = s
 	}
 }
+
+// failure is the error and the values of a fault that is only an error, in one
+// allocation.
+type failure struct {
+	err    InjectedError
+	values values
+}
+
+// injectFailure injects the first of the matched rules that is not held back; all of
+// them are only errors. It returns nil if all are held back, or if that one makes no
+// error.
+func injectFailure[In any](ctx context.Context, d *decision, m matchedRules, in In) error {
+	i := d.firstToInject(&m)
+	if i == m.len() {
+		return nil
+	}
+	if !d.set.site.in.opts.KeepValues {
+		return d.failWith(ctx, &m, i, nil, nil)
+	}
+	args, wrong := encode(in)
+	return d.failWith(ctx, &m, i, &failure{values: values{args: args}}, wrong)
+}
+
+// firstToInject reserves the first of the failures that may be injected. It returns
+// its index, or their number if none may.
+func (d *decision) firstToInject(m *matchedRules) int {
+	for i := range m.len() {
+		if d.reserve(m.at(i)) {
+			return i
+		}
+	}
+	return m.len()
+}
+
+// failWith injects the i-th of the failures, which masks those after it. x is nil if
+// values are not kept. wrong is why the arguments could not be kept; nil: they were.
+func (d *decision) failWith(ctx context.Context, m *matchedRules, i int, x *failure, wrong error) error {
+	b, returned := m.at(i), false
+	defer func() {
+		if !returned {
+			d.keepFailure(ctx, m, i, nil, panicked, x, wrong)
+		}
+	}()
+	cause := b.failer.Fail(d.call(b.faultCoord))
+	returned = true
+	if cause == nil {
+		b.settle(false)
+		k := d.addUnused()
+		k.idle, k.masked = b.liveRule, m.behind(i)
+		return nil
+	}
+	var err *InjectedError
+	if x == nil {
+		err = &InjectedError{}
+	} else {
+		err = &x.err
+	}
+	*err = InjectedError{Rule: b.Name, Target: d.set.site.target, Ordinal: d.ordinal, Err: cause}
+	d.keepFailure(ctx, m, i, err, injected, x, wrong)
+	return err
+}
+
+// keepFailure logs the event of a fault that is only an error.
+func (d *decision) keepFailure(ctx context.Context, m *matchedRules, i int, err error, how outcome, x *failure, wrong error) {
+	b := m.at(i)
+	b.settle(true)
+	var r record
+	d.open(&r)
+	r.begun = d.set.site.in.begun.Load() + 1 // odd: sorted behind all calls that began, and no number
+	d.unused.addTo(&r)
+	r.end, r.main, r.delivered = r.start, b.liveRule, true
+	r.outcome, r.effect, r.err = how, none, err
+	if i+1 < m.len() {
+		if r.more == nil {
+			r.more = &details{}
+		}
+		r.more.masked = m.behind(i)
+	}
+	if x != nil {
+		r.values = &x.values
+		if wrong != nil {
+			r.note(notKept("arguments", wrong))
+		}
+	}
+	d.set.site.in.keep(ctx, &r)
+}

@@ -1,10 +1,12 @@
-package timeline
+package plot
 
 import (
 	"encoding/xml"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
 // style colours both themes by class. It uses no variables, because not every
@@ -88,7 +90,7 @@ func (c *canvas) label(class string, x, y float64, text string) {
 
 // steps draws values as one area of steps, stacked on the values of under, if any.
 // Bins with value 0 draw nothing, so that the picture stays small.
-func (c *canvas) steps(class string, p panel, floor, highest float64, under, values []Value) {
+func (c *canvas) steps(class string, p panel, floor, highest float64, under, values []timeline.Value) {
 	var path strings.Builder
 	for i, v := range values {
 		if v == 0 {
@@ -109,7 +111,7 @@ func (c *canvas) steps(class string, p panel, floor, highest float64, under, val
 func (c *canvas) legend(x, y float64) {
 	for _, item := range []struct{ class, text string }{
 		{"served", "served"}, {"errors", "errors"}, {"fault", "faults delivered"},
-		{Outage, Outage}, {Degradation, Degradation}, {"recovered", "recovered"},
+		{timeline.Outage, timeline.Outage}, {timeline.Degradation, timeline.Degradation}, {"recovered", "recovered"},
 	} {
 		if item.class == "recovered" {
 			c.line(item.class, x+4, y-10, x+4, y+2)

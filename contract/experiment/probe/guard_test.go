@@ -1,4 +1,4 @@
-package guard_test
+package probe_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/contract/experiment"
-	"github.com/shakedown-go/shakedown/contract/experiment/guard"
+	"github.com/shakedown-go/shakedown/contract/experiment/probe"
 	"github.com/shakedown-go/shakedown/contract/experiment/tolerance"
 )
 
@@ -59,27 +59,27 @@ func TestGuards(t *testing.T) {
 		why   string
 		after time.Duration
 	}{
-		{guard.ErrorRate(0.5, 10, counts(6, 10, nil)), `guard "error rate": 6 of 10 calls failed, more than 50%`, 0},
-		{guard.ErrorRate(0.5, 10, counts(5, 10, nil)), "", time.Hour},
-		{guard.ErrorRate(0.5, 10, counts(9, 9, nil)), "", time.Hour},
-		{guard.ErrorRate(0, 0, counts(0, 0, nil)), "", time.Hour},
-		{guard.ErrorRate(0.5, 10, counts(0, 0, no)), `guard "error rate": no`, 0},
-		{guard.ErrorRate(math.NaN(), 10, counts(0, 0, nil)), `guard "error rate": guard: error rate above NaN of 10 calls; allowed: from 0 to below 1, of 0 or more, and a function`, 0},
-		{guard.Probe(experiment.Activity{Name: "p", Run: answer(true, nil)}), "", time.Hour},
-		{guard.Probe(experiment.Activity{Name: "p", Run: answer(false, nil)}), `guard "p": out of tolerance: false`, 0},
-		{guard.Probe(experiment.Activity{Name: "p", Run: answer(7, nil), Tolerance: tolerance.Range(0, 6)}), `guard "p": out of tolerance: 7`, 0},
-		{guard.Probe(experiment.Activity{Name: "p", Run: answer(7, nil), Tolerance: tolerance.Range(0, 9)}), "", time.Hour},
-		{guard.Probe(experiment.Activity{Name: "p", Run: answer(7, nil), Tolerance: tolerance.Match("(")}), "guard \"p\": error parsing regexp: missing closing ): `(`", 0},
-		{guard.Probe(experiment.Activity{Name: "p", Run: answer(nil, no)}), `guard "p": no`, 0},
-		{guard.Probe(experiment.Activity{Name: "p"}), `guard "p": guard: a probe without Run`, 0},
-		{guard.TimeLimit(10 * time.Minute), `guard "time limit": the method has run for 10m0s`, 10 * time.Minute},
-		{guard.TimeLimit(2 * time.Hour), "", time.Hour},
-		{guard.KillSwitch(func() bool { return true }), `guard "kill switch": it was pulled`, 0},
-		{guard.KillSwitch(nil), `guard "kill switch": guard: a kill switch without a function`, 0},
-		{guard.Regression(rising(1), rising(1.2), 0.25, 0), "", time.Hour},
-		{guard.Regression(rising(1), rising(1.2), 0, 0.9), `guard "regression": 6 in the experiment, 5 in the control group`, 4 * time.Second},
-		{guard.Regression(rising(1), rising(1), math.NaN(), 0), `guard "regression": guard: regression by ratio NaN and slack 0; allowed: 0 or more`, 0},
-		{guard.Regression(rising(math.NaN()), rising(1), 0, 0), `guard "regression": probe: control is NaN; allowed: a finite number`, 0},
+		{probe.StopOnErrorRate(0.5, 10, counts(6, 10, nil)), `guard "error rate": 6 of 10 calls failed, more than 50%`, 0},
+		{probe.StopOnErrorRate(0.5, 10, counts(5, 10, nil)), "", time.Hour},
+		{probe.StopOnErrorRate(0.5, 10, counts(9, 9, nil)), "", time.Hour},
+		{probe.StopOnErrorRate(0, 0, counts(0, 0, nil)), "", time.Hour},
+		{probe.StopOnErrorRate(0.5, 10, counts(0, 0, no)), `guard "error rate": no`, 0},
+		{probe.StopOnErrorRate(math.NaN(), 10, counts(0, 0, nil)), `guard "error rate": probe: error rate above NaN of 10 calls; allowed: from 0 to below 1, of 0 or more, and a function`, 0},
+		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(true, nil)}), "", time.Hour},
+		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(false, nil)}), `guard "p": out of tolerance: false`, 0},
+		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(7, nil), Tolerance: tolerance.Range(0, 6)}), `guard "p": out of tolerance: 7`, 0},
+		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(7, nil), Tolerance: tolerance.Range(0, 9)}), "", time.Hour},
+		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(7, nil), Tolerance: tolerance.Match("(")}), "guard \"p\": error parsing regexp: missing closing ): `(`", 0},
+		{probe.StopUnless(experiment.Activity{Name: "p", Run: answer(nil, no)}), `guard "p": no`, 0},
+		{probe.StopUnless(experiment.Activity{Name: "p"}), `guard "p": probe: a probe without Run`, 0},
+		{probe.StopAfter(10 * time.Minute), `guard "time limit": the method has run for 10m0s`, 10 * time.Minute},
+		{probe.StopAfter(2 * time.Hour), "", time.Hour},
+		{probe.StopWhen(func() bool { return true }), `guard "kill switch": it was pulled`, 0},
+		{probe.StopWhen(nil), `guard "kill switch": probe: a kill switch without a function`, 0},
+		{probe.StopOnRegression(rising(1), rising(1.2), 0.25, 0), "", time.Hour},
+		{probe.StopOnRegression(rising(1), rising(1.2), 0, 0.9), `guard "regression": 6 in the experiment, 5 in the control group`, 4 * time.Second},
+		{probe.StopOnRegression(rising(1), rising(1), math.NaN(), 0), `guard "regression": probe: regression by ratio NaN and slack 0; allowed: 0 or more`, 0},
+		{probe.StopOnRegression(rising(math.NaN()), rising(1), 0, 0), `guard "regression": probe: control is NaN; allowed: a finite number`, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			why, after := under(t, tc.guard)
@@ -93,7 +93,7 @@ func TestAPulledKillSwitchEndsTheMethodSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var pulled atomic.Bool
 		time.AfterFunc(time.Minute+time.Nanosecond, func() { pulled.Store(true) })
-		_, after := under(t, guard.KillSwitch(pulled.Load))
+		_, after := under(t, probe.StopWhen(pulled.Load))
 		assert.Equal(t, time.Minute+100*time.Millisecond, after)
 	})
 }
@@ -101,7 +101,7 @@ func TestAPulledKillSwitchEndsTheMethodSoon(t *testing.T) {
 func TestAProbeThatHangsStopsTheRunInItsOwnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }
-		why, after := under(t, guard.Probe(experiment.Activity{Name: "p", Run: hang, Timeout: 3 * time.Second}))
+		why, after := under(t, probe.StopUnless(experiment.Activity{Name: "p", Run: hang, Timeout: 3 * time.Second}))
 		assert.Equal(t, `guard "p": context deadline exceeded`, why)
 		assert.Equal(t, 3*time.Second, after)
 	})
@@ -114,7 +114,7 @@ func TestOutcomesOfAnInjector(t *testing.T) {
 	for range 4 {
 		_ = chaos.Point(ctx, "db")
 	}
-	failed, total, err := guard.Outcomes(in)(t.Context())
+	failed, total, err := probe.Outcomes(in)(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, []int{3, 4}, []int{failed, total})
 }

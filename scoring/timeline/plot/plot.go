@@ -1,84 +1,66 @@
-package timeline
+// Package plot draws the timeline of a run as an SVG picture.
+//
+//	err := plot.SVG(file, run, &plot.Options{Title: "The database is down"})
+//
+// For every node it shows the served and the failed operations, bin by bin, the bins
+// in which faults were delivered, and the outages and degradations with their ends.
+// The picture follows the reader's light or dark preference, and needs no script and
+// no font of its own. The same run gives the same picture.
+package plot
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 	"time"
+
+	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// PlotOptions are the settings of [Run.Plot]. The zero value draws the whole run.
-type PlotOptions struct {
+// Options are the settings of [SVG]. The zero value draws the whole run.
+type Options struct {
 	_ struct{}
 	// Title is the heading; "" means "Timeline".
 	Title string
 	// Query chooses the window, nodes and classes.
-	Query Query
+	Query timeline.Query
 	// Rule is the rule by which outages are marked.
-	Rule OutageRule
+	Rule timeline.OutageRule
 	// MaxNodes bounds the panels, one for each node; 0 means 12. The picture says
 	// how many were left out.
 	MaxNodes int
 }
 
-const defaultPlotNodes = 12
+const defaultNodes = 12
 
-// A panel is the drawing of one node.
-type panel struct {
-	view
-	window    span
-	incidents []Incident
-	faults    []span // in bins of the window
-}
-
-// Plot writes the timeline of the run as an SVG picture. For every node it shows
-// the served and the failed operations, bin by bin, the bins in which faults were
-// delivered, and the outages and degradations with their ends. The picture follows
-// the reader's light or dark preference, and needs no script and no font of its
-// own. The same run gives the same picture. Errors are those of the writer,
-// [*WindowError] and [*InputError].
-func (r *Run) Plot(w io.Writer, options *PlotOptions) error {
-	var o PlotOptions
-	if options != nil {
-		o = *options
-	}
-	if err := o.Rule.check(); err != nil {
-		return err
-	}
+// SVG writes the picture of a run. o may be nil. Errors are those of the writer, and
+// those of [timeline.Run.Panels].
+func SVG(w io.Writer, r *timeline.Run, o *Options) error {
+	o = cmp.Or(o, &Options{})
 	if o.MaxNodes < 0 {
-		return &InputError{"maxNodes", o.MaxNodes, "must not be negative"}
+		return &timeline.InputError{Field: "maxNodes", Value: o.MaxNodes, Allowed: "must not be negative"}
 	}
 	if o.Query.Nodes != nil && len(o.Query.Nodes) == 0 {
-		return &InputError{"nodeIds", "", "a plot needs at least one node"}
+		return &timeline.InputError{Field: "nodeIds", Value: "", Allowed: "a plot needs at least one node"}
 	}
-	panels, err := steadily(r, func(x extent) ([]panel, error) { return r.panels(x, o) })
+	found, err := r.Panels(o.Query, o.Rule)
 	if err != nil {
 		return err
+	}
+	panels := make([]panel, len(found))
+	for i, p := range found {
+		panels[i] = panel{p}
 	}
 	_, err = w.Write(draw(panels, o))
 	return err
 }
 
-func (r *Run) panels(x extent, o PlotOptions) ([]panel, error) {
-	w, err := o.Query.window(x)
-	if err != nil {
-		return nil, err
-	}
-	views, err := r.views(x, o.Query, o.Rule.question())
-	if err != nil {
-		return nil, err
-	}
-	panels := make([]panel, len(views))
-	for i, v := range views {
-		deliveries, err := r.deliveries(x, v.node, o.Query.Classes)
-		if err != nil {
-			return nil, err
-		}
-		panels[i] = panel{view: v, window: w, incidents: o.Rule.incidents(v, w), faults: faultBins(deliveries, x, w)}
-	}
-	return panels, nil
-}
+// A panel is the drawing of one node.
+type panel struct{ timeline.Panel }
+
+func (p panel) bins() int { return len(p.Served) }
 
 // The dimensions of the picture, in pixels.
 const (
@@ -95,19 +77,17 @@ const (
 )
 
 // draw makes the picture of at least one panel.
-func draw(panels []panel, o PlotOptions) []byte {
-	shown := panels[:min(len(panels), orDefault(o.MaxNodes, defaultPlotNodes))]
+func draw(panels []panel, o *Options) []byte {
+	shown := panels[:min(len(panels), cmp.Or(o.MaxNodes, defaultNodes))]
 	height := headHeight + len(shown)*panelHeight + axisHeight
 	c := &canvas{}
 	c.open(plotWidth, height)
-	title := orDefault(o.Title, "Timeline")
+	title := cmp.Or(o.Title, "Timeline")
 	c.element("title", title)
 	c.rect("paper", 0, 0, plotWidth, float64(height))
 	c.text("heading", marginLeft, 28, "start", title)
 	first := shown[0]
-	bounds := first.extent.bounds(first.window)
-	from := bounds.Start.Format(time.RFC3339)
-	caption := fmt.Sprintf("from %s, %d bins of %s", from, first.window.bins(), brief(first.binSize()))
+	caption := fmt.Sprintf("from %s, %d bins of %s", first.Start.Format(time.RFC3339), first.bins(), brief(first.BinSize))
 	if left := len(panels) - len(shown); left > 0 {
 		caption += fmt.Sprintf(", %d more nodes not shown", left)
 	}
@@ -123,19 +103,19 @@ func draw(panels []panel, o PlotOptions) []byte {
 
 // x returns the horizontal position at which a bin of the window begins.
 func (p panel) x(bin int) float64 {
-	return marginLeft + innerWidth*float64(bin)/float64(p.window.bins())
+	return marginLeft + innerWidth*float64(bin)/float64(p.bins())
 }
 
 func (p panel) draw(c *canvas, top float64) {
 	floor := top + panelTop + barsHeight
-	for _, i := range p.incidents {
-		left, right := p.x(i.StartBin-p.window.first), p.x(i.EndBin+1-p.window.first)
+	for _, i := range p.Incidents {
+		left, right := p.x(i.StartBin-p.FirstBin), p.x(i.EndBin+1-p.FirstBin)
 		c.begin("g")
 		c.element("title", fmt.Sprintf("%s, %s: %s", i.Type, i.Severity, i.Details))
 		c.rect(i.Type, left, floor-barsHeight, right-left, barsHeight)
 		c.end("g")
 	}
-	served, errors := p.values(Served, p.window), p.values(Errors, p.window)
+	served, errors := p.Served, p.Errors
 	highest := 1.0
 	for i := range served {
 		highest = max(highest, float64(served[i]+errors[i]))
@@ -143,16 +123,29 @@ func (p panel) draw(c *canvas, top float64) {
 	c.steps("served", p, floor, highest, nil, served)
 	c.steps("errors", p, floor, highest, served, errors)
 	c.line("rule", marginLeft, floor, plotWidth-marginRight, floor)
-	c.text("faint", marginLeft-8, floor-barsHeight+10, "end", Value(highest).String())
+	c.text("faint", marginLeft-8, floor-barsHeight+10, "end", timeline.Value(highest).String())
 	c.text("faint", marginLeft-8, floor, "end", "0")
-	for _, s := range p.faults {
-		c.rect("fault", p.x(s.first), floor+3, p.x(s.last+1)-p.x(s.first), faultHeight)
+	for first := 0; first < len(p.Faulty); first++ {
+		last := first
+		for last < len(p.Faulty) && p.Faulty[last] {
+			last++
+		}
+		if last > first {
+			c.rect("fault", p.x(first), floor+3, p.x(last)-p.x(first), faultHeight)
+			first = last
+		}
 	}
 	p.recoveries(c, floor)
-	sum := p.total(p.window)
-	c.label("name", marginLeft, top+16, p.node)
+	c.label("name", marginLeft, top+16, p.Node)
 	c.text("faint", plotWidth-marginRight, top+16, "end",
-		fmt.Sprintf("%d served · %d errors · %s", sum.served, sum.errors, incidents(len(p.incidents))))
+		fmt.Sprintf("%d served · %d errors · %s", sum(served), sum(errors), incidents(len(p.Incidents))))
+}
+
+func sum(values []timeline.Value) (total int64) {
+	for _, v := range values {
+		total += int64(v)
+	}
+	return total
 }
 
 func incidents(n int) string {
@@ -166,11 +159,11 @@ func incidents(n int) string {
 // label leaves room.
 func (p panel) recoveries(c *canvas, floor float64) {
 	free, head := 0.0, 0.0
-	for _, i := range p.incidents {
-		length := time.Duration(i.Bins()) * p.binSize()
+	for _, i := range p.Incidents {
+		length := time.Duration(i.Bins()) * p.BinSize
 		label := i.Type + " " + brief(length)
-		end := p.x(i.EndBin + 1 - p.window.first)
-		if i.EndBin < p.window.last {
+		end := p.x(i.EndBin + 1 - p.FirstBin)
+		if i.EndBin < p.FirstBin+p.bins()-1 {
 			c.line("recovered", end, floor-barsHeight-8, end, floor)
 			if end >= head {
 				c.flag("recovered", end, floor-barsHeight-8)
@@ -181,7 +174,7 @@ func (p panel) recoveries(c *canvas, floor float64) {
 		}
 		const letter = 6.2 // about the width of a letter
 		width := letter * float64(len(label))
-		left := min(p.x(i.StartBin-p.window.first), plotWidth-marginRight-width)
+		left := min(p.x(i.StartBin-p.FirstBin), plotWidth-marginRight-width)
 		if left >= free {
 			c.text("mark", left, floor-barsHeight-13, "start", label)
 			free = left + width + 2*letter
@@ -191,8 +184,8 @@ func (p panel) recoveries(c *canvas, floor float64) {
 
 // axis draws the time axis, from the beginning of the run.
 func (p panel) axis(c *canvas, bottom float64) {
-	start := time.Duration(p.window.first) * p.binSize()
-	length := time.Duration(p.window.bins()) * p.binSize()
+	start := time.Duration(p.FirstBin) * p.BinSize
+	length := time.Duration(p.bins()) * p.BinSize
 	step := niceStep(length)
 	for t := (start + step - 1) / step * step; t <= start+length; t += step {
 		x := marginLeft + innerWidth*float64(t-start)/float64(length)

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"sync"
@@ -9,6 +10,56 @@ import (
 
 	"github.com/shakedown-go/shakedown/internal/hash"
 )
+
+// enter returns the rules of a call's site. nil without an error means that nothing
+// can happen to the call: it goes straight to its callee.
+func (in *Injector) enter(p *point, f *frame) (*siteRules, error) {
+	if in.state.Load() != 0 {
+		return in.enterInactive(p, f)
+	}
+	if f != nil && f.target != "" && f.inside(in, p.target) {
+		return nil, nil
+	}
+	lane, h := "", p.hash
+	if f != nil && f.laneHash != 0 {
+		lane, h = f.lane, siteHash(callSite, h, f.laneHash)
+	}
+	s := in.points.find(h, p.target)
+	if s == nil {
+		s = in.addSite(p, lane)
+	}
+	set := s.set.Load()
+	if len(set.rules) == 0 && !in.opts.RecordAll {
+		return nil, nil
+	}
+	return set, nil
+}
+
+// enterInactive is enter of an injector that is closed or disarmed. A disarmed one
+// injects into no call but counts all that it would count if armed, so that
+// recording calls does not change what is injected after the next Arm.
+func (in *Injector) enterInactive(p *point, f *frame) (*siteRules, error) {
+	switch {
+	case in.state.Load()&stateClosed != 0:
+		in.late.Add(1)
+		return nil, ErrCellEnded
+	case f.inside(in, p.target):
+		return nil, nil
+	}
+	lane := ""
+	if f != nil {
+		lane = f.lane
+	}
+	s := in.addSite(p, lane)
+	set := s.set.Load()
+	if len(set.rules) == 0 && !in.opts.RecordAll {
+		return nil, nil
+	}
+	for _, g := range set.groups {
+		g.calls.Add(1)
+	}
+	return &s.empty, nil
+}
 
 // site is what one injector knows of one target in one lane: the rules that match
 // it, and the counts that give a call its coordinates.
@@ -228,4 +279,185 @@ func (s *site) occurrence(key uint64) uint64 {
 func (s *site) askTime() time.Duration {
 	s.clock.Store(true)
 	return s.in.Elapsed()
+}
+
+// siteHash is the hash by which a site is found. For a call in the default lane it
+// costs no arithmetic.
+func siteHash(kind siteKind, target, lane uint64) uint64 {
+	if kind != callSite {
+		target = hash.Combine(target, uint64(kind))
+	}
+	if lane == 0 {
+		return target
+	}
+	return hash.Combine(target, lane)
+}
+
+// laneHash is 0 for the default lane.
+func laneHash(lane string) uint64 {
+	if lane == "" {
+		return 0
+	}
+	return hash.String(lane)
+}
+
+// findOrAdd returns the site of a target in a lane; in.mu is held.
+func (in *Injector) findOrAdd(kind siteKind, target, alias, lane string) *site {
+	h := siteHash(kind, hash.String(target), laneHash(lane))
+	if s := in.points.find(h, target); s != nil {
+		return s
+	}
+	s := &site{in: in, hash: h, target: target, alias: alias, lane: lane, kind: kind}
+	s.empty = siteRules{site: s, simple: true, quick: in.traceless()}
+	s.bind(in.rules)
+	in.points.add(s)
+	return s
+}
+
+// addSite returns the site of a call, and makes it if there is none.
+func (in *Injector) addSite(p *point, lane string) *site {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.findOrAdd(callSite, p.target, p.alias, lane)
+}
+
+// A table finds sites without a lock: open addressing over an array that is at most
+// half full, replaced when it must grow.
+type table struct {
+	array atomic.Pointer[[]atomic.Pointer[site]]
+	n     int // guarded by the injector's mutex, which add needs
+}
+
+func (t *table) find(h uint64, target string) *site {
+	array := t.array.Load()
+	if array == nil {
+		return nil
+	}
+	sites := *array
+	mask := uint64(len(sites) - 1)
+	for i := h & mask; ; i = (i + 1) & mask {
+		s := sites[i].Load()
+		if s == nil || s.hash == h && s.target == target {
+			return s
+		}
+	}
+}
+
+// all ranges over the sites. Unless the caller holds in.mu, sites added meanwhile may
+// be missing.
+func (t *table) all() iter.Seq[*site] {
+	return func(yield func(*site) bool) {
+		array := t.array.Load()
+		if array == nil {
+			return
+		}
+		for i := range *array {
+			if s := (*array)[i].Load(); s != nil && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// maxSites bounds the pairs of lane and target counted in one injector. Past
+// it all counts start over: a live server may make a lane per request.
+const maxSites = 1 << 14
+
+// add puts a site in; the caller holds in.mu and has looked for it.
+func (t *table) add(s *site) {
+	array := t.array.Load()
+	switch {
+	case array == nil || t.n >= maxSites:
+		array, t.n = newArray(8), 0
+	case t.n*2 >= len(*array):
+		grown := newArray(len(*array) * 2)
+		for old := range t.all() {
+			insert(*grown, old)
+		}
+		array = grown
+	}
+	insert(*array, s)
+	t.n++
+	t.array.Store(array)
+}
+
+func newArray(n int) *[]atomic.Pointer[site] {
+	a := make([]atomic.Pointer[site], n)
+	return &a
+}
+
+func insert(sites []atomic.Pointer[site], s *site) {
+	mask := uint64(len(sites) - 1)
+	i := s.hash & mask
+	for sites[i].Load() != nil {
+		i = (i + 1) & mask
+	}
+	sites[i].Store(s)
+}
+
+// drop takes sites out; the caller holds the injector's mutex. Calls under way may
+// still hold them.
+func (t *table) drop(gone func(*site) bool) {
+	var kept []*site
+	dropped := false
+	for s := range t.all() {
+		if gone(s) {
+			dropped = true
+			continue
+		}
+		kept = append(kept, s)
+	}
+	if !dropped {
+		return
+	}
+	size := 8
+	for size < 2*(len(kept)+1) {
+		size *= 2
+	}
+	array := newArray(size)
+	for _, s := range kept {
+		insert(*array, s)
+	}
+	t.n = len(kept)
+	t.array.Store(array)
+}
+
+// MayAffect reports whether anything can happen to a call of target: a rule in
+// force matches it, calls are recorded, or the injector is closed. An injection
+// point that has to work for its name or its arguments asks this first, and
+// skips that work if the answer is false. Only the first question about a name
+// allocates. It is safe for concurrent use.
+func (in *Injector) MayAffect(target string) bool {
+	return in.mayAffect(hash.String(target), exactSite, target)
+}
+
+// MayAffectPrefix is [Injector.MayAffect] for all targets that start with prefix
+// and have no space in what follows it.
+func (in *Injector) MayAffectPrefix(prefix string) bool {
+	return in.mayAffect(^hash.String(prefix), prefixSite, prefix)
+}
+
+func (in *Injector) mayAffect(h uint64, kind siteKind, name string) bool {
+	if in.opts.RecordAll || in.state.Load()&stateClosed != 0 {
+		return true
+	}
+	s := in.asked.find(h, name)
+	if s == nil {
+		s = in.addAsked(h, kind, name)
+	}
+	return len(s.set.Load().rules) > 0
+}
+
+// addAsked keeps which rules match a name, apart from the sites of calls: there
+// may be many paths of requests, and nothing is counted here.
+func (in *Injector) addAsked(h uint64, kind siteKind, target string) *site {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if s := in.asked.find(h, target); s != nil {
+		return s
+	}
+	s := &site{in: in, hash: h, target: target, kind: kind}
+	s.bind(in.rules)
+	in.asked.add(s)
+	return s
 }
