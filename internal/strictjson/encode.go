@@ -9,9 +9,12 @@ import (
 
 // Encode writes a value as a [Reader] reads it: durations as texts such as
 // "1.5s", 64 bits as decimal strings, members in the order of the fields, and no
-// optional member that is zero. other writes values of the package's own types;
+// optional member that is zero. other writes parts of v of the package's own types;
 // it returns nil for any other. A number without JSON, such as NaN, is an error.
 func Encode(v any, other func(any) json.RawMessage) (json.RawMessage, error) {
+	if whole := reflect.ValueOf(v); whole.IsValid() && whole.Kind() == reflect.Struct {
+		return encodeStruct(whole, other) // also if other knows its type: v may be a fault that is its own parameters
+	}
 	return encode(reflect.ValueOf(v), other)
 }
 
