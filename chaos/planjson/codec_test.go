@@ -49,7 +49,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		{"values out of range", string(oneRule(`{"kind":"prob","params":{"p":1.5}}`, `{"kind":"duplicate","params":{"times":1}}`)),
 			[]string{"/rules/0/when/params/p: bad value 1.5; allowed: a probability from 0 to 1", "/rules/0/fault/params/times: bad value 1; allowed: a number of executions, at least 2"}},
 		{"deep inside", string(oneRule(`{"kind":"all","params":{"parts":[{"kind":"always"},{"kind":"not","params":{"parts":[{"kind":"nth","params":{"n":[1,0]}}]}}]}}`, `{"kind":"hang"}`)),
-			[]string{"/rules/0/when/params/parts/1/params/parts/0/params/n: bad value [1,0]; allowed: a call number"}},
+			[]string{"/rules/0/when/params/parts/1/params/parts/0/params/n/1: bad value 0; allowed: call numbers"}},
 		{"a parameter of another form", string(oneRule(`{"kind":"always"}`, `{"kind":"latency","params":{"distribution":"fixed","duration":"1s","mean":"2s"}}`)),
 			[]string{`/rules/0/fault/params/mean: unknown field "2s"; allowed: to be left out`}},
 		{"an unknown choice", string(oneRule(`{"kind":"always"}`, `{"kind":"latency","params":{"distribution":"norml","mean":"2s"}}`)),

@@ -19,3 +19,9 @@ func inCode[P any](trigger bool, name, code, doc, example string) *catalog.Row {
 }
 
 type none struct{}
+
+// named are the parameters of a fault that holds a function.
+type named struct {
+	Name string `json:"name" doc:"what the function looks for or does"`
+	Type string `json:"type" doc:"the Go type that it takes"`
+}
