@@ -9,7 +9,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
 // Bounds of what one rule remembers in one injector. An answer that does not
@@ -48,13 +47,10 @@ type memory struct {
 // recall is a fault that answers with the answer of an earlier call. It
 // remembers the answers of the calls that its rule's trigger matched.
 type recall struct {
-	kind   string
-	layer  chaos.Layer
-	params map[string]any
-	check  func(*param.Check)
-	lag    int    // answers to keep of each request
-	first  bool   // keep the first ones, not the last
-	wants  string // for the note
+	rowed        // its parameters
+	lag   int    // answers to keep of each request
+	first bool   // keep the first ones, not the last
+	wants string // for the note
 	// choose returns what the caller gets. It is called with the memory locked,
 	// before the answer is added.
 	choose func(m *memory, c chaos.Call, now answer) (told answer, ok bool)
@@ -84,16 +80,16 @@ func (f *recall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 		told, ok = f.remember(c, now)
 	}
 	if why != "" {
-		chaos.Note(ctx, f.kind+": "+why)
+		chaos.Note(ctx, f.row().Kind+": "+why)
 		return result, nil
 	}
 	if !ok || told.lost || bytes.Equal(told.text, now.text) || reflect.TypeOf(told.like) != reflect.TypeOf(now.like) {
-		chaos.Note(ctx, f.kind+": "+f.wants)
+		chaos.Note(ctx, f.row().Kind+": "+f.wants)
 		return result, nil
 	}
 	after, err := told.result()
 	if err != nil {
-		chaos.Note(ctx, fmt.Sprintf("%s: the earlier answer does not decode into %T", f.kind, told.like))
+		chaos.Note(ctx, fmt.Sprintf("%s: the earlier answer does not decode into %T", f.row().Kind, told.like))
 		return result, nil
 	}
 	chaos.Changed(ctx, chaos.Change{Before: shown(now.text), After: shown(told.text)})
@@ -165,21 +161,5 @@ func (m *memory) addPast(now answer, lag int, first bool) {
 	m.past[now.of] = past
 }
 
-func (f *recall) Check() error {
-	c := &param.Check{Kind: f.kind}
-	if f.check != nil {
-		f.check(c)
-	}
-	return c.Err()
-}
-
-func (f *recall) Describe() chaos.Description {
-	d := chaos.Description{
-		Kind: f.kind, Class: chaos.ClassValue, Visibility: chaos.Implicit, Layer: f.layer,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	}
-	if len(f.params) == 0 {
-		return d
-	}
-	return param.With(d, f.params)
-}
+func (f *recall) Check() error                { return f.row().Check(f.rowed).Err() }
+func (f *recall) Describe() chaos.Description { return f.row().Describe(f.rowed) }

@@ -25,3 +25,7 @@ type named struct {
 	Name string `json:"name" doc:"what the function looks for or does"`
 	Type string `json:"type" doc:"the Go type that it takes"`
 }
+
+type inner struct {
+	Fault chaos.Fault `json:"fault" doc:"a fault that changes results"`
+}

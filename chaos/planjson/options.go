@@ -9,6 +9,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/lies"
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
@@ -126,5 +127,5 @@ func readyErrors() []error {
 // readyMade are the rows of all catalogues.
 func readyMade() []*catalog.Row {
 	return slices.Concat(when.Rows(), fault.Rows(), faultKinds(), deliveryKinds(), streamKinds(), limitKinds(), agentKinds(),
-		lieKinds(), attackKinds(), messageKinds(), httpKinds(), chatKinds(), eventKinds())
+		lies.Rows(), httpKinds(), chatKinds(), eventKinds())
 }
