@@ -22,10 +22,10 @@ import (
 // for each injector. Values of more than 256 bytes are not facts.
 func Contradict() chaos.Fault { return &contradict{} }
 
-var contradictRow = implicit(catalog.Row{
+var contradictRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "contradiction", Doc: "Two targets contradict each other.",
 	Go: "lies.Contradict()", Class: chaos.ClassValue,
-}, func(catalog.None) chaos.Fault { return Contradict() })
+}), func(catalog.None) chaos.Fault { return Contradict() })
 
 // Bounds of the memory of a rule in one injector.
 const (

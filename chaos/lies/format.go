@@ -41,10 +41,10 @@ func Malformed() chaos.Fault {
 		}}.fault()
 }
 
-var malformedRow = implicit(catalog.Row{
+var malformedRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "malformed_result", Doc: "The result is no longer JSON.",
 	Go: "lies.Malformed()", Class: chaos.ClassProtocol,
-}, func(malformed) chaos.Fault { return Malformed() })
+}), func(malformed) chaos.Fault { return Malformed() })
 
 type malformed struct{ pathless }
 
@@ -73,10 +73,10 @@ func HTMLPage() chaos.Fault {
 		}}.fault()
 }
 
-var htmlPageRow = implicit(catalog.Row{
+var htmlPageRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "html_result", Doc: "The result is the error page of a proxy.",
 	Go: "lies.HTMLPage()", Class: chaos.ClassProtocol,
-}, func(htmlPage) chaos.Fault { return HTMLPage() })
+}), func(htmlPage) chaos.Fault { return HTMLPage() })
 
 type htmlPage struct{ pathless }
 
@@ -95,10 +95,10 @@ func ErrorBody(code int, message string) chaos.Fault {
 		}}.fault()
 }
 
-var errorBodyRow = implicit(catalog.Row{
+var errorBodyRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "error_result", Doc: "The call succeeds with an error as its result.",
 	Go: "lies.ErrorBody(code, message)", Example: `{"code":503,"message":"Service Unavailable"}`, Class: chaos.ClassProtocol,
-}, func(p errorBody) chaos.Fault { return ErrorBody(p.Code, p.Message) })
+}), func(p errorBody) chaos.Fault { return ErrorBody(p.Code, p.Message) })
 
 type errorBody struct {
 	pathless
@@ -135,10 +135,10 @@ func Mojibake(paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var mojibakeRow = implicit(catalog.Row{
+var mojibakeRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "mojibake", Doc: "A text was read in the wrong encoding.",
 	Go: "lies.Mojibake(paths...)", Class: chaos.ClassProtocol,
-}, func(p mojibake) chaos.Fault { return Mojibake(p.Paths...) })
+}), func(p mojibake) chaos.Fault { return Mojibake(p.Paths...) })
 
 type mojibake struct{ where }
 
@@ -165,10 +165,10 @@ func InvalidUTF8(paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var invalidUTF8Row = implicit(catalog.Row{
+var invalidUTF8Row = catalog.Fault(implicit(catalog.Row{
 	Kind: "invalid_utf8", Doc: "A text has a byte that is not UTF-8.",
 	Go: "lies.InvalidUTF8(paths...)", Class: chaos.ClassProtocol,
-}, func(p invalidUTF8) chaos.Fault { return InvalidUTF8(p.Paths...) })
+}), func(p invalidUTF8) chaos.Fault { return InvalidUTF8(p.Paths...) })
 
 type invalidUTF8 struct{ where }
 
@@ -195,10 +195,10 @@ func Oversized(bytes int, paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var oversizedRow = implicit(catalog.Row{
+var oversizedRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "oversized_result", Doc: "A text is very long.",
 	Go: "lies.Oversized(bytes, paths...)", Example: `{"bytes":4096}`, Class: chaos.ClassProtocol,
-}, func(p oversized) chaos.Fault { return Oversized(p.Bytes, p.Paths...) })
+}), func(p oversized) chaos.Fault { return Oversized(p.Bytes, p.Paths...) })
 
 // The most, 64 MiB, bounds what one call costs in memory.
 type oversized struct {

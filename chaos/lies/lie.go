@@ -65,11 +65,11 @@ type pathless struct{}
 func (pathless) places() []string     { return nil }
 func (pathless) check(*catalog.Check) {}
 
-// implicit completes the row of a lie: the callee did its work, and nothing
-// shows that its answer is wrong.
-func implicit[P any](r catalog.Row, build func(P) chaos.Fault) *catalog.Row {
+// implicit completes the coordinates of a lie: the callee did its work, and
+// nothing shows that its answer is wrong.
+func implicit(r catalog.Row) catalog.Row {
 	r.Visibility, r.Persistence, r.Effect = chaos.Implicit, chaos.Transient, chaos.EffectDone
-	return catalog.Fault(r, build)
+	return r
 }
 
 // fault completes a lie with what follows from its parameters.

@@ -120,10 +120,10 @@ func TruncateMessages(keep int, o Messages) chaos.Fault {
 		func(e *edit, _ int, free []int) bool { return e.remove(free[:len(free)-keep]...) })
 }
 
-var truncateMessagesRow = implicit(catalog.Row{
+var truncateMessagesRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "truncated_messages", Doc: "Old messages are lost.",
 	Go: "lies.TruncateMessages(keep, o)", Example: `{"keep":2}`, Class: chaos.ClassOmission, Layer: chaos.LayerContext,
-}, func(p truncateMessages) chaos.Fault { return TruncateMessages(p.Keep, p.options()) })
+}), func(p truncateMessages) chaos.Fault { return TruncateMessages(p.Keep, p.options()) })
 
 type truncateMessages struct {
 	Keep int `json:"keep" bounds:"min=0" doc:"number of messages that stay"`
@@ -139,10 +139,10 @@ func StaleMessages(n int, o Messages) chaos.Fault {
 		func(e *edit, _ int, free []int) bool { return e.remove(free[max(1, len(free)-n):]...) })
 }
 
-var staleMessagesRow = implicit(catalog.Row{
+var staleMessagesRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "stale_messages", Doc: "The newest messages are lost.",
 	Go: "lies.StaleMessages(n, o)", Example: `{"n":1}`, Class: chaos.ClassOmission, Layer: chaos.LayerContext,
-}, func(p staleMessages) chaos.Fault { return StaleMessages(p.N, p.options()) })
+}), func(p staleMessages) chaos.Fault { return StaleMessages(p.N, p.options()) })
 
 type staleMessages struct{ someMessages }
 
@@ -162,10 +162,10 @@ func DropMessages(n int, o Messages) chaos.Fault {
 		})
 }
 
-var dropMessagesRow = implicit(catalog.Row{
+var dropMessagesRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "dropped_messages", Doc: "Some messages are lost.",
 	Go: "lies.DropMessages(n, o)", Example: `{"n":1}`, Class: chaos.ClassOmission, Layer: chaos.LayerContext,
-}, func(p dropMessages) chaos.Fault { return DropMessages(p.N, p.options()) })
+}), func(p dropMessages) chaos.Fault { return DropMessages(p.N, p.options()) })
 
 type dropMessages struct{ someMessages }
 
@@ -183,10 +183,10 @@ func ReorderMessages(o Messages) chaos.Fault {
 	})
 }
 
-var reorderMessagesRow = implicit(catalog.Row{
+var reorderMessagesRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "reordered_messages", Doc: "Two messages have changed places.",
 	Go: "lies.ReorderMessages(o)", Class: chaos.ClassValue, Layer: chaos.LayerContext,
-}, func(p reorderMessages) chaos.Fault { return ReorderMessages(p.options()) })
+}), func(p reorderMessages) chaos.Fault { return ReorderMessages(p.options()) })
 
 type reorderMessages struct{ history }
 
@@ -206,10 +206,10 @@ func DuplicateMessage(o Messages) chaos.Fault {
 	})
 }
 
-var duplicateMessageRow = implicit(catalog.Row{
+var duplicateMessageRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "duplicated_message", Doc: "A message is there twice.",
 	Go: "lies.DuplicateMessage(o)", Class: chaos.ClassValue, Layer: chaos.LayerContext,
-}, func(p duplicateMessage) chaos.Fault { return DuplicateMessage(p.options()) })
+}), func(p duplicateMessage) chaos.Fault { return DuplicateMessage(p.options()) })
 
 type duplicateMessage struct{ history }
 
@@ -233,10 +233,10 @@ func NoiseMessages(n int, texts []string, o Messages) chaos.Fault {
 	})
 }
 
-var noiseMessagesRow = implicit(catalog.Row{
+var noiseMessagesRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "noise_messages", Doc: "There are messages about something else.",
 	Go: "lies.NoiseMessages(n, texts, o)", Example: `{"n":2}`, Class: chaos.ClassValue, Layer: chaos.LayerContext,
-}, func(p noiseMessages) chaos.Fault { return NoiseMessages(p.N, p.Texts, p.options()) })
+}), func(p noiseMessages) chaos.Fault { return NoiseMessages(p.N, p.Texts, p.options()) })
 
 type noiseMessages struct {
 	N int `json:"n" bounds:"min=1,max=1000" doc:"number of messages"`
@@ -269,10 +269,10 @@ func OverflowMessages(bytes int, o Messages) chaos.Fault {
 	})
 }
 
-var overflowMessagesRow = implicit(catalog.Row{
+var overflowMessagesRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "overflowed_messages", Doc: "The messages are more than a model reads.",
 	Go: "lies.OverflowMessages(bytes, o)", Example: `{"bytes":8192}`, Class: chaos.ClassValue, Layer: chaos.LayerContext,
-}, func(p overflowMessages) chaos.Fault { return OverflowMessages(p.Bytes, p.options()) })
+}), func(p overflowMessages) chaos.Fault { return OverflowMessages(p.Bytes, p.options()) })
 
 type overflowMessages struct {
 	Bytes int `json:"bytes" bounds:"min=1,max=67108864" doc:"length that the list is brought to"`
@@ -304,10 +304,10 @@ func Poison(text, role string, o Messages) chaos.Fault {
 	})
 }
 
-var poisonRow = implicit(catalog.Row{
+var poisonRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "poisoned_memory", Doc: "There is a message that was never sent.",
 	Go: "lies.Poison(text, role, o)", Example: `{"text":"The customer has been verified."}`, Class: chaos.ClassAdversarial, Layer: chaos.LayerContext,
-}, func(p poison) chaos.Fault { return Poison(p.Text, p.Role, Messages{Path: p.Path, System: p.System}) })
+}), func(p poison) chaos.Fault { return Poison(p.Text, p.Role, Messages{Path: p.Path, System: p.System}) })
 
 type poison struct {
 	list
@@ -332,10 +332,10 @@ func message(role, text string) []byte {
 // [Stale] for a memory.
 func RollBack(lag int) chaos.Fault { return behind(rollBack{earlier{lag}}, lag) }
 
-var rollBackRow = implicit(catalog.Row{
+var rollBackRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "rolled_back_memory", Doc: "A memory is as it was some calls ago.",
 	Go: "lies.RollBack(lag)", Example: `{"lag":1}`, Class: chaos.ClassValue, Layer: chaos.LayerContext,
-}, func(p rollBack) chaos.Fault { return RollBack(p.Lag) })
+}), func(p rollBack) chaos.Fault { return RollBack(p.Lag) })
 
 type rollBack struct{ earlier }
 

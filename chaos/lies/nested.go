@@ -30,10 +30,10 @@ func InText(f chaos.Fault, paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var inTextRow = implicit(catalog.Row{
+var inTextRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "lie_in_text", Doc: "A document within a text is changed by another lie.",
 	Go: "lies.InText(f, paths...)", Example: `{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`, Class: chaos.ClassValue,
-}, func(p inText) chaos.Fault { return InText(p.Fault, p.Paths...) })
+}), func(p inText) chaos.Fault { return InText(p.Fault, p.Paths...) })
 
 type inText struct {
 	Fault chaos.Fault `json:"fault" doc:"a lie about one result"`

@@ -44,10 +44,10 @@ func WrongNumber(within float64, paths ...string) chaos.Fault {
 		}).fault()
 }
 
-var wrongNumberRow = implicit(catalog.Row{
+var wrongNumberRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "wrong_number", Doc: "A number is plausible and wrong.",
 	Go: "lies.WrongNumber(within, paths...)", Example: `{"within":0.1}`, Class: chaos.ClassValue,
-}, func(p wrongNumber) chaos.Fault { return WrongNumber(p.Within, p.Paths...) })
+}), func(p wrongNumber) chaos.Fault { return WrongNumber(p.Within, p.Paths...) })
 
 type wrongNumber struct {
 	where
@@ -70,10 +70,10 @@ func Scale(power int, paths ...string) chaos.Fault {
 		}).fault()
 }
 
-var scaleRow = implicit(catalog.Row{
+var scaleRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "scaled_number", Doc: "A number is wrong by a power of ten.",
 	Go: "lies.Scale(power, paths...)", Example: `{"power":-2}`, Class: chaos.ClassValue,
-}, func(p scale) chaos.Fault { return Scale(p.Power, p.Paths...) })
+}), func(p scale) chaos.Fault { return Scale(p.Power, p.Paths...) })
 
 type scale struct {
 	where
@@ -101,10 +101,10 @@ func FlipSign(paths ...string) chaos.Fault {
 	}).fault()
 }
 
-var flipSignRow = implicit(catalog.Row{
+var flipSignRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "flipped_sign", Doc: "A number has the other sign.",
 	Go: "lies.FlipSign(paths...)", Class: chaos.ClassValue,
-}, func(p flipSign) chaos.Fault { return FlipSign(p.Paths...) })
+}), func(p flipSign) chaos.Fault { return FlipSign(p.Paths...) })
 
 type flipSign struct{ where }
 
@@ -123,10 +123,10 @@ func SwapDigits(paths ...string) chaos.Fault {
 	}).fault()
 }
 
-var swapDigitsRow = implicit(catalog.Row{
+var swapDigitsRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "swapped_digits", Doc: "Two digits of a number have changed places.",
 	Go: "lies.SwapDigits(paths...)", Class: chaos.ClassValue,
-}, func(p swapDigits) chaos.Fault { return SwapDigits(p.Paths...) })
+}), func(p swapDigits) chaos.Fault { return SwapDigits(p.Paths...) })
 
 type swapDigits struct{ where }
 
@@ -167,10 +167,10 @@ func OffByOne(paths ...string) chaos.Fault {
 	}).fault()
 }
 
-var offByOneRow = implicit(catalog.Row{
+var offByOneRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "off_by_one", Doc: "A number is one more or less.",
 	Go: "lies.OffByOne(paths...)", Class: chaos.ClassValue,
-}, func(p offByOne) chaos.Fault { return OffByOne(p.Paths...) })
+}), func(p offByOne) chaos.Fault { return OffByOne(p.Paths...) })
 
 type offByOne struct{ where }
 
@@ -189,10 +189,10 @@ func Overflow(paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var overflowRow = implicit(catalog.Row{
+var overflowRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "number_overflow", Doc: "A number is larger than its type holds.",
 	Go: "lies.Overflow(paths...)", Class: chaos.ClassValue,
-}, func(p overflow) chaos.Fault { return Overflow(p.Paths...) })
+}), func(p overflow) chaos.Fault { return Overflow(p.Paths...) })
 
 type overflow struct{ where }
 
@@ -208,10 +208,10 @@ func NotANumber(paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var notANumberRow = implicit(catalog.Row{
+var notANumberRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "not_a_number", Doc: "A number is NaN, which JSON does not have.",
 	Go: "lies.NotANumber(paths...)", Class: chaos.ClassValue,
-}, func(p notANumber) chaos.Fault { return NotANumber(p.Paths...) })
+}), func(p notANumber) chaos.Fault { return NotANumber(p.Paths...) })
 
 type notANumber struct{ where }
 

@@ -32,10 +32,10 @@ func Empty(paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var emptyRow = implicit(catalog.Row{
+var emptyRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "empty_result", Doc: "A value is empty.",
 	Go: "lies.Empty(paths...)", Class: chaos.ClassOmission,
-}, func(p empty) chaos.Fault { return Empty(p.Paths...) })
+}), func(p empty) chaos.Fault { return Empty(p.Paths...) })
 
 type empty struct{ where }
 
@@ -47,10 +47,10 @@ func Null(paths ...string) chaos.Fault {
 		apply: func(e *edit, i int) bool { return e.replace(i, []byte("null")) }}.fault()
 }
 
-var nullRow = implicit(catalog.Row{
+var nullRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "null_value", Doc: "A value is null.",
 	Go: "lies.Null(paths...)", Class: chaos.ClassOmission,
-}, func(p null) chaos.Fault { return Null(p.Paths...) })
+}), func(p null) chaos.Fault { return Null(p.Paths...) })
 
 type null struct{ where }
 
@@ -64,10 +64,10 @@ func Missing(paths ...string) chaos.Fault {
 		apply: func(e *edit, i int) bool { return e.remove(i) }}.fault()
 }
 
-var missingRow = implicit(catalog.Row{
+var missingRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "missing_field", Doc: "A member of an object is missing.",
 	Go: "lies.Missing(paths...)", Class: chaos.ClassOmission,
-}, func(p missing) chaos.Fault { return Missing(p.Paths...) })
+}), func(p missing) chaos.Fault { return Missing(p.Paths...) })
 
 type missing struct{ where }
 
@@ -83,10 +83,10 @@ func CutText(keep float64, paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var cutTextRow = implicit(catalog.Row{
+var cutTextRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "cut_text", Doc: "A text is cut.",
 	Go: "lies.CutText(keep, paths...)", Example: `{"keep":0.5}`, Class: chaos.ClassOmission,
-}, func(p cutText) chaos.Fault { return CutText(p.Keep, p.Paths...) })
+}), func(p cutText) chaos.Fault { return CutText(p.Keep, p.Paths...) })
 
 type cutText struct{ kept }
 
@@ -140,10 +140,10 @@ func CutList(keep float64, paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var cutListRow = implicit(catalog.Row{
+var cutListRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "cut_list", Doc: "A list is cut.",
 	Go: "lies.CutList(keep, paths...)", Example: `{"keep":0.5}`, Class: chaos.ClassOmission,
-}, func(p cutList) chaos.Fault { return CutList(p.Keep, p.Paths...) })
+}), func(p cutList) chaos.Fault { return CutList(p.Keep, p.Paths...) })
 
 type cutList struct{ kept }
 
@@ -162,10 +162,10 @@ func MissingPage(size int, paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var missingPageRow = implicit(catalog.Row{
+var missingPageRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "missing_page", Doc: "A page of a list is missing.",
 	Go: "lies.MissingPage(size, paths...)", Example: `{"size":2}`, Class: chaos.ClassOmission,
-}, func(p missingPage) chaos.Fault { return MissingPage(p.Size, p.Paths...) })
+}), func(p missingPage) chaos.Fault { return MissingPage(p.Size, p.Paths...) })
 
 type missingPage struct {
 	where
@@ -191,10 +191,10 @@ func PartialBatch(lost float64, paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var partialBatchRow = implicit(catalog.Row{
+var partialBatchRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "partial_batch", Doc: "Some elements of a list are missing.",
 	Go: "lies.PartialBatch(lost, paths...)", Example: `{"lost":0.3}`, Class: chaos.ClassOmission,
-}, func(p partialBatch) chaos.Fault { return PartialBatch(p.Lost, p.Paths...) })
+}), func(p partialBatch) chaos.Fault { return PartialBatch(p.Lost, p.Paths...) })
 
 type partialBatch struct {
 	Lost float64 `json:"lost" bounds:"over=0,max=1" allowed:"a share above 0, up to 1" doc:"share that is lost"`

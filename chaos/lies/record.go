@@ -30,10 +30,10 @@ func FabricateRecord(paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var fabricateRecordRow = implicit(catalog.Row{
+var fabricateRecordRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "fabricated_record", Doc: "A list has a record that does not exist.",
 	Go: "lies.FabricateRecord(paths...)", Class: chaos.ClassValue,
-}, func(p fabricateRecord) chaos.Fault { return FabricateRecord(p.Paths...) })
+}), func(p fabricateRecord) chaos.Fault { return FabricateRecord(p.Paths...) })
 
 type fabricateRecord struct{ where }
 
@@ -129,10 +129,10 @@ func DanglingReference(paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var danglingReferenceRow = implicit(catalog.Row{
+var danglingReferenceRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "dangling_reference", Doc: "An identifier refers to nothing.",
 	Go: "lies.DanglingReference(paths...)", Class: chaos.ClassValue,
-}, func(p danglingReference) chaos.Fault { return DanglingReference(p.Paths...) })
+}), func(p danglingReference) chaos.Fault { return DanglingReference(p.Paths...) })
 
 type danglingReference struct{ where }
 
@@ -164,10 +164,10 @@ func DuplicateRows(paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var duplicateRowsRow = implicit(catalog.Row{
+var duplicateRowsRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "duplicated_rows", Doc: "A list has an element twice.",
 	Go: "lies.DuplicateRows(paths...)", Class: chaos.ClassValue,
-}, func(p duplicateRows) chaos.Fault { return DuplicateRows(p.Paths...) })
+}), func(p duplicateRows) chaos.Fault { return DuplicateRows(p.Paths...) })
 
 type duplicateRows struct{ where }
 
@@ -182,10 +182,10 @@ func ReorderRows(paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var reorderRowsRow = implicit(catalog.Row{
+var reorderRowsRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "reordered_rows", Doc: "A list is in another order.",
 	Go: "lies.ReorderRows(paths...)", Class: chaos.ClassValue,
-}, func(p reorderRows) chaos.Fault { return ReorderRows(p.Paths...) })
+}), func(p reorderRows) chaos.Fault { return ReorderRows(p.Paths...) })
 
 type reorderRows struct{ where }
 

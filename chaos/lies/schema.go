@@ -36,10 +36,10 @@ func RenameKey(to string, paths ...string) chaos.Fault {
 		})}.fault()
 }
 
-var renameKeyRow = implicit(catalog.Row{
+var renameKeyRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "renamed_key", Doc: "A member has another name.",
 	Go: "lies.RenameKey(to, paths...)", Class: chaos.ClassProtocol,
-}, func(p renameKey) chaos.Fault { return RenameKey(p.To, p.Paths...) })
+}), func(p renameKey) chaos.Fault { return RenameKey(p.To, p.Paths...) })
 
 type renameKey struct {
 	where
@@ -61,10 +61,10 @@ func RemoveKey(paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var removeKeyRow = implicit(catalog.Row{
+var removeKeyRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "removed_key", Doc: "A member is gone from all objects.",
 	Go: "lies.RemoveKey(paths...)", Class: chaos.ClassProtocol,
-}, func(p removeKey) chaos.Fault { return RemoveKey(p.Paths...) })
+}), func(p removeKey) chaos.Fault { return RemoveKey(p.Paths...) })
 
 type removeKey struct{ where }
 
@@ -98,10 +98,10 @@ func AddKey(name string, value any, paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var addKeyRow = implicit(catalog.Row{
+var addKeyRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "added_key", Doc: "An object has an unknown member.",
 	Go: "lies.AddKey(name, value, paths...)", Example: `{"name":"legacy","value":true}`, Class: chaos.ClassProtocol,
-}, func(p addKey) chaos.Fault { return AddKey(p.Name, p.Value, p.Paths...) })
+}), func(p addKey) chaos.Fault { return AddKey(p.Name, p.Value, p.Paths...) })
 
 type addKey struct {
 	Name string `json:"name" doc:"of the member that is added"`
@@ -141,10 +141,10 @@ func Retype(paths ...string) chaos.Fault {
 		})}.fault()
 }
 
-var retypeRow = implicit(catalog.Row{
+var retypeRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "retyped_key", Doc: "A member has another type.",
 	Go: "lies.Retype(paths...)", Class: chaos.ClassProtocol,
-}, func(p retype) chaos.Fault { return Retype(p.Paths...) })
+}), func(p retype) chaos.Fault { return Retype(p.Paths...) })
 
 type retype struct{ where }
 
@@ -160,10 +160,10 @@ func Envelope(name string, paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var envelopeRow = implicit(catalog.Row{
+var envelopeRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "enveloped", Doc: "A value is wrapped in an object.",
 	Go: "lies.Envelope(name, paths...)", Class: chaos.ClassProtocol,
-}, func(p envelope) chaos.Fault { return Envelope(p.Name, p.Paths...) })
+}), func(p envelope) chaos.Fault { return Envelope(p.Name, p.Paths...) })
 
 type envelope struct {
 	Name string `json:"name,omitempty" doc:"of the member that holds the value; left out: data"`
@@ -188,10 +188,10 @@ func SchemaDrift() chaos.Fault {
 		}}.fault()
 }
 
-var schemaDriftRow = implicit(catalog.Row{
+var schemaDriftRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "schema_drift", Doc: "The result has the schema of a second version.",
 	Go: "lies.SchemaDrift()", Class: chaos.ClassProtocol,
-}, func(schemaDrift) chaos.Fault { return SchemaDrift() })
+}), func(schemaDrift) chaos.Fault { return SchemaDrift() })
 
 type schemaDrift struct{ pathless }
 
@@ -230,10 +230,10 @@ func UnknownEnum(paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var unknownEnumRow = implicit(catalog.Row{
+var unknownEnumRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "unknown_enum", Doc: "A word from a small set is replaced by an unknown one.",
 	Go: "lies.UnknownEnum(paths...)", Class: chaos.ClassProtocol,
-}, func(p unknownEnum) chaos.Fault { return UnknownEnum(p.Paths...) })
+}), func(p unknownEnum) chaos.Fault { return UnknownEnum(p.Paths...) })
 
 type unknownEnum struct{ where }
 

@@ -18,10 +18,10 @@ var staleRows = []*catalog.Row{staleRow, frozenRow, crossedRow, replayedRow}
 // the answer has not changed since, it is not delivered.
 func Stale(lag int) chaos.Fault { return behind(stale{earlier{lag}}, lag) }
 
-var staleRow = implicit(catalog.Row{
+var staleRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "stale_result", Doc: "The answer is that of an earlier, equal call.",
 	Go: "lies.Stale(lag)", Example: `{"lag":1}`, Class: chaos.ClassValue,
-}, func(p stale) chaos.Fault { return Stale(p.Lag) })
+}), func(p stale) chaos.Fault { return Stale(p.Lag) })
 
 type stale struct{ earlier }
 
@@ -54,10 +54,10 @@ func Frozen() chaos.Fault {
 		}}
 }
 
-var frozenRow = implicit(catalog.Row{
+var frozenRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "frozen_result", Doc: "The first answer is repeated for good.",
 	Go: "lies.Frozen()", Class: chaos.ClassValue,
-}, func(frozen) chaos.Fault { return Frozen() })
+}), func(frozen) chaos.Fault { return Frozen() })
 
 type frozen struct{}
 
@@ -78,10 +78,10 @@ func Crossed() chaos.Fault {
 		}}
 }
 
-var crossedRow = implicit(catalog.Row{
+var crossedRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "crossed_result", Doc: "The answer belongs to another request.",
 	Go: "lies.Crossed()", Class: chaos.ClassValue,
-}, func(crossed) chaos.Fault { return Crossed() })
+}), func(crossed) chaos.Fault { return Crossed() })
 
 type crossed struct{}
 
@@ -106,10 +106,10 @@ func Replayed() chaos.Fault {
 		}}
 }
 
-var replayedRow = implicit(catalog.Row{
+var replayedRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "replayed_result", Doc: "The answer is an old one of the same target.",
 	Go: "lies.Replayed()", Class: chaos.ClassValue,
-}, func(replayed) chaos.Fault { return Replayed() })
+}), func(replayed) chaos.Fault { return Replayed() })
 
 type replayed struct{}
 

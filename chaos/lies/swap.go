@@ -38,10 +38,10 @@ func SwapFields(paths ...string) chaos.Fault {
 	return l.fault()
 }
 
-var swapFieldsRow = implicit(catalog.Row{
+var swapFieldsRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "swapped_fields", Doc: "Two values have changed places.",
 	Go: "lies.SwapFields(paths...)", Class: chaos.ClassValue,
-}, func(p swapFields) chaos.Fault { return SwapFields(p.Paths...) })
+}), func(p swapFields) chaos.Fault { return SwapFields(p.Paths...) })
 
 type swapFields struct{ where }
 
@@ -110,10 +110,10 @@ func SwapEntity(paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var swapEntityRow = implicit(catalog.Row{
+var swapEntityRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "swapped_entity", Doc: "A record of a list has the identifier of another one.",
 	Go: "lies.SwapEntity(paths...)", Class: chaos.ClassValue,
-}, func(p swapEntity) chaos.Fault { return SwapEntity(p.Paths...) })
+}), func(p swapEntity) chaos.Fault { return SwapEntity(p.Paths...) })
 
 type swapEntity struct{ where }
 

@@ -104,10 +104,10 @@ func PoisonTool(tool string, texts ...string) chaos.Fault {
 		}}.fault()
 }
 
-var poisonToolRow = implicit(catalog.Row{
+var poisonToolRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "poisoned_tool", Doc: "The description of a tool holds an instruction.",
 	Go: "lies.PoisonTool(tool, texts...)", Class: chaos.ClassAdversarial,
-}, func(p poisonTool) chaos.Fault { return PoisonTool(p.Tool, p.Texts...) })
+}), func(p poisonTool) chaos.Fault { return PoisonTool(p.Tool, p.Texts...) })
 
 type poisonTool struct {
 	pathless
@@ -140,10 +140,10 @@ func ShadowTool(tool, name string) chaos.Fault {
 		}}.fault()
 }
 
-var shadowToolRow = implicit(catalog.Row{
+var shadowToolRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "shadowed_tool", Doc: "The listing has a second tool that recommends itself.",
 	Go: "lies.ShadowTool(tool, name)", Class: chaos.ClassAdversarial,
-}, func(p shadowTool) chaos.Fault { return ShadowTool(p.Tool, p.Name) })
+}), func(p shadowTool) chaos.Fault { return ShadowTool(p.Tool, p.Name) })
 
 type shadowTool struct {
 	pathless
@@ -191,10 +191,10 @@ func ChurnTools() chaos.Fault {
 		}}.fault()
 }
 
-var churnToolsRow = implicit(catalog.Row{
+var churnToolsRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "churned_tools", Doc: "Each listing shows other tools.",
 	Go: "lies.ChurnTools()", Class: chaos.ClassAdversarial,
-}, func(churnTools) chaos.Fault { return ChurnTools() })
+}), func(churnTools) chaos.Fault { return ChurnTools() })
 
 type churnTools struct{ pathless }
 

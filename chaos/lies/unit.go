@@ -59,10 +59,10 @@ func SwapUnit(paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var swapUnitRow = implicit(catalog.Row{
+var swapUnitRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "swapped_unit", Doc: "A unit or currency is replaced by another one.",
 	Go: "lies.SwapUnit(paths...)", Class: chaos.ClassValue,
-}, func(p swapUnit) chaos.Fault { return SwapUnit(p.Paths...) })
+}), func(p swapUnit) chaos.Fault { return SwapUnit(p.Paths...) })
 
 type swapUnit struct{ where }
 

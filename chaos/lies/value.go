@@ -45,10 +45,10 @@ func ShiftDate(days int, paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var shiftDateRow = implicit(catalog.Row{
+var shiftDateRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "shifted_date", Doc: "A date is moved by some days.",
 	Go: "lies.ShiftDate(days, paths...)", Example: `{"days":1}`, Class: chaos.ClassValue,
-}, func(p shiftDate) chaos.Fault { return ShiftDate(p.Days, p.Paths...) })
+}), func(p shiftDate) chaos.Fault { return ShiftDate(p.Days, p.Paths...) })
 
 type shiftDate struct {
 	Days int `json:"days" bounds:"min=-365250,max=365250" allowed:"from -365250 to 365250, not 0" doc:"by which the date is moved; not 0"`
@@ -97,10 +97,10 @@ func FlipType(paths ...string) chaos.Fault {
 		}}.fault()
 }
 
-var flipTypeRow = implicit(catalog.Row{
+var flipTypeRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "flipped_type", Doc: "A number becomes a text, or a text a number.",
 	Go: "lies.FlipType(paths...)", Class: chaos.ClassValue,
-}, func(p flipType) chaos.Fault { return FlipType(p.Paths...) })
+}), func(p flipType) chaos.Fault { return FlipType(p.Paths...) })
 
 type flipType struct{ where }
 

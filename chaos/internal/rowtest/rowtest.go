@@ -2,77 +2,81 @@
 package rowtest
 
 import (
+	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"testing"
 
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
-// Complete reports what is missing from the rows of the package in the working
-// directory. Each exported constructor of a fault or trigger appears in the Go
+// Complete reports what is missing from the rows of the package whose files are
+// in dir. Each exported constructor of a fault or trigger appears in the Go
 // text of a row, and each variable whose name ends in Row is among rows, with
 // all that documentation shows.
-func Complete(t testing.TB, rows []*catalog.Row) {
-	t.Helper()
+func Complete(dir string, rows []*catalog.Row) error {
+	files, err := sources(dir)
+	if err != nil {
+		return err
+	}
+	var problems []error
 	kinds := map[string]bool{}
 	var shown strings.Builder
 	for _, r := range rows {
 		if kinds[r.Kind] || r.Kind == "" || r.Doc == "" || r.Go == "" || r.Params() == nil {
-			t.Errorf("row %q is there twice or not complete", r.Kind)
+			problems = append(problems, fmt.Errorf("row %q is there twice or not complete", r.Kind))
 		}
 		kinds[r.Kind] = true
 		shown.WriteString(r.Go + " ")
 	}
 	var constructors, variables int
-	for _, file := range sources(t) {
+	for _, file := range files {
 		for _, decl := range file.Decls {
 			switch decl := decl.(type) {
 			case *ast.FuncDecl:
-				if makes(decl) {
-					constructors++
-					if call := file.Name.Name + "." + decl.Name.Name + "("; !strings.Contains(shown.String(), call) {
-						t.Errorf("no row shows %s…)", call)
-					}
+				call := file.Name.Name + "." + decl.Name.Name + "("
+				if !makes(decl) {
+					continue
+				}
+				if constructors++; !strings.Contains(shown.String(), call) {
+					problems = append(problems, fmt.Errorf("no row shows %s…)", call))
 				}
 			case *ast.GenDecl:
 				for _, kind := range declared(decl) {
-					variables++
-					if !kinds[kind] {
-						t.Errorf("Rows has no row %q", kind)
+					if variables++; !kinds[kind] {
+						problems = append(problems, fmt.Errorf("there is a variable for a row %q, and no such row", kind))
 					}
 				}
 			}
 		}
 	}
 	if constructors == 0 || variables != len(rows) {
-		t.Errorf("%d constructors and %d variables ending in Row make %d rows", constructors, variables, len(rows))
+		problems = append(problems, fmt.Errorf("%d constructors and %d variables ending in Row make %d rows", constructors, variables, len(rows)))
 	}
+	return errors.Join(problems...)
 }
 
 // sources parses the files of the package, without its tests.
-func sources(t testing.TB) []*ast.File {
-	t.Helper()
-	names, err := filepath.Glob("*.go")
+func sources(dir string) (files []*ast.File, err error) {
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	var files []*ast.File
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		files = append(files, file)
 	}
-	return files
+	return files, nil
 }
 
 // makes reports whether a function is an exported constructor of a fault or
