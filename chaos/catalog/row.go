@@ -140,7 +140,11 @@ func (r *Row) Build(params any) any {
 func (r *Row) Describe(params any) chaos.Description {
 	d := chaos.Description{Kind: r.Kind, Layer: r.Layer, Class: r.Class, Visibility: r.Visibility,
 		Persistence: r.Persistence, Effect: r.Effect}
-	if len(r.fields) > 0 {
+	switch {
+	case len(r.fields) == 0:
+	case reflect.TypeOf(params) == r.params:
+		d.Params, _ = strictjson.EncodeStruct(params, r.fields, special)
+	default:
 		d.Params, _ = strictjson.Encode(params, special)
 	}
 	return d
@@ -152,7 +156,8 @@ func (r *Row) Describe(params any) chaos.Description {
 func (r *Row) Check(params any) *Check {
 	c := &Check{Kind: r.Kind}
 	v := reflect.ValueOf(params)
-	for _, b := range r.bounds {
+	for i := range r.bounds {
+		b := &r.bounds[i]
 		for place, part := range b.Outliers(v.FieldByIndex(b.Index)) {
 			c.That(false, b.Name+place, part.Interface(), b.Says())
 		}

@@ -32,7 +32,8 @@ func InText(f chaos.Fault, paths ...string) chaos.Fault {
 
 var inTextRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "lie_in_text", Doc: "A document within a text is changed by another lie.",
-	Go: "lies.InText(f, paths...)", Example: `{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`, Class: chaos.ClassValue,
+	Go: "lies.InText(f, paths...)", Example: `{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`,
+	Class: chaos.ClassValue,
 }), func(p inText) chaos.Fault { return InText(p.Fault, p.Paths...) })
 
 type inText struct {

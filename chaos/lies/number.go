@@ -10,7 +10,9 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var numberRows = []*catalog.Row{wrongNumberRow, scaleRow, flipSignRow, swapDigitsRow, offByOneRow, overflowRow, notANumberRow}
+var numberRows = []*catalog.Row{
+	wrongNumberRow, scaleRow, flipSignRow, swapDigitsRow, offByOneRow, overflowRow, notANumberRow,
+}
 
 // WrongNumber changes a number by at most the share within of it, up or down,
 // and never to the same number: 0.1 makes 180 to 220 of 200. within is above 0,

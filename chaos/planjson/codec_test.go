@@ -58,6 +58,8 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 			[]string{`/when/params/from: bad value "10"; allowed: a duration such as "1.5s"`, `/fault/params/duration: wrong type a number`}},
 		{"numbers of other types", string(oneRule(`{"kind":"first","params":{"n":1.5}}`, `{"kind":"duplicate","params":{"times":"2"}}`)),
 			[]string{"/when/params/n: bad value 1.5; allowed: an integer", "/fault/params/times: wrong type a string"}},
+		{"a negation of two", string(oneRule(`{"kind":"not","params":{"parts":[{"kind":"always"},{"kind":"always"}]}}`, `{"kind":"hang"}`)),
+			[]string{`/when/params/parts: bad value [{"kind":"always"},{"kind":"always"}]; allowed: one trigger`}},
 		{"null", string(oneRule(`null`, `{"kind":"hang","params":null}`)), []string{"/rules/0/when: wrong type null", "/rules/0/fault/params: wrong type null"}},
 		{"code", string(oneRule(`{"kind":"args","params":{"name":"x","type":"int"}}`, `{"kind":"mutate","params":{"name":"x","type":"int"}}`)),
 			[]string{"/when/params: needs code; allowed: one of Options.Triggers", "/fault/params: needs code; allowed: one of Options.Faults"}},

@@ -104,7 +104,7 @@ func (b Bound) saysLength() string {
 
 // Outside reports whether a value lies outside of the bounds, and what is
 // allowed. NaN lies outside. An optional member that is zero counts as left out.
-func (b Bound) Outside(v reflect.Value) (allowed string, outside bool) {
+func (b *Bound) Outside(v reflect.Value) (allowed string, outside bool) {
 	for range b.Outliers(v) {
 		return b.allowed, true
 	}
@@ -113,7 +113,7 @@ func (b Bound) Outside(v reflect.Value) (allowed string, outside bool) {
 
 // Outliers yields what of a value lies outside of the bounds, and its place: ""
 // for the value itself, "[1]" for the second element of a list.
-func (b Bound) Outliers(v reflect.Value) iter.Seq2[string, reflect.Value] {
+func (b *Bound) Outliers(v reflect.Value) iter.Seq2[string, reflect.Value] {
 	return func(yield func(string, reflect.Value) bool) {
 		if b.Optional && v.IsZero() {
 			return
@@ -138,7 +138,7 @@ func (b Bound) Outliers(v reflect.Value) iter.Seq2[string, reflect.Value] {
 }
 
 // holds reports whether a value is allowed; of a list, whether its length is.
-func (b Bound) holds(v reflect.Value) bool {
+func (b *Bound) holds(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.String:
 		return b.Enum == nil || slices.Contains(b.Enum, v.String())
@@ -155,7 +155,7 @@ func (b Bound) holds(v reflect.Value) bool {
 	return true
 }
 
-func (b Bound) within(n float64) bool {
+func (b *Bound) within(n float64) bool {
 	return n == n && (b.min == nil || n >= *b.min) && (b.over == nil || n > *b.over) && (b.max == nil || n <= *b.max)
 }
 

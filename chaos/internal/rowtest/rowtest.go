@@ -55,7 +55,8 @@ func Complete(dir string, rows []*catalog.Row) error {
 		}
 	}
 	if constructors == 0 || variables != len(rows) {
-		problems = append(problems, fmt.Errorf("%d constructors and %d variables ending in Row make %d rows", constructors, variables, len(rows)))
+		problems = append(problems,
+			fmt.Errorf("%d constructors and %d variables ending in Row make %d rows", constructors, variables, len(rows)))
 	}
 	return errors.Join(problems...)
 }
