@@ -200,7 +200,7 @@ var oversizedRow = catalog.Fault(implicit(catalog.Row{
 	Go: "lies.Oversized(bytes, paths...)", Example: `{"bytes":4096}`, Class: chaos.ClassProtocol,
 }), func(p oversized) chaos.Fault { return Oversized(p.Bytes, p.Paths...) })
 
-// The most, 64 MiB, bounds what one call costs in memory.
+// The upper bound, 64 MiB, is one of what a call costs in memory.
 type oversized struct {
 	Bytes int `json:"bytes" bounds:"min=1,max=67108864" doc:"length that the text is brought to"`
 	where

@@ -11,11 +11,11 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 )
 
-// Bounds of what one rule remembers in one injector. An answer that does not
+// Bounds of what one rule remembers in one injector, in addition to the lag,
+// which is the number of answers of one request. An answer that does not
 // fit is remembered as lost: no other answer is taken for it.
 const (
 	maxRequests = 1024    // requests told apart
-	maxLag      = 64      // answers of one request
 	maxReplays  = 256     // answers of all, in order
 	maxKept     = 1 << 20 // bytes of one answer
 	maxMemory   = 8 << 20 // bytes of the answers by request, and as many of those in order
@@ -53,7 +53,7 @@ type recall struct {
 	wants string // for the note
 	// choose returns what the caller gets. It is called with the memory locked,
 	// before the answer is added.
-	choose func(m *memory, c chaos.Call, now answer) (told answer, ok bool)
+	choose func(m *memory, c chaos.Call, now answer) (chosen answer, ok bool)
 	memory *memory // nil: the rule is not in an injector yet
 }
 
@@ -74,25 +74,25 @@ func (f *recall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 		return r.OnBody(ctx, c, args, f)
 	}
 	now, why := take(c, result)
-	var told answer
+	var chosen answer
 	ok := false
 	if why == "" || now.lost {
-		told, ok = f.remember(c, now)
+		chosen, ok = f.remember(c, now)
 	}
 	if why != "" {
 		chaos.Note(ctx, f.row().Kind+": "+why)
 		return result, nil
 	}
-	if !ok || told.lost || bytes.Equal(told.text, now.text) || reflect.TypeOf(told.like) != reflect.TypeOf(now.like) {
+	if !ok || chosen.lost || bytes.Equal(chosen.text, now.text) || reflect.TypeOf(chosen.like) != reflect.TypeOf(now.like) {
 		chaos.Note(ctx, f.row().Kind+": "+f.wants)
 		return result, nil
 	}
-	after, err := told.result()
+	after, err := chosen.result()
 	if err != nil {
-		chaos.Note(ctx, fmt.Sprintf("%s: the earlier answer does not decode into %T", f.row().Kind, told.like))
+		chaos.Note(ctx, fmt.Sprintf("%s: the earlier answer does not decode into %T", f.row().Kind, chosen.like))
 		return result, nil
 	}
-	chaos.Changed(ctx, chaos.Change{Before: shown(now.text), After: shown(told.text)})
+	chaos.Changed(ctx, chaos.Change{Before: shown(now.text), After: shown(chosen.text)})
 	return after, nil
 }
 
@@ -126,21 +126,21 @@ func (a answer) result() (any, error) {
 }
 
 // remember chooses an earlier answer, then adds this one.
-func (f *recall) remember(c chaos.Call, now answer) (told answer, ok bool) {
+func (f *recall) remember(c chaos.Call, now answer) (chosen answer, ok bool) {
 	m := f.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	told, ok = f.choose(m, c, now)
+	chosen, ok = f.choose(m, c, now)
 	m.addPast(now, f.lag, f.first)
 	if now.lost {
-		return told, ok
+		return chosen, ok
 	}
 	m.order, m.inAll = append(m.order, now), m.inAll+len(now.text)
 	for len(m.order) > maxReplays || m.inAll > maxMemory {
 		m.inAll -= len(m.order[0].text)
 		m.order = m.order[1:]
 	}
-	return told, ok
+	return chosen, ok
 }
 
 // addPast keeps an answer with those of the same request: at most lag, the

@@ -10,10 +10,6 @@ func faultRow[P any](name, code, doc, example string, build func(P) chaos.Fault)
 	return catalog.Fault(catalog.Row{Kind: name, Go: code, Doc: doc, Example: example}, build)
 }
 
-func whenRow[P any](name, code, doc, example string, build func(P) chaos.When) *catalog.Row {
-	return catalog.Trigger(catalog.Row{Kind: name, Go: code, Doc: doc, Example: example}, build)
-}
-
 func inCode[P any](trigger bool, name, code, doc, example string) *catalog.Row {
 	return catalog.InCode[P](catalog.Row{Kind: name, Go: code, Doc: doc, Example: example}, trigger)
 }

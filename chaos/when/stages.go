@@ -122,7 +122,7 @@ func (w stages) checkStage(c *catalog.Check, i int, s Stage) {
 	default:
 		c.That(s.Calls != 0 || last, at("calls"), s.Calls, "a number of calls, at least 1: only the last stage lasts for good")
 	}
-	c.That(s.When != nil, at("when"), nil, "a trigger; Prob(0) is calm")
+	c.That(s.When != nil, at("when"), nil, "a trigger; Prob(0) matches no call")
 	c.Part(at("when"), s.When)
 }
 
