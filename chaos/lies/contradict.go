@@ -23,8 +23,7 @@ import (
 func Contradict() chaos.Fault { return &contradict{} }
 
 var contradictRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "contradiction", Doc: "Two targets contradict each other.",
-	Go: "lies.Contradict()", Class: chaos.ClassValue,
+	Kind: "contradiction", Doc: "Two targets contradict each other.", Go: "lies.Contradict()", Class: chaos.ClassValue,
 }), func(catalog.None) chaos.Fault { return Contradict() })
 
 // Bounds of the memory of a rule in one injector.

@@ -42,8 +42,7 @@ func Malformed() chaos.Fault {
 }
 
 var malformedRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "malformed_result", Doc: "The result is no longer JSON.",
-	Go: "lies.Malformed()", Class: chaos.ClassProtocol,
+	Kind: "malformed_result", Doc: "The result is no longer JSON.", Go: "lies.Malformed()", Class: chaos.ClassProtocol,
 }), func(malformed) chaos.Fault { return Malformed() })
 
 type malformed struct{ pathless }

@@ -104,8 +104,7 @@ func FlipSign(paths ...string) chaos.Fault {
 }
 
 var flipSignRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "flipped_sign", Doc: "A number has the other sign.",
-	Go: "lies.FlipSign(paths...)", Class: chaos.ClassValue,
+	Kind: "flipped_sign", Doc: "A number has the other sign.", Go: "lies.FlipSign(paths...)", Class: chaos.ClassValue,
 }), func(p flipSign) chaos.Fault { return FlipSign(p.Paths...) })
 
 type flipSign struct{ where }
@@ -170,8 +169,7 @@ func OffByOne(paths ...string) chaos.Fault {
 }
 
 var offByOneRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "off_by_one", Doc: "A number is one more or less.",
-	Go: "lies.OffByOne(paths...)", Class: chaos.ClassValue,
+	Kind: "off_by_one", Doc: "A number is one more or less.", Go: "lies.OffByOne(paths...)", Class: chaos.ClassValue,
 }), func(p offByOne) chaos.Fault { return OffByOne(p.Paths...) })
 
 type offByOne struct{ where }

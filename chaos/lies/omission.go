@@ -33,8 +33,7 @@ func Empty(paths ...string) chaos.Fault {
 }
 
 var emptyRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "empty_result", Doc: "A value is empty.",
-	Go: "lies.Empty(paths...)", Class: chaos.ClassOmission,
+	Kind: "empty_result", Doc: "A value is empty.", Go: "lies.Empty(paths...)", Class: chaos.ClassOmission,
 }), func(p empty) chaos.Fault { return Empty(p.Paths...) })
 
 type empty struct{ where }
@@ -48,8 +47,7 @@ func Null(paths ...string) chaos.Fault {
 }
 
 var nullRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "null_value", Doc: "A value is null.",
-	Go: "lies.Null(paths...)", Class: chaos.ClassOmission,
+	Kind: "null_value", Doc: "A value is null.", Go: "lies.Null(paths...)", Class: chaos.ClassOmission,
 }), func(p null) chaos.Fault { return Null(p.Paths...) })
 
 type null struct{ where }

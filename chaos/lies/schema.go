@@ -142,8 +142,7 @@ func Retype(paths ...string) chaos.Fault {
 }
 
 var retypeRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "retyped_key", Doc: "A member has another type.",
-	Go: "lies.Retype(paths...)", Class: chaos.ClassProtocol,
+	Kind: "retyped_key", Doc: "A member has another type.", Go: "lies.Retype(paths...)", Class: chaos.ClassProtocol,
 }), func(p retype) chaos.Fault { return Retype(p.Paths...) })
 
 type retype struct{ where }

@@ -55,8 +55,7 @@ func Frozen() chaos.Fault {
 }
 
 var frozenRow = catalog.Fault(implicit(catalog.Row{
-	Kind: "frozen_result", Doc: "The first answer is repeated for good.",
-	Go: "lies.Frozen()", Class: chaos.ClassValue,
+	Kind: "frozen_result", Doc: "The first answer is repeated for good.", Go: "lies.Frozen()", Class: chaos.ClassValue,
 }), func(frozen) chaos.Fault { return Frozen() })
 
 type frozen struct{}
