@@ -10,6 +10,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/lies"
+	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
 // Options say what documents may name in addition to the ready-made kinds. The
@@ -121,5 +123,5 @@ func readyErrors() []error {
 
 // readyMade are the rows of all catalogues.
 func readyMade() []*catalog.Row {
-	return slices.Concat(whenKinds(), fault.Rows(), lieKinds(), attackKinds(), messageKinds(), httpKinds(), chatKinds(), eventKinds())
+	return slices.Concat(when.Rows(), fault.Rows(), lies.Rows(), httpKinds(), chatKinds(), eventKinds())
 }
