@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,11 +84,11 @@ func (q *query) decode(in any) *problem {
 		return &problem{kind: badType, name: "body", value: "no object"}
 	}
 	if e := new(json.UnmarshalTypeError); errors.As(err, &e) {
-		field := e.Field
-		if field == "" {
-			field = "body"
+		field := strings.Split(e.Field, ".")
+		for i, name := range field { // without a tag it is the name of a Go field
+			field[i] = strings.ToLower(name[:min(1, len(name))]) + name[min(1, len(name)):]
 		}
-		return &problem{kind: badType, name: field, value: e.Value}
+		return &problem{kind: badType, name: cmp.Or(strings.Join(field, "."), "body"), value: e.Value}
 	}
 	if err != nil {
 		return &problem{kind: notJSON, value: err.Error()}
