@@ -172,27 +172,27 @@ func (anthropic) refuse(p *problem) refusal {
 }
 
 func anthropicError(status int, kind, message string) refusal {
-	return refusal{status: status, doc: object{"type": "error", "error": object{"type": kind, "message": message}, "request_id": "req_modeltest"}}
+	return refusal{status: status, doc: object{"type", "error", "error", object{"type", kind, "message", message}, "request_id", "req_modeltest"}}
 }
 
 func (anthropic) whole(r *reply) any {
 	blocks := []object{}
 	if r.Text != "" {
-		blocks = append(blocks, object{"type": "text", "text": r.Text, "citations": nil})
+		blocks = append(blocks, object{"type", "text", "text", r.Text, "citations", nil})
 	}
 	for _, c := range r.Calls {
-		blocks = append(blocks, object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": json.RawMessage(c.Args)})
+		blocks = append(blocks, object{"type", "tool_use", "id", c.ID, "name", c.Name, "input", json.RawMessage(c.Args)})
 	}
 	return anthropicMessage(r, blocks, anthropicReason(r), r.OutputTokens)
 }
 
 func anthropicMessage(r *reply, blocks []object, reason any, out int) object {
 	return object{
-		"id": r.id("msg_"), "type": "message", "role": roleAssistant, "model": r.model, "content": blocks,
-		"stop_reason": reason, "stop_sequence": nil,
-		"usage": object{
-			"input_tokens": r.InputTokens, "output_tokens": out,
-			"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "service_tier": "standard",
+		"id", r.id("msg_"), "type", "message", "role", roleAssistant, "model", r.model, "content", blocks,
+		"stop_reason", reason, "stop_sequence", nil,
+		"usage", object{
+			"input_tokens", r.InputTokens, "output_tokens", out,
+			"cache_creation_input_tokens", 0, "cache_read_input_tokens", 0, "service_tier", "standard",
 		},
 	}
 }
@@ -205,29 +205,25 @@ func anthropicReason(r *reply) string {
 }
 
 func (anthropic) stream(r *reply, s *stream) {
-	send := func(kind string, e object) {
-		e["type"] = kind
-		s.event(kind, e)
-	}
+	send := func(kind string, members ...any) { s.event(kind, append(object{"type", kind}, members...)) }
 	index := 0
 	block := func(begin object, delta, member string, pieces []string) {
-		send("content_block_start", object{"index": index, "content_block": begin})
+		send("content_block_start", "index", index, "content_block", begin)
 		for _, piece := range pieces {
-			send("content_block_delta", object{"index": index, "delta": object{"type": delta, member: piece}})
+			send("content_block_delta", "index", index, "delta", object{"type", delta, member, piece})
 		}
-		send("content_block_stop", object{"index": index})
+		send("content_block_stop", "index", index)
 		index++
 	}
-	send("message_start", object{"message": anthropicMessage(r, []object{}, nil, 1)})
+	send("message_start", "message", anthropicMessage(r, []object{}, nil, 1))
 	if r.Text != "" {
-		block(object{"type": "text", "text": ""}, "text_delta", "text", words(r.Text))
+		block(object{"type", "text", "text", ""}, "text_delta", "text", words(r.Text))
 	}
 	for _, c := range r.Calls {
-		block(object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": object{}},
+		block(object{"type", "tool_use", "id", c.ID, "name", c.Name, "input", object{}},
 			"input_json_delta", "partial_json", bits(c.Args))
 	}
-	send("message_delta", object{
-		"delta": object{"stop_reason": anthropicReason(r), "stop_sequence": nil}, "usage": object{"output_tokens": r.OutputTokens},
-	})
-	send("message_stop", object{})
+	send("message_delta",
+		"delta", object{"stop_reason", anthropicReason(r), "stop_sequence", nil}, "usage", object{"output_tokens", r.OutputTokens})
+	send("message_stop")
 }

@@ -143,40 +143,34 @@ func openAISchema(p *problem, param string) refusal {
 }
 
 func openAIError(param, code, format string, args ...any) refusal {
-	orNull := func(text string) any {
-		if text == "" {
-			return nil
-		}
-		return text
-	}
-	return refusal{status: http.StatusBadRequest, doc: object{"error": object{
-		"message": fmt.Sprintf(format, args...), "type": "invalid_request_error", "param": orNull(param), "code": orNull(code),
+	return refusal{status: http.StatusBadRequest, doc: object{"error", object{
+		"message", fmt.Sprintf(format, args...), "type", "invalid_request_error", "param", orNull(param), "code", orNull(code),
 	}}}
 }
 
-func (chat) whole(r *reply) any {
-	message := object{"role": roleAssistant, "content": nil, "refusal": nil, "annotations": []any{}}
-	if r.Text != "" {
-		message["content"] = r.Text
+// orNull is text, or null if there is none.
+func orNull(text string) any {
+	if text == "" {
+		return nil
 	}
+	return text
+}
+
+func (chat) whole(r *reply) any {
+	message := object{"role", roleAssistant, "content", orNull(r.Text), "refusal", nil}
 	if len(r.Calls) > 0 {
 		var calls []object
 		for _, c := range r.Calls {
-			calls = append(calls, object{"id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": c.Args}})
+			calls = append(calls, object{"id", c.ID, "type", "function", "function", object{"name", c.Name, "arguments", c.Args}})
 		}
-		message["tool_calls"] = calls
+		message = append(message, "tool_calls", calls)
 	}
-	doc := chatDocument(r, "chat.completion")
-	doc["choices"] = []object{{"index": 0, "message": message, "logprobs": nil, "finish_reason": chatReason(r)}}
-	doc["usage"] = chatUsage(r)
-	return doc
+	return append(chatDocument(r, "chat.completion"),
+		"choices", []object{{"index", 0, "message", message, "finish_reason", chatReason(r)}}, "usage", chatUsage(r))
 }
 
 func chatDocument(r *reply, kind string) object {
-	return object{
-		"id": r.id("chatcmpl-"), "object": kind, "created": r.created, "model": r.model,
-		"service_tier": "default", "system_fingerprint": "fp_modeltest",
-	}
+	return object{"id", r.id("chatcmpl-"), "object", kind, "created", r.created, "model", r.model}
 }
 
 func chatReason(r *reply) string {
@@ -188,39 +182,36 @@ func chatReason(r *reply) string {
 
 func chatUsage(r *reply) object {
 	return object{
-		"prompt_tokens": r.InputTokens, "completion_tokens": r.OutputTokens, "total_tokens": r.InputTokens + r.OutputTokens,
-		"prompt_tokens_details": object{"cached_tokens": 0}, "completion_tokens_details": object{"reasoning_tokens": 0},
+		"prompt_tokens", r.InputTokens, "completion_tokens", r.OutputTokens, "total_tokens", r.InputTokens + r.OutputTokens,
+		"prompt_tokens_details", object{"cached_tokens", 0}, "completion_tokens_details", object{"reasoning_tokens", 0},
 	}
 }
 
 func (chat) stream(r *reply, s *stream) {
 	send := func(choices []object, usage any) {
-		doc := chatDocument(r, "chat.completion.chunk")
-		doc["choices"] = choices
+		doc := append(chatDocument(r, "chat.completion.chunk"), "choices", choices)
 		if r.asked.usage {
-			doc["usage"] = usage
+			doc = append(doc, "usage", usage)
 		}
 		s.event("", doc)
 	}
 	delta := func(d object, reason any) {
-		send([]object{{"index": 0, "delta": d, "logprobs": nil, "finish_reason": reason}}, nil)
+		send([]object{{"index", 0, "delta", d, "finish_reason", reason}}, nil)
 	}
-	first := object{"role": roleAssistant, "content": nil, "refusal": nil}
-	if r.Text != "" {
-		first["content"] = ""
-	}
-	delta(first, nil)
-	if r.Text != "" {
+	if r.Text == "" {
+		delta(object{"role", roleAssistant, "content", nil, "refusal", nil}, nil)
+	} else {
+		delta(object{"role", roleAssistant, "content", "", "refusal", nil}, nil)
 		for _, word := range words(r.Text) {
-			delta(object{"content": word}, nil)
+			delta(object{"content", word}, nil)
 		}
 	}
 	for i, c := range r.Calls {
-		delta(object{"tool_calls": []object{{
-			"index": i, "id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": ""},
+		delta(object{"tool_calls", []object{{
+			"index", i, "id", c.ID, "type", "function", "function", object{"name", c.Name, "arguments", ""},
 		}}}, nil)
 		for _, bit := range bits(c.Args) {
-			delta(object{"tool_calls": []object{{"index": i, "function": object{"arguments": bit}}}}, nil)
+			delta(object{"tool_calls", []object{{"index", i, "function", object{"arguments", bit}}}}, nil)
 		}
 	}
 	delta(object{}, chatReason(r))

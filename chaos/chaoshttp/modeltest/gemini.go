@@ -63,7 +63,7 @@ func (gemini) read(q *query) *problem {
 	_, q.model, _ = cutLast(path, "/")
 	q.stream = method == "streamGenerateContent"
 	q.array = q.stream && q.url.Query().Get("alt") != "sse"
-	if in.Contents == nil || len(in.Contents) == 0 {
+	if len(in.Contents) == 0 {
 		return &problem{kind: noMessages}
 	}
 	if n := in.Config.CandidateCount; n != nil && *n != 1 {
@@ -73,7 +73,7 @@ func (gemini) read(q *query) *problem {
 		if system != nil {
 			var text string
 			for _, part := range system.Parts {
-				text = joined(text, part.Text)
+				text += part.Text
 			}
 			q.instruct(text)
 		}
@@ -116,7 +116,10 @@ func readContent(q *query, at int, c geminiContent) *problem {
 	default:
 		return &problem{kind: badRole, at: at, name: c.Role}
 	}
-	pending := said.Role == roleAssistant
+	if len(c.Parts) == 0 {
+		return &problem{kind: noText, at: at}
+	}
+	pending := false
 	for j, part := range c.Parts {
 		call, result := part.Call, part.Result
 		if call == nil {
@@ -141,8 +144,10 @@ func readContent(q *query, at int, c geminiContent) *problem {
 				said, pending = Message{Role: said.Role}, false
 			}
 			q.add(at, j, Message{Role: roleTool, CallID: q.answered(result.ID, result.Name), Text: compact(result.Response)})
-		case !part.Thought:
-			said.Text, pending = joined(said.Text, part.Text), true
+		case part.Thought:
+			pending = true // without text
+		default:
+			said.Text, pending = said.Text+part.Text, true // pieces of a stream come back as parts
 		}
 	}
 	if pending {
@@ -172,6 +177,8 @@ func (gemini) refuse(p *problem) refusal {
 		return say("* GenerateContentRequest.contents: contents is not specified\n")
 	case badRole:
 		return say("Please use a valid role: user, model.")
+	case noText:
+		return say("* GenerateContentRequest.contents[%d].parts: contents.parts must not be empty.\n", p.at)
 	case badArgs:
 		return say("Invalid value at 'contents[%d].parts[%d].function_call.args' (type.googleapis.com/google.protobuf.Struct), %s", p.at, p.part, p.value)
 	case noCall:
@@ -190,49 +197,44 @@ func (gemini) refuse(p *problem) refusal {
 }
 
 func geminiError(status int, code, message string) refusal {
-	return refusal{status: status, doc: object{"error": object{"code": status, "message": message, "status": code}}}
+	return refusal{status: status, doc: object{"error", object{"code", status, "message", message, "status", code}}}
 }
 
-func (gemini) whole(r *reply) any {
-	doc := geminiChunk(r, geminiParts(r, []string{r.Text}))
-	geminiEnd(r, doc)
-	return doc
-}
+func (gemini) whole(r *reply) any { return geminiChunk(r, geminiParts(r, []string{r.Text}), true) }
 
 // geminiParts is the answer, with its text in the given pieces.
 func geminiParts(r *reply, texts []string) (parts []object) {
 	if r.Text != "" {
 		for _, text := range texts {
-			parts = append(parts, object{"text": text})
+			parts = append(parts, object{"text", text})
 		}
 	}
 	for _, c := range r.Calls {
-		parts = append(parts, object{"functionCall": object{"id": c.ID, "name": c.Name, "args": json.RawMessage(c.Args)}})
+		parts = append(parts, object{"functionCall", object{"id", c.ID, "name", c.Name, "args", json.RawMessage(c.Args)}})
 	}
 	return parts
 }
 
-func geminiChunk(r *reply, parts []object) object {
-	return object{
-		"candidates":   []object{{"content": object{"role": "model", "parts": parts}, "index": 0}},
-		"modelVersion": r.model, "responseId": r.id("resp-"),
+// geminiChunk is an answer with some parts; the last has the reason and the usage.
+func geminiChunk(r *reply, parts []object, last bool) object {
+	candidate := object{"content", object{"parts", parts, "role", "model"}}
+	chunk := object{}
+	if last {
+		candidate = append(candidate, "finishReason", "STOP") // with calls too
+		chunk = object{"usageMetadata", object{
+			"promptTokenCount", r.InputTokens, "candidatesTokenCount", r.OutputTokens, "totalTokenCount", r.InputTokens + r.OutputTokens,
+		}}
 	}
-}
-
-func geminiEnd(r *reply, doc object) {
-	candidates, _ := doc["candidates"].([]object)
-	candidates[0]["finishReason"] = "STOP" // with calls too
-	doc["usageMetadata"] = object{
-		"promptTokenCount": r.InputTokens, "candidatesTokenCount": r.OutputTokens, "totalTokenCount": r.InputTokens + r.OutputTokens,
-	}
+	chunk = append(object{"candidates", []object{append(candidate, "index", 0)}}, chunk...)
+	return append(chunk, "modelVersion", r.model, "responseId", r.id("resp-"))
 }
 
 func (gemini) stream(r *reply, s *stream) {
 	var chunks []object
-	for _, part := range geminiParts(r, words(r.Text)) {
-		chunks = append(chunks, geminiChunk(r, []object{part}))
+	parts := geminiParts(r, words(r.Text))
+	for i, part := range parts {
+		chunks = append(chunks, geminiChunk(r, []object{part}, i == len(parts)-1))
 	}
-	geminiEnd(r, chunks[len(chunks)-1])
 	if !r.asked.array {
 		for _, chunk := range chunks {
 			s.event("", chunk)

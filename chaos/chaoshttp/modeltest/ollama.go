@@ -84,7 +84,7 @@ func (ollama) read(q *query) *problem {
 // most conversations on to the model's template as they are.
 func (ollama) refuse(p *problem) refusal {
 	say := func(format string, args ...any) refusal {
-		return refusal{status: http.StatusBadRequest, doc: object{"error": fmt.Sprintf(format, args...)}}
+		return refusal{status: http.StatusBadRequest, doc: object{"error", fmt.Sprintf(format, args...)}}
 	}
 	id := strings.Join(p.ids, ", ")
 	switch p.kind {
@@ -93,7 +93,7 @@ func (ollama) refuse(p *problem) refusal {
 	case badMethod:
 		return refusal{status: http.StatusMethodNotAllowed, text: "405 method not allowed"}
 	case tooLarge:
-		return refusal{status: http.StatusRequestEntityTooLarge, doc: object{"error": "the request body is too large"}}
+		return refusal{status: http.StatusRequestEntityTooLarge, doc: object{"error", "the request body is too large"}}
 	case badType:
 		return say("json: cannot unmarshal %s into field %s", p.value, p.name)
 	case noModel:
@@ -116,16 +116,17 @@ func (ollama) refuse(p *problem) refusal {
 	return say("%s", p.value)
 }
 
-func ollamaLine(r *reply, message object) object {
-	message["role"] = roleAssistant
-	return object{
-		"model": r.model, "created_at": time.Unix(r.created, 0).UTC().Format(time.RFC3339Nano), "message": message, "done": false,
+func ollamaLine(r *reply, content string, calls []object) object {
+	message := object{"role", roleAssistant, "content", content}
+	if len(calls) > 0 {
+		message = append(message, "tool_calls", calls)
 	}
+	return object{"model", r.model, "created_at", time.Unix(r.created, 0).UTC().Format(time.RFC3339Nano), "message", message}
 }
 
 func ollamaCalls(r *reply) (calls []object) {
 	for i, c := range r.Calls {
-		calls = append(calls, object{"id": c.ID, "function": object{"index": i, "name": c.Name, "arguments": json.RawMessage(c.Args)}})
+		calls = append(calls, object{"id", c.ID, "function", object{"index", i, "name", c.Name, "arguments", json.RawMessage(c.Args)}})
 	}
 	return calls
 }
@@ -133,30 +134,21 @@ func ollamaCalls(r *reply) (calls []object) {
 // ollamaEnd adds what the last line has: a millisecond for each token.
 func ollamaEnd(r *reply, line object) object {
 	in, out := time.Duration(r.InputTokens)*time.Millisecond, time.Duration(r.OutputTokens)*time.Millisecond
-	line["done"], line["done_reason"] = true, "stop"
-	line["total_duration"], line["load_duration"] = in+out, 0
-	line["prompt_eval_count"], line["prompt_eval_duration"] = r.InputTokens, in
-	line["eval_count"], line["eval_duration"] = r.OutputTokens, out
-	return line
+	return append(line, "done", true, "done_reason", "stop", "total_duration", in+out, "load_duration", 0,
+		"prompt_eval_count", r.InputTokens, "prompt_eval_duration", in, "eval_count", r.OutputTokens, "eval_duration", out)
 }
 
-func (ollama) whole(r *reply) any {
-	message := object{"content": r.Text}
-	if len(r.Calls) > 0 {
-		message["tool_calls"] = ollamaCalls(r)
-	}
-	return ollamaEnd(r, ollamaLine(r, message))
-}
+func (ollama) whole(r *reply) any { return ollamaEnd(r, ollamaLine(r, r.Text, ollamaCalls(r))) }
 
 func (ollama) stream(r *reply, s *stream) {
 	s.kind = "application/x-ndjson"
 	if r.Text != "" {
 		for _, word := range words(r.Text) {
-			s.line(ollamaLine(r, object{"content": word}))
+			s.line(append(ollamaLine(r, word, nil), "done", false))
 		}
 	}
 	for _, call := range ollamaCalls(r) {
-		s.line(ollamaLine(r, object{"content": "", "tool_calls": []object{call}}))
+		s.line(append(ollamaLine(r, "", []object{call}), "done", false))
 	}
-	s.line(ollamaEnd(r, ollamaLine(r, object{"content": ""})))
+	s.line(ollamaEnd(r, ollamaLine(r, "", nil)))
 }

@@ -155,7 +155,7 @@ func (q *query) request(api string) Request {
 			r.Messages = append(r.Messages, m.Message)
 		case last >= 0 && r.Messages[last].Role == roleAssistant:
 			into := &r.Messages[last]
-			into.Text = joined(into.Text, m.Text)
+			into.Text += m.Text
 			into.Calls = slices.Concat(into.Calls, m.Calls)
 		default:
 			r.Messages = append(r.Messages, m.Message)

@@ -36,7 +36,7 @@ type Message struct {
 	// Role is "system" (OpenAI's developer too), "user", "assistant" or "tool".
 	Role string
 	// Text is the message's text or the tool's result. Texts of several parts are
-	// joined by a line break; images and other parts are left out.
+	// joined by a line break, in Gemini by nothing; images and other parts are left out.
 	Text string
 	// Calls are the tool calls of an assistant.
 	Calls []Call

@@ -156,76 +156,77 @@ func notStored(what, id string) refusal {
 func (responses) whole(r *reply) any { return responseDocument(r, "completed", output(r)) }
 
 func responseDocument(r *reply, status string, items []object) object {
-	doc := object{
-		"id": r.id("resp_"), "object": "response", "created_at": r.created, "status": status, "model": r.model,
-		"output": items, "error": nil, "incomplete_details": nil, "instructions": nil, "metadata": object{},
-		"parallel_tool_calls": true, "tool_choice": "auto", "tools": []any{}, "temperature": 1, "top_p": 1,
-		"previous_response_id": nil, "store": r.asked.store, "usage": nil,
-	}
+	var usage any
 	if status == "completed" {
-		doc["usage"] = object{
-			"input_tokens": r.InputTokens, "output_tokens": r.OutputTokens, "total_tokens": r.InputTokens + r.OutputTokens,
-			"input_tokens_details": object{"cached_tokens": 0}, "output_tokens_details": object{"reasoning_tokens": 0},
+		usage = object{
+			"input_tokens", r.InputTokens, "input_tokens_details", object{"cached_tokens", 0},
+			"output_tokens", r.OutputTokens, "output_tokens_details", object{"reasoning_tokens", 0},
+			"total_tokens", r.InputTokens + r.OutputTokens,
 		}
 	}
-	return doc
+	return object{
+		"id", r.id("resp_"), "object", "response", "created_at", r.created, "status", status, "error", nil,
+		"incomplete_details", nil, "instructions", nil, "model", r.model, "output", items,
+		"parallel_tool_calls", true, "previous_response_id", nil, "store", r.asked.store, "temperature", 1,
+		"tool_choice", "auto", "tools", []any{}, "top_p", 1, "usage", usage, "metadata", object{},
+	}
 }
 
 // output is the list of items.
 func output(r *reply) []object {
 	items := []object{}
 	if r.Text != "" {
-		items = append(items, object{
-			"type": "message", "id": r.id("msg_"), "role": roleAssistant, "status": "completed", "content": []object{outputText(r.Text)},
-		})
+		items = append(items, outputMessage(r, "completed", []object{outputText(r.Text)}))
 	}
 	for i, c := range r.Calls {
-		items = append(items, object{
-			"type": "function_call", "id": r.id("fc_", i), "call_id": c.ID, "name": c.Name, "arguments": c.Args, "status": "completed",
-		})
+		items = append(items, outputCall(r, i, "completed", c.Args))
 	}
 	return items
 }
 
+func outputMessage(r *reply, status string, content []object) object {
+	return object{"id", r.id("msg_"), "type", "message", "status", status, "role", roleAssistant, "content", content}
+}
+
+func outputCall(r *reply, i int, status, args string) object {
+	c := r.Calls[i]
+	return object{"id", r.id("fc_", i), "type", "function_call", "status", status, "arguments", args, "call_id", c.ID, "name", c.Name}
+}
+
 func outputText(text string) object {
-	return object{"type": "output_text", "text": text, "annotations": []any{}, "logprobs": []any{}}
+	return object{"type", "output_text", "text", text, "annotations", []any{}, "logprobs", []any{}}
 }
 
 func (responses) stream(r *reply, s *stream) {
 	number := 0
-	send := func(kind string, e object) {
-		e["type"], e["sequence_number"] = kind, number
+	send := func(kind string, members ...any) {
+		s.event(kind, append(object{"type", kind, "sequence_number", number}, members...))
 		number++
-		s.event(kind, e)
 	}
-	send("response.created", object{"response": responseDocument(r, "in_progress", []object{})})
-	send("response.in_progress", object{"response": responseDocument(r, "in_progress", []object{})})
-	for at, item := range output(r) {
-		about := func(e object) object {
-			e["output_index"], e["item_id"] = at, item["id"]
-			return e
+	send("response.created", "response", responseDocument(r, "in_progress", []object{}))
+	send("response.in_progress", "response", responseDocument(r, "in_progress", []object{}))
+	items := output(r)
+	if r.Text != "" {
+		part := func(kind string, members ...any) {
+			send(kind, append(object{"item_id", r.id("msg_"), "output_index", 0, "content_index", 0}, members...)...)
 		}
-		begun := object{"type": item["type"], "id": item["id"], "status": "in_progress"}
-		if item["type"] == "message" {
-			begun["role"], begun["content"] = roleAssistant, []any{}
-			in := func(e object) object { e["content_index"] = 0; return about(e) }
-			send("response.output_item.added", object{"output_index": at, "item": begun})
-			send("response.content_part.added", in(object{"part": outputText("")}))
-			for _, word := range words(r.Text) {
-				send("response.output_text.delta", in(object{"delta": word, "logprobs": []any{}}))
-			}
-			send("response.output_text.done", in(object{"text": r.Text, "logprobs": []any{}}))
-			send("response.content_part.done", in(object{"part": outputText(r.Text)}))
-		} else {
-			begun["call_id"], begun["name"], begun["arguments"] = item["call_id"], item["name"], ""
-			send("response.output_item.added", object{"output_index": at, "item": begun})
-			args, _ := item["arguments"].(string)
-			for _, bit := range bits(args) {
-				send("response.function_call_arguments.delta", about(object{"delta": bit}))
-			}
-			send("response.function_call_arguments.done", about(object{"name": item["name"], "arguments": args}))
+		send("response.output_item.added", "output_index", 0, "item", outputMessage(r, "in_progress", []object{}))
+		part("response.content_part.added", "part", outputText(""))
+		for _, word := range words(r.Text) {
+			part("response.output_text.delta", "delta", word, "logprobs", []any{})
 		}
-		send("response.output_item.done", object{"output_index": at, "item": item})
+		part("response.output_text.done", "text", r.Text, "logprobs", []any{})
+		part("response.content_part.done", "part", outputText(r.Text))
+		send("response.output_item.done", "output_index", 0, "item", items[0])
 	}
-	send("response.completed", object{"response": responseDocument(r, "completed", output(r))})
+	for i, c := range r.Calls {
+		at := len(items) - len(r.Calls) + i
+		send("response.output_item.added", "output_index", at, "item", outputCall(r, i, "in_progress", ""))
+		for _, bit := range bits(c.Args) {
+			send("response.function_call_arguments.delta", "item_id", r.id("fc_", i), "output_index", at, "delta", bit)
+		}
+		send("response.function_call_arguments.done", "item_id", r.id("fc_", i), "output_index", at, "name", c.Name, "arguments", c.Args)
+		send("response.output_item.done", "output_index", at, "item", items[at])
+	}
+	send("response.completed", "response", responseDocument(r, "completed", items))
 }

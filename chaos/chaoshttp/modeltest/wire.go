@@ -32,7 +32,20 @@ type refusal struct {
 	text   string
 }
 
-type object = map[string]any
+// An object is a JSON object: names and values in turn, in the provider's order.
+type object []any
+
+// MarshalJSON writes the members in their order.
+func (o object) MarshalJSON() ([]byte, error) {
+	doc := []byte{'{'}
+	for i := 0; i < len(o); i += 2 {
+		if i > 0 {
+			doc = append(doc, ',')
+		}
+		doc = append(append(append(doc, encode(o[i])...), ':'), encode(o[i+1])...)
+	}
+	return append(doc, '}'), nil
+}
 
 // wireOf returns the form of a request by the end of its path, since gateways add
 // prefixes. For another path it returns the provider's that is likely meant.
