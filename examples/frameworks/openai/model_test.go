@@ -87,7 +87,9 @@ func TestScriptedResponses(t *testing.T) {
 	require.Len(t, results, 2)
 	p.PreviousResponseID, p.Input = openai.String(first.ID), responses.ResponseNewParamsInputUnion{OfInputItemList: results[:1]}
 	_, err = client.Responses.New(t.Context(), p)
-	require.ErrorContains(t, err, "No tool output found for function call")
+	var api *openai.Error
+	require.ErrorAs(t, err, &api)
+	assert.Equal(t, "No tool output found for function call "+results[1].OfFunctionCallOutput.CallID.Value+".", api.Message)
 	p.Input.OfInputItemList = results
 	second, err := client.Responses.New(t.Context(), p)
 	require.NoError(t, err)
