@@ -56,7 +56,8 @@ func (anthropic) read(q *query) *problem {
 		}
 	}
 	for i, t := range in.Tools {
-		if t.Type != "" && t.Type != "custom" {
+		if t.Type != "" && t.Type != "custom" { // of the provider, such as "bash", which the client runs
+			q.tools = append(q.tools, Tool{Name: t.Name})
 			continue
 		}
 		if p := q.offer(i, 0, Tool{Name: t.Name, Description: t.Description, Schema: t.Schema}, true); p != nil {

@@ -228,11 +228,17 @@ func TestRefusals(t *testing.T) {
 
 // Calls and results that are in order are not refused.
 func TestAllowed(t *testing.T) {
-	m := modeltest.New(t, modeltest.Script(answer{Text: "x"}, answer{Text: "x"}, answer{Text: "x"}))
+	m := modeltest.New(t, func(_ context.Context, r modeltest.Request) (answer, error) {
+		if r.Messages[0].Text == "list" {
+			return answer{Calls: []call{{Name: "bash", Args: `{"command":"ls"}`}}}, nil
+		}
+		return answer{Text: "x"}, nil
+	})
 	for _, tc := range []struct{ why, path, body string }{
 		{"no schema at all", "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":null}],"tools":[{"type":"function","function":{"name":"a","parameters":null}}]}`},
 		{"tools of the provider", "/v1/responses", `{"model":"m","input":"Hi","tools":[{"type":"web_search"}]}`},
 		{"tools of the provider", "/v1/messages", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"Hi"}],"tools":[{"type":"bash_20250124","name":"bash"}]}`},
+		{"a call of a tool of the provider", "/v1/messages", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"list"}],"tools":[{"type":"bash_20250124","name":"bash"}]}`},
 		{"items between call and result", "/v1/responses", `{"model":"m","input":[` + itemCall + `,{"type":"reasoning"},{"role":"user","content":"x"},` + itemResult + `]}`},
 		{"results in several messages", "/v1/messages", `{"model":"m","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"a","input":{}},` +
 			`{"type":"tool_use","id":"b","name":"a","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"b"}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"},{"type":"image"}]}]}`},

@@ -19,8 +19,8 @@ type Request struct {
 	// Messages is the conversation, the system's instructions first. Assistant
 	// messages that follow each other are one.
 	Messages []Message
-	// Tools are the functions that the client offers. Tools of the provider, such
-	// as a web search, are left out.
+	// Tools are the functions that the client offers. Of the provider's own tools,
+	// Anthropic's are there, without a schema; those of the others are left out.
 	Tools []Tool
 	// Stream reports whether the answer is streamed.
 	Stream bool
