@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/internal/jsondoc"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/sse"
 )
 
@@ -51,8 +51,8 @@ func isJSON(h http.Header) bool {
 
 // editBody edits a completion of any provider that is one document.
 func editBody(body []byte, fresh func(i int) editor) (out []byte, changes []chaos.Change, ok bool) {
-	doc, err := jsondoc.Parse(body)
-	if err != nil {
+	doc, ok := jsonedit.ParseValue(body)
+	if !ok {
 		return body, nil, false
 	}
 	log := &changeLog{root: "$"}
@@ -74,8 +74,8 @@ type rewriting struct {
 }
 
 func (w *rewriting) event(n int, e sse.Event) step {
-	doc, err := jsondoc.Parse([]byte(e.Data))
-	if err != nil {
+	doc, ok := jsonedit.ParseValue([]byte(e.Data))
+	if !ok {
 		return as(e)
 	}
 	if w.form == nil {
@@ -118,7 +118,7 @@ func (w *rewriting) end(n int) (st step) {
 
 // written is the event with a document as its data. If the event's type is that
 // of the document, it stays so.
-func written(e sse.Event, doc *jsondoc.Value) []byte {
+func written(e sse.Event, doc *jsonedit.Value) []byte {
 	if kind, ok := doc.Get("type").Text(); ok && e.Type != "" {
 		e.Type = kind
 	}
@@ -128,10 +128,10 @@ func written(e sse.Event, doc *jsondoc.Value) []byte {
 
 // formOf recognises the provider of a stream by its first event with content;
 // nil: there was none yet.
-func formOf(doc *jsondoc.Value, fresh func(i int) editor) form {
+func formOf(doc *jsonedit.Value, fresh func(i int) editor) form {
 	kind, _ := doc.Get("type").Text()
 	switch {
-	case doc.Get("choices").Kind() == '[':
+	case doc.Get("choices").Kind() == jsonedit.Array:
 		return &chatStream{fresh: fresh, choices: map[int]*chatChoice{}}
 	case kind == "message_start":
 		return &messageStream{editor: fresh(0), kinds: map[int]string{}, gone: map[int]bool{}}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/internal/jsondoc"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/sse"
 )
 
@@ -143,10 +143,10 @@ func gone(n int, e sse.Event) []chaos.Change {
 
 // shownData is the data of an event as a change shows it: itself if it is JSON.
 func shownData(data string) []byte {
-	if doc, err := jsondoc.Parse([]byte(data)); err == nil {
+	if doc, ok := jsonedit.ParseValue([]byte(data)); ok {
 		return doc.Bytes()
 	}
-	return jsondoc.Of(data).Bytes()
+	return jsonedit.Of(data).Bytes()
 }
 
 type halved struct {
@@ -250,8 +250,8 @@ func terminates(e sse.Event) bool {
 	if strings.TrimSpace(e.Data) == "[DONE]" {
 		return true
 	}
-	doc, err := jsondoc.Parse([]byte(e.Data))
-	if err != nil {
+	doc, ok := jsonedit.ParseValue([]byte(e.Data))
+	if !ok {
 		return false
 	}
 	kind, _ := doc.Get("type").Text()

@@ -3,6 +3,7 @@ package lies
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -101,20 +102,23 @@ func (l *lie) Check() error {
 }
 
 func (l *lie) Describe() chaos.Description {
-	d := chaos.Description{
-		Kind: l.kind, Class: l.class, Visibility: chaos.Implicit, Layer: l.layer,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	}
 	params := make(map[string]any, len(l.params)+1)
-	for name, value := range l.params {
-		params[name] = value
-	}
+	maps.Copy(params, l.params)
 	switch {
 	case len(l.paths) == 0:
 	case l.one:
 		params["path"] = l.paths[0]
 	default:
 		params["paths"] = l.paths
+	}
+	return describe(l.kind, l.class, l.layer, params)
+}
+
+// describe describes a lie; no params: it has none.
+func describe(kind string, class chaos.Class, layer chaos.Layer, params map[string]any) chaos.Description {
+	d := chaos.Description{
+		Kind: kind, Class: class, Visibility: chaos.Implicit, Layer: layer,
+		Persistence: chaos.Transient, Effect: chaos.EffectDone,
 	}
 	if len(params) == 0 {
 		return d

@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // Bounds of what one rule remembers in one injector. An answer that does not
@@ -174,12 +174,5 @@ func (f *recall) Check() error {
 }
 
 func (f *recall) Describe() chaos.Description {
-	d := chaos.Description{
-		Kind: f.kind, Class: chaos.ClassValue, Visibility: chaos.Implicit, Layer: f.layer,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	}
-	if len(f.params) == 0 {
-		return d
-	}
-	return param.With(d, f.params)
+	return describe(f.kind, chaos.ClassValue, f.layer, f.params)
 }

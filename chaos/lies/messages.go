@@ -3,6 +3,7 @@ package lies
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -32,9 +33,7 @@ type Messages struct {
 func (o Messages) history(kind string, class chaos.Class, least int, params map[string]any, check func(*param.Check),
 	apply func(e *edit, list int, free []int) bool) chaos.Fault {
 	all := map[string]any{}
-	for name, value := range params {
-		all[name] = value
-	}
+	maps.Copy(all, params)
 	if o.System {
 		all["system"] = true
 	}

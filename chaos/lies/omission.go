@@ -1,6 +1,8 @@
 package lies
 
 import (
+	"slices"
+
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
@@ -75,19 +77,10 @@ func prose(e *edit, i int) int {
 		return 1
 	case isID(nameOf(e, i)):
 		return 0
-	case hasSpace(e.doc.Raw(i)):
+	case slices.Contains(e.doc.Raw(i), ' '):
 		return 1
 	}
 	return 2
-}
-
-func hasSpace(raw []byte) bool {
-	for _, c := range raw {
-		if c == ' ' {
-			return true
-		}
-	}
-	return false
 }
 
 // CutList keeps the first share of the elements of a list, from 0 to below 1,

@@ -69,12 +69,7 @@ func groupOf(unit string) (group []string, ok bool) {
 
 // isCurrency reports whether a unit may also stand before its number.
 func isCurrency(unit string) bool {
-	for _, group := range units[:3] {
-		if slices.Contains(group, unit) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(units[:3], func(group []string) bool { return slices.Contains(group, unit) })
 }
 
 // another draws a unit of the group that is not the given one.

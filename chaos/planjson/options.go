@@ -1,6 +1,7 @@
 package planjson
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,13 +37,9 @@ const defaultMaxBytes = 16 << 20
 
 // table makes the tables to read and write with.
 func (o *Options) table() (*table, error) {
-	if o == nil {
-		o = &Options{}
-	}
+	o = cmp.Or(o, &Options{})
 	t := &table{faults: side{kinds: map[string]Kind{}}, whens: side{kinds: map[string]Kind{}}, maxBytes: o.MaxBytes, errors: map[string]error{}}
-	if t.maxBytes == 0 {
-		t.maxBytes = defaultMaxBytes
-	}
+	t.maxBytes = cmp.Or(t.maxBytes, defaultMaxBytes)
 	var p problems
 	if t.maxBytes < 0 {
 		p.add(&Error{Reason: BadValue, Value: fmt.Sprint(o.MaxBytes), Allowed: "MaxBytes of 0 or more"})

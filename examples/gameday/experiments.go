@@ -11,7 +11,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/contract/experiment"
 	"github.com/shakedown-go/shakedown/contract/experiment/action"
-	"github.com/shakedown-go/shakedown/contract/experiment/guard"
 	"github.com/shakedown-go/shakedown/contract/experiment/probe"
 	"github.com/shakedown-go/shakedown/contract/experiment/tolerance"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
@@ -100,7 +99,7 @@ func (d *day) experiment(name, description string, method ...experiment.Activity
 	return &experiment.Experiment{
 		Name: name, Description: description,
 		Hypothesis: d.steadyState(), Method: method, Quiet: quiet,
-		Guards:      []experiment.Guard{guard.TimeLimit(2*d.set.fault + 5*time.Second)},
+		Guards:      []experiment.Guard{probe.StopAfter(2*d.set.fault + 5*time.Second)},
 		MaxDuration: 2*d.set.fault + 10*time.Second,
 		Config:      map[string]any{"seed": d.set.seed},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
+	"github.com/shakedown-go/shakedown/scoring/timeline/plot"
 )
 
 // report sums up the day.
@@ -138,14 +139,14 @@ func (d *day) write(r *report, text string) error {
 	}
 	if r.Recorded {
 		errs = append(errs,
-			d.plot("timeline.svg", timeline.PlotOptions{Title: "Game day", Rule: timeline.OutageRule{MinBins: minBins}}),
+			d.plot("timeline.svg", plot.Options{Title: "Game day", Rule: timeline.OutageRule{MinBins: minBins}}),
 			d.file("samples.jsonl", d.recorder.Samples().WriteLines))
 	}
 	return errors.Join(errs...)
 }
 
-func (d *day) plot(name string, o timeline.PlotOptions) error {
-	return d.file(name, func(w io.Writer) error { return d.recorder.Run().Plot(w, &o) })
+func (d *day) plot(name string, o plot.Options) error {
+	return d.file(name, func(w io.Writer) error { return plot.SVG(w, d.recorder.Run(), &o) })
 }
 
 func (d *day) file(name string, write func(io.Writer) error) (err error) {

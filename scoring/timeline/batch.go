@@ -1,5 +1,7 @@
 package timeline
 
+import "slices"
+
 // A batch adds many samples with few look-ups and few lock operations. It remembers
 // the edges it saw last, and keeps the locks of their series for a while.
 type batch struct {
@@ -40,10 +42,8 @@ func (b *batch) edge(x *Sample) *edge {
 // hold locks a series. It does not wait for a lock while it holds one, so two
 // batches cannot wait for each other.
 func (b *batch) hold(s *series) {
-	for _, held := range b.held {
-		if held == s {
-			return
-		}
+	if slices.Contains(b.held, s) {
+		return
 	}
 	if !s.mu.TryLock() {
 		b.release()

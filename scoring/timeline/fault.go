@@ -132,13 +132,13 @@ func within(incidents []Incident, e span) (first, last int) {
 	return first, last
 }
 
-// faultBins marks, for a plot, the bins in which any fault was delivered.
-func faultBins(deliveries map[faultKey][]int64, x extent, w span) []span {
+// faultyBins marks, for a picture, the bins in which any fault was delivered.
+func faultyBins(deliveries map[faultKey][]int64, x extent, w span) []bool {
 	marked := make([]bool, w.bins())
 	for _, counts := range deliveries {
 		for i := w.first; i <= w.last && i-x.first < len(counts); i++ {
 			marked[i-w.first] = marked[i-w.first] || counts[i-x.first] > 0
 		}
 	}
-	return streaks(marked, 1)
+	return marked
 }
