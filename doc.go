@@ -8,8 +8,9 @@
 //     registries and streams with faults. Its parts: chaos/fault, the faults;
 //     chaos/when, the triggers; chaos/lies, results that are well-formed and
 //     wrong; chaos/chaoshttp and chaos/chaosio, faults of HTTP and of readers;
-//     chaos/planjson, plans as JSON; chaos/lint, the mistakes in a plan;
-//     chaos/chaostest, checks for faults and triggers of your own.
+//     chaos/chaoshttp/modeltest, a scripted model provider; chaos/planjson,
+//     plans as JSON; chaos/lint, the mistakes in a plan; chaos/chaostest,
+//     checks for faults and triggers of your own.
 //   - [github.com/shakedown-go/shakedown/contract] checks every invariant in every
 //     scenario, each cell an independent run. Its parts: contract/invariant,
 //     ready-made invariants; contract/scenarios, ready-made scenarios;

@@ -83,7 +83,8 @@
 // [Handler] is the same for the side that answers: clients that do not use this
 // package really get their connection reset. [InProcess] runs a handler without
 // sockets, so that client, faults and server run in a bubble of
-// testing/synctest, where hours of waiting take no time.
+// testing/synctest, where hours of waiting take no time. A handler that plays the
+// model providers is in package modeltest.
 //
 // # Costs
 //

@@ -8,8 +8,8 @@
 // is unchanged, and so is the client, which tries again twice by itself:
 // attempts on the wire are not calls of the model.
 //
-// The provider is a handler in the same process (chaoshttp.InProcess): no key is
-// needed and nothing is sent. With your own key, leave WithBaseURL out and
+// The provider is a scripted model in the same process (chaoshttp/modeltest): no
+// key is needed and nothing is sent. With your own key, leave WithBaseURL out and
 // put http.DefaultTransport in its place.
 package main
 
@@ -70,7 +70,5 @@ func run(ctx context.Context, out io.Writer) error {
 
 // runOnce asks one question, with a provider of its own.
 func runOnce(ctx context.Context) (string, error) {
-	provider := chaoshttp.InProcess(http.HandlerFunc(complete))
-	defer provider.Close()
-	return ask(ctx, newClient(provider), "Where is order 1042?")
+	return ask(ctx, newClient(newProvider()), "Where is order 1042?")
 }

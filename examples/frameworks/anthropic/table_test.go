@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -137,7 +136,7 @@ func meet(t *testing.T, r row, how func(context.Context, anthropic.Client, bool)
 			in := plan.Injector("table", &chaos.InjectorOptions{RecordAll: true})
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			provider := chaoshttp.InProcess(http.HandlerFunc(complete))
+			provider := chaoshttp.InProcess(newProvider())
 			s := how(chaos.NewContext(ctx, in), newClient(provider), r.calls)
 			cancel()
 			require.NoError(t, provider.Close())

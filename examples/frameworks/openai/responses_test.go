@@ -1,9 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"net/http"
 	"testing"
 	"testing/synctest"
 
@@ -14,43 +11,8 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp/modeltest"
 )
-
-// respond is POST /responses, with a text and a call, streamed or not.
-func respond(w http.ResponseWriter, r *http.Request) {
-	var in struct{ Stream bool }
-	_ = json.NewDecoder(r.Body).Decode(&in)
-	text := func(s string) object { return object{"type": "output_text", "text": s, "annotations": []any{}} }
-	message := object{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": []any{text(answerText)}}
-	call := object{"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": toolName, "arguments": toolArgs, "status": "completed"}
-	whole := object{"id": "resp_1", "object": "response", "model": model, "status": "completed", "incomplete_details": nil, "output": []any{message, call}}
-	if !in.Stream {
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(whole)
-		return
-	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	n := 0
-	send := func(kind string, e object) {
-		e["type"], e["sequence_number"] = kind, n
-		n++
-		doc, _ := json.Marshal(e)
-		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, doc)
-	}
-	part := func(e object) object { e["output_index"], e["content_index"], e["item_id"] = 0, 0, "msg_1"; return e }
-	send("response.output_item.added", object{"output_index": 0, "item": object{"type": "message", "id": "msg_1", "role": "assistant", "content": []any{}}})
-	send("response.content_part.added", part(object{"part": text("")}))
-	send("response.output_text.delta", part(object{"delta": answerText[:10]}))
-	send("response.output_text.delta", part(object{"delta": answerText[10:]}))
-	send("response.output_text.done", part(object{"text": answerText}))
-	send("response.content_part.done", part(object{"part": text(answerText)}))
-	send("response.output_item.done", object{"output_index": 0, "item": message})
-	send("response.output_item.added", object{"output_index": 1, "item": object{"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": toolName, "arguments": ""}})
-	send("response.function_call_arguments.delta", object{"output_index": 1, "item_id": "fc_1", "delta": toolArgs})
-	send("response.function_call_arguments.done", object{"output_index": 1, "item_id": "fc_1", "arguments": toolArgs})
-	send("response.output_item.done", object{"output_index": 1, "item": call})
-	send("response.completed", object{"response": whole})
-}
 
 // seenResponse is what a caller makes of a response.
 func seenResponse(r *responses.Response) (s seen) {
@@ -90,9 +52,14 @@ func TestResponses(t *testing.T) {
 				require.NoError(t, err)
 				in := plan.Injector("responses", nil)
 				ctx := chaos.NewContext(t.Context(), in)
-				provider := chaoshttp.InProcess(http.HandlerFunc(respond))
+				provider := chaoshttp.InProcess(modeltest.New(t, modeltest.Script(
+					modeltest.Answer{Text: answerText, Calls: []modeltest.Call{{Name: toolName, Args: toolArgs}}},
+				)))
 				client := newClient(provider)
-				params := responses.ResponseNewParams{Model: model, Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("Where is it?")}}
+				params := responses.ResponseNewParams{
+					Model: model, Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("Where is it?")},
+					Tools: []responses.ToolUnionParam{responses.ToolParamOfFunction(toolName, map[string]any{"type": "object"}, true)},
+				}
 
 				r, err := client.Responses.New(ctx, params)
 				require.NoError(t, err)

@@ -1,0 +1,230 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// anthropic is Anthropic's Messages API.
+type anthropic struct{}
+
+func (anthropic) name() string { return "anthropic" }
+
+func (anthropic) read(q *query) *problem {
+	var in struct {
+		Model     string
+		Stream    bool
+		MaxTokens *int `json:"max_tokens"`
+		System    parts
+		Messages  []struct {
+			Role    string
+			Content parts
+		}
+		Tools []struct {
+			Type, Name, Description string
+			Schema                  json.RawMessage `json:"input_schema"`
+		}
+	}
+	if p := q.decode(&in); p != nil {
+		return p
+	}
+	q.model, q.stream = in.Model, in.Stream
+	switch {
+	case in.Model == "":
+		return &problem{kind: noModel}
+	case in.MaxTokens == nil:
+		return &problem{kind: noMaxTokens}
+	case *in.MaxTokens < 1:
+		return &problem{kind: noMaxTokens, value: fmt.Sprint(*in.MaxTokens)}
+	case in.Messages == nil:
+		return &problem{kind: noMessages, value: "missing"}
+	case len(in.Messages) == 0:
+		return &problem{kind: noMessages, value: "empty"}
+	}
+	q.instruct(in.System.text())
+	for i, m := range in.Messages {
+		if m.Role != roleUser && m.Role != roleAssistant {
+			return &problem{kind: badRole, at: i, name: m.Role}
+		}
+		if m.Content.empty() && (m.Role == roleUser || i < len(in.Messages)-1) {
+			return &problem{kind: noText, at: i}
+		}
+		if p := readBlocks(q, i, m.Role, m.Content); p != nil {
+			return p
+		}
+	}
+	for i, t := range in.Tools {
+		if t.Type != "" && t.Type != "custom" { // of the provider, such as "bash", which the client runs
+			q.tools = append(q.tools, Tool{Name: t.Name})
+			continue
+		}
+		if p := q.offer(i, 0, Tool{Name: t.Name, Description: t.Description, Schema: t.Schema}, true); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// empty reports whether content has no part, or a text without characters.
+func (p parts) empty() bool {
+	for _, part := range p {
+		if part.Type == "text" && part.Text == "" {
+			return true
+		}
+	}
+	return len(p) == 0
+}
+
+// readBlocks adds a message. A user's message is split into texts and results.
+func readBlocks(q *query, at int, role string, content parts) *problem {
+	said := Message{Role: role}
+	pending := role == roleAssistant
+	for j, b := range content {
+		switch {
+		case b.Type == "tool_use" && role == roleAssistant:
+			if !isObject(b.Input) {
+				return &problem{kind: badArgs, at: at, part: j, value: string(b.Input)}
+			}
+			said.Calls = append(said.Calls, Call{ID: b.ID, Name: b.Name, Args: compact(b.Input)})
+		case b.Type == "tool_result" && role == roleUser:
+			if pending {
+				q.add(at, j, said)
+				said, pending = Message{Role: role}, false
+			}
+			text, err := textOf(b.Content)
+			if err != nil {
+				return &problem{kind: badType, name: fmt.Sprintf("messages.%d.content.%d.tool_result.content", at, j), value: "neither a text nor blocks"}
+			}
+			q.add(at, j, Message{Role: roleTool, CallID: b.ToolUseID, Text: text})
+		case b.Type == "tool_use", b.Type == "tool_result":
+			return &problem{kind: badBlock, at: at, part: j, name: b.Type}
+		default: // images and thinking have no text
+			said.Text, pending = joined(said.Text, b.Text), true
+		}
+	}
+	if pending {
+		q.add(at, 0, said)
+	}
+	return nil
+}
+
+func (anthropic) refuse(p *problem) refusal {
+	id := strings.Join(p.ids, ", ")
+	say := func(format string, args ...any) refusal {
+		return anthropicError(http.StatusBadRequest, "invalid_request_error", fmt.Sprintf(format, args...))
+	}
+	switch p.kind {
+	case badPath:
+		return anthropicError(http.StatusNotFound, "not_found_error", "Not Found")
+	case badMethod:
+		return anthropicError(http.StatusMethodNotAllowed, "invalid_request_error", "Method Not Allowed")
+	case tooLarge:
+		return anthropicError(http.StatusRequestEntityTooLarge, "request_too_large", "Request exceeds the maximum size")
+	case notJSON:
+		return say("The request body is not valid JSON: %s", p.value)
+	case badType:
+		return say("%s: Input has the wrong type: %s", p.name, p.value)
+	case noModel:
+		return say("model: Field required")
+	case noMaxTokens:
+		if p.value == "" {
+			return say("max_tokens: Field required")
+		}
+		return say("max_tokens: Input should be greater than or equal to 1")
+	case noMessages:
+		if p.value == "missing" {
+			return say("messages: Field required")
+		}
+		return say("messages: at least one message is required")
+	case badRole:
+		if p.name == roleSystem {
+			return say("messages: Unexpected role \"system\". The Messages API accepts a top-level `system` parameter, " +
+				"not \"system\" as an input message role.")
+		}
+		return say("messages.%d.role: Input should be 'user' or 'assistant'", p.at)
+	case badBlock:
+		if p.name == "tool_use" {
+			return say("messages.%d: `tool_use` blocks can only be in `assistant` messages", p.at)
+		}
+		return say("messages.%d: `tool_result` blocks can only be in `user` messages", p.at)
+	case noText:
+		return say("messages.%d: all messages must have non-empty content except for the optional final assistant message", p.at)
+	case badArgs:
+		return say("messages.%d.content.%d.tool_use.input: Input should be a valid dictionary", p.at, p.part)
+	case noCall:
+		return say("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must "+
+			"have a corresponding `tool_use` block in the previous message.", p.at, p.part, id)
+	case noResult:
+		return say("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must "+
+			"have a corresponding `tool_result` block in the next message.", p.at, id)
+	case sameID:
+		return say("messages.%d.content: `tool_use` ids must be unique, found again: %s", p.at, id)
+	case noID:
+		return say("messages.%d.content: tool_use.id: Field required", p.at)
+	case badSchema:
+		if p.value == "invalid" {
+			return say("tools.%d.custom.input_schema: Field required", p.at)
+		}
+		return say("tools.%d.custom.input_schema.type: Input should be 'object'", p.at)
+	}
+	return say("%s", p.value)
+}
+
+func anthropicError(status int, kind, message string) refusal {
+	return refusal{status: status, doc: object{"type", "error", "error", object{"type", kind, "message", message}, "request_id", "req_modeltest"}}
+}
+
+func (anthropic) whole(r *reply) any {
+	blocks := []object{}
+	if r.Text != "" {
+		blocks = append(blocks, object{"type", "text", "text", r.Text, "citations", nil})
+	}
+	for _, c := range r.Calls {
+		blocks = append(blocks, object{"type", "tool_use", "id", c.ID, "name", c.Name, "input", json.RawMessage(c.Args)})
+	}
+	return anthropicMessage(r, blocks, anthropicReason(r), r.OutputTokens)
+}
+
+func anthropicMessage(r *reply, blocks []object, reason any, out int) object {
+	return object{
+		"id", r.id("msg_"), "type", "message", "role", roleAssistant, "model", r.model, "content", blocks,
+		"stop_reason", reason, "stop_sequence", nil,
+		"usage", object{
+			"input_tokens", r.InputTokens, "output_tokens", out,
+			"cache_creation_input_tokens", 0, "cache_read_input_tokens", 0, "service_tier", "standard",
+		},
+	}
+}
+
+func anthropicReason(r *reply) string {
+	if len(r.Calls) > 0 {
+		return "tool_use"
+	}
+	return "end_turn"
+}
+
+func (anthropic) stream(r *reply, s *stream) {
+	send := func(kind string, members ...any) { s.event(kind, append(object{"type", kind}, members...)) }
+	index := 0
+	block := func(begin object, delta, member string, pieces []string) {
+		send("content_block_start", "index", index, "content_block", begin)
+		for _, piece := range pieces {
+			send("content_block_delta", "index", index, "delta", object{"type", delta, member, piece})
+		}
+		send("content_block_stop", "index", index)
+		index++
+	}
+	send("message_start", "message", anthropicMessage(r, []object{}, nil, 1))
+	if r.Text != "" {
+		block(object{"type", "text", "text", ""}, "text_delta", "text", words(r.Text))
+	}
+	for _, c := range r.Calls {
+		block(object{"type", "tool_use", "id", c.ID, "name", c.Name, "input", object{}},
+			"input_json_delta", "partial_json", bits(c.Args))
+	}
+	send("message_delta",
+		"delta", object{"stop_reason", anthropicReason(r), "stop_sequence", nil}, "usage", object{"output_tokens", r.OutputTokens})
+	send("message_stop")
+}

@@ -1,0 +1,232 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// responses is OpenAI's Responses API. The model keeps the conversations that it
+// answered, for requests that continue them.
+type responses struct{}
+
+func (responses) name() string { return "responses" }
+
+// A responseItem is an element of the input.
+type responseItem struct {
+	Type, Role      string
+	ID              string
+	Content         parts
+	CallID          string `json:"call_id"`
+	Name, Arguments string
+	Output          parts
+}
+
+func (responses) read(q *query) *problem {
+	var in struct {
+		Model, Instructions string
+		Stream              bool
+		Store               *bool
+		Previous            string `json:"previous_response_id"`
+		Conversation        json.RawMessage
+		Input               json.RawMessage
+		Tools               []struct {
+			Type, Name, Description string
+			Parameters              json.RawMessage
+		}
+	}
+	if p := q.decode(&in); p != nil {
+		return p
+	}
+	q.model, q.stream, q.loose = in.Model, in.Stream, true
+	q.store = in.Store == nil || *in.Store
+	if in.Model == "" {
+		return &problem{kind: noModel}
+	}
+	if len(in.Conversation) > 0 && string(in.Conversation) != "null" {
+		return &problem{kind: noStored, value: "conversation", ids: []string{string(in.Conversation)}}
+	}
+	q.instruct(in.Instructions)
+	if in.Previous != "" {
+		before, ok := q.stored(in.Previous)
+		if !ok {
+			return &problem{kind: noStored, value: "response", ids: []string{in.Previous}}
+		}
+		for _, m := range before {
+			q.add(0, 0, m)
+		}
+	}
+	if p := readInput(q, in.Input); p != nil {
+		return p
+	}
+	for i, t := range in.Tools {
+		if t.Type != "function" {
+			continue
+		}
+		if p := q.offer(i, 0, Tool{Name: t.Name, Description: t.Description, Schema: t.Parameters}, false); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// readInput adds the input: a text or a list of items.
+func readInput(q *query, input json.RawMessage) *problem {
+	var items []responseItem
+	if len(input) > 0 && input[0] == '"' {
+		item := responseItem{Role: roleUser, Content: make(parts, 1)}
+		if err := json.Unmarshal(input, &item.Content[0].Text); err != nil {
+			return &problem{kind: notJSON, value: err.Error()}
+		}
+		items = append(items, item)
+	} else if len(input) > 0 && json.Unmarshal(input, &items) != nil {
+		return &problem{kind: badType, name: "input", value: "neither a text nor a list of items"}
+	}
+	if len(items) == 0 {
+		return &problem{kind: noMessages}
+	}
+	for i, item := range items {
+		m := Message{Role: item.Role, Text: item.Content.text()}
+		switch item.Type {
+		case "", "message":
+			switch item.Role {
+			case "developer":
+				m.Role = roleSystem
+			case roleSystem, roleUser, roleAssistant:
+			default:
+				return &problem{kind: badRole, at: i, name: item.Role}
+			}
+		case "function_call":
+			m = Message{Role: roleAssistant, Calls: []Call{{ID: item.CallID, Name: item.Name, Args: item.Arguments}}}
+		case "function_call_output":
+			m = Message{Role: roleTool, CallID: item.CallID, Text: item.Output.text()}
+		case "item_reference":
+			return &problem{kind: noStored, value: "item", ids: []string{item.ID}}
+		default:
+			continue // such as reasoning
+		}
+		q.add(i, 0, m)
+	}
+	if len(q.messages) == 0 {
+		return &problem{kind: noMessages}
+	}
+	return nil
+}
+
+func (responses) refuse(p *problem) refusal {
+	id := strings.Join(p.ids, ", ")
+	switch p.kind {
+	case badRole:
+		return openAIError(fmt.Sprintf("input[%d]", p.at), "invalid_value",
+			"Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.", p.name)
+	case noMessages:
+		return openAIError("input", "missing_required_parameter", "Missing required parameter: 'input'.")
+	case noCall:
+		return openAIError("input", "", "No tool call found for function call output with call_id %s.", id)
+	case noResult:
+		return openAIError("input", "", "No tool output found for function call %s.", id)
+	case sameID:
+		return openAIError(fmt.Sprintf("input[%d].call_id", p.at), "invalid_value",
+			"Duplicate call_id: '%s'. Each function call must have a call_id of its own.", id)
+	case noID:
+		return openAIError(fmt.Sprintf("input[%d].call_id", p.at), "missing_required_parameter",
+			"Missing required parameter: 'input[%d].call_id'.", p.at)
+	case noStored:
+		return notStored(p.value, id)
+	case badSchema:
+		return openAISchema(p, fmt.Sprintf("tools[%d].parameters", p.at))
+	}
+	return openAIRefusal(p)
+}
+
+// notStored answers a reference to what this model does not have.
+func notStored(what, id string) refusal {
+	r := openAIError("input", "", "Item with id '%s' not found.", id)
+	switch what {
+	case "response":
+		return openAIError("previous_response_id", "previous_response_not_found", "Previous response with id '%s' not found.", id)
+	case "conversation":
+		r = openAIError("conversation", "", "Conversation with id %s not found.", id)
+	}
+	r.status = http.StatusNotFound
+	return r
+}
+
+func (responses) whole(r *reply) any { return responseDocument(r, "completed", output(r)) }
+
+func responseDocument(r *reply, status string, items []object) object {
+	var usage any
+	if status == "completed" {
+		usage = object{
+			"input_tokens", r.InputTokens, "input_tokens_details", object{"cached_tokens", 0},
+			"output_tokens", r.OutputTokens, "output_tokens_details", object{"reasoning_tokens", 0},
+			"total_tokens", r.InputTokens + r.OutputTokens,
+		}
+	}
+	return object{
+		"id", r.id("resp_"), "object", "response", "created_at", r.created, "status", status, "error", nil,
+		"incomplete_details", nil, "instructions", nil, "model", r.model, "output", items,
+		"parallel_tool_calls", true, "previous_response_id", nil, "store", r.asked.store, "temperature", 1,
+		"tool_choice", "auto", "tools", []any{}, "top_p", 1, "usage", usage, "metadata", object{},
+	}
+}
+
+// output is the list of items.
+func output(r *reply) []object {
+	items := []object{}
+	if r.Text != "" {
+		items = append(items, outputMessage(r, "completed", []object{outputText(r.Text)}))
+	}
+	for i, c := range r.Calls {
+		items = append(items, outputCall(r, i, "completed", c.Args))
+	}
+	return items
+}
+
+func outputMessage(r *reply, status string, content []object) object {
+	return object{"id", r.id("msg_"), "type", "message", "status", status, "role", roleAssistant, "content", content}
+}
+
+func outputCall(r *reply, i int, status, args string) object {
+	c := r.Calls[i]
+	return object{"id", r.id("fc_", i), "type", "function_call", "status", status, "arguments", args, "call_id", c.ID, "name", c.Name}
+}
+
+func outputText(text string) object {
+	return object{"type", "output_text", "text", text, "annotations", []any{}, "logprobs", []any{}}
+}
+
+func (responses) stream(r *reply, s *stream) {
+	number := 0
+	send := func(kind string, members ...any) {
+		s.event(kind, append(object{"type", kind, "sequence_number", number}, members...))
+		number++
+	}
+	send("response.created", "response", responseDocument(r, "in_progress", []object{}))
+	send("response.in_progress", "response", responseDocument(r, "in_progress", []object{}))
+	items := output(r)
+	if r.Text != "" {
+		part := func(kind string, members ...any) {
+			send(kind, append(object{"item_id", r.id("msg_"), "output_index", 0, "content_index", 0}, members...)...)
+		}
+		send("response.output_item.added", "output_index", 0, "item", outputMessage(r, "in_progress", []object{}))
+		part("response.content_part.added", "part", outputText(""))
+		for _, word := range words(r.Text) {
+			part("response.output_text.delta", "delta", word, "logprobs", []any{})
+		}
+		part("response.output_text.done", "text", r.Text, "logprobs", []any{})
+		part("response.content_part.done", "part", outputText(r.Text))
+		send("response.output_item.done", "output_index", 0, "item", items[0])
+	}
+	for i, c := range r.Calls {
+		at := len(items) - len(r.Calls) + i
+		send("response.output_item.added", "output_index", at, "item", outputCall(r, i, "in_progress", ""))
+		for _, bit := range bits(c.Args) {
+			send("response.function_call_arguments.delta", "item_id", r.id("fc_", i), "output_index", at, "delta", bit)
+		}
+		send("response.function_call_arguments.done", "item_id", r.id("fc_", i), "output_index", at, "name", c.Name, "arguments", c.Args)
+		send("response.output_item.done", "output_index", at, "item", items[at])
+	}
+	send("response.completed", "response", responseDocument(r, "completed", items))
+}

@@ -1,0 +1,205 @@
+package modeltest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/sse"
+)
+
+// A wire is the form in which a provider speaks.
+type wire interface {
+	name() string
+	// read fills in q from its body, or returns why the provider refuses it.
+	read(q *query) *problem
+	// refuse returns the answer to a problem.
+	refuse(p *problem) refusal
+	// whole is the answer that is not streamed.
+	whole(r *reply) any
+	// stream sends the answer in pieces.
+	stream(r *reply, s *stream)
+}
+
+// A refusal is an error of a provider. Its body is text if doc is nil.
+type refusal struct {
+	status int
+	doc    any
+	text   string
+}
+
+// An object is a JSON object: names and values in turn, in the provider's order.
+type object []any
+
+// MarshalJSON writes the members in their order.
+func (o object) MarshalJSON() ([]byte, error) {
+	doc := []byte{'{'}
+	for i := 0; i < len(o); i += 2 {
+		if i > 0 {
+			doc = append(doc, ',')
+		}
+		doc = append(append(append(doc, encode(o[i])...), ':'), encode(o[i+1])...)
+	}
+	return append(doc, '}'), nil
+}
+
+// wireOf returns the form of a request by the end of its path, since gateways add
+// prefixes. For another path it returns the provider's that is likely meant.
+func wireOf(r *http.Request) (_ wire, known bool) {
+	path := r.URL.Path
+	ends := func(end string) bool { return strings.HasSuffix(path, end) }
+	switch {
+	case ends("/chat/completions"):
+		return chat{}, true
+	case ends("/responses"):
+		return responses{}, true
+	case ends("/v1/messages"):
+		return anthropic{}, true
+	case ends(":generateContent"), ends(":streamGenerateContent"):
+		return gemini{}, true
+	case ends("/api/chat"):
+		return ollama{}, true
+	case r.Header.Get("Anthropic-Version") != "":
+		return anthropic{}, false
+	case strings.Contains(path, "/v1beta/"), strings.Contains(path, "/models/") && strings.Contains(path, ":"):
+		return gemini{}, false
+	case strings.Contains(path, "/api/"):
+		return ollama{}, false
+	}
+	return chat{}, false
+}
+
+func refused(api wire, p *problem) response {
+	says := api.refuse(p)
+	resp := response{status: says.status, header: http.Header{"Content-Type": {"application/json"}}, pieces: [][]byte{[]byte(says.text)}}
+	if says.doc == nil {
+		resp.header.Set("Content-Type", "text/plain")
+	} else {
+		resp.pieces[0] = encode(says.doc)
+	}
+	return resp
+}
+
+// A reply is an answer with all that a provider adds to it. It is a function of
+// the request and the answer.
+type reply struct {
+	Answer
+	asked   *query
+	model   string
+	sum     uint64
+	created int64 // seconds since 1970
+}
+
+// firstTurn is when answers are made: this, and a second later for each turn.
+const firstTurn = 1_735_689_600 // 2025-01-01
+
+func newReply(q *query, r Request, a Answer) *reply {
+	sum := hash.String(r.API + " " + r.Model)
+	mix := func(s string) { sum = hash.Combine(sum, hash.String(s)) }
+	chars := 0
+	count := func(s string) { mix(s); chars += utf8.RuneCountInString(s) }
+	for _, m := range r.Messages {
+		mix(m.Role)
+		mix(m.CallID)
+		count(m.Text)
+		for _, c := range m.Calls {
+			mix(c.ID)
+			count(c.Name)
+			count(c.Args)
+		}
+	}
+	if a.InputTokens == 0 {
+		a.InputTokens = (chars + 3) / 4
+	}
+	chars = 0
+	count(a.Text)
+	calls := make([]Call, len(a.Calls))
+	for i, c := range a.Calls {
+		if c.Args == "" {
+			c.Args = "{}"
+		}
+		count(c.Name)
+		count(c.Args)
+		calls[i] = c
+	}
+	if a.OutputTokens == 0 {
+		a.OutputTokens = (chars + 3) / 4
+	}
+	a.Calls = calls
+	said := &reply{Answer: a, asked: q, model: r.Model, sum: sum, created: firstTurn + int64(r.Turn)}
+	for i := range calls {
+		if calls[i].ID == "" {
+			calls[i].ID = said.id(map[string]string{"anthropic": "toolu_"}[r.API], i+1)
+		}
+	}
+	return said
+}
+
+// id derives an identifier from the request, the answer and what it is of.
+func (r *reply) id(prefix string, of ...int) string {
+	if prefix == "" {
+		prefix = "call_"
+	}
+	sum := hash.Combine(r.sum, hash.String(prefix))
+	for _, n := range of {
+		sum = hash.Combine(sum, uint64(n))
+	}
+	return fmt.Sprintf("%s%016x", prefix, sum)
+}
+
+func (r *reply) response(api wire) response {
+	header := http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {r.id("req_")}}
+	if api.name() == "anthropic" {
+		header = http.Header{"Content-Type": {"application/json"}, "Request-Id": {r.id("req_")}}
+	}
+	if !r.asked.stream {
+		return response{status: http.StatusOK, header: header, pieces: [][]byte{encode(api.whole(r))}}
+	}
+	s := &stream{kind: "text/event-stream"}
+	api.stream(r, s)
+	header.Set("Content-Type", s.kind)
+	return response{status: http.StatusOK, header: header, pieces: s.pieces, streamed: true}
+}
+
+// A stream collects the pieces of a streamed answer.
+type stream struct {
+	kind   string
+	pieces [][]byte
+}
+
+// event sends a server-sent event; its type may be empty.
+func (s *stream) event(kind string, doc any) { s.data(kind, encode(doc)) }
+
+func (s *stream) data(kind string, data []byte) {
+	s.pieces = append(s.pieces, sse.Append(nil, sse.Event{Type: kind, Data: string(data), HasData: true, Ended: true}))
+}
+
+// line sends a document and a line break.
+func (s *stream) line(doc any) { s.pieces = append(s.pieces, append(encode(doc), '\n')) }
+
+// words splits a text as it is streamed.
+func words(text string) []string { return strings.SplitAfter(text, " ") }
+
+// bits splits arguments as they are streamed.
+func bits(args string) (all []string) {
+	const size = 6
+	for runes := []rune(args); len(runes) > 0; runes = runes[min(size, len(runes)):] {
+		all = append(all, string(runes[:min(size, len(runes))]))
+	}
+	return all
+}
+
+// encode writes & and < as they are, as the providers do.
+func encode(doc any) []byte {
+	var body bytes.Buffer
+	e := json.NewEncoder(&body)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(doc); err != nil {
+		panic("modeltest: " + err.Error()) // made of plain values and of arguments that were checked
+	}
+	return bytes.TrimSuffix(body.Bytes(), []byte("\n"))
+}
