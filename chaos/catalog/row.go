@@ -173,6 +173,8 @@ func special(v any) json.RawMessage {
 			Params json.RawMessage `json:"params,omitempty"`
 		}{d.Kind, d.Params})
 		return text
+	case chaos.Fault, chaos.When:
+		return json.RawMessage(`{"kind":""}`) // it has no description
 	}
 	return nil
 }

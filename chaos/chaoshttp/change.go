@@ -8,18 +8,26 @@ import (
 	"strconv"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
 )
 
-// change is a fault that changes a response with a status below 400.
-type change struct {
-	d     chaos.Description
-	check func(*param.Check)
-	anew  bool // it puts another answer in place, so that one without a body will do
-	apply func(ctx context.Context, c chaos.Call, r Response, of Request) (Response, error)
+// changes is part of the faults that change an answer with a status below 400.
+type changes struct{}
+
+func (changes) Phase() chaos.Phase { return chaos.PhaseChange }
+
+// changeAnswer makes the call and has apply change its answer, if that has a
+// body. of is the request.
+func changeAnswer(ctx context.Context, args any, next chaos.Next, apply func(r Response, of Request) Response) (any, error) {
+	return alterAnswer(ctx, args, next, false, apply)
 }
 
-func (f change) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+// replaceAnswer is changeAnswer for a fault that puts another body in place: an
+// answer without one will do.
+func replaceAnswer(ctx context.Context, args any, next chaos.Next, apply func(r Response) Response) (any, error) {
+	return alterAnswer(ctx, args, next, true, func(r Response, _ Request) Response { return apply(r) })
+}
+
+func alterAnswer(ctx context.Context, args any, next chaos.Next, anew bool, apply func(r Response, of Request) Response) (any, error) {
 	result, err := next(ctx, args)
 	if err != nil {
 		return result, err
@@ -30,35 +38,12 @@ func (f change) Inject(ctx context.Context, c chaos.Call, args any, next chaos.N
 		return result, nil
 	}
 	of, _ := args.(Request)
-	none := r.StatusCode == http.StatusSwitchingProtocols || !f.anew && !bodyAllowed(r.StatusCode)
+	none := r.StatusCode == http.StatusSwitchingProtocols || !anew && !bodyAllowed(r.StatusCode)
 	if none || of.Request != nil && of.Method == http.MethodHead {
 		chaos.Note(ctx, "the answer has no body")
 		return result, nil
 	}
-	return f.apply(ctx, c, r, of)
-}
-
-func (f change) Phase() chaos.Phase { return chaos.PhaseChange }
-
-func (f change) Check() error {
-	c := param.Check{Kind: f.d.Kind}
-	if f.check != nil {
-		f.check(&c)
-	}
-	return c.Err()
-}
-
-func (f change) Describe() chaos.Description { return f.d }
-
-// spoils describes a fault of what was answered after the work was done.
-func spoils(kind string, class chaos.Class, v chaos.Visibility, params any) chaos.Description {
-	d := chaos.Description{
-		Kind: kind, Class: class, Visibility: v, Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	}
-	if params != nil {
-		d = param.With(d, params)
-	}
-	return d
+	return apply(r, of), nil
 }
 
 // streams reports whether a response is a stream of documents or events:

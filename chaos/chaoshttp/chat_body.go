@@ -1,53 +1,12 @@
 package chaoshttp
 
 import (
-	"context"
-	"mime"
-	"net/http"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/jsondoc"
 	"github.com/shakedown-go/shakedown/internal/sse"
 )
-
-// maxCompletion bounds the completion that is held to be edited as a whole.
-const maxCompletion = 8 << 20
-
-// notUnderstood is the note for a body that passes unchanged.
-const notUnderstood = "the body is no chat completion, message or response that is understood"
-
-// edited puts an editor in front of a response, if that may be a completion.
-func edited(ctx context.Context, result any, fresh func(i int) editor) any {
-	r, problem := plainIn(result)
-	switch {
-	case problem == "" && isStream(r.Header):
-		return scripted(ctx, result, &rewriting{fresh: fresh})
-	case problem == "" && !isJSON(r.Header):
-		problem = "the response is neither JSON nor an event stream: its content type is " + r.Header.Get("Content-Type")
-	}
-	if problem != "" {
-		chaos.Note(ctx, problem)
-		return result
-	}
-	return revise(ctx, r, maxCompletion, tooLong, func(ctx context.Context, body []byte) (revision, error) {
-		out, changes, ok := editBody(body, fresh)
-		switch {
-		case !ok:
-			chaos.Note(ctx, notUnderstood)
-		case len(changes) == 0:
-			chaos.Note(ctx, "the completion has nothing that this fault changes")
-		}
-		return revision{out, changes}, nil
-	}, nil)
-}
-
-const tooLong = "the body is too long to be edited"
-
-func isJSON(h http.Header) bool {
-	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
-	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
-}
 
 // editBody edits a completion of any provider that is one document.
 func editBody(body []byte, fresh func(i int) editor) (out []byte, changes []chaos.Change, ok bool) {

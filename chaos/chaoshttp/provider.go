@@ -2,14 +2,17 @@ package chaoshttp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
 // An ErrorKind is a way in which a model provider refuses a call. A plan with a
@@ -35,11 +38,70 @@ const (
 
 // APIError answers a call as the provider does: status, headers with a request
 // identifier, and the JSON of its error. The model that it names is that of the
-// target. o may be nil. Otherwise it is like [Status].
+// target. A time to wait that the message names is RetryAfter, if there is one.
+// o may be nil. Otherwise it is like [Status].
 func APIError(api API, kind ErrorKind, o *StatusOptions) chaos.Fault {
-	f, _ := Status(providers()[api][kind].status, o).(status)
-	f.kind, f.api, f.as = "api_error", api, kind
-	return f
+	code := providers()[api][kind].status
+	return apiError{apiErrorParams{api, kind, o.copied()}, code, statusLine(code)}
+}
+
+type apiErrorParams struct {
+	API   API       `json:"api" bounds:"enum=openai|anthropic"`
+	Error ErrorKind `json:"error" bounds:"enum=invalid_request|context_length|content_filter|authentication|quota|permission|not_found|too_large|rate_limit|server|timeout|overloaded"`
+	StatusOptions
+}
+
+// Its persistence is that of the status, or of the error.
+var apiErrorRow = catalog.Fault(catalog.Row{
+	Kind: "api_error", Doc: "The provider answers with an error of its own.", Go: "chaoshttp.APIError(api, kind, o)", Example: `{"api":"openai","error":"rate_limit"}`,
+	Layer: chaos.LayerLLM, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+}, func(p apiErrorParams) chaos.Fault { return APIError(p.API, p.Error, &p.StatusOptions) })
+
+type apiError struct {
+	apiErrorParams
+	code int
+	line string // of the answer
+}
+
+func (f apiError) Check() error {
+	c := apiErrorRow.Check(f.apiErrorParams)
+	checkKind(c, f.API, f.Error)
+	f.check(c)
+	return c.Err()
+}
+
+func (f apiError) Describe() chaos.Description {
+	d := apiErrorRow.Describe(f.apiErrorParams)
+	if d.Persistence = persistence(f.code); f.Error == KindQuota {
+		d.Persistence = chaos.Permanent
+	}
+	return d
+}
+
+func (f apiError) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
+	return nil, f.Fail(c)
+}
+
+// Fail returns the answer as the provider writes it.
+func (f apiError) Fail(c chaos.Call) error {
+	m := newFailure(f.code, f.line)
+	model := "gpt-4o"
+	if f.API == Anthropic {
+		model = "claude-sonnet-4-5"
+	}
+	if _, named, ok := strings.Cut(c.Target, "#"); ok {
+		model = named
+	}
+	id := requestID(c)
+	m.Body, m.Message = errorBody(f.API, f.Error, model, id, f.wait())
+	m.Header.Set("Content-Type", "application/json")
+	if f.API == Anthropic {
+		m.Header.Set("Request-Id", id)
+		m.Header.Set("X-Should-Retry", fmt.Sprint(f.code >= 500 || f.code == http.StatusTooManyRequests))
+	} else {
+		m.Header.Set("X-Request-Id", id)
+	}
+	return m.finish(&f.StatusOptions)
 }
 
 // providerError is the answer of a provider to one kind of error.
@@ -47,9 +109,14 @@ type providerError struct {
 	status     int
 	kind, code string // code: of OpenAI; empty: null
 	param      string // of OpenAI; empty: null
-	text       string // %s: the model
-
+	text       string // with modelHere and waitHere
 }
+
+// The places of a text that are filled in.
+const (
+	modelHere = "{model}"
+	waitHere  = "{wait}"
+)
 
 // providers are the errors as they are documented: the errors and error codes
 // pages of both APIs, the errors of their SDKs, and Azure's for the filter.
@@ -67,9 +134,9 @@ func providers() map[API]map[ErrorKind]providerError {
 			KindQuota: {status: 429, kind: "insufficient_quota", code: "insufficient_quota",
 				text: "You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors."},
 			KindPermission: {status: 403, kind: "request_forbidden", code: "unsupported_country_region_territory", text: "Country, region, or territory not supported"},
-			KindNotFound:   {status: 404, kind: invalid, code: "model_not_found", text: "The model `%s` does not exist or you do not have access to it."},
+			KindNotFound:   {status: 404, kind: invalid, code: "model_not_found", text: "The model `{model}` does not exist or you do not have access to it."},
 			KindRateLimit: {status: 429, kind: "requests", code: "rate_limit_exceeded",
-				text: "Rate limit reached for %s in organization org-7Yq2LmVx on requests per min (RPM): Limit 500, Used 500, Requested 1. Please try again in 120ms. Visit https://platform.openai.com/account/rate-limits to learn more."},
+				text: "Rate limit reached for {model} in organization org-7Yq2LmVx on requests per min (RPM): Limit 500, Used 500, Requested 1. Please try again in {wait}. Visit https://platform.openai.com/account/rate-limits to learn more."},
 			KindServer:     {status: 500, kind: "server_error", text: "The server had an error while processing your request. Sorry about that!"},
 			KindOverloaded: {status: 503, kind: "server_error", text: "The engine is currently overloaded, please try again later."},
 		},
@@ -80,7 +147,7 @@ func providers() map[API]map[ErrorKind]providerError {
 			KindAuthentication: {status: 401, kind: "authentication_error", text: "invalid x-api-key"},
 			KindQuota:          {status: 402, kind: "billing_error", text: "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."},
 			KindPermission:     {status: 403, kind: "permission_error", text: "Your API key does not have permission to use the specified resource."},
-			KindNotFound:       {status: 404, kind: "not_found_error", text: "model: %s"},
+			KindNotFound:       {status: 404, kind: "not_found_error", text: "model: {model}"},
 			KindTooLarge:       {status: 413, kind: "request_too_large", text: "Request exceeds the maximum size"},
 			KindRateLimit: {status: 429, kind: "rate_limit_error",
 				text: "This request would exceed your organization's rate limit of 50 requests per minute. For details, refer to: https://docs.claude.com/en/api/rate-limits."},
@@ -91,39 +158,31 @@ func providers() map[API]map[ErrorKind]providerError {
 	}
 }
 
-func (f status) checkAPI(c *param.Check) {
-	kinds, known := providers()[f.api]
-	c.That(known, "api", f.api, "openai or anthropic")
-	if !known {
+// checkKind refuses a kind of error that only other APIs have. Bounds refuse an
+// unknown API or kind.
+func checkKind(c *catalog.Check, api API, kind ErrorKind) {
+	all := providers()
+	kinds, known := all[api]
+	if _, has := kinds[kind]; !known || has {
 		return
 	}
-	var names []string
-	for kind := range kinds {
-		names = append(names, string(kind))
+	for _, others := range all {
+		if _, has := others[kind]; has {
+			c.That(false, "error", kind, "for "+string(api)+": "+namesOf(kinds))
+		}
 	}
-	slices.Sort(names)
-	_, has := kinds[f.as]
-	c.That(has, "error", f.as, "for "+string(f.api)+": "+strings.Join(names, ", "))
 }
 
-// speak fills in an answer as the provider writes it.
-func (f status) speak(e *HTTPError, c chaos.Call) {
-	model := "gpt-4o"
-	if f.api == Anthropic {
-		model = "claude-sonnet-4-5"
+func namesOf(kinds map[ErrorKind]providerError) string {
+	names := make([]string, 0, len(kinds))
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		names = append(names, string(kind))
 	}
-	if _, named, ok := strings.Cut(c.Target, "#"); ok {
-		model = named
-	}
-	e.Body, e.Message = errorBody(f.api, f.as, model, requestID(c))
-	e.Header.Set("Content-Type", "application/json")
-	if f.api == Anthropic {
-		e.Header.Set("Request-Id", requestID(c))
-		e.Header.Set("X-Should-Retry", fmt.Sprint(f.code >= 500 || f.code == http.StatusTooManyRequests))
-		return
-	}
-	e.Header.Set("X-Request-Id", requestID(c))
+	return strings.Join(names, ", ")
 }
+
+// drawRequestID is the salt of the draw: ASCII for "request".
+const drawRequestID = 0x72657175657374
 
 // requestID names the call, the same in every run.
 func requestID(c chaos.Call) string {
@@ -131,12 +190,14 @@ func requestID(c chaos.Call) string {
 	return fmt.Sprintf("req_%08x%08x%08x", uint32(c.Draw(drawRequestID)*half), uint32(c.Draw(drawRequestID+1)*half), uint32(c.Draw(drawRequestID+2)*half))
 }
 
-// errorBody is the JSON of an error, and its message.
-func errorBody(api API, kind ErrorKind, model, requestID string) (body []byte, message string) {
+// errorBody is the JSON of an error, and its message. wait is when to try again;
+// 0: what the provider says when it is soon.
+func errorBody(api API, kind ErrorKind, model, requestID string, wait time.Duration) (body []byte, message string) {
 	s := providers()[api][kind]
-	if message = s.text; strings.Contains(message, "%s") {
-		message = fmt.Sprintf(message, model)
+	if wait == 0 {
+		wait = 120 * time.Millisecond
 	}
+	message = strings.ReplaceAll(strings.ReplaceAll(s.text, modelHere, model), waitHere, wait.String())
 	if api == Anthropic {
 		var doc struct {
 			Type  string `json:"type"`

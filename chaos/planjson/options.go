@@ -8,6 +8,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 )
 
@@ -125,5 +126,5 @@ func readyErrors() []error {
 // readyMade are the rows of all catalogues.
 func readyMade() []*catalog.Row {
 	return slices.Concat(whenKinds(), fault.Rows(), faultKinds(), deliveryKinds(), streamKinds(), limitKinds(), agentKinds(),
-		lieKinds(), attackKinds(), messageKinds(), httpKinds(), chatKinds(), eventKinds())
+		lieKinds(), attackKinds(), messageKinds(), chaoshttp.Rows())
 }

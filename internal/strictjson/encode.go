@@ -60,7 +60,7 @@ func encodeStruct(v reflect.Value, other func(any) json.RawMessage) (json.RawMes
 	text := []byte{'{'}
 	for _, f := range Fields(v.Type()) {
 		member := v.FieldByIndex(f.Index)
-		if f.Optional && (member.IsZero() || member.Kind() == reflect.Slice && member.Len() == 0) {
+		if f.Optional && (member.IsZero() || isList(member.Kind()) && member.Len() == 0) {
 			continue
 		}
 		value, err := encode(member, other)
@@ -74,3 +74,5 @@ func encodeStruct(v reflect.Value, other func(any) json.RawMessage) (json.RawMes
 	}
 	return append(text, '}'), nil
 }
+
+func isList(k reflect.Kind) bool { return k == reflect.Slice || k == reflect.Map }
