@@ -1,16 +1,15 @@
 package chaoshttp
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"mime"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp/internal/completion"
+	"github.com/shakedown-go/shakedown/internal/sse"
 )
 
 // The faults of this file change what a model says: completions of OpenAI's
@@ -41,7 +40,7 @@ func (emptyCompletion) Describe() chaos.Description {
 }
 
 func (emptyCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(chaos.Call) editor { return &emptied{} })
+	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.Empty() })
 }
 
 type keptText struct {
@@ -67,7 +66,7 @@ func (f cutCompletion) Check() error                { return cutCompletionRow.Ch
 func (f cutCompletion) Describe() chaos.Description { return cutCompletionRow.Describe(f.keptText) }
 
 func (f cutCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(chaos.Call) editor { return &cutter{left: f.Keep, reason: reasonLength} })
+	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.Cut(f.Keep) })
 }
 
 // FilterCompletion ends a completion as the provider's filter does, after keep
@@ -91,7 +90,7 @@ func (f filterCompletion) Describe() chaos.Description {
 }
 
 func (f filterCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(chaos.Call) editor { return &cutter{left: f.Keep, reason: reasonFilter} })
+	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.Filter(f.Keep) })
 }
 
 type refusalWords struct {
@@ -120,9 +119,7 @@ func (f refuseCompletion) Describe() chaos.Description {
 }
 
 func (f refuseCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(chaos.Call) editor {
-		return &refuser{words: cmp.Or(f.Words, "I'm sorry, but I can't help with that request.")}
-	})
+	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.Refuse(f.Words) })
 }
 
 // GarbleCompletion makes gibberish of a model's text: every letter, digit and
@@ -141,7 +138,7 @@ func (garbleCompletion) Describe() chaos.Description {
 }
 
 func (garbleCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(c chaos.Call) editor { return &garbler{call: c, text: true} })
+	return changeCompletion(ctx, c, args, next, completion.Garble)
 }
 
 // MalformToolCall removes the last character of a tool call's arguments, so
@@ -161,7 +158,7 @@ func (malformToolCall) Describe() chaos.Description {
 }
 
 func (malformToolCall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(chaos.Call) editor { return &unclosed{} })
+	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.MalformCalls() })
 }
 
 // StripToolCalls removes all tool calls from a completion, which ends normally
@@ -178,7 +175,7 @@ type stripToolCalls struct{ changes }
 func (stripToolCalls) Describe() chaos.Description { return stripToolCallsRow.Describe(catalog.None{}) }
 
 func (stripToolCalls) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(chaos.Call) editor { return &stripper{} })
+	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.StripCalls() })
 }
 
 type toolName struct {
@@ -206,7 +203,7 @@ func (f hallucinateToolCall) Describe() chaos.Description {
 }
 
 func (f hallucinateToolCall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(c chaos.Call) editor { return &renamer{call: c, name: f.Name} })
+	return changeCompletion(ctx, c, args, next, func(c chaos.Call) completion.Editor { return completion.RenameCall(c, f.Name) })
 }
 
 type argumentName struct {
@@ -231,9 +228,7 @@ type wrongArgument struct {
 func (f wrongArgument) Describe() chaos.Description { return wrongArgumentRow.Describe(f.argumentName) }
 
 func (f wrongArgument) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(c chaos.Call) editor {
-		return &arguments{change: func(args string) string { return withWrongMember(c, args, f.Name) }}
-	})
+	return changeCompletion(ctx, c, args, next, func(c chaos.Call) completion.Editor { return completion.WrongArgument(c, f.Name) })
 }
 
 // MissingArgument removes one argument of each tool call. If name is empty, it
@@ -257,9 +252,7 @@ func (f missingArgument) Describe() chaos.Description {
 }
 
 func (f missingArgument) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(c chaos.Call) editor {
-		return &arguments{change: func(args string) string { return withoutMember(c, args, f.Name) }}
-	})
+	return changeCompletion(ctx, c, args, next, func(c chaos.Call) completion.Editor { return completion.MissingArgument(c, f.Name) })
 }
 
 // A Drift is a way in which a model's answers change from one version to the next.
@@ -296,7 +289,19 @@ func (f driftCompletion) Describe() chaos.Description {
 }
 
 func (f driftCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(c chaos.Call) editor { return newDrifter(c, f.Drift) })
+	return changeCompletion(ctx, c, args, next, f.editor)
+}
+
+func (f driftCompletion) editor(c chaos.Call) completion.Editor {
+	switch f.Drift {
+	case DriftKeys:
+		return completion.RenameKey(c)
+	case DriftFormat:
+		return completion.Reformat()
+	case DriftVerbosity:
+		return completion.Verbose(c)
+	}
+	return completion.Rude(c)
 }
 
 // A Part is the part of a completion that [SpoilCompletion] changes.
@@ -368,60 +373,49 @@ const (
 	timeoutText = "Request timed out"
 )
 
-// drawTruncate is the salt of the draw of a length: ASCII for "truncate".
-const drawTruncate = 0x7472756e63617465
-
-func (f spoilCompletion) editor(c chaos.Call) editor {
+func (f spoilCompletion) editor(c chaos.Call) completion.Editor {
 	if f.Part == PartArguments {
-		return f.arguments(c)
+		return f.ofArguments(c)
 	}
 	switch f.Spoil {
 	case SpoilError:
-		return &replacer{words: errorText}
+		return completion.Replace(errorText)
 	case SpoilTimeout:
-		return &replacer{words: timeoutText}
+		return completion.Replace(timeoutText)
 	case SpoilEmpty:
-		return &replacer{}
+		return completion.Replace("")
 	case SpoilTruncate:
-		return &truncator{keep: 1 + int(c.Draw(drawTruncate)*16)}
+		return completion.Truncate(c)
 	case SpoilCorrupt:
-		return &garbler{call: c, text: true}
+		return completion.Garble(c)
 	}
-	return &drifter{begin: func(json bool) manner {
-		if json {
-			return manner{atEnd: func(text string) string { return otherKeys(c, text, true) }}
-		}
-		return otherFormat(false)
-	}}
+	return completion.Reshape(c)
 }
 
-func (f spoilCompletion) arguments(c chaos.Call) editor {
+func (f spoilCompletion) ofArguments(c chaos.Call) completion.Editor {
 	switch f.Spoil {
 	case SpoilError:
-		return &arguments{change: func(string) string { return fmt.Sprintf(`{"error":%q}`, errorText) }}
+		return completion.ReplaceArguments(errorText)
 	case SpoilTimeout:
-		return &arguments{change: func(string) string { return fmt.Sprintf(`{"error":%q}`, timeoutText) }}
+		return completion.ReplaceArguments(timeoutText)
 	case SpoilEmpty:
-		return &arguments{change: func(string) string { return "{}" }}
+		return completion.EmptyArguments()
 	case SpoilTruncate:
-		return &arguments{change: func(args string) string {
-			head, _ := first(args, utf8.RuneCountInString(args)/2)
-			return head
-		}}
+		return completion.HalveArguments()
 	case SpoilCorrupt:
-		return &garbler{call: c, args: true}
+		return completion.GarbleArguments(c)
 	}
-	return &arguments{change: func(args string) string { return otherKeys(c, args, true) }}
+	return completion.RenameArguments(c)
 }
 
 // changeCompletion makes the call and has editors change its answer, if that is
 // a completion: each choice an editor of its own.
-func changeCompletion(ctx context.Context, c chaos.Call, args any, next chaos.Next, make func(c chaos.Call) editor) (any, error) {
+func changeCompletion(ctx context.Context, c chaos.Call, args any, next chaos.Next, make func(c chaos.Call) completion.Editor) (any, error) {
 	result, err := next(ctx, args)
 	if err != nil {
 		return result, err
 	}
-	return edited(ctx, result, func(i int) editor { return make(c.Sub(i)) }), nil
+	return edited(ctx, result, func(i int) completion.Editor { return make(c.Sub(i)) }), nil
 }
 
 // maxCompletion bounds the completion that is held to be edited as a whole.
@@ -430,12 +424,14 @@ const maxCompletion = 8 << 20
 // notUnderstood is the note for a body that passes unchanged.
 const notUnderstood = "the body is no chat completion, message or response that is understood"
 
+const nothingChanged = "the completion has nothing that this fault changes"
+
 // edited puts an editor in front of a response, if that may be a completion.
-func edited(ctx context.Context, result any, fresh func(i int) editor) any {
+func edited(ctx context.Context, result any, fresh func(i int) completion.Editor) any {
 	r, problem := plainIn(result)
 	switch {
 	case problem == "" && isStream(r.Header):
-		return scripted(ctx, result, &rewriting{fresh: fresh})
+		return scripted(ctx, result, &completionScript{completion.NewStream(fresh)})
 	case problem == "" && !isJSON(r.Header):
 		problem = "the response is neither JSON nor an event stream: its content type is " + r.Header.Get("Content-Type")
 	}
@@ -444,15 +440,34 @@ func edited(ctx context.Context, result any, fresh func(i int) editor) any {
 		return result
 	}
 	return revise(ctx, r, maxCompletion, tooLong, func(ctx context.Context, body []byte) (revision, error) {
-		out, changes, ok := editBody(body, fresh)
+		out, changes, ok := completion.Edit(body, fresh)
 		switch {
 		case !ok:
 			chaos.Note(ctx, notUnderstood)
 		case len(changes) == 0:
-			chaos.Note(ctx, "the completion has nothing that this fault changes")
+			chaos.Note(ctx, nothingChanged)
 		}
 		return revision{out, changes}, nil
 	}, nil)
+}
+
+// completionScript is the script that edits a completion in a stream.
+type completionScript struct{ stream *completion.Stream }
+
+func (sc *completionScript) event(n int, e sse.Event) (st step) {
+	st.out, st.changes = sc.stream.Event(n, e)
+	return st
+}
+
+func (sc *completionScript) end(n int) (st step) {
+	st.out, st.changes = sc.stream.Rest(n)
+	switch {
+	case !sc.stream.Understood():
+		st.note = notUnderstood
+	case !sc.stream.Changed():
+		st.note = nothingChanged
+	}
+	return st
 }
 
 const tooLong = "the body is too long to be edited"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp/internal/completion"
 	"github.com/shakedown-go/shakedown/internal/jsondoc"
 	"github.com/shakedown-go/shakedown/internal/sse"
 )
@@ -220,9 +221,12 @@ func (f *cut) end(n int) step { return short(n, f.after) }
 // length.
 func (f *cut) keepsSize() bool { return f.within }
 
+// eventPath is the path of an event in changes.
+func eventPath(n int) string { return fmt.Sprintf("$[%d]", n) }
+
 // gone is the change that removes an event.
 func gone(n int, e sse.Event) []chaos.Change {
-	return []chaos.Change{{Path: index("$", n), Before: shownData(e.Data)}}
+	return []chaos.Change{{Path: eventPath(n), Before: shownData(e.Data)}}
 }
 
 // shownData is the data of an event as a change shows it: itself if it is JSON.
@@ -270,7 +274,7 @@ func (f *halved) event(n int, e sse.Event) step {
 	half := e
 	half.Data = strings.ToValidUTF8(e.Data[:(len(e.Data)+1)/2], "")
 	return step{out: sse.Append(nil, half), changes: []chaos.Change{
-		{Path: index("$", n), Before: shownData(e.Data), After: shownData(half.Data)},
+		{Path: eventPath(n), Before: shownData(e.Data), After: shownData(half.Data)},
 	}}
 }
 
@@ -303,7 +307,7 @@ func (f *duplicate) event(n int, e sse.Event) step {
 		return as(e)
 	}
 	return step{out: bytes.Join([][]byte{e.Whole(), e.Whole()}, nil), changes: []chaos.Change{
-		{Path: index("$", n+1), After: shownData(e.Data)},
+		{Path: eventPath(n + 1), After: shownData(e.Data)},
 	}}
 }
 
@@ -350,8 +354,8 @@ func (f *swapped) event(n int, e sse.Event) step {
 		return step{out: bytes.Join([][]byte{first.Whole(), e.Raw}, nil), note: "the two events are equal"}
 	}
 	return step{was: bytes.Join([][]byte{first.Raw, e.Raw}, nil), out: bytes.Join([][]byte{e.Whole(), first.Whole()}, nil), changes: []chaos.Change{
-		{Path: index("$", n-1), Before: shownData(first.Data), After: shownData(e.Data)},
-		{Path: index("$", n), Before: shownData(e.Data), After: shownData(first.Data)},
+		{Path: eventPath(n - 1), Before: shownData(first.Data), After: shownData(e.Data)},
+		{Path: eventPath(n), Before: shownData(e.Data), After: shownData(first.Data)},
 	}}
 }
 
@@ -428,7 +432,7 @@ func (f *failed) event(n int, e sse.Event) step {
 		failure.Type = "error"
 	}
 	return step{stop: io.EOF, out: sse.Append(nil, failure), changes: []chaos.Change{
-		{Path: index("$", n), Before: shownData(e.Data), After: f.body},
+		{Path: eventPath(n), Before: shownData(e.Data), After: f.body},
 	}}
 }
 
@@ -455,7 +459,7 @@ func (dropTerminator) Inject(ctx context.Context, _ chaos.Call, args any, next c
 type unterminated struct{ done bool }
 
 func (f *unterminated) event(n int, e sse.Event) step {
-	if !terminates(e) {
+	if !completion.Ends(e.Data) {
 		return as(e)
 	}
 	f.done = true
@@ -467,17 +471,4 @@ func (f *unterminated) end(int) step {
 		return step{}
 	}
 	return step{note: "the stream has no terminator"}
-}
-
-// terminates reports whether the event marks the stream as complete.
-func terminates(e sse.Event) bool {
-	if strings.TrimSpace(e.Data) == "[DONE]" {
-		return true
-	}
-	doc, err := jsondoc.Parse([]byte(e.Data))
-	if err != nil {
-		return false
-	}
-	kind, _ := doc.Get("type").Text()
-	return kind == "message_stop" || kind == "response.completed"
 }

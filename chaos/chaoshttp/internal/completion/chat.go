@@ -1,4 +1,4 @@
-package chaoshttp
+package completion
 
 import "github.com/shakedown-go/shakedown/internal/jsondoc"
 
@@ -10,7 +10,7 @@ func chatWords() words {
 }
 
 // editChat edits a chat completion that came as one document.
-func editChat(doc *jsondoc.Value, fresh func(i int) editor, log *changeLog) bool {
+func editChat(doc *jsondoc.Value, fresh func(i int) Editor, log *changeLog) bool {
 	choices := doc.Get("choices")
 	if choices.Kind() != '[' || choices.At(0).Get("message").Kind() != '{' {
 		return false
@@ -21,7 +21,7 @@ func editChat(doc *jsondoc.Value, fresh func(i int) editor, log *changeLog) bool
 	return true
 }
 
-func editChoice(choice *jsondoc.Value, ed editor, log *changeLog, path string) {
+func editChoice(choice *jsondoc.Value, ed Editor, log *changeLog, path string) {
 	msg, at := choice.Get("message"), path+".message"
 	said := false
 	if text, ok := msg.Get("content").Text(); ok {
@@ -57,7 +57,7 @@ func setSaid(in *jsondoc.Value, path string, log *changeLog, p piece, before str
 	log.set(in, "refusal", path, jsondoc.Of(p.text))
 }
 
-func editCalls(msg *jsondoc.Value, ed editor, log *changeLog, path string) {
+func editCalls(msg *jsondoc.Value, ed Editor, log *changeLog, path string) {
 	calls, path := msg.Get("tool_calls"), path+".tool_calls"
 	if calls.Kind() != '[' {
 		return

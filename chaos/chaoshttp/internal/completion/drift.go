@@ -1,4 +1,4 @@
-package chaoshttp
+package completion
 
 import (
 	"strings"
@@ -67,29 +67,46 @@ func (e *drifter) text(p *piece) {
 // drawPhrase is the salt of the draws of phrases: ASCII for "phrase".
 const drawPhrase = 0x706872617365
 
-func newDrifter(c chaos.Call, d Drift) *drifter {
-	switch d {
-	case DriftKeys:
-		return &drifter{begin: func(json bool) manner {
-			if !json {
-				return manner{}
-			}
-			return manner{atEnd: func(text string) string { return otherKeys(c, text, false) }}
-		}}
-	case DriftFormat:
-		return &drifter{begin: otherFormat}
-	case DriftVerbosity:
-		return &drifter{begin: func(bool) manner {
-			return manner{
-				before: pick(c, drawPhrase, "Great question! Let me walk you through this step by step.\n\n",
-					"Sure, I'd be happy to help! Here is a detailed answer, with everything you may need to know.\n\n",
-					"Thank you for asking. Before I answer, here is some background that may be useful.\n\n"),
-				behind: pick(c, drawPhrase+1, "\n\nI hope this helps! Let me know if you would like more detail on any of these points.",
-					"\n\nIn summary, the above covers the main points, though there is much more that could be said.",
-					"\n\nPlease feel free to ask if anything is unclear; I can also explain the reasoning behind it."),
-			}
-		}}
-	}
+// RenameKey gives one member of an answer in JSON another name. Other text stays.
+func RenameKey(c chaos.Call) Editor {
+	return &drifter{begin: func(json bool) manner {
+		if !json {
+			return manner{}
+		}
+		return manner{atEnd: func(text string) string { return otherKeys(c, text, false) }}
+	}}
+}
+
+// Reshape gives all members of an answer in JSON other names, and puts other text
+// into JSON.
+func Reshape(c chaos.Call) Editor {
+	return &drifter{begin: func(json bool) manner {
+		if json {
+			return manner{atEnd: func(text string) string { return otherKeys(c, text, true) }}
+		}
+		return otherFormat(false)
+	}}
+}
+
+// Reformat puts JSON into a Markdown fence, and other text into JSON.
+func Reformat() Editor { return &drifter{begin: otherFormat} }
+
+// Verbose puts friendly words around each text.
+func Verbose(c chaos.Call) Editor {
+	return &drifter{begin: func(bool) manner {
+		return manner{
+			before: pick(c, drawPhrase, "Great question! Let me walk you through this step by step.\n\n",
+				"Sure, I'd be happy to help! Here is a detailed answer, with everything you may need to know.\n\n",
+				"Thank you for asking. Before I answer, here is some background that may be useful.\n\n"),
+			behind: pick(c, drawPhrase+1, "\n\nI hope this helps! Let me know if you would like more detail on any of these points.",
+				"\n\nIn summary, the above covers the main points, though there is much more that could be said.",
+				"\n\nPlease feel free to ask if anything is unclear; I can also explain the reasoning behind it."),
+		}
+	}}
+}
+
+// Rude puts unfriendly words around each text.
+func Rude(c chaos.Call) Editor {
 	return &drifter{begin: func(bool) manner {
 		return manner{
 			before: pick(c, drawPhrase, "Ugh, fine. ", "As I already said, ", "Obviously, "),

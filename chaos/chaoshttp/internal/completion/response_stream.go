@@ -1,4 +1,4 @@
-package chaoshttp
+package completion
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 // everything: in deltas, when a part is done, when its item is, and in the
 // whole response at the end. The result of the deltas is kept for the others.
 type responseStream struct {
-	editor
+	Editor
 	items map[int]*responseItem // by their place in the output
 	calls bool
 	open  *jsondoc.Value // the last delta of what is not done
@@ -28,8 +28,8 @@ type responseText struct {
 	refusal bool
 }
 
-func newResponseStream(fresh func(i int) editor) form {
-	return &responseStream{editor: fresh(0), items: map[int]*responseItem{}}
+func newResponseStream(fresh func(i int) Editor) form {
+	return &responseStream{Editor: fresh(0), items: map[int]*responseItem{}}
 }
 
 func (s *responseStream) rewrite(doc *jsondoc.Value, log *changeLog) (before []*jsondoc.Value, drop bool) {

@@ -1,4 +1,4 @@
-package chaoshttp
+package completion
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ func messageWords() words {
 }
 
 // editMessage edits a message that came as one document.
-func editMessage(doc *jsondoc.Value, fresh func(i int) editor, log *changeLog) bool {
+func editMessage(doc *jsondoc.Value, fresh func(i int) Editor, log *changeLog) bool {
 	content := doc.Get("content")
 	if kind, _ := doc.Get("type").Text(); kind != "message" || content.Kind() != '[' {
 		return false
@@ -47,7 +47,7 @@ type textBlock struct {
 
 // editBlock edits a content block, and reports whether the block stays. A text
 // without characters is removed, because the service sends no empty one.
-func editBlock(block *jsondoc.Value, ed editor, log *changeLog, path string) bool {
+func editBlock(block *jsondoc.Value, ed Editor, log *changeLog, path string) bool {
 	switch kind, _ := block.Get("type").Text(); kind {
 	case "text":
 		text, _ := block.Get("text").Text()
@@ -81,7 +81,7 @@ func asInput(args string) *jsondoc.Value {
 }
 
 // stopFor edits the reason in a message or in the delta that ends its stream.
-func stopFor(in *jsondoc.Value, ed editor, wire string, log *changeLog, path string) piece {
+func stopFor(in *jsondoc.Value, ed Editor, wire string, log *changeLog, path string) piece {
 	p, changed := messageWords().finish(ed, wire)
 	if !changed {
 		return p

@@ -1,4 +1,4 @@
-package chaoshttp
+package completion
 
 import (
 	"bytes"
@@ -8,15 +8,10 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsondoc"
 )
 
-// A completion of any provider, streamed or not, is a sequence of pieces:
-// texts, tool calls (their name, their arguments, their end), the finish. An
-// editor changes pieces and knows nothing of the wire. A form (chat_openai.go,
-// chat_anthropic.go and so on) finds the pieces on the wire and knows nothing
-// of faults.
-//
-// A document has a text in one piece, a stream in many. An editor must produce
-// the same text in the end, however it is split.
-type editor interface {
+// An Editor is one fault of one completion: it changes pieces. A document has a
+// text in one piece, a stream in many. An editor must produce the same text in
+// the end, however it is split.
+type Editor interface {
 	edit(p *piece)
 }
 
@@ -56,19 +51,19 @@ type piece struct {
 }
 
 // ask shows an editor a piece.
-func ask(ed editor, kind pieceKind, text string) piece {
+func ask(ed Editor, kind pieceKind, text string) piece {
 	p := piece{kind: kind, text: text}
 	ed.edit(&p)
 	return p
 }
 
 // wholeText edits a text that comes in one piece.
-func wholeText(ed editor, text string) piece { return asked(ed, pieceText, pieceTextEnd, text) }
+func wholeText(ed Editor, text string) piece { return asked(ed, pieceText, pieceTextEnd, text) }
 
 // wholeArgs edits arguments that come in one piece.
-func wholeArgs(ed editor, args string) piece { return asked(ed, pieceArgs, pieceCallEnd, args) }
+func wholeArgs(ed Editor, args string) piece { return asked(ed, pieceArgs, pieceCallEnd, args) }
 
-func asked(ed editor, kind, end pieceKind, text string) piece {
+func asked(ed Editor, kind, end pieceKind, text string) piece {
 	p := ask(ed, kind, text)
 	p.text, p.late = p.text+ask(ed, end, "").more, false
 	return p
@@ -139,7 +134,7 @@ func (w words) write(reason string) string {
 }
 
 // finish shows the editor the reason, and reports whether it changed.
-func (w words) finish(ed editor, wire string) (p piece, changed bool) {
+func (w words) finish(ed Editor, wire string) (p piece, changed bool) {
 	reason := w.read(wire)
 	p = ask(ed, pieceFinish, reason)
 	if changed = p.text != reason; changed {

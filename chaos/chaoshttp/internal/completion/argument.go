@@ -1,4 +1,4 @@
-package chaoshttp
+package completion
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package chaoshttp
+package completion
 
 import (
 	"maps"
@@ -19,13 +19,13 @@ type form interface {
 // chatStream is the stream of a chat completion: chunks with the deltas of
 // each choice.
 type chatStream struct {
-	fresh   func(i int) editor
+	fresh   func(i int) Editor
 	choices map[int]*chatChoice
 	last    *jsondoc.Value
 }
 
 type chatChoice struct {
-	editor
+	Editor
 	index int
 	text  bool         // a text may go on
 	open  bool         // a call's arguments may still come
@@ -41,7 +41,7 @@ func (s *chatStream) rewrite(doc *jsondoc.Value, log *changeLog) (before []*json
 		n := choice.Get("index").Int(0)
 		c := s.choices[n]
 		if c == nil {
-			c = &chatChoice{editor: s.fresh(n), index: n, gone: map[int]bool{}}
+			c = &chatChoice{Editor: s.fresh(n), index: n, gone: map[int]bool{}}
 			s.choices[n] = c
 		}
 		before = append(before, c.rewrite(doc, choice, log, index(".choices", i))...)

@@ -1,4 +1,4 @@
-package chaoshttp
+package completion
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 )
 
 // editResponse edits an answer of OpenAI's Responses API that came as one document.
-func editResponse(doc *jsondoc.Value, fresh func(i int) editor, log *changeLog) bool {
+func editResponse(doc *jsondoc.Value, fresh func(i int) Editor, log *changeLog) bool {
 	output := doc.Get("output")
 	if kind, _ := doc.Get("object").Text(); kind != "response" || output.Kind() != '[' {
 		return false
@@ -34,7 +34,7 @@ func editResponse(doc *jsondoc.Value, fresh func(i int) editor, log *changeLog) 
 }
 
 // editItem edits an item of the output, and reports whether it stays.
-func editItem(item *jsondoc.Value, ed editor, log *changeLog, path string) bool {
+func editItem(item *jsondoc.Value, ed Editor, log *changeLog, path string) bool {
 	switch kind, _ := item.Get("type").Text(); kind {
 	case "message":
 		for i := range item.Get("content").Len() {
@@ -53,7 +53,7 @@ func editItem(item *jsondoc.Value, ed editor, log *changeLog, path string) bool 
 	return true
 }
 
-func editPart(part *jsondoc.Value, ed editor, log *changeLog, path string) {
+func editPart(part *jsondoc.Value, ed Editor, log *changeLog, path string) {
 	text, ok := part.Get("text").Text()
 	if kind, _ := part.Get("type").Text(); kind != "output_text" || !ok {
 		return
@@ -96,7 +96,7 @@ func messageItem(p piece) *jsondoc.Value {
 
 // endResponse edits the reason. This API has none for a normal end: it has a
 // status, and details of an incomplete response.
-func endResponse(doc *jsondoc.Value, ed editor, calls bool, log *changeLog, path string) (piece, bool) {
+func endResponse(doc *jsondoc.Value, ed Editor, calls bool, log *changeLog, path string) (piece, bool) {
 	var reason string
 	switch status, _ := doc.Get("status").Text(); status {
 	case "completed":

@@ -1,11 +1,11 @@
-package chaoshttp
+package completion
 
 import "github.com/shakedown-go/shakedown/internal/jsondoc"
 
 // messageStream is the stream of a message: blocks that start, grow and stop,
 // then a delta of the message itself with the reason.
 type messageStream struct {
-	editor
+	Editor
 	kinds map[int]string // the open and closed blocks by their index
 	gone  map[int]bool   // blocks that were dropped: later ones move up, since clients expect no gap
 	last  int            // the index of the block that started last
