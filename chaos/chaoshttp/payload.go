@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/jsondoc"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
@@ -196,3 +197,43 @@ func (p *payload) model() string {
 
 // unusual reports whether a character of a JSON string may stand for another one.
 func unusual(r rune) bool { return r < ' ' || r >= utf8.RuneSelf }
+
+// firstMember is the text of a member's value in a JSON object, the first of
+// that name. It scans no further, and of what stands before only to its end.
+// nil: there is none, or doc ends before the value does.
+func firstMember(doc []byte, name string) []byte {
+	i := jsondoc.Space(doc, 0)
+	if i == len(doc) || doc[i] != '{' {
+		return nil
+	}
+	for i++; ; i++ {
+		i = jsondoc.Space(doc, i)
+		from := i
+		if i = jsondoc.After(doc, i); i < 0 || doc[from] != '"' {
+			return nil
+		}
+		found := called(doc[from:i], name)
+		if i = jsondoc.Space(doc, i); i == len(doc) || doc[i] != ':' {
+			return nil
+		}
+		from = jsondoc.Space(doc, i+1)
+		if i = jsondoc.After(doc, from); i < 0 {
+			return nil
+		}
+		if found {
+			return doc[from:i]
+		}
+		if i = jsondoc.Space(doc, i); i == len(doc) || doc[i] != ',' {
+			return nil
+		}
+	}
+}
+
+// called reports whether a JSON string equals the name.
+func called(quoted []byte, name string) bool {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted[1:len(quoted)-1]) == name
+	}
+	var text string
+	return json.Unmarshal(quoted, &text) == nil && text == name
+}

@@ -3,6 +3,7 @@ package chaoshttp
 import (
 	"bytes"
 	"context"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -95,9 +96,9 @@ func (f httpStatus) Fail(chaos.Call) error {
 
 // check adds what bounds cannot say.
 func (o *StatusOptions) check(c *catalog.Check) {
-	for name, values := range o.Header {
+	for _, name := range slices.Sorted(maps.Keys(o.Header)) {
 		bad := name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == ':' || r > '~' }) ||
-			strings.ContainsAny(strings.Join(values, ""), "\r\n\x00")
+			strings.ContainsAny(strings.Join(o.Header[name], ""), "\r\n\x00")
 		c.That(!bad, "header", name, "names and values that a header can have (RFC 9110, section 5)")
 	}
 	c.That(!o.RetryDate || o.RetryAfter > 0, "retryDate", o.RetryDate, "false, or a retryAfter of more than 0")

@@ -15,6 +15,15 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
+// An API is a family of model providers, by the form of its messages.
+type API string
+
+// The APIs whose endpoints and error bodies are known.
+const (
+	OpenAI    API = "openai"    // and those compatible with it
+	Anthropic API = "anthropic" // the Messages API
+)
+
 // An ErrorKind is a way in which a model provider refuses a call. A plan with a
 // kind that its [API] does not have is refused.
 type ErrorKind string
