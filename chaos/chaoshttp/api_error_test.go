@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"testing"
@@ -126,6 +127,27 @@ func TestRetryAfter(t *testing.T) {
 			assert.Equal(t, tt.want, g.resp.Header.Get("Retry-After"), tt.name)
 			assert.Equal(t, "Sat, 01 Jan 2000 00:00:00 GMT", g.resp.Header.Get("Date"))
 		})
+	}
+}
+
+// A client that reads the message waits as long as one that reads the header.
+func TestTheMessageNamesTheTimeToWait(t *testing.T) {
+	for _, tt := range []struct {
+		after        time.Duration
+		header, says string
+	}{
+		{0, "", "Please try again in 120ms."},
+		{20 * time.Second, "20", "Please try again in 20s."},
+		{1500 * time.Millisecond, "2", "Please try again in 2s."},
+		{6 * time.Minute, "360", "Please try again in 6m0s."},
+		{math.MaxInt64, "9223372036", "Please try again in 2562047h47m16.854775807s."},
+	} {
+		in := injectorOf(t, chaos.Rule{Fault: chaoshttp.APIError(chaoshttp.OpenAI, chaoshttp.KindRateLimit, &chaoshttp.StatusOptions{RetryAfter: tt.after})})
+		g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), chat, `{"model":"m-1"}`)
+		require.NoError(t, g.err)
+		assert.Equal(t, tt.header, g.resp.Header.Get("Retry-After"))
+		assert.Contains(t, g.body, tt.says)
+		assert.Contains(t, g.body, "Rate limit reached for m-1 in")
 	}
 }
 

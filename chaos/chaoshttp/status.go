@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"maps"
-	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -104,9 +103,12 @@ func (o *StatusOptions) check(c *catalog.Check) {
 	c.That(!o.RetryDate || o.RetryAfter > 0, "retryDate", o.RetryDate, "false, or a retryAfter of more than 0")
 }
 
-// wait is RetryAfter in whole seconds, as the header says it; 0: none.
+// wait is RetryAfter in whole seconds, rounded up, as the header says it; 0: none.
 func (o *StatusOptions) wait() time.Duration {
-	return time.Duration(math.Ceil(o.RetryAfter.Seconds())) * time.Second
+	if up := o.RetryAfter + time.Second - 1; up > 0 {
+		return up.Truncate(time.Second)
+	}
+	return o.RetryAfter // the sum is more than a duration holds
 }
 
 // failure is an error with room for what most answers of failure have, in one
@@ -115,8 +117,8 @@ func (o *StatusOptions) wait() time.Duration {
 type failure struct {
 	HTTPError
 	values [4]string // of the usual headers
-	used   int       // of values
-	room   [40]byte  // for the body
+	used   uint8     // of values
+	room   [39]byte  // for the body
 }
 
 func newFailure(code int, line string) *failure {
@@ -141,7 +143,7 @@ func (m *failure) finish(o *StatusOptions) error {
 	if o.RetryAfter > 0 && o.RetryDate {
 		m.set("Retry-After", now.Add(o.RetryAfter+time.Second-1).Truncate(time.Second).Format(http.TimeFormat))
 	} else if o.RetryAfter > 0 {
-		m.set("Retry-After", strconv.FormatInt(int64(math.Ceil(o.RetryAfter.Seconds())), 10))
+		m.set("Retry-After", strconv.FormatInt(int64(o.wait()/time.Second), 10))
 	}
 	for name, values := range o.Header {
 		m.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
