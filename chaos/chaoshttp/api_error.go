@@ -51,19 +51,26 @@ const (
 // o may be nil. Otherwise it is like [Status].
 func APIError(api API, kind ErrorKind, o *StatusOptions) chaos.Fault {
 	code := providers()[api][kind].status
-	return apiError{apiErrorParams{api, kind, o.copied()}, code, statusLine(code)}
+	return apiError{apiErrorParams{errorOf{api, kind}, o.copied()}, code, statusLine(code)}
+}
+
+// errorOf is an error of a provider.
+type errorOf struct {
+	API   API       `json:"api" bounds:"enum=openai|anthropic"`
+	Error ErrorKind `json:"error" bounds:"enum=invalid_request|context_length|content_filter|authentication|quota|permission|not_found|too_large|rate_limit|server|timeout|overloaded"`
 }
 
 type apiErrorParams struct {
-	API   API       `json:"api" bounds:"enum=openai|anthropic"`
-	Error ErrorKind `json:"error" bounds:"enum=invalid_request|context_length|content_filter|authentication|quota|permission|not_found|too_large|rate_limit|server|timeout|overloaded"`
+	errorOf
 	StatusOptions
 }
 
 // Its persistence is that of the status, or of the error.
 var apiErrorRow = catalog.Fault(catalog.Row{
-	Kind: "api_error", Doc: "The provider answers with an error of its own.", Go: "chaoshttp.APIError(api, kind, o)", Example: `{"api":"openai","error":"rate_limit"}`,
-	Layer: chaos.LayerLLM, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+	Kind: "api_error", Doc: "The provider answers with an error of its own.",
+	Go: "chaoshttp.APIError(api, kind, o)", Example: `{"api":"openai","error":"rate_limit"}`,
+	Layer: chaos.LayerLLM, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectNone,
 }, func(p apiErrorParams) chaos.Fault { return APIError(p.API, p.Error, &p.StatusOptions) })
 
 type apiError struct {

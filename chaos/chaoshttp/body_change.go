@@ -27,7 +27,8 @@ func replaceAnswer(ctx context.Context, args any, next chaos.Next, apply func(r 
 	return alterAnswer(ctx, args, next, true, func(r Response, _ Request) Response { return apply(r) })
 }
 
-func alterAnswer(ctx context.Context, args any, next chaos.Next, anew bool, apply func(r Response, of Request) Response) (any, error) {
+func alterAnswer(ctx context.Context, args any, next chaos.Next, anew bool,
+	apply func(r Response, of Request) Response) (any, error) {
 	result, err := next(ctx, args)
 	if err != nil {
 		return result, err
@@ -91,21 +92,21 @@ func sized(r Response, n int64) Response {
 // altered reads a document that is not the one that was sent, and says so once
 // the byte was read that makes the difference: that at mark, or the end.
 type altered struct {
-	s    *spoiled
-	from []byte // that was sent; nil: not known
-	doc  []byte
-	mark int
-	off  int
-	what []chaos.Change
-	told bool
+	s        *spoiled
+	from     []byte // that was sent; nil: not known
+	doc      []byte
+	mark     int
+	off      int
+	what     []chaos.Change
+	declared bool
 }
 
 func (a *altered) Read(p []byte) (int, error) {
 	n := copy(p, a.doc[a.off:])
 	a.off += n
 	over := a.off == len(a.doc) && n == 0 && len(p) > 0
-	if !a.told && (a.off > a.mark || over) {
-		a.told = true
+	if !a.declared && (a.off > a.mark || over) {
+		a.declared = true
 		a.s.changed(a.what...)
 	}
 	if over {

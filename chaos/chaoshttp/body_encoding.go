@@ -27,7 +27,8 @@ func encodingRows() []*catalog.Row {
 func WrongEncoding() chaos.Fault { return wrongEncoding{} }
 
 var wrongEncodingRow = catalog.Fault(catalog.Row{
-	Kind: "wrong_encoding", Doc: "The header says that the body is compressed; it is not.", Go: "chaoshttp.WrongEncoding()",
+	Kind: "wrong_encoding", Doc: "The header says that the body is compressed; it is not.",
+	Go:    "chaoshttp.WrongEncoding()",
 	Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(catalog.None) chaos.Fault { return WrongEncoding() })
 
@@ -60,16 +61,16 @@ func (wrongEncoding) Inject(ctx context.Context, _ chaos.Call, args any, next ch
 
 // marked declares a change at the first byte that is read.
 type marked struct {
-	s    *spoiled
-	body io.Reader
-	what chaos.Change
-	told bool
+	s        *spoiled
+	body     io.Reader
+	what     chaos.Change
+	declared bool
 }
 
 func (m *marked) Read(p []byte) (int, error) {
 	n, err := m.body.Read(p)
-	if n > 0 && !m.told {
-		m.told = true
+	if n > 0 && !m.declared {
+		m.declared = true
 		m.s.changed(m.what)
 	}
 	return n, err
@@ -104,7 +105,8 @@ func (r *inflated) Read(p []byte) (int, error) {
 func WrongCharset() chaos.Fault { return wrongCharset{} }
 
 var wrongCharsetRow = catalog.Fault(catalog.Row{
-	Kind: "wrong_charset", Doc: "The body is in another character set than its header says.", Go: "chaoshttp.WrongCharset()",
+	Kind: "wrong_charset", Doc: "The body is in another character set than its header says.",
+	Go:    "chaoshttp.WrongCharset()",
 	Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(catalog.None) chaos.Fault { return WrongCharset() })
 
@@ -116,7 +118,7 @@ func (wrongCharset) Inject(ctx context.Context, _ chaos.Call, args any, next cha
 	return changeAnswer(ctx, args, next, func(r Response, _ Request) Response {
 		if size(r.Response) < 0 { // the header is sent before it is known whether anything is beyond ASCII
 			return spoil(ctx, r, r, func(s *spoiled, body io.Reader) io.Reader {
-				return &latin1{tell: s.changed, body: bufio.NewReader(body)}
+				return &latin1{declare: s.changed, body: bufio.NewReader(body)}
 			})
 		}
 		return revise(ctx, r, mostJSON, "the body is longer than 4 MiB", func(_ context.Context, doc []byte) (revision, error) {
@@ -139,15 +141,15 @@ func inUTF8(r Response) Response {
 
 // inLatin1 rewrites a document in ISO 8859-1.
 func inLatin1(doc []byte) (rev revision) {
-	l := &latin1{tell: func(ch ...chaos.Change) { rev.what = ch }, body: bufio.NewReader(bytes.NewReader(doc))}
+	l := &latin1{declare: func(ch ...chaos.Change) { rev.what = ch }, body: bufio.NewReader(bytes.NewReader(doc))}
 	rev.doc, _ = io.ReadAll(l) // of memory
 	return rev
 }
 
 type latin1 struct {
-	tell func(...chaos.Change)
-	body *bufio.Reader
-	told bool
+	declare  func(...chaos.Change)
+	body     *bufio.Reader
+	declared bool
 }
 
 func (l *latin1) Read(p []byte) (n int, err error) {
@@ -166,9 +168,9 @@ func (l *latin1) Read(p []byte) (n int, err error) {
 			p[n] = byte(r)
 		}
 		n++
-		if size > 1 && !l.told {
-			l.told = true
-			l.tell(chaos.Change{Before: text(string(r)), After: text("\uFFFD")})
+		if size > 1 && !l.declared {
+			l.declared = true
+			l.declare(chaos.Change{Before: text(string(r)), After: text("\uFFFD")})
 		}
 	}
 	return n, nil
@@ -185,7 +187,8 @@ type bodySize struct {
 }
 
 var oversizedRow = catalog.Fault(catalog.Row{
-	Kind: "oversized_body", Doc: "The body is very long.", Go: "chaoshttp.Oversized(n)", Example: `{"bytes":65536}`,
+	Kind: "oversized_body", Doc: "The body is very long.",
+	Go: "chaoshttp.Oversized(n)", Example: `{"bytes":65536}`,
 	Class: chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p bodySize) chaos.Fault { return oversized{bodySize: p} })
 

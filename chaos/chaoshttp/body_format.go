@@ -25,7 +25,8 @@ func formatRows() []*catalog.Row {
 func MalformedJSON() chaos.Fault { return malformedJSON{} }
 
 var malformedJSONRow = catalog.Fault(catalog.Row{
-	Kind: "malformed_json", Doc: "One character of the body is wrong, so it is not JSON.", Go: "chaoshttp.MalformedJSON()",
+	Kind: "malformed_json", Doc: "One character of the body is wrong, so it is not JSON.",
+	Go:    "chaoshttp.MalformedJSON()",
 	Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(catalog.None) chaos.Fault { return MalformedJSON() })
 
@@ -117,7 +118,8 @@ func (l *lazy) now() io.Reader {
 func HTMLPage() chaos.Fault { return htmlPage{} }
 
 var htmlPageRow = catalog.Fault(catalog.Row{
-	Kind: "html_page", Doc: "The body is the error page of a gateway, with the content type of JSON.", Go: "chaoshttp.HTMLPage()",
+	Kind: "html_page", Doc: "The body is the error page of a gateway, with the content type of JSON.",
+	Go:    "chaoshttp.HTMLPage()",
 	Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(catalog.None) chaos.Fault { return HTMLPage() })
 
@@ -144,7 +146,8 @@ type bodyError struct {
 }
 
 var errorInOKRow = catalog.Fault(catalog.Row{
-	Kind: "error_in_ok", Doc: "The body is an error, under status 200.", Go: "chaoshttp.ErrorInOK(api, kind)", Example: `{"api":"anthropic","error":"overloaded"}`,
+	Kind: "error_in_ok", Doc: "The body is an error, under status 200.",
+	Go: "chaoshttp.ErrorInOK(api, kind)", Example: `{"api":"anthropic","error":"overloaded"}`,
 	Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p bodyError) chaos.Fault { return errorInOK{bodyError: p} })
 
@@ -208,7 +211,8 @@ type innerFault struct {
 // Its class, visibility, persistence and effect are those of the inner fault, if
 // that has any.
 var onBodyRow = catalog.Fault(catalog.Row{
-	Kind: "on_body", Doc: "The JSON of the body is changed by a fault that changes results.", Go: "chaoshttp.OnBody(f)",
+	Kind: "on_body", Doc: "The JSON of the body is changed by a fault that changes results.",
+	Go:      "chaoshttp.OnBody(f)",
 	Example: `{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`,
 	Class:   chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p innerFault) chaos.Fault { return onBody{innerFault: p} })

@@ -107,7 +107,8 @@ func (r Response) Become(ctx context.Context, other any) (result any) {
 		from = nil
 	}
 	return spoil(ctx, r, Response{&c}, func(s *spoiled, _ io.Reader) io.Reader {
-		return &altered{s: s, from: from, doc: after, mark: blame.Common(before, after), what: []chaos.Change{{Before: shownBody(before), After: shownBody(after)}}}
+		return &altered{s: s, from: from, doc: after, mark: blame.Common(before, after),
+			what: []chaos.Change{{Before: shownBody(before), After: shownBody(after)}}}
 	})
 }
 
@@ -120,15 +121,6 @@ func shownBody(doc []byte) json.RawMessage {
 	}
 	return text(string(bytes.ToValidUTF8(doc[:min(len(doc), mostShown)], []byte("\uFFFD"))))
 }
-
-// NoDocument tells faults that change documents, such as those of package
-// chaos/lies, why a request is none, for the note in the event. The JSON of a
-// request is only its form in events.
-func (r Request) NoDocument() string { return "the arguments are an HTTP request" }
-
-// NoDocument says the same of a response. Its body may be a document: see
-// [Response.OnBody].
-func (r Response) NoDocument() string { return "the result is an HTTP response" }
 
 // OnRead returns the response with a body that is watched. done is called once
 // the client has read or closed it, in the client's goroutine, with what was

@@ -25,7 +25,8 @@ type headerWait struct {
 }
 
 var slowHeadersRow = catalog.Fault(catalog.Row{
-	Kind: "slow_headers", Doc: "The work is done, and the answer is late.", Go: "chaoshttp.SlowHeaders(wait)", Example: `{"wait":"5s"}`,
+	Kind: "slow_headers", Doc: "The work is done, and the answer is late.",
+	Go: "chaoshttp.SlowHeaders(wait)", Example: `{"wait":"5s"}`,
 	Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p headerWait) chaos.Fault { return slowHeaders{p} })
 
@@ -58,7 +59,8 @@ type bodyRate struct {
 }
 
 var slowBodyRow = catalog.Fault(catalog.Row{
-	Kind: "slow_body", Doc: "The body comes in pieces.", Go: "chaoshttp.SlowBody(chunk, every)", Example: `{"chunk":16,"every":"1s"}`,
+	Kind: "slow_body", Doc: "The body comes in pieces.",
+	Go: "chaoshttp.SlowBody(chunk, every)", Example: `{"chunk":16,"every":"1s"}`,
 	Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p bodyRate) chaos.Fault { return slowBody{bodyRate: p} })
 
@@ -79,19 +81,19 @@ func (f slowBody) Inject(ctx context.Context, _ chaos.Call, args any, next chaos
 }
 
 type slowReader struct {
-	s     *spoiled
-	body  io.Reader
-	chunk int
-	every time.Duration
-	calm  bool
-	err   error // of the body, to be returned after what came with it
+	s        *spoiled
+	body     io.Reader
+	chunk    int
+	every    time.Duration
+	disarmed bool
+	err      error // of the body, to be returned after what came with it
 }
 
 func (r *slowReader) Read(p []byte) (int, error) {
 	if r.err != nil {
 		return 0, r.err
 	}
-	if r.calm {
+	if r.disarmed {
 		return r.body.Read(p)
 	}
 	var n int
@@ -99,8 +101,8 @@ func (r *slowReader) Read(p []byte) (int, error) {
 	if n == 0 {
 		return 0, r.err
 	}
-	calm, err := r.s.sleep(r.every)
-	if r.calm = calm; err != nil {
+	disarmed, err := r.s.sleep(r.every)
+	if r.disarmed = disarmed; err != nil {
 		return 0, err
 	}
 	return n, nil
@@ -116,7 +118,8 @@ type bodyBytes struct {
 }
 
 var cutBodyRow = catalog.Fault(catalog.Row{
-	Kind: "cut_body", Doc: "The connection breaks within the body.", Go: "chaoshttp.CutBody(n)", Example: `{"bytes":20}`,
+	Kind: "cut_body", Doc: "The connection breaks within the body.",
+	Go: "chaoshttp.CutBody(n)", Example: `{"bytes":20}`,
 	Class: chaos.ClassOmission, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p bodyBytes) chaos.Fault { return cutBody{bodyBytes: p} })
 
@@ -144,7 +147,8 @@ func (f cutBody) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.
 func ShortBody(n int64) chaos.Fault { return shortBody{bodyBytes: bodyBytes{n}} }
 
 var shortBodyRow = catalog.Fault(catalog.Row{
-	Kind: "short_body", Doc: "The end of the body is missing, without a sign of it.", Go: "chaoshttp.ShortBody(n)", Example: `{"bytes":20}`,
+	Kind: "short_body", Doc: "The end of the body is missing, without a sign of it.",
+	Go: "chaoshttp.ShortBody(n)", Example: `{"bytes":20}`,
 	Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p bodyBytes) chaos.Fault { return shortBody{bodyBytes: p} })
 

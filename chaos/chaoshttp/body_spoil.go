@@ -182,10 +182,10 @@ func (s *spoiled) fail(err error) error {
 	return err
 }
 
-// sleep waits for d; negative: without end. calm reports whether the injector
+// sleep waits for d; negative: without end. disarmed reports whether the injector
 // was disarmed, so that the rest of the body must pass as it is. A wait counts
 // as a change.
-func (s *spoiled) sleep(d time.Duration) (calm bool, err error) {
+func (s *spoiled) sleep(d time.Duration) (disarmed bool, err error) {
 	if err := s.ctx.Err(); err != nil {
 		return false, err
 	}

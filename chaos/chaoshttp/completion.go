@@ -30,7 +30,8 @@ func EmptyCompletion() chaos.Fault { return emptyCompletion{} }
 
 var emptyCompletionRow = catalog.Fault(catalog.Row{
 	Kind: "empty_completion", Doc: "The model says nothing.", Go: "chaoshttp.EmptyCompletion()",
-	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(catalog.None) chaos.Fault { return EmptyCompletion() })
 
 type emptyCompletion struct{ changes }
@@ -53,8 +54,10 @@ type keptText struct {
 func CutCompletion(keep int) chaos.Fault { return cutCompletion{keptText: keptText{keep}} }
 
 var cutCompletionRow = catalog.Fault(catalog.Row{
-	Kind: "cut_completion", Doc: "The completion ends at the limit of its tokens.", Go: "chaoshttp.CutCompletion(keep)", Example: `{"keep":12}`,
-	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Kind: "cut_completion", Doc: "The completion ends at the limit of its tokens.",
+	Go: "chaoshttp.CutCompletion(keep)", Example: `{"keep":12}`,
+	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p keptText) chaos.Fault { return cutCompletion{keptText: p} })
 
 type cutCompletion struct {
@@ -75,8 +78,10 @@ func (f cutCompletion) Inject(ctx context.Context, c chaos.Call, args any, next 
 func FilterCompletion(keep int) chaos.Fault { return filterCompletion{keptText: keptText{keep}} }
 
 var filterCompletionRow = catalog.Fault(catalog.Row{
-	Kind: "filtered_completion", Doc: "The provider's filter ends the completion.", Go: "chaoshttp.FilterCompletion(keep)", Example: `{"keep":12}`,
-	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Kind: "filtered_completion", Doc: "The provider's filter ends the completion.",
+	Go: "chaoshttp.FilterCompletion(keep)", Example: `{"keep":12}`,
+	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p keptText) chaos.Fault { return filterCompletion{keptText: p} })
 
 type filterCompletion struct {
@@ -106,7 +111,8 @@ func RefuseCompletion(words string) chaos.Fault {
 
 var refuseCompletionRow = catalog.Fault(catalog.Row{
 	Kind: "refused_completion", Doc: "The model refuses.", Go: "chaoshttp.RefuseCompletion(words)",
-	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p refusalWords) chaos.Fault { return refuseCompletion{refusalWords: p} })
 
 type refuseCompletion struct {
@@ -128,7 +134,8 @@ func GarbleCompletion() chaos.Fault { return garbleCompletion{} }
 
 var garbleCompletionRow = catalog.Fault(catalog.Row{
 	Kind: "garbled_completion", Doc: "The model talks gibberish.", Go: "chaoshttp.GarbleCompletion()",
-	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(catalog.None) chaos.Fault { return GarbleCompletion() })
 
 type garbleCompletion struct{ changes }
@@ -148,7 +155,8 @@ func MalformToolCall() chaos.Fault { return malformToolCall{} }
 
 var malformToolCallRow = catalog.Fault(catalog.Row{
 	Kind: "malformed_tool_call", Doc: "A tool call's arguments are not JSON.", Go: "chaoshttp.MalformToolCall()",
-	Layer: chaos.LayerLLM, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerLLM, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(catalog.None) chaos.Fault { return MalformToolCall() })
 
 type malformToolCall struct{ changes }
@@ -167,7 +175,8 @@ func StripToolCalls() chaos.Fault { return stripToolCalls{} }
 
 var stripToolCallsRow = catalog.Fault(catalog.Row{
 	Kind: "stripped_tool_call", Doc: "The completion lacks its tool calls.", Go: "chaoshttp.StripToolCalls()",
-	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(catalog.None) chaos.Fault { return StripToolCalls() })
 
 type stripToolCalls struct{ changes }
@@ -189,8 +198,10 @@ func HallucinateToolCall(name string) chaos.Fault {
 }
 
 var hallucinateToolCallRow = catalog.Fault(catalog.Row{
-	Kind: "hallucinated_tool_call", Doc: "A tool call names a tool that does not exist.", Go: "chaoshttp.HallucinateToolCall(name)",
-	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Kind: "hallucinated_tool_call", Doc: "A tool call names a tool that does not exist.",
+	Go:    "chaoshttp.HallucinateToolCall(name)",
+	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p toolName) chaos.Fault { return hallucinateToolCall{toolName: p} })
 
 type hallucinateToolCall struct {
@@ -203,8 +214,10 @@ func (f hallucinateToolCall) Describe() chaos.Description {
 }
 
 func (f hallucinateToolCall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(c chaos.Call) completion.Editor { return completion.RenameCall(c, f.Name) })
+	return changeCompletion(ctx, c, args, next, f.editor)
 }
+
+func (f hallucinateToolCall) editor(c chaos.Call) completion.Editor { return completion.RenameCall(c, f.Name) }
 
 type argumentName struct {
 	Name string `json:"name,omitempty" doc:"of the argument; left out: a drawn one"`
@@ -217,7 +230,8 @@ func WrongArgument(name string) chaos.Fault { return wrongArgument{argumentName:
 
 var wrongArgumentRow = catalog.Fault(catalog.Row{
 	Kind: "wrong_argument", Doc: "A tool call has a wrong argument.", Go: "chaoshttp.WrongArgument(name)",
-	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p argumentName) chaos.Fault { return wrongArgument{argumentName: p} })
 
 type wrongArgument struct {
@@ -228,8 +242,10 @@ type wrongArgument struct {
 func (f wrongArgument) Describe() chaos.Description { return wrongArgumentRow.Describe(f.argumentName) }
 
 func (f wrongArgument) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(c chaos.Call) completion.Editor { return completion.WrongArgument(c, f.Name) })
+	return changeCompletion(ctx, c, args, next, f.editor)
 }
+
+func (f wrongArgument) editor(c chaos.Call) completion.Editor { return completion.WrongArgument(c, f.Name) }
 
 // MissingArgument removes one argument of each tool call. If name is empty, it
 // is drawn from the call's coordinates.
@@ -239,7 +255,8 @@ func MissingArgument(name string) chaos.Fault {
 
 var missingArgumentRow = catalog.Fault(catalog.Row{
 	Kind: "missing_argument", Doc: "A tool call lacks an argument.", Go: "chaoshttp.MissingArgument(name)",
-	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p argumentName) chaos.Fault { return missingArgument{argumentName: p} })
 
 type missingArgument struct {
@@ -252,8 +269,10 @@ func (f missingArgument) Describe() chaos.Description {
 }
 
 func (f missingArgument) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(c chaos.Call) completion.Editor { return completion.MissingArgument(c, f.Name) })
+	return changeCompletion(ctx, c, args, next, f.editor)
 }
+
+func (f missingArgument) editor(c chaos.Call) completion.Editor { return completion.MissingArgument(c, f.Name) }
 
 // A Drift is a way in which a model's answers change from one version to the next.
 type Drift string
@@ -274,8 +293,10 @@ type driftParams struct {
 func DriftCompletion(d Drift) chaos.Fault { return driftCompletion{driftParams: driftParams{d}} }
 
 var driftCompletionRow = catalog.Fault(catalog.Row{
-	Kind: "drifted_completion", Doc: "The model answers in another style.", Go: "chaoshttp.DriftCompletion(d)", Example: `{"drift":"format"}`,
-	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Kind: "drifted_completion", Doc: "The model answers in another style.",
+	Go: "chaoshttp.DriftCompletion(d)", Example: `{"drift":"format"}`,
+	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p driftParams) chaos.Fault { return driftCompletion{driftParams: p} })
 
 type driftCompletion struct {
@@ -340,8 +361,10 @@ func SpoilCompletion(p Part, s Spoil) chaos.Fault {
 }
 
 var spoilCompletionRow = catalog.Fault(catalog.Row{
-	Kind: "spoiled_completion", Doc: "One part of the completion is spoiled.", Go: "chaoshttp.SpoilCompletion(part, spoil)", Example: `{"part":"content","spoil":"truncate"}`,
-	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Kind: "spoiled_completion", Doc: "One part of the completion is spoiled.",
+	Go: "chaoshttp.SpoilCompletion(part, spoil)", Example: `{"part":"content","spoil":"truncate"}`,
+	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p spoilParams) chaos.Fault { return spoilCompletion{spoilParams: p} })
 
 type spoilCompletion struct {
@@ -410,7 +433,8 @@ func (f spoilCompletion) ofArguments(c chaos.Call) completion.Editor {
 
 // changeCompletion makes the call and has editors change its answer, if that is
 // a completion: each choice an editor of its own.
-func changeCompletion(ctx context.Context, c chaos.Call, args any, next chaos.Next, make func(c chaos.Call) completion.Editor) (any, error) {
+func changeCompletion(ctx context.Context, c chaos.Call, args any, next chaos.Next,
+	make func(c chaos.Call) completion.Editor) (any, error) {
 	result, err := next(ctx, args)
 	if err != nil {
 		return result, err

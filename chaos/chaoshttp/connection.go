@@ -59,7 +59,8 @@ func (resetByServer) Describe() chaos.Description { return resetRow.Describe(cat
 
 func (resetByServer) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	return loss{err: func(h host) error {
-		return &net.OpError{Op: "read", Net: "tcp", Source: localAddr(), Addr: h.addr(), Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+		return &net.OpError{Op: "read", Net: "tcp", Source: localAddr(), Addr: h.addr(),
+			Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 	}}.inject(ctx, c, args, next)
 }
 
@@ -69,7 +70,8 @@ func (resetByServer) Inject(ctx context.Context, c chaos.Call, args any, next ch
 func HangUp() chaos.Fault { return closedByServer{} }
 
 var hangUpRow = catalog.Fault(catalog.Row{
-	Kind: "http_hang_up", Doc: "The connection is closed in good order before the answer.", Go: "chaoshttp.HangUp()",
+	Kind: "http_hang_up", Doc: "The connection is closed in good order before the answer.",
+	Go:    "chaoshttp.HangUp()",
 	Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
 }, func(catalog.None) chaos.Fault { return HangUp() })
 
@@ -109,7 +111,8 @@ type dnsWait struct {
 }
 
 var dnsTimeoutRow = catalog.Fault(catalog.Row{
-	Kind: "dns_timeout", Doc: "The resolver does not answer.", Go: "chaoshttp.DNSTimeout(wait)", Example: `{"wait":"5s"}`,
+	Kind: "dns_timeout", Doc: "The resolver does not answer.",
+	Go: "chaoshttp.DNSTimeout(wait)", Example: `{"wait":"5s"}`,
 	Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
 }, func(p dnsWait) chaos.Fault { return dnsTimeout{p} })
 
@@ -159,7 +162,9 @@ func (f tlsFault) Check() error                { return tlsRow.Check(f.tlsFailur
 func (f tlsFault) Describe() chaos.Description { return tlsRow.Describe(f.tlsFailure) }
 
 func (f tlsFault) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return loss{onWay: true, secure: true, err: func(h host) error { return handshakeError(f.Failure, h) }}.inject(ctx, c, args, next)
+	return loss{onWay: true, secure: true, err: func(h host) error {
+		return handshakeError(f.Failure, h)
+	}}.inject(ctx, c, args, next)
 }
 
 // alert has the text of crypto/tls's alert over TCP, whose type is not

@@ -70,6 +70,15 @@ func (r *Response) UnmarshalJSON(doc []byte) error {
 	return nil
 }
 
+// NoDocument returns why a request is no document, for faults that change
+// documents, such as those of package chaos/lies: it becomes the note in the
+// event. The JSON of a request is only its form in events.
+func (r Request) NoDocument() string { return "the arguments are an HTTP request" }
+
+// NoDocument returns why a response is no document. Its body may be one: see
+// [Response.OnBody].
+func (r Response) NoDocument() string { return "the result is an HTTP response" }
+
 // answer makes a response of a finite body.
 func answer(code int, line string, header http.Header, body []byte) *http.Response {
 	length := strconv.Itoa(len(body))

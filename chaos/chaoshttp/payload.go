@@ -113,7 +113,7 @@ type sentOnce struct{}
 
 func (sentOnce) Error() string { return "http: the body of the request cannot be sent again" }
 
-// Unsent tells package chaos that the callee was not reached.
+// Unsent reports that the callee was not reached.
 func (sentOnce) Unsent() bool { return true }
 
 // errNoRequest is the error of a fault that passes on no request.
@@ -123,7 +123,7 @@ type noRequest struct{}
 
 func (noRequest) Error() string { return "http: a fault passed on no request" }
 
-// Unsent tells package chaos that the callee was not reached.
+// Unsent reports that the callee was not reached.
 func (noRequest) Unsent() bool { return true }
 
 // send returns the request for the callee: with its original body the first

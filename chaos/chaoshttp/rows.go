@@ -9,5 +9,6 @@ import (
 // Rows returns the rows of this package's faults, in the order of the
 // documentation. The caller may keep and change the list.
 func Rows() []*catalog.Row {
-	return slices.Concat(connectionRows(), statusRows(), lateRows(), encodingRows(), formatRows(), completionRows(), eventRows())
+	return slices.Concat(connectionRows(), statusRows(), lateRows(), encodingRows(), formatRows(),
+		completionRows(), eventRows())
 }

@@ -69,8 +69,10 @@ type eventDelay struct {
 func SlowFirstEvent(d time.Duration) chaos.Fault { return slowFirstEvent{eventDelay: eventDelay{d}} }
 
 var slowFirstEventRow = catalog.Fault(catalog.Row{
-	Kind: "slow_first_event", Doc: "The first event of a response is late.", Go: "chaoshttp.SlowFirstEvent(d)", Example: `{"duration":"5s"}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Kind: "slow_first_event", Doc: "The first event of a response is late.",
+	Go: "chaoshttp.SlowFirstEvent(d)", Example: `{"duration":"5s"}`,
+	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p eventDelay) chaos.Fault { return slowFirstEvent{eventDelay: p} })
 
 type slowFirstEvent struct {
@@ -89,8 +91,10 @@ func (f slowFirstEvent) Inject(ctx context.Context, _ chaos.Call, args any, next
 func SlowEvents(d time.Duration) chaos.Fault { return slowEvents{eventDelay: eventDelay{d}} }
 
 var slowEventsRow = catalog.Fault(catalog.Row{
-	Kind: "slow_events", Doc: "Every event of a response is late.", Go: "chaoshttp.SlowEvents(d)", Example: `{"duration":"1s"}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Kind: "slow_events", Doc: "Every event of a response is late.",
+	Go: "chaoshttp.SlowEvents(d)", Example: `{"duration":"1s"}`,
+	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p eventDelay) chaos.Fault { return slowEvents{eventDelay: p} })
 
 type slowEvents struct {
@@ -110,8 +114,10 @@ func (f slowEvents) Inject(ctx context.Context, _ chaos.Call, args any, next cha
 func HangStream(after int) chaos.Fault { return hangStream{position: position{after}} }
 
 var hangStreamRow = catalog.Fault(catalog.Row{
-	Kind: "hanging_stream", Doc: "A response falls silent.", Go: "chaoshttp.HangStream(after)", Example: `{"after":2}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Kind: "hanging_stream", Doc: "A response falls silent.",
+	Go: "chaoshttp.HangStream(after)", Example: `{"after":2}`,
+	Layer: chaos.LayerStream, Class: chaos.ClassTiming, Visibility: chaos.Explicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p position) chaos.Fault { return hangStream{position: p} })
 
 type hangStream struct {
@@ -163,8 +169,10 @@ func short(n, after int) step {
 func CutEvent(after int) chaos.Fault { return cutEvent{position: position{after}} }
 
 var cutEventRow = catalog.Fault(catalog.Row{
-	Kind: "cut_event", Doc: "The connection breaks within an event.", Go: "chaoshttp.CutEvent(after)", Example: `{"after":2}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Kind: "cut_event", Doc: "The connection breaks within an event.",
+	Go: "chaoshttp.CutEvent(after)", Example: `{"after":2}`,
+	Layer: chaos.LayerStream, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p position) chaos.Fault { return cutEvent{position: p} })
 
 type cutEvent struct {
@@ -184,8 +192,10 @@ func (f cutEvent) Inject(ctx context.Context, c chaos.Call, args any, next chaos
 func CutStream(after int) chaos.Fault { return cutStream{position: position{after}} }
 
 var cutStreamRow = catalog.Fault(catalog.Row{
-	Kind: "cut_stream", Doc: "A response ends between two events, in good order.", Go: "chaoshttp.CutStream(after)", Example: `{"after":2}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassOmission, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Kind: "cut_stream", Doc: "A response ends between two events, in good order.",
+	Go: "chaoshttp.CutStream(after)", Example: `{"after":2}`,
+	Layer: chaos.LayerStream, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p position) chaos.Fault { return cutStream{position: p} })
 
 type cutStream struct {
@@ -242,8 +252,10 @@ func shownData(data string) []byte {
 func MalformEvent(after int) chaos.Fault { return malformEvent{position: position{after}} }
 
 var malformEventRow = catalog.Fault(catalog.Row{
-	Kind: "malformed_event", Doc: "An event's data is half of it.", Go: "chaoshttp.MalformEvent(after)", Example: `{"after":2}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Kind: "malformed_event", Doc: "An event's data is half of it.",
+	Go: "chaoshttp.MalformEvent(after)", Example: `{"after":2}`,
+	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p position) chaos.Fault { return malformEvent{position: p} })
 
 type malformEvent struct {
@@ -284,8 +296,10 @@ func (f *halved) end(int) step { return short(f.objects, f.after) }
 func DuplicateEvent(after int) chaos.Fault { return duplicateEvent{position: position{after}} }
 
 var duplicateEventRow = catalog.Fault(catalog.Row{
-	Kind: "duplicate_event", Doc: "An event arrives twice.", Go: "chaoshttp.DuplicateEvent(after)", Example: `{"after":2}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Kind: "duplicate_event", Doc: "An event arrives twice.",
+	Go: "chaoshttp.DuplicateEvent(after)", Example: `{"after":2}`,
+	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p position) chaos.Fault { return duplicateEvent{position: p} })
 
 type duplicateEvent struct {
@@ -318,8 +332,10 @@ func (f *duplicate) end(n int) step { return short(n, f.after) }
 func SwapEvents(after int) chaos.Fault { return swapEvents{position: position{after}} }
 
 var swapEventsRow = catalog.Fault(catalog.Row{
-	Kind: "swapped_events", Doc: "Two events have changed places.", Go: "chaoshttp.SwapEvents(after)", Example: `{"after":2}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Kind: "swapped_events", Doc: "Two events have changed places.",
+	Go: "chaoshttp.SwapEvents(after)", Example: `{"after":2}`,
+	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p position) chaos.Fault { return swapEvents{position: p} })
 
 type swapEvents struct {
@@ -382,19 +398,19 @@ func (f *swapped) long() step {
 // [Anywhere], and ends the stream; the status was 200 before. The kinds are
 // those of [APIError].
 func ErrorEvent(api API, kind ErrorKind, after int) chaos.Fault {
-	return errorEvent{eventError: eventError{api, kind, position{after}}}
+	return errorEvent{eventError: eventError{errorOf{api, kind}, position{after}}}
 }
 
 type eventError struct {
-	API   API       `json:"api" bounds:"enum=openai|anthropic"`
-	Error ErrorKind `json:"error" bounds:"enum=invalid_request|context_length|content_filter|authentication|quota|permission|not_found|too_large|rate_limit|server|timeout|overloaded"`
+	errorOf
 	position
 }
 
 var errorEventRow = catalog.Fault(catalog.Row{
 	Kind: "error_event", Doc: "The provider sends an error in the middle of a response.",
 	Go: "chaoshttp.ErrorEvent(api, kind, after)", Example: `{"api":"openai","error":"server","after":2}`,
-	Layer: chaos.LayerStream, Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Layer: chaos.LayerStream, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p eventError) chaos.Fault { return errorEvent{eventError: p} })
 
 type errorEvent struct {
@@ -444,8 +460,10 @@ func (f *failed) end(n int) step { return short(n, f.after) }
 func DropTerminator() chaos.Fault { return dropTerminator{} }
 
 var dropTerminatorRow = catalog.Fault(catalog.Row{
-	Kind: "unterminated_stream", Doc: "The events that end a response are missing.", Go: "chaoshttp.DropTerminator()",
-	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Kind: "unterminated_stream", Doc: "The events that end a response are missing.",
+	Go:    "chaoshttp.DropTerminator()",
+	Layer: chaos.LayerStream, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(catalog.None) chaos.Fault { return DropTerminator() })
 
 type dropTerminator struct{ changes }

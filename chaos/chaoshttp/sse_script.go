@@ -42,7 +42,7 @@ type step struct {
 	wait time.Duration // before the rest; negative: until the call ends
 	out  []byte        // what the caller gets in the event's place
 	was  []byte        // what it would have got, where that is not the event alone
-	// changes are declared when the caller is handed the first byte that it would
+	// changes are declared when the caller gets the first byte that it would
 	// not have got or, if there is none, the end: what is not read was not delivered.
 	changes []chaos.Change
 	stop    error // after out: io.EOF, or an error that the fault makes
@@ -70,7 +70,7 @@ type follower interface {
 	changed(...chaos.Change)
 	note(string)
 	fail(error) error
-	sleep(time.Duration) (calm bool, err error)
+	sleep(time.Duration) (disarmed bool, err error)
 }
 
 // scripted puts a script in front of a response, if that is an event stream. If
@@ -276,12 +276,12 @@ func (b *eventBody) take(st step, raw []byte) {
 		b.s.note(st.note)
 	}
 	if st.wait != 0 {
-		calm, err := b.s.sleep(st.wait)
+		disarmed, err := b.s.sleep(st.wait)
 		if err != nil {
 			b.stop = b.s.fail(err)
 			return
 		}
-		if calm {
+		if disarmed {
 			b.script = nil
 		}
 	}
@@ -294,7 +294,7 @@ func (b *eventBody) take(st step, raw []byte) {
 		b.was = append(b.was, raw...)
 		b.mark = blame.Common(b.out, b.was)
 		if b.mark == len(b.out) && b.mark == len(b.was) {
-			b.mark = 0 // the difference was handed out before, and is known to be one now
+			b.mark = 0 // the caller got the difference before, and it is known to be one now
 		}
 		b.was = b.was[min(b.mark, len(b.was)):]
 	}

@@ -59,7 +59,8 @@ type statusParams struct {
 
 // Its persistence is that of the code.
 var statusRow = catalog.Fault(catalog.Row{
-	Kind: "http_status", Doc: "The server answers with a status.", Go: "chaoshttp.Status(code, o)", Example: `{"code":503,"retryAfter":"10s"}`,
+	Kind: "http_status", Doc: "The server answers with a status.",
+	Go: "chaoshttp.Status(code, o)", Example: `{"code":503,"retryAfter":"10s"}`,
 	Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
 }, func(p statusParams) chaos.Fault { return Status(p.Code, &p.StatusOptions) })
 
