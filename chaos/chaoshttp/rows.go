@@ -10,5 +10,5 @@ import (
 // documentation. The caller may keep and change the list.
 func Rows() []*catalog.Row {
 	return slices.Concat(connectionRows(), statusRows(), lateRows(), encodingRows(), formatRows(),
-		completionRows(), eventRows())
+		completionRows(), spoilRows(), eventRows())
 }
