@@ -173,8 +173,6 @@ func special(v any) json.RawMessage {
 			Params json.RawMessage `json:"params,omitempty"`
 		}{d.Kind, d.Params})
 		return text
-	case chaos.Fault, chaos.When:
-		return json.RawMessage(`{"kind":""}`) // it has no description
 	}
 	return nil
 }
