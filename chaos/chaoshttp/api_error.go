@@ -100,16 +100,8 @@ func (f apiError) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (
 
 // Fail returns the answer as the provider writes it.
 func (f apiError) Fail(c chaos.Call) error {
-	m := newFailure(f.code, f.line)
-	model := "gpt-4o"
-	if f.API == Anthropic {
-		model = "claude-sonnet-4-5"
-	}
-	if _, named, ok := strings.Cut(c.Target, "#"); ok {
-		model = named
-	}
-	id := requestID(c)
-	m.Body, m.Message = errorBody(f.API, f.Error, model, id, f.wait())
+	m, id := newFailure(f.code, f.line), requestID(c)
+	m.Body, m.Message = errorBody(f.API, f.Error, c, f.wait())
 	m.Header.Set("Content-Type", "application/json")
 	if f.API == Anthropic {
 		m.Header.Set("Request-Id", id)
@@ -206,14 +198,26 @@ func requestID(c chaos.Call) string {
 	return fmt.Sprintf("req_%08x%08x%08x", uint32(c.Draw(drawRequestID)*half), uint32(c.Draw(drawRequestID+1)*half), uint32(c.Draw(drawRequestID+2)*half))
 }
 
+// modelOf is the model that a call asks, as its target names it; if that names
+// none, a usual one.
+func modelOf(api API, target string) string {
+	if _, named, ok := strings.Cut(target, "#"); ok {
+		return named
+	}
+	if api == Anthropic {
+		return "claude-sonnet-4-5"
+	}
+	return "gpt-4o"
+}
+
 // errorBody is the JSON of an error, and its message. wait is when to try again;
 // 0: what the provider says when it is soon.
-func errorBody(api API, kind ErrorKind, model, requestID string, wait time.Duration) (body []byte, message string) {
+func errorBody(api API, kind ErrorKind, c chaos.Call, wait time.Duration) (body []byte, message string) {
 	s := providers()[api][kind]
 	if wait == 0 {
 		wait = 120 * time.Millisecond
 	}
-	message = strings.ReplaceAll(strings.ReplaceAll(s.text, modelHere, model), waitHere, wait.String())
+	message = strings.ReplaceAll(strings.ReplaceAll(s.text, modelHere, modelOf(api, c.Target)), waitHere, wait.String())
 	if api == Anthropic {
 		var doc struct {
 			Type  string `json:"type"`
@@ -223,7 +227,7 @@ func errorBody(api API, kind ErrorKind, model, requestID string, wait time.Durat
 			} `json:"error"`
 			RequestID string `json:"request_id"`
 		}
-		doc.Type, doc.Error.Type, doc.Error.Message, doc.RequestID = "error", s.kind, message, requestID
+		doc.Type, doc.Error.Type, doc.Error.Message, doc.RequestID = "error", s.kind, message, requestID(c)
 		return encode(doc), message
 	}
 	return openAIBody(s, message), message

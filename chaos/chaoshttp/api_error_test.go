@@ -151,6 +151,20 @@ func TestTheMessageNamesTheTimeToWait(t *testing.T) {
 	}
 }
 
+// An error names a model, also where the target has none.
+func TestErrorsNameAModel(t *testing.T) {
+	for api, model := range map[chaoshttp.API]string{chaoshttp.OpenAI: "gpt-4o", chaoshttp.Anthropic: "claude-sonnet-4-5"} {
+		for _, f := range []chaos.Fault{chaoshttp.APIError(api, chaoshttp.KindNotFound, nil), chaoshttp.ErrorInOK(api, chaoshttp.KindNotFound)} {
+			for body, want := range map[string]string{`{}`: model, `{"model":"m-1"}`: "m-1"} {
+				in := injectorOf(t, chaos.Rule{Fault: f})
+				g := ask(chaos.NewContext(t.Context(), in), t, inProcess(t, desk), chat, body)
+				require.NoError(t, g.err)
+				assert.Contains(t, g.body, want)
+			}
+		}
+	}
+}
+
 func TestAnAnswerOfOnesOwn(t *testing.T) {
 	header := http.Header{"X-Cache": {"miss"}}
 	f := chaoshttp.Status(503, &chaoshttp.StatusOptions{Body: `{"code":"busy"}`, Header: header})

@@ -170,8 +170,7 @@ func (f errorInOK) Inject(ctx context.Context, c chaos.Call, args any, next chao
 	return replaceAnswer(ctx, args, next, func(r Response) Response {
 		doc := []byte(`{"error":{"code":500,"message":"Internal server error"}}`)
 		if f.API != "" {
-			_, model, _ := strings.Cut(c.Target, "#")
-			doc, _ = errorBody(f.API, f.Error, model, requestID(c), 0)
+			doc, _ = errorBody(f.API, f.Error, c, 0)
 		}
 		return replaced(ctx, r, doc)
 	})

@@ -427,8 +427,7 @@ func (f errorEvent) Check() error {
 func (f errorEvent) Describe() chaos.Description { return errorEventRow.Describe(f.eventError) }
 
 func (f errorEvent) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	_, model, _ := strings.Cut(c.Target, "#")
-	body, _ := errorBody(f.API, f.Error, model, requestID(c), 0)
+	body, _ := errorBody(f.API, f.Error, c, 0)
 	return changeEvents(ctx, args, next, &failed{after: f.in(c), api: f.API, body: body})
 }
 
