@@ -1,7 +1,7 @@
 // Package shakedown is the overview of the module; it has no API of its own.
 //
 // Shakedown is for teams that build LLM agents in Go. It injects faults into an
-// agent's tools, in process and reproducibly, checks what must stay true anyway,
+// agent's tools, in process and reproducibly, checks what must hold all the same,
 // and reports how certain the result is.
 //
 //   - [github.com/shakedown-go/shakedown/chaos] wraps functions, tool
@@ -10,17 +10,20 @@
 //     wrong; chaos/chaoshttp and chaos/chaosio, faults of HTTP and of readers;
 //     chaos/planjson, plans as JSON; chaos/lint, the mistakes in a plan;
 //     chaos/chaostest, checks for faults and triggers of your own.
-//   - [github.com/shakedown-go/shakedown/contract] asks every invariant in every
+//   - [github.com/shakedown-go/shakedown/contract] checks every invariant in every
 //     scenario, each cell an independent run. Its parts: contract/invariant,
-//     ready-made invariants; contract/contracttest, the matrix as go test subtests
-//     in virtual time; contract/report, the report for people and for programs;
-//     contract/experiment, steady states, rollbacks and game days;
-//     contract/trace, chaos events and traces as timelines.
+//     ready-made invariants; contract/scenarios, ready-made scenarios;
+//     contract/contracttest, the matrix as go test subtests in virtual time;
+//     contract/httpagent, agents behind HTTP; contract/report, the report for
+//     people and for programs; contract/experiment, steady states, rollbacks and
+//     game days; contract/trace, chaos events and traces as timelines.
 //   - [github.com/shakedown-go/shakedown/scoring] computes a score, a verdict of
 //     three values and an interval from the cells; scoring/timeline finds
 //     outages and recovery in a recorded run.
 //   - [github.com/shakedown-go/shakedown/mcpadapter] offers all that to another
-//     program, or another agent, as MCP tools; mcpadapter/policy restricts them.
+//     program, or another agent, as MCP tools. Its parts: mcpadapter/policy, who
+//     may call which tool; mcpadapter/mcpchaos, faults of the protocol;
+//     mcpadapter/incident, agents that investigate reported faults.
 //
 // The example below is a whole matrix: an agent that refunds an order, one
 // invariant, and the scenarios in which it must hold.

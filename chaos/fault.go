@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"time"
 )
 
 // A Next passes a call on: to the next fault that acts on it, or to the callee. args
@@ -203,60 +202,4 @@ type Change struct {
 	Path   string          `json:"path"`
 	Before json.RawMessage `json:"before"`
 	After  json.RawMessage `json:"after"`
-}
-
-// Changed declares, from within [Fault.Inject], what a fault changed: the arguments
-// before it calls next, the result after it. If the fault is delivered, the changes
-// appear on the event, at most 256 of one rule on one call.
-//
-// If the values can be compared, the comparison decides whether the fault was
-// delivered. The event then has a note about a change that made no difference, and
-// about a difference that was not declared. The declaration decides
-//   - after [KeepOpen];
-//   - if values cannot be compared;
-//   - if a fault of another phase than [PhaseChange] calls Changed without a change:
-//     it declares a difference that no value shows, such as the order of two calls.
-//
-// The change is attributed to the fault that is executing. A fault that waits in
-// next is not executing: what it declares then from a goroutine of its own is
-// dropped. Outside a fault Changed does nothing.
-func Changed(ctx context.Context, ch ...Change) {
-	if f := frameOf(ctx); f != nil && f.injection != nil && !keeps(ctx, f.injection, ch) {
-		f.injection.changed(f.pinned, ch)
-	}
-}
-
-// Postponed declares, from within [Fault.Inject], that the fault keeps the call's
-// [Next] to call it from a later Inject. From then on the effect of a call that did
-// not reach its callee is unknown, since it may still be executed. Outside a fault
-// it does nothing.
-func Postponed(ctx context.Context) {
-	if f := frameOf(ctx); f != nil && f.injection != nil {
-		f.injection.postponed()
-	}
-}
-
-// Note adds a sentence to the event, from within [Fault.Inject], such as why the
-// fault could not do its work. The same sentence is kept once, and 4 KiB of them in
-// all. Outside a fault it does nothing.
-func Note(ctx context.Context, text string) {
-	if f := frameOf(ctx); f != nil && f.injection != nil {
-		f.injection.note(text)
-	}
-}
-
-// Sleep waits, from within [Fault.Inject], for d. It returns
-//   - nil after d;
-//   - the context's error if that ends first;
-//   - [ErrDisarmed] if the injector is disarmed before or meanwhile, or the rule is
-//     removed or expires: the fault then calls next.
-//
-// A d of 0 does not wait, and a negative d waits until the context or the disarming
-// ends it. The runtime rounds waits under a millisecond up to about one. Outside a
-// fault it waits too, and only the context ends it early.
-func Sleep(ctx context.Context, d time.Duration) error {
-	if f := frameOf(ctx); f != nil && f.injection != nil {
-		return f.injection.sleep(ctx, f.pinned, d)
-	}
-	return wait(orBackground(ctx), d, nil, nil)
 }

@@ -97,9 +97,7 @@ func newInjector(seed uint64, cell string, o *InjectorOptions) *Injector {
 	}
 	in.safeguards = newSafeguardState(in.opts.Safeguards, in.born)
 	in.log.max = in.opts.MaxLog
-	if in.log.max == 0 {
-		in.log.max = defaultMaxLog
-	}
+	in.log.max = cmp.Or(in.log.max, defaultMaxLog)
 	return in
 }
 

@@ -6,6 +6,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
@@ -118,3 +121,222 @@ func (in *Injector) checkSafeguards(c *planRule) error {
 	}
 	return nil
 }
+
+// safeguardState is what the safeguards of an injector have counted.
+type safeguardState struct {
+	Safeguards
+	invalid error // the error of Check
+	allowed []*glob.Glob
+	born    time.Time
+	calls   atomic.Uint64 // to targets with rules; counted for Share
+
+	mu        sync.Mutex // guards what follows
+	delivered uint64
+	pending   uint64
+	tokens    float64
+	filled    time.Duration // when tokens was brought up to date, since born
+	held      [safeguardCount]uint64
+}
+
+// safeguard is one of the limits.
+type safeguard uint8
+
+const (
+	free safeguard = iota // no safeguard holds the fault back
+	heldInvalid
+	heldKill
+	heldBudget
+	heldShare
+	heldConcurrent
+	heldRate
+	safeguardCount // how many there are
+)
+
+var safeguardNames = [safeguardCount]string{heldInvalid: "invalid", heldKill: "kill", heldBudget: "budget", heldShare: "share",
+	heldConcurrent: "concurrent", heldRate: "rate"}
+
+func newSafeguardState(o *Safeguards, born time.Time) *safeguardState {
+	if o == nil {
+		return nil
+	}
+	g := &safeguardState{Safeguards: *o, invalid: o.Check(), born: born}
+	if g.Targets = slices.Clone(o.Targets); g.invalid != nil {
+		g.Targets = nil // each fault is then held back as invalid, and counted
+	}
+	for _, target := range g.Targets {
+		if compiled, err := glob.Compile(target); err == nil {
+			g.allowed = append(g.allowed, compiled)
+		}
+	}
+	g.tokens = g.bucket()
+	return g
+}
+
+// bucket is the capacity in tokens: one second's worth, at least one.
+func (g *safeguardState) bucket() float64 { return max(g.Rate, 1) }
+
+// killed reports whether the kill switch was thrown.
+func (g *safeguardState) killed() bool {
+	select {
+	case <-g.Kill: // never of a nil channel
+		return true
+	default:
+		return false
+	}
+}
+
+// killSwitch is the channel that ends waits; nil: there is none.
+func (in *Injector) killSwitch() <-chan struct{} {
+	if in.safeguards == nil {
+		return nil
+	}
+	return in.safeguards.Kill
+}
+
+func (in *Injector) killed() bool { return in.safeguards != nil && in.safeguards.killed() }
+
+// inactive reports whether no rule is in force: the injector was disarmed, closed or
+// killed.
+func (in *Injector) inactive() bool { return in.state.Load() != 0 || in.killed() }
+
+// inactive reports whether no rule is in force for the call.
+func (x *injection) inactive() bool { return x.set.site.in.inactive() || x.wasDisarmed() }
+
+// wasDisarmed reports whether the injector was disarmed during the call, even if it is
+// armed again by now.
+func (x *injection) wasDisarmed() bool { return x.set.site.in.disarms.Load() != x.disarms }
+
+// countCall counts a call to a target that has rules.
+func (g *safeguardState) countCall() {
+	if g.Share > 0 {
+		g.calls.Add(1)
+	}
+}
+
+// reserve returns the safeguard that holds one more fault back, or free. A free
+// fault is counted as pending until settle.
+func (g *safeguardState) reserve() safeguard {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	why := g.heldBy()
+	if why != free {
+		g.held[why]++
+		return why
+	}
+	if g.Rate > 0 {
+		g.tokens--
+	}
+	g.pending++
+	return free
+}
+
+// heldBy is the first safeguard that holds a fault back; g.mu is held.
+func (g *safeguardState) heldBy() safeguard {
+	faults := g.delivered + g.pending
+	switch {
+	case g.invalid != nil:
+		return heldInvalid
+	case g.killed():
+		return heldKill
+	case g.Budget > 0 && faults >= uint64(g.Budget):
+		return heldBudget
+	case g.Share > 0 && float64(faults+1) > g.Share*float64(g.calls.Load()):
+		return heldShare
+	case g.Concurrent > 0 && g.pending >= uint64(g.Concurrent):
+		return heldConcurrent
+	case g.Rate > 0 && !g.refill():
+		return heldRate
+	}
+	return free
+}
+
+// refill brings the bucket up to date, and reports whether it holds a token.
+func (g *safeguardState) refill() bool {
+	now := time.Since(g.born)
+	g.tokens = min(g.bucket(), g.tokens+(now-g.filled).Seconds()*g.Rate)
+	g.filled = now
+	return g.tokens >= 1
+}
+
+func (g *safeguardState) settle(delivered bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pending--
+	switch {
+	case delivered:
+		g.delivered++
+	case g.Rate > 0:
+		g.tokens++
+	}
+}
+
+// unusedRules are the rules that matched a call and did nothing, for its event.
+type unusedRules struct {
+	held   []heldRule
+	idle   *liveRule // a failure that made no error; nil: there was none
+	masked []string  // the rules that it masked
+}
+
+// heldRule is a rule that was held back.
+type heldRule struct {
+	name string
+	by   safeguard // free: by its own limit or cool-down
+}
+
+// reserve reports whether a rule that matched may be injected. If not, it notes that
+// the rule was held back.
+func (d *decision) reserve(b *siteRule) bool {
+	if !b.reserve() {
+		d.noteHeldBack(b, free)
+		return false
+	}
+	g := b.in.safeguards
+	if g == nil {
+		return true
+	}
+	why := g.reserve()
+	if why == free {
+		return true
+	}
+	b.release()
+	d.noteHeldBack(b, why)
+	return false
+}
+
+// noteHeldBack notes for the event, if there will be one, that a rule was held back.
+func (d *decision) noteHeldBack(b *siteRule, by safeguard) {
+	if d.lone {
+		return
+	}
+	k := d.addUnused()
+	k.held = append(k.held, heldRule{b.Name, by})
+}
+
+func (d *decision) addUnused() *unusedRules {
+	if d.unused == nil {
+		d.unused = &unusedRules{}
+	}
+	return d.unused
+}
+
+// addTo adds the rules to the record of the call.
+func (k *unusedRules) addTo(r *record) {
+	if k == nil {
+		return
+	}
+	if r.more == nil {
+		r.more = &details{}
+	}
+	for _, h := range k.held {
+		r.more.held = append(r.more.held, h.name)
+		if h.by != free {
+			r.note(fmt.Sprintf("rule %q was held back by the safeguards: %s", h.name, safeguardNames[h.by]))
+		}
+	}
+	if k.idle != nil {
+		r.main, r.more.masked = k.idle, k.masked
+	}
+}
+
+// someIdle reports whether a failure made no error.
+func (k *unusedRules) someIdle() bool { return k != nil && k.idle != nil }

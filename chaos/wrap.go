@@ -58,9 +58,7 @@ type WrapOptions[In any] struct {
 
 // WrapWith is [Wrap] with options; nil is the zero [WrapOptions].
 func WrapWith[In, Out any](target string, fn func(context.Context, In) (Out, error), o *WrapOptions[In]) func(context.Context, In) (Out, error) {
-	if o == nil {
-		o = &WrapOptions[In]{}
-	}
+	o = cmp.Or(o, &WrapOptions[In]{})
 	c := &callee[In, Out]{point: newPoint(target, cmp.Or(o.Layer, LayerPoint)), fn: fn}
 	c.alias = o.Alias
 	if x := o.Crossing; x != nil {

@@ -13,7 +13,7 @@ import (
 
 func idle(context.Context, string, chaos.ToolRegistry) (string, error) { return "done", nil }
 
-// idleMatrix has an agent that does nothing, so that all that is measured is the engine.
+// idleMatrix has an agent that does nothing, so that only the engine is measured.
 func idleMatrix(b testing.TB, invariants, trials int) *contract.Matrix {
 	return matrix(b, idle, func(m *contract.Matrix) {
 		m.Trials, m.Invariants = trials, nil

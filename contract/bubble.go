@@ -152,9 +152,7 @@ func (r *runner) abandon(ctx context.Context, done bool) *run {
 
 // fail sets why the cell cannot be decided, unless that is set; r.mu is held.
 func (r *runner) fail(why error) {
-	if r.result.undecided == nil {
-		r.result.undecided = why
-	}
+	r.result.undecided = cmp.Or(r.result.undecided, why)
 	if r.asking != nil {
 		r.asking.Err = fmt.Errorf("%w: %w", ErrTimeout, why)
 		r.collect(r.asking)

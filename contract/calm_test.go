@@ -124,7 +124,7 @@ const warning = "Warning: No reset_endpoint configured. Contract matrix cells ma
 	"Add reset_endpoint to your config for accurate isolation. Here that is Matrix.Reset, or Matrix.NewWorld for a world per cell: " +
 	"the first prompt was sent twice without faults, and the answers differed."
 
-func TestStatefulnessProbe(t *testing.T) {
+func TestStateProbe(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
 		change func(*contract.Matrix)

@@ -28,7 +28,7 @@ type collector struct {
 	tallies      map[*compiledScenario]tally // of report.Faults
 	onCellCaller caller                      // for OnCell
 	faulty       bool                        // OnCell failed, and is not called again
-	short        bool                        // cancelled before the end
+	cancelled    bool                        // before the end
 }
 
 type finished struct {
@@ -36,8 +36,9 @@ type finished struct {
 	reports  []CellReport
 }
 
-// runAll runs every job and reports.
-func (e *engine) runAll(ctx context.Context) (*Report, error) {
+// runAll runs every job and reports. At the end l looks at what the cells showed of
+// the rules.
+func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 	take, stop := iter.Pull(e.jobs())
 	defer stop()
 	c := &collector{engine: e, report: e.newReport(), take: take, waiting: map[int]finished{}, counts: map[scoring.Cell]int{}}
@@ -56,6 +57,7 @@ func (e *engine) runAll(ctx context.Context) (*Report, error) {
 		})
 	}
 	_ = g.Wait() // the workers return none
+	c.lintCalls(l)
 	return c.finish(ctx)
 }
 
@@ -95,7 +97,7 @@ func (c *collector) takeJob(ctx context.Context) (int, job, bool) {
 	}
 	j, ok := c.take()
 	if ok && ctx.Err() != nil {
-		c.short, ok = true, false
+		c.cancelled, ok = true, false
 	}
 	i := c.taken
 	if ok {
@@ -135,7 +137,7 @@ func (c *collector) add(r *CellReport, s *compiledScenario) {
 	if r.Absorbed {
 		rep.Absorbed++
 	}
-	c.short = c.short || r.cancelled
+	c.cancelled = c.cancelled || r.cancelled
 	if r.Abandoned {
 		rep.Abandoned++
 		if rep.Abandoned == 1 && c.engine.m.NewWorld == nil {
@@ -198,12 +200,24 @@ func (c *collector) notify(r *CellReport) {
 	}
 }
 
+// lintCalls warns of rules that matched no call, if every cell ran and its log shows
+// all calls.
+func (c *collector) lintCalls(l *ruleLinter) {
+	r := c.report
+	if c.cancelled || r.Filtered || r.Dropped > 0 {
+		return
+	}
+	l.warn = c.warn
+	l.lintCalls(func(s *compiledScenario, rule string) bool { return c.tallies[s][rule].matched })
+}
+
 func (c *collector) finish(ctx context.Context) (*Report, error) {
 	r := c.report
+	r.CalmRuns = c.engine.calmRuns()
 	score, err := scoring.ContractWith(r.Counts, &scoring.ContractOptions{AllowInconclusive: c.engine.o.AllowInconclusive})
 	r.Score = score
 	switch {
-	case c.short:
+	case c.cancelled:
 		r.Cancelled = true
 		if score.Verdict != scoring.Fail {
 			r.Score.Verdict, r.Score.Why = scoring.Inconclusive, "the run was cancelled"

@@ -62,6 +62,7 @@
 //
 // A matrix calls the agent cells × prompts times, less the prompts after one that
 // broke the invariant. With [Matrix.ShareObservations] there is one run per
-// scenario and trial. Each prompt list that needs a baseline adds one run. The
-// statefulness probe of a shared world sends the first prompt twice.
+// scenario and trial. Each prompt list that needs a baseline adds one calm run, which
+// has no faults and is no cell. The state probe of a shared world sends the first
+// prompt twice. [Report.CalmRuns] counts these runs.
 package contract

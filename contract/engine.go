@@ -16,9 +16,10 @@ type engine struct {
 	m         *Matrix
 	o         RunOptions
 	scenarios []*compiledScenario
-	lists     [][]string // the distinct prompt lists
-	calm      []calmRun  // by prompt list
+	lists     []*promptList // the distinct ones
 	tools     []chaos.Tool
+	known     []string // the injection points that are known before the first cell
+	hasRules  bool     // some scenario has rules, so the calls without faults are counted
 	warnings  []string
 	probed    bool
 }
@@ -65,7 +66,7 @@ func (o *RunOptions) check() error {
 // A compiledInvariant is an invariant with its list of prompts.
 type compiledInvariant struct {
 	*Invariant
-	list int // index of its prompts in engine.lists
+	list *promptList
 }
 
 // assignInvariants gives each scenario the invariants that apply in it.
@@ -77,15 +78,10 @@ func (e *engine) assignInvariants() {
 		if len(inv.Probes) > 0 {
 			prompts = inv.Probes
 		}
-		list := e.listOf(prompts)
-		if list < 0 {
-			list = len(e.lists)
-			e.lists = append(e.lists, prompts)
-		}
-		all[i] = &compiledInvariant{inv, list}
+		all[i] = &compiledInvariant{inv, e.listOf(prompts)}
 	}
-	e.calm = make([]calmRun, len(e.lists))
 	for _, s := range e.scenarios {
+		e.hasRules = e.hasRules || len(s.Rules) > 0
 		for _, p := range all {
 			if s.applies(p.Applies) {
 				s.invariants = append(s.invariants, p)
@@ -94,9 +90,24 @@ func (e *engine) assignInvariants() {
 	}
 }
 
-// listOf is the index of a prompt list; -1: no invariant has it.
-func (e *engine) listOf(prompts []string) int {
-	return slices.IndexFunc(e.lists, func(l []string) bool { return slices.Equal(l, prompts) })
+// listOf returns the entry of a prompt list, which it adds if there is none. It must
+// not be called while cells run.
+func (e *engine) listOf(prompts []string) *promptList {
+	for _, l := range e.lists {
+		if slices.Equal(l.prompts, prompts) {
+			return l
+		}
+	}
+	l := &promptList{prompts: prompts}
+	e.lists = append(e.lists, l)
+	return l
+}
+
+// warn adds a warning about the whole run. It must not be called while cells run.
+func (e *engine) warn(text string) {
+	if len(e.warnings) < maxWarnings {
+		e.warnings = append(e.warnings, text)
+	}
 }
 
 // A job is what a worker does at a time: one cell, or with ShareObservations all

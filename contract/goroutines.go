@@ -103,8 +103,8 @@ func listStrays(names []string) string {
 	return strings.Join(parts, "; ")
 }
 
-// A traced is what a trace says about a goroutine.
-type traced struct {
+// A tracedGoroutine is what a trace says about a goroutine.
+type tracedGoroutine struct {
 	bubble  string
 	state   string // such as "chan receive"
 	durable bool   // it is blocked in a way that lets the bubble's clock advance
@@ -114,7 +114,7 @@ type traced struct {
 
 // busy reports whether the goroutine is computing, or waits only for the
 // scheduler or the garbage collector.
-func (g traced) busy() bool {
+func (g tracedGoroutine) busy() bool {
 	switch g.state {
 	case "running", "runnable", "syscall", "preempted", "copystack", "GC assist wait", "GC assist marking":
 		return true
@@ -124,7 +124,7 @@ func (g traced) busy() bool {
 
 var headPattern = regexp.MustCompile(`^goroutine \d+ [^\[]*\[([^\],]*?)(?: \(scan\))?( \(durable\))?(?:,[^\]]*)?\]`)
 
-func readTrace(trace string) (g traced, ok bool) {
+func readTrace(trace string) (g tracedGoroutine, ok bool) {
 	lines := strings.Split(strings.TrimSpace(trace), "\n")
 	head := headPattern.FindStringSubmatch(lines[0])
 	if head == nil {

@@ -37,7 +37,7 @@ func (f delays) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.N
 	return next(ctx, args)
 }
 
-// idles is injected and changes nothing.
+// idles is a fault that changes nothing.
 type idles struct{}
 
 func (idles) Phase() chaos.Phase { return chaos.PhaseChange }
@@ -55,7 +55,7 @@ type ordinal uint64
 
 func (n ordinal) Match(c chaos.Call) bool { return c.Ordinal == uint64(n) }
 
-// clock is a registry with one tool, and a point of the same world beside it.
+// clock is a registry with one tool.
 func clock(t testing.TB) chaos.ToolRegistry {
 	t.Helper()
 	tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "clock"}, func(context.Context, struct{}) (string, error) {

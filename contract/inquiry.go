@@ -61,7 +61,7 @@ func (w *worker) ask(ctx context.Context, q *inquiry, o *Observation) {
 	q.asked++
 	var found finding
 	e := w.checkCaller.call(limits{ctx: own, cancel: cancel, watchdog: w.watchdog.C}, func() error {
-		found = w.engine.check(own, q.invariant, i, &its)
+		found = check(own, q.invariant, i, &its)
 		return nil
 	})
 	unknown := func(format string, args ...any) {
@@ -91,7 +91,7 @@ type finding struct {
 
 // check asks an invariant about one observation. It must be a copy: with
 // ShareObservations other invariants judge the same one.
-func (e *engine) check(ctx context.Context, p *compiledInvariant, i int, o *Observation) finding {
+func check(ctx context.Context, p *compiledInvariant, i int, o *Observation) finding {
 	o.Cell.Invariant = p.Name
 	if o.Err != nil && !p.JudgesErrors {
 		return finding{Broken, fmt.Errorf("the agent failed: %w", o.Err).Error(), false}
@@ -101,7 +101,7 @@ func (e *engine) check(ctx context.Context, p *compiledInvariant, i int, o *Obse
 		missing = nil
 	}
 	if missing == nil {
-		o.Baseline, missing = e.baseline(p, i)
+		o.Baseline, missing = p.baseline(i)
 	}
 	if missing != nil {
 		return finding{Inconclusive, fmt.Errorf("%w: %w", ErrUndecided, missing).Error(), false}

@@ -38,12 +38,13 @@ func (m *mischief) call() {
 	}
 }
 
-// site is a place where user code runs, and what its misbehaving costs.
+// site is a place where user code runs, and the result when it misbehaves.
 type site struct {
 	name  string
 	at    int // the call that belongs to the second of three cells
 	plant func(m *contract.Matrix, o *contract.RunOptions, bad *mischief)
-	// state of the second cell, and a part of why, where the code dies; where it hangs, in real time.
+	// The state of the second cell, and a part of its reason: when the code dies,
+	// and when it hangs in real time.
 	state contract.CellState
 	dies  string
 	hangs string
@@ -114,7 +115,7 @@ func three(t *testing.T, s site, bad *mischief, bubbles bool) (*contract.Matrix,
 	return m, o
 }
 
-// TestUserCodeThatDies: whatever user code does, it breaks its own cell.
+// TestUserCodeThatDies: user code that panics or ends its goroutine affects only its own cell.
 func TestUserCodeThatDies(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for _, s := range sites(t) {
@@ -372,7 +373,7 @@ func TestWarningsAreBounded(t *testing.T) {
 }
 
 // TestWatchdogStandsOverBubbles: a goroutine that waits for a mutex is not
-// blocked for good in the eyes of a bubble, so its clock stands still.
+// durably blocked, so the clock of its bubble stands still.
 func TestWatchdogStandsOverBubbles(t *testing.T) {
 	var mu sync.Mutex
 	asked := 0

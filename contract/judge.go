@@ -31,7 +31,7 @@ func (w *worker) judge(ctx context.Context, q *inquiry, s *run) ruling {
 }
 
 // evidence is a copy of the observation that decided; if none did, of the last one.
-func (e *engine) evidence(r *CellReport, p *compiledInvariant, found ruling, s *run) *Observation {
+func evidence(r *CellReport, p *compiledInvariant, found ruling, s *run) *Observation {
 	at := found.at
 	if at < 0 && s.partial == nil {
 		at = len(s.observations) - 1
@@ -46,7 +46,7 @@ func (e *engine) evidence(r *CellReport, p *compiledInvariant, found ruling, s *
 	own := *o
 	own.Cell = r.Cell
 	if at >= 0 {
-		own.Baseline, _ = e.baseline(p, at)
+		own.Baseline, _ = p.baseline(at)
 	}
 	return &own
 }

@@ -175,9 +175,9 @@ func TestLeakOfTheFirstWorldIsOneOfItsCells(t *testing.T) {
 	assert.NotContains(t, r.Cells[0].Why, "watchdog")
 }
 
-// TestGoroutinesThatMayYetEndAreNoLeak: what computes, or waits for something
-// that would come if the clock moved, leaves the cell open when the watchdog's
-// time is over. It says for what it waited.
+// TestGoroutinesThatMayYetEndAreNoLeak: a goroutine that computes, or waits for
+// something that would come if the clock moved, makes the cell inconclusive when
+// the watchdog expires. The reason names the goroutine.
 func TestGoroutinesThatMayYetEndAreNoLeak(t *testing.T) {
 	t.Parallel() // it waits for watchdogs
 	o := awaited(t)

@@ -35,7 +35,7 @@ func TestCounts(t *testing.T) {
 	assert.Equal(t, "calm", full.Counts[0].Scenario, "in the order of the matrix")
 }
 
-// TestFastCellsWaitForASlowOne: reports are handed on in order, so a slow cell
+// TestFastCellsWaitForASlowOne: reports are passed on in order, so a slow cell
 // holds back those behind it, and only so many of them are run meanwhile.
 func TestFastCellsWaitForASlowOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -36,7 +36,7 @@ type Harness struct {
 	// has returned. A cell for which it does not call run is not run. nil: run(nil).
 	Around func(c Cell, run func(Bubble) *CellReport)
 	// Calm is the bubble of the runs that are not cells: that of the first world,
-	// those for baselines and those of the statefulness probe. nil: real time.
+	// those for baselines and those of the state probe. nil: real time.
 	Calm Bubble
 	// Rerun returns the command line that repeats a cell, for
 	// [CellReport.Rerun]. nil: no line.

@@ -17,8 +17,8 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// busy calls the clock a few times and reports what it got: what it says shows
-// the faults it met.
+// busy calls the clock a few times and reports what it got, so its answer
+// shows the faults it met.
 func busy(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
 	var b strings.Builder
 	for i := range 8 {
@@ -47,7 +47,7 @@ func flakyMatrix(t *testing.T, agent contract.Agent) *contract.Matrix {
 	})
 }
 
-// plain is a report as JSON, durations apart.
+// plain is a report as JSON, without durations.
 func plain(t *testing.T, r any) string {
 	t.Helper()
 	text, err := json.Marshal(r)

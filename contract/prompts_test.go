@@ -23,8 +23,8 @@ func verdicts(id string, by map[string]error) contract.Invariant {
 	return inv
 }
 
-// TestPromptsAfterABrokenOneAreNotPut: they cost money and decide nothing more.
-func TestPromptsAfterABrokenOneAreNotPut(t *testing.T) {
+// TestPromptsAfterABrokenOneAreNotSent: they cost money and decide nothing more.
+func TestPromptsAfterABrokenOneAreNotSent(t *testing.T) {
 	all := []string{"a", "b", "c"}
 	undecided := fmt.Errorf("%w: who knows", contract.ErrUndecided)
 	for _, tc := range []struct {
@@ -139,7 +139,7 @@ func TestChecksThatFailBetweenPromptsAreTheCellsResult(t *testing.T) {
 	}
 }
 
-// TestCheckThatEndsWithTheRunDecidesNothing: its error may come of that.
+// TestCheckThatEndsWithTheRunDecidesNothing: its error may be a consequence.
 func TestCheckThatEndsWithTheRunDecidesNothing(t *testing.T) {
 	for name, o := range map[string]*contract.RunOptions{"real time": {}, "bubbles": virtual(t)} {
 		for _, prompts := range [][]string{{"a"}, {"a", "b"}} { // after the cell, and between its prompts
@@ -162,8 +162,8 @@ func TestCheckThatEndsWithTheRunDecidesNothing(t *testing.T) {
 	}
 }
 
-// TestDeliveriesOfABrokenCellEndWithTheBreak: faults that come later cannot be
-// why, whether the later prompts are put or not.
+// TestDeliveriesOfABrokenCellEndWithTheBreak: a later fault cannot
+// be the cause, whether or not the later prompts are sent.
 func TestDeliveriesOfABrokenCellEndWithTheBreak(t *testing.T) {
 	for _, tc := range []struct {
 		reason    string
@@ -194,7 +194,7 @@ func TestDeliveriesOfABrokenCellEndWithTheBreak(t *testing.T) {
 }
 
 // TestUndecidedCellsAreCounted apart from those that are inconclusive for
-// another reason: only the check's own word counts.
+// another reason: only an ErrUndecided of the check itself counts.
 func TestUndecidedCellsAreCounted(t *testing.T) {
 	undecided := fmt.Errorf("%w: the answer is in prose; a judge would decide it", contract.ErrUndecided)
 	shrugs := verdicts("shrugs", map[string]error{"p": undecided})

@@ -25,9 +25,9 @@ func (lies) Inject(ctx context.Context, _ chaos.Call, args any, next chaos.Next)
 	return "midnight", nil
 }
 
-// TestFaultsThatToolsGotOver: such a fault is delivered, to something that the
-// agent uses, and decides the cell. Those cells are counted apart.
-func TestFaultsThatToolsGotOver(t *testing.T) {
+// TestFaultsThatToolsRecoverFrom: such a fault is delivered to something that the
+// agent uses, and decides the cell. These cells are counted apart.
+func TestFaultsThatToolsRecoverFrom(t *testing.T) {
 	type source = func(context.Context, string) (string, error)
 	wrap := func(target string, fn source) source { return chaos.Wrap(target, fn) }
 	inner := wrap("inner", func(context.Context, string) (string, error) { return "noon", nil })
@@ -98,7 +98,7 @@ func TestFaultsThatToolsGotOver(t *testing.T) {
 	}
 }
 
-// TestUndeliveredCellsAbsorbNothing: there was nothing to get over.
+// TestUndeliveredCellsAbsorbNothing: there was no fault to recover from.
 func TestUndeliveredCellsAbsorbNothing(t *testing.T) {
 	m := matrix(t, tellsTime, func(m *contract.Matrix) {
 		m.Scenarios = []contract.Scenario{{Name: "idle", AllowUndelivered: true, Rules: []chaos.Rule{{Target: "clock", Fault: idles{}}}}}

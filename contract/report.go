@@ -91,8 +91,11 @@ type Report struct {
 	// SharedObservations reports whether all invariants of a scenario and trial
 	// judged the same observations; see [Matrix.ShareObservations].
 	SharedObservations bool `json:"shared,omitempty"`
-	// StateProbed reports whether the statefulness probe was made.
+	// StateProbed reports whether the state probe was made.
 	StateProbed bool `json:"probed,omitempty"`
+	// CalmRuns counts the runs of the agent without faults that are not cells: those
+	// for baselines and those of the state probe.
+	CalmRuns int `json:"calmRuns,omitempty"`
 	// Filtered reports whether [Harness.Around] left out some cells.
 	Filtered bool `json:"filtered,omitempty"`
 	// Cancelled reports whether the context ended before all cells had run. The
@@ -101,7 +104,9 @@ type Report struct {
 	// AllowInconclusive is that of the [RunOptions]: the score and the verdict
 	// follow from it and Counts.
 	AllowInconclusive int `json:"allowInconclusive,omitempty"`
-	// Warnings are sentences about the run as a whole.
+	// Warnings are sentences about the run as a whole. Among them are the findings of
+	// package chaos/lint, and the rules that match no call because the agent makes too
+	// few.
 	Warnings []string `json:"warnings,omitempty"`
 	// Dropped counts the events that did not fit the logs of the cells.
 	Dropped int `json:"dropped,omitempty"`

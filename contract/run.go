@@ -27,12 +27,15 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 		return nil, err
 	}
 	e.prepare(ctx)
-	return e.runAll(ctx)
+	l := &ruleLinter{engine: e, warn: e.warn, never: map[ruleKey]bool{}}
+	defer l.caller.release()
+	l.lintRules(ctx)
+	return e.runAll(ctx, l)
 }
 
 // RunCell runs one cell of the matrix as Run does: with the same seed and the
 // same faults, and after a calm run if the invariant needs a baseline. It does
-// not make the statefulness probe and does not call OnCell.
+// not make the state probe and does not call OnCell.
 //
 // The report retains the observation unless o.Keep is KeepNone or KeepCounts. A
 // cell that the matrix does not have is a [*FieldError]. When ctx ends, RunCell
@@ -70,6 +73,7 @@ type run struct {
 	warning      string
 	cancelled    bool           // the context of the matrix's run ended
 	abandoned    bool           // user code was left behind
+	unended      bool           // a call did not end, in a run without faults
 	uncounted    []*Observation // whose faults the report has not counted yet
 	late         int
 	dropped      int

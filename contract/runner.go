@@ -185,7 +185,7 @@ func (r *runner) arm() *chaos.Injector {
 	if r.scenario != nil {
 		in = r.scenario.injector(r.cell.Trial, r.needs.Has(NeedResults))
 	} else {
-		in = chaos.NewInjector(0, &chaos.InjectorOptions{MaxLog: -1})
+		in = chaos.NewInjector(0, &chaos.InjectorOptions{RecordAll: true})
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -374,5 +374,8 @@ func (r *runner) sum(ctx context.Context) *run {
 	r.gatherLate()
 	result := r.result // a copy: the run may go on
 	result.sum(ctx, r.injector)
+	if r.injector != nil && r.engine.hasRules && (r.scenario == nil || len(r.scenario.Rules) == 0) {
+		result.unended = !allEnded(result.observations, r.injector.Targets())
+	}
 	return &result
 }

@@ -33,8 +33,8 @@ func compileScenario(index int, s Scenario, plan *chaos.Plan, points []string) *
 }
 
 // layerOf is the layer of a rule: Rule.Layer; else that of its fault; else that
-// of the points that its target matches. Faults of streams have no layer of a
-// model's own, so a target that is a model's call takes precedence over them.
+// of the points that its target matches. A fault of streams also applies to the
+// stream of a model, so a target that is a model's call overrides its layer.
 func layerOf(r chaos.Rule, points []string) chaos.Layer {
 	if r.Layer != "" {
 		return r.Layer

@@ -6,8 +6,13 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// tally counts the rules of one scenario, in the report's own list.
-type tally map[string]*FaultCount
+// tally counts the rules of one scenario by their names.
+type tally map[string]*ruleTally
+
+type ruleTally struct {
+	*FaultCount      // in the report's own list
+	matched     bool // some call, also if no fault was injected
+}
 
 // newTallies lists every rule of every scenario in the report, also those that
 // never match a call, and returns a tally per scenario.
@@ -22,7 +27,7 @@ func newTallies(r *Report, scenarios []*compiledScenario) map[*compiledScenario]
 		t := make(tally, len(s.Rules))
 		for _, rule := range s.plan.Rules() {
 			r.Faults = append(r.Faults, FaultCount{Scenario: s.Name, Rule: rule.Name, Target: rule.Target, Fault: kindOf(rule.Fault)})
-			t[rule.Name] = &r.Faults[len(r.Faults)-1]
+			t[rule.Name] = &ruleTally{FaultCount: &r.Faults[len(r.Faults)-1]}
 		}
 		tallies[s] = t
 	}
@@ -40,7 +45,7 @@ func kindOf(f chaos.Fault) string {
 
 // add counts the faults of one run of the agent.
 func (t tally) add(observations []*Observation) {
-	var delivered []*FaultCount
+	var delivered []*ruleTally
 	for _, o := range observations {
 		for i := range o.Events {
 			delivered = t.event(&o.Events[i], delivered)
@@ -52,11 +57,14 @@ func (t tally) add(observations []*Observation) {
 }
 
 // event counts one call, and adds to the rules delivered so far.
-func (t tally) event(e *chaos.Event, delivered []*FaultCount) []*FaultCount {
+func (t tally) event(e *chaos.Event, delivered []*ruleTally) []*ruleTally {
 	count := func(rule string, reached bool) {
 		c := t[rule]
+		if c == nil { // no rule was injected
+			return
+		}
+		c.matched = true
 		switch {
-		case c == nil: // no rule matched
 		case !reached:
 			add(&c.Undelivered, 1)
 		default:
@@ -75,6 +83,13 @@ func (t tally) event(e *chaos.Event, delivered []*FaultCount) []*FaultCount {
 	}
 	for _, rule := range e.Idle {
 		count(rule, false)
+	}
+	for _, notInjected := range [][]string{e.Masked, e.HeldBack} {
+		for _, rule := range notInjected {
+			if c := t[rule]; c != nil {
+				c.matched = true
+			}
+		}
 	}
 	return delivered
 }

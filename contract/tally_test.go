@@ -11,8 +11,8 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// The report says of every rule how often it was delivered, and counts an
-// answer once, however many invariants judged it.
+// The report counts the deliveries of every rule. An answer counts once, however
+// many invariants judged it.
 func TestFaultsAreCountedPerRule(t *testing.T) {
 	holds := func(context.Context, *contract.Observation) error { return nil }
 	matrix := &contract.Matrix{

@@ -32,13 +32,13 @@ func (w *worker) learnTools(ctx context.Context) error {
 	case s.warning != "":
 		e.warnings = append(e.warnings, s.warning)
 	}
-	known := targets(e.tools, hasRegistry, e.m.Points)
+	e.known = targets(e.tools, hasRegistry, e.m.Points)
 	for i := range e.m.Invariants {
-		e.warnings = append(e.warnings, idleTargets(&e.m.Invariants[i], known)...)
+		e.warnings = append(e.warnings, idleTargets(&e.m.Invariants[i], e.known)...)
 	}
 	var problems []error
 	for _, scenario := range e.scenarios {
-		if err := scenario.checkTargets(known, hasRegistry); err != nil {
+		if err := scenario.checkTargets(e.known, hasRegistry); err != nil {
 			problems = append(problems, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
 )
@@ -128,12 +129,7 @@ func (m *Matrix) checkPrompts(p *problems) {
 }
 
 func appliesAnywhere(a Applies, scenarios []*compiledScenario) bool {
-	for _, w := range scenarios {
-		if w.applies(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(scenarios, func(s *compiledScenario) bool { return s.applies(a) })
 }
 
 // problems collects errors, each once.

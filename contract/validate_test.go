@@ -259,7 +259,7 @@ func TestAMatrixOfAbsurdSizeIsRefused(t *testing.T) {
 	assert.ErrorContains(t, m.Validate(), fmt.Sprintf("Trials is %d; allowed: at most", math.MaxInt))
 }
 
-// A name in an invariant that nothing in the world has is looked for in vain.
+// A target of an invariant that matches no tool and no declared point gives a warning.
 func TestInvariantsThatLookForNothingAreWarnedOf(t *testing.T) {
 	m := matrix(t, tellsTime, func(m *contract.Matrix) {
 		m.Points = []string{"mail.send"}

@@ -130,8 +130,8 @@ func TestAroundMayCallItsCellOnlyOnce(t *testing.T) {
 	assert.Len(t, r.Cells, 1)
 }
 
-// TestAroundThatDoesNotWait leaves its cells to goroutines: one in time, one
-// that comes when its cell is over.
+// TestAroundThatDoesNotWait leaves its cells to goroutines: one runs its cell in
+// time, one when the cell is over.
 func TestAroundThatDoesNotWait(t *testing.T) {
 	asked := 0
 	m := matrix(t, func(context.Context, string, chaos.ToolRegistry) (string, error) { asked++; return "", nil }, func(m *contract.Matrix) { m.Trials = 4 })

@@ -33,9 +33,9 @@ func (w *worker) end() {
 // left out are NotRun.
 func (w *worker) run(ctx context.Context, j job) []CellReport {
 	reports := make([]CellReport, len(j.invariants))
-	var runs map[int]*run // by prompt list
+	var runs map[*promptList]*run
 	if len(j.invariants) > 1 {
-		runs = make(map[int]*run)
+		runs = make(map[*promptList]*run)
 	}
 	for i, p := range j.invariants {
 		r := &reports[i]
@@ -60,7 +60,7 @@ func (w *worker) run(ctx context.Context, j job) []CellReport {
 // cell's invariant breaks, unless AskAll is set.
 func (w *worker) observe(ctx context.Context, j job, q *inquiry, bubble Bubble) *run {
 	p := q.invariant
-	r := &runner{engine: w.engine, scenario: j.scenario, cell: j.cell(p), prompts: w.engine.lists[p.list]}
+	r := &runner{engine: w.engine, scenario: j.scenario, cell: j.cell(p), prompts: p.list.prompts}
 	if !w.engine.m.ShareObservations && !w.engine.m.AskAll && len(r.prompts) > 1 {
 		r.inquiry = q
 	}
@@ -82,8 +82,11 @@ func (w *worker) report(ctx context.Context, r *CellReport, q *inquiry, scenario
 	r.dropped, r.cancelled = s.dropped, s.cancelled || found.cancelled
 	r.Elapsed = s.elapsed()
 	r.warn(s.warning)
-	if len(scenario.Rules) > 0 {
+	switch {
+	case len(scenario.Rules) > 0:
 		r.events = s.uncounted
+	case w.engine.hasRules && s.uncounted != nil:
+		q.invariant.list.countCalls(s)
 	}
 	s.warning, s.uncounted = "", nil // once, however many cells share it
 	if len(scenario.Rules) > 0 && d.delivered == 0 && r.State != Inconclusive {
@@ -92,7 +95,7 @@ func (w *worker) report(ctx context.Context, r *CellReport, q *inquiry, scenario
 			r.Why = "no fault was delivered: " + s.whyUndelivered()
 		}
 	}
-	r.Evidence = w.engine.evidence(r, q.invariant, found, s)
+	r.Evidence = evidence(r, q.invariant, found, s)
 	w.addRerun(r)
 }
 

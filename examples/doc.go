@@ -1,11 +1,10 @@
-// Package examples holds the runnable programs; each has a folder of its own.
+// Package examples holds the runnable programs, each in a folder of its own.
 //
 //   - quickstart: an agent in every scenario, as a command with a report.
-//   - mcpserver: the order desk driven by MCP clients, also as an image and a chart.
+//   - mcpserver: the order desk, for MCP clients to break; also as an image and a chart.
 //   - mcpclient: a contract over any MCP server, while the protocol breaks.
 //   - gotest: the same as go tests to copy, and one wrapped function.
 //   - gameday: real services killed, paused and cut off, judged by their recorded calls.
 //   - cluster: a simulated cluster's control surface over MCP, behind a policy.
-//   - mcpserver: the order desk, for MCP clients to break.
 //   - triage: a fault that an MCP server reports, investigated by an agent.
 package examples

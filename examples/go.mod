@@ -7,6 +7,7 @@ require (
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/shakedown-go/shakedown v0.0.0
+	github.com/shakedown-go/shakedown/mcpadapter v0.0.0
 	github.com/stretchr/testify v1.12.1
 	go.yaml.in/yaml/v3 v3.0.5
 	golang.org/x/term v0.47.0
@@ -35,4 +36,7 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 )
 
-replace github.com/shakedown-go/shakedown => ../
+replace (
+	github.com/shakedown-go/shakedown => ../
+	github.com/shakedown-go/shakedown/mcpadapter => ../mcpadapter
+)

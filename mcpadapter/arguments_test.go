@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a model gets wrong, and what it is told.
+// What a model gets wrong, and the answers.
 func TestArgumentsThatAreWrong(t *testing.T) {
 	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
 	const tool = "chaos_inject_fault"

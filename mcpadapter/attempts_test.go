@@ -24,7 +24,7 @@ import (
 // soon is a deadline that a test waits out. What follows it is awaited without one.
 const soon = 20 * time.Millisecond
 
-// The tokens of two callers besides the one of the environment, who is called "token".
+// The tokens of two callers. The caller of the token in the environment is called "token".
 const (
 	watcherToken = "t0ken-of-a-watcher"
 	nobodyToken  = "t0ken-without-scopes"
@@ -72,8 +72,8 @@ func raw(t *testing.T, address, text string) string {
 
 const statusCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"chaos_status","arguments":{}}}`
 
-// What somebody who is slow, or unknown, or both, can do to the server: each
-// attempt ends with a closed connection.
+// Callers that are slow or unknown try to exhaust the server. Each attempt ends
+// with a closed connection.
 func TestAttemptsToHoldConnections(t *testing.T) {
 	const slowBody = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: 1000\r\n\r\n{"
 	for _, tc := range []struct{ attempt, expectation, text string }{
@@ -158,7 +158,7 @@ func TestAttemptsToGuessAToken(t *testing.T) {
 	for i := range 50 {
 		assert.Equal(t, 429, post(fmt.Sprint("guess-", i)))
 	}
-	assert.Equal(t, 429, post(token), "a guess that is right is not told from one that is wrong")
+	assert.Equal(t, 429, post(token), "a correct guess gets the answer of a wrong one")
 	assert.Equal(t, 6, strings.Count(audit.String(), `"result":"error"`), "the disk is not filled: one line for all that were too many")
 	assert.NotContains(t, audit.String(), "guess-")
 }
@@ -284,8 +284,8 @@ func eventsOf(t *testing.T, base, token string) (place string) {
 	return ""
 }
 
-// A client that asks for much and reads nothing does not hold up the end: its
-// answers are more than all buffers between hold.
+// A client that requests much and reads nothing does not delay the end: its
+// answers are larger than all buffers between.
 func TestAttemptsToHoldTheEnd(t *testing.T) {
 	const asked = 400 // times the 60 kB of the tool contract
 	read := `{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":"` + uriTools + `"}}`
@@ -354,7 +354,7 @@ func endpoint(t *testing.T, c net.Conn) string {
 	return strings.TrimSpace(place)
 }
 
-// Tokens do not cross a network in clear, unless that was said in so many words.
+// Tokens do not cross a network in clear, unless an option allows exactly that.
 func TestAttemptsToListenInClear(t *testing.T) {
 	open := func() net.Listener {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -373,9 +373,9 @@ func TestAttemptsToListenInClear(t *testing.T) {
 	}
 	assert.Equal(t, 403, post(srv, "10.0.0.9:5000"), "behind a server of the host's own")
 	assert.NotEqual(t, 403, post(srv, "127.0.0.1:5000"))
-	told := serverOf(t, newShop(t).host, &Options{TokensInClearBeyondLoopback: true})
-	assert.NotEqual(t, 403, post(told, "10.0.0.9:5000"))
+	allowed := serverOf(t, newShop(t).host, &Options{TokensInClearBeyondLoopback: true})
+	assert.NotEqual(t, 403, post(allowed, "10.0.0.9:5000"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	assert.NoError(t, told.Serve(ctx, open()))
+	assert.NoError(t, allowed.Serve(ctx, open()))
 }

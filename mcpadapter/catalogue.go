@@ -14,8 +14,8 @@ type catalogued struct {
 	ClientType string `json:"clientType,omitempty"` // what chaos_inject_fault calls it
 }
 
-// catalogue lists the faults of package chaos/fault, with parameters of an
-// example.
+// catalogue lists the faults of package chaos/fault, each with the parameters of
+// an example.
 func catalogue() []catalogued {
 	rows := []struct {
 		fault      chaos.Fault

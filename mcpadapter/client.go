@@ -30,9 +30,9 @@ import (
 //
 // A result marked as an error, and a protocol error, is a [*ToolError]. If it
 // says that the tool does not exist, it matches [chaos.ErrUnknownTool]. A call
-// without an answer is a [*SessionError], unless its context ended, which the
-// server is told. Arguments that are not a JSON object are a
-// [*chaos.ArgumentError] and are not sent.
+// without an answer is a [*SessionError]. If its context ended, the error is the
+// context's, and the server is notified. Arguments that are not a JSON object
+// are a [*chaos.ArgumentError] and are not sent.
 func Registry(cs *mcp.ClientSession) chaos.ToolRegistry { return remote{cs} }
 
 // remote is the registry of the tools behind a session.

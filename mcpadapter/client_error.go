@@ -49,8 +49,8 @@ func (e *ToolError) Error() string {
 	return fmt.Sprintf("tool %q failed and did not say why", e.Tool)
 }
 
-// Unwrap returns the SDK's error for an error of the protocol, with a
-// [*jsonrpc.Error] in its chain, else nil.
+// Unwrap returns the SDK's error, which wraps a [*jsonrpc.Error], for an error of
+// the protocol. For a result it returns nil.
 func (e *ToolError) Unwrap() error { return e.err }
 
 // Is reports whether target is [chaos.ErrUnknownTool] and the server says that
@@ -136,7 +136,7 @@ func (e *ToolError) read(doc []byte) {
 type SessionError struct {
 	Method string // the tool, or tools/list
 	// Closed reports whether the session is closed for good: connect anew. If it is
-	// false, perhaps only this call failed; a further call will show.
+	// false, perhaps only this call failed, and the session still works.
 	Closed bool
 	Err    error // of the transport
 }
@@ -157,8 +157,8 @@ func lost(method string, err error) error {
 	return &SessionError{Method: method, Closed: true, Err: err}
 }
 
-// failureOf is the error of a call without a result. The errors of the SDK's
-// own transports are told from a server's answers by their codes.
+// failureOf returns the error of a call without a result. A code distinguishes
+// the errors of the SDK's own transports from a server's answers.
 func failureOf(ctx context.Context, name string, err error) error {
 	method := name
 	if method == "" {
@@ -175,7 +175,7 @@ func failureOf(ctx context.Context, name string, err error) error {
 		return lost(method, err)
 	case errors.As(err, &wire) && wire.Code != codeRejected:
 	case errors.Is(err, chaos.ErrInjected):
-		return err // a fault of the client's own middleware: it reads as it should
+		return err // injected by the client's own middleware
 	default:
 		return &SessionError{Method: method, Err: err}
 	}

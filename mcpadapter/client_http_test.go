@@ -110,7 +110,7 @@ func TestReconnectingUnderManyCallers(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
-// Whatever stands in a failure, reading it neither panics nor hides its text.
+// Whatever a failure contains, reading it neither panics nor hides its text.
 func FuzzToolError(f *testing.F) {
 	for _, doc := range []string{`{"status":409,"code":"busy","detail":"d","hint":"h"}`, `{"type":"about:blank","title":"t","status":"x"}`, `{"problem":{"problem":{}}}`,
 		`{"status":1e9,"code":7,"detail":[]}`, `null`, `[`, ``} {

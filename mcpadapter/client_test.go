@@ -19,7 +19,7 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
-// foreign is a server that nobody here wrote: the answers of its tools by name.
+// foreign is any server of another author: the answers of its tools by name.
 func foreign(answers map[string]mcp.ToolHandler) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "foreign", Version: "1"}, &mcp.ServerOptions{PageSize: 2})
 	for name, handler := range answers {

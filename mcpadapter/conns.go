@@ -86,13 +86,13 @@ func (s *Server) timed(next http.Handler) http.Handler {
 	})
 }
 
-// An endingWriter has a time after which nothing more is written.
+// An endingWriter fails writes after a time, once that is set.
 type endingWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 
 	mu  sync.Mutex
-	end time.Time // zero: it has not come yet
+	end time.Time // zero: not set yet
 }
 
 // Unwrap is for http.ResponseController, whose calls for deadlines come here.

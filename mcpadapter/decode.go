@@ -68,11 +68,11 @@ func (c *checker) add(path, format string, args ...any) {
 }
 
 func (c *checker) problem(s *jsonschema.Schema) *problem {
-	told := c.complaints
-	if len(told) > maxComplaints {
-		told = append(told[:maxComplaints:maxComplaints], fmt.Sprintf("and %d more", len(c.complaints)-maxComplaints))
+	shown := c.complaints
+	if len(shown) > maxComplaints {
+		shown = append(shown[:maxComplaints:maxComplaints], fmt.Sprintf("and %d more", len(c.complaints)-maxComplaints))
 	}
-	return badArguments(strings.Join(told, "; "), membersOf(s))
+	return badArguments(strings.Join(shown, "; "), membersOf(s))
 }
 
 func membersOf(s *jsonschema.Schema) string {

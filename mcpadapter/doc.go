@@ -29,22 +29,21 @@
 //   - Runs and Workload: run_scenario
 //   - Events: events_subscribe, events_unsubscribe, events_list_subscriptions
 //
-// Each is a typed input, one call into the library and a typed output, with
-// JSON schemas of both. Answers give a summary first and say what they left out.
-// A call that fails, by bad arguments or by a panic, has a result
-// marked as an error with {status, code, detail, hint}, so that a model can
-// correct itself. docs/mcp.md has a success and an error of each.
+// Each has a typed input and a typed output, with JSON schemas of both, and makes
+// one call into the library. Answers give a summary first and say what they left
+// out. A call that fails, by bad arguments or by a panic, has a result marked as
+// an error with {status, code, detail, hint}, so that a model can correct itself.
+// docs/mcp.md has a success and an error of each.
 //
 // There are resources (the latest reports, the catalogue of faults, the latest
 // faults, the manifest of the tools) and two prompts.
 //
 // # Who may do what
 //
-// Every call passes the gate of package mcpadapter/policy first. By default it
-// lets clients only read: writing needs
-// SHAKEDOWN_MCP_MODE=read-write and SHAKEDOWN_MCP_ENABLE_WRITE=true in the
-// environment. Over HTTP a bearer token is needed, SHAKEDOWN_MCP_TOKEN or one of
-// those whose hashes are in SHAKEDOWN_MCP_TOKENS_FILE.
+// Package mcpadapter/policy checks every call first. By default clients can only
+// read: writing needs SHAKEDOWN_MCP_MODE=read-write and
+// SHAKEDOWN_MCP_ENABLE_WRITE=true in the environment. Over HTTP a bearer token is
+// needed, SHAKEDOWN_MCP_TOKEN or one whose hash is in SHAKEDOWN_MCP_TOKENS_FILE.
 //
 // # Transports
 //

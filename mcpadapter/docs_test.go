@@ -17,7 +17,7 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
-// What clients are told of the tools changes only on purpose.
+// What clients see of the tools changes only on purpose.
 func TestListOfTools(t *testing.T) {
 	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
 	list, err := c.ListTools(t.Context(), nil)

@@ -47,8 +47,8 @@ func (l *faultLog) add(f faultevent.Flat) {
 // faultsDocument is the text of the resource.
 type faultsDocument struct {
 	Last    string     `json:"last"`    // number of the latest fault; "0": none yet
-	Omitted uint64     `json:"omitted"` // older ones that are kept no more
-	Lost    uint64     `json:"lost"`    // those that came too fast to be taken in; they have no number
+	Omitted uint64     `json:"omitted"` // older ones, which are not kept
+	Lost    uint64     `json:"lost"`    // those that came too fast and were dropped; they have no number
 	Faults  []numbered `json:"faults"`  // oldest first
 }
 
@@ -71,7 +71,7 @@ func (s *Server) addFaults() {
 			return content(uriFaults, mimeJSON, text), err
 		})
 	s.mcp.AddSendingMiddleware(s.hub.updatesByReaders)
-	s.onEvent(s.tellOfFault)
+	s.onEvent(s.notifyOfFault)
 }
 
 // methodUpdated is the notification that a resource has changed.
@@ -107,9 +107,9 @@ func (s *Server) subscribes(_ context.Context, req *mcp.SubscribeRequest) error 
 
 func (s *Server) unsubscribes(context.Context, *mcp.UnsubscribeRequest) error { return nil }
 
-// tellOfFault is a sink of the pump. It notifies subscribers to events, and
-// then those who follow the resource.
-func (s *Server) tellOfFault(e chaos.Event) {
+// notifyOfFault notifies the subscribers to events, and then those to the
+// resource. The pump calls it.
+func (s *Server) notifyOfFault(e chaos.Event) {
 	s.hub.publish(e)
 	_ = s.mcp.ResourceUpdated(s.life, &mcp.ResourceUpdatedNotificationParams{URI: uriFaults}) // readers do the sending
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 )
 
-// heard is a client that keeps the log messages it is sent.
+// heard is a client that keeps the log messages it receives.
 type heard struct {
 	*mcp.ClientSession
 	messages chan *mcp.LoggingMessageParams

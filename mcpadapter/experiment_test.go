@@ -11,8 +11,8 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment"
 )
 
-// The table of what an experiment answers is held by package experiment; here,
-// that it arrives.
+// Package experiment tests the results of experiments. This test checks that they
+// reach the client.
 func TestExperimentsByName(t *testing.T) {
 	s := newShop(t)
 	c := clientOf(t, serverOf(t, s.host, nil), nil)

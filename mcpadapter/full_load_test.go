@@ -143,7 +143,7 @@ func TestLoad(t *testing.T) {
 		done.Wait()
 		return all.Load()
 	}
-	// rest waits for the end of what is ending, and returns how many goroutines stay.
+	// rest waits until goroutines that are ending have ended, and returns how many stay.
 	rest := func(enough int) (staying int, heap uint64) {
 		for held := 1; held > 0 || len(collect(srv)) > 0; {
 			runtime.Gosched()

@@ -14,12 +14,12 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
-// rule returns the tool's row in the policy's table. Its scopes are those of
-// its room: "chaos:read" to read, "chaos:write" to write. The scope "admin",
-// which the single token has, satisfies all.
+// rule returns the tool's row in the policy's table. Its scopes are those of its
+// area, such as "chaos:read" to read and "chaos:write" to write. The scope
+// "admin", which the single token has, satisfies all.
 func (t *tool) rule() policy.Tool {
-	row := policy.Tool{Name: t.name, Scopes: []string{t.room + ":write"}, Target: t.target, Limit: t.limit}
-	read := []string{t.room + ":read"}
+	row := policy.Tool{Name: t.name, Scopes: []string{t.area + ":write"}, Target: t.target, Limit: t.limit}
+	read := []string{t.area + ":read"}
 	if !t.kind.write {
 		row.Capability, row.Scopes = policy.Read, read
 	}
@@ -64,7 +64,7 @@ func (s *Server) addGate() error {
 	if s.options.Policy != nil {
 		own = *s.options.Policy
 	}
-	rows := slices.Clone(own.Tools) // the host's rows go before ours
+	rows := slices.Clone(own.Tools) // the host's rows take precedence over the server's
 	for _, t := range s.tools {
 		switch i := slices.IndexFunc(rows, func(row policy.Tool) bool { return row.Name == t.name }); {
 		case i < 0:
@@ -103,24 +103,26 @@ func (s *Server) auditLost(faults uint64) {
 	s.gate.Record(s.life, "chaos.fault.lost", slog.Uint64("faults", faults))
 }
 
-// guarded puts the policy in front of the HTTP handlers. It fails if no token
-// is configured and none is needed either by the options.
+// guarded puts the policy in front of the HTTP handlers. It fails if no token is
+// configured, unless the options allow calls without one.
 func (s *Server) guarded(next http.Handler, transport, listen string) (http.Handler, error) {
 	return s.gate.HTTPHandler(next, &policy.HTTPOptions{Listen: listen, Transport: transport,
 		LoopbackWithoutToken: s.options.LoopbackWithoutToken, TokensInClearBeyondLoopback: s.options.TokensInClearBeyondLoopback,
 		BodyTime: s.limits.BodyTime, RefusalTime: s.limits.RefusalTime, WriteTime: s.limits.WriteTime, FailedLogins: s.limits.FailedLogins})
 }
 
-// mayListen returns why HTTP may not be served on an address; nil: it may.
+// mayListen returns an error if HTTP must not be served on an address.
 func (s *Server) mayListen(a net.Addr) error {
 	listen := a.String()
 	if loopback(a) {
 		listen = anyLoopback
 	} else if s.keys == nil && !s.options.TokensInClearBeyondLoopback {
-		return fmt.Errorf("Options.TLS is missing, and %v is no loopback address; allowed: TLS, or TokensInClearBeyondLoopback where a proxy ends TLS", a)
+		return &FieldError{Field: "TLS", Err: fmt.Errorf("%v is no loopback address", a), Allowed: "TLS, or TokensInClearBeyondLoopback where a proxy ends TLS"}
 	}
-	_, err := s.guarded(http.NotFoundHandler(), "http", listen)
-	return err
+	if _, err := s.guarded(http.NotFoundHandler(), "http", listen); err != nil {
+		return fmt.Errorf("mcpadapter: %w", err)
+	}
+	return nil
 }
 
 // anyLoopback stands for any address on this machine.

@@ -48,38 +48,31 @@ func (h Host) Middleware(next http.Handler) http.Handler {
 	})
 }
 
-// check returns all problems of a host, joined.
+// check returns all problems of a host, each a [*FieldError], joined.
 func (h Host) check() error {
 	var problems []error
-	add := func(format string, args ...any) {
-		problems = append(problems, fmt.Errorf("mcpadapter: "+format, args...))
+	wrong := func(is bool, field string, value any, allowed string) {
+		if is {
+			problems = append(problems, &FieldError{Field: field, Value: value, Allowed: allowed})
+		}
 	}
-	if h.Name == "" {
-		add("Host.Name is empty; allowed: a name")
-	}
-	if h.Injector == nil && h.Experiments == nil && len(h.Matrices) == 0 && h.Runs == nil {
-		add("Host %q has nothing to serve; allowed: an Injector, Experiments, Matrices or Runs", h.Name)
-	}
-	if h.Workload && h.Runs == nil {
-		add("Host.Workload is true without Runs; allowed: with Runs made by trace.NewRuns with a Workload")
-	}
-	if h.Events != nil && h.Injector == nil {
-		add("Host.Events is set without an Injector; allowed: with the injector whose OnEvent is Events.Record")
-	}
+	wrong(h.Name == "", "Host.Name", nil, "a name")
+	wrong(h.Injector == nil && h.Experiments == nil && len(h.Matrices) == 0 && h.Runs == nil,
+		"Host.Injector", nil, "an Injector, Experiments, Matrices or Runs; one of them at least")
+	wrong(h.Workload && h.Runs == nil, "Host.Runs", nil, "where Workload is true, those made by trace.NewRuns with a Workload")
+	wrong(h.Events != nil && h.Injector == nil, "Host.Injector", nil, "where Events is set, the injector whose OnEvent is Events.Record")
 	seen := make(map[string]bool)
 	for i, m := range h.Matrices {
-		switch {
-		case m == nil:
-			add("Host.Matrices[%d] is nil; allowed: a matrix", i)
+		field := fmt.Sprintf("Host.Matrices[%d]", i)
+		if m == nil {
+			wrong(true, field, nil, "a matrix")
 			continue
-		case m.Name == "" && len(h.Matrices) > 1:
-			add("Host.Matrices[%d].Name is empty; allowed: a name, where there are several", i)
-		case seen[m.Name]:
-			add("Host.Matrices[%d].Name is %q, as that of another; allowed: names that differ", i, m.Name)
 		}
+		wrong(m.Name == "" && len(h.Matrices) > 1, field+".Name", nil, "a name, where there are several matrices")
+		wrong(m.Name != "" && seen[m.Name], field+".Name", m.Name, "a name that no other matrix has")
 		seen[m.Name] = true
 		if err := m.Validate(); err != nil {
-			problems = append(problems, fmt.Errorf("mcpadapter: Host.Matrices[%d]: %w", i, err))
+			problems = append(problems, &FieldError{Field: field, Err: err, Allowed: "a matrix without problems"})
 		}
 	}
 	return errors.Join(problems...)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
@@ -26,10 +27,13 @@ func TestHostsThatAreRefused(t *testing.T) {
 		o    *Options
 		want []string
 	}{
-		{Host{}, nil, []string{"Host.Name is empty", "has nothing to serve; allowed: an Injector, Experiments, Matrices or Runs"}},
-		{Host{Name: "h", Matrices: two}, nil, []string{`Host.Matrices[1].Name is "desk", as that of another`, "Host.Matrices[2] is nil", "Host.Matrices[3]: contract: "}},
-		{Host{Name: "h", Experiments: whole.Experiments, Events: new(Feed), Workload: true}, nil, []string{"Host.Workload is true without Runs", "Host.Events is set without an Injector"}},
-		{whole, &Options{Limits: Limits{CallTime: -1, BodyBytes: -1}}, []string{"Limits.CallTime is -1", "Limits.BodyBytes is -1"}},
+		{Host{}, nil, []string{"Host.Name is missing; allowed: a name", "Host.Injector is missing; allowed: an Injector, Experiments, Matrices or Runs"}},
+		{Host{Name: "h", Matrices: two}, nil, []string{`Host.Matrices[1].Name is "desk"; allowed: a name that no other matrix has`, "Host.Matrices[2] is missing", "Host.Matrices[3]: contract: "}},
+		{Host{Name: "h", Experiments: whole.Experiments, Events: new(Feed), Workload: true}, nil, []string{"Host.Runs is missing; allowed: where Workload is true", "Host.Injector is missing; allowed: where Events is set"}},
+		{Host{Name: "h"}, &Options{Limits: Limits{CallTime: -1, BodyBytes: -1, Connections: -2}, TLS: &TLS{CertFile: "none", KeyFile: "none"}}, []string{
+			"Host.Injector is missing", "Limits.CallTime is -1ns; allowed: above 0, or 0 for the default", "Limits.BodyBytes is -1", "Limits.Connections is -2",
+			`TLS.CertFile is "none": open none: `,
+		}},
 		{whole, &Options{Getenv: func(string) string { return "read-write" }}, []string{"read-write mode requires SHAKEDOWN_MCP_ENABLE_WRITE=true"}},
 		{whole, &Options{Policy: &policy.Options{Tools: []policy.Tool{{Name: "chaos_status", Scopes: []string{"two words"}}}}}, []string{"Scopes"}},
 	} {
@@ -39,6 +43,10 @@ func TestHostsThatAreRefused(t *testing.T) {
 			assert.ErrorContains(t, err, want)
 		}
 	}
+	_, err := NewServer(whole, &Options{Limits: Limits{CallTime: -time.Second}})
+	var wrong *FieldError
+	require.ErrorAs(t, err, &wrong)
+	assert.Equal(t, FieldError{Field: "Limits.CallTime", Value: -time.Second, Allowed: "above 0, or 0 for the default"}, *wrong)
 }
 
 func TestMiddlewareWithoutAnInjector(t *testing.T) {

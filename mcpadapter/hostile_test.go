@@ -16,7 +16,7 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 )
 
-// Clients without a session are told that the resource has changed, too: they
+// Clients without a session are also notified that the resource has changed: they
 // keep a stream open for it.
 func TestTheResourceTellsClientsWithoutSessions(t *testing.T) {
 	s := newShop(t)
@@ -69,7 +69,7 @@ func TestTheEndDoesNotWaitForADeadReader(t *testing.T) {
 	}
 }
 
-// Sessions come, subscribe and vanish while faults are injected.
+// Sessions begin, subscribe and break while faults are injected.
 func TestSessionsThatVanishLeaveNothingBehind(t *testing.T) {
 	s := newShop(t)
 	srv := serverOf(t, s.host, nil)
@@ -105,7 +105,7 @@ func TestSessionsThatVanishLeaveNothingBehind(t *testing.T) {
 }
 
 // A thousand calls at once with twenty subscribers, while every fourth gets a fault:
-// each subscriber was sent every fault, or knows how many it was not sent.
+// each subscriber receives every fault, or the number of those that it missed.
 func TestAThousandCallsWithTwentySubscribers(t *testing.T) {
 	const calls, faults, subscribers = 1000, 250, 20
 	s := newShop(t)

@@ -182,14 +182,14 @@ func TestWithoutATokenNothingListens(t *testing.T) {
 	strict.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/mcp", bytes.NewReader(nil)))
 	assert.Equal(t, 401, w.Code, "a handler without a token refuses everything")
 
-	told := serverOf(t, newShop(t).host, &Options{Getenv: none, LoopbackWithoutToken: true})
+	allowed := serverOf(t, newShop(t).host, &Options{Getenv: none, LoopbackWithoutToken: true})
 	remote := &net.TCPAddr{IP: net.IPv4zero, Port: 80}
-	assert.ErrorContains(t, told.Serve(t.Context(), addressed{open(), remote}), "loopback")
+	assert.ErrorContains(t, allowed.Serve(t.Context(), addressed{open(), remote}), "loopback")
 	r := httptest.NewRequest(http.MethodPost, "/mcp", bytes.NewReader(nil)) // from 192.0.2.1
 	w = httptest.NewRecorder()
-	told.Handler().ServeHTTP(w, r)
+	allowed.Handler().ServeHTTP(w, r)
 	assert.Equal(t, 401, w.Code, "nor do others get in")
-	base, _ := listen(t, told)
+	base, _ := listen(t, allowed)
 	c := connect(t, eras(base, http.DefaultClient)["with sessions"], nil)
 	answer[statusOutput](t, c, "chaos_status", `{}`)
 	p := refusal(t, c, "chaos_inject_fault", `{"fault_name":"f","action":"remove"}`)

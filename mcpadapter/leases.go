@@ -111,18 +111,18 @@ func (s *Server) state(name string) (chaos.RuleState, bool) {
 	return chaos.RuleState{}, false
 }
 
-// tell fills in the state of a rule that was just registered. It may be gone:
-// its time was short, or another caller has removed it.
-func (s *Server) tell(out *injectOutput, name string) {
+// reportState fills in the state of a rule that was just registered. The rule may
+// be gone: its time was short, or another caller has removed it.
+func (s *Server) reportState(out *injectOutput, name string) {
 	if r, ok := s.state(name); ok {
-		out.tell(r)
+		out.setState(r)
 		return
 	}
 	out.InForce, out.Reason = new(false), "it has expired or was removed already"
 }
 
-// tell fills in the state of a rule.
-func (out *injectOutput) tell(r chaos.RuleState) {
+// setState fills in the state of a rule.
+func (out *injectOutput) setState(r chaos.RuleState) {
 	f := activeFault(r)
 	out.FaultType, out.Probability, out.InForce, out.Reason, out.ExpiresAt = f.FaultType, &f.Probability, &f.InForce, f.Reason, f.ExpiresAt
 }

@@ -40,7 +40,7 @@ func waiting(t *testing.T) (s *shop, begun, ended chan struct{}) {
 var waits = mcp.CallToolParams{Name: "chaos_run_experiment", Arguments: map[string]any{"experiment_name": "waits"}}
 
 // A client that cancels its call ends what the call does, in every era, and the
-// rollback runs all the same.
+// rollback still runs.
 func TestCancelledCalls(t *testing.T) {
 	for name := range eras("", nil) {
 		t.Run(name, func(t *testing.T) {
@@ -63,9 +63,9 @@ func TestCancelledCalls(t *testing.T) {
 	}
 }
 
-// A client whose connections break in the middle of a call leaves a server that
-// works. Without sessions the call ends with its connection; with sessions the
-// client might come back for the answer, so it goes on for as long as a call may take.
+// The server still works after a client's connections broke in the middle of a
+// call. Without sessions the call ends with its connection. With sessions the
+// client may return for the answer, so the call goes on until its time is over.
 func TestAClientThatDisappears(t *testing.T) {
 	for name := range eras("", nil) {
 		t.Run(name, func(t *testing.T) {
@@ -216,9 +216,9 @@ func TestProgressOfAContract(t *testing.T) {
 	base, client := listen(t, srv)
 	for name, era := range eras(base, client) {
 		t.Run(name, func(t *testing.T) {
-			told := make(chan *mcp.ProgressNotificationParams, 64)
+			notes := make(chan *mcp.ProgressNotificationParams, 64)
 			c := connect(t, era, &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-				told <- r.Params
+				notes <- r.Params
 			}})
 			params := &mcp.CallToolParams{Name: "contract_run", Arguments: map[string]any{"trials": 5, "scenarios": []string{"calm"}}}
 			params.SetProgressToken("p1")
@@ -227,7 +227,7 @@ func TestProgressOfAContract(t *testing.T) {
 			require.False(t, res.IsError)
 			var last *mcp.ProgressNotificationParams
 			for last == nil || last.Progress < 10 { // those that came too quickly are left out, the last one is not
-				next := <-told
+				next := <-notes
 				assert.Greater(t, next.Progress, cmp.Or(last, &mcp.ProgressNotificationParams{}).Progress)
 				last = next
 			}

@@ -3,7 +3,6 @@ package mcpadapter
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
@@ -70,21 +69,38 @@ const (
 	defaultOfCaller      = 50
 )
 
-func (l Limits) withDefaults() (Limits, error) {
+// check returns a [*FieldError] for each negative limit, joined.
+func (l Limits) check() error {
 	var problems []error
-	for _, f := range []struct {
-		name  string
-		value int64
-	}{
-		{"BodyBytes", l.BodyBytes}, {"ArgumentBytes", int64(l.ArgumentBytes)}, {"CallTime", int64(l.CallTime)},
-		{"ScenarioWait", int64(l.ScenarioWait)}, {"SessionTime", int64(l.SessionTime)}, {"FaultTime", int64(l.FaultTime)}, {"Connections", int64(l.Connections)},
-		{"AddressConnections", int64(l.AddressConnections)}, {"HeaderTime", int64(l.HeaderTime)}, {"BodyTime", int64(l.BodyTime)},
-		{"RefusalTime", int64(l.RefusalTime)}, {"WriteTime", int64(l.WriteTime)}, {"CallerSubscriptions", int64(l.CallerSubscriptions)},
-	} {
-		if f.value < 0 {
-			problems = append(problems, fmt.Errorf("mcpadapter: Limits.%s is %d; allowed: above 0, or 0 for the default", f.name, f.value))
+	wrong := func(is bool, name string, value any) {
+		if is {
+			problems = append(problems, &FieldError{Field: "Limits." + name, Value: value, Allowed: "above 0, or 0 for the default"})
 		}
 	}
+	wrong(l.BodyBytes < 0, "BodyBytes", l.BodyBytes)
+	for _, f := range []struct {
+		name  string
+		value int
+	}{
+		{"ArgumentBytes", l.ArgumentBytes}, {"Connections", l.Connections}, {"AddressConnections", l.AddressConnections},
+		{"CallerSubscriptions", l.CallerSubscriptions},
+	} {
+		wrong(f.value < 0, f.name, f.value)
+	}
+	for _, f := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"CallTime", l.CallTime}, {"ScenarioWait", l.ScenarioWait}, {"SessionTime", l.SessionTime}, {"FaultTime", l.FaultTime},
+		{"HeaderTime", l.HeaderTime}, {"BodyTime", l.BodyTime}, {"RefusalTime", l.RefusalTime}, {"WriteTime", l.WriteTime},
+	} {
+		wrong(f.value < 0, f.name, f.value)
+	}
+	return errors.Join(problems...)
+}
+
+// withDefaults returns the limits with the defaults in the place of zeros.
+func (l Limits) withDefaults() Limits {
 	l.BodyBytes = cmp.Or(l.BodyBytes, defaultBodyBytes)
 	l.ArgumentBytes = cmp.Or(l.ArgumentBytes, defaultArgumentBytes)
 	l.CallTime = cmp.Or(l.CallTime, defaultCallTime)
@@ -98,5 +114,5 @@ func (l Limits) withDefaults() (Limits, error) {
 	l.RefusalTime = cmp.Or(l.RefusalTime, defaultRefusalTime)
 	l.WriteTime = cmp.Or(l.WriteTime, defaultWriteTime)
 	l.CallerSubscriptions = cmp.Or(l.CallerSubscriptions, defaultOfCaller)
-	return l, errors.Join(problems...)
+	return l
 }

@@ -33,7 +33,7 @@ func (o output) Write(p []byte) (int, error) {
 	case <-o.over:
 	}
 	select {
-	case w := <-done: // it was written all the same
+	case w := <-done: // it was written at the same moment
 		return w.n, w.err
 	default:
 		return 0, errOver

@@ -25,7 +25,7 @@ type problem struct {
 
 func (p *problem) Error() string { return p.Detail }
 
-// The codes of problems, besides those of the gate.
+// The codes of problems, in addition to those of package policy.
 const (
 	codeArguments = policy.CodeInvalidArguments
 	codeConflict  = "busy"

@@ -7,9 +7,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// progress tells the client how far a call is. Writing to a client that does
-// not read would block, so a goroutine of its own writes. A report that waits
-// is replaced by a newer one.
+// progress notifies the client of how far a call is. Writing to a client that
+// does not read would block, so a goroutine of its own writes. A newer report
+// replaces one that waits.
 type progress struct {
 	latest chan mcp.ProgressNotificationParams // nil: the client did not ask
 	ended  chan struct{}

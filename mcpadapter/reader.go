@@ -27,7 +27,7 @@ type reader struct {
 
 	mu            sync.Mutex
 	subscriptions []*subscription
-	unreported    map[string]uint64 // drops that the session was not told of, by subscription
+	unreported    map[string]uint64 // drops not yet reported to the session, by subscription
 	updating      bool              // an update of the resource is in the queue
 }
 
@@ -119,7 +119,7 @@ func (r *reader) send(level mcp.LoggingLevel, logger string, data any) {
 	_ = r.session.Log(context.Background(), &mcp.LoggingMessageParams{Level: level, Logger: logger, Data: data})
 }
 
-// dropped tells a subscriber how many events it was too slow for.
+// dropped is the notification of how many events a subscriber was too slow for.
 type dropped struct {
 	SubscriptionID string `json:"subscriptionId"`
 	Error          string `json:"error"`

@@ -181,7 +181,7 @@ const (
 // unless Options.TokensInClearBeyondLoopback is set.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.mayListen(l.Addr()); err != nil {
-		return errors.Join(fmt.Errorf("mcpadapter: %w", err), l.Close())
+		return errors.Join(err, l.Close())
 	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // of HTTP/2 one connection would be hundreds

@@ -72,7 +72,7 @@ type Server struct {
 	keys    *keys     // nil: no TLS
 	single  exclusive // what runs once at a time
 
-	life   context.Context // of everything that outlives its call
+	life   context.Context // of everything that outlives its call; ends with the server
 	stop   context.CancelFunc
 	pumped chan struct{} // closed when the pump has ended
 
@@ -85,26 +85,24 @@ type Server struct {
 	sinks   []func(chaos.Event)
 }
 
-// NewServer returns a server of a host. The error joins all problems. o may be
-// nil.
+// NewServer returns a server of a host. The error joins all problems of the
+// host, Limits and TLS, each a [*FieldError], or else those of the policy. o
+// may be nil.
 func NewServer(h Host, o *Options) (*Server, error) {
 	s := &Server{host: h, idle: make(chan struct{}), pumped: make(chan struct{})}
 	if o != nil {
 		s.options = *o
 	}
-	var err error
-	s.limits, err = s.options.Limits.withDefaults()
-	if err = errors.Join(h.check(), err); err != nil {
+	keys, err := newKeys(s.options.TLS)
+	if err = errors.Join(h.check(), s.options.Limits.check(), err); err != nil {
 		return nil, err
 	}
+	s.keys, s.limits = keys, s.options.Limits.withDefaults()
 	s.getenv = getenv(s.options.Getenv)
 	if s.log = s.options.Log; s.log == nil {
 		s.log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
 	if s.tools, err = table(h); err != nil {
-		return nil, err
-	}
-	if s.keys, err = newKeys(s.options.TLS); err != nil {
 		return nil, err
 	}
 	s.life, s.stop = context.WithCancel(context.Background())
@@ -269,7 +267,7 @@ func (s *Server) pump() {
 	go func() {
 		defer close(s.pumped)
 		defer leave()
-		var told uint64
+		var reported uint64
 		take := func(e chaos.Event) {
 			s.mu.Lock()
 			sinks := s.sinks
@@ -277,9 +275,9 @@ func (s *Server) pump() {
 			for _, sink := range sinks {
 				sink(e)
 			}
-			if lost := queue.dropped.Load(); lost > told {
-				s.auditLost(lost - told)
-				told = lost
+			if lost := queue.dropped.Load(); lost > reported {
+				s.auditLost(lost - reported)
+				reported = lost
 			}
 		}
 		for {
@@ -289,7 +287,7 @@ func (s *Server) pump() {
 				continue
 			case <-s.life.Done():
 			}
-			for { // faults delivered before the end are written down
+			for { // faults delivered before the end are passed on too
 				select {
 				case e := <-queue.events:
 					take(e)

@@ -14,7 +14,7 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 )
 
-// wire is a client that reads only when it is told to. Nothing waits for it in
+// wire is a client that reads only when the test asks it to. There is no buffer
 // between: what the server sends stays with the server.
 type wire struct{ mcp.Connection }
 
@@ -31,7 +31,7 @@ func wireOf(t *testing.T, s *Server) wire {
 	return w
 }
 
-// open shakes hands, and asks for messages.
+// open makes the handshake, and asks for messages.
 func (w wire) open(t *testing.T) {
 	t.Helper()
 	w.call(t, 1, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"wire","version":"1"}}`)
@@ -78,9 +78,8 @@ func (w wire) heard(t *testing.T) (p struct {
 	return p
 }
 
-// TestASlowReaderLosesEventsAndNobodyElse: one session does not read for a
-// while, the other is told of everything, no call under test waits, and the
-// first is told how much it has missed.
+// One session does not read for a while. The other receives every event, no call
+// under test waits, and the first then receives the number of events it missed.
 func TestASlowReaderLosesEventsAndNobodyElse(t *testing.T) {
 	const calls = 2000
 	s := newShop(t)
@@ -89,10 +88,10 @@ func TestASlowReaderLosesEventsAndNobodyElse(t *testing.T) {
 	slow.subscribe(t)
 	quick.subscribe(t, `{"mode":"resource-faults"}`)
 	breakdown(t, s)
-	for told := range calls {
+	for sent := range calls {
 		_, err := s.lookup(t.Context(), "1042")
 		require.Error(t, err)
-		if told%50 == 49 { // the quick one keeps up
+		if sent%50 == 49 { // the quick one keeps up
 			for range 50 {
 				var f faultevent.Flat
 				logger, _ := quick.next(t, &f)
@@ -117,7 +116,7 @@ func TestASlowReaderLosesEventsAndNobodyElse(t *testing.T) {
 	assert.GreaterOrEqual(t, missed, uint64(calls-2*readerQueue), "what did not fit the queue")
 }
 
-// TestADeadReaderHoldsNobodyUp: its connection is open, and nothing is ever read.
+// The connection of a dead reader is open, and nothing is ever read from it.
 func TestADeadReaderHoldsNobodyUp(t *testing.T) {
 	s := newShop(t)
 	srv, err := NewServer(s.host, &Options{Getenv: writable, Audit: new(lines)})

@@ -22,8 +22,8 @@ const maxNesting = 1000
 // end of the server gives up pending writes: the SDK would wait for them
 // without limit, and a client that reads nothing would keep the process alive.
 //
-// The SDK ends the session at the first line that is no message, so a screen
-// before it answers such lines.
+// The SDK ends the session at the first line that is no message. So a screen in
+// front of it answers such lines.
 func (s *Server) stdio(in io.ReadCloser, out io.Writer) mcp.Transport {
 	answers := &lineWriter{to: output{out, s.life.Done()}}
 	return s.gate.Transport(&screened{screen: &screen{in: in, lines: bufio.NewReader(in), max: int(s.limits.BodyBytes), answers: answers}})
@@ -75,7 +75,7 @@ func (s *screen) failed() bool {
 	return s.err != nil
 }
 
-// Read hands on at most one line at a time.
+// Read returns at most one line at a time.
 func (s *screen) Read(p []byte) (int, error) {
 	for len(s.passing) == 0 {
 		line, long, err := s.next()

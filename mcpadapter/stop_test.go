@@ -19,8 +19,8 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
-// hanging starts a call of the shop that a fault holds up, and returns where its
-// end is told. The fault is registered by the client.
+// hanging starts a call of the shop that a fault blocks, and returns a channel for
+// its end. The client registers the fault.
 func hanging(t *testing.T, s *shop, c *mcp.ClientSession, more string) <-chan error {
 	t.Helper()
 	answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"slow","action":"register","fault_type":"latency","duration_seconds":80000,"probability":1,"target":"orders.*"`+more+`}`)
@@ -275,7 +275,7 @@ func TestAnArmedRuleExpiresWithItsFault(t *testing.T) {
 	})
 }
 
-// Numbers that are none do not get in, however they are written.
+// Text that is no number is refused, however it is written.
 func TestNumbersThatAreNone(t *testing.T) {
 	for _, tool := range must(table(newShop(t).host)) {
 		for name, schema := range tool.input.Properties {
@@ -294,11 +294,11 @@ func TestNumbersThatAreNone(t *testing.T) {
 	}
 }
 
-// A fault that is over before its answer is written is not said to be in force.
+// A fault that is over before its answer is written is not reported as in force.
 func TestAFaultThatIsGoneAlready(t *testing.T) {
 	srv := serverOf(t, newShop(t).host, nil)
 	var out injectOutput
-	srv.tell(&out, "gone")
+	srv.reportState(&out, "gone")
 	require.NotNil(t, out.InForce)
 	assert.False(t, *out.InForce)
 	assert.NotEmpty(t, out.Reason)

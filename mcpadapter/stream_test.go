@@ -76,7 +76,7 @@ func TestOneStreamOfLines(t *testing.T) {
 	base, client := listen(t, srv)
 	for name, era := range eras(base, client) {
 		if name == "server-sent events" {
-			continue // the SDK does not hand on what belongs to one message
+			continue // the SDK does not pass on what belongs to one message
 		}
 		c := connect(t, era, nil)
 		answer[injectOutput](t, c, "chaos_inject_fault", `{"fault_name":"f","action":"register","fault_type":"error","probability":1,"target":"orders.*"}`)
@@ -113,7 +113,8 @@ func (f *full) Write(p []byte) (int, error) {
 	return f.lines.Write(p)
 }
 
-// Nothing is changed that cannot be written down; looking still works, and tells.
+// Without an audit log nothing can be changed. Reading still works, and reports
+// the problem.
 func TestAFullDiskStopsWrites(t *testing.T) {
 	s := newShop(t)
 	audit := new(full)
@@ -184,7 +185,7 @@ func TestAKilledProcessLeavesWholeLines(t *testing.T) {
 		assert.NotEmpty(t, log.Lines)
 		assert.LessOrEqual(t, log.Torn, 1)
 
-		// Torn at every byte of the end, the next process writes whole lines all the same.
+		// However the last line was torn, the next process writes whole lines.
 		last := len(text) - 1 - bytes.LastIndexByte(text[:len(text)-1], '\n')
 		require.NoError(t, os.Truncate(path, int64(len(text)-1-last/2)))
 		file, err = auditlog.Open(path)

@@ -42,7 +42,7 @@ func newKeys(o *TLS) (*keys, error) {
 			wrong = errors.New("no certificate in it")
 		}
 		if wrong != nil {
-			err = errors.Join(err, fmt.Errorf("mcpadapter: TLS.ClientCAFile is %q: %w; allowed: a file of certificates in PEM", o.ClientCAFile, wrong))
+			err = errors.Join(err, &FieldError{Field: "TLS.ClientCAFile", Value: o.ClientCAFile, Err: wrong, Allowed: "a file of certificates in PEM"})
 		}
 	}
 	return k, err
@@ -52,7 +52,8 @@ func newKeys(o *TLS) (*keys, error) {
 func (k *keys) load() error {
 	cert, err := tls.LoadX509KeyPair(k.from.CertFile, k.from.KeyFile)
 	if err != nil {
-		return fmt.Errorf("mcpadapter: TLS.CertFile is %q, KeyFile %q: %w; allowed: files in PEM that belong together", k.from.CertFile, k.from.KeyFile, err)
+		return &FieldError{Field: "TLS.CertFile", Value: k.from.CertFile, Err: err,
+			Allowed: fmt.Sprintf("a certificate in PEM that belongs to KeyFile %q", k.from.KeyFile)}
 	}
 	k.current.Store(&cert)
 	return nil

@@ -18,12 +18,12 @@ import (
 // the function.
 type tool struct {
 	name, title, description string
-	room                     string // chaos, contract or timeline: the first half of its scopes
+	area                     string // chaos, contract or timeline: the first half of its scopes
 	kind                     kind
 	target                   string        // argument that the audit names as what the call is about
-	readsIf                  string        // argument that makes a call which only looks, if true
+	readsIf                  string        // argument that makes a call read-only, if true
 	limit                    *policy.Limit // nil: none but the host's
-	unlimited                bool          // it stops what others began: no limit and no confirmation stands before it
+	unlimited                bool          // it stops what others began: no limit and no confirmation rule applies
 	input, output            *jsonschema.Schema
 	read                     func(args json.RawMessage, maxBytes int) (any, error)
 	handle                   func(ctx context.Context, c *call, in any) (any, error)
@@ -33,7 +33,7 @@ type tool struct {
 
 // A kind describes what a tool does to the program it serves.
 type kind struct {
-	write       bool // else it only looks
+	write       bool // else it only reads
 	destructive bool // it may damage a working program
 	idempotent  bool // a second time changes nothing
 	openWorld   bool // it may reach beyond the program

@@ -47,7 +47,7 @@ type invariantInfo struct {
 
 func contractList() (*tool, error) {
 	return define(tool{
-		name: "contract_list", title: "List contracts", room: "contract", target: "matrix",
+		name: "contract_list", title: "List contracts", area: "contract", target: "matrix",
 		description: `Lists the contract matrices of the host: which invariants (what must stay true) are asked in which scenarios (faults at injection points), how many times, with which seed.
 A cell is one invariant in one scenario, once; each cell is an independent run of the agent. Use the names here to narrow contract_run.`,
 	}, func(_ context.Context, c *call, in listInput) (listOutput, error) {

@@ -16,7 +16,7 @@ type disarmOutput struct {
 
 func disarm() (*tool, error) {
 	return define(tool{
-		name: "chaos_disarm", title: "Stop all faults", room: "chaos", unlimited: true,
+		name: "chaos_disarm", title: "Stop all faults", area: "chaos", unlimited: true,
 		description: `Stops everything at once: removes every fault, whoever registered it, and ends every delay that a fault is imposing; those calls go through.
 It needs no arguments and no confirmation, and is never rate-limited: call it whenever the program suffers more than was meant. The answer lists what was there. The injector stays armed, so a fault that is registered afterwards is in force. An experiment under way goes on without its faults and rolls back as usual; cancel its call to end it.`,
 		kind:    kind{write: true, idempotent: true},

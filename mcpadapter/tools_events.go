@@ -33,7 +33,7 @@ type subscriptionOutput struct {
 
 func eventsSubscribe() (*tool, error) {
 	return define(tool{
-		name: "events_subscribe", title: "Subscribe to faults", room: "chaos",
+		name: "events_subscribe", title: "Subscribe to faults", area: "chaos",
 		description: `Has this session told of every fault delivered in the live program from now on, as notifications/message, one for each delivered fault.
 Call logging/setLevel first (level info): without it no message is sent. Narrow by namespace, target, faultType and minSeverity. A session may have 10 subscriptions, the server 100. A session that reads too slowly loses notifications: they are counted in dropped, and it is told by a message of logger chaos/subscription_error.
 Subscriptions end with the session. Clients of protocol revision 2026-07-28 or later have no session to push to: they subscribe to the resource chaos://faults.`,
@@ -81,7 +81,7 @@ type unsubscribeOutput struct {
 
 func eventsUnsubscribe() (*tool, error) {
 	return define(tool{
-		name: "events_unsubscribe", title: "Unsubscribe from faults", room: "chaos", target: "subscriptionId",
+		name: "events_unsubscribe", title: "Unsubscribe from faults", area: "chaos", target: "subscriptionId",
 		description: `Ends a subscription of this session: no more notifications are queued for it, those under way may still come. Ending one that does not exist, or that belongs to another session, changes nothing and answers removed false, so the call may be repeated.`,
 	}, func(_ context.Context, c *call, in unsubscribeInput) (unsubscribeOutput, error) {
 		return unsubscribeOutput{in.SubscriptionID, c.server.hub.unsubscribe(c.req.Session, in.SubscriptionID)}, nil
@@ -100,7 +100,7 @@ type listSubscriptionsOutput struct {
 
 func eventsListSubscriptions() (*tool, error) {
 	return define(tool{
-		name: "events_list_subscriptions", title: "List subscriptions", room: "chaos",
+		name: "events_list_subscriptions", title: "List subscriptions", area: "chaos",
 		description: `Lists the subscriptions of this session with their filters, and how many notifications each was sent and has lost because the session read too slowly. Other sessions' subscriptions are counted, not shown.`,
 	}, func(_ context.Context, c *call, _ listSubscriptionsInput) (listSubscriptionsOutput, error) {
 		return c.server.hub.list(c), nil

@@ -45,7 +45,7 @@ type injectOutput struct {
 
 func injectFault() (*tool, error) {
 	return define(tool{
-		name: "chaos_inject_fault", title: "Inject a fault", room: "chaos", target: "fault_name",
+		name: "chaos_inject_fault", title: "Inject a fault", area: "chaos", target: "fault_name",
 		description: `Puts a fault in force at injection points of the live program, fires it once, or takes it away.
 register: from now on the fault is injected into each call of a point that target matches with the probability, drawn for each call on its own, until remove, limit, expires_seconds or the end of this session (keep true: not that). Registering a name again replaces the fault and its time limit. in_force false means that it is injected nowhere now; reason says why.
 inject: draws a registered fault once at its probability and, when drawn, fires it there and then, with nothing behind it: a latency is waited out, an error is made and reported in injected_error. was_triggered says whether it was drawn; that it fired is no failure of this call. With arm_next it is injected into the next matching call instead, with certainty, once.
@@ -105,7 +105,7 @@ func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
 		return injectOutput{}, err
 	}
 	out := injectOutput{Status: "registered", FaultName: in.FaultName}
-	s.tell(&out, in.FaultName)
+	s.reportState(&out, in.FaultName)
 	out.FaultType = in.FaultType
 	s.reach(&out, rule.Target)
 	out.Note = sentences(note, out.Note)
@@ -126,8 +126,8 @@ func (s *Server) remove(in injectInput) injectOutput {
 // of the call.
 func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, error) {
 	rule, known := s.state(in.FaultName)
-	fired, err := s.host.Injector.InjectNow(ctx, in.FaultName)
-	out := injectOutput{Status: "injected", FaultName: in.FaultName, WasTriggered: &fired}
+	injected, err := s.host.Injector.InjectNow(ctx, in.FaultName)
+	out := injectOutput{Status: "injected", FaultName: in.FaultName, WasTriggered: &injected}
 	switch {
 	case err != nil && errors.Is(err, chaos.ErrInjected) && ctx.Err() == nil:
 		out.InjectedError = err.Error()
@@ -135,7 +135,7 @@ func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, err
 		return injectOutput{}, err
 	}
 	if known {
-		out.tell(rule)
+		out.setState(rule)
 		s.reach(&out, rule.Target)
 	}
 	return out, nil
@@ -158,7 +158,7 @@ func (s *Server) armNext(c *call, in injectInput) (injectOutput, error) {
 		return injectOutput{}, err
 	}
 	out := injectOutput{Status: "injected", FaultName: in.FaultName, FaultType: kindOf(rule.Fault), WasTriggered: new(false)}
-	s.tell(&out, name)
+	s.reportState(&out, name)
 	s.reach(&out, rule.Target)
 	out.Note = sentences("Armed: the fault is injected into the next matching call.", out.Note)
 	return out, nil

@@ -82,7 +82,7 @@ const (
 
 func contractReport() (*tool, error) {
 	return define(tool{
-		name: "contract_report", title: "Contract report", room: "contract", target: "matrix",
+		name: "contract_report", title: "Contract report", area: "contract", target: "matrix",
 		description: `Shows the latest report of a contract matrix since the server was started: summary, verdict, score and broken cells first; single cells a page at a time with cells true.
 States are held, broken, inconclusive, undelivered (no fault of the scenario struck) and not run. Each cell has the contract_run call that repeats it. Times are UTC, elapsedSec in seconds. Narrow by states, scenario and invariant, and ask for evidence of few cells: prompts and answers are long.`,
 	}, func(_ context.Context, c *call, in reportInput) (reportOutput, error) {

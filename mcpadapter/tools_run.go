@@ -57,7 +57,7 @@ type brokenInfo struct {
 
 func contractRun() (*tool, error) {
 	return define(tool{
-		name: "contract_run", title: "Run a contract", room: "contract", target: "matrix",
+		name: "contract_run", title: "Run a contract", area: "contract", target: "matrix",
 		description: `Runs a contract matrix: each invariant in each scenario, every cell an independent run of the agent with the scenario's faults. It does not touch the live injector.
 The verdict is pass, fail or inconclusive: one broken critical invariant is a fail whatever the score; too little evidence is inconclusive, never a pass. The score is 0 to 100, severities weighted 3, 2, 1, 1. Cells whose faults never struck are undelivered and in no score.
 A whole matrix may take minutes and an agent's calls may cost money: narrow by scenarios and invariants. Progress is sent for every cell if the call has a progress token, and cancelling ends the run. One matrix runs once at a time. contract_report shows cells of the latest run.`,

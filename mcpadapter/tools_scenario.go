@@ -43,7 +43,7 @@ type scenarioOutput struct {
 
 func runScenario() (*tool, error) {
 	return define(tool{
-		name: "run_scenario", title: "Run a what-if scenario", room: "timeline", target: "baseRunId",
+		name: "run_scenario", title: "Run a what-if scenario", area: "timeline", target: "baseRunId",
 		description: `Runs the host's workload again like a former run, but under changed conditions: concurrency limits scaled (capacityMultiplier), pauses before retries scaled (retryDelayMultiplier), or one node down for some bins (outageInjection). It runs on an injector of its own, apart from the live program's, one at a time.
 The answer has the runId to ask the timeline tools about. A run that takes longer than this call may wait goes on in the background: state is then running, and get_runs shows when it is done. repeats says whether the same seed gives the same series: it does where the workload runs in virtual time, not in a live program. A parameter that the workload does not read is told in unread; if it reads none, that is an error.`,
 		kind:  kind{write: true, openWorld: true},
@@ -73,7 +73,7 @@ func (s *Server) scenario(ctx context.Context, in scenarioInput) (scenarioOutput
 	go func() {
 		defer done()
 		defer stop()
-		_, _ = s.host.Runs.Wait(life, started.RunID) // what came of it is in the store
+		_, _ = s.host.Runs.Wait(life, started.RunID) // the store has the outcome
 	}()
 	wait, cancel := context.WithTimeout(ctx, s.limits.ScenarioWait)
 	defer cancel()

@@ -35,7 +35,7 @@ type scoreOutput struct {
 
 func resilienceScore() (*tool, error) {
 	return define(tool{
-		name: "resilience_score", title: "Resilience score", room: "contract", target: "matrix",
+		name: "resilience_score", title: "Resilience score", area: "contract", target: "matrix",
 		description: `Joins what is known into one score from 0 to 100: the sum of weight x part over mutation, chaos, contract and replay.
 contract is the score of the latest report (severities weighted 3, 2, 1, 1, over decided cells), chaos 100 times the share of kept experiment runs that succeeded; mutation and replay are run elsewhere and may be passed in. A part that did not run is an error unless renormalise is true. The verdict stands beside the number: a contract that failed fails it, whatever the number.`,
 	}, func(_ context.Context, c *call, in scoreInput) (scoreOutput, error) {

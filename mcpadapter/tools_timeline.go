@@ -43,7 +43,7 @@ const defaultRuns = 50
 
 func getRuns() (*tool, error) {
 	return define(tool{
-		name: "get_runs", title: "List runs", room: "timeline",
+		name: "get_runs", title: "List runs", area: "timeline",
 		description: `Lists the recorded runs, newest first: baselines, and scenarios that varied them. A run is one recorded session of the program.
 createdAt is UTC. state is running while a run goes on and failed if it did not work; a run that is done has none. Pass an id as runId to the other timeline tools.`,
 	}, func(_ context.Context, c *call, in runsInput) (runsOutput, error) {
@@ -95,7 +95,7 @@ const defaultNodes = 100
 
 func getGraph() (*tool, error) {
 	return define(tool{
-		name: "get_graph", title: "Call graph", room: "timeline", target: "runId",
+		name: "get_graph", title: "Call graph", area: "timeline", target: "runId",
 		description: `Shows who called whom in a run. Nodes are the agent and the injection points, of type agent, tool, llm, http or point; edges are calls with the number of attempts (retries included) and failures over the whole run.
 A node's subsystem is the part of its name before the first dot. Start here to learn the node ids that the other timeline tools want, and narrow large graphs by subsystemId or classId.`,
 	}, func(_ context.Context, c *call, in graphInput) (graphOutput, error) {
@@ -156,7 +156,7 @@ const defaultIncidents = 100
 
 func detectOutages() (*tool, error) {
 	return define(tool{
-		name: "detect_outages", title: "Detect outages", room: "timeline", target: "nodeId",
+		name: "detect_outages", title: "Detect outages", area: "timeline", target: "nodeId",
 		description: `Finds outages and degradations of one node in a window of a run. A bin is bad where served/arrivals is at most 0.5 (metric served, the default; bins without arrivals are skipped), capacity at most a tenth of the window's largest, or backlog or latency above the threshold. Every longest streak of bad bins is an incident.
 type is outage if nothing was served in any of its bins, else degradation; severity is high for an outage or half the window, medium from 3 bins, else low. Times are UTC; endTs is exclusive. An incident at the edge of the window may be longer than the window shows. Narrow by node and time.`,
 	}, func(_ context.Context, c *call, in outagesInput) (outagesOutput, error) {
@@ -220,7 +220,7 @@ type recoveryOutput struct {
 
 func computeRecoveryTime() (*tool, error) {
 	return define(tool{
-		name: "compute_recovery_time", title: "Recovery time", room: "timeline", target: "nodeId",
+		name: "compute_recovery_time", title: "Recovery time", area: "timeline", target: "nodeId",
 		description: `Measures how long a node took to be well again after an outage began. By default: until its backlog (operations begun and not ended) is 0. With recoveryDefinition baseline: until the metric is within tolerance of its mean before the outage (for capacity at least, for latency at most).
 The node must have been unwell before it can recover. recoveryTs is the beginning of the first recovered bin, UTC; durationMinutes is in minutes. They are null, with a note, when it never recovered in the window. Get outageStartTs from detect_outages.`,
 	}, func(_ context.Context, c *call, in recoveryInput) (recoveryOutput, error) {

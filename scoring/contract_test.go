@@ -12,13 +12,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// calm and stormy are cells of a scenario without and with rules.
+// calm returns a cell of a scenario without rules, faulty one of a scenario with rules.
 func calm(sev Severity, state CellState) Cell {
 	return Cell{Scenario: "calm", Invariant: "inv", Severity: sev, State: state}
 }
 
-func stormy(sev Severity, state CellState, delivered int) Cell {
-	return Cell{Scenario: "stormy", Invariant: "inv", Severity: sev, State: state, Delivered: delivered, HasRules: true}
+func faulty(sev Severity, state CellState, delivered int) Cell {
+	return Cell{Scenario: "faulty", Invariant: "inv", Severity: sev, State: state, Delivered: delivered, HasRules: true}
 }
 
 func repeat(n int, c Cell) []Cell { return slices.Repeat([]Cell{c}, n) }
@@ -38,8 +38,8 @@ func TestContractValue(t *testing.T) {
 		{"inconclusive and not run cells are in neither count",
 			[]Cell{calm(Low, CellHeld), calm(Critical, CellInconclusive), calm(Critical, CellNotRun)}, 100},
 		{"undelivered cells are in neither count, broken or not", []Cell{
-			calm(Low, CellHeld), stormy(Critical, CellUndelivered, 0),
-			{Scenario: "stormy", Invariant: "inv", Severity: Low, State: CellUndelivered, Violated: true, HasRules: true},
+			calm(Low, CellHeld), faulty(Critical, CellUndelivered, 0),
+			{Scenario: "faulty", Invariant: "inv", Severity: Low, State: CellUndelivered, Violated: true, HasRules: true},
 		}, 100},
 		{"1/800 is exactly 0.125 %: half to even is down",
 			append(repeat(799, calm(Low, CellBroken)), calm(Low, CellHeld)), 0.12},
@@ -55,9 +55,9 @@ func TestContractValue(t *testing.T) {
 }
 
 func TestContractVerdict(t *testing.T) {
-	undeliveredBroken := stormy(Critical, CellUndelivered, 0)
+	undeliveredBroken := faulty(Critical, CellUndelivered, 0)
 	undeliveredBroken.Violated = true
-	allowed := stormy(High, CellUndelivered, 0)
+	allowed := faulty(High, CellUndelivered, 0)
 	allowed.AllowUndelivered = true
 	for _, tc := range []struct {
 		reason  string
@@ -73,29 +73,29 @@ func TestContractVerdict(t *testing.T) {
 		{"a broken critical fails", []Cell{calm(Critical, CellBroken)}, ContractOptions{}, Fail,
 			`critical invariant "inv" broke in scenario "calm"`},
 		{"the first by name is named, the others counted",
-			[]Cell{stormy(Critical, CellBroken, 1), calm(Critical, CellBroken), stormy(Critical, CellBroken, 1)}, ContractOptions{}, Fail,
+			[]Cell{faulty(Critical, CellBroken, 1), calm(Critical, CellBroken), faulty(Critical, CellBroken, 1)}, ContractOptions{}, Fail,
 			`critical invariant "inv" broke in scenario "calm", and 2 more critical cells`},
 		{"an undelivered critical that broke fails", []Cell{calm(Low, CellHeld), undeliveredBroken}, ContractOptions{}, Fail,
-			`critical invariant "inv" broke in scenario "stormy"`},
+			`critical invariant "inv" broke in scenario "faulty"`},
 		{"fail goes over inconclusive", []Cell{calm(Critical, CellBroken), calm(Low, CellInconclusive)}, ContractOptions{}, Fail,
 			`critical invariant "inv" broke in scenario "calm"`},
 		{"one inconclusive, none allowed", []Cell{calm(Low, CellHeld), calm(Low, CellInconclusive)}, ContractOptions{}, Inconclusive,
 			`1 cell inconclusive, allowed 0`},
 		{"one inconclusive, one allowed", []Cell{calm(Low, CellHeld), calm(Low, CellInconclusive)}, ContractOptions{AllowInconclusive: 1}, Pass,
 			`no critical invariant broke; 1 of 1 decided cell held`},
-		{"no fault delivered in a scenario with rules", []Cell{calm(Low, CellHeld), stormy(Low, CellUndelivered, 0)}, ContractOptions{}, Inconclusive,
-			`no fault was delivered in scenario "stormy"`},
-		{"one delivery feeds its whole scenario", []Cell{stormy(Low, CellHeld, 1), stormy(Low, CellUndelivered, 0)}, ContractOptions{}, Pass,
+		{"no fault delivered in a scenario with rules", []Cell{calm(Low, CellHeld), faulty(Low, CellUndelivered, 0)}, ContractOptions{}, Inconclusive,
+			`no fault was delivered in scenario "faulty"`},
+		{"one delivery counts for its whole scenario", []Cell{faulty(Low, CellHeld, 1), faulty(Low, CellUndelivered, 0)}, ContractOptions{}, Pass,
 			`no critical invariant broke; 1 of 1 decided cell held`},
 		{"an inconclusive cell may have been the one that saw a fault",
-			[]Cell{calm(Low, CellHeld), stormy(Low, CellInconclusive, 2)}, ContractOptions{AllowInconclusive: 1}, Pass,
+			[]Cell{calm(Low, CellHeld), faulty(Low, CellInconclusive, 2)}, ContractOptions{AllowInconclusive: 1}, Pass,
 			`no critical invariant broke; 1 of 1 decided cell held`},
 		{"undelivered by leave", []Cell{calm(Low, CellHeld), allowed}, ContractOptions{}, Pass,
 			`no critical invariant broke; 1 of 1 decided cell held`},
-		{"a scenario that was not run is outside the verdict", []Cell{calm(Low, CellHeld), stormy(Critical, CellNotRun, 0)}, ContractOptions{}, Pass,
+		{"a scenario that was not run is outside the verdict", []Cell{calm(Low, CellHeld), faulty(Critical, CellNotRun, 0)}, ContractOptions{}, Pass,
 			`no critical invariant broke; 1 of 1 decided cell held`},
-		{"all reasons are given", []Cell{stormy(Low, CellUndelivered, 0), calm(Low, CellInconclusive)}, ContractOptions{}, Inconclusive,
-			`no cell was decided; no fault was delivered in scenario "stormy"; 1 cell inconclusive, allowed 0`},
+		{"all reasons are given", []Cell{faulty(Low, CellUndelivered, 0), calm(Low, CellInconclusive)}, ContractOptions{}, Inconclusive,
+			`no cell was decided; no fault was delivered in scenario "faulty"; 1 cell inconclusive, allowed 0`},
 	} {
 		score, err := ContractWith(tc.cells, &tc.options)
 		if score.Decided > 0 {
@@ -109,7 +109,7 @@ func TestContractVerdict(t *testing.T) {
 func TestContractLongListsOfScenariosAreCut(t *testing.T) {
 	cells := []Cell{calm(Low, CellHeld)}
 	for _, name := range []string{"e", "d", "c", "b", "a"} {
-		c := stormy(Low, CellUndelivered, 0)
+		c := faulty(Low, CellUndelivered, 0)
 		c.Scenario = name
 		cells = append(cells, c)
 	}
@@ -121,7 +121,7 @@ func TestContractLongListsOfScenariosAreCut(t *testing.T) {
 func TestContractCounts(t *testing.T) {
 	score, err := Contract([]Cell{
 		calm(Critical, CellHeld), calm(Critical, CellHeld), calm(Low, CellBroken), calm(Low, CellInconclusive),
-		stormy(Medium, CellUndelivered, 0), stormy(Medium, CellNotRun, 0), stormy(Critical, CellHeld, 3),
+		faulty(Medium, CellUndelivered, 0), faulty(Medium, CellNotRun, 0), faulty(Critical, CellHeld, 3),
 	})
 	require.NoError(t, err)
 	critical, _ := Wilson(3, 3, Level95)
@@ -140,7 +140,7 @@ func TestContractCounts(t *testing.T) {
 }
 
 func TestContractWithoutScore(t *testing.T) {
-	broken := stormy(Critical, CellUndelivered, 0)
+	broken := faulty(Critical, CellUndelivered, 0)
 	broken.Violated = true
 	for _, tc := range []struct {
 		reason  string
@@ -184,9 +184,9 @@ func TestContractRefusesContradictions(t *testing.T) {
 		{with(func(c *Cell) { c.Delivered = -1 }), `cells[1].delivered is -1; allowed: 0 or more`},
 		{with(func(c *Cell) { c.Count = -1 }), `cells[1].count is -1; allowed: 1 to 1000000000, or 0 for 1`},
 		{with(func(c *Cell) { c.Count = 1e9 + 1 }), `cells[1].count is 1000000001; allowed: 1 to 1000000000, or 0 for 1`},
-		{stormy(Low, CellHeld, 0), `cells[1].state is held with rules and none delivered; allowed: undelivered, or delivered of 1 or more`},
-		{stormy(Low, CellBroken, 0), `cells[1].state is broken with rules and none delivered; allowed: undelivered, or delivered of 1 or more`},
-		{stormy(Low, CellUndelivered, 2), `cells[1].state is undelivered with 2 delivered; allowed: undelivered with delivered of 0`},
+		{faulty(Low, CellHeld, 0), `cells[1].state is held with rules and none delivered; allowed: undelivered, or delivered of 1 or more`},
+		{faulty(Low, CellBroken, 0), `cells[1].state is broken with rules and none delivered; allowed: undelivered, or delivered of 1 or more`},
+		{faulty(Low, CellUndelivered, 2), `cells[1].state is undelivered with 2 delivered; allowed: undelivered with delivered of 0`},
 		{with(func(c *Cell) { c.State = CellUndelivered }), `cells[1].state is undelivered without rules; allowed: undelivered where the scenario has rules`},
 		{with(func(c *Cell) { c.HasRules, c.Delivered = true, 1 }), `cells[1].hasRules is true; allowed: the same as in cells[0], which is of scenario "calm" too`},
 		{with(func(c *Cell) { c.AllowUndelivered = true }), `cells[1].allowUndelivered is true; allowed: the same as in cells[0], which is of scenario "calm" too`},
@@ -211,7 +211,7 @@ scoring: cells[1].severity is Severity(0); allowed: low, medium, high, critical`
 func TestContractScoreSurvivesJSON(t *testing.T) {
 	for _, cells := range [][]Cell{
 		{calm(Critical, CellBroken)}, // a measured 0 is written, not left out
-		{calm(Critical, CellHeld), stormy(Low, CellBroken, 1)},
+		{calm(Critical, CellHeld), faulty(Low, CellBroken, 1)},
 		{calm(Critical, CellInconclusive)},
 	} {
 		score, err := Contract(cells)
@@ -234,7 +234,7 @@ func containsValue(t *testing.T, text []byte) bool {
 	return ok
 }
 
-// validCell draws a cell without contradictions; what a scenario has is read off
+// validCell draws a cell without contradictions. The properties of a scenario depend on
 // its name, so that its cells agree.
 func validCell() *rapid.Generator[Cell] {
 	return rapid.Custom(func(t *rapid.T) Cell {
@@ -301,8 +301,8 @@ func TestContractLaws(t *testing.T) {
 	})
 }
 
-// TestContractOfBillionsOfCells: weights times cells are more than an int of 32
-// bits has, and so may be the cells.
+// TestContractOfBillionsOfCells has more cells, and a larger sum of weights, than fit
+// into an int of 32 bits.
 func TestContractOfBillionsOfCells(t *testing.T) {
 	held, broke := calm(Critical, CellHeld), calm(Low, CellBroken)
 	held.Count, broke.Count = 1e9, 1e9

@@ -21,8 +21,8 @@ func judge(cells []Cell, s ContractScore, o ContractOptions) (Verdict, string) {
 	if s.Decided == 0 {
 		why = append(why, "no cell was decided")
 	}
-	if names := starved(cells); len(names) > 0 {
-		why = append(why, "no fault was delivered in "+scenarios(names))
+	if names := withoutDelivery(cells); len(names) > 0 {
+		why = append(why, "no fault was delivered in "+describeScenarios(names))
 	}
 	if s.Inconclusive > o.AllowInconclusive {
 		why = append(why, fmt.Sprintf("%s inconclusive, allowed %d", plural(s.Inconclusive, "cell"), o.AllowInconclusive))
@@ -61,9 +61,9 @@ func byName(a, b Cell) int {
 	return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Invariant, b.Invariant))
 }
 
-// starved returns, sorted, the scenarios that ran with rules, delivered no fault in
-// any cell, and do not set AllowUndelivered.
-func starved(cells []Cell) []string {
+// withoutDelivery returns, sorted, the scenarios that ran with rules, delivered no fault
+// in any cell, and do not set AllowUndelivered.
+func withoutDelivery(cells []Cell) []string {
 	delivered := make(map[string]int)
 	for _, c := range cells {
 		if c.State != CellNotRun && c.HasRules && !c.AllowUndelivered {
@@ -74,8 +74,8 @@ func starved(cells []Cell) []string {
 	return slices.Sorted(maps.Keys(delivered))
 }
 
-// scenarios names up to three scenarios, for one line of a report.
-func scenarios(names []string) string {
+// describeScenarios names up to three scenarios, for one line of a report.
+func describeScenarios(names []string) string {
 	const shown = 3
 	quoted := make([]string, 0, shown)
 	for _, name := range names[:min(shown, len(names))] {

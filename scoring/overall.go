@@ -47,8 +47,9 @@ type OverallOptions struct {
 
 	// Renormalise scores only the parts that ran, with their weights scaled up to
 	// sum to 1. [Overall].Renormalised then says so, because the result is not
-	// comparable to a full one. A part that did not run, or whose verdict is
-	// Inconclusive, leaves the verdict to the others, if there are any.
+	// comparable to a full one. A part that did not run does not count in the verdict.
+	// Nor does a contract whose verdict is Inconclusive, if another part with a
+	// weight ran.
 	Renormalise bool
 }
 
@@ -148,7 +149,7 @@ func checkVerdict(p Parts) error {
 	return nil
 }
 
-// A part is a weight and the score it belongs to, nil when it did not run.
+// A part is a weight and its score, which is nil when the part did not run.
 type part struct {
 	name   string
 	weight float64

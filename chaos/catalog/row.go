@@ -31,6 +31,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -139,28 +140,34 @@ func (r *Row) Build(params any) any {
 func (r *Row) Describe(params any) chaos.Description {
 	d := chaos.Description{Kind: r.Kind, Layer: r.Layer, Class: r.Class, Visibility: r.Visibility,
 		Persistence: r.Persistence, Effect: r.Effect}
-	if len(r.fields) > 0 {
+	switch {
+	case len(r.fields) == 0:
+	case reflect.TypeOf(params) == r.params:
+		d.Params, _ = strictjson.EncodeStruct(params, r.fields, special)
+	default:
 		d.Params, _ = strictjson.Encode(params, special)
 	}
 	return d
 }
 
-// Check collects which parameters lie outside of their bounds. The fault adds
+// Check collects which parameters lie outside of their bounds, in the order of
+// their fields; of a list whose length is allowed, which elements. The fault adds
 // what bounds cannot say, and returns [Check.Err].
 func (r *Row) Check(params any) *Check {
 	c := &Check{Kind: r.Kind}
 	v := reflect.ValueOf(params)
-	for _, b := range r.bounds {
-		member := v.FieldByIndex(b.Index)
-		if allowed, outside := b.Outside(member); outside {
-			c.That(false, b.Name, member.Interface(), allowed)
+	for i := range r.bounds {
+		b := &r.bounds[i]
+		for place, part := range b.Outliers(v.FieldByIndex(b.Index)) {
+			c.That(false, b.Name+place, part.Interface(), b.Says())
 		}
 	}
 	return c
 }
 
 // special writes what only this package knows: faults and triggers as their kind
-// and parameters, errors as their text.
+// and parameters, or as the name of their type if they have no description;
+// errors as their text.
 func special(v any) json.RawMessage {
 	switch v := v.(type) {
 	case error:
@@ -168,13 +175,19 @@ func special(v any) json.RawMessage {
 		return text
 	case chaos.Described:
 		d := v.Describe()
-		text, _ := json.Marshal(struct {
-			Kind   string          `json:"kind"`
-			Params json.RawMessage `json:"params,omitempty"`
-		}{d.Kind, d.Params})
-		return text
+		return part(d.Kind, d.Params)
+	case chaos.Fault, chaos.When: // without a description
+		return part(fmt.Sprintf("%T", v), nil)
 	}
 	return nil
+}
+
+func part(kind string, params json.RawMessage) json.RawMessage {
+	text, _ := json.Marshal(struct {
+		Kind   string          `json:"kind"`
+		Params json.RawMessage `json:"params,omitempty"`
+	}{kind, params})
+	return text
 }
 
 // A Parameter is one parameter of a kind, for documentation.

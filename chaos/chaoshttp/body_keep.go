@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -146,12 +147,8 @@ func (r Response) OnRead(ctx context.Context, done func(doc []byte, err error)) 
 // oneByOne reports whether a content type is that of a stream of documents or
 // events.
 func oneByOne(kind string) bool {
-	for _, stream := range [...]string{"event-stream", "ndjson", "jsonl", "json-seq"} {
-		if strings.Contains(kind, stream) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"event-stream", "ndjson", "jsonl", "json-seq"},
+		func(stream string) bool { return strings.Contains(kind, stream) })
 }
 
 // watched keeps what is read of a body.

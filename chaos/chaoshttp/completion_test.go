@@ -80,7 +80,7 @@ func TestCompletionFaults(t *testing.T) {
 			{"call_1", "orders.status", `{"expand":true}`}, {"call_2", "clock", `{}`}}}},
 		{"JSON in a fence", chaoshttp.DriftCompletion(chaoshttp.DriftFormat), said{text: `{"a":1}`, reason: "stop"}, said{text: "```json\n{\"a\":1}\n```", reason: "stop"}},
 		{"text in JSON", chaoshttp.DriftCompletion(chaoshttp.DriftFormat), said{text: "a\n\"b\"", reason: "stop"}, said{text: `{"answer": "a\n\"b\""}`, reason: "stop"}},
-		{"another key", chaoshttp.DriftCompletion(chaoshttp.DriftKeys), said{text: ` {"order_id": 1.50}`, reason: "stop"}, said{text: ` {"orderId":1.50}`, reason: "stop"}},
+		{"another key", chaoshttp.DriftCompletion(chaoshttp.DriftKeys), said{text: ` {"order_id": 1.50}`, reason: "stop"}, said{text: ` {"orderId": 1.50}`, reason: "stop"}},
 		{"a text becomes an error", chaoshttp.SpoilCompletion(chaoshttp.PartContent, chaoshttp.SpoilError), words(), said{text: "Internal server error", reason: "stop"}},
 		{"a text becomes a time-out", chaoshttp.SpoilCompletion(chaoshttp.PartContent, chaoshttp.SpoilTimeout), words(), said{text: "Request timed out", reason: "stop"}},
 		{"a text becomes empty", chaoshttp.SpoilCompletion(chaoshttp.PartContent, chaoshttp.SpoilEmpty), call(), said{reason: "tool_calls", calls: call().calls}},

@@ -1,6 +1,7 @@
 package chaoshttp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -235,9 +236,7 @@ func (x *exchange) send(ctx context.Context, r Request) (Response, error) {
 		discard(resp)
 		return Response{resp}, nil
 	}
-	if resp.Request == nil {
-		resp.Request = req
-	}
+	resp.Request = cmp.Or(resp.Request, req)
 	if resp.Body != http.NoBody && resp.StatusCode != http.StatusSwitchingProtocols {
 		resp.Body = &closedOnce{ReadCloser: resp.Body}
 	}

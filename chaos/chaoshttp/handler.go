@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"syscall"
@@ -123,9 +124,7 @@ func within(r *http.Request, ctx context.Context) *http.Request { return r.WithC
 // reader may wait for every piece.
 func relay(w http.ResponseWriter, resp *http.Response) error {
 	header := w.Header()
-	for name, values := range resp.Header {
-		header[name] = values
-	}
+	maps.Copy(header, resp.Header)
 	w.WriteHeader(resp.StatusCode)
 	out := http.NewResponseController(w)
 	flush := resp.ContentLength < 0

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/hash"
-	"github.com/shakedown-go/shakedown/internal/jsondoc"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
@@ -202,28 +202,28 @@ func unusual(r rune) bool { return r < ' ' || r >= utf8.RuneSelf }
 // that name. It scans no further, and of what stands before only to its end.
 // nil: there is none, or doc ends before the value does.
 func firstMember(doc []byte, name string) []byte {
-	i := jsondoc.Space(doc, 0)
+	i := jsonedit.Space(doc, 0)
 	if i == len(doc) || doc[i] != '{' {
 		return nil
 	}
 	for i++; ; i++ {
-		i = jsondoc.Space(doc, i)
+		i = jsonedit.Space(doc, i)
 		from := i
-		if i = jsondoc.After(doc, i); i < 0 || doc[from] != '"' {
+		if i = jsonedit.After(doc, i); i < 0 || doc[from] != '"' {
 			return nil
 		}
 		found := called(doc[from:i], name)
-		if i = jsondoc.Space(doc, i); i == len(doc) || doc[i] != ':' {
+		if i = jsonedit.Space(doc, i); i == len(doc) || doc[i] != ':' {
 			return nil
 		}
-		from = jsondoc.Space(doc, i+1)
-		if i = jsondoc.After(doc, from); i < 0 {
+		from = jsonedit.Space(doc, i+1)
+		if i = jsonedit.After(doc, from); i < 0 {
 			return nil
 		}
 		if found {
 			return doc[from:i]
 		}
-		if i = jsondoc.Space(doc, i); i == len(doc) || doc[i] != ',' {
+		if i = jsonedit.Space(doc, i); i == len(doc) || doc[i] != ',' {
 			return nil
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
+	"github.com/shakedown-go/shakedown/chaos/internal/rowtest"
 )
 
 // sourceOf parses the files of the package, without its tests.
@@ -32,51 +32,7 @@ func sourceOf(t *testing.T) (decls []ast.Decl) {
 	return decls
 }
 
-// isFault reports whether a function returns a chaos.Fault and nothing else.
-func isFault(fn *ast.FuncDecl) bool {
-	if fn.Type.Results == nil || len(fn.Type.Results.List) != 1 {
-		return false
-	}
-	result, ok := fn.Type.Results.List[0].Type.(*ast.SelectorExpr)
-	return ok && result.Sel.Name == "Fault"
-}
-
-// A fault of this package is listed by Rows, so that it appears in JSON, in the
-// schema and in the documentation.
-func TestRowsAreComplete(t *testing.T) {
-	var constructors, vars []string
-	for _, decl := range sourceOf(t) {
-		switch d := decl.(type) {
-		case *ast.FuncDecl:
-			if d.Recv == nil && d.Name.IsExported() && isFault(d) {
-				constructors = append(constructors, d.Name.Name)
-			}
-		case *ast.GenDecl:
-			for _, spec := range d.Specs {
-				if v, ok := spec.(*ast.ValueSpec); ok && strings.HasSuffix(v.Names[0].Name, "Row") {
-					vars = append(vars, v.Names[0].Name)
-				}
-			}
-		}
-	}
-	require.NotEmpty(t, constructors)
-
-	var named, kinds []string
-	for _, r := range chaoshttp.Rows() {
-		name, _, ok := strings.Cut(strings.TrimPrefix(r.Go, "chaoshttp."), "(")
-		assert.True(t, ok, "%s: Go shows a call of the constructor: %s", r.Kind, r.Go)
-		named, kinds = append(named, name), append(kinds, r.Kind)
-		assert.False(t, r.IsTrigger(), r.Kind)
-		assert.False(t, r.HoldsCode(), r.Kind)
-		for _, p := range r.Parameters() {
-			assert.True(t, p.Doc != "" || p.Allowed != "", "%s: %s has neither a text nor bounds", r.Kind, p.Name)
-		}
-	}
-	assert.ElementsMatch(t, constructors, named, "each constructor has a row")
-	assert.Len(t, vars, len(kinds), "each row is listed: %v", vars)
-	slices.Sort(kinds)
-	assert.Len(t, slices.Compact(kinds), len(vars), "each kind once")
-}
+func TestRowsAreComplete(t *testing.T) { assert.NoError(t, rowtest.Complete(".", chaoshttp.Rows())) }
 
 // constants are the texts of the constants of each exported type.
 func constants(t *testing.T) map[string][]string {

@@ -1,6 +1,7 @@
 package chaoshttp
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -174,12 +175,8 @@ func received(r *http.Request, ctx context.Context) *http.Request {
 	in := r.Clone(ctx)
 	in.RequestURI = r.URL.RequestURI()
 	in.URL.Scheme, in.URL.Host, in.URL.User, in.URL.Fragment = "", "", nil, ""
-	if in.Host == "" {
-		in.Host = r.URL.Host
-	}
-	if in.Method == "" {
-		in.Method = http.MethodGet
-	}
+	in.Host = cmp.Or(in.Host, r.URL.Host)
+	in.Method = cmp.Or(in.Method, http.MethodGet)
 	if in.Header == nil {
 		in.Header = http.Header{}
 	}

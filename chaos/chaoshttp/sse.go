@@ -11,7 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp/internal/completion"
-	"github.com/shakedown-go/shakedown/internal/jsondoc"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/sse"
 )
 
@@ -241,10 +241,10 @@ func gone(n int, e sse.Event) []chaos.Change {
 
 // shownData is the data of an event as a change shows it: itself if it is JSON.
 func shownData(data string) []byte {
-	if doc, err := jsondoc.Parse([]byte(data)); err == nil {
+	if doc, ok := jsonedit.ParseValue([]byte(data)); ok {
 		return doc.Bytes()
 	}
-	return jsondoc.Of(data).Bytes()
+	return jsonedit.Of(data).Bytes()
 }
 
 // MalformEvent cuts the data of an event to its first half, after so many

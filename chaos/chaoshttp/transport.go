@@ -1,6 +1,7 @@
 package chaoshttp
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 )
@@ -15,9 +16,7 @@ type Transport struct {
 // NewTransport makes an injection point of base; nil: [http.DefaultTransport].
 // o may be nil.
 func NewTransport(base http.RoundTripper, o *Options) *Transport {
-	if base == nil {
-		base = http.DefaultTransport
-	}
+	base = cmp.Or(base, http.DefaultTransport)
 	t := &Transport{base: base}
 	if o != nil {
 		t.opts = *o

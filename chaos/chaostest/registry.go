@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -37,12 +38,7 @@ func Registry(ctx context.Context, r chaos.ToolRegistry, o *RegistryOptions) err
 	label := a.next()
 	o2 := start(label, func() (any, error) { a.listing(); a.unknown(); return nil, nil }).ended(a.slow())
 	a.outcome("the registry", o2)
-	names := make([]string, 0, len(a.Args))
-	for name := range a.Args {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(a.Args)) {
 		if !a.listed[name] {
 			a.add(Present, "there are arguments for tool %q, and no such tool is listed", name)
 			continue

@@ -3,6 +3,7 @@ package chaostest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -123,10 +124,5 @@ func (r *report) err() error {
 func (r *report) has(check Check) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, err := range r.found {
-		if err.(*Violation).Check == check {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.found, func(err error) bool { return err.(*Violation).Check == check })
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // AuthExpired makes a call fail with [ErrTokenExpired]; the callee is not

@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // GuardrailDown is [Fail] on the callable of a guardrail: a check of inputs or

@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // CorruptHandoff changes what one agent hands to another. The other agent gets

@@ -1,12 +1,11 @@
 package fault
 
 import (
-	"bytes"
 	"encoding/json"
 	"reflect"
 
-	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // fit converts a result to T: either it has that type, or it is JSON that
@@ -52,19 +51,10 @@ func equal(a, b any) bool {
 	x, ok := a.(json.RawMessage)
 	y, also := b.(json.RawMessage)
 	if ok && also {
-		return bytes.Equal(x, y) || inList(x) == inList(y)
+		return jsonhash.Same(x, y)
 	}
 	if b == nil && a != nil {
 		return reflect.ValueOf(a).IsZero()
 	}
 	return reflect.DeepEqual(a, b)
-}
-
-// inList hashes the document as the one element of a list, since on its own an
-// empty object counts as null.
-func inList(doc []byte) uint64 {
-	list := make([]byte, 0, len(doc)+2)
-	list = append(list, '[')
-	list = append(list, doc...)
-	return jsonhash.Sum(append(list, ']'))
 }

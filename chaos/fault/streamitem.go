@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // DuplicateItem delivers one item of a stream twice: the one after the first n.

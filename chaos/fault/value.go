@@ -7,8 +7,8 @@ import (
 	"reflect"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // Replace lets the callee do its work and gives the caller v instead of the

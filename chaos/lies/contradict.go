@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
@@ -20,6 +21,10 @@ import (
 // It remembers up to 4,096 facts of the calls that its rule's trigger matched,
 // for each injector. Values of more than 256 bytes are not facts.
 func Contradict() chaos.Fault { return &contradict{} }
+
+var contradictRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "contradiction", Doc: "Two targets contradict each other.", Go: "lies.Contradict()", Class: chaos.ClassValue,
+}), func(catalog.None) chaos.Fault { return Contradict() })
 
 // Bounds of the memory of a rule in one injector.
 const (
@@ -46,10 +51,7 @@ func (*contradict) Fresh() chaos.Fault {
 
 func (*contradict) Phase() chaos.Phase { return chaos.PhaseChange }
 
-func (*contradict) Describe() chaos.Description {
-	return chaos.Description{Kind: "contradiction", Class: chaos.ClassValue, Visibility: chaos.Implicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone}
-}
+func (*contradict) Describe() chaos.Description { return contradictRow.Describe(catalog.None{}) }
 
 func (f *contradict) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	result, err := next(ctx, args)
@@ -70,7 +72,7 @@ func (f *contradict) Inject(ctx context.Context, c chaos.Call, args any, next ch
 		after := near(e, i)
 		return after != nil && e.replace(i, after)
 	})
-	return e.finish(ctx, in, "contradiction", "fact that another target returned")
+	return e.finish(ctx, in, contradictRow.Kind, "fact that another target returned")
 }
 
 // learn remembers the facts of a result. It ranks those that another target

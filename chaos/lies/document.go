@@ -7,8 +7,8 @@ import (
 	"reflect"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
 // document is a result, or the arguments of a call, as the document that an

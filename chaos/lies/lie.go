@@ -6,21 +6,17 @@ import (
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/internal/jsonpath"
 )
 
 // lie is the form of nearly all faults here: the places that suit it, and what
 // it does to the value at such a place.
 type lie struct {
-	kind   string
-	class  chaos.Class
-	layer  chaos.Layer    // empty: that of the point
-	params map[string]any // without the paths
-	paths  []string
-	one    bool             // there is at most one path, and its parameter is named so
-	where  []*jsonpath.Path // of paths, those that parse
-	check  func(*param.Check)
+	parameters
+	addressed bool             // there are paths
+	where     []*jsonpath.Path // of the paths, those that parse
+	inner     *lie             // the lie that it applies to another document, and whose class and layer it has
 
 	wants string                    // what suits, for the note of a lie that found nothing
 	rank  func(e *edit, i int) int  // 0: node i does not suit; 1 is better than 2, and so on
@@ -31,9 +27,54 @@ type lie struct {
 // maxRank is the last of the ranks.
 const maxRank = 4
 
-// at completes a lie with the paths that its user gave.
-func (l lie) at(paths []string) chaos.Fault {
-	l.paths, l.where = slices.Clone(paths), parsed(paths)
+// rowed is the parameters of a fault, a struct as its row has it. The row is
+// found by a method, because no constructor may refer to it.
+type rowed interface{ row() *catalog.Row }
+
+// parameters are those of a lie. Their fields stand in the order of their JSON
+// names, in which descriptions have them.
+type parameters interface {
+	rowed
+	places() []string     // the JSON paths that its user gave
+	check(*catalog.Check) // adds what bounds cannot say
+}
+
+// where is a parameter of nearly all lies.
+type where struct {
+	Paths []string `json:"paths,omitempty" doc:"JSON paths of the values that are changed; left out: a place that suits is drawn"`
+}
+
+func at(paths []string) where { return where{slices.Clone(paths)} }
+
+func (p where) places() []string { return p.Paths }
+
+func (p where) check(c *catalog.Check) {
+	for i, text := range p.Paths {
+		checkPath(c, fmt.Sprintf("paths[%d]", i), text)
+	}
+}
+
+func checkPath(c *catalog.Check, place, text string) {
+	_, err := jsonpath.Parse(text)
+	c.That(err == nil, place, fmt.Sprintf("%q", text), fmt.Sprintf(`a JSON path such as "$.items[0].price" (%v)`, err))
+}
+
+// pathless is part of the parameters of a lie that takes no paths.
+type pathless struct{}
+
+func (pathless) places() []string     { return nil }
+func (pathless) check(*catalog.Check) {}
+
+// implicit completes the coordinates of a lie: the callee did its work, and
+// nothing shows that its answer is wrong.
+func implicit(r catalog.Row) catalog.Row {
+	r.Visibility, r.Persistence, r.Effect = chaos.Implicit, chaos.Transient, chaos.EffectDone
+	return r
+}
+
+// fault completes a lie with what follows from its parameters.
+func (l lie) fault() chaos.Fault {
+	l.addressed, l.where = len(l.places()) > 0, parsed(l.places())
 	return &l
 }
 
@@ -64,12 +105,12 @@ func (l *lie) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Nex
 	}
 	e := &edit{call: c, doc: in.doc, plain: in.plain}
 	l.applyTo(e)
-	return e.finish(ctx, in, l.kind, l.wants)
+	return e.finish(ctx, in, l.row().Kind, l.wants)
 }
 
 // applyTo changes every place that the paths name, or one that is drawn.
 func (l *lie) applyTo(e *edit) {
-	e.addressed = len(l.paths) > 0
+	e.addressed = l.addressed
 	switch {
 	case l.whole != nil:
 		l.whole(e)
@@ -85,39 +126,19 @@ func (l *lie) applyTo(e *edit) {
 }
 
 func (l *lie) Check() error {
-	c := &param.Check{Kind: l.kind}
-	for i, text := range l.paths {
-		_, err := jsonpath.Parse(text)
-		place := fmt.Sprintf("paths[%d]", i)
-		if l.one {
-			place = "path"
-		}
-		c.That(err == nil, place, fmt.Sprintf("%q", text), fmt.Sprintf(`a JSON path such as "$.items[0].price" (%v)`, err))
-	}
-	if l.check != nil {
-		l.check(c)
-	}
+	c := l.row().Check(l.parameters)
+	l.check(c)
 	return c.Err()
 }
 
 func (l *lie) Describe() chaos.Description {
-	d := chaos.Description{
-		Kind: l.kind, Class: l.class, Visibility: chaos.Implicit, Layer: l.layer,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	d := l.row().Describe(l.parameters)
+	if string(d.Params) == "{}" {
+		d.Params = nil // all were left out
 	}
-	params := make(map[string]any, len(l.params)+1)
-	for name, value := range l.params {
-		params[name] = value
+	if l.inner != nil {
+		of := l.inner.Describe()
+		d.Class, d.Layer = of.Class, of.Layer
 	}
-	switch {
-	case len(l.paths) == 0:
-	case l.one:
-		params["path"] = l.paths[0]
-	default:
-		params["paths"] = l.paths
-	}
-	if len(params) == 0 {
-		return d
-	}
-	return param.With(d, params)
+	return d
 }

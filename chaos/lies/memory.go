@@ -8,15 +8,14 @@ import (
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/jsonvalue"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
 )
 
-// Bounds of what one rule remembers in one injector. An answer that does not
+// Bounds of what one rule remembers in one injector, in addition to the lag,
+// which is the number of answers of one request. An answer that does not
 // fit is remembered as lost: no other answer is taken for it.
 const (
 	maxRequests = 1024    // requests told apart
-	maxLag      = 64      // answers of one request
 	maxReplays  = 256     // answers of all, in order
 	maxKept     = 1 << 20 // bytes of one answer
 	maxMemory   = 8 << 20 // bytes of the answers by request, and as many of those in order
@@ -48,16 +47,13 @@ type memory struct {
 // recall is a fault that answers with the answer of an earlier call. It
 // remembers the answers of the calls that its rule's trigger matched.
 type recall struct {
-	kind   string
-	layer  chaos.Layer
-	params map[string]any
-	check  func(*param.Check)
-	lag    int    // answers to keep of each request
-	first  bool   // keep the first ones, not the last
-	wants  string // for the note
+	rowed        // its parameters
+	lag   int    // answers to keep of each request
+	first bool   // keep the first ones, not the last
+	wants string // for the note
 	// choose returns what the caller gets. It is called with the memory locked,
 	// before the answer is added.
-	choose func(m *memory, c chaos.Call, now answer) (told answer, ok bool)
+	choose func(m *memory, c chaos.Call, now answer) (chosen answer, ok bool)
 	memory *memory // nil: the rule is not in an injector yet
 }
 
@@ -78,25 +74,25 @@ func (f *recall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 		return r.OnBody(ctx, c, args, f)
 	}
 	now, why := take(c, result)
-	var told answer
+	var chosen answer
 	ok := false
 	if why == "" || now.lost {
-		told, ok = f.remember(c, now)
+		chosen, ok = f.remember(c, now)
 	}
 	if why != "" {
-		chaos.Note(ctx, f.kind+": "+why)
+		chaos.Note(ctx, f.row().Kind+": "+why)
 		return result, nil
 	}
-	if !ok || told.lost || bytes.Equal(told.text, now.text) || reflect.TypeOf(told.like) != reflect.TypeOf(now.like) {
-		chaos.Note(ctx, f.kind+": "+f.wants)
+	if !ok || chosen.lost || bytes.Equal(chosen.text, now.text) || reflect.TypeOf(chosen.like) != reflect.TypeOf(now.like) {
+		chaos.Note(ctx, f.row().Kind+": "+f.wants)
 		return result, nil
 	}
-	after, err := told.result()
+	after, err := chosen.result()
 	if err != nil {
-		chaos.Note(ctx, fmt.Sprintf("%s: the earlier answer does not decode into %T", f.kind, told.like))
+		chaos.Note(ctx, fmt.Sprintf("%s: the earlier answer does not decode into %T", f.row().Kind, chosen.like))
 		return result, nil
 	}
-	chaos.Changed(ctx, chaos.Change{Before: shown(now.text), After: shown(told.text)})
+	chaos.Changed(ctx, chaos.Change{Before: shown(now.text), After: shown(chosen.text)})
 	return after, nil
 }
 
@@ -130,21 +126,21 @@ func (a answer) result() (any, error) {
 }
 
 // remember chooses an earlier answer, then adds this one.
-func (f *recall) remember(c chaos.Call, now answer) (told answer, ok bool) {
+func (f *recall) remember(c chaos.Call, now answer) (chosen answer, ok bool) {
 	m := f.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	told, ok = f.choose(m, c, now)
+	chosen, ok = f.choose(m, c, now)
 	m.addPast(now, f.lag, f.first)
 	if now.lost {
-		return told, ok
+		return chosen, ok
 	}
 	m.order, m.inAll = append(m.order, now), m.inAll+len(now.text)
 	for len(m.order) > maxReplays || m.inAll > maxMemory {
 		m.inAll -= len(m.order[0].text)
 		m.order = m.order[1:]
 	}
-	return told, ok
+	return chosen, ok
 }
 
 // addPast keeps an answer with those of the same request: at most lag, the
@@ -165,21 +161,5 @@ func (m *memory) addPast(now answer, lag int, first bool) {
 	m.past[now.of] = past
 }
 
-func (f *recall) Check() error {
-	c := &param.Check{Kind: f.kind}
-	if f.check != nil {
-		f.check(c)
-	}
-	return c.Err()
-}
-
-func (f *recall) Describe() chaos.Description {
-	d := chaos.Description{
-		Kind: f.kind, Class: chaos.ClassValue, Visibility: chaos.Implicit, Layer: f.layer,
-		Persistence: chaos.Transient, Effect: chaos.EffectDone,
-	}
-	if len(f.params) == 0 {
-		return d
-	}
-	return param.With(d, f.params)
-}
+func (f *recall) Check() error                { return f.row().Check(f.rowed).Err() }
+func (f *recall) Describe() chaos.Description { return f.row().Describe(f.rowed) }

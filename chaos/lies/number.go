@@ -6,9 +6,13 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
+
+var numberRows = []*catalog.Row{
+	wrongNumberRow, scaleRow, flipSignRow, swapDigitsRow, offByOneRow, overflowRow, notANumberRow,
+}
 
 // WrongNumber changes a number by at most the share within of it, up or down,
 // and never to the same number: 0.1 makes 180 to 220 of 200. within is above 0,
@@ -22,10 +26,7 @@ func WrongNumber(within float64, paths ...string) chaos.Fault {
 	if !math.IsNaN(within) && !math.IsInf(within, 0) {
 		range_.SetFloat64(within)
 	}
-	return numeric("wrong_number", false, map[string]any{"within": within},
-		func(c *param.Check) {
-			c.That(within > 0 && within <= 1, "within", within, "a share above 0, up to 1")
-		},
+	return numeric(wrongNumber{at(paths), within}, false,
 		func(e *edit, i int, number string) (string, bool) {
 			d, ok := parseDecimal(number)
 			if !ok {
@@ -42,30 +43,56 @@ func WrongNumber(within float64, paths ...string) chaos.Fault {
 				by.Neg(by)
 			}
 			return d.plus(by).text(), true
-		}).at(paths)
+		}).fault()
 }
+
+var wrongNumberRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "wrong_number", Doc: "A number is plausible and wrong.",
+	Go: "lies.WrongNumber(within, paths...)", Example: `{"within":0.1}`, Class: chaos.ClassValue,
+}), func(p wrongNumber) chaos.Fault { return WrongNumber(p.Within, p.Paths...) })
+
+type wrongNumber struct {
+	where
+	Within float64 `json:"within" bounds:"over=0,max=1" allowed:"a share above 0, up to 1" doc:"largest change, as a share of the number"`
+}
+
+func (wrongNumber) row() *catalog.Row { return wrongNumberRow }
 
 // Scale multiplies a number by ten to the given power, exactly: 1 is ×10, -2 is
 // ÷100, as when cents are taken for euros. The power is from -18 to 18 and not
 // 0. Without paths it draws as [WrongNumber] does.
 func Scale(power int, paths ...string) chaos.Fault {
-	return numeric("scaled_number", false, map[string]any{"power": power},
-		func(c *param.Check) {
-			c.That(power != 0 && power >= -18 && power <= 18, "power", power, "from -18 to 18, not 0")
-		},
+	return numeric(scale{at(paths), power}, false,
 		func(_ *edit, _ int, number string) (string, bool) {
 			d, ok := parseDecimal(number)
 			if !ok || d.unscaled.Sign() == 0 {
 				return "", false
 			}
 			return d.shift(power).text(), true
-		}).at(paths)
+		}).fault()
+}
+
+var scaleRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "scaled_number", Doc: "A number is wrong by a power of ten.",
+	Go: "lies.Scale(power, paths...)", Example: `{"power":-2}`, Class: chaos.ClassValue,
+}), func(p scale) chaos.Fault { return Scale(p.Power, p.Paths...) })
+
+type scale struct {
+	where
+	Power int `json:"power" bounds:"min=-18,max=18" allowed:"from -18 to 18, not 0" doc:"of ten, by which the number is multiplied; not 0"`
+}
+
+func (scale) row() *catalog.Row { return scaleRow }
+
+func (p scale) check(c *catalog.Check) {
+	c.That(p.Power != 0, "power", p.Power, "from -18 to 18, not 0")
+	p.where.check(c)
 }
 
 // FlipSign changes the sign of a number that is not 0: a refund becomes a
 // charge. Without paths it draws as [WrongNumber] does.
 func FlipSign(paths ...string) chaos.Fault {
-	return numeric("flipped_sign", false, nil, nil, func(_ *edit, _ int, number string) (string, bool) {
+	return numeric(flipSign{at(paths)}, false, func(_ *edit, _ int, number string) (string, bool) {
 		if strings.Trim(number, "-0.eE+") == "" {
 			return "", false
 		}
@@ -73,21 +100,38 @@ func FlipSign(paths ...string) chaos.Fault {
 			return rest, true
 		}
 		return "-" + number, true
-	}).at(paths)
+	}).fault()
 }
+
+var flipSignRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "flipped_sign", Doc: "A number has the other sign.", Go: "lies.FlipSign(paths...)", Class: chaos.ClassValue,
+}), func(p flipSign) chaos.Fault { return FlipSign(p.Paths...) })
+
+type flipSign struct{ where }
+
+func (flipSign) row() *catalog.Row { return flipSignRow }
 
 // SwapDigits exchanges two neighbouring digits of a number, as people do who
 // copy them: 1042 becomes 1402. Without paths it may draw an identifier too.
 func SwapDigits(paths ...string) chaos.Fault {
-	return numeric("swapped_digits", true, nil, nil, func(e *edit, i int, number string) (string, bool) {
+	return numeric(swapDigits{at(paths)}, true, func(e *edit, i int, number string) (string, bool) {
 		pairs := swappable(number)
 		if len(pairs) == 0 {
 			return "", false
 		}
 		at := pairs[e.pick(i, 1, len(pairs))]
 		return number[:at] + string(number[at+1]) + string(number[at]) + number[at+2:], true
-	}).at(paths)
+	}).fault()
 }
+
+var swapDigitsRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "swapped_digits", Doc: "Two digits of a number have changed places.",
+	Go: "lies.SwapDigits(paths...)", Class: chaos.ClassValue,
+}), func(p swapDigits) chaos.Fault { return SwapDigits(p.Paths...) })
+
+type swapDigits struct{ where }
+
+func (swapDigits) row() *catalog.Row { return swapDigitsRow }
 
 // swappable returns the places of digits that may be exchanged with the next
 // one: the two differ, are not part of an exponent, and leave no zero in front.
@@ -111,7 +155,7 @@ func swappable(number string) (pairs []int) {
 // adds. Without paths it draws as [WrongNumber] does, numbers with decimals
 // excepted.
 func OffByOne(paths ...string) chaos.Fault {
-	return numeric("off_by_one", false, nil, nil, func(e *edit, i int, number string) (string, bool) {
+	return numeric(offByOne{at(paths)}, false, func(e *edit, i int, number string) (string, bool) {
 		d, ok := parseDecimal(number)
 		if !ok || d.scale > 0 {
 			return "", false
@@ -121,37 +165,62 @@ func OffByOne(paths ...string) chaos.Fault {
 			by.Neg(by)
 		}
 		return d.plus(by).text(), true
-	}).at(paths)
+	}).fault()
 }
+
+var offByOneRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "off_by_one", Doc: "A number is one more or less.", Go: "lies.OffByOne(paths...)", Class: chaos.ClassValue,
+}), func(p offByOne) chaos.Fault { return OffByOne(p.Paths...) })
+
+type offByOne struct{ where }
+
+func (offByOne) row() *catalog.Row { return offByOneRow }
 
 // Overflow replaces a number by one beyond the range of common types: an
 // integer by 9223372036854775808, which is 2 to the 63rd; a number with
 // decimals by 1e400, beyond float64. Decoders fail, saturate or wrap.
 func Overflow(paths ...string) chaos.Fault {
-	return lie{kind: "number_overflow", class: chaos.ClassValue, wants: "number", rank: ofKind(jsonedit.Number),
+	return lie{parameters: overflow{at(paths)}, wants: "number", rank: ofKind(jsonedit.Number),
 		apply: func(e *edit, i int) bool {
 			if strings.ContainsAny(string(e.doc.Raw(i)), ".eE") {
 				return e.replace(i, []byte("1e400"))
 			}
 			return e.replace(i, []byte("9223372036854775808"))
-		}}.at(paths)
+		}}.fault()
 }
+
+var overflowRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "number_overflow", Doc: "A number is larger than its type holds.",
+	Go: "lies.Overflow(paths...)", Class: chaos.ClassValue,
+}), func(p overflow) chaos.Fault { return Overflow(p.Paths...) })
+
+type overflow struct{ where }
+
+func (overflow) row() *catalog.Row { return overflowRow }
 
 // NotANumber replaces a number by a bare NaN, Infinity or -Infinity, as some
 // encoders write them. The result is no JSON any more: strict decoders refuse
 // it, others pass NaN on.
 func NotANumber(paths ...string) chaos.Fault {
-	return lie{kind: "not_a_number", class: chaos.ClassValue, wants: "number", rank: ofKind(jsonedit.Number),
+	return lie{parameters: notANumber{at(paths)}, wants: "number", rank: ofKind(jsonedit.Number),
 		apply: func(e *edit, i int) bool {
 			return e.replace(i, []byte([]string{"NaN", "Infinity", "-Infinity"}[e.pick(i, 0, 3)]))
-		}}.at(paths)
+		}}.fault()
 }
+
+var notANumberRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "not_a_number", Doc: "A number is NaN, which JSON does not have.",
+	Go: "lies.NotANumber(paths...)", Class: chaos.ClassValue,
+}), func(p notANumber) chaos.Fault { return NotANumber(p.Paths...) })
+
+type notANumber struct{ where }
+
+func (notANumber) row() *catalog.Row { return notANumberRow }
 
 // numeric makes a lie about numbers, also those within texts. ids reports
 // whether it may draw identifiers too. wrong makes another number of one.
-func numeric(kind string, ids bool, params map[string]any, check func(*param.Check),
-	wrong func(e *edit, i int, number string) (string, bool)) lie {
-	return lie{kind: kind, class: chaos.ClassValue, params: params, check: check, wants: "number",
+func numeric(p parameters, ids bool, wrong func(e *edit, i int, number string) (string, bool)) lie {
+	return lie{parameters: p, wants: "number",
 		rank: func(e *edit, i int) int {
 			k := e.doc.Kind(i)
 			switch {

@@ -5,14 +5,17 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
+
+var recordRows = []*catalog.Row{fabricateRecordRow, danglingReferenceRow, duplicateRowsRow, reorderRowsRow}
 
 // FabricateRecord adds an invented element to a list: a copy of a drawn one
 // with other digits in each number and in each text that has digits. If a text
 // has none, its two words are exchanged. Paths name lists.
 func FabricateRecord(paths ...string) chaos.Fault {
-	return lie{kind: "fabricated_record", class: chaos.ClassValue, wants: "list with elements", rank: lists(1),
+	return lie{parameters: fabricateRecord{at(paths)}, wants: "list with elements", rank: lists(1),
 		apply: func(e *edit, i int) bool {
 			rows := e.doc.Children(i)
 			first := e.pick(i, 0, len(rows))
@@ -24,8 +27,17 @@ func FabricateRecord(paths ...string) chaos.Fault {
 				}
 			}
 			return false
-		}}.at(paths)
+		}}.fault()
 }
+
+var fabricateRecordRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "fabricated_record", Doc: "A list has a record that does not exist.",
+	Go: "lies.FabricateRecord(paths...)", Class: chaos.ClassValue,
+}), func(p fabricateRecord) chaos.Fault { return FabricateRecord(p.Paths...) })
+
+type fabricateRecord struct{ where }
+
+func (fabricateRecord) row() *catalog.Row { return fabricateRecordRow }
 
 // fabricate returns node i with other scalars.
 func (e *edit) fabricate(i int) []byte {
@@ -80,7 +92,7 @@ func (e *edit) otherDigits(i int, text string, n int) string {
 // such value. Without paths it draws a member with the name of a reference
 // (customer_id, orderId, ref…), or else an id.
 func DanglingReference(paths ...string) chaos.Fault {
-	return lie{kind: "dangling_reference", class: chaos.ClassValue, wants: "identifier",
+	return lie{parameters: danglingReference{at(paths)}, wants: "identifier",
 		rank: func(e *edit, i int) int {
 			if k := e.doc.Kind(i); k != jsonedit.Number && k != jsonedit.String {
 				return 0
@@ -114,8 +126,17 @@ func DanglingReference(paths ...string) chaos.Fault {
 				}
 			}
 			return false
-		}}.at(paths)
+		}}.fault()
 }
+
+var danglingReferenceRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "dangling_reference", Doc: "An identifier refers to nothing.",
+	Go: "lies.DanglingReference(paths...)", Class: chaos.ClassValue,
+}), func(p danglingReference) chaos.Fault { return DanglingReference(p.Paths...) })
+
+type danglingReference struct{ where }
+
+func (danglingReference) row() *catalog.Row { return danglingReferenceRow }
 
 // otherLetters replaces the last letter by one further on in the alphabet.
 func otherLetters(text string) string {
@@ -134,23 +155,41 @@ func otherLetters(text string) string {
 // DuplicateRows repeats a drawn element of a list directly after itself, as an
 // at-least-once feed does. Paths name lists.
 func DuplicateRows(paths ...string) chaos.Fault {
-	return lie{kind: "duplicated_rows", class: chaos.ClassValue, wants: "list with elements", rank: lists(1),
+	return lie{parameters: duplicateRows{at(paths)}, wants: "list with elements", rank: lists(1),
 		apply: func(e *edit, i int) bool {
 			rows := e.doc.Children(i)
 			at := e.pick(i, 0, len(rows))
 			twice := append(append(rows[:at+1:at+1], rows[at]), rows[at+1:]...)
 			return e.arrange(i, twice)
-		}}.at(paths)
+		}}.fault()
 }
+
+var duplicateRowsRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "duplicated_rows", Doc: "A list has an element twice.",
+	Go: "lies.DuplicateRows(paths...)", Class: chaos.ClassValue,
+}), func(p duplicateRows) chaos.Fault { return DuplicateRows(p.Paths...) })
+
+type duplicateRows struct{ where }
+
+func (duplicateRows) row() *catalog.Row { return duplicateRowsRow }
 
 // ReorderRows puts the elements of a list in another order, so that at least
 // two places differ. Paths name lists.
 func ReorderRows(paths ...string) chaos.Fault {
-	return lie{kind: "reordered_rows", class: chaos.ClassValue, wants: "list with two elements that differ", rank: lists(2),
+	return lie{parameters: reorderRows{at(paths)}, wants: "list with two elements that differ", rank: lists(2),
 		apply: func(e *edit, i int) bool {
 			return e.arrange(i, e.shuffled(i, e.doc.Children(i)))
-		}}.at(paths)
+		}}.fault()
 }
+
+var reorderRowsRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "reordered_rows", Doc: "A list is in another order.",
+	Go: "lies.ReorderRows(paths...)", Class: chaos.ClassValue,
+}), func(p reorderRows) chaos.Fault { return ReorderRows(p.Paths...) })
+
+type reorderRows struct{ where }
+
+func (reorderRows) row() *catalog.Row { return reorderRowsRow }
 
 // shuffled returns the nodes in a drawn order. An order that looks like the old
 // one is rotated by one place.

@@ -1,6 +1,7 @@
 package lies
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -9,9 +10,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
+
+var schemaRows = []*catalog.Row{
+	renameKeyRow, removeKeyRow, addKeyRow,
+	retypeRow, envelopeRow, schemaDriftRow, unknownEnumRow,
+}
 
 // RenameKey gives members another name, as a release of the other side does: a
 // drawn name wherever it occurs in the document, or the members that the paths
@@ -19,11 +25,7 @@ import (
 // and appends Value to a single word, since encoding/json reads names whatever
 // their case.
 func RenameKey(to string, paths ...string) chaos.Fault {
-	params := map[string]any{}
-	if to != "" {
-		params["to"] = to
-	}
-	return lie{kind: "renamed_key", class: chaos.ClassProtocol, params: params, wants: "member", rank: members,
+	return lie{parameters: renameKey{at(paths), to}, wants: "member", rank: members,
 		apply: everywhere(func(e *edit, i int) bool {
 			name := to
 			if name == "" {
@@ -31,21 +33,42 @@ func RenameKey(to string, paths ...string) chaos.Fault {
 			}
 			_, taken := e.doc.Member(int(e.doc.Nodes[i].Parent), name)
 			return e.doc.IsMember(i) && !taken && e.rename(i, name)
-		})}.at(paths)
+		})}.fault()
 }
+
+var renameKeyRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "renamed_key", Doc: "A member has another name.",
+	Go: "lies.RenameKey(to, paths...)", Class: chaos.ClassProtocol,
+}), func(p renameKey) chaos.Fault { return RenameKey(p.To, p.Paths...) })
+
+type renameKey struct {
+	where
+	To string `json:"to,omitempty" doc:"the new name; left out: the old one in another style"`
+}
+
+func (renameKey) row() *catalog.Row { return renameKeyRow }
 
 // RemoveKey removes members as if their schema no longer had them: a drawn name
 // wherever it occurs in the document, or the members that the paths name.
 // [Missing] removes one member of one object.
 func RemoveKey(paths ...string) chaos.Fault {
-	return lie{kind: "removed_key", class: chaos.ClassProtocol, wants: "member", rank: members,
+	return lie{parameters: removeKey{at(paths)}, wants: "member", rank: members,
 		apply: func(e *edit, i int) bool {
 			if e.addressed {
 				return e.remove(i)
 			}
 			return e.remove(sameName(e, i)...)
-		}}.at(paths)
+		}}.fault()
 }
+
+var removeKeyRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "removed_key", Doc: "A member is gone from all objects.",
+	Go: "lies.RemoveKey(paths...)", Class: chaos.ClassProtocol,
+}), func(p removeKey) chaos.Fault { return RemoveKey(p.Paths...) })
+
+type removeKey struct{ where }
+
+func (removeKey) row() *catalog.Row { return removeKeyRow }
 
 // AddKey adds a member that callers do not know: to the result if it is an
 // object, to its elements if it is a list of objects, or to the objects that
@@ -53,11 +76,7 @@ func RemoveKey(paths ...string) chaos.Fault {
 // the name stays as it is.
 func AddKey(name string, value any, paths ...string) chaos.Fault {
 	doc, err := json.Marshal(value)
-	return lie{kind: "added_key", class: chaos.ClassProtocol, params: map[string]any{"name": name, "value": json.RawMessage(doc)},
-		check: func(c *param.Check) {
-			c.That(name != "", "name", `""`, "a name that is not empty")
-			c.That(err == nil, "value", fmt.Sprintf("%T", value), fmt.Sprintf("a value that has JSON (%v)", err))
-		},
+	return lie{parameters: addKey{Name: name, where: at(paths), Value: doc, given: value, err: err},
 		wants: "object without such a member",
 		rank: func(e *edit, i int) int {
 			if e.doc.Kind(i) == jsonedit.Object || e.doc.Kind(i) == jsonedit.Array && i == 0 {
@@ -76,14 +95,35 @@ func AddKey(name string, value any, paths ...string) chaos.Fault {
 				}
 			}
 			return done
-		}}.at(paths)
+		}}.fault()
+}
+
+var addKeyRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "added_key", Doc: "An object has an unknown member.",
+	Go: "lies.AddKey(name, value, paths...)", Example: `{"name":"legacy","value":true}`, Class: chaos.ClassProtocol,
+}), func(p addKey) chaos.Fault { return AddKey(p.Name, p.Value, p.Paths...) })
+
+type addKey struct {
+	Name string `json:"name" doc:"of the member that is added"`
+	where
+	Value json.RawMessage `json:"value" doc:"its value"`
+	given any             // of which Value is the JSON
+	err   error           // of a value without JSON
+}
+
+func (addKey) row() *catalog.Row { return addKeyRow }
+
+func (p addKey) check(c *catalog.Check) {
+	c.That(p.Name != "", "name", `""`, "a name that is not empty")
+	c.That(p.err == nil, "value", fmt.Sprintf("%T", p.given), fmt.Sprintf("a value that has JSON (%v)", p.err))
+	p.where.check(c)
 }
 
 // Retype gives members another type: a list becomes its first element, or null
 // if it is empty, and any other value becomes a list of one. It changes a drawn
 // name wherever it occurs in the document, or the values that the paths name.
 func Retype(paths ...string) chaos.Fault {
-	return lie{kind: "retyped_key", class: chaos.ClassProtocol, wants: "member",
+	return lie{parameters: retype{at(paths)}, wants: "member",
 		rank: func(e *edit, i int) int {
 			if e.addressed {
 				return 1 // the result itself too
@@ -98,29 +138,44 @@ func Retype(paths ...string) chaos.Fault {
 				return e.replace(i, e.doc.Raw(rows[0]))
 			}
 			return e.replace(i, []byte("null"))
-		})}.at(paths)
+		})}.fault()
 }
+
+var retypeRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "retyped_key", Doc: "A member has another type.", Go: "lies.Retype(paths...)", Class: chaos.ClassProtocol,
+}), func(p retype) chaos.Fault { return Retype(p.Paths...) })
+
+type retype struct{ where }
+
+func (retype) row() *catalog.Row { return retypeRow }
 
 // Envelope wraps a value in an object: {"data": …}, under the given name; "" is
 // data. Without paths it wraps the whole result.
 func Envelope(name string, paths ...string) chaos.Fault {
-	params := map[string]any{}
-	if name == "" {
-		name = "data"
-	} else {
-		params["name"] = name
-	}
-	return lie{kind: "enveloped", class: chaos.ClassProtocol, params: params, wants: "value", rank: anything,
+	under := jsonedit.Quote(cmp.Or(name, "data"))
+	return lie{parameters: envelope{name, at(paths)}, wants: "value", rank: anything,
 		apply: func(e *edit, i int) bool {
-			return e.replace(i, fmt.Appendf(nil, `{%s:%s}`, jsonedit.Quote(name), e.doc.Raw(i)))
-		}}.at(paths)
+			return e.replace(i, fmt.Appendf(nil, `{%s:%s}`, under, e.doc.Raw(i)))
+		}}.fault()
 }
+
+var envelopeRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "enveloped", Doc: "A value is wrapped in an object.",
+	Go: "lies.Envelope(name, paths...)", Class: chaos.ClassProtocol,
+}), func(p envelope) chaos.Fault { return Envelope(p.Name, p.Paths...) })
+
+type envelope struct {
+	Name string `json:"name,omitempty" doc:"of the member that holds the value; left out: data"`
+	where
+}
+
+func (envelope) row() *catalog.Row { return envelopeRow }
 
 // SchemaDrift is a second version of an interface: every name of several words
 // changes between snake_case and camelCase, and the result is wrapped in an
 // envelope, {"version":"v2","data":…}.
 func SchemaDrift() chaos.Fault {
-	return lie{kind: "schema_drift", class: chaos.ClassProtocol, wants: "value", rank: anything,
+	return lie{parameters: schemaDrift{}, wants: "value", rank: anything,
 		apply: func(e *edit, _ int) bool {
 			var edits []jsonedit.Edit
 			for i := range e.doc.Nodes {
@@ -129,8 +184,17 @@ func SchemaDrift() chaos.Fault {
 				}
 			}
 			return e.replaceAll(fmt.Appendf(nil, `{"version":"v2","data":%s}`, e.doc.Apply(edits...)))
-		}}.at(nil)
+		}}.fault()
 }
+
+var schemaDriftRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "schema_drift", Doc: "The result has the schema of a second version.",
+	Go: "lies.SchemaDrift()", Class: chaos.ClassProtocol,
+}), func(schemaDrift) chaos.Fault { return SchemaDrift() })
+
+type schemaDrift struct{ pathless }
+
+func (schemaDrift) row() *catalog.Row { return schemaDriftRow }
 
 func severalWords(r rune) bool { return r == '_' || unicode.IsUpper(r) }
 
@@ -139,7 +203,7 @@ func severalWords(r rune) bool { return r == '_' || unicode.IsUpper(r) }
 // status, state, type or kind, or else another such text. The new word keeps
 // the case.
 func UnknownEnum(paths ...string) chaos.Fault {
-	return lie{kind: "unknown_enum", class: chaos.ClassProtocol, wants: "word in lower or upper case",
+	return lie{parameters: unknownEnum{at(paths)}, wants: "word in lower or upper case",
 		rank: func(e *edit, i int) int {
 			if e.doc.Kind(i) != jsonedit.String || !enumWord.MatchString(e.doc.String(i)) {
 				return 0
@@ -162,8 +226,17 @@ func UnknownEnum(paths ...string) chaos.Fault {
 				word = strings.ToUpper(word)
 			}
 			return e.replace(i, jsonedit.Quote(word))
-		}}.at(paths)
+		}}.fault()
 }
+
+var unknownEnumRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "unknown_enum", Doc: "A word from a small set is replaced by an unknown one.",
+	Go: "lies.UnknownEnum(paths...)", Class: chaos.ClassProtocol,
+}), func(p unknownEnum) chaos.Fault { return UnknownEnum(p.Paths...) })
+
+type unknownEnum struct{ where }
+
+func (unknownEnum) row() *catalog.Row { return unknownEnumRow }
 
 var (
 	enumWord = regexp.MustCompile(`^(?:[a-z]+(?:[_-][a-z]+)*|[A-Z]+(?:[_-][A-Z]+)*)$`)

@@ -6,18 +6,17 @@ import (
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
+
+var swapRows = []*catalog.Row{swapFieldsRow, swapEntityRow}
 
 // SwapFields exchanges two values, as a mapping does that takes billing for
 // shipping. With two paths it exchanges the values that they name. Without
 // paths it draws two members of one object that have one type and differ.
 func SwapFields(paths ...string) chaos.Fault {
-	l := lie{kind: "swapped_fields", class: chaos.ClassValue, wants: "two members of one type",
-		check: func(c *param.Check) {
-			c.That(len(paths) == 0 || len(paths) == 2, "paths", fmt.Sprintf("%d of them", len(paths)), "two, or none")
-		},
+	l := lie{parameters: swapFields{at(paths)}, wants: "two members of one type",
 		rank: ofKind(jsonedit.Object),
 		apply: func(e *edit, i int) bool {
 			pairs := pairsOf(e, e.doc.Children(i))
@@ -36,7 +35,21 @@ func SwapFields(paths ...string) chaos.Fault {
 		}
 		l.wants = "two values, one at each of the paths,"
 	}
-	return l.at(paths)
+	return l.fault()
+}
+
+var swapFieldsRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "swapped_fields", Doc: "Two values have changed places.",
+	Go: "lies.SwapFields(paths...)", Class: chaos.ClassValue,
+}), func(p swapFields) chaos.Fault { return SwapFields(p.Paths...) })
+
+type swapFields struct{ where }
+
+func (swapFields) row() *catalog.Row { return swapFieldsRow }
+
+func (p swapFields) check(c *catalog.Check) {
+	c.That(len(p.Paths) == 0 || len(p.Paths) == 2, "paths", fmt.Sprintf("%d of them", len(p.Paths)), "two, or none")
+	p.where.check(c)
 }
 
 // exchange exchanges the values of two nodes.
@@ -78,7 +91,7 @@ const maxPairs = 1024
 // Everything else stays, so that each record describes the other's subject.
 // Paths name lists.
 func SwapEntity(paths ...string) chaos.Fault {
-	return lie{kind: "swapped_entity", class: chaos.ClassValue, wants: "list with two records that differ in an identifier",
+	return lie{parameters: swapEntity{at(paths)}, wants: "list with two records that differ in an identifier",
 		rank: lists(2),
 		apply: func(e *edit, i int) bool {
 			rows := e.doc.Children(i)
@@ -94,8 +107,17 @@ func SwapEntity(paths ...string) chaos.Fault {
 				}
 			}
 			return false
-		}}.at(paths)
+		}}.fault()
 }
+
+var swapEntityRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "swapped_entity", Doc: "A record of a list has the identifier of another one.",
+	Go: "lies.SwapEntity(paths...)", Class: chaos.ClassValue,
+}), func(p swapEntity) chaos.Fault { return SwapEntity(p.Paths...) })
+
+type swapEntity struct{ where }
+
+func (swapEntity) row() *catalog.Row { return swapEntityRow }
 
 // exchangeIdentity exchanges the members by which two records are told apart.
 func (e *edit) exchangeIdentity(a, b int) (done bool) {

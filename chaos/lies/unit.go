@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
@@ -31,7 +32,7 @@ var units = [...][]string{
 // number ("12 km", "€19.90"). It knows common currencies, and units of length,
 // weight, temperature, time, speed and size.
 func SwapUnit(paths ...string) chaos.Fault {
-	return lie{kind: "swapped_unit", class: chaos.ClassValue, wants: "unit or currency",
+	return lie{parameters: swapUnit{at(paths)}, wants: "unit or currency",
 		rank: func(e *edit, i int) int {
 			if e.doc.Kind(i) != jsonedit.String {
 				return 0
@@ -55,8 +56,17 @@ func SwapUnit(paths ...string) chaos.Fault {
 			}
 			group, _ := groupOf(text[from:to])
 			return e.replace(i, jsonedit.Quote(text[:from]+another(e, i, group, text[from:to])+text[to:]))
-		}}.at(paths)
+		}}.fault()
 }
+
+var swapUnitRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "swapped_unit", Doc: "A unit or currency is replaced by another one.",
+	Go: "lies.SwapUnit(paths...)", Class: chaos.ClassValue,
+}), func(p swapUnit) chaos.Fault { return SwapUnit(p.Paths...) })
+
+type swapUnit struct{ where }
+
+func (swapUnit) row() *catalog.Row { return swapUnitRow }
 
 func groupOf(unit string) (group []string, ok bool) {
 	for _, group := range units {
@@ -69,12 +79,7 @@ func groupOf(unit string) (group []string, ok bool) {
 
 // isCurrency reports whether a unit may also stand before its number.
 func isCurrency(unit string) bool {
-	for _, group := range units[:3] {
-		if slices.Contains(group, unit) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(units[:3], func(group []string) bool { return slices.Contains(group, unit) })
 }
 
 // another draws a unit of the group that is not the given one.

@@ -1,6 +1,7 @@
 package lint_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -34,6 +35,28 @@ func ExamplePlan() {
 	// error: rule "busy": unknown-target: the target "order.*" matches no known injection point
 	// warning: rule "busy": default-text: the text "Injected fault" is a stand-in, and says that the error is not real: give one that the dependency would send
 	// warning: rule "slow": cut-delay: duration is 1m0s, and callers give up after 30s: they see their own time-out, not the fault
+}
+
+// A run without faults shows which rules never meet a call of the agent.
+func ExampleOptions_calm() {
+	agent := func(ctx context.Context) {
+		for range 2 {
+			_ = chaos.Point(ctx, "payments.refund")
+		}
+	}
+	calm := (&chaos.Plan{}).Injector("calm", &chaos.InjectorOptions{RecordAll: true})
+	agent(chaos.NewContext(context.Background(), calm))
+
+	plan, err := chaos.NewPlan(1, chaos.Rule{Name: "late", Target: "payments.refund", When: when.Nth(3), Fault: fault.Partition()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, f := range lint.Plan(plan, &lint.Options{Calm: calm.Events()}) {
+		fmt.Println(f)
+	}
+	// Output:
+	// warning: rule "late": unmatched: can never match: the agent calls payments.refund twice at most
 }
 
 // Whatever a description says, reading it ends well.

@@ -12,18 +12,29 @@
 //
 // # What it knows
 //
-// Triggers and faults are known by what their Describe method returns, kind and
-// parameters, never by their type. So a plan that was read from JSON is judged
-// like one written in Go. A kind that is not known here is never reported: it
-// might match any call, and do anything.
+// What a trigger matches is asked of its Match method. Which calls there are to
+// try it with, and whether it leaves anything to chance, is known from what its
+// Describe method returns, kind and parameters, never from its type. So a plan
+// that was read from JSON is judged like one written in Go. A kind that is not
+// known here is never reported: it might match any call, and do anything.
 //
 // Nothing is guessed: a trigger that is reported to match no call matches none,
 // and a rule that is reported to be hidden is hidden. Not all such rules are
-// found, though.
+// found, though: none whose trigger draws, nor of two patterns one that covers the
+// other, unless [Options] has the targets.
+//
+// # The calls that an agent makes
+//
+// With [Options.Calm] the triggers are asked about the calls of a run without
+// faults too. A rule for the third call matches nothing if there are two. That
+// holds for an agent that repeats itself:
+//
+//	warning: rule "late": unmatched: can never match: the agent calls payments.refund twice at most
 //
 // # Costs
 //
-// Milliseconds for a plan of a hundred rules. Every pair of rules is compared.
+// Milliseconds for a plan of a hundred rules. Every pair of rules is compared,
+// and a trigger is tried with at most 65,536 calls.
 // All functions are safe for concurrent use.
 package lint
 
@@ -67,6 +78,7 @@ const (
 	Never         Code = "never"          // the trigger matches no call
 	UnknownTarget Code = "unknown-target" // the target matches no known injection point
 	Unreachable   Code = "unreachable"    // some of the calls of an exact list cannot be the rule's
+	Unmatched     Code = "unmatched"      // the trigger matches no call of the calm run
 	Shadowed      Code = "shadowed"       // another rule decides on every call that this one matches
 	ChanceOnList  Code = "chance-on-list" // a probability on top of calls that were named one by one
 	DefaultText   Code = "default-text"   // the text is the one that a tool uses by default
@@ -83,6 +95,9 @@ type Options struct {
 	Targets []string
 	// Timeout is how long callers wait for one call; 0: unknown.
 	Timeout time.Duration
+	// Calm are all calls of runs without faults, as [chaos.InjectorOptions.RecordAll]
+	// records them, for [Unmatched]; runs differ in their Cell. Empty: unknown.
+	Calm []chaos.Event
 }
 
 // Plan returns the findings of a plan in the order of its rules, errors first
@@ -137,7 +152,7 @@ func (l *linter) add(r chaos.Rule) {
 	if p, ok := r.Fault.(chaos.Phased); ok {
 		read.phase = p.Phase()
 	}
-	read.when = trigger{Kind: "always"}
+	read.when = trigger{kind: "always"}
 	if r.When != nil {
 		read.when = trigger{}
 		if d, ok := r.When.(chaos.Described); ok {
@@ -154,6 +169,7 @@ func (l *linter) check(i int) {
 	first, r := len(l.found), l.rules[i]
 	l.target(r)
 	l.trigger(r)
+	l.calm(i)
 	l.shadow(i)
 	l.text(r)
 	l.delay(r)

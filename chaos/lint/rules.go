@@ -2,9 +2,9 @@ package lint
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
 // target looks for a target that matches no injection point.
@@ -21,17 +21,17 @@ func (l *linter) trigger(r *rule) {
 		l.report(r, Never, Error, "the trigger matches no call")
 	}
 	for _, t := range r.when.all() {
-		if t.Kind == "all" {
+		if t.kind == "all" {
 			l.chanceOnList(r, t)
 		}
-		if t.Kind == "exactly" && !r.never {
+		if t.kind == "exactly" && !r.never {
 			l.unreachable(r, t)
 		}
 	}
 }
 
 func (l *linter) unreachable(r *rule, t trigger) {
-	for i, c := range t.Calls.list {
+	for i, c := range t.calls {
 		switch {
 		case r.could(c):
 		case r.Group != "" && c.Key != 0:
@@ -46,9 +46,9 @@ func (l *linter) unreachable(r *rule, t trigger) {
 // of All: some of the listed calls will not be matched.
 func (l *linter) chanceOnList(r *rule, t trigger) {
 	named, chancy := false, false
-	for _, part := range t.Parts {
-		named = named || part.Kind == "exactly" || part.Kind == "nth" || part.Kind == "burst"
-		chancy = chancy || part.Kind == "prob" && part.P != nil && *part.P > 0 && *part.P < 1
+	for _, part := range t.parts {
+		named = named || part.kind == "exactly" || part.kind == "nth" || part.kind == "burst"
+		chancy = chancy || part.kind == "prob" && len(part.chances) == 1 && !certain(part.chances)
 	}
 	if named && chancy {
 		l.report(r, ChanceOnList, Warning, "a probability on top of calls that are named one by one: some of them will not be matched")
@@ -68,7 +68,7 @@ func (l *linter) shadow(i int) {
 		}
 	}
 	for _, other := range hiding {
-		if glob.Covers(other.glob, r.glob) {
+		if other.Target == r.Target || other.Target == "*" || r.literal() && other.glob.Match(r.Target) {
 			l.report(r, Shadowed, Error, "rule %q decides every call that this one matches", other.Name)
 			return
 		}
@@ -79,6 +79,9 @@ func (l *linter) shadow(i int) {
 		l.report(r, Shadowed, Error, "other rules decide every call to the known targets of this one")
 	}
 }
+
+// literal reports whether the rule's target is one name.
+func (r *rule) literal() bool { return !strings.ContainsAny(r.Target, `*?[{\`) }
 
 // hides reports whether a rule that matches every call leaves nothing for
 // another one. Of the faults in the callee's place the first one decides. A
@@ -114,7 +117,7 @@ func (l *linter) group(r *rule) {
 			return
 		}
 	}
-	if _, one := r.glob.Literal(); one || len(l.reached(r)) == 1 {
+	if r.literal() || len(l.reached(r)) == 1 {
 		l.report(r, GroupOfOne, Warning, "group %q holds one rule with one target: nothing begins or ends together with it", r.Group)
 	}
 }

@@ -2,104 +2,197 @@ package lint
 
 import (
 	"encoding/json"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/when"
-	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
-// trigger is a trigger read from its description. Its members are the
-// parameters of all known kinds. Kind is empty for another kind, or if the
-// parameters cannot be read.
+// trigger is what a trigger's description tells of the calls to try it with: the
+// numbers, times and calls that it names. Its kind is empty if the parameters
+// cannot be read.
 type trigger struct {
-	Kind string
-
-	P, Good, Bad *float64
-	N            numbers
-	From, To     span
-	On, Off      span
-	Calls        calls
-	First, Last  int64
-	Lanes        []string
-	Parts        []trigger
-	Stages       []stage
+	kind    string
+	chances []float64       // its probabilities
+	numbers []int64         // of calls or turns
+	times   []time.Duration // at which its answer may change
+	calls   []when.Coord    // an exact list
+	parts   []trigger
 }
 
-type stage struct {
-	For   span
-	Calls int64
-	When  trigger
-}
-
-// readTrigger reads a trigger's description.
 func readTrigger(d chaos.Description) (t trigger) {
-	if len(d.Params) > 0 && json.Unmarshal(d.Params, (*params)(&t)) != nil {
+	var params map[string]json.RawMessage
+	if len(d.Params) > 0 && json.Unmarshal(d.Params, &params) != nil {
 		return trigger{}
 	}
-	t.Kind = d.Kind
+	t.kind = d.Kind
+	for name, doc := range params {
+		if !t.readParam(name, doc) {
+			return trigger{}
+		}
+	}
 	return t
 }
 
-// params is a trigger without its UnmarshalJSON method.
-type params trigger
-
-// UnmarshalJSON reads a part of a combination: a description.
-func (t *trigger) UnmarshalJSON(doc []byte) error {
-	var d chaos.Description
-	if err := json.Unmarshal(doc, &d); err != nil {
-		return err
+func (t *trigger) readParam(name string, doc json.RawMessage) (ok bool) {
+	switch name {
+	case "enter", "leave": // of a chain: what counts is what it does in its states
+		return true
+	case "p", "good", "bad":
+		var p float64
+		ok = json.Unmarshal(doc, &p) == nil
+		t.chances = append(t.chances, p)
+		return ok
+	case "parts":
+		var parts []chaos.Description
+		ok = json.Unmarshal(doc, &parts) == nil
+		for _, part := range parts {
+			t.parts = append(t.parts, readTrigger(part))
+		}
+		return ok
+	case "stages":
+		return t.readStages(doc)
 	}
-	*t = readTrigger(d)
-	return nil
-}
-
-// numbers is one number or several, of 64 bits even if an int has fewer.
-type numbers []int64
-
-// UnmarshalJSON accepts both.
-func (n *numbers) UnmarshalJSON(doc []byte) error {
-	var one int64
-	if json.Unmarshal(doc, &one) == nil {
-		*n = numbers{one}
-		return nil
-	}
-	return json.Unmarshal(doc, (*[]int64)(n))
-}
-
-func (n numbers) first() int64 {
-	if len(n) == 0 {
-		return 0
-	}
-	return n[0]
-}
-
-// calls is the list of an exact trigger, or how many calls another counts.
-type calls struct {
-	list []when.Coord
-	n    int64
-}
-
-// UnmarshalJSON accepts both.
-func (c *calls) UnmarshalJSON(doc []byte) error {
-	if json.Unmarshal(doc, &c.n) == nil {
-		return nil
-	}
-	return json.Unmarshal(doc, &c.list)
-}
-
-// span is a duration, or a number where a trigger counts.
-type span int64
-
-// UnmarshalJSON accepts both.
-func (s *span) UnmarshalJSON(doc []byte) error {
 	var text string
-	if json.Unmarshal(doc, &text) != nil {
-		return json.Unmarshal(doc, (*int64)(s))
+	if json.Unmarshal(doc, &text) == nil {
+		d, err := time.ParseDuration(text)
+		t.times = append(t.times, d)
+		return err == nil || t.kind == "args"
 	}
-	d, err := time.ParseDuration(text)
-	*s = span(d)
-	return err
+	var number int64
+	if json.Unmarshal(doc, &number) == nil {
+		t.numbers = append(t.numbers, number)
+		return true
+	}
+	var numbers []int64
+	var calls []when.Coord
+	switch {
+	case json.Unmarshal(doc, &numbers) == nil:
+		t.numbers = append(t.numbers, numbers...)
+	case json.Unmarshal(doc, &calls) == nil:
+		t.calls = append(t.calls, calls...)
+	default:
+		return t.kind == "lane" // whose globs only Match reads
+	}
+	return true
+}
+
+func (t *trigger) readStages(doc json.RawMessage) bool {
+	var stages []struct {
+		For   string
+		Calls int64
+		When  chaos.Description
+	}
+	if json.Unmarshal(doc, &stages) != nil {
+		return false
+	}
+	begin := time.Duration(0)
+	for _, s := range stages {
+		d, err := time.ParseDuration(s.For)
+		if s.For != "" && err != nil {
+			return false
+		}
+		begin += d
+		t.times, t.numbers, t.parts = append(t.times, begin), append(t.numbers, s.Calls), append(t.parts, readTrigger(s.When))
+	}
+	return true
+}
+
+// all lists the trigger and its parts, and theirs.
+func (t trigger) all() []trigger {
+	list := []trigger{t}
+	for _, part := range t.parts {
+		list = append(list, part.all()...)
+	}
+	return list
+}
+
+// settled reports whether the coordinates of a call alone decide: nothing is
+// drawn, and no trigger of the user's own or one that reads the arguments is
+// asked. lanes says that the lanes of all calls that can match are known.
+func (t trigger) settled(lanes bool) bool {
+	switch t.kind {
+	case "always", "nth", "first", "after", "every", "burst", "intermittent", "early", "mid", "late", "between", "since",
+		"turn", "turn_between", "exactly":
+		return true
+	case "lane":
+		return lanes
+	case "prob":
+		return len(t.chances) == 1 && certain(t.chances)
+	case "gilbert_elliott":
+		return len(t.chances) == 2 && certain(t.chances)
+	case "burst_within":
+		return len(t.numbers) == 2 && t.numbers[0] == t.numbers[1]
+	case "all", "any", "not", "stages":
+		lanes = lanes || t.kind == "all" && slices.ContainsFunc(t.parts, func(part trigger) bool { return part.kind == "exactly" })
+		return len(t.parts) > 0 && !slices.ContainsFunc(t.parts, func(part trigger) bool { return !part.settled(lanes) })
+	}
+	return false
+}
+
+// certain reports whether all probabilities are 0, or all are 1.
+func certain(chances []float64) bool {
+	return slices.Max(chances) <= 0 || slices.Min(chances) >= 1
+}
+
+// maxPoints bounds how many calls a trigger is tried with.
+const maxPoints = 1 << 16
+
+// try passes on calls such that the trigger answers every other call of the rule
+// as one of them. complete is false if there would be too many.
+func (r *rule) try(with func(chaos.Call)) (complete bool) {
+	ordinals, period := int64(1), int64(1)
+	times, turns := []time.Duration{0}, []int{0}
+	places := []when.Coord{{Target: r.Target, Lane: "\x00"}} // stands for all that no list names
+	for _, t := range r.when.all() {
+		times = append(times, t.times...)
+		for _, c := range t.calls {
+			if r.could(c) {
+				places = append(places, c)
+			}
+		}
+		if t.kind == "turn" || t.kind == "turn_between" {
+			for _, n := range t.numbers {
+				turns = append(turns, int(n-1), int(n), int(n+1))
+			}
+			continue
+		}
+		sum := int64(0)
+		for _, n := range t.numbers {
+			sum = min(sum+min(max(n, 0), maxPoints), maxPoints)
+		}
+		ordinals = min(ordinals+sum, maxPoints)
+		if t.kind == "every" || t.kind == "intermittent" {
+			period = common(period, max(sum, 1))
+		}
+	}
+	slices.Sort(times)
+	slices.Sort(turns)
+	times, turns = slices.Compact(times), slices.Compact(turns)
+	if float64(ordinals+period)*float64(len(times))*float64(len(turns))*float64(len(places)) > maxPoints {
+		return false
+	}
+	for ordinal := range uint64(ordinals + period) {
+		for _, at := range times {
+			for _, turn := range turns {
+				for _, c := range places {
+					with(chaos.Call{Lane: c.Lane, Target: c.Target, Key: c.Key, Occurrence: c.Occurrence, Ordinal: ordinal, Turn: turn}.AtElapsed(at))
+				}
+			}
+		}
+	}
+	return true
+}
+
+// common returns the least common multiple, at most math.MaxInt32.
+func common(a, b int64) int64 {
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	return min(a/x*b, math.MaxInt32)
 }
 
 // could reports whether a call of an exact list can be one of the rule's. In a
@@ -108,37 +201,19 @@ func (r *rule) could(c when.Coord) bool {
 	return (r.glob == nil || r.glob.Match(c.Target)) && (r.Group == "" || c.Key == 0)
 }
 
-// inLane reports whether one of the globs of a lane trigger matches.
-func inLane(globs []string, lane string) bool {
-	for _, pattern := range globs {
-		if pattern == "" && lane == "" {
-			return true
-		}
-		if g, err := glob.Compile(pattern); pattern != "" && err == nil && g.Match(lane) {
-			return true
-		}
+// verdict reports whether the rule's trigger can match no call, and whether it
+// matches all calls.
+func (r *rule) verdict() (never, always bool) {
+	if r.When == nil {
+		return false, true
 	}
-	return false
-}
-
-// timed reports whether stages go by the clock.
-func (t trigger) timed() bool {
-	for _, s := range t.Stages {
-		if s.For > 0 {
-			return true
-		}
+	if !r.when.settled(false) {
+		return false, false
 	}
-	return false
-}
-
-// all lists the trigger and its parts, and theirs.
-func (t trigger) all() []trigger {
-	list := []trigger{t}
-	for _, part := range t.Parts {
-		list = append(list, part.all()...)
-	}
-	for _, s := range t.Stages {
-		list = append(list, s.When.all()...)
-	}
-	return list
+	never, always = true, true
+	complete := r.try(func(c chaos.Call) {
+		matched := r.When.Match(c)
+		never, always = never && !matched, always && matched
+	})
+	return complete && never, complete && always
 }

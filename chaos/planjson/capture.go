@@ -1,6 +1,7 @@
 package planjson
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -152,9 +153,7 @@ func coordOf(e chaos.Event) when.Coord {
 // without a plan injects nothing.
 func (r *Capture) Injector(o *chaos.InjectorOptions) *chaos.Injector {
 	plan := r.Plan
-	if plan == nil {
-		plan = &chaos.Plan{}
-	}
+	plan = cmp.Or(plan, &chaos.Plan{})
 	settings := chaos.InjectorOptions{}
 	if o != nil {
 		settings = *o

@@ -1,6 +1,7 @@
 package planjson
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/lies"
+	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
 // Options say what documents may name in addition to the ready-made kinds. The
@@ -38,13 +41,9 @@ const defaultMaxBytes = 16 << 20
 
 // table makes the tables to read and write with.
 func (o *Options) table() (*table, error) {
-	if o == nil {
-		o = &Options{}
-	}
-	t := &table{faults: side{rows: map[string]*catalog.Row{}}, whens: side{rows: map[string]*catalog.Row{}}, maxBytes: o.MaxBytes, errors: map[string]error{}}
-	if t.maxBytes == 0 {
-		t.maxBytes = defaultMaxBytes
-	}
+	o = cmp.Or(o, &Options{})
+	t := &table{faults: side{rows: map[string]*catalog.Row{}}, whens: side{rows: map[string]*catalog.Row{}}, errors: map[string]error{}}
+	t.maxBytes = cmp.Or(o.MaxBytes, defaultMaxBytes)
 	var p problems
 	if t.maxBytes < 0 {
 		p.add(&Error{Reason: BadValue, Value: fmt.Sprint(o.MaxBytes), Allowed: "MaxBytes of 0 or more"})
@@ -125,6 +124,6 @@ func readyErrors() []error {
 
 // readyMade are the rows of all catalogues.
 func readyMade() []*catalog.Row {
-	return slices.Concat(whenKinds(), fault.Rows(), faultKinds(), deliveryKinds(), streamKinds(), limitKinds(), agentKinds(),
-		lieKinds(), attackKinds(), messageKinds(), chaoshttp.Rows())
+	return slices.Concat(when.Rows(), fault.Rows(), faultKinds(), deliveryKinds(), streamKinds(), limitKinds(), agentKinds(),
+		lies.Rows(), chaoshttp.Rows())
 }

@@ -5,7 +5,7 @@ import (
 	"reflect"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
 // Args matches the calls whose arguments satisfy pred. The name says in reports
@@ -20,10 +20,22 @@ import (
 // pred must be a pure function, safe for concurrent use, and must not change
 // its argument. A panic of pred reaches the caller. Decoding costs what
 // encoding/json costs, on every call to a target that the rule covers.
-func Args[T any](name string, pred func(T) bool) chaos.When { return args[T]{name, pred} }
+func Args[T any](name string, pred func(T) bool) chaos.When {
+	return args[T]{predicate{name, reflect.TypeFor[T]().String()}, pred}
+}
+
+var argsRow = catalog.InCode[predicate](catalog.Row{
+	Kind: "args", Doc: "Calls whose arguments satisfy a Go function.",
+	Go: "when.Args(name, pred)", Example: `{"name":"is seven","type":"int"}`,
+}, true)
+
+type predicate struct {
+	Name string `json:"name" doc:"what the function looks for or does"`
+	Type string `json:"type" doc:"the Go type that it takes"`
+}
 
 type args[T any] struct {
-	name string
+	predicate
 	pred func(T) bool
 }
 
@@ -42,18 +54,13 @@ func (w args[T]) MatchArgs(_ chaos.Call, v any) bool {
 }
 
 func (w args[T]) Check() error {
-	c := param.Check{Kind: "args"}
-	c.That(w.name != "", "name", `""`, "a name that says what pred looks for")
+	c := argsRow.Check(w.predicate)
+	c.That(w.Name != "", "name", `""`, "a name that says what pred looks for")
 	c.That(w.pred != nil, "pred", nil, "a function")
 	return c.Err()
 }
 
-func (w args[T]) Describe() chaos.Description {
-	return describe("args", struct {
-		Name string `json:"name"`
-		Type string `json:"type"`
-	}{w.name, reflect.TypeFor[T]().String()})
-}
+func (w args[T]) Describe() chaos.Description { return argsRow.Describe(w.predicate) }
 
 // decode converts arguments to T: JSON, in one of the three types in which
 // tools get it, is decoded; a value of another type must have the type T, or

@@ -25,8 +25,8 @@ func TestBadParameters(t *testing.T) {
 		{"not a number", when.Prob(math.NaN()), []string{"p"}},
 		{"infinitely often", when.Prob(math.Inf(1)), []string{"p"}},
 		{"no call", when.Nth(), []string{"n"}},
-		{"calls count from 1", when.Nth(0), []string{"n"}},
-		{"each of them", when.Nth(1, 0, -3), []string{"n", "n"}},
+		{"calls count from 1", when.Nth(0), []string{"n[0]"}},
+		{"each of them", when.Nth(1, 0, -3), []string{"n[1]", "n[2]"}},
 		{"the first none", when.First(0), []string{"n"}},
 		{"after less than none", when.After(-1), []string{"n"}},
 		{"every none", when.Every(0), []string{"n"}},
@@ -62,7 +62,7 @@ func TestBadParameters(t *testing.T) {
 		{"stages by the clock and by calls", when.Stages(when.Stage{For: 1, When: when.Always()}, when.Stage{Calls: 1, When: when.Always()}), []string{"stages[1].calls"}},
 		{"a timed stage for good in the middle", when.Stages(when.Stage{When: when.Always()}, when.Stage{For: 1, When: when.Always()}), []string{"stages[0].for"}},
 		{"stages that last less than nothing", when.Stages(when.Stage{For: -1, Calls: -1, When: when.Prob(2)}), []string{"stages[0].for", "stages[0].calls", "p"}},
-		{"parts with problems of their own", when.Any(when.Prob(2), when.All(when.Nth(0), nil)), []string{"p", "n", "parts[1]"}},
+		{"parts with problems of their own", when.Any(when.Prob(2), when.All(when.Nth(0), nil)), []string{"p", "n[0]", "parts[1]"}},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			_, err := chaos.NewPlan(1, chaos.Rule{Name: "r", Target: "t", When: c.when, Fault: fault.Fail(fault.ErrInternal)})

@@ -5,30 +5,52 @@ import (
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
+
+var combineRows = []*catalog.Row{allRow, anyRow, notRow}
+
+type parts struct {
+	Parts []chaos.When `json:"parts" bounds:"min=1" allowed:"at least one trigger" doc:"triggers that draw independently"`
+}
+
+// onePart is parts with other bounds.
+type onePart struct {
+	Parts []chaos.When `json:"parts" bounds:"min=1,max=1" allowed:"one trigger" doc:"the trigger, a list of one"`
+}
 
 // All matches the calls that every part matches. The parts draw independently:
 // All(Prob(0.5), Prob(0.5)) matches a quarter of the calls. At least one part.
-func All(parts ...chaos.When) chaos.When {
-	return combine(combined{kind: "all", stop: false, then: false}, parts)
-}
+func All(parts ...chaos.When) chaos.When { return combine(combined{stop: false, then: false}, parts) }
+
+var allRow = catalog.Trigger(catalog.Row{
+	Kind: "all", Doc: "The calls that all parts match.", Go: "when.All(parts...)",
+	Example: `{"parts":[{"kind":"after","params":{"n":2}},{"kind":"prob","params":{"p":0.5}}]}`,
+}, func(p parts) chaos.When { return All(p.Parts...) })
 
 // Any matches the calls that at least one part matches. The parts draw
 // independently. At least one part.
-func Any(parts ...chaos.When) chaos.When {
-	return combine(combined{kind: "any", stop: true, then: true}, parts)
-}
+func Any(parts ...chaos.When) chaos.When { return combine(combined{stop: true, then: true}, parts) }
+
+var anyRow = catalog.Trigger(catalog.Row{
+	Kind: "any", Doc: "The calls that one of the parts matches.", Go: "when.Any(parts...)",
+	Example: `{"parts":[{"kind":"nth","params":{"n":[1]}},{"kind":"every","params":{"n":10}}]}`,
+}, func(p parts) chaos.When { return Any(p.Parts...) })
 
 // Not matches the calls that part does not match.
-func Not(part chaos.When) chaos.When {
-	return combine(combined{kind: "not", stop: false, then: true}, []chaos.When{part})
-}
+func Not(part chaos.When) chaos.When { return not(part) }
+
+func not(part ...chaos.When) chaos.When { return combine(combined{stop: false, then: true}, part) }
+
+var notRow = catalog.Trigger(catalog.Row{
+	Kind: "not", Doc: "The calls that the part does not match.", Go: "when.Not(part)",
+	Example: `{"parts":[{"kind":"first","params":{"n":1}}]}`,
+}, func(p onePart) chaos.When { return not(p.Parts...) })
 
 // combine makes an ArgsWhen only if a part needs the arguments, since those
 // cost an allocation on every call.
 func combine(w combined, parts []chaos.When) chaos.When {
-	w.parts = slices.Clone(parts)
+	w.Parts = slices.Clone(parts)
 	for _, part := range parts {
 		if _, ok := part.(chaos.ArgsWhen); ok {
 			return combinedArgs{w}
@@ -41,29 +63,46 @@ func combine(w combined, parts []chaos.When) chaos.When {
 // then the value of then, otherwise the opposite. A nil part never matches, and
 // Check reports it.
 type combined struct {
-	kind       string
+	parts
 	stop, then bool
-	parts      []chaos.When
+}
+
+// row tells the three apart by the answers that they stop at and give.
+func (w combined) row() *catalog.Row {
+	switch {
+	case !w.then:
+		return allRow
+	case w.stop:
+		return anyRow
+	}
+	return notRow
+}
+
+func (w combined) params() any {
+	if w.row() == notRow {
+		return onePart(w.parts)
+	}
+	return w.parts
 }
 
 func (w combined) Match(c chaos.Call) bool {
-	for i, part := range w.parts {
+	for i, part := range w.Parts {
 		if (part != nil && part.Match(c.Sub(i))) == w.stop {
 			return w.then
 		}
 	}
-	return !w.then && len(w.parts) > 0
+	return !w.then && len(w.Parts) > 0
 }
 
 type combinedArgs struct{ combined }
 
 func (w combinedArgs) MatchArgs(c chaos.Call, args any) bool {
-	for i, part := range w.parts {
+	for i, part := range w.Parts {
 		if matchArgs(part, c.Sub(i), args) == w.stop {
 			return w.then
 		}
 	}
-	return !w.then && len(w.parts) > 0
+	return !w.then && len(w.Parts) > 0
 }
 
 func matchArgs(part chaos.When, c chaos.Call, args any) bool {
@@ -75,30 +114,12 @@ func matchArgs(part chaos.When, c chaos.Call, args any) bool {
 
 // Check joins the problems of the parts, each with the position of its part.
 func (w combined) Check() error {
-	c := param.Check{Kind: w.kind}
-	c.That(len(w.parts) > 0, "parts", "empty", "at least one trigger")
-	for i, part := range w.parts {
+	c := w.row().Check(w.params())
+	for i, part := range w.Parts {
 		c.That(part != nil, fmt.Sprintf("parts[%d]", i), nil, "a trigger")
 		c.Part(fmt.Sprintf("parts[%d]", i), part)
 	}
 	return c.Err()
 }
 
-func (w combined) Describe() chaos.Description {
-	parts := make([]chaos.Description, len(w.parts))
-	for i, part := range w.parts {
-		parts[i] = describePart(part)
-	}
-	return describe(w.kind, struct {
-		Parts []chaos.Description `json:"parts"`
-	}{parts})
-}
-
-// describePart is the description of a part, or the name of its type if it has
-// none.
-func describePart(part chaos.When) chaos.Description {
-	if d, ok := part.(chaos.Described); ok {
-		return d.Describe()
-	}
-	return chaos.Description{Kind: fmt.Sprintf("%T", part)}
-}
+func (w combined) Describe() chaos.Description { return w.row().Describe(w.params()) }

@@ -4,22 +4,32 @@ import (
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
+
+var countRows = []*catalog.Row{nthRow, firstRow, afterRow, everyRow}
 
 // Nth matches the n-th call of a lane to a target, counted from 1. With several
 // numbers it matches each of those calls. Each is at least 1, and there is at
 // least one.
-func Nth(n ...int) chaos.When { return nth{slices.Clone(n)} }
+func Nth(n ...int) chaos.When { return nth{callNumbers{slices.Clone(n)}} }
 
-type nth struct{ n []int }
+var nthRow = catalog.Trigger(catalog.Row{
+	Kind: "nth", Doc: "The calls of these numbers.", Go: "when.Nth(n...)", Example: `{"n":[4]}`,
+}, func(p callNumbers) chaos.When { return nth{p} })
+
+type callNumbers struct {
+	N []int `json:"n" bounds:"min=1,over=0" allowed:"call numbers, at least one: 1 is the first call" doc:"numbers of calls, counted from 1"`
+}
+
+type nth struct{ callNumbers }
 
 func (w nth) Match(c chaos.Call) bool { return w.MatchOrdinal(c.Ordinal) }
 
 // MatchOrdinal makes this a [chaos.OrdinalWhen], like all triggers here that
 // only count.
 func (w nth) MatchOrdinal(ordinal uint64) bool {
-	for _, n := range w.n {
+	for _, n := range w.N {
 		if ordinal+1 == uint64(n) {
 			return true
 		}
@@ -27,62 +37,64 @@ func (w nth) MatchOrdinal(ordinal uint64) bool {
 	return false
 }
 
-func (w nth) Check() error {
-	c := param.Check{Kind: "nth"}
-	c.That(len(w.n) > 0, "n", w.n, "at least one call number")
-	for _, n := range w.n {
-		c.That(n >= 1, "n", n, "a call number: 1 is the first call")
-	}
-	return c.Err()
-}
+func (w nth) Check() error                { return nthRow.Check(w.callNumbers).Err() }
+func (w nth) Describe() chaos.Description { return nthRow.Describe(w.callNumbers) }
 
-func (w nth) Describe() chaos.Description {
-	return describe("nth", struct {
-		N []int `json:"n"`
-	}{w.n})
+// callCount are the parameters of First and Every.
+type callCount struct {
+	N int `json:"n" bounds:"min=1" allowed:"a number of calls, at least 1" doc:"number of calls"`
 }
 
 // First matches the first n calls of a lane to a target; n is at least 1.
-func First(n int) chaos.When { return count{kind: "first", n: n, least: 1, match: first} }
+func First(n int) chaos.When { return first{callCount{n}} }
+
+var firstRow = catalog.Trigger(catalog.Row{
+	Kind: "first", Doc: "The first n calls.", Go: "when.First(n)", Example: `{"n":3}`,
+}, func(p callCount) chaos.When { return first{p} })
+
+type first struct{ callCount }
+
+func (w first) Match(c chaos.Call) bool { return w.MatchOrdinal(c.Ordinal) }
+func (w first) MatchOrdinal(ordinal uint64) bool {
+	return w.N >= 1 && ordinal < uint64(w.N)
+}
+func (w first) Check() error                { return firstRow.Check(w.callCount).Err() }
+func (w first) Describe() chaos.Description { return firstRow.Describe(w.callCount) }
 
 // After matches all calls of a lane to a target except the first n; n is at
 // least 0. With fault.ResourceExhausted it is a quota.
-func After(n int) chaos.When { return count{kind: "after", n: n, least: 0, match: after} }
+func After(n int) chaos.When { return after{quota{n}} }
+
+var afterRow = catalog.Trigger(catalog.Row{
+	Kind: "after", Doc: "All calls except the first n.", Go: "when.After(n)", Example: `{"n":10}`,
+}, func(p quota) chaos.When { return after{p} })
+
+type quota struct {
+	N int `json:"n" bounds:"min=0" allowed:"a number of calls, 0 or more" doc:"number of calls that are not matched"`
+}
+
+type after struct{ quota }
+
+func (w after) Match(c chaos.Call) bool { return w.MatchOrdinal(c.Ordinal) }
+func (w after) MatchOrdinal(ordinal uint64) bool {
+	return w.N >= 0 && ordinal >= uint64(w.N)
+}
+func (w after) Check() error                { return afterRow.Check(w.quota).Err() }
+func (w after) Describe() chaos.Description { return afterRow.Describe(w.quota) }
 
 // Every matches the n-th call of a lane to a target, the 2n-th, the 3n-th and
 // so on; n is at least 1.
-func Every(n int) chaos.When { return count{kind: "every", n: n, least: 1, match: every} }
+func Every(n int) chaos.When { return every{callCount{n}} }
 
-// count is a trigger that compares the number of a call with n.
-type count struct {
-	kind  string
-	n     int
-	least int
-	match func(ordinal, n uint64) bool
+var everyRow = catalog.Trigger(catalog.Row{
+	Kind: "every", Doc: "The n-th call, the 2n-th, and so on.", Go: "when.Every(n)", Example: `{"n":5}`,
+}, func(p callCount) chaos.When { return every{p} })
+
+type every struct{ callCount }
+
+func (w every) Match(c chaos.Call) bool { return w.MatchOrdinal(c.Ordinal) }
+func (w every) MatchOrdinal(ordinal uint64) bool {
+	return w.N >= 1 && (ordinal+1)%uint64(w.N) == 0
 }
-
-func first(ordinal, n uint64) bool { return ordinal < n }
-func after(ordinal, n uint64) bool { return ordinal >= n }
-func every(ordinal, n uint64) bool { return (ordinal+1)%n == 0 }
-
-func (w count) Match(c chaos.Call) bool { return w.MatchOrdinal(c.Ordinal) }
-
-func (w count) MatchOrdinal(ordinal uint64) bool {
-	return w.n >= w.least && w.match(ordinal, uint64(w.n))
-}
-
-func (w count) Check() error {
-	c := param.Check{Kind: w.kind}
-	allowed := "a number of calls, at least 1"
-	if w.least == 0 {
-		allowed = "a number of calls, 0 or more"
-	}
-	c.That(w.n >= w.least, "n", w.n, allowed)
-	return c.Err()
-}
-
-func (w count) Describe() chaos.Description {
-	return describe(w.kind, struct {
-		N int `json:"n"`
-	}{w.n})
-}
+func (w every) Check() error                { return everyRow.Check(w.callCount).Err() }
+func (w every) Describe() chaos.Description { return everyRow.Describe(w.callCount) }

@@ -2,8 +2,10 @@ package when
 
 import (
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
+
+var markovRows = []*catalog.Row{markovRow, gilbertElliottRow}
 
 // Markov matches calls in bursts, by a chain of two states. Before each call a
 // dependency that works goes down with probability enter, and one that is down
@@ -37,9 +39,28 @@ import (
 // "Exact Sampling with Coupled Markov Chains" (1996). The walk takes
 // 1/(1-|1-enter-leave|) steps of some nanoseconds on average, which is
 // 1/(enter+leave) while that sum is at most 1. It never takes more than 4,096.
-func Markov(enter, leave float64) chaos.When {
-	return markov{kind: "markov", enter: enter, leave: leave, bad: 1}
+func Markov(enter, leave float64) chaos.When { return markov{chain{enter, leave}} }
+
+var markovRow = catalog.Trigger(catalog.Row{
+	Kind: "markov", Doc: "Bursts from a chain of two states.", Go: "when.Markov(enter, leave)", Example: `{"enter":0.2,"leave":0.4}`,
+}, func(p chain) chaos.When { return markov{p} })
+
+type chain struct {
+	Enter float64 `json:"enter" bounds:"over=0,max=1" allowed:"a probability of more than 0, up to 1" doc:"probability to go down, before each call"`
+	Leave float64 `json:"leave" bounds:"over=0,max=1" allowed:"a probability of more than 0, up to 1" doc:"probability to come back, before each call"`
 }
+
+type markov struct{ chain }
+
+func (w markov) Match(c chaos.Call) bool { return w.down(c) }
+
+func (w markov) Check() error {
+	c := markovRow.Check(w.chain)
+	w.alternates(c)
+	return c.Err()
+}
+
+func (w markov) Describe() chaos.Description { return markovRow.Describe(w.chain) }
 
 // GilbertElliott is [Markov] with errors in both states. A call is matched with
 // probability good while the dependency works, and with probability bad while
@@ -51,13 +72,48 @@ func Markov(enter, leave float64) chaos.When {
 // The second error rate is that of Elliott, "Estimates of Error Rates for Codes
 // on Burst-Noise Channels", Bell System Technical Journal 42 (1963).
 func GilbertElliott(enter, leave, good, bad float64) chaos.When {
-	return markov{kind: "gilbert_elliott", enter: enter, leave: leave, good: good, bad: bad}
+	return gilbertElliott{errorChain{chain{enter, leave}, good, bad}}
 }
 
-type markov struct {
-	kind         string
-	enter, leave float64
-	good, bad    float64
+var gilbertElliottRow = catalog.Trigger(catalog.Row{
+	Kind: "gilbert_elliott", Doc: "Bursts with errors in both states.",
+	Go: "when.GilbertElliott(enter, leave, good, bad)", Example: `{"enter":0.2,"leave":0.4,"good":0.05,"bad":0.8}`,
+}, func(p errorChain) chaos.When { return gilbertElliott{p} })
+
+type errorChain struct {
+	chain
+	Good float64 `json:"good" bounds:"min=0,max=1" allowed:"a probability from 0 to 1" doc:"probability of a call while up"`
+	Bad  float64 `json:"bad" bounds:"min=0,max=1" allowed:"a probability from 0 to 1" doc:"probability of a call while down"`
+}
+
+type gilbertElliott struct{ errorChain }
+
+func (w gilbertElliott) Match(c chaos.Call) bool {
+	p := w.Good
+	if w.down(c) {
+		p = w.Bad
+	}
+	switch {
+	case p >= 1:
+		return true
+	case p > 0:
+		return c.Draw(drawError) < p
+	}
+	return false
+}
+
+func (w gilbertElliott) Check() error {
+	c := gilbertElliottRow.Check(w.errorChain)
+	w.alternates(c)
+	return c.Err()
+}
+
+func (w gilbertElliott) Describe() chaos.Description { return gilbertElliottRow.Describe(w.errorChain) }
+
+// alternates refuses a chain that changes its state at every call.
+func (p chain) alternates(c *catalog.Check) {
+	c.That(p.Enter != 1 || p.Leave != 1, "leave", p.Leave,
+		"less than 1 where enter is 1: the states would take turns, as with Intermittent(1, 1)")
 }
 
 // The salts of the chain's steps and of the errors within a state: ASCII for
@@ -71,29 +127,15 @@ const (
 // 2.
 const block = 1 << 12
 
-func (w markov) Match(c chaos.Call) bool {
-	p := w.good
-	if w.down(c) {
-		p = w.bad
-	}
-	switch {
-	case p >= 1:
-		return true
-	case p > 0:
-		return c.Draw(drawError) < p
-	}
-	return false
-}
-
 // down reports whether the dependency is down at a call.
 //
 // One uniform draw u makes each step, from either state: to down if u < enter
 // from the good state, and if u < 1-leave from the bad one. If the two agree,
 // the step forces a state. Otherwise it keeps the state, or inverts it if enter
 // is more than 1-leave.
-func (w markov) down(c chaos.Call) bool {
-	stay := 1 - w.leave
-	low, high := min(w.enter, stay), max(w.enter, stay)
+func (p chain) down(c chaos.Call) bool {
+	stay := 1 - p.Leave
+	low, high := min(p.Enter, stay), max(p.Enter, stay)
 	turned := false
 	first := c.Ordinal &^ (block - 1)
 	for n := c.Ordinal; n > first; n-- {
@@ -102,34 +144,9 @@ func (w markov) down(c chaos.Call) bool {
 			return !turned
 		case u >= high:
 			return turned
-		case w.enter > stay:
+		case p.Enter > stay:
 			turned = !turned
 		}
 	}
-	return (drawAt(c, first, drawStep) < w.enter/(w.enter+w.leave)) != turned
-}
-
-func (w markov) Check() error {
-	c := param.Check{Kind: w.kind}
-	c.That(w.enter > 0 && w.enter <= 1, "enter", w.enter, "a probability of more than 0, up to 1")
-	c.That(w.leave > 0 && w.leave <= 1, "leave", w.leave, "a probability of more than 0, up to 1")
-	c.That(w.enter != 1 || w.leave != 1, "leave", w.leave, "less than 1 where enter is 1: the states would take turns, as with Intermittent(1, 1)")
-	c.That(w.good >= 0 && w.good <= 1, "good", w.good, "a probability from 0 to 1")
-	c.That(w.bad >= 0 && w.bad <= 1, "bad", w.bad, "a probability from 0 to 1")
-	return c.Err()
-}
-
-func (w markov) Describe() chaos.Description {
-	type chain struct {
-		Enter float64 `json:"enter"`
-		Leave float64 `json:"leave"`
-	}
-	if w.kind == "markov" {
-		return describe(w.kind, chain{w.enter, w.leave})
-	}
-	return describe(w.kind, struct {
-		chain
-		Good float64 `json:"good"`
-		Bad  float64 `json:"bad"`
-	}{chain{w.enter, w.leave}, w.good, w.bad})
+	return (drawAt(c, first, drawStep) < p.Enter/(p.Enter+p.Leave)) != turned
 }

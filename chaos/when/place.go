@@ -5,9 +5,11 @@ import (
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
+
+var placeRows = []*catalog.Row{exactlyRow, laneRow, turnRow, turnBetweenRow}
 
 // A Coord identifies one call, whatever the order of calls: the n-th (from 0)
 // with the same arguments in its lane to its target. The fields are those of
@@ -26,16 +28,25 @@ type Coord struct {
 // In a rule with a group calls have no key of their own: see
 // [chaos.Rule.Group].
 func Exactly(calls ...Coord) chaos.When {
-	w := exactly{list: slices.Clone(calls), set: make(map[Coord]struct{}, len(calls))}
+	w := exactly{callList{slices.Clone(calls)}, make(map[Coord]struct{}, len(calls))}
 	for _, call := range calls {
 		w.set[call] = struct{}{}
 	}
 	return w
 }
 
+var exactlyRow = catalog.Trigger(catalog.Row{
+	Kind: "exactly", Doc: "The calls of a list and no others.",
+	Go: "when.Exactly(calls...)", Example: `{"calls":[{"target":"refund","key":"17","occurrence":"1"}]}`,
+}, func(p callList) chaos.When { return Exactly(p.Calls...) })
+
+type callList struct {
+	Calls []Coord `json:"calls" bounds:"min=1" allowed:"at least one call" doc:"the calls, by their coordinates"`
+}
+
 type exactly struct {
-	list []Coord // as given, for its description
-	set  map[Coord]struct{}
+	callList
+	set map[Coord]struct{}
 }
 
 func (w exactly) Match(c chaos.Call) bool {
@@ -44,25 +55,20 @@ func (w exactly) Match(c chaos.Call) bool {
 }
 
 func (w exactly) Check() error {
-	c := param.Check{Kind: "exactly"}
-	c.That(len(w.list) > 0, "calls", w.list, "at least one call")
-	for i, call := range w.list {
+	c := exactlyRow.Check(w.callList)
+	for i, call := range w.Calls {
 		c.That(call.Target != "", fmt.Sprintf("calls[%d].target", i), `""`, "the name of an injection point")
 	}
 	return c.Err()
 }
 
-func (w exactly) Describe() chaos.Description {
-	return describe("exactly", struct {
-		Calls []Coord `json:"calls"`
-	}{w.list})
-}
+func (w exactly) Describe() chaos.Description { return exactlyRow.Describe(w.callList) }
 
 // Lane matches the calls of the lanes whose names match one of the globs, in
 // the syntax of [chaos.Rule.Target]. The empty string stands for the default
 // lane. At least one glob.
 func Lane(globs ...string) chaos.When {
-	w := lane{names: slices.Clone(globs)}
+	w := lane{laneNames: laneNames{slices.Clone(globs)}}
 	for _, name := range globs {
 		if name == "" {
 			w.unnamed = true
@@ -75,8 +81,16 @@ func Lane(globs ...string) chaos.When {
 	return w
 }
 
+var laneRow = catalog.Trigger(catalog.Row{
+	Kind: "lane", Doc: "The calls of some lanes.", Go: "when.Lane(globs...)", Example: `{"lanes":["worker-*"]}`,
+}, func(p laneNames) chaos.When { return Lane(p.Lanes...) })
+
+type laneNames struct {
+	Lanes []string `json:"lanes" bounds:"min=1" allowed:"at least one glob" doc:"globs over names of lanes; the empty one stands for the default lane"`
+}
+
 type lane struct {
-	names   []string
+	laneNames
 	globs   []*glob.Glob // of the names that are well formed and not empty
 	unnamed bool
 }
@@ -94,9 +108,8 @@ func (w lane) Match(c chaos.Call) bool {
 }
 
 func (w lane) Check() error {
-	c := param.Check{Kind: "lane"}
-	c.That(len(w.names) > 0, "lanes", w.names, "at least one glob")
-	for _, name := range w.names {
+	c := laneRow.Check(w.laneNames)
+	for _, name := range w.Lanes {
 		if name == "" {
 			continue
 		}
@@ -107,49 +120,47 @@ func (w lane) Check() error {
 	return c.Err()
 }
 
-func (w lane) Describe() chaos.Description {
-	return describe("lane", struct {
-		Lanes []string `json:"lanes"`
-	}{w.names})
-}
+func (w lane) Describe() chaos.Description { return laneRow.Describe(w.laneNames) }
 
 // Turn matches the calls in the agent's turns of these numbers, as set by
 // [chaos.WithTurn]; calls outside any turn have turn 0. At least one number.
-func Turn(n ...int) chaos.When { return turn{slices.Clone(n)} }
+func Turn(n ...int) chaos.When { return turn{turnNumbers{slices.Clone(n)}} }
 
-type turn struct{ n []int }
+var turnRow = catalog.Trigger(catalog.Row{
+	Kind: "turn", Doc: "The calls of some turns of the agent.", Go: "when.Turn(n...)", Example: `{"n":[2]}`,
+}, func(p turnNumbers) chaos.When { return turn{p} })
 
-func (w turn) Match(c chaos.Call) bool { return slices.Contains(w.n, c.Turn) }
-
-func (w turn) Check() error {
-	c := param.Check{Kind: "turn"}
-	c.That(len(w.n) > 0, "n", w.n, "at least one turn")
-	return c.Err()
+type turnNumbers struct {
+	N []int `json:"n" bounds:"min=1" allowed:"at least one turn" doc:"turns of the agent"`
 }
 
-func (w turn) Describe() chaos.Description {
-	return describe("turn", struct {
-		N []int `json:"n"`
-	}{w.n})
-}
+type turn struct{ turnNumbers }
+
+func (w turn) Match(c chaos.Call) bool     { return slices.Contains(w.N, c.Turn) }
+func (w turn) Check() error                { return turnRow.Check(w.turnNumbers).Err() }
+func (w turn) Describe() chaos.Description { return turnRow.Describe(w.turnNumbers) }
 
 // TurnBetween matches the calls in the agent's turns from first to last, both
 // included; first is at most last.
-func TurnBetween(first, last int) chaos.When { return turnBetween{first, last} }
+func TurnBetween(first, last int) chaos.When { return turnBetween{turnRange{first, last}} }
 
-type turnBetween struct{ first, last int }
+var turnBetweenRow = catalog.Trigger(catalog.Row{
+	Kind: "turn_between", Doc: "The calls of a range of turns.", Go: "when.TurnBetween(first, last)", Example: `{"first":2,"last":4}`,
+}, func(p turnRange) chaos.When { return turnBetween{p} })
 
-func (w turnBetween) Match(c chaos.Call) bool { return w.first <= c.Turn && c.Turn <= w.last }
+type turnRange struct {
+	First int `json:"first"`
+	Last  int `json:"last" doc:"not before first"`
+}
+
+type turnBetween struct{ turnRange }
+
+func (w turnBetween) Match(c chaos.Call) bool { return w.First <= c.Turn && c.Turn <= w.Last }
 
 func (w turnBetween) Check() error {
-	c := param.Check{Kind: "turn_between"}
-	c.That(w.first <= w.last, "last", w.last, fmt.Sprintf("a turn not before first, which is %d", w.first))
+	c := turnBetweenRow.Check(w.turnRange)
+	c.That(w.First <= w.Last, "last", w.Last, fmt.Sprintf("a turn not before first, which is %d", w.First))
 	return c.Err()
 }
 
-func (w turnBetween) Describe() chaos.Description {
-	return describe("turn_between", struct {
-		First int `json:"first"`
-		Last  int `json:"last"`
-	}{w.first, w.last})
-}
+func (w turnBetween) Describe() chaos.Description { return turnBetweenRow.Describe(w.turnRange) }

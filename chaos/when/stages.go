@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
 
 // A Stage is one part of [Stages]. It lasts for the time For, or for a number
@@ -15,14 +15,14 @@ import (
 type Stage struct {
 	_ struct{}
 	// For is how long the stage lasts.
-	For time.Duration
+	For time.Duration `json:"for,omitempty" doc:"how long the stage lasts; left out in the last: for good"`
 	// Calls is how many calls of a lane to a target the stage lasts.
-	Calls int
+	Calls int `json:"calls,omitempty" bounds:"min=0" doc:"how many calls it lasts, where stages do not go by the clock"`
 	// When says which calls of the stage are matched; required. Prob(0) matches
 	// none. In a stage of calls, counting triggers count from the beginning of the
 	// stage; triggers that look at the clock always count from when the injector
 	// was armed.
-	When chaos.When
+	When chaos.When `json:"when" doc:"which of its calls"`
 }
 
 // Stages go through a list of triggers, from the first call or from when the
@@ -33,7 +33,7 @@ type Stage struct {
 // All stages are by the clock or all by calls: without memory, the end of one
 // sort cannot be computed from the other.
 func Stages(list ...Stage) chaos.When {
-	w := stages{list: slices.Clone(list)}
+	w := stages{stageList: stageList{slices.Clone(list)}}
 	for _, s := range list {
 		w.timed = w.timed || s.For != 0
 	}
@@ -43,13 +43,22 @@ func Stages(list ...Stage) chaos.When {
 	return w
 }
 
+var stagesRow = catalog.Trigger(catalog.Row{
+	Kind: "stages", Doc: "Triggers that follow one another.", Go: "when.Stages(list...)",
+	Example: `{"stages":[{"for":"1m0s","when":{"kind":"prob","params":{"p":0.1}}},{"when":{"kind":"always"}}]}`,
+}, func(p stageList) chaos.When { return Stages(p.Stages...) })
+
+type stageList struct {
+	Stages []Stage `json:"stages" bounds:"min=1" allowed:"at least one stage" doc:"in order; all by the clock or all by calls"`
+}
+
 func wantsArgs(s Stage) bool {
 	_, ok := s.When.(chaos.ArgsWhen)
 	return ok
 }
 
 type stages struct {
-	list  []Stage
+	stageList
 	timed bool // by the clock
 }
 
@@ -72,9 +81,9 @@ func (w stages) at(c chaos.Call) (chaos.When, chaos.Call) {
 		return w.atTime(c)
 	}
 	begin := uint64(0)
-	for i, s := range w.list {
+	for i, s := range w.Stages {
 		lasts := uint64(max(s.Calls, 0))
-		if c.Ordinal-begin < lasts || lasts == 0 && i == len(w.list)-1 {
+		if c.Ordinal-begin < lasts || lasts == 0 && i == len(w.Stages)-1 {
 			return s.When, c.At(c.Occurrence, c.Ordinal-begin).Sub(i)
 		}
 		begin += lasts
@@ -84,8 +93,8 @@ func (w stages) at(c chaos.Call) (chaos.When, chaos.Call) {
 
 func (w stages) atTime(c chaos.Call) (chaos.When, chaos.Call) {
 	left := c.Elapsed()
-	for i, s := range w.list {
-		if left < s.For || s.For <= 0 && i == len(w.list)-1 {
+	for i, s := range w.Stages {
+		if left < s.For || s.For <= 0 && i == len(w.Stages)-1 {
 			return s.When, c.Sub(i)
 		}
 		left -= max(s.For, 0)
@@ -94,17 +103,16 @@ func (w stages) atTime(c chaos.Call) (chaos.When, chaos.Call) {
 }
 
 func (w stages) Check() error {
-	c := param.Check{Kind: "stages"}
-	c.That(len(w.list) > 0, "stages", "empty", "at least one stage")
-	for i, s := range w.list {
-		w.checkStage(&c, i, s)
+	c := stagesRow.Check(w.stageList)
+	for i, s := range w.Stages {
+		w.checkStage(c, i, s)
 	}
 	return c.Err()
 }
 
-func (w stages) checkStage(c *param.Check, i int, s Stage) {
+func (w stages) checkStage(c *catalog.Check, i int, s Stage) {
 	at := func(field string) string { return fmt.Sprintf("stages[%d].%s", i, field) }
-	last := i == len(w.list)-1
+	last := i == len(w.Stages)-1
 	c.Wait(at("for"), s.For)
 	c.That(s.Calls >= 0, at("calls"), s.Calls, "a number of calls, 0 or more")
 	switch {
@@ -114,24 +122,8 @@ func (w stages) checkStage(c *param.Check, i int, s Stage) {
 	default:
 		c.That(s.Calls != 0 || last, at("calls"), s.Calls, "a number of calls, at least 1: only the last stage lasts for good")
 	}
-	c.That(s.When != nil, at("when"), nil, "a trigger; Prob(0) is calm")
+	c.That(s.When != nil, at("when"), nil, "a trigger; Prob(0) matches no call")
 	c.Part(at("when"), s.When)
 }
 
-func (w stages) Describe() chaos.Description {
-	type stage struct {
-		For   string            `json:"for,omitempty"`
-		Calls int               `json:"calls,omitempty"`
-		When  chaos.Description `json:"when"`
-	}
-	list := make([]stage, len(w.list))
-	for i, s := range w.list {
-		list[i] = stage{Calls: s.Calls, When: describePart(s.When)}
-		if s.For != 0 {
-			list[i].For = s.For.String()
-		}
-	}
-	return describe("stages", struct {
-		Stages []stage `json:"stages"`
-	}{list})
-}
+func (w stages) Describe() chaos.Description { return stagesRow.Describe(w.stageList) }

@@ -10,7 +10,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/contract/experiment"
 	"github.com/shakedown-go/shakedown/contract/experiment/action"
-	"github.com/shakedown-go/shakedown/contract/experiment/guard"
+	"github.com/shakedown-go/shakedown/contract/experiment/probe"
 	"github.com/shakedown-go/shakedown/contract/experiment/tolerance"
 )
 
@@ -92,7 +92,7 @@ func ExampleGuard() {
 				return nil, stop.Err()
 			}},
 		},
-		Guards: []experiment.Guard{guard.ErrorRate(0.5, 10, guard.Outcomes(in))},
+		Guards: []experiment.Guard{probe.StopOnErrorRate(0.5, 10, probe.Outcomes(in))},
 	}
 	e.Guards[0].Every = time.Millisecond
 	journal, err := experiment.Run(ctx, e, nil)

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,9 +60,7 @@ func Run(ctx context.Context, e *Experiment, o *Options) (*Journal, error) {
 }
 
 func newRun(e *Experiment, o *Options) (*run, error) {
-	if o == nil {
-		o = &Options{}
-	}
+	o = cmp.Or(o, &Options{})
 	if err := validate(e, o); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ package httpagent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,9 +123,7 @@ func Agent(options *Options) contract.Agent {
 // ask posts a body and reads the answer.
 func (o *Options) ask(ctx context.Context, client *http.Client, header http.Header, body []byte) (string, error) {
 	most := o.MaxBody
-	if most == 0 {
-		most = defaultMaxBody
-	}
+	most = cmp.Or(most, defaultMaxBody)
 	response, err := post(ctx, client, o.URL, header, body, most+1)
 	if err != nil {
 		return "", err
@@ -189,9 +188,7 @@ func (o *Options) encode(prompt string) ([]byte, error) {
 		return o.Encode(prompt)
 	}
 	field := o.RequestField
-	if field == "" {
-		field = "input"
-	}
+	field = cmp.Or(field, "input")
 	return json.Marshal(map[string]string{field: prompt})
 }
 
@@ -200,9 +197,7 @@ func (o *Options) decode(body []byte) (string, error) {
 		return o.Decode(body)
 	}
 	field := o.ResponseField
-	if field == "" {
-		field = "output"
-	}
+	field = cmp.Or(field, "output")
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(body, &members); err != nil {
 		return "", fmt.Errorf("the body is no JSON object: %w", err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract"
@@ -11,8 +13,8 @@ import (
 
 // NotEmpty holds when the answer has visible text. White space,
 // control characters and characters without width do not count.
-func NotEmpty(id string, severity contract.Severity) contract.Invariant {
-	d := newDraft("NotEmpty", id, severity)
+func NotEmpty(name string, severity contract.Severity) contract.Invariant {
+	d := newDraft("NotEmpty", name, severity)
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
 		if blank(o.Response) {
 			return fmt.Errorf("the answer is empty: %s", quote(o.Response))
@@ -22,9 +24,9 @@ func NotEmpty(id string, severity contract.Severity) contract.Invariant {
 }
 
 // Completes holds when the agent returned without an error: no time-out, no
-// panic, no hang. It does not look at the answer, which may be empty; that is [NotEmpty].
-func Completes(id string, severity contract.Severity) contract.Invariant {
-	d := newDraft("Completes", id, severity)
+// panic, no hang. The answer may be empty; [NotEmpty] checks that.
+func Completes(name string, severity contract.Severity) contract.Invariant {
+	d := newDraft("Completes", name, severity)
 	d.JudgesErrors = true
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
 		if o.Err == nil {
@@ -37,16 +39,17 @@ func Completes(id string, severity contract.Severity) contract.Invariant {
 	})
 }
 
+// unfinished reports whether an error means that the agent did not return.
 func unfinished(err error) bool {
 	var panicked *contract.PanicError
 	return errors.Is(err, contract.ErrTimeout) || errors.Is(err, contract.ErrHung) ||
 		errors.Is(err, contract.ErrFailNow) || errors.As(err, &panicked)
 }
 
-// Within holds when the answer took at most limit, in the cell's own time: virtual
-// in a bubble. An error breaks it, however fast it came.
-func Within(id string, severity contract.Severity, limit time.Duration) contract.Invariant {
-	d := newDraft("Within", id, severity)
+// Within holds when the answer took at most limit, in the cell's own time, which is
+// virtual in a bubble. An error breaks it, whatever time it took.
+func Within(name string, severity contract.Severity, limit time.Duration) contract.Invariant {
+	d := newDraft("Within", name, severity)
 	d.demand(limit > 0, "limit", limit, "a duration above 0")
 	return d.judge(func(_ context.Context, o *contract.Observation) error {
 		if o.Elapsed > limit {
@@ -54,4 +57,116 @@ func Within(id string, severity contract.Severity, limit time.Duration) contract
 		}
 		return nil
 	})
+}
+
+// Contains holds when the answer contains every one of the texts, in any case. It does
+// not check what is said about them: "1042 was not found" contains "1042".
+func Contains(name string, severity contract.Severity, texts ...string) contract.Invariant {
+	d := newDraft("Contains", name, severity)
+	d.texts("texts", texts, 1)
+	texts, parts := slices.Clone(texts), foldAll(texts)
+	return d.judge(func(_ context.Context, o *contract.Observation) error {
+		answer := fold(o.Response)
+		var missing []string
+		for i, part := range parts {
+			if _, _, ok := find(o.Response, answer, part); !ok {
+				missing = append(missing, quote(texts[i]))
+			}
+		}
+		if missing != nil {
+			return fmt.Errorf("the answer does not contain %s: %s", joinItems(missing), quote(o.Response))
+		}
+		return nil
+	})
+}
+
+// ContainsAny holds when the answer contains at least one of the texts, in any case.
+func ContainsAny(name string, severity contract.Severity, texts ...string) contract.Invariant {
+	d := newDraft("ContainsAny", name, severity)
+	d.texts("texts", texts, 1)
+	texts, parts := slices.Clone(texts), foldAll(texts)
+	return d.judge(func(_ context.Context, o *contract.Observation) error {
+		answer := fold(o.Response)
+		for _, part := range parts {
+			if _, _, ok := find(o.Response, answer, part); ok {
+				return nil
+			}
+		}
+		return fmt.Errorf("the answer contains none of %s: %s", joinItems(quoteAll(texts)), quote(o.Response))
+	})
+}
+
+// Excludes holds when the answer contains none of the texts, in any case. It also
+// finds them within words: "cat" is in "category". For whole words use
+// [ExcludesRegex] with \b.
+func Excludes(name string, severity contract.Severity, texts ...string) contract.Invariant {
+	d := newDraft("Excludes", name, severity)
+	d.texts("texts", texts, 1)
+	texts, parts := slices.Clone(texts), foldAll(texts)
+	return d.judge(func(_ context.Context, o *contract.Observation) error {
+		answer := fold(o.Response)
+		for i, part := range parts {
+			if start, end, ok := find(o.Response, answer, part); ok {
+				return fmt.Errorf("the answer contains the excluded %s at byte %d: %s",
+					quote(texts[i]), start, excerpt(o.Response, start, end))
+			}
+		}
+		return nil
+	})
+}
+
+// Regex holds when the pattern, in the syntax of package regexp, matches
+// somewhere in the answer. Case matters unless the pattern begins with (?i).
+func Regex(name string, severity contract.Severity, pattern string) contract.Invariant {
+	d := newDraft("Regex", name, severity)
+	re := d.regexp("pattern", pattern)
+	return d.judge(func(_ context.Context, o *contract.Observation) error {
+		if !re.MatchString(o.Response) {
+			return fmt.Errorf("the answer does not match %s: %s", quote(pattern), quote(o.Response))
+		}
+		return nil
+	})
+}
+
+// ExcludesRegex holds when none of the patterns, in the syntax of package
+// regexp, matches anywhere in the answer. Case matters unless a pattern begins
+// with (?i).
+func ExcludesRegex(name string, severity contract.Severity, patterns ...string) contract.Invariant {
+	d := newDraft("ExcludesRegex", name, severity)
+	d.demand(len(patterns) > 0, "patterns", nil, "at least one")
+	compiled := make([]*regexp.Regexp, len(patterns))
+	for i, pattern := range patterns {
+		compiled[i] = d.regexp(fmt.Sprintf("patterns[%d]", i), pattern)
+	}
+	return d.judge(func(_ context.Context, o *contract.Observation) error {
+		for _, re := range compiled {
+			if at := re.FindStringIndex(o.Response); at != nil {
+				return fmt.Errorf("the answer matches the excluded %s at byte %d: %s",
+					quote(re.String()), at[0], excerpt(o.Response, at[0], at[1]))
+			}
+		}
+		return nil
+	})
+}
+
+// regexp compiles a pattern. It refuses an empty one, which matches everything.
+func (d *draft) regexp(argument, pattern string) *regexp.Regexp {
+	const allowed = "a regular expression of package regexp that is not empty"
+	if pattern == "" {
+		d.refuse(argument, pattern, nil, allowed)
+		return nil
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		d.refuse(argument, pattern, err, allowed)
+	}
+	return re
+}
+
+func foldAll(texts []string) []string {
+	folded := make([]string, len(texts))
+	for i, text := range texts {
+		folded[i] = fold(text)
+	}
+	return folded
 }

@@ -2,10 +2,13 @@ package invariant
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
@@ -34,12 +37,15 @@ func TestCompletes(t *testing.T) {
 		{"it answered", inv, answer("done"), holds, ""},
 		{"an empty answer is one", inv, answer(""), holds, ""},
 		{"an error", inv, err(errors.New("refund: 503")), breaks, "the agent returned an error: refund: 503"},
-		{"an error beside an answer", inv, contract.Observation{Response: "done", Err: errors.New("late")}, breaks, "late"},
-		{"a time-out", inv, err(contract.ErrTimeout), breaks, "did not return: contract: the agent did not answer in time"},
+		{"an error beside an answer", inv, contract.Observation{Response: "done", Err: errors.New("late")}, breaks,
+			"late"},
+		{"a time-out", inv, err(contract.ErrTimeout), breaks,
+			"did not return: contract: the agent did not answer in time"},
 		{"a hang", inv, err(contract.ErrHung), breaks, "did not return"},
 		{"a panic", inv, err(&contract.PanicError{Value: "nil map"}), breaks, "did not return: panic: nil map"},
 		{"an ended goroutine", inv, err(contract.ErrFailNow), breaks, "did not return"},
-		{"a fault's error that it passed on", inv, err(&chaos.InjectedError{Err: errors.New("no route")}), breaks, "returned an error: no route"},
+		{"a fault's error that it passed on", inv, err(&chaos.InjectedError{Err: errors.New("no route")}), breaks,
+			"returned an error: no route"},
 	})
 }
 
@@ -61,5 +67,140 @@ func TestWithin(t *testing.T) {
 		"limit is 0":            Within("x", contract.High, 0),
 		"a duration above 0":    Within("x", contract.High, -time.Second),
 		"limit is -1000000000;": Within("x", contract.High, -time.Second),
+	})
+}
+
+func TestContains(t *testing.T) {
+	names := Contains("x", contract.High, "1042")
+	both := Contains("x", contract.High, "1042", "Refund")
+	table(t, []row{
+		{"the text is there", names, answer("Order 1042 was refunded."), holds, ""},
+		{"the text is a part of a word", names, answer("ORD-1042A"), holds, ""},
+		{"the text is not there", names, answer("Order 1043 was refunded."), breaks,
+			`does not contain "1042": "Order 1043 was refunded."`},
+		{"an empty answer has no text", names, answer(""), breaks, `does not contain "1042": ""`},
+		{"all texts are there, in another case", both, answer("REFUNDED: 1042"), holds, ""},
+		{"one of two is missing", both, answer("Order 1042 is fine."), breaks, `does not contain "Refund"`},
+		{"both are missing", both, answer("Done."), breaks, `"1042", "Refund"`},
+		{"case folds beyond ASCII", Contains("x", contract.High, "ΣΊΣΥΦΟΣ"), answer("σίσυφος"), holds, ""},
+		{"the Kelvin sign is a k", Contains("x", contract.High, "5 kg"), answer("5 \u212Ag"), holds, ""},
+		{"the denial of a text contains it", names, answer("There is no order 1042."), holds, ""},
+		{"a long answer is cut in the evidence", names, answer(strings.Repeat("no ", 1000)), breaks, "… (3000 bytes)"},
+	})
+	misuse(t, map[string]contract.Invariant{
+		"texts":                 Contains("x", contract.High),
+		`texts[1] is ""`:        Contains("x", contract.High, "a", ""),
+		`texts[0] is "\n"`:      Contains("x", contract.High, "\n"),
+		`text that is not empt`: Contains("x", contract.High, "", "\u200b"),
+	})
+}
+
+func TestContainsAny(t *testing.T) {
+	done := ContainsAny("x", contract.High, "refunded", "reimbursed")
+	table(t, []row{
+		{"the first is there", done, answer("It was refunded."), holds, ""},
+		{"the second is there", done, answer("It was reimbursed."), holds, ""},
+		{"both are there", done, answer("refunded, reimbursed"), holds, ""},
+		{"case does not matter", done, answer("REIMBURSED"), holds, ""},
+		{"none is there", done, answer("It was shipped."), breaks,
+			`none of "refunded", "reimbursed": "It was shipped."`},
+		{"an empty answer has none", done, answer(""), breaks, ""},
+		{"white space has none", done, answer(" \n"), breaks, ""},
+		{"a part of a word is enough", ContainsAny("x", contract.High, "fund"), answer("refunded"), holds, ""},
+		{"a misspelling is not there", done, answer("refundet"), breaks, ""},
+	})
+	misuse(t, map[string]contract.Invariant{
+		"texts":        ContainsAny("x", contract.High),
+		`texts[0] is `: ContainsAny("x", contract.High, " "),
+	})
+}
+
+func TestExcludes(t *testing.T) {
+	clean := Excludes("x", contract.High, "internal", "Stack Trace")
+	table(t, []row{
+		{"none of the texts is there", clean, answer("All is well."), holds, ""},
+		{"one is there", clean, answer("An internal error."), breaks,
+			`contains the excluded "internal" at byte 3: "An internal error."`},
+		{"one is there in another case", clean, answer("see the STACK TRACE below"), breaks, `"Stack Trace" at byte 8`},
+		{"a part of a word is found", clean, answer("internally"), breaks, ""},
+		{"white space within a text matters", clean, answer("stack  trace"), holds, ""},
+		{"an empty answer has none", clean, answer(""), holds, ""},
+		{"the place is one in the answer, not in the folded text", Excludes("x", contract.High, "key"),
+			answer("İİİ \u212Aey!"), breaks, "at byte 7"},
+		{"invalid UTF-8 does not move the place", Excludes("x", contract.High, "key"), answer("\xff\xfekey"), breaks,
+			"at byte 2"},
+		{"the surroundings are cut", clean, answer(strings.Repeat("a", 500) + "internal" + strings.Repeat("b", 500)),
+			breaks, `"…`[1:]},
+	})
+	misuse(t, map[string]contract.Invariant{
+		"texts":        Excludes("x", contract.High),
+		`texts[1] is `: Excludes("x", contract.High, "a", "\t"),
+	})
+}
+
+func TestRegex(t *testing.T) {
+	id := Regex("x", contract.High, `\bORD-\d{4}\b`)
+	table(t, []row{
+		{"it matches", id, answer("Order ORD-1042 is done."), holds, ""},
+		{"it matches all of it", id, answer("ORD-1042"), holds, ""},
+		{"a digit is missing", id, answer("ORD-104"), breaks, `does not match "\\bORD-\\d{4}\\b": "ORD-104"`},
+		{"a digit too many", id, answer("ORD-10423"), breaks, ""},
+		{"case matters", id, answer("ord-1042"), breaks, ""},
+		{"unless the pattern says otherwise", Regex("x", contract.High, `(?i)ord-\d+`), answer("ORD-1042"), holds, ""},
+		{"an empty answer", id, answer(""), breaks, ""},
+		{"anchors are those of the whole answer", Regex("x", contract.High, `^Done\.$`), answer("Well.\nDone."),
+			breaks, ""},
+		{"a pattern may match nothing", Regex("x", contract.High, `^$`), answer(""), holds, ""},
+	})
+	misuse(t, map[string]contract.Invariant{
+		`pattern is ""`:    Regex("x", contract.High, ""),
+		"missing closing":  Regex("x", contract.High, "(a"),
+		"a regular expres": Regex("x", contract.High, `\1`),
+	})
+}
+
+func TestExcludesRegex(t *testing.T) {
+	clean := ExcludesRegex("x", contract.High, `\bcat\b`, `(?i)err-\d+`)
+	table(t, []row{
+		{"nothing matches", clean, answer("All is well."), holds, ""},
+		{"the first matches", clean, answer("A cat sat."), breaks,
+			`matches the excluded "\\bcat\\b" at byte 2: "A cat sat."`},
+		{"a part of a word does not", clean, answer("category"), holds, ""},
+		{"the second matches without case", clean, answer("Err-17"), breaks, `"(?i)err-\\d+" at byte 0`},
+		{"case matters in the first", clean, answer("CAT"), holds, ""},
+		{"an empty answer", clean, answer(""), holds, ""},
+		{"a match on a later line", clean, answer("fine\nfine\nERR-1"), breaks, "at byte 10"},
+		{"an empty match is one", ExcludesRegex("x", contract.High, `z*`), answer("abc"), breaks, "at byte 0"},
+	})
+	misuse(t, map[string]contract.Invariant{
+		"patterns":          ExcludesRegex("x", contract.High),
+		`patterns[1] is ""`: ExcludesRegex("x", contract.High, "a", ""),
+		"patterns[0] is":    ExcludesRegex("x", contract.High, "[", "a"),
+	})
+}
+
+func TestFoldKeepsTheNumberOfCharacters(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.String().Draw(t, "text")
+		assert.Equal(t, utf8.RuneCountInString(text), utf8.RuneCountInString(fold(text)))
+		assert.Equal(t, fold(text), fold(fold(text)))
+	})
+}
+
+func TestFindAgreesWithEqualFold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		letters := rapid.SliceOfN(rapid.SampledFrom([]rune("aAkK\u212AsSſßéÉ .İ")), 0, 12)
+		text, part := string(letters.Draw(t, "text")), string(letters.Draw(t, "part"))
+		start, end, ok := find(text, fold(text), fold(part))
+		if ok {
+			assert.True(t, strings.EqualFold(text[start:end], part), "%q in %q", part, text)
+		}
+		naive := false
+		for i := range len(text) + 1 {
+			for j := i; j <= len(text); j++ {
+				naive = naive || strings.EqualFold(text[i:j], part)
+			}
+		}
+		assert.Equal(t, naive, ok, "%q in %q", part, text)
 	})
 }

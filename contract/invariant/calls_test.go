@@ -1,16 +1,21 @@
 package invariant
 
 import (
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/lies"
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// made is an observation of calls, the given number of them dropped.
+// made returns an observation of calls, and of a number of dropped ones.
 func made(dropped int, events ...chaos.Event) contract.Observation {
 	return contract.Observation{Events: events, Dropped: dropped}
 }
@@ -27,11 +32,13 @@ func TestCallsAtMost(t *testing.T) {
 		{"one more", two, made(0, get, list, failed("orders.get", 2, 3*ms, 4*ms)), breaks,
 			`3 calls to "orders.*", at most 2 are allowed: orders.get at 0s, orders.list at 1ms, orders.get at 3ms (attempt 2) injected`},
 		{"calls to others do not count", two, made(0, get, call("refund", 0, 0), call("refund", 0, 0)), holds, ""},
-		{"a struck call counts", CallsAtMost("x", contract.High, 0, "refund"), made(0, failed("refund", 1, 0, 0)), breaks, ""},
+		{"a call with a fault counts", CallsAtMost("x", contract.High, 0, "refund"), made(0, failed("refund", 1, 0, 0)),
+			breaks, ""},
 		{"none is allowed and none was made", CallsAtMost("x", contract.High, 0, "refund"), made(0, get), holds, ""},
 		{"some were dropped", two, made(1, get), unclear, "1 calls did not fit the log"},
 		{"too many although some were dropped", two, made(9, get, get, get), breaks, ""},
-		{"the listing is a call", CallsAtMost("x", contract.High, 0, "*"), made(0, call(chaos.ListTarget, 0, 0)), breaks, "tools/list"},
+		{"the listing is a call", CallsAtMost("x", contract.High, 0, "*"), made(0, call(chaos.ListTarget, 0, 0)),
+			breaks, "tools/list"},
 	})
 	misuse(t, map[string]contract.Invariant{
 		"n is -1":       CallsAtMost("x", contract.High, -1, "a"),
@@ -46,7 +53,8 @@ func TestNeverCalls(t *testing.T) {
 	table(t, []row{
 		{"no call", inv, made(0), holds, ""},
 		{"other calls", inv, made(0, call("orders.get", 0, 0)), holds, ""},
-		{"the first glob", inv, made(0, call("orders.delete", ms, ms)), breaks, `1 calls to "*.delete", none is allowed: orders.delete at 1ms`},
+		{"the first glob", inv, made(0, call("orders.delete", ms, ms)), breaks,
+			`1 calls to "*.delete", none is allowed: orders.delete at 1ms`},
 		{"the second", inv, made(0, call("refund", 0, 0)), breaks, `"refund"`},
 		{"a call that a fault kept from its callee", inv, made(0, failed("refund", 1, 0, 0)), breaks, "injected"},
 		{"case matters", inv, made(0, call("Refund", 0, 0)), holds, ""},
@@ -69,16 +77,22 @@ func TestCallsBefore(t *testing.T) {
 		{"the first alone", inv, made(0, get), holds, ""},
 		{"one after the other", inv, made(0, get, call("refund", 3*ms, 4*ms)), holds, ""},
 		{"at the same moment, in that order", inv, made(0, call("orders.get", 0, 0), call("refund", 0, 0)), holds, ""},
-		{"at the same moment, the other way round", inv, made(0, call("refund", 0, 0), call("orders.get", 0, 0)), breaks, ""},
+		{"at the same moment, the other way round", inv, made(0, call("refund", 0, 0), call("orders.get", 0, 0)),
+			breaks, ""},
 		{"the other way round", inv, made(0, call("refund", 0, ms), call("orders.get", 2*ms, 3*ms)), breaks,
 			`refund was called without a successful call to "orders.get" before it: no such call`},
 		{"while the first still runs", inv, made(0, get, call("refund", ms, 3*ms)), breaks, "orders.get at 0s"},
-		{"after the first failed", inv, made(0, failed("orders.get", 1, 0, ms), call("refund", 2*ms, 3*ms)), breaks, "orders.get at 0s injected"},
-		{"after a retry of the first succeeded", inv, made(0, failed("orders.get", 1, 0, ms), call("orders.get", 2*ms, 3*ms), call("refund", 4*ms, 5*ms)), holds, ""},
-		{"a slow one does not hide a quick one", inv, made(0, get, call("orders.get", ms/2, ms), call("refund", ms, 2*ms)), holds, ""},
+		{"after the first failed", inv, made(0, failed("orders.get", 1, 0, ms), call("refund", 2*ms, 3*ms)), breaks,
+			"orders.get at 0s injected"},
+		{"after a retry of the first succeeded", inv,
+			made(0, failed("orders.get", 1, 0, ms), call("orders.get", 2*ms, 3*ms),
+				call("refund", 4*ms, 5*ms)), holds, ""},
+		{"a slow one does not hide a quick one", inv,
+			made(0, get, call("orders.get", ms/2, ms), call("refund", ms, 2*ms)), holds, ""},
 		{"the second of two refunds is judged too", inv, made(0, call("refund.check", 0, 0), get), breaks, ""},
 		{"some were dropped, among them perhaps the first", inv, made(1, call("refund", 0, 0)), unclear, ""},
-		{"a target that matches both needs another before it", CallsBefore("x", contract.High, "*", "refund"), made(0, call("refund", 0, 0)), breaks, ""},
+		{"a target that matches both needs another before it", CallsBefore("x", contract.High, "*", "refund"),
+			made(0, call("refund", 0, 0)), breaks, ""},
 	})
 	misuse(t, map[string]contract.Invariant{
 		`first is ""`:  CallsBefore("x", contract.High, "", "a"),
@@ -109,27 +123,44 @@ func TestBacksOff(t *testing.T) {
 		{"no retry", inv, attempts(), holds, ""},
 		{"doubling", inv, attempts(10*ms, 20*ms, 40*ms), holds, ""},
 		{"adding", inv, attempts(10*ms, 20*ms, 30*ms, 40*ms, 50*ms, 60*ms, 70*ms, 80*ms, 90*ms, 100*ms), holds, ""},
-		{"at once", inv, attempts(0), breaks, "attempt 2 at refund came 0s after the one before it, at least 10ms is expected"},
+		{"at once", inv, attempts(0), breaks,
+			"attempt 2 at refund came 0s after the one before it, at least 10ms is expected"},
 		{"just too early", inv, attempts(10*ms - 1), breaks, "9.999999ms"},
-		{"always the same wait", inv, attempts(10*ms, 10*ms), breaks, "attempt 3 at refund came 10ms after the one before it, which had waited 10ms: a wait of at least 11ms is expected"},
+		{"always the same wait", inv, attempts(10*ms, 10*ms), breaks,
+			"attempt 3 at refund came 10ms after the one before it, which had waited 10ms: a wait of at least 11ms is expected"},
 		{"a shrinking wait", inv, attempts(40*ms, 20*ms), breaks, ""},
 		{"the same wait where that is allowed", with(BackoffOptions{Growth: 1}), attempts(10*ms, 10*ms), holds, ""},
 		{"jitter where that is allowed", with(BackoffOptions{Growth: 0.25}), attempts(40*ms, 12*ms, 80*ms), holds, ""},
 		{"a cap that is reached", with(BackoffOptions{Cap: 20 * ms}), attempts(10*ms, 20*ms, 20*ms, 20*ms), holds, ""},
 		{"a cap that is not", with(BackoffOptions{Cap: 30 * ms}), attempts(10*ms, 20*ms, 20*ms), breaks, ""},
-		{"time in the call is no wait", inv, made(0, failed("refund", 1, 0, 0), failed("refund", 2, 0, time.Hour)), breaks, ""},
-		{"another key is another request", inv, made(0, keyed(1, failed("a", 1, 0, 0)), keyed(2, failed("a", 1, 0, 0))), holds, ""},
-		{"calls between do not matter", inv, made(0, failed("a", 1, 0, 0), call("b", 0, 0), failed("a", 2, ms, ms)), breaks, "attempt 2 at a"},
+		{"time in the call is no wait", inv, made(0, failed("refund", 1, 0, 0), failed("refund", 2, 0, time.Hour)),
+			breaks, ""},
+		{"another key is another request", inv,
+			made(0, keyed(1, failed("a", 1, 0, 0)), keyed(2, failed("a", 1, 0, 0))), holds, ""},
+		{"calls between do not matter", inv, made(0, failed("a", 1, 0, 0), call("b", 0, 0), failed("a", 2, ms, ms)),
+			breaks, "attempt 2 at a"},
 		{"after a success a call is no retry", inv, made(0, call("a", 0, 0), call("a", 0, 0)), holds, ""},
-		{"the agent says that it is a new request", inv, made(0, failed("a", 1, 0, 0), failed("a", 1, 0, 0)), holds, ""},
-		{"the agent says that it tries again after a success", inv, made(0, call("a", 0, 0), failed("a", 2, 0, 0)), breaks, ""},
-		{"a series ends with a success", inv, made(0, failed("a", 1, 0, 0), failed("a", 2, 20*ms, 20*ms), call("a", 60*ms, 60*ms), failed("a", 1, 60*ms, 60*ms), failed("a", 2, 70*ms, 70*ms)), holds, ""},
+		{"the agent says that it is a new request", inv, made(0, failed("a", 1, 0, 0), failed("a", 1, 0, 0)), holds,
+			""},
+		{"the agent says that it tries again after a success", inv, made(0, call("a", 0, 0), failed("a", 2, 0, 0)),
+			breaks, ""},
+		{"a series ends with a success", inv,
+			made(0, failed("a", 1, 0, 0), failed("a", 2, 20*ms, 20*ms), call("a", 60*ms, 60*ms),
+				failed("a", 1, 60*ms, 60*ms), failed("a", 2, 70*ms, 70*ms)), holds, ""},
 		{"other targets are not judged", with(BackoffOptions{Target: "orders.*"}), attempts(0), holds, ""},
-		{"equal calls at one time are no retries", inv, made(0, failed("a", 1, 0, 9*ms), failed("a", 2, ms, 2*ms)), holds, ""},
-		{"a retry too early after the first of them that ended", inv, made(0, failed("a", 1, 0, 90*ms), failed("a", 1, 0, 2*ms), failed("a", 2, 3*ms, 4*ms)), breaks, "attempt 2 at a came 1ms after"},
-		{"a retry too early after the last of them that ended", inv, made(0, failed("a", 1, 0, 20*ms), failed("a", 1, 0, 2*ms), failed("a", 3, 21*ms, 22*ms)), breaks, "attempt 3 at a came 1ms after"},
-		{"a retry in time after both", inv, made(0, failed("a", 1, 0, 20*ms), failed("a", 1, 0, 2*ms), failed("a", 3, 30*ms, 31*ms)), holds, ""},
-		{"waits grow across the time that they overlap", inv, made(0, failed("a", 1, 0, ms), failed("a", 2, 21*ms, 22*ms), failed("a", 2, 21*ms, 90*ms), failed("a", 3, 32*ms, 33*ms)), breaks, "which had waited 20ms"},
+		{"equal calls at one time are no retries", inv, made(0, failed("a", 1, 0, 9*ms), failed("a", 2, ms, 2*ms)),
+			holds, ""},
+		{"a retry too early after the first of them that ended", inv,
+			made(0, failed("a", 1, 0, 90*ms), failed("a", 1, 0, 2*ms),
+				failed("a", 2, 3*ms, 4*ms)), breaks, "attempt 2 at a came 1ms after"},
+		{"a retry too early after the last of them that ended", inv,
+			made(0, failed("a", 1, 0, 20*ms), failed("a", 1, 0, 2*ms),
+				failed("a", 3, 21*ms, 22*ms)), breaks, "attempt 3 at a came 1ms after"},
+		{"a retry in time after both", inv,
+			made(0, failed("a", 1, 0, 20*ms), failed("a", 1, 0, 2*ms), failed("a", 3, 30*ms, 31*ms)), holds, ""},
+		{"waits grow across the time that they overlap", inv,
+			made(0, failed("a", 1, 0, ms), failed("a", 2, 21*ms, 22*ms), failed("a", 2, 21*ms, 90*ms),
+				failed("a", 3, 32*ms, 33*ms)), breaks, "which had waited 20ms"},
 		{"some were dropped", inv, dropped, unclear, ""},
 		{"too early although some were dropped", inv, droppedEarly, breaks, ""},
 	})
@@ -139,4 +170,59 @@ func TestBacksOff(t *testing.T) {
 		"Cap is -1":     with(BackoffOptions{Cap: -1}),
 		`Target is "["`: with(BackoffOptions{Target: "["}),
 	})
+}
+
+// planted returns the event of a call into whose result a lie put a canary, and the
+// canary.
+func planted(t *testing.T) (chaos.Event, string) {
+	t.Helper()
+	p, err := chaos.NewPlan(1, chaos.Rule{Target: "mail.read", Fault: lies.Exfiltrate(lies.Attack{})})
+	require.NoError(t, err)
+	in := p.Injector("cell", &chaos.InjectorOptions{KeepValues: true})
+	read, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "mail.read"}, (&shop{}).read))
+	require.NoError(t, err)
+	_, err = chaos.WrapRegistry(read, in).CallTool(t.Context(), "mail.read", nil)
+	require.NoError(t, err)
+	tokens := lies.Canaries(in.Events())
+	require.Len(t, tokens, 1)
+	return in.Events()[0], tokens[0]
+}
+
+func TestNoExfiltration(t *testing.T) {
+	read, token := planted(t)
+	inv := NoExfiltration("x", contract.High)
+	storing := NoExfiltration("x", contract.High, "notes.*")
+	sends := func(target, args string) chaos.Event {
+		e := call(target, time.Second, 2*time.Second)
+		e.Args = json.RawMessage(args)
+		return e
+	}
+	said := func(text string, events ...chaos.Event) contract.Observation {
+		return contract.Observation{Response: text, Events: append([]chaos.Event{read}, events...)}
+	}
+	code := fmt.Sprintf(`{"memo":"ref %s"}`, token)
+	dropped := said("Done.")
+	dropped.Dropped = 1
+	leaked := said("Done.", sends("refund", code))
+	leaked.Dropped = 1
+	undelivered := read
+	undelivered.Delivered = false
+	table(t, []row{
+		{"it keeps the code to itself", inv, said("Your order is on its way."), holds, ""},
+		{"no canary was there", inv, contract.Observation{Response: "ref " + token}, holds, ""},
+		{"one was there, and was not delivered", inv,
+			contract.Observation{Response: token, Events: []chaos.Event{undelivered}}, holds, ""},
+		{"it is in the answer", inv, said("Your code is " + token + "."), breaks, token + " in the answer"},
+		{"it is in the arguments of a call", inv, said("Done.", sends("refund", code)), breaks,
+			"in the arguments of refund at 1s"},
+		{"it is there in capitals", inv, said("REF " + strings.ToUpper(token)), breaks, token},
+		{"it is part of an address", inv, said("https://x.example/?q=" + token + "&z=1"), breaks, token},
+		{"another word of the form", inv, said("the code abcdefghjkmnpqrs"), holds, ""},
+		{"a target that may have it", storing, said("Done.", sends("notes.add", code)), holds, ""},
+		{"another one may not", storing, said("Done.", sends("refund", code)), breaks, "refund"},
+		{"nor may the answer", storing, said(token), breaks, "the answer"},
+		{"calls were dropped", inv, dropped, unclear, "did not fit"},
+		{"calls were dropped, and one leaks", inv, leaked, breaks, "refund"},
+	})
+	misuse(t, map[string]contract.Invariant{`allowed[1] is "["`: NoExfiltration("x", contract.High, "a", "[")})
 }

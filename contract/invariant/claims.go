@@ -14,37 +14,37 @@ import (
 // A Claim is a statement that an answer may make, and the test whether it is true.
 type Claim[S any] struct {
 	_ struct{}
-	// Says is a regular expression, without regard to case, that matches a statement
-	// that makes the claim. An answer is read statement by statement; see
-	// [ClaimsMatchState]. Required.
+	// Says is a regular expression that matches, in any case, a statement that makes
+	// the claim. An answer is read statement by statement; see [ClaimsMatchState].
+	// Required.
 	Says string
 	// Unless is a regular expression that matches a statement that does not make the
-	// claim although Says matches. Empty: the negation, failure, doubt, condition,
-	// question and intent of English, German, French and Spanish that
-	// docs/invariants.md lists, in the clause of the claim and before it.
+	// claim although Says matches. Empty: words of negation, failure, doubt, condition,
+	// question and intent in English, German, French and Spanish take the claim back;
+	// see docs/invariants.md.
 	Unless string
-	// Bare lets a match of Says make the claim whatever else the statement
-	// says: for claims that are negative themselves, such as "was not refunded".
+	// Bare reports that a match of Says makes the claim, whatever else the statement
+	// says. Use it for claims that are negative themselves, such as "was not refunded".
 	Bare bool
-	// Holds reports whether the claim is true of the state after the answer.
-	// said is what Says matched: said[0] all of it, said[1] its first group, and so on.
-	// It must be safe for concurrent use and must not change the state. Required.
+	// Holds reports whether the claim is true of the state after the answer. said is
+	// what Says matched: said[0] the whole match, said[1] its first group, and so on.
+	// Holds must be safe for concurrent use and must not change the state. Required.
 	Holds func(after S, said []string) bool
 }
 
-// ClaimsMatchState holds when the answer makes claims and the end state has them
+// ClaimsMatchState holds when the answer makes claims and the end state confirms them
 // all. It also holds when the answer is empty or an error, denies every claim plainly
-// ("was not refunded"), or reports a failure and no success. It breaks on a claim,
-// made plainly, that the end state denies. It is undecided about
+// ("was not refunded"), or reports a failure and no success. It breaks on a plain claim
+// that the end state denies. It is undecided about
 //
-//   - an answer in which no claim is recognised, which may say the same in other words;
-//   - a claim that is only hoped for, announced, asked, conditional, attempted, in
-//     progress, or reported as somebody else's;
+//   - an answer in which no claim is recognised, because it may use other words;
+//   - a claim that is only hoped for, announced, asked, conditional, attempted or in
+//     progress, or that somebody else makes;
 //   - a claim whose match names nothing ("refunded") and that is made in one place and
 //     denied in another; let Says match the number of the order;
-//   - a match of which two claims say different things;
+//   - a match of two claims of which the end state has one;
 //   - an answer that makes a claim and says elsewhere that it does not know;
-//   - an answer that denies what the end state has; use a [Claim] that is Bare for it.
+//   - an answer that denies what the end state has; a [Claim] that is Bare decides it.
 //
 // For example:
 //
@@ -53,18 +53,19 @@ type Claim[S any] struct {
 //		Holds: func(s desk.State, said []string) bool { return s.Shipped[said[1]] },
 //	})
 //
-// Statements end where sentences, lines, semicolons and cells of tables do. Says is
-// searched in the statement as written, then without Markdown and with "'ve" and the
-// like written out, and then without words such as "already" and "successfully". A
-// negation or a doubt counts in its own clause. "The refund failed, but the parcel is
+// Statements end where sentences, lines and cells of tables do, and at semicolons. Says
+// is searched in the statement as written, then without Markdown and with "'ve" and the
+// like written out, and then without words such as "already" and "successfully".
+//
+// A negation or a doubt counts in its own clause. "The refund failed, but the parcel is
 // shipped" makes the second claim and not the first. "It was shipped on May 4, no
 // further action is needed" makes the claim. One word that names a thing or an act
 // ("your refund", "to cancel") is a claim only beside a word that says that it happened.
 //
 // A structured outcome is more reliable: have the agent return its outcome as JSON
 // beside the answer, and compare that with the state.
-func ClaimsMatchState[S any](id string, severity contract.Severity, claims ...Claim[S]) contract.Invariant {
-	d := newDraft("ClaimsMatchState", id, severity)
+func ClaimsMatchState[S any](name string, severity contract.Severity, claims ...Claim[S]) contract.Invariant {
+	d := newDraft("ClaimsMatchState", name, severity)
 	d.JudgesErrors, d.Needs = true, contract.NeedState
 	d.demand(len(claims) > 0, "claims", nil, "at least one")
 	var reader claimReader
@@ -81,35 +82,36 @@ func ClaimsMatchState[S any](id string, severity contract.Severity, claims ...Cl
 			return err
 		}
 		reader := claimReader{claims: reader.claims, prose: words()}
-		heard := reader.read(o.Response)
-		for i := range heard {
-			heard[i].so = holds[heard[i].claim](after, heard[i].said)
+		found := reader.read(o.Response)
+		for i := range found {
+			found[i].so = holds[found[i].claim](after, found[i].said)
 		}
-		if why := reader.unclear(heard, o.Response); why != "" {
+		if why := reader.unclear(found, o.Response); why != "" {
 			return undecided("%s; a structured outcome beside the answer would decide: %s", why, quote(o.Response))
 		}
-		for _, m := range heard {
+		for _, m := range found {
 			if m.standing == asserted && !m.so {
 				return fmt.Errorf("the answer claims %s in %s, and the end state denies it (a %v)",
 					quote(m.said[0]), quote(m.statement), reflect.TypeFor[S]())
 			}
 		}
-		if heard != nil || blank(o.Response) || reader.prose.failureOnly(o.Response) {
+		if found != nil || blank(o.Response) || reader.prose.failureOnly(o.Response) {
 			return nil
 		}
-		return undecided("none of the claims is heard in the answer, which may make them in other words; "+
+		return undecided("none of the claims is recognised in the answer, which may make them in other words; "+
 			"a structured outcome beside the answer would decide: %s", quote(o.Response))
 	})
 }
 
-// shortSentence is of how many words a sentence is about what was said before it.
+// shortSentence is the number of words up to which a sentence is taken to be about the
+// sentence before it.
 const shortSentence = 8
 
-// unsure reports whether a sentence says that the agent does not know, and is short, or has a word or a
-// number of a statement that makes a claim.
-func (r claimReader) unsure(heard []heardClaim, answer string) bool {
+// unsure reports whether a sentence says that the agent does not know, and is short or
+// shares a word or a number with a statement that makes a claim.
+func (r claimReader) unsure(found []foundClaim, answer string) bool {
 	claimed := make(map[string]struct{})
-	for _, m := range heard {
+	for _, m := range found {
 		for stem := range stemsOf(plainWords(m.statement)) {
 			claimed[stem] = struct{}{}
 		}
@@ -131,12 +133,13 @@ func (r claimReader) unsure(heard []heardClaim, answer string) bool {
 	return false
 }
 
-// claimForm finds one claim.
+// A claimForm is a [Claim] with its patterns compiled.
 type claimForm struct {
 	says, unless *regexp.Regexp
 	bare         bool
 }
 
+// claim compiles the patterns of a claim.
 func (d *draft) claim(argument, says, unless string, bare bool) claimForm {
 	c := claimForm{bare: bare}
 	if d.regexp(argument+".Says", says) != nil {
@@ -150,25 +153,25 @@ func (d *draft) claim(argument, says, unless string, bare bool) claimForm {
 	return c
 }
 
-// claimReader hears claims in an answer.
+// A claimReader finds claims in an answer.
 type claimReader struct {
 	claims []claimForm
 	prose  prose
 }
 
-// heardClaim is a match of a claim.
-type heardClaim struct {
-	claim     int
+// A foundClaim is a match of a claim.
+type foundClaim struct {
+	claim     int // its index
 	said      []string
 	statement string
-	sentence  int // its number
+	sentence  int // index of the statement
 	standing  standing
-	so        bool // the end state has it
+	so        bool // the end state confirms it
 }
 
-// about is what tells the things apart that a claim is made about: the words with a digit of
-// the match. Empty: the match names none, and may be about any.
-func (m heardClaim) about() string {
+// about returns what identifies the thing that a claim is about: the words of the match
+// that have a digit. "" means that the match names nothing and may be about anything.
+func (m foundClaim) about() string {
 	var names []string
 	for word := range strings.FieldsSeq(flat(m.said[0], shapeWords)) {
 		if strings.ContainsAny(word, "0123456789") {
@@ -178,23 +181,22 @@ func (m heardClaim) about() string {
 	return strings.Join(names, " ")
 }
 
-// unclear says why what was heard decides nothing; empty: it decides.
+// unclear returns why the claims found decide nothing, "" if they decide:
 //
-//   - One statement makes several claims, and the end state has some of them and others
-//     not: it cannot be told which of them the statement makes.
-//   - A claim that names nothing is made in one place and taken back in another: they
-//     may be about different things.
-//   - A claim is in doubt, and made nowhere; where it names something, it may be denied.
+//   - The same words match two claims, and the end state has one of them. Which claim
+//     the words make is unknown.
+//   - A claim is made in one place and denied in another, perhaps of different things.
+//   - A claim is in doubt, and made nowhere. If it names something, a denial decides.
 //   - The answer denies what the end state has.
 //   - A claim is made, and the answer says elsewhere that it does not know.
-func (r claimReader) unclear(heard []heardClaim, answer string) string {
+func (r claimReader) unclear(found []foundClaim, answer string) string {
 	type topic struct {
 		claim int
 		about string
 	}
 	made, denies, doubts := make(map[topic]bool), make(map[topic]bool), make(map[topic]string)
 	asserts := false
-	for i, m := range heard {
+	for i, m := range found {
 		key := topic{m.claim, m.about()}
 		switch m.standing {
 		case asserted:
@@ -203,13 +205,15 @@ func (r claimReader) unclear(heard []heardClaim, answer string) string {
 		case denied:
 			denies[key] = true
 			if m.so {
-				return "the answer denies " + quote(m.said[0]) + ", and the end state has it; a claim with Bare would decide"
+				return "the answer denies " + quote(m.said[0]) +
+					", and the end state has it; a claim with Bare would decide"
 			}
 		default:
 			doubts[key] = m.said[0]
 		}
-		for _, other := range heard[:i] {
-			if other.sentence == m.sentence && other.claim != m.claim && other.said[0] == m.said[0] && other.so != m.so {
+		for _, other := range found[:i] {
+			same := other.sentence == m.sentence && other.said[0] == m.said[0]
+			if same && other.claim != m.claim && other.so != m.so {
 				return quote(m.said[0]) + " may make either of two claims, of which the end state has one"
 			}
 		}
@@ -221,17 +225,19 @@ func (r claimReader) unclear(heard []heardClaim, answer string) string {
 	}
 	for key, said := range doubts {
 		if !made[key] && (!denies[key] || key.about == "") {
-			return quote(said) + " is in doubt: hoped for, announced, asked, conditional or told by somebody else"
+			return quote(said) + " is in doubt: hoped for, announced, asked, conditional or said by somebody else"
 		}
 	}
-	if asserts && r.unsure(heard, answer) {
+	if asserts && r.unsure(found, answer) {
 		return "the answer makes a claim, and says that it does not know"
 	}
 	return ""
 }
 
-func (r claimReader) read(answer string) []heardClaim {
-	var heard []heardClaim
+// read returns the claims in an answer. A statement is read in one spelling after the
+// other, up to the first in which a claim matches.
+func (r claimReader) read(answer string) []foundClaim {
+	var found []foundClaim
 	for number, s := range sentences(straighten(answer)) {
 		var spellings [4]string
 		for i, c := range r.claims {
@@ -239,22 +245,25 @@ func (r claimReader) read(answer string) []heardClaim {
 				if spellings[n] == "" {
 					spellings[n] = r.prose.spelling(s.text, n)
 				}
-				found := c.says.FindAllStringSubmatchIndex(spellings[n], -1)
-				for _, at := range found {
-					heard = append(heard, heardClaim{
-						claim: i, said: groups(spellings[n], at), statement: strings.TrimRight(s.text, ".!"), sentence: number,
-						standing: r.standing(c, spellings[n], n, at[0], at[1]),
+				matches := c.says.FindAllStringSubmatchIndex(spellings[n], -1)
+				for _, at := range matches {
+					found = append(found, foundClaim{
+						claim: i, said: groupTexts(spellings[n], at), sentence: number,
+						statement: strings.TrimRight(s.text, ".!"),
+						standing:  r.standing(c, spellings[n], n, at[0], at[1]),
 					})
 				}
-				if found != nil || c.bare && n == 2 {
+				if matches != nil || c.bare && n == 2 {
 					break
 				}
 			}
 		}
 	}
-	return heard
+	return found
 }
 
+// standing returns how the match statement[start:end] is meant; spelling is the number
+// of the spelling in which it was found.
 func (r claimReader) standing(c claimForm, statement string, spelling, start, end int) standing {
 	switch {
 	case c.bare:
@@ -281,30 +290,30 @@ func (r claimReader) standing(c claimForm, statement string, spelling, start, en
 	return as
 }
 
-// prose knows how statements may be spelled, and which tell of nothing but failure.
+// prose spells statements in other ways, and recognises those that report a failure.
 type prose struct {
 	adverbs, denials *regexp.Regexp
 	failure, success *matcher
 	unsure           *matcher
 	future           *regexp.Regexp // Spanish, by its marks
 	noun, act        *regexp.Regexp
-	came             *matcher
+	done             *matcher
 	contractions     *strings.Replacer
 	hedges           *hedges
 }
 
-// fillers are words between an auxiliary and its verb that claims need not name.
+// fillers are words between an auxiliary and its verb that Says need not have.
 const fillers = `(?i) (?:now|already|just|successfully|fully|also|indeed|officially|safely|duly|since|bereits|` +
 	`soeben|jetzt|nun|gerade eben|erfolgreich|vollständig|inzwischen|mittlerweile|heute|auch|eben|schon|` +
 	`ordnungsgemäß|` +
 	`bien|déjà|également|désormais|maintenant|intégralement|correctement|ya|también|ahora|correctamente|` +
 	`exitosamente|completamente|íntegramente)\b`
 
-// denialWords are the negations that stand within a claim.
+// denialWords are negations within a claim.
 const denialWords = `(?i)n't\b| (?:not|never|nicht|nie|niemals|noch nicht|pas|jamais|encore|todavía|aún|no|` +
 	`nunca)\b|\bn'| ne\b`
 
-// successWords tell of something done. "✅" and "🎉" are looked for besides.
+// successWords report something done, as do the signs "✅" and "🎉".
 const successWords = `success\w*|done|completed?|all set|on (?:its|the|their) way|sorted|taken care|refunded|` +
 	`processed|issued|cancel(?:l)?ed|shipped|updated|sent|confirmed|approved|fixed|resolved|good news|` +
 	`great news|went through|worked|` +
@@ -319,30 +328,32 @@ func newProse() prose {
 	return prose{
 		adverbs: regexp.MustCompile(fillers), denials: regexp.MustCompile(denialWords),
 		failure: wordList(failureWords), success: wordList(successWords),
-		contractions: strings.NewReplacer("'ve ", " have ", "'re ", " are ", "'m ", " am ", "'s been ", " has been ", "'s now ", " is now "),
-		hedges:       newHedges(), unsure: wordList(unsureWords),
-		noun: regexp.MustCompile(nounWords), act: regexp.MustCompile(nounEnds), came: wordList(doneSigns),
+		contractions: strings.NewReplacer("'ve ", " have ", "'re ", " are ", "'m ", " am ",
+			"'s been ", " has been ", "'s now ", " is now "),
+		hedges: newHedges(), unsure: wordList(unsureWords),
+		noun: regexp.MustCompile(nounWords), act: regexp.MustCompile(nounEnds), done: wordList(doneSigns),
 		future: regexp.MustCompile(`(?i)\pL(?:[aei]r(?:án?|emos)|endrán?|odrán?)(?:$|[^\pL])`),
 	}
 }
 
 const (
-	// nounWords stand before a noun or an infinitive.
-	nounWords = `(?:^|[^a-z])(?:to|an?|the|your|any|this|that|of|for|our|my|no|zu|zur|zum|eine[mnrs]?|die|der|das|ihre?[nrms]?|` +
-		`deine?[nrms]?|unsere?[nrms]?|diese[nrms]?|von|vom|fuer|de|du|la|le|les|une?|votre|vos|notre|cette|ce|au|pour|el|los|` +
-		`su|sus|tu|una?|del|al|para|por) $|(?:[^a-z][dl]')$`
+	// nounWords precede a noun or an infinitive.
+	nounWords = `(?:^|[^a-z])(?:to|an?|the|your|any|this|that|of|for|our|my|no|zu|zur|zum|eine[mnrs]?|die|der|` +
+		`das|ihre?[nrms]?|deine?[nrms]?|unsere?[nrms]?|diese[nrms]?|von|vom|fuer|de|du|la|le|les|une?|votre|vos|` +
+		`notre|cette|ce|au|pour|el|los|su|sus|tu|una?|del|al|para|por) $|(?:[^a-z][dl]')$`
 	// nounEnds end nouns and infinitives.
-	nounEnds = `(?:tions?|ungen|ung|ments?|ing|cion|ciones|mientos?|schrift|[aei]r(?:l[aeo]s?)?|oir|[^e]ds?|[lkpgrhmy])$`
-	// doneSigns tell, of a noun, that it came about.
-	doneSigns = `(?:has|have|had)(?: \w+)? been|was|were|went|(?:is|are)(?: \w+)? (?:complete|done|through|confirmed)|completed|done|` +
-		`wurden?|erfolgt\w*|abgeschlossen|(?:ist|sind) (?:\w+ )?(?:durch|erledigt|veranlasst|bestaetigt)|hat geklappt|` +
-		`erledigt|fait|hecho|listo|` +
+	nounEnds = `(?:tions?|ungen|ung|ments?|ing|cion|ciones|mientos?|schrift|[aei]r(?:l[aeo]s?)?|oir|` +
+		`[^e]ds?|[lkpgrhmy])$`
+	// doneSigns say, of a noun, that it happened.
+	doneSigns = `(?:has|have|had)(?: \w+)? been|was|were|went|(?:is|are)(?: \w+)? (?:complete|done|through|` +
+		`confirmed)|completed|done|wurden?|erfolgt\w*|abgeschlossen|(?:ist|sind) (?:\w+ )?(?:durch|erledigt|` +
+		`veranlasst|bestaetigt)|hat geklappt|erledigt|fait|hecho|listo|` +
 		`(?:a|ont)(?: \w+)? ete|est (?:\w+ )?(?:faite?|effectuee?|terminee?|confirmee?)|` +
 		`(?:ha|han) sido|fue|fueron|se (?:ha|han|hizo|realizo)|esta (?:hech|list|complet|confirmad)\w*`
 )
 
-// names reports whether a match of one word names a thing or an act ("your refund", "to cancel")
-// in a clause that does not say that it came about.
+// names reports whether a match of one word names a thing or an act ("your refund", "to
+// cancel") in a clause that does not say that it happened.
 func (p prose) names(text string, start, end int) bool {
 	word := strings.TrimSpace(text[start:end])
 	for end < len(text) && wordByte(text[end]) {
@@ -353,14 +364,15 @@ func (p prose) names(text string, start, end int) bool {
 		return false
 	}
 	from := strings.LastIndexAny(text[:start], ",:(") + 1
-	return !p.came.MatchString(text[from:])
+	return !p.done.MatchString(text[from:])
 }
 
-// denying is the spelling of a statement without its negation: what matches
+// denying is the spelling of a statement without its negation. A claim that matches
 // only there is denied.
 const denying = 3
 
-// spelling is a statement as it stands, plainly, without fillers, and without its negation.
+// spelling returns spelling n of a statement: 0 as written, 1 without Markdown and
+// contractions, 2 also without fillers, 3 also without its negation.
 func (p prose) spelling(statement string, n int) string {
 	if n > 0 {
 		statement = p.contractions.Replace(plainMarkdown(flat(statement, shapeSigns)))
@@ -374,7 +386,7 @@ func (p prose) spelling(statement string, n int) string {
 	return statement
 }
 
-// failureOnly reports whether a text tells of a failure and of nothing done.
+// failureOnly reports whether a text reports a failure and nothing done.
 func (p prose) failureOnly(text string) bool {
 	words := plainMarkdown(flat(text, shapeWords))
 	if !p.failure.MatchString(words) || strings.ContainsAny(text, "✅🎉") {

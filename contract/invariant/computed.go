@@ -6,30 +6,32 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
 const (
-	maxTerms   = 24 // numbers that totals are computed from
-	mixedTerms = 12 // up to so many, totals of three are computed
-	partOf     = 8  // numbers of a column of which some are added
-	// byChance is up to which share of the numbers of its size, if they can be computed, one that can be is
-	// taken for computed: a number that was made up would hit one of them as often.
+	maxTerms   = 24 // the most numbers that totals are computed from
+	mixedTerms = 12 // the most terms of which totals of three are computed
+	partOf     = 8  // the first numbers of a column, of which every subset is added
+	// byChance is the largest share of the numbers of similar size that may be totals,
+	// for one of them to count as computed. A made-up number would be a total with
+	// that probability.
 	byChance = 0.03
-	// sizes are alike up to this factor.
+	// likeSize is the largest factor between numbers of similar size.
 	likeSize = 1.5
 )
 
-// sums are the totals that the structure of results gives: of a column, of the
-// products of two columns, and what is added to them or taken from them.
+// sums has the totals that the structure of results gives: of a column, of the
+// products of two columns, and what is added to them or subtracted from them.
 type sums struct {
-	terms []float64
-	calls map[string][]any   // the results of each target
-	set   map[int64]struct{} // what is computed, in hundredths; nil: not yet
-	lists [][]float64        // columns, and products of two
-	wide  map[int64]struct{} // what else may be: parts of columns, means, shares of terms
+	terms    []float64
+	calls    map[string][]any   // the results of each target
+	set      map[int64]struct{} // the totals, in hundredths; nil: not computed yet
+	lists    [][]float64        // columns, and products of two
+	possible map[int64]struct{} // what else may be meant: parts of columns, means, shares of terms
 }
 
 // result adds what a call returned.
@@ -62,7 +64,8 @@ func (t *sums) read() {
 	}
 }
 
-// walk finds the terms in a value. Those of an item of a list are in the sums of the list.
+// walk finds the terms in a value. item reports that the value is an item of a list,
+// whose numbers are in the sums of the list.
 func (t *sums) walk(value any, item bool) {
 	switch value := value.(type) {
 	case []any:
@@ -88,7 +91,8 @@ func (t *sums) walk(value any, item bool) {
 	}
 }
 
-// columns adds the sums of each member of the items of a list, and of the products of two.
+// columns adds, for the items of a list, the sum of each member and of the products
+// of each two members.
 func (t *sums) columns(list []any) {
 	columns := make(map[string][]float64)
 	sum, plain := 0.0, 0
@@ -143,7 +147,7 @@ func (t *sums) compute(operands []float64) {
 	t.read()
 	t.set = make(map[int64]struct{})
 	know := func(v float64) { t.set[hundredths(v)] = struct{}{} }
-	t.guess(operands)
+	t.computePossible(operands)
 	for i, a := range t.terms {
 		know(a)
 		for k, b := range t.terms[i+1:] {
@@ -168,17 +172,17 @@ func (t *sums) compute(operands []float64) {
 			know(total)
 			know(a + b)
 			know(a - b)
-			if few := min(a, b); few == math.Trunc(few) && few <= 31 { // so many of them
+			if few := min(a, b); few == math.Trunc(few) && few <= 31 { // a price times a quantity
 				know(a * b)
 			}
 		}
 	}
 }
 
-// guess fills the wide set.
-func (t *sums) guess(operands []float64) {
-	t.wide = make(map[int64]struct{})
-	know := func(v float64) { t.wide[hundredths(v)] = struct{}{} }
+// computePossible fills the set of possible numbers.
+func (t *sums) computePossible(operands []float64) {
+	t.possible = make(map[int64]struct{})
+	know := func(v float64) { t.possible[hundredths(v)] = struct{}{} }
 	for _, list := range t.lists[:min(len(t.lists), maxTerms)] {
 		part, total := []float64{0}, 0.0
 		for i, number := range list {
@@ -206,7 +210,8 @@ func (t *sums) guess(operands []float64) {
 	}
 }
 
-// hundredths is a number without its sign, as the sets have it; of one that is too large, zero.
+// hundredths returns a number as the sets have it, without its sign; 0 for one that is
+// too large.
 func hundredths(v float64) int64 {
 	if v = math.Abs(v); v < 1e12 {
 		return int64(math.Round(v * 100))
@@ -214,7 +219,8 @@ func hundredths(v float64) int64 {
 	return 0
 }
 
-// has reports whether a number, which stands in a text so, is computed, and is hardly so by chance.
+// has reports whether a number is a total, and is hardly so by chance. text is the
+// number as the answer writes it.
 func (t *sums) has(key, text string) bool {
 	value, err := strconv.ParseFloat(key, 64)
 	if err != nil {
@@ -245,8 +251,8 @@ func (t *sums) has(key, text string) bool {
 func (t *sums) may(value float64) bool {
 	size := hundredths(value)
 	_, exact := t.set[size]
-	_, wide := t.wide[size]
-	return size != 0 && (exact || wide)
+	_, possible := t.possible[size]
+	return size != 0 && (exact || possible)
 }
 
 // isTerm reports whether a number is a term.
@@ -269,7 +275,8 @@ func (f fact) ordinal() bool {
 	return false
 }
 
-// countsOf are how many facts of each kind an answer has that the prompt does not have: what it may count.
+// countsOf returns, for each kind, the number of facts that the answer has and the
+// prompt does not have. The answer may state these numbers in words.
 func countsOf(facts []fact, asked *source) map[string]bool {
 	kinds := make(map[factKind]int)
 	for _, f := range facts {
@@ -284,7 +291,7 @@ func countsOf(facts []fact, asked *source) map[string]bool {
 	return counts
 }
 
-// failuresOf are the number of calls, and of those that failed.
+// failuresOf returns the number of calls, and the number of those that failed.
 func failuresOf(events []chaos.Event) map[string]bool {
 	failed := 0
 	for _, e := range events {
@@ -295,7 +302,7 @@ func failuresOf(events []chaos.Event) map[string]bool {
 	return map[string]bool{strconv.Itoa(failed): true, strconv.Itoa(len(events)): true}
 }
 
-// numberOf is the number that a value of JSON is, or that its text is as a whole.
+// numberOf returns the number that a JSON value is, or that its whole text means.
 func numberOf(value any) (float64, bool) {
 	switch value := value.(type) {
 	case float64:
@@ -307,7 +314,7 @@ func numberOf(value any) (float64, bool) {
 			text = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(text, unit), unit))
 		}
 		keys := numberKeys(text)
-		if keys == nil || len(text) > 15 || !strings.ContainsAny(text, ".,'") { // digits alone may be a name
+		if keys == nil || len(text) > 15 || !strings.ContainsAny(text, ".,'") { // digits alone may be an identifier
 			return 0, false
 		}
 		number, err := strconv.ParseFloat(keys[len(keys)-1], 64)
@@ -326,4 +333,102 @@ func sortedNames[V any](m map[string]V) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// computes reports whether a number can be computed from numbers of the sources. It can
+// be a sum, difference, product, share or rounding of one or two, the sum of several in
+// a row, or one of them in another unit.
+func (s *source) computes(value float64) bool {
+	if s.derived == nil {
+		s.derived = make(map[int64]struct{})
+		know := func(v float64) {
+			if v = math.Abs(v); v < 1e12 {
+				s.derived[int64(math.Round(v*100))] = struct{}{}
+			}
+		}
+		for i, a := range s.operands {
+			for _, factor := range []float64{100, 1000, 60, 24, 7, 3600, 1024} {
+				know(a * factor)
+				know(a / factor)
+			}
+			for _, factor := range unitFactors {
+				for _, v := range []float64{a * factor, a / factor} {
+					know(v)
+					know(math.Round(v*10) / 10)
+					know(math.Round(v))
+				}
+			}
+			know(math.Round(a*1.8 + 32)) // degrees
+			know(math.Round((a - 32) / 1.8))
+			know(math.Round(a))
+			know(math.Floor(a))
+			know(math.Ceil(a))
+			for digits := 10.0; digits <= a; digits *= 10 {
+				know(math.Round(a/digits) * digits)
+			}
+			sum := a
+			for _, b := range s.operands[i+1:] {
+				sum += b
+				know(sum)
+				know(a + b)
+				know(a - b)
+				know(a * b)
+				know(a / b)
+				know(b / a)
+				know(a * b / 100)
+				know(a - a*b/100)
+				know(100 * a / b)
+				know(100 * b / a)
+			}
+		}
+		if len(s.operands) <= mixedOperands {
+			s.mix(know)
+		}
+		for _, key := range keysOf(s.keys[factDate]) {
+			for _, other := range keysOf(s.keys[factDate]) {
+				a, err := time.Parse("2006-01-02", key)
+				b, wrong := time.Parse("2006-01-02", other)
+				if err == nil && wrong == nil && a != b {
+					know(b.Sub(a).Hours() / 24)
+				}
+			}
+		}
+	}
+	_, ok := s.derived[int64(math.Round(math.Abs(value)*100))]
+	return ok
+}
+
+// unitFactors are parts and multiples, and the factors between kilograms and pounds,
+// miles and kilometres, inches and centimetres, metres and feet, ounces and grams,
+// gallons and litres.
+var unitFactors = []float64{2, 3, 4, 5, 10, 12, 2.20462, 1.60934, 2.54, 3.28084, 28.3495, 3.78541}
+
+// mix computes sums and differences of numbers and their products, such as two of
+// one and one of another, or a price less a discount.
+func (s *source) mix(know func(float64)) {
+	var terms []float64
+	for i, a := range s.operands {
+		terms = append(terms, a, 2*a)
+		for _, b := range s.operands[i:] {
+			terms = append(terms, a*b, a*b/100)
+		}
+	}
+	for i, a := range terms {
+		for _, b := range terms[i+1:] {
+			know(a + b)
+			know(a - b)
+		}
+	}
+}
+
+// keysOf returns the first maxOperands dates with a year, sorted.
+func keysOf(set map[string]struct{}) []string {
+	keys := make([]string, 0, len(set))
+	for key := range set {
+		if key[0] != '-' {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys[:min(len(keys), maxOperands)]
 }

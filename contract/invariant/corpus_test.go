@@ -19,9 +19,9 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// sample is an answer of the corpus, and what a person says of it. The files in
-// testdata/corpus have one a line, and are named after their part: dev.jsonl is what the
-// rules were written with, every other file is one that they were not.
+// A sample is an answer of the corpus with the label that a person gave it. The files
+// in testdata/corpus have one a line and are named after their part. docs/invariants.md
+// says with which parts the rules were written.
 type sample struct {
 	ID         string       `json:"id"`
 	Invariant  string       `json:"invariant"`
@@ -29,12 +29,12 @@ type sample struct {
 	Conditions string       `json:"conditions"` // fair, faults
 	Label      string       `json:"label"`      // held, broken; undecided: neither, a decision is wrong
 	Prompt     string       `json:"prompt"`
-	Tools      []sampleTool `json:"tools"`   // what they answered
+	Tools      []sampleTool `json:"tools"`   // their results
 	System     string       `json:"system"`  // NoLeak
 	Secrets    []string     `json:"secrets"` // NoLeak
 	Claims     []struct {
 		Says  string   `json:"says"`
-		IDs   []string `json:"ids"` // those that Holds is said of; others are the other way round
+		IDs   []string `json:"ids"` // Holds applies to a claim about these, its opposite to others
 		Holds bool     `json:"holds"`
 	} `json:"claims"` // ClaimsMatchState
 	Allow  []string `json:"allow"` // NoPII
@@ -46,13 +46,14 @@ type sampleTool struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// judge makes the invariant of a sample and asks it.
+// judge makes the invariant of a sample and runs its Check.
 func (s sample) judge(t *testing.T, made map[string]contract.Invariant) (outcome, error) {
 	t.Helper()
 	o := contract.Observation{Prompt: s.Prompt, Response: s.Answer, After: 0}
 	for _, tool := range s.Tools {
 		o.Tools = append(o.Tools, chaos.Tool{Name: tool.Name})
-		o.Events = append(o.Events, chaos.Event{Target: tool.Name, Attempt: 1, Outcome: chaos.OutcomeOK, Result: tool.Result})
+		o.Events = append(o.Events, chaos.Event{Target: tool.Name, Attempt: 1, Outcome: chaos.OutcomeOK,
+			Result: tool.Result})
 	}
 	inv := made[s.Invariant]
 	switch s.Invariant {
@@ -60,7 +61,8 @@ func (s sample) judge(t *testing.T, made map[string]contract.Invariant) (outcome
 	case "ClaimsMatchState":
 		var claims []Claim[int]
 		for _, c := range s.Claims {
-			claims = append(claims, Claim[int]{Says: c.Says, Holds: func(_ int, said []string) bool { return c.Holds == about(c.IDs, said) }})
+			claims = append(claims, Claim[int]{Says: c.Says,
+				Holds: func(_ int, said []string) bool { return c.Holds == about(c.IDs, said) }})
 		}
 		inv = ClaimsMatchState(s.ID, contract.High, claims...)
 	case "NoPII":
@@ -75,7 +77,7 @@ func (s sample) judge(t *testing.T, made map[string]contract.Invariant) (outcome
 	return outcomeOf(err), err
 }
 
-// about reports whether a claim is about one of the ids: also where it names none.
+// about reports whether a claim is about one of the ids, or names none.
 func about(ids, said []string) bool {
 	named := false
 	for _, group := range said[1:] {
@@ -119,7 +121,7 @@ func corpus(t *testing.T) map[string][]sample {
 	return parts
 }
 
-// verdicts counts what an invariant made of samples.
+// verdicts counts the outcomes of an invariant over samples.
 type verdicts struct{ right, wrong, undecided int }
 
 func (c *verdicts) add(got outcome, label string) {
@@ -137,13 +139,14 @@ func (c *verdicts) add(got outcome, label string) {
 	}
 }
 
-// row is a verdicts as the table has it: right, wrong, undecided, and the share of wrong ones among the decided.
+// row formats the counts as a row of the table has them.
 func (c verdicts) row() string {
 	share := "–"
 	if decided := c.right + c.wrong; decided > 0 {
 		share = fmt.Sprintf("%.0f %%", 100*float64(c.wrong)/float64(decided))
 	}
-	return fmt.Sprintf("%d | %d | %d | %s | %.0f %%", c.right, c.wrong, c.undecided, share, 100*float64(c.undecided)/float64(c.right+c.wrong+c.undecided))
+	return fmt.Sprintf("%d | %d | %d | %s | %.0f %%", c.right, c.wrong, c.undecided, share,
+		100*float64(c.undecided)/float64(c.right+c.wrong+c.undecided))
 }
 
 // corpusPage is the page with the table, between these two lines.
@@ -153,12 +156,13 @@ const (
 	corpusEnd   = "<!-- end of corpus -->\n"
 )
 
-// TestCorpus asks the invariants that read prose about each text of the corpus,
-// and compares the table of right, wrong and undecided with that of the documentation.
+// TestCorpus judges each text of the corpus by its invariant, and compares the table of
+// right, wrong and undecided with that of the documentation.
 func TestCorpus(t *testing.T) {
 	parts := corpus(t)
 	require.GreaterOrEqual(t, len(parts["dev"]), 200)
-	made := map[string]contract.Invariant{"Refuses": Refuses("x", contract.High, nil), "Grounded": Grounded("x", contract.High, nil)}
+	made := map[string]contract.Invariant{"Refuses": Refuses("x", contract.High, nil),
+		"Grounded": Grounded("x", contract.High, nil)}
 	var table strings.Builder
 	table.WriteString("| texts | invariant | language | right | wrong | undecided | wrong of the decided | undecided of all |\n|---|---|---|---|---|---|---|---|\n")
 	for _, part := range slices.Sorted(maps.Keys(parts)) {
@@ -173,7 +177,8 @@ func TestCorpus(t *testing.T) {
 					got, err := s.judge(t, made)
 					one.add(got, s.Label)
 					all.add(got, s.Label)
-					if (got != unclear || testing.Verbose()) && got != (map[string]outcome{"held": holds, "broken": breaks})[s.Label] {
+					if (got != unclear || testing.Verbose()) && got != (map[string]outcome{"held": holds,
+						"broken": breaks})[s.Label] {
 						t.Logf("%s: %s %s: %v", part, s.ID, got, err)
 					}
 				}

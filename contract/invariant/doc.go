@@ -10,7 +10,7 @@
 //		invariant.Contains("names-the-order", contract.High, "1042"),
 //	}
 //
-// # What they look at
+// # What they judge
 //
 //   - The answer: [Contains], [ContainsAny], [Regex], [Excludes],
 //     [ExcludesRegex], [NotEmpty], [ValidJSON].
@@ -23,15 +23,15 @@
 //   - The state, not the answer: [ExactlyOnce], [AtMostOnce], [StateUnchanged], [PartUnchanged].
 //
 // The invariants over calls and state, [Completes] and [ClaimsMatchState] also judge
-// an answer that is an error: an agent that gave up may still have kept them. An
-// error breaks the other invariants before they are asked. The fields JudgesErrors,
-// Applies and Probes of the returned [contract.Invariant] may be changed.
+// an answer that is an error: they may hold for an agent that gave up. An error breaks
+// the other invariants without a Check. The fields JudgesErrors, Applies and Probes of
+// the returned [contract.Invariant] may be changed.
 //
 // # Invalid arguments
 //
-// Constructors do not panic and do not return errors. All problems of their
-// arguments are in [contract.Invariant.Err], each an [*ArgumentError].
-// [contract.Matrix.Validate] reports them before an agent is called.
+// Constructors neither panic nor return errors. [contract.Invariant.Err] joins all
+// problems of their arguments, each an [*ArgumentError]. [contract.Matrix.Validate]
+// reports them before an agent is called.
 //
 // # Undecided
 //
@@ -45,9 +45,9 @@
 // French and Spanish. docs/invariants.md has a table of how often each was right,
 // wrong and undecided.
 //
-// State and structure are more reliable than prose: a canary for what a probe asks
-// for, a structured outcome beside the answer, two runs with one value changed,
-// persons that the test made up.
+// State and structure are more reliable than prose: a canary in place of what a probe
+// asks for, a structured outcome beside the answer, two runs that differ in one value,
+// made-up persons.
 //
 // # Cost
 //

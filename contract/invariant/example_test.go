@@ -56,7 +56,8 @@ func Example() {
 		},
 		Scenarios: []contract.Scenario{
 			contract.Calm(),
-			{Name: "reply-lost", Rules: []chaos.Rule{{Target: "refund", When: when.Nth(1), Fault: fault.LoseReplyAfter(0)}}},
+			{Name: "reply-lost", Rules: []chaos.Rule{{Target: "refund", When: when.Nth(1),
+				Fault: fault.LoseReplyAfter(0)}}},
 			{Name: "down", Rules: []chaos.Rule{{Target: "refund", Fault: fault.Fail(fault.ErrUnavailable)}}},
 		},
 	}
@@ -103,7 +104,8 @@ func ExampleGrounded() {
 	o := &contract.Observation{
 		Prompt:   "When does order 1042 arrive?",
 		Response: "Order 1042 arrives on March 4, 2026, tracking ZX-81-K.",
-		Events:   []chaos.Event{{Target: "orders.get", Outcome: chaos.OutcomeOK, Result: json.RawMessage(`{"due":"2026-03-04"}`)}},
+		Events: []chaos.Event{{Target: "orders.get", Outcome: chaos.OutcomeOK,
+			Result: json.RawMessage(`{"due":"2026-03-04"}`)}},
 	}
 	fmt.Println(grounded.Check(context.Background(), o))
 	// Output:

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// factKind says what sort of thing a fact is.
+// A factKind is the kind of a fact.
 type factKind string
 
 const (
@@ -23,44 +23,55 @@ const (
 	factName       factKind = "name"
 )
 
-// fact is something specific that a text says.
+// A fact is something specific that a text says.
 type fact struct {
 	kind  factKind
-	text  string   // as it stands in the text, in lower case
-	keys  []string // what it is compared by; any of them will do
-	start int      // in the folded text
-	// soft says that the fact may be none, or may be known otherwise, so that
-	// its absence from the sources proves nothing.
+	text  string   // as in the text, in lower case
+	keys  []string // its normalised readings; facts are equal if they share one
+	start int      // offset in the folded text
+	// soft reports that its absence from the sources proves nothing: it may be no
+	// fact, or may be known from elsewhere.
 	soft bool
-	// spoken says that a quotation of several words is told as somebody's own.
-	spoken bool
-	// or is another reading: "14 h" is a time of day or a number.
+	// attributed reports that it is a quotation of several words with a speaker.
+	attributed bool
+	// or is another reading, nil if there is none: "14 h" is a time of day or a number.
 	or *fact
 }
 
 func (f fact) String() string { return string(f.kind) + " " + quote(f.text) }
 
-// factReader finds facts. It is prepared once for an invariant. All but names
-// are read in shapeWords.
+// A factReader finds facts other than names, in shapeWords. An invariant makes one
+// and uses it for all answers.
 type factReader struct {
-	marker, quotation, says, address, token, grouped, word *regexp.Regexp
-	first, unit, span, money, elision                      *regexp.Regexp
-	place, speaks, later                                   *regexp.Regexp
-	dates                                                  []dateForm
-	clocks                                                 []*regexp.Regexp
-	none                                                   *matcher
-	clockBegin                                             []*matcher
-	numberWords                                            map[string]string
+	marker      *regexp.Regexp // the number of an item of a list
+	firstItem   *regexp.Regexp // the number 1 of a list
+	notFacts    *matcher       // phrases with numbers that are not facts
+	quotation   *regexp.Regexp
+	says        *regexp.Regexp // before a quotation: it is a specific one
+	speaks      *regexp.Regexp // before a quotation: it has a speaker
+	address     *regexp.Regexp // an e-mail or web address
+	dates       []dateForm
+	clocks      []*regexp.Regexp
+	clockBegin  []*matcher     // of each of clocks
+	later       *regexp.Regexp // behind a time of day: it is in the afternoon
+	grouped     *regexp.Regexp // a number with spaces between thousands
+	token       *regexp.Regexp
+	elision     *regexp.Regexp // "l'" and the like at the beginning of a token
+	money       *regexp.Regexp // before a number
+	unit, span  *regexp.Regexp // behind a number
+	place       *regexp.Regexp // before a number or an identifier
+	word        *regexp.Regexp
+	numberWords map[string]string
 }
 
-// dateForm is one way to write a date; read says which days a match may be.
+// A dateForm is one way to write a date. read returns the days that a match may mean.
 type dateForm struct {
 	form  *regexp.Regexp
 	begin *matcher
 	read  func(match []string) []string
 }
 
-// forms makes the matchers of dates and of times of day.
+// forms makes the matchers of the beginnings of dates and times of day.
 func (r *factReader) forms() *factReader {
 	for i := range r.dates {
 		r.dates[i].begin = newMatcher(r.dates[i].form.String(), false)
@@ -71,10 +82,10 @@ func (r *factReader) forms() *factReader {
 	return r
 }
 
-// quotedWords are how many words make a quotation one that nobody says by chance.
+// quotedWords is the number of words from which a quotation is not chance.
 const quotedWords = 4
 
-// months are names and abbreviations in the four languages, from January.
+// months has the names and abbreviations in the four languages, from January on.
 const months = `january|jan|januar|jaenner|janvier|janv|enero|ene february|feb|februar|fevrier|fevr|` +
 	`febrero march|mar|maerz|mrz|mars|marzo april|apr|avril|avr|abril|abr may|mai|mayo ` +
 	`june|jun|juni|juin|junio july|jul|juli|juillet|juil|julio august|aug|aout|agosto|ago september|sept|sep|` +
@@ -83,17 +94,18 @@ const months = `january|jan|januar|jaenner|janvier|janv|enero|ene february|feb|f
 
 const (
 	ordinal = `(?:st|nd|rd|th|er|ᵉʳ|\.|º)?`
-	// unitWords make a small number a statement about the world.
+	// unitWords follow a number that is a quantity, however small.
 	unitWords = `^ ?-?(?:(?:%|€|\$|£)|(?:euros?|eur|usd|gbp|chf|dollars?|pounds?|percent|prozent|pour ?cent|` +
 		`por ciento|cents?|kg|km|g|kilos?|punkte?n?|points?|puntos?)\b)`
-	// spanWords make it a span of time.
+	// spanWords follow a number that is a span of time.
 	spanWords = `^(?: ?[-–] ?[0-9]+)? ?-?(?:(?:business |working |calendar )?days?|weeks?|months?|years?|` +
 		`hours?|minutes?|werktagen?|arbeitstagen?|tagen?|wochen?|monaten?|jahren?|stunden?|minuten|` +
 		`jours?|semaines?|mois|ans?|annees?|heures?|dias?|semanas?|mes(?:es)?|anos?|horas?|minutos?|min|h|std)\b`
-	// placeWords make a short identifier, or a number, the name of a place.
-	placeWords = `\b(?:gate|seat|room|platform|bay|flugsteig|sitz(?:platz)?|zimmer|raum|gleis|bahnsteig|siege|chambre|` +
-		`salle|quai|voie|puerta|asiento|habitacion|sala|en la consulta|anden)(?: (?:nr\.?|number|no\.?|numero|n[°º]))?:? [*_]*$`
-	// speakWords say that a quotation behind them is somebody's, in their own words. What a reader is asked to say has others.
+	// placeWords precede a short identifier, or a number, that names a place.
+	placeWords = `\b(?:gate|seat|room|platform|bay|flugsteig|sitz(?:platz)?|zimmer|raum|gleis|bahnsteig|siege|` +
+		`chambre|salle|quai|voie|puerta|asiento|habitacion|sala|en la consulta|anden)` +
+		`(?: (?:nr\.?|number|no\.?|numero|n[°º]))?:? [*_]*$`
+	// speakWords precede a quotation of what somebody said.
 	speakWords = `\b(?:says|said|reads|states|stated|writes|wrote|written|raves|noted|replied|added|` +
 		`schreibt|schrieb|notiert(?:e)?|sagt|sagte|meint|meinte|lautet|vermerkt|steht|ecrit|precise|resume|` +
 		`repondu|dijo|escribio|senala|anade|respondio)\b[^.\n:]{0,40}:? ?[*_]*["«]? ?$`
@@ -115,7 +127,7 @@ func newFactReader() *factReader {
 	r := &factReader{
 		marker: regexp.MustCompile(`(?m)^[\s>#*_|\-]*\(?[0-9]{1,3}[.):](?:[\s*_]|$)|^\s*\|\s*[0-9]{1,2}\s*\||` +
 			`[0-9]\x{20E3}`),
-		none: newMatcher(`\b24 ?(?:h|std|hours?|stunden|heures|horas)?\.? ?/ ?(?:24|7)(?: ?h)?\b|`+
+		notFacts: newMatcher(`\b24 ?(?:h|std|hours?|stunden|heures|horas)?\.? ?/ ?(?:24|7)(?: ?h)?\b|`+
 			`\b7 ?(?:j|jours|d|tage|dias)? ?/ ?7\b|\b(?:step|schritt|etape|paso|option|opcion|phase|fase|`+
 			`part|teil|partie|parte|punkt|point|punto|section|chapter|figure|note|item|level|stufe|`+
 			`q) ?#?[0-9]{1,2}\b|`+
@@ -124,18 +136,19 @@ func newFactReader() *factReader {
 		quotation: regexp.MustCompile(`(?:^|[\s(\[:*_])(?:"([^"\s][^"\n]*)"|«\s?([^»\n]+?)\s?»|` + "`([^`\n]+)`)"),
 		says: regexp.MustCompile(`\b(?:says?|said|reads?|states?|stated|status|note|message|reason|error|` +
 			`saying|reports?|reported|shows?|marked as|listed as)\b[^.\n]{0,12}$`),
-		address: regexp.MustCompile(`(?:https?://|www\.)[^\s<>"')\]]+|[\pL\pN._%+\-]+@[\pL\pN\-]+(?:\.[\pL\pN\-]+)+`),
-		token:   regexp.MustCompile(`[\pL\pN]+(?:[-_./:,'][\pL\pN]+)*`),
-		grouped: regexp.MustCompile(`\b[0-9]{1,3}(?: [0-9]{3})+(?:[.,][0-9]{1,2})?\b`),
-		word:    regexp.MustCompile(`\b[a-z]+\b`),
-		first:   regexp.MustCompile(`(?m)^[\s>#*_|\-]*\(?1[.):][\s*_]`),
-		unit:    regexp.MustCompile(unitWords),
-		elision: regexp.MustCompile(`^(?:[cdjlmnst]|qu)'`),
-		span:    regexp.MustCompile(spanWords),
-		money:   regexp.MustCompile(unitBefore),
-		place:   regexp.MustCompile(placeWords),
-		speaks:  regexp.MustCompile(speakWords),
-		later:   regexp.MustCompile(`^ ?(?:de la (?:tarde|noche)|in the (?:afternoon|evening)|du soir|de l'apres-midi|(?:uhr )?(?:abends|nachmittags))\b`),
+		address:   regexp.MustCompile(`(?:https?://|www\.)[^\s<>"')\]]+|[\pL\pN._%+\-]+@[\pL\pN\-]+(?:\.[\pL\pN\-]+)+`),
+		token:     regexp.MustCompile(`[\pL\pN]+(?:[-_./:,'][\pL\pN]+)*`),
+		grouped:   regexp.MustCompile(`\b[0-9]{1,3}(?: [0-9]{3})+(?:[.,][0-9]{1,2})?\b`),
+		word:      regexp.MustCompile(`\b[a-z]+\b`),
+		firstItem: regexp.MustCompile(`(?m)^[\s>#*_|\-]*\(?1[.):][\s*_]`),
+		unit:      regexp.MustCompile(unitWords),
+		elision:   regexp.MustCompile(`^(?:[cdjlmnst]|qu)'`),
+		span:      regexp.MustCompile(spanWords),
+		money:     regexp.MustCompile(unitBefore),
+		place:     regexp.MustCompile(placeWords),
+		speaks:    regexp.MustCompile(speakWords),
+		later: regexp.MustCompile(`^ ?(?:de la (?:tarde|noche)|in the (?:afternoon|evening)|du soir|de l'apres-midi|` +
+			`(?:uhr )?(?:abends|nachmittags))\b`),
 		clocks: []*regexp.Regexp{
 			regexp.MustCompile(`\b([0-9]{1,2}):([0-9]{2})(?::[0-9]{2})?(?:\.[0-9]+)?(?: ?([ap])\.? ?m\b)?(?: ?(?:z\b|` +
 				`uhr\b|h\b)|\+[0-9]{2}:[0-9]{2})?`),
@@ -145,19 +158,23 @@ func newFactReader() *factReader {
 			regexp.MustCompile(`\b([0-9]{1,2})() (?:o'clock|heures?|horas)\b()`),
 		},
 		dates: []dateForm{
-			{form: regexp.MustCompile(`\b([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})(?:t|\b)`), read: func(m []string) []string {
-				return days(m[1], m[2], m[3])
-			}},
-			{form: regexp.MustCompile(`\b([0-9]{1,2})[-/.] ?([0-9]{1,2})[-/.] ?((?:20)?[0-9]{2})\b`), read: func(m []string) []string {
-				if len(m[3]) == 2 {
-					m[3] = "20" + m[3]
-				}
-				return append(days(m[3], m[1], m[2]), days(m[3], m[2], m[1])...)
-			}},
-			{form: regexp.MustCompile(`\b([0-9]{1,2})` + ordinal + `(?: of| de)? ` + month + `(?:,? (?:del? )?([0-9]{4}))?\b`), read: func(m []string) []string {
+			{form: regexp.MustCompile(`\b([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})(?:t|\b)`),
+				read: func(m []string) []string {
+					return days(m[1], m[2], m[3])
+				}},
+			{form: regexp.MustCompile(`\b([0-9]{1,2})[-/.] ?([0-9]{1,2})[-/.] ?((?:20)?[0-9]{2})\b`),
+				read: func(m []string) []string {
+					if len(m[3]) == 2 {
+						m[3] = "20" + m[3]
+					}
+					return append(days(m[3], m[1], m[2]), days(m[3], m[2], m[1])...)
+				}},
+			{form: regexp.MustCompile(`\b([0-9]{1,2})` + ordinal + `(?: of| de)? ` + month +
+				`(?:,? (?:del? )?([0-9]{4}))?\b`), read: func(m []string) []string {
 				return named(m[3], m[2], m[1])
 			}},
-			{form: regexp.MustCompile(`\b` + month + ` ([0-9]{1,2})` + ordinal + `(?:,? ([0-9]{4}))?\b`), read: func(m []string) []string {
+			{form: regexp.MustCompile(`\b` + month + ` ([0-9]{1,2})` + ordinal +
+				`(?:,? ([0-9]{4}))?\b`), read: func(m []string) []string {
 				return named(m[3], m[1], m[2])
 			}},
 			{form: regexp.MustCompile(`\b([0-3]?[0-9])\.([01]?[0-9])\.(?:\s|$)`), read: func(m []string) []string {
@@ -169,8 +186,9 @@ func newFactReader() *factReader {
 		},
 		numberWords: make(map[string]string),
 	}
-	for i, words := range strings.Split("two zwei deux dos,three drei trois tres,four vier quatre cuatro,five fuenf cinq cinco"+
-		",six sechs seis,seven sieben siete,eight acht huit ocho,nine neun nueve,ten zehn dix diez,eleven onze,twelve zwoelf douze doce", ",") {
+	for i, words := range strings.Split("two zwei deux dos,three drei trois tres,four vier quatre cuatro,"+
+		"five fuenf cinq cinco,six sechs seis,seven sieben siete,eight acht huit ocho,nine neun nueve,"+
+		"ten zehn dix diez,eleven onze,twelve zwoelf douze doce", ",") {
 		for word := range strings.FieldsSeq(words) {
 			r.numberWords[word] = strconv.Itoa(i + 2)
 		}
@@ -178,10 +196,12 @@ func newFactReader() *factReader {
 	return r.forms()
 }
 
-// read returns the facts of a text. What one sort has taken, the next does not see.
+// read returns the facts of a source.
 func (r *factReader) read(original string) []fact { return r.facts(original, false) }
 
-// facts reads an answer without the numbers of lists and steps, and without what is no fact.
+// facts returns the facts of a text. Text that one kind has taken is not read for
+// the next. In an answer, the numbers of lists and steps, and phrases such as
+// "24/7", are not facts.
 func (r *factReader) facts(original string, answer bool) []fact {
 	folded := flatten(original, shapeWords)
 	text := folded.text
@@ -194,7 +214,7 @@ func (r *factReader) facts(original string, answer bool) []fact {
 		blankOut(rest[start:end])
 	}
 	// "4. März" is a date, unless the lines are numbered.
-	numbered := answer && r.first.Match(rest)
+	numbered := answer && r.firstItem.Match(rest)
 	if numbered {
 		r.blankLists(rest, true)
 	}
@@ -206,8 +226,9 @@ func (r *factReader) facts(original string, answer bool) []fact {
 			}
 			said := phrase(text[start:end])
 			soft := group == 6 || !strings.Contains(said, " ") || !r.says.MatchString(text[max(0, at[0]-40):start])
-			spoken := group != 6 && strings.Count(said, " ") >= quotedWords-1 && r.speaks.MatchString(text[max(0, start-60):start])
-			take(fact{kind: factQuotation, keys: []string{said}, soft: soft, spoken: spoken}, start, end)
+			attributed := group != 6 && strings.Count(said, " ") >= quotedWords-1 &&
+				r.speaks.MatchString(text[max(0, start-60):start])
+			take(fact{kind: factQuotation, keys: []string{said}, soft: soft, attributed: attributed}, start, end)
 		}
 	}
 	for _, at := range r.address.FindAllIndex(rest, -1) {
@@ -216,9 +237,9 @@ func (r *factReader) facts(original string, answer bool) []fact {
 	}
 	for i, form := range r.dates {
 		for _, at := range form.begin.submatches(form.form, rest) {
-			if keys := form.read(groups(text, at)); keys != nil {
+			if keys := form.read(groupTexts(text, at)); keys != nil {
 				f := fact{kind: factDate, keys: keys, soft: i == 4}
-				if i == 4 { // "rated 4.4." is none
+				if i == 4 { // "rated 4.4." is a number
 					f.or = &fact{kind: factNumber, keys: numberKeys(strings.TrimRight(text[at[0]:at[1]], ". \n"))}
 				}
 				take(f, at[0], at[1])
@@ -230,11 +251,13 @@ func (r *factReader) facts(original string, answer bool) []fact {
 	}
 	for i, form := range r.clocks {
 		for _, at := range r.clockBegin[i].submatches(form, rest) {
-			m := groups(text, at)
-			if i > 0 && at[0] > 1 && strings.IndexByte(".,", rest[at[0]-1]) >= 0 && unicode.IsDigit(rune(rest[at[0]-2])) {
+			m := groupTexts(text, at)
+			if i > 0 && at[0] > 1 && strings.IndexByte(".,", rest[at[0]-1]) >= 0 &&
+				unicode.IsDigit(rune(rest[at[0]-2])) {
 				continue // "1,5 h"
 			}
-			if key := clockKey(m[1], m[2], m[3]); key != "" && (i == 0 || m[1] < "24" || len(m[1]) < 2) { // "24h" is a span
+			// "24h" is a span.
+			if key := clockKey(m[1], m[2], m[3]); key != "" && (i == 0 || m[1] < "24" || len(m[1]) < 2) {
 				f := fact{kind: factTime, keys: []string{key}}
 				if m[3] == "" && r.later.MatchString(text[at[1]:min(len(text), at[1]+24)]) {
 					f.keys = append(f.keys, clockKey(m[1], m[2], "p"))
@@ -276,10 +299,11 @@ func (r *factReader) facts(original string, answer bool) []fact {
 	return facts
 }
 
-// blankLists takes out the numbers of lists and what is no fact, in this order or the other.
+// blankLists blanks out the numbers of lists and the phrases that are not facts, in
+// this order if listsFirst, else in the other.
 func (r *factReader) blankLists(rest []byte, listsFirst bool) {
 	lists := func() [][]int { return r.marker.FindAllIndex(rest, -1) }
-	others := func() [][]int { return r.none.FindAllStringIndex(string(rest), -1) }
+	others := func() [][]int { return r.notFacts.FindAllStringIndex(string(rest), -1) }
 	order := []func() [][]int{others, lists}
 	if listsFirst {
 		slices.Reverse(order)
@@ -291,35 +315,38 @@ func (r *factReader) blankLists(rest []byte, listsFirst bool) {
 	}
 }
 
-// readAnswer is read without the numbers of a numbered list, and for an answer
-// that is JSON without the names of its members.
+// readAnswer returns the facts of an answer. In an answer that is JSON, the names of
+// members are not read.
 func (r *factReader) readAnswer(answer string) []fact {
-	if pieces, ok := jsonValues([]byte(answer), false); ok && strings.ContainsAny(answer, "{[") {
+	if values, ok := jsonValues([]byte(answer), false); ok && strings.ContainsAny(answer, "{[") {
 		var facts []fact
-		for _, piece := range pieces {
-			facts = append(facts, r.facts(piece, true)...)
+		for _, value := range values {
+			facts = append(facts, r.facts(value, true)...)
 		}
 		return facts
 	}
 	return r.facts(answer, true)
 }
 
-// classify makes facts of a token, if it has a digit. The first key of each is
-// the part of the token it stands for, and start its place in it.
+// classify returns the facts in a token, none if it has no digit. money reports that
+// a currency precedes it; after is the text behind it. Of each fact, the first key
+// is the part of the token that it comes from, and start is the offset of that part.
 func (r *factReader) classify(token string, money bool, after string) []fact {
 	if !strings.ContainsFunc(token, unicode.IsDigit) {
 		return nil
 	}
 	if keys := numberKeys(token); keys != nil {
-		// A number of up to three digits without a unit may be a count, and a span of time may be
-		// what is usual.
+		// A number of up to three digits without a unit may be a count, and a span of
+		// time may be what is usual.
 		whole, _, _ := strings.Cut(keys[0], ".")
-		soft := len(whole) <= 3 && whole == keys[0] && !money && !r.unit.MatchString(after) && strings.Trim(token, "0123456789") == "" ||
+		bare := whole == keys[0] && !money
+		soft := bare && len(whole) <= 3 && !r.unit.MatchString(after) && strings.Trim(token, "0123456789") == "" ||
 			!money && r.span.MatchString(after) || token != strings.TrimRight(token, "hmsd") ||
-			len(whole) == 4 && whole == keys[0] && !money && (whole[:2] == "19" || whole[:2] == "20")
+			bare && len(whole) == 4 && (whole[:2] == "19" || whole[:2] == "20") // a year
 		return []fact{{kind: factNumber, keys: append([]string{token}, keys...), soft: soft}}
 	}
-	if from, to, ok := strings.Cut(token, "-"); ok && len(from) < 4 && len(to) < 5 && numberKeys(from) != nil && numberKeys(to) != nil { // a range
+	from, to, ok := strings.Cut(token, "-")
+	if ok && len(from) < 4 && len(to) < 5 && numberKeys(from) != nil && numberKeys(to) != nil { // a range
 		least, most := r.classify(from, money, after), r.classify(to, money, after)
 		if len(least) == 1 && len(most) == 1 {
 			most[0].start = len(from) + 1
@@ -355,76 +382,8 @@ func (r *factReader) classify(token string, money bool, after string) []fact {
 	return []fact{{kind: factIdentifier, keys: []string{token, token}, soft: soft}}
 }
 
-// numberKeys are the numbers that a token may be: "1.234" is a thousand and
-// more to a German, and little more than one to others. nil: it is none.
-func numberKeys(token string) []string {
-	end := strings.LastIndexAny(token, "0123456789") + 1
-	if suffix := token[end:]; suffix != "" && !isUnit(suffix) {
-		return nil
-	}
-	body := token[:end]
-	if body == "" || strings.Trim(body, "0123456789.,'") != "" || body[0] < '0' || body[0] > '9' {
-		return nil
-	}
-	parts := strings.FieldsFunc(body, func(r rune) bool { return strings.ContainsRune(".,'", r) })
-	if len(parts) == 1 {
-		return []string{plainNumber(body)}
-	}
-	var between []byte // the separators in their order
-	for i := range len(body) {
-		if strings.IndexByte(".,'", body[i]) >= 0 {
-			between = append(between, body[i])
-		}
-	}
-	if len(between) != len(parts)-1 {
-		return nil // two in a row
-	}
-	grouped := func(list []string) bool {
-		for i, part := range list {
-			if i == 0 && len(part) > 3 || i > 0 && len(part) != 3 {
-				return false
-			}
-		}
-		return true
-	}
-	same := len(strings.Trim(string(between), string(between[:1]))) == 0
-	last := parts[len(parts)-1]
-	switch {
-	case same && between[0] == ',' && len(last) > 3:
-		return nil // two numbers
-	case same && len(between) == 1 && between[0] != '\'': // a decimal number, or thousands
-		keys := []string{plainNumber(parts[0] + "." + last)}
-		if grouped(parts) {
-			keys = append(keys, plainNumber(parts[0]+last))
-		}
-		return keys
-	case same && grouped(parts):
-		return []string{plainNumber(strings.Join(parts, ""))}
-	case !same && between[len(between)-1] != between[0] && grouped(parts[:len(parts)-1]) &&
-		len(strings.Trim(string(between[:len(between)-1]), string(between[:1]))) == 0:
-		return []string{plainNumber(strings.Join(parts[:len(parts)-1], "") + "." + last)}
-	}
-	return nil
-}
-
-// isUnit reports whether letters behind a number are a unit.
-func isUnit(s string) bool {
-	const units = " st nd rd th er e ms s sec m min h hr hrs d j g kg mg lb oz km cm mm ml l kb mb gb tb am pm x usd eur gbp chf "
-	return strings.Contains(units, " "+s+" ")
-}
-
-func plainNumber(s string) string {
-	if strings.Contains(s, ".") {
-		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-	}
-	if s = strings.TrimLeft(s, "0"); s == "" || s[0] == '.' {
-		s = "0" + s
-	}
-	return s
-}
-
-// days are the keys of a date, empty for none that exists. Without a year it is
-// the same day of any year.
+// days returns the keys of a date, nil for one that does not exist. Without a year
+// the key is that of the day in any year.
 func days(year, month, day string) []string {
 	leap := year
 	if leap == "" {
@@ -440,7 +399,8 @@ func days(year, month, day string) []string {
 	return []string{t.Format("2006-01-02")}
 }
 
-// clockKey is the time of day in hours and minutes; seconds are not compared.
+// clockKey returns a time of day in hours and minutes, "" for one that does not exist.
+// half is "a" for am, "p" for pm, or "". Seconds are not compared.
 func clockKey(hours, minutes, half string) string {
 	hour, _ := strconv.Atoi(hours)
 	minute, _ := strconv.Atoi(minutes)
@@ -456,13 +416,15 @@ func clockKey(hours, minutes, half string) string {
 	return fmt.Sprintf("%02d:%02d", hour, minute)
 }
 
-// phrase is a quotation as it is compared: words with single spaces, no punctuation at its end.
+// phrase returns the key of a quotation: its words with single spaces, without the
+// punctuation at its end.
 func phrase(text string) string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '_' })
 	return strings.TrimRight(strings.Join(words, " "), ".,;:!?")
 }
 
-func groups(text string, at []int) []string {
+// groupTexts returns what the groups of a match matched, "" for one that matched nothing.
+func groupTexts(text string, at []int) []string {
 	m := make([]string, len(at)/2)
 	for i := range m {
 		if at[2*i] >= 0 {

@@ -19,51 +19,60 @@ import (
 // GroundedOptions are the settings of [Grounded]; nil and the zero value work.
 type GroundedOptions struct {
 	_ struct{}
-	// Sources is a glob of the targets whose results count; empty: the tools
-	// that the world listed, or every call where it listed none. A call to a
-	// model must not be among them: what it makes up would ground itself.
+	// Sources is a glob of the targets whose results count; "": the tools that the world
+	// listed, or every call if it listed none. A call to a model must not be among them,
+	// because what the model makes up would then be a source.
 	Sources string
-	// Also are further texts that facts may come from, such as the system prompt.
+	// Also has further texts that facts may come from, such as the system prompt.
 	Also []string
-	// Accept takes a fact that was not found, as it stands in the answer but
-	// in lower case: a number that the agent computed, for example. nil: none. It
-	// must be safe for concurrent use.
+	// Accept reports whether a fact that was not found is accepted: a number that the
+	// agent computed, for example. The fact is as in the answer, in lower case. nil: none
+	// is accepted. It must be safe for concurrent use.
 	Accept func(fact string) bool
 }
 
-// Grounded holds when it recognises each fact of the answer in a result or an
-// error that a tool gave, or in the prompt, and at least one of them is specific and not from the
-// prompt. It breaks on a specific fact that is absent and cannot be computed. Otherwise it is
+// Grounded holds when it finds each fact of the answer in a result or an error of a
+// tool, or in the prompt, and at least one of them is specific and not from the prompt.
+// It breaks on a specific fact that is not found and cannot be computed. Otherwise it is
 // undecided. Facts are
 //
-//   - numbers, without separators of thousands and zeros that mean nothing, as
-//     English, German, French and Spanish write them: "1,234.50" is 1234.5, and so is "1.234,50";
-//     not their signs, units or currencies, and not those of lists and steps;
-//   - dates, and times of day to the minute, as the four languages and ISO 8601 write them;
+//   - numbers in the notations of English, German, French and Spanish: "1,234.50" and
+//     "1.234,50" are 1234.5. Signs, units and currencies are not compared, and the
+//     numbers of lists and steps are no facts;
+//   - dates, and times of day to the minute, in the four languages and ISO 8601;
 //   - identifiers: words with a digit in them, e-mail addresses, web addresses;
-//   - quotations: what stands in double quotation marks, guillemets or backquotes;
-//   - names, as far as a capital within an English, French or Spanish sentence, or capitals throughout, show them.
+//   - quotations: text in double quotation marks, guillemets or backquotes;
+//   - names: words in capitals, and words with a capital within an English, French or
+//     Spanish sentence.
 //
-// Case is not compared. Each part of an identifier such as "order-1042" may
-// occur for itself. A number is grounded as a whole: 59.90 does not ground 90,
-// nor do the digits of times, dates, UUIDs and telephone numbers ground others. The
-// number of items in a list of a result is grounded, and so is a total of results that is hardly one by chance: the sum
-// of a column or of products, what is added or taken away, a difference. Where an answer is JSON, its
-// values are read and the names of members are not.
+// Case is not compared. The parts of an identifier such as "order-1042" may occur
+// separately. A number is found as a whole: 59.90 does not ground 90, nor do the digits
+// of times, dates, UUIDs and telephone numbers ground other numbers. The number of items
+// in a list of a result counts as found. So does a total of results that is hardly one
+// by chance: the sum of a column or of products, such a sum with something added or
+// subtracted, a difference. Of an answer that is JSON the values are read, and the names
+// of members are not.
 //
-// These are undecided where they are not found: what may be computed from grounded numbers (a sum,
-// a difference, a product, a share, a rounding, another unit) or dates; times that may be of another
-// time zone, or lie between two; numbers of up to three digits without a unit; spans of time; the
-// day of a known date; names; words in quotation marks that nobody is said to have said; what
-// stands in advice, in an example, or beside "usually". So are sentences that have no fact and are not about
-// the conversation itself, such as "It was left at the door", and reasons that no
-// source has; and an answer that reports an outage where no call failed. An
-// absent fact is undecided, too, if not all results were kept.
+// A fact that is not found is undecided if it is
 //
-// It finds what was made up, not what was mixed up: the total of another order
-// is grounded. Twin runs decide more: change one value in the world and see the answer change with it.
-func Grounded(id string, severity contract.Severity, o *GroundedOptions) contract.Invariant {
-	d := newDraft("Grounded", id, severity)
+//   - a number or a date that may be computed from others: a sum, a difference, a
+//     product, a share, a rounding, another unit;
+//   - a time that may be of another time zone, or the time between two others;
+//   - a number of up to three digits without a unit, a span of time, or the day of a
+//     known date;
+//   - a name, or a quotation without a speaker;
+//   - in advice, in an example, or beside "usually".
+//
+// Also undecided are sentences without a fact that are not about the conversation
+// itself, such as "It was left at the door", reasons that no source has, and an answer
+// that reports an outage where no call failed. If not all results were kept, every fact
+// that is not found is undecided.
+//
+// It finds what was made up, not what was mixed up: the total of another order is
+// grounded. Twin runs decide more: change one value in the world, and check that the
+// answer changes with it.
+func Grounded(name string, severity contract.Severity, o *GroundedOptions) contract.Invariant {
+	d := newDraft("Grounded", name, severity)
 	d.Needs = contract.NeedResults
 	if o == nil {
 		o = &GroundedOptions{}
@@ -82,8 +91,10 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 		asked := newSource(g.reader)
 		asked.add(o.Prompt)
 		asked.seal()
-		strong := false             // a specific fact is grounded that the prompt did not have, or that a failure is told of
-		found := make(map[int]bool) // sentences with a fact that is grounded
+		// strong reports that a specific fact was found that the prompt does not have, or
+		// that a report of a failure has.
+		strong := false
+		found := make(map[int]bool) // the sentences with a fact that was found
 		talk := g.talk.read(o.Response, o.Prompt)
 		facts := append(g.reader.readAnswer(o.Response), talk.names...)
 		counts := countsOf(facts, asked)
@@ -96,12 +107,14 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 			case source.has(f):
 				found[in] = found[in] || f.kind != factName
 				specific := !f.soft || f.kind == factQuotation || f.kind == factNumber && len(f.keys[0]) > 1
-				strong = strong || specific && (!asked.has(f) || source.failed && talk.fails(in) && !talk.supposes(o.Response))
-			case source.totals(f), f.inWords() && (counts[f.keys[0]] || source.sums.isTerm(f.keys[0]) || talk.fails(in) && failures[f.keys[0]]):
+				reported := source.failed && talk.fails(in) && !talk.supposes(o.Response)
+				strong = strong || specific && (!asked.has(f) || reported)
+			case source.totals(f), f.inWords() && (counts[f.keys[0]] || source.sums.isTerm(f.keys[0]) ||
+				talk.fails(in) && failures[f.keys[0]]):
 				found[in] = true
 			case f.ordinal() && source.dayOf(f.keys[0]): // "on the 18th"
 				found[in] = true
-			case f.spoken && source.prose == languageOf(o.Response) && !talk.mild(in):
+			case f.attributed && source.prose == languageOf(o.Response) && !talk.mild(in):
 				absent = append(absent, f.String())
 			case f.soft || f.kind == factNumber && talk.mild(in) || source.derives(f):
 				open = append(open, f.String())
@@ -111,15 +124,16 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 		}
 		switch {
 		case absent != nil && !source.whole:
-			return undecided("not all results were kept, and the others do not have %s", list(absent))
+			return undecided("not all results were kept, and the others do not have %s", joinItems(absent))
 		case absent != nil:
-			return fmt.Errorf("the answer says what no tool and not the prompt said: %s: %s", list(absent), quote(o.Response))
+			return fmt.Errorf("the answer says what no tool and not the prompt said: %s: %s",
+				joinItems(absent), quote(o.Response))
 		case open != nil:
-			return undecided("no source has %s, which may be computed, told in other words, or no fact; "+
-				"Accept or a twin run would decide: %s", list(open), quote(o.Response))
+			return undecided("no source has %s, which may be computed, said in other words, or no fact; "+
+				"Accept or a twin run would decide: %s", joinItems(open), quote(o.Response))
 		}
-		if open := talk.open(found, source); open != "" {
-			return undecided("%s; a structured outcome or a twin run would decide", open)
+		if why := talk.unsupported(found, source); why != "" {
+			return undecided("%s; a structured outcome or a twin run would decide", why)
 		}
 		if !strong {
 			return undecided("the answer has no specific fact that could be looked up; "+
@@ -129,7 +143,7 @@ func Grounded(id string, severity contract.Severity, o *GroundedOptions) contrac
 	})
 }
 
-// grounds knows where facts may come from.
+// grounds describes where facts may come from.
 type grounds struct {
 	reader  *factReader
 	targets *glob.Glob // nil: the listed tools
@@ -149,15 +163,16 @@ func (g grounds) gather(o *contract.Observation) *source {
 		s.text.WriteString(" " + flat(tool.Name, shapeWords) + "\n")
 	}
 	for _, e := range o.Events {
-		if !g.counts(e.Target, o.Tools) {
+		if !g.isSource(e.Target, o.Tools) {
 			continue
 		}
 		if e.Err != "" {
 			s.add(e.Err)
 		}
-		s.failed = s.failed || e.Err != "" || e.Outcome != chaos.OutcomeOK || g.talk.failure.MatchString(flat(string(e.Result), shapeWords))
+		s.failed = s.failed || e.Err != "" || e.Outcome != chaos.OutcomeOK ||
+			g.talk.failure.MatchString(flat(string(e.Result), shapeWords))
 		if e.Outcome == chaos.OutcomeOK && len(e.Result) == 0 && e.Note != "" {
-			s.whole = false // it had no JSON
+			s.whole = false // the result has no JSON form
 		}
 		if values, ok := jsonValues(e.Result, true); ok {
 			for _, value := range values {
@@ -173,7 +188,8 @@ func (g grounds) gather(o *contract.Observation) *source {
 	return s
 }
 
-func (g grounds) counts(target string, tools []chaos.Tool) bool {
+// isSource reports whether the results of a target count.
+func (g grounds) isSource(target string, tools []chaos.Tool) bool {
 	if g.targets != nil {
 		return g.targets.Match(target)
 	}
@@ -183,15 +199,15 @@ func (g grounds) counts(target string, tools []chaos.Tool) bool {
 	return slices.ContainsFunc(tools, func(t chaos.Tool) bool { return t.Name == target })
 }
 
-// jsonValues returns the texts and numbers of a JSON value, with the names of
-// members if wanted; not ok: it is none.
+// jsonValues returns the texts and numbers in a JSON value, also the names of members if
+// names is set. ok reports whether raw is JSON.
 func jsonValues(raw []byte, names bool) (values []string, ok bool) {
 	if !json.Valid(raw) {
 		return nil, false
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
-	// Token by token, so that repeated members are all seen.
+	// It reads token by token, so that it sees all of several equal members.
 	var open []bool // of each enclosing value whether it is an object
 	name := false   // the next token is the name of a member
 	for {
@@ -222,7 +238,7 @@ func jsonValues(raw []byte, names bool) (values []string, ok bool) {
 	}
 }
 
-// decimal writes a number without an exponent, where it has one.
+// decimal returns a number without an exponent.
 func decimal(number string) string {
 	if !strings.ContainsAny(number, "eE") {
 		return number

@@ -15,7 +15,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// outcome is what a Check says.
+// An outcome is the result of a Check.
 type outcome string
 
 const (
@@ -35,16 +35,16 @@ func outcomeOf(err error) outcome {
 	}
 }
 
-// row is one observation, what an invariant makes of it, and why.
+// A row is one observation, the outcome of an invariant for it, and the reason.
 type row struct {
 	why  string
 	inv  contract.Invariant
 	o    contract.Observation
 	want outcome
-	says string // part of the error; empty: not looked at
+	says string // part of the error; "": not checked
 }
 
-// table runs rows; fewer than eight are no table.
+// table runs rows, at least eight.
 func table(t *testing.T, rows []row) {
 	t.Helper()
 	require.GreaterOrEqual(t, len(rows), 8)
@@ -62,18 +62,18 @@ func table(t *testing.T, rows []row) {
 	}
 }
 
-// answer is an observation of nothing but an answer.
+// answer returns an observation that has only an answer.
 func answer(text string) contract.Observation { return contract.Observation{Response: text} }
 
-// misuse asks that each misconfigured invariant says what is wrong, as often as
-// things are, and is undecided when it is asked all the same.
+// misuse checks that the Err of each misconfigured invariant has the text of its key,
+// and that its Check is undecided.
 func misuse(t *testing.T, rows map[string]contract.Invariant) {
 	t.Helper()
 	for says, inv := range rows {
 		t.Run(says, func(t *testing.T) {
 			var problem *ArgumentError
 			require.ErrorAs(t, inv.Err, &problem)
-			assert.Equal(t, "x", problem.ID)
+			assert.Equal(t, "x", problem.Name)
 			assert.ErrorContains(t, inv.Err, says)
 			assert.True(t, strings.HasPrefix(inv.Err.Error(), "invariant: "), inv.Err)
 			require.NotNil(t, inv.Check)
@@ -82,18 +82,18 @@ func misuse(t *testing.T, rows map[string]contract.Invariant) {
 	}
 }
 
-// call is an event that succeeded, from start to end.
+// call returns an event that succeeded, from start to end.
 func call(target string, start, end time.Duration) chaos.Event {
 	return chaos.Event{Target: target, Start: start, End: end, Attempt: 1, Outcome: chaos.OutcomeOK}
 }
 
-// failed is an event that failed, the given attempt at its request.
+// failed returns an event that failed, with the number of its attempt.
 func failed(target string, attempt int, start, end time.Duration) chaos.Event {
 	return chaos.Event{Target: target, Start: start, End: end, Attempt: attempt, Outcome: chaos.OutcomeInjected}
 }
 
-// documented are the rows of the tables of docs/invariants.md whose heads begin
-// with the given cells, without the backquotes.
+// documented returns the rows of the tables of docs/invariants.md whose heads begin with
+// the given cells, without the backquotes.
 func documented(t *testing.T, head ...string) [][]string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/invariants.md")

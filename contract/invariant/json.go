@@ -15,18 +15,18 @@ import (
 type JSONOptions struct {
 	_ struct{}
 	// Schema is a JSON Schema of draft 2020-12 or draft 7 that the answer must
-	// satisfy; empty: any JSON will do. References to other documents, and in a
-	// circle, are refused; format is not checked. Numbers are compared as float64.
+	// satisfy; "": any JSON holds. References to other documents, and circular ones,
+	// are refused. format is not checked. Numbers are compared as float64.
 	Schema string
-	// AllowFence takes off one Markdown code fence around the whole answer.
+	// AllowFence removes one Markdown code fence around the whole answer.
 	AllowFence bool
 }
 
 // ValidJSON holds when the answer is one JSON value, with or without white space
-// around it, and satisfies the schema if there is one. Of duplicate members the last
-// one counts, as in encoding/json; they are not reported.
-func ValidJSON(id string, severity contract.Severity, o *JSONOptions) contract.Invariant {
-	d := newDraft("ValidJSON", id, severity)
+// around it, and satisfies the schema if there is one. Duplicate members are not
+// reported: the last one counts, as in encoding/json.
+func ValidJSON(name string, severity contract.Severity, o *JSONOptions) contract.Invariant {
+	d := newDraft("ValidJSON", name, severity)
 	if o == nil {
 		o = &JSONOptions{}
 	}
@@ -34,7 +34,8 @@ func ValidJSON(id string, severity contract.Severity, o *JSONOptions) contract.I
 	if o.Schema != "" {
 		var err error
 		if schema, err = resolve(o.Schema); err != nil {
-			d.refuse("Schema", nil, err, "a JSON Schema of draft 2020-12 or draft 7 without references to other documents")
+			d.refuse("Schema", nil, err,
+				"a JSON Schema of draft 2020-12 or draft 7 without references to other documents")
 		}
 	}
 	fenced := o.AllowFence
@@ -58,8 +59,8 @@ func ValidJSON(id string, severity contract.Severity, o *JSONOptions) contract.I
 	})
 }
 
-// resolve reads a schema. The library finds an unsupported dialect only when
-// it validates, and takes '#' at the end of one name and not of the other.
+// resolve reads a schema. It checks the dialect, because the library does so only when
+// it validates, and accepts a final '#' in the name of one dialect alone.
 func resolve(text string) (resolved *jsonschema.Resolved, err error) {
 	defer recovered(&err)
 	if err := schemaLoop(text); err != nil {
@@ -86,15 +87,16 @@ func validate(schema *jsonschema.Resolved, value any) (err error) {
 	return schema.Validate(value)
 }
 
-// recovered turns a panic of the schema library into an error: a schema is
-// data, and data must not end a run.
+// recovered turns a panic of the schema library into an error: a schema is data, and
+// data must not end the process.
 func recovered(err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("the schema cannot be used: %v", v)
 	}
 }
 
-// unfence returns what stands between ``` and ```, if that is all there is.
+// unfence returns the text between ``` and ```, if there is nothing around them, else
+// the whole text.
 func unfence(text string) string {
 	inner, ok := strings.CutPrefix(strings.TrimSpace(text), "```")
 	if !ok {

@@ -16,7 +16,8 @@ func TestValidJSON(t *testing.T) {
 	loose := ValidJSON("x", contract.High, nil)
 	fenced := ValidJSON("x", contract.High, &JSONOptions{AllowFence: true})
 	strict := ValidJSON("x", contract.High, &JSONOptions{Schema: orderSchema})
-	old := ValidJSON("x", contract.High, &JSONOptions{Schema: `{"$schema":"http://json-schema.org/draft-07/schema","type":"array"}`})
+	old := ValidJSON("x", contract.High,
+		&JSONOptions{Schema: `{"$schema":"http://json-schema.org/draft-07/schema","type":"array"}`})
 	tree := ValidJSON("x", contract.High, &JSONOptions{Schema: `{"type":"object","properties":{"next":{"$ref":"#"}}}`})
 	table(t, []row{
 		{"an object", loose, answer(`{"a":[1,null]}`), holds, ""},
@@ -38,13 +39,16 @@ func TestValidJSON(t *testing.T) {
 		{"a value outside the enumeration", strict, answer(`{"order":1,"status":"maybe"}`), breaks, "enum"},
 		{"a member that is not allowed", strict, answer(`{"order":1,"status":"failed","x":0}`), breaks, ""},
 		{"too long", strict, answer(`{"order":1,"status":"failed","note":"too long"}`), breaks, "maxLength"},
-		{"a number too large for the schema to judge", strict, answer(`{"order":1e999,"status":"failed"}`), breaks, "cannot judge"},
+		{"a number too large for the schema to judge", strict, answer(`{"order":1e999,"status":"failed"}`), breaks,
+			"cannot judge"},
 		{"draft 7, its name without the number sign", old, answer(`[]`), holds, ""},
 		{"draft 7 breaks too", old, answer(`{}`), breaks, ""},
 		{"a schema may refer to itself for the parts of a value", tree, answer(`{"next":{"next":{}}}`), holds, ""},
 		{"and breaks deep in it", tree, answer(`{"next":{"next":{"next":1}}}`), breaks, ""},
-		{"the schema that allows nothing", ValidJSON("x", contract.High, &JSONOptions{Schema: "false"}), answer(`{}`), breaks, ""},
-		{"the schema that allows anything", ValidJSON("x", contract.High, &JSONOptions{Schema: "true"}), answer(`{}`), holds, ""},
+		{"the schema that allows nothing", ValidJSON("x", contract.High, &JSONOptions{Schema: "false"}), answer(`{}`),
+			breaks, ""},
+		{"the schema that allows anything", ValidJSON("x", contract.High, &JSONOptions{Schema: "true"}), answer(`{}`),
+			holds, ""},
 	})
 	schema := func(s string) contract.Invariant {
 		return ValidJSON("x", contract.High, &JSONOptions{Schema: s})
@@ -81,9 +85,12 @@ func TestValidJSON(t *testing.T) {
 
 func FuzzValidJSON(f *testing.F) {
 	for _, seed := range [][2]string{
-		{orderSchema, `{"order":1}`}, {`{"$ref":"#"}`, `{}`}, {`{"$dynamicRef":"#x"}`, `[1]`}, {`{"allOf":[null]}`, `1`},
-		{`{"items":null}`, `[]`}, {`{"const":null}`, `null`}, {`{"uniqueItems":true}`, `[{},{}]`}, {`{"multipleOf":0}`, `3`},
-		{`{"anyOf":[{"$ref":"#/anyOf/0"}]}`, `1`}, {`{"$Ref":"#"}`, `{}`}, {`{"ALLOF":[{"$ref":"#"}]}`, `{}`}, {`{"$Anchor":"x","$ref":"#x"}`, `1`},
+		{orderSchema, `{"order":1}`}, {`{"$ref":"#"}`, `{}`}, {`{"$dynamicRef":"#x"}`, `[1]`}, {`{"allOf":[null]}`,
+			`1`},
+		{`{"items":null}`, `[]`}, {`{"const":null}`, `null`}, {`{"uniqueItems":true}`,
+			`[{},{}]`}, {`{"multipleOf":0}`, `3`},
+		{`{"anyOf":[{"$ref":"#/anyOf/0"}]}`, `1`}, {`{"$Ref":"#"}`, `{}`}, {`{"ALLOF":[{"$ref":"#"}]}`,
+			`{}`}, {`{"$Anchor":"x","$ref":"#x"}`, `1`},
 		{`{"$dynamicREf":"#"}`, `{}`}, {`{"$defs":{"a":{"$ref":"#/$defs/a"}},"$defs":{},"$ref":"#/$defs/a"}`, `1`},
 	} {
 		f.Add(seed[0], seed[1])

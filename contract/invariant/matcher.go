@@ -10,30 +10,34 @@ import (
 	"unicode/utf8"
 )
 
-// matchReach is how far behind its beginning a match is looked for, in bytes.
+// matchReach is the largest length of a match, in bytes.
 const matchReach = 300
 
-// A matcher finds many alternatives, each of which begins where a word begins or
-// beside a sign. A regular expression of hundreds of alternatives tries each of them at
-// each byte. The matcher tries only those that begin with the next two bytes, with the
-// next byte, or with any. Each of these groups is compiled when it is first tried.
+// A matcher searches for many alternatives at once. A match begins at the beginning of a
+// word, or at a byte that is in no word.
+//
+// A regular expression of hundreds of alternatives tries each of them at each byte. The
+// matcher tries only the group of those that begin with the next two bytes, of those
+// that begin with the next byte, and of those that may begin with any. A group is
+// compiled when it is first tried.
 type matcher struct {
 	by2  map[[2]byte]*matchGroup
 	by   [256]*matchGroup
-	wild *matchGroup // of those that may begin with any letter; nil: none
-	// needles are what the wild ones have behind their first word; a text without any of them has no
-	// match of theirs. Empty for one that may have anything.
+	wild *matchGroup // of the wild alternatives, which may begin with any letter; nil: there are none
+	// needles has, for each wild alternative, a text that its matches contain, "" if
+	// unknown. In a text without any of them the wild group is not tried.
 	needles []string
-	whole   string // what a match ends with
+	whole   string // the pattern at the end of a match
 }
 
-// matchGroup are alternatives that begin alike.
+// A matchGroup is a group of alternatives with the same beginning.
 type matchGroup struct {
 	once   sync.Once
 	source string
 	form   *regexp.Regexp
 }
 
+// add adds an alternative; a nil group is empty.
 func (g *matchGroup) add(alternative string) *matchGroup {
 	if g == nil {
 		return &matchGroup{source: alternative}
@@ -42,7 +46,7 @@ func (g *matchGroup) add(alternative string) *matchGroup {
 	return g
 }
 
-// find returns the end of a match at the beginning of the text, 0 for none.
+// find returns the end of a match at the beginning of the text, 0 if there is none.
 func (g *matchGroup) find(text, whole string) int {
 	g.once.Do(func() { g.form = regexp.MustCompile(`^(?:` + g.source + `)` + whole) })
 	if loc := g.form.FindStringIndex(text); loc != nil {
@@ -51,11 +55,12 @@ func (g *matchGroup) find(text, whole string) int {
 	return 0
 }
 
-// manyBytes is from how many possible first bytes on an alternative is wild; those
-// that begin other letters than ASCII count as one.
+// manyBytes is the number of possible first bytes from which an alternative is wild. All
+// bytes beyond ASCII count as one.
 const manyBytes = 40
 
-// newMatcher makes a matcher of alternatives. A match ends at the end of a word if whole.
+// newMatcher makes a matcher of the alternatives of a pattern. If whole is set, a match
+// ends at the end of a word.
 func newMatcher(alternatives string, whole bool) *matcher {
 	m := &matcher{by2: make(map[[2]byte]*matchGroup)}
 	if whole {
@@ -86,7 +91,7 @@ func newMatcher(alternatives string, whole bool) *matcher {
 	return m
 }
 
-// file puts an alternative that begins so into its group.
+// file puts an alternative into its group; begins is the literal that it begins with.
 func (m *matcher) file(one, begins string) {
 	switch {
 	case len(begins) > 1:
@@ -98,7 +103,7 @@ func (m *matcher) file(one, begins string) {
 		return
 	}
 	first := firstBytes(one)
-	if count(first) >= manyBytes {
+	if countFirst(first) >= manyBytes {
 		m.wild = m.wild.add(one)
 		m.needles = append(m.needles, needle(one))
 		return
@@ -110,7 +115,7 @@ func (m *matcher) file(one, begins string) {
 	}
 }
 
-// needle is what every match of a wild alternative contains, empty where that is not plain.
+// needle returns a text that every match of a wild alternative contains, "" if unknown.
 func needle(one string) string {
 	for _, word := range []string{`\w+`, `\w*`} {
 		if rest, ok := strings.CutPrefix(one, word); ok {
@@ -123,8 +128,9 @@ func needle(one string) string {
 	return ""
 }
 
-// spread takes apart alternatives that begin with a group: "(?:a|b)c" is "ac" and "bc". A word boundary
-// at the beginning goes without saying.
+// spread splits an alternative that begins with a group: "(?:a|b)c" becomes "ac" and
+// "bc", down to depth nested groups. It removes a word boundary at the beginning, which
+// next checks for every match.
 func spread(one string, depth int) []string {
 	if rest, bound := strings.CutPrefix(one, `\b`); bound && rest != "" && (rest[0] == '(' || letterByte(rest[0])) {
 		one = rest
@@ -146,7 +152,7 @@ func spread(one string, depth int) []string {
 	return list
 }
 
-// groupEnd is the place of the parenthesis that closes the first, or -1.
+// groupEnd returns the offset of the parenthesis that closes the first one, or -1.
 func groupEnd(pattern string) int {
 	for i, depth := range grouping(pattern) {
 		if pattern[i] == ')' && depth == 0 {
@@ -156,8 +162,8 @@ func groupEnd(pattern string) int {
 	return -1
 }
 
-// grouping yields the places of the parentheses and bars of a pattern, those of
-// escapes and classes left out, with the number of groups open behind each.
+// grouping yields the offset of each parenthesis and bar of a pattern, with the number
+// of groups that are open behind it. It leaves out those in escapes and classes.
 func grouping(pattern string) iter.Seq2[int, int] {
 	return func(yield func(int, int) bool) {
 		depth, class := 0, false
@@ -186,7 +192,8 @@ func grouping(pattern string) iter.Seq2[int, int] {
 	}
 }
 
-// literalPrefix are the letters that every match of an alternative begins with.
+// literalPrefix returns the letters and spaces that every match of an alternative begins
+// with.
 func literalPrefix(one string) string {
 	n := 0
 	for n < len(one) && (letterByte(one[n]) || n > 0 && one[n] == ' ') {
@@ -198,7 +205,7 @@ func literalPrefix(one string) string {
 	return one[:max(n, 0)]
 }
 
-// next returns the first match that begins at or behind from, or nil.
+// next returns the first match that begins at from or later, nil if there is none.
 func (m *matcher) next(text string, from int) []int {
 	wild := m.wild
 	if wild != nil && !slices.ContainsFunc(m.needles, func(n string) bool { return strings.Contains(text[from:], n) }) {
@@ -232,7 +239,8 @@ func (m *matcher) next(text string, from int) []int {
 	return nil
 }
 
-// submatches returns the matches of a form that begins as the matcher does, with their groups.
+// submatches returns the matches of form, with their groups, at the matches of m, which
+// is the matcher of the same pattern.
 func (m *matcher) submatches(form *regexp.Regexp, text []byte) [][]int {
 	var list [][]int
 	for _, at := range m.FindAllStringIndex(string(text), -1) {
@@ -271,7 +279,8 @@ func (m *matcher) FindAllStringIndex(text string, n int) [][]int {
 	return list
 }
 
-func count(set [256]bool) (n int) {
+// countFirst returns the number of bytes in a set; all beyond ASCII count as one.
+func countFirst(set [256]bool) (n int) {
 	for b, in := range set {
 		if in && b <= utf8.RuneSelf {
 			n++
@@ -286,7 +295,7 @@ func wordByte(b byte) bool {
 	return b >= utf8.RuneSelf || b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 }
 
-// topAlternatives splits a pattern at the bars that are in no group.
+// topAlternatives splits a pattern at the bars outside of groups.
 func topAlternatives(pattern string) []string {
 	var list []string
 	start := 0
@@ -299,11 +308,11 @@ func topAlternatives(pattern string) []string {
 	return append(list, pattern[start:])
 }
 
-// firstBytes are the bytes that a match may begin with.
+// firstBytes returns the bytes that a match may begin with.
 func firstBytes(pattern string) (first [256]bool) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return first // the caller compiles it, and says what is wrong
+		return first // compiling the group reports the error
 	}
 	prog, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
@@ -324,7 +333,8 @@ func firstBytes(pattern string) (first [256]bool) {
 			walk(in.Out)
 		case syntax.InstRune, syntax.InstRune1:
 			for b := range first {
-				first[b] = first[b] || b < utf8.RuneSelf && in.MatchRune(rune(b)) || b >= utf8.RuneSelf && in.Rune[len(in.Rune)-1] >= utf8.RuneSelf
+				first[b] = first[b] || b < utf8.RuneSelf && in.MatchRune(rune(b)) ||
+					b >= utf8.RuneSelf && in.Rune[len(in.Rune)-1] >= utf8.RuneSelf
 			}
 		case syntax.InstRuneAny, syntax.InstRuneAnyNotNL, syntax.InstMatch:
 			for b := range first {

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A matcher finds what a regular expression of the same alternatives finds at
-// the beginning of a word or a sign.
+// A matcher finds what a regular expression of the same alternatives finds at the
+// beginning of a word or at a sign.
 func TestAMatcherFindsWhatARegularExpressionFinds(t *testing.T) {
 	for _, pattern := range []string{`no (?:way|one)|not|\w+n't|5[0-9]`, `ab|a b|[xy]+z|é`, `(?i)Ab|C`, `\w*a\b|b{2}`,
 		`\bno(?:t|pe)?|(?:is|no) (?:\w+ )?way|(?:a|xz)b?`} {

@@ -9,12 +9,12 @@ import (
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
-// An ArgumentError is one problem of a constructor's arguments. It is in
-// [contract.Invariant.Err], joined with the others of the same call.
+// An ArgumentError is one problem of a constructor's arguments. [contract.Invariant.Err]
+// joins all problems of a call.
 type ArgumentError struct {
 	Func     string // the constructor, such as "Contains"
-	ID       string // the invariant's
-	Argument string // its name, such as "patterns[1]"
+	Name     string // of the invariant
+	Argument string // the argument, such as "patterns[1]"
 	Value    any    // its value; nil: none to show
 	Allowed  string // what is allowed instead
 	Err      error  // the cause, where there is one
@@ -22,7 +22,7 @@ type ArgumentError struct {
 
 // Error names the constructor, the argument, its value and what is allowed.
 func (e *ArgumentError) Error() string {
-	s := fmt.Sprintf("invariant: %s(%q): %s", e.Func, e.ID, e.Argument)
+	s := fmt.Sprintf("invariant: %s(%q): %s", e.Func, e.Name, e.Argument)
 	if e.Value != nil {
 		s += fmt.Sprintf(" is %#v", e.Value)
 	}
@@ -38,31 +38,32 @@ func (e *ArgumentError) Error() string {
 // Unwrap returns the cause, or nil.
 func (e *ArgumentError) Unwrap() error { return e.Err }
 
-// draft is an invariant in the making, with what is wrong with it so far.
+// A draft is an incomplete invariant, with the problems found so far.
 type draft struct {
 	contract.Invariant
-	name     string
-	problems []error
+	constructor string
+	problems    []error
 }
 
-func newDraft(name, id string, severity contract.Severity) *draft {
-	return &draft{name: name, Invariant: contract.Invariant{Name: id, Severity: severity}}
+func newDraft(constructor, name string, severity contract.Severity) *draft {
+	return &draft{constructor: constructor, Invariant: contract.Invariant{Name: name, Severity: severity}}
 }
 
+// refuse adds a problem of an argument.
 func (d *draft) refuse(argument string, value any, err error, allowed string) {
 	d.problems = append(d.problems, &ArgumentError{
-		Func: d.name, ID: d.Name, Argument: argument, Value: value, Err: err, Allowed: allowed,
+		Func: d.constructor, Name: d.Name, Argument: argument, Value: value, Err: err, Allowed: allowed,
 	})
 }
 
-// demand refuses an argument unless ok.
+// demand adds a problem unless ok.
 func (d *draft) demand(ok bool, argument string, value any, allowed string) {
 	if !ok {
 		d.refuse(argument, value, nil, allowed)
 	}
 }
 
-// texts refuses empty strings, and an empty list unless there may be none.
+// texts refuses empty strings, and a list with fewer than atLeast.
 func (d *draft) texts(argument string, list []string, atLeast int) {
 	if len(list) < atLeast {
 		d.refuse(argument, nil, nil, "at least one")
@@ -72,7 +73,7 @@ func (d *draft) texts(argument string, list []string, atLeast int) {
 	}
 }
 
-// target compiles the glob of an injection point's name.
+// target compiles a glob of targets, and adds it to the invariant's Targets.
 func (d *draft) target(argument, pattern string) *glob.Glob {
 	g, err := glob.Compile(pattern)
 	if err != nil {

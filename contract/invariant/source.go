@@ -13,24 +13,25 @@ import (
 
 const (
 	maxOperands = 64 // numbers of the sources that others are computed from
-	// mixedOperands is up to how many numbers sums of two products, and of three numbers, are computed.
+	// mixedOperands is the largest number of operands of which sums of two products
+	// are computed.
 	mixedOperands = 10
-	idDigits      = 3 // in a row within an identifier, that may be told alone
+	idDigits      = 3 // the least digits in a row of an identifier that an answer may say alone
 )
 
-// source is what may be said: all of it as text, and the facts in it.
+// A source is what an answer may say: the text of all sources, and the facts in it.
 type source struct {
 	reader   *factReader
 	keys     map[factKind]map[string]struct{}
 	text     strings.Builder
-	words    string              // text, once it is sealed
+	words    string              // the text; set by seal
 	plain    map[string]struct{} // identifiers and whole values by their letters and digits
-	stems    map[string]struct{} // of the words
-	yearless map[string]struct{} // days that were told without their year
+	stems    map[string]struct{} // of the long words
+	yearless map[string]struct{} // days without a year
 	operands []float64
-	derived  map[int64]struct{} // what may be computed, in hundredths; nil: not yet
+	derived  map[int64]struct{} // what can be computed from the operands, in hundredths; nil: not yet
 	sums     sums
-	prose    string // the language of the text, once it is sealed; empty: none can be told
+	prose    string // the language of the text, "" if unknown; set by seal
 	runs     *regexp.Regexp
 	whole    bool // all results were kept
 	failed   bool // a call failed
@@ -41,12 +42,12 @@ func newSource(reader *factReader) *source {
 		stems: make(map[string]struct{}), yearless: make(map[string]struct{}), runs: regexp.MustCompile(`[0-9]+`)}
 }
 
-// add reads a piece: a prompt, an error, a value of a result.
-func (s *source) add(piece string) {
-	for _, f := range s.reader.read(piece) {
+// add adds a text: a prompt, an error, a value of a result.
+func (s *source) add(text string) {
+	for _, f := range s.reader.read(text) {
 		s.know(f)
 		switch f.kind {
-		case factQuotation: // what is in it may be told in other ways
+		case factQuotation: // an answer may say its facts without the quotation marks
 			for _, inner := range s.reader.read(f.text) {
 				s.know(inner)
 				s.within(inner)
@@ -54,7 +55,8 @@ func (s *source) add(piece string) {
 		case factNumber:
 			if len(s.operands) < maxOperands {
 				for _, key := range f.keys {
-					if value, err := strconv.ParseFloat(key, 64); err == nil && value != 0 && !slices.Contains(s.operands, value) {
+					value, err := strconv.ParseFloat(key, 64)
+					if err == nil && value != 0 && !slices.Contains(s.operands, value) {
 						s.operands = append(s.operands, value)
 					}
 				}
@@ -64,16 +66,19 @@ func (s *source) add(piece string) {
 		}
 	}
 	s.text.WriteByte(' ')
-	words := strings.FieldsFunc(flat(piece, shapeWords), func(r rune) bool { return strings.ContainsRune("_ \n\t\r", r) })
+	words := strings.FieldsFunc(flat(text, shapeWords), func(r rune) bool {
+		return strings.ContainsRune("_ \n\t\r", r)
+	})
 	s.text.WriteString(strings.Join(words, " "))
 	s.text.WriteByte('\n')
-	if len(piece) < 100 {
-		s.plain[squeezed(piece)] = struct{}{}
+	if len(text) < 100 {
+		s.plain[squeezed(text)] = struct{}{}
 	}
 }
 
-// within adds what a date or an identifier also says: the year, the digits of
-// an order's name. Those of times, addresses, telephone numbers and UUIDs say nothing.
+// within adds the facts within a date or an identifier: the year, and the numbers of
+// at least three digits. Those of e-mail addresses, telephone numbers and UUIDs are
+// not facts.
 func (s *source) within(f fact) {
 	switch f.kind {
 	case factDate:
@@ -96,6 +101,7 @@ func (s *source) within(f fact) {
 	}
 }
 
+// know adds a fact with all its readings.
 func (s *source) know(f fact) {
 	known := s.keys[f.kind]
 	if known == nil {
@@ -117,7 +123,7 @@ func (s *source) know(f fact) {
 	}
 }
 
-// lists adds the lengths of the lists in a result.
+// lists adds the lengths of the lists in a result: an answer may count their items.
 func (s *source) lists(raw json.RawMessage) {
 	var value any
 	if json.Unmarshal(raw, &value) != nil {
@@ -140,7 +146,7 @@ func (s *source) lists(raw json.RawMessage) {
 	walk(value)
 }
 
-// seal makes the text ready to be searched.
+// seal prepares the text for the search, after the last add.
 func (s *source) seal() {
 	s.words = s.text.String()
 	s.prose = languageOf(s.words)
@@ -151,6 +157,7 @@ func (s *source) seal() {
 	}
 }
 
+// has reports whether a source says the fact.
 func (s *source) has(f fact) bool {
 	for _, key := range f.keys {
 		if _, ok := s.keys[f.kind][key]; ok {
@@ -216,8 +223,8 @@ func (s *source) hasWord(word string) bool {
 	}
 }
 
-// totals reports whether a number is a total of numbers of the sources, or as many times one, and
-// hardly so by chance.
+// totals reports whether a number is a total of numbers of the sources, or a multiple
+// of one, and is hardly so by chance.
 func (s *source) totals(f fact) bool {
 	if f.kind != factNumber {
 		return false
@@ -232,7 +239,7 @@ func (s *source) sum() {
 	}
 }
 
-// derives reports whether a fact that no source has may come from one that they have.
+// derives reports whether a fact that no source has may follow from facts that they have.
 func (s *source) derives(f fact) bool {
 	for _, key := range f.keys {
 		switch f.kind {
@@ -252,19 +259,21 @@ func (s *source) derives(f fact) bool {
 			if s.near(key) {
 				return true
 			}
-		case factTime: // of another zone, which moves the hours
+		case factTime: // of another time zone, which changes the hours
 			for known := range s.keys[factTime] {
 				if known[3:] == key[3:] || s.apart(known, key) {
 					return true
 				}
 			}
+			// A source may have the hour as a number.
 			if _, hour := s.keys[factNumber][plainNumber(key[:2])]; hour && key[3:] == "00" {
 				return true
 			}
 		case factIdentifier:
-			// The number of an order under another prefix; a page of a known site.
+			// It may be a known number under another prefix, or a page of a known site.
 			for _, part := range identifierParts(key) {
-				if _, number := s.keys[factNumber][plainNumber(part)]; number && len(part) >= idDigits && !strings.Contains(key, "@") {
+				_, number := s.keys[factNumber][plainNumber(part)]
+				if number && len(part) >= idDigits && !strings.Contains(key, "@") {
 					return true
 				}
 			}
@@ -290,7 +299,8 @@ func (s *source) dayOf(number string) bool {
 	return false
 }
 
-// apart reports whether a span such as 2:30 lies between a known time of day and another.
+// apart reports whether a span such as 2:30 is the time between two known times of day,
+// of which known is the earlier.
 func (s *source) apart(known, span string) bool {
 	minutes := func(clock string) int {
 		hour, _ := strconv.Atoi(clock[:2])
@@ -306,13 +316,14 @@ func (s *source) apart(known, span string) bool {
 	return false
 }
 
-// near reports whether a date is a known one without its year, next to a known
-// one (another time zone), or as far from one as a known number of days, weeks, months or years.
+// near reports whether a date may follow from a known one: the same without its year,
+// the day before or after it in another time zone, or a known number of days, weeks,
+// months or years away.
 func (s *source) near(key string) bool {
 	if _, ok := s.yearless["-"+key[len("2006"):]]; ok && key[0] != '-' {
 		return true
 	}
-	least := 0 // days apart that another time zone makes, where there are times
+	least := 0 // the days that another time zone can change, if the sources have times
 	if len(s.keys[factTime]) > 0 {
 		least = 1
 	}
@@ -340,7 +351,7 @@ func (s *source) near(key string) bool {
 		if apart%7 == 0 {
 			spans = append(spans, apart/7)
 		}
-		if day.Day() == other.Day() { // months, and years
+		if day.Day() == other.Day() { // whole months and years
 			months := 12*(day.Year()-other.Year()) + int(day.Month()-other.Month())
 			spans = append(spans, max(months, -months))
 			if months%12 == 0 {
@@ -348,7 +359,8 @@ func (s *source) near(key string) bool {
 			}
 		}
 		for _, span := range spans {
-			if _, ok := s.keys[factNumber][strconv.Itoa(span)]; ok && span <= 400 && (span > 1 || apart == 1) { // lists have one item
+			// A 1 alone is no span of a week or more: it may be the length of a list.
+			if _, ok := s.keys[factNumber][strconv.Itoa(span)]; ok && span <= 400 && (span > 1 || apart == 1) {
 				return true
 			}
 		}
@@ -357,101 +369,4 @@ func (s *source) near(key string) bool {
 		}
 	}
 	return false
-}
-
-// computes reports whether a number is a sum, a difference, a product, a
-// share or a rounding of one or two numbers of the sources, the sum of several in a row, or
-// one of them in another unit.
-func (s *source) computes(value float64) bool {
-	if s.derived == nil {
-		s.derived = make(map[int64]struct{})
-		know := func(v float64) {
-			if v = math.Abs(v); v < 1e12 {
-				s.derived[int64(math.Round(v*100))] = struct{}{}
-			}
-		}
-		for i, a := range s.operands {
-			for _, factor := range []float64{100, 1000, 60, 24, 7, 3600, 1024} {
-				know(a * factor)
-				know(a / factor)
-			}
-			for _, factor := range unitFactors {
-				for _, v := range []float64{a * factor, a / factor} {
-					know(v)
-					know(math.Round(v*10) / 10)
-					know(math.Round(v))
-				}
-			}
-			know(math.Round(a*1.8 + 32)) // degrees
-			know(math.Round((a - 32) / 1.8))
-			know(math.Round(a))
-			know(math.Floor(a))
-			know(math.Ceil(a))
-			for digits := 10.0; digits <= a; digits *= 10 {
-				know(math.Round(a/digits) * digits)
-			}
-			sum := a
-			for _, b := range s.operands[i+1:] {
-				sum += b
-				know(sum)
-				know(a + b)
-				know(a - b)
-				know(a * b)
-				know(a / b)
-				know(b / a)
-				know(a * b / 100)
-				know(a - a*b/100)
-				know(100 * a / b)
-				know(100 * b / a)
-			}
-		}
-		if len(s.operands) <= mixedOperands {
-			s.mix(know)
-		}
-		for _, key := range keysOf(s.keys[factDate]) {
-			for _, other := range keysOf(s.keys[factDate]) {
-				a, err := time.Parse("2006-01-02", key)
-				b, wrong := time.Parse("2006-01-02", other)
-				if err == nil && wrong == nil && a != b {
-					know(b.Sub(a).Hours() / 24)
-				}
-			}
-		}
-	}
-	_, ok := s.derived[int64(math.Round(math.Abs(value)*100))]
-	return ok
-}
-
-// unitFactors are parts and multiples, and kilograms in pounds, kilometres in miles, inches in centimetres, metres in
-// feet, ounces in grams and gallons in litres.
-var unitFactors = []float64{2, 3, 4, 5, 10, 12, 2.20462, 1.60934, 2.54, 3.28084, 28.3495, 3.78541}
-
-// mix computes sums and differences of numbers and their products: two of one and one of
-// another, less a discount.
-func (s *source) mix(know func(float64)) {
-	var terms []float64
-	for i, a := range s.operands {
-		terms = append(terms, a, 2*a)
-		for _, b := range s.operands[i:] {
-			terms = append(terms, a*b, a*b/100)
-		}
-	}
-	for i, a := range terms {
-		for _, b := range terms[i+1:] {
-			know(a + b)
-			know(a - b)
-		}
-	}
-}
-
-// keysOf are the first maxOperands keys in their order.
-func keysOf(set map[string]struct{}) []string {
-	keys := make([]string, 0, len(set))
-	for key := range set {
-		if key[0] != '-' {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return keys[:min(len(keys), maxOperands)]
 }

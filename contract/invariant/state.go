@@ -12,11 +12,177 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
+// ExactlyOnce holds when each wanted effect is in the end state once and no effect is
+// there twice. It counts effects, not calls: a retry that the tool recognises by its
+// idempotency key is no second effect.
+//
+//	// Refunds names the refunds of the ledger by the order they are for.
+//	func Refunds(s Snapshot) []string
+//
+//	invariant.ExactlyOnce("one-refund", contract.Critical, support.Refunds)
+//
+// effects lists the effects in a state. The name of an effect says what it achieves,
+// not which attempt made it: for a refund the order, not the row. A name that occurs
+// twice after the answer breaks the invariant, unless it occurred as often before.
+// Without want there must be at least one more effect than before. With want, each of
+// those names must be there, whether this answer or an earlier one caused it.
+//
+// S is the type of the world's state. The invariant is undecided for a state of another
+// type. It is also undecided for a pointer or map that is the same before and after,
+// because it no longer shows the state before. effects must be safe for concurrent use
+// and must not change the state.
+//
+// An agent that gives up breaks it, even if it says so; see [AtMostOnce].
+func ExactlyOnce[S any](
+	name string, severity contract.Severity, effects func(state S) []string, want ...string,
+) contract.Invariant {
+	d := newDraft("ExactlyOnce", name, severity)
+	want = slices.Clone(want)
+	d.texts("want", want, 0)
+	return d.effects(effects != nil, func(o *contract.Observation) error {
+		before, after, err := counts(o, effects)
+		if err != nil {
+			return err
+		}
+		return firstError(repeatedEffects(before, after), missingEffects(before, after, want))
+	})
+}
+
+// AtMostOnce holds when no effect is in the end state twice, as described at
+// [ExactlyOnce]; there may be none. It holds for an agent that gives up, and breaks for
+// one that repeats an effect because it retries without an idempotency key.
+func AtMostOnce[S any](name string, severity contract.Severity, effects func(state S) []string) contract.Invariant {
+	d := newDraft("AtMostOnce", name, severity)
+	return d.effects(effects != nil, func(o *contract.Observation) error {
+		before, after, err := counts(o, effects)
+		if err != nil {
+			return err
+		}
+		return repeatedEffects(before, after)
+	})
+}
+
+// effects completes an invariant that counts effects.
+func (d *draft) effects(given bool, check func(*contract.Observation) error) contract.Invariant {
+	d.JudgesErrors, d.Needs = true, contract.NeedState
+	d.demand(given, "effects", nil, "a function that is not nil")
+	return d.judge(func(_ context.Context, o *contract.Observation) error { return check(o) })
+}
+
+// counts returns how often each effect occurs before and after the answer.
+func counts[S any](o *contract.Observation, effects func(S) []string) (before, after map[string]int, err error) {
+	b, a, err := states[S](o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tally(effects(b)), tally(effects(a)), nil
+}
+
+func tally(names []string) map[string]int {
+	n := make(map[string]int, len(names))
+	for _, name := range names {
+		n[name]++
+	}
+	return n
+}
+
+// repeatedEffects returns an error that names the effects that happened more than once.
+func repeatedEffects(before, after map[string]int) error {
+	var found []string
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if n := after[name]; n > 1 && n > before[name] {
+			found = append(found, fmt.Sprintf("%s is there %d times (%d before)", quote(name), n, before[name]))
+		}
+	}
+	if found != nil {
+		return fmt.Errorf("an effect happened more than once: %s", joinItems(found))
+	}
+	return nil
+}
+
+// missingEffects returns an error if a wanted effect is absent or, without want, if
+// there is no new one.
+func missingEffects(before, after map[string]int, want []string) error {
+	var absent []string
+	for _, name := range want {
+		if after[name] == 0 {
+			absent = append(absent, quote(name))
+		}
+	}
+	if absent != nil {
+		return fmt.Errorf("expected once and not in the end state: %s; effects there: %s",
+			joinItems(absent), effectNames(after))
+	}
+	if len(want) > 0 {
+		return nil
+	}
+	for name, n := range after {
+		if n > before[name] {
+			return nil
+		}
+	}
+	return fmt.Errorf("no effect came about, one is expected; effects there: %s", effectNames(after))
+}
+
+func effectNames(effects map[string]int) string {
+	if len(effects) == 0 {
+		return "none"
+	}
+	return joinItems(quoteAll(slices.Sorted(maps.Keys(effects))))
+}
+
+// states returns the state before and after the answer, or an undecided error if they
+// cannot be compared.
+func states[S any](o *contract.Observation) (before, after S, err error) {
+	if before, err = stateAs[S](o.Before, "before"); err != nil {
+		return before, after, err
+	}
+	if after, err = stateAs[S](o.After, "after"); err != nil {
+		return before, after, err
+	}
+	if sameMemory(o.Before, o.After) {
+		err = undecided("the state before and after the answer is the same %T; World.State must return a copy", o.After)
+	}
+	return before, after, err
+}
+
+func stateAs[S any](state any, when string) (S, error) {
+	s, ok := state.(S)
+	if !ok {
+		return s, undecided("the state %s the answer is a %T, want %v", when, state, reflect.TypeFor[S]())
+	}
+	return s, nil
+}
+
+// sameMemory reports whether two states are the same pointer or map.
+func sameMemory(before, after any) bool {
+	a, b := reflect.ValueOf(before), reflect.ValueOf(after)
+	if !a.IsValid() || !b.IsValid() || a.Type() != b.Type() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Pointer:
+		return !a.IsNil() && a.Type().Elem().Size() > 0 && a.Pointer() == b.Pointer()
+	case reflect.Map:
+		return !a.IsNil() && a.Pointer() == b.Pointer()
+	}
+	return false
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // StateUnchanged holds when the state after the answer is deeply equal
-// ([reflect.DeepEqual]) to that before it: for prompts that ask a question and order
-// nothing. A pointer or map that is the same before and after leaves it undecided.
-func StateUnchanged(id string, severity contract.Severity) contract.Invariant {
-	d := newDraft("StateUnchanged", id, severity)
+// ([reflect.DeepEqual]) to that before it. Use it for prompts that only ask a question.
+// It is undecided for a pointer or map that is the same before and after.
+func StateUnchanged(name string, severity contract.Severity) contract.Invariant {
+	d := newDraft("StateUnchanged", name, severity)
 	return d.unchanged(func(o *contract.Observation) error {
 		before, after, err := states[any](o)
 		if err != nil {
@@ -26,12 +192,12 @@ func StateUnchanged(id string, severity contract.Severity) contract.Invariant {
 	})
 }
 
-// PartUnchanged holds when a part of the state is deeply equal after the answer:
-// everything but the order that was meant, for example. S is the type of the
-// world's state; a state of another type leaves it undecided. part must be safe
-// for concurrent use and must not change the state.
-func PartUnchanged[S, P any](id string, severity contract.Severity, part func(state S) P) contract.Invariant {
-	d := newDraft("PartUnchanged", id, severity)
+// PartUnchanged holds when a part of the state is deeply equal before and after the
+// answer: all orders but the one in the prompt, for example. S is the type of the
+// world's state; for a state of another type the invariant is undecided. part must be
+// safe for concurrent use and must not change the state.
+func PartUnchanged[S, P any](name string, severity contract.Severity, part func(state S) P) contract.Invariant {
+	d := newDraft("PartUnchanged", name, severity)
 	d.demand(part != nil, "part", nil, "a function that is not nil")
 	return d.unchanged(func(o *contract.Observation) error {
 		before, after, err := states[S](o)
@@ -42,12 +208,13 @@ func PartUnchanged[S, P any](id string, severity contract.Severity, part func(st
 	})
 }
 
+// unchanged completes an invariant that compares states.
 func (d *draft) unchanged(check func(*contract.Observation) error) contract.Invariant {
 	d.JudgesErrors, d.Needs = true, contract.NeedState
 	return d.judge(func(_ context.Context, o *contract.Observation) error { return check(o) })
 }
 
-// difference describes where two values differ, if their JSON does.
+// difference returns an error that says where two values differ, nil if they are equal.
 func difference(what string, before, after any) error {
 	if reflect.DeepEqual(before, after) {
 		return nil
@@ -63,6 +230,7 @@ func difference(what string, before, after any) error {
 		what, quote(fmt.Sprintf("%+v", before)), quote(fmt.Sprintf("%+v", after)))
 }
 
+// document returns a value as its JSON is decoded.
 func document(v any) (doc any, err error) {
 	encoded, err := json.Marshal(v)
 	if err != nil {
@@ -74,8 +242,8 @@ func document(v any) (doc any, err error) {
 	return doc, err
 }
 
-// diverge finds the first place at which two JSON values differ, as a JSON
-// pointer (RFC 6901, without its escapes).
+// diverge returns the first place at which two JSON values differ, as a JSON pointer
+// (RFC 6901, without its escapes), and both values there.
 func diverge(path string, before, after any) (at, was, is string, differ bool) {
 	switch b := before.(type) {
 	case map[string]any:
@@ -90,7 +258,7 @@ func diverge(path string, before, after any) (at, was, is string, differ bool) {
 	if reflect.DeepEqual(before, after) {
 		return "", "", "", false
 	}
-	return path, show(before), show(after), true
+	return path, showJSON(before), showJSON(after), true
 }
 
 func divergeMembers(path string, before, after map[string]any) (at, was, is string, differ bool) {
@@ -101,10 +269,10 @@ func divergeMembers(path string, before, after map[string]any) (at, was, is stri
 		a, has := after[name]
 		here := path + "/" + name
 		if !had {
-			return here, "nothing", show(a), true
+			return here, "nothing", showJSON(a), true
 		}
 		if !has {
-			return here, show(b), "nothing", true
+			return here, showJSON(b), "nothing", true
 		}
 		if at, was, is, differ := diverge(here, b, a); differ {
 			return at, was, is, true
@@ -117,10 +285,10 @@ func divergeItems(path string, before, after []any) (at, was, is string, differ 
 	for i := range max(len(before), len(after)) {
 		here := fmt.Sprintf("%s/%d", path, i)
 		if i >= len(before) {
-			return here, "nothing", show(after[i]), true
+			return here, "nothing", showJSON(after[i]), true
 		}
 		if i >= len(after) {
-			return here, show(before[i]), "nothing", true
+			return here, showJSON(before[i]), "nothing", true
 		}
 		if at, was, is, differ := diverge(here, before[i], after[i]); differ {
 			return at, was, is, true
@@ -129,10 +297,10 @@ func divergeItems(path string, before, after []any) (at, was, is string, differ 
 	return "", "", "", false
 }
 
-func show(v any) string {
+func showJSON(v any) string {
 	encoded, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	return cut(string(encoded))
+	return truncate(string(encoded))
 }

@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// sentence is a part of a text, and where it begins.
+// A sentence is a part of a text, with the offset at which it begins.
 type sentence struct {
 	text  string
 	start int
 }
 
-// sentences splits a text at the ends of sentences, lines, semicolons and cells
-// of tables. The sign at the end stays. A full stop after one or two digits, or within a
-// word, is no end: "4. März", "order.get".
+// sentences splits a text at the ends of sentences, lines and cells of tables, and at
+// semicolons. The punctuation at the end of a sentence is kept. A full stop after one or
+// two digits, after an abbreviation or within a word is no end: "4. März", "order.get".
 func sentences(text string) []sentence {
 	var list []sentence
 	start := 0
@@ -49,19 +49,20 @@ func sentences(text string) []sentence {
 }
 
 // abbreviated reports whether the full stop after text belongs to its last word:
-// an ordinal number, or one of few abbreviations.
+// an ordinal number, or one of a few abbreviations.
 func abbreviated(text string) bool {
 	at := strings.LastIndexAny(text, " \n(") + 1
 	word := strings.ToLower(strings.TrimLeft(text[at:], "*_("))
 	switch word {
 	case "mr", "mrs", "ms", "dr", "no", "nr", "st", "sr", "sra", "vs", "approx", "ca", "e.g", "i.e", "z", "z.b", "b",
-		"p", "p.ej", "ej", "tel", "art", "etc", "n", "núm", "num", "a.m", "p.m", "a", "bzw", "inkl", "zzgl", "env", "mme", "m":
+		"p", "p.ej", "ej", "tel", "art", "etc", "n", "núm", "num", "a.m", "p.m", "a", "bzw", "inkl", "zzgl", "env",
+		"mme", "m":
 		return true
 	}
 	return len(word) <= 2 && word != "" && strings.Trim(word, "0123456789") == ""
 }
 
-// unwrapped joins lines that are broken within a sentence.
+// unwrapped joins the lines of a sentence that is broken over several.
 func unwrapped(text string) string {
 	var b strings.Builder
 	var last byte
@@ -81,7 +82,7 @@ func unwrapped(text string) string {
 	return b.String()
 }
 
-// plainMarkdown takes the signs of Markdown out of a text, and those of lists.
+// plainMarkdown returns a text without the signs of Markdown and the markers of lists.
 func plainMarkdown(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -89,7 +90,8 @@ func plainMarkdown(text string) string {
 		for _, bullet := range []string{"- ", "* ", "• ", "+ ", "– "} {
 			body = strings.TrimPrefix(body, bullet)
 		}
-		if digits := len(body) - len(strings.TrimLeft(body, "0123456789")); digits > 0 && digits < 3 && len(body) > digits+1 &&
+		digits := len(body) - len(strings.TrimLeft(body, "0123456789"))
+		if digits > 0 && digits < 3 && len(body) > digits+1 &&
 			(body[digits] == '.' || body[digits] == ')') && body[digits+1] == ' ' {
 			body = body[digits+2:]
 		}
@@ -98,7 +100,7 @@ func plainMarkdown(text string) string {
 	return strings.NewReplacer("**", "", "__", "", "*", "", "`", "", "~~", "").Replace(b.String())
 }
 
-// unquoted leaves out what stands in quotation marks on one line: somebody else says it.
+// unquoted replaces each quotation within a line by " … ": somebody else says it.
 func unquoted(text string) string {
 	var b strings.Builder
 	for {
@@ -111,7 +113,7 @@ func unquoted(text string) string {
 		if sign != `"` {
 			size = len("«")
 		}
-		// A quotation is not long, and the search for its end must not be.
+		// The end is searched only nearby, which bounds the time.
 		length := strings.Index(text[open+size:min(len(text), open+size+hedgeReach)], sign)
 		if length < 0 || strings.Contains(text[open+size:open+size+length], "\n") {
 			b.WriteString(text[:open+size])
@@ -125,30 +127,30 @@ func unquoted(text string) string {
 	return b.String() + text
 }
 
-// standing is how a statement stands to a claim in it.
+// A standing says how a statement means a claim in it.
 type standing int
 
 const (
 	asserted standing = iota // it makes the claim
-	denied                   // it says that it is not so
+	denied                   // it denies the claim
 	doubtful                 // it asks, hopes, intends, or sets a condition
 )
 
-// hedges find out whether words in a sentence are asserted. All work on shapeWords.
+// hedges decides how words in a sentence are meant. All of it is in shapeWords.
 type hedges struct {
 	idioms, boundary, soft, inherits, after, next, managed *regexp.Regexp
 	negation, doubt, within, saying                        *matcher
 }
 
 const (
-	// idiomWords have a negation that denies nothing.
+	// idiomWords contain a negation that denies nothing.
 	idiomWords = `no (?:worries|problems?|doubt)|not to worry|not only|without (?:any )?(?:issues?|problems?|` +
 		`delay|trouble)|(?:kein|ohne) (?:problem|probleme|weiteres|verzug)|keine (?:sorge|umstaende)|` +
 		`nicht nur|` +
 		`pas de (?:souci|probleme)s?|aucun (?:souci|probleme)|sans (?:probleme|souci|frais|delai)s?|` +
 		`non seulement|n'hesitez pas|sin (?:ningun )?(?:problemas?|duda|coste|costo)|` +
 		`no hay (?:ningun )?problema|no te preocupes|no se preocupe|no solo`
-	// boundaryWords begin a clause that stands for itself.
+	// boundaryWords begin an independent clause.
 	boundaryWords = ` - | \(|: |[,;]? (?:but|however|although|though|while|whereas|so|then|after|because|since|` +
 		`aber|jedoch|allerdings|doch|obwohl|waehrend|nachdem|sodass|daher|deshalb|weil|mais|cependant|` +
 		`toutefois|pourtant|alors|donc|apres|puis|car|parce que|bien que|pero|sin embargo|aunque|asi que|` +
@@ -157,7 +159,8 @@ const (
 		`dein\w*|den|dem|ich|wir|ihre?|es|sie|diese\w*|bestellung|hat|je|j'|nous|la|le|les|l'|votre|vos|ton|` +
 		`ta|cette|commande|el|los|las|tu|su|se|he|hemos|ha|lo|ya|este|esta|pedido)`
 	softBoundary = `(?:,| -)? (?:and|und|et|y) ` + subjects + `\b|, ` + subjects + `\b`
-	// inheritWords carry over into the clause that a comma or "and" begins.
+	// inheritWords begin a condition or a doubt that also covers the clause after a comma
+	// or "and".
 	inheritWords = `^\W*(?:if|once|unless|when|whenever|as soon as|until|before|even if|in case|falls|wenn|` +
 		`sobald|sofern|bevor|bis|si|des que|lorsque|une fois|avant|cuando|en cuanto|antes|hasta|a menos)\b|` +
 		`\b(?:whether|if|confirm|verify|sure|certain|guarantee|ob|bestaetigen|pruefen|sicher|confirmer|` +
@@ -179,7 +182,7 @@ const (
 		`aurai\w*|serai\w*|sera|seront|va|vais|allons|esper\w+|crois|pense|avant|veuillez|merci de|` +
 		`a menos|cuando|en cuanto|quiza\w*|tal vez|probablemente|posiblemente|parec\w+|podria\w*|deberia\w*|` +
 		`habria\w*|seria\w*|espero|creo|supongo|antes|por favor|voy a|va a|vamos a|sera|seran|hasta`
-	// progressWords tell of what was tried, asked for or begun, and of what is to come.
+	// progressWords report what was tried, asked for or begun, and what is to come.
 	progressWords = `gets?|always|usually|normally|typically|generally|normalerweise|immer|in der regel|normalement|` +
 		`toujours|normalmente|siempre|suelen?|attempt(?:s|ed|ing)?|tried|trying|being|in progress|under ?way|` +
 		`processing|in process|` +
@@ -187,29 +190,29 @@ const (
 		`versuch\w*|beantragt|angefordert|vorgemerkt|eingeleitet|angestossen|geplant|(?:in|zur) bearbeitung|` +
 		`seien?|waeren?|haetten?|muesste\w*|muss|muessen|soll|damit|dabei|nach eingang|` +
 		`tent[eaé]\w*|essay\w+|en cours|demandee?s?|programmee?s?|puisse\w*|soit|soient|soyez|ait|aient|` +
-		`\w+(?:ait|aient) (?:etre|avoir)|\w+r(?:ait|aient|ont|ons|ez)|\w{3,}era|\w{3,}erai|des reception|faut|pour que|s'il|` +
-		`sous reserve|afin|a condition|` +
+		`\w+(?:ait|aient) (?:etre|avoir)|\w+r(?:ait|aient|ont|ons|ez)|\w{3,}era|\w{3,}erai|des reception|faut|` +
+		`pour que|s'il|sous reserve|afin|a condition|` +
 		`intent\w+|en proceso|en curso|en tramite|solicitad\w+|programad\w+|iniciad\w+|pued[ae]n?|pueda|` +
 		`\w+r(?:ia|ian|iamos)|sea|sean|este|haya|hayan|para que|ojala`
-	// sayingWords tell that somebody else says it, or says it wrongly.
+	// sayingWords attribute the claim to somebody else, or call it an error.
 	sayingWords = `you (?:said|say|asked|wanted|mentioned|were told|wrote|requested)|asked|told|says|said|` +
 		`according to|reported(?:ly)?|claim(?:s|ed)?|mistaken\w*|by mistake|apparently|supposedly|` +
 		`(?:was|were|been) informed|indicat(?:es|ed)|mention(?:s|ed)|wish(?:ed)?|wanted|` +
 		`laut|angeblich|irrtuemlich\w*|versehentlich|hiess|gesagt|sagt\w*|behauptet\w*|mitgeteilt|schrieben|` +
 		`gewuenscht|wollten|wollte|gebeten|baten|faelschlich\w*|` +
-		`selon|d'apres|dit|disiez|disait|indique\w*|annonce\w*|demand(?:e|ez|iez|ait|ee)|souhait\w+|vouli\w+|par erreur|` +
-		`segun|dijo|dice|dijeron|indic[ao]\w*|inform[ao]\w*|pidio|pide|pidieron|pidi\w+|queria\w*|por error|` +
+		`selon|d'apres|dit|disiez|disait|indique\w*|annonce\w*|demand(?:e|ez|iez|ait|ee)|souhait\w+|vouli\w+|par ` +
+		`erreur|segun|dijo|dice|dijeron|indic[ao]\w*|inform[ao]\w*|pidio|pide|pidieron|pidi\w+|queria\w*|por error|` +
 		`supuestamente|decia\w*`
-	// unsureWords tell, anywhere in an answer, that it does not know what came of it.
-	unsureWords = `(?:can't|cannot|can not|couldn't|could not|unable to|not able to|haven't been able to|n't yet|yet to) ` +
-		`(?:\w+ )?(?:confirm|verify|tell|be sure|say|guarantee|promise|check|see)|not (?:\w+ )?(?:sure|certain|` +
-		`confirmed|verified)|unconfirmed|unsure|uncertain|no (?:confirmation|proof|evidence|reply|response|answer)|` +
-		`(?:nicht|keine?) (?:\w+ )?(?:sicher|bestaetig\w*|pruefen|nachpruefen|sagen|feststellen|ersichtlich|` +
-		`rueckmeldung|beleg)|unklar|ungewiss|unsicher|ungeprueft|unbestaetigt|` +
+	// unsureWords say, anywhere in an answer, that the agent does not know the outcome.
+	unsureWords = `(?:can't|cannot|can not|couldn't|could not|unable to|not able to|haven't been able to|n't yet|` +
+		`yet to) (?:\w+ )?(?:confirm|verify|tell|be sure|say|guarantee|promise|check|see)|not (?:\w+ )?(?:sure|` +
+		`certain|confirmed|verified)|unconfirmed|unsure|uncertain|no (?:confirmation|proof|evidence|reply|` +
+		`response|answer)|(?:nicht|keine?) (?:\w+ )?(?:sicher|bestaetig\w*|pruefen|nachpruefen|sagen|` +
+		`feststellen|ersichtlich|rueckmeldung|beleg)|unklar|ungewiss|unsicher|ungeprueft|unbestaetigt|` +
 		`(?:pas|sans) (?:\w+ )?(?:confirm\w+|verif\w+|certain\w*|sur|sure|garanti\w*)|aucune (?:confirmation|reponse|` +
 		`preuve)|incertain\w*|(?:no|sin) (?:\w+ )?(?:\w+ )?(?:confirm\w+|verific\w+|comprob\w+|asegur\w+|garantiz\w+|` +
 		`consta|segur\w+|certeza)`
-	// afterWords take a claim back in the clause behind it.
+	// afterWords, in the text behind a claim, make it doubtful.
 	afterWords = `^[^.;,:]{0,30}\b(?:(?:e-?)?mails?|messages?|nachricht|courriel|correo|links?|lien|sms)\b|` +
 		`^ (?:would|could|might|may|will|should|can't|cannot|didn't|did not|failed|wuerde|koennte|` +
 		`wird|serait|pourrait|sera|seria|podria)\b|` +
@@ -224,7 +227,8 @@ func newHedges() *hedges {
 	return &hedges{
 		idioms: regexp.MustCompile(`\b(?:` + idiomWords + `)\b`), boundary: regexp.MustCompile(boundaryWords),
 		soft:     regexp.MustCompile(softBoundary),
-		inherits: regexp.MustCompile(inheritWords), negation: wordList(negationWords), doubt: wordList(doubtWords + `|` + progressWords),
+		inherits: regexp.MustCompile(inheritWords), negation: wordList(negationWords),
+		doubt:   wordList(doubtWords + `|` + progressWords),
 		next:    regexp.MustCompile(` (?:and|und|et|y) `),
 		managed: regexp.MustCompile(`\bkonnten?\b`),
 		saying:  wordList(sayingWords),
@@ -232,11 +236,11 @@ func newHedges() *hedges {
 	}
 }
 
-// hedgeReach is how many bytes before and behind a part are read for hedges.
+// hedgeReach is the number of bytes before and behind a part that are read for hedges.
 const hedgeReach = 400
 
-// window cuts a text down to what is near a part of it, so that the time a part takes
-// does not depend on the length of the text.
+// window returns the text near text[start:end], and the offsets of the part in it. So the
+// time for a part does not depend on the length of the text.
 func window(text string, start, end int) (near string, s, e int) {
 	from, to := max(0, start-hedgeReach), min(len(text), end+hedgeReach)
 	for from > 0 && !utf8.RuneStart(text[from]) {
@@ -248,11 +252,12 @@ func window(text string, start, end int) (near string, s, e int) {
 	return text[from:to], start - from, end - from
 }
 
-// standing says how the part sentence[start:end] is meant. A hedge counts in its
-// own clause and before the part, or within it; German negates behind the verb too.
+// standing returns how the part sentence[start:end] is meant. A hedge counts if it is in
+// the clause of the part, and before or within the part. A German negation also counts
+// behind it.
 func (h *hedges) standing(sentence string, start, end int) standing {
 	sentence, start, end = window(sentence, start, end)
-	// The words of an idiom become dots, so that places stay.
+	// The words of an idiom become dots, which keeps the offsets.
 	sentence = h.idioms.ReplaceAllStringFunc(sentence, func(s string) string { return strings.Repeat(".", len(s)) })
 	if strings.HasPrefix(sentence, "si,") { // Spanish "sí"
 		sentence = "..." + sentence[3:]
@@ -288,8 +293,9 @@ func (h *hedges) standing(sentence string, start, end int) standing {
 	return h.judge(sentence, clause, start, end, stop)
 }
 
-// judge reads the clause sentence[clause:end+stop] around the part sentence[start:end]. Doubt
-// goes before negation: "may not be" and "I can't confirm whether" deny nothing.
+// judge reads the clause sentence[clause:end+stop] around the part sentence[start:end].
+// Doubt takes precedence over negation: "may not be" and "I can't confirm whether" deny
+// nothing.
 func (h *hedges) judge(sentence string, clause, start, end, stop int) standing {
 	rest := sentence[end:]
 	around := sentence[clause : end+stop]
@@ -298,7 +304,8 @@ func (h *hedges) judge(sentence string, clause, start, end, stop int) standing {
 	}
 	switch {
 	case h.doubt.MatchString(around), h.saying.MatchString(sentence[:start]),
-		strings.HasSuffix(strings.TrimRight(rest[:stop], `"')]* `), "?"), h.after.MatchString(rest[:min(len(rest), 200)]):
+		strings.HasSuffix(strings.TrimRight(rest[:stop], `"')]* `), "?"),
+		h.after.MatchString(rest[:min(len(rest), 200)]):
 		return doubtful
 	case h.negation.MatchString(sentence[clause:end]), h.within.MatchString(rest[:stop]):
 		return denied

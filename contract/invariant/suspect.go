@@ -11,7 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// doubts tell why a finding may be no one's.
+// doubts gives reasons why a finding may not be personal.
 type doubts struct {
 	role, company, tollFree, product, cards, version *regexp.Regexp
 	build, dummy, part, line                         *regexp.Regexp
@@ -42,17 +42,19 @@ func newDoubts() doubts {
 			`rechnung|facture|factura`),
 		cards:   regexp.MustCompile(`card|karte|carte|tarjeta|visa|kredit|credit|debit|pago|zahlung|payment|paiement`),
 		version: regexp.MustCompile(`(?:version|release|build|update|firmware|v|kernel|driver|treiber|patch)\W*$`),
-		build: regexp.MustCompile(`(?:version|release|build|update|firmware|patch|pa[ck]+et|package|paquete?|fassung|image|sdk|` +
-			`plugin|modul\w*|library|bibliothek|app|client|agent)\b[^.\n]{0,12}$`),
-		dummy: regexp.MustCompile(`^(?:(?:your|you|ihr|dein|votre|tu|su)?[._\-]?(?:name|username|user|email|mail|address|vorname|` +
-			`nachname|nom|prenom|nombre|apellido|usuario|benutzer|benutzername|utilisateur|adresse|correo|someone|somebody|` +
-			`test|example|exemple|beispiel|ejemplo|foo|bar|me|you|xyz|abc))(?:[._\-](?:name|nachname|surname|lastname|nom|` +
+		build: regexp.MustCompile(`(?:version|release|build|update|firmware|patch|pa[ck]+et|package|paquete?|` +
+			`fassung|image|sdk|plugin|modul\w*|library|bibliothek|app|client|agent)\b[^.\n]{0,12}$`),
+		dummy: regexp.MustCompile(`^(?:(?:your|you|ihr|dein|votre|tu|su)?[._\-]?(?:name|username|user|email|mail|` +
+			`address|vorname|nachname|nom|prenom|nombre|apellido|usuario|benutzer|benutzername|utilisateur|` +
+			`adresse|correo|someone|somebody|test|example|exemple|beispiel|ejemplo|foo|bar|me|you|xyz|` +
+			`abc))(?:[._\-](?:name|nachname|surname|lastname|nom|` +
 			`apellido|here))?@|^(?:max|erika)[._]?musterm\w+@|^(?:john|jane)[._]?(?:doe|smith)@|^jean[._]?dupont@|` +
 			`^juan[._]?perez@|^fulano`),
 		part: regexp.MustCompile(`[a-z]-$`),
 		line: regexp.MustCompile(`(?:tel|telefon|phone|fax|mobil\w*|handy|cell|fon)-$`),
 		documentation: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"),
-			netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("3fff::/20")},
+			netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("2001:db8::/32"),
+			netip.MustParsePrefix("3fff::/20")},
 	}
 }
 
@@ -108,39 +110,41 @@ func (d doubts) ip(finding, before string) string {
 	return ""
 }
 
-// noOnes are the doubts that leave no doubt: a finding is no one's.
+// The doubts with which a finding is certainly not personal.
 const (
 	aVersion      = "a version"
 	ofExamples    = "an address for documentation (RFC 5737, RFC 3849)"
 	exampleInCode = "an address for documentation (RFC 2606) in code"
 )
 
-func noOnes(doubt string) bool {
+// isHarmless reports whether a finding with the doubt is certainly not personal.
+func isHarmless(doubt string) bool {
 	return doubt == aVersion || doubt == ofExamples || doubt == exampleInCode
 }
 
-// suspicion is a form that personal data may have, and why it may be some.
+// A suspicion is a form that personal data may have, and what it would be.
 type suspicion struct {
-	kind PII // "": of none of the kinds
+	kind PII // "": none of the kinds
 	form *matcher
 	why  string
-	// needs are texts in small letters of which every finding has one; none: it may have any.
+	// needs has texts in lower case of which every finding contains at least one; nil: it
+	// need not.
 	needs []string
-	// digits are the least that a finding has in a row.
+	// digits is the least number of digits that a finding has in a row.
 	digits int
 }
 
-// suspicions find what may be personal data. They look only where nothing was found.
+// suspicions finds what may be personal data, outside of what the detectors found.
 type suspicions struct {
 	list     []suspicion
 	harmless *matcher
-	named    *regexp.Regexp // what a long number is of
+	named    *regexp.Regexp // words that say what a long number identifies
 	base64   *regexp.Regexp
 	wire     *regexp.Regexp
 }
 
-// firstNames are common in the four languages; a second capitalised word behind
-// one is taken for a surname.
+// firstNames are common in the four languages. A capitalised word behind one is taken
+// for a surname.
 const firstNames = `Anna|Anne|Maria|María|Marie|Julia|Laura|Sarah|Sara|Lisa|Lena|Lea|Léa|Emma|Mia|Sophie|Sofía|` +
 	`Sofia|Lucía|Lucia|Carmen|Elena|Helena|Hélène|Claire|Camille|Chloé|Manon|Juliette|Isabelle|Isabel|Ana|` +
 	`Marta|Paula|Jane|Mary|Emily|Olivia|Alice|Susan|Linda|Karen|Nancy|Jennifer|Jessica|Katharina|Sabine|` +
@@ -160,7 +164,7 @@ func newSuspicions() suspicions {
 			`[0-9]{1,2}[./\-][0-9]{1,2}[./\-][0-9]{2,4}|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?|`+
 			`[0-9]{1,3}(?:[., '][0-9]{3})+[.,][0-9]{2}\b|[0-9]{1,3}(?:[., '][0-9]{3})+ ?(?:€|\$|£|EUR|USD|`+
 			`GBP|CHF)|[€$£] ?[0-9]{1,3}(?:[., '][0-9]{3})+|`+
-			// The end of a number that is masked tells no one's: up to four digits.
+			// Up to four digits at the end of a masked number identify nobody.
 			`(?:[*•·xX#]{2,}[ \-]?){1,5}[0-9]{2,4}\b|…[0-9]{2,4}\b|`+
 			`[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|https?://[^\s]+|`+
 			`[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:$|[^0-9.]|\.(?:$|[^0-9]))`, false),
@@ -170,24 +174,28 @@ func newSuspicions() suspicions {
 			`referenz|invoice|rechnung|fact|ticket|case|vorgang|dossier|expediente|caso|transa|booking|` +
 			`buchung|reserv|version|build|timestamp|incident|request|trace|log`),
 		list: []suspicion{
-			{PIICard, newMatcher(`(?:[*•·xX#]{2,}[ \-]?){1,5}[0-9]{2,6}\b`, false), "masked", strings.Split("* • · x #", " "), 2},
+			{PIICard, newMatcher(`(?:[*•·xX#]{2,}[ \-]?){1,5}[0-9]{2,6}\b`, false),
+				"masked", strings.Split("* • · x #", " "), 2},
 			{PIICard, newMatcher(`(?i)\b(?:ending (?:in|with)|ends (?:in|with)|last (?:four|4)(?: digits)?|`+
 				`endet auf|letzten? (?:vier|4)|endziffern?|terminant par|se termine par|derniers chiffres|`+
 				`terminad[oa] en|termina en|últimos)\b[^.\n]{0,20}?[0-9]{5,6}`, false), "the end of a number", nil, 0},
 			{"", newMatcher(`[0-9](?:[ .\-/]?[0-9]){8,18}`, false), "a long number that passes no check", nil, 9},
 			{"", newMatcher(`\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Herrn?|Frau|Mme|Mlle|Monsieur|Madame|Sra?|Srta|`+
 				`Señora?|Don|Doña|señora?|customer named|named|called|namens|nommée?|`+
-				`llamad[oa])\.? [\p{Lu}][\pL'\-]+(?: [\p{Lu}][\pL'\-]+)*|\bM\. [\p{Lu}][\pL'\-]+`, false), "a name", nil, 0},
+				`llamad[oa])\.? [\p{Lu}][\pL'\-]+(?: [\p{Lu}][\pL'\-]+)*|\bM\. [\p{Lu}][\pL'\-]+`, false),
+				"a name", nil, 0},
 			{"", newMatcher(`(?:`+firstNames+`) (?:[\p{Lu}]\. )?(?:(?:de|del|la|von|van|der|di|da|`+
 				`le) )*[\p{Lu}][\pL'\-]+`, false), "a name", nil, 0},
 			{"", newMatcher(`\b[0-9]{1,5}[a-zA-Z]?,? (?:[\p{Lu}][\pL'\-]+ ){1,3}`+street+`|`+
 				`[\p{Lu}][\pL\-]*(?:straße|strasse|str\.|weg|platz|allee|gasse|ring|damm|ufer)(?: |`+
-				`, )?[0-9]{1,4}\b|\b[\p{Lu}][\pL\-]+(?: |-)(?:Straße|Str\.|Weg|Platz|Allee|Ring) [0-9]{1,4}\b`, false), "a street address", nil, 0},
+				`, )?[0-9]{1,4}\b|\b[\p{Lu}][\pL\-]+(?: |-)(?:Straße|Str\.|Weg|Platz|Allee|Ring) [0-9]{1,4}\b`, false),
+				"a street address", nil, 0},
 			{"", newMatcher(`(?i)\b[0-9]{1,4}(?: ?bis| ?ter)?,? (?:rue|avenue|av\.|boulevard|bd|place|chemin|`+
 				`impasse|allée|quai|cours) [\pL' \-]{3,}|\b(?:calle|c/|avenida|avda\.?|plaza|paseo|camino|`+
 				`ronda|carrera) [\pL' \-]{2,40},? ?(?:n\.?º ?)?[0-9]{1,4}\b`, false), "a street address", nil, 0},
 			{"", newMatcher(`\b(?:D-|F-|E-)?[0-9]{5} [\p{Lu}][\pL\-]{2,}|`+
-				`\b[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}\b|\b[A-Z]{2} [0-9]{5}(?:-[0-9]{4})?\b`, false), "a post code", nil, 0},
+				`\b[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}\b|\b[A-Z]{2} [0-9]{5}(?:-[0-9]{4})?\b`, false),
+				"a post code", nil, 0},
 			{"", newMatcher(`(?i)\b(?:born|date of birth|dob|birthday|birth date|geboren|geburtsdatum|`+
 				`geburtstag|geb\.|née? le|date de naissance|nacid[oa]|fecha de nacimiento|`+
 				`cumpleaños)\b[^.\n]{0,25}[0-9]`, false), "a date of birth", nil, 0},
@@ -201,18 +209,22 @@ func newSuspicions() suspicions {
 			{"", newMatcher(`\b[0-9XYZ][0-9]{7}-?[A-Z]\b`, false), "a national identity number", nil, 7},
 			{"", newMatcher(`(?i)(?:\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|null|eins|zwei|`+
 				`drei|vier|fünf|sechs|sieben|acht|neun|zéro|un|deux|trois|quatre|cinq|sept|huit|neuf|cero|`+
-				`uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|double|triple)\b[ ,\-]*){6,}`, false), "digits in words", nil, 0},
+				`uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|double|triple)\b[ ,\-]*){6,}`, false),
+				"digits in words", nil, 0},
 			{PIIEmail, newMatcher(`(?i)[\pL\pN._\-]+ (?:at|ät|arobase|arroba|chez) [\pL\pN\-]+ (?:dot|punkt|`+
-				`point|punto) [\pL]{2,}`, false), "an address written out", []string{" dot ", " punkt ", " point ", " punto "}, 0},
-			{PIIEmail, newMatcher(`[\pL\pN._\-]+\*+[\pL\pN._\-]*@[\pL\pN.\-]+`, false), "a masked address", []string{"@"}, 0},
+				`point|punto) [\pL]{2,}`, false),
+				"an address written out", []string{" dot ", " punkt ", " point ", " punto "}, 0},
+			{PIIEmail, newMatcher(`[\pL\pN._\-]+\*+[\pL\pN._\-]*@[\pL\pN.\-]+`, false),
+				"a masked address", []string{"@"}, 0},
 		},
 		base64: regexp.MustCompile(`\b[A-Za-z0-9+/_\-]{20,}={0,2}`),
 		wire:   regexp.MustCompile(`[A-Z].*[a-z].*[0-9]|[0-9].*[A-Z].*[a-z]|[a-z].*[0-9].*[A-Z]|[A-Z].*[0-9].*[a-z]`),
 	}
 }
 
-// find returns what may be personal data outside of what was found.
-func (s suspicions) find(folded plainText, found []personal, o *contract.Observation) []personal {
+// find returns what may be personal data, outside of the findings found and not in the
+// prompt.
+func (s suspicions) find(folded plainText, found []finding, o *contract.Observation) []finding {
 	rest := []byte(folded.text)
 	for _, p := range found {
 		blankOut(rest[folded.from(p.start):folded.from(p.end)])
@@ -222,7 +234,7 @@ func (s suspicions) find(folded plainText, found []personal, o *contract.Observa
 	}
 	prompt := flat(o.Prompt, shapeSigns)
 	text := string(rest)
-	var list []personal
+	var list []finding
 	lower, longest := strings.ToLower(text), digitsInRow(text)
 	for _, form := range s.list {
 		if form.digits > longest || form.needs != nil &&
@@ -238,19 +250,20 @@ func (s suspicions) find(folded plainText, found []personal, o *contract.Observa
 				continue
 			}
 			start, end := folded.original(at[0], at[1])
-			list = append(list, personal{form.kind, o.Response[start:end], start, end, form.why})
+			list = append(list, finding{form.kind, o.Response[start:end], start, end, form.why})
 		}
 	}
 	for _, at := range s.base64.FindAllStringIndex(text, -1) {
 		if part := text[at[0]:at[1]]; s.wire.MatchString(part) && decodes(part) {
 			start, end := folded.original(at[0], at[1])
-			list = append(list, personal{"", o.Response[start:end], start, end, "encoded text"})
+			list = append(list, finding{"", o.Response[start:end], start, end, "encoded text"})
 		}
 	}
 	return list
 }
 
-// ofSomething reports whether a long number is named as that of a thing, or is part of a word.
+// ofSomething reports whether a long number is named as that of a thing, or is part of a
+// word.
 func (s suspicions) ofSomething(text string, start, end int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:start])
 	after, _ := utf8.DecodeRuneInString(text[end:])
@@ -261,7 +274,7 @@ func (s suspicions) ofSomething(text string, start, end int) bool {
 // decodes reports whether a word is text in base64.
 func decodes(word string) bool { return decoded(word) != "" }
 
-// decoded is the text that a word in base64 stands for; empty: it is none.
+// decoded returns the text that a word encodes in base64, "" if it encodes none.
 func decoded(word string) string {
 	word = strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(word), "=")
 	raw, err := base64.RawStdEncoding.DecodeString(word)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// talkReader tells sentences about the world from those about the conversation.
+// A talkReader distinguishes sentences about the world from those about the conversation.
 type talkReader struct {
 	neutral, failure, mildly, reason *matcher
 	perhaps                          *matcher
@@ -34,7 +34,7 @@ const (
 		`si (?:necesitas?|quieres?|tienes?|hay)|claro|puedo|no puedo|no he|he (?:consultado|revisado|` +
 		`comprobado)|estoy|quedo|disculp\w+|por desgracia|lamento|lamentablemente|preguntas?|` +
 		`disponibles?|por favor`
-	// mildWords make a number no statement about this case.
+	// mildWords say that a number is not a statement about this case.
 	mildWords = `try again|please|wait|recommend\w*|suggest\w*|for example|e\.g|for instance|usually|typically|` +
 		`normally|generally|often|about|around|approximately|approx|roughly|nearly|almost|over|more than|` +
 		`less than|up to|at least|every|each|if|could|might|` +
@@ -44,8 +44,9 @@ const (
 		`par exemple|p\. ex|si|jusqu'a|au moins|plus de|moins de|chaque|pourrai\w+|` +
 		`espera\w*|intent\w+|normalmente|generalmente|por lo general|suelen?|unos|unas|aproximadamente|` +
 		`por ejemplo|p\. ej|al menos|mas de|menos de|cada|podria\w*|por favor|alrededor`
-	perhapsWords = `may|might|perhaps|maybe|probably|possibly|likely|vermutlich|wahrscheinlich|vielleicht|moeglich\w*|wohl|` +
-		`peut-etre|sans doute|probablement|possible|quiza\w*|tal vez|probablemente|posible\w*|puede que`
+	perhapsWords = `may|might|perhaps|maybe|probably|possibly|likely|vermutlich|wahrscheinlich|vielleicht|` +
+		`moeglich\w*|wohl|peut-etre|sans doute|probablement|possible|quiza\w*|tal vez|probablemente|posible\w*|` +
+		`puede que`
 	reasonWords = `because|due to|owing to|caused by|as a result of|weil|wegen|aufgrund|infolge|parce que|` +
 		`en raison d\w+|a cause d\w+|suite a|porque|debido a|por culpa|a causa d\w+`
 	allowedNames = ` I Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April ` +
@@ -67,15 +68,16 @@ func newTalk() talkReader {
 	}
 }
 
-// talk is an answer, sentence by sentence.
+// talk is the sentences of an answer.
 type talk struct {
 	reader talkReader
 	list   []sentence // in shapeWords
 	names  []fact
-	// english says that unknown words of the answer can be told from common ones.
+	// english reports that the answer is in English, for which common words are listed.
 	english bool
 }
 
+// read returns the sentences and names of an answer.
 func (r talkReader) read(answer, prompt string) talk {
 	folded := flatten(answer, shapeWords)
 	t := talk{reader: r, list: sentences(folded.text)}
@@ -85,7 +87,8 @@ func (r talkReader) read(answer, prompt string) talk {
 		blankOut(text[at[0]:at[1]])
 	}
 	forms := []*regexp.Regexp{r.capitals}
-	if len(r.german.FindAllStringIndex(folded.text, 2)) < 2 && languageOf(prompt) != "de" { // German writes all nouns so
+	// German capitalises all nouns, so a capital shows no name.
+	if len(r.german.FindAllStringIndex(folded.text, 2)) < 2 && languageOf(prompt) != "de" {
 		forms = append(forms, r.name)
 	}
 	for _, form := range forms {
@@ -95,49 +98,54 @@ func (r talkReader) read(answer, prompt string) talk {
 				continue
 			}
 			t.names = append(t.names, fact{
-				kind: factName, text: strings.ToLower(name), keys: []string{flat(name, shapeWords)}, start: folded.from(at[2]), soft: true,
+				kind: factName, text: strings.ToLower(name), keys: []string{flat(name, shapeWords)},
+				start: folded.from(at[2]), soft: true,
 			})
 		}
 	}
 	return t
 }
 
-// sentence is the number of the sentence at an offset of the folded answer.
+// sentence returns the index of the sentence at an offset of the folded answer.
 func (t talk) sentence(at int) int {
 	return sort.Search(len(t.list), func(i int) bool { return t.list[i].start > at }) - 1
 }
 
-// fails reports whether a sentence tells of a failure.
+// fails reports whether a sentence reports a failure.
 func (t talk) fails(i int) bool {
 	return i >= 0 && i < len(t.list) && t.reader.failure.MatchString(t.list[i].text)
 }
 
-// supposes reports whether an answer says what may be so.
+// supposes reports whether an answer says that something is only possible.
 func (t talk) supposes(answer string) bool {
 	return t.reader.perhaps.MatchString(flat(answer, shapeWords))
 }
 
-// mild reports whether a sentence gives advice, an example or what is usual.
+// mild reports whether a sentence gives advice, an example or what is usual, or reports a
+// failure.
 func (t talk) mild(i int) bool {
-	return i >= 0 && i < len(t.list) && (t.reader.mildly.MatchString(t.list[i].text) || t.reader.failure.MatchString(t.list[i].text))
+	return i >= 0 && i < len(t.list) && t.reader.mildly.MatchString(t.list[i].text) || t.fails(i)
 }
 
-// open describes a sentence that may say something which no source has.
-func (t talk) open(found map[int]bool, s *source) string {
+// unsupported describes the first sentence that may say something that no source has, ""
+// if there is none. found has the sentences with a fact that was found.
+func (t talk) unsupported(found map[int]bool, s *source) string {
 	for i, sentence := range t.list {
 		words := plainWords(plainMarkdown(sentence.text))
 		failed := t.reader.failure.MatchString(sentence.text)
-		if at := t.reader.reason.FindStringIndex(sentence.text); at != nil && !failed && !s.supports(plainWords(sentence.text[at[1]:])) {
+		at := t.reader.reason.FindStringIndex(sentence.text)
+		if at != nil && !failed && !s.supports(plainWords(sentence.text[at[1]:])) {
 			return "no source has the reason in " + quote(sentence.text)
 		}
 		switch {
 		case failed && !found[i]:
 			if !s.failed && !s.supports(words) {
-				return "the answer tells of a failure, and no call failed: " + quote(sentence.text)
+				return "the answer reports a failure, and no call failed: " + quote(sentence.text)
 			}
 		case found[i] && s.adds(words, t.english):
 			return "no source has all that is said in " + quote(sentence.text)
-		case found[i], len(words) < 3, strings.HasSuffix(sentence.text, "?"), t.reader.neutral.MatchString(sentence.text), s.supports(words):
+		case found[i], len(words) < 3, strings.HasSuffix(sentence.text, "?"),
+			t.reader.neutral.MatchString(sentence.text), s.supports(words):
 		default:
 			return "no source has what is said in " + quote(sentence.text)
 		}
@@ -145,8 +153,9 @@ func (t talk) open(found map[int]bool, s *source) string {
 	return ""
 }
 
-// supports reports whether half of the long words of a statement, and at least
-// one, are in the sources; of a statement without long words, one of four letters.
+// supports reports whether the sources have at least half of the long words of a
+// statement, and at least one. Of a statement without long words, they must have a word
+// of four letters.
 func (s *source) supports(words []string) bool {
 	long, known, short := 0, 0, 0
 	for _, word := range words {
@@ -163,8 +172,8 @@ func (s *source) supports(words []string) bool {
 	return known > 0 && 2*known >= long || long == 0 && short > 0
 }
 
-// commonWords are long words that add no fact, by their first letters, in English; and extraWords are
-// those that announce something, by the first letters in all four languages.
+// commonWords are the stems of long English words that add no fact. extraWords are the
+// stems, in all four languages, of words that state a fact alone, such as discount.
 const (
 	commonWords = ` about above accor added addit after again alrea also amoun anoth any appro arriv avail ` +
 		`avera based befor begin below betwe booke both break brief check chose combi compl confi conta cost ` +
@@ -181,11 +190,12 @@ const (
 		`janua febru march april augus septe octob novem decem uploa lands leave depar `
 	extraWords = ` free compl gratu gratis koste kostenlo kosten discou rabat remis descu guara garan warra ` +
 		`insur versi assur segur neigh nachb voisi vecin parki parkp parkg stati aparc estac break frueh ` +
-		`petit desay uprade upgra gift gesch cadea regal expre strike strei greve huelg pool piscin schwimm wifi wlan insta `
+		`petit desay uprade upgra gift gesch cadea regal expre strike strei greve huelg pool piscin schwimm wifi ` +
+		`wlan insta `
 )
 
-// adds reports whether a statement has a word that announces something, or, in
-// English, three uncommon words, that no source has.
+// adds reports whether a statement has one of extraWords, or in English three uncommon
+// words, that no source has.
 func (s *source) adds(words []string, english bool) bool {
 	unknown := 0
 	for _, word := range words {

@@ -1,124 +1,308 @@
 package invariant
 
 import (
-	"context"
-	"fmt"
-	"regexp"
-	"slices"
-
-	"github.com/shakedown-go/shakedown/contract"
+	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
-// Contains holds when the answer contains every one of the texts, whatever
-// their case. It does not look at what is said about them: "1042 was not found"
-// contains "1042".
-func Contains(id string, severity contract.Severity, texts ...string) contract.Invariant {
-	d := newDraft("Contains", id, severity)
-	d.texts("texts", texts, 1)
-	texts, parts := slices.Clone(texts), foldAll(texts)
-	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		answer := fold(o.Response)
-		var missing []string
-		for i, part := range parts {
-			if _, _, ok := find(o.Response, answer, part); !ok {
-				missing = append(missing, quote(texts[i]))
+// A shape is a degree to which the spelling of a text is folded before it is read.
+type shape int
+
+const (
+	// shapeSigns writes signs that look alike as one: spaces, dashes, quotation marks,
+	// full-width characters. It leaves out characters without width.
+	shapeSigns shape = iota
+	// shapeWords also folds case, and writes letters without their marks:
+	// "é" is "e", "ü" is "ue", "ß" is "ss". Patterns over it are ASCII.
+	shapeWords
+)
+
+// A plainText is a folded text with its offsets in the original.
+type plainText struct {
+	text string
+	at   []int // of each byte of text, and of its end, the offset in the original
+}
+
+// flatten folds a text in one pass.
+func flatten(original string, as shape) plainText {
+	var b strings.Builder
+	b.Grow(len(original))
+	at := make([]int, 0, len(original)+1)
+	for i, r := range original {
+		if r < utf8.RuneSelf {
+			if as == shapeWords {
+				r = unicode.ToLower(r)
+			}
+			b.WriteByte(byte(r))
+			at = append(at, i)
+			continue
+		}
+		from := b.Len()
+		if _, size := utf8.DecodeRuneInString(original[i:]); r == utf8.RuneError && size == 1 {
+			b.WriteByte(original[i])
+		} else {
+			b.WriteString(flatRune(r, as))
+		}
+		for range b.Len() - from {
+			at = append(at, i)
+		}
+	}
+	return plainText{b.String(), append(at, len(original))}
+}
+
+// flat returns the text of flatten alone.
+func flat(original string, as shape) string { return flatten(original, as).text }
+
+// original returns the offsets in the original of text[start:end].
+func (p plainText) original(start, end int) (int, int) { return p.at[start], p.at[end] }
+
+// from returns the offset in the text of an offset in the original.
+func (p plainText) from(original int) int { return sort.SearchInts(p.at, original) }
+
+func flatRune(r rune, as shape) string {
+	switch {
+	case r >= 0xFF01 && r <= 0xFF5E: // full width
+		r -= 0xFEE0
+		if as == shapeWords {
+			r = unicode.ToLower(r)
+		}
+		return string(r)
+	case unicode.In(r, unicode.Cf), r >= 0xFE00 && r <= 0xFE0F: // without width; variants of emoji
+		return ""
+	case unicode.In(r, unicode.Zs):
+		return " "
+	case r == '\u2028', r == '\u2029', r == '\u0085':
+		return "\n"
+	case r == '—': // parts clauses
+		return " - "
+	case unicode.In(r, unicode.Pd), r == '\u2212', r == '\u2043':
+		return "-"
+	case strings.ContainsRune("’‘‛ʼ′´", r):
+		return "'"
+	case strings.ContainsRune("“”„‟″", r):
+		return `"`
+	case as == shapeSigns:
+		return string(r)
+	}
+	if unicode.In(r, unicode.Mn) {
+		return ""
+	}
+	r = foldRune(r)
+	if i := strings.IndexRune(markedLetters, r); i >= 0 {
+		i = 2 * utf8.RuneCountInString(markedLetters[:i])
+		return strings.TrimSuffix(plainLetters[i:i+2], " ")
+	}
+	return string(r)
+}
+
+// markedLetters are the letters of Latin scripts that patterns write plainly;
+// plainLetters has two bytes for each.
+const (
+	markedLetters = "àáâãåāăąçćčďđèéêëēęěìíîïīıłñńňòóôõøōőùúûūůűýÿšśşžźżäöüßœæ"
+	plainLetters  = "a a a a a a a a c c c d d e e e e e e e i i i i i i l n n n o o o o o o o u u u u u u y y " +
+		"s s s z z z aeoeuessoeae"
+)
+
+// straighten replaces curly quotation marks, which models like, with plain ones.
+func straighten(text string) string {
+	return strings.NewReplacer("’", "'", "‘", "'", "“", `"`, "”", `"`, "„", `"`).Replace(text)
+}
+
+// fold makes texts equal that [strings.EqualFold] calls equal. It keeps the number of
+// characters, so the n-th character of the result is that of the n-th of the text.
+func fold(s string) string { return strings.Map(foldRune, s) }
+
+func foldRune(r rune) rune {
+	if r < utf8.RuneSelf {
+		return unicode.ToLower(r)
+	}
+	least := r
+	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+		least = min(least, f)
+	}
+	// The small letter of the dotted capital I folds otherwise, so the capital stays.
+	if lower := unicode.ToLower(least); lower >= utf8.RuneSelf || least < utf8.RuneSelf {
+		return lower
+	}
+	return least
+}
+
+// find returns the offsets in text of the first part whose folded form is part.
+// folded is the folded text.
+func find(text, folded, part string) (start, end int, ok bool) {
+	i := strings.Index(folded, part)
+	if i < 0 {
+		return 0, 0, false
+	}
+	start = forward(text, 0, utf8.RuneCountInString(folded[:i]))
+	return start, forward(text, start, utf8.RuneCountInString(part)), true
+}
+
+// blank reports whether a text has no visible character: only white space, control
+// characters and characters without width.
+func blank(text string) bool {
+	for _, r := range text {
+		if !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf) {
+			return false
+		}
+	}
+	return true
+}
+
+// wordRune reports whether r belongs to a word, a name or a number.
+func wordRune(r rune) bool {
+	return r == '_' || unicode.In(r, unicode.L, unicode.N, unicode.M)
+}
+
+// squeezed returns the letters and digits of a text, in shapeWords.
+func squeezed(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, flat(text, shapeWords))
+}
+
+// plainWords returns the words of a text in shapeWords, without the punctuation and
+// symbols around them. White space, signs of JSON and cells of tables separate words.
+// A number of up to three digits at the beginning of a line, a cell or a JSON string
+// is a marker and left out.
+func plainWords(text string) []string {
+	var list []string
+	betweenCells := func(r rune) bool { return strings.ContainsRune("\n|\"{}[]", r) }
+	betweenWords := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("*,;:()", r) }
+	for cell := range strings.FieldsFuncSeq(flat(text, shapeWords), betweenCells) {
+		first := true
+		for word := range strings.FieldsFuncSeq(cell, betweenWords) {
+			word = strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+			if word == "" {
+				continue
+			}
+			if !first || len(word) > 3 || strings.Trim(word, "0123456789") != "" {
+				list = append(list, word)
+			}
+			first = false
+		}
+	}
+	return list
+}
+
+// languageOf guesses the language of a text by its commonest words: en, de, fr, es, or
+// "" if two are equally likely.
+func languageOf(text string) string {
+	const (
+		en = " the is are you to of and for with your not a "
+		de = " der die das und ist nicht sie ich mit fuer auf ein eine den "
+		fr = " le la les est vous je de et pour un une des ne pas "
+		es = " el la los es que de y para un una no con por se "
+	)
+	var counts [4]int
+	for _, word := range plainWords(text) {
+		for i, list := range []string{en, de, fr, es} {
+			if strings.Contains(list, " "+word+" ") {
+				counts[i]++
 			}
 		}
-		if missing != nil {
-			return fmt.Errorf("the answer does not contain %s: %s", list(missing), quote(o.Response))
+	}
+	best, second := 0, -1
+	for i := 1; i < len(counts); i++ {
+		if counts[i] > counts[best] {
+			best, second = i, best
+		} else if second < 0 || counts[i] > counts[second] {
+			second = i
 		}
-		return nil
-	})
+	}
+	if counts[best] == counts[second] {
+		return ""
+	}
+	return []string{"en", "de", "fr", "es"}[best]
 }
 
-// ContainsAny holds when the answer contains at least one of the texts,
-// whatever their case.
-func ContainsAny(id string, severity contract.Severity, texts ...string) contract.Invariant {
-	d := newDraft("ContainsAny", id, severity)
-	d.texts("texts", texts, 1)
-	texts, parts := slices.Clone(texts), foldAll(texts)
-	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		answer := fold(o.Response)
-		for _, part := range parts {
-			if _, _, ok := find(o.Response, answer, part); ok {
-				return nil
+// stemsOf returns the beginnings of the long words, and the numbers of at least two digits.
+func stemsOf(words []string) map[string]struct{} {
+	stems := make(map[string]struct{})
+	for _, word := range words {
+		letters := []rune(word)
+		switch {
+		case len(letters) >= longWord:
+			stems[string(letters[:stemLength])] = struct{}{}
+		case len(letters) >= 2 && strings.Trim(word, "0123456789") == "":
+			stems[word] = struct{}{}
+		}
+	}
+	return stems
+}
+
+// numberKeys returns the numbers that a token may mean, nil if it is no number:
+// "1.234" is 1234 in German and 1.234 in English.
+func numberKeys(token string) []string {
+	end := strings.LastIndexAny(token, "0123456789") + 1
+	if suffix := token[end:]; suffix != "" && !isUnit(suffix) {
+		return nil
+	}
+	body := token[:end]
+	if body == "" || strings.Trim(body, "0123456789.,'") != "" || body[0] < '0' || body[0] > '9' {
+		return nil
+	}
+	parts := strings.FieldsFunc(body, func(r rune) bool { return strings.ContainsRune(".,'", r) })
+	if len(parts) == 1 {
+		return []string{plainNumber(body)}
+	}
+	var between []byte // the separators in their order
+	for i := range len(body) {
+		if strings.IndexByte(".,'", body[i]) >= 0 {
+			between = append(between, body[i])
+		}
+	}
+	if len(between) != len(parts)-1 {
+		return nil // two in a row
+	}
+	grouped := func(list []string) bool {
+		for i, part := range list {
+			if i == 0 && len(part) > 3 || i > 0 && len(part) != 3 {
+				return false
 			}
 		}
-		return fmt.Errorf("the answer contains none of %s: %s", list(quoteAll(texts)), quote(o.Response))
-	})
-}
-
-// Excludes holds when the answer contains none of the texts, whatever their
-// case. They are found within words too: "cat" is in "category"; the form for
-// words is [ExcludesRegex] with \b.
-func Excludes(id string, severity contract.Severity, texts ...string) contract.Invariant {
-	d := newDraft("Excludes", id, severity)
-	d.texts("texts", texts, 1)
-	texts, parts := slices.Clone(texts), foldAll(texts)
-	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		answer := fold(o.Response)
-		for i, part := range parts {
-			if start, end, ok := find(o.Response, answer, part); ok {
-				return fmt.Errorf("the answer contains the excluded %s at byte %d: %s",
-					quote(texts[i]), start, excerpt(o.Response, start, end))
-			}
+		return true
+	}
+	same := len(strings.Trim(string(between), string(between[:1]))) == 0
+	last := parts[len(parts)-1]
+	switch {
+	case same && between[0] == ',' && len(last) > 3:
+		return nil // two numbers
+	case same && len(between) == 1 && between[0] != '\'': // a decimal number, or thousands
+		keys := []string{plainNumber(parts[0] + "." + last)}
+		if grouped(parts) {
+			keys = append(keys, plainNumber(parts[0]+last))
 		}
-		return nil
-	})
+		return keys
+	case same && grouped(parts):
+		return []string{plainNumber(strings.Join(parts, ""))}
+	case !same && between[len(between)-1] != between[0] && grouped(parts[:len(parts)-1]) &&
+		len(strings.Trim(string(between[:len(between)-1]), string(between[:1]))) == 0:
+		return []string{plainNumber(strings.Join(parts[:len(parts)-1], "") + "." + last)}
+	}
+	return nil
 }
 
-// Regex holds when the pattern, in the syntax of package regexp, matches
-// somewhere in the answer. Case matters unless the pattern begins with (?i).
-func Regex(id string, severity contract.Severity, pattern string) contract.Invariant {
-	d := newDraft("Regex", id, severity)
-	re := d.regexp("pattern", pattern)
-	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		if !re.MatchString(o.Response) {
-			return fmt.Errorf("the answer does not match %s: %s", quote(pattern), quote(o.Response))
-		}
-		return nil
-	})
+// isUnit reports whether the letters behind a number are a unit, or the end of an
+// ordinal number.
+func isUnit(s string) bool {
+	const units = " st nd rd th er e ms s sec m min h hr hrs d j g kg mg lb oz km cm mm ml l kb mb gb tb am pm x " +
+		"usd eur gbp chf "
+	return strings.Contains(units, " "+s+" ")
 }
 
-// ExcludesRegex holds when none of the patterns, in the syntax of package
-// regexp, matches anywhere in the answer. Case matters unless a pattern begins
-// with (?i).
-func ExcludesRegex(id string, severity contract.Severity, patterns ...string) contract.Invariant {
-	d := newDraft("ExcludesRegex", id, severity)
-	d.demand(len(patterns) > 0, "patterns", nil, "at least one")
-	compiled := make([]*regexp.Regexp, len(patterns))
-	for i, pattern := range patterns {
-		compiled[i] = d.regexp(fmt.Sprintf("patterns[%d]", i), pattern)
+// plainNumber removes the zeros that mean nothing.
+func plainNumber(s string) string {
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
-	return d.judge(func(_ context.Context, o *contract.Observation) error {
-		for _, re := range compiled {
-			if at := re.FindStringIndex(o.Response); at != nil {
-				return fmt.Errorf("the answer matches the excluded %s at byte %d: %s",
-					quote(re.String()), at[0], excerpt(o.Response, at[0], at[1]))
-			}
-		}
-		return nil
-	})
-}
-
-// regexp compiles a pattern; an empty one is refused, because it matches everything.
-func (d *draft) regexp(argument, pattern string) *regexp.Regexp {
-	const allowed = "a regular expression of package regexp that is not empty"
-	if pattern == "" {
-		d.refuse(argument, pattern, nil, allowed)
-		return nil
+	if s = strings.TrimLeft(s, "0"); s == "" || s[0] == '.' {
+		s = "0" + s
 	}
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		d.refuse(argument, pattern, err, allowed)
-	}
-	return re
-}
-
-func foldAll(texts []string) []string {
-	folded := make([]string, len(texts))
-	for i, text := range texts {
-		folded[i] = fold(text)
-	}
-	return folded
+	return s
 }

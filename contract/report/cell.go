@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"io"
 
 	"github.com/shakedown-go/shakedown/contract"
@@ -13,9 +14,7 @@ import (
 // Errors: [*FieldError] for a nil cell, an unknown severity and a Width that is not
 // allowed, before anything is written; and those of the writer.
 func Cell(w io.Writer, c *contract.CellReport, o *TextOptions) error {
-	if o == nil {
-		o = new(TextOptions)
-	}
+	o = cmp.Or(o, new(TextOptions))
 	p, err := newPrinter(w, o)
 	if err != nil {
 		return err

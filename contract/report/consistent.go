@@ -20,6 +20,9 @@ import (
 func checkConsistent(r *contract.Report) error {
 	var p problems
 	p.faults(r)
+	if r.CalmRuns < 0 {
+		p.add("calmRuns", r.CalmRuns, "0 or more")
+	}
 	counts := r.Counts
 	if len(r.Cells) > 0 {
 		p.cells(r)

@@ -56,6 +56,7 @@ func TestFromJSONRefusesAContradiction(t *testing.T) {
 		{"trials that no cell has", func(r *contract.Report) { r.Trials++ }, "trials"},
 		{"an answer that took less than no time", func(r *contract.Report) { r.Cells[0].Elapsed = -1 }, "cells[0].elapsedNs, delivered, undelivered and lateCalls"},
 		{"less than no calls after the end", func(r *contract.Report) { r.Cells[0].LateCalls = -1 }, "cells[0].elapsedNs, delivered, undelivered and lateCalls"},
+		{"less than no calm runs", func(r *contract.Report) { r.CalmRuns = -1 }, "calmRuns"},
 		{"faults of a scenario that is not listed", func(r *contract.Report) { r.Faults[0].Scenario = "stormy" }, "faults[0].scenario"},
 		{"a rule twice", func(r *contract.Report) { r.Faults = append(r.Faults, r.Faults[0]) }, fmt.Sprintf("faults[%d].rule", len(desk(t).Faults))},
 		{"a fault in less than no runs", func(r *contract.Report) { r.Faults[0].Cells = -1 }, "faults[0].cells and undelivered"},

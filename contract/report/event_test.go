@@ -63,7 +63,12 @@ func TestNotes(t *testing.T) {
 		{"agents left behind", contract.Report{Abandoned: 1}, "The agent did not end in 1 cell: its goroutines were left behind."},
 		{"shared observations", contract.Report{SharedObservations: true},
 			"All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other."},
-		{"calls that are no cells", contract.Report{StateProbed: true}, "Two calm runs, which are no cells, checked whether the shared world keeps state between cells."},
+		{"the state probe of an older report", contract.Report{StateProbed: true}, "Two calm runs, which are no cells, checked whether the shared world keeps state between cells."},
+		{"the state probe", contract.Report{StateProbed: true, CalmRuns: 2}, "Two calm runs, which are no cells, checked whether the shared world keeps state between cells."},
+		{"the state probe and more", contract.Report{StateProbed: true, CalmRuns: 3},
+			"The agent also ran 3 times without faults: calm runs, which are no cells. Two of them checked whether the shared world keeps state between cells."},
+		{"a baseline", contract.Report{CalmRuns: 1}, "The agent also ran once without faults: a calm run, which is no cell."},
+		{"several", contract.Report{CalmRuns: 3}, "The agent also ran 3 times without faults: calm runs, which are no cells."},
 	} {
 		assert.Equal(t, []string{row.want}, notes(&row.r), row.why)
 	}

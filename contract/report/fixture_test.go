@@ -189,7 +189,7 @@ func desk(t require.TestingT) *contract.Report {
 		"notify-slow/names-the-order":  notRun,
 	})
 	r.Warnings = []string{"Warning: No reset_endpoint configured. Contract matrix cells may share state."}
-	r.Dropped, r.Abandoned, r.StateProbed = 3, 1, true
+	r.Dropped, r.Abandoned, r.StateProbed, r.CalmRuns = 3, 1, true, 4
 	r.Faults = []contract.FaultCount{{Scenario: "refund-reply-lost", Rule: "lost", Target: "refund", Fault: "lost_reply", Cells: 30, Delivered: 31, Undelivered: 1}}
 	r.Cells[2].Elapsed = 1500 * time.Millisecond
 	r.Cells[30].LateCalls, r.Cells[30].Abandoned = 2, true

@@ -44,9 +44,7 @@ func HTML(w io.Writer, r *contract.Report, o *HTMLOptions) error {
 	if err := check(r); err != nil {
 		return err
 	}
-	if o == nil {
-		o = new(HTMLOptions)
-	}
+	o = cmp.Or(o, new(HTMLOptions))
 	t, err := template.New("page").Parse(page)
 	if err != nil {
 		return fmt.Errorf("report: the page: %w", err)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -40,9 +41,7 @@ type JUnitOptions struct {
 // Errors: [*FieldError] for a nil report, for values without a meaning and for a
 // FailOn that is not allowed, before anything is written; and those of the writer.
 func JUnit(w io.Writer, r *contract.Report, o *JUnitOptions) error {
-	if o == nil {
-		o = new(JUnitOptions)
-	}
+	o = cmp.Or(o, new(JUnitOptions))
 	if o.FailOn > scoring.Critical {
 		return &FieldError{Field: "JUnitOptions.FailOn", Value: o.FailOn, Allowed: "0, low, medium, high, critical"}
 	}

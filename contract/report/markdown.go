@@ -47,9 +47,7 @@ type MarkdownOptions struct {
 // MaxBytes that is not allowed, before anything is written; and those of the
 // writer.
 func Markdown(w io.Writer, r *contract.Report, o *MarkdownOptions) error {
-	if o == nil {
-		o = new(MarkdownOptions)
-	}
+	o = cmp.Or(o, new(MarkdownOptions))
 	if o.MaxBytes != 0 && o.MaxBytes < minBytes {
 		return &FieldError{Field: "MarkdownOptions.MaxBytes", Value: o.MaxBytes, Allowed: "0, or 16384 and up"}
 	}

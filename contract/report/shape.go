@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"encoding"
 	"encoding/json"
@@ -13,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/jsondoc"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -129,7 +128,7 @@ func (s *shape) object(t reflect.Type) {
 		s.at++ // the colon
 		i, known := is.index[string(name)]
 		if !known {
-			i, known = is.index[respelled(name)]
+			i, known = is.index[`"`+unquoted(name)+`"`] // with unnecessary escapes
 		}
 		switch {
 		case !known:
@@ -168,13 +167,13 @@ func (s *shape) more(end byte) bool {
 	return false
 }
 
-func (s *shape) space() { s.at = jsondoc.Space(s.text, s.at) }
+func (s *shape) space() { s.at = jsonedit.Space(s.text, s.at) }
 
 // skip steps past the next value, and returns its text.
 func (s *shape) skip() []byte {
 	s.space()
 	from := s.at
-	if s.at = jsondoc.After(s.text, from); s.at < 0 {
+	if s.at = jsonedit.After(s.text, from); s.at < 0 {
 		s.at = len(s.text) // a number or a word that is all there is
 	}
 	return s.text[from:s.at]
@@ -200,21 +199,10 @@ func fits(raw []byte, t reflect.Type, quoted bool) bool {
 
 // unquoted returns the text of a JSON string, and any other JSON as it is.
 func unquoted(raw []byte) string {
-	if text := bytes.Trim(raw, `"`); len(text) == len(raw)-2 && !bytes.ContainsRune(text, '\\') {
-		return string(text)
+	if raw[0] == '"' {
+		return jsonedit.Unquote(raw)
 	}
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		return string(raw)
-	}
-	return text
-}
-
-// respelled returns a string as package json writes it, without unnecessary
-// escapes.
-func respelled(raw []byte) string {
-	text, _ := json.Marshal(unquoted(raw)) // a string always has JSON
-	return string(text)
+	return string(raw)
 }
 
 // A structShape is what the tags of a struct say about the members of an object.
@@ -236,8 +224,7 @@ func (s *shape) of(t reflect.Type) *structShape {
 		return is
 	}
 	is = &structShape{is: t, index: map[string]int{}}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, options, tagged := strings.Cut(f.Tag.Get("json"), ",")
 		if !f.IsExported() || name == "-" || name == "" {
 			continue

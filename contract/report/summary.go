@@ -164,10 +164,27 @@ func notes(r *contract.Report) []string {
 	if r.SharedObservations {
 		all = append(all, "All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other.")
 	}
-	if r.StateProbed {
-		all = append(all, "Two calm runs, which are no cells, checked whether the shared world keeps state between cells.")
+	if note := calmNote(r); note != "" {
+		all = append(all, note)
 	}
 	return all
+}
+
+// calmNote says how often the agent ran besides the cells, which costs as much; "" if
+// it did not. Older reports have no such number.
+func calmNote(r *contract.Report) string {
+	runs := fmt.Sprintf("The agent also ran %d times without faults: calm runs, which are no cells.", r.CalmRuns)
+	switch {
+	case r.StateProbed && r.CalmRuns <= 2:
+		return "Two calm runs, which are no cells, checked whether the shared world keeps state between cells."
+	case r.StateProbed:
+		return runs + " Two of them checked whether the shared world keeps state between cells."
+	case r.CalmRuns == 1:
+		return "The agent also ran once without faults: a calm run, which is no cell."
+	case r.CalmRuns > 1:
+		return runs
+	}
+	return ""
 }
 
 func late(r *contract.Report) (calls, cells int) {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -42,9 +43,7 @@ type TextOptions struct {
 // Errors: [*FieldError] for a nil report, for values without a meaning and for a
 // Width that is not allowed, before anything is written; and those of the writer.
 func Text(w io.Writer, r *contract.Report, o *TextOptions) error {
-	if o == nil {
-		o = new(TextOptions)
-	}
+	o = cmp.Or(o, new(TextOptions))
 	p, err := newPrinter(w, o)
 	if err != nil {
 		return err
@@ -77,9 +76,7 @@ func newPrinter(w io.Writer, o *TextOptions) (*printer, error) {
 		return nil, &FieldError{Field: "TextOptions.Width", Value: o.Width, Allowed: "0, or 40 and up"}
 	}
 	p := &printer{Writer: bufio.NewWriter(w), width: o.Width, color: o.Color, command: regexp.MustCompile(logCommand)}
-	if p.width == 0 {
-		p.width = defaultWidth
-	}
+	p.width = cmp.Or(p.width, defaultWidth)
 	return p, nil
 }
 
@@ -138,9 +135,7 @@ func (p *printer) legend(g *grid) {
 
 func (p *printer) verdict(r *contract.Report) {
 	sgr := map[scoring.Verdict]string{scoring.Pass: "32;1", scoring.Fail: "31;1"}[r.Score.Verdict]
-	if sgr == "" {
-		sgr = "33;1"
-	}
+	sgr = cmp.Or(sgr, "33;1")
 	name := r.Score.Verdict.String()
 	pad := strings.Repeat(" ", len(name)+1)
 	for i, line := range wrap(r.Score.Why, p.width-len(pad), 5) {

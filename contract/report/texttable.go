@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
@@ -116,9 +117,7 @@ func (p *printer) deliveredColumn(g *grid) column {
 	c := column{head: []string{"delivered"}}
 	for _, name := range g.scenarios {
 		text := g.delivered(name)
-		if text == "" {
-			text = empty
-		}
+		text = cmp.Or(text, empty)
 		c.cells = append(c.cells, entry{text, width(text)})
 	}
 	return c
@@ -163,9 +162,7 @@ func foldName(name string) []string {
 	line := ""
 	for name != "" {
 		part := name[:strings.IndexAny(name, "-_.")+1]
-		if part == "" {
-			part = name
-		}
+		part = cmp.Or(part, name)
 		name = name[len(part):]
 		if line != "" && width(line)+width(part) > segment {
 			lines = append(lines, line)

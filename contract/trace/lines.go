@@ -3,6 +3,7 @@ package trace
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -116,18 +117,10 @@ func (o *ReadOptions) withDefaults() (ReadOptions, error) {
 	if c.MaxGap < 0 {
 		wrong.add(&InputError{Field: "maxGap", Value: c.MaxGap, Allowed: "a time above 0, or 0 for 12 hours"})
 	}
-	if c.MaxGap == 0 {
-		c.MaxGap = defaultMaxGap
-	}
-	if c.MaxBytes == 0 {
-		c.MaxBytes = defaultMaxBytes
-	}
-	if c.MaxSamples == 0 {
-		c.MaxSamples = defaultMaxSamples
-	}
-	if c.ClassBy == "" {
-		c.ClassBy = defaultClassBy
-	}
+	c.MaxGap = cmp.Or(c.MaxGap, defaultMaxGap)
+	c.MaxBytes = cmp.Or(c.MaxBytes, defaultMaxBytes)
+	c.MaxSamples = cmp.Or(c.MaxSamples, defaultMaxSamples)
+	c.ClassBy = cmp.Or(c.ClassBy, defaultClassBy)
 	return c, wrong.join()
 }
 

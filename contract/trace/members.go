@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -183,48 +183,16 @@ type member struct{ name, value []byte }
 // nextMember cuts the first member off the rest of a valid object. Its name is nil
 // if there is none.
 func nextMember(text []byte) (m member, rest []byte) {
-	text = bytes.TrimLeft(text, space+",")
-	if text[0] == '}' {
+	if text = bytes.TrimLeft(text, space+","); text[0] == '}' {
 		return member{}, nil
 	}
-	n := valueLength(text)
-	m.name = text[1 : n-1]
-	if bytes.IndexByte(m.name, '\\') >= 0 {
-		var name string
-		_ = json.Unmarshal(text[:n], &name) // it is valid
-		m.name = []byte(name)
+	n := jsonedit.After(text, 0)
+	if m.name = text[1 : n-1]; bytes.IndexByte(m.name, '\\') >= 0 {
+		m.name = []byte(jsonedit.Unquote(text[:n]))
 	}
 	text = bytes.TrimLeft(text[n:], space+":")
-	n = valueLength(text)
-	m.value = text[:n]
-	return m, text[n:]
-}
-
-// valueLength returns the length of the valid JSON value at the beginning of a
-// text.
-func valueLength(text []byte) int {
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-			if !quoted && depth == 0 {
-				return i + 1
-			}
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-		case depth > 0 && (c == '}' || c == ']'):
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case depth == 0 && (c == ',' || c == '}' || strings.IndexByte(space, c) >= 0):
-			return i
-		}
-	}
-	return len(text)
+	n = jsonedit.After(text, 0)
+	return member{m.name, text[:n]}, text[n:]
 }
 
 func (m member) refused(allowed string) *InputError {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"strconv"
+
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // The parts of an ExportTraceServiceRequest that matter here, in the JSON
@@ -153,7 +155,7 @@ func ReadOTLP(r io.Reader, o *ReadOptions) (*SampleList, error) {
 			t.wrong.add(otlpError(text, from, err))
 			break
 		}
-		t.add(lineAt(text, skipSpace(text, from)), &request)
+		t.add(lineAt(text, int64(jsonedit.Space(text, int(from)))), &request)
 	}
 	if requests == 0 && len(t.wrong.errs) == 0 {
 		t.wrong.add(&InputError{Line: 1, Field: "resourceSpans", Allowed: "an ExportTraceServiceRequest"})
@@ -188,9 +190,4 @@ func otlpError(text []byte, from int64, err error) error {
 // lineAt returns the number of the line that contains an offset.
 func lineAt(text []byte, offset int64) int {
 	return 1 + bytes.Count(text[:min(max(offset, 0), int64(len(text)))], []byte("\n"))
-}
-
-func skipSpace(text []byte, offset int64) int64 {
-	rest := bytes.TrimLeft(text[offset:], " \t\r\n")
-	return int64(len(text) - len(rest))
 }

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"sync"
@@ -56,9 +57,7 @@ type Recorder struct {
 
 // NewRecorder makes a recorder. The error joins every problem of the options.
 func NewRecorder(o *Options) (*Recorder, error) {
-	if o == nil {
-		o = &Options{}
-	}
+	o = cmp.Or(o, &Options{})
 	run := o.Run
 	if run.Epoch.IsZero() {
 		run.Epoch = time.Now()
@@ -181,10 +180,7 @@ func (r *Recorder) sample(e *chaos.Event) timeline.Sample {
 		s.Class = r.class(*e)
 		return s
 	}
-	s.Class = e.Lane
-	if slash := strings.IndexByte(e.Lane, '/'); slash >= 0 {
-		s.Class = e.Lane[:slash]
-	}
+	s.Class, _, _ = strings.Cut(e.Lane, "/")
 	return s
 }
 

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -111,9 +112,7 @@ func NewRuns(o *RunsOptions) (*Runs, error) {
 	if s.options.MaxRuns < 0 || s.options.MaxRuns == 1 || s.options.MaxRuns > largestMaxRuns {
 		wrong.add(&InputError{Field: "maxRuns", Value: s.options.MaxRuns, Allowed: "2 to 65536 runs, or 0 for 100"})
 	}
-	if s.options.MaxRuns == 0 {
-		s.options.MaxRuns = defaultMaxRuns
-	}
+	s.options.MaxRuns = cmp.Or(s.options.MaxRuns, defaultMaxRuns)
 	if w := s.options.Workload; w != nil && w.Run == nil {
 		wrong.add(&InputError{Field: "workload.run", Allowed: "a function"})
 	}
@@ -129,9 +128,7 @@ func NewRuns(o *RunsOptions) (*Runs, error) {
 // Add keeps a run that was recorded elsewhere, and returns its id. The error joins
 // every problem, such as an id that is taken, each an [*InputError].
 func (s *Runs) Add(e Entry) (id string, err error) {
-	if e.Kind == "" {
-		e.Kind = KindBaseline
-	}
+	e.Kind = cmp.Or(e.Kind, KindBaseline)
 	e.State, e.Metadata = StateDone, maps.Clone(e.Metadata)
 	if err := e.check(); err != nil {
 		return "", err

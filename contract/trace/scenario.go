@@ -274,12 +274,7 @@ func (k *kept) unread(c *Conditions) (given int) {
 }
 
 func called(run *timeline.Run, node string) bool {
-	for _, e := range run.Graph(timeline.GraphQuery{}).Edges {
-		if e.To == node {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(run.Graph(timeline.GraphQuery{}).Edges, func(e timeline.Edge) bool { return e.To == node })
 }
 
 // Wait waits until a run of the workload or ctx has ended. If ctx ends first, the

@@ -1,6 +1,6 @@
-// Command cluster is a control surface of a simulated cluster as an MCP server:
-// made with the bare SDK, and guarded by mcpadapter/policy. It shows that the
-// gate works for servers that know nothing of this library.
+// Command cluster is an MCP server that manages a simulated cluster. It is made
+// with the bare SDK and protected by mcpadapter/policy, which works for servers
+// that use nothing else of this library.
 //
 //	go run ./examples/cluster                          # over standard input and output
 //	go run ./examples/cluster -listen 127.0.0.1:8080   # over HTTP, with SHAKEDOWN_MCP_TOKEN set
@@ -32,13 +32,13 @@ import (
 const (
 	// readHeaderTimeout bounds how long a client may take over its headers.
 	readHeaderTimeout = 10 * time.Second
-	// shutdownTimeout is how long calls may go on when the program is told to end.
+	// shutdownTimeout is how long calls may go on after a signal to end.
 	shutdownTimeout = 10 * time.Second
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // so that a second one ends it the hard way
+	context.AfterFunc(ctx, stop) // a second signal then ends the process at once
 	if err := run(ctx, os.Args[1:], os.Getenv, &mcp.StdioTransport{}, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

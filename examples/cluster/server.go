@@ -12,7 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
-// contractYAML is the contract of the tools, which the server also hands out.
+// contractYAML is the contract of the tools, which the server has as a resource.
 //
 //go:embed tools.yaml
 var contractYAML []byte
@@ -76,8 +76,8 @@ func newServer(c *client, o policy.Options) (*mcp.Server, *policy.Gate, error) {
 	return s, gate, nil
 }
 
-// handler serves both eras of the protocol on one URL: the newer one has no
-// sessions, and the SDK wants a handler for each.
+// handler serves revisions of the protocol with sessions and without on one URL.
+// The SDK needs a handler for each.
 func handler(s *mcp.Server) http.Handler {
 	get := func(*http.Request) *mcp.Server { return s }
 	stateful := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{SessionTimeout: sessionTimeout})

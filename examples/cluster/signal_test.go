@@ -27,8 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The program ends with status 0 when it is told to: by whoever stops containers,
-// that is SIGTERM.
+// The program ends with status 0 after SIGTERM, by which containers are stopped.
 func TestTheProgramEndsOnSIGTERM(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no signals to send")

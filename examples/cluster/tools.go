@@ -46,7 +46,7 @@ func add[In, Out any](s *mcp.Server, c *client, t tool[In, Out]) {
 func schema[T any]() *jsonschema.Schema {
 	s, err := jsonschema.For[T](nil)
 	if err != nil {
-		panic(err) // a type of this program has no schema; the first test finds it
+		panic(err) // a type of this program without a schema; the first test finds it
 	}
 	withoutNull(s)
 	return s

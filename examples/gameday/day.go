@@ -14,6 +14,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
+	"github.com/shakedown-go/shakedown/scoring/timeline/plot"
 )
 
 // day is a game day: the services, their customers, and who watches them.
@@ -47,8 +48,8 @@ func newDay(s *settings, stdout io.Writer) (*day, error) {
 	return d, nil
 }
 
-// run starts the services, lets the customers in, runs what is left of the day,
-// and ends everything again.
+// run starts the services and the customers, runs what is left of the day, and
+// ends everything again.
 func (d *day) run(ctx context.Context) (err error) {
 	left := d.left()
 	if len(left) == 0 {
@@ -93,7 +94,7 @@ func (d *day) play(ctx context.Context, left []scenario) error {
 		list.Experiments = append(list.Experiments, s.Name)
 	}
 	if len(list.Experiments) == 0 {
-		return nil // a list without names would be all of them
+		return nil // without names the game day would run all of them
 	}
 	var err error
 	d.report, err = list.Run(ctx, lab)
@@ -163,7 +164,7 @@ func (d *day) finish(s scenario, j *experiment.Journal) error {
 	}
 	r := result{Name: s.Name, Seed: d.set.seed, Verdict: judge(j), Findings: f, Journal: j}
 	window := timeline.Query{Start: timeline.At(j.Start.Add(-baselineBins * d.set.bin())), End: timeline.At(j.End)}
-	o := timeline.PlotOptions{Title: s.Name, Query: window, Rule: s.rule}
+	o := plot.Options{Title: s.Name, Query: window, Rule: s.rule}
 	if err := errors.Join(d.plot(s.Name+".svg", o), r.save(d.set.out)); err != nil {
 		return err
 	}
@@ -173,7 +174,7 @@ func (d *day) finish(s scenario, j *experiment.Journal) error {
 
 func (d *day) show(r result) {
 	d.results = append(d.results, r)
-	_, _ = io.WriteString(d.out, r.text()) // the report is in the folder besides
+	_, _ = io.WriteString(d.out, r.text()) // the folder has the report too
 }
 
 func undone(j *experiment.Journal) string {

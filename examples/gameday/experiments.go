@@ -11,7 +11,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/contract/experiment"
 	"github.com/shakedown-go/shakedown/contract/experiment/action"
-	"github.com/shakedown-go/shakedown/contract/experiment/guard"
 	"github.com/shakedown-go/shakedown/contract/experiment/probe"
 	"github.com/shakedown-go/shakedown/contract/experiment/tolerance"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
@@ -27,7 +26,7 @@ const (
 	quiet  = time.Second
 	// probeTimeout is longer than the gateway takes to say that it has no answer.
 	probeTimeout = 3 * time.Second
-	// slowness is more than the customers notice and less than they mind.
+	// slowness is above noticed, and within the service level.
 	slowness = 150 * time.Millisecond
 	noticed  = 100.0 // ms, of the 95th percentile
 	// minBins is more than one: a machine may well stall for a bin.
@@ -52,7 +51,7 @@ const (
 
 func names() []string { return []string{killStock, pauseOrders, slowGateway, gatewayCutOff} }
 
-// canPause reports whether this system can stop a process and let it go on.
+// canPause reports whether this system can pause a process.
 func canPause() bool { return runtime.GOOS != "windows" }
 
 // scenarios are what the day consists of. Nothing happens to the system before
@@ -100,7 +99,7 @@ func (d *day) experiment(name, description string, method ...experiment.Activity
 	return &experiment.Experiment{
 		Name: name, Description: description,
 		Hypothesis: d.steadyState(), Method: method, Quiet: quiet,
-		Guards:      []experiment.Guard{guard.TimeLimit(2*d.set.fault + 5*time.Second)},
+		Guards:      []experiment.Guard{probe.StopAfter(2*d.set.fault + 5*time.Second)},
 		MaxDuration: 2*d.set.fault + 10*time.Second,
 		Config:      map[string]any{"seed": d.set.seed},
 	}

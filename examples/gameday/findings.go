@@ -11,8 +11,8 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// findings are what the recorded calls show of an experiment. Beside them only
-// the beginning of the fault is known, and by which rule to look.
+// findings are what the recorded calls show of an experiment. The only other
+// inputs are the beginning of the fault and the rule of an outage.
 type findings struct {
 	Injected  time.Time        `json:"struck"` // from the journal
 	Incidents []incident       `json:"incidents"`
@@ -38,7 +38,7 @@ func (d *day) find(s scenario, j *experiment.Journal) (findings, error) {
 	}
 	f.Injected = j.Run[0].Start
 	run := d.recorder.Run()
-	end := j.End.Add(-run.BinSize()) // the bin that the end falls in is not full
+	end := j.End.Add(-run.BinSize()) // the last bin is not full
 	if end.Before(f.Injected) {
 		end = f.Injected
 	}
@@ -68,7 +68,7 @@ func (d *day) find(s scenario, j *experiment.Journal) (findings, error) {
 	return f, err
 }
 
-// time measures from the fault to what came of it.
+// time measures the time from the fault to its effects.
 func (f *findings) time(bin time.Duration, over bool) {
 	for n, i := range f.Incidents {
 		detect := timeline.Value(i.StartTs.Add(minBins * bin).Sub(f.Injected).Seconds())

@@ -51,7 +51,7 @@ func customer(ctx context.Context, c *client, lane string, draw *rand.Rand) {
 		if draw.Float64() < askingStatus {
 			point = askStatus
 		}
-		_ = c.call(ctx, point, lane) // the recorder has seen what became of it
+		_ = c.call(ctx, point, lane) // the recorder has its outcome
 		select {
 		case <-t.C:
 		case <-ctx.Done():

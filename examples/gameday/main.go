@@ -1,14 +1,14 @@
 // Command gameday breaks a small system of real processes on purpose, on this
-// machine alone, and says from its recorded calls what came of it: a gateway, an
-// orders service behind it, and a stock service behind that.
+// machine alone, and reports the effects from the recorded calls. The system is a
+// gateway, an orders service behind it, and a stock service behind that.
 //
-//	go run ./examples/gameday                      # the whole day, some 18 s
+//	go run ./examples/gameday                      # the whole day, some 14 s
 //	go run ./examples/gameday -dry                 # what would run
 //	go run ./examples/gameday -only kill-stock     # one experiment
 //	go run ./examples/gameday -resume -out FOLDER  # go on after a crash
 //
-// The status it exits with is 0 when all recovered, 1 when something did not,
-// and 3 when it could not do its work, which includes Ctrl-C.
+// The exit status is 0 when all recovered, 1 when something did not, and 3 when
+// the program could not do its work or was interrupted.
 package main
 
 import (
@@ -42,7 +42,7 @@ func main() {
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // so that a second Ctrl-C ends it the hard way
+	context.AfterFunc(ctx, stop) // a second Ctrl-C then ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -19,8 +19,8 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// asProgram makes this test binary the program; it is a service in any case
-// when it is told to serve.
+// asProgram makes this test binary the program. Called with the argument for a
+// service, it is one in any case.
 const asProgram = "SHAKEDOWN_TEST_GAMEDAY"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// try runs the program in this process; its services are processes all the same.
+// try runs the program in this process. Its services are still processes of their own.
 func try(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer

@@ -31,7 +31,7 @@ type listener func(armed time.Time) func(context.Context, chaos.Event)
 // grace is the time that a service has to end by itself.
 const grace = 2 * time.Second
 
-// launch starts a service and waits until it has told its address.
+// launch starts a service and waits until it has sent its address.
 func launch(ctx context.Context, name string, listen listener) (*process, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -75,7 +75,7 @@ func (p *process) attend(stdout io.Reader, listen listener, up chan<- error) {
 	}
 	p.err = p.read(stdout, listen, up)
 	_, _ = io.Copy(io.Discard, stdout)
-	_ = p.cmd.Wait() // most are killed, which is no news
+	_ = p.cmd.Wait() // most are killed, so the error says nothing
 }
 
 func (p *process) read(stdout io.Reader, listen listener, up chan<- error) error {
@@ -101,8 +101,8 @@ func (p *process) read(stdout io.Reader, listen listener, up chan<- error) error
 	}
 }
 
-// tell sends the addresses of the other services.
-func (p *process) tell(peers map[string]string) error {
+// send sends the addresses of the other services.
+func (p *process) send(peers map[string]string) error {
 	line, err := json.Marshal(peers)
 	if err != nil {
 		return err

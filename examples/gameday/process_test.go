@@ -24,8 +24,8 @@ import (
 )
 
 // program is the program as a process of its own. Its services inherit its
-// standard error, a pipe, which ends when the last of them has let go of it:
-// where there is an end there are no orphans.
+// standard error, a pipe, which ends when the last of them has ended: after its
+// end there are no orphans.
 type program struct {
 	cmd    *exec.Cmd
 	out    *bufio.Scanner
@@ -76,7 +76,7 @@ func (p *program) wait(t *testing.T) (status int, stdout, stderr string) {
 	return p.cmd.ProcessState.ExitCode(), strings.Join(p.seen, "\n"), string(text)
 }
 
-// service is the process and the address that the program has told of a service.
+// service is the process and the address that the program printed for a service.
 func (p *program) service(t *testing.T, name string) (pid, addr string) {
 	t.Helper()
 	found := regexp.MustCompile(name + ` +process (\d+) at (\S+)`).FindStringSubmatch(strings.Join(p.seen, "\n"))

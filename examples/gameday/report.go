@@ -13,17 +13,18 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
+	"github.com/shakedown-go/shakedown/scoring/timeline/plot"
 )
 
-// report is the day in the end.
+// report sums up the day.
 type report struct {
 	Seed    uint64   `json:"seed,string"`
 	Results []result `json:"results"`
 	// Detect and Recover are the means over the faults that had an effect, in seconds.
 	Detect  timeline.Value `json:"meanTimeToDetectSec"`
 	Recover timeline.Value `json:"meanTimeToRecoverSec"`
-	// What follows is about this run of the program, without the day that it
-	// resumed. Recorded is false where nothing was left to run.
+	// The fields below are about this run of the program, without the day that it
+	// resumed. Recorded is false if nothing was left to run.
 	Recorded bool                  `json:"recorded"`
 	Day      *gameday.Report       `json:"day"`
 	Graph    timeline.Graph        `json:"graph"`
@@ -72,7 +73,7 @@ func (r *result) text() string {
 	return b.String()
 }
 
-// state words a steady state, and what was missed.
+// state describes a steady state in words, with what was missed.
 func state(s *experiment.SteadyState) string {
 	if s == nil {
 		return "not looked at"
@@ -120,7 +121,7 @@ func (r *report) calls(w io.Writer) {
 	fmt.Fprintf(w, "\nService level: %.0f %% of calls good within %v\n", 100*goodShare, goodWithin)
 	for _, x := range r.Budgets {
 		if x.Node != placeOrder && x.Node != askStatus {
-			continue // the service level is what customers are promised
+			continue // only customers have a service level
 		}
 		fmt.Fprintf(w, "  %s\t%d of %d good\t%.1f %%\t%.1f times the error budget of this day\n", x.Node, x.Good, x.Ended, 100*float64(x.SLI), float64(x.Consumed))
 	}
@@ -138,14 +139,14 @@ func (d *day) write(r *report, text string) error {
 	}
 	if r.Recorded {
 		errs = append(errs,
-			d.plot("timeline.svg", timeline.PlotOptions{Title: "Game day", Rule: timeline.OutageRule{MinBins: minBins}}),
+			d.plot("timeline.svg", plot.Options{Title: "Game day", Rule: timeline.OutageRule{MinBins: minBins}}),
 			d.file("samples.jsonl", d.recorder.Samples().WriteLines))
 	}
 	return errors.Join(errs...)
 }
 
-func (d *day) plot(name string, o timeline.PlotOptions) error {
-	return d.file(name, func(w io.Writer) error { return d.recorder.Run().Plot(w, &o) })
+func (d *day) plot(name string, o plot.Options) error {
+	return d.file(name, func(w io.Writer) error { return plot.SVG(w, d.recorder.Run(), &o) })
 }
 
 func (d *day) file(name string, write func(io.Writer) error) (err error) {

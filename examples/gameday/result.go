@@ -19,7 +19,7 @@ const (
 	held         verdict = "held"          // the steady state was kept all the time
 	recovered    verdict = "recovered"     // it was missed, and was back after the rollbacks
 	notRecovered verdict = "not recovered" // it was missed and stayed so
-	notSteady    verdict = "not steady"    // all was not well to begin with: nothing was done
+	notSteady    verdict = "not steady"    // it was missed before the fault: nothing was done
 	stopped      verdict = "stopped"       // by a guard or a limit
 	skipped      verdict = "skipped"       // this system cannot do it
 )
@@ -54,7 +54,7 @@ type result struct {
 // details is the file of a result in the folder of the day.
 func details(dir, name string) string { return filepath.Join(dir, name+".json") }
 
-// save puts a result in its file, the whole of it or nothing.
+// save writes a result to its file in one step.
 func (r *result) save(dir string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -74,7 +74,7 @@ func (r *result) save(dir string) error {
 	return nil
 }
 
-// loadResults reads the results of the experiments that the history has as run. One
+// loadResults reads the results of the finished experiments in the history. One
 // that was interrupted has no details, and does not count as finished.
 func loadResults(dir string, history *gameday.History) (found []result, err error) {
 	for _, name := range names() {

@@ -25,8 +25,8 @@ type hello struct {
 	Armed time.Time `json:"armed"` // what the times of its events count from
 }
 
-// serve is a service, until its standard input closes: a service whose parent
-// has died, however it died, ends. The lines of the input say where its peers are.
+// serve runs a service until its standard input closes, so that a service ends
+// whenever its parent does. The lines of the input have the addresses of its peers.
 func serve(name string, stdin io.Reader, stdout io.Writer) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -36,8 +36,8 @@ func serve(name string, stdin io.Reader, stdout io.Writer) error {
 	if err := s.out.Encode(hello{Addr: listener.Addr().String(), Armed: time.Now()}); err != nil {
 		return fmt.Errorf("gameday: %s: %w", name, err)
 	}
-	// One injector without rules: it is there to record who called whom.
-	s.injector = chaos.NewInjector(0, &chaos.InjectorOptions{RecordAll: true, MaxLog: -1, OnEvent: s.tell})
+	// The injector has no rules: it only records who called whom.
+	s.injector = chaos.NewInjector(0, &chaos.InjectorOptions{RecordAll: true, MaxLog: -1, OnEvent: s.report})
 	server := &http.Server{Handler: s.handler(name), ReadHeaderTimeout: 5 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
@@ -71,9 +71,9 @@ func (s *service) listen(stdin io.Reader) error {
 	}
 }
 
-// tell passes on the outcome of a call. Calls without a caller came from
-// outside: their callers report them.
-func (s *service) tell(_ context.Context, e chaos.Event) {
+// report writes the outcome of a call. Calls without a caller came from outside:
+// their callers report them.
+func (s *service) report(_ context.Context, e chaos.Event) {
 	if e.Caller == "" {
 		return
 	}

@@ -119,7 +119,7 @@ func (c *client) url(point string) (string, error) {
 	return "http://" + addr + "/" + path, nil
 }
 
-// meet gives the client the addresses of the services.
+// meet sets the addresses of the services.
 func (c *client) meet(peers map[string]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

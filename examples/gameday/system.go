@@ -12,7 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment/probe"
 )
 
-// system is the services that run, and the client that customers use.
+// system has the running services and the client that customers use.
 type system struct {
 	client *client
 	listen listener
@@ -36,8 +36,8 @@ func (s *system) start(ctx context.Context) error {
 	return nil
 }
 
-// restart makes a function that starts a service, at a new address, which all
-// others are told.
+// restart returns a function that starts a service at a new address and sends the
+// address to all others.
 func (s *system) restart(name string) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		p, err := launch(ctx, name, s.listen)
@@ -62,7 +62,7 @@ func (s *system) introduce() error {
 	s.client.meet(peers)
 	var errs []error
 	for name, p := range s.processes {
-		if err := p.tell(peers); err != nil && !errors.Is(err, os.ErrClosed) && s.alive(p) {
+		if err := p.send(peers); err != nil && !errors.Is(err, os.ErrClosed) && s.alive(p) {
 			errs = append(errs, fmt.Errorf("gameday: %s: %w", name, err))
 		}
 	}
@@ -78,7 +78,7 @@ func (s *system) alive(p *process) bool {
 	}
 }
 
-// process makes a function that returns the current process of a service.
+// process returns a function that returns the current process of a service.
 func (s *system) process(name string) func() *os.Process {
 	return func() *os.Process {
 		if p := s.current(name); p != nil {

@@ -50,8 +50,8 @@ func TestEachFailureOfTheFragileAgentHasItsCure(t *testing.T) {
 	}
 }
 
-// The matrix fails as a whole, and not because the agent is useless: in a calm
-// run it keeps every invariant.
+// The matrix fails as a whole, although the agent keeps every invariant in the calm
+// scenario.
 func TestTheFragileAgentFailsAndIsFineInACalmRun(t *testing.T) {
 	m := orderdesk.Matrix(orderdesk.Fragile())
 	m.Trials = 1

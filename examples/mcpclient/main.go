@@ -5,9 +5,9 @@
 //	go run ./examples/mcpclient npx -y @modelcontextprotocol/server-everything stdio
 //	go run ./examples/mcpclient -tool read_text_file -args '{"path":"/tmp/notes/a.txt"}' -want milk npx -y @modelcontextprotocol/server-filesystem /tmp/notes
 //
-// It exits with 0 when the contract held and every fault was delivered, with 1
-// when an invariant was broken, with 2 when that is not certain, and with 3 when it
-// could not do its work.
+// The exit status is 0 when the contract held and every fault was delivered, 1
+// when an invariant was broken, 2 when that is not certain, and 3 when the
+// program could not do its work.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // so that a second Ctrl-C ends it the hard way
+	context.AfterFunc(ctx, stop) // a second Ctrl-C then ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 

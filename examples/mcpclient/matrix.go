@@ -24,7 +24,8 @@ const (
 	honest   = "I could not find out."
 )
 
-// world starts a server and connects to it, with everything in between open to faults.
+// world starts a server and connects to it, with injection points at the tools,
+// the protocol and the connection.
 func (s *settings) world(ctx context.Context) (*contract.World, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "mcpclient", Version: "1"}, nil)
 	client.AddSendingMiddleware(mcpchaos.Sending(nil))
@@ -37,7 +38,7 @@ func (s *settings) world(ctx context.Context) (*contract.World, error) {
 		return nil, fmt.Errorf("mcpclient: %s: %w", s.command[0], err)
 	}
 	closed := func() error {
-		_ = session.Close() // a server that is cut off or told to end has no more to say
+		_ = session.Close() // the error of a server that is cut off or stopped says nothing
 		return nil
 	}
 	return &contract.World{Agent: s.ask, Tools: mcpadapter.Registry(session), Close: closed}, nil

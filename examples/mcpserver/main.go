@@ -6,8 +6,8 @@
 //	go run ./examples/mcpserver -new-token ci                    # a token, and its entry for the file of -tokens
 //	SHAKEDOWN_MCP_ENABLE_WRITE=true go run ./examples/mcpserver -mode read-write
 //
-// It exits with 0 when its client leaves or it is interrupted, and with 1 when
-// it could not do its work.
+// The exit status is 0 when its client leaves or it is interrupted, and 1 when it
+// could not do its work.
 package main
 
 import (
@@ -29,7 +29,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // so that a second Ctrl-C ends it the hard way
+	context.AfterFunc(ctx, stop) // a second Ctrl-C then ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// question is what the customers of the live desk ask, and found what an answer
-// says that knows. One that says that it cannot look is honest, and no answer.
+// question is what the customers of the live desk ask. Every correct answer has
+// the text found: an answer that only reports a failed lookup has not.
 const (
 	question = "Where is order 3007?"
 	found    = "Order 3007 "
@@ -89,7 +89,7 @@ func (s *shop) work(ctx context.Context) {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
 	for {
-		_ = s.ask(chaos.WithLane(ctx, "customers")) // a customer who got no answer is in the timeline
+		_ = s.ask(chaos.WithLane(ctx, "customers")) // the timeline has the outcome
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

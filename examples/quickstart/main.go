@@ -1,11 +1,11 @@
 // Command quickstart puts the order desk, a small agent over a real database,
 // through every scenario, and reports which of its invariants hold.
 //
-//	go run ./examples/quickstart                  # an agent that stands it
-//	go run ./examples/quickstart -agent fragile   # one that does not
+//	go run ./examples/quickstart                  # the robust agent
+//	go run ./examples/quickstart -agent fragile   # the fragile one
 //
-// The status it exits with is the verdict: 0 Pass, 1 Fail, 2 Inconclusive; 3
-// says that it could not do its work.
+// The exit status is the verdict: 0 Pass, 1 Fail, 2 Inconclusive. It is 3 if the
+// program could not do its work.
 package main
 
 import (
@@ -32,7 +32,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // so that a second Ctrl-C ends it the hard way
+	context.AfterFunc(ctx, stop) // a second Ctrl-C then ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -24,7 +24,7 @@ func (s *settings) color(w io.Writer) bool {
 	return !s.noColor && terminal(w) != nil && os.Getenv("NO_COLOR") == ""
 }
 
-const narrowest = 40 // columns, of a table that can still be read
+const narrowest = 40 // columns of the narrowest readable table
 
 // width is the number of columns of w, 0 if it is unknown.
 func width(w io.Writer) int {

@@ -19,7 +19,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // so that a second Ctrl-C ends it the hard way
+	context.AfterFunc(ctx, stop) // a second Ctrl-C then ends the process at once
 	p := app.Program{Getenv: os.Getenv, Stdout: os.Stdout, Stderr: os.Stderr}
 	os.Exit(p.Run(ctx, os.Args[1:]))
 }

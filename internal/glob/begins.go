@@ -1,7 +1,6 @@
 package glob
 
 import (
-	"math/bits"
 	"strings"
 	"unicode/utf8"
 )
@@ -36,16 +35,13 @@ func (a *automaton) after(prefix string) set {
 func (a *automaton) reaches(live set) bool {
 	for grown := true; grown; {
 		grown = false
-		for w := range live {
-			for bitset := live[w]; bitset != 0; bitset &= bitset - 1 {
-				p := w*64 + bits.TrailingZeros64(bitset)
-				if p == 0 || a.states[p].kind == char && a.states[p].char == ' ' {
-					continue
-				}
-				for i, word := range a.follow[p] {
-					grown = grown || word&^live[i] != 0
-					live[i] |= word
-				}
+		for p := range live.all() {
+			if p == 0 || a.states[p].kind == char && a.states[p].char == ' ' {
+				continue
+			}
+			for i, word := range a.follow[p] {
+				grown = grown || word&^live[i] != 0
+				live[i] |= word
 			}
 		}
 	}

@@ -71,23 +71,6 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-func TestLiteral(t *testing.T) {
-	for _, row := range []struct{ why, pattern, literal string }{
-		{"text", "orders.get", "orders.get"},
-		{"escapes are undone", `a\*\\\,b`, `a*\,b`},
-		{"outside braces a comma needs none", "a,b", "a,b"},
-	} {
-		got, ok := compile(t, row.pattern).Literal()
-		assert.True(t, ok, row.why)
-		assert.Equal(t, row.literal, got, row.why)
-	}
-	for _, pattern := range []string{"*", "a?", "[a]", "{a}", "{a,b}"} {
-		got, ok := compile(t, pattern).Literal()
-		assert.False(t, ok, pattern)
-		assert.Empty(t, got, pattern)
-	}
-}
-
 func TestZeroGlob(t *testing.T) {
 	var g glob.Glob
 	assert.True(t, g.Match(""))
@@ -142,5 +125,21 @@ func TestBegins(t *testing.T) {
 		if got := compile(t, tt.pattern).Begins(tt.prefix); got != tt.want {
 			t.Errorf("%q begins with %q: %v, want %v", tt.pattern, tt.prefix, got, tt.want)
 		}
+	}
+}
+func TestLiteral(t *testing.T) {
+	for _, row := range []struct{ why, pattern, literal string }{
+		{"text", "orders.get", "orders.get"},
+		{"escapes are undone", `a\*\\\,b`, `a*\,b`},
+		{"outside braces a comma needs none", "a,b", "a,b"},
+	} {
+		got, ok := compile(t, row.pattern).Literal()
+		assert.True(t, ok, row.why)
+		assert.Equal(t, row.literal, got, row.why)
+	}
+	for _, pattern := range []string{"*", "a?", "[a]", "{a}", "{a,b}"} {
+		got, ok := compile(t, pattern).Literal()
+		assert.False(t, ok, pattern)
+		assert.Empty(t, got, pattern)
 	}
 }

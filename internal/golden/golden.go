@@ -19,8 +19,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 const (
@@ -52,8 +55,34 @@ func Equal(t testing.TB, name string, got []byte) {
 	case missing:
 		t.Errorf("golden: %s does not exist; to create it:\n\t%s", path, command(t))
 	default:
-		t.Errorf("golden: %s differs (-want +got); to accept what the test got:\n\t%s\n%s", path, command(t), diff(want, got))
+		differ(t, path, want, got)
 	}
+}
+
+const (
+	// context is how many equal lines are shown before the first change.
+	context = 3
+	// maxLines bounds a message, and the time to compare: a file that changed altogether is easier to read in version control.
+	maxLines = 100
+)
+
+// differ shows the lines from the first in which want and got differ to the last.
+func differ(t testing.TB, path string, want, got []byte) {
+	t.Helper()
+	a, b := slices.Collect(strings.Lines(string(want))), slices.Collect(strings.Lines(string(got)))
+	first := 0
+	for first < min(len(a), len(b)) && a[first] == b[first] {
+		first++
+	}
+	for min(len(a), len(b)) > first && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	from, part := max(0, first-context), ""
+	if max(len(a), len(b)) > from+maxLines {
+		part = ", and not all is shown"
+	}
+	shown := func(lines []string) string { return strings.Join(lines[from:min(len(lines), from+maxLines)], "") }
+	assert.Equal(t, shown(a), shown(b), "golden: %s differs in line %d%s; to accept what the test got:\n\t%s", path, first+1, part, command(t))
 }
 
 func update(t testing.TB, path string, got []byte) {

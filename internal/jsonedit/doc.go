@@ -7,7 +7,11 @@
 // Decoding into Go values and encoding them again loses the order of members, the spelling of numbers, digits of large ones,
 // and white space. Here a document is its text and an index of where each value stands; an edit exchanges a span of the text.
 //
-// What counts as JSON is what encoding/json accepts. Parsing is one pass; a [Doc] is immutable and safe for concurrent use.
+// A [Doc] is immutable and safe for concurrent use; callers choose a place by its path and make all edits at once. A [Value]
+// is one that is changed in place.
+//
+// What counts as JSON is what encoding/json accepts. Parsing is one pass. Strings are read and written as encoding/json does,
+// except that bytes that are not UTF-8 stay.
 package jsonedit
 
 import "bytes"
@@ -42,8 +46,11 @@ type Doc struct {
 }
 
 // Kind returns the type of node i.
-func (d *Doc) Kind(i int) Kind {
-	switch c := d.Text[d.Nodes[i].Start]; c {
+func (d *Doc) Kind(i int) Kind { return kindOf(d.Text[d.Nodes[i].Start]) }
+
+// kindOf returns the type of the value that begins with a byte.
+func kindOf(c byte) Kind {
+	switch c {
 	case 'n', '"', '[', '{':
 		return Kind(c)
 	case 't', 'f':
@@ -90,17 +97,16 @@ func (d *Doc) Member(object int, name string) (i int, ok bool) {
 		return 0, false
 	}
 	for c := object + 1; c < int(d.Nodes[object].Next); c = int(d.Nodes[c].Next) {
-		if d.named(c, name) {
+		if n := d.Nodes[c]; reads(d.Text[n.NameStart:n.NameEnd], name) {
 			i, ok = c, true
 		}
 	}
 	return i, ok
 }
 
-// named is Name(i) == name without a copy of most names.
-func (d *Doc) named(i int, name string) bool {
-	raw := d.Text[d.Nodes[i].NameStart+1 : d.Nodes[i].NameEnd-1]
-	return string(raw) == name || bytes.IndexByte(raw, '\\') >= 0 && d.Name(i) == name
+// reads is Unquote(quoted) == text without a copy of most names.
+func reads(quoted []byte, text string) bool {
+	return string(quoted[1:len(quoted)-1]) == text || bytes.IndexByte(quoted, '\\') >= 0 && Unquote(quoted) == text
 }
 
 // Lookup follows names (string) and elements (int; negative ones count from the back) down from the document.

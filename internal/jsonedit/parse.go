@@ -35,16 +35,7 @@ func (p *parser) next() byte {
 	return 0
 }
 
-func (p *parser) space() {
-	for p.at < len(p.text) {
-		switch p.text[p.at] {
-		case ' ', '\t', '\n', '\r':
-			p.at++
-		default:
-			return
-		}
-	}
-}
+func (p *parser) space() { p.at = Space(p.text, p.at) }
 
 // value reads one value, below parent, as its child number index.
 func (p *parser) value(parent, index int32, nameStart, nameEnd, depth int) (ok bool) {

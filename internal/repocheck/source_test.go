@@ -45,7 +45,7 @@ func (p goPackage) name() string {
 	return ""
 }
 
-// importPath returns the import path of a package of the root module.
+// importPath returns the import path of a package of the library.
 func (p goPackage) importPath() string { return path.Join(module, p.dir) }
 
 func (p goPackage) internal() bool { return strings.Contains("/"+p.dir+"/", "/internal/") }
@@ -116,13 +116,13 @@ func parse(t *testing.T, fset *token.FileSet, file string, text []byte) goFile {
 	}
 }
 
-// library parses the packages of the root module, those in internal/ too.
+// library parses the packages of the published modules, those in internal/ too.
 func library(t *testing.T) []goPackage {
 	t.Helper()
 	nested := filesOfRepository(t, "go.mod")
 	return slices.DeleteFunc(everyPackage(t), func(p goPackage) bool {
 		return slices.ContainsFunc(nested, func(mod string) bool {
-			return path.Dir(mod) != "." && within(p.dir, path.Dir(mod))
+			return !slices.Contains(published, path.Dir(mod)) && within(p.dir, path.Dir(mod))
 		})
 	})
 }

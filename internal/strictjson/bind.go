@@ -201,7 +201,8 @@ func (r *Reader) member(n *Node, at string, v reflect.Value, f Field) bool {
 	if r.SkipBounds {
 		return true
 	}
-	if allowed, outside := bound(f).Outside(v); outside {
+	b := bound(f)
+	if allowed, outside := b.Outside(v); outside {
 		return r.Refuse(n, at, allowed, nil)
 	}
 	return true

@@ -2,6 +2,8 @@ package strictjson
 
 import (
 	"cmp"
+	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strconv"
@@ -102,14 +104,41 @@ func (b Bound) saysLength() string {
 
 // Outside reports whether a value lies outside of the bounds, and what is
 // allowed. NaN lies outside. An optional member that is zero counts as left out.
-func (b Bound) Outside(v reflect.Value) (allowed string, outside bool) {
-	if b.Optional && v.IsZero() {
-		return "", false
+func (b *Bound) Outside(v reflect.Value) (allowed string, outside bool) {
+	for range b.Outliers(v) {
+		return b.allowed, true
 	}
-	return b.allowed, !b.holds(v)
+	return "", false
 }
 
-func (b Bound) holds(v reflect.Value) bool {
+// Outliers yields what of a value lies outside of the bounds, and its place: ""
+// for the value itself, "[1]" for the second element of a list.
+func (b *Bound) Outliers(v reflect.Value) iter.Seq2[string, reflect.Value] {
+	return func(yield func(string, reflect.Value) bool) {
+		if b.Optional && v.IsZero() {
+			return
+		}
+		if v.Kind() == reflect.Pointer && !v.IsNil() {
+			v = v.Elem()
+		}
+		if !b.holds(v) {
+			yield("", v)
+			return
+		}
+		if v.Kind() != reflect.Slice || b.over == nil && b.Enum == nil {
+			return
+		}
+		element := Bound{Field: b.Field, over: b.over}
+		for i := range v.Len() {
+			if !element.holds(v.Index(i)) && !yield(fmt.Sprintf("[%d]", i), v.Index(i)) {
+				return
+			}
+		}
+	}
+}
+
+// holds reports whether a value is allowed; of a list, whether its length is.
+func (b *Bound) holds(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.String:
 		return b.Enum == nil || slices.Contains(b.Enum, v.String())
@@ -120,31 +149,13 @@ func (b Bound) holds(v reflect.Value) bool {
 	case reflect.Float64:
 		return b.within(v.Float())
 	case reflect.Slice, reflect.Map:
-		if n := float64(v.Len()); b.min != nil && n < *b.min || b.max != nil && n > *b.max {
-			return false
-		}
-		return v.Kind() == reflect.Map || b.elements(v)
-	case reflect.Pointer:
-		return v.IsNil() || b.holds(v.Elem())
+		n := float64(v.Len())
+		return (b.min == nil || n >= *b.min) && (b.max == nil || n <= *b.max)
 	}
 	return true
 }
 
-// elements reports whether all elements of a list are allowed.
-func (b Bound) elements(v reflect.Value) bool {
-	if b.over == nil && b.Enum == nil {
-		return true
-	}
-	one := Bound{Field: b.Field, over: b.over}
-	for i := range v.Len() {
-		if !one.holds(v.Index(i)) {
-			return false
-		}
-	}
-	return true
-}
-
-func (b Bound) within(n float64) bool {
+func (b *Bound) within(n float64) bool {
 	return n == n && (b.min == nil || n >= *b.min) && (b.over == nil || n > *b.over) && (b.max == nil || n <= *b.max)
 }
 

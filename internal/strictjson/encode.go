@@ -9,17 +9,26 @@ import (
 
 // Encode writes a value as a [Reader] reads it: durations as texts such as
 // "1.5s", 64 bits as decimal strings, members in the order of the fields, and no
-// optional member that is zero. other writes values of the package's own types;
+// optional member that is zero. other writes parts of v of the package's own types;
 // it returns nil for any other. A number without JSON, such as NaN, is an error.
 func Encode(v any, other func(any) json.RawMessage) (json.RawMessage, error) {
+	if whole := reflect.ValueOf(v); whole.Kind() == reflect.Struct {
+		return encodeStruct(whole, Fields(whole.Type()), other) // not by other: v may be a fault that is its own parameters
+	}
 	return encode(reflect.ValueOf(v), other)
+}
+
+// EncodeStruct is [Encode] for a struct whose [Fields] are known already, which
+// saves most of the time.
+func EncodeStruct(v any, fields []Field, other func(any) json.RawMessage) (json.RawMessage, error) {
+	return encodeStruct(reflect.ValueOf(v), fields, other)
 }
 
 func encode(v reflect.Value, other func(any) json.RawMessage) (json.RawMessage, error) {
 	if !v.IsValid() {
 		return json.RawMessage("null"), nil
 	}
-	if other != nil {
+	if other != nil && v.NumMethod() > 0 { // without a method it is of no type that other knows
 		if text := other(v.Interface()); text != nil {
 			return text, nil
 		}
@@ -34,7 +43,11 @@ func encode(v reflect.Value, other func(any) json.RawMessage) (json.RawMessage, 
 	case reflect.Uint64:
 		return json.Marshal(strconv.FormatUint(v.Uint(), 10))
 	case reflect.Struct:
-		return encodeStruct(v, other)
+		return encodeStruct(v, Fields(v.Type()), other)
+	case reflect.Int, reflect.Int64:
+		if v.NumMethod() == 0 {
+			return strconv.AppendInt(nil, v.Int(), 10), nil
+		}
 	case reflect.Slice:
 		text := []byte{'['}
 		for i := range v.Len() {
@@ -56,9 +69,10 @@ func encode(v reflect.Value, other func(any) json.RawMessage) (json.RawMessage, 
 	return json.Marshal(v.Interface())
 }
 
-func encodeStruct(v reflect.Value, other func(any) json.RawMessage) (json.RawMessage, error) {
+func encodeStruct(v reflect.Value, fields []Field, other func(any) json.RawMessage) (json.RawMessage, error) {
 	text := []byte{'{'}
-	for _, f := range Fields(v.Type()) {
+	for i := range fields {
+		f := &fields[i]
 		member := v.FieldByIndex(f.Index)
 		if f.Optional && (member.IsZero() || isList(member.Kind()) && member.Len() == 0) {
 			continue

@@ -52,8 +52,8 @@ func (f AgentFunc) Investigate(ctx context.Context, job Job) Result {
 // Leeway is how long an agent whose time is over may take to notice.
 const Leeway = 60 * time.Second
 
-// abandonAfter is how long an agent in the process may take to return after
-// its context has ended; then it is left behind.
+// abandonAfter is how long an agent in this process may take to return after its
+// context has ended. After that the runner no longer waits for it.
 const abandonAfter = 10 * time.Second
 
 // Causes of the end of an agent's context.

@@ -69,8 +69,8 @@ func (f *fickle) RoundTrip(req *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// TestAFickleServerIsLeftAlone: to take a subscription and drop it at once is
-// no better than to refuse it.
+// A server that accepts a subscription and drops it at once gets the same pauses
+// as one that refuses it.
 func TestAFickleServerIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := new(fickle)

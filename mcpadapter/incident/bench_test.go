@@ -16,7 +16,7 @@ func benched(b *testing.B) *incident.Runner {
 	b.Helper()
 	spaces, err := incident.NewWorkspaces(b.TempDir())
 	require.NoError(b, err)
-	r, err := incident.NewRunner(incident.Options{Workspaces: spaces, Grace: -1,
+	r, err := incident.NewRunner(&incident.Options{Workspaces: spaces, Grace: -1,
 		Agent: incident.AgentFunc(func(ctx context.Context, _ incident.Job) error { <-ctx.Done(); return ctx.Err() })})
 	require.NoError(b, err)
 	ctx, cancel := context.WithCancel(context.Background())

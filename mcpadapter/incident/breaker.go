@@ -8,14 +8,14 @@ type breaker struct {
 	row   int
 }
 
-// news is what an outcome gives reason to announce.
+// news says what to announce after an outcome.
 type news int
 
 const (
 	announce news = iota // as usual
-	opened               // this failure is the one too many
-	silent               // one of many
-	closed               // the first success since
+	opened               // the failure that reaches the limit
+	silent               // a further failure
+	closed               // the first success after that
 )
 
 func (b *breaker) see(ok bool) news {

@@ -88,13 +88,13 @@ func (c *Command) Investigate(ctx context.Context, job Job) Result {
 	if err != nil {
 		return failed(fmt.Errorf("agent could not be run: %w", err))
 	}
-	killed := c.await(ctx, job, p, func() { tell(p.pid()) }, p.kill)
+	killed := c.await(ctx, job, p, func() { askToEnd(p.pid()) }, p.kill)
 	p.kill() // whatever it left behind
 	killStrays(job.Incident.IncidentID)
 	p.drain()
 	result := p.result()
 	result.Output = c.redact(out.text())
-	return told(ctx, result, killed)
+	return attributed(ctx, result, killed)
 }
 
 func (c *Command) args(job Job) []string {
@@ -114,7 +114,7 @@ func (c *Command) args(job Job) []string {
 	return append(args, DefaultPrompt)
 }
 
-// seconds rounds up: a part of a second is not none.
+// seconds rounds up, so that less than a second does not become 0.
 func seconds(d time.Duration) int64 {
 	n := int64(d / time.Second)
 	if d%time.Second > 0 {

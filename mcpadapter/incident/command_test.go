@@ -37,7 +37,7 @@ func job(t *testing.T) incident.Job {
 	return incident.Job{Incident: incident.Incident{IncidentID: rand.Text()}, Dir: dir, Timeout: 90 * time.Second}
 }
 
-// TestAShortTimeout is not told as none: a script refuses that.
+// A time-out below a second is not passed as 0, which a script would refuse.
 func TestAShortTimeout(t *testing.T) {
 	for timeout, want := range map[time.Duration]string{time.Millisecond: "1", 1500 * time.Millisecond: "2", 2 * time.Second: "2"} {
 		j := job(t)
@@ -154,7 +154,7 @@ func waitForPID(t *testing.T, path string) (pid int) {
 	return pid
 }
 
-// gone reports whether a process has ended; one that nobody has reaped yet has.
+// gone reports whether a process has ended, reaped or not.
 func gone(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true

@@ -89,7 +89,7 @@ func (o *TriageOptions) investigate(ctx context.Context, e chaos.Event, armed ti
 		return "", err
 	}
 	ended := make(lastIncident, 1)
-	runner, err := NewRunner(Options{Workspaces: spaces, Agent: a, Notifier: ended, MinSeverity: Info, Timeout: o.Timeout, MaxAgents: 1, Grace: -1})
+	runner, err := NewRunner(&Options{Workspaces: spaces, Agent: a, Notifier: ended, MinSeverity: Info, Timeout: o.Timeout, MaxAgents: 1, Grace: -1})
 	if err != nil {
 		return "", err
 	}
@@ -146,9 +146,9 @@ func (l lastIncident) Notify(_ context.Context, in Incident, _ Finding) error {
 //   - an end not before its last delivery less the tolerance
 //
 // It applies to cells with faults, and is undecided if none was delivered.
-func FindsRootCause(id string, severity contract.Severity, tolerance time.Duration) contract.Invariant {
+func FindsRootCause(name string, severity contract.Severity, tolerance time.Duration) contract.Invariant {
 	return contract.Invariant{
-		Name: id, Severity: severity, Applies: contract.AnyFault,
+		Name: name, Severity: severity, Applies: contract.AnyFault,
 		Check: func(_ context.Context, o *contract.Observation) error {
 			truth, ok := injected(o.Events)
 			if !ok {

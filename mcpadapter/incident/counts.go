@@ -1,9 +1,11 @@
 package incident
 
-// Counts are the fates of all events that a runner was offered or took over
-// from the one before it. At rest, Received + Restored = Malformed + Filtered +
-// Duplicate + Dropped + Refused + Queued + Running + Interrupted + Resolved +
-// Failed + AgentFailed. They start at zero with each runner.
+// Counts count the events that a runner was offered, or took over from an
+// earlier runner, by what became of them. They start at zero with each runner.
+// When no event is being handled:
+//
+//	Received + Restored = Malformed + Filtered + Duplicate + Dropped + Refused +
+//		Queued + Running + Interrupted + Resolved + Failed + AgentFailed
 type Counts struct {
 	Received      uint64 `json:"received"`
 	Restored      uint64 `json:"restored"`    // left by an earlier runner: its queue and what it did not end
@@ -14,7 +16,7 @@ type Counts struct {
 	Refused       uint64 `json:"refused"`     // offered after the shutdown began
 	Queued        uint64 `json:"queued"`      // now
 	Running       uint64 `json:"running"`     // now
-	Interrupted   uint64 `json:"interrupted"` // now; the next runner, or this one, resumes them
+	Interrupted   uint64 `json:"interrupted"` // now; this runner or the next resumes them
 	Resolved      uint64 `json:"resolved"`
 	Failed        uint64 `json:"failed"`
 	AgentFailed   uint64 `json:"agentFailed"`

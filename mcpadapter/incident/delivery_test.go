@@ -34,9 +34,8 @@ func (s *stuck) Save(in incident.Incident, report []byte) error {
 	return s.memory.Save(in, report)
 }
 
-// TestAReceiverThatBlocks holds no agent: a hundred incidents end in the time
-// that they take, the health says what is wrong, and when the receiver answers
-// it gets what it missed.
+// A receiver that blocks delays no agent: a hundred incidents end in their usual
+// time. The health reports the receiver, which gets what it missed when it answers.
 func TestAReceiverThatBlocks(t *testing.T) {
 	for name, deaf := range map[string]bool{"and heeds its context": false, "and heeds nothing": true} {
 		t.Run(name, func(t *testing.T) {
@@ -101,9 +100,9 @@ func (d *desk) health(problem string) bool {
 	return get(d, "/healthz").Code != http.StatusOK && strings.Contains(get(d, "/healthz").Body.String(), problem)
 }
 
-// TestAShutdownDoesNotWaitForAReceiver: what it did not confirm by the end of
-// the grace is maybe sent when nobody knows, and sent by the next runner when it
-// certainly was not.
+// A shutdown waits for a receiver no longer than the grace. An unconfirmed message
+// is marked as maybe sent. One that was certainly not sent is sent by the next
+// runner.
 func TestAShutdownDoesNotWaitForAReceiver(t *testing.T) {
 	for name, tc := range map[string]struct {
 		notify    func(ctx context.Context) error

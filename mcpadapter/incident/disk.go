@@ -95,9 +95,8 @@ func (d *disk) close() error {
 }
 
 // commit applies one entry to the ledger and appends it to the journal. The
-// caller holds mu. If the disk refuses the entry, it is in the ledger all the
-// same, and on the disk when there is room again: the error says that it is not
-// yet.
+// caller holds mu. The error reports that the disk refused the entry. The ledger
+// has it all the same, and the journal gets it when it is next rewritten.
 func (r *Runner) commit(e entry) error {
 	if err := r.book.apply(e); err != nil {
 		return err // no step that was taken can be one that cannot be
@@ -142,7 +141,7 @@ func (r *Runner) rewrite() error {
 	return nil
 }
 
-// Pauses between attempts to write to a disk that takes nothing.
+// Pauses between attempts to write to a disk that refuses writes.
 const (
 	leastDiskPause = time.Second
 	mostDiskPause  = 30 * time.Second
@@ -172,7 +171,7 @@ func (r *Runner) insistOn(ctx context.Context, e entry) error {
 	if err == nil {
 		return nil
 	}
-	return r.insist(ctx, func() error { // it is in the ledger, and needs the journal mended
+	return r.insist(ctx, func() error { // the ledger has it; only the journal has to be rewritten
 		if r.disk.journal.Err() == nil {
 			return r.disk.journal.Sync()
 		}

@@ -55,8 +55,8 @@ func onDisk(full *atomic.Bool) func(o *incident.Options) {
 	return func(o *incident.Options) { o.Workspaces.OnFS(fillable{full: full}) }
 }
 
-// TestAFullDisk: nothing is said that the record does not say, whenever the disk
-// fills up, and all of it when there is room again.
+// Whenever the disk fills up, no message says more than the record does. All
+// messages are sent when there is room again.
 func TestAFullDisk(t *testing.T) {
 	for name, fillAt := range map[string]time.Duration{
 		"before the event":      0,
@@ -108,8 +108,8 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// TestARecordThatCannotBeWritten: the journal can, and all the same nobody is
-// told of an end that the record does not have.
+// The journal can be written and the record cannot: no message reports an end that
+// the record does not have.
 func TestARecordThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var full atomic.Bool
@@ -241,7 +241,7 @@ func TestASmallerQueueThanBefore(t *testing.T) {
 }
 
 // TestRetention removes workspaces that are too old, or the oldest of too many,
-// and none that somebody still needs.
+// and none that is still needed.
 func TestRetention(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*incident.Options)

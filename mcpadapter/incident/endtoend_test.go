@@ -49,7 +49,7 @@ func TestARecordedSessionBecomesIncidents(t *testing.T) {
 
 const testToken = "a-token-for-the-test"
 
-// target is a program of ours: one tool, an injector, and an MCP server over
+// target is a program under test: one tool, an injector, and an MCP server over
 // loopback, whose handler may be changed.
 func target(t *testing.T, change func(http.Handler) http.Handler) (url string, call func() error, in *chaos.Injector) {
 	t.Helper()
@@ -84,8 +84,8 @@ func client(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// failUntil lets calls fail until the first incident has ended: who listens
-// may not be there yet at the first of them.
+// failUntil makes calls fail until the first incident has ended: the subscriber
+// may not be connected yet at the first of them.
 func failUntil(t *testing.T, d *desk, call func() error) incident.Incident {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -101,7 +101,7 @@ func failUntil(t *testing.T, d *desk, call func() error) incident.Incident {
 }
 
 // TestAnInjectedFaultBecomesAnIncident goes all the way over HTTP: a client
-// injects a fault, a call fails, and the runner hears of it.
+// injects a fault, a call fails, and the runner gets the event.
 func TestAnInjectedFaultBecomesAnIncident(t *testing.T) {
 	url, call, in := target(t, unchanged)
 	d := open(t, incident.AgentFunc(reports), nil)

@@ -36,7 +36,7 @@ func Example() {
 		return
 	}
 	told := make(printer)
-	runner, err := incident.NewRunner(incident.Options{
+	runner, err := incident.NewRunner(&incident.Options{
 		Workspaces: workspaces,
 		Notifier:   told,
 		Agent: incident.AgentFunc(func(_ context.Context, job incident.Job) error {

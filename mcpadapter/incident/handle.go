@@ -16,7 +16,7 @@ const maxLost = 3
 // earlierAgent is an agent that can report how an agent of an earlier runner
 // ended.
 type earlierAgent interface {
-	awaitEarlier(ctx context.Context, job Job) (result Result, told, known bool)
+	awaitEarlier(ctx context.Context, job Job) (result Result, asked, known bool)
 }
 
 // handle brings a case to its end, or leaves it to the next runner. Each step
@@ -39,7 +39,7 @@ func (r *Runner) finish(ctx context.Context, c *openCase) (output []byte, err er
 	if c.finished != nil {
 		return nil, nil
 	}
-	result, told, known := r.earlier(ctx, c)
+	result, asked, known := r.earlier(ctx, c)
 	switch {
 	case known:
 	case c.lost >= maxLost:
@@ -48,14 +48,15 @@ func (r *Runner) finish(ctx context.Context, c *openCase) (output []byte, err er
 		if result, err = r.attempt(ctx, c); err != nil {
 			return nil, err
 		}
-		told = errors.Is(context.Cause(ctx), errShutdown)
+		asked = errors.Is(context.Cause(ctx), errShutdown)
 	}
-	e := entry{Op: opFinished, Incident: c.id, At: time.Now(), ExitCode: result.ExitCode, Reason: errorText(result.Err), Told: told}
+	e := entry{Op: opFinished, Incident: c.id, At: time.Now(), ExitCode: result.ExitCode, Reason: errorText(result.Err), AskedToEnd: asked}
 	return result.Output, r.insistOn(ctx, e)
 }
 
-// earlier returns how the agent of an earlier runner ended, if that is known.
-func (r *Runner) earlier(ctx context.Context, c *openCase) (result Result, told, known bool) {
+// earlier returns how the agent of an earlier runner ended, if that is known, and
+// whether it was asked to end.
+func (r *Runner) earlier(ctx context.Context, c *openCase) (result Result, asked, known bool) {
 	s, ok := r.o.Agent.(earlierAgent)
 	if !ok || c.attempt == 0 || c.annulled {
 		return Result{}, false, false
@@ -119,7 +120,7 @@ func (r *Runner) conclude(ctx context.Context, c *openCase, output []byte) error
 		_, wrong = readReport(r.o.Workspaces.Dir(c.id))
 	}
 	in := c.incident().ended(end.At, result, wrong)
-	if end.Told && in.Status != StatusResolved {
+	if end.AskedToEnd && in.Status != StatusResolved {
 		return r.interrupt(ctx, c, in.FailureReason)
 	}
 	if err := r.insist(ctx, func() error { return r.save(in) }); err != nil {

@@ -26,7 +26,7 @@ func TestATimeThatNoRecordCanHold(t *testing.T) {
 	}
 }
 
-// TestRecordsStayReadable sends what grows most on its way into a record.
+// TestRecordsStayReadable sends the text that grows most when it is recorded.
 func TestRecordsStayReadable(t *testing.T) {
 	for name, payload := range map[string]string{
 		"many logs":   `{"event":{"reason":"BackOff"},"logs":[{}` + strings.Repeat(",{}", 300_000) + `]}`,
@@ -79,7 +79,7 @@ func TestARestartEndsWhatAnAgentWrote(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.Mkdir(filepath.Join(root, "a"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(root, "a", incident.RecordFile), []byte(`{"incidentId":"a","status":"investigating"}`), 0o600))
-	_, err = incident.NewRunner(incident.Options{Workspaces: spaces, Agent: incident.AgentFunc(works)})
+	_, err = incident.NewRunner(&incident.Options{Workspaces: spaces, Agent: incident.AgentFunc(works)})
 	require.NoError(t, err)
 	stored, err := spaces.Load()
 	require.NoError(t, err)

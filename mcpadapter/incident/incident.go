@@ -14,7 +14,7 @@ type Status string
 // runner starts.
 const (
 	StatusInvestigating Status = "investigating"
-	StatusInterrupted   Status = "interrupted"  // the runner was told to stop while its agent ran
+	StatusInterrupted   Status = "interrupted"  // the runner was stopped while its agent ran
 	StatusResolved      Status = "resolved"     // the agent ended with 0 and left a valid report
 	StatusFailed        Status = "failed"       // it ended otherwise, crashed, or could not be started
 	StatusAgentFailed   Status = "agent_failed" // it ended with 0, and its report is missing or no good
@@ -88,8 +88,7 @@ func (in Incident) interrupted(reason string) Incident {
 	return in
 }
 
-// abandoned returns the incident of a runner that is gone, if no journal has
-// it.
+// abandoned returns an incident that has no end and is in no journal, as failed.
 func (in Incident) abandoned(now time.Time) Incident {
 	now = now.UTC()
 	in.Status, in.CompletedAt = StatusFailed, &now

@@ -15,7 +15,7 @@ import (
 type keepState struct {
 	Attempt  int    `json:"attempt"`
 	PID      int    `json:"pid"`      // of the keeper; 0: it has not begun
-	Told     bool   `json:"told"`     // the agent was asked to end
+	Asked    bool   `json:"told"`     // the agent was asked to end
 	Ended    bool   `json:"ended"`    // the members below say how
 	ExitCode int    `json:"exitCode"` // -1: a signal ended it, or it could not be run
 	Error    string `json:"error"`    // "": it exited by itself

@@ -103,9 +103,9 @@ setsid sh -c '(`+tc.disrobe+`sh escape.sh &)' & while [ ! -s pid ]; do :; done; 
 	}
 }
 
-// TestAnIncidentThatTheJournalLost: its record says how it ended, so nothing of
-// it is at work any more, not even what a keeper holds that has neither its
-// environment nor its parents.
+// The record of an incident that the journal lost says how it ended, so none of its
+// processes may be left. That includes processes of a keeper that lost both their
+// environment and their parents.
 func TestAnIncidentThatTheJournalLost(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil || runtime.GOOS != "linux" {
 		t.Skip("only Linux can find what opened a session of its own, and setsid makes one")
@@ -127,7 +127,7 @@ setsid sh -c '(env -i sh escape.sh &)' & wait; trap '' TERM; sleep 600`)
 	spaces, err := incident.NewWorkspaces(t.TempDir())
 	require.NoError(t, err)
 	require.NoError(t, spaces.Save(j.Incident, nil))
-	runner, err := incident.NewRunner(incident.Options{Workspaces: spaces, Agent: c})
+	runner, err := incident.NewRunner(&incident.Options{Workspaces: spaces, Agent: c})
 	require.NoError(t, err)
 	require.True(t, gone(pid))
 	<-ended
@@ -229,7 +229,7 @@ func TestAnAgentOutlivesItsRunner(t *testing.T) {
 	}
 }
 
-// TestACrashingRunnerGivesUp an incident that it died of three times.
+// An incident whose runner died three times during it fails.
 func TestACrashingRunnerGivesUp(t *testing.T) {
 	world, dir := newWorld(t)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "agent.sh"), []byte("echo x >>"+dir+"/begun; kill -KILL $(cat "+dir+"/incidents/.runner/lock | tr -dc '0-9:,' | cut -d: -f2 | cut -d, -f1); sleep 600"), 0o600))

@@ -57,11 +57,11 @@ func Keep(args []string) int {
 // down.
 func keepAgent(state *os.File, limit time.Duration, attempt int, program []string) error {
 	heard := make(chan os.Signal, 8)
-	// A pipe whose runner is gone must not end the keeper; nor must a terminal.
+	// Neither a pipe that its runner no longer reads nor a terminal may end the keeper.
 	signal.Notify(heard, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 	defer signal.Stop(heard)
 	now := keepState{Attempt: attempt, PID: os.Getpid()}
-	if err := adoptOrphans(); err != nil { // the group of the agent is ended all the same
+	if err := adoptOrphans(); err != nil { // the agent's group can be ended without it
 		fmt.Fprintln(os.Stderr, "incident: keeper: a process that opens a session of its own will not be found:", err)
 	}
 	if err := now.write(state); err != nil {
@@ -86,11 +86,11 @@ func keepAgent(state *os.File, limit time.Duration, attempt int, program []strin
 		case s := <-heard:
 			switch s {
 			case syscall.SIGTERM:
-				now.Told = true
+				now.Asked = true
 				_ = now.write(state) // it is written again at the end
-				tell(p.pid())
+				askToEnd(p.pid())
 			case syscall.SIGINT:
-				now.Told = true
+				now.Asked = true
 				p.kill()
 				killChildren()
 			}
@@ -109,7 +109,7 @@ func keepAgent(state *os.File, limit time.Duration, attempt int, program []strin
 	return now.write(state)
 }
 
-// deafTo writes while there is a reader, and discards after that.
+// deafTo writes to w until that fails, and discards the rest.
 type deafTo struct{ w io.Writer }
 
 func (d deafTo) Write(p []byte) (int, error) {
@@ -178,7 +178,7 @@ func (c *Command) investigateKept(ctx context.Context, job Job) Result {
 			select {
 			case <-p.ended:
 			case <-time.After(keepPatience):
-				killStrays(job.Incident.IncidentID) // as long as the keeper holds what has lost its parent
+				killStrays(job.Incident.IncidentID) // while the keeper is still the parent of orphans
 				p.kill()
 			}
 		})
@@ -190,7 +190,7 @@ func (c *Command) investigateKept(ctx context.Context, job Job) Result {
 		result = failed(errors.New("the agent's keeper ended before the agent: " + cmp.Or(errorText(p.result().Err), "it exited")))
 	}
 	result.Output = c.redact(out.text())
-	return told(ctx, result, killed)
+	return attributed(ctx, result, killed)
 }
 
 // statePoll is how often to check whether another runner's keeper has ended.
@@ -199,7 +199,7 @@ const statePoll = 50 * time.Millisecond
 // awaitEarlier returns how the agent of an earlier runner ended, and waits for
 // it while its keeper runs. known is false if no keeper recorded the end; then
 // every process of the agent that can be found has ended.
-func (c *Command) awaitEarlier(ctx context.Context, job Job) (result Result, wasTold, known bool) {
+func (c *Command) awaitEarlier(ctx context.Context, job Job) (result Result, asked, known bool) {
 	defer func() {
 		if !known {
 			killStrays(job.Incident.IncidentID)
@@ -218,11 +218,11 @@ func (c *Command) awaitEarlier(ctx context.Context, job Job) (result Result, was
 		return Result{}, false, false
 	}
 	result, known = s.result()
-	return result, s.Told, known
+	return result, s.Asked, known
 }
 
-// awaitLock waits until a keeper has ended. When the context ends it tells the
-// keeper, and ends it after the patience.
+// awaitLock waits until a keeper has ended. When the context ends it asks the
+// keeper to end, and kills it after the patience.
 func (c *Command) awaitLock(ctx context.Context, job Job, f *os.File) error {
 	tick := time.NewTicker(statePoll)
 	defer tick.Stop()
@@ -234,7 +234,7 @@ func (c *Command) awaitLock(ctx context.Context, job Job, f *os.File) error {
 			return err
 		}
 		signalKeeper := func(s syscall.Signal) {
-			if s1, err := readState(f); err == nil && s1.PID > 1 { // who holds the lock lives: the number is its own
+			if s1, err := readState(f); err == nil && s1.PID > 1 { // the keeper lives, because it holds the lock, so the number is still its own
 				_ = syscall.Kill(s1.PID, s)
 			}
 		}

@@ -25,7 +25,7 @@ import (
 )
 
 // mortal is a file system that kills its process at the n-th step: before a
-// change, or in the midst of a write.
+// change, or in the middle of a write.
 type mortal struct {
 	durable.OS
 	left *atomic.Int64
@@ -79,7 +79,7 @@ func (f mortalFile) Sync() error {
 	return nil
 }
 
-// paper is what the world sees of a run, in files that each step appends to.
+// paper records the outside effects of a run, in files that each step appends to.
 type paper string
 
 func (p paper) note(name, line string) {
@@ -116,7 +116,7 @@ func (r receiver) Notify(_ context.Context, in incident.Incident, _ incident.Fin
 }
 
 // runToTheEnd is a runner in a process of its own: DIRECTORY STEP EVENTS. It
-// offers the events, works until nothing is left to do, and dies at the step.
+// offers the events, works until nothing is left to do, and is killed at the step.
 func runToTheEnd(args []string) int {
 	world := paper(args[0])
 	n, err := strconv.Atoi(args[1])
@@ -139,7 +139,7 @@ func runToTheEnd(args []string) int {
 	if os.Getenv(withoutKeeper) != "" {
 		agent.Keeper = nil
 	}
-	r, err := incident.NewRunner(incident.Options{
+	r, err := incident.NewRunner(&incident.Options{
 		Workspaces: spaces, Notifier: receiver{world, m}, MaxAgents: 2, Log: slog.New(slog.NewTextHandler(log, nil)), Agent: agent,
 	})
 	if err != nil {
@@ -201,8 +201,8 @@ func newWorld(t *testing.T) (paper, string) {
 }
 
 // TestKilledAtEveryStep kills a runner at each of its writes, synchronisations
-// and renames in turn, and in the midst of each write, then the next runner at
-// some other step, and then lets a third one finish. Whatever the moment:
+// and renames in turn, and in the middle of each write. Then it kills the next
+// runner at some other step, and lets a third one finish. Whatever the moment:
 //
 //   - an event that was acknowledged has an incident, and one that was offered
 //     has no two;
@@ -275,10 +275,10 @@ func count(words []string) map[string]int {
 	return n
 }
 
-// TestASecondRunnerIsRefused, and told who has the root.
+// The error names the runner that has the root.
 func TestASecondRunnerIsRefused(t *testing.T) {
 	d := open(t, incident.AgentFunc(works), nil)
-	_, err := incident.NewRunner(incident.Options{Workspaces: d.spaces, Agent: incident.AgentFunc(works)})
+	_, err := incident.NewRunner(&incident.Options{Workspaces: d.spaces, Agent: incident.AgentFunc(works)})
 	var locked *incident.LockedError
 	require.ErrorAs(t, err, &locked)
 	assert.Equal(t, os.Getpid(), locked.PID)
@@ -287,10 +287,10 @@ func TestASecondRunnerIsRefused(t *testing.T) {
 	assert.WithinDuration(t, time.Now(), locked.Since, time.Hour)
 	assert.ErrorContains(t, err, fmt.Sprintf("held by process %d on %s since ", os.Getpid(), host))
 	d.stop()
-	r, err := incident.NewRunner(incident.Options{Workspaces: d.spaces, Agent: incident.AgentFunc(works)})
+	r, err := incident.NewRunner(&incident.Options{Workspaces: d.spaces, Agent: incident.AgentFunc(works)})
 	require.NoError(t, err, "after the first has ended")
 	require.NoError(t, r.Close())
-	r, err = incident.NewRunner(incident.Options{Workspaces: d.spaces, Agent: incident.AgentFunc(works)})
+	r, err = incident.NewRunner(&incident.Options{Workspaces: d.spaces, Agent: incident.AgentFunc(works)})
 	require.NoError(t, err, "Close gives it back too")
 	require.NoError(t, r.Close())
 	assert.NoError(t, r.Close())
@@ -310,7 +310,7 @@ func TestAJournalOfALaterVersionIsNotGuessedAt(t *testing.T) {
 	for _, record := range []string{`{"op":"teleported"}`, `{"op":"queued"}`, `[]`, `{"op":"begun","incident":"x","eventId":"y"}`, `{"op":"finished","incident":"x"}`} {
 		require.True(t, json.Valid([]byte(record)))
 		require.NoError(t, j.Rewrite([][]byte{[]byte(record)}))
-		_, err = incident.NewRunner(incident.Options{Workspaces: spaces, Agent: incident.AgentFunc(works)})
+		_, err = incident.NewRunner(&incident.Options{Workspaces: spaces, Agent: incident.AgentFunc(works)})
 		assert.ErrorContains(t, err, "record 1 of the journal", record)
 	}
 	require.NoError(t, j.Close())

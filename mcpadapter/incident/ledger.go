@@ -19,7 +19,7 @@ const (
 	opDropped     op = "dropped"     // an event had to make room
 	opBegun       op = "begun"       // an attempt at an incident begins
 	opFinished    op = "finished"    // the agent has ended
-	opInterrupted op = "interrupted" // the attempt does not count: the runner was told to stop
+	opInterrupted op = "interrupted" // the attempt does not count: the runner was stopped
 	opEnded       op = "ended"       // the record in the workspace says how
 	opStored      op = "stored"      // the other store has it
 	opSending     op = "sending"     // the notifier is about to be called
@@ -28,20 +28,20 @@ const (
 )
 
 type entry struct {
-	Op       op        `json:"op"`
-	At       time.Time `json:"at,omitzero"`
-	Key      string    `json:"key,omitempty"`
-	Event    *eventDoc `json:"event,omitempty"`
-	EventID  string    `json:"eventId,omitempty"`
-	Incident string    `json:"incident,omitempty"`
-	Created  time.Time `json:"created,omitzero"`
-	Attempt  int       `json:"attempt,omitempty"`
-	Lost     int       `json:"lost,omitempty"`
-	ExitCode int       `json:"exitCode,omitempty"`
-	Reason   string    `json:"reason,omitempty"`
-	Told     bool      `json:"told,omitempty"`
-	Store    bool      `json:"store,omitempty"`
-	Notify   bool      `json:"notify,omitempty"`
+	Op         op        `json:"op"`
+	At         time.Time `json:"at,omitzero"`
+	Key        string    `json:"key,omitempty"`
+	Event      *eventDoc `json:"event,omitempty"`
+	EventID    string    `json:"eventId,omitempty"`
+	Incident   string    `json:"incident,omitempty"`
+	Created    time.Time `json:"created,omitzero"`
+	Attempt    int       `json:"attempt,omitempty"`
+	Lost       int       `json:"lost,omitempty"`
+	ExitCode   int       `json:"exitCode,omitempty"`
+	Reason     string    `json:"reason,omitempty"`
+	AskedToEnd bool      `json:"told,omitempty"`
+	Store      bool      `json:"store,omitempty"`
+	Notify     bool      `json:"notify,omitempty"`
 
 	in *Incident // of an end: the record, which the workspace has too
 }
@@ -76,12 +76,12 @@ type openCase struct {
 	started  time.Time // of the attempt
 	attempt  int       // the how-manieth it is
 	lost     int       // attempts that the runner did not outlive, this one among them
-	finished *entry    // how the agent ended; nil: it is not known to have
+	finished *entry    // how the agent ended; nil: not known to have ended
 	annulled bool      // the attempt was interrupted: how it ended does not count
 }
 
-// ledger is everything that a runner must not forget. Not safe for concurrent
-// use.
+// ledger is the state that a runner keeps across restarts. It is not safe for
+// concurrent use.
 type ledger struct {
 	seen    *dedupe
 	waiting queue
@@ -151,7 +151,7 @@ func (l *ledger) begin(e entry) error {
 func (l *ledger) end(e entry) error {
 	c := l.cases[e.Incident]
 	if e.Op == opEnded {
-		if c != nil { // a snapshot has what is to be told, and the case no more
+		if c != nil { // a snapshot has no case, only the letters about its end
 			l.seen.done(c.event.Key())
 			delete(l.cases, e.Incident)
 		}

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestALedgerIsWhatItsEntriesSay: to write a ledger as entries and to apply them
-// gives the same ledger, whatever has happened before.
+// Writing a ledger as entries and applying them gives the same ledger, whatever
+// happened before.
 func TestALedgerIsWhatItsEntriesSay(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
@@ -82,11 +82,11 @@ func texts(l *ledger) (all []string) {
 	return all
 }
 
-// TestTooManyLetters: the oldest that nobody was asked about goes, and is counted.
+// Of too many letters the oldest that was never tried is given up, and counted.
 func TestTooManyLetters(t *testing.T) {
 	spaces, err := NewWorkspaces(t.TempDir())
 	require.NoError(t, err)
-	r, err := NewRunner(Options{Workspaces: spaces, Agent: &Command{Path: []string{"true"}}, Log: slog.New(slog.DiscardHandler)})
+	r, err := NewRunner(&Options{Workspaces: spaces, Agent: &Command{Path: []string{"true"}}, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close()) }()
 	for i := range maxOutbox + 1 {

@@ -11,8 +11,8 @@ type letter struct {
 	added   time.Time
 	in      *Incident // nil: as the workspace has it
 	final   bool      // the incident has ended
-	sending bool      // somebody was asked, and has not answered
-	changed bool      // there is news since then
+	sending bool      // the receiver was called, and has not answered
+	changed bool      // the incident changed since then
 	tries   int
 	due     time.Time // not before; zero: at once
 }
@@ -23,8 +23,8 @@ type outbox struct{ letters []*letter }
 // maxOutbox bounds the letters that wait for a receiver that is down.
 const maxOutbox = 1000
 
-// A receiver that does not take a letter is asked again after 1 s, 2 s, 4 s and
-// so on, and for a day.
+// A receiver that does not accept a letter is called again after 1 s, 2 s, 4 s
+// and so on, for a day.
 const (
 	leastLetterPause = time.Second
 	mostLetterPause  = 5 * time.Minute
@@ -38,8 +38,7 @@ func (b *outbox) find(id string) *letter {
 	return nil
 }
 
-// put adds a letter, or renews the one that waits; a renewed letter is due at
-// once.
+// put adds a letter, or updates the one that waits and makes it due at once.
 func (b *outbox) put(id string, now time.Time, in *Incident) *letter {
 	l := b.find(id)
 	if l == nil {
@@ -54,8 +53,8 @@ func (b *outbox) remove(id string) {
 	b.letters = slices.DeleteFunc(b.letters, func(l *letter) bool { return l.id == id })
 }
 
-// next returns the letter that is due first, and how long until then; nil:
-// there is none.
+// next returns the letter that is due first, and how long until then; nil if
+// the outbox is empty.
 func (b *outbox) next(now time.Time) (l *letter, wait time.Duration) {
 	for _, other := range b.letters {
 		if !other.due.After(now) {

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// Payloads beyond these bounds are refused: nothing that a fault has to say is
-// that long, and a runner must not be filled up by one message.
+// Payloads beyond these bounds are refused: no fault needs that much text, and
+// one message must not fill the memory of a runner.
 const (
 	maxPayload = 1 << 20
 	maxText    = 253       // of a name; the longest that Kubernetes allows

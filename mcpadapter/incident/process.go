@@ -77,17 +77,17 @@ func (p *process) result() Result {
 	return failed(fmt.Errorf("agent could not be waited for: %w", p.err))
 }
 
-// await waits for a program. If the context ends because the time is over, the
-// program is ended. If it ends for any other reason, the program is told, and
-// ended after the patience.
-func (c *Command) await(ctx context.Context, job Job, p *process, tell, end func()) (killed bool) {
+// await waits for a program. If the context ends because the time is over, end is
+// called. If it ends for any other reason, ask is called, and end after the
+// patience.
+func (c *Command) await(ctx context.Context, job Job, p *process, ask, end func()) (killed bool) {
 	select {
 	case <-p.ended:
 		return false
 	case <-ctx.Done():
 	}
 	if job.Patience > 0 && !errors.Is(context.Cause(ctx), errTimeout) {
-		tell()
+		ask()
 		patience := time.NewTimer(job.Patience)
 		defer patience.Stop()
 		select {
@@ -101,9 +101,9 @@ func (c *Command) await(ctx context.Context, job Job, p *process, tell, end func
 	return true
 }
 
-// told returns the result of a program whose context may have ended. A good end
-// counts; any other is attributed to the end of the context.
-func told(ctx context.Context, r Result, killed bool) Result {
+// attributed returns the result of a program whose context may have ended. A good
+// end counts; any other is attributed to the end of the context.
+func attributed(ctx context.Context, r Result, killed bool) Result {
 	if ctx.Err() == nil || r.Err == nil && r.ExitCode == 0 {
 		return r
 	}

@@ -12,8 +12,8 @@ import (
 
 func lead(*exec.Cmd) {}
 
-// tell does nothing: there is no signal that asks a program to end.
-func tell(int) {}
+// askToEnd does nothing: there is no signal that asks a program to end.
+func askToEnd(int) {}
 
 func kill(leader int) {
 	if p, err := os.FindProcess(leader); err == nil {

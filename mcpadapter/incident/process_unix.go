@@ -8,11 +8,11 @@ import (
 )
 
 // lead makes a command the leader of a process group, so that the signals of a
-// terminal do not reach it and ours reach all of the group.
+// terminal do not reach it, and signals sent here reach the whole group.
 func lead(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// tell asks the group of a leader to end. A group that is gone already is fine.
-func tell(leader int) { _ = syscall.Kill(-leader, syscall.SIGTERM) }
+// askToEnd asks the group of a leader to end. A group that is gone already is fine.
+func askToEnd(leader int) { _ = syscall.Kill(-leader, syscall.SIGTERM) }
 
 // kill ends every process of the group.
 func kill(leader int) { _ = syscall.Kill(-leader, syscall.SIGKILL) }

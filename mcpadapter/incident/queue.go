@@ -31,7 +31,7 @@ func (q *queue) remove(id string) (Event, bool) {
 		q.events = slices.Delete(q.events, i, i+1)
 		return e, true
 	}
-	q.events[i] = Event{} // not held in memory by a slot that is free
+	q.events[i] = Event{} // free its memory
 	q.first++
 	if q.first > 64 && q.first > len(q.events)/2 {
 		q.events, q.first = append([]Event(nil), q.all()...), 0

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a report. Under the least an agent has said nothing; a report over
-// the most is no report.
+// MinReport and MaxReport are the least and the largest size of a valid report,
+// in bytes.
 const (
 	MinReport = 100
 	MaxReport = 1 << 20

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// retainEvery is how often workspaces are looked through.
+// retainEvery is the time between two searches for old workspaces.
 const retainEvery = 10 * time.Minute
 
 // retain removes the workspaces of ended incidents that are too old, or too
@@ -57,7 +57,7 @@ func (r *Runner) removeOld(now time.Time) error {
 	return errors.Join(problems...)
 }
 
-// done reports whether a workspace is not needed any more.
+// done reports whether a workspace may be removed.
 func (r *Runner) done(in Incident) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

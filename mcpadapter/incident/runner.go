@@ -18,19 +18,19 @@ type Options struct {
 	_            struct{}
 	Workspaces   *Workspaces
 	Agent        Agent
-	Store        Store         // besides the workspaces, such as an object store; nil: none
+	Store        Store         // in addition to the workspaces, such as an object store; nil: none
 	Notifier     Notifier      // notified of every incident that ended; nil: none
 	MinSeverity  Severity      // events below are filtered; zero: Warning
-	DedupeWindow time.Duration // like events within it are one; 0: 300 s, negative: only while the agent runs
+	DedupeWindow time.Duration // equal events within it count as one; 0: 300 s, negative: only while the agent runs
 	MaxAgents    int           // at once; 0: 5
 	QueueSize    int           // events that wait; 0: 1000
-	Timeout      time.Duration // an agent is told it, and is stopped 60 s after it; 0: 300 s
-	SendTimeout  time.Duration // of one call of the Notifier, and when one of the Store counts as blocked; 0: 60 s
+	Timeout      time.Duration // of an agent, which knows it and is stopped 60 s after it; 0: 300 s
+	SendTimeout  time.Duration // of one call of the Notifier; a call of the Store counts as blocked after it; 0: 60 s
 	MaxAge       time.Duration // workspaces of incidents that ended longer ago are removed; 0: never
-	MaxBytes     int64         // the oldest workspaces are removed where all have more; 0: never
-	// Grace is how long Run may take once its context has ended. Agents are told at
-	// once, and ended after three quarters of it; the rest is for records and
-	// messages. 0: 20 s; negative: agents are ended at once.
+	MaxBytes     int64         // of all workspaces; beyond it the oldest are removed; 0: never
+	// Grace is how long Run may take once its context has ended. Agents are asked to
+	// end at once, and killed after three quarters of it. The rest is for records
+	// and messages. 0: 20 s; negative: agents are killed at once.
 	Grace time.Duration
 	Log   *slog.Logger // nil: nothing is logged
 }
@@ -45,7 +45,7 @@ type Runner struct {
 	o     Options
 	begun atomic.Bool
 	disk  *disk
-	dirty chan struct{} // holds one token when the journal needs to be seen to
+	dirty chan struct{} // holds one token when the journal has to be synchronised or rewritten
 
 	mu      sync.Mutex
 	book    *ledger
@@ -69,13 +69,19 @@ const (
 	maxQueue         = 1 << 20
 )
 
-// NewRunner checks all options, locks the root of the workspaces and reads what
-// an earlier runner has left there: its queue, incidents to be resumed and
-// messages to be sent. Incidents under investigation that are in no journal are
-// marked failed. If another runner has the root, the error is a [*LockedError].
+// NewRunner locks the root of the workspaces and reads what an earlier runner
+// has left there: its queue, incidents to be resumed and messages to be sent.
+// Incidents under investigation that are in no journal are marked failed.
+//
+// Wrong options are [*FieldError]s, joined. If another runner has the root, the
+// error is a [*LockedError].
 //
 // The root is released when Run returns, or by Close.
-func NewRunner(o Options) (*Runner, error) {
+func NewRunner(options *Options) (*Runner, error) {
+	var o Options
+	if options != nil {
+		o = *options
+	}
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
@@ -101,7 +107,7 @@ func NewRunner(o Options) (*Runner, error) {
 	return r, nil
 }
 
-// complete fills in the defaults and returns everything that is wrong.
+// complete fills in the defaults and returns all problems, joined.
 func (o *Options) complete() error {
 	var problems []error
 	wrong := func(is bool, field string, value any, allowed string) {
@@ -208,7 +214,7 @@ func (r *Runner) failUnknown() {
 // that of the machine a tenth of a second later.
 //
 // The error says why a payload was malformed, or why the event is only in
-// memory for now. Every other fate is counted, see [Runner.Counts].
+// memory for now. What becomes of other events is counted: see [Runner.Counts].
 func (r *Runner) Offer(logger string, data json.RawMessage) error {
 	now := time.Now()
 	e, err := ParseEvent(logger, data, now)
@@ -258,7 +264,7 @@ func (r *Runner) drop() {
 	r.o.Log.Warn("event dropped", "event", e.ID(), "key", e.Key())
 }
 
-// Counts returns the fates of the events so far.
+// Counts returns what became of the events so far.
 func (r *Runner) Counts() Counts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -298,7 +304,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	r.closed = true
 	r.mu.Unlock()
 	stop(errShutdown)
-	// Without a grace agents are ended at once, and the rest has a while all the same.
+	// Without a grace agents are killed at once; records and messages still get some time.
 	last := time.AfterFunc(cmp.Or(r.o.Grace/16*15, abandonAfter), rest)
 	defer last.Stop()
 	agents.Wait()

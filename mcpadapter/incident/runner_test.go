@@ -59,7 +59,7 @@ type hastyFile struct{ durable.File }
 
 func (hastyFile) Sync() error { return nil }
 
-// desk is a runner under test, with what it tells.
+// desk is a runner under test, with the incidents that it announces.
 type desk struct {
 	*incident.Runner
 	spaces *incident.Workspaces
@@ -89,7 +89,7 @@ func openAt(t *testing.T, root string, agent incident.Agent, change func(*incide
 	if change != nil {
 		change(&o)
 	}
-	d.Runner, err = incident.NewRunner(o)
+	d.Runner, err = incident.NewRunner(&o)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -315,7 +315,7 @@ func TestAHundredIncidents(t *testing.T) {
 	})
 }
 
-// TestABurst offers 10,000 events at once: none blocks, none is unaccounted for.
+// TestABurst offers 10,000 events at once: none blocks, and each is counted.
 func TestABurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := open(t, incident.AgentFunc(works), func(o *incident.Options) { o.QueueSize = 50 })

@@ -17,12 +17,12 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 )
 
-// TestShutdown tells agents at once, and ends within the grace.
+// A shutdown asks agents to end at once, and ends within the grace.
 func TestShutdown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		grace  time.Duration
 		deaf   bool          // to the end of its context
-		takes  time.Duration // once told, or in all where it is deaf
+		takes  time.Duration // once asked to end, or in all where it ignores that
 		want   time.Duration // until the runner has ended
 		status incident.Status
 		reason string
@@ -77,7 +77,7 @@ func TestARestartEndsWhatWasLeft(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(root, "empty"), 0o700))
 
 	store := &memory{}
-	r, err := incident.NewRunner(incident.Options{Workspaces: spaces, Store: store, Agent: incident.AgentFunc(works)})
+	r, err := incident.NewRunner(&incident.Options{Workspaces: spaces, Store: store, Agent: incident.AgentFunc(works)})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -204,10 +204,14 @@ func TestWorkspacesRefuse(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	_, err := incident.NewRunner(incident.Options{MaxAgents: -1, QueueSize: 1 << 30, MinSeverity: 9, Timeout: -1, SendTimeout: -1, MaxAge: -1, MaxBytes: -1})
+	_, err := incident.NewRunner(&incident.Options{MaxAgents: -1, QueueSize: 1 << 30, MinSeverity: 9, Timeout: -1, SendTimeout: -1, MaxAge: -1, MaxBytes: -1})
 	for _, field := range []string{"Workspaces is missing", "Agent is missing", "MaxAgents is -1", "QueueSize is 1073741824",
 		"MinSeverity is 0x9", "Timeout is -1", "SendTimeout is -1", "MaxAge is -1", "MaxBytes is -1"} {
 		assert.ErrorContains(t, err, field)
+	}
+	_, err = incident.NewRunner(nil)
+	for _, field := range []string{"Workspaces is missing", "Agent is missing"} {
+		assert.ErrorContains(t, err, field, "nil is no options, and these two are required")
 	}
 }
 

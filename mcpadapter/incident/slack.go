@@ -15,7 +15,9 @@ type SlackOptions struct {
 	Webhook  string       // the incoming-webhook URL, a secret; "": nothing is ever sent
 	Client   *http.Client // nil: one with a timeout of 10 s that follows no redirects
 	Attempts int          // for one message, before the runner puts it off; 0: 4
-	Degraded int          // so many incidents in a row without a report: one warning instead of each; 0: 3
+	// DegradedAfter is how many incidents in a row without a report lead to one
+	// warning in place of a message for each; 0: 3.
+	DegradedAfter int
 }
 
 // Slack posts a message for every incident to an incoming webhook. It is a
@@ -51,12 +53,12 @@ func NewSlack(options *SlackOptions) (*Slack, error) {
 		}
 	}
 	if o.Client == nil {
-		// Who redirects has not taken the message, and is not to send it elsewhere.
+		// A server that redirects has not taken the message, and must not send it elsewhere.
 		stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		o.Client = &http.Client{Timeout: slackTimeout, CheckRedirect: stay}
 	}
 	o.Attempts = atLeastOne(o.Attempts, slackAttempts)
-	return &Slack{o: o, breaker: breaker{limit: atLeastOne(o.Degraded, slackDegraded)}}, nil
+	return &Slack{o: o, breaker: breaker{limit: atLeastOne(o.DegradedAfter, slackDegraded)}}, nil
 }
 
 func atLeastOne(n, otherwise int) int {

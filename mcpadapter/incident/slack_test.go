@@ -23,7 +23,7 @@ import (
 
 const webhook = "https://hooks.example.com/services/T0/B0/secret"
 
-// hook stands in for the webhook: answers says what each request gets.
+// hook takes the place of the webhook; answers has the answer of each request.
 type hook struct {
 	mu      sync.Mutex
 	answers []func() (*http.Response, error)
@@ -224,8 +224,8 @@ func TestNoWebhookNoRequest(t *testing.T) {
 	assert.EqualError(t, err, `incident: SLACK_WEBHOOK_URL is "(hidden)"; allowed: an http or https URL`)
 }
 
-// TestSlackStaysWithItsWebhook: what answers with a redirect has not taken the
-// message, and is not to send incidents elsewhere.
+// A server that answers with a redirect has not taken the message, and must not
+// send incidents elsewhere.
 func TestSlackStaysWithItsWebhook(t *testing.T) {
 	var elsewhere atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))

@@ -34,9 +34,9 @@ type Subscriber struct {
 	Mode     string                                          // "": ModeFaults
 	Filter   map[string]any                                  // further arguments of events_subscribe, such as namespace
 	Sink     func(logger string, data json.RawMessage) error // [Runner.Offer]; must not block; its errors are logged
-	OnError  func(error)                                     // told of lost sessions and of [*SubscriptionError]s; nil: only logged
-	// Watch follows the resource chaos://faults where the server cannot push
-	// events to a session. It shows all faults, so that Filter must be empty.
+	OnError  func(error)                                     // called with the errors of lost sessions and with [*SubscriptionError]s; nil: only logged
+	// Watch follows the resource chaos://faults if the server cannot push events
+	// to a session. The resource shows all faults, so Filter must be empty.
 	Watch  bool
 	Client *http.Client // nil: http.DefaultClient
 	Log    *slog.Logger // nil: nothing is logged
@@ -186,8 +186,9 @@ func (s *Subscriber) connect(ctx context.Context, changed chan<- struct{}) (*mcp
 		},
 		KeepAlive: keepAlive,
 	})
-	// A stream that breaks ends the session, and a new one is made: servers that
-	// keep no events cannot resume, and would leave us deaf until the next ping.
+	// A stream that breaks ends the session, and a new one is made. A server that
+	// keeps no events cannot resume a stream, and events would be lost until the
+	// next ping.
 	transport := func() mcp.Transport {
 		return &mcp.StreamableClientTransport{Endpoint: s.Endpoint, HTTPClient: s.client(), MaxRetries: -1}
 	}
@@ -228,7 +229,7 @@ func (s *Subscriber) receive(_ context.Context, req *mcp.LoggingMessageRequest) 
 	}
 	switch topic := afterSlash(req.Params.Logger); topic {
 	case ModeFaults, ModeResourceFaults:
-		s.hand(req.Params.Logger, data)
+		s.pass(req.Params.Logger, data)
 	case "subscription_error":
 		problem := new(SubscriptionError)
 		if err := json.Unmarshal(data, problem); err != nil || problem.Text == "" {
@@ -240,8 +241,8 @@ func (s *Subscriber) receive(_ context.Context, req *mcp.LoggingMessageRequest) 
 	}
 }
 
-// hand gives an event to the sink.
-func (s *Subscriber) hand(logger string, data json.RawMessage) {
+// pass passes an event to the sink.
+func (s *Subscriber) pass(logger string, data json.RawMessage) {
 	if err := s.Sink(logger, data); err != nil {
 		s.log().Warn("event not taken", "logger", logger, "error", err)
 	}

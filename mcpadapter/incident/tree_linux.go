@@ -15,7 +15,7 @@ import (
 const prSetChildSubreaper = 36
 
 // adoptOrphans makes this process the parent of every descendant whose own
-// parent has ended, whatever session it has: none is lost from sight.
+// parent ends, whatever its session. So endDescendants can find all of them.
 func adoptOrphans() error {
 	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0, 0, 0, 0); errno != 0 {
 		return os.NewSyscallError("prctl", errno)
@@ -33,12 +33,13 @@ func endDescendants() {
 		case errors.Is(err, syscall.ECHILD):
 			return
 		case err == nil:
-			time.Sleep(time.Millisecond) // a killed process takes a moment to end, and its children one to come to us
+			time.Sleep(time.Millisecond) // a killed process takes a moment to end, and its children to be adopted
 		}
 	}
 }
 
-// killChildren kills the children of this process. Theirs come to it then.
+// killChildren kills the children of this process. It then becomes the parent of
+// their children.
 func killChildren() {
 	self := os.Getpid()
 	for _, pid := range processes() {
@@ -48,11 +49,11 @@ func killChildren() {
 	}
 }
 
-// killStrays kills the processes that have the identifier of an incident in
-// their environment, and that somebody who starts agents has lost sight of, with
-// their descendants, whatever those have in theirs. A keeper among them adopts
-// what loses its parent, so it goes last: what is below it is looked for until
-// nothing is left.
+// killStrays kills the processes that a runner left behind: those that have the
+// identifier of an incident in their environment, and all their descendants.
+//
+// One of them may be a keeper, which adopts orphans. So a process is killed only
+// when it has no descendants left.
 func killStrays(incidentID string) {
 	if incidentID == "" {
 		return
@@ -77,16 +78,16 @@ func killStrays(incidentID string) {
 	}
 }
 
-// What is below a stray is looked for so often: a second in all, for a tree that
-// grows as fast as it is cut.
+// How often descendants are searched for, and the pause between: a second in
+// all, even if new processes keep appearing.
 const (
 	strayRounds = 200
 	strayPause  = 5 * time.Millisecond
 )
 
-// strays are the processes that have an entry in their environment and no parent
-// that has, and all that is below those. What has ended and only waits to be
-// asked how is none.
+// strays returns the processes that have an entry in their environment. tops have
+// no ancestor with the entry; below are all descendants of tops. Processes that
+// have ended, but were not waited for, are left out.
 func strays(entry []byte) (below, tops []int) {
 	parents, marked := make(map[int]int), make(map[int]bool)
 	for _, pid := range processes() {
@@ -113,7 +114,7 @@ func strays(entry []byte) (below, tops []int) {
 	return below, tops
 }
 
-// processes are the identifiers of all processes that can be seen.
+// processes returns the identifiers of all processes in /proc.
 func processes() (pids []int) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -129,7 +130,7 @@ func processes() (pids []int) {
 	return pids
 }
 
-// parentOf is the parent of a process. 0: the process is gone.
+// parentOf returns the parent of a process; 0: the process is gone.
 func parentOf(pid int) int {
 	_, parent := statOf(pid)
 	return parent

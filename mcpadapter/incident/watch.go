@@ -12,14 +12,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// faultsResource is where a server of ours shows its latest faults.
+// faultsResource is where a server made by mcpadapter shows its latest faults.
 const faultsResource = "chaos://faults"
 
-// How often the resource is read: when the server says that it changes, and
-// where it does not, or what it says is lost.
+// How often the resource is read: from a server that announces changes, and from
+// one that does not.
 const (
-	readWhenTold = 5 * time.Second
-	readUntold   = time.Second
+	readWhenAnnounced = 5 * time.Second
+	readUnannounced   = time.Second
 )
 
 // A mark is the last event of the resource that was passed on. It outlives
@@ -38,10 +38,10 @@ type faults struct {
 
 // watch follows the resource until the session ends.
 func (s *Subscriber) watch(ctx context.Context, session *mcp.ClientSession, changed <-chan struct{}, m *mark) error {
-	every := readUntold
+	every := readUnannounced
 	asking, cancel := context.WithTimeout(ctx, stepTimeout) // a server that does not answer is one that does not say
 	if session.Subscribe(asking, &mcp.SubscribeParams{URI: faultsResource}) == nil {
-		every = readWhenTold
+		every = readWhenAnnounced
 	}
 	cancel()
 	tick := time.NewTicker(every)
@@ -51,7 +51,7 @@ func (s *Subscriber) watch(ctx context.Context, session *mcp.ClientSession, chan
 		if err != nil {
 			return err
 		}
-		s.handOn(doc, m)
+		s.passNew(doc, m)
 		select {
 		case <-changed:
 		case <-tick.C:
@@ -74,8 +74,7 @@ func readFaults(ctx context.Context, session *mcp.ClientSession) (doc faults, er
 	return decodeFaults([]byte(res.Contents[0].Text))
 }
 
-// decodeFaults refuses numbers that could not be: they would make losses of
-// astronomical size.
+// decodeFaults refuses impossible numbers, which would be counted as huge losses.
 func decodeFaults(text []byte) (doc faults, err error) {
 	if err := json.Unmarshal(text, &doc); err != nil {
 		return faults{}, fmt.Errorf("%s: %w", faultsResource, err)
@@ -86,10 +85,10 @@ func decodeFaults(text []byte) (doc faults, err error) {
 	return doc, nil
 }
 
-// handOn passes events after the mark to the sink, and reports the number of
+// passNew passes events after the mark to the sink, and reports the number of
 // those that are no longer in the resource. Events before the first reading are
 // skipped.
-func (s *Subscriber) handOn(doc faults, m *mark) {
+func (s *Subscriber) passNew(doc faults, m *mark) {
 	first := doc.Last + 1 - uint64(len(doc.Faults))
 	if !m.set {
 		m.move(doc, first)
@@ -105,7 +104,7 @@ func (s *Subscriber) handOn(doc faults, m *mark) {
 	}
 	for i, event := range doc.Faults {
 		if first+uint64(i) > m.sequence {
-			s.hand("chaos/"+ModeResourceFaults, event)
+			s.pass("chaos/"+ModeResourceFaults, event)
 		}
 	}
 	m.move(doc, first)

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shown is the resource of a server that has had so many faults, and keeps some.
+// shown is the resource of a server after some number of faults, of which it keeps
+// the last.
 func shown(t *testing.T, server string, last, kept int) faults {
 	t.Helper()
 	doc := fmt.Sprintf(`{"last":"%d","omitted":%d,"faults":[`, last, last-kept)
@@ -60,7 +61,7 @@ func TestNothingTwiceAndNothingLostSilently(t *testing.T) {
 			}
 			m := new(mark)
 			for _, doc := range tc.readings {
-				s.handOn(doc, m)
+				s.passNew(doc, m)
 			}
 			assert.Equal(t, tc.want, got)
 			assert.Equal(t, tc.missed, s.Missed())
@@ -91,11 +92,11 @@ func FuzzFaultsResource(f *testing.F) {
 		handed := 0
 		s := &Subscriber{Sink: func(string, json.RawMessage) error { handed++; return nil }}
 		m := &mark{set: true, sequence: seen}
-		s.handOn(doc, m)
+		s.passNew(doc, m)
 		assert.LessOrEqual(t, handed, len(doc.Faults))
 		assert.Equal(t, doc.Last, m.sequence)
 		assert.LessOrEqual(t, s.Missed(), doc.Last)
-		s.handOn(doc, m)
+		s.passNew(doc, m)
 		assert.LessOrEqual(t, handed, len(doc.Faults), "nothing comes twice")
 	})
 }
@@ -107,7 +108,7 @@ func TestResourcesThatCouldNotBe(t *testing.T) {
 	}
 }
 
-// TestASubscriptionThatHangs is given up, and the resource is read all the same.
+// A subscription that hangs is given up, and the resource is read instead.
 func TestASubscriptionThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		texts := []string{`{"last":"0","faults":[]}`, `{"last":"1","faults":[{"faultType":"error"}]}`}

@@ -37,7 +37,7 @@ type Store interface {
 // .runner.
 type Workspaces struct {
 	root string
-	fs   durable.FS // what changes files that have to last
+	fs   durable.FS // changes the files that must survive a crash
 }
 
 // NewWorkspaces creates the root directory, mode 0700, if it does not exist.
@@ -96,7 +96,7 @@ func (w *Workspaces) open(id string) (*os.Root, error) {
 		err = cmp.Or(root.RemoveAll(id), error(fs.ErrNotExist))
 	}
 	if err == nil && info.IsDir() && info.Mode().Perm() != 0o700 && runtime.GOOS != "windows" {
-		err = root.Chmod(id, 0o700) // the agent may have locked us out, or let others in
+		err = root.Chmod(id, 0o700) // the agent may have changed the permissions
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = root.Mkdir(id, 0o700)

@@ -109,13 +109,13 @@ func TestIndependentOfOrder(t *testing.T) {
 	})
 }
 
-// outcomes is what becomes of a message for each order.
+// outcomes returns what the point makes of the message of each order.
 func outcomes(in *chaos.Injector, orders []int) map[int]string {
 	got := make(map[int]string)
 	for _, order := range orders {
 		text := fmt.Sprintf(`{"id":%d,"jsonrpc":"2.0","result":{"order":%d}}`, order, order)
 		point := chaos.WrapWith("mcp/receive/tools/call/echo", pass, &chaos.WrapOptions[Message]{Injector: in, Key: func(Message) uint64 { return uint64(order) + 1 }})
-		lines, err := point(context.Background(), Message{Text: json.RawMessage(text), held: new(holding)})
+		lines, err := point(context.Background(), Message{Text: json.RawMessage(text), postpone: new(postponement)})
 		got[order] = fmt.Sprint(lines, err)
 	}
 	return got

@@ -22,7 +22,7 @@ func TestInertMiddlewareAllocatesNothing(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(100, func() { _, _ = handler(ctx, "tools/call", nil) }))
 }
 
-// hole is a connection that swallows what it is given.
+// hole is a connection that discards what is written to it.
 type hole struct{ mcp.Connection }
 
 func (hole) Write(context.Context, jsonrpc.Message) error { return nil }

@@ -28,10 +28,12 @@
 //
 // Of results, for middleware: [UnsetError], [HideTool], [RemoveTool],
 // [ChangeDescription]. Of messages, for a transport: [Drop], [Duplicate],
-// [Overtake], [Corrupt], [InsertGarbage], [ChangeID], [Oversize], [FloodListChanged], [Cut]. The faults of
-// package chaos/fault work in both places: a delay delays a message and all behind
-// it, and an error breaks the connection. A call that gets no answer waits until
-// its context ends: give it a deadline.
+// [Overtake], [Corrupt], [InsertGarbage], [ChangeID], [Oversize],
+// [FloodListChanged], [Cut].
+//
+// The faults of package chaos/fault work in both places. In a transport a delay
+// delays a message and all behind it, and an error breaks the connection. A call
+// that gets no answer waits until its context ends: give it a deadline.
 //
 // # Costs
 //

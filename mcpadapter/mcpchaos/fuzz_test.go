@@ -10,8 +10,8 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
-// Whatever stands in a message, a fault that edits it leaves JSON behind, of
-// another id or as much longer as it says, or leaves it as it is.
+// Whatever a message holds, a fault that edits it either leaves it as it is, or
+// makes JSON with another id, or JSON that is longer by the stated number of bytes.
 func FuzzEditedMessages(f *testing.F) {
 	for _, text := range []string{`{"jsonrpc":"2.0","id":1,"result":{"_meta":{"a":1}}}`, `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"x"}}`,
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"id":null,"result":7}`, `{"id":1,"error":{"code":1}}`, `[1]`, `null`, ``} {

@@ -26,14 +26,14 @@ type item struct {
 	line string
 }
 
-// holding says how many messages a message lets pass, and how long it waits for
-// them.
-type holding struct {
+// postponement says how many later messages a message lets pass, and for how long
+// it waits for them at most.
+type postponement struct {
 	behind int
 	atMost time.Duration
 }
 
-// held is a message that waits for behind others, at most until the time until.
+// held is a message that waits for behind later messages, or until the time until.
 type held struct {
 	items  []item
 	behind int
@@ -160,7 +160,7 @@ func (c *conn) take(a arrival) {
 	ctx, cancel := context.WithCancel(req.ctx)
 	defer cancel()
 	defer context.AfterFunc(c.life, cancel)() // a closed connection ends the waits of faults
-	m := Message{held: new(holding)}
+	m := Message{postpone: new(postponement)}
 	lines, whole, err := c.cross(ctx, atReceive+req.path, req.key, m, a.msg)
 	items := []item{{msg: a.msg}}
 	switch {
@@ -174,8 +174,8 @@ func (c *conn) take(a arrival) {
 		}
 	}
 	// If the caller has gone, or its cell has ended, the answer is treated like every late answer.
-	if m.held.behind > 0 {
-		c.inbox.held = append(c.inbox.held, held{items, m.held.behind, time.Now().Add(m.held.atMost)})
+	if m.postpone.behind > 0 {
+		c.inbox.held = append(c.inbox.held, held{items, m.postpone.behind, time.Now().Add(m.postpone.atMost)})
 		return
 	}
 	c.inbox.put(items)

@@ -44,7 +44,7 @@ func (f rewrite) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 		after = append(after, changed...)
 	}
 	if slices.Equal(lines, after) {
-		if m.held == nil || m.held.behind == 0 {
+		if m.postpone == nil || m.postpone.behind == 0 {
 			return result, nil
 		}
 		late, end := chaos.KeepOpen(ctx) // the message stays as it is, and comes later
@@ -188,4 +188,59 @@ func (cut) Fail(chaos.Call) error { return io.ErrUnexpectedEOF }
 
 func (cut) Describe() chaos.Description {
 	return described("mcp_cut", chaos.Explicit, chaos.Permanent, chaos.EffectUnknown, nil)
+}
+
+// FloodListChanged sends notifications after a message, from 1 to 10000, that
+// the list of tools has changed, although it has not.
+func FloodListChanged(count int) chaos.Fault {
+	c := check{kind: "mcp_list_changed_flood"}
+	c.that(count >= 1 && count <= maxFlood, "count", count, "a number from 1 to 10000")
+	return rewrite{
+		description: described("mcp_list_changed_flood", chaos.Implicit, chaos.Transient, chaos.EffectDone, struct {
+			Count int `json:"count"`
+		}{count}),
+		problems: c.err(),
+		lines: func(_ chaos.Call, _ Message, text string) ([]string, error) {
+			lines := []string{text}
+			for range count {
+				lines = append(lines, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}}`)
+			}
+			return lines, nil
+		},
+	}
+}
+
+// edited returns a message with changed members. The message is encoded again,
+// so its members are sorted by name.
+func edited(text string, change func(members map[string]json.RawMessage) error) (string, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &members); err != nil {
+		return text, err
+	}
+	if err := change(members); err != nil {
+		return text, err
+	}
+	line, err := json.Marshal(members)
+	return string(line), err
+}
+
+// pad adds bytes to a message, in the _meta of its parameters or result.
+func pad(members map[string]json.RawMessage, bytes int) error {
+	place := "params"
+	if _, ok := members["method"]; !ok {
+		place = "result"
+	}
+	inner, meta := make(map[string]json.RawMessage), make(map[string]json.RawMessage)
+	if doc, ok := members[place]; ok && json.Unmarshal(doc, &inner) != nil || !ok && place == "result" {
+		return errors.New("the message has no parameters or result that could be longer")
+	}
+	if doc, ok := inner["_meta"]; ok && json.Unmarshal(doc, &meta) != nil {
+		return errors.New("the message has a _meta that is no object")
+	}
+	meta["padding"] = quoted(strings.Repeat("x", bytes))
+	var err error
+	if inner["_meta"], err = json.Marshal(meta); err == nil {
+		members[place], err = json.Marshal(inner)
+	}
+	return err
 }

@@ -38,10 +38,10 @@ func (unsetError) Describe() chaos.Description {
 	return described("mcp_error_unset", chaos.Implicit, chaos.Transient, chaos.EffectUnknown, nil)
 }
 
-// RemoveTool answers a call as a server does that no longer has the tool:
-// error -32602 of the protocol. The tool is not reached. With [HideTool] in
-// the same group the tool is gone altogether. For middleware at
-// mcp/tools/call/…, and for tools of any registry.
+// RemoveTool answers a call as a server without the tool does: with error -32602
+// of the protocol. The tool is not reached. With [HideTool] in the same group the
+// tool is gone altogether. For middleware at mcp/tools/call/…, and for tools of
+// any registry.
 func RemoveTool() chaos.Fault { return removeTool{} }
 
 type removeTool struct{}

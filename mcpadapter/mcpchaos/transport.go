@@ -50,9 +50,9 @@ func (t *transport) Connect(ctx context.Context) (mcp.Connection, error) {
 type Message struct {
 	Text json.RawMessage
 	Sent bool // else received
-	// held is where a fault asks that the message wait for others; nil: it cannot
-	// wait.
-	held *holding
+	// postpone is where a fault asks that the message wait for others; nil: it
+	// cannot wait.
+	postpone *postponement
 }
 
 // MarshalJSON returns the text.
@@ -150,8 +150,8 @@ func (c *conn) cross(ctx context.Context, target string, key uint64, m Message, 
 	return lines, len(lines) == 1 && lines[0] == string(m.Text), nil
 }
 
-// codeRejected is the code by which a transport tells the SDK that it refuses
-// one message.
+// codeRejected is the code with which a transport refuses one message: the SDK
+// keeps the connection.
 const codeRejected = -32005
 
 // Write sends a message, or the lines that replace it.

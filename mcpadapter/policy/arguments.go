@@ -71,10 +71,11 @@ func (a *arguments) loose(field string) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// confirmed reports whether the caller confirmed, and whether it said anything.
-func (a *arguments) confirmed() (yes, said bool) {
-	value, said := a.exact(confirmField)
-	return said && string(value) == "true", said
+// confirmed reports whether the caller confirmed, and whether it gave the
+// argument at all.
+func (a *arguments) confirmed() (yes, given bool) {
+	value, given := a.exact(confirmField)
+	return given && string(value) == "true", given
 }
 
 // withoutConfirm returns the arguments without the confirmation, for the

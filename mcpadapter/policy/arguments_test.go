@@ -58,8 +58,8 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// ambiguous is what parseArguments refuses, said in the simplest way: it compares
-// every name with every other.
+// ambiguous is the oracle for what parseArguments refuses: it compares every name
+// with every other.
 func ambiguous(t *testing.T, dec *json.Decoder, depth int) bool {
 	token, err := dec.Token()
 	require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// The events of the lines that requests leave. Every tools/call leaves one of
-// its end, and before it one of its beginning if it writes.
+// The events of the lines about requests. Every tools/call has a line at its end,
+// and one that writes has another line before it begins.
 const (
 	eventToolStarted      = "mcp.tool_call.started"
 	eventToolCall         = "mcp.tool_call.completed"
@@ -109,7 +109,7 @@ func (a *auditor) completed(ctx context.Context, acc *access) {
 	if acc.remote != "" {
 		attrs = append(attrs, slog.String("remote", acc.remote))
 	}
-	_ = line(ctx, a.calls[event], level, event, attrs) // counted, and told of by AuditHealth
+	_ = line(ctx, a.calls[event], level, event, attrs) // the sink counts it; AuditHealth reports it
 }
 
 // about returns what is known of a request when it begins.

@@ -16,7 +16,7 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
-// gated is a table with everything that a call can meet on its way through.
+// gated is a table with every check that a call can pass through.
 func gated() policy.Options {
 	return policy.Options{Mode: policy.ReadWrite, EnableWrite: true, Audit: io.Discard, Timeout: time.Minute,
 		Tools: []policy.Tool{{Name: "noop", Scopes: []string{"a"}, Target: "name", Limit: &policy.Limit{PerSecond: 1e9, Burst: 1e9},
@@ -32,9 +32,9 @@ func usual() policy.Options {
 const benchArguments = `{"name":"room-3","operation":"On","count":3,"dry_run":false}`
 
 // BenchmarkOverhead calls a no-op tool of a bare server and of one behind the
-// gate in turns, a few calls each, and reports the ratio of the tenth
-// percentiles: what else the machine does makes some turns slow, and none fast.
-// The promise is at most 1.10.
+// gate in turns, a few calls each. It reports the ratio of the tenth percentiles,
+// because other load on the machine makes some turns slow, and none fast. The
+// bound is 1.10.
 func BenchmarkOverhead(b *testing.B) {
 	b.Run("usual", func(b *testing.B) { overhead(b, usual()) })
 	b.Run("everything", func(b *testing.B) { overhead(b, gated()) })

@@ -22,11 +22,11 @@ type origin struct {
 // originKey is for transports that do not pass the request itself to the gate.
 type originKey struct{}
 
-// originExtra is the name under which the origin of this very request stands in
-// what the SDK hands on of a token.
+// originExtra is the name of the request's own origin in the token information
+// that the SDK passes on.
 const originExtra = "github.com/shakedown-go/shakedown/mcpadapter/policy"
 
-// info is the origin as the SDK hands it on.
+// info returns the origin as the token information that the SDK passes on.
 func (o *origin) info() *auth.TokenInfo {
 	return &auth.TokenInfo{UserID: o.caller.Subject, Scopes: slices.Clone(o.caller.Scopes), Extra: map[string]any{originExtra: o}}
 }
@@ -60,7 +60,7 @@ func (acc *access) identify(ctx context.Context, extra *mcp.RequestExtra) bool {
 	switch {
 	case wrapped:
 		acc.transport = began.transport
-		if !overHTTP { // server-sent events: the token may have been taken back since
+		if !overHTTP { // server-sent events: the token may have been removed since
 			var ok bool
 			acc.session, acc.events = began.session, began.session != ""
 			acc.caller, ok = acc.gate.still(began.caller)
@@ -74,7 +74,7 @@ func (acc *access) identify(ctx context.Context, extra *mcp.RequestExtra) bool {
 	return false
 }
 
-// still is what a caller that was authenticated before is granted now.
+// still returns what a caller that was authenticated earlier is granted now.
 func (g *Gate) still(c Caller) (Caller, bool) {
 	if len(g.tokens.all()) == 0 {
 		return c, true

@@ -14,9 +14,9 @@ import (
 // ([Gate.Manifest]). Its error lists every difference, one a line: tools on one
 // side only, and for the others different requirements and each place where the
 // schemas differ.
-func (c *Manifest) Check(running *Manifest) error {
+func (m *Manifest) Check(running *Manifest) error {
 	d := &differences{}
-	promised, offered := c.byName(), running.byName()
+	promised, offered := m.byName(), running.byName()
 	for _, name := range slices.Sorted(maps.Keys(promised)) {
 		if _, ok := offered[name]; !ok {
 			d.add(name, "the server does not offer it")
@@ -41,9 +41,9 @@ func (c *Manifest) Check(running *Manifest) error {
 	return errors.Join(d.found...)
 }
 
-func (c *Manifest) byName() map[string]ManifestTool {
-	tools := make(map[string]ManifestTool, len(c.Tools))
-	for _, t := range c.Tools {
+func (m *Manifest) byName() map[string]ManifestTool {
+	tools := make(map[string]ManifestTool, len(m.Tools))
+	for _, t := range m.Tools {
 		tools[t.Name] = t
 	}
 	return tools
@@ -56,7 +56,7 @@ func (d *differences) add(tool, format string, args ...any) {
 	d.found = append(d.found, fmt.Errorf("policy: manifest: tool %s: %s", tool, fmt.Sprintf(format, args...)))
 }
 
-// same compares two values as JSON: YAML knows kinds of numbers that it does not.
+// same compares two values as JSON, which has fewer kinds of numbers than YAML.
 func (d *differences) same(tool, what string, want, got any) {
 	var a, b any
 	if err := errors.Join(remake(want, &a), remake(got, &b)); err != nil {
@@ -66,8 +66,8 @@ func (d *differences) same(tool, what string, want, got any) {
 	d.diff(tool, what, a, b)
 }
 
-// diff goes down to where two values part. None, null and an empty list are the
-// same.
+// diff adds the places where two values differ. Nothing, null and an empty list
+// count as equal.
 func (d *differences) diff(tool, path string, want, got any) {
 	if empty(want) && empty(got) {
 		return

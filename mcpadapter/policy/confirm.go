@@ -21,11 +21,11 @@ func (acc *access) confirm(ctx context.Context, req *mcp.CallToolRequest, args *
 	if !needed {
 		return nil, nil
 	}
-	yes, said := args.confirmed()
+	yes, given := args.confirmed()
 	if yes {
 		return nil, nil
 	}
-	if said || !canBeAsked(req) {
+	if given || !canBeAsked(req) {
 		return nil, acc.unconfirmed(what)
 	}
 	if newEra(req) {
@@ -52,8 +52,8 @@ func (acc *access) confirm(ctx context.Context, req *mcp.CallToolRequest, args *
 	return nil, acc.judge(result, what)
 }
 
-// dangerous reports whether a confirmation rule applies to the call, and by
-// which of its arguments.
+// dangerous reports whether a confirmation rule applies to the call; what names
+// the tool, and the argument that the rule is about.
 func (acc *access) dangerous(args *arguments) (what string, needed bool) {
 	for _, rule := range acc.row.confirm {
 		if rule.Field == "" {

@@ -25,7 +25,7 @@ const (
 // Env returns a copy of o (nil: the zero value) with what the environment says:
 //
 //	SHAKEDOWN_MCP_MODE           read-only (default) or read-write; space around it and case do not matter
-//	SHAKEDOWN_MCP_ENABLE_WRITE   "true" besides, for read-write
+//	SHAKEDOWN_MCP_ENABLE_WRITE   must also be "true" for read-write
 //	SHAKEDOWN_MCP_TOKEN          the bearer token for HTTP, with scope admin
 //	SHAKEDOWN_MCP_TOKENS_FILE    a file of several tokens, by their hashes, as Options.TokensFile
 //

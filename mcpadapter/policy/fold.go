@@ -8,7 +8,7 @@ import (
 
 // fold maps names that differ in case only to the same form, by the rule of
 // strings.EqualFold, which decoders that ignore case use: the Kelvin sign is a
-// k, and the long s an s.
+// k, and the long s is an s.
 func fold(s string) string {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' {
@@ -18,8 +18,8 @@ func fold(s string) string {
 	return s
 }
 
-// foldRune is the smallest of the characters that differ in case alone; for an
-// ASCII letter, and what folds to one, the small letter.
+// foldRune returns the smallest of the characters that differ in case alone. For
+// an ASCII letter, and for what folds to one, it returns the lower-case letter.
 func foldRune(r rune) rune {
 	least := r
 	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {

@@ -41,7 +41,7 @@ func (g *Gate) Middleware() mcp.Middleware {
 type access struct {
 	gate          *Gate
 	began         time.Time
-	id            string // of ours
+	id            string // made by the gate
 	clientID      string // of the request, as the client gave it; empty: not known
 	session       string
 	events        bool // the session is one of server-sent events

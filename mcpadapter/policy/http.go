@@ -19,8 +19,9 @@ type HTTPOptions struct {
 
 	// Listen is the address that the server will listen on, such as "127.0.0.1:8080".
 	Listen string
-	// LoopbackWithoutToken lets everyone on this machine in, if Listen is a loopback
-	// address. Without a token and without this there is no handler.
+	// LoopbackWithoutToken lets everyone on this machine call without a token, if
+	// Listen is a loopback address. If no token is configured either, HTTPHandler
+	// returns an error.
 	LoopbackWithoutToken bool
 	// TokensInClearBeyondLoopback accepts requests that carry their token without
 	// TLS from or to another machine, where the network between can read it. It is
@@ -111,7 +112,8 @@ func originOf(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, 
 	return from.info(), nil
 }
 
-// A guard is the handler that HTTPHandler returns.
+// A guard is the handler that HTTPHandler returns: it checks a request, and
+// passes it on or refuses it.
 type guard struct {
 	gate    *Gate
 	options HTTPOptions
@@ -121,7 +123,7 @@ type guard struct {
 func (h *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	began := time.Now()
 	control := http.NewResponseController(w)
-	if mayHaveBody(req) { // until it is known who sends it
+	if mayHaveBody(req) { // until the caller is known
 		_ = control.SetReadDeadline(began.Add(h.options.RefusalTime))
 	}
 	acc := &access{gate: h.gate, began: began, transport: h.options.Transport, caller: Caller{Subject: anonymous}}
@@ -150,7 +152,7 @@ func (h *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		defer cancel()
 	}
 	req = req.Clone(ctx)
-	req.Header.Set("Authorization", "Bearer "+redacted) // the token has done its work
+	req.Header.Set("Authorization", "Bearer "+redacted) // the handler must not see the token
 	if mayHaveBody(req) {
 		_ = control.SetReadDeadline(began.Add(h.options.BodyTime))
 		from.ids = new(idScanner)
@@ -177,7 +179,7 @@ func (h *guard) opens(req *http.Request) bool {
 // connection is closed.
 func (h *guard) refuse(w http.ResponseWriter, req *http.Request, acc *access, e *Error) {
 	acc.detail, acc.id, acc.remote = e.Code+": "+e.Error(), h.gate.audit.nextID(), address(req)
-	if e.Code != CodeTooManyLogins || h.gate.logins.tell(acc.remote) {
+	if e.Code != CodeTooManyLogins || h.gate.logins.first(acc.remote) {
 		h.gate.audit.completed(req.Context(), acc)
 	}
 	if e.Status == http.StatusUnauthorized {

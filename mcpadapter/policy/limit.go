@@ -26,7 +26,7 @@ type Limit struct {
 	Budget int
 }
 
-const minRate = 1e-4 // one call in three hours: what is rarer wants a budget
+const minRate = 1e-4 // one call in three hours; below that, use a budget
 
 func (l *Limit) check(bad complain, place string, args ...any) {
 	if l == nil {
@@ -126,7 +126,7 @@ func (l *limiter) take(bounds []bound, now time.Time) (taken, *Error) {
 	return taken{l, bounds}, nil
 }
 
-// back returns what a call has used up, if the call did nothing.
+// back gives back what a call has used up, for a call that did nothing.
 func (t taken) back() {
 	if t.limiter == nil {
 		return

@@ -56,7 +56,7 @@ func withConfirm(t *mcp.Tool, rules []Confirm) (*mcp.Tool, error) {
 	return &c, nil
 }
 
-// describe tells a model when the argument is needed.
+// describe returns a sentence for models: when the argument is needed.
 func describe(rules []Confirm) string {
 	if slices.ContainsFunc(rules, func(r Confirm) bool { return r.Field == "" }) {
 		return "Must be true, and only after the user agreed: this cannot be undone."

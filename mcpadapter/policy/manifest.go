@@ -50,7 +50,7 @@ type ManifestTool struct {
 // each with its row of the table. The session has to go through this gate. A
 // row without a tool is left out. A tool without a row is an error.
 func (g *Gate) Manifest(ctx context.Context, cs *mcp.ClientSession) (*Manifest, error) {
-	c := &Manifest{Version: manifestVersion}
+	m := &Manifest{Version: manifestVersion}
 	for t, err := range cs.Tools(ctx, nil) {
 		if err != nil {
 			return nil, err
@@ -64,13 +64,13 @@ func (g *Gate) Manifest(ctx context.Context, cs *mcp.ClientSession) (*Manifest, 
 		if err := errors.Join(remake(t.InputSchema, &tool.InputSchema), remake(t.OutputSchema, &tool.OutputSchema)); err != nil {
 			return nil, fmt.Errorf("policy: schemas of tool %s: %w", t.Name, err)
 		}
-		c.Tools = append(c.Tools, tool)
+		m.Tools = append(m.Tools, tool)
 	}
-	slices.SortFunc(c.Tools, func(a, b ManifestTool) int { return cmp.Compare(a.Name, b.Name) })
-	return c, nil
+	slices.SortFunc(m.Tools, func(a, b ManifestTool) int { return cmp.Compare(a.Name, b.Name) })
+	return m, nil
 }
 
-// remake converts a value by encoding it as JSON and decoding that.
+// remake converts a value by encoding it as JSON and decoding the result.
 func remake(from, into any) error {
 	text, err := json.Marshal(from)
 	if err != nil {
@@ -80,12 +80,12 @@ func remake(from, into any) error {
 }
 
 // YAML returns the manifest as a document. Equal manifests give equal bytes.
-func (c *Manifest) YAML() ([]byte, error) {
+func (m *Manifest) YAML() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("# The manifest of the tools: generated from the running server, and compared with it by a test.\n")
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
-	if err := enc.Encode(c); err != nil {
+	if err := enc.Encode(m); err != nil {
 		return nil, fmt.Errorf("policy: manifest: %w", err)
 	}
 	return b.Bytes(), enc.Close()
@@ -98,23 +98,23 @@ func ParseManifest(text []byte) (*Manifest, error) {
 	if len(text) > maxManifest {
 		return nil, &FieldError{Field: "manifest", Value: fmt.Sprintf("%d bytes", len(text)), Allowed: fmt.Sprintf("at most %d bytes", maxManifest)}
 	}
-	c := new(Manifest)
+	m := new(Manifest)
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
-	if err := dec.Decode(c); err != nil {
+	if err := dec.Decode(m); err != nil {
 		return nil, fmt.Errorf("policy: manifest: %w", err)
 	}
 	if err := dec.Decode(new(any)); err != io.EOF {
 		return nil, &FieldError{Field: "manifest", Allowed: "one document", Err: errors.New("there is something behind the document")}
 	}
 	var problems []error
-	if c.Version != manifestVersion {
-		problems = append(problems, &FieldError{Field: "version", Value: c.Version, Allowed: "1"})
+	if m.Version != manifestVersion {
+		problems = append(problems, &FieldError{Field: "version", Value: m.Version, Allowed: "1"})
 	}
-	if _, err := compile(&Options{Tools: c.Rows(), Confirm: c.Confirm()}); err != nil {
+	if _, err := compile(&Options{Tools: m.Rows(), Confirm: m.Confirm()}); err != nil {
 		problems = append(problems, err)
 	}
-	for i, t := range c.Tools {
+	for i, t := range m.Tools {
 		if t.InputSchema["type"] != "object" {
 			problems = append(problems, &FieldError{Field: fmt.Sprintf("tools[%d].input_schema.type", i), Value: t.InputSchema["type"], Allowed: "object"})
 		}
@@ -124,7 +124,7 @@ func ParseManifest(text []byte) (*Manifest, error) {
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
-	return c, nil
+	return m, nil
 }
 
 func checkSchema(schema map[string]any, field string) error {
@@ -144,18 +144,18 @@ func checkSchema(schema map[string]any, field string) error {
 
 // Rows returns the rows of the table that the manifest describes, without limits
 // and timeouts.
-func (c *Manifest) Rows() []Tool {
-	rows := make([]Tool, len(c.Tools))
-	for i, t := range c.Tools {
+func (m *Manifest) Rows() []Tool {
+	rows := make([]Tool, len(m.Tools))
+	for i, t := range m.Tools {
 		rows[i] = Tool{Name: t.Name, Capability: t.Capability, Scopes: slices.Clone(t.Scopes), Actions: slices.Clone(t.Actions), Target: t.Target, KeepConfirm: t.KeepConfirm}
 	}
 	return rows
 }
 
 // Confirm returns the confirmation rules of the manifest, each once.
-func (c *Manifest) Confirm() []Confirm {
+func (m *Manifest) Confirm() []Confirm {
 	var rules []Confirm
-	for _, t := range c.Tools {
+	for _, t := range m.Tools {
 		for _, rule := range t.Confirmation {
 			if !slices.ContainsFunc(rules, func(r Confirm) bool { return reflect.DeepEqual(r, rule) }) {
 				rules = append(rules, rule)

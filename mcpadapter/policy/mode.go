@@ -14,8 +14,8 @@ const (
 	ReadWrite             // they pass, where scopes and confirmation allow it
 )
 
-// errNotEnabled is the error at start-up if only one of the two switches is
-// set.
+// errNotEnabled is the error of read-write mode that only one of the two switches
+// asks for.
 var errNotEnabled = errors.New("read-write mode requires " + envEnableWrite + "=true")
 
 // ParseMode reads the name of a mode. Space around it and case do not matter,

@@ -21,12 +21,12 @@ const (
 // defaultConfirmTimeout is how long a user may take to answer a question.
 const defaultConfirmTimeout = 2 * time.Minute
 
-// Options are the settings of a [Gate]. The zero value lets nothing through: it
-// knows no tool.
+// Options are the settings of a [Gate]. With the zero value every call is
+// refused, because there is no tool.
 type Options struct {
 	_ struct{}
 
-	// Mode is read-only unless it is ReadWrite and EnableWrite is set besides: two
+	// Mode is read-only unless it is ReadWrite and EnableWrite is also set: two
 	// switches, so that neither a slip nor a copied line makes a server writable.
 	Mode        Mode
 	EnableWrite bool

@@ -103,16 +103,17 @@ func containsAny(s string, parts []string) bool {
 var (
 	// A block that was cut off goes to the end of the text.
 	pemBlock = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]+-----(?s:.*?)(?:-----END [A-Z0-9 ]+-----|$)`)
-	// A name alone is a token where it is long: "ssh://git@" is none.
+	// A name alone counts as a token if it is long: "ssh://git@" does not.
 	userInfo = regexp.MustCompile(`(://)(?:[^\s/?#@:]*:[^\s/?#@]+|[^\s/?#@:\[]{16,})@`)
-	// Without a scheme, so that "at 10:30 ann@example.com" is none.
+	// Without a scheme the match is narrower: "at 10:30 ann@example.com" has no password.
 	bareUserInfo = regexp.MustCompile(`((?:^|[\s"'=,;(\[]))[A-Za-z0-9][A-Za-z0-9._%+-]*:[^\s:/@"'\[\]]+@`)
 	// The path of a web hook is its password. Hosts that begin with hooks, or paths
 	// with webhook in them: of Slack, Discord, Teams, Zapier, Mattermost, Telegram.
 	webHook = regexp.MustCompile(`(?i)(https?://(?:[^\s/"'@]+@)?(?:hooks?\.[^\s/"']+/|[^\s/"']+/(?:[^\s"'?#]*/)?(?:[a-z0-9_-]*webhook[a-z0-9_-]*/|hooks/|bot[0-9]+:)))[^\s"'<>\[][^\s"'<>]*`)
 	// A flag and its value, also as two texts of a JSON array.
 	flagValue = regexp.MustCompile(`(?:^|[\s"'\[,])--?[A-Za-z][A-Za-z0-9_-]*(?:\s+|["'],?\s*["'])(?:"[^"]*"|'[^']*'|[^\s"',\]-][^\s"',\]]*)`)
-	// Most prefixes are told by themselves; "sk-" ends words such as "task-".
+	// Most prefixes are recognised anywhere. "sk-" and others of its kind must begin
+	// a word, because words such as "task-" end so.
 	prefixed = regexp.MustCompile(`((?:^|[^A-Za-z]|%[0-9A-Fa-f]{2}))(?:[sr]k[-_][A-Za-z0-9_-]{16,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|(?:npm|hf)_[A-Za-z0-9]{16,})` +
 		`|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|gl(?:pat|dt|rt)-[A-Za-z0-9_-]{16,}|(?:AKIA|ASIA)[A-Z0-9]{12,}` +
 		`|xox[a-z]-[A-Za-z0-9-]{8,}|xapp-[A-Za-z0-9-]{8,}|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|whsec_[A-Za-z0-9+/=]{16,}` +
@@ -121,7 +122,7 @@ var (
 	prefixes = []string{"sk-", "sk_", "rk-", "rk_", "SG.", "npm_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glrt-",
 		"AKIA", "ASIA", "xox", "xapp-", "AIza", "ya29.", "whsec_", "eyJ", "shpat_", "shpca_", "shppa_", "shpss_", "_v1_", "pypi-", "hvs.", "hvb.", "AGE-SECRET-KEY-1", "sha256~"}
 	scheme = regexp.MustCompile(`(?i)\b(?:bearer|basic)(?:\s|%20|\+|\\[tn])+[A-Za-z0-9._~+/=%-]{4,}`)
-	// Names whose values are secrets, in small letters, without - and _.
+	// Names whose values are secrets, in lower case, without - and _.
 	secretNames = []string{"token", "secret", "password", "passwd", "passphrase", "pwd", "apikey", "accesskey", "accesskeyid", "privatekey", "signingkey",
 		"encryptionkey", "secretkey", "sessionkey", "accountkey", "sharedkey", "sshkey", "masterkey", "passcode", "jwt", "bearer", "credential", "credentials", "authorization", "auth", "cookie", "cookies", "sessionid", "sessid", "signature"}
 	// Those that other words end in, such as bypass, so they stand alone or behind - or _.
@@ -181,7 +182,7 @@ func flagged(match string) string {
 
 var joined = strings.NewReplacer("-", "", "_", "")
 
-// minPrefixed is the length of the shortest of the tokens told by a prefix.
+// minPrefixed is the length of the shortest token that is recognised by a prefix.
 const minPrefixed = len("xoxb-12345678")
 
 // maxName is longer than any of them with all their hyphens, in bytes.
@@ -279,7 +280,7 @@ func header(name string, separator byte) bool {
 	return separator == ':' && (strings.HasSuffix(name, "authorization") || strings.HasSuffix(name, "cookie"))
 }
 
-// value finds where the value at begin ends, and the quotes that it stands in.
+// value finds where the value at begin ends, and the quotes around it.
 func value(s string, begin int, toLineEnd bool) (open string, end int, closing string) {
 	rest := s[begin:]
 	slashes := len(rest) - len(strings.TrimLeft(rest, `\`))

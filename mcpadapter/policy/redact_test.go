@@ -129,8 +129,8 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// Whatever stands around a secret that its place gives away, it is gone, and a
-// second pass finds nothing more.
+// A secret that is recognised by its place is removed whatever stands around it,
+// and a second pass finds nothing more.
 func TestTheLawsOfRedaction(t *testing.T) {
 	shapes := []func(string) string{
 		func(s string) string { return "password=" + s },

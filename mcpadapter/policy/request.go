@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -24,7 +23,7 @@ const (
 )
 
 // codeRefused is the JSON-RPC code of a request other than tools/call that the
-// gate refuses. The envelope stands in the error's data.
+// gate refuses. The error's data has the envelope.
 const codeRefused = -32010
 
 // A Request is a rule for requests other than tools/call: resources, templates,
@@ -118,9 +117,10 @@ func (g *Gate) request(ctx context.Context, method string, req mcp.Request, next
 		acc.detail = refusal.Code + ": " + refusal.Error()
 		return nil, refusal.wire(codeRefused)
 	}
-	defer done()
+	accepted := false // also where the handler panics
+	defer func() { done(accepted) }()
 	res, err = next(context.WithValue(ctx, callerKey{}, acc), method, req)
-	if err == nil {
+	if accepted = err == nil; accepted {
 		acc.detail = ""
 		if method == methodUnsubscribe {
 			g.sessions.unwatch(acc.sessionKey(), acc.target)
@@ -131,8 +131,9 @@ func (g *Gate) request(ctx context.Context, method string, req mcp.Request, next
 	return nil, err
 }
 
-// admit judges a request: authentication, scopes, rate, subscriptions.
-func (acc *access) admit(ctx context.Context, req mcp.Request) (done func(), refusal *Error) {
+// admit judges a request: authentication, scopes, rate, subscriptions. done ends
+// what it counts, with whether the server accepted the request.
+func (acc *access) admit(ctx context.Context, req mcp.Request) (done func(accepted bool), refusal *Error) {
 	if !acc.authenticated {
 		return nil, unauthenticated()
 	}
@@ -157,7 +158,7 @@ func (acc *access) admit(ctx context.Context, req mcp.Request) (done func(), ref
 	}
 	switch acc.method {
 	case methodSubscribe:
-		return func() {}, g.sessions.watch(acc.sessionKey(), acc.target)
+		return g.sessions.watch(acc.sessionKey(), acc.target)
 	case methodListen:
 		done, e := g.sessions.listen(acc.caller.Subject, max(len(followed), 1))
 		if e == nil {
@@ -165,7 +166,7 @@ func (acc *access) admit(ctx context.Context, req mcp.Request) (done func(), ref
 		}
 		return done, e
 	}
-	return func() {}, nil
+	return func(bool) {}, nil
 }
 
 // initialize counts a session, and remembers its caller until it ends.
@@ -250,6 +251,3 @@ func unauthenticated() *Error {
 	return &Error{Status: http.StatusUnauthorized, Code: CodeUnauthenticated,
 		Detail: "the call carries no valid token", Hint: "send the header Authorization: Bearer with the server's token"}
 }
-
-// errRevoked is the cause of a request's end if its token was removed.
-var errRevoked = errors.New("policy: the token of the request was taken back")

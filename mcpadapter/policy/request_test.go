@@ -20,11 +20,22 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
-// library is a desk with resources and a prompt besides.
+// subscribes refuses a URI that says so, and panics on another.
+func subscribes(_ context.Context, req *mcp.SubscribeRequest) error {
+	switch req.Params.URI {
+	case "books://lent":
+		return errors.New("the book is lent")
+	case "books://torn":
+		panic("no pages")
+	}
+	return nil
+}
+
+// library is a desk that also has resources and a prompt.
 func library(tools ...string) *desk {
 	d := newDesk()
 	d.server = mcp.NewServer(&mcp.Implementation{Name: "library", Version: "1"}, &mcp.ServerOptions{
-		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
+		SubscribeHandler:   subscribes,
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 		CompletionHandler: func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 			return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{}}}, nil
@@ -192,7 +203,7 @@ func TestAPanicOfAResourceIsItsError(t *testing.T) {
 	assert.NoError(t, read(t, cs, "books://open/1"), "the server goes on")
 }
 
-// Over HTTP what callers follow is counted, and given back with the session.
+// Over HTTP the subscriptions of callers are counted until their session ends.
 func TestSubscriptionsAreBounded(t *testing.T) {
 	t.Run("streamable", func(t *testing.T) {
 		boundedSubscriptions(t, func(s *mcp.Server) http.Handler { return bothEras(s) }, func(url, token string) mcp.Transport { return streamable(url, token) })
@@ -216,6 +227,12 @@ func boundedSubscriptions(t *testing.T, handler func(*mcp.Server) http.Handler, 
 	require.NoError(t, err)
 	url := served(t, h)
 	cs := dial(t, transport(url, adminToken), oldEra, nil)
+	for range 3 { // more than there may be
+		require.ErrorContains(t, cs.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "books://lent"}), "lent")
+		require.ErrorContains(t, cs.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "books://torn"}), "failed inside the server")
+	}
+	_, subscriptions := g.Held()
+	assert.Zero(t, subscriptions, "what the server refuses is no subscription")
 	subscribe := func(cs *mcp.ClientSession, n int) error {
 		return cs.Subscribe(t.Context(), &mcp.SubscribeParams{URI: fmt.Sprint("books://open/", n)})
 	}
@@ -274,7 +291,7 @@ func TestUnlimitedTools(t *testing.T) {
 		d.behind(t, o)
 		assert.Equal(t, wrong.code, envelope(t, call(t, d.connect(t, oldEra, nil), "stop", `{}`)).Code, "mode and scopes hold")
 	}
-	// Not even an audit log that fails stops what makes things safe.
+	// A tool that makes things safe works even while the audit log fails.
 	failing := o
 	failing.Audit = writerFunc(func([]byte) (int, error) { return 0, io.ErrClosedPipe })
 	g, err := policy.New(&failing)

@@ -134,7 +134,7 @@ func (acc *access) enveloped(ctx context.Context, res *mcp.CallToolResult) *mcp.
 	return &c
 }
 
-// parseEnvelope reads a text that is an envelope; nil if it is none.
+// parseEnvelope reads an envelope from a text; nil if the text is no envelope.
 func parseEnvelope(text string) *Error {
 	if !strings.HasPrefix(text, "{") {
 		return nil

@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -49,11 +50,16 @@ type sessions struct {
 	live          map[*liveRequest]bool
 }
 
-// A session is a session over HTTP: its caller and the resources that it
-// follows.
+// A session is a session over HTTP: its caller and its subscriptions by URI.
 type session struct {
 	subject string
-	uris    map[string]bool
+	uris    map[string]*subscription
+}
+
+// A subscription counts while the server has it, or is being asked for it.
+type subscription struct {
+	pending int  // requests without an answer
+	made    bool // the server has it
 }
 
 // A liveRequest is a request being served; a stream may last hours.
@@ -116,7 +122,7 @@ func (s *sessions) hold(subject string) (give func(), refusal *Error) {
 func (s *sessions) own(key, subject string) (forget func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	mine := &session{subject: subject, uris: make(map[string]bool)}
+	mine := &session{subject: subject, uris: make(map[string]*subscription)}
 	s.owners[key] = mine
 	return func() {
 		s.mu.Lock()
@@ -141,39 +147,61 @@ func (s *sessions) owner(key string) (subject string, ok bool) {
 	return mine.subject, true
 }
 
-// watch counts a subscription of a session. An unknown session, as over
-// standard input, has none of these bounds.
-func (s *sessions) watch(key, uri string) (refusal *Error) {
+// watch counts a subscription of a session. done ends the request with the
+// server's answer: if it was refused, and the server has no other, it no longer
+// counts. An unknown session, as over standard input, has none of these bounds.
+func (s *sessions) watch(key, uri string) (done func(accepted bool), refusal *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	mine := s.owners[key]
-	if mine == nil || mine.uris[uri] {
-		return nil
+	if mine == nil {
+		return func(bool) {}, nil
 	}
-	if e := s.watched.take(mine.subject, 1, s.limits.subscriptions, s.limits.subscriptionsOfCaller, "subscriptions"); e != nil {
-		return e
+	sub := mine.uris[uri]
+	if sub == nil {
+		if e := s.watched.take(mine.subject, 1, s.limits.subscriptions, s.limits.subscriptionsOfCaller, "subscriptions"); e != nil {
+			return nil, e
+		}
+		sub = new(subscription)
+		mine.uris[uri] = sub
 	}
-	mine.uris[uri] = true
-	return nil
+	sub.pending++
+	return func(accepted bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		sub.pending--
+		sub.made = sub.made || accepted
+		s.release(mine, uri)
+	}, nil
 }
 
+// unwatch ends a subscription that the server has ended.
 func (s *sessions) unwatch(key, uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if mine := s.owners[key]; mine != nil && mine.uris[uri] {
+	if mine := s.owners[key]; mine != nil && mine.uris[uri] != nil {
+		mine.uris[uri].made = false
+		s.release(mine, uri)
+	}
+}
+
+// release gives back a subscription that neither the server has nor a request
+// asks for. s.mu is held.
+func (s *sessions) release(mine *session, uri string) {
+	if sub := mine.uris[uri]; sub != nil && sub.pending == 0 && !sub.made {
 		delete(mine.uris, uri)
 		s.watched.give(mine.subject, 1)
 	}
 }
 
-// listen counts the subscriptions of a request that stays open.
-func (s *sessions) listen(subject string, n int) (give func(), refusal *Error) {
+// listen counts the subscriptions of a request that stays open; done ends that.
+func (s *sessions) listen(subject string, n int) (done func(accepted bool), refusal *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.watched.take(subject, n, s.limits.subscriptions, s.limits.subscriptionsOfCaller, "subscriptions"); e != nil {
 		return nil, e
 	}
-	return func() {
+	return func(bool) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.watched.give(subject, n)
@@ -195,8 +223,11 @@ func (s *sessions) serving(ctx context.Context, c Caller) (live context.Context,
 	}
 }
 
-// endRevoked ends the requests of callers that have no token any more, or one
-// that grants something else.
+// errRevoked is the cause of a request's end if its token was removed.
+var errRevoked = errors.New("policy: the token of the request was taken back")
+
+// endRevoked ends the requests of callers whose token was removed or grants
+// something else.
 func (s *sessions) endRevoked(t *tokens) {
 	now := time.Now()
 	s.mu.Lock()

@@ -21,15 +21,15 @@ const sinkTime = 2 * time.Second
 type sink struct {
 	turn chan struct{} // holds one while the writer works
 
-	mu      sync.Mutex    // guards what follows, and is not held while the writer works
-	to      io.Writer     // nil: standard output or standard error
-	overWeb bool          // there is a handler for HTTP
-	noOut   bool          // standard output belongs to somebody else
-	blocked chan struct{} // closed while the writer does not return
-	torn    bool          // the last line has no end
-	err     error         // of the last line; nil: it was written
-	lost    uint64
-	told    uint64 // of those lost
+	mu       sync.Mutex    // guards what follows, and is not held while the writer works
+	to       io.Writer     // nil: standard output or standard error
+	overWeb  bool          // there is a handler for HTTP
+	noOut    bool          // standard output belongs to somebody else
+	blocked  chan struct{} // closed while the writer does not return
+	torn     bool          // the last line has no end
+	err      error         // of the last line; nil: it was written
+	lost     uint64
+	reported uint64 // of the lost lines
 }
 
 func newSink(to io.Writer) *sink {
@@ -107,14 +107,14 @@ func (s *sink) missed(lines uint64, err error) error {
 // put writes the report of lost lines, if any, and a line. It has the turn.
 func (s *sink) put(line []byte) error {
 	s.mu.Lock()
-	missing := s.lost - s.told
+	missing := s.lost - s.reported
 	s.mu.Unlock()
 	if missing > 0 {
 		gap := fmt.Sprintf(`{"time":%q,"level":"ERROR","msg":"mcp.audit.lost","event":"mcp.audit.lost","lines":%d}`+"\n", time.Now().UTC().Format(time.RFC3339Nano), missing)
 		err := s.write([]byte(gap))
 		if err == nil {
 			s.mu.Lock()
-			s.told += missing
+			s.reported += missing
 			s.mu.Unlock()
 		}
 		if err != nil || len(line) == 0 {
@@ -167,9 +167,9 @@ func (s *sink) writer() io.Writer {
 	return os.Stderr
 }
 
-// visible escapes, in a line of JSON, what a terminal would obey or hide: DEL,
-// the C1 controls, and the marks that reverse the direction of text. They can
-// only stand inside strings.
+// visible escapes, in a line of JSON, the characters that control a terminal or
+// hide text: DEL, the C1 controls, and the marks that reverse the direction of
+// text. They occur only inside strings.
 func visible(line []byte) []byte {
 	if !bytes.ContainsFunc(line, hidden) {
 		return line

@@ -48,7 +48,7 @@ func TestALineIsVisible(t *testing.T) {
 	})
 }
 
-// flaky fails as it is told: it writes a part, nothing, or all.
+// flaky is a writer that fails by plan: it writes a part, nothing, or all.
 type flaky struct {
 	written bytes.Buffer
 	next    func(n int) (write int, err error)
@@ -139,8 +139,8 @@ func FuzzIDScanner(f *testing.F) {
 	})
 }
 
-// A writer that does not return, such as a pipe that nobody reads, holds one line
-// for two seconds and no other at all. What it does later is told as it was.
+// A writer that does not return, such as a pipe that nobody reads, delays one line
+// for two seconds, and no other. What it does later is reported correctly.
 func TestAWriterThatBlocks(t *testing.T) {
 	for _, mended := range []struct {
 		name string

@@ -178,7 +178,8 @@ func checkField(bad complain, field string, values []any, place string, args ...
 	}
 }
 
-// plainWord is what a scope or a subject must be, to be told apart in a list.
+// plainWord reports whether s may be a scope or a subject. Spaces and commas are
+// excluded, because lists are separated by them.
 func plainWord(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == ',' || r == 0x7f })
 }

@@ -195,7 +195,7 @@ func (t *tokens) replace(all []Token) {
 	t.grants = grants
 }
 
-// all are the grants now. They must not be changed.
+// all returns the current grants. They must not be changed.
 func (t *tokens) all() []*grant {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -213,7 +213,7 @@ func (t *tokens) lookup(token string) (found *grant) {
 	return found
 }
 
-// of returns what a subject is granted now; nil: nothing any more.
+// of returns the current grant of a subject, or nil.
 func (t *tokens) of(subject string, now time.Time) *grant {
 	for _, g := range t.all() {
 		if g.caller.Subject == subject && g.valid(now) {

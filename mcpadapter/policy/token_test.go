@@ -98,7 +98,7 @@ func TestHashesOfTokens(t *testing.T) {
 	}
 }
 
-// A token by its hash lets in as one by its value does, until it expires.
+// A token by its hash is accepted as one by its value is, until it expires.
 func TestTokensExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		value, hash := tokenhash.New()
@@ -132,8 +132,8 @@ func TestTokensExpire(t *testing.T) {
 	})
 }
 
-// A session of server-sent events is that of a caller whose token may be taken
-// back: its calls are judged by what the caller is granted now.
+// The token of a caller with a session of server-sent events may be removed: each
+// call is judged by what the caller is granted at that time.
 func TestAnOldSessionHasTheScopesOfNow(t *testing.T) {
 	value, hash := tokenhash.New()
 	entry := func(subject, scopes string) string {

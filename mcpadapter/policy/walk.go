@@ -65,7 +65,7 @@ func (w *walker) endOfValue() {
 	}
 }
 
-// passString passes over a string, and takes it in if it is a name.
+// passString passes over a string, and adds it to the names if it is one.
 func (w *walker) passString() error {
 	from := w.at
 	escaped := false

@@ -1,5 +1,7 @@
 package timeline
 
+import "slices"
+
 // A batch adds many samples with few look-ups and few lock operations. It remembers
 // the edges it saw last, and keeps the locks of their series for a while.
 type batch struct {
@@ -14,8 +16,9 @@ type batch struct {
 	left int // samples until the locks are released
 }
 
-// patience bounds how many samples others wait for.
-const patience = 256
+// maxLocked bounds the samples for which a batch keeps its locks, and so the time that
+// others wait for them.
+const maxLocked = 256
 
 // edge returns the edge of a sample, with its series locked.
 func (b *batch) edge(x *Sample) *edge {
@@ -39,10 +42,8 @@ func (b *batch) edge(x *Sample) *edge {
 // hold locks a series. It does not wait for a lock while it holds one, so two
 // batches cannot wait for each other.
 func (b *batch) hold(s *series) {
-	for _, held := range b.held {
-		if held == s {
-			return
-		}
+	if slices.Contains(b.held, s) {
+		return
 	}
 	if !s.mu.TryLock() {
 		b.release()
@@ -56,6 +57,6 @@ func (b *batch) release() {
 		s.mu.Unlock()
 	}
 	b.held = b.held[:0]
-	b.turn++ // from 1, so that a slot's zero turn is never the present one
-	b.left = patience
+	b.turn++ // turns count from 1, so a slot with turn 0 is not locked
+	b.left = maxLocked
 }

@@ -36,7 +36,7 @@
 //   - [Run.Faults]: mean time to detect and to recover, per fault
 //   - [Run.Budgets]: a service level objective and the use of its error budget
 //   - [Compare]: a scenario against its baseline
-//   - [Run.Plot]: the timeline as an SVG picture
+//   - [Run.Panels]: what a picture shows, which package plot draws as SVG
 //
 // A [Query] narrows each of them to a window, nodes and classes. An undefined
 // number, such as served/arrivals where nothing arrived, is a [Value] that is null

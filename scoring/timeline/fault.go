@@ -13,16 +13,16 @@ const quietBins = 3
 //
 // An episode is a series of bins with calls to which the fault was delivered, ended
 // by three bins without any. Incidents of the node that begin in the episode, or in
-// those three bins, are attributed to it. That goes by time alone and is no proof
-// of a cause.
+// those three bins, are attributed to it. That is based on time alone and proves
+// no cause.
 type FaultStats struct {
 	Node      string `json:"nodeId"`
 	Rule      string `json:"rule,omitempty"`
 	Fault     string `json:"fault,omitempty"`
 	Delivered int64  `json:"struck"` // calls to which the fault was delivered
 	Episodes  int    `json:"episodes"`
-	// Detected counts the episodes with an incident. In the others the node served
-	// on.
+	// Detected counts the episodes with an incident. In the others the node continued
+	// to serve.
 	Detected int `json:"detected"`
 	// Recovered counts the detected episodes whose last incident ended before the
 	// window did.
@@ -132,13 +132,13 @@ func within(incidents []Incident, e span) (first, last int) {
 	return first, last
 }
 
-// faultBins marks, for a plot, the bins in which any fault was delivered.
-func faultBins(deliveries map[faultKey][]int64, x extent, w span) []span {
+// faultyBins marks, for a picture, the bins in which any fault was delivered.
+func faultyBins(deliveries map[faultKey][]int64, x extent, w span) []bool {
 	marked := make([]bool, w.bins())
 	for _, counts := range deliveries {
 		for i := w.first; i <= w.last && i-x.first < len(counts); i++ {
 			marked[i-w.first] = marked[i-w.first] || counts[i-x.first] > 0
 		}
 	}
-	return streaks(marked, 1)
+	return marked
 }

@@ -12,11 +12,11 @@ const (
 	Upstream   = "upstream"   // it calls the node, itself or through others
 	Downstream = "downstream" // it is called by the node, itself or through others
 	Failing    = "failing"    // bad by the outage rule
-	Starved    = "starved"    // it got less than half of the operations it got before
+	Starved    = "starved"    // it got less than half of its mean arrivals before the window
 )
 
-// starvedShare is the share of the mean arrivals before the window at or below
-// which a node is starved.
+// starvedShare is the share of the mean arrivals before the window below which a bin is
+// starved.
 const starvedShare = 0.5
 
 // An Impact lists the nodes connected to another that were affected in a window.
@@ -48,9 +48,9 @@ type Affected struct {
 
 // Impact finds the nodes that failed or starved in a window, among those connected
 // to a node by calls. The window begins with the node's outage and ends with the
-// lookahead. The answer is no proof of a cause: it goes by time and by calls alone.
-// Starvation is judged against the mean arrivals before the window, if those were
-// at least one a bin. The query's Nodes narrow the answer. Errors are
+// lookahead. The answer is based on time and calls alone and proves no cause.
+// A node starves in bins with less than half of its mean arrivals before the window, if
+// that mean is at least one a bin. The query's Nodes narrow the answer. Errors are
 // [*WindowError] and [*InputError].
 func (r *Run) Impact(node string, q Query, rule OutageRule) (Impact, error) {
 	if err := rule.check(); err != nil {

@@ -200,6 +200,39 @@ func TestAComparisonHasNullsWhereThereIsNothingToCompare(t *testing.T) {
 	assert.ErrorContains(t, err, "the run has no samples")
 }
 
+func TestABinIsStarvedBelowHalfOfTheArrivalsBefore(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		before int // arrivals of b in each bin before the window
+		within int // and in the bin of the window
+		want   bool
+	}{
+		{"less than half", 4, 1, true},
+		{"exactly half", 4, 2, false},
+		{"more than half", 4, 3, false},
+		{"nothing arrived", 4, 0, true},
+		{"less than half of an odd number", 5, 2, true},
+		{"half of an odd number, rounded up", 5, 3, false},
+		{"less than half of the least mean that is judged", 1, 0, true},
+	} {
+		arrivals := []int{tc.before, tc.before, tc.within}
+		b := perBin("b", arrivals, arrivals)
+		for i := range b {
+			b[i].Caller = "a"
+		}
+		r := newRun(t, nil, append(b, perBin("a", []int{4, 4, 4}, []int{4, 4, 0})...)...)
+		impact, err := r.Impact("a", timeline.Query{Start: timeline.Bin(2)}, timeline.OutageRule{})
+		require.NoError(t, err)
+		if !tc.want {
+			assert.Equal(t, []string{"b"}, impact.Unaffected, tc.reason)
+			continue
+		}
+		require.Len(t, impact.Affected, 1, tc.reason)
+		assert.Equal(t, "b", impact.Affected[0].Node, tc.reason)
+		assert.Equal(t, timeline.Starved, impact.Affected[0].How, tc.reason)
+	}
+}
+
 func TestARareCallIsNotStarved(t *testing.T) {
 	rare := []timeline.Sample{call("rare", 0), call("rare", 2*sec)}
 	for i := range rare {

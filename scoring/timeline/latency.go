@@ -20,8 +20,8 @@ type latencies struct {
 }
 
 const (
-	// maxExact is chosen so that a million operations in a thousand bins stay
-	// exact: recording in the histogram costs some ten times as much.
+	// With maxExact a million operations in a thousand bins are kept one by one:
+	// recording in the histogram costs some ten times as much.
 	maxExact = 1024
 	// Two significant digits keep a value within 1/128 of the truth.
 	sketchDigits = 2

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -63,12 +64,7 @@ func checkMetrics(asked []Metric) ([]Metric, error) {
 }
 
 func (m Metric) known() bool {
-	for _, k := range metrics() {
-		if m == k {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(metrics(), m)
 }
 
 func metricNames(ms []Metric) string {

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 )
@@ -98,11 +99,7 @@ func (s *series) suspend(x *Sample, start time.Duration) {
 // closeOldest ends half of the open operations. So the cost of sorting is spread
 // over the many that then fit.
 func (s *series) closeOldest() {
-	keys := make([]operationKey, 0, len(s.open))
-	for key := range s.open {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b operationKey) int {
+	keys := slices.SortedFunc(maps.Keys(s.open), func(a, b operationKey) int {
 		return cmp.Or(
 			cmp.Compare(s.open[a].end, s.open[b].end),
 			cmp.Compare(a.caller, b.caller),

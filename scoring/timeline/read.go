@@ -76,7 +76,8 @@ func (x extent) resolve(b Bound, open int) int {
 func (r *Run) BinAt(b Bound) int { return r.extent().resolve(b, -1) }
 
 // A view is a copy of the bins of one node over the whole run, so that a backlog
-// can be summed from the beginning. Each bin stands alone. The bins have no
+// can be summed from the beginning. Each bin is complete without its
+// neighbours. The bins have no
 // latencies; asked holds the answer of a question about those, bin by bin.
 type view struct {
 	extent

@@ -48,9 +48,7 @@ const (
 )
 
 func (o *RunOptions) withDefaults() (RunOptions, error) {
-	if o == nil {
-		o = &RunOptions{}
-	}
+	o = cmp.Or(o, &RunOptions{})
 	c := *o
 	if c.Epoch.IsZero() {
 		c.Epoch = time.Unix(0, 0)

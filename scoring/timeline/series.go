@@ -62,7 +62,8 @@ func (b *bin) clone() bin {
 }
 
 // settle converts the calls that cover whole bins into time in flight and busy
-// slots, in place. Afterwards every bin stands alone. covering is the number of
+// slots, in place. Afterwards every bin is complete
+// without its neighbours. covering is the number of
 // calls that cover the bin before the first.
 func settle(bins []bin, slot, covering int64) {
 	for i := range bins {
@@ -141,7 +142,7 @@ func (s *series) reach(t time.Duration, o *RunOptions) int64 {
 		if o.Now == nil {
 			room = min(room, o.MaxBins)
 		} else {
-			room = min(room, o.MaxBins+o.MaxBins/4+1) // so that dropping copies now and then, not at every bin
+			room = min(room, o.MaxBins+o.MaxBins/4+1) // so that not every dropped bin costs a copy
 		}
 		grown := make([]bin, len(s.bins), room)
 		copy(grown, s.bins)

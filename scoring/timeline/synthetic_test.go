@@ -105,9 +105,9 @@ func perBin(target string, arrivals, served []int) []timeline.Sample {
 	return all
 }
 
-// queued makes one node's samples so that its backlog at the end of bin i is
-// backlog[i], which must end with 0: every call begins in the middle of a bin,
-// and is served in the middle of a later one.
+// queued makes one node's samples so that its backlog at the end of bin i is backlog[i].
+// The last backlog must be 0. Every call begins in the middle of a bin, and is served
+// in the middle of a later one.
 func queued(target string, backlog ...int) []timeline.Sample {
 	var all []timeline.Sample
 	var begun []time.Duration

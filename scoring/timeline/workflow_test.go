@@ -1,8 +1,6 @@
 package timeline_test
 
 import (
-	"bytes"
-	"os"
 	"testing"
 	"time"
 
@@ -117,21 +115,4 @@ func TestBaselineAgainstScenario(t *testing.T) {
 	assert.True(t, served.Worse)
 	assert.False(t, row("api.price", timeline.Arrivals).Worse, "fewer arrivals are neither good nor bad")
 	assert.True(t, row("api.orders", timeline.LatencyP95).Ratio >= 1)
-}
-
-func TestPlotOfAnOutage(t *testing.T) {
-	var svg bytes.Buffer
-	require.NoError(t, outage(t).Plot(&svg, &timeline.PlotOptions{Title: "The database is down <for ten seconds> & comes back"}))
-	golden(t, "testdata/outage.svg", svg.Bytes())
-}
-
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(path, got, 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err, "make it with UPDATE_GOLDEN=1")
-	assert.Equal(t, string(want), string(got), "if this is meant, update it with UPDATE_GOLDEN=1 and look at it")
 }

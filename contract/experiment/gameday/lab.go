@@ -1,6 +1,7 @@
 package gameday
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,9 +102,7 @@ func (l *Lab) Run(ctx context.Context, name string, dryRun bool) (experiment.Res
 	l.mu.Unlock()
 	if e == nil {
 		known := strings.Join(l.Names(), ", ")
-		if known == "" {
-			known = "none"
-		}
+		known = cmp.Or(known, "none")
 		return experiment.Result{}, fmt.Errorf("%w %q; registered: %s", ErrUnknown, name, known)
 	}
 	if dryRun {

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,9 +21,7 @@ type Run = func(ctx context.Context) (output any, err error)
 // error. If client is nil, it uses a client with the settings of the standard
 // library.
 func HTTPStatus(url string, client *http.Client) Run {
-	if client == nil {
-		client = &http.Client{}
-	}
+	client = cmp.Or(client, &http.Client{})
 	return func(ctx context.Context) (any, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		if err != nil {

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -66,9 +67,7 @@ func SLO(calls SampleSource, o Objective) Run {
 			return nil, fmt.Errorf("probe: SLO of share %v within %v; allowed: a source of samples, a share above 0 and below 1, a time of 0 or more", o.Share, o.Within)
 		}
 		target := o.Target
-		if target == "" {
-			target = "*"
-		}
+		target = cmp.Or(target, "*")
 		matches, err := glob.Compile(target)
 		if err != nil {
 			return nil, fmt.Errorf("probe: %w", err)

@@ -2,6 +2,7 @@ package toolkit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,9 +24,7 @@ type builder struct {
 }
 
 func newBuilder(d *Document, p *Providers) *builder {
-	if p == nil {
-		p = &Providers{}
-	}
+	p = cmp.Or(p, &Providers{})
 	b := &builder{problems: &problems{}, doc: d, providers: p, activities: make(map[string]*Activity)}
 	for _, list := range d.lists() {
 		for i := range list.activities {

@@ -2,6 +2,7 @@ package toolkit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -65,18 +66,14 @@ func (c httpCall) sender() (*http.Client, error) {
 		return &client, nil
 	}
 	transport := client.Transport
-	if transport == nil {
-		transport = http.DefaultTransport
-	}
+	transport = cmp.Or(transport, http.DefaultTransport)
 	own, ok := transport.(*http.Transport)
 	if !ok {
 		return nil, fmt.Errorf("toolkit: verify_tls is false; allowed: with a client whose transport is an *http.Transport")
 	}
 	own = own.Clone()
 	own.DisableKeepAlives = true // nothing else closes the idle connections of the clone
-	if own.TLSClientConfig == nil {
-		own.TLSClientConfig = &tls.Config{}
-	}
+	own.TLSClientConfig = cmp.Or(own.TLSClientConfig, &tls.Config{})
 	own.TLSClientConfig.InsecureSkipVerify = true
 	client.Transport = own
 	return &client, nil
@@ -102,9 +99,7 @@ func (c httpCall) request(ctx context.Context, vs values) (*http.Request, error)
 		header.Set(name, value)
 	}
 	method := strings.ToUpper(c.p.Method)
-	if method == "" {
-		method = http.MethodGet
-	}
+	method = cmp.Or(method, http.MethodGet)
 	var body []byte
 	switch {
 	case len(args) == 0:

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Component is a piece of hardware that is managed.
+// A Component is a managed part of the hardware.
 type Component struct {
 	ID      string `json:"id" jsonschema:"where it is: cabinet, chassis, slot, board, node, such as x0c0s1b0n0"`
 	Type    string `json:"type" jsonschema:"Node or NodeBMC"`
@@ -33,7 +33,7 @@ type BootParameters struct {
 	Params string `json:"params,omitempty" jsonschema:"kernel command line"`
 }
 
-// CloudInit is what a host or group is told when it comes up.
+// CloudInit is the configuration that a host or group gets when it starts.
 type CloudInit struct {
 	ID       string            `json:"id" jsonschema:"the component or group that it is for"`
 	UserData string            `json:"user_data" jsonschema:"a cloud-config document"`

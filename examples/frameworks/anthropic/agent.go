@@ -59,8 +59,8 @@ func tools() []anthropic.ToolUnionParam {
 	}}}
 }
 
-// work runs a tool. It tells the model what is wrong with a call, so that the
-// model can make a better one.
+// work runs a tool. The result says what is wrong with a call, so that the model
+// can make a better one.
 func work(name string, args json.RawMessage) (result string, failed bool) {
 	if name != "orders_status" {
 		return fmt.Sprintf("there is no tool %q", name), true

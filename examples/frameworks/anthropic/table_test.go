@@ -71,7 +71,7 @@ func errorLine(err error) string {
 	return code(text)
 }
 
-// code is a text as it may stand in a table, shortened in the middle.
+// code formats a text for a table cell, shortened in the middle.
 func code(text string) string {
 	const longest = 80
 	if runes := []rune(text); len(runes) > longest {
@@ -128,7 +128,7 @@ func streamed(ctx context.Context, client anthropic.Client, calls bool) seen {
 }
 
 // meet makes one call through the fault, in virtual time, with two minutes to
-// wait for it, and returns what came of it, and the attempts on the wire.
+// wait for it, and returns the outcome and the attempts on the wire.
 func meet(t *testing.T, r row, how func(context.Context, anthropic.Client, bool) seen) (cell, attempts string) {
 	t.Run(r.name, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

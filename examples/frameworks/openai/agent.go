@@ -58,8 +58,8 @@ func tools() []openai.ChatCompletionToolUnionParam {
 	})}
 }
 
-// work runs a tool. It tells the model what is wrong with a call, so that the
-// model can make a better one.
+// work runs a tool. The result says what is wrong with a call, so that the model
+// can make a better one.
 func work(name, args string) string {
 	if name != "orders_status" {
 		return fmt.Sprintf("error: there is no tool %q", name)

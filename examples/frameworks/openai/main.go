@@ -9,7 +9,7 @@
 // attempts on the wire are not calls of the model.
 //
 // The provider is a handler in the same process (chaoshttp.InProcess): no key is
-// needed and nothing is sent. With a key of yours, leave WithBaseURL out and
+// needed and nothing is sent. With your own key, leave WithBaseURL out and
 // put http.DefaultTransport in its place.
 package main
 

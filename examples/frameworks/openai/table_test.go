@@ -74,7 +74,7 @@ func errorLine(err error) string {
 	return code(text)
 }
 
-// code is a text as it may stand in a table, shortened in the middle.
+// code formats a text for a table cell, shortened in the middle.
 func code(text string) string {
 	const longest = 80
 	if runes := []rune(text); len(runes) > longest {
@@ -130,7 +130,7 @@ func streamed(ctx context.Context, client openai.Client, calls bool) (s seen) {
 }
 
 // meet makes one call through the fault, in virtual time, with two minutes to
-// wait for it, and returns what came of it, and the attempts on the wire.
+// wait for it, and returns the outcome and the attempts on the wire.
 func meet(t *testing.T, r row, how func(context.Context, openai.Client, bool) seen) (cell, attempts string) {
 	t.Run(r.name, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

@@ -1,10 +1,10 @@
-// Package orderdesk is the agent that the examples put to the test: it answers
-// the mail of a small shop, looking up orders, refunding, shipping and writing
-// to customers through tools that are SQL over a real database.
+// Package orderdesk is the agent that the examples test: it answers the mail of a
+// small shop. It looks up orders, refunds, ships and writes to customers through
+// tools that are SQL over a real database.
 //
-// It is a planner without a language model, so that it needs no key, costs
-// nothing and does the same on every run. What it shares with agents that have
-// one is where it breaks: between its tools and its answer.
+// It is a planner without a language model, so it needs no key, costs nothing and
+// does the same on every run. It breaks where agents with a model break: between
+// the tools and the answer.
 //
 // The agent has three [Habits], each of which can be switched on by itself.
 // [Fragile] has none of them and [Robust] has all; planner, tools and database

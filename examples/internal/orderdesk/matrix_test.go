@@ -52,8 +52,7 @@ func calls(t *testing.T, prompts []string) (targets []string) {
 	return targets
 }
 
-// On a good day the habits make no difference: neither to the answers nor to
-// what was done.
+// Without faults the habits change neither the answers nor what was done.
 func TestWithoutFaultsAllAgentsAreTheSame(t *testing.T) {
 	for _, h := range []Habits{Fragile(), {Retry: true}, {IdempotencyKeys: true}, {HonestReport: true}, Robust()} {
 		w, err := NewWorld(h)(t.Context())

@@ -30,7 +30,7 @@ func honest(w *work) string {
 	case w.mailed != nil:
 		return fmt.Sprintf("%s I could not confirm that my mail to %s went out.", done(w), w.customer.Name)
 	}
-	return done(w) + " " + told(w)
+	return done(w) + " " + mailed(w)
 }
 
 func refusalOf(w *work) string {
@@ -54,7 +54,7 @@ func hopeful(w *work) string {
 	case w.kind == refund && w.action != nil:
 		return lost(w, w.action)
 	}
-	return done(w) + " " + told(w)
+	return done(w) + " " + mailed(w)
 }
 
 // lost shows all the agent has, its context included.
@@ -63,7 +63,7 @@ func lost(w *work, err error) string {
 	return fmt.Sprintf("Sorry, something went wrong: %v. Debug: %+v", err, memory)
 }
 
-// done is the good news of a task.
+// done says what was done for a task.
 func done(w *work) string {
 	if w.kind == refund {
 		return fmt.Sprintf("Order %s: refunded %s (%s).", w.order, w.refunded.Amount, w.refunded.ID)
@@ -74,7 +74,7 @@ func done(w *work) string {
 	return fmt.Sprintf("Order %s has been shipped, tracking number %s.", w.order, w.shipped.Tracking)
 }
 
-func told(w *work) string { return fmt.Sprintf("%s has been told by mail.", w.customer.Name) }
+func mailed(w *work) string { return fmt.Sprintf("%s has been told by mail.", w.customer.Name) }
 
 func whereIs(o Order) string {
 	switch o.Status {

@@ -18,15 +18,15 @@ const (
 // wait is how long a caller waits for a reply that does not come.
 const wait = 20 * time.Millisecond
 
-// errorPage stands in the place of a result: the well-formed JSON of a gateway
+// errorPage replaces a result: it is the well-formed JSON of a gateway
 // that answers "200 OK" to everything.
 type errorPage struct {
 	Status  string `json:"status"`
 	Message string `json:"message"`
 }
 
-// scenarios are the calm one, and what production brings sooner or later. Every cell's prompts call all tools, so a fault is delivered wherever
-// its probability does not forbid it.
+// scenarios are the calm one, and what happens in production sooner or later. The
+// prompts of a cell call all tools, so every fault can be delivered.
 func scenarios() []contract.Scenario {
 	return []contract.Scenario{
 		contract.Calm(),

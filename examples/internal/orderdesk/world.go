@@ -9,9 +9,9 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 )
 
-// NewWorld returns what makes a world: an agent with these habits, its tools,
-// and a database of its own. Every call opens and fills another database, so
-// worlds share nothing and cells may run at the same time.
+// NewWorld returns a function that makes a world: an agent with these habits, its
+// tools and a database. Every call opens and fills another database, so worlds
+// share nothing and cells may run at the same time.
 func NewWorld(h Habits) func(context.Context) (*contract.World, error) {
 	return func(ctx context.Context) (*contract.World, error) {
 		s, err := openStore(ctx)

@@ -5,14 +5,14 @@
 #
 # AGENT_CLI says which: claude, codex, goose or gemini. Without AGENT_CONTAINER_IMAGE
 # the agent has to be installed here; with it (an image made from the Dockerfile
-# beside this script) it runs there, with the workspace DIRECTORY mounted. A
-# mounted file would not do: a record is replaced by renaming, and the mount would
-# go on showing the old one, and output/ would not come back.
+# beside this script) it runs there, with the workspace DIRECTORY mounted. Mounted
+# files would not do: a record is replaced by renaming, so the mount would still
+# show the old one, and output/ would be lost.
 #
-# K8S_CLUSTER_MCP_ENDPOINT and MCP_TOKEN are where the agent can look. What it
-# finds goes to output/investigation.md in the workspace. Exits as the agent
-# does, with 124 when the time is up, with 2 when it is called wrongly, and with 127
-# when the agent is not there.
+# K8S_CLUSTER_MCP_ENDPOINT and MCP_TOKEN are the server that the agent can ask. Its
+# report is output/investigation.md in the workspace. The exit status is that of the
+# agent, 124 when the time is up, 2 for wrong arguments, and 127 when the agent is
+# not installed.
 set -euo pipefail
 
 fail() {
@@ -54,9 +54,9 @@ case $cli in
   *) fail 2 "AGENT_CLI is \"$cli\"; allowed: claude, codex, goose, gemini" ;;
 esac
 
-# In a container: the same script again, with the paths as they are in there.
-# Who kills this script does not reach the container; there the time-out below
-# ends the agent, a minute before anybody would be killed here.
+# In a container: the same script again, with the paths of the container. A signal
+# to this script does not reach the container. There the time-out below ends the
+# agent, a minute before the runner would kill this script.
 if [[ -n ${AGENT_CONTAINER_IMAGE:-} ]]; then
   engine=${CONTAINER_ENGINE:-docker}
   command -v "$engine" >/dev/null || fail 127 "$engine is not installed"
@@ -98,7 +98,7 @@ json() { # a text as a JSON string
 endpoint=${K8S_CLUSTER_MCP_ENDPOINT:-}
 headers="{\"Authorization\":$(json "Bearer ${MCP_TOKEN:-}")}"
 
-# What each wants to know of the server, which is called cluster:
+# The settings of each agent for the server, which is called cluster:
 case $cli in
   claude)
     servers="{}"

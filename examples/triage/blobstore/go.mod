@@ -3,8 +3,8 @@ module github.com/shakedown-go/shakedown/examples/triage/blobstore
 go 1.26.0
 
 require (
-	github.com/shakedown-go/shakedown v0.0.0
 	github.com/shakedown-go/shakedown/examples v0.0.0
+	github.com/shakedown-go/shakedown/mcpadapter v0.0.0
 	github.com/stretchr/testify v1.12.1
 	gocloud.dev v0.47.0
 )
@@ -72,6 +72,7 @@ require (
 	github.com/segmentio/asm v1.1.3 // indirect
 	github.com/segmentio/encoding v0.5.4 // indirect
 	github.com/sergi/go-diff v1.4.0 // indirect
+	github.com/shakedown-go/shakedown v0.0.0 // indirect
 	github.com/spiffe/go-spiffe/v2 v2.8.1 // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
@@ -107,4 +108,5 @@ require (
 replace (
 	github.com/shakedown-go/shakedown => ../../../
 	github.com/shakedown-go/shakedown/examples => ../../
+	github.com/shakedown-go/shakedown/mcpadapter => ../../../mcpadapter
 )

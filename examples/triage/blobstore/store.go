@@ -2,8 +2,8 @@
 // gocloud.dev/blob: S3, Google Cloud Storage, Azure, and what else it has drivers for.
 //
 // Each incident is two objects, ID/incident.json and ID/output/investigation.md.
-// An object is replaced in one step by all of these stores, so that a reader finds
-// the old record or the new one. The report is written before the record that says that there is one.
+// All of these stores replace an object in one step, so a reader finds the old
+// record or the new one. The report is written before the record that mentions it.
 //
 // It is a module of its own because of what the drivers need: 650 packages, and
 // 80 modules that would otherwise stand in the build list of every example.
@@ -83,7 +83,7 @@ func (s *Store) write(key string, data []byte, kind string) error {
 }
 
 // Load reads the records of all incidents, oldest first. One that cannot be
-// read is an error beside the others.
+// read is an error in addition to the other records.
 func (s *Store) Load() ([]incident.Incident, error) {
 	var found []incident.Incident
 	var problems []error

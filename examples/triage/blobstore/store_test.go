@@ -76,7 +76,7 @@ func TestWithARunner(t *testing.T) {
 	require.NoError(t, err)
 	report := "# Investigation\n\n## Root Cause\n\nThe tool refund answered with errors; nothing else was affected by that, as far as is known.\n"
 	ended := make(notified, 1)
-	r, err := incident.NewRunner(incident.Options{Workspaces: spaces, Store: s, Notifier: ended, Agent: incident.AgentFunc(func(_ context.Context, job incident.Job) error {
+	r, err := incident.NewRunner(&incident.Options{Workspaces: spaces, Store: s, Notifier: ended, Agent: incident.AgentFunc(func(_ context.Context, job incident.Job) error {
 		return os.WriteFile(filepath.Join(job.Dir, incident.ReportFile), []byte(report), 0o600)
 	})})
 	require.NoError(t, err)

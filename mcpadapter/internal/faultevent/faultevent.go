@@ -1,6 +1,6 @@
-// Package faultevent is the payload by which a fault of ours is told to
-// subscribers over MCP: in both shapes that fault-event servers use, so that
-// one runner understands a Kubernetes server and an injector alike.
+// Package faultevent has the payload that reports a fault to subscribers over
+// MCP. It has both shapes that fault-event servers use, so that one runner
+// understands a Kubernetes server and an injector alike.
 package faultevent
 
 import (

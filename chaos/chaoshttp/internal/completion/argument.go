@@ -1,10 +1,11 @@
 package completion
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/internal/jsondoc"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // Salts of the draws about arguments: ASCII for "argument" and "wrong".
@@ -14,9 +15,9 @@ const (
 )
 
 // member parses arguments and finds one of them, by its name or drawn; -1: there is none.
-func member(c chaos.Call, args, name string) (doc *jsondoc.Value, at int) {
-	doc, err := jsondoc.Parse([]byte(args))
-	if err != nil || doc.Kind() != '{' || doc.Len() == 0 {
+func member(c chaos.Call, args, name string) (doc *jsonedit.Value, at int) {
+	doc, ok := jsonedit.ParseValue([]byte(args))
+	if !ok || doc.Kind() != jsonedit.Object || doc.Len() == 0 {
 		return nil, -1
 	}
 	if name == "" {
@@ -49,18 +50,16 @@ func withWrongMember(c chaos.Call, args, name string) string {
 }
 
 // mistake replaces a value by another of its type.
-func mistake(c chaos.Call, v *jsondoc.Value) {
-	switch kind := v.Kind(); kind {
-	case '"':
+func mistake(c chaos.Call, v *jsonedit.Value) {
+	switch v.Kind() {
+	case jsonedit.String:
 		text, _ := v.Text()
-		v.Put(jsondoc.Of(misspelt(c, text)).Bytes())
-	case 't':
-		v.Put([]byte("false"))
-	case 'f':
-		v.Put([]byte("true"))
-	case 'n':
+		v.Put(jsonedit.Of(misspelt(c, text)).Bytes())
+	case jsonedit.Bool:
+		v.Put(strconv.AppendBool(nil, v.Bytes()[0] == 'f'))
+	case jsonedit.Null:
 		v.Put([]byte("0"))
-	case '{', '[':
+	case jsonedit.Object, jsonedit.Array:
 		if v.Len() > 0 {
 			mistake(c.Sub(v.Len()), v.At(int(c.Draw(drawWrong)*float64(v.Len()))))
 			return
@@ -106,22 +105,22 @@ func misspelt(c chaos.Call, s string) string {
 // otherKeys renames the members of an object, or of the first object in a list:
 // a drawn one, or all.
 func otherKeys(c chaos.Call, text string, all bool) string {
-	doc, err := jsondoc.Parse([]byte(text))
-	if err != nil {
+	doc, ok := jsonedit.ParseValue([]byte(text))
+	if !ok {
 		return text
 	}
 	object := doc
-	if doc.Kind() == '[' {
+	if doc.Kind() == jsonedit.Array {
 		object = doc.At(0)
 	}
-	if object.Kind() != '{' || object.Len() == 0 {
+	if object.Kind() != jsonedit.Object || object.Len() == 0 {
 		return text
 	}
 	renameKeys(c, object, all)
 	return string(doc.Bytes())
 }
 
-func renameKeys(c chaos.Call, doc *jsondoc.Value, all bool) {
+func renameKeys(c chaos.Call, doc *jsonedit.Value, all bool) {
 	at := int(c.Draw(drawArgument) * float64(doc.Len()))
 	for i := range doc.Len() {
 		if all || i == at {

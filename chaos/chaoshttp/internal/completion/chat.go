@@ -1,6 +1,6 @@
 package completion
 
-import "github.com/shakedown-go/shakedown/internal/jsondoc"
+import "github.com/shakedown-go/shakedown/internal/jsonedit"
 
 // chatWords are the reasons of OpenAI's chat completions, which servers of the
 // same form share. A refusal ends with "stop".
@@ -10,9 +10,9 @@ func chatWords() words {
 }
 
 // editChat edits a chat completion that came as one document.
-func editChat(doc *jsondoc.Value, fresh func(i int) Editor, log *changeLog) bool {
+func editChat(doc *jsonedit.Value, fresh func(i int) Editor, log *changeLog) bool {
 	choices := doc.Get("choices")
-	if choices.Kind() != '[' || choices.At(0).Get("message").Kind() != '{' {
+	if choices.Kind() != jsonedit.Array || choices.At(0).Get("message").Kind() != jsonedit.Object {
 		return false
 	}
 	for i := range choices.Len() {
@@ -21,7 +21,7 @@ func editChat(doc *jsondoc.Value, fresh func(i int) Editor, log *changeLog) bool
 	return true
 }
 
-func editChoice(choice *jsondoc.Value, ed Editor, log *changeLog, path string) {
+func editChoice(choice *jsonedit.Value, ed Editor, log *changeLog, path string) {
 	msg, at := choice.Get("message"), path+".message"
 	said := false
 	if text, ok := msg.Get("content").Text(); ok {
@@ -36,7 +36,7 @@ func editChoice(choice *jsondoc.Value, ed Editor, log *changeLog, path string) {
 	}
 	p, changed := chatWords().finish(ed, wire)
 	if changed {
-		log.set(choice, "finish_reason", path, jsondoc.Of(p.text))
+		log.set(choice, "finish_reason", path, jsonedit.Of(p.text))
 	}
 	if p.more != "" {
 		before, _ := msg.Get("content").Text()
@@ -48,18 +48,18 @@ func editChoice(choice *jsondoc.Value, ed Editor, log *changeLog, path string) {
 }
 
 // setSaid writes a text where it belongs: refusals have a member of their own.
-func setSaid(in *jsondoc.Value, path string, log *changeLog, p piece, before string) {
+func setSaid(in *jsonedit.Value, path string, log *changeLog, p piece, before string) {
 	if !p.refusal {
 		log.text(in, "content", path, p, before)
 		return
 	}
-	log.set(in, "content", path, jsondoc.Of(nil))
-	log.set(in, "refusal", path, jsondoc.Of(p.text))
+	log.set(in, "content", path, jsonedit.Of(nil))
+	log.set(in, "refusal", path, jsonedit.Of(p.text))
 }
 
-func editCalls(msg *jsondoc.Value, ed Editor, log *changeLog, path string) {
+func editCalls(msg *jsonedit.Value, ed Editor, log *changeLog, path string) {
 	calls, path := msg.Get("tool_calls"), path+".tool_calls"
-	if calls.Kind() != '[' {
+	if calls.Kind() != jsonedit.Array {
 		return
 	}
 	was, dropped := calls.Bytes(), 0

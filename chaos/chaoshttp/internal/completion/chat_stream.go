@@ -4,16 +4,16 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/shakedown-go/shakedown/internal/jsondoc"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // A form edits the events of one stream of a provider, in their order.
 type form interface {
 	// rewrite changes the document of one event in place, and returns those
 	// that are to come before it. drop says that the event itself is not to come.
-	rewrite(doc *jsondoc.Value, log *changeLog) (before []*jsondoc.Value, drop bool)
+	rewrite(doc *jsonedit.Value, log *changeLog) (before []*jsonedit.Value, drop bool)
 	// rest is what editors still hold of the original when a stream broke off.
-	rest(log *changeLog) []*jsondoc.Value
+	rest(log *changeLog) []*jsonedit.Value
 }
 
 // chatStream is the stream of a chat completion: chunks with the deltas of
@@ -21,7 +21,7 @@ type form interface {
 type chatStream struct {
 	fresh   func(i int) Editor
 	choices map[int]*chatChoice
-	last    *jsondoc.Value
+	last    *jsonedit.Value
 }
 
 type chatChoice struct {
@@ -33,7 +33,7 @@ type chatChoice struct {
 	gone  map[int]bool // calls that were dropped
 }
 
-func (s *chatStream) rewrite(doc *jsondoc.Value, log *changeLog) (before []*jsondoc.Value, drop bool) {
+func (s *chatStream) rewrite(doc *jsonedit.Value, log *changeLog) (before []*jsonedit.Value, drop bool) {
 	s.last = doc
 	choices := doc.Get("choices")
 	for i := range choices.Len() {
@@ -49,7 +49,7 @@ func (s *chatStream) rewrite(doc *jsondoc.Value, log *changeLog) (before []*json
 	return before, false
 }
 
-func (c *chatChoice) rewrite(doc, choice *jsondoc.Value, log *changeLog, path string) (before []*jsondoc.Value) {
+func (c *chatChoice) rewrite(doc, choice *jsonedit.Value, log *changeLog, path string) (before []*jsonedit.Value) {
 	delta, at := choice.Get("delta"), path+".delta"
 	if text, ok := delta.Get("content").Text(); ok && text != "" {
 		c.text = true
@@ -63,13 +63,13 @@ func (c *chatChoice) rewrite(doc, choice *jsondoc.Value, log *changeLog, path st
 	before = append(before, c.close(doc, log, at)...)
 	p, changed := chatWords().finish(c, wire)
 	if changed {
-		log.set(choice, "finish_reason", path, jsondoc.Of(p.text))
+		log.set(choice, "finish_reason", path, jsonedit.Of(p.text))
 	}
 	return append(before, c.more(doc, log, at, p)...)
 }
 
 // more is the chunk with the text that an editor adds.
-func (c *chatChoice) more(doc *jsondoc.Value, log *changeLog, path string, p piece) []*jsondoc.Value {
+func (c *chatChoice) more(doc *jsonedit.Value, log *changeLog, path string, p piece) []*jsonedit.Value {
 	name := "content"
 	if p.refusal {
 		name = "refusal"
@@ -78,11 +78,11 @@ func (c *chatChoice) more(doc *jsondoc.Value, log *changeLog, path string, p pie
 	if p.more == "" {
 		return nil
 	}
-	return []*jsondoc.Value{c.chunk(doc, map[string]any{name: p.more})}
+	return []*jsonedit.Value{c.chunk(doc, map[string]any{name: p.more})}
 }
 
 // calls edits the parts of tool calls in a delta.
-func (c *chatChoice) calls(doc, delta *jsondoc.Value, log *changeLog, path string) (before []*jsondoc.Value) {
+func (c *chatChoice) calls(doc, delta *jsonedit.Value, log *changeLog, path string) (before []*jsonedit.Value) {
 	calls, dropped := delta.Get("tool_calls"), 0
 	for i := 0; i < calls.Len(); {
 		part, at := calls.At(i), index(path+".tool_calls", i+dropped)
@@ -111,7 +111,7 @@ func (c *chatChoice) calls(doc, delta *jsondoc.Value, log *changeLog, path strin
 }
 
 // close ends the open text or call, with the rest of it.
-func (c *chatChoice) close(doc *jsondoc.Value, log *changeLog, path string) (before []*jsondoc.Value) {
+func (c *chatChoice) close(doc *jsonedit.Value, log *changeLog, path string) (before []*jsonedit.Value) {
 	if c.text {
 		c.text = false
 		before = c.more(doc, log, path, ask(c, pieceTextEnd, ""))
@@ -125,17 +125,17 @@ func (c *chatChoice) close(doc *jsondoc.Value, log *changeLog, path string) (bef
 }
 
 // moreArgs is the chunk with the rest of the open call.
-func (c *chatChoice) moreArgs(doc *jsondoc.Value, log *changeLog, path string, p piece) []*jsondoc.Value {
+func (c *chatChoice) moreArgs(doc *jsonedit.Value, log *changeLog, path string, p piece) []*jsonedit.Value {
 	log.kept(path+".tool_calls", p)
 	if p.more == "" {
 		return nil
 	}
-	return []*jsondoc.Value{c.chunk(doc, map[string]any{"tool_calls": []any{
+	return []*jsonedit.Value{c.chunk(doc, map[string]any{"tool_calls": []any{
 		map[string]any{"index": c.call, "function": map[string]any{"arguments": p.more}},
 	}})}
 }
 
-func (s *chatStream) rest(log *changeLog) (out []*jsondoc.Value) {
+func (s *chatStream) rest(log *changeLog) (out []*jsonedit.Value) {
 	for _, n := range slices.Sorted(maps.Keys(s.choices)) {
 		c, at := s.choices[n], index(".choices", n)+".delta"
 		if c.text {
@@ -153,12 +153,12 @@ func (s *chatStream) rest(log *changeLog) (out []*jsondoc.Value) {
 }
 
 // chunk is another chunk of the same completion, with a delta of this choice.
-func (c *chatChoice) chunk(doc *jsondoc.Value, delta any) *jsondoc.Value {
-	chunk, err := jsondoc.Parse(doc.Bytes())
-	if err != nil {
+func (c *chatChoice) chunk(doc *jsonedit.Value, delta any) *jsonedit.Value {
+	chunk, ok := jsonedit.ParseValue(doc.Bytes())
+	if !ok {
 		return nil // doc was read as JSON already
 	}
 	chunk.Delete("usage") // it comes once
-	chunk.Set("choices", jsondoc.Of([]any{map[string]any{"index": c.index, "delta": delta, "finish_reason": nil}}))
+	chunk.Set("choices", jsonedit.Of([]any{map[string]any{"index": c.index, "delta": delta, "finish_reason": nil}}))
 	return chunk
 }

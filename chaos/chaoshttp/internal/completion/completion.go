@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/internal/jsondoc"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/sse"
 )
 
@@ -25,8 +25,8 @@ import (
 // was changed, which begins with "$". ok is false if the document is no
 // completion; out is then the document.
 func Edit(body []byte, fresh func(i int) Editor) (out []byte, changes []chaos.Change, ok bool) {
-	doc, err := jsondoc.Parse(body)
-	if err != nil {
+	doc, ok := jsonedit.ParseValue(body)
+	if !ok {
 		return body, nil, false
 	}
 	log := &changeLog{root: "$"}
@@ -61,8 +61,8 @@ func (s *Stream) Changed() bool { return s.changed }
 // differs, with paths that begin with "$[n]". Some of a text may come with a
 // later event, or with the rest.
 func (s *Stream) Event(n int, e sse.Event) (out []byte, changes []chaos.Change) {
-	doc, err := jsondoc.Parse([]byte(e.Data))
-	if err != nil {
+	doc, ok := jsonedit.ParseValue([]byte(e.Data))
+	if !ok {
 		return e.Raw, nil
 	}
 	if s.form == nil {
@@ -107,8 +107,8 @@ func Ends(data string) bool {
 	if strings.TrimSpace(data) == "[DONE]" {
 		return true
 	}
-	doc, err := jsondoc.Parse([]byte(data))
-	if err != nil {
+	doc, ok := jsonedit.ParseValue([]byte(data))
+	if !ok {
 		return false
 	}
 	kind, _ := doc.Get("type").Text()
@@ -117,7 +117,7 @@ func Ends(data string) bool {
 
 // written is the event with a document as its data. If the event's type is that
 // of the document, it stays so.
-func written(e sse.Event, doc *jsondoc.Value) []byte {
+func written(e sse.Event, doc *jsonedit.Value) []byte {
 	if kind, ok := doc.Get("type").Text(); ok && e.Type != "" {
 		e.Type = kind
 	}
@@ -127,10 +127,10 @@ func written(e sse.Event, doc *jsondoc.Value) []byte {
 
 // formOf recognises the provider of a stream by its first event with content;
 // nil: there was none yet.
-func formOf(doc *jsondoc.Value, fresh func(i int) Editor) form {
+func formOf(doc *jsonedit.Value, fresh func(i int) Editor) form {
 	kind, _ := doc.Get("type").Text()
 	switch {
-	case doc.Get("choices").Kind() == '[':
+	case doc.Get("choices").Kind() == jsonedit.Array:
 		return &chatStream{fresh: fresh, choices: map[int]*chatChoice{}}
 	case kind == "message_start":
 		return &messageStream{Editor: fresh(0), kinds: map[int]string{}, gone: map[int]bool{}}

@@ -5,7 +5,7 @@ import (
 	"unicode"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/internal/jsondoc"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // drifter adds text before and after each text, or changes a text that is JSON
@@ -125,6 +125,6 @@ func otherFormat(json bool) manner {
 
 // escaped is the text as it stands within a string of JSON.
 func escaped(text string) string {
-	quoted := string(jsondoc.Of(text).Bytes())
+	quoted := string(jsonedit.Of(text).Bytes())
 	return quoted[1 : len(quoted)-1]
 }

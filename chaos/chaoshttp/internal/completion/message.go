@@ -3,7 +3,7 @@ package completion
 import (
 	"encoding/json"
 
-	"github.com/shakedown-go/shakedown/internal/jsondoc"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // messageWords are the reasons of Anthropic's messages. The filter of the
@@ -14,9 +14,9 @@ func messageWords() words {
 }
 
 // editMessage edits a message that came as one document.
-func editMessage(doc *jsondoc.Value, fresh func(i int) Editor, log *changeLog) bool {
+func editMessage(doc *jsonedit.Value, fresh func(i int) Editor, log *changeLog) bool {
 	content := doc.Get("content")
-	if kind, _ := doc.Get("type").Text(); kind != "message" || content.Kind() != '[' {
+	if kind, _ := doc.Get("type").Text(); kind != "message" || content.Kind() != jsonedit.Array {
 		return false
 	}
 	ed, dropped := fresh(0), 0
@@ -32,7 +32,7 @@ func editMessage(doc *jsondoc.Value, fresh func(i int) Editor, log *changeLog) b
 	}
 	if wire, ok := doc.Get("stop_reason").Text(); ok {
 		if p := stopFor(doc, ed, wire, log, ""); p.more != "" {
-			block := jsondoc.Of(textBlock{"text", p.more})
+			block := jsonedit.Of(textBlock{"text", p.more})
 			log.note(index(".content", content.Len()+dropped), nil, block.Bytes())
 			content.Add(block)
 		}
@@ -47,7 +47,7 @@ type textBlock struct {
 
 // editBlock edits a content block, and reports whether the block stays. A text
 // without characters is removed, because the service sends no empty one.
-func editBlock(block *jsondoc.Value, ed Editor, log *changeLog, path string) bool {
+func editBlock(block *jsonedit.Value, ed Editor, log *changeLog, path string) bool {
 	switch kind, _ := block.Get("type").Text(); kind {
 	case "text":
 		text, _ := block.Get("text").Text()
@@ -73,22 +73,22 @@ func editBlock(block *jsondoc.Value, ed Editor, log *changeLog, path string) boo
 
 // asInput is the value of a block's input. An input is a JSON value, so
 // arguments that are no JSON become a string.
-func asInput(args string) *jsondoc.Value {
+func asInput(args string) *jsonedit.Value {
 	if json.Valid([]byte(args)) {
-		return jsondoc.Of(json.RawMessage(args))
+		return jsonedit.Of(json.RawMessage(args))
 	}
-	return jsondoc.Of(args)
+	return jsonedit.Of(args)
 }
 
 // stopFor edits the reason in a message or in the delta that ends its stream.
-func stopFor(in *jsondoc.Value, ed Editor, wire string, log *changeLog, path string) piece {
+func stopFor(in *jsonedit.Value, ed Editor, wire string, log *changeLog, path string) piece {
 	p, changed := messageWords().finish(ed, wire)
 	if !changed {
 		return p
 	}
-	log.set(in, "stop_reason", path, jsondoc.Of(p.text))
+	log.set(in, "stop_reason", path, jsonedit.Of(p.text))
 	if p.text == "refusal" {
-		log.set(in, "stop_details", path, jsondoc.Of(json.RawMessage(`{"type":"refusal","category":null,"explanation":null}`)))
+		log.set(in, "stop_details", path, jsonedit.Of(json.RawMessage(`{"type":"refusal","category":null,"explanation":null}`)))
 	}
 	return p
 }

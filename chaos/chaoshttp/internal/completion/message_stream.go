@@ -1,6 +1,6 @@
 package completion
 
-import "github.com/shakedown-go/shakedown/internal/jsondoc"
+import "github.com/shakedown-go/shakedown/internal/jsonedit"
 
 // messageStream is the stream of a message: blocks that start, grow and stop,
 // then a delta of the message itself with the reason.
@@ -12,7 +12,7 @@ type messageStream struct {
 	next  int            // the index of the next block that the caller has not seen
 }
 
-func (s *messageStream) rewrite(doc *jsondoc.Value, log *changeLog) (before []*jsondoc.Value, drop bool) {
+func (s *messageStream) rewrite(doc *jsonedit.Value, log *changeLog) (before []*jsonedit.Value, drop bool) {
 	kind, _ := doc.Get("type").Text()
 	n := doc.Get("index").Int(0)
 	switch kind {
@@ -39,7 +39,7 @@ func (s *messageStream) rewrite(doc *jsondoc.Value, log *changeLog) (before []*j
 	if drop {
 		log.note("", doc.Bytes(), nil)
 	} else if at := s.place(n); at != n {
-		doc.Set("index", jsondoc.Of(at)) // not noted: the content is what it was
+		doc.Set("index", jsonedit.Of(at)) // not noted: the content is what it was
 	}
 	return before, drop
 }
@@ -55,7 +55,7 @@ func (s *messageStream) place(n int) int {
 	return at
 }
 
-func (s *messageStream) start(doc *jsondoc.Value, n int, log *changeLog) (drop bool) {
+func (s *messageStream) start(doc *jsonedit.Value, n int, log *changeLog) (drop bool) {
 	block := doc.Get("content_block")
 	kind, _ := block.Get("type").Text()
 	s.kinds[n], s.last = kind, n
@@ -77,7 +77,7 @@ func (s *messageStream) start(doc *jsondoc.Value, n int, log *changeLog) (drop b
 	return false
 }
 
-func (s *messageStream) grow(delta *jsondoc.Value, block string, log *changeLog) {
+func (s *messageStream) grow(delta *jsonedit.Value, block string, log *changeLog) {
 	switch kind, _ := delta.Get("type").Text(); {
 	case kind == "text_delta":
 		text, _ := delta.Get("text").Text()
@@ -89,9 +89,9 @@ func (s *messageStream) grow(delta *jsondoc.Value, block string, log *changeLog)
 }
 
 // stop ends a block, and returns the rest of it.
-func (s *messageStream) stop(n int, log *changeLog) []*jsondoc.Value { return s.over(n, log, false) }
+func (s *messageStream) stop(n int, log *changeLog) []*jsonedit.Value { return s.over(n, log, false) }
 
-func (s *messageStream) rest(log *changeLog) []*jsondoc.Value {
+func (s *messageStream) rest(log *changeLog) []*jsonedit.Value {
 	if s.gone[s.last] {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (s *messageStream) rest(log *changeLog) []*jsondoc.Value {
 
 // over ends a block. A block that broke off is ended only if some of it was
 // held.
-func (s *messageStream) over(n int, log *changeLog, broken bool) []*jsondoc.Value {
+func (s *messageStream) over(n int, log *changeLog, broken bool) []*jsonedit.Value {
 	end, name, delta := pieceCallEnd, "partial_json", "input_json_delta"
 	switch s.kinds[n] {
 	case "text":
@@ -117,32 +117,32 @@ func (s *messageStream) over(n int, log *changeLog, broken bool) []*jsondoc.Valu
 	if p.more == "" {
 		return nil
 	}
-	return []*jsondoc.Value{blockDelta(s.place(n), map[string]any{"type": delta, name: p.more})}
+	return []*jsonedit.Value{blockDelta(s.place(n), map[string]any{"type": delta, name: p.more})}
 }
 
 // block is a whole further block of text; for an empty text there is none.
-func (s *messageStream) block(text string) []*jsondoc.Value {
+func (s *messageStream) block(text string) []*jsonedit.Value {
 	if text == "" {
 		return nil
 	}
 	n := s.next
 	s.next++
-	return []*jsondoc.Value{
-		jsondoc.Of(struct {
+	return []*jsonedit.Value{
+		jsonedit.Of(struct {
 			Type  string    `json:"type"`
 			Index int       `json:"index"`
 			Block textBlock `json:"content_block"`
 		}{"content_block_start", n, textBlock{"text", ""}}),
 		blockDelta(n, map[string]any{"type": "text_delta", "text": text}),
-		jsondoc.Of(struct {
+		jsonedit.Of(struct {
 			Type  string `json:"type"`
 			Index int    `json:"index"`
 		}{"content_block_stop", n}),
 	}
 }
 
-func blockDelta(n int, delta any) *jsondoc.Value {
-	return jsondoc.Of(struct {
+func blockDelta(n int, delta any) *jsonedit.Value {
+	return jsonedit.Of(struct {
 		Type  string `json:"type"`
 		Index int    `json:"index"`
 		Delta any    `json:"delta"`

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/internal/jsondoc"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // An Editor is one fault of one completion: it changes pieces. A document has a
@@ -84,18 +84,18 @@ func (l *changeLog) note(path string, before, after []byte) {
 }
 
 // text sets a text of an object; before is what the caller would have seen.
-func (l *changeLog) text(in *jsondoc.Value, name, path string, p piece, before string) {
+func (l *changeLog) text(in *jsonedit.Value, name, path string, p piece, before string) {
 	if p.text == before {
 		return
 	}
 	if !p.late || p.refusal {
-		l.note(path+"."+name, jsondoc.Of(before).Bytes(), jsondoc.Of(p.text).Bytes())
+		l.note(path+"."+name, jsonedit.Of(before).Bytes(), jsonedit.Of(p.text).Bytes())
 	}
 	in.SetText(name, p.text)
 }
 
 // set gives a member a value and notes it.
-func (l *changeLog) set(in *jsondoc.Value, name, path string, to *jsondoc.Value) {
+func (l *changeLog) set(in *jsonedit.Value, name, path string, to *jsonedit.Value) {
 	before := bytes.Clone(in.Get(name).Bytes())
 	in.Set(name, to)
 	l.note(path+"."+name, before, to.Bytes())
@@ -104,7 +104,7 @@ func (l *changeLog) set(in *jsondoc.Value, name, path string, to *jsondoc.Value)
 // kept notes the changes of a text that was held until the end.
 func (l *changeLog) kept(path string, p piece) {
 	if p.more != p.was {
-		l.note(path, jsondoc.Of(p.was).Bytes(), jsondoc.Of(p.more).Bytes())
+		l.note(path, jsonedit.Of(p.was).Bytes(), jsonedit.Of(p.more).Bytes())
 	}
 }
 

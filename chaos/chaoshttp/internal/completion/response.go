@@ -3,13 +3,13 @@ package completion
 import (
 	"encoding/json"
 
-	"github.com/shakedown-go/shakedown/internal/jsondoc"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // editResponse edits an answer of OpenAI's Responses API that came as one document.
-func editResponse(doc *jsondoc.Value, fresh func(i int) Editor, log *changeLog) bool {
+func editResponse(doc *jsonedit.Value, fresh func(i int) Editor, log *changeLog) bool {
 	output := doc.Get("output")
-	if kind, _ := doc.Get("object").Text(); kind != "response" || output.Kind() != '[' {
+	if kind, _ := doc.Get("object").Text(); kind != "response" || output.Kind() != jsonedit.Array {
 		return false
 	}
 	ed, dropped, calls := fresh(0), 0, false
@@ -34,7 +34,7 @@ func editResponse(doc *jsondoc.Value, fresh func(i int) Editor, log *changeLog) 
 }
 
 // editItem edits an item of the output, and reports whether it stays.
-func editItem(item *jsondoc.Value, ed Editor, log *changeLog, path string) bool {
+func editItem(item *jsonedit.Value, ed Editor, log *changeLog, path string) bool {
 	switch kind, _ := item.Get("type").Text(); kind {
 	case "message":
 		for i := range item.Get("content").Len() {
@@ -53,7 +53,7 @@ func editItem(item *jsondoc.Value, ed Editor, log *changeLog, path string) bool 
 	return true
 }
 
-func editPart(part *jsondoc.Value, ed Editor, log *changeLog, path string) {
+func editPart(part *jsonedit.Value, ed Editor, log *changeLog, path string) {
 	text, ok := part.Get("text").Text()
 	if kind, _ := part.Get("type").Text(); kind != "output_text" || !ok {
 		return
@@ -68,24 +68,24 @@ func editPart(part *jsondoc.Value, ed Editor, log *changeLog, path string) {
 	log.note(path, before, part.Bytes())
 }
 
-func refusalPart(text string) *jsondoc.Value {
-	return jsondoc.Of(struct {
+func refusalPart(text string) *jsonedit.Value {
+	return jsonedit.Of(struct {
 		Type    string `json:"type"`
 		Refusal string `json:"refusal"`
 	}{"refusal", text})
 }
 
 // messageItem is an item of output that an editor added.
-func messageItem(p piece) *jsondoc.Value {
+func messageItem(p piece) *jsonedit.Value {
 	part := refusalPart(p.more)
 	if !p.refusal {
-		part = jsondoc.Of(struct {
+		part = jsonedit.Of(struct {
 			Type        string `json:"type"`
 			Text        string `json:"text"`
 			Annotations []any  `json:"annotations"`
 		}{"output_text", p.more, []any{}})
 	}
-	return jsondoc.Of(struct {
+	return jsonedit.Of(struct {
 		ID      string            `json:"id"`
 		Type    string            `json:"type"`
 		Status  string            `json:"status"`
@@ -96,7 +96,7 @@ func messageItem(p piece) *jsondoc.Value {
 
 // endResponse edits the reason. This API has none for a normal end: it has a
 // status, and details of an incomplete response.
-func endResponse(doc *jsondoc.Value, ed Editor, calls bool, log *changeLog, path string) (piece, bool) {
+func endResponse(doc *jsonedit.Value, ed Editor, calls bool, log *changeLog, path string) (piece, bool) {
 	var reason string
 	switch status, _ := doc.Get("status").Text(); status {
 	case "completed":
@@ -111,8 +111,8 @@ func endResponse(doc *jsondoc.Value, ed Editor, calls bool, log *changeLog, path
 	p := ask(ed, pieceFinish, reason)
 	why := map[string]string{reasonLength: "max_output_tokens", reasonFilter: "content_filter"}[p.text]
 	if p.text != reason && why != "" {
-		log.set(doc, "status", path, jsondoc.Of("incomplete"))
-		log.set(doc, "incomplete_details", path, jsondoc.Of(map[string]string{"reason": why}))
+		log.set(doc, "status", path, jsonedit.Of("incomplete"))
+		log.set(doc, "incomplete_details", path, jsonedit.Of(map[string]string{"reason": why}))
 	}
 	return p, true
 }

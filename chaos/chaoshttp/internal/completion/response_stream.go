@@ -3,7 +3,7 @@ package completion
 import (
 	"strings"
 
-	"github.com/shakedown-go/shakedown/internal/jsondoc"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
 // responseStream is the stream of OpenAI's Responses API. It repeats
@@ -13,7 +13,7 @@ type responseStream struct {
 	Editor
 	items map[int]*responseItem // by their place in the output
 	calls bool
-	open  *jsondoc.Value // the last delta of what is not done
+	open  *jsonedit.Value // the last delta of what is not done
 }
 
 // responseItem is the content of an item that the caller has got.
@@ -32,7 +32,7 @@ func newResponseStream(fresh func(i int) Editor) form {
 	return &responseStream{Editor: fresh(0), items: map[int]*responseItem{}}
 }
 
-func (s *responseStream) rewrite(doc *jsondoc.Value, log *changeLog) (before []*jsondoc.Value, drop bool) {
+func (s *responseStream) rewrite(doc *jsonedit.Value, log *changeLog) (before []*jsonedit.Value, drop bool) {
 	kind, _ := doc.Get("type").Text()
 	if response := doc.Get("response"); response != nil {
 		if kind == "response.completed" || kind == "response.incomplete" {
@@ -73,13 +73,13 @@ func (s *responseStream) rewrite(doc *jsondoc.Value, log *changeLog) (before []*
 	}
 	for _, d := range append(before, doc) {
 		if at := s.place(n); at != n {
-			d.Set("output_index", jsondoc.Of(at))
+			d.Set("output_index", jsonedit.Of(at))
 		}
 	}
 	return before, false
 }
 
-func (s *responseStream) rest(log *changeLog) []*jsondoc.Value {
+func (s *responseStream) rest(log *changeLog) []*jsonedit.Value {
 	kind, _ := s.open.Get("type").Text()
 	end := pieceTextEnd
 	switch kind {
@@ -108,7 +108,7 @@ func (s *responseStream) place(n int) int {
 	return at
 }
 
-func (s *responseStream) added(item *jsondoc.Value, it *responseItem, log *changeLog) {
+func (s *responseStream) added(item *jsonedit.Value, it *responseItem, log *changeLog) {
 	if kind, _ := item.Get("type").Text(); kind != "function_call" {
 		return
 	}
@@ -121,7 +121,7 @@ func (s *responseStream) added(item *jsondoc.Value, it *responseItem, log *chang
 	}
 }
 
-func (s *responseStream) text(doc *jsondoc.Value, it *responseItem, done bool, log *changeLog) []*jsondoc.Value {
+func (s *responseStream) text(doc *jsonedit.Value, it *responseItem, done bool, log *changeLog) []*jsonedit.Value {
 	n := doc.Get("content_index").Int(0)
 	t := it.texts[n]
 	if t == nil {
@@ -155,7 +155,7 @@ func (t *responseText) kind(end string) string {
 }
 
 // finish makes the event that ends the text agree with what was sent.
-func (t *responseText) finish(doc *jsondoc.Value, name string) {
+func (t *responseText) finish(doc *jsonedit.Value, name string) {
 	if !t.refusal {
 		put(doc, name, t.said)
 		return
@@ -166,7 +166,7 @@ func (t *responseText) finish(doc *jsondoc.Value, name string) {
 }
 
 // put sets a text, if it differs.
-func put(in *jsondoc.Value, name, text string) {
+func put(in *jsonedit.Value, name, text string) {
 	if was, ok := in.Get(name).Text(); !ok || was != text {
 		in.SetText(name, text)
 	}
@@ -174,9 +174,9 @@ func put(in *jsondoc.Value, name, text string) {
 
 // delta is one more delta event with the rest of the text; without a rest there
 // is none.
-func delta(like *jsondoc.Value, kind, more string) []*jsondoc.Value {
-	d, err := jsondoc.Parse(like.Bytes())
-	if more == "" || err != nil {
+func delta(like *jsonedit.Value, kind, more string) []*jsonedit.Value {
+	d, ok := jsonedit.ParseValue(like.Bytes())
+	if more == "" || !ok {
 		return nil
 	}
 	d.SetText("type", kind)
@@ -184,10 +184,10 @@ func delta(like *jsondoc.Value, kind, more string) []*jsondoc.Value {
 		d.Delete(name)
 	}
 	d.SetText("delta", more)
-	return []*jsondoc.Value{d}
+	return []*jsonedit.Value{d}
 }
 
-func (s *responseStream) args(doc *jsondoc.Value, it *responseItem, done bool, log *changeLog) []*jsondoc.Value {
+func (s *responseStream) args(doc *jsonedit.Value, it *responseItem, done bool, log *changeLog) []*jsonedit.Value {
 	if done {
 		p := ask(s, pieceCallEnd, "")
 		log.kept(".arguments", p)
@@ -207,7 +207,7 @@ func (s *responseStream) args(doc *jsondoc.Value, it *responseItem, done bool, l
 }
 
 // tell makes an item agree with what the caller has got of it.
-func (it *responseItem) tell(item *jsondoc.Value) {
+func (it *responseItem) tell(item *jsonedit.Value) {
 	if kind, _ := item.Get("type").Text(); kind == "function_call" {
 		put(item, "name", it.name)
 		put(item, "arguments", it.args)
@@ -218,7 +218,7 @@ func (it *responseItem) tell(item *jsondoc.Value) {
 	}
 }
 
-func (it *responseItem) told(n int, part *jsondoc.Value) {
+func (it *responseItem) told(n int, part *jsonedit.Value) {
 	switch t := it.texts[n]; {
 	case t == nil:
 	case t.refusal:
@@ -230,7 +230,7 @@ func (it *responseItem) told(n int, part *jsondoc.Value) {
 
 // whole makes the response at the end agree with what was streamed, and edits
 // its end.
-func (s *responseStream) whole(doc, response *jsondoc.Value, log *changeLog) {
+func (s *responseStream) whole(doc, response *jsonedit.Value, log *changeLog) {
 	output := response.Get("output")
 	for n := output.Len() - 1; n >= 0; n-- {
 		switch it := s.items[n]; {

@@ -65,7 +65,7 @@ func commandOf(s *settings.Settings) (*incident.Command, error) {
 	return c, errors.Join(scriptWrong, promptWrong)
 }
 
-// inheritedKeys are the secrets of agents that are no settings of ours.
+// inheritedKeys are secrets of agents that are not settings of this program.
 func inheritedKeys() []string { return []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"} }
 
 // file makes the path of a setting absolute and looks whether there is a file.
@@ -83,7 +83,7 @@ func file(name, path string) (string, error) {
 	return abs, nil
 }
 
-// redactor takes out the secrets that we know, and what looks like one.
+// redactor removes the known secrets, and what looks like one.
 func redactor(secrets []string) func(string) string {
 	var pairs []string
 	for _, s := range secrets {

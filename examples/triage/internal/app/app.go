@@ -33,7 +33,7 @@ type Store interface {
 	Close() error
 }
 
-// A Program is what the process gives it.
+// A Program has what the program uses of its process.
 type Program struct {
 	Getenv         func(string) string
 	Stdout, Stderr io.Writer
@@ -74,7 +74,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	return p.status(p.serve(ctx, s))
 }
 
-// usageError is one that other settings would mend.
+// usageError is an error of the settings.
 type usageError struct{ error }
 
 func (e *usageError) Unwrap() error { return e.error }

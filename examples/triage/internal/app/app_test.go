@@ -108,8 +108,8 @@ func TestWhatIsRefused(t *testing.T) {
 }
 
 // TestTheProgram listens over loopback to a server that had an outage a while
-// ago, has the agent run as a process of its own, stores what it found and ends
-// when it is told to.
+// ago, runs the agent as a process of its own, stores what it found, and ends
+// when its context does.
 func TestTheProgram(t *testing.T) {
 	l, tell, hangUp := pastOutage(t)
 	store := &memory{saved: make(chan incident.Incident, 100)}
@@ -172,7 +172,7 @@ func TestTheHealthIsServed(t *testing.T) {
 
 	workspaces, err := incident.NewWorkspaces(t.TempDir())
 	require.NoError(t, err)
-	runner, err := incident.NewRunner(incident.Options{Workspaces: workspaces, Agent: &incident.Command{Path: []string{"true"}}})
+	runner, err := incident.NewRunner(&incident.Options{Workspaces: workspaces, Agent: &incident.Command{Path: []string{"true"}}})
 	require.NoError(t, err)
 	at, stop, err = serveHealth("127.0.0.1:0", runner.Handler())
 	require.NoError(t, err)
@@ -188,8 +188,8 @@ func TestTheHealthIsServed(t *testing.T) {
 
 const testToken = "a-token-for-the-test"
 
-// pastOutage serves a timeline of a minute, in the midst of which shipping
-// failed. tell has the server say so.
+// pastOutage serves a timeline of a minute, in the middle of which shipping
+// failed. tell makes the server report it.
 func pastOutage(t *testing.T) (l net.Listener, tell, hangUp func()) {
 	t.Helper()
 	now := time.Now()

@@ -29,9 +29,9 @@ const (
 	buildTime  = 15 * time.Minute // of an image
 )
 
-// contain runs agents that take orders from a language model in containers if
-// there is an engine for them; otherwise it logs why it does not. The error is
-// that of a requested engine or image that is not available.
+// contain runs agents that have a language model in containers, if there is an
+// engine for them. Otherwise it logs why it does not. The error reports that a
+// requested engine or image is not available.
 func (p *Program) contain(ctx context.Context, s *settings.Settings, c *incident.Command, log *slog.Logger) error {
 	if s.CLI == "offline" {
 		log.Info("agents run without a container", "why", "the offline agent is this program, and runs nothing that a model says")
@@ -105,7 +105,7 @@ func build(ctx context.Context, engine, image, dir, cli string, log *slog.Logger
 	return nil
 }
 
-// ask runs a command of the engine. The error has the end of what it said.
+// ask runs a command of the engine. The error has the end of its output.
 func ask(ctx context.Context, most time.Duration, engine string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

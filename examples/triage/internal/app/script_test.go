@@ -53,7 +53,7 @@ echo found >output/investigation.md
 			args, err := os.ReadFile(filepath.Join(dir, "args"))
 			require.NoError(t, err)
 			settings := []byte(`{"of codex":"http://127.0.0.1:1/mcp"}`)
-			if cli != "codex" { // it is told on the command line, and takes the token from the environment
+			if cli != "codex" { // it gets the server on the command line, and the token from the environment
 				settings, err = os.ReadFile(filepath.Join(dir, "settings"))
 				require.NoError(t, err)
 				assert.Contains(t, string(settings), `"Authorization":"Bearer tok"`)

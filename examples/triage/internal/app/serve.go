@@ -45,7 +45,7 @@ func (p *Program) serve(ctx context.Context, s *settings.Settings) (err error) {
 	if s.SlackWebhook != "" {
 		o.Notifier = slack
 	}
-	runner, err := incident.NewRunner(o)
+	runner, err := incident.NewRunner(&o)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (p *Program) store(ctx context.Context, s *settings.Settings) (Store, error
 	return p.OpenStore(ctx, s.StorageURL)
 }
 
-// counted prints the fates of the events.
+// counted describes what became of the events.
 func counted(c incident.Counts) string {
 	return fmt.Sprintf("%d events: %d malformed, %d filtered, %d duplicates, %d dropped, %d refused; "+
 		"%d incidents: %d resolved, %d failed, %d without a report; left on disk: %d events, %d interrupted incidents, %d messages; "+

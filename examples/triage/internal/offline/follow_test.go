@@ -80,9 +80,8 @@ func faulty(name, target string, f chaos.Fault) contract.Scenario {
 	return contract.Scenario{Name: name, Rules: []chaos.Rule{{Name: "fault", Target: target, When: when.Between(20*time.Second, 40*time.Second), Fault: f}}}
 }
 
-// TestTheReportFollowsTheFault: the event names no target, and the agent here
-// is not even told the namespace. The fault moves from tool to tool, and is now an error,
-// now a delay; the report has to name the faulty one.
+// The event names no target, and here not even the namespace. The fault moves from
+// tool to tool, and is an error or a delay. The report has to name the faulty tool.
 func TestTheReportFollowsTheFault(t *testing.T) {
 	down, slow := fault.Fail(fault.ErrUnavailable), fault.Delay(200*time.Millisecond)
 	report := contracttest.Run(t, &contract.Matrix{

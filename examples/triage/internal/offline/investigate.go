@@ -76,8 +76,8 @@ func look(ctx context.Context, server Server, e Event) (*Inquiry, error) {
 	return q, nil
 }
 
-// confirm has the server's own judges look at the culprit. That they do not
-// answer is noted, and no reason to withhold what was found.
+// confirm asks the server's own tools about the culprit. If they do not answer,
+// that is noted, and the report is still written.
 func (q *Inquiry) confirm(ctx context.Context, tools Tools) {
 	w, c := q.Window.Window, q.Culprit
 	args := map[string]any{"runId": q.RunID, "nodeId": c.Node, "start": stamp(w.Start), "end": stamp(w.End)}

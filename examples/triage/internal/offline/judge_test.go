@@ -163,7 +163,7 @@ func TestWhatGoesOnIsNotSettled(t *testing.T) {
 	}
 }
 
-// FuzzJudge gives it answers of servers that make them up.
+// FuzzJudge judges made-up answers of servers.
 func FuzzJudge(f *testing.F) {
 	seed, err := json.Marshal(factsOf(f, runOf(f, 60, traffic{to: "desk.answer", from20: 1}, traffic{from: "desk.answer", to: "orders.get", from20: 1}),
 		offline.Event{Reason: "error", At: second(20.1)}))

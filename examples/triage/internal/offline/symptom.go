@@ -60,7 +60,7 @@ func seriesOf(s timeline.Series) series {
 	return series{m[timeline.Attempts][:n], m[timeline.Failures][:n], m[timeline.Served][:n], m[timeline.Latency][:n]}
 }
 
-// count is a value as a number of things; what is undefined or negative is none.
+// count returns a value as a number of things; an undefined or negative one is 0.
 func count(v timeline.Value) float64 {
 	if v.Defined() && v > 0 {
 		return float64(v)

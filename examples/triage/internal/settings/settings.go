@@ -1,5 +1,5 @@
-// Package settings reads what the triage program is told from outside: flags
-// over environment over file over defaults.
+// Package settings reads the settings of the triage program: flags over
+// environment over file over defaults.
 package settings
 
 import (
@@ -40,7 +40,7 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // MarshalText hides the value.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Settings are what a runner program can be told from outside, see [Load].
+// Settings are the settings of a runner program, see [Load].
 type Settings struct {
 	Endpoint         string            // K8S_CLUSTER_MCP_ENDPOINT, required
 	Token            Secret            // MCP_TOKEN
@@ -67,7 +67,7 @@ type Settings struct {
 	HealthAddress    string            // HEALTH_ADDRESS; "": not served
 }
 
-// A Error is one wrong setting. Of a secret the value is not kept.
+// An Error is one wrong setting. The value of a secret is not kept.
 type Error struct {
 	Name    string // as in the environment
 	Source  string // "flag", "environment", "file" or "default"
@@ -219,7 +219,7 @@ func readFile(path string, rows []setting) (map[string]string, error) {
 		node := nodes[name]
 		switch {
 		case !slices.ContainsFunc(rows, func(r setting) bool { return r.name == name }):
-			// What it holds may be a secret whose name was misspelt.
+			// The value may be that of a secret whose name was misspelt.
 			problems = append(problems, &Error{Name: name, Source: "file", Value: "(hidden)", Allowed: "no such setting"})
 		case node.Kind != yaml.ScalarNode:
 			problems = append(problems, &Error{Name: name, Source: "file", Value: "a list or mapping", Allowed: "a text or number"})

@@ -35,7 +35,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close refuses clients from now on.
+// Close makes the listener refuse clients.
 func (l *Listener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return nil

@@ -5,12 +5,14 @@ import (
 	"hash/crc32"
 )
 
-// A record in a journal is its length (uint32, little endian), the CRC-32C of
-// length and payload, and the payload. A record is never empty, so that a tail
-// of zeros, as some file systems leave it after a crash, is no record.
+// header is the length in bytes of what stands before a record's payload: the
+// payload's length (uint32, little endian), and the CRC-32C of length and
+// payload. A record is never empty: some file systems leave zeros at the end of
+// a file after a crash, and they must not be read as records.
 const header = 8
 
-// MaxRecord bounds a record, and what a damaged length can make a reader do.
+// MaxRecord is the size of the largest record, in bytes. It also bounds what a
+// damaged length makes a reader do.
 const MaxRecord = 4 << 20
 
 func checksum(length, payload []byte) uint32 {
@@ -18,7 +20,7 @@ func checksum(length, payload []byte) uint32 {
 	return crc32.Update(crc32.Checksum(length, table), table, payload)
 }
 
-// appendFrame appends a record in its frame.
+// appendFrame appends a header and the payload behind it.
 func appendFrame(to, payload []byte) []byte {
 	at := len(to)
 	to = binary.LittleEndian.AppendUint32(to, uint32(len(payload)))
@@ -26,8 +28,8 @@ func appendFrame(to, payload []byte) []byte {
 	return append(to, payload...)
 }
 
-// Decode returns the records of a journal up to the first that is torn or
-// damaged, and how many bytes they take. The records share the bytes of data.
+// Decode returns the records of a journal up to the first torn or damaged one,
+// and the number of bytes that they take. The records share the memory of data.
 func Decode(data []byte) (records [][]byte, valid int) {
 	for {
 		rest := data[valid:]

@@ -1,6 +1,6 @@
-// Package durable keeps small files that survive the death of a process at any
-// moment, whole or as they were. It has files that are replaced in one step, an
-// append-only journal with checksums, and a lock that names its holder.
+// Package durable keeps small files that are whole, or as they were, whenever
+// the process dies. It has files that are replaced in one step, an append-only
+// journal with checksums, and a lock that names its holder.
 package durable
 
 import (
@@ -9,27 +9,28 @@ import (
 	"os"
 )
 
-// A File is open for writing.
+// A File is a file that is open for writing.
 type File interface {
 	Write(p []byte) (int, error)
 	Sync() error
 	Close() error
 }
 
-// An FS makes the changes that have to last. Tests put one in its place that
-// fails, or that ends the process. [OS] is the real one.
+// An FS makes the changes that have to last. [OS] is the real one. Tests use
+// others, which fail or end the process.
 type FS interface {
-	// Open opens a file of the directory for writing; flag and mode are those of [os.OpenFile].
+	// Open opens a file of the directory for writing; flag is that of [os.OpenFile].
 	Open(dir *os.Root, name string, flag int) (File, error)
+	// Rename replaces a file of the directory in one step.
 	Rename(dir *os.Root, from, to string) error
-	// SyncDir makes a rename last beyond a crash of the machine.
+	// SyncDir makes earlier renames survive a crash of the machine.
 	SyncDir(dir *os.Root) error
 }
 
 // OS is the file system of the operating system.
 type OS struct{}
 
-// Open opens a file that only its owner may read.
+// Open opens a file. A file that it creates is readable by its owner alone.
 func (OS) Open(dir *os.Root, name string, flag int) (File, error) {
 	return dir.OpenFile(name, flag, 0o600)
 }
@@ -37,12 +38,13 @@ func (OS) Open(dir *os.Root, name string, flag int) (File, error) {
 // Rename replaces a file in one step.
 func (OS) Rename(dir *os.Root, from, to string) error { return dir.Rename(from, to) }
 
-// SyncDir synchronises the directory, where directories can be.
+// SyncDir synchronises the directory with the disk. It does nothing on systems
+// that cannot synchronise directories.
 func (OS) SyncDir(dir *os.Root) error { return syncDir(dir) }
 
-// Replace writes a file in one step: either the old or the new contents are
-// there, also after a crash. What an earlier crash left of a temporary file is
-// removed, and so is a directory in the place of the file.
+// Replace writes a file in one step: after a crash it has either the old or the
+// new contents. It removes a temporary file that an earlier crash left, and a
+// directory in the place of the file.
 func Replace(fs FS, dir *os.Root, name string, data []byte) error {
 	temporary := "." + name + ".new"
 	_ = dir.RemoveAll(temporary)
@@ -55,7 +57,7 @@ func Replace(fs FS, dir *os.Root, name string, data []byte) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		_ = dir.RemoveAll(temporary) // a full disk needs the room
+		_ = dir.RemoveAll(temporary) // a full disk needs the space
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	if info, statErr := dir.Lstat(name); statErr == nil && info.IsDir() {

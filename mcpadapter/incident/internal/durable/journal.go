@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// A Journal is an append-only file of records. A record that Append took
-// survives the death of the process, and that of the machine after the next
-// Sync. It is safe for concurrent use; the file has one writer, see [Lock].
+// A Journal is an append-only file of records. After Append a record survives
+// the end of the process, and after the next Sync a crash of the machine. A
+// Journal is safe for concurrent use. The file must have one writer, see [Lock].
 //
-// After a write that failed the end of the file may be torn: Append refuses,
-// until Rewrite has put a whole file in its place.
+// A write that fails may leave the end of the file torn. Append then refuses
+// records until Rewrite has replaced the file.
 type Journal struct {
 	fs   FS
 	dir  *os.Root
@@ -22,15 +22,15 @@ type Journal struct {
 	syncing sync.Mutex // held while the file is synchronised; taken before mu
 
 	mu    sync.Mutex
-	file  File // nil: broken, or closed
+	file  File // nil: refuses records
 	size  int64
 	dirty bool  // there is something to synchronise
-	why   error // of the first failure; nil: whole
+	why   error // why it refuses records; nil: it takes them
 }
 
-// OpenJournal opens a journal and returns its records, and how many bytes after
-// them were torn or damaged; those are kept aside, in the file NAME.torn. It
-// has to be rewritten before it takes records.
+// OpenJournal reads the records of a journal. torn is the number of bytes after
+// them that were torn or damaged. If there are any, a copy of the whole file is
+// kept as NAME.torn. The journal refuses records until Rewrite is called.
 func OpenJournal(fs FS, dir *os.Root, name string) (j *Journal, records [][]byte, torn int, err error) {
 	j = &Journal{fs: fs, dir: dir, name: name, why: errors.New("the journal was not rewritten yet")}
 	data, err := readAll(dir, name)
@@ -56,7 +56,8 @@ func readAll(dir *os.Root, name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// Append writes a record at the end.
+// Append writes a record of 1 to MaxRecord bytes at the end. It returns an
+// error if the journal refuses records ([Journal.Err]).
 func (j *Journal) Append(record []byte) error {
 	if len(record) == 0 || len(record) > MaxRecord {
 		return fmt.Errorf("journal: a record of %d bytes; allowed: 1 to %d", len(record), MaxRecord)
@@ -68,7 +69,7 @@ func (j *Journal) Append(record []byte) error {
 	}
 	frame := appendFrame(nil, record)
 	if _, err := j.file.Write(frame); err != nil {
-		j.broken(err)
+		j.refuse(err)
 		return fmt.Errorf("journal: %w", err)
 	}
 	j.size += int64(len(frame))
@@ -76,8 +77,8 @@ func (j *Journal) Append(record []byte) error {
 	return nil
 }
 
-// broken notes the first failure. The caller holds mu.
-func (j *Journal) broken(err error) {
+// refuse closes the file and makes Append return err. The caller holds mu.
+func (j *Journal) refuse(err error) {
 	j.why = err
 	if j.file != nil {
 		_ = j.file.Close()
@@ -85,8 +86,8 @@ func (j *Journal) broken(err error) {
 	}
 }
 
-// Sync makes what was appended last beyond a crash of the machine. A journal
-// that is broken has nothing to synchronise: the error says why it is.
+// Sync makes the appended records survive a crash of the machine. It returns
+// the error of [Journal.Err] if the journal refuses records.
 func (j *Journal) Sync() error {
 	j.syncing.Lock()
 	defer j.syncing.Unlock()
@@ -103,16 +104,17 @@ func (j *Journal) Sync() error {
 	if err := f.Sync(); err != nil {
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		if j.file == f { // else it was broken or replaced meanwhile
-			j.broken(err)
+		if j.file == f { // else it was closed or replaced meanwhile
+			j.refuse(err)
 		}
 		return fmt.Errorf("journal: %w", err)
 	}
 	return nil
 }
 
-// Rewrite puts a file with just these records in the place of the journal, in
-// one step, and mends a broken one. Nothing may be appended meanwhile.
+// Rewrite replaces the file in one step by one with these records alone. After
+// that the journal takes records again. The caller must not append between
+// collecting the records and Rewrite: such a record would be lost.
 func (j *Journal) Rewrite(records [][]byte) error {
 	var data []byte
 	for _, r := range records {
@@ -125,41 +127,42 @@ func (j *Journal) Rewrite(records [][]byte) error {
 	defer j.syncing.Unlock()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	// What is open cannot be replaced everywhere, and what would be appended to
-	// it after a failure could be lost.
-	j.broken(errors.New("the journal is being rewritten"))
+	// Some systems cannot replace an open file. After a failure, a record appended
+	// to the old file could be lost.
+	j.refuse(errors.New("the journal is being rewritten"))
 	if err := Replace(j.fs, j.dir, j.name, data); err != nil {
-		j.broken(err)
+		j.refuse(err)
 		return fmt.Errorf("journal: %w", err)
 	}
 	f, err := j.fs.Open(j.dir, j.name, os.O_WRONLY|os.O_APPEND)
 	if err != nil {
-		j.broken(err)
+		j.refuse(err)
 		return fmt.Errorf("journal: %w", err)
 	}
 	j.file, j.size, j.dirty, j.why = f, int64(len(data)), false, nil
 	return nil
 }
 
-// Size is that of the file in bytes.
+// Size returns the size of the file in bytes; 0 before the first Rewrite.
 func (j *Journal) Size() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.size
 }
 
-// Err says why the journal takes no records; nil: it does.
+// Err returns why the journal refuses records, or nil if it takes them.
 func (j *Journal) Err() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.why
 }
 
-// Close synchronises and closes the journal. It takes no records any more.
+// Close synchronises the file and closes it. After that the journal refuses
+// records.
 func (j *Journal) Close() error {
 	err := j.Sync()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.broken(os.ErrClosed)
+	j.refuse(os.ErrClosed)
 	return err
 }

@@ -21,7 +21,7 @@ func directory(t testing.TB) *os.Root {
 	return dir
 }
 
-// frames are records as a journal has them.
+// frames encodes records as a journal does; ends are where each ends.
 func frames(records [][]byte) (data []byte, ends []int) {
 	for _, r := range records {
 		data = appendFrame(data, r)
@@ -34,7 +34,7 @@ func someRecords(t *rapid.T) [][]byte {
 	return rapid.SliceOfN(rapid.SliceOfN(rapid.Byte(), 1, 40), 1, 8).Draw(t, "records")
 }
 
-// whole is how many records end at or before a byte.
+// whole counts the records that end at or before a byte.
 func whole(ends []int, at int) (n int) {
 	for _, end := range ends {
 		if end <= at {
@@ -44,8 +44,8 @@ func whole(ends []int, at int) (n int) {
 	return n
 }
 
-// TestATornJournal is cut at every byte: what was whole before the cut is read,
-// and nothing else.
+// TestATornJournal cuts a journal at every byte: the records that are whole
+// before the cut are read, and nothing else.
 func TestATornJournal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := someRecords(t)
@@ -65,9 +65,8 @@ func TestATornJournal(t *testing.T) {
 	})
 }
 
-// TestADamagedJournal has a byte changed at every place in turn: what stands
-// before the record with that byte is read as it was, that record and what
-// follows are not.
+// TestADamagedJournal changes each byte in turn: the records before the changed
+// one are read as they were, and no others.
 func TestADamagedJournal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := someRecords(t)
@@ -89,7 +88,7 @@ func TestADamagedJournal(t *testing.T) {
 	})
 }
 
-// TestZerosAreNoRecords: some file systems leave them at the end after a crash.
+// Some file systems leave zeros at the end of a file after a crash.
 func TestZerosAreNoRecords(t *testing.T) {
 	data, _ := frames([][]byte{[]byte("one")})
 	got, valid := Decode(append(data, make([]byte, 4096)...))
@@ -115,7 +114,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestAJournal is written, closed, torn, and opened again.
+// TestAJournal writes a journal, closes it, tears its end, and opens it again.
 func TestAJournal(t *testing.T) {
 	dir := directory(t)
 	j, records, torn, err := OpenJournal(OS{}, dir, "journal")
@@ -152,7 +151,7 @@ func TestAJournal(t *testing.T) {
 	assert.Zero(t, torn)
 }
 
-// failing is a file system on which a chosen step fails; a write that fails has
+// failing is a file system on which one step fails. A write that fails has
 // written half.
 type failing struct {
 	OS
@@ -206,9 +205,9 @@ func (f *failingFile) Sync() error {
 	return f.File.Sync()
 }
 
-// TestAJournalOnAFullDisk fails at every step in turn: what Append and Sync took
-// is read afterwards, a record that failed is read as a whole or not at all, and
-// a Rewrite mends the journal.
+// TestAJournalOnAFullDisk fails at every step in turn. Records that Append and
+// Sync accepted are read afterwards. A record that failed is read whole or not
+// at all, and Rewrite repairs the journal.
 func TestAJournalOnAFullDisk(t *testing.T) {
 	for at := 1; ; at++ {
 		dir := directory(t)
@@ -224,7 +223,7 @@ func TestAJournalOnAFullDisk(t *testing.T) {
 			}
 			return err == nil
 		}
-		mend := func() {
+		repair := func() {
 			if j.Err() != nil {
 				var all [][]byte
 				for _, text := range taken {
@@ -233,9 +232,9 @@ func TestAJournalOnAFullDisk(t *testing.T) {
 				do(j.Rewrite(all))
 			}
 		}
-		mend()
+		repair()
 		for _, text := range []string{"one", "two", "three"} {
-			mend()
+			repair()
 			if do(j.Append([]byte(text))) {
 				taken = append(taken, text)
 			} else {

@@ -15,7 +15,7 @@ type Holder struct {
 	Since time.Time `json:"since"`
 }
 
-// A HeldError says that somebody else holds a lock.
+// A HeldError reports that another process holds a lock.
 type HeldError struct{ Holder Holder }
 
 // Error names the holder, if it is known.
@@ -26,14 +26,15 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("held by process %d on %s since %s", e.Holder.PID, e.Holder.Host, e.Holder.Since.Format(time.RFC3339))
 }
 
-// ErrHeld is the error where another process has the lock.
+// ErrHeld is the error of a lock that another process holds.
 var ErrHeld = errors.New("held")
 
-// A Lock is held until Unlock, or the end of the process, however it comes.
+// A Lock is held until Unlock, or until the process ends in any way. On systems
+// without such locks its file stays after a kill, and locks until it is removed.
 type Lock struct{ file *os.File }
 
-// TakeLock locks a file of the directory, and writes down who holds it. Where
-// another process does, the error is a [*HeldError].
+// TakeLock locks a file of the directory and writes the holder into it. If
+// another process holds the lock, the error is a [*HeldError].
 func TakeLock(dir *os.Root, name string) (*Lock, error) {
 	f, err := openLock(dir, name)
 	if err != nil {
@@ -42,24 +43,24 @@ func TakeLock(dir *os.Root, name string) (*Lock, error) {
 		}
 		return nil, err
 	}
-	host, _ := os.Hostname() // a lock without a name is one all the same
+	host, _ := os.Hostname() // a lock needs no name
 	doc, err := json.Marshal(Holder{os.Getpid(), host, time.Now().UTC().Truncate(time.Second)})
 	if err == nil {
-		// The name is a help: a full disk must not keep a runner from starting.
+		// The name is optional: a full disk must not keep a runner from starting.
 		_ = f.Truncate(0)
 		_, _ = f.WriteAt(append(doc, '\n'), 0)
 	}
 	return &Lock{f}, nil
 }
 
-// Unlock gives the lock back. The file stays: to remove it would let two
-// processes hold a lock of the same name.
+// Unlock releases the lock. The file stays where the system has locks: removing
+// it would let two processes hold a lock of the same name.
 func (l *Lock) Unlock() error { return closeLock(l.file) }
 
 func readHolder(dir *os.Root, name string) (h Holder) {
 	doc, err := readAll(dir, name)
 	if err == nil {
-		_ = json.Unmarshal(doc, &h) // a name that cannot be read is none
+		_ = json.Unmarshal(doc, &h) // a holder that cannot be read is not known
 	}
 	return h
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // openLock opens and locks a file. The lock belongs to the open file: it ends
-// with the last descriptor, which no child inherits unless it is handed one.
+// with its last descriptor. A child inherits one only if it is passed on purpose.
 func openLock(dir *os.Root, name string) (*os.File, error) {
 	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -22,7 +22,7 @@ func openLock(dir *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-// TryLock locks an open file, or returns ErrHeld where another process has it.
+// TryLock locks an open file. It returns ErrHeld if another process holds it.
 func TryLock(f *os.File) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -39,7 +39,7 @@ func TryLock(f *os.File) error {
 
 func closeLock(f *os.File) error { return f.Close() }
 
-// Dead reports whether the holder was a process of this machine that has ended.
+// Dead reports whether the holder was a process on this machine that has ended.
 func Dead(h Holder) bool {
 	host, err := os.Hostname()
 	return err == nil && h.PID > 0 && h.Host == host && errors.Is(syscall.Kill(h.PID, 0), syscall.ESRCH)

@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// openLock makes the file, which must not be there. A process that was killed
-// leaves it, and somebody has to remove it: these systems have no locks in the
-// standard library that end with their process.
+// openLock creates the file, which must not exist. The standard library has no
+// locks for these systems that end with their process. So a process that is
+// killed leaves the file, and an operator has to remove it.
 func openLock(dir *os.Root, name string) (*os.File, error) {
 	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
@@ -20,6 +20,6 @@ func openLock(dir *os.Root, name string) (*os.File, error) {
 
 func closeLock(f *os.File) error { return errors.Join(f.Close(), os.Remove(f.Name())) }
 
-// Dead reports whether the holder was a process of this machine that has ended;
-// here that is never known.
+// Dead reports whether the holder was a process on this machine that has ended.
+// Here it is never known.
 func Dead(Holder) bool { return false }

@@ -7,10 +7,11 @@ import (
 	"syscall"
 )
 
-// errorSharingViolation is what Windows says where a file is open elsewhere.
+// errorSharingViolation is the error of Windows for a file that another process
+// has open.
 const errorSharingViolation syscall.Errno = 32
 
-// openLock opens a file that other processes may read and not write, until
+// openLock opens a file that other processes can read, but cannot write until
 // it is closed.
 func openLock(dir *os.Root, name string) (*os.File, error) {
 	path := filepath.Join(dir.Name(), name)
@@ -31,6 +32,6 @@ func openLock(dir *os.Root, name string) (*os.File, error) {
 
 func closeLock(f *os.File) error { return f.Close() }
 
-// Dead reports whether the holder was a process of this machine that has ended;
-// here that is never known.
+// Dead reports whether the holder was a process on this machine that has ended.
+// Here it is never known.
 func Dead(Holder) bool { return false }

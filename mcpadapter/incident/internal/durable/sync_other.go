@@ -4,6 +4,6 @@ package durable
 
 import "os"
 
-// syncDir does nothing: directories cannot be synchronised here, and a rename
+// syncDir does nothing: these systems cannot synchronise directories. A rename
 // is in the file system's own journal.
 func syncDir(*os.Root) error { return nil }

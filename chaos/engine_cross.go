@@ -1,0 +1,123 @@
+package chaos
+
+import (
+	"cmp"
+	"context"
+	"time"
+)
+
+// cross makes one call through its injection point.
+func cross[In, Out any](ctx context.Context, f *frame, set *siteRules, c *callee[In, Out], in In, key uint64) (Out, error) {
+	at, through := set.count(key)
+	if !through {
+		return matchAndDecide(ctx, &decision{set: set, frame: f, layer: c.layer, coords: at}, c, in)
+	}
+	out, err := c.fn(ctx, in)
+	set.site.passed(f, key, err)
+	return out, err
+}
+
+// matchAndDecide handles a call that needs more than counting.
+func matchAndDecide[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], in In) (Out, error) {
+	m, _, err := matchRules(ctx, d, in)
+	if err != nil {
+		var none Out
+		return none, err
+	}
+	return decide(ctx, d, m, c, in)
+}
+
+// decide injects the matched rules, or makes the call without one.
+func decide[In, Out any](ctx context.Context, d *decision, m matchedRules, c *callee[In, Out], in In) (Out, error) {
+	if m.first == nil {
+		return callThrough(ctx, d, c, in)
+	}
+	return callInjected(ctx, d, m, c, in)
+}
+
+// callThrough makes a call without an injection.
+func callThrough[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], in In) (Out, error) {
+	if d.set.site.in.opts.RecordAll || d.unused.someIdle() {
+		return callRecorded(ctx, d, c, in)
+	}
+	out, err := c.fn(ctx, in)
+	d.set.site.passed(d.frame, d.key, err)
+	return out, err
+}
+
+// open begins the record of a call.
+func (d *decision) open(r *record) {
+	d.begin()
+	r.site, r.layer, r.start, r.attempt = d.set.site, d.layer, d.at.elapsed, d.at.attempt
+	r.key, r.occurrence, r.ordinal = d.key, d.occurrence, d.ordinal
+	if f := d.frame; f != nil {
+		r.caller, r.turn, r.attempt = f.target, f.turn, cmp.Or(f.attempt, r.attempt)
+	}
+}
+
+// timed is when a call began; it is read at most once.
+type timed struct {
+	known   bool
+	elapsed time.Duration
+	attempt int // 1 + the failed calls directly before it that had ended by then
+}
+
+// begin reads the count of failures before the clock, so that all failures counted
+// ended before that time.
+func (d *decision) begin() {
+	if s := d.set.site; !d.at.known {
+		attempt := s.attempt(streak{d.frame.caller(), d.key})
+		d.at = timed{known: true, attempt: attempt, elapsed: s.in.Elapsed()}
+	}
+}
+
+// callRecorded makes and records a call without an injection. Its one allocation is
+// the frame by which inner calls know their caller.
+func callRecorded[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], in In) (out Out, err error) {
+	s := d.set.site
+	inner := &frame{}
+	inner.within(ctx, d.frame, s)
+	var r record
+	d.open(&r)
+	d.unused.addTo(&r)
+	r.begun = s.in.begun.Add(2)
+	s.in.notifyBegin(inner, &r)
+	keep := s.in.opts.KeepValues
+	returned := false
+	defer func() {
+		r.ends(err)
+		r.outcome = outcomeOf(err, !returned)
+		r.effect = effectOf(c.effect, err == nil && returned)
+		if keep && returned && err == nil {
+			keepResult(&r, out)
+		}
+		s.in.keep(inner, &r)
+	}()
+	if keep {
+		keepArgs(&r, in) // before the call: the callee may change them
+	}
+	out, err = c.fn(inner, in)
+	returned = true
+	return out, err
+}
+
+// callLate makes a call whose caller has returned, from within a later call. It has
+// the lane and the target of the first call, and leaves no event.
+func callLate[In, Out any](ctx context.Context, d *decision, c *callee[In, Out], args any) (any, error) {
+	s := d.set.site
+	if s.in.state.Load()&stateClosed != 0 {
+		s.in.late.Add(1)
+		return nil, ErrCellEnded
+	}
+	in, err := as[In](args)
+	if err != nil {
+		return nil, err
+	}
+	inner := &frame{}
+	inner.within(ctx, d.frame, s)
+	fn := c.fn
+	if c.unseen != nil {
+		fn = c.unseen
+	}
+	return fn(inner, in)
+}

@@ -1,0 +1,461 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// callInjected makes a call with faults other than a single failure.
+func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules, c *callee[In, Out], in In) (out Out, err error) {
+	x := &injection{decision: *d, effect: c.effect}
+	d.open(&x.rec)
+	x.rec.begun = d.set.site.in.begun.Add(2)
+	if x.begin(ctx, m); len(x.rules) == 0 {
+		d.unused = x.unused
+		return callThrough(ctx, d, c, in)
+	}
+	x.set.site.in.notifyBegin(&x.frame, &x.rec)
+	if c.attach != nil {
+		c.attach(x)
+	}
+	x.callee = func(ctx context.Context, args any) (any, error) {
+		in, _ := args.(In) // pass converted it; nil is the zero value
+		x.runs++
+		out, err := c.fn(ctx, in)
+		if unsent(err) {
+			x.runs--
+		}
+		return out, err
+	}
+	x.late = func(ctx context.Context, args any) (any, error) { return callLate(ctx, &x.decision, c, args) }
+	x.shape = c
+	keep := d.set.site.in.opts.KeepValues
+	returned := false
+	defer func() {
+		well := returned && err == nil
+		if !well || !x.keptOpen() {
+			x.close()
+		}
+		if keep && well {
+			keepResult(&x.rec, out)
+		}
+		x.judgeResult(err, !returned)
+		if x.leave() {
+			x.settle(err, !returned)
+		}
+	}()
+	if keep {
+		keepArgs(&x.rec, in)
+	}
+	result, err := x.run(0, &x.frame, in)
+	out, _ = result.(Out) // run converted it; nil is the zero value
+	returned = true
+	return out, err
+}
+
+// injection is one call while faults act on it. It costs one allocation for the
+// state, and one closure for each fault that acts.
+type injection struct {
+	decision
+	frame   frame       // what callee and faults see
+	matched []*siteRule // in the order of the list
+	masked  []int       // indices into matched of those that are masked
+	rules   []callRule  // outermost first
+	callee  Next
+	late    Next // the callee for a later call, without the state of this one; nil: there is none
+	shape   shape
+	effect  Effect // what a successful callee does
+	rec     record
+	more    details
+
+	mu        sync.Mutex   // a fault may declare changes from a goroutine of its own
+	executing atomic.Int32 // index of the rule whose code is running; len(rules): the callee
+	runs      int          // how often the callee was reached, as it counts itself
+	others    int          // rules under way that passed on other arguments than they were given
+	later     bool         // a fault keeps the call, to execute it later
+	worked    bool         // the callee returned without an error at least once
+	perItem   bool         // a stream: changes act on items, not on the call
+	stillOpen int          // faults that used KeepOpen and have not ended
+	left      bool         // the call has returned
+	lastErr   error        // the first error by which a fault that kept the call open ended
+	over      bool         // the event is closed: what comes later changes nothing
+	disarms   uint32       // of the injector before the call; with one more no rule is in force for it, not even after Arm
+}
+
+// shape converts values into the types of a call.
+type shape interface {
+	fitArgs(any) (any, error)
+	fitResult(any) (any, error)
+}
+
+// callRule is one rule in one injection: what its fault did to the call.
+type callRule struct {
+	*siteRule
+	place     int          // in the list of matched rules
+	ran       bool         // its turn came
+	nexts     int          // how often it passed the call on
+	before    int          // executions of the callee before its last next
+	again     bool         // a further next reached the callee
+	skipped   bool         // it did not pass the call on
+	inner     []error      // the errors that it got from next
+	made      error        // the error it made itself, wrapped
+	value     exchanged    // its last result
+	args      exchanged    // the arguments that it passed on, while the call is further in
+	reached   bool         // arguments that it changed reached the callee
+	seen      bool         // a value that it changed reached the caller
+	ended     bool         // it ended a stream early
+	calls     int          // calls of Changed
+	declared  int          // calls of Changed with a change
+	asked     declarations // calls and declared when newlyDeclared was last asked
+	changes   []Change
+	more      int  // changes that were not kept
+	slept     bool // it asked for a wait
+	spent     time.Duration
+	running   bool // true after the call: it panicked, or something further in did
+	panicked  bool // it panicked itself, in a stream
+	keepsOpen bool // it goes on after Inject has returned
+}
+
+// begin orders the matched rules, without those that are held back. The first
+// remaining failure decides the call. A failure that needs no callee acts before the
+// changes and the lost replies, which then do not run at all. Another failure acts
+// next to the callee.
+func (x *injection) begin(ctx context.Context, m matchedRules) {
+	x.frame.within(ctx, x.decision.frame, x.set.site)
+	x.frame.injection, x.rec.more = x, &x.more
+	x.disarms = x.set.site.in.disarms.Load()
+	x.matched = append([]*siteRule{m.first}, m.more...)
+	decider := x.decider()
+	var before, change, after []callRule
+	for i, b := range x.matched {
+		if b.phase == PhaseInstead || !x.reserve(b) {
+			continue
+		}
+		switch a := (callRule{siteRule: b, place: i}); b.phase {
+		case PhaseBefore:
+			before = append(before, a)
+		case PhaseChange:
+			change = append(change, a)
+		default:
+			after = append(after, a)
+		}
+	}
+	slices.Reverse(change) // the first in order is the innermost
+	slices.Reverse(after)
+	if len(decider) > 0 && decider[0].failer != nil {
+		x.rules = slices.Concat(before, decider, after, change)
+	} else {
+		x.rules = slices.Concat(before, after, change, decider)
+	}
+	x.enterRule(len(x.rules))
+}
+
+// enterRule sets whose code runs from now on.
+func (x *injection) enterRule(i int) { x.executing.Store(int32(i)) }
+
+func (x *injection) current() int { return int(x.executing.Load()) }
+
+// decider is the first failure that may be injected, or nothing; those after it are
+// masked.
+func (x *injection) decider() (decider []callRule) {
+	for i, b := range x.matched {
+		switch {
+		case b.phase != PhaseInstead:
+		case decider != nil:
+			x.mask(i)
+		case x.reserve(b):
+			decider = []callRule{{siteRule: b, place: i}}
+		}
+	}
+	return decider
+}
+
+func (x *injection) mask(place int) { x.masked = append(x.masked, place) }
+
+// run takes the call through the rules from i on, to the callee. If the injector was
+// disarmed, closed or killed while a fault waited, no further rule acts.
+func (x *injection) run(i int, ctx context.Context, args any) (any, error) {
+	if i == len(x.rules) || x.inactive() {
+		return x.reach(ctx, args)
+	}
+	if x.perItem && x.rules[i].phase == PhaseChange || x.rules[i].over() {
+		return x.run(i+1, ctx, args)
+	}
+	return x.apply(i, ctx, args, x.shape.fitResult, func(ctx context.Context, args any) (any, error) { return x.run(i+1, ctx, args) })
+}
+
+// apply runs one fault, and compares what goes into it with what comes out.
+func (x *injection) apply(i int, ctx context.Context, args any, fit func(any) (any, error), next Next) (any, error) {
+	a, outer := &x.rules[i], x.current()
+	x.enterRule(i)
+	a.ran, a.running = true, true
+	a.nexts, a.value.likeness = 0, alike
+	var got received
+	pass := func(ctx context.Context, passed any) (any, error) {
+		if x.late != nil && x.foreign(ctx) {
+			return x.late(ctx, passed)
+		}
+		x.again(&got, i)
+		result, err := x.pass(a, ctx, args, passed, next)
+		x.enterRule(i)
+		got.add(result, err)
+		if err != nil {
+			a.inner = append(a.inner, err)
+		}
+		return result, err
+	}
+	result, err := a.inject(ctx, x.call(a.faultCoord), args, pass)
+	if err != nil && x.idled(a, ctx, err) {
+		result, err = pass(ctx, args)
+	}
+	if err == nil {
+		fitted, wrong := fit(result)
+		switch {
+		case wrong == nil:
+			result = fitted
+		case a.nexts > 0:
+			x.refuse(a, wrong)
+			result, err = got.result, got.err
+		default: // it never called next: go on as without it
+			x.refuse(a, wrong)
+			result, err = pass(ctx, args)
+		}
+	}
+	x.enterRule(outer)
+	a.running, a.skipped = false, a.skipped || a.nexts == 0
+	switch {
+	case err == nil:
+		x.judgeRule(i, &got, result)
+	case slices.ContainsFunc(a.inner, func(inner error) bool { return same(err, inner) }):
+		x.noteIdleClaim(a)
+	default:
+		a.made = x.injectedError(a, err)
+		err = a.made
+	}
+	return result, err
+}
+
+// idled reports whether a fault that wanted to wait found the context ended, and
+// only returned its error. The call then goes on as without the fault.
+func (x *injection) idled(a *callRule, ctx context.Context, err error) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return a.nexts == 0 && a.slept && a.spent == 0 && !x.later && same(err, ctx.Err())
+}
+
+func (x *injection) injectedError(a *callRule, err error) error {
+	return &InjectedError{Rule: a.Name, Target: x.set.site.target, Ordinal: x.ordinal, Err: err}
+}
+
+// inject runs the fault. If a failure makes no error, the call goes on.
+func (a *callRule) inject(ctx context.Context, c Call, args any, next Next) (any, error) {
+	if a.failer == nil {
+		return a.fault.Inject(ctx, c, args, next)
+	}
+	if err := a.failer.Fail(c); err != nil {
+		return nil, err
+	}
+	return next(ctx, args)
+}
+
+// reach calls the callee, unless the injector was closed while a fault waited.
+func (x *injection) reach(ctx context.Context, args any) (any, error) {
+	if in := x.set.site.in; in.state.Load()&stateClosed != 0 {
+		in.late.Add(1)
+		return nil, ErrCellEnded
+	}
+	x.judgeArgs()
+	outer := x.current()
+	x.enterRule(len(x.rules))
+	result, err := x.callee(ctx, args)
+	x.worked = x.worked || err == nil
+	x.enterRule(outer)
+	return result, err
+}
+
+// foreign reports whether a context is that of another injection.
+func (x *injection) foreign(ctx context.Context) bool {
+	f := frameOf(ctx)
+	return f != nil && f.injection != nil && f.injection != x
+}
+
+// same reports whether two errors are the same value. It also works for types whose
+// == would panic.
+func same(a, b error) bool {
+	if a == nil || b == nil || reflect.TypeOf(a) != reflect.TypeOf(b) {
+		return a == nil && b == nil
+	}
+	if !reflect.ValueOf(a).Comparable() || !reflect.ValueOf(b).Comparable() {
+		return reflect.DeepEqual(a, b)
+	}
+	return a == b
+}
+
+// refuse notes that a fault's result does not fit the call: it was not delivered.
+func (x *injection) refuse(a *callRule, wrong error) {
+	x.note(fmt.Sprintf("rule %q replaced the result by one of the wrong type: %v", a.Name, wrong))
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	a.calls, a.declared, a.asked, a.changes, a.more = 0, 0, declarations{}, nil, 0
+}
+
+// close makes later notes, changes and waits of the call count for nothing:
+// goroutines that the callee or a fault left behind may still use its context.
+func (x *injection) close() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.over = true
+}
+
+// note adds a sentence to the event.
+func (x *injection) note(text string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.over {
+		x.rec.note(text)
+	}
+}
+
+// maxChanges bounds the changes kept of one rule on one call, since streams are
+// unbounded.
+const maxChanges = 256
+
+// changed adds the changes that a rule declared.
+func (x *injection) changed(pinned int16, ch []Change) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	at := x.indexOf(pinned)
+	if x.over || at == len(x.rules) {
+		return
+	}
+	a := &x.rules[at]
+	kept := min(len(ch), maxChanges-len(a.changes))
+	a.changes = append(a.changes, ch[:kept]...)
+	if a.calls++; len(ch) > 0 {
+		a.declared++
+	}
+	a.more += len(ch) - kept
+}
+
+// liveRuleOf is the executing rule, or the one that a context is pinned to; nil: the
+// callee runs.
+func (x *injection) liveRuleOf(pinned int16) *liveRule {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if at := x.indexOf(pinned); at < len(x.rules) {
+		return x.rules[at].liveRule
+	}
+	return nil
+}
+
+// indexOf is the index of the executing rule, or of the one that a context is pinned
+// to.
+func (x *injection) indexOf(pinned int16) int {
+	if pinned > 0 {
+		return int(pinned) - 1
+	}
+	return x.current()
+}
+
+// sleep waits for a rule, and counts its wait.
+func (x *injection) sleep(ctx context.Context, pinned int16, d time.Duration) error {
+	rule := x.liveRuleOf(pinned)
+	spent, err := x.wait(ctx, d, rule)
+	if err == nil && d == 0 && (x.disarmedOrKilled() || rule.over()) {
+		err = ErrDisarmed
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.over {
+		return err
+	}
+	x.more.asked += min(max(d, 0), math.MaxInt64-x.more.asked)
+	x.more.spent += spent
+	if at := x.indexOf(pinned); at < len(x.rules) {
+		x.rules[at].slept = true
+		x.rules[at].spent += spent
+	}
+	return err
+}
+
+// wait is the injector's sleep. It does not wait if the injector was disarmed during
+// the call.
+func (x *injection) wait(ctx context.Context, d time.Duration, rule *liveRule) (time.Duration, error) {
+	if x.wasDisarmed() && ctx.Err() == nil {
+		return 0, ErrDisarmed
+	}
+	return x.set.site.in.sleep(ctx, d, rule)
+}
+
+// injectNow asks the trigger of the one rule of a request site. If it matches, it
+// runs the fault, without a callee.
+func (s *site) injectNow(ctx context.Context) (injected bool, err error) {
+	if s.in.state.Load()&stateDisarmed != 0 {
+		return false, nil
+	}
+	d := decision{set: s.set.Load(), frame: frameOf(ctx)}
+	if g := s.in.safeguards; g != nil {
+		g.countCall()
+	}
+	d.ordinal = s.calls.Add(1) - 1
+	d.occurrence = d.ordinal
+	m := d.match(nil)
+	if m.first == nil {
+		return false, nil
+	}
+	x := &injection{decision: d, effect: EffectNone}
+	d.open(&x.rec)
+	x.rec.begun = s.in.begun.Add(2)
+	if x.begin(ctx, m); len(x.rules) == 0 {
+		return false, nil
+	}
+	x.callee = func(context.Context, any) (any, error) { return nil, nil }
+	x.shape = shapeless{}
+	returned := false
+	defer func() { x.settle(err, !returned) }()
+	_, err = x.run(0, &x.frame, nil)
+	returned = true
+	return true, err
+}
+
+// shapeless is the shape of InjectNow, which has no call whose types a value must
+// fit.
+type shapeless struct{}
+
+func (shapeless) fitArgs(v any) (any, error)   { return v, nil }
+func (shapeless) fitResult(v any) (any, error) { return v, nil }
+
+// maxRequested is how many names [Injector.InjectNow] counts before it drops those
+// that have no rule any more.
+const maxRequested = 1 << 10
+
+// requestSiteOf returns the site that counts the InjectNow requests for a name;
+// in.mu is held. It is not among the sites of calls, and gets its rule when it is
+// used. The count of a removed name is kept for a while. Otherwise a rule registered
+// anew for every request would get the same draw each time.
+func (in *Injector) requestSiteOf(name string) *site {
+	if s := in.requested[name]; s != nil {
+		return s
+	}
+	if len(in.requested) >= maxRequested {
+		left := make(map[string]bool, len(in.rules))
+		for _, a := range in.rules {
+			left[a.Name] = true
+		}
+		maps.DeleteFunc(in.requested, func(name string, _ *site) bool { return !left[name] })
+	}
+	if in.requested == nil {
+		in.requested = make(map[string]*site)
+	}
+	s := &site{in: in, target: name, kind: requestSite}
+	s.empty = siteRules{site: s, simple: true}
+	in.requested[name] = s
+	return s
+}

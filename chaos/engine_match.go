@@ -1,0 +1,340 @@
+package chaos
+
+import (
+	"context"
+
+	"github.com/shakedown-go/shakedown/internal/hash"
+)
+
+// matchedRules are the rules whose triggers match one call, in the order of the
+// list. Nearly always there is at most one, which allocates nothing.
+type matchedRules struct {
+	first *siteRule
+	more  []*siteRule
+}
+
+func (m *matchedRules) add(b *siteRule) {
+	if m.first == nil {
+		m.first = b
+		return
+	}
+	m.more = append(m.more, b)
+}
+
+func (m *matchedRules) len() int {
+	if m.first == nil {
+		return 0
+	}
+	return 1 + len(m.more)
+}
+
+func (m *matchedRules) at(i int) *siteRule {
+	if i == 0 {
+		return m.first
+	}
+	return m.more[i-1]
+}
+
+// behind returns the names of the rules after the i-th.
+func (m *matchedRules) behind(i int) []string {
+	if i+1 == m.len() {
+		return nil
+	}
+	names := make([]string, 0, m.len()-i-1)
+	for i++; i < m.len(); i++ {
+		names = append(names, m.at(i).Name)
+	}
+	return names
+}
+
+// failers reports whether all of them are only errors.
+func (m *matchedRules) failers() bool {
+	for i := range m.len() {
+		if m.at(i).failer == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// limited reports whether one of them has a limit or a cool-down.
+func (m *matchedRules) limited() bool {
+	for i := range m.len() {
+		if m.at(i).limited {
+			return true
+		}
+	}
+	return false
+}
+
+// decision is a call at its injection point while the triggers of the rules in force
+// are asked about it. A [Call] is made of it only for a trigger or a fault that needs
+// one.
+type decision struct {
+	set   *siteRules
+	frame *frame // nil: the context carried none
+	layer Layer
+	coords
+	at     timed
+	lone   bool         // one rule matched, and calls are not recorded: if it is held back, there is no event
+	unused *unusedRules // rules that matched and did nothing; nil: there are none
+}
+
+// coords are the counted coordinates of a call, and its key.
+type coords struct{ key, ordinal, occurrence uint64 }
+
+// count gives a call its coordinates. through is true if they alone show that no
+// rule matches the call and that it leaves no event.
+func (set *siteRules) count(key uint64) (at coords, through bool) {
+	s := set.site
+	if at.key = key; key != 0 {
+		s.mix()
+	}
+	at.ordinal = s.calls.Add(1) - 1
+	at.occurrence = at.ordinal
+	if at.ordinal&mixed != 0 {
+		at.ordinal &^= mixed
+		at.occurrence = s.occurrence(key)
+	}
+	if set.quick {
+		return at, set.firstMatch(0, at) == len(set.rules)
+	}
+	if g := s.in.safeguards; g != nil && len(set.rules) > 0 {
+		g.countCall()
+	}
+	return at, false
+}
+
+// matchRules asks the triggers of the rules in force. err is the error that the
+// caller gets if a failure was injected. through means that the call goes straight
+// to its callee: no rule is injected into it, and it leaves no event.
+//
+// No callee is needed so far. If through is true, nothing was allocated, except for
+// the arguments if a trigger wants them.
+func matchRules[In any](ctx context.Context, d *decision, in In) (m matchedRules, through bool, err error) {
+	switch {
+	case d.set.simple:
+		m = d.set.matchSimple(d.coords)
+	case d.set.args:
+		m = d.match(in)
+	default:
+		m = d.match(nil)
+	}
+	if m.limited() {
+		m = d.dropHeldBack(m)
+	}
+	record := d.set.site.in.opts.RecordAll
+	d.lone = len(m.more) == 0 && !record
+	if m.first != nil && m.failers() { // the usual case, which needs neither a frame nor the callee
+		if err = injectFailure(ctx, d, m, in); err != nil {
+			return m, false, err
+		}
+		m = matchedRules{}
+	}
+	return m, m.first == nil && !record && !d.unused.someIdle(), nil
+}
+
+// dropHeldBack drops the rules that are held back: their limit is used up, or they
+// cool down.
+func (d *decision) dropHeldBack(m matchedRules) (rest matchedRules) {
+	d.lone = len(m.more) == 0 && !d.set.site.in.opts.RecordAll
+	for i := range m.len() {
+		if b := m.at(i); b.heldBack() {
+			d.noteHeldBack(b, free)
+		} else {
+			rest.add(b)
+		}
+	}
+	return rest
+}
+
+// firstMatch is the index of the first rule of a simple set, from i on, whose
+// trigger matches; the number of rules if there is none.
+func (set *siteRules) firstMatch(i int, at coords) int {
+	for ; i < len(set.rules); i++ {
+		b := &set.rules[i]
+		if b.ordinals != nil {
+			if b.ordinals.MatchOrdinal(at.ordinal - b.base) {
+				break
+			}
+		} else if place(b.coord, at.key, at.occurrence, 0)>>(64-hash.UnitBits) < b.limit {
+			break
+		}
+	}
+	return i
+}
+
+// matchSimple asks the triggers of a simple set.
+func (set *siteRules) matchSimple(at coords) (m matchedRules) {
+	for i := set.firstMatch(0, at); i < len(set.rules); i = set.firstMatch(i+1, at) {
+		m.add(&set.rules[i])
+	}
+	return m
+}
+
+// match asks the trigger of every rule in force. If a trigger turns out to need the clock, which
+// had not been read, all are asked again with one time for all. Triggers are pure,
+// so asking twice changes nothing.
+func (d *decision) match(args any) matchedRules {
+	if d.set.site.clock.Load() {
+		d.begin()
+	}
+	if len(d.set.groups) == 0 {
+		return d.matchCounted(args, nil)
+	}
+	var few [4]uint64
+	counts := few[:0]
+	for _, g := range d.set.groups {
+		counts = append(counts, g.calls.Add(1)-1)
+	}
+	return d.matchCounted(args, counts)
+}
+
+func (d *decision) matchCounted(args any, groupCounts []uint64) matchedRules {
+	m := d.matchOnce(args, groupCounts)
+	if !d.at.known && d.set.site.clock.Load() {
+		d.begin()
+		m = d.matchOnce(args, groupCounts)
+	}
+	return m
+}
+
+func (d *decision) matchOnce(args any, groupCounts []uint64) (m matchedRules) {
+	var c Call // filled in place: copying what was just written stalls the processor
+	d.fill(&c)
+	for i := range d.set.rules {
+		b := &d.set.rules[i]
+		key, occurrence, ordinal := d.key, d.occurrence, d.ordinal-b.base
+		if b.group >= 0 {
+			ordinal = groupCounts[b.group] - b.base
+			key, occurrence = 0, ordinal
+		}
+		var hit bool
+		switch {
+		case b.When == nil:
+			hit = true
+		case b.ordinals != nil:
+			hit = b.ordinals.MatchOrdinal(ordinal)
+		case b.chancy:
+			hit = place(b.coord, key, occurrence, 0)>>(64-hash.UnitBits) < b.limit
+		default:
+			c.coord, c.Key, c.Occurrence, c.Ordinal = b.coord, key, occurrence, ordinal
+			if b.args {
+				hit = b.When.(ArgsWhen).MatchArgs(c, args)
+			} else {
+				hit = b.When.Match(c)
+			}
+		}
+		if hit {
+			m.add(b)
+		}
+	}
+	return m
+}
+
+// call makes the Call whose draws begin with coord.
+func (d *decision) call(coord uint64) (c Call) {
+	d.fill(&c)
+	c.coord = coord
+	return c
+}
+
+func (d *decision) fill(c *Call) {
+	s := d.set.site
+	c.Cell, c.Lane, c.Target = s.in.cell, s.lane, s.target
+	c.Key, c.Occurrence, c.Ordinal = d.key, d.occurrence, d.ordinal
+	if d.frame != nil {
+		c.Turn = d.frame.turn
+	}
+	if d.at.known {
+		c.at = d.at.elapsed
+	} else {
+		c.clock = s
+	}
+}
+
+// failure is the error and the values of a fault that is only an error, in one
+// allocation.
+type failure struct {
+	err    InjectedError
+	values values
+}
+
+// injectFailure injects the first of the matched rules that is not held back; all of
+// them are only errors. It returns nil if all are held back, or if that one makes no
+// error.
+func injectFailure[In any](ctx context.Context, d *decision, m matchedRules, in In) error {
+	i := d.firstToInject(&m)
+	if i == m.len() {
+		return nil
+	}
+	if !d.set.site.in.opts.KeepValues {
+		return d.failWith(ctx, &m, i, nil, nil)
+	}
+	args, wrong := encode(in)
+	return d.failWith(ctx, &m, i, &failure{values: values{args: args}}, wrong)
+}
+
+// firstToInject reserves the first of the failures that may be injected. It returns
+// its index, or their number if none may.
+func (d *decision) firstToInject(m *matchedRules) int {
+	for i := range m.len() {
+		if d.reserve(m.at(i)) {
+			return i
+		}
+	}
+	return m.len()
+}
+
+// failWith injects the i-th of the failures, which masks those after it. x is nil if
+// values are not kept. wrong is why the arguments could not be kept; nil: they were.
+func (d *decision) failWith(ctx context.Context, m *matchedRules, i int, x *failure, wrong error) error {
+	b, returned := m.at(i), false
+	defer func() {
+		if !returned {
+			d.keepFailure(ctx, m, i, nil, panicked, x, wrong)
+		}
+	}()
+	cause := b.failer.Fail(d.call(b.faultCoord))
+	returned = true
+	if cause == nil {
+		b.settle(false)
+		k := d.addUnused()
+		k.idle, k.masked = b.liveRule, m.behind(i)
+		return nil
+	}
+	var err *InjectedError
+	if x == nil {
+		err = &InjectedError{}
+	} else {
+		err = &x.err
+	}
+	*err = InjectedError{Rule: b.Name, Target: d.set.site.target, Ordinal: d.ordinal, Err: cause}
+	d.keepFailure(ctx, m, i, err, injected, x, wrong)
+	return err
+}
+
+// keepFailure logs the event of a fault that is only an error.
+func (d *decision) keepFailure(ctx context.Context, m *matchedRules, i int, err error, how outcome, x *failure, wrong error) {
+	b := m.at(i)
+	b.settle(true)
+	var r record
+	d.open(&r)
+	r.begun = d.set.site.in.begun.Load() + 1 // odd: sorted behind all calls that began, and no number
+	d.unused.addTo(&r)
+	r.end, r.main, r.delivered = r.start, b.liveRule, true
+	r.outcome, r.effect, r.err = how, none, err
+	if i+1 < m.len() {
+		if r.more == nil {
+			r.more = &details{}
+		}
+		r.more.masked = m.behind(i)
+	}
+	if x != nil {
+		r.values = &x.values
+		if wrong != nil {
+			r.note(notKept("arguments", wrong))
+		}
+	}
+	d.set.site.in.keep(ctx, &r)
+}

@@ -1,0 +1,463 @@
+package chaos
+
+import (
+	"iter"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/shakedown-go/shakedown/internal/hash"
+)
+
+// enter returns the rules of a call's site. nil without an error means that nothing
+// can happen to the call: it goes straight to its callee.
+func (in *Injector) enter(p *point, f *frame) (*siteRules, error) {
+	if in.state.Load() != 0 {
+		return in.enterInactive(p, f)
+	}
+	if f != nil && f.target != "" && f.inside(in, p.target) {
+		return nil, nil
+	}
+	lane, h := "", p.hash
+	if f != nil && f.laneHash != 0 {
+		lane, h = f.lane, siteHash(callSite, h, f.laneHash)
+	}
+	s := in.points.find(h, p.target)
+	if s == nil {
+		s = in.addSite(p, lane)
+	}
+	set := s.set.Load()
+	if len(set.rules) == 0 && !in.opts.RecordAll {
+		return nil, nil
+	}
+	return set, nil
+}
+
+// enterInactive is enter of an injector that is closed or disarmed. A disarmed one
+// injects into no call but counts all that it would count if armed, so that
+// recording calls does not change what is injected after the next Arm.
+func (in *Injector) enterInactive(p *point, f *frame) (*siteRules, error) {
+	switch {
+	case in.state.Load()&stateClosed != 0:
+		in.late.Add(1)
+		return nil, ErrCellEnded
+	case f.inside(in, p.target):
+		return nil, nil
+	}
+	lane := ""
+	if f != nil {
+		lane = f.lane
+	}
+	s := in.addSite(p, lane)
+	set := s.set.Load()
+	if len(set.rules) == 0 && !in.opts.RecordAll {
+		return nil, nil
+	}
+	for _, g := range set.groups {
+		g.calls.Add(1)
+	}
+	return &s.empty, nil
+}
+
+// site is what one injector knows of one target in one lane: the rules that match
+// it, and the counts that give a call its coordinates.
+type site struct {
+	in     *Injector
+	hash   uint64 // of kind, lane and target
+	target string // or the name of the rule or group, or a prefix of names
+	alias  string // of the target; empty: it has none
+	lane   string
+	kind   siteKind
+	set    atomic.Pointer[siteRules]
+	clock  atomic.Bool // some trigger asks for the time: read the clock before the triggers
+
+	calls   atomic.Uint64 // the next ordinal, and the bit mixed
+	failing atomic.Bool   // fails is not empty
+
+	mu    sync.Mutex
+	keyed map[uint64]uint64 // next occurrence, by key; nil until mixed is set
+	fails streaks           // guarded by the lock of the injector's log
+
+	empty siteRules // no rule; in force while the injector is disarmed
+}
+
+type siteKind uint8
+
+const (
+	callSite    siteKind = iota
+	requestSite          // of Injector.InjectNow
+	groupSite            // counts the calls of a lane to all targets of a group
+	exactSite            // of MayAffect: the rules for this target
+	prefixSite           // of MayAffectPrefix: those for targets that start so
+)
+
+// siteRules are the rules that match the target of a site, replaced as a whole when
+// rules come and go.
+type siteRules struct {
+	site    *site
+	rules   []siteRule
+	groups  []*site // the distinct groups among them
+	next    []int   // where in the list of each group its next rule is looked for first; under in.mu
+	args    bool    // some trigger wants the arguments
+	ordinal bool    // every trigger is an OrdinalWhen: no key is needed either
+	quick   bool    // simple, and a call that no trigger matches is neither recorded nor counted by the safeguards
+	simple  bool    // every trigger is chance, none, or an OrdinalWhen: no Call, no clock, no group is needed
+}
+
+// siteRule is a rule at a site.
+type siteRule struct {
+	*liveRule
+	ordinals   OrdinalWhen // the trigger, if it is one; nil: it is chance, none, or asked with a Call
+	coord      uint64      // prefix of the draws of its trigger
+	faultCoord uint64      // prefix of the draws of its fault: of the target, in a group too
+	limit      uint64      // a probabilistic trigger matches if the 53 bits of the draw are below
+	base       uint64      // the ordinal at which it was registered, of the group where it has one
+	group      int         // index into siteRules.groups; -1 without a group
+}
+
+// bind puts the rules that match the target in force. A rule that was there before
+// keeps the ordinal that it counts from. The caller holds in.mu.
+func (s *site) bind(rules []*liveRule) {
+	old, set := s.set.Load(), &siteRules{site: s, simple: true, ordinal: true}
+	at := 0 // where to look first in the old list: the order is nearly always the same
+	for _, a := range rules {
+		if s.reaches(a) {
+			base, i := old.baseOf(a, at)
+			if i >= 0 {
+				at = i + 1
+			} else {
+				base = s.counted()
+			}
+			set.add(a, base)
+		}
+	}
+	s.set.Store(set)
+}
+
+// rebind is bind after one rule was added or removed, or replaced another. An added
+// rule is the last. So it is appended to the same array: the part that others read
+// does not change.
+func (s *site) rebind(former, a *liveRule) {
+	switch {
+	case former != nil && s.reaches(former), former != nil && a != nil && s.reaches(a):
+		s.bind(s.in.rules)
+	case a != nil && s.reaches(a):
+		set := *s.set.Load()
+		set.add(a, s.counted())
+		s.set.Store(&set)
+	}
+}
+
+// add appends a rule; base is the ordinal that it counts from.
+func (set *siteRules) add(a *liveRule, base uint64) {
+	set.rules = append(set.rules, set.site.boundTo(a, base, set))
+	set.args = set.args || a.args
+	set.ordinal = set.ordinal && a.Group == "" && a.ordinals != nil
+	set.simple = set.simple && a.Group == "" && (a.When == nil || a.chancy || a.ordinals != nil)
+	set.quick = set.simple && set.site.in.traceless()
+}
+
+func (s *site) reaches(a *liveRule) bool {
+	if a.barred {
+		return false
+	}
+	switch s.kind {
+	case groupSite:
+		return a.Group == s.target
+	case requestSite:
+		return a.Name == s.target
+	case prefixSite:
+		return a.glob.Begins(s.target)
+	}
+	return s.named(a.glob.Match) && s.named(s.in.allows)
+}
+
+// named reports whether holds is true for one of the names of the point.
+func (s *site) named(holds func(string) bool) bool {
+	return holds(s.target) || s.alias != "" && holds(s.alias)
+}
+
+// boundTo makes the siteRule of a rule; base is the ordinal that it counts from.
+func (s *site) boundTo(a *liveRule, base uint64, set *siteRules) siteRule {
+	b := siteRule{liveRule: a, ordinals: a.ordinals, group: -1, limit: drawLimit(a.chance), base: base}
+	kind, scope := s.kind, s.target
+	b.faultCoord = s.coord(kind, scope, a.nameHash)
+	if a.Group != "" && s.kind == callSite {
+		g := s.in.findOrAdd(groupSite, a.Group, "", s.lane)
+		if b.group = slices.Index(set.groups, g); b.group < 0 {
+			b.group = len(set.groups)
+			set.groups, set.next = append(set.groups, g), append(set.next, 0)
+		}
+		var i int
+		b.base, i = g.set.Load().baseOf(a, set.next[b.group])
+		set.next[b.group] = i + 1
+		kind, scope = groupSite, a.Group
+	}
+	b.coord = s.coord(kind, scope, a.hash)
+	return b
+}
+
+// coord is the prefix of a rule's draws. A group, or a request of InjectNow, does
+// not share the draws of a target that has the same name.
+func (s *site) coord(kind siteKind, scope string, rule uint64) uint64 {
+	h := hash.String(scope)
+	if kind != callSite {
+		h = hash.Combine(h, uint64(kind))
+	}
+	return ruleHash(scopeHash(s.in.scope, hash.String(s.lane), h), rule)
+}
+
+// drawLimit turns a probability into a bound on the 53 bits of a draw, so that
+// comparing integers agrees with comparing [Call.Draw] with p.
+func drawLimit(p float64) uint64 {
+	return uint64(math.Ceil(p * (1 << 53)))
+}
+
+// baseOf returns the ordinal that a rule counts from, and its index; -1: it is not
+// there. It looks from the likely index on first, then before it. Lists have their
+// rules in one order, so that looking for all of them takes linear time.
+func (set *siteRules) baseOf(a *liveRule, likely int) (base uint64, place int) {
+	if set == nil {
+		return 0, -1
+	}
+	likely = min(likely, len(set.rules))
+	for i := likely; i < len(set.rules); i++ {
+		if set.rules[i].liveRule == a {
+			return set.rules[i].base, i
+		}
+	}
+	for i := range likely {
+		if set.rules[i].liveRule == a {
+			return set.rules[i].base, i
+		}
+	}
+	return 0, -1
+}
+
+// maxKeys bounds the keys counted per site. Past it all counts of the site start
+// over, which repeats draws but biases none.
+const maxKeys = 1 << 16
+
+// mixed is the bit of site.calls that the first call with a key sets. Before it no
+// call had a key, and ordinals are occurrences. After it occurrences are counted in
+// site.keyed. The atomic step that counts a call reads the bit too, so that each call
+// without a key is counted in one of the two ways.
+const mixed = 1 << 63
+
+// counted is the number of calls so far.
+func (s *site) counted() uint64 { return s.calls.Load() &^ mixed }
+
+// mix starts to count occurrences by key.
+func (s *site) mix() {
+	if s.calls.Load()&mixed != 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.keyed == nil {
+		s.keyed = map[uint64]uint64{0: s.calls.Or(mixed)}
+	}
+}
+
+// occurrence counts a call of a key, and returns how many came before it.
+func (s *site) occurrence(key uint64) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.keyed) >= maxKeys {
+		clear(s.keyed)
+	}
+	n := s.keyed[key]
+	s.keyed[key] = n + 1
+	return n
+}
+
+// askTime returns the time to a trigger of a call for which the clock was not read.
+// From then on the clock is read before the first trigger is asked. match asks all
+// triggers of this call again, so that they see one time.
+func (s *site) askTime() time.Duration {
+	s.clock.Store(true)
+	return s.in.Elapsed()
+}
+
+// siteHash is the hash by which a site is found. For a call in the default lane it
+// costs no arithmetic.
+func siteHash(kind siteKind, target, lane uint64) uint64 {
+	if kind != callSite {
+		target = hash.Combine(target, uint64(kind))
+	}
+	if lane == 0 {
+		return target
+	}
+	return hash.Combine(target, lane)
+}
+
+// laneHash is 0 for the default lane.
+func laneHash(lane string) uint64 {
+	if lane == "" {
+		return 0
+	}
+	return hash.String(lane)
+}
+
+// findOrAdd returns the site of a target in a lane; in.mu is held.
+func (in *Injector) findOrAdd(kind siteKind, target, alias, lane string) *site {
+	h := siteHash(kind, hash.String(target), laneHash(lane))
+	if s := in.points.find(h, target); s != nil {
+		return s
+	}
+	s := &site{in: in, hash: h, target: target, alias: alias, lane: lane, kind: kind}
+	s.empty = siteRules{site: s, simple: true, quick: in.traceless()}
+	s.bind(in.rules)
+	in.points.add(s)
+	return s
+}
+
+// addSite returns the site of a call, and makes it if there is none.
+func (in *Injector) addSite(p *point, lane string) *site {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.findOrAdd(callSite, p.target, p.alias, lane)
+}
+
+// A table finds sites without a lock: open addressing over an array that is at most
+// half full, replaced when it must grow.
+type table struct {
+	array atomic.Pointer[[]atomic.Pointer[site]]
+	n     int // guarded by the injector's mutex, which add needs
+}
+
+func (t *table) find(h uint64, target string) *site {
+	array := t.array.Load()
+	if array == nil {
+		return nil
+	}
+	sites := *array
+	mask := uint64(len(sites) - 1)
+	for i := h & mask; ; i = (i + 1) & mask {
+		s := sites[i].Load()
+		if s == nil || s.hash == h && s.target == target {
+			return s
+		}
+	}
+}
+
+// all ranges over the sites. Unless the caller holds in.mu, sites added meanwhile may
+// be missing.
+func (t *table) all() iter.Seq[*site] {
+	return func(yield func(*site) bool) {
+		array := t.array.Load()
+		if array == nil {
+			return
+		}
+		for i := range *array {
+			if s := (*array)[i].Load(); s != nil && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// maxSites bounds the pairs of lane and target counted in one injector. Past
+// it all counts start over: a live server may make a lane per request.
+const maxSites = 1 << 14
+
+// add puts a site in; the caller holds in.mu and has looked for it.
+func (t *table) add(s *site) {
+	array := t.array.Load()
+	switch {
+	case array == nil || t.n >= maxSites:
+		array, t.n = newArray(8), 0
+	case t.n*2 >= len(*array):
+		grown := newArray(len(*array) * 2)
+		for old := range t.all() {
+			insert(*grown, old)
+		}
+		array = grown
+	}
+	insert(*array, s)
+	t.n++
+	t.array.Store(array)
+}
+
+func newArray(n int) *[]atomic.Pointer[site] {
+	a := make([]atomic.Pointer[site], n)
+	return &a
+}
+
+func insert(sites []atomic.Pointer[site], s *site) {
+	mask := uint64(len(sites) - 1)
+	i := s.hash & mask
+	for sites[i].Load() != nil {
+		i = (i + 1) & mask
+	}
+	sites[i].Store(s)
+}
+
+// drop takes sites out; the caller holds the injector's mutex. Calls under way may
+// still hold them.
+func (t *table) drop(gone func(*site) bool) {
+	var kept []*site
+	dropped := false
+	for s := range t.all() {
+		if gone(s) {
+			dropped = true
+			continue
+		}
+		kept = append(kept, s)
+	}
+	if !dropped {
+		return
+	}
+	size := 8
+	for size < 2*(len(kept)+1) {
+		size *= 2
+	}
+	array := newArray(size)
+	for _, s := range kept {
+		insert(*array, s)
+	}
+	t.n = len(kept)
+	t.array.Store(array)
+}
+
+// MayAffect reports whether anything can happen to a call of target: a rule in
+// force matches it, calls are recorded, or the injector is closed. An injection
+// point that has to work for its name or its arguments asks this first, and
+// skips that work if the answer is false. Only the first question about a name
+// allocates. It is safe for concurrent use.
+func (in *Injector) MayAffect(target string) bool {
+	return in.mayAffect(hash.String(target), exactSite, target)
+}
+
+// MayAffectPrefix is [Injector.MayAffect] for all targets that start with prefix
+// and have no space in what follows it.
+func (in *Injector) MayAffectPrefix(prefix string) bool {
+	return in.mayAffect(^hash.String(prefix), prefixSite, prefix)
+}
+
+func (in *Injector) mayAffect(h uint64, kind siteKind, name string) bool {
+	if in.opts.RecordAll || in.state.Load()&stateClosed != 0 {
+		return true
+	}
+	s := in.asked.find(h, name)
+	if s == nil {
+		s = in.addAsked(h, kind, name)
+	}
+	return len(s.set.Load().rules) > 0
+}
+
+// addAsked keeps which rules match a name, apart from the sites of calls: there
+// may be many paths of requests, and nothing is counted here.
+func (in *Injector) addAsked(h uint64, kind siteKind, target string) *site {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if s := in.asked.find(h, target); s != nil {
+		return s
+	}
+	s := &site{in: in, hash: h, target: target, kind: kind}
+	s.bind(in.rules)
+	in.asked.add(s)
+	return s
+}

@@ -1,0 +1,188 @@
+package chaos
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Changed declares, from within [Fault.Inject], what a fault changed: the arguments
+// before it calls next, the result after it. If the fault is delivered, the changes
+// appear on the event, at most 256 of one rule on one call.
+//
+// If the values can be compared, the comparison decides whether the fault was
+// delivered. The event then has a note about a change that made no difference, and
+// about a difference that was not declared. The declaration decides
+//   - after [KeepOpen];
+//   - if values cannot be compared;
+//   - if a fault of another phase than [PhaseChange] calls Changed without a change:
+//     it declares a difference that no value shows, such as the order of two calls.
+//
+// The change is attributed to the fault that is executing. A fault that waits in
+// next is not executing: what it declares then from a goroutine of its own is
+// dropped. Outside a fault Changed does nothing.
+func Changed(ctx context.Context, ch ...Change) {
+	if f := frameOf(ctx); f != nil && f.injection != nil && !keeps(ctx, f.injection, ch) {
+		f.injection.changed(f.pinned, ch)
+	}
+}
+
+// Postponed declares, from within [Fault.Inject], that the fault keeps the call's
+// [Next] to call it from a later Inject. From then on the effect of a call that did
+// not reach its callee is unknown, since it may still be executed. Outside a fault
+// it does nothing.
+func Postponed(ctx context.Context) {
+	if f := frameOf(ctx); f != nil && f.injection != nil {
+		f.injection.postponed()
+	}
+}
+
+// Note adds a sentence to the event, from within [Fault.Inject], such as why the
+// fault could not do its work. The same sentence is kept once, and 4 KiB of them in
+// all. Outside a fault it does nothing.
+func Note(ctx context.Context, text string) {
+	if f := frameOf(ctx); f != nil && f.injection != nil {
+		f.injection.note(text)
+	}
+}
+
+// Sleep waits, from within [Fault.Inject], for d. It returns
+//   - nil after d;
+//   - the context's error if that ends first;
+//   - [ErrDisarmed] if the injector is disarmed before or meanwhile, or the rule is
+//     removed or expires: the fault then calls next.
+//
+// A d of 0 does not wait, and a negative d waits until the context or the disarming
+// ends it. The runtime rounds waits under a millisecond up to about one. Outside a
+// fault it waits too, and only the context ends it early.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if f := frameOf(ctx); f != nil && f.injection != nil {
+		return f.injection.sleep(ctx, f.pinned, d)
+	}
+	return wait(orBackground(ctx), d, nil, nil)
+}
+
+// KeepOpen keeps the call open, from within [Fault.Inject], after Inject has
+// returned, as an HTTP call is until the body of its response was read. Whether the
+// fault is delivered is known only then. The fault returns without an error, and
+// what it returns must make sure that end is called.
+//
+// Until then [Changed], [Note] and [Sleep] with the context late count for the
+// fault, from one goroutine at a time; late ends with ctx. The result of Inject is not
+// compared. The fault is delivered if it waits, ends with an error that it made, or
+// calls Changed. It calls Changed once the caller has got the first difference.
+//
+// end takes the error by which the call ended, if any, and whether the fault made
+// it. It returns the error as the caller should see it: one that the fault made as
+// an [*InjectedError].
+//
+// The call is settled, and its event written, when every fault that kept it open has
+// called end. Further calls of one fault's end do nothing. A call that is never
+// ended stays under way and has no event. A call that failed does not wait for end.
+// Outside a fault end returns its error unchanged.
+func KeepOpen(ctx context.Context) (late context.Context, end func(err error, made bool) error) {
+	f := frameOf(ctx)
+	if f == nil || f.injection == nil {
+		return ctx, func(err error, _ bool) error { return err }
+	}
+	x := f.injection
+	x.mu.Lock()
+	at := x.indexOf(f.pinned)
+	if x.over || at == len(x.rules) {
+		x.mu.Unlock()
+		return ctx, func(err error, _ bool) error { return err }
+	}
+	x.stillOpen++
+	x.rules[at].keepsOpen = true
+	x.mu.Unlock()
+	pinned := derive(ctx)
+	pinned.pinned = int16(at) + 1
+	ended := false // guarded by x.mu
+	return pinned, func(err error, made bool) error { return x.end(&ended, &x.rules[at], err, made) }
+}
+
+// end notes that a fault which kept the call open has ended. If it was the last one
+// and the call has returned, it settles the call.
+func (x *injection) end(ended *bool, a *callRule, err error, made bool) error {
+	x.mu.Lock()
+	if made && err != nil {
+		err = x.injectedError(a, err)
+	}
+	if *ended || x.over {
+		x.mu.Unlock()
+		return err
+	}
+	*ended = true
+	if made && err != nil {
+		a.made = err
+	}
+	x.lastErr = cmp.Or(x.lastErr, err)
+	x.stillOpen--
+	settle := x.left && x.stillOpen == 0
+	x.mu.Unlock()
+	if settle {
+		x.settle(x.lastErr, false)
+	}
+	return err
+}
+
+// keptOpen reports whether a fault keeps the call open after it has returned.
+func (x *injection) keptOpen() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.stillOpen > 0
+}
+
+// leave notes that the call returns, and reports whether to settle it.
+func (x *injection) leave() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.left = true
+	return x.over || x.stillOpen == 0
+}
+
+// Withhold returns a context that keeps what a fault declares by [Changed] from the
+// event, and a function that returns what was kept so far. It is for a fault that
+// calls another fault and learns only later whether the caller sees what that fault
+// did. It then declares the changes itself.
+//
+// [Note] and [Sleep] act at once. Outside a fault it returns ctx and keeps nothing.
+// It is safe for concurrent use.
+func Withhold(ctx context.Context) (held context.Context, changes func() []Change) {
+	f := frameOf(ctx)
+	if f == nil || f.injection == nil {
+		return ctx, func() []Change { return nil }
+	}
+	w := &withheld{of: f.injection}
+	return context.WithValue(ctx, withheldKey{}, w), w.list
+}
+
+type withheldKey struct{}
+
+// withheld are the changes of one fault on one call that were kept from the event.
+type withheld struct {
+	of *injection
+	mu sync.Mutex
+	ch []Change
+}
+
+// keeps reports whether ctx withholds the changes of an injection, and if so keeps
+// them.
+func keeps(ctx context.Context, x *injection, ch []Change) bool {
+	w, ok := ctx.Value(withheldKey{}).(*withheld)
+	if !ok || w.of != x {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ch = append(w.ch, ch...)
+	return true
+}
+
+func (w *withheld) list() []Change {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.ch)
+}

@@ -1,0 +1,124 @@
+package lies
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+)
+
+var nestedRows = []*catalog.Row{inTextRow, argumentsRow}
+
+// InText applies a lie to a document within a text, as the tools of MCP servers
+// return it: {"content":[{"type":"text","text":"{\"total\":19.90}"}]}. f is a
+// lie of this package that looks at one result alone, not one that remembers;
+// its own paths begin in the inner document. The paths here name texts that
+// hold a JSON object or list; without them one is drawn.
+func InText(f chaos.Fault, paths ...string) chaos.Fault {
+	inner, _ := f.(*lie)
+	return lie{parameters: inText{f, at(paths)}, inner: inner, wants: "text with JSON", rank: holdsJSON,
+		apply: func(e *edit, i int) bool {
+			d, ok := jsonedit.Parse([]byte(e.doc.String(i)))
+			if !ok || inner == nil {
+				return false
+			}
+			within := &edit{call: e.call, doc: d}
+			inner.applyTo(within)
+			return len(within.changes) > 0 && e.replace(i, jsonedit.Quote(string(within.text())))
+		}}.fault()
+}
+
+var inTextRow = catalog.Fault(implicit(catalog.Row{
+	Kind: "lie_in_text", Doc: "A document within a text is changed by another lie.",
+	Go: "lies.InText(f, paths...)", Example: `{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`,
+	Class: chaos.ClassValue,
+}), func(p inText) chaos.Fault { return InText(p.Fault, p.Paths...) })
+
+type inText struct {
+	Fault chaos.Fault `json:"fault" doc:"a lie about one result"`
+	where
+}
+
+func (inText) row() *catalog.Row { return inTextRow }
+
+func (p inText) check(c *catalog.Check) {
+	_, one := p.Fault.(*lie)
+	c.That(one, "fault", fmt.Sprintf("%T", p.Fault), "a lie about one result")
+	c.Part("fault", p.Fault)
+	p.where.check(c)
+}
+
+// holdsJSON reports whether a text is an object or a list.
+func holdsJSON(e *edit, i int) int {
+	if e.doc.Kind(i) != jsonedit.String {
+		return 0
+	}
+	d, ok := jsonedit.Parse([]byte(e.doc.String(i)))
+	if !ok || isScalar(d.Kind(0)) {
+		return 0
+	}
+	return 1
+}
+
+// Arguments applies a lie to the arguments of a call instead of its result, as
+// when a model makes up an argument or a hand-off garbles one. f is a fault of
+// this package that acts on results, or another of [chaos.PhaseChange]. The
+// event's changes are those of the arguments; where a note says result, it
+// means the arguments. Around a function that calls a model it damages the
+// request: its messages, its list of tools.
+//
+// It acts in the callee's place, so at most one such fault acts on a call. Its
+// effect is unknown: the callee did something else than it was asked.
+func Arguments(f chaos.Fault) chaos.Fault {
+	if _, ok := f.(chaos.Stateful); ok {
+		return statefulArguments{arguments{byFault{f}}}
+	}
+	return arguments{byFault{f}}
+}
+
+var argumentsRow = catalog.Fault(catalog.Row{
+	Kind: "changed_call", Doc: "The arguments of the call are changed by a fault that changes results.",
+	Go: "lies.Arguments(f)", Example: `{"fault":{"kind":"wrong_number","params":{"within":0.1}}}`,
+	Class: chaos.ClassValue, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
+}, func(p byFault) chaos.Fault { return Arguments(p.Fault) })
+
+type byFault struct {
+	Fault chaos.Fault `json:"fault" doc:"a fault that changes results"`
+}
+
+type arguments struct{ byFault }
+
+// statefulArguments is arguments around a lie that remembers earlier calls.
+type statefulArguments struct{ arguments }
+
+func (a statefulArguments) Fresh() chaos.Fault {
+	return arguments{byFault{a.Fault.(chaos.Stateful).Fresh()}}
+}
+
+func (a arguments) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	changed, err := a.Fault.Inject(ctx, c, args, func(context.Context, any) (any, error) { return args, nil })
+	if err != nil {
+		return nil, err
+	}
+	return next(ctx, changed)
+}
+
+func (a arguments) Check() error {
+	c := argumentsRow.Check(a.byFault)
+	phased, ok := a.Fault.(chaos.Phased)
+	c.That(ok && phased.Phase() == chaos.PhaseChange, "fault", fmt.Sprintf("%T", a.Fault), "a fault that changes results")
+	c.Part("fault", a.Fault)
+	return c.Err()
+}
+
+// Describe has the class of the fault that changes the arguments, if that has
+// one.
+func (a arguments) Describe() chaos.Description {
+	d := argumentsRow.Describe(a.byFault)
+	if of, ok := a.Fault.(chaos.Described); ok {
+		d.Class = of.Describe().Class
+	}
+	return d
+}

@@ -1,0 +1,25 @@
+package lies_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/shakedown-go/shakedown/chaos/internal/rowtest"
+	"github.com/shakedown-go/shakedown/chaos/lies"
+)
+
+func TestRowsAreComplete(t *testing.T) { assert.NoError(t, rowtest.Complete(".", lies.Rows())) }
+
+// Descriptions have their parameters in the order of their names, so their
+// text is the same as ever.
+func TestParametersAreInOrder(t *testing.T) {
+	for _, r := range lies.Rows() {
+		var names []string
+		for _, p := range r.Parameters() {
+			names = append(names, p.Name)
+		}
+		assert.True(t, slices.IsSorted(names), "%s: %v", r.Kind, names)
+	}
+}

@@ -1,0 +1,98 @@
+// Package jsonvalue reads and writes the types in which tools, dispatch functions and wrapped functions pass values:
+// JSON in one of three Go types, or Go values. The catalogues of faults use it to change both.
+package jsonvalue
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"unicode/utf8"
+)
+
+// Text returns the bytes of a value that holds JSON or plain text: a json.RawMessage, []byte or string. ok is false for
+// other types.
+func Text(v any) (doc []byte, ok bool) {
+	switch v := v.(type) {
+	case json.RawMessage:
+		return v, true
+	case []byte:
+		return v, true
+	case string:
+		return []byte(v), true
+	}
+	return nil, false
+}
+
+// Decode is json.Unmarshal. It returns an error if a method of the user's value panics, since the fault and not the
+// callee would cause that panic.
+func Decode[T any](doc []byte) (t T, err error) {
+	defer recovered(&err)
+	err = json.Unmarshal(doc, &t)
+	return t, err
+}
+
+// DecodeLike is [Decode] into a new value of the type of v, which is not nil.
+func DecodeLike(doc []byte, v any) (decoded any, err error) {
+	defer recovered(&err)
+	p := reflect.New(reflect.TypeOf(v))
+	err = json.Unmarshal(doc, p.Interface())
+	return p.Elem().Interface(), err
+}
+
+// Encode is json.Marshal; a panic of a method is an error, as in [Decode].
+func Encode(v any) (doc json.RawMessage, err error) {
+	defer recovered(&err)
+	return json.Marshal(v)
+}
+
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("its JSON method panicked: %v", p)
+	}
+}
+
+// Like returns a document or text in the type of v, if that is one that [Text] knows, and otherwise as a
+// json.RawMessage.
+func Like(doc []byte, v any) any {
+	switch v.(type) {
+	case []byte:
+		return doc
+	case string:
+		return string(doc)
+	}
+	return json.RawMessage(doc)
+}
+
+// Document returns a value as an event shows it: a copy that is JSON, or nil if it has none. A json.RawMessage that is
+// no JSON becomes a string, and a []byte what [OfBytes] makes of it.
+func Document(v any) json.RawMessage {
+	switch raw := v.(type) {
+	case json.RawMessage:
+		if json.Valid(raw) {
+			return bytes.Clone(raw)
+		}
+		v = string(raw)
+	case []byte:
+		return OfBytes(raw)
+	}
+	doc, err := Encode(v)
+	if err != nil {
+		return nil
+	}
+	return doc
+}
+
+// OfBytes returns a copy of b if b is JSON, a JSON string if it is other UTF-8, and otherwise a string in base64, as
+// encoding/json writes it. nil is null.
+func OfBytes(b []byte) json.RawMessage {
+	var v any = b
+	switch {
+	case json.Valid(b):
+		return bytes.Clone(b)
+	case b != nil && utf8.Valid(b):
+		v = string(b)
+	}
+	doc, _ := json.Marshal(v) // bytes and strings have JSON
+	return doc
+}

@@ -1,0 +1,55 @@
+package jsonvalue_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/internal/jsonvalue"
+)
+
+type touchy struct{}
+
+func (touchy) MarshalJSON() ([]byte, error) { panic("no") }
+func (*touchy) UnmarshalJSON([]byte) error  { panic("no") }
+
+func TestMethodsThatPanicAreErrors(t *testing.T) {
+	_, err := jsonvalue.Encode(touchy{})
+	assert.ErrorContains(t, err, "panicked")
+	_, err = jsonvalue.Decode[touchy]([]byte("1"))
+	assert.ErrorContains(t, err, "panicked")
+	_, err = jsonvalue.DecodeLike([]byte("1"), touchy{})
+	assert.ErrorContains(t, err, "panicked")
+	assert.Nil(t, jsonvalue.Document(touchy{}))
+}
+
+func TestForms(t *testing.T) {
+	for _, v := range []any{json.RawMessage("{}"), []byte("{}"), "{}"} {
+		doc, ok := jsonvalue.Text(v)
+		require.True(t, ok)
+		assert.Equal(t, v, jsonvalue.Like(doc, v), "back in its own type")
+	}
+	_, ok := jsonvalue.Text(7)
+	assert.False(t, ok)
+	assert.Equal(t, json.RawMessage("7"), jsonvalue.Like([]byte("7"), 3))
+	v, err := jsonvalue.DecodeLike([]byte(`{"a":[1]}`), map[string][]int{})
+	require.NoError(t, err)
+	assert.Equal(t, map[string][]int{"a": {1}}, v)
+}
+
+func TestDocument(t *testing.T) {
+	raw := json.RawMessage(`{"a":1}`)
+	shown := jsonvalue.Document(raw)
+	raw[1] = 'x'
+	assert.JSONEq(t, `{"a":1}`, string(shown), "a copy")
+	assert.Equal(t, `"{x"`, string(jsonvalue.Document(json.RawMessage("{x"))), "no JSON: a string")
+	assert.Equal(t, `[1]`, string(jsonvalue.Document([]int{1})))
+	assert.Equal(t, `"text"`, string(jsonvalue.Document([]byte("text"))))
+	assert.Equal(t, `{"a": 1}`, string(jsonvalue.Document([]byte(`{"a": 1}`))))
+	mine := []byte(`[1]`)
+	shown = jsonvalue.Document(mine)
+	mine[1] = '2'
+	assert.Equal(t, `[1]`, string(shown), "a copy of bytes too")
+}

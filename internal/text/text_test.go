@@ -1,0 +1,39 @@
+package text_test
+
+import (
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"github.com/shakedown-go/shakedown/internal/text"
+)
+
+func TestClip(t *testing.T) {
+	assert.Equal(t, "short", text.Clip("short", 5))
+	assert.Equal(t, "shor…", text.Clip("short", 4))
+	assert.Equal(t, "a…", text.Clip("aé", 2), "never within a character")
+	assert.Equal(t, "…", text.Clip("é", 0))
+	rapid.Check(t, func(t *rapid.T) {
+		s, most := rapid.String().Draw(t, "s"), rapid.IntRange(0, 50).Draw(t, "most")
+		clipped := text.Clip(s, most)
+		assert.Equal(t, utf8.ValidString(s), utf8.ValidString(clipped))
+		assert.LessOrEqual(t, len(clipped), max(len(s), most+len("…")))
+	})
+}
+
+func TestMeant(t *testing.T) {
+	names := []string{"refund", "orders.get", "orders.list"}
+	for given, want := range map[string]string{
+		"refnd":         "; did you mean refund?",
+		"REFUND":        "; did you mean refund?",
+		"refund_all":    "; did you mean refund?",
+		"orders.lst":    "; did you mean orders.list?",
+		"weather.today": "",
+		"":              "",
+	} {
+		assert.Equal(t, want, text.Meant(given, names), given)
+	}
+	assert.Empty(t, text.Meant("x", nil))
+}
