@@ -67,9 +67,9 @@ func (s *responseStream) rewrite(doc *jsonedit.Value, log *changeLog) (before []
 	case "function_call_arguments.delta", "function_call_arguments.done":
 		before = s.args(doc, it, part == "function_call_arguments.done", log)
 	case "content_part.done":
-		it.told(doc.Get("content_index").Int(0), doc.Get("part"))
+		it.restatePart(doc.Get("content_index").Int(0), doc.Get("part"))
 	case "output_item.done":
-		it.tell(doc.Get("item"))
+		it.restate(doc.Get("item"))
 	}
 	for _, d := range append(before, doc) {
 		if at := s.place(n); at != n {
@@ -206,19 +206,19 @@ func (s *responseStream) args(doc *jsonedit.Value, it *responseItem, done bool, 
 	return nil
 }
 
-// tell makes an item agree with what the caller has got of it.
-func (it *responseItem) tell(item *jsonedit.Value) {
+// restate makes an item agree with what the caller has got of it.
+func (it *responseItem) restate(item *jsonedit.Value) {
 	if kind, _ := item.Get("type").Text(); kind == "function_call" {
 		put(item, "name", it.name)
 		put(item, "arguments", it.args)
 		return
 	}
 	for i := range item.Get("content").Len() {
-		it.told(i, item.Get("content").At(i))
+		it.restatePart(i, item.Get("content").At(i))
 	}
 }
 
-func (it *responseItem) told(n int, part *jsonedit.Value) {
+func (it *responseItem) restatePart(n int, part *jsonedit.Value) {
 	switch t := it.texts[n]; {
 	case t == nil:
 	case t.refusal:
@@ -238,7 +238,7 @@ func (s *responseStream) whole(doc, response *jsonedit.Value, log *changeLog) {
 		case it.gone:
 			output.Remove(n)
 		default:
-			it.tell(output.At(n))
+			it.restate(output.At(n))
 		}
 	}
 	p, ok := endResponse(response, s, s.calls, log, ".response")
