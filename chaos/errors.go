@@ -100,7 +100,11 @@ func (e *ParamError) Error() string {
 	if e.Value == nil {
 		return fmt.Sprintf("chaos: %s: %s is missing; allowed: %s", e.Kind, e.Param, e.Allowed)
 	}
-	return fmt.Sprintf("chaos: %s: %s is %v; allowed: %s", e.Kind, e.Param, e.Value, e.Allowed)
+	value := fmt.Sprint(e.Value)
+	if value == "" {
+		value = `""` // an empty text would not be seen
+	}
+	return fmt.Sprintf("chaos: %s: %s is %s; allowed: %s", e.Kind, e.Param, value, e.Allowed)
 }
 
 // callUser calls a method of a user's fault or trigger. A panic in it becomes an

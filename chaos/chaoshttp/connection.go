@@ -2,9 +2,13 @@ package chaoshttp
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -12,112 +16,215 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
+
+// connectionRows are the faults of this file.
+func connectionRows() []*catalog.Row {
+	return []*catalog.Row{refusedRow, resetRow, hangUpRow, noSuchHostRow, dnsTimeoutRow, tlsRow}
+}
 
 // Refused makes a call fail as if nothing listened at the server's port: the
 // error matches [syscall.ECONNREFUSED] within a [*net.OpError].
-func Refused() chaos.Fault {
-	return connection{kind: "http_refused", class: chaos.ClassCrash, way: true, err: func(h host) error {
+func Refused() chaos.Fault { return refused{} }
+
+var refusedRow = catalog.Fault(catalog.Row{
+	Kind: "http_refused", Doc: "Nothing listens at the server's port.", Go: "chaoshttp.Refused()",
+	Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+}, func(catalog.None) chaos.Fault { return Refused() })
+
+type refused struct{}
+
+func (refused) Describe() chaos.Description { return refusedRow.Describe(catalog.None{}) }
+
+func (refused) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return loss{onWay: true, err: func(h host) error {
 		return &net.OpError{Op: "dial", Net: "tcp", Addr: h.addr(), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
-	}}
+	}}.inject(ctx, c, args, next)
 }
 
 // Reset makes a call fail as if the server had reset the connection before it
 // answered: the error matches [syscall.ECONNRESET] within a [*net.OpError].
 // Behind a [Handler] the connection is really reset.
-func Reset() chaos.Fault {
-	return connection{kind: "http_reset", class: chaos.ClassCrash, err: func(h host) error {
-		return &net.OpError{Op: "read", Net: "tcp", Source: localAddr(), Addr: h.addr(), Err: os.NewSyscallError("read", syscall.ECONNRESET)}
-	}}
+func Reset() chaos.Fault { return resetByServer{} }
+
+var resetRow = catalog.Fault(catalog.Row{
+	Kind: "http_reset", Doc: "The connection is reset before the answer.", Go: "chaoshttp.Reset()",
+	Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+}, func(catalog.None) chaos.Fault { return Reset() })
+
+type resetByServer struct{}
+
+func (resetByServer) Describe() chaos.Description { return resetRow.Describe(catalog.None{}) }
+
+func (resetByServer) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return loss{err: func(h host) error {
+		return &net.OpError{Op: "read", Net: "tcp", Source: localAddr(), Addr: h.addr(),
+			Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	}}.inject(ctx, c, args, next)
 }
 
 // HangUp makes a call fail as if the server had closed the connection in an
 // orderly way instead of answering: the error is [io.EOF]. Behind a [Handler]
 // the connection is really closed.
-func HangUp() chaos.Fault {
-	return connection{kind: "http_hang_up", class: chaos.ClassCrash, err: func(host) error { return io.EOF }}
+func HangUp() chaos.Fault { return closedByServer{} }
+
+var hangUpRow = catalog.Fault(catalog.Row{
+	Kind: "http_hang_up", Doc: "The connection is closed in good order before the answer.",
+	Go:    "chaoshttp.HangUp()",
+	Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+}, func(catalog.None) chaos.Fault { return HangUp() })
+
+type closedByServer struct{}
+
+func (closedByServer) Describe() chaos.Description { return hangUpRow.Describe(catalog.None{}) }
+
+func (closedByServer) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return loss{err: func(host) error { return io.EOF }}.inject(ctx, c, args, next)
 }
 
 // NoSuchHost makes a call fail as if the name of the host could not be
 // resolved: the error is a [*net.DNSError] that is not found.
-func NoSuchHost() chaos.Fault {
-	return connection{kind: "dns_not_found", class: chaos.ClassCrash, way: true, err: func(h host) error {
+func NoSuchHost() chaos.Fault { return noSuchHost{} }
+
+var noSuchHostRow = catalog.Fault(catalog.Row{
+	Kind: "dns_not_found", Doc: "The host's name cannot be resolved.", Go: "chaoshttp.NoSuchHost()",
+	Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+}, func(catalog.None) chaos.Fault { return NoSuchHost() })
+
+type noSuchHost struct{}
+
+func (noSuchHost) Describe() chaos.Description { return noSuchHostRow.Describe(catalog.None{}) }
+
+func (noSuchHost) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return loss{onWay: true, err: func(h host) error {
 		return lookup(&net.DNSError{Err: "no such host", Name: h.name, IsNotFound: true})
-	}}
+	}}.inject(ctx, c, args, next)
 }
 
 // DNSTimeout makes a call fail after wait as if the resolver did not answer:
 // the error is a [*net.DNSError] that is a time-out. wait is 0 or more.
-func DNSTimeout(wait time.Duration) chaos.Fault {
-	return connection{kind: "dns_timeout", class: chaos.ClassTiming, way: true, waits: true, wait: wait, err: func(h host) error {
+func DNSTimeout(wait time.Duration) chaos.Fault { return dnsTimeout{dnsWait{wait}} }
+
+type dnsWait struct {
+	Wait time.Duration `json:"wait" bounds:"min=0" doc:"time that it takes"`
+}
+
+var dnsTimeoutRow = catalog.Fault(catalog.Row{
+	Kind: "dns_timeout", Doc: "The resolver does not answer.",
+	Go: "chaoshttp.DNSTimeout(wait)", Example: `{"wait":"5s"}`,
+	Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+}, func(p dnsWait) chaos.Fault { return dnsTimeout{p} })
+
+type dnsTimeout struct{ dnsWait }
+
+func (f dnsTimeout) Check() error                { return dnsTimeoutRow.Check(f.dnsWait).Err() }
+func (f dnsTimeout) Describe() chaos.Description { return dnsTimeoutRow.Describe(f.dnsWait) }
+
+func (f dnsTimeout) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return loss{onWay: true, waits: true, wait: f.Wait, err: func(h host) error {
 		return lookup(&net.DNSError{Err: "i/o timeout", Name: h.name, Server: "127.0.0.53:53", IsTimeout: true, IsTemporary: true})
-	}}
+	}}.inject(ctx, c, args, next)
 }
 
 func lookup(err *net.DNSError) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
 
-// connection is a fault that lets no request through.
-type connection struct {
-	kind   string
-	class  chaos.Class
-	way    bool // the failure is on the way to the server
+// A TLSFailure is a way in which a handshake fails.
+type TLSFailure string
+
+// The failures of a handshake, and what the error is.
+const (
+	TLSUnknownAuthority TLSFailure = "unknown_authority" // an x509.UnknownAuthorityError
+	TLSExpired          TLSFailure = "expired"           // an x509.CertificateInvalidError: expired
+	TLSWrongHost        TLSFailure = "wrong_host"        // an x509.HostnameError
+	TLSHandshake        TLSFailure = "handshake_failure" // an alert that the server sent, in a net.OpError
+	TLSNotSpoken        TLSFailure = "not_spoken"        // http.ErrSchemeMismatch: the server speaks plain HTTP
+)
+
+// TLS makes a call fail as if the handshake had failed in the given way.
+// Failures of the certificate are wrapped in a
+// [*tls.CertificateVerificationError]. A call that does not use TLS goes
+// through.
+func TLS(how TLSFailure) chaos.Fault { return tlsFault{tlsFailure{how}} }
+
+type tlsFailure struct {
+	Failure TLSFailure `json:"failure" bounds:"enum=unknown_authority|expired|wrong_host|handshake_failure|not_spoken"`
+}
+
+var tlsRow = catalog.Fault(catalog.Row{
+	Kind: "tls_failure", Doc: "The handshake fails.", Go: "chaoshttp.TLS(how)", Example: `{"failure":"expired"}`,
+	Class: chaos.ClassProtocol, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+}, func(p tlsFailure) chaos.Fault { return tlsFault{p} })
+
+type tlsFault struct{ tlsFailure }
+
+func (f tlsFault) Check() error                { return tlsRow.Check(f.tlsFailure).Err() }
+func (f tlsFault) Describe() chaos.Description { return tlsRow.Describe(f.tlsFailure) }
+
+func (f tlsFault) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return loss{onWay: true, secure: true, err: func(h host) error {
+		return handshakeError(f.Failure, h)
+	}}.inject(ctx, c, args, next)
+}
+
+// alert has the text of crypto/tls's alert over TCP, whose type is not
+// exported.
+type alert string
+
+func (a alert) Error() string { return "tls: " + string(a) }
+
+func handshakeError(how TLSFailure, h host) error {
+	cert := &x509.Certificate{
+		Subject: pkix.Name{CommonName: h.name}, DNSNames: []string{h.name},
+		NotBefore: time.Now().AddDate(0, -3, 0), NotAfter: time.Now().AddDate(0, 3, 0),
+	}
+	var cause error
+	switch how {
+	case TLSExpired:
+		cert.NotAfter = time.Now().Add(-time.Hour).UTC().Truncate(time.Second)
+		cause = x509.CertificateInvalidError{Cert: cert, Reason: x509.Expired, Detail: "current time " +
+			time.Now().UTC().Format(time.RFC3339) + " is after " + cert.NotAfter.Format(time.RFC3339)}
+	case TLSWrongHost:
+		cert.Subject.CommonName, cert.DNSNames = "localhost", []string{"localhost"}
+		cause = x509.HostnameError{Certificate: cert, Host: h.name}
+	case TLSHandshake:
+		return &net.OpError{Op: "remote error", Err: alert("handshake failure")}
+	case TLSNotSpoken:
+		return http.ErrSchemeMismatch
+	default:
+		cause = x509.UnknownAuthorityError{Cert: cert}
+	}
+	return &tls.CertificateVerificationError{UnverifiedCertificates: []*x509.Certificate{cert}, Err: cause}
+}
+
+// loss is how a call loses its connection, so that no request gets through.
+type loss struct {
+	onWay  bool // the failure is on the way to the server
 	secure bool // only calls that use TLS meet it
 	waits  bool
 	wait   time.Duration
 	err    func(host) error
-	more   any // parameters besides; nil: none
-	check  func(*param.Check)
 }
 
-func (f connection) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+func (l loss) inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
 	r, ok := args.(Request)
 	ok = ok && r.Request != nil // nil: another fault passed on no request
-	if ok && r.server && f.way {
+	if ok && r.server && l.onWay {
 		chaos.Note(ctx, "the request has arrived: the way to the server cannot fail any more")
 		return next(ctx, args)
 	}
-	if ok && f.secure && r.URL.Scheme == "http" {
+	if ok && l.secure && r.URL.Scheme == "http" {
 		chaos.Note(ctx, "the call does not use TLS")
 		return next(ctx, args)
 	}
-	if f.waits {
-		if err := chaos.Sleep(ctx, f.wait); errors.Is(err, chaos.ErrDisarmed) {
+	if l.waits {
+		if err := chaos.Sleep(ctx, l.wait); errors.Is(err, chaos.ErrDisarmed) {
 			return next(ctx, args)
 		} else if err != nil {
 			return nil, err
 		}
 	}
-	return nil, f.err(hostOf(r, c.Target))
-}
-
-func (f connection) Check() error {
-	c := param.Check{Kind: f.kind}
-	if f.waits {
-		c.Wait("wait", f.wait)
-	}
-	if f.check != nil {
-		f.check(&c)
-	}
-	return c.Err()
-}
-
-func (f connection) Describe() chaos.Description {
-	d := chaos.Description{
-		Kind: f.kind, Class: f.class, Visibility: chaos.Explicit,
-		Persistence: chaos.Transient, Effect: chaos.EffectNone,
-	}
-	switch {
-	case f.waits:
-		d = param.With(d, waitParams{f.wait.String()})
-	case f.more != nil:
-		d = param.With(d, f.more)
-	}
-	return d
-}
-
-type waitParams struct {
-	Wait string `json:"wait"`
+	return nil, l.err(hostOf(r, c.Target))
 }
 
 // host is where a call goes to.

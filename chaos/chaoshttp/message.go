@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync/atomic"
+
+	"github.com/shakedown-go/shakedown/chaos"
 )
 
 // A Request is what faults and triggers get as the arguments of an HTTP call.
@@ -67,6 +70,15 @@ func (r *Response) UnmarshalJSON(doc []byte) error {
 	return nil
 }
 
+// NoDocument returns why a request is no document, for faults that change
+// documents, such as those of package chaos/lies: it becomes the note in the
+// event. The JSON of a request is only its form in events.
+func (r Request) NoDocument() string { return "the arguments are an HTTP request" }
+
+// NoDocument returns why a response is no document. Its body may be one: see
+// [Response.OnBody].
+func (r Response) NoDocument() string { return "the result is an HTTP response" }
+
 // answer makes a response of a finite body.
 func answer(code int, line string, header http.Header, body []byte) *http.Response {
 	length := strconv.Itoa(len(body))
@@ -96,3 +108,80 @@ func statusText(code int) string {
 }
 
 const statusOverloaded = 529
+
+// SameAs implements [chaos.Comparer]. A request is known to equal only itself:
+// to compare it with others, their bodies would have to be read.
+func (r Request) SameAs(other any) (same, known bool) {
+	o, ok := other.(Request)
+	same = ok && r.Request == o.Request
+	return same, same
+}
+
+// SameAs implements [chaos.Comparer]. A response is known to equal only itself:
+// to compare it with others, their bodies would have to be read.
+func (r Response) SameAs(other any) (same, known bool) {
+	o, ok := other.(Response)
+	same = ok && r.Response == o.Response
+	return same, same
+}
+
+// An HTTPError is an answer with a status of 400 or above. Within a call it is
+// the error by which events, attempts and changes of results know a failure;
+// the client gets the response that it stands for. A function, tool or point
+// into which [Status] or [APIError] is injected returns it.
+type HTTPError struct {
+	StatusCode int
+	Header     http.Header // as answered
+	Body       []byte      // of an injected answer; nil for a real one, whose body is the caller's to read
+	Message    string      // the body's message; empty: none, or not known
+
+	real *http.Response // that a callee returned
+	line string         // of the answer; empty: it is made of the code
+	own  uint32         // 1: Header is not shared, so the response may take it
+}
+
+// Error is the status line and the message.
+func (e *HTTPError) Error() string {
+	s := strconv.Itoa(e.StatusCode) + " " + statusText(e.StatusCode)
+	if e.Message != "" {
+		s += ": " + e.Message
+	}
+	return s
+}
+
+// Timeout reports whether the status is that of a time-out: 408 or 504.
+func (e *HTTPError) Timeout() bool {
+	return e.StatusCode == http.StatusRequestTimeout || e.StatusCode == http.StatusGatewayTimeout
+}
+
+// response is the answer that the client gets.
+func (e *HTTPError) response() *http.Response {
+	if e.real != nil {
+		return e.real
+	}
+	header := e.Header
+	if !atomic.CompareAndSwapUint32(&e.own, 1, 0) {
+		header = header.Clone()
+	}
+	if header == nil {
+		header = http.Header{}
+	}
+	line := e.line
+	if line == "" {
+		line = statusLine(e.StatusCode)
+	}
+	return answer(e.StatusCode, line, header, e.Body)
+}
+
+// statusOf finds the answer in err; nil: there is none.
+func statusOf(err error) (status *HTTPError) {
+	if injected, ok := err.(*chaos.InjectedError); ok { // as nearly all are
+		if status, ok := injected.Err.(*HTTPError); ok {
+			return status
+		}
+	}
+	if errors.As(err, &status) {
+		return status
+	}
+	return nil
+}

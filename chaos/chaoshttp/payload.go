@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 )
 
@@ -112,7 +113,7 @@ type sentOnce struct{}
 
 func (sentOnce) Error() string { return "http: the body of the request cannot be sent again" }
 
-// Unsent tells package chaos that the callee was not reached.
+// Unsent reports that the callee was not reached.
 func (sentOnce) Unsent() bool { return true }
 
 // errNoRequest is the error of a fault that passes on no request.
@@ -122,7 +123,7 @@ type noRequest struct{}
 
 func (noRequest) Error() string { return "http: a fault passed on no request" }
 
-// Unsent tells package chaos that the callee was not reached.
+// Unsent reports that the callee was not reached.
 func (noRequest) Unsent() bool { return true }
 
 // send returns the request for the callee: with its original body the first
@@ -196,3 +197,43 @@ func (p *payload) model() string {
 
 // unusual reports whether a character of a JSON string may stand for another one.
 func unusual(r rune) bool { return r < ' ' || r >= utf8.RuneSelf }
+
+// firstMember is the text of a member's value in a JSON object, the first of
+// that name. It scans no further, and of what stands before only to its end.
+// nil: there is none, or doc ends before the value does.
+func firstMember(doc []byte, name string) []byte {
+	i := jsonedit.Space(doc, 0)
+	if i == len(doc) || doc[i] != '{' {
+		return nil
+	}
+	for i++; ; i++ {
+		i = jsonedit.Space(doc, i)
+		from := i
+		if i = jsonedit.After(doc, i); i < 0 || doc[from] != '"' {
+			return nil
+		}
+		found := called(doc[from:i], name)
+		if i = jsonedit.Space(doc, i); i == len(doc) || doc[i] != ':' {
+			return nil
+		}
+		from = jsonedit.Space(doc, i+1)
+		if i = jsonedit.After(doc, from); i < 0 {
+			return nil
+		}
+		if found {
+			return doc[from:i]
+		}
+		if i = jsonedit.Space(doc, i); i == len(doc) || doc[i] != ',' {
+			return nil
+		}
+	}
+}
+
+// called reports whether a JSON string equals the name.
+func called(quoted []byte, name string) bool {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted[1:len(quoted)-1]) == name
+	}
+	var text string
+	return json.Unmarshal(quoted, &text) == nil && text == name
+}

@@ -3,7 +3,7 @@ package chaoshttp
 import (
 	"bytes"
 	"context"
-	"math"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,8 +11,11 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/chaos/internal/param"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 )
+
+// statusRows are the answers of failure.
+func statusRows() []*catalog.Row { return []*catalog.Row{statusRow, apiErrorRow} }
 
 // StatusOptions are the settings of [Status] and [APIError]; the zero value
 // works.
@@ -20,14 +23,14 @@ type StatusOptions struct {
 	_ struct{}
 	// RetryAfter is sent in the header of that name, in seconds, rounded up
 	// (RFC 9110, section 10.2.3); 0: it is not sent.
-	RetryAfter time.Duration
+	RetryAfter time.Duration `json:"retryAfter,omitempty" bounds:"min=0" doc:"sent in the header of that name"`
 	// RetryDate sends RetryAfter as a date: the moment at which it is over.
-	RetryDate bool
+	RetryDate bool `json:"retryDate,omitempty" doc:"it is sent as a date, not as seconds"`
 	// Header is sent besides; its values replace those of the fault.
-	Header http.Header
+	Header http.Header `json:"header,omitempty" doc:"sent besides"`
 	// Body is sent as it is; empty: the text of the status, or the body of the
 	// API. Its content type is that of Header, or else detected.
-	Body string
+	Body string `json:"body,omitempty" doc:"sent as it is; left out: the usual one"`
 }
 
 // Status answers a call with a status code from 400 to 599; the callee is not
@@ -37,59 +40,76 @@ type StatusOptions struct {
 // Quotas and expiry are triggers: with when.After(n) a 429 is a quota of n
 // calls, and a 401 an authentication that expires after n.
 func Status(code int, o *StatusOptions) chaos.Fault {
-	f := status{kind: "http_status", code: code, line: statusLine(code)}
+	return httpStatus{statusParams{code, o.copied()}, statusLine(code)}
+}
+
+// copied is a copy that a fault may keep.
+func (o *StatusOptions) copied() (c StatusOptions) {
 	if o != nil {
-		f.o = *o
-		f.o.Header = o.Header.Clone()
+		c = *o
+		c.Header = o.Header.Clone()
 	}
-	return f
+	return c
 }
 
-// status is a fault that is an answer.
-type status struct {
-	kind string
-	code int
-	o    StatusOptions
-	api  API
-	as   ErrorKind
-	line string // of the answer; empty: it is made of the code
+type statusParams struct {
+	Code int `json:"code" bounds:"min=400,max=599" allowed:"a status code from 400 to 599" doc:"the status"`
+	StatusOptions
 }
 
-// drawRequestID is the salt of the draw: ASCII for "request".
-const drawRequestID = 0x72657175657374
+// Its persistence is that of the code.
+var statusRow = catalog.Fault(catalog.Row{
+	Kind: "http_status", Doc: "The server answers with a status.",
+	Go: "chaoshttp.Status(code, o)", Example: `{"code":503,"retryAfter":"10s"}`,
+	Class: chaos.ClassCrash, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectNone,
+}, func(p statusParams) chaos.Fault { return Status(p.Code, &p.StatusOptions) })
 
-func (f status) Fail(c chaos.Call) error {
-	m := &failure{HTTPError: HTTPError{StatusCode: f.code, Header: make(http.Header, 8), own: 1, line: f.line}}
-	e, values := &m.HTTPError, m.values[:0]
-	set := func(name, value string) {
-		values = append(values, value)
-		e.Header[name] = values[len(values)-1 : len(values) : len(values)]
+type httpStatus struct {
+	statusParams
+	line string // of the answer
+}
+
+func (f httpStatus) Check() error {
+	c := statusRow.Check(f.statusParams)
+	f.check(c)
+	return c.Err()
+}
+
+func (f httpStatus) Describe() chaos.Description {
+	d := statusRow.Describe(f.statusParams)
+	d.Persistence = persistence(f.Code)
+	return d
+}
+
+func (f httpStatus) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
+	return nil, f.Fail(c)
+}
+
+func (f httpStatus) Fail(chaos.Call) error {
+	m := newFailure(f.Code, f.line)
+	if f.Body == "" {
+		m.Body = append(append(m.room[:0], http.StatusText(f.Code)...), '\n')
+		m.set("Content-Type", "text/plain; charset=utf-8")
 	}
-	switch {
-	case f.o.Body != "":
-		if f.api != "" {
-			f.speak(e, c)
-		}
-		e.Body, e.Message = []byte(f.o.Body), ""
-		set("Content-Type", contentType(e.Body))
-	case f.api == "":
-		e.Body = append(append(m.body[:0], http.StatusText(f.code)...), '\n')
-		set("Content-Type", "text/plain; charset=utf-8")
-	default:
-		f.speak(e, c)
+	return m.finish(&f.StatusOptions)
+}
+
+// check adds what bounds cannot say.
+func (o *StatusOptions) check(c *catalog.Check) {
+	for _, name := range slices.Sorted(maps.Keys(o.Header)) {
+		bad := name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == ':' || r > '~' }) ||
+			strings.ContainsAny(strings.Join(o.Header[name], ""), "\r\n\x00")
+		c.That(!bad, "header", name, "names and values that a header can have (RFC 9110, section 5)")
 	}
-	now := time.Now().UTC()
-	set("Date", httpTime(now))
-	if after := f.o.RetryAfter; after > 0 && f.o.RetryDate {
-		set("Retry-After", now.Add(after+time.Second-1).Truncate(time.Second).Format(http.TimeFormat))
-	} else if after > 0 {
-		set("Retry-After", strconv.FormatInt(int64(math.Ceil(after.Seconds())), 10))
+	c.That(!o.RetryDate || o.RetryAfter > 0, "retryDate", o.RetryDate, "false, or a retryAfter of more than 0")
+}
+
+// wait is RetryAfter in whole seconds, rounded up, as the header says it; 0: none.
+func (o *StatusOptions) wait() time.Duration {
+	if up := o.RetryAfter + time.Second - 1; up > 0 {
+		return up.Truncate(time.Second)
 	}
-	for name, values := range f.o.Header {
-		e.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
-	}
-	set("Content-Length", strconv.Itoa(len(e.Body)))
-	return e
+	return o.RetryAfter // the sum is more than a duration holds
 }
 
 // failure is an error with room for what most answers of failure have, in one
@@ -98,7 +118,39 @@ func (f status) Fail(c chaos.Call) error {
 type failure struct {
 	HTTPError
 	values [4]string // of the usual headers
-	body   [40]byte
+	used   uint8     // of values
+	room   [39]byte  // for the body
+}
+
+func newFailure(code int, line string) *failure {
+	return &failure{HTTPError: HTTPError{StatusCode: code, Header: make(http.Header, 8), own: 1, line: line}}
+}
+
+// set sets one of the usual headers; name is in its canonical form.
+func (m *failure) set(name, value string) {
+	m.values[m.used] = value
+	m.Header[name] = m.values[m.used : m.used+1 : m.used+1]
+	m.used++
+}
+
+// finish completes the answer by the options.
+func (m *failure) finish(o *StatusOptions) error {
+	if o.Body != "" {
+		m.Body, m.Message = []byte(o.Body), ""
+		m.set("Content-Type", contentType(m.Body))
+	}
+	now := time.Now().UTC()
+	m.set("Date", httpTime(now))
+	if o.RetryAfter > 0 && o.RetryDate {
+		m.set("Retry-After", now.Add(o.RetryAfter+time.Second-1).Truncate(time.Second).Format(http.TimeFormat))
+	} else if o.RetryAfter > 0 {
+		m.set("Retry-After", strconv.FormatInt(int64(o.wait()/time.Second), 10))
+	}
+	for name, values := range o.Header {
+		m.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
+	}
+	m.set("Content-Length", strconv.Itoa(len(m.Body)))
+	return &m.HTTPError
 }
 
 // httpTime formats now as http.TimeFormat does, in a fifth of the time of
@@ -134,61 +186,10 @@ func contentType(body []byte) string {
 	return http.DetectContentType(body)
 }
 
-func (f status) Inject(_ context.Context, c chaos.Call, _ any, _ chaos.Next) (any, error) {
-	return nil, f.Fail(c)
-}
-
-func (f status) Check() error {
-	c := param.Check{Kind: f.kind}
-	if f.api == "" && f.as == "" {
-		c.That(f.code >= 400 && f.code <= 599, "code", f.code, "a status code from 400 to 599")
-	} else {
-		f.checkAPI(&c)
-	}
-	c.Wait("retryAfter", f.o.RetryAfter)
-	for name, values := range f.o.Header {
-		bad := name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == ':' || r > '~' }) ||
-			strings.ContainsAny(strings.Join(values, ""), "\r\n\x00")
-		c.That(!bad, "header", name, "names and values that a header can have (RFC 9110, section 5)")
-	}
-	c.That(!f.o.RetryDate || f.o.RetryAfter > 0, "retryDate", f.o.RetryDate, "false, or a retryAfter of more than 0")
-	return c.Err()
-}
-
-func (f status) Describe() chaos.Description {
-	d := chaos.Description{
-		Kind: f.kind, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
-		Persistence: persistence(f.code, f.as), Effect: chaos.EffectNone,
-	}
-	if f.api != "" {
-		d.Layer = chaos.LayerLLM
-	}
-	p := statusParams{API: f.api, Error: f.as, RetryDate: f.o.RetryDate, Header: f.o.Header, Body: f.o.Body}
-	if f.kind == "http_status" {
-		p.Code = f.code
-	}
-	if f.o.RetryAfter != 0 {
-		p.RetryAfter = f.o.RetryAfter.String()
-	}
-	return param.With(d, p)
-}
-
-type statusParams struct {
-	API        API         `json:"api,omitempty"`
-	Error      ErrorKind   `json:"error,omitempty"`
-	Code       int         `json:"code,omitempty"`
-	RetryAfter string      `json:"retryAfter,omitempty"`
-	RetryDate  bool        `json:"retryDate,omitempty"`
-	Header     http.Header `json:"header,omitempty"`
-	Body       string      `json:"body,omitempty"`
-}
-
 // persistence reports whether a retry can help: the statuses of a request that
 // is wrong in itself are permanent.
-func persistence(code int, as ErrorKind) chaos.Persistence {
+func persistence(code int) chaos.Persistence {
 	switch {
-	case as == KindQuota:
-		return chaos.Permanent
 	case code >= 500, code == http.StatusRequestTimeout, code == http.StatusConflict,
 		code == http.StatusTooEarly, code == http.StatusTooManyRequests:
 		return chaos.Transient

@@ -105,12 +105,3 @@ func (t *sites) of(r *http.Request) *site {
 	place.Store(s)
 	return s
 }
-
-// An API is a family of model providers, by the form of its messages.
-type API string
-
-// The APIs whose endpoints and error bodies are known.
-const (
-	OpenAI    API = "openai"    // and those compatible with it
-	Anthropic API = "anthropic" // the Messages API
-)

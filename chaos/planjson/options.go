@@ -9,6 +9,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/lies"
 	"github.com/shakedown-go/shakedown/chaos/when"
@@ -123,5 +124,5 @@ func readyErrors() []error {
 
 // readyMade are the rows of all catalogues.
 func readyMade() []*catalog.Row {
-	return slices.Concat(when.Rows(), fault.Rows(), lies.Rows(), httpKinds(), chatKinds(), eventKinds())
+	return slices.Concat(when.Rows(), fault.Rows(), lies.Rows(), chaoshttp.Rows())
 }

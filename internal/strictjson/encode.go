@@ -74,7 +74,7 @@ func encodeStruct(v reflect.Value, fields []Field, other func(any) json.RawMessa
 	for i := range fields {
 		f := &fields[i]
 		member := v.FieldByIndex(f.Index)
-		if f.Optional && (member.IsZero() || member.Kind() == reflect.Slice && member.Len() == 0) {
+		if f.Optional && (member.IsZero() || isList(member.Kind()) && member.Len() == 0) {
 			continue
 		}
 		value, err := encode(member, other)
@@ -88,3 +88,5 @@ func encodeStruct(v reflect.Value, fields []Field, other func(any) json.RawMessa
 	}
 	return append(text, '}'), nil
 }
+
+func isList(k reflect.Kind) bool { return k == reflect.Slice || k == reflect.Map }

@@ -1,0 +1,122 @@
+package chaoshttp
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// changes is part of the faults that change an answer with a status below 400.
+type changes struct{}
+
+func (changes) Phase() chaos.Phase { return chaos.PhaseChange }
+
+// changeAnswer makes the call and has apply change its answer, if that has a
+// body. of is the request.
+func changeAnswer(ctx context.Context, args any, next chaos.Next, apply func(r Response, of Request) Response) (any, error) {
+	return alterAnswer(ctx, args, next, false, apply)
+}
+
+// replaceAnswer is changeAnswer for a fault that puts another body in place: an
+// answer without one will do.
+func replaceAnswer(ctx context.Context, args any, next chaos.Next, apply func(r Response) Response) (any, error) {
+	return alterAnswer(ctx, args, next, true, func(r Response, _ Request) Response { return apply(r) })
+}
+
+func alterAnswer(ctx context.Context, args any, next chaos.Next, anew bool,
+	apply func(r Response, of Request) Response) (any, error) {
+	result, err := next(ctx, args)
+	if err != nil {
+		return result, err
+	}
+	r, ok := result.(Response)
+	if !ok || r.Response == nil || r.Body == nil {
+		chaos.Note(ctx, "what the call gave is not an HTTP response")
+		return result, nil
+	}
+	of, _ := args.(Request)
+	none := r.StatusCode == http.StatusSwitchingProtocols || !anew && !bodyAllowed(r.StatusCode)
+	if none || of.Request != nil && of.Method == http.MethodHead {
+		chaos.Note(ctx, "the answer has no body")
+		return result, nil
+	}
+	return apply(r, of), nil
+}
+
+// streams reports whether a response is a stream of documents or events:
+// waiting for the last of them would change more than was asked.
+func streams(ctx context.Context, r Response) bool {
+	if !oneByOne(r.Header.Get("Content-Type")) {
+		return false
+	}
+	chaos.Note(ctx, "the body is a stream")
+	return true
+}
+
+// copied is a copy of the response whose header may be changed.
+func copied(r Response) Response {
+	c := *r.Response
+	c.Header = r.Header.Clone()
+	if c.Header == nil {
+		c.Header = http.Header{}
+	}
+	return Response{&c}
+}
+
+// resized is a copy of a response that does not say how long it is; one that
+// did not say so before stays as it is.
+func resized(r Response) Response {
+	if r.ContentLength <= 0 && r.Header.Get("Content-Length") == "" {
+		return r
+	}
+	return sized(r, -1)
+}
+
+// sized is a copy of a response that says it is n bytes long; negative: that
+// it does not know.
+func sized(r Response, n int64) Response {
+	c := copied(r)
+	if c.ContentLength = n; n < 0 {
+		c.Header.Del("Content-Length")
+		return c
+	}
+	c.Header.Set("Content-Length", strconv.FormatInt(n, 10))
+	c.TransferEncoding = nil
+	return c
+}
+
+// altered reads a document that is not the one that was sent, and says so once
+// the byte was read that makes the difference: that at mark, or the end.
+type altered struct {
+	s        *spoiled
+	from     []byte // that was sent; nil: not known
+	doc      []byte
+	mark     int
+	off      int
+	what     []chaos.Change
+	declared bool
+}
+
+func (a *altered) Read(p []byte) (int, error) {
+	n := copy(p, a.doc[a.off:])
+	a.off += n
+	over := a.off == len(a.doc) && n == 0 && len(p) > 0
+	if !a.declared && (a.off > a.mark || over) {
+		a.declared = true
+		a.s.changed(a.what...)
+	}
+	if over {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// number is a JSON number.
+func number(n int64) json.RawMessage { return strconv.AppendInt(nil, n, 10) }
+
+// text is a JSON string.
+func text(s string) json.RawMessage { return encode(s) }

@@ -1,0 +1,402 @@
+package chaoshttp
+
+import (
+	"context"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp/internal/completion"
+	"github.com/shakedown-go/shakedown/internal/sse"
+)
+
+// The faults of this file change what a model says: completions of OpenAI's
+// chat/completions and responses, and of Anthropic's messages, streamed or not.
+// One value serves all of them. A body that is none of these passes as it is,
+// and the event of the call says so.
+
+// completionRows are the faults of this file.
+func completionRows() []*catalog.Row {
+	return []*catalog.Row{emptyCompletionRow, cutCompletionRow, filterCompletionRow, refuseCompletionRow, garbleCompletionRow,
+		malformToolCallRow, stripToolCallsRow, hallucinateToolCallRow, wrongArgumentRow, missingArgumentRow,
+		driftCompletionRow}
+}
+
+// EmptyCompletion removes everything from a completion: no text, no tool call,
+// a normal end.
+func EmptyCompletion() chaos.Fault { return emptyCompletion{} }
+
+var emptyCompletionRow = catalog.Fault(catalog.Row{
+	Kind: "empty_completion", Doc: "The model says nothing.", Go: "chaoshttp.EmptyCompletion()",
+	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(catalog.None) chaos.Fault { return EmptyCompletion() })
+
+type emptyCompletion struct{ changes }
+
+func (emptyCompletion) Describe() chaos.Description {
+	return emptyCompletionRow.Describe(catalog.None{})
+}
+
+func (emptyCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.Empty() })
+}
+
+type keptText struct {
+	Keep int `json:"keep" bounds:"min=0" allowed:"a number of characters of 0 or more" doc:"characters that come"`
+}
+
+// CutCompletion ends a completion as at its token limit, after keep characters,
+// at least 0, of text and tool arguments together: finish_reason "length",
+// stop_reason "max_tokens". A shorter one is not changed.
+func CutCompletion(keep int) chaos.Fault { return cutCompletion{keptText: keptText{keep}} }
+
+var cutCompletionRow = catalog.Fault(catalog.Row{
+	Kind: "cut_completion", Doc: "The completion ends at the limit of its tokens.",
+	Go: "chaoshttp.CutCompletion(keep)", Example: `{"keep":12}`,
+	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(p keptText) chaos.Fault { return cutCompletion{keptText: p} })
+
+type cutCompletion struct {
+	changes
+	keptText
+}
+
+func (f cutCompletion) Check() error                { return cutCompletionRow.Check(f.keptText).Err() }
+func (f cutCompletion) Describe() chaos.Description { return cutCompletionRow.Describe(f.keptText) }
+
+func (f cutCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.Cut(f.Keep) })
+}
+
+// FilterCompletion ends a completion as the provider's filter does, after keep
+// characters, at least 0: finish_reason "content_filter", stop_reason
+// "refusal". A shorter one is not changed.
+func FilterCompletion(keep int) chaos.Fault { return filterCompletion{keptText: keptText{keep}} }
+
+var filterCompletionRow = catalog.Fault(catalog.Row{
+	Kind: "filtered_completion", Doc: "The provider's filter ends the completion.",
+	Go: "chaoshttp.FilterCompletion(keep)", Example: `{"keep":12}`,
+	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(p keptText) chaos.Fault { return filterCompletion{keptText: p} })
+
+type filterCompletion struct {
+	changes
+	keptText
+}
+
+func (f filterCompletion) Check() error { return filterCompletionRow.Check(f.keptText).Err() }
+func (f filterCompletion) Describe() chaos.Description {
+	return filterCompletionRow.Describe(f.keptText)
+}
+
+func (f filterCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.Filter(f.Keep) })
+}
+
+type refusalWords struct {
+	Words string `json:"words,omitempty" doc:"what it says; left out: the usual words"`
+}
+
+// RefuseCompletion makes a model refuse, in the given words; "" is a usual
+// refusal. OpenAI has a member of its own for refusals, which is used;
+// Anthropic's stop_reason is "refusal".
+func RefuseCompletion(words string) chaos.Fault {
+	return refuseCompletion{refusalWords: refusalWords{words}}
+}
+
+var refuseCompletionRow = catalog.Fault(catalog.Row{
+	Kind: "refused_completion", Doc: "The model refuses.", Go: "chaoshttp.RefuseCompletion(words)",
+	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(p refusalWords) chaos.Fault { return refuseCompletion{refusalWords: p} })
+
+type refuseCompletion struct {
+	changes
+	refusalWords
+}
+
+func (f refuseCompletion) Describe() chaos.Description {
+	return refuseCompletionRow.Describe(f.refusalWords)
+}
+
+func (f refuseCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.Refuse(f.Words) })
+}
+
+// GarbleCompletion makes gibberish of a model's text: every letter, digit and
+// sign becomes another, drawn from the call's coordinates.
+func GarbleCompletion() chaos.Fault { return garbleCompletion{} }
+
+var garbleCompletionRow = catalog.Fault(catalog.Row{
+	Kind: "garbled_completion", Doc: "The model talks gibberish.", Go: "chaoshttp.GarbleCompletion()",
+	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(catalog.None) chaos.Fault { return GarbleCompletion() })
+
+type garbleCompletion struct{ changes }
+
+func (garbleCompletion) Describe() chaos.Description {
+	return garbleCompletionRow.Describe(catalog.None{})
+}
+
+func (garbleCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return changeCompletion(ctx, c, args, next, completion.Garble)
+}
+
+// MalformToolCall removes the last character of a tool call's arguments, so
+// that they are no JSON. In a message of Anthropic's that is not streamed,
+// arguments must be a value, so they become a string.
+func MalformToolCall() chaos.Fault { return malformToolCall{} }
+
+var malformToolCallRow = catalog.Fault(catalog.Row{
+	Kind: "malformed_tool_call", Doc: "A tool call's arguments are not JSON.", Go: "chaoshttp.MalformToolCall()",
+	Layer: chaos.LayerLLM, Class: chaos.ClassProtocol, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(catalog.None) chaos.Fault { return MalformToolCall() })
+
+type malformToolCall struct{ changes }
+
+func (malformToolCall) Describe() chaos.Description {
+	return malformToolCallRow.Describe(catalog.None{})
+}
+
+func (malformToolCall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.MalformCalls() })
+}
+
+// StripToolCalls removes all tool calls from a completion, which ends normally
+// without them: the model announces a call and does not make it.
+func StripToolCalls() chaos.Fault { return stripToolCalls{} }
+
+var stripToolCallsRow = catalog.Fault(catalog.Row{
+	Kind: "stripped_tool_call", Doc: "The completion lacks its tool calls.", Go: "chaoshttp.StripToolCalls()",
+	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(catalog.None) chaos.Fault { return StripToolCalls() })
+
+type stripToolCalls struct{ changes }
+
+func (stripToolCalls) Describe() chaos.Description { return stripToolCallsRow.Describe(catalog.None{}) }
+
+func (stripToolCalls) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.StripCalls() })
+}
+
+type toolName struct {
+	Name string `json:"name,omitempty" doc:"of the tool that is called; left out: made from the real one"`
+}
+
+// HallucinateToolCall makes the first tool call name a tool that does not
+// exist; if name is empty, it is made from the real one.
+func HallucinateToolCall(name string) chaos.Fault {
+	return hallucinateToolCall{toolName: toolName{name}}
+}
+
+var hallucinateToolCallRow = catalog.Fault(catalog.Row{
+	Kind: "hallucinated_tool_call", Doc: "A tool call names a tool that does not exist.",
+	Go:    "chaoshttp.HallucinateToolCall(name)",
+	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(p toolName) chaos.Fault { return hallucinateToolCall{toolName: p} })
+
+type hallucinateToolCall struct {
+	changes
+	toolName
+}
+
+func (f hallucinateToolCall) Describe() chaos.Description {
+	return hallucinateToolCallRow.Describe(f.toolName)
+}
+
+func (f hallucinateToolCall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return changeCompletion(ctx, c, args, next, f.editor)
+}
+
+func (f hallucinateToolCall) editor(c chaos.Call) completion.Editor {
+	return completion.RenameCall(c, f.Name)
+}
+
+type argumentName struct {
+	Name string `json:"name,omitempty" doc:"of the argument; left out: a drawn one"`
+}
+
+// WrongArgument gives one argument of each tool call another value of the same
+// type, close to the right one, as a mistake would be. If name is empty, the
+// argument is drawn from the call's coordinates.
+func WrongArgument(name string) chaos.Fault { return wrongArgument{argumentName: argumentName{name}} }
+
+var wrongArgumentRow = catalog.Fault(catalog.Row{
+	Kind: "wrong_argument", Doc: "A tool call has a wrong argument.", Go: "chaoshttp.WrongArgument(name)",
+	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(p argumentName) chaos.Fault { return wrongArgument{argumentName: p} })
+
+type wrongArgument struct {
+	changes
+	argumentName
+}
+
+func (f wrongArgument) Describe() chaos.Description { return wrongArgumentRow.Describe(f.argumentName) }
+
+func (f wrongArgument) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return changeCompletion(ctx, c, args, next, f.editor)
+}
+
+func (f wrongArgument) editor(c chaos.Call) completion.Editor {
+	return completion.WrongArgument(c, f.Name)
+}
+
+// MissingArgument removes one argument of each tool call. If name is empty, it
+// is drawn from the call's coordinates.
+func MissingArgument(name string) chaos.Fault {
+	return missingArgument{argumentName: argumentName{name}}
+}
+
+var missingArgumentRow = catalog.Fault(catalog.Row{
+	Kind: "missing_argument", Doc: "A tool call lacks an argument.", Go: "chaoshttp.MissingArgument(name)",
+	Layer: chaos.LayerLLM, Class: chaos.ClassOmission, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(p argumentName) chaos.Fault { return missingArgument{argumentName: p} })
+
+type missingArgument struct {
+	changes
+	argumentName
+}
+
+func (f missingArgument) Describe() chaos.Description {
+	return missingArgumentRow.Describe(f.argumentName)
+}
+
+func (f missingArgument) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return changeCompletion(ctx, c, args, next, f.editor)
+}
+
+func (f missingArgument) editor(c chaos.Call) completion.Editor {
+	return completion.MissingArgument(c, f.Name)
+}
+
+// A Drift is a way in which a model's answers change from one version to the next.
+type Drift string
+
+// The drifts.
+const (
+	DriftKeys      Drift = "keys"      // an answer in JSON names a member differently
+	DriftFormat    Drift = "format"    // JSON comes in a Markdown fence, and other text in JSON
+	DriftVerbosity Drift = "verbosity" // words before and behind
+	DriftTone      Drift = "tone"      // the same, in ill humour
+)
+
+type driftParams struct {
+	Drift Drift `json:"drift" bounds:"enum=keys|format|verbosity|tone"`
+}
+
+// DriftCompletion makes a model answer in another style.
+func DriftCompletion(d Drift) chaos.Fault { return driftCompletion{driftParams: driftParams{d}} }
+
+var driftCompletionRow = catalog.Fault(catalog.Row{
+	Kind: "drifted_completion", Doc: "The model answers in another style.",
+	Go: "chaoshttp.DriftCompletion(d)", Example: `{"drift":"format"}`,
+	Layer: chaos.LayerLLM, Class: chaos.ClassValue, Visibility: chaos.Implicit,
+	Persistence: chaos.Transient, Effect: chaos.EffectDone,
+}, func(p driftParams) chaos.Fault { return driftCompletion{driftParams: p} })
+
+type driftCompletion struct {
+	changes
+	driftParams
+}
+
+func (f driftCompletion) Check() error { return driftCompletionRow.Check(f.driftParams).Err() }
+func (f driftCompletion) Describe() chaos.Description {
+	return driftCompletionRow.Describe(f.driftParams)
+}
+
+func (f driftCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
+	return changeCompletion(ctx, c, args, next, f.editor)
+}
+
+func (f driftCompletion) editor(c chaos.Call) completion.Editor {
+	switch f.Drift {
+	case DriftKeys:
+		return completion.RenameKey(c)
+	case DriftFormat:
+		return completion.Reformat()
+	case DriftVerbosity:
+		return completion.Verbose(c)
+	}
+	return completion.Rude(c)
+}
+
+// changeCompletion makes the call and has editors change its answer, if that is
+// a completion: each choice an editor of its own.
+func changeCompletion(ctx context.Context, c chaos.Call, args any, next chaos.Next,
+	make func(c chaos.Call) completion.Editor) (any, error) {
+	result, err := next(ctx, args)
+	if err != nil {
+		return result, err
+	}
+	return edited(ctx, result, func(i int) completion.Editor { return make(c.Sub(i)) }), nil
+}
+
+// maxCompletion bounds the completion that is held to be edited as a whole.
+const maxCompletion = 8 << 20
+
+// notUnderstood is the note for a body that passes unchanged.
+const notUnderstood = "the body is no chat completion, message or response that is understood"
+
+const nothingChanged = "the completion has nothing that this fault changes"
+
+// edited puts an editor in front of a response, if that may be a completion.
+func edited(ctx context.Context, result any, fresh func(i int) completion.Editor) any {
+	r, problem := plainIn(result)
+	switch {
+	case problem == "" && isStream(r.Header):
+		return scripted(ctx, result, &completionScript{completion.NewStream(fresh)})
+	case problem == "" && !isJSON(r.Header):
+		problem = "the response is neither JSON nor an event stream: its content type is " + r.Header.Get("Content-Type")
+	}
+	if problem != "" {
+		chaos.Note(ctx, problem)
+		return result
+	}
+	return revise(ctx, r, maxCompletion, tooLong, func(ctx context.Context, body []byte) (revision, error) {
+		out, changes, ok := completion.Edit(body, fresh)
+		switch {
+		case !ok:
+			chaos.Note(ctx, notUnderstood)
+		case len(changes) == 0:
+			chaos.Note(ctx, nothingChanged)
+		}
+		return revision{out, changes}, nil
+	}, nil)
+}
+
+// completionScript is the script that edits a completion in a stream.
+type completionScript struct{ stream *completion.Stream }
+
+func (sc *completionScript) event(n int, e sse.Event) (st step) {
+	st.out, st.changes = sc.stream.Event(n, e)
+	return st
+}
+
+func (sc *completionScript) end(n int) (st step) {
+	st.out, st.changes = sc.stream.Rest(n)
+	switch {
+	case !sc.stream.Understood():
+		st.note = notUnderstood
+	case !sc.stream.Changed():
+		st.note = nothingChanged
+	}
+	return st
+}
+
+const tooLong = "the body is too long to be edited"
+
+func isJSON(h http.Header) bool {
+	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
+}

@@ -1,0 +1,150 @@
+package completion
+
+import "github.com/shakedown-go/shakedown/internal/jsonedit"
+
+// messageStream is the stream of a message: blocks that start, grow and stop,
+// then a delta of the message itself with the reason.
+type messageStream struct {
+	Editor
+	kinds map[int]string // the open and closed blocks by their index
+	gone  map[int]bool   // blocks that were dropped: later ones move up, since clients expect no gap
+	last  int            // the index of the block that started last
+	next  int            // the index of the next block that the caller has not seen
+}
+
+func (s *messageStream) rewrite(doc *jsonedit.Value, log *changeLog) (before []*jsonedit.Value, drop bool) {
+	kind, _ := doc.Get("type").Text()
+	n := doc.Get("index").Int(0)
+	switch kind {
+	case "content_block_start":
+		drop = s.start(doc, n, log)
+	case "content_block_delta":
+		if drop = s.gone[n]; !drop {
+			s.grow(doc.Get("delta"), s.kinds[n], log)
+		}
+	case "content_block_stop":
+		if drop = s.gone[n]; !drop {
+			before = s.stop(n, log)
+		}
+	case "message_delta":
+		if wire, ok := doc.Get("delta").Get("stop_reason").Text(); ok {
+			p := stopFor(doc.Get("delta"), s, wire, log, ".delta")
+			log.kept(index(".content", s.next)+".text", p)
+			before = s.block(p.more)
+		}
+		return before, false
+	default:
+		return nil, false
+	}
+	if drop {
+		log.note("", doc.Bytes(), nil)
+	} else if at := s.place(n); at != n {
+		doc.Set("index", jsonedit.Of(at)) // not noted: the content is what it was
+	}
+	return before, drop
+}
+
+// place is the index of a block as the caller sees it.
+func (s *messageStream) place(n int) int {
+	at := n
+	for gone := range s.gone {
+		if gone < n {
+			at--
+		}
+	}
+	return at
+}
+
+func (s *messageStream) start(doc *jsonedit.Value, n int, log *changeLog) (drop bool) {
+	block := doc.Get("content_block")
+	kind, _ := block.Get("type").Text()
+	s.kinds[n], s.last = kind, n
+	switch kind {
+	case "tool_use":
+		name, _ := block.Get("name").Text()
+		p := ask(s, pieceCall, name)
+		if p.drop {
+			s.gone[n] = true
+			return true
+		}
+		log.text(block, "name", ".content_block", p, name)
+	case "text":
+		if text, _ := block.Get("text").Text(); text != "" {
+			log.text(block, "text", ".content_block", ask(s, pieceText, text), text)
+		}
+	}
+	s.next = s.place(n) + 1
+	return false
+}
+
+func (s *messageStream) grow(delta *jsonedit.Value, block string, log *changeLog) {
+	switch kind, _ := delta.Get("type").Text(); {
+	case kind == "text_delta":
+		text, _ := delta.Get("text").Text()
+		log.text(delta, "text", ".delta", ask(s, pieceText, text), text)
+	case kind == "input_json_delta" && block == "tool_use":
+		args, _ := delta.Get("partial_json").Text()
+		log.text(delta, "partial_json", ".delta", ask(s, pieceArgs, args), args)
+	}
+}
+
+// stop ends a block, and returns the rest of it.
+func (s *messageStream) stop(n int, log *changeLog) []*jsonedit.Value { return s.over(n, log, false) }
+
+func (s *messageStream) rest(log *changeLog) []*jsonedit.Value {
+	if s.gone[s.last] {
+		return nil
+	}
+	return s.over(s.last, log, true)
+}
+
+// over ends a block. A block that broke off is ended only if some of it was
+// held.
+func (s *messageStream) over(n int, log *changeLog, broken bool) []*jsonedit.Value {
+	end, name, delta := pieceCallEnd, "partial_json", "input_json_delta"
+	switch s.kinds[n] {
+	case "text":
+		end, name, delta = pieceTextEnd, "text", "text_delta"
+	case "tool_use":
+	default:
+		return nil
+	}
+	p := ask(s, end, "")
+	if broken && p.was == "" {
+		return nil
+	}
+	log.kept(index(".content", n)+"."+name, p)
+	if p.more == "" {
+		return nil
+	}
+	return []*jsonedit.Value{blockDelta(s.place(n), map[string]any{"type": delta, name: p.more})}
+}
+
+// block is a whole further block of text; for an empty text there is none.
+func (s *messageStream) block(text string) []*jsonedit.Value {
+	if text == "" {
+		return nil
+	}
+	n := s.next
+	s.next++
+	return []*jsonedit.Value{
+		jsonedit.Of(struct {
+			Type  string    `json:"type"`
+			Index int       `json:"index"`
+			Block textBlock `json:"content_block"`
+		}{"content_block_start", n, textBlock{"text", ""}}),
+		blockDelta(n, map[string]any{"type": "text_delta", "text": text}),
+		jsonedit.Of(struct {
+			Type  string `json:"type"`
+			Index int    `json:"index"`
+		}{"content_block_stop", n}),
+	}
+}
+
+func blockDelta(n int, delta any) *jsonedit.Value {
+	return jsonedit.Of(struct {
+		Type  string `json:"type"`
+		Index int    `json:"index"`
+		Delta any    `json:"delta"`
+	}{"content_block_delta", n, delta})
+}

@@ -1,0 +1,144 @@
+package completion
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/jsonedit"
+)
+
+// An Editor is one fault of one completion: it changes pieces. A document has a
+// text in one piece, a stream in many. An editor must produce the same text in
+// the end, however it is split.
+type Editor interface {
+	edit(p *piece)
+}
+
+type pieceKind int
+
+const (
+	pieceText    pieceKind = iota // a text, or its next part
+	pieceTextEnd                  // no more of this text comes
+	pieceCall                     // a tool call begins: the tool's name
+	pieceArgs                     // its arguments, a JSON text, or their next part
+	pieceCallEnd                  // no more arguments come
+	pieceFinish                   // nothing more comes: the reason
+)
+
+// The reasons of a pieceFinish, in words that are no provider's. One that a
+// form has no word for stays as it is on the wire.
+const (
+	reasonStop    = "stop"
+	reasonCalls   = "calls"
+	reasonLength  = "length"
+	reasonFilter  = "filter"
+	reasonRefusal = "refusal"
+)
+
+type piece struct {
+	kind pieceKind
+	text string // what an editor changes
+	// drop takes a whole call out, at its pieceCall.
+	drop bool
+	// refusal says of a text that it is one, for providers that keep them apart.
+	refusal bool
+	// late says that an editor keeps some of the text for later: that alone is no change.
+	late bool
+	// more is, at an end, what is to come before it: the rest of a text or of
+	// arguments, or a text at a pieceFinish; was is what was kept of the original.
+	more, was string
+}
+
+// ask shows an editor a piece.
+func ask(ed Editor, kind pieceKind, text string) piece {
+	p := piece{kind: kind, text: text}
+	ed.edit(&p)
+	return p
+}
+
+// wholeText edits a text that comes in one piece.
+func wholeText(ed Editor, text string) piece { return asked(ed, pieceText, pieceTextEnd, text) }
+
+// wholeArgs edits arguments that come in one piece.
+func wholeArgs(ed Editor, args string) piece { return asked(ed, pieceArgs, pieceCallEnd, args) }
+
+func asked(ed Editor, kind, end pieceKind, text string) piece {
+	p := ask(ed, kind, text)
+	p.text, p.late = p.text+ask(ed, end, "").more, false
+	return p
+}
+
+// changeLog collects what was changed. Its paths begin with the root: "$" for a
+// document, "$[3]" for the fourth event of a stream.
+type changeLog struct {
+	root string
+	list []chaos.Change
+}
+
+// note adds a change, unless there is none.
+func (l *changeLog) note(path string, before, after []byte) {
+	if !bytes.Equal(before, after) {
+		l.list = append(l.list, chaos.Change{Path: l.root + path, Before: bytes.Clone(before), After: bytes.Clone(after)})
+	}
+}
+
+// text sets a text of an object; before is what the caller would have seen.
+func (l *changeLog) text(in *jsonedit.Value, name, path string, p piece, before string) {
+	if p.text == before {
+		return
+	}
+	if !p.late || p.refusal {
+		l.note(path+"."+name, jsonedit.Of(before).Bytes(), jsonedit.Of(p.text).Bytes())
+	}
+	in.SetText(name, p.text)
+}
+
+// set gives a member a value and notes it.
+func (l *changeLog) set(in *jsonedit.Value, name, path string, to *jsonedit.Value) {
+	before := bytes.Clone(in.Get(name).Bytes())
+	in.Set(name, to)
+	l.note(path+"."+name, before, to.Bytes())
+}
+
+// kept notes the changes of a text that was held until the end.
+func (l *changeLog) kept(path string, p piece) {
+	if p.more != p.was {
+		l.note(path, jsonedit.Of(p.was).Bytes(), jsonedit.Of(p.more).Bytes())
+	}
+}
+
+func index(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
+
+// words translates the reasons of a provider.
+type words []struct{ wire, reason string }
+
+// read translates a provider's reason into ours; an unknown one stays.
+func (w words) read(wire string) string {
+	for _, word := range w {
+		if word.wire == wire {
+			return word.reason
+		}
+	}
+	return wire
+}
+
+// write translates a reason into the provider's.
+func (w words) write(reason string) string {
+	for _, word := range w {
+		if word.reason == reason {
+			return word.wire
+		}
+	}
+	return reason
+}
+
+// finish shows the editor the reason, and reports whether it changed.
+func (w words) finish(ed Editor, wire string) (p piece, changed bool) {
+	reason := w.read(wire)
+	p = ask(ed, pieceFinish, reason)
+	if changed = p.text != reason; changed {
+		p.text = w.write(p.text)
+	}
+	return p, changed
+}

@@ -1,0 +1,14 @@
+package chaoshttp
+
+import (
+	"slices"
+
+	"github.com/shakedown-go/shakedown/chaos/catalog"
+)
+
+// Rows returns the rows of this package's faults, in the order of the
+// documentation. The caller may keep and change the list.
+func Rows() []*catalog.Row {
+	return slices.Concat(connectionRows(), statusRows(), lateRows(), encodingRows(), formatRows(),
+		completionRows(), spoilRows(), eventRows())
+}

@@ -1,0 +1,307 @@
+package chaoshttp
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/blame"
+	"github.com/shakedown-go/shakedown/internal/sse"
+)
+
+// A script decides what becomes of the events of one stream. It sees the events
+// that a client would get, without comments.
+type script interface {
+	// event is called with the n-th event, counting from 0.
+	event(n int, e sse.Event) step
+	// end is called when the stream ended after n events, well or not. It
+	// returns what the script held back.
+	end(n int) step
+}
+
+// holder is a script that may hold an event back.
+type holder interface {
+	// long is called when a part of an event comes that is too long to be held.
+	long() step
+}
+
+// sizing is a script that may keep the stated length of a stream, whatever
+// becomes of its events.
+type sizing interface {
+	keepsSize() bool
+}
+
+// step is what a script makes of one event.
+type step struct {
+	wait time.Duration // before the rest; negative: until the call ends
+	out  []byte        // what the caller gets in the event's place
+	was  []byte        // what it would have got, where that is not the event alone
+	// changes are declared when the caller gets the first byte that it would
+	// not have got or, if there is none, the end: what is not read was not delivered.
+	changes []chaos.Change
+	stop    error // after out: io.EOF, or an error that the fault makes
+	note    string
+}
+
+// as passes an event through unchanged.
+func as(e sse.Event) step { return step{out: e.Raw} }
+
+// eventBody is the body of an event stream that follows a script.
+type eventBody struct {
+	s      follower
+	src    *sse.Reader
+	script script // nil: the rest passes as it is
+	n      int
+	out    []byte
+	due    []chaos.Change
+	mark   int    // the index in out of the byte that shows what is due; len(out): the next byte does
+	was    []byte // the original of what follows mark
+	stop   error
+}
+
+// follower is what a script acts on.
+type follower interface {
+	changed(...chaos.Change)
+	note(string)
+	fail(error) error
+	sleep(time.Duration) (disarmed bool, err error)
+}
+
+// scripted puts a script in front of a response, if that is an event stream. If
+// its length is known and changes, the stream is rewritten before the caller
+// has the header: such a stream is complete, so nothing in it can be waited
+// for.
+func scripted(ctx context.Context, result any, sc script) any {
+	r, problem := streamIn(result)
+	if problem != "" {
+		chaos.Note(ctx, problem)
+		return result
+	}
+	to := r
+	if keeps, ok := sc.(sizing); !ok || !keeps.keepsSize() {
+		if r.ContentLength > 0 && r.ContentLength <= mostJSON {
+			return rewritten(ctx, r, sc)
+		}
+		to = resized(r)
+	}
+	return spoil(ctx, r, to, func(s *spoiled, body io.Reader) io.Reader {
+		return &eventBody{s: s, src: sse.NewReader(body, 0), script: sc}
+	})
+}
+
+// rewritten runs a script over a stream that is complete.
+func rewritten(ctx context.Context, r Response, sc script) any {
+	doc, rest, ok := all(r.Body, mostJSON)
+	if !ok {
+		rest = io.MultiReader(bytes.NewReader(doc), rest)
+		return spoil(ctx, r, held(r, nil, rest), func(s *spoiled, body io.Reader) io.Reader {
+			return &eventBody{s: s, src: sse.NewReader(body, 0), script: sc}
+		})
+	}
+	p := &rewrittenStream{ctx: ctx}
+	b := &eventBody{s: p, src: sse.NewReader(bytes.NewReader(doc), 0), script: sc}
+	for b.stop == nil {
+		b.fill()
+		p.keep(b)
+	}
+	if len(p.due) == 0 && b.stop == io.EOF {
+		return held(r, doc, rest)
+	}
+	to := held(r, nil, rest)
+	if b.stop == io.EOF {
+		to = sized(to, int64(len(p.out)))
+	}
+	return spoil(ctx, r, to, func(s *spoiled, _ io.Reader) io.Reader {
+		return &rewrittenReader{s: s, rewrittenStream: *p, stop: b.stop}
+	})
+}
+
+// rewrittenStream is a stream after its script, before it is read.
+type rewrittenStream struct {
+	ctx  context.Context
+	out  []byte
+	due  []dueAt
+	made bool // the end is an error of the fault
+}
+
+// dueAt are changes that show in the byte at that place.
+type dueAt struct {
+	at   int
+	what []chaos.Change
+}
+
+func (p *rewrittenStream) changed(ch ...chaos.Change) {}
+func (p *rewrittenStream) note(text string)           { chaos.Note(p.ctx, text) }
+func (p *rewrittenStream) fail(err error) error       { p.made = true; return err }
+
+// sleep is never called: a script that waits keeps the length.
+func (p *rewrittenStream) sleep(time.Duration) (bool, error) { return false, nil }
+
+// keep takes what a body has ready to be read.
+func (p *rewrittenStream) keep(b *eventBody) {
+	if at := b.mark; len(b.due) > 0 && (at < len(b.out) || b.stop != nil) {
+		p.due = append(p.due, dueAt{len(p.out) + at, b.due})
+		b.due, b.was = nil, nil
+	}
+	p.out = append(p.out, b.out...)
+	b.out = nil
+}
+
+// rewrittenReader reads a rewritten stream, and declares the changes it reads.
+type rewrittenReader struct {
+	s *spoiled
+	rewrittenStream
+	off  int
+	stop error
+}
+
+func (r *rewrittenReader) Read(p []byte) (int, error) {
+	n := copy(p, r.out[r.off:])
+	r.off += n
+	over := n == 0 && len(p) > 0
+	for len(r.due) > 0 && (r.off > r.due[0].at || over) {
+		r.s.changed(r.due[0].what...)
+		r.due = r.due[1:]
+	}
+	switch {
+	case !over:
+		return n, nil
+	case r.made:
+		return 0, r.s.fail(r.stop)
+	}
+	return 0, r.stop
+}
+
+// streamIn returns the response if it is an event stream, or else what it is
+// instead.
+func streamIn(result any) (r Response, problem string) {
+	r, problem = plainIn(result)
+	if problem == "" && !isStream(r.Header) {
+		problem = fmt.Sprintf("the response is no event stream: its content type is %q", r.Header.Get("Content-Type"))
+	}
+	return r, problem
+}
+
+// plainIn returns the response if its body can be read as it is.
+func plainIn(result any) (r Response, problem string) {
+	r, ok := result.(Response)
+	switch {
+	case !ok || r.Response == nil || r.Body == nil:
+		return r, fmt.Sprintf("the result, %T, is no HTTP response", result)
+	case encoded(r.Header):
+		return r, fmt.Sprintf("the response is encoded: %s", r.Header.Get("Content-Encoding"))
+	}
+	return r, ""
+}
+
+func encoded(h http.Header) bool {
+	coding := h.Get("Content-Encoding")
+	return coding != "" && coding != "identity"
+}
+
+func isStream(h http.Header) bool {
+	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return err == nil && kind == "text/event-stream"
+}
+
+// Read reads what the script leaves of the stream.
+func (b *eventBody) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	for len(b.out) == 0 && b.stop == nil {
+		b.fill()
+	}
+	n := copy(p, b.out)
+	b.out = b.out[n:]
+	if len(b.due) > 0 && (b.mark < n || n == 0) {
+		b.s.changed(b.due...)
+		b.due, b.was = nil, nil
+	}
+	b.mark -= n
+	if n == 0 {
+		return 0, b.stop
+	}
+	return n, nil
+}
+
+// fill takes one event of the provider.
+func (b *eventBody) fill() {
+	e, err := b.src.Next()
+	switch {
+	case err != nil:
+		if b.finish(nil); b.stop == nil {
+			b.stop = err
+		}
+	case b.script == nil:
+		b.take(as(e), e.Raw)
+	case !e.Ended && !e.Part: // the stream broke off: clients drop this one
+		b.finish(e.Raw)
+	case e.Part:
+		st := step{}
+		if h, ok := b.script.(holder); ok {
+			st = h.long()
+		}
+		st.out = slices.Concat(st.out, e.Raw)
+		b.take(st, e.Raw)
+	case !e.Seen():
+		b.take(as(e), e.Raw)
+	default:
+		b.n++
+		b.take(b.script.event(b.n-1, e), e.Raw)
+	}
+}
+
+// finish ends the script before the rest of the stream.
+func (b *eventBody) finish(rest []byte) {
+	sc := b.script
+	b.script = nil
+	if sc == nil {
+		return
+	}
+	st := sc.end(b.n)
+	st.out = slices.Concat(st.out, rest)
+	b.take(st, rest)
+}
+
+// take does what a step says instead of what the provider sent.
+func (b *eventBody) take(st step, raw []byte) {
+	if st.note != "" {
+		b.s.note(st.note)
+	}
+	if st.wait != 0 {
+		disarmed, err := b.s.sleep(st.wait)
+		if err != nil {
+			b.stop = b.s.fail(err)
+			return
+		}
+		if disarmed {
+			b.script = nil
+		}
+	}
+	b.out = st.out
+	b.due = append(b.due, st.changes...)
+	if len(b.due) > 0 {
+		if st.was != nil {
+			raw = st.was
+		}
+		b.was = append(b.was, raw...)
+		b.mark = blame.Common(b.out, b.was)
+		if b.mark == len(b.out) && b.mark == len(b.was) {
+			b.mark = 0 // the caller got the difference before, and it is known to be one now
+		}
+		b.was = b.was[min(b.mark, len(b.was)):]
+	}
+	switch {
+	case st.stop == io.EOF:
+		b.stop = io.EOF
+	case st.stop != nil:
+		b.stop = b.s.fail(st.stop)
+	}
+}
