@@ -19,6 +19,20 @@ type Reader struct {
 	Special map[reflect.Type]Special
 	// SkipBounds leaves the bounds of numbers and lists to whoever gets the values.
 	SkipBounds bool
+
+	known map[reflect.Type][]Field // of the structs read so far
+}
+
+func (r *Reader) fields(t reflect.Type) []Field {
+	fields, ok := r.known[t]
+	if !ok {
+		if r.known == nil {
+			r.known = make(map[reflect.Type][]Field)
+		}
+		fields = Fields(t)
+		r.known[t] = fields
+	}
+	return fields
 }
 
 // A Special reads the values of one type.
@@ -178,7 +192,7 @@ func (r *Reader) Object(n *Node, at string, v reflect.Value) bool {
 	if n.Kind != '{' {
 		return r.Wrong(n, at, "an object")
 	}
-	fields := Fields(v.Type())
+	fields := r.fields(v.Type())
 	fits := true
 	names := make([]string, len(fields))
 	for i, f := range fields {
