@@ -10,11 +10,11 @@ import (
 // maxChanges bounds the changed values in one line.
 const maxChanges = 3
 
-// faultLine describes in one line the fault of a call. Calls count from 1, as
-// in [when.Nth].
-func faultLine(e *chaos.Event) string {
+// faultLine describes in one line the fault of a call, or of several equal ones. Calls
+// count from 1, as in [when.Nth].
+func faultLine(e *chaos.Event, calls string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, call %d", e.Target, e.Ordinal+1)
+	b.WriteString(e.Target + ", " + calls)
 	if e.Lane != "" {
 		fmt.Fprintf(&b, " in lane %s", e.Lane)
 	}

@@ -224,7 +224,7 @@ func evidenceText(c *contract.CellReport) string {
 		add("prompt", block(o.Prompt, maxText))
 		add("answer", block(o.Response, maxText))
 	}
-	for _, f := range b.faults() {
+	for _, f := range b.faults(unlimited) {
 		add("fault", clean(f))
 	}
 	if c.Rerun != "" {
