@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -35,7 +34,9 @@ func TestFaultLine(t *testing.T) {
 		{"many changes are counted", chaos.Event{Target: "t", Fault: "f", Rule: "r", Changes: slices.Repeat([]chaos.Change{change}, 5)},
 			"t, call 1: f (rule r), /total: 1 became 100, /total: 1 became 100, /total: 1 became 100, and 2 more changes"},
 	} {
-		assert.Equal(t, row.want, faultLine(&row.e, fmt.Sprintf("call %d", row.e.Ordinal+1)), row.why)
+		row.e.Delivered = true
+		c := &contract.CellReport{Evidence: &contract.Observation{Events: []chaos.Event{row.e}}}
+		assert.Equal(t, row.want, rankedFaults(c)[0].text, row.why)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
@@ -16,9 +17,11 @@ const (
 
 // A rankedFault is one line about equal faults of a cell.
 type rankedFault struct {
-	text    string
-	calls   []uint64 // their numbers, from 1
-	weighty bool     // the work was done, or the run ended with it
+	event       *chaos.Event  // the first of them
+	calls       []uint64      // their numbers from 1, as in [when.Nth]
+	least, most time.Duration // that they waited
+	weighty     bool          // the work was done, or the run ended with it
+	text        string
 }
 
 // rankedFaults describes the faults delivered in a cell, equal ones on one line. First
@@ -29,32 +32,42 @@ func rankedFaults(c *contract.CellReport) []*rankedFault {
 	last := lastFaults(c)
 	var all []*rankedFault
 	byText := make(map[string]*rankedFault)
-	at := make(map[*rankedFault]*chaos.Event)
 	for i := range o.Events {
 		e := &o.Events[i]
 		if e.Rule == "" || !e.Delivered {
 			continue
 		}
-		key := faultLine(e, "")
+		key := faultLine(e, "", "")
 		f := byText[key]
 		if f == nil {
-			f = new(rankedFault)
-			byText[key], at[f] = f, e
+			f = &rankedFault{event: e, least: e.Spent, most: e.Spent}
+			byText[key] = f
 			all = append(all, f)
 		}
 		f.calls = append(f.calls, e.Ordinal+1)
+		f.least, f.most = min(f.least, e.Spent), max(f.most, e.Spent)
 		f.weighty = f.weighty || e.Effect == chaos.EffectDone || slices.Contains(last, i)
 	}
 	for _, f := range all {
-		calls := "call "
-		if len(f.calls) > 1 {
-			calls = "calls "
-			slices.Sort(f.calls)
-		}
-		f.text = faultLine(at[f], calls+numbered(f.calls))
+		f.text = f.line()
 	}
 	slices.SortStableFunc(all, func(a, b *rankedFault) int { return -compareBool(a.weighty, b.weighty) })
 	return all
+}
+
+func (f *rankedFault) line() string {
+	calls, waited := "call ", ""
+	if len(f.calls) > 1 {
+		calls = "calls "
+		slices.Sort(f.calls)
+	}
+	switch {
+	case f.least < f.most:
+		waited = fmt.Sprintf("%v to %v", f.least, f.most)
+	case f.most > 0:
+		waited = f.most.String()
+	}
+	return faultLine(f.event, calls+numbered(f.calls), waited)
 }
 
 // lastFaults returns the events of the faults that decided how the run ended: the

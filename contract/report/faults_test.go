@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -73,6 +74,10 @@ func TestEqualFaultsAreOneLine(t *testing.T) {
 		"t, call 3: f (rule r), the caller got: slow",
 		"t, call 5 in lane b: f (rule r), the caller got: down",
 	}, b.faults(maxFaults))
+	waits := []chaos.Event{event(0, "", "down"), event(1, "", "down"), event(2, "", "down")}
+	waits[0].Spent, waits[1].Spent, waits[2].Spent = 3*time.Second, time.Second, 2*time.Second
+	b.cell.Evidence.Events = waits
+	assert.Equal(t, []string{"t, calls 1 to 3: f (rule r), waited 1s to 3s, the caller got: down"}, b.faults(maxFaults))
 }
 
 func TestNumberedIsShort(t *testing.T) {
