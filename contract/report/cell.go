@@ -43,5 +43,5 @@ func Line(c *contract.CellReport, width int) string {
 	if m != markHeld || c.Why != "" {
 		line += ": " + cmp.Or(c.Why, noReason)
 	}
-	return withoutCommands(regexp.MustCompile(logCommand), clip(line, width))
+	return clip(withoutCommands(regexp.MustCompile(logCommand), clean(line)), width)
 }

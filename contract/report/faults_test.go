@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
@@ -129,4 +130,42 @@ func TestGroupsOfAnInvariantAndAReason(t *testing.T) {
 	assert.Equal(t, []string{
 		"slow / j (critical): broken in all 2 trials: port 80\n(the reasons of the others differ in numbers only)",
 	}, show(slices.DeleteFunc(broken(r, newGrid(r), 4), func(b *group) bool { return b.cell.Cell.Scenario != "slow" })), "too many to show all")
+}
+
+// Every delivered call is on exactly one line, and the lines that are shown hide none
+// that did work, unless the last line says so.
+func TestFaultsCountEveryDeliveredCall(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var events []chaos.Event
+		delivered, works := 0, 0
+		for i := range rapid.IntRange(0, 60).Draw(t, "events") {
+			e := chaos.Event{Target: "t", Ordinal: uint64(i), Fault: "f", Delivered: rapid.Bool().Draw(t, "delivered")}
+			e.Rule = rapid.SampledFrom([]string{"", "r", "s"}).Draw(t, "rule")
+			e.Err = rapid.SampledFrom([]string{"", "down", "slow", "gone"}).Draw(t, "err")
+			e.Effect = rapid.SampledFrom([]chaos.Effect{chaos.EffectNone, chaos.EffectDone}).Draw(t, "effect")
+			if e.Rule != "" && e.Delivered {
+				delivered++
+				works += one(e.Effect == chaos.EffectDone)
+			}
+			events = append(events, e)
+		}
+		c := &contract.CellReport{Evidence: &contract.Observation{Events: events, Response: "it is slow"}}
+		ranked := rankedFaults(c)
+		seen, rest := map[uint64]bool{}, false
+		for _, f := range ranked {
+			assert.False(t, f.weighty && rest, "a fault that did work is behind one that did not")
+			rest = rest || !f.weighty
+			for _, n := range f.calls {
+				assert.False(t, seen[n], "call %d is on two lines", n)
+				seen[n] = true
+			}
+		}
+		assert.Len(t, seen, delivered)
+		shown := (&group{cell: c}).faults(maxFaults)
+		weighty := slices.IndexFunc(ranked, func(f *rankedFault) bool { return !f.weighty })
+		if weighty < 0 {
+			weighty = len(ranked)
+		}
+		assert.GreaterOrEqual(t, len(shown), min(weighty, maxWeighty), "of %d that did work", works)
+	})
 }

@@ -121,7 +121,7 @@ func newPage(r *contract.Report, most int) *htmlPage {
 	groups := broken(r, g, most)
 	p := &htmlPage{
 		Title: title(r), Verdict: r.Score.Verdict.String(), Class: verdictClass(r.Score.Verdict), Why: clean(r.Score.Why),
-		Facts: counts(r), Notes: notes(r), Bars: htmlBars(r.Score),
+		Facts: counts(r), Notes: withCalm(r, notes(r)), Bars: htmlBars(r.Score),
 		LegendText: legendText(g), More: max(0, len(groups)-most),
 	}
 	if r.Score.Decided > 0 {

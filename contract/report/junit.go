@@ -140,7 +140,7 @@ func verdictSuite(r *contract.Report) *junitSuite {
 	for _, f := range facts(r) {
 		s.Properties.Property = append(s.Properties.Property, junitProperty{f.label, f.text})
 	}
-	for _, note := range notes(r) {
+	for _, note := range withCalm(r, notes(r)) {
 		s.Properties.Property = append(s.Properties.Property, junitProperty{"note", note})
 	}
 	c := junitCase{Name: "verdict", Class: title(r)}

@@ -144,7 +144,7 @@ func markdownFacts(r *contract.Report) string {
 
 func markdownNotes(r *contract.Report) []string {
 	var parts []string
-	for _, note := range notes(r) {
+	for _, note := range withCalm(r, notes(r)) {
 		parts = append(parts, "> "+prose(clip(note, 1000))+"\n\n")
 	}
 	return parts

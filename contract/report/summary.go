@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -168,6 +169,22 @@ func notes(r *contract.Report) []string {
 		all = append(all, note)
 	}
 	return all
+}
+
+// withCalm returns the notes after a sentence about what breaks without faults, if
+// anything does. Text has headings for that.
+func withCalm(r *contract.Report, notes []string) []string {
+	var names []string
+	for i := range r.Cells {
+		if c := &r.Cells[i]; isCalm(c) && !slices.Contains(names, c.Cell.Invariant) {
+			names = append(names, c.Cell.Invariant)
+		}
+	}
+	if len(names) == 0 {
+		return notes
+	}
+	text := fmt.Sprintf("The agent breaks %s without any fault, and faults say little about that: mend that first.", clean(strings.Join(names, ", ")))
+	return append([]string{text}, notes...)
 }
 
 // calmNote says how often the agent ran besides the cells, which costs as much; "" if

@@ -165,6 +165,22 @@ BROKEN UNDER FAULTS
 	assert.NotContains(t, out, "UNDER FAULTS")
 }
 
+// The other formats say so in their notes, and show it first too.
+func TestOtherFormatsSayWhatBreaksWithoutFaults(t *testing.T) {
+	const note = "The agent breaks names-the-order without any fault, and faults say little about that: mend that first."
+	for _, f := range formats() {
+		out := string(render(t, f, brokenCalm(t)))
+		switch f.ending {
+		case "xml":
+			assert.Contains(t, out, note)
+		case "html", "md":
+			assert.Contains(t, out, note, f.ending)
+			assert.Less(t, strings.Index(out, "no order"), strings.Index(out, "2 refunds"), f.ending)
+		}
+		assert.NotContains(t, string(render(t, f, desk(t))), "without any fault", f.ending)
+	}
+}
+
 // The parts are the same in the other order.
 func TestTextWithTheTableLast(t *testing.T) {
 	for name, r := range reports(t) {
