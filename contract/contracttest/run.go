@@ -111,18 +111,23 @@ func (r *runner) cell(t *testing.T, c contract.Cell, run func(contract.Bubble) *
 		result := run(r.bubble(t))
 		r.collect(result)
 		switch {
-		case result.Violated && r.repeats(result):
-			if result.Severity >= r.o.FailOn {
-				t.Fail()
-			}
-		case result.Violated && result.Severity >= r.o.FailOn:
-			t.Error(report.Line(result, lineWidth))
 		case result.Violated:
-			t.Log(report.Line(result, lineWidth))
+			r.tell(t, result)
 		case result.State == contract.Undelivered, result.State == contract.Inconclusive:
 			t.Skipf("%v: %s", result.State, result.Why)
 		}
 	})
+}
+
+// tell logs why a cell broke, and fails its subtest if it is severe enough.
+func (r *runner) tell(t *testing.T, c *contract.CellReport) {
+	fails := c.Severity >= r.o.FailOn
+	if !r.broke(c, fails) {
+		t.Log(report.Line(c, lineWidth))
+	}
+	if fails {
+		t.Fail()
+	}
 }
 
 func (r *runner) bubble(t *testing.T) contract.Bubble {

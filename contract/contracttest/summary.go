@@ -9,6 +9,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
 const (
@@ -26,11 +27,12 @@ type reason struct {
 
 // outcomes has what the text at the end needs and the report may not keep.
 type outcomes struct {
-	keep  contract.KeepPolicy
-	mu    sync.Mutex
-	lines map[reason]int
-	cells []contract.CellReport // those that were not held, with KeepCounts
-	kept  map[evidenceKey]kept
+	keep   contract.KeepPolicy
+	mu     sync.Mutex
+	lines  map[reason]int
+	failed int                   // cells that fail their subtests
+	cells  []contract.CellReport // those that were not held, with KeepCounts
+	kept   map[evidenceKey]kept
 }
 
 // kept is an observation and the trial that it is of.
@@ -51,13 +53,24 @@ func newOutcomes(keep contract.KeepPolicy) *outcomes {
 	return &outcomes{keep: keep, lines: make(map[reason]int), kept: make(map[evidenceKey]kept)}
 }
 
-// repeats reports whether enough cells gave the same reason before. Their subtests
-// then only fail: the text at the end counts them.
-func (o *outcomes) repeats(c *contract.CellReport) bool {
+// broke counts a broken cell, and whether it fails its subtest. It reports whether
+// enough cells gave the same reason before: later ones have no line, and the text at
+// the end counts them.
+func (o *outcomes) broke(c *contract.CellReport, fails bool) (repeated bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if fails {
+		o.failed++
+	}
 	o.lines[reasonOf(c)]++
 	return o.lines[reasonOf(c)] > maxRepeats
+}
+
+// failures is the number of cells that failed their subtests.
+func (o *outcomes) failures() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.failed
 }
 
 // collect keeps the report of a cell that was not held, if the policy does not. Of the
@@ -85,6 +98,8 @@ func (o *outcomes) shown(r *contract.Report) *contract.Report {
 	if o.keep < contract.KeepNone {
 		return r
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	own := *r
 	own.Cells = slices.Concat(r.Cells, o.cells)
 	if o.keep == contract.KeepCounts {
@@ -118,6 +133,10 @@ func inOrder(cells []contract.CellReport, r *contract.Report) {
 // summary logs the report: what broke and what was not decided, then the table.
 func (r *runner) summary(t *testing.T, result *contract.Report) {
 	t.Helper()
+	if failed := r.failures(); failed > 0 && result.Score.Verdict == scoring.Pass {
+		t.Logf("contracttest: the verdict is PASS, because no critical invariant broke. The test fails all the same (see Options.FailOn); "+
+			"broken cells that fail it: %d", failed)
+	}
 	var b strings.Builder
 	if err := report.Text(&b, r.shown(result), &report.TextOptions{TableLast: true}); err != nil {
 		t.Error(err)

@@ -32,6 +32,7 @@ func quiet(t *testing.T, run string, flags ...string) (output string, failed boo
 func TestAFailingRunEndsWithTheTable(t *testing.T) {
 	out, failed := quiet(t, "^TestChildBroken$")
 	assert.True(t, failed)
+	assert.Contains(t, out, "contracttest: the verdict is PASS, because no critical invariant broke. The test fails all the same (see Options.FailOn); broken cells that fail it: 2\n")
 	_, end, found := strings.Cut(out, "\ncontract\n")
 	require.True(t, found, out)
 	assert.Contains(t, end, `

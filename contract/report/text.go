@@ -245,7 +245,7 @@ func (p *printer) broken(groups []*group, most int, calmFirst bool) {
 	if calm < 0 {
 		calm = len(groups)
 	} else {
-		text += " What else broke has a line each below."
+		text += " What else broke has a line each below; run such a cell alone to see it in full."
 	}
 	p.line(p.paint("1", "BROKEN WITHOUT FAULTS"))
 	p.line()

@@ -141,7 +141,8 @@ func TestTextSaysFirstWhatBreaksWithoutFaults(t *testing.T) {
 	_, out, _ := strings.Cut(text(t, brokenCalm(t), nil), "\nBROKEN")
 	assert.Equal(t, ` WITHOUT FAULTS
 
-The agent breaks these without any fault: mend them first. What else broke has a line each below.
+The agent breaks these without any fault: mend them first. What else broke has a line each below;
+run such a cell alone to see it in full.
 
 ✗ calm / names-the-order (high): broken in 1 of 2 trials (2)
   why       no order
