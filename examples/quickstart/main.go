@@ -108,6 +108,6 @@ func interrupted(ctx context.Context, r *contract.Report, all int, err error) er
 // matrix is the order desk's, with the seed and the number of trials asked for.
 func (s *settings) matrix() *contract.Matrix {
 	m := orderdesk.Matrix(s.habits)
-	m.Seed, m.Trials = s.seed, s.trials
+	m.Seed, m.Trials, m.KeepValues = s.seed, s.trials, s.keepsValues()
 	return m
 }

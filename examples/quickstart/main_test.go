@@ -171,6 +171,18 @@ func TestEveryFormat(t *testing.T) {
 	assert.Contains(t, errs, "quickstart: -markdown: ", "all that failed")
 }
 
+// A page shows the calls with their arguments and results, whatever the invariants need.
+func TestThePageShowsValues(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "page.html")
+	try(t, "-agent", "fragile", "-trials", "1", "-html", file)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	_, article, found := strings.Cut(string(text), "refund-reply-lost / one-refund ")
+	require.True(t, found)
+	article, _, _ = strings.Cut(article, "</article>")
+	inOrder(t, article, "payments.refund", `<td class="wide"><code>{&#34;`, `&#34;1042&#34;`, `<td class="wide"><code>{&#34;`)
+}
+
 func TestAllBadFlagsAtOnce(t *testing.T) {
 	status, out, errs := try(t, "-agent", "timid", "-trials", "0", "-sed", "-seed", "-3", "-workers", "many", "now", "-cell", "calm/one-refund")
 	assert.Equal(t, exitError, status)

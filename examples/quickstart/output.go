@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
@@ -14,13 +15,14 @@ import (
 type output struct {
 	flag, name string
 	write      func(io.Writer, *contract.Report) error
+	values     bool   // it shows the arguments and results of calls
 	to         string // a file; "-": standard output; "": nowhere
 }
 
 func outputs() []*output {
 	return []*output{
-		{flag: "json", name: "JSON", write: func(w io.Writer, r *contract.Report) error { return report.JSON(w, r, nil) }},
-		{flag: "html", name: "a page", write: func(w io.Writer, r *contract.Report) error { return report.HTML(w, r, nil) }},
+		{flag: "json", name: "JSON", values: true, write: func(w io.Writer, r *contract.Report) error { return report.JSON(w, r, nil) }},
+		{flag: "html", name: "a page", values: true, write: func(w io.Writer, r *contract.Report) error { return report.HTML(w, r, nil) }},
 		{flag: "junit", name: "JUnit XML", write: func(w io.Writer, r *contract.Report) error { return report.JUnit(w, r, nil) }},
 		{flag: "markdown", name: "Markdown", write: func(w io.Writer, r *contract.Report) error { return report.Markdown(w, r, nil) }},
 	}
@@ -40,6 +42,11 @@ func (s *settings) checkOutputs() (problems []error) {
 		}
 	}
 	return problems
+}
+
+// keepsValues reports whether a format was asked for that shows arguments and results.
+func (s *settings) keepsValues() bool {
+	return slices.ContainsFunc(s.outputs, func(o *output) bool { return o.values && o.to != "" })
 }
 
 // text returns where the text goes: to stderr if stdout is for the program that reads
