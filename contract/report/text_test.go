@@ -227,6 +227,21 @@ PASS of 1 cell; 61 were not run: no critical invariant broke; 1 of 1 decided cel
 `)
 }
 
+// A pass of a part is said to be one, wherever the verdict is written for people.
+func TestAPassOfAPartSaysOfWhat(t *testing.T) {
+	r := build(t, "", 2500, deskScenarios[:1], deskInvariants[:1], nil)
+	for range 17500 {
+		c := r.Cells[0]
+		notRun(&c)
+		r.Cells = append(r.Cells, c)
+	}
+	score(t, r, nil)
+	for _, f := range formats() {
+		assert.Contains(t, string(render(t, f, r)), "of 2,500 cells; 17,500 were not run: ", f.ending)
+	}
+	assert.Contains(t, text(t, r, nil), "\nPASS of 2,500 cells; 17,500 were not run: ")
+}
+
 // With KeepCounts a report has no cells, and the same table.
 func TestTheTableOfCounts(t *testing.T) {
 	r := desk(t)
