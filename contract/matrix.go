@@ -35,7 +35,8 @@ type Matrix struct {
 	Scenarios  []Scenario  // at least one
 	// Trials is the number of times each invariant is asked in each scenario; 0: 1.
 	Trials int
-	// Seed is the seed of every random number.
+	// Seed is the seed of every random number. The seed of a [chaos.Plan] whose rules
+	// are those of a scenario has no effect.
 	Seed uint64
 	// Timeout limits the time of one answer of the agent, in the cell's own time:
 	// virtual in a bubble. 0: only the watchdog of [RunOptions] limits it.
@@ -44,6 +45,10 @@ type Matrix struct {
 	// run, one per prompt list, for agents whose calls cost money. The report says
 	// so.
 	ShareObservations bool
+	// KeepValues keeps the arguments and results of all calls, as JSON, so that
+	// reports show them. Without it they are kept for the invariants with
+	// [NeedResults]. They may hold secrets: a report shows them as they are.
+	KeepValues bool
 	// AskAll sends every prompt in every cell. Without it, a cell whose invariant
 	// broke gets no later prompts: they cost money and decide nothing more. With
 	// ShareObservations all prompts are always sent, because other invariants

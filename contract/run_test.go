@@ -203,6 +203,29 @@ func TestEvidenceShowsTheFault(t *testing.T) {
 	assert.Equal(t, "clock", c.Evidence.Tools[0].Name, "what the world listed")
 }
 
+// KeepValues keeps what NeedResults does, of the calls of all cells.
+func TestKeepValues(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		m := matrix(t, tellsTime, func(m *contract.Matrix) {
+			m.Scenarios = []contract.Scenario{contract.Calm(), stormy()}
+			m.KeepValues = keep
+		})
+		cells := run(t, m, &contract.RunOptions{Keep: contract.KeepAll}).Cells
+		require.Len(t, cells, 2)
+		calm, down := cells[0].Evidence.Events[0], cells[1].Evidence.Events[0]
+		if !keep {
+			assert.Empty(t, calm.Args, "a report without them is smaller")
+			assert.Empty(t, calm.Result)
+			assert.Empty(t, down.Args)
+			continue
+		}
+		assert.JSONEq(t, `{}`, string(calm.Args))
+		assert.NotEmpty(t, calm.Result)
+		assert.JSONEq(t, `{}`, string(down.Args))
+		assert.Empty(t, down.Result, "the caller got an error")
+	}
+}
+
 func TestKeep(t *testing.T) {
 	m := matrix(t, tellsTime, func(m *contract.Matrix) {
 		unsure := holds("unsure", contract.Low)

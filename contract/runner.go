@@ -183,7 +183,7 @@ func (r *runner) name() string {
 func (r *runner) arm() *chaos.Injector {
 	var in *chaos.Injector
 	if r.scenario != nil {
-		in = r.scenario.injector(r.cell.Trial, r.needs.Has(NeedResults))
+		in = r.scenario.injector(r.cell.Trial, r.engine.m.KeepValues || r.needs.Has(NeedResults))
 	} else {
 		in = chaos.NewInjector(0, &chaos.InjectorOptions{RecordAll: true})
 	}

@@ -33,6 +33,7 @@ type Scenario struct {
 	// Name becomes part of a subtest's name: letters, digits, '.', '_' and '-'. Required.
 	Name string
 	// Rules decide which calls get which fault; none: a calm scenario, without faults.
+	// Of a [chaos.Plan] only its rules count: the seed is [Matrix.Seed].
 	Rules []chaos.Rule
 	// AllowUndelivered keeps the scenario from making the verdict inconclusive
 	// when no fault was delivered in any of its cells. Its undelivered cells do not

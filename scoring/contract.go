@@ -17,7 +17,9 @@ type ContractScore struct {
 	Value float64 `json:"value"`
 
 	Verdict Verdict `json:"verdict"`
-	Why     string  `json:"why"` // the reason for the verdict, as a phrase without a full stop
+	// Why is the reason for the verdict, as a phrase without a full stop. That of a
+	// Pass begins with the number of cells it is about, if some were not run.
+	Why string `json:"why"`
 
 	// Total counts all cells given: Decided + Inconclusive + Undelivered + NotRun.
 	// Passed counts the decided cells that held.

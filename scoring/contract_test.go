@@ -93,7 +93,9 @@ func TestContractVerdict(t *testing.T) {
 		{"undelivered by leave", []Cell{calm(Low, CellHeld), allowed}, ContractOptions{}, Pass,
 			`no critical invariant broke; 1 of 1 decided cell held`},
 		{"a scenario that was not run is outside the verdict", []Cell{calm(Low, CellHeld), faulty(Critical, CellNotRun, 0)}, ContractOptions{}, Pass,
-			`no critical invariant broke; 1 of 1 decided cell held`},
+			`of 1 cell; 1 was not run: no critical invariant broke; 1 of 1 decided cell held`},
+		{"a part of a large matrix says of what it is the verdict", []Cell{counted(calm(Low, CellHeld), 2500), counted(calm(High, CellNotRun), 17500)},
+			ContractOptions{}, Pass, `of 2,500 cells; 17,500 were not run: no critical invariant broke; 2,500 of 2,500 decided cells held`},
 		{"all reasons are given", []Cell{faulty(Low, CellUndelivered, 0), calm(Low, CellInconclusive)}, ContractOptions{}, Inconclusive,
 			`no cell was decided; no fault was delivered in scenario "faulty"; 1 cell inconclusive, allowed 0`},
 	} {
@@ -319,4 +321,9 @@ func TestContractOfBillionsOfCells(t *testing.T) {
 	var refused *FieldError
 	require.ErrorAs(t, err, &refused)
 	assert.Equal(t, "cells[2].count", refused.Field)
+}
+
+func counted(c Cell, n int) Cell {
+	c.Count = n
+	return c
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -30,7 +31,19 @@ func judge(cells []Cell, s ContractScore, o ContractOptions) (Verdict, string) {
 	if len(why) > 0 {
 		return Inconclusive, strings.Join(why, "; ")
 	}
-	return Pass, fmt.Sprintf("no critical invariant broke; %d of %s held", s.Passed, plural(s.Decided, "decided cell"))
+	return Pass, partial(s) + fmt.Sprintf("no critical invariant broke; %s of %s held", grouped(s.Passed), plural(s.Decided, "decided cell"))
+}
+
+// partial says of how many cells it is the verdict, if not of all; else "".
+func partial(s ContractScore) string {
+	verb := "were"
+	switch s.NotRun {
+	case 0:
+		return ""
+	case 1:
+		verb = "was"
+	}
+	return fmt.Sprintf("of %s; %s %s not run: ", plural(s.Total-s.NotRun, "cell"), grouped(s.NotRun), verb)
 }
 
 // whyFail names the first broken critical cell in the order of names, and counts
@@ -95,5 +108,14 @@ func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return grouped(n) + " " + noun + "s"
+}
+
+// grouped writes a number of 0 or more with a comma between thousands.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }

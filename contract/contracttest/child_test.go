@@ -92,12 +92,13 @@ func TestFailingCellPrintsItsEvidence(t *testing.T) {
 	assert.Contains(t, out, "--- PASS: TestChildBroken/clock-down/answers/1")
 	assert.Contains(t, out, "--- FAIL: TestChildBroken/clock-down/says.noon/2")
 	for _, want := range []string{
-		"✗ clock-down / says.noon (high): broken",
+		"✗ broken (high): no noon",
+		"✗ clock-down / says.noon (high): broken in all 2 trials",
 		"why       no noon",
 		"prompt    What time is it?",
 		"answer    it is midnight",
 		"faults    clock, call 1: contracttest_test.fails (rule down), the caller got: the clock is",
-		`rerun     go test -count=1 -run '^TestChildBroken$/^clock-down$/^says\.noon$/^2$' github.com/shakedown-go/shakedown/contract/contracttest`,
+		`rerun     go test -count=1 -run '^TestChildBroken$/^clock-down$/^says\.noon$/^1$' github.com/shakedown-go/shakedown/contract/contracttest`,
 		"filtered false, ran 8",
 	} {
 		assert.Contains(t, out, want)
@@ -118,7 +119,7 @@ func TestRerunLineRunsThatCell(t *testing.T) {
 	}
 	out, failed := finish(t, exec.CommandContext(t.Context(), shell, "-c", strings.Replace(line, "go test", "go test -v", 1)))
 	assert.True(t, failed, "it fails again")
-	assert.Equal(t, 1, strings.Count(out, "✗"), out)
+	assert.Equal(t, 1, strings.Count(out, "✗ clock-down / says.noon (high): broken\n"), out)
 	assert.Contains(t, out, "--- FAIL: TestChildBroken/clock-down/says.noon/2")
 	assert.Contains(t, out, "filtered true, ran 1")
 	assert.Contains(t, out, line, "with the same line")
@@ -151,7 +152,7 @@ func TestChildFailOn(t *testing.T) {
 func TestFailOn(t *testing.T) {
 	out, failed := child(t, "^TestChildFailOn$")
 	assert.False(t, failed, "what broke is high, and only critical fails")
-	assert.Contains(t, out, "✗ clock-down / says.noon (high): broken", "but it is logged")
+	assert.Contains(t, out, "✗ clock-down / says.noon (high): broken in all 2 trials\n", "but it is logged")
 }
 
 // untouched is an agent that calls nothing.

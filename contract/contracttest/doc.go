@@ -10,15 +10,31 @@
 //	}
 //
 // Each cell is a subtest named scenario/invariant/trial, so -run alone picks
-// cells. A cell whose invariant broke fails, and prints what happened:
+// cells. A cell whose invariant broke fails, with the reason in a line:
 //
 //	--- FAIL: TestSupportAgent/refunds-down/names-the-order/1
-//	    ✗ refunds-down / names-the-order (high): broken
-//	      why       the answer does not contain "1042"
-//	      prompt    Refund order 1042
-//	      answer    Something went wrong.
-//	      faults    refund, call 1: error (rule refund:error), the caller got: service unavailable
-//	      rerun     go test -count=1 -run '^TestSupportAgent$/^refunds-down$/^names-the-order$/^1$' example.org/support
+//	    ✗ broken (high): the answer does not contain "1042"
+//
+// The output ends with the report. What broke for the same reason is one block, with
+// the evidence of one cell; the table and the verdict come last:
+//
+//	BROKEN
+//
+//	✗ refunds-down / names-the-order (high): broken in all 5 trials
+//	  why       the answer does not contain "1042"
+//	  prompt    Refund order 1042
+//	  answer    Something went wrong.
+//	  faults    refund, call 1: error (rule refund:error), the caller got: service unavailable
+//	  rerun     go test -count=1 -run '^TestSupportAgent$/^refunds-down$/^names-the-order$/^1$' example.org/support
+//
+//	              names-the-order
+//	scenario      high             delivered
+//	────────────────────────────────────────
+//	calm          ✓                ·
+//	refunds-down  ✗                5/5
+//
+// What breaks without faults comes first, and then the rest has a line each.
+// [Options].Reports writes the report to files in every format.
 //
 // # Virtual time
 //

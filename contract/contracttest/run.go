@@ -3,7 +3,6 @@ package contracttest
 import (
 	"cmp"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +29,10 @@ type Options struct {
 	Keep contract.KeepPolicy
 	// Watchdog is the real-time limit of a cell, as in [contract.RunOptions].
 	Watchdog time.Duration
+	// Reports is a folder for the report in every format; see [Run]. "": that of
+	// the environment variable SHAKEDOWN_REPORTS, else that of t.ArtifactDir if go
+	// test runs with -artifacts, else none.
+	Reports string
 }
 
 // Run runs the matrix, each cell as a subtest of t, and returns the report.
@@ -39,11 +42,24 @@ type Options struct {
 // inconclusive, is skipped with the reason. If the verdict is inconclusive, t
 // itself fails. If the matrix is not valid, Run fails t and stops it.
 //
+// A failing subtest has the reason in one line, or none if five others of the
+// invariant had the same. At the end Run logs the report, as [report.Text] does with
+// TableLast: a block for each reason with the evidence of one cell, the reasons of
+// undecided cells, and the table with the verdict.
+//
+// If [Options].Reports, SHAKEDOWN_REPORTS or -artifacts asks for it, Run also writes
+// the report to files as [report.Files] does. In Reports and SHAKEDOWN_REPORTS their
+// folder is the import path of the test's package, its name, and the name of the
+// matrix if it has one. A test that runs several matrices gives each a name. A
+// relative path is relative to the folder of the package. If the files cannot be
+// written, t fails.
+//
 // Run must be called from the goroutine of t.
 func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 	t.Helper()
 	o = cmp.Or(o, &Options{})
-	r := &runner{o: o, virtual: m != nil && m.NewWorld != nil && !o.RealTime, rerun: rerunLine(t.Name(), testedPackage())}
+	pkg := testedPackage()
+	r := &runner{o: o, virtual: m != nil && m.NewWorld != nil && !o.RealTime, rerun: rerunLine(t.Name(), pkg), outcomes: newOutcomes(o.Keep)}
 	result, err := r.matrix(m).Run(t.Context(), &contract.RunOptions{
 		Workers: o.Workers, Keep: o.Keep, AllowInconclusive: o.AllowInconclusive, Watchdog: o.Watchdog,
 		Harness: contract.Harness{
@@ -52,18 +68,19 @@ func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {
 			Rerun:  r.rerun,
 		},
 	})
-	if result != nil {
-		for _, w := range result.Warnings {
-			t.Log(w)
-		}
-	}
 	switch {
 	case errors.Is(err, scoring.ErrNoneRan):
 		t.Errorf("contracttest: no cell of the matrix was selected (-run, -skip); nothing was tested")
-	case err != nil:
-		t.Fatalf("contracttest: the matrix did not run: %v", err)
-	case result.Score.Verdict == scoring.Inconclusive:
+		return result
+	case result != nil && result.Score.Verdict == scoring.Inconclusive:
 		t.Errorf("contracttest: the verdict is %v: %s", result.Score.Verdict, result.Score.Why)
+	}
+	if result != nil {
+		r.summary(t, result)
+		r.files(t, pkg, result)
+	}
+	if err != nil {
+		t.Fatalf("contracttest: the matrix did not run: %v", err)
 	}
 	return result
 }
@@ -72,6 +89,7 @@ type runner struct {
 	o       *Options
 	virtual bool
 	rerun   func(contract.Cell) string
+	*outcomes
 }
 
 // matrix returns m, or a copy with AllowUndelivered in every scenario.
@@ -91,24 +109,25 @@ func (r *runner) matrix(m *contract.Matrix) *contract.Matrix {
 func (r *runner) cell(t *testing.T, c contract.Cell, run func(contract.Bubble) *contract.CellReport) {
 	t.Run(c.String(), func(t *testing.T) {
 		result := run(r.bubble(t))
+		r.collect(result)
 		switch {
-		case result.Violated && result.Severity >= r.o.FailOn:
-			t.Error(render(result))
 		case result.Violated:
-			t.Log(render(result))
+			r.tell(t, result)
 		case result.State == contract.Undelivered, result.State == contract.Inconclusive:
 			t.Skipf("%v: %s", result.State, result.Why)
 		}
 	})
 }
 
-// render formats the cell as a report does.
-func render(c *contract.CellReport) string {
-	var b strings.Builder
-	if err := report.Cell(&b, c, nil); err != nil {
-		return err.Error()
+// tell logs why a cell broke, and fails its subtest if it is severe enough.
+func (r *runner) tell(t *testing.T, c *contract.CellReport) {
+	fails := c.Severity >= r.o.FailOn
+	if !r.broke(c, fails) {
+		t.Log(report.Line(c, lineWidth))
 	}
-	return strings.TrimSpace(b.String())
+	if fails {
+		t.Fail()
+	}
 }
 
 func (r *runner) bubble(t *testing.T) contract.Bubble {

@@ -35,7 +35,7 @@ func Completes(name string, severity contract.Severity) contract.Invariant {
 		if unfinished(o.Err) {
 			return fmt.Errorf("the agent did not return: %w", o.Err)
 		}
-		return fmt.Errorf("the agent returned an error: %w", o.Err)
+		return fmt.Errorf("the agent failed: %w", o.Err)
 	})
 }
 

@@ -36,7 +36,7 @@ func TestCompletes(t *testing.T) {
 	table(t, []row{
 		{"it answered", inv, answer("done"), holds, ""},
 		{"an empty answer is one", inv, answer(""), holds, ""},
-		{"an error", inv, err(errors.New("refund: 503")), breaks, "the agent returned an error: refund: 503"},
+		{"an error", inv, err(errors.New("refund: 503")), breaks, "the agent failed: refund: 503"},
 		{"an error beside an answer", inv, contract.Observation{Response: "done", Err: errors.New("late")}, breaks,
 			"late"},
 		{"a time-out", inv, err(contract.ErrTimeout), breaks,
@@ -45,7 +45,7 @@ func TestCompletes(t *testing.T) {
 		{"a panic", inv, err(&contract.PanicError{Value: "nil map"}), breaks, "did not return: panic: nil map"},
 		{"an ended goroutine", inv, err(contract.ErrFailNow), breaks, "did not return"},
 		{"a fault's error that it passed on", inv, err(&chaos.InjectedError{Err: errors.New("no route")}), breaks,
-			"returned an error: no route"},
+			"the agent failed: no route"},
 	})
 }
 

@@ -2,7 +2,9 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"io"
+	"regexp"
 
 	"github.com/shakedown-go/shakedown/contract"
 )
@@ -25,6 +27,21 @@ func Cell(w io.Writer, c *contract.CellReport, o *TextOptions) error {
 	if c.Severity.Weight() == 0 {
 		return &FieldError{Field: "cell.severity", Value: c.Severity, Allowed: "low, medium, high, critical"}
 	}
-	p.group(&group{cell: c, mark: markOf(c), trials: []int{c.Cell.Trial}, ran: 1})
+	p.group(&group{cell: c, mark: markOf(c), places: []*brokenPlace{{cell: c, trials: []int{c.Cell.Trial}, ran: 1}}})
 	return written(p.Flush())
+}
+
+// Line returns the outcome of one cell and the reason on one line of at most width
+// columns, such as "✗ broken (high): the answer does not contain "1042"". A nil cell
+// gives "".
+func Line(c *contract.CellReport, width int) string {
+	if c == nil {
+		return ""
+	}
+	m := markOf(c)
+	line := fmt.Sprintf("%s %s (%v)", m.look().sign, m.short(), c.Severity)
+	if m != markHeld || c.Why != "" {
+		line += ": " + cmp.Or(c.Why, noReason)
+	}
+	return clip(withoutCommands(regexp.MustCompile(logCommand), clean(line)), width)
 }

@@ -160,5 +160,15 @@ func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return strconv.Itoa(n) + " " + noun + "s"
+	return number(n) + " " + noun + "s"
+}
+
+// number writes a number with a comma between thousands, as the reason for the verdict
+// does. Tables and numbers of trials have none.
+func number(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }

@@ -120,3 +120,10 @@ func TestPercentOnABarStaysOnIt(t *testing.T) {
 		assert.Equal(t, want, round(share))
 	}
 }
+
+func TestNumber(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 7: "7", -7: "-7", 999: "999", -999: "-999", 1000: "1,000", -1000: "-1,000", 20070: "20,070", 123456789: "123,456,789"} {
+		assert.Equal(t, want, number(n))
+	}
+	assert.Equal(t, "2,500 cells", plural(2500, "cell"))
+}

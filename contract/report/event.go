@@ -10,11 +10,11 @@ import (
 // maxChanges bounds the changed values in one line.
 const maxChanges = 3
 
-// faultLine describes in one line the fault of a call. Calls count from 1, as
-// in [when.Nth].
-func faultLine(e *chaos.Event) string {
+// faultLine describes in one line the fault of a call, or of several equal ones.
+// waited is how long they waited; "" for not at all.
+func faultLine(e *chaos.Event, calls, waited string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, call %d", e.Target, e.Ordinal+1)
+	b.WriteString(e.Target + ", " + calls)
 	if e.Lane != "" {
 		fmt.Fprintf(&b, " in lane %s", e.Lane)
 	}
@@ -23,8 +23,8 @@ func faultLine(e *chaos.Event) string {
 		fmt.Fprintf(&b, ", with %s", also)
 	}
 	b.WriteString(")")
-	if e.Spent > 0 {
-		fmt.Fprintf(&b, ", waited %v", e.Spent)
+	if waited != "" {
+		b.WriteString(", waited " + waited)
 	}
 	for i, c := range e.Changes {
 		if i == maxChanges {

@@ -34,7 +34,9 @@ func TestFaultLine(t *testing.T) {
 		{"many changes are counted", chaos.Event{Target: "t", Fault: "f", Rule: "r", Changes: slices.Repeat([]chaos.Change{change}, 5)},
 			"t, call 1: f (rule r), /total: 1 became 100, /total: 1 became 100, /total: 1 became 100, and 2 more changes"},
 	} {
-		assert.Equal(t, row.want, faultLine(&row.e), row.why)
+		row.e.Delivered = true
+		c := &contract.CellReport{Evidence: &contract.Observation{Events: []chaos.Event{row.e}}}
+		assert.Equal(t, row.want, rankedFaults(c)[0].text, row.why)
 	}
 }
 
@@ -45,8 +47,8 @@ func TestFaultsAreThoseThatWereDelivered(t *testing.T) {
 		{Target: "reached", Rule: "r", Fault: "f", Delivered: true},
 	}}}
 	b := &group{cell: c}
-	assert.Equal(t, []string{"reached, call 1: f (rule r)", "2 events did not fit the log"}, b.faults())
-	assert.Equal(t, []string{"reached, cal…", "… and 1 more"}, first(b.faults(), 1, 13))
+	assert.Equal(t, []string{"reached, call 1: f (rule r)", "2 events did not fit the log"}, b.faults(unlimited))
+	assert.Equal(t, []string{"reached, cal…", "2 events did…"}, clipped(b.faults(1), 13))
 }
 
 func TestNotes(t *testing.T) {
@@ -105,7 +107,7 @@ func TestUndecidedCellsAreGroupedByTheirReason(t *testing.T) {
 		cell("i", contract.Held, ""), {State: contract.Undelivered, Violated: true},
 	}}
 	var got []string
-	for _, u := range undecided(r) {
+	for _, u := range undecided(r, unlimited) {
 		got = append(got, plural(u.cells, "cell")+" "+u.mark.short()+": "+u.reason())
 	}
 	assert.Equal(t, []string{"2 cells inconclusive: reset failed", "1 cell undelivered: no fault was delivered",

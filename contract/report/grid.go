@@ -3,8 +3,10 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
 // A grid holds the cells of a report by scenario and invariant. Every table is made
@@ -42,22 +44,80 @@ func newGrid(r *contract.Report) *grid {
 		return set
 	}
 	scenarios, invariants := listed(r.Scenarios), listed(r.Invariants)
+	list := func(c contract.Cell) {
+		if !scenarios[c.Scenario] {
+			scenarios[c.Scenario] = true
+			g.scenarios = append(g.scenarios, c.Scenario)
+		}
+		if !invariants[c.Invariant] {
+			invariants[c.Invariant] = true
+			g.invariants = append(g.invariants, c.Invariant)
+		}
+	}
+	if counted(r.Counts) > len(r.Cells) { // with [contract.KeepCounts]
+		for _, c := range r.Counts {
+			own := contract.CellReport{
+				Cell:     contract.Cell{Scenario: c.Scenario, Invariant: c.Invariant},
+				Severity: c.Severity, State: c.State, Violated: c.Violated, Delivered: c.Delivered,
+			}
+			list(own.Cell)
+			g.add(&own, max(c.Count, 1))
+		}
+		return g
+	}
 	for i := range r.Cells {
-		c := &r.Cells[i]
-		if !scenarios[c.Cell.Scenario] {
-			scenarios[c.Cell.Scenario] = true
-			g.scenarios = append(g.scenarios, c.Cell.Scenario)
-		}
-		if !invariants[c.Cell.Invariant] {
-			invariants[c.Cell.Invariant] = true
-			g.invariants = append(g.invariants, c.Cell.Invariant)
-		}
-		g.add(c)
+		list(r.Cells[i].Cell)
+		g.add(&r.Cells[i], 1)
 	}
 	return g
 }
 
-func (g *grid) add(c *contract.CellReport) {
+// counted is the number of cells that are counted.
+func counted(counts []scoring.Cell) (n int) {
+	for _, c := range counts {
+		n += max(c.Count, 1)
+	}
+	return n
+}
+
+// dropNotRun leaves out scenarios and invariants of which no cell ran, unless none
+// ran at all, and says how many.
+func (g *grid) dropNotRun() string {
+	scenarios, invariants := map[string]bool{}, map[string]bool{} // those of which a cell ran
+	for at, f := range g.fields {
+		if f.ran() > 0 {
+			scenarios[at.scenario], invariants[at.invariant] = true, true
+		}
+	}
+	if len(scenarios) == 0 {
+		return ""
+	}
+	g.used = field{}
+	for at, f := range g.fields {
+		if scenarios[at.scenario] && invariants[at.invariant] {
+			for m, n := range f.count {
+				g.used.add(mark(m), n)
+			}
+		}
+	}
+	var parts []string
+	drop := func(names *[]string, ran map[string]bool, noun string) {
+		kept := slices.DeleteFunc(slices.Clone(*names), func(name string) bool { return !ran[name] })
+		if left := len(*names) - len(kept); left > 0 {
+			parts = append(parts, plural(left, noun))
+		}
+		*names = kept
+	}
+	drop(&g.scenarios, scenarios, "scenario")
+	drop(&g.invariants, invariants, "invariant")
+	if len(parts) == 0 {
+		return ""
+	}
+	return "not in the table, because no cell of theirs ran: " + strings.Join(parts, " and ")
+}
+
+// add counts n cells like c.
+func (g *grid) add(c *contract.CellReport, n int) {
 	at := place{c.Cell.Scenario, c.Cell.Invariant}
 	f := g.fields[at]
 	if f == nil {
@@ -65,8 +125,8 @@ func (g *grid) add(c *contract.CellReport) {
 		g.fields[at] = f
 	}
 	m := markOf(c)
-	f.add(m)
-	g.used.add(m)
+	f.add(m, n)
+	g.used.add(m, n)
 	g.mixed = g.mixed || f.count[m] < f.cells
 	g.severity[c.Cell.Invariant] = c.Severity
 	row := g.rows[c.Cell.Scenario]
@@ -75,13 +135,13 @@ func (g *grid) add(c *contract.CellReport) {
 		g.rows[c.Cell.Scenario] = row
 	}
 	if m != markNotRun {
-		row.ran++
+		row.ran += n
 	}
 	if c.Delivered > 0 {
-		row.delivered++
+		row.delivered += n
 	}
 	if c.State == contract.Undelivered {
-		row.missed++
+		row.missed += n
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
@@ -12,19 +11,45 @@ import (
 
 const noReason = "no reason was given"
 
-// A group holds the broken trials of one field that broke for the same reason.
+// A group holds the broken cells of one invariant that broke for the same reason. It
+// is shown with the evidence of one of them; the other scenarios get a line each.
 type group struct {
-	cell   *contract.CellReport // the first of them with evidence, else the first
+	cell   *contract.CellReport // the one that is shown
 	mark   mark
-	trials []int
-	ran    int // trials of the field that were run
+	places []*brokenPlace // by scenario; the first is that of the shown cell
+	loose  bool           // the reasons differ in their numbers
 }
 
-// broken groups the broken cells, the most severe first and otherwise in the
-// order of the matrix.
-func broken(r *contract.Report, g *grid) []*group {
+// A brokenPlace holds the trials of one scenario that are in a group.
+type brokenPlace struct {
+	scenario string
+	cell     *contract.CellReport // the first of them with evidence, else the first
+	trials   []int
+	ran      int // trials of the field that were run
+}
+
+// isCalm reports whether the cell broke in a scenario without rules: in others a
+// cell without a delivered fault is undelivered.
+func isCalm(c *contract.CellReport) bool {
+	return c.State == contract.Broken && c.Delivered == 0
+}
+
+func (b *group) calm() bool { return isCalm(b.cell) }
+
+// broken groups the broken cells: those of scenarios without faults first, then the
+// most severe, and otherwise in the order of the matrix. If there are more groups
+// than are shown, reasons that differ only in their numbers are one.
+func broken(r *contract.Report, g *grid, most int) []*group {
+	all := brokenBy(r, g, func(why string) string { return why })
+	if len(all) <= most {
+		return all
+	}
+	return brokenBy(r, g, withoutNumbers)
+}
+
+func brokenBy(r *contract.Report, g *grid, reason func(why string) string) []*group {
 	type key struct {
-		place
+		invariant string
 		mark
 		why string
 	}
@@ -36,20 +61,50 @@ func broken(r *contract.Report, g *grid) []*group {
 		if !m.broken() {
 			continue
 		}
-		k := key{place{c.Cell.Scenario, c.Cell.Invariant}, m, c.Why}
+		k := key{c.Cell.Invariant, m, reason(c.Why)}
 		b := byKey[k]
 		if b == nil {
-			b = &group{cell: c, mark: m, ran: g.fields[k.place].ran()}
+			b = &group{mark: m}
 			byKey[k] = b
 			all = append(all, b)
 		}
-		if b.cell.Evidence == nil && c.Evidence != nil {
-			b.cell = c
-		}
-		b.trials = append(b.trials, c.Cell.Trial)
+		b.add(c, g)
 	}
-	slices.SortStableFunc(all, func(a, b *group) int { return cmp.Compare(b.cell.Severity, a.cell.Severity) })
+	for _, b := range all {
+		b.choose()
+	}
+	slices.SortStableFunc(all, func(a, b *group) int {
+		return cmp.Or(-compareBool(a.calm(), b.calm()), cmp.Compare(b.cell.Severity, a.cell.Severity))
+	})
 	return all
+}
+
+func compareBool(a, b bool) int { return one(a) - one(b) }
+
+func (b *group) add(c *contract.CellReport, g *grid) {
+	at := len(b.places) - 1 // cells are in the order of scenarios
+	if at < 0 || b.places[at].scenario != c.Cell.Scenario {
+		at = slices.IndexFunc(b.places, func(p *brokenPlace) bool { return p.scenario == c.Cell.Scenario })
+	}
+	if at < 0 {
+		at = len(b.places)
+		f := g.at(c.Cell.Scenario, c.Cell.Invariant)
+		b.places = append(b.places, &brokenPlace{scenario: c.Cell.Scenario, cell: c, ran: f.ran()})
+	}
+	p := b.places[at]
+	if p.cell.Evidence == nil && c.Evidence != nil {
+		p.cell = c
+	}
+	p.trials = append(p.trials, c.Cell.Trial)
+	b.loose = b.loose || c.Why != p.cell.Why || c.Why != b.places[0].cell.Why
+}
+
+// choose decides which cell is shown: one of a scenario without faults, else the
+// first with evidence.
+func (b *group) choose() {
+	rank := func(p *brokenPlace) int { return 2*one(!isCalm(p.cell)) + one(p.cell.Evidence == nil) }
+	slices.SortStableFunc(b.places, func(p, q *brokenPlace) int { return cmp.Compare(rank(p), rank(q)) })
+	b.cell = b.places[0].cell
 }
 
 // outcome describes the group, such as "broken in 3 of 5 trials (1, 3, 4)".
@@ -57,82 +112,94 @@ func (b *group) outcome() string {
 	if !b.mark.broken() { // the group of [Cell]
 		return b.mark.short()
 	}
-	how := "broken"
-	switch n := len(b.trials); {
-	case b.ran > 1 && n >= b.ran:
-		how += fmt.Sprintf(" in all %d trials", n)
-	case b.ran > 1:
-		how += fmt.Sprintf(" in %d of %d trials (%s)", n, b.ran, numbered(b.trials))
-	}
+	how := "broken" + b.places[0].among()
 	if b.mark == markUnprovoked {
 		how += ", although no fault was delivered"
 	}
 	return how
 }
 
-func (b *group) why() string {
-	if b.cell.Why == "" && b.cell.State == contract.Held {
-		return "the invariant held"
+// among describes the trials, such as " in 3 of 5 trials (1, 3, 4)"; "" for the only
+// one.
+func (p *brokenPlace) among() string {
+	switch n := len(p.trials); {
+	case p.ran <= 1:
+		return ""
+	case n >= p.ran:
+		return fmt.Sprintf(" in all %d trials", n)
+	default:
+		return fmt.Sprintf(" in %d of %d trials (%s)", n, p.ran, numbered(p.trials))
 	}
-	return cmp.Or(b.cell.Why, noReason)
 }
 
-// numbered formats numbers, three and more in a row as a range.
-func numbered(n []int) string {
-	var parts []string
-	for i := 0; i < len(n); {
-		j := i
-		for j+1 < len(n) && n[j+1] == n[j]+1 {
-			j++
-		}
-		switch {
-		case j-i >= 2:
-			parts = append(parts, fmt.Sprintf("%d to %d", n[i], n[j]))
-		default:
-			for _, v := range n[i : j+1] {
-				parts = append(parts, strconv.Itoa(v))
+// also has a line for each other scenario in which the invariant broke for the same
+// reason, with the fault that matters most there.
+func (b *group) also() []string {
+	var lines []string
+	for _, p := range b.places[1:] {
+		line := clean(p.scenario) + p.among()
+		if p.cell.Evidence != nil {
+			if ranked := rankedFaults(p.cell); len(ranked) > 0 {
+				line += ": " + ranked[0].text
 			}
 		}
-		i = j + 1
-	}
-	return strings.Join(parts, ", ")
-}
-
-// faults describes the faults delivered in the group's cell, one line each.
-func (b *group) faults() []string {
-	o := b.cell.Evidence
-	if o == nil {
-		return []string{plural(b.cell.Delivered, "call") + " saw a fault; the evidence was not kept"}
-	}
-	var lines []string
-	for i := range o.Events {
-		if e := &o.Events[i]; e.Rule != "" && e.Delivered {
-			lines = append(lines, faultLine(e))
-		}
-	}
-	switch {
-	case len(lines) == 0 && b.cell.Delivered > 0: // the evidence is one prompt of several
-		lines = append(lines, "none in this answer; "+plural(b.cell.Delivered, "call")+" of the cell saw a fault")
-	case len(lines) == 0:
-		lines = append(lines, "none was delivered")
-	}
-	if o.Dropped > 0 {
-		lines = append(lines, plural(o.Dropped, "event")+" did not fit the log")
+		lines = append(lines, line)
 	}
 	return lines
 }
 
-// first returns the first lines, each cut to a width, and a line with the number of
-// the others.
-func first(lines []string, most, width int) []string {
-	out := make([]string, 0, min(most+1, len(lines)))
-	for _, line := range lines[:min(most, len(lines))] {
-		out = append(out, clip(line, width))
+func (b *group) why() string {
+	why := cmp.Or(b.cell.Why, noReason)
+	switch {
+	case b.cell.Why == "" && b.cell.State == contract.Held:
+		return "the invariant held"
+	case b.loose:
+		return why + "\n(the reasons of the others differ in numbers only)"
 	}
-	if more := len(lines) - most; more > 0 {
-		out = append(out, fmt.Sprintf("… and %d more", more))
+	return why
+}
+
+// withoutNumbers returns a reason with each run of digits as one sign: what differs
+// from cell to cell is often a number, such as a port, a duration or an id.
+func withoutNumbers(why string) string {
+	var b strings.Builder
+	inNumber := false
+	for _, r := range why {
+		isDigit := r >= '0' && r <= '9'
+		switch {
+		case !isDigit:
+			b.WriteRune(r)
+		case !inNumber:
+			b.WriteByte('#')
+		}
+		inNumber = isDigit
 	}
-	return out
+	return b.String()
+}
+
+// numbered formats numbers, three and more in a row as a range. Of many it shows the
+// first.
+func numbered[T uint64 | int](n []T) string {
+	const most = 12 // parts
+	var parts []string
+	for i := 0; i < len(n); {
+		if left := len(n) - i; len(parts) == most && left > 1 {
+			parts = append(parts, fmt.Sprintf("… and %d more", left))
+			break
+		}
+		j := i
+		for j+1 < len(n) && n[j+1] == n[j]+1 {
+			j++
+		}
+		if j-i >= 2 {
+			parts = append(parts, fmt.Sprintf("%d to %d", n[i], n[j]))
+			i = j + 1
+			continue
+		}
+		parts = append(parts, fmt.Sprint(n[i]))
+		i++
+	}
+	return strings.Join(parts, ", ")
 }
 
 // An undecidedGroup holds the cells of a scenario that were undecided for the same
@@ -146,8 +213,17 @@ type undecidedGroup struct {
 }
 
 // undecided groups the cells that ran and were not decided, without those whose
-// invariant broke.
-func undecided(r *contract.Report) []*undecidedGroup {
+// invariant broke. If there are more groups than are shown, reasons that differ only
+// in their numbers are one.
+func undecided(r *contract.Report, most int) []*undecidedGroup {
+	all := undecidedBy(r, func(why string) string { return why })
+	if len(all) <= most {
+		return all
+	}
+	return undecidedBy(r, withoutNumbers)
+}
+
+func undecidedBy(r *contract.Report, reason func(why string) string) []*undecidedGroup {
 	type key struct {
 		scenario string
 		mark
@@ -161,7 +237,7 @@ func undecided(r *contract.Report) []*undecidedGroup {
 		if m != markInconclusive && m != markUndelivered {
 			continue
 		}
-		k := key{c.Cell.Scenario, m, c.Why}
+		k := key{c.Cell.Scenario, m, reason(c.Why)}
 		u := byKey[k]
 		if u == nil {
 			u = &undecidedGroup{scenario: k.scenario, mark: m, why: c.Why}

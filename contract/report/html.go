@@ -101,7 +101,7 @@ type htmlGroup struct {
 	Why                                                     string
 	Evidence                                                bool
 	Prompt, Answer, Elapsed                                 string
-	Faults                                                  []string
+	Faults, Also                                            []string
 	Rerun                                                   string
 	Calls                                                   []htmlCall
 	AllCalls, MoreCalls                                     int
@@ -118,10 +118,10 @@ type htmlUndecided struct{ Class, Sign, Text, Invariants string }
 
 func newPage(r *contract.Report, most int) *htmlPage {
 	g := newGrid(r)
-	groups := broken(r, g)
+	groups := broken(r, g, most)
 	p := &htmlPage{
 		Title: title(r), Verdict: r.Score.Verdict.String(), Class: verdictClass(r.Score.Verdict), Why: clean(r.Score.Why),
-		Facts: counts(r), Notes: notes(r), Bars: htmlBars(r.Score),
+		Facts: counts(r), Notes: withCalm(r, notes(r)), Bars: htmlBars(r.Score),
 		LegendText: legendText(g), More: max(0, len(groups)-most),
 	}
 	if r.Score.Decided > 0 {
@@ -131,13 +131,15 @@ func newPage(r *contract.Report, most int) *htmlPage {
 	for i, b := range groups[:min(most, len(groups))] {
 		shown := htmlGroupOf(b, "broken-"+strconv.Itoa(i+1))
 		p.Broken = append(p.Broken, shown)
-		at := place{b.cell.Cell.Scenario, b.cell.Cell.Invariant}
-		if links[at] == "" {
-			links[at] = "#" + shown.ID
+		for _, p := range b.places {
+			at := place{p.scenario, b.cell.Cell.Invariant}
+			if links[at] == "" {
+				links[at] = "#" + shown.ID
+			}
 		}
 	}
 	p.table(g, links)
-	for _, u := range undecided(r) {
+	for _, u := range undecided(r, unlimited) {
 		l := u.mark.look()
 		text := fmt.Sprintf("%s: %s %s: %s", clean(u.scenario), plural(u.cells, "cell"), u.mark.short(), clip(u.reason(), 1000))
 		p.Undecided = append(p.Undecided, htmlUndecided{l.class, l.sign, text, clip(strings.Join(u.invariants, ", "), 1000)})
@@ -218,7 +220,7 @@ func htmlGroupOf(b *group, id string) htmlGroup {
 		Severity: c.Severity.String(), Outcome: b.outcome(),
 		Why: block(b.why(), maxText), Rerun: clean(c.Rerun),
 	}
-	g.Faults = first(b.faults(), maxCalls, 4*maxValue)
+	g.Faults, g.Also = clipped(b.faults(maxCalls), 4*maxValue), clipped(b.also(), maxValue)
 	o := c.Evidence
 	if o == nil {
 		return g

@@ -136,11 +136,11 @@ func (s *junitSuite) add(c junitCase) {
 
 func verdictSuite(r *contract.Report) *junitSuite {
 	s := &junitSuite{Name: "verdict", Properties: &junitProperties{}}
-	s.Properties.Property = append(s.Properties.Property, junitProperty{"verdict", r.Score.Verdict.String()})
+	s.Properties.Property = append(s.Properties.Property, junitProperty{"verdict", r.Score.Verdict.String()}, junitProperty{"why", clean(r.Score.Why)})
 	for _, f := range facts(r) {
 		s.Properties.Property = append(s.Properties.Property, junitProperty{f.label, f.text})
 	}
-	for _, note := range notes(r) {
+	for _, note := range withCalm(r, notes(r)) {
 		s.Properties.Property = append(s.Properties.Property, junitProperty{"note", note})
 	}
 	c := junitCase{Name: "verdict", Class: title(r)}
@@ -224,7 +224,7 @@ func evidenceText(c *contract.CellReport) string {
 		add("prompt", block(o.Prompt, maxText))
 		add("answer", block(o.Response, maxText))
 	}
-	for _, f := range b.faults() {
+	for _, f := range b.faults(unlimited) {
 		add("fault", clean(f))
 	}
 	if c.Rerun != "" {

@@ -82,9 +82,9 @@ type field struct {
 	cells int
 }
 
-func (f *field) add(m mark) {
-	f.count[m]++
-	f.cells++
+func (f *field) add(m mark, n int) {
+	f.count[m] += n
+	f.cells += n
 }
 
 // ran returns the number of trials that were run.

@@ -62,8 +62,9 @@ func Markdown(w io.Writer, r *contract.Report, o *MarkdownOptions) error {
 		d.add("The table does not fit here.\n\n" + numbers)
 	}
 	d.details("notes", markdownNotes(r), math.MaxInt)
-	d.details("broken", markdownBroken(broken(r, g)), limit(o.MaxBroken, defaultBroken))
-	d.details("not decided", markdownUndecided(undecided(r)), limit(o.MaxBroken, defaultBroken))
+	most := limit(o.MaxBroken, defaultBroken)
+	d.details("broken", markdownBroken(broken(r, g, most)), most)
+	d.details("not decided", markdownUndecided(undecided(r, most)), most)
 	_, err := w.Write(d.Bytes())
 	return written(err)
 }
@@ -143,7 +144,7 @@ func markdownFacts(r *contract.Report) string {
 
 func markdownNotes(r *contract.Report) []string {
 	var parts []string
-	for _, note := range notes(r) {
+	for _, note := range withCalm(r, notes(r)) {
 		parts = append(parts, "> "+prose(clip(note, 1000))+"\n\n")
 	}
 	return parts
@@ -161,7 +162,10 @@ func markdownBroken(groups []*group) []string {
 			quote("prompt", block(o.Prompt, shortText))
 			quote("answer", cmp.Or(block(o.Response, shortText), "(none)"))
 		}
-		quote("faults", strings.Join(first(g.faults(), maxFaults, 500), "\n"))
+		quote("faults", strings.Join(clipped(g.faults(maxFaults), 500), "\n"))
+		if also := clipped(g.also(), 200); len(also) > 0 {
+			quote("also", strings.Join(also, "\n"))
+		}
 		if g.cell.Rerun != "" {
 			quote("rerun", clean(g.cell.Rerun))
 		}

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,7 +52,7 @@ func faultsText(faults []contract.FaultCount) string {
 			reached++
 		}
 	}
-	return fmt.Sprintf("%d of %s delivered, on %s", reached, plural(len(faults), "rule"), plural(calls, "call"))
+	return fmt.Sprintf("%s of %s delivered, on %s", number(reached), plural(len(faults), "rule"), plural(calls, "call"))
 }
 
 // undeliveredRules describes the rules that were not delivered. It is empty if cells were
@@ -86,7 +87,7 @@ func shareText(passed, decided int, in scoring.Interval) string {
 	if decided == 0 {
 		return "none decided"
 	}
-	s := fmt.Sprintf("%d of %s, %s", passed, plural(decided, "decided cell"), percent(float64(passed)/float64(decided)))
+	s := fmt.Sprintf("%s of %s, %s", number(passed), plural(decided, "decided cell"), percent(float64(passed)/float64(decided)))
 	if in.Level > 0 {
 		s += " (" + intervalText(in) + ")"
 	}
@@ -102,13 +103,13 @@ func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 
 func severityText(v scoring.SeverityScore) string {
 	s := "none decided"
 	if v.Decided > 0 {
-		s = fmt.Sprintf("%d of %d, %s", v.Passed, v.Decided, percent(float64(v.Passed)/float64(v.Decided)))
+		s = fmt.Sprintf("%s of %s, %s", number(v.Passed), number(v.Decided), percent(float64(v.Passed)/float64(v.Decided)))
 	}
 	if v.Interval.Level > 0 {
 		s += fmt.Sprintf(" (%s to %s)", percent(v.Interval.Low), percent(v.Interval.High))
 	}
 	if rest := v.Total - v.Decided; rest > 0 {
-		s += fmt.Sprintf("; %d not decided", rest)
+		s += fmt.Sprintf("; %s not decided", number(rest))
 	}
 	return s
 }
@@ -117,18 +118,18 @@ func cellsText(r *contract.Report) string {
 	s := r.Score
 	inconclusive := "inconclusive"
 	if r.Undecided > 0 {
-		inconclusive += fmt.Sprintf(" (%d undecided by the check)", r.Undecided)
+		inconclusive += fmt.Sprintf(" (%s undecided by the check)", number(r.Undecided))
 	}
-	parts := []string{fmt.Sprintf("%d decided", s.Decided)}
+	parts := []string{number(s.Decided) + " decided"}
 	for _, p := range []struct {
 		n    int
 		name string
 	}{{s.Inconclusive, inconclusive}, {s.Undelivered, "undelivered"}, {s.NotRun, "not run"}} {
 		if p.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.name))
+			parts = append(parts, number(p.n)+" "+p.name)
 		}
 	}
-	return fmt.Sprintf("%d: %s", s.Total, strings.Join(parts, ", "))
+	return fmt.Sprintf("%s: %s", number(s.Total), strings.Join(parts, ", "))
 }
 
 func runText(r *contract.Report) string {
@@ -168,6 +169,22 @@ func notes(r *contract.Report) []string {
 		all = append(all, note)
 	}
 	return all
+}
+
+// withCalm returns the notes after a sentence about what breaks without faults, if
+// anything does. Text has headings for that.
+func withCalm(r *contract.Report, notes []string) []string {
+	var names []string
+	for i := range r.Cells {
+		if c := &r.Cells[i]; isCalm(c) && !slices.Contains(names, c.Cell.Invariant) {
+			names = append(names, c.Cell.Invariant)
+		}
+	}
+	if len(names) == 0 {
+		return notes
+	}
+	text := fmt.Sprintf("The agent breaks %s without any fault, and faults say little about that: mend that first.", clean(strings.Join(names, ", ")))
+	return append([]string{text}, notes...)
 }
 
 // calmNote says how often the agent ran besides the cells, which costs as much; "" if

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
@@ -16,7 +17,6 @@ const (
 	defaultWidth  = 100
 	minWidth      = 40
 	defaultBroken = 20
-	maxFaults     = 5 // fault lines of a broken cell
 	indent        = "  "
 	labelWidth    = 8
 )
@@ -28,17 +28,28 @@ type TextOptions struct {
 	// lines to be copied, and a single wider table column, exceed it.
 	Width int
 	// MaxBroken bounds the broken cells that are shown in detail; 0: 20, negative:
-	// no bound. Trials that broke for the same reason count once. The text says how
-	// many were left out.
+	// no bound. Cells of an invariant that broke for the same reason count once. The
+	// text says how many were left out. If the agent breaks something without
+	// faults, only that is shown in detail, unless MaxBroken is negative.
 	MaxBroken int
+	// TableLast writes the broken cells first, and the table, the verdict and the
+	// numbers at the end, for a log whose end is read first.
+	TableLast bool
 	// Color adds terminal colours. No information is in the colour alone. The
 	// caller decides whether the writer is a terminal and NO_COLOR is unset.
 	Color bool
 }
 
 // Text writes the report for a terminal or a log: the table of scenarios and
-// invariants, the verdict and its numbers, then the broken cells. Each has its
-// prompt, its answer, the delivered faults and the line that reruns it.
+// invariants, the verdict and its numbers, then the broken cells and the reasons of
+// those that were not decided. A broken cell has its prompt, its answer, the
+// delivered faults and the line that reruns it. Cells of an invariant that broke for
+// the same reason are shown once; the other scenarios have a line each.
+//
+// What broke without faults comes first. Then the rest has a line each, because
+// faults say little about an agent that fails without them.
+//
+// The table leaves out scenarios and invariants of which a filter left no cell.
 //
 // Errors: [*FieldError] for a nil report, for values without a meaning and for a
 // Width that is not allowed, before anything is written; and those of the writer.
@@ -52,15 +63,36 @@ func Text(w io.Writer, r *contract.Report, o *TextOptions) error {
 		return err
 	}
 	g := newGrid(r)
+	if o.TableLast {
+		p.details(r, g, o)
+		p.notes(notes(r))
+		if p.any {
+			p.line()
+		}
+		p.summary(r, g)
+	} else {
+		p.summary(r, g)
+		p.notes(notes(r))
+		p.details(r, g, o)
+	}
+	return written(p.Flush())
+}
+
+// summary writes the table, the verdict and the numbers.
+func (p *printer) summary(r *contract.Report, g *grid) {
 	p.line(p.paint("1", clip(title(r), p.width)))
 	p.line()
+	left := g.dropNotRun()
 	p.tables(g)
-	p.legend(g)
+	p.legend(g, left)
 	p.verdict(r)
-	p.notes(notes(r))
-	p.broken(broken(r, g), limit(o.MaxBroken, defaultBroken))
-	p.undecided(undecided(r), limit(o.MaxBroken, defaultBroken))
-	return written(p.Flush())
+}
+
+// details writes what broke and what was not decided.
+func (p *printer) details(r *contract.Report, g *grid, o *TextOptions) {
+	most := limit(o.MaxBroken, defaultBroken)
+	p.broken(broken(r, g, most), most, o.MaxBroken >= 0)
+	p.undecided(undecided(r, most), most)
 }
 
 // A printer writes text and keeps the first error until Flush.
@@ -68,6 +100,7 @@ type printer struct {
 	*bufio.Writer
 	width   int
 	color   bool
+	any     bool // something was written
 	command *regexp.Regexp
 }
 
@@ -85,17 +118,21 @@ func newPrinter(w io.Writer, o *TextOptions) (*printer, error) {
 // "##teamcity[" anywhere.
 const logCommand = `^(?: |\x1b\[[0-9;]*m)*::|##[a-z]*\[`
 
-// line writes one line. In a command its first or last character becomes an escape,
-// so that it has no effect.
+// line writes one line, with commands to a CI system without effect.
 func (p *printer) line(parts ...string) {
-	line := strings.Join(parts, "")
-	p.WriteString(p.command.ReplaceAllStringFunc(line, func(s string) string {
+	p.any = true
+	p.WriteString(withoutCommands(p.command, strings.Join(parts, "")))
+	p.WriteString("\n")
+}
+
+// withoutCommands makes the first or last character of a command an escape.
+func withoutCommands(command *regexp.Regexp, line string) string {
+	return command.ReplaceAllStringFunc(line, func(s string) string {
 		if before, isBracket := strings.CutSuffix(s, "["); isBracket {
 			return before + `\x5b`
 		}
 		return strings.Replace(s, ":", `\x3a`, 1)
-	}))
-	p.WriteString("\n")
+	})
 }
 
 // paint colours s, with parameters of the SGR control sequence (ECMA-48).
@@ -106,8 +143,8 @@ func (p *printer) paint(sgr, s string) string {
 	return "\x1b[" + sgr + "m" + s + "\x1b[0m"
 }
 
-// legend explains the signs that occur.
-func (p *printer) legend(g *grid) {
+// legend explains the signs that occur, and says what the table left out.
+func (p *printer) legend(g *grid, left string) {
 	line, used := "", 0
 	for m := range marks {
 		l := m.look()
@@ -127,8 +164,13 @@ func (p *printer) legend(g *grid) {
 		used += wide
 	}
 	p.line(line)
-	for _, line := range wrap(legendText(g), p.width, 4) {
-		p.line(p.paint("2", line))
+	for _, text := range []string{legendText(g), left} {
+		if text == "" {
+			continue
+		}
+		for _, line := range wrap(text, p.width, 4) {
+			p.line(p.paint("2", line))
+		}
 	}
 	p.line()
 }
@@ -175,32 +217,81 @@ func (p *printer) notes(notes []string) {
 	if len(notes) == 0 {
 		return
 	}
-	p.line()
+	p.gap()
 	for _, note := range notes {
 		p.hanging("*", wrap(note, p.width-2, 8))
 	}
 }
 
-func (p *printer) broken(groups []*group, most int) {
+// gap writes an empty line between two parts.
+func (p *printer) gap() {
+	if p.any {
+		p.line()
+	}
+}
+
+func (p *printer) broken(groups []*group, most int, calmFirst bool) {
+	if len(groups) == 0 {
+		return
+	}
+	p.gap()
+	if !calmFirst || !groups[0].calm() {
+		p.line(p.paint("1", "BROKEN"))
+		p.inFull(groups, most)
+		return
+	}
+	calm := slices.IndexFunc(groups, func(b *group) bool { return !b.calm() })
+	text := "The agent breaks these without any fault: mend them first."
+	if calm < 0 {
+		calm = len(groups)
+	} else {
+		text += " What else broke has a line each below; run such a cell alone to see it in full."
+	}
+	p.line(p.paint("1", "BROKEN WITHOUT FAULTS"))
+	p.line()
+	for _, line := range wrap(text, p.width, 4) {
+		p.line(line)
+	}
+	p.inFull(groups[:calm], most)
+	groups = groups[calm:]
 	if len(groups) == 0 {
 		return
 	}
 	p.line()
-	p.line(p.paint("1", "BROKEN"))
+	p.line(p.paint("1", "BROKEN UNDER FAULTS"))
+	p.line()
+	for _, b := range groups[:min(most, len(groups))] {
+		p.hanging(p.sign(b.mark), []string{clip(headOf(b)+": "+b.why(), p.width-2)})
+	}
+	p.more(len(groups) - most)
+}
+
+// inFull writes the first groups with their evidence.
+func (p *printer) inFull(groups []*group, most int) {
 	for _, b := range groups[:min(most, len(groups))] {
 		p.line()
 		p.group(b)
 	}
-	if more := len(groups) - most; more > 0 {
+	p.more(len(groups) - most)
+}
+
+// more says how many groups were left out.
+func (p *printer) more(n int) {
+	if n > 0 {
 		p.line()
-		p.line(fmt.Sprintf("… and %d more", more))
+		p.line(fmt.Sprintf("… and %d more", n))
 	}
 }
 
+func (p *printer) sign(m mark) string { return p.paint(m.look().colour, m.look().sign) }
+
+// headOf names the invariant of a group, its first scenario and its trials.
+func headOf(b *group) string {
+	return fmt.Sprintf("%s / %s (%v): %s", clip(b.cell.Cell.Scenario, 60), clip(b.cell.Cell.Invariant, 60), b.cell.Severity, b.outcome())
+}
+
 func (p *printer) group(b *group) {
-	l := b.mark.look()
-	head := fmt.Sprintf("%s / %s (%v): %s", clip(b.cell.Cell.Scenario, 60), clip(b.cell.Cell.Invariant, 60), b.cell.Severity, b.outcome())
-	p.hanging(p.paint(l.colour, l.sign), wrap(head, p.width-2, 4))
+	p.hanging(p.sign(b.mark), wrap(headOf(b), p.width-2, 4))
 	room := p.width - labelWidth - 2*len(indent)
 	p.labelled(indent, "why", wrap(b.why(), room, 6))
 	if o := b.cell.Evidence; o != nil {
@@ -208,6 +299,7 @@ func (p *printer) group(b *group) {
 		p.labelled(indent, "answer", []string{answer(o, room)})
 	}
 	p.labelled(indent, "faults", faultLines(b, room))
+	p.labelled(indent, "also", clipped(b.also(), room))
 	if b.cell.Rerun != "" {
 		p.labelled(indent, "rerun", []string{clean(b.cell.Rerun)})
 	}
@@ -221,17 +313,13 @@ func answer(o *contract.Observation, width int) string {
 	return clip(strings.TrimSpace(o.Response), width)
 }
 
-// faultLines formats the first faults, with long ones wrapped and indented.
+// faultLines formats the faults, with long lines wrapped and indented.
 func faultLines(b *group, width int) []string {
-	all := b.faults()
 	var lines []string
-	for _, fault := range all[:min(maxFaults, len(all))] {
+	for _, fault := range b.faults(maxFaults) {
 		for i, line := range wrap(clean(fault), width-len(indent), 3) {
 			lines = append(lines, []string{"", indent}[min(i, 1)]+line)
 		}
-	}
-	if more := len(all) - maxFaults; more > 0 {
-		lines = append(lines, fmt.Sprintf("… and %d more", more))
 	}
 	return lines
 }
@@ -240,15 +328,12 @@ func (p *printer) undecided(groups []*undecidedGroup, most int) {
 	if len(groups) == 0 {
 		return
 	}
-	p.line()
+	p.gap()
 	p.line(p.paint("1", "NOT DECIDED"))
 	p.line()
 	for _, u := range groups[:min(most, len(groups))] {
-		l := u.mark.look()
 		text := fmt.Sprintf("%s: %s %s: %s", clip(u.scenario, 60), plural(u.cells, "cell"), u.mark.short(), u.reason())
-		p.hanging(p.paint(l.colour, l.sign), wrap(text, p.width-2, 4))
+		p.hanging(p.sign(u.mark), wrap(text, p.width-2, 4))
 	}
-	if more := len(groups) - most; more > 0 {
-		p.line(fmt.Sprintf("… and %d more", more))
-	}
+	p.more(len(groups) - most)
 }

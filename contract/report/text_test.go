@@ -2,7 +2,9 @@ package report_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
 func text(t *testing.T, r *contract.Report, o *report.TextOptions) string {
@@ -81,14 +84,14 @@ func TestTextShowsTheMostSevereFirst(t *testing.T) {
 func TestTextSaysWhyThereAreNoFaultsToSee(t *testing.T) {
 	r := build(t, "", 1, deskScenarios[:3], deskInvariants[:1], map[string]outcome{
 		"calm/one-refund":              broken("why", "answer"),
-		"refund-reply-lost/one-refund": broken("why", "answer"),
+		"refund-reply-lost/one-refund": broken("another", "answer"),
 		"shipping-down/one-refund": func(c *contract.CellReport) {
-			broken("why", "answer", lostReply(1))(c)
+			broken("a third", "answer", lostReply(1))(c)
 			c.Evidence = nil
 			c.Delivered = 7
 		},
 	})
-	out := text(t, r, nil)
+	out := text(t, r, &report.TextOptions{MaxBroken: -1})
 	assert.Contains(t, out, "faults    none was delivered", "in the calm scenario")
 	assert.Contains(t, out, "faults    none in this answer; 1 call of the cell saw a fault", "the evidence is one prompt of several")
 	assert.Contains(t, out, "faults    7 calls saw a fault; the evidence was not kept")
@@ -122,4 +125,134 @@ func TestTextCountsWhatIsUndecidedAndAbsorbed(t *testing.T) {
 	assert.Contains(t, out, "4 inconclusive (2 undecided by the check)")
 	assert.Contains(t, out, "? orders-lie: 2 cells inconclusive: contract: undecided: a judge would decide it")
 	assert.Contains(t, out, "* In 2 cells no fault is known to have reached the agent itself: ")
+}
+
+// brokenCalm is a run of an agent that breaks one invariant without faults too.
+func brokenCalm(t *testing.T) *contract.Report {
+	return build(t, "", 2, deskScenarios[:4], deskInvariants[:3], map[string]outcome{
+		"calm/names-the-order/2":         broken("no order", "Done."),
+		"shipping-down/names-the-order":  broken("no order", "Down.", down()),
+		"orders-flaky/names-the-order/1": broken("another order", "1043", down()),
+		"refund-reply-lost/one-refund":   broken("2 refunds", "Done.", lostReply(1)),
+	})
+}
+
+func TestTextSaysFirstWhatBreaksWithoutFaults(t *testing.T) {
+	_, out, _ := strings.Cut(text(t, brokenCalm(t), nil), "\nBROKEN")
+	assert.Equal(t, ` WITHOUT FAULTS
+
+The agent breaks these without any fault: mend them first. What else broke has a line each below;
+run such a cell alone to see it in full.
+
+✗ calm / names-the-order (high): broken in 1 of 2 trials (2)
+  why       no order
+  prompt    Refund order 1042 and tell the customer.
+  answer    Done.
+  faults    none was delivered
+  also      shipping-down in all 2 trials: ship, call 1: fail (rule ship:fail), the caller got: 503…
+  rerun     go run ./examples/quickstart -agent fragile -cell calm/names-the-order/2
+
+BROKEN UNDER FAULTS
+
+✗ refund-reply-lost / one-refund (critical): broken in all 2 trials: 2 refunds
+✗ orders-flaky / names-the-order (high): broken in 1 of 2 trials (1): another order
+`, out)
+	out = text(t, brokenCalm(t), &report.TextOptions{MaxBroken: -1})
+	assert.Equal(t, 3, strings.Count(out, "\n  why "), "no bound: all in full")
+	assert.NotContains(t, out, "UNDER FAULTS")
+	onlyCalm := build(t, "", 1, deskScenarios[:2], deskInvariants[:1], map[string]outcome{"calm/one-refund": broken("none", "Done.")})
+	out = text(t, onlyCalm, nil)
+	assert.Contains(t, out, "\nThe agent breaks these without any fault: mend them first.\n")
+	assert.NotContains(t, out, "UNDER FAULTS")
+}
+
+// The other formats say so in their notes, and show it first too.
+func TestOtherFormatsSayWhatBreaksWithoutFaults(t *testing.T) {
+	const note = "The agent breaks names-the-order without any fault, and faults say little about that: mend that first."
+	for _, f := range formats() {
+		out := string(render(t, f, brokenCalm(t)))
+		switch f.ending {
+		case "xml":
+			assert.Contains(t, out, note)
+		case "html", "md":
+			assert.Contains(t, out, note, f.ending)
+			assert.Less(t, strings.Index(out, "no order"), strings.Index(out, "2 refunds"), f.ending)
+		}
+		assert.NotContains(t, string(render(t, f, desk(t))), "without any fault", f.ending)
+	}
+}
+
+// The parts are the same in the other order.
+func TestTextWithTheTableLast(t *testing.T) {
+	for name, r := range reports(t) {
+		first := strings.Split(text(t, r, nil), "\n")
+		last := text(t, r, &report.TextOptions{TableLast: true})
+		lines := strings.Split(last, "\n")
+		assert.ElementsMatch(t, slices.DeleteFunc(first, isEmpty), slices.DeleteFunc(slices.Clone(lines), isEmpty), name)
+		assert.Regexp(t, `^(run|faults) `, lines[len(lines)-2], name)
+		assert.NotEmpty(t, lines[0], "%s begins with text", name)
+		assert.NotContains(t, last, "\n\n\n", name)
+		head := "\n" + cmp.Or(r.Name, "contract") + "\n"
+		assert.Equal(t, 1, strings.Count("\n"+last, head), name)
+		assert.Less(t, strings.LastIndex(last, "  rerun "), strings.Index("\n"+last, head), name)
+	}
+}
+
+func isEmpty(line string) bool { return line == "" }
+
+// A rerun of one cell is not a table of cells that were not run.
+func TestTextLeavesOutWhatAFilterLeftOut(t *testing.T) {
+	outcomes := map[string]outcome{}
+	for _, w := range deskScenarios {
+		for _, p := range deskInvariants {
+			outcomes[w.name+"/"+p.id] = notRun
+		}
+	}
+	r := build(t, "", 2, deskScenarios, deskInvariants, outcomes)
+	assert.Contains(t, text(t, r, nil), "\nnotify-slow ", "all of them, if none ran")
+	delete(outcomes, "shipping-down/one-refund")
+	outcomes["shipping-down/one-refund/2"] = notRun
+	r = build(t, "", 2, deskScenarios, deskInvariants, outcomes)
+	assert.Contains(t, text(t, r, nil), `
+scenario       crit        delivered
+────────────────────────────────────
+shipping-down  1✓ 1-       1/1
+
+✓ held   - not run
+numbers count trials, a sign alone stands for all of them; delivered: the cells in which a fault
+reached something the agent uses, of those that ran
+not in the table, because no cell of theirs ran: 5 scenarios and 5 invariants
+
+PASS of 1 cell; 61 were not run: no critical invariant broke; 1 of 1 decided cell held
+`)
+}
+
+// A pass of a part is said to be one, wherever the verdict is written for people.
+func TestAPassOfAPartSaysOfWhat(t *testing.T) {
+	r := build(t, "", 2500, deskScenarios[:1], deskInvariants[:1], nil)
+	for range 17500 {
+		c := r.Cells[0]
+		notRun(&c)
+		r.Cells = append(r.Cells, c)
+	}
+	score(t, r, nil)
+	for _, f := range formats() {
+		assert.Contains(t, string(render(t, f, r)), "of 2,500 cells; 17,500 were not run: ", f.ending)
+	}
+	assert.Contains(t, text(t, r, nil), "\nPASS of 2,500 cells; 17,500 were not run: ")
+}
+
+// With KeepCounts a report has no cells, and the same table.
+func TestTheTableOfCounts(t *testing.T) {
+	r := desk(t)
+	want, _, _ := strings.Cut(text(t, r, nil), "\n* ")
+	r.Counts = nil
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		r.Counts = append(r.Counts, scoring.Cell{Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Severity: c.Severity,
+			State: c.State, Violated: c.Violated, Delivered: min(1, c.Delivered), HasRules: c.Cell.Scenario != "calm"})
+	}
+	r.Cells = nil
+	got, _, _ := strings.Cut(text(t, r, nil), "\n* ")
+	assert.Equal(t, want, got)
 }

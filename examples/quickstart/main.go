@@ -68,15 +68,12 @@ func runMatrix(ctx context.Context, s *settings, stdout, stderr io.Writer) (int,
 	if err != nil {
 		return exitError, interrupted(ctx, r, all, err)
 	}
-	text := stdout
-	if s.json == "-" {
-		text = stderr // standard output is for the program that reads it
-	}
+	text := s.text(stdout, stderr)
 	if err := report.Text(text, r, &report.TextOptions{Width: width(text), Color: s.color(text)}); err != nil {
 		return exitError, err
 	}
 	fmt.Fprintf(text, "\n%s\n", s.next())
-	if err := writeJSON(s.json, stdout, r); err != nil {
+	if err := s.writeOutputs(stdout, r); err != nil {
 		return exitError, err
 	}
 	return statusOf(r.Score.Verdict), nil
@@ -108,25 +105,9 @@ func interrupted(ctx context.Context, r *contract.Report, all int, err error) er
 	return fmt.Errorf("quickstart: interrupted after %d of %d cells", ran, all)
 }
 
-// writeJSON writes the report to a file, to stdout for "-", or nowhere for "".
-func writeJSON(to string, stdout io.Writer, r *contract.Report) (err error) {
-	switch to {
-	case "":
-		return nil
-	case "-":
-		return report.JSON(stdout, r, nil)
-	}
-	f, err := os.Create(to)
-	if err != nil {
-		return fmt.Errorf("quickstart: -json: %w", err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return report.JSON(f, r, nil)
-}
-
 // matrix is the order desk's, with the seed and the number of trials asked for.
 func (s *settings) matrix() *contract.Matrix {
 	m := orderdesk.Matrix(s.habits)
-	m.Seed, m.Trials = s.seed, s.trials
+	m.Seed, m.Trials, m.KeepValues = s.seed, s.trials, s.keepsValues()
 	return m
 }

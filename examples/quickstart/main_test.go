@@ -145,6 +145,44 @@ func TestJSON(t *testing.T) {
 	assert.Contains(t, problems, "quickstart: -json: ")
 }
 
+func TestEveryFormat(t *testing.T) {
+	dir := t.TempDir()
+	var args []string
+	for _, o := range outputs() {
+		args = append(args, "-"+o.flag, filepath.Join(dir, o.flag))
+	}
+	status, out, errs := try(t, append(args, "-trials", "1")...)
+	assert.Equal(t, exitPass, status)
+	assert.Contains(t, out, "\nPASS ")
+	assert.Empty(t, errs)
+	assert.Len(t, readReport(t, filepath.Join(dir, "json")).Cells, 90)
+	for file, want := range map[string]string{"html": "<!DOCTYPE html>", "junit": "<testsuites ", "markdown": "## ✅ PASS: order desk"} {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		require.NoError(t, err)
+		assert.Contains(t, string(text), want)
+	}
+	status, out, errs = try(t, "-trials", "1", "-junit", "-")
+	assert.Equal(t, exitPass, status)
+	assert.True(t, strings.HasPrefix(out, "<?xml "), "standard output is the file and nothing else")
+	assert.Contains(t, errs, "\nPASS ")
+	status, _, errs = try(t, "-html", filepath.Join(dir, "none", "a"), "-markdown", dir, "-trials", "1")
+	assert.Equal(t, exitError, status)
+	assert.Contains(t, errs, "quickstart: -html: ")
+	assert.Contains(t, errs, "quickstart: -markdown: ", "all that failed")
+}
+
+// A page shows the calls with their arguments and results, whatever the invariants need.
+func TestThePageShowsValues(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "page.html")
+	try(t, "-agent", "fragile", "-trials", "1", "-html", file)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	_, article, found := strings.Cut(string(text), "refund-reply-lost / one-refund ")
+	require.True(t, found)
+	article, _, _ = strings.Cut(article, "</article>")
+	inOrder(t, article, "payments.refund", `<td class="wide"><code>{&#34;`, `&#34;1042&#34;`, `<td class="wide"><code>{&#34;`)
+}
+
 func TestAllBadFlagsAtOnce(t *testing.T) {
 	status, out, errs := try(t, "-agent", "timid", "-trials", "0", "-sed", "-seed", "-3", "-workers", "many", "now", "-cell", "calm/one-refund")
 	assert.Equal(t, exitError, status)
@@ -167,6 +205,8 @@ func TestOtherErrors(t *testing.T) {
 		want   string
 	}{
 		{"a cell is no report", []string{"-cell", "calm/one-refund/1", "-json", "-"}, "-json with -cell"},
+		{"nor a page", []string{"-cell", "calm/one-refund/1", "-html", "a"}, "-html with -cell"},
+		{"two formats in one place", []string{"-json", "-", "-junit", "-"}, "-junit - beside -json -; allowed: one format on standard output"},
 		{"a cell that is not in the matrix", []string{"-cell", "storm/one-refund/1"}, `"storm/one-refund/1"`},
 		{"a flag without its value", []string{"-agent"}, "flag needs an argument: -agent"},
 	} {
@@ -180,7 +220,7 @@ func TestHelp(t *testing.T) {
 	status, out, errs := try(t, "-help")
 	assert.Equal(t, exitPass, status)
 	assert.Empty(t, errs)
-	for _, flag := range []string{"-agent name", "-seed number", "-trials times", "-cell scenario/invariant/trial", "-json file", "-workers number", "-no-color"} {
+	for _, flag := range []string{"-agent name", "-seed number", "-trials times", "-cell scenario/invariant/trial", "-json file", "-html file", "-junit file", "-markdown file", "-workers number", "-no-color"} {
 		assert.Contains(t, out, "  "+flag)
 	}
 }

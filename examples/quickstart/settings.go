@@ -20,7 +20,7 @@ type settings struct {
 	seed    uint64
 	trials  int
 	cell    *contract.Cell
-	json    string
+	outputs []*output
 	workers int
 	noColor bool
 }
@@ -44,7 +44,10 @@ func (s *settings) flags() *flag.FlagSet {
 	f.Func("seed", fmt.Sprintf("`number` behind every draw (default %d)", s.seed), s.setSeed)
 	f.Func("trials", fmt.Sprintf("`times` each invariant is tried in each scenario (default %d)", s.trials), atLeast1(&s.trials))
 	f.Func("cell", "run only this cell, `scenario/invariant/trial`, and show what happened", s.setCell)
-	f.StringVar(&s.json, "json", "", "write the report as JSON to this `file`; - is standard output")
+	s.outputs = outputs()
+	for _, o := range s.outputs {
+		f.StringVar(&o.to, o.flag, "", "write the report as "+o.name+" to this `file`; - is standard output")
+	}
 	f.Func("workers", fmt.Sprintf("`number` of cells that run at once (default %d)", s.workers), atLeast1(&s.workers))
 	f.BoolVar(&s.noColor, "no-color", false, "no colours, even on a terminal")
 	return f
@@ -57,9 +60,7 @@ func parse(args []string) (*settings, error) {
 	if len(problems) == 1 && errors.Is(problems[0], flag.ErrHelp) {
 		return nil, flag.ErrHelp
 	}
-	if s.cell != nil && s.json != "" {
-		problems = append(problems, errors.New("quickstart: -json with -cell; allowed: one of the two, a cell is shown as text"))
-	}
+	problems = append(problems, s.checkOutputs()...)
 	if len(problems) > 0 {
 		problems = append(problems, errors.New("quickstart: -help lists the flags"))
 		return nil, errors.Join(problems...)

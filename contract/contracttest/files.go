@@ -1,0 +1,60 @@
+package contracttest
+
+import (
+	"cmp"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/report"
+)
+
+// reportsVariable is the environment variable that asks for the files of every Run.
+const reportsVariable = "SHAKEDOWN_REPORTS"
+
+// files writes the report in every format, if that was asked for.
+func (r *runner) files(t *testing.T, pkg string, result *contract.Report) {
+	t.Helper()
+	dir := cmp.Or(r.o.Reports, os.Getenv(reportsVariable))
+	switch {
+	case dir != "":
+		dir = filepath.Join(dir, pathOf(pkg), pathOf(t.Name()), pathOf(result.Name))
+	case keepsArtifacts():
+		dir = filepath.Join(t.ArtifactDir(), pathOf(result.Name))
+	default:
+		return
+	}
+	o := &report.FilesOptions{JUnit: &report.JUnitOptions{FailOn: r.o.FailOn}}
+	if err := report.Files(dir, result, o); err != nil {
+		t.Errorf("contracttest: the reports were not written: %v", err)
+		return
+	}
+	t.Logf("contracttest: the report is in %s", dir)
+}
+
+// keepsArtifacts reports whether go test runs with -artifacts. Without the flag
+// t.ArtifactDir is a temporary folder.
+func keepsArtifacts() bool {
+	f := flag.Lookup("test.artifacts")
+	return f != nil && f.Value.String() == "true"
+}
+
+var notInPath = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+
+// pathOf makes a relative path of a name: a folder for each part between slashes,
+// with characters that no file system refuses.
+func pathOf(name string) string {
+	var parts []string
+	for part := range strings.SplitSeq(name, "/") {
+		part = notInPath.ReplaceAllString(part, "_")
+		if strings.Trim(part, ".") == "" {
+			part = strings.Repeat("_", len(part))
+		}
+		parts = append(parts, part)
+	}
+	return filepath.Join(parts...)
+}

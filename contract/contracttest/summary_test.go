@@ -1,0 +1,208 @@
+package contracttest_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/contracttest"
+	"github.com/shakedown-go/shakedown/contract/report"
+)
+
+// quiet runs a child's test without -v, as go test does, and returns its output
+// without the margin.
+func quiet(t *testing.T, run string, flags ...string) (output string, failed bool) {
+	t.Helper()
+	out, failed := child(t, run, append([]string{"-test.v=false"}, flags...)...)
+	var b strings.Builder
+	for line := range strings.Lines(out) {
+		b.WriteString(strings.TrimPrefix(line, "        "))
+	}
+	return b.String(), failed
+}
+
+func TestAFailingRunEndsWithTheTable(t *testing.T) {
+	out, failed := quiet(t, "^TestChildBroken$")
+	assert.True(t, failed)
+	assert.Contains(t, out, "contracttest: the verdict is PASS, because no critical invariant broke. The test fails all the same (see Options.FailOn); broken cells that fail it: 2\n")
+	_, end, found := strings.Cut(out, "\ncontract\n")
+	require.True(t, found, out)
+	assert.Contains(t, end, `
+            says.noon  answers
+scenario    high       crit     delivered
+─────────────────────────────────────────
+calm        ✓          ✓        ·
+clock-down  ✗          ✓        4/4
+`)
+	assert.Contains(t, end, "\nPASS no critical invariant broke; 6 of 8 decided cells held\n")
+	assert.NotContains(t, end, "BROKEN")
+}
+
+func TestChildManyBroken(t *testing.T) {
+	onlyInChild(t)
+	m := lying(t)
+	m.Trials = 200
+	contracttest.Run(t, m, nil)
+}
+
+// Failures of one reason are one block; the subtests of the others have a line each.
+func TestManyFailuresOfOneReasonAreOneBlock(t *testing.T) {
+	out, failed := quiet(t, "^TestChildManyBroken$")
+	assert.True(t, failed)
+	assert.Equal(t, 200, strings.Count(out, "--- FAIL: TestChildManyBroken/clock-down/says.noon/"))
+	assert.Equal(t, 5, strings.Count(out, "✗ broken (high): no noon\n"), "the first say why")
+	assert.Equal(t, 1, strings.Count(out, "  why "))
+	assert.Contains(t, out, "✗ clock-down / says.noon (high): broken in all 200 trials\n")
+	assert.Less(t, strings.Count(out, "\n"), 250, "lines, of which 200 are those of the subtests")
+}
+
+func TestChildUnlikeNumbers(t *testing.T) {
+	onlyInChild(t)
+	m := lying(t)
+	m.Trials = 30
+	m.Invariants[0].Check = func(_ context.Context, o *contract.Observation) error {
+		if o.Cell.Scenario == "calm" {
+			return nil
+		}
+		return fmt.Errorf("dial tcp 127.0.0.1:%d: refused", 40000+o.Cell.Trial)
+	}
+	contracttest.Run(t, m, nil)
+}
+
+func TestReasonsThatDifferInNumbersAreOneBlock(t *testing.T) {
+	out, _ := quiet(t, "^TestChildUnlikeNumbers$")
+	assert.Contains(t, out, "✗ broken (high): dial tcp 127.0.0.1:40030: refused\n")
+	assert.Equal(t, 1, strings.Count(out, "  why "))
+	assert.Contains(t, out, "broken in all 30 trials\n  why       dial tcp 127.0.0.1:40001: refused\n"+
+		"            (the reasons of the others differ in numbers only)\n")
+}
+
+func TestUndecidedReasonsAreSeenWithoutV(t *testing.T) {
+	out, failed := quiet(t, "^TestChildUndelivered$")
+	assert.True(t, failed)
+	assert.Contains(t, out, "○ clock-down: 4 cells undelivered: no fault was delivered: the agent made no call\n")
+	out, failed = quiet(t, "^TestChildInconclusive$")
+	assert.True(t, failed)
+	assert.Contains(t, out, "? calm: 2 cells inconclusive: contract: undecided\n")
+}
+
+// nightly is lying, whose scenario without faults is the last, and whose agent is
+// wrong in it too.
+func nightly(t testing.TB) *contract.Matrix {
+	m := lying(t)
+	m.Scenarios[0], m.Scenarios[1] = m.Scenarios[1], m.Scenarios[0]
+	m.Invariants = append(m.Invariants, contract.Invariant{Name: "polite", Severity: contract.Low,
+		Check: func(context.Context, *contract.Observation) error { return fmt.Errorf("it did not greet") }})
+	return m
+}
+
+func TestChildCalmBroken(t *testing.T) {
+	onlyInChild(t)
+	contracttest.Run(t, nightly(t), &contracttest.Options{Workers: 8})
+}
+
+func TestWhatBreaksWithoutFaultsIsSaidFirst(t *testing.T) {
+	out, _ := quiet(t, "^TestChildCalmBroken$")
+	_, end, _ := strings.Cut(out, "\nBROKEN WITHOUT FAULTS\n")
+	calm, end, found := strings.Cut(end, "\nBROKEN UNDER FAULTS\n")
+	require.True(t, found, out)
+	assert.Contains(t, calm, "✗ calm / polite (low): broken in all 2 trials\n  why       it did not greet\n")
+	assert.Contains(t, calm, "  also      clock-down in all 2 trials: clock, call 1: ")
+	assert.Contains(t, end, "\n✗ clock-down / says.noon (high): broken in all 2 trials: no noon\n\n", "a line, though it is more severe")
+}
+
+func TestChildKeepsNothing(t *testing.T) {
+	onlyInChild(t)
+	for _, keep := range []contract.KeepPolicy{contract.KeepNone, contract.KeepCounts, contract.KeepBroken, contract.KeepAll} {
+		m := nightly(t)
+		r := contracttest.Run(t, m, &contracttest.Options{Keep: keep, Workers: 4})
+		if keep == contract.KeepCounts {
+			assert.Empty(t, r.Cells)
+		}
+		for _, c := range r.Cells {
+			assert.True(t, c.Evidence == nil || keep == contract.KeepAll || keep == contract.KeepBroken && c.Violated)
+		}
+	}
+}
+
+// What the report is to keep changes nothing that is printed.
+func TestTheTextHasEvidenceUnderEveryPolicy(t *testing.T) {
+	out, _ := quiet(t, "^TestChildKeepsNothing$")
+	texts := strings.Split(out, "\nBROKEN WITHOUT FAULTS\n")[1:]
+	require.Len(t, texts, 4)
+	margin := regexp.MustCompile(`(?s)\n    [^ ].*`) // what follows: other logs, which are indented less
+	for i := range texts {
+		texts[i] = strings.TrimSuffix(strings.TrimSpace(margin.ReplaceAllString(texts[i], "")), "\nFAIL")
+		texts[i] = regexp.MustCompile(`#\d+`).ReplaceAllString(texts[i], "") // of subtests with one name
+		assert.Equal(t, texts[0], texts[i])
+	}
+	assert.Contains(t, texts[0], "  answer    it is \"noon\"\n")
+}
+
+func TestChildReports(t *testing.T) {
+	onlyInChild(t)
+	m := lying(t)
+	m.Name = "the clock / 1"
+	contracttest.Run(t, m, &contracttest.Options{Reports: os.Getenv("REPORTS_OPTION"), FailOn: contract.Critical})
+}
+
+func TestReportsAreWrittenWhereAsked(t *testing.T) {
+	const pkg = "github.com/shakedown-go/shakedown/contract/contracttest"
+	option, variable, outputs := t.TempDir(), t.TempDir(), t.TempDir()
+	own := filepath.Join(filepath.FromSlash(pkg), "TestChildReports", "the_clock_", "_1")
+	for _, tc := range []struct {
+		why              string
+		option, variable string
+		flags            []string
+		want             string // a glob
+	}{
+		{"nobody asks", "", "", nil, ""},
+		{"the option", option, "", nil, filepath.Join(option, own)},
+		{"the variable", "", variable, nil, filepath.Join(variable, own)},
+		{"the option goes before the variable", filepath.Join(option, "new"), variable, nil, filepath.Join(option, "new", own)},
+		{"go test keeps artifacts", "", "", []string{"-test.artifacts", "-test.outputdir", outputs},
+			filepath.Join(outputs, "_artifacts", "*", "the_clock_", "_1")},
+	} {
+		t.Setenv("REPORTS_OPTION", tc.option)
+		t.Setenv("SHAKEDOWN_REPORTS", tc.variable)
+		out, failed := child(t, "^TestChildReports$", tc.flags...)
+		assert.False(t, failed, out)
+		if tc.want == "" {
+			assert.NotContains(t, out, "contracttest: the report is in", tc.why)
+			continue
+		}
+		dirs, err := filepath.Glob(tc.want)
+		require.NoError(t, err)
+		if !assert.Len(t, dirs, 1, "%s: %s", tc.why, out) {
+			continue
+		}
+		assert.Contains(t, out, "contracttest: the report is in "+dirs[0], tc.why)
+		for name, part := range map[string]string{
+			"report.txt": "\nBROKEN\n", "report.xml": "below the severity that fails", "report.html": "<!DOCTYPE html>", "report.md": "## ✅ PASS",
+		} {
+			text, err := os.ReadFile(filepath.Join(dirs[0], name))
+			require.NoError(t, err, tc.why)
+			assert.Contains(t, string(text), part, "%s: %s", tc.why, name)
+		}
+		f, err := os.Open(filepath.Join(dirs[0], "report.json"))
+		require.NoError(t, err, tc.why)
+		r, err := report.FromJSON(f)
+		require.NoError(t, err, tc.why)
+		assert.Len(t, r.Cells, 8, tc.why)
+		assert.NoError(t, f.Close())
+	}
+	file := filepath.Join(option, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	t.Setenv("REPORTS_OPTION", file)
+	out, failed := child(t, "^TestChildReports$")
+	assert.True(t, failed)
+	assert.Contains(t, out, "contracttest: the reports were not written: report: files: ")
+}

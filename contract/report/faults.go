@@ -1,0 +1,143 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+const (
+	maxFaults  = 5  // lines of a broken cell for its faults
+	maxWeighty = 20 // of those for faults that did work or decided the end, which are shown beyond maxFaults
+)
+
+// A rankedFault is one line about equal faults of a cell.
+type rankedFault struct {
+	event       *chaos.Event  // the first of them
+	calls       []uint64      // their numbers from 1, as in [when.Nth]
+	least, most time.Duration // that they waited
+	weighty     bool          // the work was done, or the run ended with it
+	text        string
+}
+
+// rankedFaults describes the faults delivered in a cell, equal ones on one line. First
+// are those whose call did its work and those that decided how the run ended, then
+// the others. Both are in the order of the calls.
+func rankedFaults(c *contract.CellReport) []*rankedFault {
+	o := c.Evidence
+	last := lastFaults(c)
+	var all []*rankedFault
+	byText := make(map[string]*rankedFault)
+	for i := range o.Events {
+		e := &o.Events[i]
+		if e.Rule == "" || !e.Delivered {
+			continue
+		}
+		key := faultLine(e, "", "")
+		f := byText[key]
+		if f == nil {
+			f = &rankedFault{event: e, least: e.Spent, most: e.Spent}
+			byText[key] = f
+			all = append(all, f)
+		}
+		f.calls = append(f.calls, e.Ordinal+1)
+		f.least, f.most = min(f.least, e.Spent), max(f.most, e.Spent)
+		f.weighty = f.weighty || e.Effect == chaos.EffectDone || slices.Contains(last, i)
+	}
+	for _, f := range all {
+		f.text = f.line()
+	}
+	slices.SortStableFunc(all, func(a, b *rankedFault) int { return -compareBool(a.weighty, b.weighty) })
+	return all
+}
+
+func (f *rankedFault) line() string {
+	calls, waited := "call ", ""
+	if len(f.calls) > 1 {
+		calls = "calls "
+		slices.Sort(f.calls)
+	}
+	switch {
+	case f.least < f.most:
+		waited = fmt.Sprintf("%v to %v", f.least, f.most)
+	case f.most > 0:
+		waited = f.most.String()
+	}
+	return faultLine(f.event, calls+numbered(f.calls), waited)
+}
+
+// lastFaults returns the events of the faults that decided how the run ended: the
+// last one delivered, and the last one whose error the agent's answer, its error or
+// the reason quotes.
+func lastFaults(c *contract.CellReport) (events []int) {
+	o := c.Evidence
+	said := o.Response + "\n" + c.Why
+	if o.Err != nil {
+		said += "\n" + o.Err.Error()
+	}
+	quoted := false
+	for i, e := range slices.Backward(o.Events) {
+		switch {
+		case e.Rule == "" || !e.Delivered:
+		case len(events) == 0:
+			events = append(events, i)
+			quoted = isQuoted(&e, said)
+		case !quoted && isQuoted(&e, said):
+			return append(events, i)
+		}
+	}
+	return events
+}
+
+func isQuoted(e *chaos.Event, said string) bool {
+	return e.Err != "" && strings.Contains(said, e.Err)
+}
+
+// faults describes the faults delivered in the group's cell, one line each. Beyond
+// most lines only those are shown that did work or decided the end. A last line
+// counts the faults that were left out.
+func (b *group) faults(most int) []string {
+	c := b.cell
+	if c.Evidence == nil {
+		return []string{plural(c.Delivered, "call") + " saw a fault; the evidence was not kept"}
+	}
+	var lines []string
+	left, weighty := 0, 0
+	for i, f := range rankedFaults(c) {
+		if i < most || f.weighty && i < max(most, maxWeighty) {
+			lines = append(lines, f.text)
+			continue
+		}
+		left += len(f.calls)
+		if f.weighty {
+			weighty += len(f.calls)
+		}
+	}
+	switch {
+	case weighty > 0:
+		lines = append(lines, fmt.Sprintf("… and %d more; %d of them did work", left, weighty))
+	case left > 0:
+		lines = append(lines, fmt.Sprintf("… and %d more", left))
+	case len(lines) == 0 && c.Delivered > 0: // the evidence is one prompt of several
+		lines = append(lines, "none in this answer; "+plural(c.Delivered, "call")+" of the cell saw a fault")
+	case len(lines) == 0:
+		lines = append(lines, "none was delivered")
+	}
+	if dropped := c.Evidence.Dropped; dropped > 0 {
+		lines = append(lines, plural(dropped, "event")+" did not fit the log")
+	}
+	return lines
+}
+
+// clipped returns the lines, each cut to a width.
+func clipped(lines []string, width int) []string {
+	out := make([]string, 0, len(lines))
+	for _, line := range lines {
+		out = append(out, clip(line, width))
+	}
+	return out
+}

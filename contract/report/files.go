@@ -1,0 +1,73 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+// FilesOptions are the settings of [Files]: those of each format. nil and the zero
+// value work.
+type FilesOptions struct {
+	_        struct{}
+	Text     *TextOptions
+	JSON     *JSONOptions
+	JUnit    *JUnitOptions
+	HTML     *HTMLOptions
+	Markdown *MarkdownOptions
+}
+
+// Files writes the report in every format to a folder, which it makes if there is
+// none: report.txt, report.json, report.xml (JUnit), report.html and report.md. Each
+// file is replaced as a whole, so that a reader never sees half of one.
+//
+// Errors: those of the formats and of the file system, all joined. A format that
+// fails does not keep the others from being written.
+func Files(dir string, r *contract.Report, o *FilesOptions) error {
+	o = cmp.Or(o, new(FilesOptions))
+	if err := check(r); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("report: files: %w", err)
+	}
+	var errs []error
+	for _, f := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{"report.txt", func(w io.Writer) error { return Text(w, r, o.Text) }},
+		{"report.json", func(w io.Writer) error { return JSON(w, r, o.JSON) }},
+		{"report.xml", func(w io.Writer) error { return JUnit(w, r, o.JUnit) }},
+		{"report.html", func(w io.Writer) error { return HTML(w, r, o.HTML) }},
+		{"report.md", func(w io.Writer) error { return Markdown(w, r, o.Markdown) }},
+	} {
+		if err := replaceFile(filepath.Join(dir, f.name), f.write); err != nil {
+			errs = append(errs, fmt.Errorf("report: files: %s: %w", f.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// replaceFile writes a file beside the one of that name, which it then replaces.
+func replaceFile(path string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".*-"+filepath.Base(path))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	err = cmp.Or(write(f), f.Chmod(0o644))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
