@@ -3,6 +3,9 @@ package contract
 import (
 	"errors"
 	"fmt"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
 // The errors of an agent that does not return, which [Observation.Err] matches.
@@ -34,36 +37,9 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// A FieldError is one problem of a [Matrix]. [Matrix.Validate] and
-// [Matrix.Run] join all they find.
-type FieldError struct {
-	Field   string // such as "Invariants[2].Severity"
-	Value   any    // the refused value, or a word for its absence; nil where Err has it
-	Allowed string // what is allowed instead
-	Err     error  // the cause, where there is one
-}
+// A FieldError is one problem of a [Matrix], such as "Invariants[2].Severity".
+// [Matrix.Validate] and [Matrix.Run] join all they find.
+type FieldError = scoring.FieldError
 
-// Error names the field, the value and what is allowed.
-func (e *FieldError) Error() string {
-	s := "contract: " + e.Field
-	switch v := e.Value.(type) {
-	case nil:
-	case string:
-		s += fmt.Sprintf(" is %q", v)
-	default:
-		s += fmt.Sprintf(" is %v", v)
-	}
-	if e.Err != nil {
-		s += fmt.Sprintf(": %v", e.Err)
-	}
-	if e.Allowed != "" {
-		s += "; allowed: " + e.Allowed
-	}
-	return s
-}
-
-// Unwrap returns the cause, or nil.
-func (e *FieldError) Unwrap() error { return e.Err }
-
-// absent is the Value of a FieldError whose value is missing, as a word.
-type absent string
+// fields makes the errors of this package.
+const fields = fielderror.Package("contract")

@@ -74,7 +74,7 @@ func (s *Runs) RunBaseline(ctx context.Context, label string, plan *chaos.Plan) 
 // request, on an injector of its own. It waits for the end of the run or of ctx.
 // The same seed gives the same series in virtual time ([Workload].VirtualTime).
 //
-// A request that cannot be run gives joined [*InputError], [ErrNoWorkload] or
+// A request that cannot be run gives joined [*FieldError], [ErrNoWorkload] or
 // [ErrBusy]. A run that fails gives an error and a Result. That error matches
 // [ErrUnread] if the workload read none of the parameters.
 func (s *Runs) RunScenario(ctx context.Context, q ScenarioRequest) (Result, error) {
@@ -95,7 +95,7 @@ func (s *Runs) StartScenario(ctx context.Context, q ScenarioRequest) (Result, er
 	case !ok:
 		return Result{}, unknownRun("baseRunId", q.BaseRunID)
 	case base.State != StateDone:
-		return Result{}, &InputError{Field: "baseRunId", Value: q.BaseRunID, Allowed: "a run that is done; this one is " + string(base.State)}
+		return Result{}, fields.Wrong("baseRunId", q.BaseRunID, "a run that is done; this one is "+string(base.State))
 	}
 	if err := errors.Join(checkLabel(q.Label), q.Parameters.check(base.Timeline)); err != nil {
 		return Result{}, err
@@ -241,9 +241,9 @@ func (k *kept) conclude(err error, c *Conditions, in *chaos.Injector) {
 	switch {
 	case err != nil:
 	case k.Timeline.Bins() == 0:
-		err = &InputError{Field: "workload", Value: "no call", Allowed: "calls through injection points, with the context it is given"}
+		err = fields.Wrong("workload", "no call", "calls through injection points, with the context it is given")
 	case len(k.result.Unread) > 0 && len(k.result.Unread) == given:
-		err = &InputError{Field: "parameters", Value: strings.Join(k.result.Unread, ", "), Err: ErrUnread}
+		err = fields.Because("parameters", strings.Join(k.result.Unread, ", "), ErrUnread, "")
 	}
 	if o := k.Parameters.OutageInjection; o != nil && slices.Contains(in.Undelivered(), outageRule) {
 		k.result.Notes = append(k.result.Notes, "the outage matched no call: none to "+o.NodeID+" began in it")

@@ -53,7 +53,7 @@ func (o HTTPOptions) withDefaults() (HTTPOptions, *FieldError) {
 		most  time.Duration
 	}{{"BodyTime", &o.BodyTime, 30 * time.Second}, {"RefusalTime", &o.RefusalTime, time.Second}, {"WriteTime", &o.WriteTime, 30 * time.Second}} {
 		if *f.value < 0 {
-			wrong = &FieldError{Field: "HTTPOptions." + f.name, Value: *f.value, Allowed: fmt.Sprintf("0 (%v) or more", f.most)}
+			wrong = fields.Wrong("HTTPOptions."+f.name, *f.value, fmt.Sprintf("0 (%v) or more", f.most))
 		}
 		*f.value = cmp.Or(*f.value, f.most)
 	}
@@ -61,7 +61,7 @@ func (o HTTPOptions) withDefaults() (HTTPOptions, *FieldError) {
 		o.FailedLogins = &Limit{PerSecond: 0.2, Burst: 20}
 	}
 	o.FailedLogins.check(func(allowed string, value any, field string, args ...any) {
-		wrong = &FieldError{Field: fmt.Sprintf(field, args...), Value: value, Allowed: allowed}
+		wrong = fields.Wrong(fmt.Sprintf(field, args...), value, allowed)
 	}, "HTTPOptions.FailedLogins")
 	o.Transport = cmp.Or(o.Transport, transportHTTP)
 	return o, wrong
@@ -89,10 +89,10 @@ func (g *Gate) HTTPHandler(next http.Handler, o *HTTPOptions) (http.Handler, err
 	}
 	if len(g.tokens.all()) == 0 {
 		if !o.LoopbackWithoutToken {
-			return nil, &FieldError{Field: "Tokens", Allowed: "a token (" + envToken + ", " + envTokensFile + ") for HTTP, or LoopbackWithoutToken with a loopback address in Listen"}
+			return nil, fields.Wrong("Tokens", nil, "a token ("+envToken+", "+envTokensFile+") for HTTP, or LoopbackWithoutToken with a loopback address in Listen")
 		}
 		if host, _, err := net.SplitHostPort(o.Listen); err != nil || !loopback(host) {
-			return nil, &FieldError{Field: "HTTPOptions.Listen", Value: o.Listen, Allowed: "a loopback address and port, such as 127.0.0.1:8080, where there is no token", Err: err}
+			return nil, fields.Because("HTTPOptions.Listen", o.Listen, err, "a loopback address and port, such as 127.0.0.1:8080, where there is no token")
 		}
 	}
 	g.audit.sink.mu.Lock()

@@ -3,8 +3,6 @@ package policy
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -127,13 +125,11 @@ func New(o *Options) (*Gate, error) {
 	if o == nil {
 		o = new(Options)
 	}
-	var problems []error
-	bad := func(allowed string, value any, field string, args ...any) {
-		problems = append(problems, &FieldError{Field: fmt.Sprintf(field, args...), Value: value, Allowed: allowed})
-	}
+	problems := fields.List()
+	bad := problems.Wrongf
 	rows, err := compile(o)
 	if err != nil {
-		problems = append(problems, err)
+		problems.Add(err)
 	}
 	requests := compileRequests(o.Requests, bad)
 	targets := compileTargets(o.TargetLimits, rows, bad)
@@ -141,7 +137,7 @@ func New(o *Options) (*Gate, error) {
 	case o.Mode > ReadWrite:
 		bad("ReadOnly, ReadWrite", uint8(o.Mode), "Mode")
 	case o.Mode == ReadWrite && !o.EnableWrite:
-		problems = append(problems, errNotEnabled)
+		problems.Add(errNotEnabled)
 	}
 	o.Limit.check(bad, "Limit")
 	o.SessionLimit.check(bad, "SessionLimit")
@@ -156,7 +152,7 @@ func New(o *Options) (*Gate, error) {
 	if o.TokensFile != "" {
 		filed, err := readTokens(o.TokensFile)
 		if err != nil {
-			problems = append(problems, err)
+			problems.Add(err)
 		}
 		all = append(all, filed...)
 	}
@@ -164,8 +160,8 @@ func New(o *Options) (*Gate, error) {
 	if o.Local != nil {
 		checkCaller(bad, "Local", o.Local.Subject, o.Local.Scopes)
 	}
-	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
+	if problems.Count() > 0 {
+		return nil, problems.Err()
 	}
 	g := build(o, rows, all)
 	g.requests, g.targets = requests, targets

@@ -51,7 +51,7 @@ type Affected struct {
 // lookahead. The answer is no proof of a cause: it goes by time and by calls alone.
 // Starvation is judged against the mean arrivals before the window, if those were
 // at least one a bin. The query's Nodes narrow the answer. Errors are
-// [*WindowError] and [*InputError].
+// [*WindowError] and [*FieldError].
 func (r *Run) Impact(node string, q Query, rule OutageRule) (Impact, error) {
 	if err := rule.check(); err != nil {
 		return Impact{}, err

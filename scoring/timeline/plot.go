@@ -37,7 +37,7 @@ type panel struct {
 // delivered, and the outages and degradations with their ends. The picture follows
 // the reader's light or dark preference, and needs no script and no font of its
 // own. The same run gives the same picture. Errors are those of the writer,
-// [*WindowError] and [*InputError].
+// [*WindowError] and [*FieldError].
 func (r *Run) Plot(w io.Writer, options *PlotOptions) error {
 	var o PlotOptions
 	if options != nil {
@@ -47,10 +47,10 @@ func (r *Run) Plot(w io.Writer, options *PlotOptions) error {
 		return err
 	}
 	if o.MaxNodes < 0 {
-		return &InputError{"maxNodes", o.MaxNodes, "must not be negative"}
+		return fields.Wrong("maxNodes", o.MaxNodes, "0 or more")
 	}
 	if o.Query.Nodes != nil && len(o.Query.Nodes) == 0 {
-		return &InputError{"nodeIds", "", "a plot needs at least one node"}
+		return fields.Wrong("nodeIds", nil, "at least one node")
 	}
 	panels, err := steadily(r, func(x extent) ([]panel, error) { return r.panels(x, o) })
 	if err != nil {

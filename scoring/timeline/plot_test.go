@@ -63,9 +63,9 @@ func TestAPlotThatCannotBeDrawn(t *testing.T) {
 		options timeline.PlotOptions
 		want    string
 	}{
-		{timeline.PlotOptions{MaxNodes: -1}, "timeline: maxNodes -1: must not be negative"},
+		{timeline.PlotOptions{MaxNodes: -1}, "timeline: maxNodes is -1; allowed: 0 or more"},
 		{timeline.PlotOptions{Rule: timeline.OutageRule{Metric: timeline.Backlog}}, "has no default"},
-		{timeline.PlotOptions{Query: timeline.Query{Nodes: []string{"b"}}}, `nodeId "b"`},
+		{timeline.PlotOptions{Query: timeline.Query{Nodes: []string{"b"}}}, `nodeId is "b"`},
 		{timeline.PlotOptions{Query: timeline.Query{Start: timeline.Bin(1), End: timeline.Bin(0)}}, "endBin must be >= startBin."},
 		{timeline.PlotOptions{Query: timeline.Query{Nodes: []string{}}}, "at least one node"},
 	} {
