@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/shakedown-go/shakedown/internal/jsonbytes"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // as converts a value into a type of the call. nil becomes the zero value, a Go value
@@ -44,21 +45,13 @@ func as[T any](v any) (T, error) {
 
 // marshal is json.Marshal of user values, whose methods may panic.
 func marshal(v any) (raw json.RawMessage, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("its MarshalJSON panicked: %v", p)
-		}
-	}()
+	defer usercode.Recover(&err, "its MarshalJSON")
 	return json.Marshal(v)
 }
 
 // unmarshal is json.Unmarshal into user values, whose methods may panic.
 func unmarshal(raw json.RawMessage, v any) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("its UnmarshalJSON panicked: %v", p)
-		}
-	}()
+	defer usercode.Recover(&err, "its UnmarshalJSON")
 	return json.Unmarshal(raw, v)
 }
 

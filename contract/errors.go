@@ -2,7 +2,6 @@ package contract
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/scoring"
@@ -20,22 +19,6 @@ var (
 	// ErrFailNow: the agent ended its goroutine, as t.FailNow does.
 	ErrFailNow = errors.New("contract: it ended its goroutine (t.FailNow or runtime.Goexit)")
 )
-
-// A PanicError is a panic of user code: of the agent in [Observation.Err], of
-// other functions in [CellReport.Why].
-type PanicError struct {
-	Value any    // what it panicked with
-	Stack string // of the goroutine that panicked
-}
-
-// Error is the value of the panic, without the stack.
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
-
-// Unwrap returns the value of the panic if it is an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
 
 // A FieldError is one problem of a [Matrix], such as "Invariants[2].Severity".
 // [Matrix.Validate] and [Matrix.Run] join all they find.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -221,19 +221,14 @@ func (s *Runs) rerun(ctx context.Context, k *kept, e Entry, recorder *Recorder) 
 
 // guarded runs user code, which may panic or end its goroutine.
 func guarded(ctx context.Context, run func(context.Context, *Conditions) error, c *Conditions) error {
-	ended := make(chan error, 1)
-	go func() {
-		err := errors.New("trace: the workload ended its goroutine")
-		defer func() {
-			if v := recover(); v != nil {
-				err = fmt.Errorf("trace: the workload panicked: %v\n%s", v, debug.Stack())
-			}
-			ended <- err
-		}()
-		err = run(ctx, c)
-	}()
-	return <-ended
+	err := <-usercode.Go(errExited, func() error { return run(ctx, c) })
+	if p, panicked := err.(*usercode.PanicError); panicked {
+		return fmt.Errorf("trace: the workload panicked: %v\n%s", p.Value, p.Stack)
+	}
+	return err
 }
+
+var errExited = errors.New("trace: the workload ended its goroutine")
 
 // conclude sets the state and the result of a run of the workload that has ended.
 func (k *kept) conclude(err error, c *Conditions, in *chaos.Injector) {
