@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/shakedown-go/shakedown/internal/redact"
 )
 
 // HTTPOptions describe where a handler will be served, and how long a caller
@@ -152,7 +154,7 @@ func (h *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		defer cancel()
 	}
 	req = req.Clone(ctx)
-	req.Header.Set("Authorization", "Bearer "+redacted) // the handler must not see the token
+	req.Header.Set("Authorization", "Bearer "+redact.Marker) // the handler must not see the token
 	if mayHaveBody(req) {
 		_ = control.SetReadDeadline(began.Add(h.options.BodyTime))
 		from.ids = new(idScanner)

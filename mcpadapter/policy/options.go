@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/redact"
 )
 
 const (
@@ -111,7 +113,7 @@ type Gate struct {
 	tokens   tokens
 	local    Caller
 	options  Options
-	redact   *redactor
+	redact   *redact.Redactor
 	audit    *auditor
 	limiter  *limiter
 	logins   *logins
@@ -186,7 +188,7 @@ func build(o *Options, rows map[string]*row, all []Token) *Gate {
 	g.tokens.replace(all)
 	rand.Read(g.sealKey[:]) // never fails
 	g.options.Tokens = nil  // from here on only their hashes are compared
-	g.redact = newRedactor(secrets)
+	g.redact = redact.New(secrets, redact.Patterns)
 	g.audit = newAuditor(o.Audit, g.redact, g.mode)
 	g.logins = &logins{limiter: newLimiter()}
 	g.sessions = newSessions(o)
