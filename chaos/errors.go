@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // ErrInjected is matched (errors.Is) by every error that a fault makes.
@@ -110,11 +112,7 @@ func (e *ParamError) Error() string {
 // callUser calls a method of a user's fault or trigger. A panic in it becomes an
 // error, and does not reach the program that makes the plan.
 func callUser(method string, do func()) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("its %s method panicked: %v", method, p)
-		}
-	}()
+	defer usercode.Recover(&err, "its "+method+" method")
 	do()
 	return nil
 }

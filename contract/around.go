@@ -21,7 +21,7 @@ func (w *worker) around(r *CellReport, cell func(*CellReport, Bubble)) {
 // waitAround calls Around and waits for it and for the cell within it.
 func (w *worker) waitAround(a *aroundCall) CellReport {
 	c := a.report.Cell
-	ended := w.aroundCaller.start(func() error {
+	ended := w.aroundCaller.Start(func() error {
 		w.engine.o.Harness.Around(c, a.enter)
 		return nil
 	})
@@ -36,7 +36,7 @@ func (w *worker) waitAround(a *aroundCall) CellReport {
 		}
 		select {
 		case err = <-ended:
-			err, returned = w.aroundCaller.received(err), true
+			err, returned = w.aroundCaller.Received(err), true
 		case <-a.moves: // the cell began, which has its own watchdog, or it ended
 			if a.inside() {
 				watchdog.Stop()
@@ -44,7 +44,7 @@ func (w *worker) waitAround(a *aroundCall) CellReport {
 				watchdog.Reset(limit)
 			}
 		case <-watchdog.C:
-			w.aroundCaller.release()
+			w.aroundCaller.Release()
 			why = fmt.Sprintf("the watchdog gave up after %v of real time in Around", limit)
 		}
 	}

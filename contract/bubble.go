@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // executeInBubble makes a run in virtual time and watches it from outside the
@@ -18,7 +20,7 @@ func (w *worker) executeInBubble(ctx context.Context, r *runner, bubble Bubble) 
 	defer close(answers)
 	r.userDone = make(chan struct{}, 1)
 	var inside atomic.Bool
-	ended := w.caller.start(func() error {
+	ended := w.caller.Start(func() error {
 		err := bubble(func() {
 			if inside.CompareAndSwap(false, true) {
 				r.runInBubble(ctx)
@@ -33,7 +35,7 @@ func (w *worker) executeInBubble(ctx context.Context, r *runner, bubble Bubble) 
 	for {
 		select {
 		case err := <-ended:
-			return r.afterBubble(ctx, w.caller.received(err))
+			return r.afterBubble(ctx, w.caller.Received(err))
 		case o := <-asked:
 			answers <- w.between(ctx, r.inquiry, o)
 		case <-r.userDone:
@@ -47,12 +49,12 @@ func (w *worker) executeInBubble(ctx context.Context, r *runner, bubble Bubble) 
 				w.watch(min(left, leftover))
 				continue
 			}
-			w.caller.release()
+			w.caller.Release()
 			return r.abandon(ctx, !doneAt.IsZero())
 		case <-cancelled:
 			cancelled = nil
 			r.close()
-			w.watch(grace)
+			w.watch(usercode.Grace)
 		}
 	}
 }
@@ -78,7 +80,7 @@ func (r *runner) askFromInside() (asked chan *Observation, answers chan bool) {
 // runInBubble makes the run on the bubble's first goroutine.
 func (r *runner) runInBubble(outer context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(outer))
-	var own caller // its goroutine must belong to the bubble
+	own := newCaller() // its goroutine must belong to the bubble
 	r.caller, r.patience = &own, patience
 	number := bubbleNumber()
 	r.mu.Lock()
@@ -86,10 +88,10 @@ func (r *runner) runInBubble(outer context.Context) {
 	r.mu.Unlock()
 	r.run(ctx, cancel)
 	cancel()
-	own.release()
+	own.Release()
 	r.begin("waiting for the goroutines it left")
 	r.userDone <- struct{}{}
-	time.Sleep(grace) // for goroutines that look at their context now and then
+	time.Sleep(usercode.Grace) // for goroutines that look at their context now and then
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.done = true
@@ -125,7 +127,7 @@ func (r *runner) leftInIO(after time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	names, inIO := strays(r.bubble)
-	if inIO && after >= grace {
+	if inIO && after >= usercode.Grace {
 		r.result.leaked = names
 		return true
 	}
@@ -140,7 +142,7 @@ func (r *runner) abandon(ctx context.Context, done bool) *run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result.abandoned, r.result.lingering = true, done && r.result.undecided == nil
-	switch why := r.why(cutWatchdog); {
+	switch why := r.why(usercode.CutWatchdog); {
 	case r.result.leaked != "":
 	case r.left != "":
 		r.fail(fmt.Errorf("%w: %s", why, r.left))

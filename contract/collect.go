@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -26,7 +27,7 @@ type collector struct {
 	waiting      map[int]finished
 	counts       map[scoring.Cell]int        // index into report.Counts
 	tallies      map[*compiledScenario]tally // of report.Faults
-	onCellCaller caller                      // for OnCell
+	onCellCaller usercode.Loop               // for OnCell
 	faulty       bool                        // OnCell failed, and is not called again
 	cancelled    bool                        // before the end
 }
@@ -41,10 +42,10 @@ type finished struct {
 func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 	take, stop := iter.Pull(e.jobs())
 	defer stop()
-	c := &collector{engine: e, report: e.newReport(), take: take, waiting: map[int]finished{}, counts: map[scoring.Cell]int{}}
+	c := &collector{engine: e, report: e.newReport(), take: take, waiting: map[int]finished{}, counts: map[scoring.Cell]int{}, onCellCaller: newCaller()}
 	c.moved = sync.NewCond(&c.mu)
 	c.tallies = newTallies(c.report, e.scenarios)
-	defer c.onCellCaller.release()
+	defer c.onCellCaller.Release()
 	var g errgroup.Group
 	for range e.workers() {
 		g.Go(func() error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
 // engine is one run of a matrix.
@@ -35,7 +36,7 @@ func newEngine(ctx context.Context, m *Matrix, o *RunOptions) (*engine, error) {
 		return nil, err
 	}
 	if ctx == nil {
-		return nil, &FieldError{Field: "ctx", Value: absent("nil"), Allowed: "a context"}
+		return nil, fields.Wrong("ctx", fielderror.Found("nil"), "a context")
 	}
 	e.assignInvariants()
 	w := e.newWorker()
@@ -47,20 +48,20 @@ func newEngine(ctx context.Context, m *Matrix, o *RunOptions) (*engine, error) {
 }
 
 func (o *RunOptions) check() error {
-	var p problems
+	p := fields.List()
 	if o.Workers < 0 {
-		p.add("RunOptions.Workers", o.Workers, "1 or more, or 0 for GOMAXPROCS", nil)
+		p.Wrong("RunOptions.Workers", o.Workers, "1 or more, or 0 for GOMAXPROCS")
 	}
 	if o.AllowInconclusive < 0 {
-		p.add("RunOptions.AllowInconclusive", o.AllowInconclusive, "0 or more", nil)
+		p.Wrong("RunOptions.AllowInconclusive", o.AllowInconclusive, "0 or more")
 	}
 	if o.Watchdog < 0 {
-		p.add("RunOptions.Watchdog", o.Watchdog, "a duration above 0, or 0 for five minutes", nil)
+		p.Wrong("RunOptions.Watchdog", o.Watchdog, "a duration above 0, or 0 for five minutes")
 	}
 	if o.Keep > KeepCounts {
-		p.add("RunOptions.Keep", uint8(o.Keep), "KeepBroken, KeepAll, KeepNone or KeepCounts", nil)
+		p.Wrong("RunOptions.Keep", uint8(o.Keep), "KeepBroken, KeepAll, KeepNone or KeepCounts")
 	}
-	return errors.Join(p...)
+	return p.Err()
 }
 
 // A compiledInvariant is an invariant with its list of prompts.
@@ -149,7 +150,7 @@ func (e *engine) find(c Cell) (job, error) {
 			}
 		}
 	}
-	return job{}, &FieldError{Field: "Cell", Value: c.String(), Allowed: "a cell of the matrix, scenario/invariant/trial, as Matrix.Cells lists them"}
+	return job{}, fields.Wrong("Cell", c.String(), "a cell of the matrix, scenario/invariant/trial, as Matrix.Cells lists them")
 }
 
 func (e *engine) workers() int {

@@ -189,7 +189,7 @@ const module = "github.com/shakedown-go/shakedown/"
 // ofEngine reports whether only the engine's own goroutines have the frame.
 func (f frame) ofEngine() bool {
 	switch f.function {
-	case module + "contract.(*runner).runInBubble", module + "contract.(*callLoop).serve",
+	case module + "contract.(*runner).runInBubble", module + "internal/usercode.(*server).serve",
 		"internal/synctest.Run", "testing/synctest.testingSynctestTest":
 		return true
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // A ruling is the outcome of an invariant for a cell.
@@ -60,21 +62,21 @@ func (w *worker) ask(ctx context.Context, q *inquiry, o *Observation) {
 	i, its := q.asked, *o // a copy: the check may be left behind with it
 	q.asked++
 	var found finding
-	e := w.checkCaller.call(limits{ctx: own, cancel: cancel, watchdog: w.watchdog.C}, func() error {
+	e := w.checkCaller.Call(usercode.Limits{Ctx: own, Cancel: cancel, Watchdog: w.watchdog.C}, func() error {
 		found = check(own, q.invariant, i, &its)
 		return nil
 	})
 	unknown := func(format string, args ...any) {
-		q.ruling, q.over = ruling{state: Inconclusive, why: fmt.Sprintf(format, args...), at: i, abandoned: e.left}, true
+		q.ruling, q.over = ruling{state: Inconclusive, why: fmt.Sprintf(format, args...), at: i, abandoned: e.Left}, true
 	}
 	switch {
-	case e.cut == cutWatchdog:
+	case e.Cut == usercode.CutWatchdog:
 		unknown("the watchdog gave up after %v of real time, while the invariant was checking", limit)
-	case e.cut != uncut, found.state != Held && ctx.Err() != nil: // the end of ctx may be why it did not hold
+	case e.Cut != usercode.Uncut, found.state != Held && ctx.Err() != nil: // the end of ctx may be why it did not hold
 		unknown("the run was cancelled, while the invariant was checking")
 		q.ruling.cancelled = true
-	case e.err != nil:
-		unknown("the check of the invariant failed: %v", e.err)
+	case e.Err != nil:
+		unknown("the check of the invariant failed: %v", e.Err)
 	case found.state == Broken:
 		q.ruling, q.over = ruling{state: Broken, why: found.why, at: i}, true
 	case found.state == Inconclusive && q.ruling.state == Held:

@@ -10,6 +10,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/lint"
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // maxFindings bounds the warnings about rules, so that there is room for others.
@@ -21,7 +22,7 @@ const maxFindings = 50
 type ruleLinter struct {
 	engine *engine
 	warn   func(text string)
-	caller caller // asking a rule runs its own methods, which are user code
+	caller usercode.Loop // asking a rule runs its own methods, which are user code
 	never  map[ruleKey]bool
 	found  int
 	failed bool

@@ -28,7 +28,7 @@ func (m *Matrix) Run(ctx context.Context, o *RunOptions) (*Report, error) {
 	}
 	e.prepare(ctx)
 	l := &ruleLinter{engine: e, warn: e.warn, never: map[ruleKey]bool{}}
-	defer l.caller.release()
+	defer l.caller.Release()
 	l.lintRules(ctx)
 	return e.runAll(ctx, l)
 }

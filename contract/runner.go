@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // A runner makes one independent run: it makes or resets the world, sends the
@@ -23,7 +24,7 @@ type runner struct {
 	inspect  func(context.Context, *World) error // runs instead of the prompts, if set
 	inquiry  *inquiry                            // decides between prompts whether to go on; nil: always
 
-	caller   *caller
+	caller   *usercode.Loop
 	watchdog <-chan time.Time // nil in a bubble
 	limit    time.Duration    // of the watchdog
 	patience time.Duration
@@ -44,7 +45,7 @@ type runner struct {
 
 // run makes the run, within ctx.
 func (r *runner) run(ctx context.Context, cancel context.CancelFunc) {
-	l := limits{ctx, cancel, r.watchdog, r.patience}
+	l := usercode.Limits{Ctx: ctx, Cancel: cancel, Watchdog: r.watchdog, Patience: r.patience}
 	world := r.enter(l)
 	if world == nil {
 		return
@@ -88,16 +89,16 @@ func (r *runner) begin(step string) {
 
 // do runs user code in the step that began. If it fails, the cell cannot be
 // decided, and do returns false.
-func (r *runner) do(l limits, fn func() error) bool {
-	e := r.caller.call(l, fn)
+func (r *runner) do(l usercode.Limits, fn func() error) bool {
+	e := r.caller.Call(l, fn)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.result.abandoned = r.result.abandoned || e.left
+	r.result.abandoned = r.result.abandoned || e.Left
 	switch {
-	case e.cut != uncut:
-		r.result.undecided = r.why(e.cut)
-	case e.err != nil:
-		r.result.undecided = fmt.Errorf("%s: %w", r.step, e.err)
+	case e.Cut != usercode.Uncut:
+		r.result.undecided = r.why(e.Cut)
+	case e.Err != nil:
+		r.result.undecided = fmt.Errorf("%s: %w", r.step, e.Err)
 	default:
 		return true
 	}
@@ -105,11 +106,11 @@ func (r *runner) do(l limits, fn func() error) bool {
 }
 
 // why says what ended the wait for the step; r.mu is held.
-func (r *runner) why(c cut) error {
+func (r *runner) why(c usercode.Cut) error {
 	switch c {
-	case cutWatchdog:
+	case usercode.CutWatchdog:
 		return fmt.Errorf("the watchdog gave up after %v of real time, while %s", r.limit, r.step)
-	case cutHung:
+	case usercode.CutHung:
 		return fmt.Errorf("no end after %v of virtual time, while %s", r.patience, r.step)
 	}
 	return errors.New("the run was cancelled, while " + r.step)
@@ -117,11 +118,11 @@ func (r *runner) why(c cut) error {
 
 // enter makes the world, or resets the shared one. It returns nil when that
 // failed. A run that only inspects a shared world does not reset it.
-func (r *runner) enter(l limits) *World {
+func (r *runner) enter(l usercode.Limits) *World {
 	m := r.engine.m
 	if m.NewWorld == nil {
 		r.begin("resetting the world")
-		if m.Reset != nil && r.inspect == nil && !r.do(l, func() error { return m.Reset(l.ctx) }) {
+		if m.Reset != nil && r.inspect == nil && !r.do(l, func() error { return m.Reset(l.Ctx) }) {
 			return nil
 		}
 		return m.World
@@ -129,7 +130,7 @@ func (r *runner) enter(l limits) *World {
 	r.begin("making the world")
 	var world *World
 	made := r.do(l, func() (err error) {
-		world, err = m.NewWorld(l.ctx)
+		world, err = m.NewWorld(l.Ctx)
 		switch {
 		case err != nil:
 		case world == nil:
@@ -147,25 +148,25 @@ func (r *runner) enter(l limits) *World {
 
 // leave closes a fresh world. An error of Close is a warning, because the answers
 // are complete. Any other failure makes the cell inconclusive.
-func (r *runner) leave(l limits, world *World) {
+func (r *runner) leave(l usercode.Limits, world *World) {
 	if r.engine.m.NewWorld == nil || world.Close == nil {
 		return
 	}
 	r.begin("closing the world")
 	var failure error
-	e := r.caller.call(l, func() error {
+	e := r.caller.Call(l, func() error {
 		failure = world.Close()
 		return nil
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.result.abandoned = r.result.abandoned || e.left
+	r.result.abandoned = r.result.abandoned || e.Left
 	switch {
 	case r.result.undecided != nil:
-	case e.cut != uncut:
-		r.result.undecided = r.why(e.cut)
-	case e.err != nil:
-		r.result.undecided = fmt.Errorf("%s: %w", r.step, e.err)
+	case e.Cut != usercode.Uncut:
+		r.result.undecided = r.why(e.Cut)
+	case e.Err != nil:
+		r.result.undecided = fmt.Errorf("%s: %w", r.step, e.Err)
 	case failure != nil:
 		r.result.warning = fmt.Sprintf("closing the world of %s: %v", r.name(), failure)
 	}
@@ -195,7 +196,7 @@ func (r *runner) arm() *chaos.Injector {
 
 // ask sends one prompt. It returns false when the run ends here: an agent that
 // did not return is not asked again.
-func (r *runner) ask(l limits, world *World, tools chaos.ToolRegistry, prompt string) bool {
+func (r *runner) ask(l usercode.Limits, world *World, tools chaos.ToolRegistry, prompt string) bool {
 	o := &Observation{Cell: r.cell, Prompt: prompt, Tools: r.engine.tools}
 	var ok bool
 	if o.Before, o.noState, ok = r.state(l, world); !ok {
@@ -232,48 +233,48 @@ func (r *runner) expect(o *Observation) {
 
 // answer runs the agent and fills in the observation. It returns ok false if the
 // answer cannot be judged, and again false if the agent must not be asked again.
-func (r *runner) answer(l limits, world *World, tools chaos.ToolRegistry, o *Observation) (ok, again bool) {
+func (r *runner) answer(l usercode.Limits, world *World, tools chaos.ToolRegistry, o *Observation) (ok, again bool) {
 	own := r.agentLimits(l)
-	defer own.cancel()
+	defer own.Cancel()
 	var text string
 	start := time.Now()
-	e := r.caller.call(own, func() (err error) {
-		text, err = world.Agent(chaos.NewContext(own.ctx, r.injector), o.Prompt, tools)
+	e := r.caller.Call(own, func() (err error) {
+		text, err = world.Agent(chaos.NewContext(own.Ctx, r.injector), o.Prompt, tools)
 		return err
 	})
 	o.Elapsed = time.Since(start)
-	o.Err = e.err
-	if e.left {
+	o.Err = e.Err
+	if e.Left {
 		r.injector.Close()
-	} else if e.cut == uncut {
+	} else if e.Cut == usercode.Uncut {
 		o.Response = text
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.result.abandoned = r.result.abandoned || e.left
-	switch e.cut {
-	case cutByCtx:
-		o.Err = fmt.Errorf("%w: %w", ErrTimeout, context.Cause(own.ctx))
-	case cutHung:
+	r.result.abandoned = r.result.abandoned || e.Left
+	switch e.Cut {
+	case usercode.CutByCtx:
+		o.Err = fmt.Errorf("%w: %w", ErrTimeout, context.Cause(own.Ctx))
+	case usercode.CutHung:
 		o.Err = fmt.Errorf("%w: no answer after %v of virtual time", ErrHung, r.patience)
-	case cutWatchdog:
-		l.cancel() // the time of the whole cell is over
-		r.result.undecided = r.why(cutWatchdog)
+	case usercode.CutWatchdog:
+		l.Cancel() // the time of the whole cell is over
+		r.result.undecided = r.why(usercode.CutWatchdog)
 		o.Err = fmt.Errorf("%w: %w", ErrTimeout, r.result.undecided)
 		return false, false
 	}
-	return true, e.cut == uncut && returned(e.err)
+	return true, e.Cut == usercode.Uncut && returned(e.Err)
 }
 
 // agentLimits are the limits of the run with the time-out of one answer. The
 // agent's context ends with its answer.
-func (r *runner) agentLimits(l limits) limits {
+func (r *runner) agentLimits(l usercode.Limits) usercode.Limits {
 	if timeout := r.engine.m.Timeout; timeout > 0 {
-		l.ctx, l.cancel = context.WithTimeout(l.ctx, timeout)
-		l.patience = 0
+		l.Ctx, l.Cancel = context.WithTimeout(l.Ctx, timeout)
+		l.Patience = 0
 		return l
 	}
-	l.ctx, l.cancel = context.WithCancel(l.ctx)
+	l.Ctx, l.Cancel = context.WithCancel(l.Ctx)
 	return l
 }
 
@@ -287,7 +288,7 @@ func returned(err error) bool {
 // state reads the state of the world, without faults. An error of World.State
 // concerns only the invariants that need the state. If State does not return,
 // ok is false.
-func (r *runner) state(l limits, world *World) (state any, failed error, ok bool) {
+func (r *runner) state(l usercode.Limits, world *World) (state any, failed error, ok bool) {
 	if !r.needs.Has(NeedState) {
 		return nil, nil, true
 	}
@@ -296,18 +297,18 @@ func (r *runner) state(l limits, world *World) (state any, failed error, ok bool
 	}
 	r.begin("reading the state of the world")
 	var read any
-	e := r.caller.call(l, func() (err error) {
-		read, err = world.State(chaos.NewContext(l.ctx, nil))
+	e := r.caller.Call(l, func() (err error) {
+		read, err = world.State(chaos.NewContext(l.Ctx, nil))
 		return err
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case e.cut != uncut:
-		r.result.undecided, r.result.abandoned = r.why(e.cut), r.result.abandoned || e.left
+	case e.Cut != usercode.Uncut:
+		r.result.undecided, r.result.abandoned = r.why(e.Cut), r.result.abandoned || e.Left
 		return nil, nil, false
-	case e.err != nil:
-		return nil, fmt.Errorf("reading the state of the world: %w", e.err), true
+	case e.Err != nil:
+		return nil, fmt.Errorf("reading the state of the world: %w", e.Err), true
 	}
 	return read, nil, true
 }

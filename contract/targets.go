@@ -57,9 +57,9 @@ func (s *compiledScenario) checkTargets(targets []string, hasRegistry bool) erro
 	if !hasRegistry {
 		err = fmt.Errorf("%w\nfaults on tools need an explicit list of callables or a tool registry: supply World.Tools (chaos.NewRegistry makes one of Go functions), or declare wrapped functions, streams and transports in Matrix.Points", err)
 	}
-	var p problems
-	p.addAll(fmt.Sprintf("Scenarios[%d].Rules", s.index), err)
-	return errors.Join(p...)
+	p := fields.List()
+	p.Each(fmt.Sprintf("Scenarios[%d].Rules", s.index), err)
+	return p.Err()
 }
 
 // targets are the known injection points of a world: its tools and the declared points.

@@ -4,29 +4,31 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // A worker does one job after the other.
 type worker struct {
 	engine       *engine
-	caller       caller // of the user code of the cell
-	aroundCaller caller // of Harness.Around
-	checkCaller  caller // of the checks of the invariants
+	caller       usercode.Loop // of the user code of the cell
+	aroundCaller usercode.Loop // of Harness.Around
+	checkCaller  usercode.Loop // of the checks of the invariants
 	watchdog     *time.Timer
 	due          time.Time // when the watchdog expires
 }
 
 func (e *engine) newWorker() *worker {
-	w := &worker{engine: e, watchdog: time.NewTimer(0)}
+	w := &worker{engine: e, watchdog: time.NewTimer(0), caller: newCaller(), aroundCaller: newCaller(), checkCaller: newCaller()}
 	w.watchdog.Stop()
 	return w
 }
 
 func (w *worker) end() {
 	w.watchdog.Stop()
-	w.caller.release()
-	w.aroundCaller.release()
-	w.checkCaller.release()
+	w.caller.Release()
+	w.aroundCaller.Release()
+	w.checkCaller.Release()
 }
 
 // run does one job and returns a report per cell, in order. Cells that Around

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
@@ -69,16 +69,23 @@ func failures() []failure {
 		{is(context.DeadlineExceeded), http.StatusGatewayTimeout, codeTimeout, "Narrow the request, or ask for less at once."},
 		{is(context.Canceled), http.StatusRequestTimeout, codeCancelled, "Call again if the answer is still wanted."},
 		{as[*timeline.WindowError], http.StatusBadRequest, codeArguments, "Narrow the window: pass a later start or an earlier end."},
-		{as[*timeline.InputError], http.StatusBadRequest, codeArguments, "get_graph lists nodes and classes; " + schema},
-		{as[*trace.InputError], http.StatusBadRequest, codeArguments, schema},
+		{refusedBy("timeline"), http.StatusBadRequest, codeArguments, "get_graph lists nodes and classes; " + schema},
 		{as[*chaos.RuleError], http.StatusBadRequest, codeArguments, schema},
-		{as[*scoring.FieldError], http.StatusBadRequest, codeArguments, schema},
-		{as[*contract.FieldError], http.StatusBadRequest, codeArguments, schema},
+		{refusedBy("trace", "scoring", "contract"), http.StatusBadRequest, codeArguments, schema},
 		{func(error) bool { return true }, http.StatusInternalServerError, codeInternal, "This is not a matter of the arguments; look at the host's log."},
 	}
 }
 
 func is(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
+
+// refusedBy matches the [scoring.FieldError] of these packages. Those of others
+// are about the host's own settings.
+func refusedBy(packages ...string) func(error) bool {
+	return func(err error) bool {
+		f, ok := errors.AsType[*scoring.FieldError](err)
+		return ok && slices.Contains(packages, f.Package)
+	}
+}
 
 func as[E error](err error) bool {
 	var e E

@@ -49,7 +49,7 @@ type MarkdownOptions struct {
 func Markdown(w io.Writer, r *contract.Report, o *MarkdownOptions) error {
 	o = cmp.Or(o, new(MarkdownOptions))
 	if o.MaxBytes != 0 && o.MaxBytes < minBytes {
-		return &FieldError{Field: "MarkdownOptions.MaxBytes", Value: o.MaxBytes, Allowed: "0, or 16384 and up"}
+		return fields.Wrong("MarkdownOptions.MaxBytes", o.MaxBytes, "0, or 16384 and up")
 	}
 	if err := check(r); err != nil {
 		return err

@@ -106,7 +106,7 @@ type printer struct {
 
 func newPrinter(w io.Writer, o *TextOptions) (*printer, error) {
 	if o.Width != 0 && o.Width < minWidth {
-		return nil, &FieldError{Field: "TextOptions.Width", Value: o.Width, Allowed: "0, or 40 and up"}
+		return nil, fields.Wrong("TextOptions.Width", o.Width, "0, or 40 and up")
 	}
 	p := &printer{Writer: bufio.NewWriter(w), width: o.Width, color: o.Color, command: regexp.MustCompile(logCommand)}
 	p.width = cmp.Or(p.width, defaultWidth)

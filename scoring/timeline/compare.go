@@ -1,6 +1,10 @@
 package timeline
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/shakedown-go/shakedown/internal/text"
+)
 
 // A Comparison shows a scenario beside its baseline.
 type Comparison struct {
@@ -34,7 +38,7 @@ type Change struct {
 
 // Compare applies one query to both runs. Each run resolves the bounds for itself.
 // Counts compare only where both windows, which the answer shows, have the same
-// length. Errors are [*WindowError] and [*InputError]; a node is unknown only if
+// length. Errors are [*WindowError] and [*FieldError]; a node is unknown only if
 // neither run has it.
 func Compare(baseline, scenario *Run, q Query) (Comparison, error) {
 	nodes := q.Nodes
@@ -46,7 +50,7 @@ func Compare(baseline, scenario *Run, q Query) (Comparison, error) {
 	}
 	for _, node := range nodes {
 		if !slices.Contains(known, node) {
-			return Comparison{}, &InputError{"nodeId", node, "was called in neither run; " + list(known)}
+			return Comparison{}, fields.Wrong("nodeId", node, "a node that was called: "+text.Some(known, fewNames))
 		}
 	}
 	if err := checkEither(baseline.index.Load(), scenario.index.Load(), q.Classes); err != nil {

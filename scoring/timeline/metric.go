@@ -57,7 +57,7 @@ func checkMetrics(asked []Metric) ([]Metric, error) {
 	}
 	for _, m := range asked {
 		if !m.known() {
-			return nil, &InputError{"metric", string(m), "must be one of " + metricNames(metrics())}
+			return nil, fields.Wrong("metric", string(m), metricNames(metrics()))
 		}
 	}
 	return asked, nil

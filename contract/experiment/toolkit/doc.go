@@ -27,7 +27,7 @@
 // # Strictness
 //
 // [Read] and [Document.Validate] report every problem at once, each a
-// [*LocationError] such as
+// [*FieldError] such as
 //
 //	toolkit: method[2].provider.type is "ssh"; allowed: function, python, http, process
 //

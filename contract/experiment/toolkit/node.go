@@ -1,28 +1,32 @@
 package toolkit
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
 // problems collects the problems of a document.
-type problems struct{ list []error }
+type problems struct{ *fielderror.List }
 
-func (p *problems) add(path string, value any, allowed string) {
-	p.list = append(p.list, &LocationError{Path: path, Value: value, Allowed: allowed})
+func (p problems) add(path string, value any, allowed string) {
+	p.Wrong(cmp.Or(path, whole), value, allowed)
 }
 
-func (p *problems) cause(path string, err error) {
-	p.list = append(p.list, &LocationError{Path: path, Err: err})
-}
+func (p problems) cause(path string, err error) { p.Because(cmp.Or(path, whole), nil, err, "") }
+
+// whole is the field of a problem that has no place.
+const whole = "the document"
 
 // node is a value at its place in a document.
 type node struct {
-	*problems
+	problems
 	path string
 	v    any
 	has  bool // it is there
@@ -30,7 +34,7 @@ type node struct {
 
 // object is a node that is a JSON object.
 type object struct {
-	*problems
+	problems
 	path    string
 	members map[string]any
 }

@@ -9,21 +9,21 @@ import (
 )
 
 // Read reads a document. The error joins every problem of its layout, each a
-// [*LocationError]. [Document.Validate] checks functions, names and values.
+// [*FieldError]. [Document.Validate] checks functions, names and values.
 func Read(data []byte) (*Document, error) {
-	p := &problems{}
+	p := problems{fields.List()}
 	var v any
 	if err := decode(data, &v); err != nil {
-		return nil, &LocationError{Err: err}
+		return nil, fields.Because(whole, nil, err, "")
 	}
 	p.repeated(json.NewDecoder(bytes.NewReader(data)), "")
 	checkDocument(node{p, "", v, true})
-	if len(p.list) > 0 {
-		return nil, errors.Join(p.list...)
+	if p.Count() > 0 {
+		return nil, p.Err()
 	}
 	d := &Document{}
 	if err := decode(data, d); err != nil {
-		return nil, &LocationError{Err: err}
+		return nil, fields.Because(whole, nil, err, "")
 	}
 	return d.tidy()
 }
@@ -37,7 +37,7 @@ func (d *Document) tidy() (*Document, error) {
 	}
 	tidied := &Document{}
 	if err := decode(doc.Bytes(), tidied); err != nil {
-		return nil, &LocationError{Err: err}
+		return nil, fields.Because(whole, nil, err, "")
 	}
 	return tidied, nil
 }
@@ -56,7 +56,7 @@ func decode(data []byte, into any) error {
 
 // repeated reports members that an object has twice: JSON does not define them, and
 // readers differ. The text is valid JSON.
-func (p *problems) repeated(d *json.Decoder, path string) {
+func (p problems) repeated(d *json.Decoder, path string) {
 	t, err := d.Token()
 	switch {
 	case err != nil:

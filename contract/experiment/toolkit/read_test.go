@@ -31,10 +31,10 @@ func paths(t testing.TB, err error) (list []string) {
 		all = joined.Unwrap()
 	}
 	for _, err := range all {
-		var wrong *toolkit.LocationError
+		var wrong *toolkit.FieldError
 		require.True(t, errors.As(err, &wrong), "%v", err)
 		assert.True(t, strings.HasPrefix(err.Error(), "toolkit: "), err.Error())
-		list = append(list, wrong.Path)
+		list = append(list, wrong.Field)
 	}
 	return list
 }

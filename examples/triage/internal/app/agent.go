@@ -1,17 +1,11 @@
 package app
 
 import (
-	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
 
-	"github.com/shakedown-go/shakedown/examples/triage/internal/offline"
 	"github.com/shakedown-go/shakedown/examples/triage/internal/settings"
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
@@ -31,7 +25,7 @@ func commandOf(s *settings.Settings) (*incident.Command, error) {
 		secrets = append(secrets, os.Getenv(name))
 	}
 	c := &incident.Command{
-		Model: s.Model, AllowedTools: s.AllowedTools, Redact: redactor(secrets),
+		Model: s.Model, AllowedTools: s.AllowedTools, Redact: policy.Redactor(secrets...),
 		Env: map[string]string{envEndpoint: s.Endpoint, envToken: string(s.Token), "AGENT_CLI": s.CLI},
 	}
 	self, err := os.Executable()
@@ -81,55 +75,4 @@ func file(name, path string) (string, error) {
 		return "", fmt.Errorf("triage: %s is %q; allowed: a file: %w", name, path, err)
 	}
 	return abs, nil
-}
-
-// redactor removes the known secrets, and what looks like one.
-func redactor(secrets []string) func(string) string {
-	var pairs []string
-	for _, s := range secrets {
-		if s != "" {
-			pairs = append(pairs, s, "[redacted]")
-		}
-	}
-	known := strings.NewReplacer(pairs...)
-	return func(text string) string { return policy.Redact(known.Replace(text)) }
-}
-
-// investigate is the offline agent, by the command protocol of incident.Command.
-func (p *Program) investigate(ctx context.Context, args []string) error {
-	fs := flag.NewFlagSet(offlineAgent, flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	workspace := fs.String("workspace", "", "")
-	timeout := fs.Int("timeout", 300, "")
-	for _, ignored := range []string{"model", "allowed-tools", "agent", "system-prompt-file"} {
-		fs.String(ignored, "", "for agents with a language model")
-	}
-	err := fs.Parse(args)
-	if err == nil && *workspace == "" {
-		err = errors.New("--workspace is missing; allowed: a directory")
-	}
-	if err == nil && *timeout < 1 {
-		err = fmt.Errorf("--timeout is %d; allowed: at least 1", *timeout)
-	}
-	if err != nil {
-		return &usageError{fmt.Errorf("triage: %s: %w", offlineAgent, err)}
-	}
-	server := offline.Server{Endpoint: p.Getenv(envEndpoint), Token: p.Getenv(envToken)}
-	return report(ctx, server, *workspace, time.Duration(*timeout)*time.Second)
-}
-
-// report investigates the incident of a workspace. A third of the time is left
-// for what may be slow.
-func report(ctx context.Context, server offline.Server, workspace string, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	e, err := offline.ReadEvent(workspace)
-	if err != nil {
-		return err
-	}
-	found, err := offline.Investigate(ctx, server, e, timeout*2/3)
-	if found == nil {
-		return err
-	}
-	return found.Write(workspace)
 }

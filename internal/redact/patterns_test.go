@@ -1,4 +1,4 @@
-package policy_test
+package redact_test
 
 import (
 	"encoding/json"
@@ -8,10 +8,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 
-	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+	"github.com/shakedown-go/shakedown/internal/redact"
 )
 
-func TestRedact(t *testing.T) {
+// all is a redactor that knows no secret, and the usual forms.
+var all = redact.New(nil, redact.Patterns)
+
+func TestPatterns(t *testing.T) {
 	const jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
 	for text, want := range map[string]string{
 		// credentials of HTTP
@@ -42,6 +45,27 @@ func TestRedact(t *testing.T) {
 		"curl -u ann:hunter2 https://x":          "curl -u ann:[redacted] https://x",
 		"gh --token abc --verbose":               "gh --token [redacted] --verbose",
 		"docker login --password-stdin -u ann x": "docker login --password-stdin -u ann x",
+		"mysql -h db -phunter -u root":           "mysql -h db -p[redacted] -u root",
+		"mysqldump -p'two words' x":              "mysqldump -p'[redacted]' x",
+		`["mysql","-phunter","db"]`:              `["mysql","-p[redacted]","db"]`,
+		"sshpass -phunter ssh db":                "sshpass -p[redacted] ssh db",
+		"7z x -phunter a.7z":                     "7z x -p[redacted] a.7z",
+		"connect -pS3cretValue":                  "connect -p[redacted]",
+		// sentences
+		"the password is hunter2.":           "the password is [redacted].",
+		`the password was "two words", then`: `the password was "[redacted]", then`,
+		"Your API key is now abc-123-def":    "Your API key is now [redacted]",
+		"db_password is set to hunter2!":     "db_password is set to [redacted]!",
+		"the token has been reset to abc123": "the token has been reset to abc123", // a name must stand before the verb
+		"token reset to abc123":              "token reset to [redacted]",
+		"access_token is: abc123":            "access_token is: [redacted]",
+		"the pass phrase is 'correct horse'": "the pass phrase is '[redacted]'",
+		// queries
+		"GET /cb?code=SplxlOBeZQQYbYS&state=x":      "GET /cb?code=[redacted]&state=x",
+		"https://x/cb?state=x&code=123456":          "https://x/cb?state=x&code=[redacted]",
+		"?ticket=ST-1856339-aA5Yuvrxzpv8Tau1cYQ7":   "?ticket=[redacted]",
+		"next=%2Fcb%3Fcode%3DSplxlOBeZQQ":           "next=%2Fcb%3Fcode%3D[redacted]",
+		"POST SAMLResponse: ?SAMLResponse=PHNhbWw+": "POST SAMLResponse: ?SAMLResponse=[redacted]",
 		// web hooks
 		"https://hooks.slack.com/services/T0/B0/abcDEF":        "https://hooks.slack.com/[redacted]",
 		"post https://hooks.slack-gov.com/services/T0/B0/x ok": "post https://hooks.slack-gov.com/[redacted] ok",
@@ -104,28 +128,37 @@ func TestRedact(t *testing.T) {
 		"-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nx": "[redacted]\nx",
 		"-----BEGIN PRIVATE KEY-----\nMII cut off":                               "[redacted]",
 		// what is none
-		"":                                  "",
-		"no rooms left on floor 3":          "no rooms left on floor 3",
-		"max_tokens=4096":                   "max_tokens=4096",
-		"tokens: 12":                        "tokens: 12",
-		"token_count=7":                     "token_count=7",
-		"author=Ann":                        "author=Ann",
-		"authored: yesterday":               "authored: yesterday",
-		"basic usage of the bearer token":   "basic usage of the bearer token",
-		"Basic authentication is on":        "Basic authentication is on",
-		"the secret of success":             "the secret of success",
-		"risk-assessment-of-the-day":        "risk-assessment-of-the-day",
-		"task-0123456789abcdef0123":         "task-0123456789abcdef0123",
-		"sk-learn":                          "sk-learn",
-		"bypass=on compass: north laptop=1": "bypass=on compass: north laptop=1",
-		"ssh://git@example.com/x.git":       "ssh://git@example.com/x.git",
-		"https://example.com:8080/path?x=1": "https://example.com:8080/path?x=1",
-		"mailto:ann@example.com":            "mailto:ann@example.com",
-		"10:15:00 key=value":                "10:15:00 key=value",
-		"eyJust.a.word":                     "eyJust.a.word",
+		"":                                     "",
+		"the password is required":             "the password is required",
+		"the password is wrong, try again":     "the password is wrong, try again",
+		"the cookie is 3 days old":             "the cookie is 3 days old",
+		"the answer is 42424242":               "the answer is 42424242",
+		"go test -parallel 4 -path x":          "go test -parallel 4 -path x",
+		"docker run -p8080:80 -p127.0.0.1:1:1": "docker run -p8080:80 -p127.0.0.1:1:1",
+		"protoc -proto3 x":                     "protoc -proto3 x",
+		"GET /errors?code=404":                 "GET /errors?code=404",
+		"exit code=1234567":                    "exit code=1234567",
+		"no rooms left on floor 3":             "no rooms left on floor 3",
+		"max_tokens=4096":                      "max_tokens=4096",
+		"tokens: 12":                           "tokens: 12",
+		"token_count=7":                        "token_count=7",
+		"author=Ann":                           "author=Ann",
+		"authored: yesterday":                  "authored: yesterday",
+		"basic usage of the bearer token":      "basic usage of the bearer token",
+		"Basic authentication is on":           "Basic authentication is on",
+		"the secret of success":                "the secret of success",
+		"risk-assessment-of-the-day":           "risk-assessment-of-the-day",
+		"task-0123456789abcdef0123":            "task-0123456789abcdef0123",
+		"sk-learn":                             "sk-learn",
+		"bypass=on compass: north laptop=1":    "bypass=on compass: north laptop=1",
+		"ssh://git@example.com/x.git":          "ssh://git@example.com/x.git",
+		"https://example.com:8080/path?x=1":    "https://example.com:8080/path?x=1",
+		"mailto:ann@example.com":               "mailto:ann@example.com",
+		"10:15:00 key=value":                   "10:15:00 key=value",
+		"eyJust.a.word":                        "eyJust.a.word",
 		`tool x missing required scope(s): a (granted: none)`: `tool x missing required scope(s): a (granted: none)`,
 	} {
-		assert.Equal(t, want, policy.Redact(text), text)
+		assert.Equal(t, want, all.Text(text), text)
 	}
 }
 
@@ -142,6 +175,9 @@ func TestTheLawsOfRedaction(t *testing.T) {
 		func(s string) string { return "--password " + s },
 		func(s string) string { return `["-p","` + s + `"]` },
 		func(s string) string { return "-u ann:" + s },
+		func(s string) string { return "mysql -p" + s },
+		func(s string) string { return "password is " + s },
+		func(s string) string { return "?code=" + s },
 		func(s string) string { return "ann:" + s + "@db" },
 		func(s string) string { return "https://hooks.slack.com/services/" + s },
 		func(s string) string { return "-----BEGIN RSA PRIVATE KEY-----\n" + s },
@@ -153,23 +189,23 @@ func TestTheLawsOfRedaction(t *testing.T) {
 		secret := rapid.StringMatching(`[a-z]{4}[0-9]{4}[A-Z]{4}[a-z0-9]{8}`).Draw(r, "secret")
 		shape := rapid.SampledFrom(shapes).Draw(r, "shape")
 		text := around.Draw(r, "before") + " " + shape(secret) + " " + around.Draw(r, "after")
-		got := policy.Redact(text)
+		got := all.Text(text)
 		if strings.Contains(got, secret) {
 			r.Fatalf("%q leaks into %q", secret, got)
 		}
-		if again := policy.Redact(got); again != got {
+		if again := all.Text(got); again != got {
 			r.Fatalf("not idempotent: %q, then %q", got, again)
 		}
 	})
 }
 
 func FuzzRedact(f *testing.F) {
-	for _, s := range []string{"token=a", `{"token":"a\"b"}`, `secret=\"x`, "Bearer aaaa", "://a:b@", "cookie: x\r\n", "auth==[[", "password=[redacted]x", "token=token=a"} {
+	for _, s := range []string{"token=a", `{"token":"a\"b"}`, `secret=\"x`, "Bearer aaaa", "://a:b@", "cookie: x\r\n", "auth==[[", "password=[redacted]x", "token=token=a", "password is a1b2", "mysql -pa", "?code=123456"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got := policy.Redact(s)
-		if again := policy.Redact(got); again != got {
+		got := all.Text(s)
+		if again := all.Text(got); again != got {
 			t.Fatalf("not idempotent: %q, then %q, then %q", s, got, again)
 		}
 		if len(got) > 4*len(s)+64 {
