@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // judge returns the verdict of valid cells and its reason. Neither depends on the
@@ -15,7 +17,7 @@ func judge(cells []Cell, s ContractScore, o ContractOptions) (Verdict, string) {
 		return Fail, why
 	}
 	if s.NotRun == s.Total {
-		return Inconclusive, fmt.Sprintf("none of the %s ran", plural(s.Total, "cell"))
+		return Inconclusive, fmt.Sprintf("none of the %s ran", text.Plural(s.Total, "cell"))
 	}
 	var why []string
 	if s.Decided == 0 {
@@ -25,12 +27,12 @@ func judge(cells []Cell, s ContractScore, o ContractOptions) (Verdict, string) {
 		why = append(why, "no fault was delivered in "+scenarios(names))
 	}
 	if s.Inconclusive > o.AllowInconclusive {
-		why = append(why, fmt.Sprintf("%s inconclusive, allowed %d", plural(s.Inconclusive, "cell"), o.AllowInconclusive))
+		why = append(why, fmt.Sprintf("%s inconclusive, allowed %d", text.Plural(s.Inconclusive, "cell"), o.AllowInconclusive))
 	}
 	if len(why) > 0 {
 		return Inconclusive, strings.Join(why, "; ")
 	}
-	return Pass, fmt.Sprintf("no critical invariant broke; %d of %s held", s.Passed, plural(s.Decided, "decided cell"))
+	return Pass, fmt.Sprintf("no critical invariant broke; %d of %s held", s.Passed, text.Plural(s.Decided, "decided cell"))
 }
 
 // whyFail names the first broken critical cell in the order of names, and counts
@@ -52,7 +54,7 @@ func whyFail(cells []Cell) string {
 	}
 	why := fmt.Sprintf("critical invariant %q broke in scenario %q", worst.Invariant, worst.Scenario)
 	if n > 1 {
-		why += ", and " + plural(n-1, "more critical cell")
+		why += ", and " + text.Plural(n-1, "more critical cell")
 	}
 	return why
 }
@@ -89,11 +91,4 @@ func scenarios(names []string) string {
 		return "scenario " + list
 	}
 	return "scenarios " + list
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 const noReason = "no reason was given"
@@ -102,7 +103,7 @@ func numbered(n []int) string {
 func (b *group) faults() []string {
 	o := b.cell.Evidence
 	if o == nil {
-		return []string{plural(b.cell.Delivered, "call") + " saw a fault; the evidence was not kept"}
+		return []string{text.Plural(b.cell.Delivered, "call") + " saw a fault; the evidence was not kept"}
 	}
 	var lines []string
 	for i := range o.Events {
@@ -112,12 +113,12 @@ func (b *group) faults() []string {
 	}
 	switch {
 	case len(lines) == 0 && b.cell.Delivered > 0: // the evidence is one prompt of several
-		lines = append(lines, "none in this answer; "+plural(b.cell.Delivered, "call")+" of the cell saw a fault")
+		lines = append(lines, "none in this answer; "+text.Plural(b.cell.Delivered, "call")+" of the cell saw a fault")
 	case len(lines) == 0:
 		lines = append(lines, "none was delivered")
 	}
 	if o.Dropped > 0 {
-		lines = append(lines, plural(o.Dropped, "event")+" did not fit the log")
+		lines = append(lines, text.Plural(o.Dropped, "event")+" did not fit the log")
 	}
 	return lines
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -250,7 +251,7 @@ func (p *printer) undecided(groups []*undecidedGroup, most int) {
 	p.line()
 	for _, u := range groups[:min(most, len(groups))] {
 		l := u.mark.look()
-		text := fmt.Sprintf("%s: %s %s: %s", clip(u.scenario, 60), plural(u.cells, "cell"), u.mark.short(), u.reason())
+		text := fmt.Sprintf("%s: %s %s: %s", clip(u.scenario, 60), text.Plural(u.cells, "cell"), u.mark.short(), u.reason())
 		p.hanging(p.paint(l.colour, l.sign), wrap(text, p.width-2, 4))
 	}
 	if more := len(groups) - most; more > 0 {
