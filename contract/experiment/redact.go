@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/internal/redact"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
@@ -41,7 +41,7 @@ func (rd redactor) json(v any) json.RawMessage {
 		}
 	}
 	if len(doc) > maxOutput {
-		doc, _ = marshal(strings.ToValidUTF8(string(doc[:maxOutput]), "") + "…")
+		doc, _ = marshal(text.Clip(string(doc), maxOutput))
 	}
 	return doc
 }

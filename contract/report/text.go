@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -332,7 +333,7 @@ func (p *printer) undecided(groups []*undecidedGroup, most int) {
 	p.line(p.paint("1", "NOT DECIDED"))
 	p.line()
 	for _, u := range groups[:min(most, len(groups))] {
-		text := fmt.Sprintf("%s: %s %s: %s", clip(u.scenario, 60), plural(u.cells, "cell"), u.mark.short(), u.reason())
+		text := fmt.Sprintf("%s: %s %s: %s", clip(u.scenario, 60), text.Plural(u.cells, "cell"), u.mark.short(), u.reason())
 		p.hanging(p.sign(u.mark), wrap(text, p.width-2, 4))
 	}
 	p.more(len(groups) - most)

@@ -22,14 +22,14 @@ func patterns(s string) string {
 	}
 	if hasFlag(s) {
 		s = flagValue.ReplaceAllStringFunc(s, flagged)
-		s = attachedPasswords(s)
+		if strings.Contains(s, "-p") {
+			s = attachedPasswords(s)
+		}
 	}
-	if strings.Contains(s, "=") && containsAny(s, queryStarts) {
+	if strings.ContainsAny(s, "?&%") && containsAny(s, queryNames) {
 		s = queryValue.ReplaceAllString(s, "${1}"+Marker)
 	}
-	if containsAny(s, sentenceVerbs) {
-		s = sentence.ReplaceAllStringFunc(s, stated)
-	}
+	s = statedValues(s)
 	if len(s) >= minPrefixed && containsAny(s, prefixes) {
 		s = prefixed.ReplaceAllString(s, "${1}"+Marker)
 	}

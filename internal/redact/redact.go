@@ -39,14 +39,14 @@ type Redactor struct {
 
 // New returns a redactor of these secrets, with and without the space around them.
 // It finds each verbatim, as written in URLs, Go strings and JSON, and in base64,
-// also as a part of what is encoded. Empty ones are ignored.
+// also as a part of what is encoded. Blank ones are ignored.
 func New(secrets []string, rules Rules) *Redactor {
 	r := &Redactor{rules: rules}
 	for _, secret := range secrets {
+		if strings.TrimSpace(secret) == "" {
+			continue
+		}
 		for _, s := range []string{secret, strings.TrimSpace(secret)} {
-			if s == "" {
-				continue
-			}
 			r.secrets = append(r.secrets, s)
 			inJSON, _ := json.Marshal(s)
 			inside := unquoted(string(inJSON))

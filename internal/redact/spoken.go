@@ -13,12 +13,8 @@ var (
 	attaching = regexp.MustCompile(`(?:^|[^A-Za-z0-9])(?:mysql[a-z]*|mariadb[a-z-]*|sshpass|7z[a-z]?|rar|unrar)(?:\.exe)?["']?[\s,]`)
 	// Values of a query that are credentials, though the names mean something else
 	// elsewhere: the code of an authorisation, a ticket, an assertion.
-	queryValue  = regexp.MustCompile(`(?i)((?:[?&;]|%3f|%26)(?:code|code_verifier|device_code|ticket|hmac|assertion|client_assertion|samlresponse|samlart|sas)(?:=|%3d))[^\s&#;"'<>\[\]%][^\s&#;"'<>\[\]]{5,}`)
-	queryStarts = []string{"?", "&", ";", "%3f", "%3F", "%26"}
-	// "the password is hunter2": a name of one word or two, a verb, a value.
-	sentence      = regexp.MustCompile(`(?i)[A-Za-z0-9_-]+(?: (?:key|phrase|word|code|id))?["']?\s+(?:(?:is|was)(?:\s+(?:now|still|set\s+to|changed\s+to|reset\s+to))?|(?:set|changed|reset|equal)\s+to)\s*:?\s+(?:"[^"\n]+"|'[^'\n]+'|` + "`[^`\n]+`" + `|[^\s"'` + "`" + `\[][^\s]*)`)
-	sentenceVerbs = []string{" is", " was", " to", "\tis", "\nis", " IS", " Is"}
-	spaces        = regexp.MustCompile(`\s+`)
+	queryValue = regexp.MustCompile(`(?i)((?:[?&]|%3f|%26)(?:code|code_verifier|device_code|ticket|hmac|assertion|client_assertion|samlresponse|samlart|sas)(?:=|%3d))[^\s&#;"'<>\[\]%][^\s&#;"'<>\[\]]{5,}`)
+	queryNames = []string{"code", "CODE", "Code", "ticket", "TICKET", "Ticket", "hmac", "HMAC", "ssertion", "SSERTION", "aml", "AML", "sas", "SAS"}
 )
 
 // attachedPasswords redacts -pSECRET in a command of a program that takes it so,
@@ -57,46 +53,101 @@ func mixed(s string) bool {
 	return strings.ContainsAny(s, "0123456789") && strings.ContainsAny(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") && !strings.ContainsAny(s, "/:=")
 }
 
-// stated judges a sentence such as "the password is hunter2". A value in quotes is
-// one; a bare word only if it has a digit or a sign that words have not.
-func stated(match string) string {
-	words := spaces.FindAllStringIndex(match, -1)
-	value, closing := 0, ""
-	if last := match[len(match)-1]; last == '"' || last == '\'' || last == '`' {
-		if open := strings.IndexByte(match, last); open < len(match)-1 && open > 0 && strings.TrimSpace(match[open-1:open]) == "" {
-			value, closing = open+1, string(last)
+// statedValues redacts the value in a sentence such as "the password is hunter2": a
+// secret name, a verb, a value. A value in quotes is one; a bare word only if it has
+// a digit or a sign that words have not.
+func statedValues(s string) string {
+	var b strings.Builder
+	from := 0 // all before it is written
+	for at := 0; at < len(s); {
+		i := strings.IndexAny(s[at:], "sSoO") // the last letter of a verb
+		if i < 0 {
+			break
 		}
-	}
-	if value == 0 {
-		value = words[len(words)-1][1]
-		word := strings.TrimRight(match[value:], ".,;:!?)]}\"'")
-		closing = match[value+len(word):]
-		if !unusual(word) {
-			return match
+		at += i + 1
+		if at == len(s) || at < 3 || strings.IndexByte(" :\t\r\n", s[at]) < 0 || strings.IndexByte("iIaAtT", s[at-2]) < 0 {
+			continue
 		}
+		name, ok := subject(s[from:at])
+		if !ok || !secretName(strings.ReplaceAll(name[max(0, len(name)-maxName):], " ", "_")) {
+			continue
+		}
+		rest := s[at:]
+		if m := adverb.FindString(rest); m != "" {
+			rest = rest[len(m):]
+		}
+		value := strings.TrimLeft(strings.TrimPrefix(strings.TrimLeft(rest, space), ":"), space)
+		begin := len(s) - len(value)
+		if begin == len(s) || strings.IndexByte(space, s[begin-1]) < 0 {
+			continue
+		}
+		open, word := spoken(value)
+		if word == "" || strings.HasPrefix(word, done) {
+			continue
+		}
+		b.WriteString(s[from:begin] + open + Marker)
+		from = begin + len(open) + len(word)
+		at = from
 	}
-	name := strings.TrimRight(match[:words[0][0]], `"'`)
-	if second := match[words[0][1]:]; len(words) > 1 && !verb(second) {
-		name += "_" + strings.TrimRight(second[:strings.IndexAny(second, " \t\r\n")], `"'`)
+	if from == 0 {
+		return s
 	}
-	if !secretName(name) || strings.HasPrefix(match[value:], done) {
-		return match
-	}
-	return match[:value] + Marker + closing
+	b.WriteString(s[from:])
+	return b.String()
 }
 
-// verb reports whether a text begins with a verb of a sentence.
-func verb(s string) bool {
-	word, _, _ := strings.Cut(strings.ToLower(spaces.ReplaceAllString(s, " ")), " ")
-	switch strings.TrimSuffix(word, ":") {
-	case "is", "was", "set", "changed", "reset", "equal":
-		return true
+const space = " \t\r\n"
+
+var adverb = regexp.MustCompile(`^(?i)\s+(?:now|still|(?:set|changed|reset)\s+to)\b`)
+
+// subject is what stands before the verb that a text ends with.
+func subject(s string) (name string, ok bool) {
+	end := strings.LastIndexAny(s, space)
+	if end < 0 {
+		return "", false
 	}
-	return false
+	name = strings.TrimRight(s[:end], space)
+	switch strings.ToLower(s[end+1:]) {
+	case "is", "was":
+	case "to":
+		before := strings.LastIndexAny(name, space)
+		if before < 0 {
+			return "", false
+		}
+		switch strings.ToLower(name[before+1:]) {
+		case "set", "changed", "reset", "equal":
+			name = strings.TrimRight(name[:before], space)
+		default:
+			return "", false
+		}
+	default:
+		return "", false
+	}
+	return strings.TrimRight(name, `"'`), true
+}
+
+// spoken finds the value that a text begins with: within quotes, or a bare word
+// that words do not look like, without the signs that end a sentence.
+func spoken(s string) (open, word string) {
+	if quote := s[0]; quote == '"' || quote == '\'' || quote == '`' {
+		end := strings.IndexByte(s[1:], quote)
+		if end <= 0 || strings.ContainsRune(s[1:1+end], '\n') {
+			return "", ""
+		}
+		return s[:1], s[1 : 1+end]
+	}
+	if end := strings.IndexAny(s, space); end >= 0 {
+		s = s[:end]
+	}
+	s = strings.TrimRight(s, ".,;:!?)]}\"'")
+	if !unusual(s) {
+		return "", ""
+	}
+	return "", s
 }
 
 // unusual reports whether a word is long enough for a secret and has a digit or a
 // sign that words have not.
 func unusual(word string) bool {
-	return len(word) >= 4 && !strings.HasPrefix(word, "[") && strings.ContainsAny(word, "0123456789!@#$%^&*+=~|<>")
+	return len(word) >= 4 && strings.ContainsAny(word, "0123456789!@#$%^&*+=~|<>")
 }

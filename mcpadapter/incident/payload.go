@@ -196,10 +196,7 @@ func severityOf(text string) Severity {
 
 // bounded cuts a text that is too long for a record, between two characters.
 func bounded(text string) string {
-	if len(text) <= maxContext {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxContext], "") + "…"
+	return words.Clip(text, maxContext)
 }
 
 // excerpt is the beginning of refused data.

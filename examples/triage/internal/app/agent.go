@@ -1,11 +1,16 @@
 package app
 
 import (
+	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"time"
 
+	"github.com/shakedown-go/shakedown/examples/triage/internal/offline"
 	"github.com/shakedown-go/shakedown/examples/triage/internal/settings"
 	"github.com/shakedown-go/shakedown/mcpadapter/incident"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
@@ -75,4 +80,43 @@ func file(name, path string) (string, error) {
 		return "", fmt.Errorf("triage: %s is %q; allowed: a file: %w", name, path, err)
 	}
 	return abs, nil
+}
+
+// investigate is the offline agent, by the command protocol of incident.Command.
+func (p *Program) investigate(ctx context.Context, args []string) error {
+	fs := flag.NewFlagSet(offlineAgent, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	workspace := fs.String("workspace", "", "")
+	timeout := fs.Int("timeout", 300, "")
+	for _, ignored := range []string{"model", "allowed-tools", "agent", "system-prompt-file"} {
+		fs.String(ignored, "", "for agents with a language model")
+	}
+	err := fs.Parse(args)
+	if err == nil && *workspace == "" {
+		err = errors.New("--workspace is missing; allowed: a directory")
+	}
+	if err == nil && *timeout < 1 {
+		err = fmt.Errorf("--timeout is %d; allowed: at least 1", *timeout)
+	}
+	if err != nil {
+		return &usageError{fmt.Errorf("triage: %s: %w", offlineAgent, err)}
+	}
+	server := offline.Server{Endpoint: p.Getenv(envEndpoint), Token: p.Getenv(envToken)}
+	return report(ctx, server, *workspace, time.Duration(*timeout)*time.Second)
+}
+
+// report investigates the incident of a workspace. A third of the time is left
+// for what may be slow.
+func report(ctx context.Context, server offline.Server, workspace string, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	e, err := offline.ReadEvent(workspace)
+	if err != nil {
+		return err
+	}
+	found, err := offline.Investigate(ctx, server, e, timeout*2/3)
+	if found == nil {
+		return err
+	}
+	return found.Write(workspace)
 }
