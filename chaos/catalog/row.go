@@ -189,7 +189,7 @@ type Parameter struct {
 func (r *Row) Parameters() []Parameter {
 	list := make([]Parameter, len(r.fields))
 	for i, f := range r.fields {
-		list[i] = Parameter{Name: f.Name, Doc: f.Doc, Optional: f.Optional}
+		list[i] = Parameter{Name: f.Name, Doc: f.Doc, Allowed: f.Allowed, Optional: f.Optional}
 		for _, b := range r.bounds {
 			if b.Name == f.Name {
 				list[i].Allowed = b.Says()
