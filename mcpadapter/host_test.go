@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,9 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/golden"
+	"github.com/shakedown-go/shakedown/mcpadapter/mcpchaos"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -86,14 +90,35 @@ func TestCatalogueOfFaults(t *testing.T) {
 	golden.Equal(t, "faults.json", []byte(res.Contents[0].Text+"\n"))
 	var list []catalogued
 	require.NoError(t, json.Unmarshal([]byte(res.Contents[0].Text), &list))
+	assert.Len(t, list, len(planjson.Rows())+len(mcpchaos.Rows()))
 	var forClients []string
 	for _, f := range list {
 		if f.ClientType != "" {
-			assert.Equal(t, f.Kind, f.ClientType, "chaos_status shows the kind, which has to be the word that clients know")
+			assert.Equal(t, f.Description.Kind, f.ClientType, "chaos_status shows the kind, which has to be the word that clients know")
 			forClients = append(forClients, f.ClientType)
 		}
 	}
 	assert.ElementsMatch(t, faultTypes(), forClients)
+}
+
+// A host that has kinds of its own shows them with the others. One that uses the
+// rows of package mcpchaos anew does not have them twice.
+func TestCatalogueHasTheHostsOwnKinds(t *testing.T) {
+	h := newShop(t).host
+	row := catalog.Fault(catalog.Row{Kind: "till_open", Doc: "The till does not close.", Go: "tillOpen()"}, func(catalog.None) chaos.Fault { return fault.Hang() })
+	h.Plans = &planjson.Options{Rows: append(mcpchaos.Rows(), row)}
+	c := clientOf(t, serverOf(t, h, nil), nil)
+	res, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uriCatalogue})
+	require.NoError(t, err)
+	assert.Contains(t, res.Contents[0].Text, `"does": "The till does not close."`)
+	assert.Equal(t, 1, strings.Count(res.Contents[0].Text, `"kind": "mcp_cut"`))
+
+	h.Plans = &planjson.Options{Rows: []*catalog.Row{row, row}}
+	_, err = NewServer(h, nil)
+	var wrong *FieldError
+	require.ErrorAs(t, err, &wrong)
+	assert.Equal(t, "Host.Plans", wrong.Field)
+	assert.ErrorContains(t, err, "kind till_open")
 }
 
 func TestPrompts(t *testing.T) {

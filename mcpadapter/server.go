@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -61,6 +62,7 @@ type Server struct {
 	limits  Limits
 	getenv  func(string) string
 	log     *slog.Logger
+	plans   *planjson.Options // to read plans with
 	mcp     *mcp.Server
 	gate    *policy.Gate
 	tools   []*tool
@@ -97,6 +99,7 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	if err = errors.Join(h.check(), s.options.Limits.check(), err); err != nil {
 		return nil, err
 	}
+	s.plans = plansOf(h)
 	s.keys, s.limits = keys, s.options.Limits.withDefaults()
 	s.getenv = getenv(s.options.Getenv)
 	if s.log = s.options.Log; s.log == nil {
