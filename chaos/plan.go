@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -186,19 +187,29 @@ func (c *planRule) conflict(o *planRule) error {
 	return nil
 }
 
+// setName names the rule, on which its draws depend unless it is in a group.
+func (c *planRule) setName(name string) {
+	c.Name = name
+	c.nameHash = hash.String(name)
+	c.hash = c.nameHash
+	if c.Group != "" {
+		c.hash = hash.String(c.Group)
+	}
+}
+
+// named returns the rule under another name.
+func (c *planRule) named(name string) *planRule {
+	own := *c
+	own.setName(name)
+	return &own
+}
+
 // resolve asks the fault and the trigger once for what every call needs.
 func (c *planRule) resolve() error {
 	if err := callUser("Describe", func() { c.kind = kindOf(c.Fault) }); err != nil {
 		return err
 	}
-	if c.Name == "" {
-		c.Name = c.Target + ":" + c.kind
-	}
-	c.nameHash = hash.String(c.Name)
-	c.hash = c.nameHash
-	if c.Group != "" {
-		c.hash = hash.String(c.Group)
-	}
+	c.setName(cmp.Or(c.Name, c.Target+":"+c.kind))
 	if p, ok := c.Fault.(Phased); ok {
 		if err := callUser("Phase", func() { c.phase = p.Phase() }); err != nil {
 			return err

@@ -20,6 +20,9 @@ var immutable = map[string]string{
 	"regexp.MustCompile":  "safe for concurrent use, and without a setter in use here",
 	"strings.NewReplacer": "safe for concurrent use",
 	"reflect.TypeFor":     "types are values",
+	"catalog.Fault":       "a row is only read",
+	"catalog.Trigger":     "a row is only read",
+	"catalog.InCode":      "a row is only read",
 }
 
 // Exceptions to the rule: "folder name" of the variable, with the reason.
