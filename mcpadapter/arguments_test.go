@@ -60,14 +60,14 @@ func refusalRules(t *testing.T, c *mcp.ClientSession) any {
 // came over the wire.
 func TestDocumentsThatAreWrong(t *testing.T) {
 	s := serverOf(t, newShop(t).host, &Options{Limits: Limits{ArgumentBytes: 10_000}})
-	deep := strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40)
+	deep := strings.Repeat(`{"a":`, 80) + "1" + strings.Repeat("}", 80)
 	for why, tc := range map[string]struct{ args, detail string }{
 		"no JSON":             {`{"fault_name"`, "no JSON"},
 		"not an object":       {`[1]`, "the arguments is a list; allowed: an object"},
 		"more than one":       {`{} {}`, "something follows"},
 		"a member twice":      {`{"fault_name":"a","fault_name":"b","action":"remove"}`, "fault_name is given twice"},
 		"invalid UTF-8":       {"{\"fault_name\":\"\xff\",\"action\":\"remove\"}", "not valid UTF-8"},
-		"deep nesting":        {deep, "nested deeper than 16 levels"},
+		"deep nesting":        {deep, "nested deeper than 64 levels"},
 		"too long":            {`{"fault_name":"` + strings.Repeat("x", 10_000) + `"}`, "allowed: at most 10000"},
 		"many unknown fields": {`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1}`, "and 3 more"},
 	} {

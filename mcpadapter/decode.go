@@ -13,8 +13,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// maxDepth bounds the nesting of arguments. No tool needs more than three.
-const maxDepth = 16
+// maxDepth bounds the nesting of arguments: that of a plan.
+const maxDepth = 64
 
 // maxComplaints bounds the problems that one answer reports.
 const maxComplaints = 10
@@ -150,6 +150,9 @@ func join(path, name string) string {
 
 // checkObject checks the members of an object, in a fixed order.
 func (c *checker) checkObject(object map[string]any, s *jsonschema.Schema, path string) {
+	if s.Properties == nil && s.AdditionalProperties == nil { // any object
+		return
+	}
 	for _, name := range s.Required {
 		if _, given := object[name]; !given {
 			c.add(join(path, name), "is missing; allowed: %s", allowed(s.Properties[name]))

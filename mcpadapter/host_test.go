@@ -62,7 +62,7 @@ func TestReadOnlyIsTheDefault(t *testing.T) {
 	s := newShop(t)
 	c := clientOf(t, serverOf(t, s.host, &Options{Getenv: func(string) string { return "" }}), nil)
 	for tool, args := range map[string]string{
-		"chaos_inject_fault": `{"fault_name":"f","action":"remove"}`, "chaos_run_experiment": `{"experiment_name":"slow database"}`,
+		"chaos_inject_fault": `{"fault_name":"f","action":"remove"}`, "chaos_apply_plan": `{"name":"p","remove":true}`, "chaos_run_experiment": `{"experiment_name":"slow database"}`,
 		"contract_run": `{}`, "run_scenario": `{"baseRunId":"monday","label":"x","parameters":{}}`,
 	} {
 		assert.Equal(t, "read_only", refusal(t, c, tool, args).Code, tool)

@@ -78,19 +78,25 @@ func (s *Server) put(c *call, in injectInput, r chaos.Rule, life time.Duration) 
 	if err != nil {
 		return nil, err
 	}
-	if !in.Keep && c != nil && c.req.Session != nil && c.req.ProtocolVersion() < sessionless {
-		s.leases.hold(s.host.Injector, c.req.Session, r.Name, remove)
-	}
+	s.leaseTo(c, in.Keep, r.Name, remove)
 	return remove, nil
 }
 
+// leaseTo makes a rule end with the session of a call, unless it is to be kept or
+// there is no session.
+func (s *Server) leaseTo(c *call, keep bool, name string, remove func() bool) {
+	if !keep && c.req.Session != nil && c.req.ProtocolVersion() < sessionless {
+		s.leases.hold(s.host.Injector, c.req.Session, name, remove)
+	}
+}
+
 // lifetime returns how long a fault lasts that a client registers; 0: for good.
-func (s *Server) lifetime(in injectInput) (time.Duration, error) {
+func (s *Server) lifetime(seconds *float64) (time.Duration, error) {
 	switch {
-	case in.ExpiresSeconds == nil:
+	case seconds == nil:
 		return s.limits.FaultTime, nil
-	case *in.ExpiresSeconds > 0:
-		return max(time.Duration(*in.ExpiresSeconds*float64(time.Second)), 1), nil
+	case *seconds > 0:
+		return max(time.Duration(*seconds*float64(time.Second)), 1), nil
 	case s.limits.AllowEndless:
 		return 0, nil
 	}
@@ -118,8 +124,11 @@ func (s *Server) reportState(out *injectOutput, name string) {
 		out.setState(r)
 		return
 	}
-	out.InForce, out.Reason = new(false), "it has expired or was removed already"
+	out.InForce, out.Reason = new(false), goneAlready
 }
+
+// goneAlready is why a rule that was registered a moment ago is not there.
+const goneAlready = "it has expired or was removed already"
 
 // setState fills in the state of a rule.
 func (out *injectOutput) setState(r chaos.RuleState) {

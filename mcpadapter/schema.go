@@ -84,6 +84,7 @@ func only(kind string, s jsonschema.Schema) *jsonschema.Schema {
 func knownTypes() map[reflect.Type]*jsonschema.Schema {
 	text := func(enum ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: enum} }
 	return map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage]():    {Type: "object"},
 		reflect.TypeFor[time.Time]():          {Type: "string", Format: "date-time"},
 		reflect.TypeFor[timeline.Value]():     {Types: []string{"number", "null"}},
 		reflect.TypeFor[timeline.Sentences](): {Type: "string"},

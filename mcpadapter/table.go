@@ -14,6 +14,7 @@ func table(h Host) ([]*tool, error) {
 		make   func() (*tool, error)
 	}{
 		{h.Injector != nil, injectFault},
+		{h.Injector != nil, applyPlan},
 		{h.Injector != nil, disarm},
 		{h.Experiments != nil, runExperiment},
 		{h.Injector != nil || h.Experiments != nil, chaosStatus},

@@ -93,7 +93,7 @@ func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
 	if err != nil {
 		return injectOutput{}, err
 	}
-	life, err := s.lifetime(in)
+	life, err := s.lifetime(in.ExpiresSeconds)
 	if err != nil {
 		return injectOutput{}, err
 	}
@@ -147,7 +147,7 @@ func (s *Server) armNext(c *call, in injectInput) (injectOutput, error) {
 	if !known {
 		return injectOutput{}, notFound(fmt.Sprintf("unknown fault %q; registered: %s", in.FaultName, orNone(s.ruleNames())), "Register it first.")
 	}
-	life, err := s.lifetime(in)
+	life, err := s.lifetime(in.ExpiresSeconds)
 	if err != nil {
 		return injectOutput{}, err
 	}
@@ -177,18 +177,23 @@ const maxTargets = 100
 
 // reach reports which known injection points a target matches.
 func (s *Server) reach(out *injectOutput, target string) {
-	known := s.host.Injector.Targets()
-	out.MatchedTargets = matching(target, known)
-	switch n := len(out.MatchedTargets); {
+	out.MatchedTargets, out.Note = reach(target, s.host.Injector.Targets())
+}
+
+// reach returns which of the known injection points a target matches, and what to
+// mind about it.
+func reach(target string, known []string) (matched []string, note string) {
+	matched = matching(target, known)
+	switch n := len(matched); {
 	case n > maxTargets:
-		out.MatchedTargets = out.MatchedTargets[:maxTargets]
-		out.Note = fmt.Sprintf("It matches %d injection points; the first %d are named.", n, maxTargets)
+		return matched[:maxTargets], fmt.Sprintf("It matches %d injection points; the first %d are named.", n, maxTargets)
 	case n == 0 && len(known) == 0:
-		out.Note = "No injection point is known yet: none was declared and none was called. The fault is injected once one that matches is called."
+		note = "No injection point is known yet: none was declared and none was called. The fault is injected once one that matches is called."
 	case n == 0:
 		shown := known[:min(len(known), 20)]
-		out.Note = fmt.Sprintf("%q matches none of the %d known injection points, so it is injected nowhere now. Known: %s.", target, len(known), orNone(shown))
+		note = fmt.Sprintf("%q matches none of the %d known injection points, so it is injected nowhere now. Known: %s.", target, len(known), orNone(shown))
 	}
+	return matched, note
 }
 
 // injectFailed is the answer of a failed call, in this tool's own words.
