@@ -148,6 +148,13 @@ func (s *Server) list(out *planOutput, rules []chaos.Rule, state func(chaos.Rule
 func planProblem(err error, rules []chaos.Rule) error {
 	var lines []string
 	for _, one := range apart(err) {
+		var located *planjson.Error
+		if errors.As(one, &located) && located.Reason == planjson.UnknownKind { // the list would be longer than all else
+			short := *located
+			_, meant, _ := strings.Cut(short.Allowed, "; did you mean")
+			short.Allowed = "a kind of the resource " + uriCatalogue + strings.TrimSuffix("; did you mean"+meant, "; did you mean")
+			one = &short
+		}
 		line := strings.TrimPrefix(strings.TrimPrefix(one.Error(), "planjson: "), "chaos: ")
 		var wrong *chaos.RuleError
 		switch {
