@@ -28,27 +28,37 @@ func NewPlan(seed uint64, rules ...Rule) (*Plan, error) {
 	names, groups := make(map[string]int, len(rules)), make(map[string]*planRule)
 	for i, r := range rules {
 		c, wrong := compile(r, fmt.Sprintf("#%d", i))
-		if len(wrong) > 0 {
-			problems = append(problems, wrong...)
-			continue
+		if len(wrong) == 0 {
+			wrong = c.besides(i, names, groups)
 		}
-		if first, dup := names[c.Name]; dup {
-			problems = append(problems, &RuleError{Rule: c.Name, Field: "Name", Value: c.Name,
-				Allowed: fmt.Sprintf("a name of its own: rules #%d and #%d share this one", first, i)})
-			continue
+		for _, err := range wrong {
+			if e, ok := err.(*RuleError); ok {
+				e.Index = i
+			}
 		}
-		names[c.Name] = i
-		if first := groups[c.Group]; first == nil {
-			groups[c.Group] = c
-		} else if err := c.conflict(first); err != nil {
-			problems = append(problems, err)
-		}
+		problems = append(problems, wrong...)
 		p.rules = append(p.rules, c)
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// besides checks the i-th rule of a plan against those before it, and adds it to them:
+// their places by name, and the first of each group.
+func (c *planRule) besides(i int, names map[string]int, groups map[string]*planRule) (problems []error) {
+	if first, dup := names[c.Name]; dup {
+		return []error{&RuleError{Rule: c.Name, Field: "Name", Value: c.Name,
+			Allowed: fmt.Sprintf("a name of its own: rules #%d and #%d share this one", first, i)}}
+	}
+	names[c.Name] = i
+	if first := groups[c.Group]; first == nil {
+		groups[c.Group] = c
+	} else if err := c.conflict(first); err != nil {
+		problems = append(problems, err)
+	}
+	return problems
 }
 
 // Seed is the seed the plan was made with.
