@@ -50,9 +50,9 @@ func (in *Injector) RegisterPlan(prefix string, p *Plan, life time.Duration) (re
 	for i, c := range p.rules {
 		added[i] = c.named(prefix + c.Name)
 		if len(in.opts.Targets) > 0 {
-			problems = append(problems, added[i].checkTargets(in.opts.Targets))
+			problems = append(problems, indexed(added[i].checkTargets(in.opts.Targets), i))
 		}
-		problems = append(problems, in.checkSafeguards(added[i]))
+		problems = append(problems, indexed(in.checkSafeguards(added[i]), i))
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -63,8 +63,8 @@ func (in *Injector) RegisterPlan(prefix string, p *Plan, life time.Duration) (re
 			formers[a.Name] = a
 			continue
 		}
-		for _, c := range added {
-			problems = append(problems, c.conflict(a.planRule))
+		for i, c := range added {
+			problems = append(problems, indexed(c.conflict(a.planRule), i))
 		}
 	}
 	if err := errors.Join(problems...); err != nil {

@@ -32,11 +32,8 @@ func NewPlan(seed uint64, rules ...Rule) (*Plan, error) {
 			wrong = c.besides(i, names, groups)
 		}
 		for _, err := range wrong {
-			if e, ok := err.(*RuleError); ok {
-				e.Index = i
-			}
+			problems = append(problems, indexed(err, i))
 		}
-		problems = append(problems, wrong...)
 		p.rules = append(p.rules, c)
 	}
 	if err := errors.Join(problems...); err != nil {
@@ -59,6 +56,17 @@ func (c *planRule) besides(i int, names map[string]int, groups map[string]*planR
 		problems = append(problems, err)
 	}
 	return problems
+}
+
+// indexed returns the error with the place of its rule in a list; nil for nil.
+func indexed(err error, i int) error {
+	e, ok := err.(*RuleError)
+	if !ok {
+		return err
+	}
+	own := *e
+	own.Index = i
+	return &own
 }
 
 // Seed is the seed the plan was made with.

@@ -83,19 +83,17 @@ func (s *Server) applyPlan(c *call, in planInput) (planOutput, error) {
 	}
 	plan, err := planjson.Decode(in.Plan, s.plans)
 	if err != nil {
-		return planOutput{}, planProblem(err, nil)
+		return planOutput{}, planProblem(err)
 	}
 	prefix := planPrefix + in.Name + "/"
 	remove, err := s.host.Injector.RegisterPlan(prefix, plan, life)
+	if err != nil {
+		return planOutput{}, planProblem(err)
+	}
 	rules := plan.Rules()
 	for i := range rules {
 		rules[i].Name = prefix + rules[i].Name
-	}
-	if err != nil {
-		return planOutput{}, planProblem(err, rules)
-	}
-	for i, r := range rules {
-		s.leaseTo(c, in.Keep, r.Name, remove[i])
+		s.leaseTo(c, in.Keep, rules[i].Name, remove[i])
 	}
 	out := planOutput{Status: "applied", Name: in.Name}
 	if len(rules) == 0 {
@@ -143,9 +141,8 @@ func (s *Server) list(out *planOutput, rules []chaos.Rule, state func(chaos.Rule
 }
 
 // planProblem is the answer to a plan that is refused. The places of all problems
-// are JSON pointers into the arguments. rules are those of the plan, as they would
-// have been registered.
-func planProblem(err error, rules []chaos.Rule) error {
+// are JSON pointers into the arguments.
+func planProblem(err error) error {
 	var lines []string
 	for _, one := range apart(err) {
 		var located *planjson.Error
@@ -161,8 +158,7 @@ func planProblem(err error, rules []chaos.Rule) error {
 		case strings.HasPrefix(line, "/"):
 			line = "/plan" + line
 		case errors.As(one, &wrong):
-			i := slices.IndexFunc(rules, func(r chaos.Rule) bool { return r.Name == wrong.Rule })
-			line = fmt.Sprintf("/plan/rules/%d/%s%s: %s", i, strings.ToLower(wrong.Field[:1]), wrong.Field[1:], line)
+			line = fmt.Sprintf("/plan/rules/%d/%s%s: %s", wrong.Index, strings.ToLower(wrong.Field[:1]), wrong.Field[1:], line)
 		default:
 			line = "/plan: " + line
 		}
