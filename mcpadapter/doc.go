@@ -54,9 +54,9 @@
 //
 // # The other direction
 //
-// [Registry] makes the tools of any MCP server a registry of package chaos, so
-// that a contract can be run over any server. Package mcpadapter/mcpchaos
-// injects faults into the protocol between them.
+// Package mcpadapter/client makes the tools of any MCP server a registry of
+// package chaos, so that a contract can be run over any server. Package
+// mcpadapter/mcpchaos injects faults into the protocol between them.
 //
 // # Costs
 //

@@ -143,16 +143,6 @@ func TestPrompts(t *testing.T) {
 	assert.Contains(t, text, "bad action, panics, slow database")
 }
 
-func TestMisspeltNames(t *testing.T) {
-	names := []string{"fault_name", "fault_type", "probability", "dry_run"}
-	for word, want := range map[string]string{
-		"fault_nmae": "fault_name", "faulttype": "fault_type", "Probability": "probability", "dryRun": "dry_run", "probabilty": "probability",
-		"colour": "", "": "", "x": "",
-	} {
-		assert.Equal(t, want, nearest(word, names), word)
-	}
-}
-
 func TestAFeedServesSeveralAndForgetsThoseThatLeave(t *testing.T) {
 	var f Feed
 	f.Record(context.Background(), chaos.Event{Delivered: true}) // nobody listens

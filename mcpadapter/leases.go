@@ -85,7 +85,7 @@ func (s *Server) put(c *call, in injectInput, r chaos.Rule, life time.Duration) 
 // leaseTo makes a rule end with the session of a call, unless it is to be kept or
 // there is no session.
 func (s *Server) leaseTo(c *call, keep bool, name string, remove func() bool) {
-	if !keep && c.req.Session != nil && c.req.ProtocolVersion() < sessionless {
+	if !keep && c != nil && c.req.Session != nil && c.req.ProtocolVersion() < sessionless {
 		s.leases.hold(s.host.Injector, c.req.Session, name, remove)
 	}
 }

@@ -1,9 +1,12 @@
 package mcpadapter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
@@ -97,4 +100,21 @@ func problemOf(err error) *problem {
 		}
 	}
 	return &problem{http.StatusInternalServerError, codeInternal, err.Error(), ""}
+}
+
+// orNone lists names.
+func orNone(names []string) string {
+	return cmp.Or(strings.Join(names, ", "), "none")
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// sentences joins those that are not empty.
+func sentences(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }

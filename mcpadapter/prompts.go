@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 func (s *Server) addPrompts() {
@@ -34,7 +36,7 @@ func promptOf(description, text string) *mcp.GetPromptResult {
 
 // argument is an argument of a prompt, shortened to what makes sense.
 func argument(req *mcp.GetPromptRequest, name string) string {
-	return shorten(strings.TrimSpace(req.Params.Arguments[name]), 1000)
+	return text.Clip(strings.TrimSpace(req.Params.Arguments[name]), 1000)
 }
 
 func (s *Server) explainFailure(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // reports keeps the latest report of each matrix.
@@ -58,15 +59,8 @@ func (s *Server) matrix(name string) (*contract.Matrix, error) {
 	if name == "" {
 		return nil, badArguments("matrix is missing; allowed: "+orNone(names), "This host has several matrices; say which.")
 	}
-	return nil, notFound(fmt.Sprintf("unknown matrix %q; known: %s%s", shorten(name, maxShown), orNone(names), maybe(nearest(name, names))),
+	return nil, notFound(fmt.Sprintf("unknown matrix %q; known: %s%s", text.Clip(name, maxShown), orNone(names), meant(name, names)),
 		"contract_list lists the matrices.")
-}
-
-func maybe(near string) string {
-	if near == "" {
-		return ""
-	}
-	return " (did you mean " + near + "?)"
 }
 
 // report returns the latest report of a matrix; if none is named and there are

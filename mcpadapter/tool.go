@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -127,7 +128,7 @@ func (c *call) run(ctx context.Context) (any, error) {
 			if v := recover(); v != nil {
 				stack := make([]byte, 16<<10)
 				c.server.log.Error("panic in a tool", "tool", c.tool.name, "panic", fmt.Sprint(v), "stack", string(stack[:runtime.Stack(stack, false)]))
-				o.err = c.broke(policy.CodePanic, "panicked: "+shorten(fmt.Sprint(v), 500))
+				o.err = c.broke(policy.CodePanic, "panicked: "+text.Clip(fmt.Sprint(v), 500))
 			}
 			ended <- o
 		}()

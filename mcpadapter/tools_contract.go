@@ -72,13 +72,6 @@ A cell is one invariant in one scenario, once; each cell is an independent run o
 	})
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
-
 func (s *Server) describe(m *contract.Matrix) matrixInfo {
 	info := matrixInfo{Name: m.Name, Cells: len(m.Cells()), Trials: max(m.Trials, 1), Seed: fmt.Sprint(m.Seed), Parallel: m.NewWorld != nil,
 		Scenarios: []scenarioInfo{}, Invariants: []invariantInfo{}}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 type injectInput struct {
@@ -204,7 +205,7 @@ func injectFailed(c *call, p *problem) any {
 	}
 	_ = json.Unmarshal(c.req.Params.Arguments, &given) // what cannot be read is not repeated
 	name, _ := given.FaultName.(string)
-	out := injectOutput{Status: "error", FaultName: shorten(name, 128), Problem: p}
+	out := injectOutput{Status: "error", FaultName: text.Clip(name, 128), Problem: p}
 	if kind, ok := given.FaultType.(string); ok && slices.Contains(faultTypes(), kind) {
 		out.FaultType = kind
 	}
@@ -213,22 +214,11 @@ func injectFailed(c *call, p *problem) any {
 
 // seedOf reads a seed. Seeds are text, because JSON numbers above 2^53 may lose
 // precision in transit.
-func seedOf(field, text string) (uint64, error) {
-	seed, err := strconv.ParseUint(text, 10, 64)
+func seedOf(field, digits string) (uint64, error) {
+	seed, err := strconv.ParseUint(digits, 10, 64)
 	if err != nil {
-		return 0, badArguments(fmt.Sprintf("%s is %q; allowed: a decimal number from 0 to 18446744073709551615, as a string", field, shorten(text, maxShown)),
+		return 0, badArguments(fmt.Sprintf("%s is %q; allowed: a decimal number from 0 to 18446744073709551615, as a string", field, text.Clip(digits, maxShown)),
 			"Send the seed as a string of digits.")
 	}
 	return seed, nil
-}
-
-func sentences(parts ...string) string {
-	var text string
-	for _, p := range parts {
-		if p != "" && text != "" {
-			text += " "
-		}
-		text += p
-	}
-	return text
 }

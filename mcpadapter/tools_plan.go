@@ -11,6 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 type planInput struct {
@@ -54,14 +55,14 @@ A rule has target (a glob) and fault, {"kind", "params"}, and may have name, whe
 			var given struct{ Name any }
 			_ = json.Unmarshal(c.req.Params.Arguments, &given) // what cannot be read is not repeated
 			name, _ := given.Name.(string)
-			return planOutput{Status: "error", Name: shorten(name, 64), Rules: []ruleOut{}, Problem: p}
+			return planOutput{Status: "error", Name: text.Clip(name, 64), Rules: []ruleOut{}, Problem: p}
 		},
 	}, func(_ context.Context, c *call, in planInput) (planOutput, error) {
 		s := c.server
 		s.armed.sweep(s.host.Injector)
 		switch {
 		case strings.Contains(in.Name, "/"):
-			return planOutput{}, badArguments(fmt.Sprintf("name is %q; allowed: text without a slash", shorten(in.Name, maxShown)), "The rules are called plan/NAME/RULE.")
+			return planOutput{}, badArguments(fmt.Sprintf("name is %q; allowed: text without a slash", text.Clip(in.Name, maxShown)), "The rules are called plan/NAME/RULE.")
 		case in.Remove && in.Plan != nil:
 			return planOutput{}, badArguments("plan is given with remove; allowed: one of them", "Leave the plan out to take it back.")
 		case in.Remove:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -144,7 +145,7 @@ func (out *reportOutput) page(in reportInput, r *contract.Report) {
 
 func cellOf(c contract.CellReport, evidence bool) cellInfo {
 	info := cellInfo{Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Trial: c.Cell.Trial, Severity: c.Severity, State: c.State,
-		Broke: c.Violated, Why: shorten(c.Why, maxText), Delivered: c.Delivered, Rerun: c.Rerun}
+		Broke: c.Violated, Why: text.Clip(c.Why, maxText), Delivered: c.Delivered, Rerun: c.Rerun}
 	if evidence && c.Evidence != nil {
 		info.Evidence = evidenceOf(c.Evidence)
 	}
@@ -152,9 +153,9 @@ func cellOf(c contract.CellReport, evidence bool) cellInfo {
 }
 
 func evidenceOf(o *contract.Observation) *evidenceInfo {
-	e := &evidenceInfo{Prompt: shorten(o.Prompt, maxText), Response: shorten(o.Response, maxText), Calls: len(o.Events) + o.Dropped, Faults: []deliveredFault{}}
+	e := &evidenceInfo{Prompt: text.Clip(o.Prompt, maxText), Response: text.Clip(o.Response, maxText), Calls: len(o.Events) + o.Dropped, Faults: []deliveredFault{}}
 	if o.Err != nil {
-		e.Error = shorten(o.Err.Error(), maxText)
+		e.Error = text.Clip(o.Err.Error(), maxText)
 	}
 	for _, event := range o.Events {
 		switch {
@@ -169,5 +170,5 @@ func evidenceOf(o *contract.Observation) *evidenceInfo {
 }
 
 func deliveredFaultOf(e chaos.Event) deliveredFault {
-	return deliveredFault{Target: e.Target, Fault: e.Fault, Rule: e.Rule, Ordinal: fmt.Sprint(e.Ordinal), Error: shorten(e.Err, maxWhy)}
+	return deliveredFault{Target: e.Target, Fault: e.Fault, Rule: e.Rule, Ordinal: fmt.Sprint(e.Ordinal), Error: text.Clip(e.Err, maxWhy)}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -122,7 +123,7 @@ func known(field string, asked, names []string) error {
 	var problems []error
 	for i, name := range asked {
 		if !slices.Contains(names, name) {
-			problems = append(problems, fmt.Errorf("%s[%d] is %q; allowed: %s%s", field, i, shorten(name, maxShown), orNone(names), maybe(nearest(name, names))))
+			problems = append(problems, fmt.Errorf("%s[%d] is %q; allowed: %s%s", field, i, text.Clip(name, maxShown), orNone(names), meant(name, names)))
 		}
 	}
 	return errors.Join(problems...)
@@ -187,7 +188,7 @@ func summarize(name string, k kept) runOutput {
 			out.Omitted++
 			continue
 		}
-		out.Broken = append(out.Broken, brokenInfo{cell.Cell.String(), cell.Severity, shorten(cell.Why, maxWhy), cell.Rerun})
+		out.Broken = append(out.Broken, brokenInfo{cell.Cell.String(), cell.Severity, text.Clip(cell.Why, maxWhy), cell.Rerun})
 	}
 	ran := make(map[string]bool)
 	for _, cell := range k.Cells {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/shakedown-go/shakedown/contract/trace"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -15,7 +16,7 @@ func (s *Server) run(id string) (trace.Entry, error) {
 	if id != "" {
 		e, ok := s.host.Runs.Get(id)
 		if !ok {
-			return e, notFound(fmt.Sprintf("runId is %q; allowed: the id of a kept run", shorten(id, maxShown)), "get_runs lists the runs that are kept.")
+			return e, notFound(fmt.Sprintf("runId is %q; allowed: the id of a kept run", text.Clip(id, maxShown)), "get_runs lists the runs that are kept.")
 		}
 		return e, nil
 	}

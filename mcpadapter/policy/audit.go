@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // The events of the lines about requests. Every tools/call has a line at its end,
@@ -63,13 +65,13 @@ func (a *auditor) nextID() string { return a.prefix + strconv.FormatUint(a.count
 func (a *auditor) text(s string) string {
 	cut := len(s) > maxExamined
 	if cut {
-		s = clip(s, maxExamined)
+		s = text.Clip(s, maxExamined)
 	}
 	s = a.redact.text(s)
 	if cut {
 		s = s[:max(strings.LastIndexAny(s, " \t\n\",;"), 0)] + "…"
 	}
-	return clip(s, maxAudited)
+	return text.Clip(s, maxAudited)
 }
 
 // label returns a name for a session in the audit log. All lines of a session

@@ -1,4 +1,4 @@
-package mcpadapter_test
+package client_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/invariant"
-	"github.com/shakedown-go/shakedown/mcpadapter"
+	"github.com/shakedown-go/shakedown/mcpadapter/client"
 )
 
 // forecasts stands for any MCP server.
@@ -44,7 +44,7 @@ func world(ctx context.Context) (*contract.World, error) {
 		}
 		return city + ": " + string(out), nil
 	}
-	return &contract.World{Agent: agent, Tools: mcpadapter.Registry(session), Close: session.Close}, nil
+	return &contract.World{Agent: agent, Tools: client.Registry(session), Close: session.Close}, nil
 }
 
 // A contract over the tools of an MCP server, with a fault that the agent meets.
