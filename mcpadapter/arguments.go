@@ -1,6 +1,7 @@
 package mcpadapter
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ func decode[In any](raw json.RawMessage, s *jsonschema.Schema, maxBytes int) (in
 	if !utf8.Valid(raw) {
 		return in, badArguments("the arguments are not valid UTF-8", "Send JSON in UTF-8.")
 	}
-	if bare := strings.TrimSpace(string(raw[:min(len(raw), 8)])); bare == "" || bare == "null" && strings.TrimSpace(string(raw)) == bare {
+	if bare := bytes.TrimSpace(raw); len(bare) == 0 || string(bare) == "null" {
 		raw = json.RawMessage("{}")
 	}
 	var c checker
