@@ -17,6 +17,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
+	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/golden"
 	"github.com/shakedown-go/shakedown/mcpadapter/mcpchaos"
@@ -98,7 +99,7 @@ func TestCatalogueOfFaults(t *testing.T) {
 			forClients = append(forClients, f.ClientType)
 		}
 	}
-	assert.ElementsMatch(t, faultTypes(), forClients)
+	assert.ElementsMatch(t, remote.Types(), forClients)
 }
 
 // A host that has kinds of its own shows them with the others. One that uses the

@@ -14,6 +14,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
+	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/mcpadapter/mcpchaos"
 )
@@ -63,7 +64,7 @@ func (s *Server) catalogue() ([]catalogued, error) {
 	list := make([]catalogued, len(kinds))
 	for i, k := range kinds {
 		list[i].Kind = k
-		if !k.Trigger && slices.Contains(faultTypes(), k.Description.Kind) {
+		if !k.Trigger && slices.Contains(remote.Types(), k.Description.Kind) {
 			list[i].ClientType = k.Description.Kind
 		}
 	}

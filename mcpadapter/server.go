@@ -14,6 +14,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
+	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -67,7 +68,7 @@ type Server struct {
 	gate    *policy.Gate
 	tools   []*tool
 	reports reports
-	armed   armed
+	armed   remote.NextCalls
 	leases  leases
 	feed    *Feed     // of the host, or our own; nil: there is no injector
 	hub     *hub      // nil: there are no events to subscribe to

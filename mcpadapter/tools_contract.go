@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -78,7 +79,7 @@ func (s *Server) describe(m *contract.Matrix) matrixInfo {
 	for _, sc := range m.Scenarios {
 		one := scenarioInfo{Name: sc.Name, Rules: []ruleInfo{}}
 		for _, r := range sc.Rules {
-			one.Rules = append(one.Rules, ruleInfo{r.Name, r.Target, kindOf(r.Fault)})
+			one.Rules = append(one.Rules, ruleInfo{r.Name, r.Target, remote.KindOf(r.Fault)})
 		}
 		info.Scenarios = append(info.Scenarios, one)
 	}

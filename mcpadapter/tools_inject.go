@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/remote"
+	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
+	"github.com/shakedown-go/shakedown/internal/glob"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -61,7 +64,7 @@ Durations are in seconds. Keep the target narrow (one point rather than *), the 
 				return injectOutput{}, err
 			}
 		}
-		s.armed.sweep(s.host.Injector)
+		s.armed.Sweep(s.host.Injector)
 		switch in.Action {
 		case "register":
 			return s.register(c, in)
@@ -90,7 +93,11 @@ func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
 	if in.FaultType == "" {
 		return injectOutput{}, badArguments("fault_type is missing; allowed: latency, error, timeout, resource_exhaustion, network_partition", "fault_type is required for register.")
 	}
-	rule, note, err := in.rule()
+	spec, err := in.spec()
+	if err != nil {
+		return injectOutput{}, err
+	}
+	rule, note, err := spec.Rule()
 	if err != nil {
 		return injectOutput{}, err
 	}
@@ -98,7 +105,7 @@ func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
 	if err != nil {
 		return injectOutput{}, err
 	}
-	if of, taken := s.armed.holder(in.FaultName); taken {
+	if of, taken := s.armed.Holder(in.FaultName); taken {
 		return injectOutput{}, &problem{http.StatusConflict, codeConflict,
 			fmt.Sprintf("fault_name is %q; allowed: another name: arm_next of %q has taken this one", in.FaultName, of), "It is free again when that fault was injected or removed."}
 	}
@@ -116,9 +123,9 @@ func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
 func (s *Server) remove(in injectInput) injectOutput {
 	out := injectOutput{Status: "removed", FaultName: in.FaultName}
 	if rule, ok := s.state(in.FaultName); ok {
-		out.FaultType = kindOf(rule.Fault)
+		out.FaultType = remote.KindOf(rule.Fault)
 	}
-	s.armed.disarm(in.FaultName)
+	s.armed.Disarm(in.FaultName)
 	s.host.Injector.Remove(in.FaultName)
 	return out
 }
@@ -152,13 +159,13 @@ func (s *Server) armNext(c *call, in injectInput) (injectOutput, error) {
 	if err != nil {
 		return injectOutput{}, err
 	}
-	name, err := s.armed.arm(s.host.Injector, rule.Rule, func(r chaos.Rule) (func() bool, error) {
+	name, err := s.armed.Arm(s.host.Injector, rule.Rule, func(r chaos.Rule) (func() bool, error) {
 		return s.put(c, in, r, until(life, rule.Expires))
 	})
 	if err != nil {
 		return injectOutput{}, err
 	}
-	out := injectOutput{Status: "injected", FaultName: in.FaultName, FaultType: kindOf(rule.Fault), WasTriggered: new(false)}
+	out := injectOutput{Status: "injected", FaultName: in.FaultName, FaultType: remote.KindOf(rule.Fault), WasTriggered: new(false)}
 	s.reportState(&out, name)
 	s.reach(&out, rule.Target)
 	out.Note = sentences("Armed: the fault is injected into the next matching call.", out.Note)
@@ -206,10 +213,37 @@ func injectFailed(c *call, p *problem) any {
 	_ = json.Unmarshal(c.req.Params.Arguments, &given) // what cannot be read is not repeated
 	name, _ := given.FaultName.(string)
 	out := injectOutput{Status: "error", FaultName: text.Clip(name, 128), Problem: p}
-	if kind, ok := given.FaultType.(string); ok && slices.Contains(faultTypes(), kind) {
+	if kind, ok := given.FaultType.(string); ok && slices.Contains(remote.Types(), kind) {
 		out.FaultType = kind
 	}
 	return out
+}
+
+// spec is the fault that register asks for.
+func (in injectInput) spec() (remote.Spec, error) {
+	s := remote.Spec{Name: in.FaultName, Type: in.FaultType, Probability: in.Probability, Message: in.ErrorMessage, Target: in.Target, Limit: in.Limit}
+	if in.DurationSeconds != nil {
+		s.Duration = new(time.Duration(*in.DurationSeconds * float64(time.Second)))
+	}
+	if in.Seed == "" {
+		return s, nil
+	}
+	seed, err := seedOf("seed", in.Seed)
+	s.Seed = &seed
+	return s, err
+}
+
+// matching returns the names that a glob matches; none if it is no glob.
+func matching(pattern string, names []string) []string {
+	g, err := glob.Compile(pattern)
+	return slices.DeleteFunc(append([]string{}, names...), func(name string) bool { return err != nil || !g.Match(name) })
+}
+
+// activeFault is a rule as clients see it.
+func activeFault(r chaos.RuleState) gameday.ActiveFault {
+	f := gameday.NewActiveFault(r)
+	f.Probability = remote.ProbabilityOf(r.When)
+	return f
 }
 
 // seedOf reads a seed. Seeds are text, because JSON numbers above 2^53 may lose

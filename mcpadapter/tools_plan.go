@@ -10,6 +10,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
+	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
@@ -59,7 +60,7 @@ A rule has target (a glob) and fault, {"kind", "params"}, and may have name, whe
 		},
 	}, func(_ context.Context, c *call, in planInput) (planOutput, error) {
 		s := c.server
-		s.armed.sweep(s.host.Injector)
+		s.armed.Sweep(s.host.Injector)
 		switch {
 		case strings.Contains(in.Name, "/"):
 			return planOutput{}, badArguments(fmt.Sprintf("name is %q; allowed: text without a slash", text.Clip(in.Name, maxShown)), "The rules are called plan/NAME/RULE.")
@@ -105,7 +106,7 @@ func (s *Server) applyPlan(c *call, in planInput) (planOutput, error) {
 		if i := slices.IndexFunc(states, func(state chaos.RuleState) bool { return state.Name == r.Name }); i >= 0 {
 			return activeFault(states[i])
 		}
-		return gameday.ActiveFault{Name: r.Name, FaultType: kindOf(r.Fault), Probability: probabilityOf(r.When), Reason: goneAlready}
+		return gameday.ActiveFault{Name: r.Name, FaultType: remote.KindOf(r.Fault), Probability: remote.ProbabilityOf(r.When), Reason: goneAlready}
 	})
 	return out, nil
 }
@@ -124,7 +125,7 @@ func (s *Server) removePlan(in planInput) (planOutput, error) {
 	}
 	out := planOutput{Status: "removed", Name: in.Name}
 	s.list(&out, rules, func(r chaos.Rule) gameday.ActiveFault {
-		return gameday.ActiveFault{Name: r.Name, FaultType: kindOf(r.Fault), Probability: probabilityOf(r.When), Reason: "it was removed"}
+		return gameday.ActiveFault{Name: r.Name, FaultType: remote.KindOf(r.Fault), Probability: remote.ProbabilityOf(r.When), Reason: "it was removed"}
 	})
 	return out, err
 }
