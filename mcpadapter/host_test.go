@@ -19,6 +19,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/golden"
 	"github.com/shakedown-go/shakedown/mcpadapter/mcpchaos"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
@@ -131,9 +132,9 @@ func TestPrompts(t *testing.T) {
 		return res.Messages[0].Content.(*mcp.TextContent).Text
 	}
 	assert.Contains(t, say("explain_failure", nil), "There is no contract report")
-	answer[runOutput](t, c, "contract_run", `{"scenarios":["calm"]}`)
+	answer[report.Digest](t, c, "contract_run", `{"scenarios":["calm"]}`)
 	assert.Contains(t, say("explain_failure", nil), "No cell of the matrix \"desk\" is broken")
-	answer[runOutput](t, c, "contract_run", `{}`)
+	answer[report.Digest](t, c, "contract_run", `{}`)
 	text := say("explain_failure", map[string]string{"cell": "orders-down/names-the-order/1"})
 	assert.Contains(t, text, "I could not find your order.")
 	assert.Contains(t, text, `contract_run {"matrix":"desk"`)

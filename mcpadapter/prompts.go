@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/text"
 )
 
@@ -45,11 +46,11 @@ func (s *Server) explainFailure(_ context.Context, req *mcp.GetPromptRequest) (*
 		return promptOf("There is nothing to explain", "There is no contract report to explain: "+err.Error()+". "+problemOf(err).Hint), nil
 	}
 	wanted := argument(req, "cell")
-	for _, c := range broken(k.Report) {
+	for _, c := range report.Broken(k.Report) {
 		if wanted != "" && c.Cell.String() != wanted {
 			continue
 		}
-		evidence, err := json.MarshalIndent(cellOf(c, true), "", "  ")
+		evidence, err := json.MarshalIndent(report.CellDigestOf(c, true), "", "  ")
 		if err != nil {
 			return nil, fmt.Errorf("mcpadapter: %w", err)
 		}

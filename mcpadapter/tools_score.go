@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -30,7 +31,7 @@ type scoreOutput struct {
 	Ran          []scoring.PartScore `json:"ran" jsonschema:"parts that count, with the weights used"`
 	Missing      []string            `json:"missing" jsonschema:"parts that did not run"`
 	Renormalised bool                `json:"renormalised" jsonschema:"the weights in ran are not those asked for, so the value does not compare with a full one"`
-	Contract     *scoreInfo          `json:"contract,omitempty" jsonschema:"the contract score behind the contract part"`
+	Contract     *report.ScoreDigest `json:"contract,omitempty" jsonschema:"the contract score behind the contract part"`
 }
 
 func resilienceScore() (*tool, error) {
@@ -51,7 +52,7 @@ func (s *Server) score(in scoreInput) (scoreOutput, error) {
 	case err != nil && problemOf(err).Code != codeNothing:
 		return out, err
 	case err == nil:
-		out.Contract = new(scoreOf(k.Score))
+		out.Contract = new(report.ScoreDigestOf(k.Score))
 		parts.Contract, parts.ContractVerdict = out.Contract.Value, k.Score.Verdict
 	}
 	if s.host.Experiments != nil {
