@@ -101,16 +101,11 @@ func knownTypes() map[reflect.Type]*jsonschema.Schema {
 }
 
 func metricNames() []any {
-	names := make([]any, 0, len(allMetrics()))
-	for _, m := range allMetrics() {
+	names := make([]any, 0, len(timeline.Metrics()))
+	for _, m := range timeline.Metrics() {
 		names = append(names, string(m))
 	}
 	return names
-}
-
-func allMetrics() []timeline.Metric {
-	return []timeline.Metric{timeline.Arrivals, timeline.Served, timeline.Errors, timeline.Attempts, timeline.Failures, timeline.Backlog,
-		timeline.Latency, timeline.LatencyP95, timeline.Busy, timeline.Capacity, timeline.Utilization, timeline.ThroughputRatio, timeline.RetryTax}
 }
 
 // tighten adds what the tags of a struct say to its schema.

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
-
-func undefined() timeline.Value { return timeline.Value(math.NaN()) }
 
 type scenarioInput struct {
 	BaseRunID  string         `json:"baseRunId" jsonschema:"run to vary: its seed, its faults and its bins are the scenario's; get_runs lists them" len:"1,128"`

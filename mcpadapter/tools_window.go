@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
@@ -24,27 +23,12 @@ type windowOutput struct {
 	Summary string                `json:"summary"`
 	RunID   string                `json:"runId"`
 	Window  timeline.WindowBounds `json:"window" jsonschema:"start and end are the beginnings of the first and the last bin; binSize is the length of a bin, such as 1s"`
-	Nodes   []nodeTotals          `json:"nodes" jsonschema:"each node over the whole window"`
+	Nodes   []timeline.Totals     `json:"nodes" jsonschema:"each node over the whole window"`
 	Series  []timeline.Series     `json:"series" jsonschema:"values aligned with the bins, null where undefined; those of all metrics where they are at most 1000 values, else only what was asked for"`
 	Omitted int                   `json:"omitted,omitempty" jsonschema:"nodes, or nodes and classes, that this answer leaves out"`
 	// SeriesOmitted counts those that are in Nodes and not in Series.
 	SeriesOmitted int      `json:"seriesOmitted,omitempty" jsonschema:"nodes that are summed up but whose series would make the answer too long"`
 	Notes         []string `json:"notes,omitempty" jsonschema:"what the run cannot show"`
-}
-
-// nodeTotals sums up a node over the window.
-type nodeTotals struct {
-	NodeID          string         `json:"nodeId"`
-	ClassID         string         `json:"classId,omitempty"`
-	Arrivals        float64        `json:"arrivals" jsonschema:"operations that began"`
-	Served          float64        `json:"served" jsonschema:"operations that ended well"`
-	Errors          float64        `json:"errors" jsonschema:"operations that failed in the end, all retries included"`
-	Attempts        float64        `json:"attempts" jsonschema:"calls, retries included"`
-	Failures        float64        `json:"failures" jsonschema:"calls that failed"`
-	MaxBacklog      float64        `json:"maxBacklog" jsonschema:"most operations in flight at the end of a bin"`
-	WorstLatencyMs  timeline.Value `json:"worstLatencyMs" jsonschema:"largest mean latency of a bin, in ms; null where nothing was served"`
-	ThroughputRatio timeline.Value `json:"throughputRatio" jsonschema:"served/arrivals over the window; null where nothing arrived"`
-	RetryTax        timeline.Value `json:"retryTax" jsonschema:"failures/attempts over the window; null where nothing was attempted"`
 }
 
 // Bounds of a window's answer.
@@ -76,11 +60,11 @@ start and end are inclusive bin indices or times in RFC 3339; binSize is the len
 }
 
 func windowOf(id string, w timeline.Window, in windowInput) windowOutput {
-	out := windowOutput{RunID: id, Window: w.Window, Nodes: []nodeTotals{}, Series: []timeline.Series{}}
+	out := windowOutput{RunID: id, Window: w.Window, Nodes: []timeline.Totals{}, Series: []timeline.Series{}}
 	metrics := in.Metrics
 	bins, values := w.Window.EndBin-w.Window.StartBin+1, 0
 	shown := min(len(w.Series), cmp.Or(in.Limit, defaultSeries))
-	if all := allMetrics(); len(metrics) == 0 && (in.IncludeSeries || shown*bins*len(all) <= freeValues) {
+	if all := timeline.Metrics(); len(metrics) == 0 && (in.IncludeSeries || shown*bins*len(all) <= freeValues) {
 		metrics = all
 	}
 	for _, s := range w.Series {
@@ -88,7 +72,7 @@ func windowOf(id string, w timeline.Window, in windowInput) windowOutput {
 			out.Omitted++
 			continue
 		}
-		out.Nodes = append(out.Nodes, totals(s))
+		out.Nodes = append(out.Nodes, s.Totals())
 		if len(metrics) == 0 {
 			continue
 		}
@@ -96,7 +80,7 @@ func windowOf(id string, w timeline.Window, in windowInput) windowOutput {
 			out.SeriesOmitted++
 			continue
 		}
-		out.Series = append(out.Series, chosen(s, metrics))
+		out.Series = append(out.Series, s.Only(metrics...))
 	}
 	out.Summary = fmt.Sprintf("%d bins of %v, %d of %d nodes.", bins, w.Window.BinSize, len(out.Nodes), len(w.Series))
 	if out.Omitted > 0 {
@@ -106,45 +90,4 @@ func windowOf(id string, w timeline.Window, in windowInput) windowOutput {
 		out.Summary = sentences(out.Summary, fmt.Sprintf("The series of %d are left out: narrow by time, nodeIds or metrics.", out.SeriesOmitted))
 	}
 	return out
-}
-
-// chosen keeps the metrics that were asked for.
-func chosen(s timeline.Series, metrics []timeline.Metric) timeline.Series {
-	kept := timeline.Series{Node: s.Node, Class: s.Class, Metrics: make(map[timeline.Metric][]timeline.Value, len(metrics))}
-	for m, values := range s.Metrics {
-		if slices.Contains(metrics, m) {
-			kept.Metrics[m] = values
-		}
-	}
-	return kept
-}
-
-func totals(s timeline.Series) nodeTotals {
-	sum := func(m timeline.Metric) (total float64) {
-		for _, v := range s.Metrics[m] {
-			if v.Defined() {
-				total += float64(v)
-			}
-		}
-		return total
-	}
-	t := nodeTotals{NodeID: s.Node, ClassID: s.Class, Arrivals: sum(timeline.Arrivals), Served: sum(timeline.Served), Errors: sum(timeline.Errors),
-		Attempts: sum(timeline.Attempts), Failures: sum(timeline.Failures), WorstLatencyMs: undefined()}
-	for _, v := range s.Metrics[timeline.Backlog] {
-		t.MaxBacklog = max(t.MaxBacklog, float64(v))
-	}
-	for _, v := range s.Metrics[timeline.Latency] {
-		if v.Defined() && (!t.WorstLatencyMs.Defined() || v > t.WorstLatencyMs) {
-			t.WorstLatencyMs = v
-		}
-	}
-	t.ThroughputRatio, t.RetryTax = ratio(t.Served, t.Arrivals), ratio(t.Failures, t.Attempts)
-	return t
-}
-
-func ratio(a, b float64) timeline.Value {
-	if b == 0 {
-		return undefined()
-	}
-	return timeline.Value(a / b)
 }

@@ -44,26 +44,26 @@ const (
 	RetryTax Metric = "retryTax"
 )
 
-// metrics returns all metrics, in the order of their documentation.
-func metrics() []Metric {
+// Metrics returns all metrics, in the order of their documentation.
+func Metrics() []Metric {
 	return []Metric{Arrivals, Served, Errors, Attempts, Failures, Backlog, Latency, LatencyP95,
 		Busy, Capacity, Utilization, ThroughputRatio, RetryTax}
 }
 
 func checkMetrics(asked []Metric) ([]Metric, error) {
 	if len(asked) == 0 {
-		return metrics(), nil
+		return Metrics(), nil
 	}
 	for _, m := range asked {
 		if !m.known() {
-			return nil, &InputError{"metric", string(m), "must be one of " + metricNames(metrics())}
+			return nil, &InputError{"metric", string(m), "must be one of " + metricNames(Metrics())}
 		}
 	}
 	return asked, nil
 }
 
 func (m Metric) known() bool {
-	for _, k := range metrics() {
+	for _, k := range Metrics() {
 		if m == k {
 			return true
 		}

@@ -107,7 +107,7 @@ func (r *Run) RecoveryTime(node string, options *RecoveryOptions) (Recovery, err
 func (o RecoveryOptions) check() error {
 	var errs []error
 	if !o.BasedOn.known() {
-		errs = append(errs, &InputError{"basedOn", string(o.BasedOn), "must be one of " + metricNames(metrics())})
+		errs = append(errs, &InputError{"basedOn", string(o.BasedOn), "must be one of " + metricNames(Metrics())})
 	}
 	fitsZero := []Metric{Backlog, Errors, Failures, RetryTax}
 	switch {
