@@ -1,7 +1,6 @@
 package mcpadapter
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/contract/trace"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
@@ -41,6 +41,9 @@ const (
 	codeUnread    = "parameters_unread"
 	codeInternal  = policy.CodeToolError
 )
+
+// maxShown bounds the values that a problem repeats, in bytes.
+const maxShown = 60
 
 func badArguments(detail, hint string) *problem {
 	return &problem{http.StatusBadRequest, codeArguments, detail, hint}
@@ -94,17 +97,16 @@ func problemOf(err error) *problem {
 	if errors.As(err, &p) {
 		return p
 	}
+	var refused *toolschema.Refusal
+	if errors.As(err, &refused) {
+		return badArguments(refused.Detail, refused.Hint)
+	}
 	for _, f := range failures() {
 		if f.matches(err) {
 			return &problem{f.status, f.code, err.Error(), f.hint}
 		}
 	}
 	return &problem{http.StatusInternalServerError, codeInternal, err.Error(), ""}
-}
-
-// orNone lists names.
-func orNone(names []string) string {
-	return cmp.Or(strings.Join(names, ", "), "none")
 }
 
 func plural(n int, one, many string) string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 )
 
 func (s *Server) addPrompts() {
@@ -79,7 +80,7 @@ func (s *Server) designExperiment(_ context.Context, req *mcp.GetPromptRequest) 
 		}
 	}
 	if s.host.Experiments != nil {
-		experiments = orNone(s.host.Experiments.Names())
+		experiments = toolschema.OrNone(s.host.Experiments.Names())
 	}
 	target := argument(req, "target")
 	if target == "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 )
 
 // reports keeps the latest report of each matrix.
@@ -57,9 +58,9 @@ func (s *Server) matrix(name string) (*contract.Matrix, error) {
 		names = append(names, m.Name)
 	}
 	if name == "" {
-		return nil, badArguments("matrix is missing; allowed: "+orNone(names), "This host has several matrices; say which.")
+		return nil, badArguments("matrix is missing; allowed: "+toolschema.OrNone(names), "This host has several matrices; say which.")
 	}
-	return nil, notFound(fmt.Sprintf("unknown matrix %q; known: %s%s", text.Clip(name, maxShown), orNone(names), meant(name, names)),
+	return nil, notFound(fmt.Sprintf("unknown matrix %q; known: %s%s", text.Clip(name, maxShown), toolschema.OrNone(names), toolschema.Meant(name, names)),
 		"contract_list lists the matrices.")
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -285,9 +286,9 @@ func TestNumbersThatAreNone(t *testing.T) {
 				}
 				for _, bad := range []string{"NaN", "Infinity", "-Infinity", "1e999", `"NaN"`} {
 					_, err := tool.read(json.RawMessage(`{"`+name+`":`+bad+`}`), math.MaxInt32)
-					var p *problem
-					require.ErrorAs(t, err, &p, "%s of %s: %s", name, tool.name, bad)
-					assert.Equal(t, http.StatusBadRequest, p.Status)
+					var refused *toolschema.Refusal
+					require.ErrorAs(t, err, &refused, "%s of %s: %s", name, tool.name, bad)
+					assert.Equal(t, http.StatusBadRequest, problemOf(err).Status)
 				}
 			}
 		}

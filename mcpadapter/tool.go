@@ -3,6 +3,7 @@ package mcpadapter
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -12,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -50,22 +52,25 @@ type call struct {
 // define makes a row. Library functions take typed inputs and return typed
 // outputs; so do rows.
 func define[In, Out any](t tool, run func(ctx context.Context, c *call, in In) (Out, error)) (*tool, error) {
-	var err error
-	if t.input, err = schemaOf[In](); err != nil {
-		return nil, err
-	}
-	if t.output, err = schemaOf[Out](); err != nil {
-		return nil, err
-	}
-	failed, err := schemaOf[problem]()
+	types, err := knownTypes()
 	if err != nil {
+		return nil, err
+	}
+	var failed *jsonschema.Schema
+	var wrong [3]error
+	t.input, wrong[0] = toolschema.For[In](types)
+	t.output, wrong[1] = toolschema.For[Out](types)
+	failed, wrong[2] = toolschema.For[problem](types)
+	if err := errors.Join(wrong[:]...); err != nil {
 		return nil, err
 	}
 	if t.onError == nil {
 		t.output = either(t.output, failed)
 	}
 	input := t.input
-	t.read = func(args json.RawMessage, maxBytes int) (any, error) { return decode[In](args, input, maxBytes) }
+	t.read = func(args json.RawMessage, maxBytes int) (any, error) {
+		return toolschema.Decode[In](args, input, types, maxBytes)
+	}
 	t.handle = func(ctx context.Context, c *call, in any) (any, error) { return run(ctx, c, in.(In)) }
 	return &t, nil
 }

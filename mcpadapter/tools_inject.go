@@ -15,6 +15,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/internal/glob"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 )
 
 type injectInput struct {
@@ -85,7 +86,7 @@ func (s *Server) guard(what string) error {
 		return nil
 	}
 	return &problem{http.StatusForbidden, codeForbidden,
-		fmt.Sprintf("%s is refused: %s is %q; allowed: %s", what, environment, now, orNone(s.options.Environments)),
+		fmt.Sprintf("%s is refused: %s is %q; allowed: %s", what, environment, now, toolschema.OrNone(s.options.Environments)),
 		"Faults may not be armed in this environment. remove, chaos_disarm and chaos_status still work."}
 }
 
@@ -153,7 +154,7 @@ func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, err
 func (s *Server) armNext(c *call, in injectInput) (injectOutput, error) {
 	rule, known := s.state(in.FaultName)
 	if !known {
-		return injectOutput{}, notFound(fmt.Sprintf("unknown fault %q; registered: %s", in.FaultName, orNone(s.ruleNames())), "Register it first.")
+		return injectOutput{}, notFound(fmt.Sprintf("unknown fault %q; registered: %s", in.FaultName, toolschema.OrNone(s.ruleNames())), "Register it first.")
 	}
 	life, err := s.lifetime(in.ExpiresSeconds)
 	if err != nil {
@@ -199,7 +200,7 @@ func reach(target string, known []string) (matched []string, note string) {
 		note = "No injection point is known yet: none was declared and none was called. The fault is injected once one that matches is called."
 	case n == 0:
 		shown := known[:min(len(known), 20)]
-		note = fmt.Sprintf("%q matches none of the %d known injection points, so it is injected nowhere now. Known: %s.", target, len(known), orNone(shown))
+		note = fmt.Sprintf("%q matches none of the %d known injection points, so it is injected nowhere now. Known: %s.", target, len(known), toolschema.OrNone(shown))
 	}
 	return matched, note
 }

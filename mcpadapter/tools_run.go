@@ -11,6 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 )
 
 type runInput struct {
@@ -89,7 +90,7 @@ func known(field string, asked, names []string) error {
 	var problems []error
 	for i, name := range asked {
 		if !slices.Contains(names, name) {
-			problems = append(problems, fmt.Errorf("%s[%d] is %q; allowed: %s%s", field, i, text.Clip(name, maxShown), orNone(names), meant(name, names)))
+			problems = append(problems, fmt.Errorf("%s[%d] is %q; allowed: %s%s", field, i, text.Clip(name, maxShown), toolschema.OrNone(names), toolschema.Meant(name, names)))
 		}
 	}
 	return errors.Join(problems...)

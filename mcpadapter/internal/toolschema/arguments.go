@@ -1,7 +1,8 @@
-package mcpadapter
+package toolschema
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 	"github.com/shakedown-go/shakedown/internal/text"
-	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
 const (
@@ -28,16 +28,24 @@ const (
 	largestExact = 1 << 53
 )
 
-// decode reads the arguments of a call by the schema, strictly: unknown names,
+// A Refusal says what is wrong with arguments, phrased for a model.
+type Refusal struct{ Detail, Hint string }
+
+// Error returns the detail.
+func (r *Refusal) Error() string { return r.Detail }
+
+func refused(detail, hint string) *Refusal { return &Refusal{detail, hint} }
+
+// Decode reads the arguments of a call by the schema, strictly: unknown names,
 // names in other letter case, duplicates and values that the schema does not
-// allow are refused. All problems are reported, phrased for a model. Another
-// validator would not say what is allowed.
-func decode[In any](raw json.RawMessage, s *jsonschema.Schema, maxBytes int) (in In, err error) {
+// allow are refused. All problems are in the error, a [*Refusal]. Another validator
+// would not say what is allowed.
+func Decode[In any](raw json.RawMessage, s *jsonschema.Schema, types Types, maxBytes int) (in In, err error) {
 	if len(raw) > maxBytes {
-		return in, badArguments(fmt.Sprintf("the arguments have %d bytes; allowed: at most %d", len(raw), maxBytes), "Send less at once.")
+		return in, refused(fmt.Sprintf("the arguments have %d bytes; allowed: at most %d", len(raw), maxBytes), "Send less at once.")
 	}
 	if !utf8.Valid(raw) {
-		return in, badArguments("the arguments are not valid UTF-8", "Send JSON in UTF-8.")
+		return in, refused("the arguments are not valid UTF-8", "Send JSON in UTF-8.")
 	}
 	if bare := bytes.TrimSpace(raw); len(bare) == 0 || string(bare) == "null" {
 		raw = json.RawMessage("{}")
@@ -57,9 +65,14 @@ func decode[In any](raw json.RawMessage, s *jsonschema.Schema, maxBytes int) (in
 		err = errors.Join(err, json.Unmarshal(n.JSON(), v.Addr().Interface()))
 		return err == nil
 	}}
-	r.Special = map[reflect.Type]strictjson.Special{reflect.TypeFor[timeline.Bound](): own, reflect.TypeFor[recoveryDefinition](): own}
+	r.Special = make(map[reflect.Type]strictjson.Special)
+	for of := range types {
+		if reflect.PointerTo(of).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+			r.Special[of] = own
+		}
+	}
 	if !r.Bind(doc, "", reflect.ValueOf(&in).Elem(), strictjson.Tag{}) { // a value that its own type reads more strictly than the schema, such as a time
-		return in, badArguments(errors.Join(err, r.Err()).Error(), membersOf(s))
+		return in, refused(errors.Join(err, r.Err()).Error(), membersOf(s))
 	}
 	return in, nil
 }
@@ -68,7 +81,7 @@ func decode[In any](raw json.RawMessage, s *jsonschema.Schema, maxBytes int) (in
 // schemas of this package use.
 type checker struct {
 	complaints []string
-	broken     *problem // why the document cannot be read at all
+	broken     *Refusal // why the document cannot be read at all
 }
 
 // syntax takes a problem of the reader of JSON.
@@ -77,9 +90,9 @@ func (c *checker) syntax(p *strictjson.Problem) error {
 	case strictjson.Duplicate:
 		c.add(strings.ReplaceAll(strings.TrimPrefix(p.Pointer, "/"), "/", "."), "is given twice; allowed: once")
 	case strictjson.TooLarge:
-		c.broken = badArguments(fmt.Sprintf("the arguments are nested deeper than %d levels", strictjson.MaxDepth), "Send a flat object.")
+		c.broken = refused(fmt.Sprintf("the arguments are nested deeper than %d levels", strictjson.MaxDepth), "Send a flat object.")
 	default:
-		c.broken = badArguments("the arguments are no JSON: "+p.Err.Error(), "Send one JSON object.")
+		c.broken = refused("the arguments are no JSON: "+p.Err.Error(), "Send one JSON object.")
 	}
 	return p
 }
@@ -91,12 +104,12 @@ func (c *checker) add(path, format string, args ...any) {
 	c.complaints = append(c.complaints, path+" "+fmt.Sprintf(format, args...))
 }
 
-func (c *checker) problem(s *jsonschema.Schema) *problem {
+func (c *checker) problem(s *jsonschema.Schema) *Refusal {
 	shown := c.complaints
 	if len(shown) > maxComplaints {
 		shown = append(shown[:maxComplaints:maxComplaints], fmt.Sprintf("and %d more", len(c.complaints)-maxComplaints))
 	}
-	return badArguments(strings.Join(shown, "; "), membersOf(s))
+	return refused(strings.Join(shown, "; "), membersOf(s))
 }
 
 func membersOf(s *jsonschema.Schema) string {
@@ -151,7 +164,7 @@ func (c *checker) checkOne(n *strictjson.Node, s *jsonschema.Schema, path string
 		length := utf8.RuneCountInString(n.Text)
 		ok := (s.MinLength == nil || length >= *s.MinLength) && (s.MaxLength == nil || length <= *s.MaxLength)
 		if words := wordsOf(s); !ok || len(words) > 0 && !slices.Contains(words, n.Text) {
-			c.add(path, "is %s; allowed: %s%s", shown(n), allowed(s), meant(n.Text, words))
+			c.add(path, "is %s; allowed: %s%s", shown(n), allowed(s), Meant(n.Text, words))
 		}
 	}
 }
@@ -176,7 +189,7 @@ func (c *checker) checkObject(n *strictjson.Node, s *jsonschema.Schema, path str
 		if near := text.Nearest(name, known); near != "" {
 			c.add(join(path, name), "is no member; did you mean %s?", near)
 		} else {
-			c.add(join(path, name), "is no member; allowed: %s", orNone(known))
+			c.add(join(path, name), "is no member; allowed: %s", OrNone(known))
 		}
 	}
 }
@@ -225,8 +238,9 @@ func allowed(s *jsonschema.Schema) string {
 	return "a number" + span(s)
 }
 
-// meant proposes the nearest of the names in brackets.
-func meant(word string, names []string) string {
+// Meant proposes the nearest of the names, as the end of a sentence: " (did you mean
+// refund?)". It is empty if none is near.
+func Meant(word string, names []string) string {
 	near := text.Nearest(word, names)
 	if near == "" {
 		return ""
@@ -274,4 +288,9 @@ func shown(n *strictjson.Node) string {
 		return strconv.Quote(text.Clip(n.Text, maxShown))
 	}
 	return text.Clip(string(n.JSON()), maxShown)
+}
+
+// OrNone lists names.
+func OrNone(names []string) string {
+	return cmp.Or(strings.Join(names, ", "), "none")
 }

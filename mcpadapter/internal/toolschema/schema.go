@@ -1,4 +1,6 @@
-package mcpadapter
+// Package toolschema infers the schemas of the inputs and outputs of tools from Go
+// types, and reads arguments by them.
+package toolschema
 
 import (
 	"encoding/json"
@@ -7,16 +9,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
-
-	"github.com/shakedown-go/shakedown/contract/trace"
-	"github.com/shakedown-go/shakedown/scoring"
-	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
-// schemaOf infers the schema of a type, with what Go types cannot say: struct
+// Types are the types whose schema is given.
+type Types map[reflect.Type]*jsonschema.Schema
+
+// For infers the schema of a type, with what Go types cannot say: struct
 // tags give bounds and sets of values, on the field or, for a list, on its items.
 //
 //	range:"0,1"  minimum and maximum      above:"0"    exclusive minimum
@@ -24,17 +24,8 @@ import (
 //	enum:"a,b"   allowed values            default:"1"  what is taken when left out
 //
 // Lists are never null, and a member that may be left out is not null either.
-func schemaOf[T any]() (*jsonschema.Schema, error) {
-	known := knownTypes()
-	if reflect.TypeFor[T]() == reflect.TypeFor[recoveryInput]() {
-		definition, err := schemaOf[recoveryObject]()
-		if err != nil {
-			return nil, err
-		}
-		word := &jsonschema.Schema{Type: "string", Enum: definition.Properties["type"].Enum}
-		known[reflect.TypeFor[recoveryDefinition]()] = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{word, definition}}
-	}
-	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: known})
+func For[T any](types Types) (*jsonschema.Schema, error) {
+	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: types})
 	if err != nil {
 		return nil, fmt.Errorf("mcpadapter: schema of %T: %w", *new(T), err)
 	}
@@ -79,33 +70,6 @@ func only(kind string, s jsonschema.Schema) *jsonschema.Schema {
 	}
 	s.Type, s.Types = kind, nil
 	return &s
-}
-
-func knownTypes() map[reflect.Type]*jsonschema.Schema {
-	text := func(enum ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: enum} }
-	return map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[json.RawMessage]():    {Type: "object"},
-		reflect.TypeFor[time.Time]():          {Type: "string", Format: "date-time"},
-		reflect.TypeFor[timeline.Value]():     {Types: []string{"number", "null"}},
-		reflect.TypeFor[timeline.Sentences](): {Type: "string"},
-		reflect.TypeFor[timeline.NodeType]():  text("agent", "tool", "llm", "http", "point"),
-		reflect.TypeFor[timeline.Metric]():    text(metricNames()...),
-		reflect.TypeFor[trace.Kind]():         text("baseline", "scenario"),
-		reflect.TypeFor[trace.State]():        text("running", "failed"),
-		reflect.TypeFor[scoring.Severity]():   text("low", "medium", "high", "critical"),
-		reflect.TypeFor[scoring.CellState]():  text("not run", "held", "broken", "inconclusive", "undelivered"),
-		reflect.TypeFor[scoring.Verdict]():    text("inconclusive", "pass", "fail"),
-		reflect.TypeFor[timeline.Bound](): {Types: []string{"integer", "string"}, Minimum: new(float64(0)), MaxLength: new(40),
-			Description: "a bin index from 0, or a time in RFC 3339"},
-	}
-}
-
-func metricNames() []any {
-	names := make([]any, 0, len(timeline.Metrics()))
-	for _, m := range timeline.Metrics() {
-		names = append(names, string(m))
-	}
-	return names
 }
 
 // tighten adds what the tags of a struct say to its schema.
@@ -205,9 +169,4 @@ func whole(n *float64) *int {
 		return nil
 	}
 	return new(int(*n))
-}
-
-// either is the schema of an answer: what the tool gives, or the problem.
-func either(out, problem *jsonschema.Schema) *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "object", AnyOf: []*jsonschema.Schema{out, problem}}
 }
