@@ -1,4 +1,5 @@
-package mcpadapter
+// Package web bounds what HTTP clients may hold: connections, and time.
+package web
 
 import (
 	"context"
@@ -8,8 +9,12 @@ import (
 	"time"
 )
 
-// A cappedListener closes connections above its limits at once, to save the
-// descriptors of the program under test.
+// Cap returns a listener that closes connections above all, and above each of one
+// address, at once, to save the descriptors of the program under test.
+func Cap(l net.Listener, all, each int) net.Listener {
+	return &cappedListener{Listener: l, all: all, each: each, of: make(map[string]int)}
+}
+
 type cappedListener struct {
 	net.Listener
 	all, each int
@@ -68,21 +73,24 @@ func (c *cappedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// timed bounds what a request may take until the gate knows its caller, and
-// cuts writing short when the server ends.
-func (s *Server) timed(next http.Handler) http.Handler {
+// lastWriting is how long writing may go on after the end.
+const lastWriting = time.Second
+
+// Timed bounds reading a request by refusal, until a handler sets another time, and
+// writing its answer by write. The end of life cuts writing short.
+func Timed(life context.Context, next http.Handler, refusal, write time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		now := time.Now()
 		if r.Body != nil && r.Body != http.NoBody {
-			_ = control.SetReadDeadline(now.Add(s.limits.RefusalTime))
+			_ = control.SetReadDeadline(now.Add(refusal))
 		}
 		out := &endingWriter{ResponseWriter: w, control: control}
-		_ = out.SetWriteDeadline(now.Add(s.limits.WriteTime))
-		stop := context.AfterFunc(s.life, out.cut)
+		_ = out.SetWriteDeadline(now.Add(write))
+		stop := context.AfterFunc(life, out.cut)
 		next.ServeHTTP(out, r)
 		stop()
-		_ = out.SetWriteDeadline(time.Now().Add(s.limits.WriteTime)) // of what is still in the buffer
+		_ = out.SetWriteDeadline(time.Now().Add(write)) // of what is still in the buffer
 	})
 }
 

@@ -1,4 +1,6 @@
-package mcpadapter
+// Package stdio is the transport over standard input and output of a server that
+// outlives lines which are no messages.
+package stdio
 
 import (
 	"bufio"
@@ -18,15 +20,15 @@ import (
 // arguments in it further.
 const maxNesting = 1000
 
-// stdio is the transport over standard input and output, which stay open. The
-// end of the server gives up pending writes: the SDK would wait for them
-// without limit, and a client that reads nothing would keep the process alive.
+// New returns the transport over an input and an output, which stay open. The end of
+// over gives up pending writes: the SDK would wait for them without limit, and a
+// client that reads nothing would keep the process alive.
 //
 // The SDK ends the session at the first line that is no message. So a screen in
-// front of it answers such lines.
-func (s *Server) stdio(in io.ReadCloser, out io.Writer) mcp.Transport {
-	answers := &lineWriter{to: output{out, s.life.Done()}}
-	return s.gate.Transport(&screened{screen: &screen{in: in, lines: bufio.NewReader(in), max: int(s.limits.BodyBytes), answers: answers}})
+// front of it answers such lines, and those of more than max bytes.
+func New(in io.ReadCloser, out io.Writer, over <-chan struct{}, max int) mcp.Transport {
+	answers := &lineWriter{to: output{out, over}}
+	return &screened{screen: &screen{in: in, lines: bufio.NewReader(in), max: max, answers: answers}}
 }
 
 // screened is the transport of a screen.
