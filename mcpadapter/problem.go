@@ -11,6 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/contract/trace"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 	"github.com/shakedown-go/shakedown/scoring"
@@ -37,7 +38,7 @@ const (
 	codeNothing   = "nothing_recorded"
 	codeTimeout   = policy.CodeDeadlineExceeded
 	codeCancelled = policy.CodeCancelled
-	codeClosing   = "shutting_down"
+	codeClosing   = faulthub.CodeClosing
 	codeUnread    = "parameters_unread"
 	codeInternal  = policy.CodeToolError
 )
@@ -100,6 +101,10 @@ func problemOf(err error) *problem {
 	var refused *toolschema.Refusal
 	if errors.As(err, &refused) {
 		return badArguments(refused.Detail, refused.Hint)
+	}
+	var unsubscribed *faulthub.Refusal
+	if errors.As(err, &unsubscribed) {
+		return &problem{unsubscribed.Status, unsubscribed.Code, unsubscribed.Detail, unsubscribed.Hint}
 	}
 	for _, f := range failures() {
 		if f.matches(err) {

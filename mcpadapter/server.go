@@ -15,6 +15,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/chaos/remote"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -70,10 +71,10 @@ type Server struct {
 	reports reports
 	armed   remote.NextCalls
 	leases  leases
-	feed    *Feed     // of the host, or our own; nil: there is no injector
-	hub     *hub      // nil: there are no events to subscribe to
-	keys    *keys     // nil: no TLS
-	single  exclusive // what runs once at a time
+	feed    *Feed         // of the host, or our own; nil: there is no injector
+	hub     *faulthub.Hub // nil: there are no events to subscribe to
+	keys    *keys         // nil: no TLS
+	single  exclusive     // what runs once at a time
 
 	life   context.Context // of everything that outlives its call; ends with the server
 	stop   context.CancelFunc
@@ -112,7 +113,7 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	s.life, s.stop = context.WithCancel(context.Background())
 	protocol := &mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}}
 	if h.Events != nil {
-		s.hub = &hub{host: h, readers: make(map[*mcp.ServerSession]*reader), ofCaller: make(map[string]int), callerLimit: s.limits.CallerSubscriptions}
+		s.hub = faulthub.New(h.Name, h.Injector, s.limits.CallerSubscriptions)
 		protocol.SubscribeHandler, protocol.UnsubscribeHandler = s.subscribes, s.unsubscribes
 	}
 	s.listen()
@@ -229,7 +230,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.unwatch()
 	s.leases.close()
 	if s.hub != nil {
-		s.hub.close()
+		s.hub.Close()
 	}
 	var closed sync.WaitGroup
 	for session := range s.mcp.Sessions() {
@@ -241,7 +242,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		<-s.pumped
 		s.leases.ended.Wait()
 		if s.hub != nil {
-			s.hub.ended.Wait()
+			s.hub.Wait()
 		}
 		close(over)
 	}()

@@ -1,34 +1,19 @@
 package mcpadapter
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
-	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
-const (
-	codeTooMany   = "too_many_subscriptions"
-	codeStateless = "session_required"
-)
+const codeStateless = "session_required"
 
 type subscribeInput struct {
 	Mode string `json:"mode,omitempty" jsonschema:"faults: as an event about an object, logger chaos/faults; resource-faults: flat, as a state of a resource, logger chaos/resource-faults" enum:"faults,resource-faults" default:"\"faults\""`
-	filters
-}
-
-type subscriptionOutput struct {
-	SubscriptionID string    `json:"subscriptionId"`
-	Mode           string    `json:"mode" enum:"faults,resource-faults"`
-	Filters        filters   `json:"filters" jsonschema:"as they are in force; empty: everything"`
-	CreatedAt      time.Time `json:"createdAt"`
-	Logger         string    `json:"logger" jsonschema:"logger of the notifications/message that will come"`
-	Delivered      uint64    `json:"delivered" jsonschema:"notifications queued for this session so far"`
-	Dropped        uint64    `json:"dropped" jsonschema:"notifications that this session was too slow for"`
+	faulthub.Filters
 }
 
 func eventsSubscribe() (*tool, error) {
@@ -37,22 +22,15 @@ func eventsSubscribe() (*tool, error) {
 		description: `Has this session told of every fault delivered in the live program from now on, as notifications/message, one for each delivered fault.
 Call logging/setLevel first (level info): without it no message is sent. Narrow by namespace, target, faultType and minSeverity. A session may have 10 subscriptions, the server 100. A session that reads too slowly loses notifications: they are counted in dropped, and it is told by a message of logger chaos/subscription_error.
 Subscriptions end with the session. Clients of protocol revision 2026-07-28 or later have no session to push to: they subscribe to the resource chaos://faults.`,
-	}, func(ctx context.Context, c *call, in subscribeInput) (subscriptionOutput, error) {
+	}, func(ctx context.Context, c *call, in subscribeInput) (faulthub.Subscription, error) {
 		if err := c.pushable(); err != nil {
-			return subscriptionOutput{}, err
+			return faulthub.Subscription{}, err
 		}
-		s := &subscription{mode: cmp.Or(in.Mode, modeFaults), filters: in.filters, created: time.Now()}
+		q := faulthub.Request{Mode: in.Mode, Filters: in.Filters}
 		if caller, ok := policy.CallerFrom(ctx); ok {
-			s.caller = caller.Subject
+			q.Caller = caller.Subject
 		}
-		if in.Target != "" {
-			pattern, err := glob.Compile(in.Target)
-			if err != nil {
-				return subscriptionOutput{}, badArguments("target: "+err.Error(), "Correct the glob: * for any text, ? for one character, {a,b} for alternatives.")
-			}
-			s.target = pattern
-		}
-		return c.server.hub.subscribe(c.req.Session, s)
+		return c.server.hub.Subscribe(c.req.Session, q)
 	})
 }
 
@@ -63,11 +41,6 @@ func (c *call) pushable() error {
 	}
 	return &problem{http.StatusConflict, codeStateless, fmt.Sprintf("protocol revision %s has no sessions to send messages to", c.req.ProtocolVersion()),
 		"Subscribe to the resource " + uriFaults + ", or read it from time to time; or connect with revision 2025-11-25."}
-}
-
-// output is what clients see of it. The hub's lock is held: events count in it.
-func (s *subscription) output() subscriptionOutput {
-	return subscriptionOutput{s.id, s.mode, s.filters, s.created.UTC(), loggerPrefix + s.mode, s.delivered, s.dropped}
 }
 
 type unsubscribeInput struct {
@@ -84,18 +57,18 @@ func eventsUnsubscribe() (*tool, error) {
 		name: "events_unsubscribe", title: "Unsubscribe from faults", area: "chaos", target: "subscriptionId",
 		description: `Ends a subscription of this session: no more notifications are queued for it, those under way may still come. Ending one that does not exist, or that belongs to another session, changes nothing and answers removed false, so the call may be repeated.`,
 	}, func(_ context.Context, c *call, in unsubscribeInput) (unsubscribeOutput, error) {
-		return unsubscribeOutput{in.SubscriptionID, c.server.hub.unsubscribe(c.req.Session, in.SubscriptionID)}, nil
+		return unsubscribeOutput{in.SubscriptionID, c.server.hub.Unsubscribe(c.req.Session, in.SubscriptionID)}, nil
 	})
 }
 
 type listSubscriptionsInput struct{}
 
 type listSubscriptionsOutput struct {
-	Subscriptions []subscriptionOutput `json:"subscriptions" jsonschema:"those of this session, oldest first"`
-	SessionLimit  int                  `json:"sessionLimit"`
-	ServerTotal   int                  `json:"serverTotal" jsonschema:"subscriptions of all sessions"`
-	ServerLimit   int                  `json:"serverLimit"`
-	Lost          uint64               `json:"lost" jsonschema:"faults delivered faster than the server could take them in: no session was told of them"`
+	Subscriptions []faulthub.Subscription `json:"subscriptions" jsonschema:"those of this session, oldest first"`
+	SessionLimit  int                     `json:"sessionLimit"`
+	ServerTotal   int                     `json:"serverTotal" jsonschema:"subscriptions of all sessions"`
+	ServerLimit   int                     `json:"serverLimit"`
+	Lost          uint64                  `json:"lost" jsonschema:"faults delivered faster than the server could take them in: no session was told of them"`
 }
 
 func eventsListSubscriptions() (*tool, error) {
@@ -103,22 +76,7 @@ func eventsListSubscriptions() (*tool, error) {
 		name: "events_list_subscriptions", title: "List subscriptions", area: "chaos",
 		description: `Lists the subscriptions of this session with their filters, and how many notifications each was sent and has lost because the session read too slowly. Other sessions' subscriptions are counted, not shown.`,
 	}, func(_ context.Context, c *call, _ listSubscriptionsInput) (listSubscriptionsOutput, error) {
-		return c.server.hub.list(c), nil
+		own, total := c.server.hub.List(c.req.Session)
+		return listSubscriptionsOutput{own, faulthub.SessionLimit, total, faulthub.ServerLimit, c.server.host.Events.Dropped()}, nil
 	})
-}
-
-func (h *hub) list(c *call) listSubscriptionsOutput {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	out := listSubscriptionsOutput{Subscriptions: []subscriptionOutput{}, SessionLimit: sessionSubscriptions, ServerTotal: h.total, ServerLimit: serverSubscriptions, Lost: h.host.Events.Dropped()}
-	r := h.readers[c.req.Session]
-	if r == nil {
-		return out
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, s := range r.subscriptions {
-		out.Subscriptions = append(out.Subscriptions, s.output())
-	}
-	return out
 }

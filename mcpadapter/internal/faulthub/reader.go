@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 log messages are deprecated, and what the runners that follow faults listen to
 
-package mcpadapter
+package faulthub
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
 )
 
-// readerQueue is how many notifications wait for a session that reads slowly.
-const readerQueue = 256
+// QueueSize is how many notifications wait for a session that reads slowly.
+const QueueSize = 256
 
 // A reader sends notifications to one session, on one goroutine: a send blocks
 // while the client does not read, and surely ends only with the session.
@@ -32,7 +32,7 @@ type reader struct {
 }
 
 func newReader(session *mcp.ServerSession) *reader {
-	return &reader{session: session, queue: make(chan func(), readerQueue), gone: make(chan struct{}), unreported: make(map[string]uint64)}
+	return &reader{session: session, queue: make(chan func(), QueueSize), gone: make(chan struct{}), unreported: make(map[string]uint64)}
 }
 
 // run sends until the session ends.
@@ -131,14 +131,14 @@ type dropped struct {
 func (r *reader) reportDrops() {
 	r.mu.Lock()
 	missed := r.unreported
-	if len(missed) == 0 || len(r.queue) > readerQueue/2 { // it has not caught up
+	if len(missed) == 0 || len(r.queue) > QueueSize/2 { // it has not caught up
 		r.mu.Unlock()
 		return
 	}
 	r.unreported = make(map[string]uint64)
 	r.mu.Unlock()
 	for id, n := range missed {
-		r.send("error", loggerProblem, dropped{id, fmt.Sprintf("%d events were dropped because they were read too slowly", n), true, n})
+		r.send("error", LoggerProblem, dropped{id, fmt.Sprintf("%d events were dropped because they were read too slowly", n), true, n})
 	}
 }
 
