@@ -16,6 +16,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -70,7 +71,7 @@ type Server struct {
 	tools   []*tool
 	reports reports
 	armed   remote.NextCalls
-	leases  leases
+	leases  session.Leases
 	feed    *Feed         // of the host, or our own; nil: there is no injector
 	hub     *faulthub.Hub // nil: there are no events to subscribe to
 	keys    *keys         // nil: no TLS
@@ -228,19 +229,19 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.stop()
 	s.unwatch()
-	s.leases.close()
+	s.leases.Close()
 	if s.hub != nil {
 		s.hub.Close()
 	}
 	var closed sync.WaitGroup
-	for session := range s.mcp.Sessions() {
-		closed.Go(func() { _ = session.Close() }) // it is gone either way
+	for open := range s.mcp.Sessions() {
+		closed.Go(func() { _ = open.Close() }) // it is gone either way
 	}
 	over := make(chan struct{})
 	go func() {
 		closed.Wait()
 		<-s.pumped
-		s.leases.ended.Wait()
+		s.leases.Wait()
 		if s.hub != nil {
 			s.hub.Wait()
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -196,7 +197,7 @@ func (c *call) runMatrix(ctx context.Context, m *contract.Matrix, chosen func(co
 			total++
 		}
 	}
-	progress := c.progress(ctx, total)
+	progress := session.NewProgress(ctx, c.req, total)
 	began := time.Now()
 	done := 0
 	r, err := m.Run(ctx, &contract.RunOptions{
@@ -211,11 +212,11 @@ func (c *call) runMatrix(ctx context.Context, m *contract.Matrix, chosen func(co
 		OnCell: func(r *contract.CellReport) {
 			if chosen(r.Cell) {
 				done++
-				progress.report(done, fmt.Sprintf("%s: %v", r.Cell, r.State))
+				progress.Report(done, fmt.Sprintf("%s: %v", r.Cell, r.State))
 			}
 		},
 	})
-	progress.end()
+	progress.End()
 	if err != nil {
 		return report.Digest{}, err
 	}

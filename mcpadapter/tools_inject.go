@@ -1,6 +1,7 @@
 package mcpadapter
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -280,4 +281,78 @@ It needs no arguments and no confirmation, and is never rate-limited: call it wh
 		}
 		return out, nil
 	})
+}
+
+// put registers a rule for a client: for the time that it asked for, and for
+// its session unless the rule is to be kept.
+func (s *Server) put(c *call, in injectInput, r chaos.Rule, life time.Duration) (remove func() bool, err error) {
+	remove, err = s.host.Injector.RegisterFor(r, life)
+	if err != nil {
+		return nil, err
+	}
+	s.leaseTo(c, in.Keep, map[string]func() bool{r.Name: remove})
+	return remove, nil
+}
+
+// leaseTo makes rules end with the session of a call, unless they are to be kept or
+// there is no session.
+func (s *Server) leaseTo(c *call, keep bool, rules map[string]func() bool) {
+	if !keep && c != nil && c.req.Session != nil && c.req.ProtocolVersion() < sessionless {
+		s.leases.Hold(s.host.Injector, c.req.Session, rules)
+	}
+}
+
+// lifetime returns how long a fault lasts that a client registers; 0: for good.
+func (s *Server) lifetime(seconds *float64) (time.Duration, error) {
+	switch {
+	case seconds == nil:
+		return s.limits.FaultTime, nil
+	case *seconds > 0:
+		return max(time.Duration(*seconds*float64(time.Second)), 1), nil
+	case s.limits.AllowEndless:
+		return 0, nil
+	}
+	return 0, badArguments(fmt.Sprintf("expires_seconds is 0; allowed: above 0 up to %d: the host does not allow faults that never expire", maxLife),
+		"Leave expires_seconds out for "+s.limits.FaultTime.String()+", or register the fault again before it expires.")
+}
+
+// maxLife is the longest time, in seconds, that a client may ask for.
+const maxLife = 86400
+
+// state returns the injector's state of a rule.
+func (s *Server) state(name string) (chaos.RuleState, bool) {
+	for _, r := range s.host.Injector.States() {
+		if r.Name == name {
+			return r, true
+		}
+	}
+	return chaos.RuleState{}, false
+}
+
+// reportState fills in the state of a rule that was just registered. The rule may
+// be gone: its time was short, or another caller has removed it.
+func (s *Server) reportState(out *injectOutput, name string) {
+	if r, ok := s.state(name); ok {
+		out.setState(r)
+		return
+	}
+	out.InForce, out.Reason = new(false), goneAlready
+}
+
+// goneAlready is why a rule that was registered a moment ago is not there.
+const goneAlready = "it has expired or was removed already"
+
+// setState fills in the state of a rule.
+func (out *injectOutput) setState(r chaos.RuleState) {
+	f := activeFault(r)
+	out.FaultType, out.Probability, out.InForce, out.Reason, out.ExpiresAt = f.FaultType, &f.Probability, &f.InForce, f.Reason, f.ExpiresAt
+}
+
+// until returns the shorter of two times, where 0 is endless.
+func until(life time.Duration, expires time.Time) time.Duration {
+	if expires.IsZero() {
+		return life
+	}
+	left := max(time.Until(expires), 1)
+	return min(cmp.Or(life, left), left)
 }

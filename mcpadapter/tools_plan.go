@@ -92,11 +92,12 @@ func (s *Server) applyPlan(c *call, in planInput) (planOutput, error) {
 	if err != nil {
 		return planOutput{}, planProblem(err)
 	}
-	rules := plan.Rules()
+	rules, leased := plan.Rules(), make(map[string]func() bool)
 	for i := range rules {
 		rules[i].Name = prefix + rules[i].Name
-		s.leaseTo(c, in.Keep, rules[i].Name, remove[i])
+		leased[rules[i].Name] = remove[i]
 	}
+	s.leaseTo(c, in.Keep, leased)
 	out := planOutput{Status: "applied", Name: in.Name}
 	if len(rules) == 0 {
 		out.Note = "The plan has no rules, so nothing is in force."

@@ -1,4 +1,4 @@
-package mcpadapter
+package session
 
 import (
 	"context"
@@ -7,19 +7,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// progress notifies the client of how far a call is. Writing to a client that
+// A Progress notifies the client of how far a call is. Writing to a client that
 // does not read would block, so a goroutine of its own writes. A newer report
 // replaces one that waits.
-type progress struct {
+type Progress struct {
 	latest chan mcp.ProgressNotificationParams // nil: the client did not ask
 	ended  chan struct{}
 	token  any
 	total  float64
 }
 
-// progress starts reporting, if the call has a progress token.
-func (c *call) progress(ctx context.Context, total int) *progress {
-	p := &progress{token: c.req.Params.GetProgressToken(), total: float64(total)}
+// NewProgress starts reporting, if the call has a progress token. [Progress.End] ends
+// it.
+func NewProgress(ctx context.Context, req *mcp.CallToolRequest, total int) *Progress {
+	p := &Progress{token: req.Params.GetProgressToken(), total: float64(total)}
 	if p.token == nil {
 		return p
 	}
@@ -27,7 +28,7 @@ func (c *call) progress(ctx context.Context, total int) *progress {
 	go func() {
 		defer close(p.ended)
 		for params := range p.latest {
-			if c.req.Session.NotifyProgress(ctx, &params) != nil {
+			if req.Session.NotifyProgress(ctx, &params) != nil {
 				for range p.latest { // the client has gone
 				}
 			}
@@ -36,9 +37,9 @@ func (c *call) progress(ctx context.Context, total int) *progress {
 	return p
 }
 
-// report reports that done of the total are done. It does not block. Only one
+// Report reports that done of the total are done. It does not block. Only one
 // goroutine may call it.
-func (p *progress) report(done int, message string) {
+func (p *Progress) Report(done int, message string) {
 	if p.latest == nil {
 		return
 	}
@@ -52,9 +53,9 @@ func (p *progress) report(done int, message string) {
 // lastWord is how long the last notification may take.
 const lastWord = 10 * time.Second
 
-// end waits until the last notification is out, for lastWord at most. A client
+// End waits until the last notification is out, for lastWord at most. A client
 // that does not read delays only its own notifications, until its session ends.
-func (p *progress) end() {
+func (p *Progress) End() {
 	if p.latest == nil {
 		return
 	}
