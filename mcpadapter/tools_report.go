@@ -226,9 +226,7 @@ func (s *Server) score(in scoreInput) (scoreOutput, error) {
 		parts.Contract, parts.ContractVerdict = out.Contract.Value, k.Score.Verdict
 	}
 	if s.host.Experiments != nil {
-		if runs, rate := s.host.Experiments.History().SuccessRate(""); runs > 0 {
-			parts.Chaos = new(100 * rate)
-		}
+		parts.Chaos = s.host.Experiments.History().Score()
 	}
 	weights := scoring.DefaultWeights()
 	if in.Weights != nil {
