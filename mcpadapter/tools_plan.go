@@ -63,13 +63,15 @@ A rule has target (a glob) and fault, {"kind", "params"}, and may have name, whe
 		s.armed.Sweep(s.host.Injector)
 		switch {
 		case strings.Contains(in.Name, "/"):
-			return planOutput{}, badArguments(fmt.Sprintf("name is %q; allowed: text without a slash", text.Clip(in.Name, maxShown)), "The rules are called plan/NAME/RULE.")
+			return planOutput{}, badArguments(fmt.Sprintf("name is %q; allowed: text without a slash", text.Clip(in.Name, maxShown)),
+				"The rules are called plan/NAME/RULE.")
 		case in.Remove && in.Plan != nil:
 			return planOutput{}, badArguments("plan is given with remove; allowed: one of them", "Leave the plan out to take it back.")
 		case in.Remove:
 			return s.removePlan(in)
 		case in.Plan == nil:
-			return planOutput{}, badArguments("plan is missing; allowed: an object with seed and rules", "plan is required unless remove is true.")
+			return planOutput{}, badArguments("plan is missing; allowed: an object with seed and rules",
+				"plan is required unless remove is true.")
 		}
 		return s.applyPlan(c, in)
 	})
@@ -107,7 +109,7 @@ func (s *Server) applyPlan(c *call, in planInput) (planOutput, error) {
 		if i := slices.IndexFunc(states, func(state chaos.RuleState) bool { return state.Name == r.Name }); i >= 0 {
 			return activeFault(states[i])
 		}
-		return gameday.ActiveFault{Name: r.Name, FaultType: remote.KindOf(r.Fault), Probability: remote.ProbabilityOf(r.When), Reason: goneAlready}
+		return inactive(r, goneAlready)
 	})
 	return out, nil
 }
@@ -125,10 +127,13 @@ func (s *Server) removePlan(in planInput) (planOutput, error) {
 		_, err = s.host.Injector.RegisterPlan(prefix, nothing, 0)
 	}
 	out := planOutput{Status: "removed", Name: in.Name}
-	s.list(&out, rules, func(r chaos.Rule) gameday.ActiveFault {
-		return gameday.ActiveFault{Name: r.Name, FaultType: remote.KindOf(r.Fault), Probability: remote.ProbabilityOf(r.When), Reason: "it was removed"}
-	})
+	s.list(&out, rules, func(r chaos.Rule) gameday.ActiveFault { return inactive(r, "it was removed") })
 	return out, err
+}
+
+// inactive is a rule that is not in force.
+func inactive(r chaos.Rule, why string) gameday.ActiveFault {
+	return gameday.ActiveFault{Name: r.Name, FaultType: remote.KindOf(r.Fault), Probability: remote.ProbabilityOf(r.When), Reason: why}
 }
 
 // list lists rules, each in its state.
@@ -167,7 +172,8 @@ func planProblem(err error) error {
 		}
 		lines = append(lines, line)
 	}
-	return badArguments(strings.Join(lines, "\n"), "Correct the plan at these places and apply it again; nothing of it is in force. The resource shakedown://faults has every kind with its parameters.")
+	return badArguments(strings.Join(lines, "\n"), "Correct the plan at these places and apply it again; nothing of it is in force. "+
+		"The resource "+uriCatalogue+" has every kind with its parameters.")
 }
 
 // apart returns the errors that were joined.
