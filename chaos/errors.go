@@ -60,6 +60,7 @@ func (e *InjectedError) Is(target error) bool { return target == ErrInjected }
 // that they find. Use errors.As, or a type switch over Unwrap() []error, to get at them.
 type RuleError struct {
 	Rule    string // name of the rule; "#2" for the third rule of a list when it has no name
+	Index   int    // of the rule in the list that a plan is made of, from 0
 	Field   string // field of [Rule], such as "Target"
 	Value   any    // the value that was refused
 	Allowed string // what is allowed instead

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/contract/trace"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
@@ -34,10 +37,13 @@ const (
 	codeNothing   = "nothing_recorded"
 	codeTimeout   = policy.CodeDeadlineExceeded
 	codeCancelled = policy.CodeCancelled
-	codeClosing   = "shutting_down"
+	codeClosing   = faulthub.CodeClosing
 	codeUnread    = "parameters_unread"
 	codeInternal  = policy.CodeToolError
 )
+
+// maxShown bounds the values that a problem repeats, in bytes.
+const maxShown = 60
 
 func badArguments(detail, hint string) *problem {
 	return &problem{http.StatusBadRequest, codeArguments, detail, hint}
@@ -98,10 +104,30 @@ func problemOf(err error) *problem {
 	if errors.As(err, &p) {
 		return p
 	}
+	var refused *toolschema.Refusal
+	if errors.As(err, &refused) {
+		return badArguments(refused.Detail, refused.Hint)
+	}
+	var unsubscribed *faulthub.Refusal
+	if errors.As(err, &unsubscribed) {
+		return &problem{unsubscribed.Status, unsubscribed.Code, unsubscribed.Detail, unsubscribed.Hint}
+	}
 	for _, f := range failures() {
 		if f.matches(err) {
 			return &problem{f.status, f.code, err.Error(), f.hint}
 		}
 	}
 	return &problem{http.StatusInternalServerError, codeInternal, err.Error(), ""}
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// sentences joins those that are not empty.
+func sentences(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }

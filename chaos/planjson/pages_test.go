@@ -97,7 +97,7 @@ func TestPagesAreTrue(t *testing.T) {
 	var faults, triggers strings.Builder
 	fmt.Fprint(&faults, "| kind | what happens | Go | parameters, an example | layer | class | visibility | persistence | effect |\n|---|---|---|---|---|---|---|---|---|\n")
 	fmt.Fprint(&triggers, "| kind | which calls | Go | parameters, an example | of 16 calls, one every 10 s |\n|---|---|---|---|---|\n")
-	for _, r := range planjson.Rows() {
+	for _, r := range planjson.KindRows() {
 		d := built(t, r)
 		require.Equal(t, r.Name, d.Kind)
 		example := r.Example
@@ -141,7 +141,7 @@ func TestPlansOnPagesAreRead(t *testing.T) {
 // written down.
 func TestEveryConstructorHasAKind(t *testing.T) {
 	var all strings.Builder
-	for _, r := range planjson.Rows() {
+	for _, r := range planjson.KindRows() {
 		all.WriteString(r.Code + " ")
 	}
 	for _, pkg := range []string{"fault", "when", "lies", "chaoshttp"} {

@@ -30,7 +30,7 @@ var otherNames = map[string]struct {
 	"chaos":                     {63, "the ground: wrapping, rules, plans and what faults are made of"},
 	"contract":                  {40, "the matrix, its parts and its report"},
 	"contract/experiment":       {30, "an experiment, its parts and its journal, each a type in JSON"},
-	"scoring/timeline":          {40, "each question of a timeline has an answer type of its own, in JSON"},
+	"scoring/timeline":          {41, "each question of a timeline has an answer type of its own, in JSON"},
 	"chaos/chaoshttp":           {0, "a catalogue: one constructor a fault"},
 	"chaos/chaoshttp/modeltest": {12, "a model is scripted in one look"},
 	"mcpadapter/incident":       {40, "a pipeline: each stage a small type with its settings, and the record that comes out"},

@@ -67,7 +67,7 @@ func Compare(baseline, scenario *Run, q Query) (Comparison, error) {
 	c := Comparison{Baseline: before.window, Scenario: after.window, Degradation: map[string]Value{}}
 	for _, node := range nodes {
 		b, a := before.of(node), after.of(node)
-		for i, m := range metrics() {
+		for i, m := range Metrics() {
 			c.Changes = append(c.Changes, change(node, m, b.values[i], a.values[i]))
 		}
 		c.Degradation[node] = 1 - ratio(float64(a.availability), float64(b.availability))
@@ -105,7 +105,7 @@ type totals struct {
 }
 
 type nodeTotals struct {
-	values       []Value // in the order of metrics()
+	values       []Value // in the order of Metrics()
 	availability Value
 }
 
@@ -114,7 +114,7 @@ func (t totals) of(node string) nodeTotals {
 		return n
 	}
 	n := nodeTotals{availability: undefined()}
-	for range metrics() {
+	for range Metrics() {
 		n.values = append(n.values, undefined())
 	}
 	return n
@@ -153,7 +153,7 @@ func (v view) totals(w span, all *latencies) nodeTotals {
 		busy += float64(b)
 	}
 	n := nodeTotals{availability: ratio(sum.served, sum.served+sum.errors)}
-	for _, m := range metrics() {
+	for _, m := range Metrics() {
 		value := sum.value(m, v.slot)
 		switch m {
 		case Backlog:

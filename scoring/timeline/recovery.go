@@ -107,7 +107,7 @@ func (r *Run) RecoveryTime(node string, options *RecoveryOptions) (Recovery, err
 func (o RecoveryOptions) check() error {
 	errs := fields.List()
 	if !o.BasedOn.known() {
-		errs.Wrong("basedOn", string(o.BasedOn), metricNames(metrics()))
+		errs.Wrong("basedOn", string(o.BasedOn), metricNames(Metrics()))
 	}
 	fitsZero := []Metric{Backlog, Errors, Failures, RetryTax}
 	switch {
