@@ -142,7 +142,19 @@ func (c *checker) check(n *strictjson.Node, s *jsonschema.Schema, path string) {
 
 // typeOf is the JSON Schema type of a value.
 func typeOf(n *strictjson.Node) string {
-	return map[byte]string{'{': "object", '[': "array", '"': "string", '0': "number", 't': "boolean", 'f': "boolean", 'n': "null"}[n.Kind]
+	switch n.Kind {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case '0':
+		return "number"
+	case 'n':
+		return "null"
+	}
+	return "boolean"
 }
 
 // checkOne checks a value that has the schema's type.
