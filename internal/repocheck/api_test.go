@@ -34,6 +34,8 @@ var otherNames = map[string]struct {
 	"chaos/chaoshttp":           {0, "a catalogue: one constructor a fault"},
 	"chaos/chaoshttp/modeltest": {12, "a model is scripted in one look"},
 	"mcpadapter/incident":       {40, "a pipeline: each stage a small type with its settings, and the record that comes out"},
+	"contract/report":           {28, "a function and its options for each of six formats, and digests for programs"},
+	"mcpadapter/policy":         {26, "the gate, its tables and its envelope"},
 	"chaos/fault":               {0, "a catalogue: one constructor a fault"},
 	"chaos/when":                {0, "a catalogue: one constructor a trigger"},
 	"chaos/lies":                {0, "a catalogue: one constructor a lie"},
