@@ -30,7 +30,7 @@
 // # Invalid arguments
 //
 // Constructors do not panic and do not return errors. All problems of their
-// arguments are in [contract.Invariant.Err], each an [*ArgumentError].
+// arguments are in [contract.Invariant.Err], each a [*FieldError].
 // [contract.Matrix.Validate] reports them before an agent is called.
 //
 // # Undecided

@@ -2,57 +2,32 @@ package invariant
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// An ArgumentError is one problem of a constructor's arguments. It is in
-// [contract.Invariant.Err], joined with the others of the same call.
-type ArgumentError struct {
-	Func     string // the constructor, such as "Contains"
-	ID       string // the invariant's
-	Argument string // its name, such as "patterns[1]"
-	Value    any    // its value; nil: none to show
-	Allowed  string // what is allowed instead
-	Err      error  // the cause, where there is one
-}
-
-// Error names the constructor, the argument, its value and what is allowed.
-func (e *ArgumentError) Error() string {
-	s := fmt.Sprintf("invariant: %s(%q): %s", e.Func, e.ID, e.Argument)
-	if e.Value != nil {
-		s += fmt.Sprintf(" is %#v", e.Value)
-	}
-	if e.Err != nil {
-		s += fmt.Sprintf(": %v", e.Err)
-	}
-	if e.Allowed != "" {
-		s += "; allowed: " + e.Allowed
-	}
-	return s
-}
-
-// Unwrap returns the cause, or nil.
-func (e *ArgumentError) Unwrap() error { return e.Err }
+// A FieldError is one problem of a constructor's arguments. Its Field names the
+// constructor, the invariant and the argument: `Contains("id"): patterns[1]`. It is
+// in [contract.Invariant.Err], joined with the others of the same call.
+type FieldError = scoring.FieldError
 
 // draft is an invariant in the making, with what is wrong with it so far.
 type draft struct {
 	contract.Invariant
 	name     string
-	problems []error
+	problems *fielderror.List
 }
 
 func newDraft(name, id string, severity contract.Severity) *draft {
-	return &draft{name: name, Invariant: contract.Invariant{Name: id, Severity: severity}}
+	return &draft{name: name, problems: fielderror.Package("invariant").List(), Invariant: contract.Invariant{Name: id, Severity: severity}}
 }
 
 func (d *draft) refuse(argument string, value any, err error, allowed string) {
-	d.problems = append(d.problems, &ArgumentError{
-		Func: d.name, ID: d.Name, Argument: argument, Value: value, Err: err, Allowed: allowed,
-	})
+	d.problems.Because(fmt.Sprintf("%s(%q): %s", d.name, d.Name, argument), value, err, allowed)
 }
 
 // demand refuses an argument unless ok.
@@ -86,7 +61,7 @@ func (d *draft) target(argument, pattern string) *glob.Glob {
 // judge completes the draft. An invariant with a problem is always undecided.
 func (d *draft) judge(check func(ctx context.Context, o *contract.Observation) error) contract.Invariant {
 	d.Check = check
-	if problem := errors.Join(d.problems...); problem != nil {
+	if problem := d.problems.Err(); problem != nil {
 		d.Err = problem
 		d.Check = func(context.Context, *contract.Observation) error { return undecided("%w", problem) }
 	}
