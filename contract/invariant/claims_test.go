@@ -81,11 +81,11 @@ func TestClaimsMatchState(t *testing.T) {
 	})
 	misuse(t, map[string]contract.Invariant{
 		"claims is missing; allowed: at least one": ClaimsMatchState[any]("x", contract.High),
-		`claims[0].Says is ""`:          ClaimsMatchState("x", contract.High, Claim[desk]{Holds: shipped.Holds}),
-		"claims[0].Holds":               ClaimsMatchState("x", contract.High, Claim[desk]{Says: "a"}),
-		"claims[1].Says is":             ClaimsMatchState("x", contract.High, shipped, Claim[desk]{Says: "(", Holds: shipped.Holds}),
-		"claims[0].Unless is \"(\"":     ClaimsMatchState("x", contract.High, Claim[desk]{Says: "a", Unless: "(", Holds: shipped.Holds}),
-		"nothing, where Bare is set":    ClaimsMatchState("x", contract.High, Claim[desk]{Says: "a", Unless: "b", Bare: true, Holds: shipped.Holds}),
+		`claims[0].Says is ""`:                     ClaimsMatchState("x", contract.High, Claim[desk]{Holds: shipped.Holds}),
+		"claims[0].Holds":                          ClaimsMatchState("x", contract.High, Claim[desk]{Says: "a"}),
+		"claims[1].Says is":                        ClaimsMatchState("x", contract.High, shipped, Claim[desk]{Says: "(", Holds: shipped.Holds}),
+		"claims[0].Unless is \"(\"":                ClaimsMatchState("x", contract.High, Claim[desk]{Says: "a", Unless: "(", Holds: shipped.Holds}),
+		"nothing, where Bare is set":               ClaimsMatchState("x", contract.High, Claim[desk]{Says: "a", Unless: "b", Bare: true, Holds: shipped.Holds}),
 	})
 }
 
