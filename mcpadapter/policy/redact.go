@@ -10,15 +10,13 @@ import "github.com/shakedown-go/shakedown/internal/redact"
 //   - user:pass@ with or without a URL, and the paths of web hooks
 //   - PEM blocks, JSON web tokens, and tokens with well-known prefixes (sk-, ghp_, github_pat_, glpat-, AKIA, xoxb-, AIza, hvs. and others)
 //
+// It also finds these secrets, in all their spellings: verbatim, as in URLs, Go
+// strings and JSON, and in base64, also as a part of what is encoded. Blank ones are
+// ignored.
+//
 // It is idempotent. It works on text, so it cannot recognise a secret that
-// looks like a word: better not to log it. A text that keeps changing after a
-// few passes is replaced whole.
-func Redact(s string) string { return redact.New(nil, redact.Patterns).Text(s) }
-
-// Redactor is [Redact] with secrets that are known. It finds them in all their
-// spellings: verbatim, as in URLs, Go strings and JSON, and in base64, also as a
-// part of what is encoded. Empty ones are ignored. The function is safe for
-// concurrent use.
-func Redactor(secrets ...string) func(string) string {
-	return redact.New(secrets, redact.Patterns).Text
+// looks like a word and is not among secrets: better not to log it. A text that
+// keeps changing after a few passes is replaced whole.
+func Redact(s string, secrets ...string) string {
+	return redact.New(secrets, redact.Patterns).Text(s)
 }

@@ -24,7 +24,7 @@ type builder struct {
 
 func newBuilder(d *Document, p *Providers) *builder {
 	p = cmp.Or(p, &Providers{})
-	b := &builder{problems: problems{fields.List()}, doc: d, providers: p, activities: make(map[string]*Activity)}
+	b := &builder{problems: problems{List: fields.List()}, doc: d, providers: p, activities: make(map[string]*Activity)}
 	for _, list := range d.lists() {
 		for i := range list.activities {
 			if a := &list.activities[i]; a.Ref == "" && b.activities[a.Name] == nil {

@@ -10,13 +10,23 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 // problems collects the problems of a document.
-type problems struct{ *fielderror.List }
+type problems struct {
+	*fielderror.List
+	root *strictjson.Node     // of the text; nil: there is none
+	text *strictjson.Problems // knows its lines
+}
 
 func (p problems) add(path string, value any, allowed string) {
-	p.Wrong(cmp.Or(path, whole), value, allowed)
+	err := fields.Wrong(cmp.Or(path, whole), value, allowed)
+	if p.root != nil && path != "" {
+		_, n := strictjson.Find(p.root, "", path)
+		err.At(p.text.Place(n))
+	}
+	p.Add(err)
 }
 
 func (p problems) cause(path string, err error) { p.Because(cmp.Or(path, whole), nil, err, "") }

@@ -30,7 +30,7 @@ func commandOf(s *settings.Settings) (*incident.Command, error) {
 		secrets = append(secrets, os.Getenv(name))
 	}
 	c := &incident.Command{
-		Model: s.Model, AllowedTools: s.AllowedTools, Redact: policy.Redactor(secrets...),
+		Model: s.Model, AllowedTools: s.AllowedTools, Redact: func(text string) string { return policy.Redact(text, secrets...) },
 		Env: map[string]string{envEndpoint: s.Endpoint, envToken: string(s.Token), "AGENT_CLI": s.CLI},
 	}
 	self, err := os.Executable()
