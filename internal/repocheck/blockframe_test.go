@@ -28,6 +28,7 @@ type block struct {
 	in        string // type of the literal that it is elements of
 	returns   string // results of the function around it
 	given     []given
+	file      string // whose text it is
 }
 
 // given is a declaration in a directive.
@@ -44,8 +45,15 @@ var goBlock = regexp.MustCompile("(?ms)^((?:<!-- go: .*?-->\n+)*)(```go\n(.*?)^`
 
 var goDirective = regexp.MustCompile(`(?s)<!-- go: (.*?)\s*-->`)
 
-// unitsOf returns the units of a page and the number of blocks that are not compiled.
-func unitsOf(page, text string) (units []*unit, notCompiled int, err error) {
+// pageBlocks are the Go blocks of a page.
+type pageBlocks struct {
+	units       []*unit
+	files       []block // those that show a file
+	notCompiled int
+}
+
+// blocksOf returns the blocks of a page.
+func blocksOf(page, text string) (all pageBlocks, err error) {
 	var problems []error
 	for _, m := range goBlock.FindAllStringSubmatchIndex(text, -1) {
 		lineOf := func(at int) int { return 1 + strings.Count(text[:at], "\n") }
@@ -69,29 +77,34 @@ func unitsOf(page, text string) (units []*unit, notCompiled int, err error) {
 				b.in = rest
 			case name == "returns" && rest != "":
 				b.returns = rest
+			case name == "file" && rest != "":
+				b.file = rest
 			case isGiven:
 				b.given = append(b.given, given{line: lineOf(m[2]+d[2]) + 1, code: declared})
 			case isLeft && strings.TrimSpace(reason) == "":
 				problem("a block that is not compiled needs a reason")
 			case isLeft:
 				compiled = false
-				notCompiled++
+				all.notCompiled++
 			default:
-				problem("directive %q; allowed: continues, in, returns, given, not compiled:", words)
+				problem("directive %q; allowed: continues, file, in, returns, given, not compiled:", words)
 			}
+		}
+		if b.file != "" {
+			all.files = append(all.files, b)
 		}
 		switch {
 		case !compiled:
 		case !b.continues:
-			units = append(units, &unit{blocks: []block{b}})
-		case len(units) == 0:
+			all.units = append(all.units, &unit{blocks: []block{b}})
+		case len(all.units) == 0:
 			problem("there is no block before this one")
 		default:
-			last := units[len(units)-1]
+			last := all.units[len(all.units)-1]
 			last.blocks = append(last.blocks, b)
 		}
 	}
-	return units, notCompiled, errors.Join(problems...)
+	return all, errors.Join(problems...)
 }
 
 // A form is how a block can be parsed.

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,37 +26,65 @@ import (
 
 // The Go blocks that show an SDK which no module of the workspace requires. Each
 // says so in its page; the text that it shows is compiled in examples/frameworks.
-const blocksNotCompiled = 2
+const blocksNotCompiled = 3
 
 // TestGoBlocksCompile type-checks every Go block of README.md and docs/. Blocks
 // get the frame that they lack by the rules of [block]; what a block needs besides is
 // in a comment of its page:
 //
-//	<!-- go: continues -->             its scope is that of the block before
-//	<!-- go: in []policy.Tool -->      it is elements of a literal of that type
-//	<!-- go: returns (int, error) -->  of the function around it; without it: error
-//	<!-- go: not compiled: why -->     it shows an SDK that the workspace lacks
-//	<!-- go: given                     declarations that readers can do without
+//	<!-- go: continues -->                its scope is that of the block before
+//	<!-- go: file examples/x_test.go -->  its text is that of the file
+//	<!-- go: in []policy.Tool -->         it is elements of a literal of that type
+//	<!-- go: returns (int, error) -->     of the function around it; without it: error
+//	<!-- go: not compiled: why -->        it shows an SDK that the workspace lacks
+//	<!-- go: given                        declarations that readers can do without
 //	func handle(context.Context, string) {}
 //	-->
 func TestGoBlocksCompile(t *testing.T) {
 	c := newBlockChecker(t)
 	var all []*unit
 	left := 0
-	for _, page := range filesOfRepository(t, ".md") {
-		if page != "README.md" && path.Dir(page) != "docs" {
-			continue
-		}
-		units, notCompiled, err := unitsOf(page, readMarkdown(t, page))
+	for _, page := range pagesWithBlocks(t) {
+		blocks, err := blocksOf(page, readMarkdown(t, page))
 		assert.NoError(t, err)
-		all = append(all, units...)
-		left += notCompiled
+		all = append(all, blocks.units...)
+		left += blocks.notCompiled
 	}
 	require.NotEmpty(t, all, "a rule over no blocks would hold vacuously")
 	for _, problem := range c.check(t, all) {
 		t.Error(problem)
 	}
 	assert.Equal(t, blocksNotCompiled, left, "blocks that are not compiled")
+}
+
+func pagesWithBlocks(t *testing.T) []string {
+	return slices.DeleteFunc(filesOfRepository(t, ".md"), func(page string) bool {
+		return page != "README.md" && path.Dir(page) != "docs"
+	})
+}
+
+// A block that shows a file is the file; with UPDATE_GOLDEN=1 it becomes so.
+func TestBlocksShowTheirFiles(t *testing.T) {
+	shown := 0
+	for _, page := range pagesWithBlocks(t) {
+		text := readMarkdown(t, page)
+		blocks, err := blocksOf(page, text)
+		require.NoError(t, err)
+		for _, b := range blocks.files {
+			shown++
+			want, err := os.ReadFile(filepath.Join(root, b.file))
+			require.NoError(t, err, page)
+			if os.Getenv("UPDATE_GOLDEN") == "1" {
+				directive := "<!-- go: file " + b.file + " -->"
+				before, after, _ := strings.Cut(text, directive)
+				text = before + directive + strings.Replace(after, "```go\n"+b.code, "```go\n"+string(want), 1)
+				require.NoError(t, os.WriteFile(filepath.Join(root, page), []byte(text), 0o644))
+				continue
+			}
+			assert.Equal(t, string(want), b.code, "%s:%d is not %s; to accept: UPDATE_GOLDEN=1 go test -run Blocks ./internal/repocheck/", page, b.line, b.file)
+		}
+	}
+	assert.NotZero(t, shown)
 }
 
 func TestBlocksThatDoNotCompileAreSeen(t *testing.T) {
@@ -87,14 +116,14 @@ func TestBlocksThatDoNotCompileAreSeen(t *testing.T) {
 		{"an element of another type", "<!-- go: in []chaos.Rule -->\n" + fence(`{Targets: "stock"},`), "unknown field Targets"},
 		{"a member of a test file alone", fence("chaos.Nowhere()"), "undefined: chaos.Nowhere"},
 		{"a package of an ambiguous name", fence("_ = rand.Int()"), "rand may be crypto/rand, math/rand, math/rand/v2"},
-		{"an unknown directive", "<!-- go: continued -->\n" + fence("n := 1"), `directive "continued"; allowed: continues, in, returns, given, not compiled:`},
+		{"an unknown directive", "<!-- go: continued -->\n" + fence("n := 1"), `directive "continued"; allowed: continues, file, in, returns, given, not compiled:`},
 		{"no reason", "<!-- go: not compiled: -->\n" + fence("n := 1"), "a reason"},
 		{"nothing to continue", "<!-- go: continues -->\n" + fence("n := 1"), "no block before"},
 		{"a directive without a block", "<!-- go: continues -->\n\ntext\n", "no Go block"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			units, _, err := unitsOf("page.md", tc.text)
-			problems := c.check(t, units)
+			blocks, err := blocksOf("page.md", tc.text)
+			problems := c.check(t, blocks.units)
 			if err != nil {
 				problems = append(problems, err.Error())
 			}
@@ -135,7 +164,7 @@ func newBlockChecker(t *testing.T) *blockChecker {
 	for _, p := range listWorkspace(t, "-find", module+"/...", "std") {
 		inside := p.within(module)
 		switch {
-		case p.Name == "main" || strings.Contains("/"+p.ImportPath+"/", "/internal/") || strings.Contains("/"+p.ImportPath+"/", "/vendor/"):
+		case p.Name == "main" || p.within(module+"/examples") || hidden.MatchString(p.ImportPath):
 		case inside && !ours[p.Name]: // a package of ours comes before one of the standard library
 			ours[p.Name], c.names[p.Name] = true, []string{p.ImportPath}
 		case inside || !ours[p.Name]:
@@ -147,6 +176,9 @@ func newBlockChecker(t *testing.T) *blockChecker {
 	}
 	return c
 }
+
+// hidden are packages that a page cannot import.
+var hidden = regexp.MustCompile(`(^|/)(internal|vendor)(/|$)`)
 
 type listedExport struct{ Name, ImportPath, Export string }
 
