@@ -92,6 +92,26 @@ func pattern(t *testing.T, r planjson.Row) (marks string) {
 	return marks
 }
 
+// The summary at the head of the page names only what the tables have.
+func TestSummaryOfPagesIsTrue(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "faults.md"))
+	require.NoError(t, err)
+	summary, _, found := strings.Cut(string(text), "\n## ")
+	require.True(t, found)
+	made := make(map[string]bool) // constructors
+	constructor := regexp.MustCompile(`\b(?:fault|lies|when|chaoshttp)\.[A-Z]\w+`)
+	for _, r := range planjson.Rows() {
+		for _, name := range constructor.FindAllString(r.Code, -1) {
+			made[name] = true
+		}
+	}
+	names := constructor.FindAllString(summary, -1)
+	require.NotEmpty(t, names)
+	for _, name := range names {
+		assert.True(t, made[name], "docs/faults.md begins with %s, which no table has", name)
+	}
+}
+
 // The pages list every kind and every profile, as they are in the code.
 func TestPagesAreTrue(t *testing.T) {
 	var faults, triggers strings.Builder
