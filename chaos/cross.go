@@ -32,13 +32,14 @@ func (in *Injector) enter(p *point, f *frame) (*siteRules, error) {
 
 // enterInactive is enter of an injector that is closed or disarmed. A disarmed one
 // injects into no call but counts all that it would count if armed, so that
-// recording calls does not change what is injected after the next Arm.
+// recording calls does not change what is injected after the next Arm. One that was
+// never armed lets calls pass.
 func (in *Injector) enterInactive(p *point, f *frame) (*siteRules, error) {
 	switch {
 	case in.state.Load()&stateClosed != 0:
 		in.late.Add(1)
 		return nil, ErrCellEnded
-	case f.inside(in, p.target):
+	case in.state.Load()&stateAwaiting != 0, f.inside(in, p.target):
 		return nil, nil
 	}
 	lane := ""

@@ -55,7 +55,7 @@ func (w *worker) ask(ctx context.Context, q *inquiry, o *Observation) {
 	limit := w.engine.watchdog()
 	w.watch(limit)
 	defer w.watchdog.Stop()
-	own, cancel := context.WithCancel(ctx)
+	own, cancel := context.WithCancel(w.engine.m.withCell(ctx, o.Cell))
 	defer cancel()
 	i, its := q.asked, *o // a copy: the check may be left behind with it
 	q.asked++

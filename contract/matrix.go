@@ -20,10 +20,16 @@ type Matrix struct {
 	// the world: anything else, such as a package variable, is shared by all
 	// cells, and no probe finds that. Exactly one of NewWorld and World is
 	// required.
+	//
+	// ctx carries the cell's injector ([chaos.FromContext]), for what drops its
+	// context later: bind that with the Injector field of its options. Until NewWorld
+	// has returned, calls pass as if there were no injector. After the cell's last
+	// answer they get [chaos.ErrCellEnded], also in World.Close. See [CellOf] too.
 	NewWorld func(ctx context.Context) (*World, error)
 	// World is one world for all cells, which run one at a time, in real time.
 	World *World
-	// Reset returns World to its initial state; it runs before each cell.
+	// Reset returns World to its initial state; it runs before each cell. Its context
+	// is like that of NewWorld.
 	Reset func(ctx context.Context) error
 	// Points names injection points outside the tool registry, which rules may
 	// target: wrapped functions, streams, transports.

@@ -20,8 +20,8 @@ type World struct {
 	// Tools are the agent's tools; nil when it has none that faults should reach.
 	Tools chaos.ToolRegistry
 	// State returns the state of the world, for invariants over effects. The value
-	// must not change afterwards. No fault is injected into what it calls. nil:
-	// the state is not known.
+	// must not change afterwards. No fault is injected into what it calls, unless
+	// that is bound to the cell's injector. nil: the state is not known.
 	State func(ctx context.Context) (any, error)
 	// Close releases the world after its cell; nil: nothing to release.
 	Close func() error

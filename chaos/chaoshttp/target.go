@@ -26,7 +26,7 @@ func siteKeyOf(r *http.Request) siteKey {
 	k := siteKey{method: r.Method, host: r.Host}
 	if r.URL != nil {
 		k.path = r.URL.Path
-		if r.URL.Host != "" && r.RequestURI == "" { // a client's request
+		if r.URL.Host != "" { // a client's request, or one to a proxy, whose Host is the same
 			k.host = r.URL.Host
 		}
 	}
