@@ -11,6 +11,9 @@ type Event struct {
 	Cell   string `json:"cell,omitempty"`
 	Lane   string `json:"lane,omitempty"`
 	Target string `json:"target"`
+	// Alias is another name by which rules match the point: see [WrapOptions]. It is
+	// not part of the JSON.
+	Alias string `json:"-"`
 	// Call numbers the calls of the injector as they begin, with gaps; 0 for one
 	// that is only an injected error. It is not part of the JSON.
 	Call uint64 `json:"-"`

@@ -52,6 +52,7 @@ func (w *worker) runCalmly(ctx context.Context, l *promptList, prompts []string)
 		l.calm.mu.Unlock()
 	}
 	if w.engine.hasRules {
+		w.engine.points.meet(s.uncounted)
 		l.countCalls(s)
 	}
 	return s

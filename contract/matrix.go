@@ -32,8 +32,14 @@ type Matrix struct {
 	// is like that of NewWorld.
 	Reset func(ctx context.Context) error
 	// Points names injection points outside the tool registry, which rules may
-	// target: wrapped functions, streams, transports.
+	// target: wrapped functions, streams, transports. Such points are found out by
+	// themselves when the agent calls them; see StrictPoints. Without a tool registry
+	// they must be named, except those of HTTP.
 	Points []string
+	// StrictPoints makes it an error, before the agent is called, if the target of a
+	// rule matches neither a tool nor one of Points. Without it, a target that matches
+	// neither, and no point that any run called, is a warning.
+	StrictPoints bool
 	// Prompts are sent to the agent in each cell, in order. Required unless every
 	// invariant has probes.
 	Prompts    []string

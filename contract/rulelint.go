@@ -33,7 +33,7 @@ func (l *ruleLinter) lintRules(ctx context.Context) {
 			continue
 		}
 		var found []lint.Finding
-		if !l.ask(s, func() { found = lint.Plan(s.plan, &lint.Options{Targets: l.engine.known}) }) {
+		if !l.ask(s, func() { found = lint.Plan(s.plan, l.options()) }) {
 			return
 		}
 		for _, f := range found {
@@ -43,6 +43,14 @@ func (l *ruleLinter) lintRules(ctx context.Context) {
 			l.finding(fmt.Sprintf("Rule %s of scenario %s: %s.", f.Rule, s.Name, f.Message))
 		}
 	}
+}
+
+// options has the known targets only if there are no others.
+func (l *ruleLinter) options() *lint.Options {
+	if !l.engine.m.StrictPoints {
+		return nil
+	}
+	return &lint.Options{Targets: l.engine.known}
 }
 
 // ask runs fn under the watchdog. It returns false if fn failed; nothing is asked
@@ -77,7 +85,13 @@ func (l *ruleLinter) finding(text string) {
 // first one does, a cell is a calm run. If another rule matches, its fault may bring
 // about more calls, such as retries. Rules of a group are not asked about.
 func (l *ruleLinter) lintCalls(matched func(s *compiledScenario, rule string) bool) {
+	unmet := l.engine.points.unmet(l.engine.known)
 	for _, s := range l.engine.scenarios {
+		for _, r := range s.plan.Rules() {
+			if text := unmet[ruleKey{s.Name, r.Name}]; text != "" {
+				l.finding(text)
+			}
+		}
 		calls, ok := l.engine.calmRunsOf(s)
 		if !ok {
 			continue
@@ -92,7 +106,8 @@ func (l *ruleLinter) lintCalls(matched func(s *compiledScenario, rule string) bo
 			verb = "matched no call"
 		}
 		for i, r := range rules {
-			if idle[i] != "" && r.Group == "" && !l.never[ruleKey{s.Name, r.Name}] && !matched(s, r.Name) {
+			key := ruleKey{s.Name, r.Name}
+			if idle[i] != "" && unmet[key] == "" && r.Group == "" && !l.never[key] && !matched(s, r.Name) {
 				l.finding(fmt.Sprintf("Rule %s of scenario %s %s: %s.", r.Name, s.Name, verb, idle[i]))
 			}
 		}

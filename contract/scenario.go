@@ -3,6 +3,7 @@ package contract
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/glob"
@@ -54,13 +55,19 @@ func layerOf(r chaos.Rule, points []string) chaos.Layer {
 
 // pointLayer is the layer of what a target matches: a model if it matches a
 // declared point with the name of a model's call, a point if it matches another
-// declared point, else a tool.
+// declared point, else a tool. The name of an HTTP request needs no declaration.
 func pointLayer(target string, points []string) chaos.Layer {
 	g, err := glob.Compile(target)
 	if err != nil {
 		return chaos.LayerTool
 	}
 	layer := chaos.LayerTool
+	switch {
+	case modelapi.IsCall(target):
+		return chaos.LayerLLM
+	case strings.Contains(target, " "): // METHOD host/path
+		layer = chaos.LayerPoint
+	}
 	for _, point := range points {
 		if !g.Match(point) {
 			continue

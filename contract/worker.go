@@ -82,6 +82,7 @@ func (w *worker) report(ctx context.Context, r *CellReport, q *inquiry, scenario
 	r.dropped, r.cancelled = s.dropped, s.cancelled || found.cancelled
 	r.Elapsed = s.elapsed()
 	r.warn(s.warning)
+	w.engine.points.meet(s.uncounted)
 	switch {
 	case len(scenario.Rules) > 0:
 		r.events = s.uncounted

@@ -40,5 +40,8 @@ type Scenario struct {
 	AllowUndelivered bool
 }
 
+// Under returns a scenario of the rules.
+func Under(name string, rules ...chaos.Rule) Scenario { return Scenario{Name: name, Rules: rules} }
+
 // Calm returns the scenario "calm", which has no faults.
 func Calm() Scenario { return Scenario{Name: "calm"} }
