@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
 )
 
 // A ruling is the outcome of an invariant for a cell.
@@ -93,6 +95,9 @@ type finding struct {
 // ShareObservations other invariants judge the same one.
 func check(ctx context.Context, p *compiledInvariant, i int, o *Observation) finding {
 	o.Cell.Invariant = p.Name
+	if errors.Is(o.Err, ErrUndecided) && !errors.Is(o.Err, chaos.ErrInjected) {
+		return finding{Inconclusive, o.Err.Error(), false}
+	}
 	if o.Err != nil && !p.JudgesErrors {
 		return finding{Broken, fmt.Errorf("the agent failed: %w", o.Err).Error(), false}
 	}

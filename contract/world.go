@@ -10,6 +10,7 @@ import (
 // so. The tools are those of its [World], wrapped with the cell's faults; nil if
 // the world has none. The agent must return when ctx ends. It must not call tools
 // after it returned; when the cell has ended such calls get [chaos.ErrCellEnded].
+// An error that is not its doing should match [ErrNotTheAgent].
 type Agent func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error)
 
 // A World is everything that one cell touches: the agent, its tools, and the
