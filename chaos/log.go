@@ -21,6 +21,7 @@ type record struct {
 	occurrence uint64
 	ordinal    uint64
 	begun      uint64
+	ended      uint64 // the number of the last call that had begun by its end
 	start, end time.Duration
 	turn       int
 	attempt    int
@@ -82,7 +83,10 @@ func (r *record) note(text string) {
 }
 
 // ends notes that the call ends. Its time is 0 if Arm set the clock back meanwhile.
-func (r *record) ends(err error) { r.end, r.err = max(r.start, r.site.in.Elapsed()), err }
+func (r *record) ends(err error) {
+	r.end, r.err = max(r.start, r.site.in.Elapsed()), err
+	r.ended = r.site.in.begun.Load()
+}
 
 // call is the number of the call; 0: it is only an injected error, and has none.
 func (r *record) call() uint64 {

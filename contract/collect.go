@@ -57,6 +57,7 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 		})
 	}
 	_ = g.Wait() // the workers return none
+	c.warnOfOverlaps()
 	c.lintCalls(l)
 	return c.finish(ctx)
 }
@@ -128,7 +129,8 @@ func (c *collector) add(r *CellReport, s *compiledScenario) {
 	rep := c.report
 	c.count(r.scored(s))
 	c.tallies[s].add(r.events)
-	r.events = nil
+	c.tallies[s].addOverlaps(r.overlaps, r.Cell)
+	r.events, r.overlaps = nil, nil
 	rep.Filtered = rep.Filtered || r.State == NotRun
 	add(&rep.Dropped, r.dropped)
 	if r.Undecided {

@@ -60,6 +60,7 @@ type CellReport struct {
 	warnings  []string
 	cancelled bool
 	events    []*Observation // those whose faults are still to be counted
+	overlaps  []overlap
 }
 
 func (r *CellReport) warn(text string) {

@@ -18,10 +18,11 @@ type compiledScenario struct {
 	plan       *chaos.Plan
 	tool, llm  bool // some rule is for that layer
 	invariants []*compiledInvariant
+	counting   []string // the rules whose triggers count calls
 }
 
 func compileScenario(index int, s Scenario, plan *chaos.Plan, points []string) *compiledScenario {
-	c := &compiledScenario{Scenario: s, index: index, plan: plan}
+	c := &compiledScenario{Scenario: s, index: index, plan: plan, counting: countingRules(plan)}
 	for _, r := range plan.Rules() {
 		switch layerOf(r, points) {
 		case chaos.LayerTool:
