@@ -77,6 +77,7 @@ type Injector struct {
 	places    map[string]int // of the rules, by name; nil: not known
 	groups    groupDeliveries
 	waiters   map[chan struct{}]*life // the life of the rule that waits; nil: of no rule
+	port      string                  // of this machine: the first that was met
 	requested map[string]*site        // counts of InjectNow, by name of the rule
 	soonest   time.Duration           // the earliest expiry, since born; 0: no rule expires
 }

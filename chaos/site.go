@@ -16,6 +16,7 @@ type site struct {
 	in     *Injector
 	hash   uint64 // of kind, lane and target
 	target string // or the name of the rule or group, or a prefix of names
+	scope  string // the name that draws depend on: the target, perhaps without a port
 	alias  string // of the target; empty: it has none
 	lane   string
 	kind   siteKind
@@ -131,7 +132,7 @@ func (s *site) named(holds func(string) bool) bool {
 // boundTo makes the siteRule of a rule; base is the ordinal that it counts from.
 func (s *site) boundTo(a *liveRule, base uint64, set *siteRules) siteRule {
 	b := siteRule{liveRule: a, ordinals: a.ordinals, group: -1, limit: drawLimit(a.chance), base: base}
-	kind, scope := s.kind, s.target
+	kind, scope := s.kind, s.scope
 	b.faultCoord = s.coord(kind, scope, a.nameHash)
 	if a.Group != "" && s.kind == callSite {
 		g := s.in.findOrAdd(groupSite, a.Group, "", s.lane)

@@ -1,10 +1,12 @@
 package chaos
 
 import (
+	"cmp"
 	"iter"
 	"sync/atomic"
 
 	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/loopback"
 )
 
 // siteHash is the hash by which a site is found. For a call in the default lane it
@@ -33,11 +35,29 @@ func (in *Injector) findOrAdd(kind siteKind, target, alias, lane string) *site {
 	if s := in.points.find(h, target); s != nil {
 		return s
 	}
-	s := &site{in: in, hash: h, target: target, alias: alias, lane: lane, kind: kind}
+	s := &site{in: in, hash: h, target: target, scope: target, alias: alias, lane: lane, kind: kind}
+	if kind == callSite {
+		s.scope = in.drawScope(target)
+	}
 	s.empty = siteRules{site: s, simple: true, quick: in.traceless()}
 	s.bind(in.rules)
 	in.points.add(s)
 	return s
+}
+
+// drawScope is the name of a target that draws depend on. The port of a server on this
+// machine is another one in each run, so it is left out: of the port that is met first,
+// lest two servers have the same draws. in.mu is held.
+func (in *Injector) drawScope(target string) string {
+	before, port, after, ok := loopback.Cut(target)
+	if !ok {
+		return target
+	}
+	in.port = cmp.Or(in.port, port)
+	if port != in.port {
+		return target
+	}
+	return before + after
 }
 
 // addSite returns the site of a call, and makes it if there is none.

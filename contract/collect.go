@@ -19,16 +19,17 @@ type collector struct {
 	report *Report
 	take   func() (job, bool) // the next job
 
-	mu           sync.Mutex
-	moved        *sync.Cond
-	taken        int // number of jobs given to workers
-	next         int // the first job whose reports are missing
-	waiting      map[int]finished
-	counts       map[scoring.Cell]int        // index into report.Counts
-	tallies      map[*compiledScenario]tally // of report.Faults
-	onCellCaller caller                      // for OnCell
-	faulty       bool                        // OnCell failed, and is not called again
-	cancelled    bool                        // before the end
+	mu            sync.Mutex
+	moved         *sync.Cond
+	taken         int // number of jobs given to workers
+	next          int // the first job whose reports are missing
+	waiting       map[int]finished
+	counts        map[scoring.Cell]int        // index into report.Counts
+	tallies       map[*compiledScenario]tally // of report.Faults
+	onCellCaller  caller                      // for OnCell
+	faulty        bool                        // OnCell failed, and is not called again
+	cancelled     bool                        // before the end
+	warnedOfHosts bool
 }
 
 type finished struct {
@@ -130,7 +131,8 @@ func (c *collector) add(r *CellReport, s *compiledScenario) {
 	c.count(r.scored(s))
 	c.tallies[s].add(r.events)
 	c.tallies[s].addOverlaps(r.overlaps, r.Cell)
-	r.events, r.overlaps = nil, nil
+	c.addHosts(r.hosts, r.Cell)
+	r.events, r.overlaps, r.hosts = nil, nil, nil
 	rep.Filtered = rep.Filtered || r.State == NotRun
 	add(&rep.Dropped, r.dropped)
 	if r.Undecided {

@@ -61,6 +61,7 @@ type CellReport struct {
 	cancelled bool
 	events    []*Observation // those whose faults are still to be counted
 	overlaps  []overlap
+	hosts     []string // see chosenPorts
 }
 
 func (r *CellReport) warn(text string) {

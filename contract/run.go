@@ -76,6 +76,7 @@ type run struct {
 	unended      bool           // a call did not end, in a run without faults
 	uncounted    []*Observation // whose faults the report has not counted yet
 	overlaps     []overlap
+	hosts        []string // see chosenPorts
 	late         int
 	dropped      int
 	deliveries

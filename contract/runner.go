@@ -381,7 +381,7 @@ func (r *runner) sum(ctx context.Context) *run {
 	result := r.result // a copy: the run may go on
 	result.sum(ctx, r.injector)
 	if r.injector != nil && r.scenario != nil {
-		result.overlaps = r.scenario.overlaps(r.injector)
+		result.overlaps, result.hosts = r.scenario.overlaps(r.injector), r.scenario.hosts(r.injector)
 	}
 	if r.injector != nil && r.engine.hasRules && (r.scenario == nil || len(r.scenario.Rules) == 0) {
 		result.unended = !allEnded(result.observations, r.injector.Targets())

@@ -85,7 +85,7 @@ func (w *worker) report(ctx context.Context, r *CellReport, q *inquiry, scenario
 	w.engine.points.meet(s.uncounted)
 	switch {
 	case len(scenario.Rules) > 0:
-		r.events, r.overlaps = s.uncounted, s.overlaps
+		r.events, r.overlaps, r.hosts = s.uncounted, s.overlaps, s.hosts
 	case w.engine.hasRules && s.uncounted != nil:
 		q.invariant.list.countCalls(s)
 	}

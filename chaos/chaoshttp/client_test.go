@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -149,4 +150,29 @@ func TestWithInjectorInFrontOfAReverseProxy(t *testing.T) {
 	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
 	assert.Contains(t, w.Body.String(), "overloaded")
 	assert.Empty(t, in.Undelivered())
+}
+
+// TestName stands for host and port in the name of an injection point.
+func TestName(t *testing.T) {
+	base := chaoshttp.InProcess(http.NotFoundHandler())
+	for _, tc := range []struct {
+		why, method, url, body string
+		options                chaoshttp.Options
+		want                   string
+	}{
+		{"a port of this machine", http.MethodGet, "http://127.0.0.1:40213/orders/7", "", chaoshttp.Options{Name: "orders"}, "GET orders/orders/7"},
+		{"in lower case, as a host", http.MethodGet, "http://example.com/", "", chaoshttp.Options{Name: "Orders"}, "GET orders/"},
+		{"a model", http.MethodPost, "http://localhost:40213/v1/messages", `{"model":"m"}`, chaoshttp.Options{Name: "claude"}, "POST claude/v1/messages#m"},
+		{"a name of one's own wins", http.MethodGet, "http://localhost:1/a", "", chaoshttp.Options{Name: "orders",
+			Target: func(*http.Request) string { return "mine" }}, "mine"},
+		{"none", http.MethodGet, "http://localhost:1/a", "", chaoshttp.Options{}, "GET localhost:1/a"},
+	} {
+		in := chaos.NewInjector(1, &chaos.InjectorOptions{RecordAll: true})
+		r, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), tc.method, tc.url, strings.NewReader(tc.body))
+		require.NoError(t, err)
+		resp, err := chaoshttp.NewTransport(base, &tc.options).RoundTrip(r)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		assert.Equal(t, []string{tc.want}, in.Targets(), tc.why)
+	}
 }
