@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+
+	"github.com/shakedown-go/shakedown/chaos/lint"
 )
 
 // A promptList is one of the distinct prompt lists of a matrix, with what is known
@@ -26,7 +28,7 @@ type calmRecord struct {
 
 	mu    sync.Mutex // guards what follows
 	asked int        // calm runs in which the agent was called
-	calls calmCalls
+	calls lint.CalmRuns
 }
 
 // calmRun returns the run of a prompt list without faults. The first call makes it,
@@ -50,6 +52,7 @@ func (w *worker) runCalmly(ctx context.Context, l *promptList, prompts []string)
 		l.calm.mu.Unlock()
 	}
 	if w.engine.hasRules {
+		w.engine.points.meet(s.uncounted)
 		l.countCalls(s)
 	}
 	return s

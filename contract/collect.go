@@ -20,16 +20,17 @@ type collector struct {
 	report *Report
 	take   func() (job, bool) // the next job
 
-	mu           sync.Mutex
-	moved        *sync.Cond
-	taken        int // number of jobs given to workers
-	next         int // the first job whose reports are missing
-	waiting      map[int]finished
-	counts       map[scoring.Cell]int        // index into report.Counts
-	tallies      map[*compiledScenario]tally // of report.Faults
-	onCellCaller usercode.Loop               // for OnCell
-	faulty       bool                        // OnCell failed, and is not called again
-	cancelled    bool                        // before the end
+	mu            sync.Mutex
+	moved         *sync.Cond
+	taken         int // number of jobs given to workers
+	next          int // the first job whose reports are missing
+	waiting       map[int]finished
+	counts        map[scoring.Cell]int        // index into report.Counts
+	tallies       map[*compiledScenario]tally // of report.Faults
+	onCellCaller  usercode.Loop               // for OnCell
+	faulty        bool                        // OnCell failed, and is not called again
+	cancelled     bool                        // before the end
+	warnedOfHosts bool
 }
 
 type finished struct {
@@ -58,6 +59,7 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 		})
 	}
 	_ = g.Wait() // the workers return none
+	c.warnOfOverlaps()
 	c.lintCalls(l)
 	return c.finish(ctx)
 }
@@ -129,7 +131,9 @@ func (c *collector) add(r *CellReport, s *compiledScenario) {
 	rep := c.report
 	c.count(r.scored(s))
 	c.tallies[s].add(r.events)
-	r.events = nil
+	c.tallies[s].addOverlaps(r.overlaps, r.Cell)
+	c.addHosts(r.hosts, r.Cell)
+	r.events, r.overlaps, r.hosts = nil, nil, nil
 	rep.Filtered = rep.Filtered || r.State == NotRun
 	add(&rep.Dropped, r.dropped)
 	if r.Undecided {

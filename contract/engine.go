@@ -21,6 +21,7 @@ type engine struct {
 	tools     []chaos.Tool
 	known     []string // the injection points that are known before the first cell
 	hasRules  bool     // some scenario has rules, so the calls without faults are counted
+	points    pointLearner
 	warnings  []string
 	probed    bool
 }

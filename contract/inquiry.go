@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
@@ -57,7 +58,7 @@ func (w *worker) ask(ctx context.Context, q *inquiry, o *Observation) {
 	limit := w.engine.watchdog()
 	w.watch(limit)
 	defer w.watchdog.Stop()
-	own, cancel := context.WithCancel(ctx)
+	own, cancel := context.WithCancel(w.engine.m.withCell(ctx, o.Cell))
 	defer cancel()
 	i, its := q.asked, *o // a copy: the check may be left behind with it
 	q.asked++
@@ -95,6 +96,9 @@ type finding struct {
 // ShareObservations other invariants judge the same one.
 func check(ctx context.Context, p *compiledInvariant, i int, o *Observation) finding {
 	o.Cell.Invariant = p.Name
+	if errors.Is(o.Err, ErrUndecided) && !errors.Is(o.Err, chaos.ErrInjected) {
+		return finding{Inconclusive, o.Err.Error(), false}
+	}
 	if o.Err != nil && !p.JudgesErrors {
 		return finding{Broken, fmt.Errorf("the agent failed: %w", o.Err).Error(), false}
 	}

@@ -20,14 +20,26 @@ type Matrix struct {
 	// the world: anything else, such as a package variable, is shared by all
 	// cells, and no probe finds that. Exactly one of NewWorld and World is
 	// required.
+	//
+	// ctx carries the cell's injector ([chaos.FromContext]), for what drops its
+	// context later: bind that with the Injector field of its options. Until NewWorld
+	// has returned, calls pass as if there were no injector. After the cell's last
+	// answer they get [chaos.ErrCellEnded], also in World.Close. See [CellOf] too.
 	NewWorld func(ctx context.Context) (*World, error)
 	// World is one world for all cells, which run one at a time, in real time.
 	World *World
-	// Reset returns World to its initial state; it runs before each cell.
+	// Reset returns World to its initial state; it runs before each cell. Its context
+	// is like that of NewWorld.
 	Reset func(ctx context.Context) error
 	// Points names injection points outside the tool registry, which rules may
-	// target: wrapped functions, streams, transports.
+	// target: wrapped functions, streams, transports. Such points are found out by
+	// themselves when the agent calls them; see StrictPoints. Without a tool registry
+	// they must be named, except those of HTTP.
 	Points []string
+	// StrictPoints makes it an error, before the agent is called, if the target of a
+	// rule matches neither a tool nor one of Points. Without it, a target that matches
+	// neither, and no point that any run called, is a warning.
+	StrictPoints bool
 	// Prompts are sent to the agent in each cell, in order. Required unless every
 	// invariant has probes.
 	Prompts    []string

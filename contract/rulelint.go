@@ -1,15 +1,12 @@
 package contract
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/lint"
-	"github.com/shakedown-go/shakedown/chaos/when"
-	"github.com/shakedown-go/shakedown/internal/glob"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
@@ -37,7 +34,7 @@ func (l *ruleLinter) lintRules(ctx context.Context) {
 			continue
 		}
 		var found []lint.Finding
-		if !l.ask(s, func() { found = lint.Plan(s.plan, &lint.Options{Targets: l.engine.known}) }) {
+		if !l.ask(s, func() { found = lint.Plan(s.plan, l.options()) }) {
 			return
 		}
 		for _, f := range found {
@@ -47,6 +44,14 @@ func (l *ruleLinter) lintRules(ctx context.Context) {
 			l.finding(fmt.Sprintf("Rule %s of scenario %s: %s.", f.Rule, s.Name, f.Message))
 		}
 	}
+}
+
+// options has the known targets only if there are no others.
+func (l *ruleLinter) options() *lint.Options {
+	if !l.engine.m.StrictPoints {
+		return nil
+	}
+	return &lint.Options{Targets: l.engine.known}
 }
 
 // ask runs fn under the watchdog. It returns false if fn failed; nothing is asked
@@ -79,20 +84,22 @@ func (l *ruleLinter) finding(text string) {
 //
 // If that is so of all rules of a scenario, none of them can match: until the
 // first one does, a cell is a calm run. If another rule matches, its fault may bring
-// about more calls, such as retries.
+// about more calls, such as retries. Rules of a group are not asked about.
 func (l *ruleLinter) lintCalls(matched func(s *compiledScenario, rule string) bool) {
+	unmet := l.engine.points.unmet(l.engine.known)
 	for _, s := range l.engine.scenarios {
-		calls, ok := l.engine.calmCallsOf(s)
+		for _, r := range s.plan.Rules() {
+			if text := unmet[ruleKey{s.Name, r.Name}]; text != "" {
+				l.finding(text)
+			}
+		}
+		calls, ok := l.engine.calmRunsOf(s)
 		if !ok {
 			continue
 		}
 		rules := s.plan.Rules()
-		idle := make([]string, len(rules)) // how few calls there are; empty: enough, or not known
-		if !l.ask(s, func() {
-			for i, r := range rules {
-				idle[i] = l.tooFew(r, &calls)
-			}
-		}) {
+		var idle []string
+		if !l.ask(s, func() { idle = calls.Idle(rules) }) {
 			return
 		}
 		verb := "can never match"
@@ -100,18 +107,23 @@ func (l *ruleLinter) lintCalls(matched func(s *compiledScenario, rule string) bo
 			verb = "matched no call"
 		}
 		for i, r := range rules {
-			if idle[i] != "" && !l.never[ruleKey{s.Name, r.Name}] && !matched(s, r.Name) {
-				l.finding(fmt.Sprintf("Rule %s of scenario %s %s: in %s the agent %s.", r.Name, s.Name, verb, calmRunsText(calls.runs), idle[i]))
+			key := ruleKey{s.Name, r.Name}
+			if idle[i] != "" && unmet[key] == "" && r.Group == "" && !l.never[key] && !matched(s, r.Name) {
+				l.finding(fmt.Sprintf("Rule %s of scenario %s %s: %s.", r.Name, s.Name, verb, idle[i]))
 			}
 		}
 	}
 }
 
-// calmCallsOf is what the calm runs of all prompt lists of a scenario showed. ok is
-// false if those of a list are not known.
-func (e *engine) calmCallsOf(s *compiledScenario) (sum calmCalls, ok bool) {
+// calmRunsOf is what the calm runs of all prompt lists of a scenario showed. ok is
+// false if the calls of a list are not known.
+func (e *engine) calmRunsOf(s *compiledScenario) (sum *lint.CalmRuns, ok bool) {
 	if len(s.Rules) == 0 || len(s.invariants) == 0 {
-		return sum, false
+		return nil, false
+	}
+	sum = &lint.CalmRuns{Aliases: true}
+	for _, t := range e.tools {
+		sum.Tools = append(sum.Tools, t.Name)
 	}
 	var seen []*promptList
 	for _, p := range s.invariants {
@@ -119,63 +131,38 @@ func (e *engine) calmCallsOf(s *compiledScenario) (sum calmCalls, ok bool) {
 			continue
 		}
 		seen = append(seen, p.list)
-		c := &p.list.calm.calls
-		if c.runs == 0 {
-			return sum, false
+		if p.list.calm.calls.Runs == 0 {
+			return nil, false
 		}
-		sum.join(c)
+		sum.Join(&p.list.calm.calls)
 	}
 	return sum, true
 }
 
-// tooFew says how few calls the agent makes for the rule to match one; "" if it may
-// match one, or if that is not known. The calls of a group count together, over all
-// its targets, and are not known.
-func (l *ruleLinter) tooFew(r chaos.Rule, calls *calmCalls) string {
-	g, err := glob.Compile(r.Target)
-	if err != nil || r.Group != "" {
-		return ""
+// countCalls adds the calls of a run without faults. A run whose log may not have all
+// of them is left out.
+func (l *promptList) countCalls(s *run) {
+	if len(s.observations) < len(l.prompts) || s.partial != nil || s.undecided != nil ||
+		s.leaked != "" || s.abandoned || s.unended || s.dropped > 0 || s.late > 0 {
+		return
 	}
-	t, ok := calls.of(g, func(name string) bool {
-		return slices.ContainsFunc(l.engine.tools, func(tool chaos.Tool) bool { return tool.Name == name })
-	})
-	name, literal := g.Literal()
-	if !literal {
-		name = "any one target of " + r.Target
+	var all []chaos.Event
+	for _, o := range s.observations {
+		all = append(all, o.Events...)
 	}
-	switch {
-	case !ok || t.most > 0 && !neverWithin(r, t.most):
-		return ""
-	case t.most == 0 && literal:
-		return "did not call " + name
-	case t.most == 0:
-		return "called no target of " + r.Target
-	}
-	text := "called " + name + " " + times(t.most) + " at most"
-	if t.lanes {
-		text += " in one lane"
-	}
-	return text
+	l.calm.mu.Lock()
+	defer l.calm.mu.Unlock()
+	l.calm.calls.Add(all)
 }
 
-// neverWithin reports whether the rule matches none of the first n calls, n above 0,
-// of a lane to a target, whatever else is true of them. Package lint is asked about
-// the rule restricted to these calls.
-func neverWithin(r chaos.Rule, n int) bool {
-	if r.When == nil {
-		return false
+// allEnded reports whether each target has a call that ended. Only these calls are in
+// the log.
+func allEnded(observations []*Observation, targets []string) bool {
+	ended := make(map[string]bool, len(targets))
+	for _, o := range observations {
+		for i := range o.Events {
+			ended[o.Events[i].Target] = true
+		}
 	}
-	restricted := chaos.Rule{Name: r.Name, Target: r.Target, Fault: r.Fault, When: when.All(r.When, when.First(n))}
-	return slices.ContainsFunc(lint.Rules([]chaos.Rule{restricted}, nil), func(f lint.Finding) bool { return f.Code == lint.Never })
-}
-
-func times(n int) string {
-	return cmp.Or(map[int]string{1: "once", 2: "twice"}[n], fmt.Sprintf("%d times", n))
-}
-
-func calmRunsText(n int) string {
-	if n == 1 {
-		return "1 calm run"
-	}
-	return fmt.Sprintf("%d calm runs", n)
+	return !slices.ContainsFunc(targets, func(target string) bool { return !ended[target] })
 }

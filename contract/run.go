@@ -75,6 +75,8 @@ type run struct {
 	abandoned    bool           // user code was left behind
 	unended      bool           // a call did not end, in a run without faults
 	uncounted    []*Observation // whose faults the report has not counted yet
+	overlaps     []overlap
+	hosts        []string // see chosenPorts
 	late         int
 	dropped      int
 	deliveries

@@ -45,19 +45,22 @@ type runner struct {
 
 // run makes the run, within ctx.
 func (r *runner) run(ctx context.Context, cancel context.CancelFunc) {
+	in := r.makeInjector()
+	ctx = chaos.NewContext(r.engine.m.withCell(ctx, r.cell), in)
 	l := usercode.Limits{Ctx: ctx, Cancel: cancel, Watchdog: r.watchdog, Patience: r.patience}
 	world := r.enter(l)
 	if world == nil {
+		in.Close()
 		return
 	}
 	defer r.leave(l, world)
+	defer in.Close()
 	if r.inspect != nil {
 		r.begin("listing the tools")
 		r.do(l, func() error { return r.inspect(ctx, world) })
 		return
 	}
-	in := r.arm()
-	defer in.Close()
+	in.Arm()
 	tools := world.Tools
 	if tools != nil {
 		tools = chaos.WrapRegistry(tools, in)
@@ -180,13 +183,16 @@ func (r *runner) name() string {
 	return r.cell.String()
 }
 
-// arm makes the injector. It has no rules if the run is not a cell.
-func (r *runner) arm() *chaos.Injector {
+// makeInjector makes the injector, inert until the world is there: calls that make
+// the world get no fault, and are not counted. It has no rules if the run is not a cell.
+func (r *runner) makeInjector() *chaos.Injector {
+	o := &chaos.InjectorOptions{RecordAll: true, AwaitArm: true}
 	var in *chaos.Injector
 	if r.scenario != nil {
-		in = r.scenario.injector(r.cell.Trial, r.engine.m.KeepValues || r.needs.Has(NeedResults))
+		o.KeepValues = r.engine.m.KeepValues || r.needs.Has(NeedResults)
+		in = r.scenario.injector(r.cell.Trial, o)
 	} else {
-		in = chaos.NewInjector(0, &chaos.InjectorOptions{RecordAll: true})
+		in = chaos.NewInjector(0, o)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -375,6 +381,9 @@ func (r *runner) sum(ctx context.Context) *run {
 	r.gatherLate()
 	result := r.result // a copy: the run may go on
 	result.sum(ctx, r.injector)
+	if r.injector != nil && r.scenario != nil {
+		result.overlaps, result.hosts = r.scenario.overlaps(r.injector), r.scenario.hosts(r.injector)
+	}
 	if r.injector != nil && r.engine.hasRules && (r.scenario == nil || len(r.scenario.Rules) == 0) {
 		result.unended = !allEnded(result.observations, r.injector.Targets())
 	}

@@ -3,6 +3,7 @@ package contract
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/glob"
@@ -17,10 +18,11 @@ type compiledScenario struct {
 	plan       *chaos.Plan
 	tool, llm  bool // some rule is for that layer
 	invariants []*compiledInvariant
+	counting   []string // the rules whose triggers count calls
 }
 
 func compileScenario(index int, s Scenario, plan *chaos.Plan, points []string) *compiledScenario {
-	c := &compiledScenario{Scenario: s, index: index, plan: plan}
+	c := &compiledScenario{Scenario: s, index: index, plan: plan, counting: countingRules(plan)}
 	for _, r := range plan.Rules() {
 		switch layerOf(r, points) {
 		case chaos.LayerTool:
@@ -54,13 +56,19 @@ func layerOf(r chaos.Rule, points []string) chaos.Layer {
 
 // pointLayer is the layer of what a target matches: a model if it matches a
 // declared point with the name of a model's call, a point if it matches another
-// declared point, else a tool.
+// declared point, else a tool. The name of an HTTP request needs no declaration.
 func pointLayer(target string, points []string) chaos.Layer {
 	g, err := glob.Compile(target)
 	if err != nil {
 		return chaos.LayerTool
 	}
 	layer := chaos.LayerTool
+	switch {
+	case modelapi.IsCall(target):
+		return chaos.LayerLLM
+	case strings.Contains(target, " "): // METHOD host/path
+		layer = chaos.LayerPoint
+	}
 	for _, point := range points {
 		if !g.Match(point) {
 			continue
@@ -88,8 +96,8 @@ func (s *compiledScenario) applies(a Applies) bool {
 
 // injector makes the injector of one cell. Its name does not contain the
 // invariant, so all invariants of a trial meet the same faults.
-func (s *compiledScenario) injector(trial int, values bool) *chaos.Injector {
-	return s.plan.Injector(s.Name+"/"+strconv.Itoa(trial), &chaos.InjectorOptions{RecordAll: true, KeepValues: values})
+func (s *compiledScenario) injector(trial int, o *chaos.InjectorOptions) *chaos.Injector {
+	return s.plan.Injector(s.Name+"/"+strconv.Itoa(trial), o)
 }
 
 // String is the name of the constant.

@@ -10,8 +10,11 @@ import (
 type tally map[string]*ruleTally
 
 type ruleTally struct {
-	*FaultCount      // in the report's own list
-	matched     bool // some call, also if no fault was injected
+	*FaultCount         // in the report's own list
+	matched     bool    // some call, also if no fault was injected
+	overlaps    int     // runs in which calls overlapped that it counted
+	overlap     overlap // of the first such run
+	overlapIn   Cell
 }
 
 // newTallies lists every rule of every scenario in the report, also those that

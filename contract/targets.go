@@ -38,19 +38,31 @@ func (w *worker) learnTools(ctx context.Context) error {
 	}
 	var problems []error
 	for _, scenario := range e.scenarios {
-		if err := scenario.checkTargets(e.known, hasRegistry); err != nil {
+		if err := e.checkTargets(scenario, hasRegistry); err != nil {
 			problems = append(problems, err)
 		}
 	}
 	return errors.Join(problems...)
 }
 
-// checkTargets returns an error if a rule can match no call in the world.
-func (s *compiledScenario) checkTargets(targets []string, hasRegistry bool) error {
+// checkTargets returns an error if a rule's target matches no known name and must: with
+// StrictPoints, or if it is for tools and there is no registry. Other such targets may
+// be points that the agent reaches.
+func (e *engine) checkTargets(s *compiledScenario, hasRegistry bool) error {
 	if len(s.Rules) == 0 {
 		return nil
 	}
-	err := s.plan.CheckTargets(targets...)
+	e.points.expect(s, e.known)
+	var must []chaos.Rule
+	for _, r := range s.plan.Rules() {
+		if e.m.StrictPoints || !hasRegistry && layerOf(r, e.m.Points) == chaos.LayerTool {
+			must = append(must, r)
+		}
+	}
+	plan, err := chaos.NewPlan(e.m.Seed, must...)
+	if err == nil {
+		err = plan.CheckTargets(e.known...)
+	}
 	if err == nil {
 		return nil
 	}

@@ -84,13 +84,14 @@ func (w *worker) report(ctx context.Context, r *CellReport, q *inquiry, scenario
 	r.dropped, r.cancelled = s.dropped, s.cancelled || found.cancelled
 	r.Elapsed = s.elapsed()
 	r.warn(s.warning)
+	w.engine.points.meet(s.uncounted)
 	switch {
 	case len(scenario.Rules) > 0:
-		r.events = s.uncounted
+		r.events, r.overlaps, r.hosts = s.uncounted, s.overlaps, s.hosts
 	case w.engine.hasRules && s.uncounted != nil:
 		q.invariant.list.countCalls(s)
 	}
-	s.warning, s.uncounted = "", nil // once, however many cells share it
+	s.warning, s.uncounted, s.overlaps = "", nil, nil // once, however many cells share it
 	if len(scenario.Rules) > 0 && d.delivered == 0 && r.State != Inconclusive {
 		r.State = Undelivered
 		if r.Why == "" {

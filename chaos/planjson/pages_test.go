@@ -101,7 +101,7 @@ func TestSummaryOfPagesIsTrue(t *testing.T) {
 	made := make(map[string]bool) // constructors
 	constructor := regexp.MustCompile(`\b(?:fault|lies|when|chaoshttp)\.[A-Z]\w+`)
 	for _, r := range planjson.Rows() {
-		for _, name := range constructor.FindAllString(r.Code, -1) {
+		for _, name := range constructor.FindAllString(r.Go, -1) {
 			made[name] = true
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/contracttest"
 	"github.com/shakedown-go/shakedown/contract/invariant"
-	"github.com/shakedown-go/shakedown/mcpadapter"
+	"github.com/shakedown-go/shakedown/mcpadapter/client"
 	"github.com/shakedown-go/shakedown/mcpadapter/mcpchaos"
 )
 
@@ -53,9 +53,9 @@ func newWorld(ctx context.Context) (*contract.World, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil)
-	client.AddSendingMiddleware(mcpchaos.Sending(nil))
-	session, err := client.Connect(ctx, mcpchaos.Transport(near, nil), nil)
+	protocol := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil)
+	protocol.AddSendingMiddleware(mcpchaos.Sending(nil))
+	session, err := protocol.Connect(ctx, mcpchaos.Transport(near, nil), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func newWorld(ctx context.Context) (*contract.World, error) {
 		_ = session.Close() // its error says what a fault did to the connection
 		return serving.Wait()
 	}
-	return &contract.World{Agent: ask, Tools: mcpadapter.Registry(session), Close: closed}, nil
+	return &contract.World{Agent: ask, Tools: client.Registry(session), Close: closed}, nil
 }
 
 func TestOverMCP(t *testing.T) {
