@@ -2,8 +2,11 @@ package contract
 
 import (
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -26,3 +29,24 @@ type FieldError = scoring.FieldError
 
 // fields makes the errors of this package.
 const fields = fielderror.Package("contract")
+
+// A PanicError is a panic of user code: of the agent in [Observation.Err], of
+// other functions in [CellReport.Why]. Value is what it panicked with, Stack that
+// of the goroutine that panicked. Its text is the value without the stack; Unwrap
+// returns the value if it is an error.
+type PanicError = usercode.PanicError
+
+// newCaller returns a loop for user code, whose Goexit is [ErrFailNow].
+func newCaller() usercode.Loop { return usercode.Loop{Exited: ErrFailNow} }
+
+// callAside runs user code that has no context, under a watchdog of its own. It
+// returns what went wrong, or "".
+func callAside(c *usercode.Loop, limit time.Duration, fn func()) (why string) {
+	switch e := c.Aside(limit, fn); {
+	case e.Left:
+		return fmt.Sprintf("it did not return within %v", limit)
+	case e.Err != nil:
+		return e.Err.Error()
+	}
+	return ""
+}

@@ -1,14 +1,19 @@
 package contract
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"math"
+	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -43,7 +48,8 @@ type finished struct {
 func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 	take, stop := iter.Pull(e.jobs())
 	defer stop()
-	c := &collector{engine: e, report: e.newReport(), take: take, waiting: map[int]finished{}, counts: map[scoring.Cell]int{}, onCellCaller: newCaller()}
+	c := &collector{engine: e, report: e.newReport(), take: take, waiting: map[int]finished{},
+		counts: map[scoring.Cell]int{}, onCellCaller: newCaller()}
 	c.moved = sync.NewCond(&c.mu)
 	c.tallies = newTallies(c.report, e.scenarios)
 	defer c.onCellCaller.Release()
@@ -65,7 +71,8 @@ func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
 }
 
 func (e *engine) newReport() *Report {
-	r := &Report{Name: e.m.Name, Seed: e.m.Seed, Trials: e.m.trials(), SharedObservations: e.m.ShareObservations, StateProbed: e.probed,
+	r := &Report{Name: e.m.Name, Seed: e.m.Seed, Trials: e.m.trials(), SharedObservations: e.m.ShareObservations,
+		StateProbed:       e.probed,
 		AllowInconclusive: e.o.AllowInconclusive, Warnings: e.warnings}
 	for _, s := range e.scenarios {
 		r.Scenarios = append(r.Scenarios, s.Name)
@@ -219,7 +226,8 @@ func (c *collector) lintCalls(l *ruleLinter) {
 func (c *collector) finish(ctx context.Context) (*Report, error) {
 	r := c.report
 	r.CalmRuns = c.engine.calmRuns()
-	score, err := scoring.ContractWith(r.Counts, &scoring.ContractOptions{AllowInconclusive: c.engine.o.AllowInconclusive})
+	score,
+		err := scoring.ContractWith(r.Counts, &scoring.ContractOptions{AllowInconclusive: c.engine.o.AllowInconclusive})
 	r.Score = score
 	switch {
 	case c.cancelled:
@@ -232,4 +240,171 @@ func (c *collector) finish(ctx context.Context) (*Report, error) {
 		return r, nil // the verdict says so: inconclusive
 	}
 	return r, err
+}
+
+// tally counts the rules of one scenario by their names.
+type tally map[string]*ruleTally
+
+type ruleTally struct {
+	*FaultCount         // in the report's own list
+	matched     bool    // some call, also if no fault was injected
+	overlaps    int     // runs in which calls overlapped that it counted
+	overlap     overlap // of the first such run
+	overlapIn   Cell
+}
+
+// newTallies lists every rule of every scenario in the report, also those that
+// never match a call, and returns a tally per scenario.
+func newTallies(r *Report, scenarios []*compiledScenario) map[*compiledScenario]tally {
+	n := 0
+	for _, s := range scenarios {
+		n += len(s.Rules)
+	}
+	r.Faults = make([]FaultCount, 0, n) // its elements are pointed to: it must not grow
+	tallies := make(map[*compiledScenario]tally, len(scenarios))
+	for _, s := range scenarios {
+		t := make(tally, len(s.Rules))
+		for _, rule := range s.plan.Rules() {
+			r.Faults = append(r.Faults,
+				FaultCount{Scenario: s.Name, Rule: rule.Name, Target: rule.Target, Fault: kindOf(rule.Fault)})
+			t[rule.Name] = &ruleTally{FaultCount: &r.Faults[len(r.Faults)-1]}
+		}
+		tallies[s] = t
+	}
+	return tallies
+}
+
+// kindOf is the kind that a fault declares; "" for one that declares none, whose
+// events have it.
+func kindOf(f chaos.Fault) string {
+	if d, ok := f.(chaos.Described); ok {
+		return d.Describe().Kind
+	}
+	return ""
+}
+
+// add counts the faults of one run of the agent.
+func (t tally) add(observations []*Observation) {
+	var delivered []*ruleTally
+	for _, o := range observations {
+		for i := range o.Events {
+			delivered = t.event(&o.Events[i], delivered)
+		}
+	}
+	for _, c := range delivered {
+		c.Cells++
+	}
+}
+
+// event counts one call, and adds to the rules delivered so far.
+func (t tally) event(e *chaos.Event, delivered []*ruleTally) []*ruleTally {
+	count := func(rule string, reached bool) {
+		c := t[rule]
+		if c == nil { // no rule was injected
+			return
+		}
+		c.matched = true
+		switch {
+		case !reached:
+			add(&c.Undelivered, 1)
+		default:
+			add(&c.Delivered, 1)
+			if !slices.Contains(delivered, c) {
+				delivered = append(delivered, c)
+			}
+		}
+	}
+	count(e.Rule, e.Delivered)
+	if c := t[e.Rule]; c != nil && c.Fault == "" {
+		c.Fault = e.Fault
+	}
+	for _, rule := range e.Also {
+		count(rule, true)
+	}
+	for _, rule := range e.Idle {
+		count(rule, false)
+	}
+	for _, notInjected := range [][]string{e.Masked, e.HeldBack} {
+		for _, rule := range notInjected {
+			if c := t[rule]; c != nil {
+				c.matched = true
+			}
+		}
+	}
+	return delivered
+}
+
+// Sums of counts and of times stop at the largest value of their type. An
+// int may have 32 bits, and a cell that hung counts thirty days.
+
+// plus adds two durations that are not negative.
+func plus(a, b time.Duration) time.Duration {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// add adds to a count.
+func add(count *int, n int) {
+	if *count > math.MaxInt-n {
+		*count = math.MaxInt
+		return
+	}
+	*count += n
+}
+
+// toInt makes an int of a counter.
+func toInt(n uint64) int { return int(min(n, math.MaxInt)) }
+
+// reachedAgent reports whether some delivered fault is known to have reached the
+// agent itself. A fault on a call that a tool made reaches it if each call around
+// that one passes the outcome on. Otherwise the tool recovered, or turned it into
+// something that cannot be distinguished from a result of the tool's own.
+func reachedAgent(observations []*Observation) bool {
+	within := map[string][]*chaos.Event{} // calls by target: those that others may be in
+	var open []*chaos.Event               // delivered, on calls that other calls made
+	for _, o := range observations {
+		for i := range o.Events {
+			e := &o.Events[i]
+			within[e.Target] = append(within[e.Target], e)
+			switch {
+			case !e.Delivered:
+			case e.Caller == "":
+				return true
+			default:
+				open = append(open, e)
+			}
+		}
+	}
+	seen := map[*chaos.Event]bool{}
+	for len(open) > 0 {
+		e := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, around := range within[e.Caller] {
+			switch {
+			case seen[around] || !passesOn(around, e):
+			case around.Caller == "":
+				return true
+			default:
+				seen[around] = true
+				open = append(open, around)
+			}
+		}
+	}
+	return false
+}
+
+// passesOn reports whether one call lasted around another and let its outcome
+// through: the injected error, the wait, or the very result.
+func passesOn(around, e *chaos.Event) bool {
+	switch {
+	case around == e || around.Start > e.Start || around.End < e.End:
+		return false
+	case e.Outcome == chaos.OutcomeInjected:
+		return around.Outcome == chaos.OutcomeInjected
+	case e.Outcome == chaos.OutcomePanicked:
+		return around.Outcome == chaos.OutcomePanicked
+	}
+	return e.Spent > 0 || len(e.Result) > 0 && bytes.Equal(e.Result, around.Result)
 }
