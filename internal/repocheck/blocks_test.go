@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"go/ast"
 	"go/importer"
 	"go/parser"
@@ -115,6 +114,7 @@ func TestBlocksThatDoNotCompileAreSeen(t *testing.T) {
 		{"no Go", fence("a …"), "page.md:2"},
 		{"an element of another type", "<!-- go: in []chaos.Rule -->\n" + fence(`{Targets: "stock"},`), "unknown field Targets"},
 		{"a member of a test file alone", fence("chaos.Nowhere()"), "undefined: chaos.Nowhere"},
+		{"a package that does not exist", fence("package main\n\nimport _ \"example.com/nowhere\"\n\nfunc main() {}"), "could not import example.com/nowhere (the workspace has no such package"},
 		{"a package of an ambiguous name", fence("_ = rand.Int()"), "rand may be crypto/rand, math/rand, math/rand/v2"},
 		{"an unknown directive", "<!-- go: continued -->\n" + fence("n := 1"), `directive "continued"; allowed: continues, file, in, returns, given, not compiled:`},
 		{"no reason", "<!-- go: not compiled: -->\n" + fence("n := 1"), "a reason"},
@@ -156,7 +156,7 @@ func newBlockChecker(t *testing.T) *blockChecker {
 	c.types = importer.ForCompiler(c.fset, "gc", func(importPath string) (io.ReadCloser, error) {
 		file := c.export[importPath]
 		if file == "" {
-			return nil, fmt.Errorf("no package %s in the workspace", importPath)
+			return nil, errors.New("the workspace has no such package, or it does not compile")
 		}
 		return os.Open(file)
 	})
@@ -232,7 +232,7 @@ func (c *blockChecker) check(t *testing.T, units []*unit) (problems []string) {
 	}
 	if len(missing) > 0 {
 		slices.Sort(missing)
-		for _, p := range listWorkspace(t, append([]string{"-export", "-deps"}, missing...)...) {
+		for _, p := range listWorkspace(t, append([]string{"-e", "-export", "-deps"}, missing...)...) {
 			c.export[p.ImportPath] = p.Export
 		}
 	}

@@ -46,9 +46,11 @@ func (a agent) converse(ctx context.Context, prompt string, tools chaos.ToolRegi
 		return "", err
 	}
 	for _, tool := range offered {
-		params.Tools = append(params.Tools, openai.ChatCompletionFunctionTool(openai.FunctionDefinitionParam{
-			Name: tool.Name, Parameters: openai.FunctionParameters{"type": "object"},
-		}))
+		var schema openai.FunctionParameters
+		if err := json.Unmarshal(tool.InputSchema, &schema); err != nil {
+			return "", err
+		}
+		params.Tools = append(params.Tools, openai.ChatCompletionFunctionTool(openai.FunctionDefinitionParam{Name: tool.Name, Parameters: schema}))
 	}
 	for range 5 {
 		completion, err := a.client.Chat.Completions.New(ctx, params)
@@ -93,7 +95,10 @@ func newWorld(context.Context) (*contract.World, error) {
 		option.WithAPIKey("none"), option.WithBaseURL("https://api.openai.example/v1/"), option.WithRequestTimeout(30*time.Second),
 		option.WithHTTPClient(&http.Client{Transport: chaoshttp.NewTransport(modeltest.New(nil, answer), nil)}),
 	)
-	tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "orders_status", Effect: chaos.EffectNone},
+	tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{
+		Name: "orders_status", Effect: chaos.EffectNone,
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"order":{"type":"string"}},"required":["order"]}`),
+	},
 		func(_ context.Context, in struct{ Order string }) (string, error) { return "shipped", nil }))
 	return &contract.World{Agent: agent{client}.ask, Tools: tools}, err
 }
