@@ -89,6 +89,9 @@ func (b *binder) part(n *strictjson.Node, at string, v reflect.Value) bool {
 	}
 	row, ok := side.rows[doc.Kind]
 	if !ok {
+		if b.Full() {
+			return false
+		}
 		names := side.names()
 		b.add(&Error{Pointer: strictjson.Join(at, "kind"), Reason: UnknownKind, Value: strictjson.Short(string(strictjson.Quote(doc.Kind))),
 			Allowed: "one of " + strings.Join(names, ", ") + text.Meant(doc.Kind, names)})
