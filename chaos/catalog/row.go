@@ -143,9 +143,7 @@ func complete[P any](r Row, build func(any) any) *Row {
 	if r.params.Kind() == reflect.Struct {
 		r.fields, r.bounds = strictjson.Fields(r.params), strictjson.Bounds(r.params)
 	}
-	for _, f := range r.fields {
-		r.AsText = r.AsText || f.Type == reflect.TypeFor[error]()
-	}
+	r.AsText = r.AsText || strictjson.Holds(r.params, reflect.TypeFor[error]())
 	if r.Example == "" {
 		r.Example = "{}"
 	}
@@ -193,12 +191,15 @@ func (r *Row) Describe(params any) chaos.Description {
 // what bounds cannot say, and returns [Check.Err].
 func (r *Row) Check(params any) *Check {
 	c := &Check{Kind: r.Kind}
-	v := reflect.ValueOf(params)
-	for i := range r.bounds {
-		b := &r.bounds[i]
-		for place, part := range b.Outliers(v.FieldByIndex(b.Index)) {
-			c.That(false, b.Name+place, part.Interface(), b.Says())
-		}
+	if r.bounds == nil {
+		return c
+	}
+	if reflect.TypeOf(params) != r.params {
+		c.That(false, "params", fmt.Sprintf("a %T", params), fmt.Sprintf("a %v, as the row has it", r.params))
+		return c
+	}
+	for o := range strictjson.Outliers(r.bounds, reflect.ValueOf(params)) {
+		c.That(false, o.Place, o.Value.Interface(), o.Allowed)
 	}
 	return c
 }
