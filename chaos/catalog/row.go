@@ -21,8 +21,8 @@
 //
 // Descriptions, checks of bounds, plans in JSON and their schema, the tables in
 // the documentation, and the list of faults that an MCP server offers are made
-// of rows. The packages fault, when, lies, chaoshttp and mcpchaos each return
-// theirs from a function Rows. Rows of your own go into planjson.Options.Rows.
+// of rows. The packages fault, when, lies and chaoshttp each return theirs from a
+// function Rows. Rows of your own go into planjson.Options.Rows.
 //
 // A row may be read from many goroutines. It refers to the constructor of its
 // fault, so the constructor must not refer to the row: Go would refuse that as
@@ -83,8 +83,12 @@ type None struct{}
 //
 //   - doc:"…" describes it;
 //   - bounds:"min=1,over=0,max=9,enum=a|b" bounds a number, a duration, the length
-//     of a list (over and enum: its elements) or a text;
+//     of a list (over and enum: its elements) or of a map, or with enum a text;
 //   - allowed:"…" says what is allowed, where the bounds alone say too little.
+//
+// An optional number that is 0 counts as left out. A struct may be embedded, a
+// pointer may not. planjson refuses a row with parameters or tags that have no
+// meaning.
 //
 // The fault checks and describes itself by the parameters it was built of, with
 // [Row.Check] and [Row.Describe].
@@ -148,6 +152,17 @@ func complete[P any](r Row, build func(any) any) *Row {
 		r.Example = "{}"
 	}
 	return &r
+}
+
+// Copies returns copies of rows, which the caller may change: a package keeps its own.
+func Copies(rows []*Row) []*Row {
+	all := make([]Row, len(rows))
+	copies := make([]*Row, len(rows))
+	for i, r := range rows {
+		all[i] = *r
+		copies[i] = &all[i]
+	}
+	return copies
 }
 
 // IsTrigger reports whether the row is of a trigger.

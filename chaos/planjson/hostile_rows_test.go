@@ -13,8 +13,11 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/catalog"
+	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/lies"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
+	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
@@ -257,5 +260,18 @@ func TestErrorsWithinParametersAreNotLost(t *testing.T) {
 			_, err = planjson.Encode(plan, o)
 			assert.Equal(t, c.lost, err != nil, "%v", err)
 		}
+	}
+}
+
+// What a caller does to a list of rows, or to a row, changes nothing for others.
+func TestRowsAreCopies(t *testing.T) {
+	for _, rows := range []func() []*catalog.Row{fault.Rows, when.Rows, lies.Rows, chaoshttp.Rows} {
+		want := rows()[0].Kind
+		changed := rows()
+		*changed[0] = catalog.Row{Kind: "changed"}
+		changed[1] = nil
+		assert.Equal(t, want, rows()[0].Kind)
+		assert.NotNil(t, rows()[1])
+		assert.NotNil(t, rows()[0].Params())
 	}
 }
