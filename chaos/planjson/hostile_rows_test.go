@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 	"testing"
 	"time"
 
@@ -274,4 +275,28 @@ func TestRowsAreCopies(t *testing.T) {
 		assert.NotNil(t, rows()[1])
 		assert.NotNil(t, rows()[0].Params())
 	}
+}
+
+// Rows, options and tables are read by many goroutines at once.
+func TestConcurrentReaders(t *testing.T) {
+	row := rowFor[bounded]()
+	o := &planjson.Options{Rows: []*catalog.Row{row}, Faults: []chaos.Fault{fault.Mutate("double", func(n int) int { return 2 * n })}}
+	doc := oneRule(`{"kind":"prob","params":{"p":0.5}}`, `{"kind":"guardrail_down","params":{"message":"service unavailable"}}`)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 5 {
+				plan, err := planjson.Decode(doc, o)
+				if assert.NoError(t, err) {
+					_, err = planjson.Encode(plan, o)
+					assert.NoError(t, err)
+				}
+				_, err = planjson.Decode(oneRule(`{"kind":"always"}`, `{"kind":"own","params":{"items":[{"n":0}]}}`), o)
+				assert.Error(t, err)
+				_ = row.Describe(bounded{Left: 2})
+				fault.Rows()[0].Kind = "changed"
+			}
+		})
+	}
+	wg.Wait()
 }
