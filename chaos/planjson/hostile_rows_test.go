@@ -126,6 +126,13 @@ func TestRowsThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// An example goes into the schema as it is.
+func TestRowsWithABadExample(t *testing.T) {
+	row := catalog.Fault(catalog.Row{Kind: "own", Example: "{n:1}"}, func(counted) chaos.Fault { return inert{} })
+	_, err := planjson.SchemaFor(&planjson.Options{Rows: []*catalog.Row{row}})
+	assert.EqualError(t, err, "planjson: bad value kind own, Example {n:1}; allowed: a JSON object")
+}
+
 // The compiler's checks refuse such a tag in the source.
 func TestParametersThatNobodySees(t *testing.T) {
 	hidden := reflect.StructOf([]reflect.StructField{{Name: "n", PkgPath: "own", Type: reflect.TypeFor[int](), Tag: `json:"n"`}})
