@@ -21,8 +21,8 @@
 //
 // Descriptions, checks of bounds, plans in JSON and their schema, the tables in
 // the documentation, and the list of faults that an MCP server offers are made
-// of rows. The packages fault, when, lies, chaoshttp and mcpchaos each return
-// theirs from a function Rows. Rows of your own go into planjson.Options.Rows.
+// of rows. The packages fault, when, lies and chaoshttp each return theirs from a
+// function Rows. Rows of your own go into planjson.Options.Rows.
 //
 // A row may be read from many goroutines. It refers to the constructor of its
 // fault, so the constructor must not refer to the row: Go would refuse that as
@@ -83,8 +83,12 @@ type None struct{}
 //
 //   - doc:"…" describes it;
 //   - bounds:"min=1,over=0,max=9,enum=a|b" bounds a number, a duration, the length
-//     of a list (over and enum: its elements) or a text;
+//     of a list (over and enum: its elements) or of a map, or with enum a text;
 //   - allowed:"…" says what is allowed, where the bounds alone say too little.
+//
+// An optional number that is 0 counts as left out. A struct may be embedded, a
+// pointer may not. planjson refuses a row with parameters or tags that have no
+// meaning.
 //
 // The fault checks and describes itself by the parameters it was built of, with
 // [Row.Check] and [Row.Describe].
@@ -143,13 +147,22 @@ func complete[P any](r Row, build func(any) any) *Row {
 	if r.params.Kind() == reflect.Struct {
 		r.fields, r.bounds = strictjson.Fields(r.params), strictjson.Bounds(r.params)
 	}
-	for _, f := range r.fields {
-		r.AsText = r.AsText || f.Type == reflect.TypeFor[error]()
-	}
+	r.AsText = r.AsText || strictjson.Holds(r.params, reflect.TypeFor[error]())
 	if r.Example == "" {
 		r.Example = "{}"
 	}
 	return &r
+}
+
+// Copies returns copies of rows, which the caller may change: a package keeps its own.
+func Copies(rows []*Row) []*Row {
+	all := make([]Row, len(rows))
+	copies := make([]*Row, len(rows))
+	for i, r := range rows {
+		all[i] = *r
+		copies[i] = &all[i]
+	}
+	return copies
 }
 
 // IsTrigger reports whether the row is of a trigger.
@@ -193,12 +206,15 @@ func (r *Row) Describe(params any) chaos.Description {
 // what bounds cannot say, and returns [Check.Err].
 func (r *Row) Check(params any) *Check {
 	c := &Check{Kind: r.Kind}
-	v := reflect.ValueOf(params)
-	for i := range r.bounds {
-		b := &r.bounds[i]
-		for place, part := range b.Outliers(v.FieldByIndex(b.Index)) {
-			c.That(false, b.Name+place, part.Interface(), b.Says())
-		}
+	if r.bounds == nil {
+		return c
+	}
+	if reflect.TypeOf(params) != r.params {
+		c.That(false, "params", fmt.Sprintf("a %T", params), fmt.Sprintf("a %v, as the row has it", r.params))
+		return c
+	}
+	for o := range strictjson.Outliers(r.bounds, reflect.ValueOf(params)) {
+		c.That(false, o.Place, o.Value.Interface(), o.Allowed)
 	}
 	return c
 }

@@ -73,7 +73,7 @@ type ownFailure struct {
 }
 
 func (f ownFailure) Describe() chaos.Description {
-	return rowOf(Rows(), f.kind).Describe(catalog.None{})
+	return rowOf(rows(), f.kind).Describe(catalog.None{})
 }
 func (f ownFailure) Fail(chaos.Call) error { return f.err }
 

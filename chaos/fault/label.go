@@ -37,7 +37,7 @@ func (l label) of(own *catalog.Row) *catalog.Row {
 	if l.kind == "" {
 		return own
 	}
-	if r := rowOf(Rows(), l.kind); r != nil && r.Base == own.Kind {
+	if r := rowOf(rows(), l.kind); r != nil && r.Base == own.Kind {
 		return r
 	}
 	return own
@@ -57,7 +57,7 @@ func (l label) check(own *catalog.Row, params any) *catalog.Check {
 // was meant.
 func labelsOf(base, meant string) string {
 	var kinds []string
-	for _, r := range Rows() {
+	for _, r := range rows() {
 		if r.Base == base {
 			kinds = append(kinds, r.Kind)
 		}

@@ -134,8 +134,11 @@ func (l *latency) as(kind string) chaos.Fault { return &latency{label{kind}, l.l
 
 func (l *latency) Check() error {
 	if l.of(latencyRow) == handoffDelayedRow {
-		c := handoffDelayedRow.Check(l.params())
-		c.That(l.Distribution == fixed, "distribution", l.Distribution, "a fixed delay, which is Delay")
+		if l.Distribution == fixed {
+			return handoffDelayedRow.Check(l.params()).Err()
+		}
+		c := catalog.Check{Kind: handoffDelayedRow.Kind}
+		c.That(false, "distribution", l.Distribution, "a fixed delay, which is Delay")
 		return c.Err()
 	}
 	c := l.check(latencyRow, l.latencyParams)

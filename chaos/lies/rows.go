@@ -7,8 +7,9 @@ import (
 )
 
 // Rows returns the rows of this package's faults, in the order of the
-// documentation. The caller may keep and change the list.
+// documentation. The caller may keep and change the list
+// and the rows: they are copies.
 func Rows() []*catalog.Row {
-	return slices.Concat(omissionRows, formatRows, numberRows, valueRows, swapRows, recordRows, staleRows,
-		[]*catalog.Row{contradictRow}, schemaRows, nestedRows, attackRows, toolRows, messageRows)
+	return catalog.Copies(slices.Concat(omissionRows, formatRows, numberRows, valueRows, swapRows, recordRows, staleRows,
+		[]*catalog.Row{contradictRow}, schemaRows, nestedRows, attackRows, toolRows, messageRows))
 }

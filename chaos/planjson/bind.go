@@ -11,7 +11,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 	"github.com/shakedown-go/shakedown/internal/text"
-	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // binder reads faults and triggers by the rows of a table. What else a document
@@ -56,20 +55,38 @@ func (b *binder) named(n *strictjson.Node, at string, v reflect.Value) bool {
 	return true
 }
 
-// makeOf has a row make a fault or trigger, which may be the user's code.
-func makeOf(row *catalog.Row, params any) (made any, err error) {
-	defer usercode.Recover(&err, "making it")
+// makeOf has a row make a fault or trigger, and has that check and describe itself.
+// All of it may be the user's code.
+func makeOf(row *catalog.Row, params any) (made any, d *chaos.Description, err error) {
+	doing := "making it"
+	defer func() {
+		if p := recover(); p != nil {
+			made, d, err = nil, nil, fmt.Errorf("%s panicked: %v", doing, p)
+		}
+	}()
 	if row.HoldsCode() {
 		from := "Options.Faults"
 		if row.IsTrigger() {
 			from = "Options.Triggers"
 		}
-		return nil, &Error{Reason: NeedsCode, Allowed: "one of " + from + " that describes itself so"}
+		return nil, nil, &Error{Reason: NeedsCode, Allowed: "one of " + from + " that describes itself so"}
 	}
 	if made = row.Build(params); made == nil {
-		return nil, errors.New("nothing was made of it")
+		return nil, nil, errors.New("nothing was made of it")
 	}
-	return made, nil
+	doing = "Check"
+	if checked, ok := made.(chaos.Checked); ok {
+		err = checked.Check()
+	}
+	if err == nil { // a fault of the user's may leave the bounds to its row
+		err = row.Check(params).Err()
+	}
+	doing = "Describe"
+	if described, ok := made.(chaos.Described); ok && err == nil {
+		own := described.Describe()
+		d = &own
+	}
+	return made, d, err
 }
 
 // part builds a fault or trigger from {"kind", "params"}, has it check its
@@ -86,6 +103,9 @@ func (b *binder) part(n *strictjson.Node, at string, v reflect.Value) bool {
 	}
 	row, ok := side.rows[doc.Kind]
 	if !ok {
+		if b.Full() {
+			return false
+		}
 		names := side.names()
 		b.add(&Error{Pointer: strictjson.Join(at, "kind"), Reason: UnknownKind, Value: strictjson.Short(string(strictjson.Quote(doc.Kind))),
 			Allowed: "one of " + strings.Join(names, ", ") + text.Meant(doc.Kind, names)})
@@ -103,20 +123,12 @@ func (b *binder) build(row *catalog.Row, params *strictjson.Node, at string, v r
 	if !b.Bind(params, at+"/params", in, strictjson.Tag{}) {
 		return false
 	}
-	made, err := makeOf(row, in.Interface())
-	if err == nil {
-		if checked, ok := made.(chaos.Checked); ok {
-			err = checked.Check()
-		}
-		if err == nil { // a fault of the user's may leave the bounds to its row
-			err = row.Check(in.Interface()).Err()
-		}
-	}
+	made, d, err := makeOf(row, in.Interface())
 	if err != nil {
 		b.explain(err, params, at+"/params")
 		return false
 	}
-	if !b.unused(made, params, at+"/params") {
+	if !b.unused(d, params, at+"/params") {
 		return false
 	}
 	v.Set(reflect.ValueOf(made))
@@ -159,13 +171,12 @@ func (c *causeOf) Unwrap() error { return c.whole }
 
 // unused refuses parameters without a meaning beside the others, such as a mean
 // of a fixed delay: the fault would ignore them.
-func (b *binder) unused(made any, params *strictjson.Node, at string) bool {
-	d, ok := made.(chaos.Described)
-	if !ok || len(params.Keys) == 0 {
+func (b *binder) unused(d *chaos.Description, params *strictjson.Node, at string) bool {
+	if d == nil || len(params.Keys) == 0 {
 		return true
 	}
 	var has map[string]json.RawMessage
-	_ = json.Unmarshal(d.Describe().Params, &has) // no parameters: none is used
+	_ = json.Unmarshal(d.Params, &has) // no parameters: none is used
 	fits := true
 	for i, key := range params.Keys {
 		if _, ok := has[key]; !ok && !params.Kids[i].Empty() {

@@ -81,7 +81,7 @@ func describePart[T any](t *table, rule string, v T, found *problems) (doc Part)
 	if !b.part(n, "", reflect.ValueOf(&back).Elem()) {
 		var first *Error
 		if errors.As(b.Err(), &first) && first.Reason == UnknownKind {
-			return refuse(UnknownKind, "a kind of the table, or one of Options.Kinds", b.Err())
+			return refuse(UnknownKind, "a kind of the table, or one of Options.Rows", b.Err())
 		}
 		return refuse(NeedsCode, "parameters that the kind takes; what holds Go code is handed over in Options", b.Err())
 	}
@@ -109,15 +109,15 @@ func partNode(doc Part, maxBytes int) (*strictjson.Node, error) {
 
 // unlike says how the part that was read back differs from the one that was
 // written; empty: it does not.
-func unlike(v, back any, d chaos.Description, t *table) string {
+func unlike[T any](v, back T, d chaos.Description, t *table) string {
 	if reflect.TypeOf(v) != reflect.TypeOf(back) {
 		return fmt.Sprintf("a %T, which is what the kind stands for, or to be handed over in Options", back)
 	}
-	again := back.(chaos.Described).Describe()
+	again := any(back).(chaos.Described).Describe()
 	if !sameJSON(d.Params, again.Params) {
 		return fmt.Sprintf("parameters that say all there is; they come back as %s", strictjson.Short(string(again.Params)))
 	}
-	if row := t.faults.rows[d.Kind]; row != nil && row.AsText && !reflect.DeepEqual(v, back) {
+	if row := t.side(reflect.TypeFor[T]()).rows[d.Kind]; row != nil && row.AsText && !reflect.DeepEqual(v, back) {
 		return "an error or value that its text stands for, or one of Options.Errors or Options.Faults"
 	}
 	return ""

@@ -3,6 +3,7 @@ package planjson
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/lies"
 	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 // Options say what documents may name in addition to the ready-made kinds. The
@@ -93,6 +95,10 @@ func (t *table) addRow(r *catalog.Row, p *problems) {
 	}
 	if err := newBinder(t).Bindable(r.Params()); err != nil {
 		p.add(&Error{Reason: WrongType, Value: "kind " + r.Kind, Err: err, Allowed: "the types that catalog.Fault lists"})
+		return
+	}
+	if !json.Valid([]byte(r.Example)) {
+		p.add(&Error{Reason: BadValue, Value: "kind " + r.Kind + ", Example " + strictjson.Short(r.Example), Allowed: "a JSON object"})
 		return
 	}
 	s.rows[r.Kind] = r

@@ -149,7 +149,11 @@ func fieldSchema(f strictjson.Field) object {
 	if f.Doc != "" {
 		s = append(s, member{"description", f.Doc})
 	}
-	return append(s, typeSchema(f.Type, f.Tag)...)
+	is := typeSchema(f.Type, f.Tag)
+	if b := strictjson.BoundOf(f); f.Optional && b.RefusesZero() {
+		is = object{{"anyOf", []object{is, {{"const", 0}}}}} // as if it were left out
+	}
+	return append(s, is...)
 }
 
 func typeSchema(t reflect.Type, g strictjson.Tag) object {
@@ -185,7 +189,7 @@ func typeSchema(t reflect.Type, g strictjson.Tag) object {
 	case reflect.Slice:
 		return listSchema(t, g)
 	case reflect.Map:
-		return object{{"type", "object"}, {"additionalProperties", typeSchema(t.Elem(), g)}}
+		return append(object{{"type", "object"}, {"additionalProperties", typeSchema(t.Elem(), strictjson.Tag{})}}, lengthBounds("Properties", g)...)
 	case reflect.Pointer:
 		return typeSchema(t.Elem(), g)
 	}
@@ -202,12 +206,17 @@ func numberBounds(g strictjson.Tag) (s object) {
 	return s
 }
 
-// list bounds the number of elements by min and max, and with over the elements.
+// listSchema bounds the number of elements by min and max, and with over the elements.
 func listSchema(t reflect.Type, g strictjson.Tag) object {
 	s := object{{"type", "array"}, {"items", typeSchema(t.Elem(), strictjson.Tag{Enum: g.Enum, Over: g.Over})}}
-	for _, b := range []struct{ name, value string }{{"minItems", g.Min}, {"maxItems", g.Max}} {
+	return append(s, lengthBounds("Items", g)...)
+}
+
+// lengthBounds are those of a list, of which things are Items, or of a map.
+func lengthBounds(things string, g strictjson.Tag) (s object) {
+	for _, b := range []struct{ name, value string }{{"min", g.Min}, {"max", g.Max}} {
 		if n, err := strconv.ParseInt(b.value, 10, 64); err == nil {
-			s = append(s, member{b.name, n})
+			s = append(s, member{b.name + things, n})
 		}
 	}
 	return s

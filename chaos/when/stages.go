@@ -15,9 +15,9 @@ import (
 type Stage struct {
 	_ struct{}
 	// For is how long the stage lasts.
-	For time.Duration `json:"for,omitempty" doc:"how long the stage lasts; left out in the last: for good"`
+	For time.Duration `json:"for,omitempty" bounds:"min=0" doc:"how long the stage lasts; left out in the last: for good"`
 	// Calls is how many calls of a lane to a target the stage lasts.
-	Calls int `json:"calls,omitempty" bounds:"min=0" doc:"how many calls it lasts, where stages do not go by the clock"`
+	Calls int `json:"calls,omitempty" bounds:"min=0" allowed:"a number of calls, 0 or more" doc:"how many calls it lasts, where stages do not go by the clock"`
 	// When says which calls of the stage are matched; required. Prob(0) matches
 	// none. In a stage of calls, counting triggers count from the beginning of the
 	// stage; triggers that look at the clock always count from when the injector
@@ -113,8 +113,6 @@ func (w stages) Check() error {
 func (w stages) checkStage(c *catalog.Check, i int, s Stage) {
 	at := func(field string) string { return fmt.Sprintf("stages[%d].%s", i, field) }
 	last := i == len(w.Stages)-1
-	c.Wait(at("for"), s.For)
-	c.That(s.Calls >= 0, at("calls"), s.Calls, "a number of calls, 0 or more")
 	switch {
 	case w.timed:
 		c.That(s.Calls <= 0, at("calls"), s.Calls, "0: other stages last for a time")

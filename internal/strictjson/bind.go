@@ -43,12 +43,18 @@ type Special struct {
 
 // Wrong adds the problem that a value has another type, and returns false.
 func (r *Reader) Wrong(n *Node, at, allowed string) bool {
+	if r.Full() {
+		return false
+	}
 	r.at(n, &Problem{Pointer: at, Reason: WrongType, Value: n.What(), Allowed: allowed})
 	return false
 }
 
 // Refuse adds the problem that a value is not allowed, and returns false.
 func (r *Reader) Refuse(n *Node, at, allowed string, cause error) bool {
+	if r.Full() {
+		return false
+	}
 	r.at(n, &Problem{Pointer: at, Reason: BadValue, Value: Short(string(n.JSON())), Allowed: allowed, Err: cause})
 	return false
 }
@@ -101,6 +107,9 @@ func (r *Reader) string(n *Node, at string, v reflect.Value, tag Tag) bool {
 	v.SetString(n.Text)
 	if tag.Enum == nil || slices.Contains(tag.Enum, n.Text) {
 		return true
+	}
+	if r.Full() {
+		return false
 	}
 	return r.Refuse(n, at, tag.Names()+text.Meant(n.Text, tag.Enum), nil)
 }
@@ -225,14 +234,17 @@ func (r *Reader) member(n *Node, at string, v reflect.Value, f Field) bool {
 // strangers refuses members with other names.
 func (r *Reader) strangers(n *Node, at string, names []string) bool {
 	fits := true
-	for _, key := range n.Keys {
+	for i, key := range n.Keys {
 		if !slices.Contains(names, key) {
+			fits = false
+			if r.Full() {
+				continue
+			}
 			allowed := "no members"
 			if len(names) > 0 {
 				allowed = "one of " + strings.Join(names, ", ") + text.Meant(key, names)
 			}
-			r.at(n.Member(key), &Problem{Pointer: Join(at, key), Reason: UnknownField, Allowed: allowed})
-			fits = false
+			r.at(n.Kids[i], &Problem{Pointer: Join(at, key), Reason: UnknownField, Allowed: allowed})
 		}
 	}
 	return fits

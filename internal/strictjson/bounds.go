@@ -17,18 +17,58 @@ type Bound struct {
 	Field
 	min, over, max *float64 // nil: none
 	allowed        string
+	inner          []Bound // of the structs that the member holds
 }
 
-// Bounds compiles the bounds of a struct's members, without those that have
-// none.
-func Bounds(t reflect.Type) []Bound {
-	var bounds []Bound
+// Bounds compiles the bounds of a struct's members and of the structs within them,
+// without members that have none.
+func Bounds(t reflect.Type) []Bound { return boundsOf(t, nil) }
+
+// boundsOf leaves out a struct that lies within itself; path are those around t.
+func boundsOf(t reflect.Type, path []reflect.Type) (bounds []Bound) {
+	if slices.Contains(path, t) {
+		return nil
+	}
 	for _, f := range Fields(t) {
-		if b := bound(f); b.any() {
+		b := bound(f)
+		if inner := structOf(f.Type); inner != nil {
+			b.inner = boundsOf(inner, append(path, t))
+		}
+		if b.any() || b.inner != nil {
 			bounds = append(bounds, b)
 		}
 	}
 	return bounds
+}
+
+// Holds reports whether a struct has a member of a type, also within its lists, maps
+// and structs.
+func Holds(t, of reflect.Type) bool { return holds(t, of, nil) }
+
+func holds(t, of reflect.Type, path []reflect.Type) bool {
+	switch {
+	case t == of:
+		return true
+	case t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map:
+		return holds(t.Elem(), of, path)
+	case t.Kind() != reflect.Struct || slices.Contains(path, t):
+		return false
+	}
+	return slices.ContainsFunc(Fields(t), func(f Field) bool { return holds(f.Type, of, append(path, t)) })
+}
+
+// structOf is the struct that a member holds, several in a list or map, or nil.
+func structOf(t reflect.Type) reflect.Type {
+	for {
+		switch t.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			t = t.Elem()
+		case reflect.Struct:
+			return t
+		default:
+			return nil
+		}
+	}
 }
 
 func bound(f Field) Bound {
@@ -46,7 +86,7 @@ func (f Field) number(text string) *float64 {
 	if text == "" {
 		return nil
 	}
-	if d, err := time.ParseDuration(text); err == nil && f.Type == durationType {
+	if d, err := time.ParseDuration(text); err == nil && elementOf(direct(f.Type)) == durationType {
 		n := float64(d)
 		return &n
 	}
@@ -57,16 +97,24 @@ func (f Field) number(text string) *float64 {
 	return &n
 }
 
+// BoundOf compiles the bounds of one member.
+func BoundOf(f Field) Bound { return bound(f) }
+
+// RefusesZero reports whether the bounds of a number leave 0 out.
+func (b Bound) RefusesZero() bool {
+	return (b.Type.Kind() == reflect.Int || b.Type.Kind() == reflect.Int64 || b.Type.Kind() == reflect.Float64) && b.Type != durationType && !b.within(0)
+}
+
 // phrase describes what the bounds allow.
 func (b Bound) phrase() string {
 	if b.Enum != nil {
 		return b.Names()
 	}
-	noun, of := "a number", b.Type
+	noun, of := "a number", direct(b.Type)
 	switch {
 	case of == durationType:
 		noun = "a duration"
-	case of.Kind() == reflect.Int || of.Kind() == reflect.Int64:
+	case of.Kind() == reflect.Int || of.Kind() == reflect.Int64 || of.Kind() == reflect.Uint64:
 		noun = "an integer"
 	case of.Kind() == reflect.Slice || of.Kind() == reflect.Map:
 		return b.saysLength()
@@ -92,9 +140,13 @@ func (b Bound) saysLength() string {
 	if b.max != nil {
 		parts = append(parts, "at most "+b.Max)
 	}
-	s := "a list of " + strings.Join(parts, " and ")
+	noun := "a list"
+	if direct(b.Type).Kind() == reflect.Map {
+		noun = "an object"
+	}
+	s := noun + " of " + strings.Join(parts, " and ")
 	if len(parts) == 0 {
-		s = "a list"
+		s = noun
 	}
 	if b.over != nil {
 		s += ", each more than " + b.Over
@@ -104,17 +156,46 @@ func (b Bound) saysLength() string {
 
 // Outside reports whether a value lies outside of the bounds, and what is
 // allowed. NaN lies outside. An optional member that is zero counts as left out.
+// Structs within the value are not looked at.
 func (b *Bound) Outside(v reflect.Value) (allowed string, outside bool) {
-	for range b.Outliers(v) {
+	own := *b
+	own.inner = nil
+	for range own.outliers(v, "") {
 		return b.allowed, true
 	}
 	return "", false
 }
 
-// Outliers yields what of a value lies outside of the bounds, and its place: ""
-// for the value itself, "[1]" for the second element of a list.
-func (b *Bound) Outliers(v reflect.Value) iter.Seq2[string, reflect.Value] {
-	return func(yield func(string, reflect.Value) bool) {
+// An Outlier is a part of a value that lies outside of its bounds.
+type Outlier struct {
+	Place   string // such as "calls[1].count"
+	Value   reflect.Value
+	Allowed string
+}
+
+// Outliers yields what of a struct lies outside of its bounds, in the order of the
+// fields.
+func Outliers(bounds []Bound, v reflect.Value) iter.Seq[Outlier] { return outliers(bounds, v, "") }
+
+func outliers(bounds []Bound, v reflect.Value, at string) iter.Seq[Outlier] {
+	return func(yield func(Outlier) bool) {
+		for i := range bounds {
+			b := &bounds[i]
+			member, err := v.FieldByIndexErr(b.Index)
+			if err != nil {
+				continue // within an embedded pointer that is nil, which Bindable refuses
+			}
+			for o := range b.outliers(member, at+b.Name) {
+				if !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (b *Bound) outliers(v reflect.Value, at string) iter.Seq[Outlier] {
+	return func(yield func(Outlier) bool) {
 		if b.Optional && v.IsZero() {
 			return
 		}
@@ -122,7 +203,11 @@ func (b *Bound) Outliers(v reflect.Value) iter.Seq2[string, reflect.Value] {
 			v = v.Elem()
 		}
 		if !b.holds(v) {
-			yield("", v)
+			yield(Outlier{at, v, b.allowed})
+			return
+		}
+		if b.inner != nil {
+			b.parts(v, at, yield)
 			return
 		}
 		if v.Kind() != reflect.Slice || b.over == nil && b.Enum == nil {
@@ -130,11 +215,40 @@ func (b *Bound) Outliers(v reflect.Value) iter.Seq2[string, reflect.Value] {
 		}
 		element := Bound{Field: b.Field, over: b.over}
 		for i := range v.Len() {
-			if !element.holds(v.Index(i)) && !yield(fmt.Sprintf("[%d]", i), v.Index(i)) {
+			if !element.holds(v.Index(i)) && !yield(Outlier{fmt.Sprintf("%s[%d]", at, i), v.Index(i), b.allowed}) {
 				return
 			}
 		}
 	}
+}
+
+// parts yields the outliers of the structs in a value, and reports whether to go on.
+func (b *Bound) parts(v reflect.Value, at string, yield func(Outlier) bool) bool {
+	switch v.Kind() {
+	case reflect.Pointer:
+		return v.IsNil() || b.parts(v.Elem(), at, yield)
+	case reflect.Slice:
+		for i := range v.Len() {
+			if !b.parts(v.Index(i), fmt.Sprintf("%s[%d]", at, i), yield) {
+				return false
+			}
+		}
+	case reflect.Map:
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, key := range keys {
+			if !b.parts(v.MapIndex(key), at+"."+key.String(), yield) {
+				return false
+			}
+		}
+	case reflect.Struct:
+		for o := range outliers(b.inner, v, at+".") {
+			if !yield(o) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // holds reports whether a value is allowed; of a list, whether its length is.

@@ -3,7 +3,9 @@ package strictjson
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -61,12 +63,35 @@ func encode(v reflect.Value, other func(any) json.RawMessage) (json.RawMessage, 
 			text = append(text, elem...)
 		}
 		return append(text, ']'), nil
+	case reflect.Map:
+		return encodeMap(v, other)
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
 			return encode(v.Elem(), other)
 		}
 	}
 	return json.Marshal(v.Interface())
+}
+
+// encodeMap writes the members of a map, whose keys are texts, in their order.
+func encodeMap(v reflect.Value, other func(any) json.RawMessage) (json.RawMessage, error) {
+	if v.Type().Key().Kind() != reflect.String {
+		return json.Marshal(v.Interface())
+	}
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	text := []byte{'{'}
+	for i, key := range keys {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		value, err := encode(v.MapIndex(key), other)
+		if err != nil {
+			return nil, err
+		}
+		text = append(append(append(text, Quote(key.String())...), ':'), value...)
+	}
+	return append(text, '}'), nil
 }
 
 func encodeStruct(v reflect.Value, fields []Field, other func(any) json.RawMessage) (json.RawMessage, error) {

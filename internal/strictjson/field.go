@@ -2,7 +2,6 @@ package strictjson
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"strings"
 	"time"
@@ -15,6 +14,8 @@ type Field struct {
 	Type     reflect.Type
 	Optional bool // json:",omitempty"
 	Tag
+
+	unknown string // a bound that is none
 }
 
 // A Tag is what a field says in addition to its name: `doc:"…"
@@ -44,14 +45,15 @@ func Fields(t reflect.Type) []Field {
 		if name == "" {
 			name = strings.ToLower(f.Name[:1]) + f.Name[1:]
 		}
+		tag, unknown := tagOf(f.Tag)
 		fields = append(fields, Field{Name: name, Index: f.Index, Type: f.Type,
-			Optional: strings.Contains(options, "omit"), Tag: tagOf(f.Tag)})
+			Optional: strings.Contains(options, "omit"), Tag: tag, unknown: unknown})
 	}
 	return fields
 }
 
-func tagOf(text reflect.StructTag) Tag {
-	t := Tag{Doc: text.Get("doc"), Allowed: text.Get("allowed")}
+func tagOf(text reflect.StructTag) (t Tag, unknown string) {
+	t = Tag{Doc: text.Get("doc"), Allowed: text.Get("allowed")}
 	for setting := range strings.SplitSeq(text.Get("bounds"), ",") {
 		key, value, _ := strings.Cut(setting, "=")
 		switch key {
@@ -63,50 +65,18 @@ func tagOf(text reflect.StructTag) Tag {
 			t.Max = value
 		case "enum":
 			t.Enum = strings.Split(value, "|")
+		case "":
+		default:
+			unknown = setting
 		}
 	}
-	return t
+	return t, unknown
 }
 
 // Names lists what is allowed; the empty text stands for a member that is left
 // out.
 func (t Tag) Names() string {
 	return "one of " + strings.TrimPrefix(strings.Join(t.Enum, ", "), ", ")
-}
-
-// Bindable reports, with a nil error, whether the reader can fill a struct type
-// and its parts.
-func (r *Reader) Bindable(t reflect.Type) error { return r.bindable(t, 0) }
-
-func (r *Reader) bindable(t reflect.Type, depth int) error {
-	if _, ok := r.Special[t]; ok || t == durationType || t == rawType {
-		return nil
-	}
-	if depth > MaxDepth {
-		return fmt.Errorf("%v contains itself", t)
-	}
-	switch t.Kind() {
-	case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Uint64, reflect.Float64:
-		if depth == 0 {
-			return fmt.Errorf("%v is not a struct", t)
-		}
-		return nil
-	case reflect.Map:
-		if t.Key() != reflect.TypeFor[string]() {
-			return fmt.Errorf("%v has keys that are no strings", t)
-		}
-		return r.bindable(t.Elem(), depth+1)
-	case reflect.Slice, reflect.Pointer:
-		return r.bindable(t.Elem(), depth+1)
-	case reflect.Struct:
-		for _, f := range Fields(t) {
-			if err := r.bindable(f.Type, depth+1); err != nil {
-				return fmt.Errorf("%s: %w", f.Name, err)
-			}
-		}
-		return nil
-	}
-	return fmt.Errorf("%v has no JSON form here", t)
 }
 
 // Shape describes the type that a member accepts, in words.

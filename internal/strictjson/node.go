@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // A Node is a value of a document. encoding/json is not enough: it takes the
@@ -19,7 +21,12 @@ type Node struct {
 	Keys []string
 	Kids []*Node // members in the order of Keys, or elements
 	at   int     // offset of its first byte in the document
+
+	index map[string]int // of Keys, in an object with many members
 }
+
+// manyKeys is the number of members from which looking one up in a map is faster.
+const manyKeys = 32
 
 // MaxDepth is the number of objects and lists that may lie within each other.
 const MaxDepth = 64
@@ -44,7 +51,7 @@ func Parse(data []byte, maxBytes int, p *Problems) *Node {
 	p.data = data
 	r := reader{data: data, dec: json.NewDecoder(bytes.NewReader(data)), problems: p}
 	r.dec.UseNumber()
-	n := r.value("", 0)
+	n := r.value()
 	if r.deep {
 		return nil
 	}
@@ -73,7 +80,17 @@ type reader struct {
 	data     []byte
 	dec      *json.Decoder
 	problems *Problems
-	deep     bool // the document was too deep, and reading stopped
+	path     []string // names and positions that lead to the value that is read
+	deep     bool     // the document was too deep, and reading stopped
+}
+
+// pointer is the place of the value that is read. It is made where there is a
+// problem: one for each value would take time beyond the size of the document.
+func (r *reader) pointer() (at string) {
+	for _, key := range r.path {
+		at = Join(at, key)
+	}
+	return at
 }
 
 // next is the next token and the offset of its first byte. The syntax was
@@ -87,22 +104,22 @@ func (r *reader) next() (json.Token, int) {
 	return token, at
 }
 
-// value reads one value; pointer is its place.
-func (r *reader) value(pointer string, depth int) *Node {
+// value reads one value, of which path is the place.
+func (r *reader) value() *Node {
 	token, at := r.next()
 	switch v := token.(type) {
 	case json.Delim:
 		n := &Node{Kind: byte(v), at: at}
-		if depth >= MaxDepth {
+		if len(r.path) >= MaxDepth {
 			r.deep = true
-			r.problems.at(n, &Problem{Pointer: pointer, Reason: TooLarge, Value: "depth", Allowed: fmt.Sprintf("at most %d levels", MaxDepth)})
+			r.problems.at(n, &Problem{Pointer: r.pointer(), Reason: TooLarge, Value: "depth", Allowed: fmt.Sprintf("at most %d levels", MaxDepth)})
 			return nil
 		}
 		for r.dec.More() && !r.deep {
 			if v == '{' {
-				r.member(n, pointer, depth)
+				r.member(n)
 			} else {
-				n.Kids = append(n.Kids, r.value(pointer+"/"+strconv.Itoa(len(n.Kids)), depth+1))
+				n.Kids = append(n.Kids, r.within(strconv.Itoa(len(n.Kids))))
 			}
 		}
 		_, _ = r.dec.Token() // the closing one
@@ -120,21 +137,46 @@ func (r *reader) value(pointer string, depth int) *Node {
 	return &Node{Kind: 'n', at: at}
 }
 
-func (r *reader) member(n *Node, pointer string, depth int) {
+// within reads a part of the value that path leads to.
+func (r *reader) within(key string) *Node {
+	r.path = append(r.path, key)
+	n := r.value()
+	r.path = r.path[:len(r.path)-1]
+	return n
+}
+
+func (r *reader) member(n *Node) {
 	token, at := r.next()
 	key, _ := token.(string)
-	here := Join(pointer, key)
-	kid := r.value(here, depth+1)
+	kid := r.within(key)
 	if n.Member(key) != nil {
-		r.problems.at(&Node{at: at}, &Problem{Pointer: here, Reason: Duplicate, Allowed: "each member of an object once"})
+		if r.problems.Full() {
+			return
+		}
+		r.problems.at(&Node{at: at}, &Problem{Pointer: Join(r.pointer(), key), Reason: Duplicate, Allowed: "each member of an object once"})
 		return
 	}
 	n.Keys = append(n.Keys, key)
 	n.Kids = append(n.Kids, kid)
+	switch {
+	case n.index != nil:
+		n.index[key] = len(n.Keys) - 1
+	case len(n.Keys) == manyKeys:
+		n.index = make(map[string]int, 2*manyKeys)
+		for i, k := range n.Keys {
+			n.index[k] = i
+		}
+	}
 }
 
 // Member is the member of that name, or nil.
 func (n *Node) Member(key string) *Node {
+	if n.index != nil {
+		if i, ok := n.index[key]; ok {
+			return n.Kids[i]
+		}
+		return nil
+	}
 	for i, k := range n.Keys {
 		if k == key {
 			return n.Kids[i]
@@ -143,8 +185,13 @@ func (n *Node) Member(key string) *Node {
 	return nil
 }
 
-// Join appends a member to a JSON pointer.
+// maxName is how much of a member's name a pointer shows, in bytes. Line and
+// column say where a longer one is.
+const maxName = 256
+
+// Join appends a member to a JSON pointer. A name that is too long is clipped.
 func Join(at, key string) string {
+	key = text.Clip(key, maxName)
 	if strings.ContainsAny(key, "~/") {
 		key = strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 	}

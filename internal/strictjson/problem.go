@@ -79,11 +79,19 @@ func (p *Problems) Add(found *Problem) {
 
 // AddError adds an error of the package's own.
 func (p *Problems) AddError(err error) {
-	if len(p.list) >= maxProblems {
-		p.dropped++
-		return
+	if !p.Full() {
+		p.list = append(p.list, err)
 	}
-	p.list = append(p.list, err)
+}
+
+// Full reports whether a further problem is only counted, and counts it then. It
+// is asked before a problem is described, which takes more time than finding it.
+func (p *Problems) Full() bool {
+	if len(p.list) < maxProblems {
+		return false
+	}
+	p.dropped++
+	return true
 }
 
 // Place is the line and the column of a value of the document that was parsed, both
@@ -97,6 +105,9 @@ func (p *Problems) Place(n *Node) (line, column int) {
 
 // at adds a problem with the line and column of a node.
 func (p *Problems) at(n *Node, found *Problem) {
+	if p.Full() {
+		return
+	}
 	found.Line, found.Column = p.Place(n)
 	p.Add(found)
 }

@@ -193,3 +193,29 @@ func values(t *testing.T, doc []byte) (v any) {
 	require.NoError(t, dec.Decode(&v))
 	return v
 }
+
+// What is written in a map is written as anywhere else, and a map without members as
+// the object that the reader takes.
+func TestMapsThereAndBack(t *testing.T) {
+	type maps struct {
+		Waits map[string]time.Duration `json:"waits"`
+		Bits  map[string]uint64        `json:"bits"`
+		Lists map[string][]string      `json:"lists"`
+		Lines map[string]line          `json:"lines"`
+	}
+	for _, m := range []maps{{}, {
+		Waits: map[string]time.Duration{"b": time.Second, "a": 0}, Bits: map[string]uint64{"<": math.MaxUint64},
+		Lists: map[string][]string{"a": nil}, Lines: map[string]line{"a": {"t"}},
+	}} {
+		text, err := strictjson.Encode(m, nil)
+		require.NoError(t, err)
+		var back maps
+		require.NoError(t, strictjson.Decode(text, &back, nil), "%s", text)
+		again, err := strictjson.Encode(back, nil)
+		require.NoError(t, err)
+		assert.Equal(t, string(text), string(again))
+		assert.Equal(t, len(m.Waits), len(back.Waits))
+	}
+	text, _ := strictjson.Encode(maps{Waits: map[string]time.Duration{"b": time.Second, "a": 0}}, nil)
+	assert.Equal(t, `{"waits":{"a":"0s","b":"1s"},"bits":{},"lists":{},"lines":{}}`, string(text))
+}
