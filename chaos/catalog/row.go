@@ -52,6 +52,11 @@ type Row struct {
 	// back. A row with a parameter of type error is so without being told.
 	AsText bool
 
+	// Order is what repeats from run to run of a fault or trigger like Example; empty:
+	// it is independent of order. Another constructor of the kind may depend on more,
+	// and a combination depends on what its parts do.
+	Order Order
+
 	// Base is set in the row of a label, by [Row.Of]: the kind of the fault that it
 	// is, under a kind of its own.
 	Base string
@@ -69,6 +74,21 @@ type Row struct {
 	bounds  []strictjson.Bound
 	build   func(params any) any // nil: it holds Go code
 }
+
+// An Order says how far a fault or trigger depends on the order of calls. The zero
+// value: not at all, so that calls with keys get the same in every run, at any
+// number of workers. docs/determinism.md says what the others mean.
+type Order string
+
+// What a fault or trigger may depend on.
+const (
+	Sequential Order = "needs a sequential lane" // the order of the calls of one lane
+	Timed      Order = "depends on time"         // when calls come
+	Deliveries Order = "depends on deliveries"   // the order of calls over all lanes
+)
+
+// String is the claim in the words of docs/determinism.md.
+func (o Order) String() string { return cmp.Or(string(o), "independent of order") }
 
 // None are the parameters of a kind without any.
 type None struct{}
@@ -105,7 +125,7 @@ func (r Row) Of(base *Row) Row {
 	if base == nil {
 		return r
 	}
-	r.Base, r.AsText = base.Kind, base.AsText
+	r.Base, r.AsText, r.Order = base.Kind, base.AsText, cmp.Or(r.Order, base.Order)
 	r.Example = cmp.Or(r.Example, base.Example)
 	r.Layer, r.Class, r.Visibility = cmp.Or(r.Layer, base.Layer), cmp.Or(r.Class, base.Class), cmp.Or(r.Visibility, base.Visibility)
 	r.Persistence, r.Effect = cmp.Or(r.Persistence, base.Persistence), cmp.Or(r.Effect, base.Effect)

@@ -3,6 +3,7 @@ package chaostest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -10,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -21,18 +23,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/chaostest"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
 
-// builtFault is a row of the catalogue of faults, by its constructor.
+// builtFault is an entry of the catalogue of faults, by its constructor.
 type builtFault struct {
 	fault chaos.Fault
 	o     chaostest.FaultOptions
 }
 
-func faults() map[string]builtFault {
+// faults has the entries that say how a fault is to be checked; all others are
+// made of the examples of the rows.
+func faults(t *testing.T) map[string]builtFault {
 	text := chaostest.FaultOptions{Args: "1042", Result: "shipped"}
 	with := func(f chaos.Fault, is []error, bad ...chaos.Fault) builtFault {
 		return builtFault{f, chaostest.FaultOptions{Is: is, Bad: bad}}
@@ -62,7 +68,46 @@ func faults() map[string]builtFault {
 	maps.Copy(all, deliveryFaults())
 	maps.Copy(all, limitFaults())
 	maps.Copy(all, agentFaults())
+	for name, f := range fromExamples(t, fault.Rows(), kindsOf(all, func(c builtFault) any { return c.fault })) {
+		all[name] = builtFault{fault: f.(chaos.Fault)}
+	}
 	return all
+}
+
+// kindsOf are the kinds of the faults or triggers of a table.
+func kindsOf[V any](table map[string]V, of func(V) any) map[string]bool {
+	kinds := map[string]bool{}
+	for _, v := range table {
+		if d, ok := of(v).(chaos.Described); ok {
+			kinds[d.Describe().Kind] = true
+		}
+	}
+	return kinds
+}
+
+// fromExamples are the faults or triggers of the examples of rows, except those
+// whose kind has an entry of its own and those that hold Go code. Each stands under
+// every constructor that its row shows, followed by its kind.
+func fromExamples(t *testing.T, rows []*catalog.Row, entries map[string]bool) map[string]any {
+	made := map[string]any{}
+	for _, r := range rows {
+		if entries[r.Kind] || r.HoldsCode() {
+			continue
+		}
+		part := fmt.Sprintf(`{"kind":%q,"params":%s}`, r.Kind, r.Example)
+		doc := `{"seed":"1","rules":[{"target":"t","fault":` + part + `}]}`
+		if r.IsTrigger() {
+			doc = `{"seed":"1","rules":[{"target":"t","when":` + part + `,"fault":{"kind":"hang"}}]}`
+		}
+		plan, err := planjson.Decode([]byte(doc), nil)
+		require.NoError(t, err, r.Kind)
+		for _, name := range regexp.MustCompile(`\b(?:fault|when)\.([A-Z]\w*)\(`).FindAllStringSubmatch(r.Go, -1) {
+			if made[name[1]+" "+r.Kind] = any(plan.Rules()[0].Fault); r.IsTrigger() {
+				made[name[1]+" "+r.Kind] = plan.Rules()[0].When
+			}
+		}
+	}
+	return made
 }
 
 var errBusy = errors.New("upstream is busy")
@@ -73,7 +118,7 @@ type builtTrigger struct {
 	o    chaostest.WhenOptions
 }
 
-func triggers() map[string]builtTrigger {
+func triggers(t *testing.T) map[string]builtTrigger {
 	with := func(w chaos.When, bad ...chaos.When) builtTrigger {
 		return builtTrigger{w, chaostest.WhenOptions{Bad: bad}}
 	}
@@ -81,7 +126,7 @@ func triggers() map[string]builtTrigger {
 		return builtTrigger{combine(when.Prob(0.5), when.Nth(3)), chaostest.WhenOptions{Bad: bad, Combine: combine}}
 	}
 	isLarge := func(n int) bool { return n > 3 }
-	return map[string]builtTrigger{
+	all := map[string]builtTrigger{
 		"Always":         with(when.Always()),
 		"Prob":           with(when.Prob(0.3), when.Prob(2), when.Prob(math.NaN())),
 		"Exactly":        with(when.Exactly(when.Coord{Target: "search", Key: 1}), when.Exactly()),
@@ -111,12 +156,16 @@ func triggers() map[string]builtTrigger {
 			return when.Stages(when.Stage{Calls: 50, When: a}, when.Stage{When: b})
 		}, when.Stages()),
 	}
+	for name, w := range fromExamples(t, when.Rows(), kindsOf(all, func(c builtTrigger) any { return c.when })) {
+		all[name] = builtTrigger{when: w.(chaos.When)}
+	}
+	return all
 }
 
 // Every ready-made fault passes, in virtual time and in real time.
 func TestFaultsKeepTheRules(t *testing.T) {
 	clocked := []string{"RampUpWith"} // what it does follows the clock, to the nanosecond
-	for name, c := range faults() {
+	for name, c := range faults(t) {
 		if name == "LateResult" {
 			continue // below
 		}
@@ -130,7 +179,7 @@ func TestFaultsKeepTheRules(t *testing.T) {
 	// A late request calls next after its Inject returned: the one violation that
 	// package chaos allows.
 	synctest.Test(t, func(t *testing.T) {
-		c := faults()["LateResult"]
+		c := faults(t)["LateResult"]
 		assert.Equal(t, []chaostest.Check{chaostest.NextInTime}, checks(chaostest.Fault(c.fault, &c.o)))
 	})
 }
@@ -155,7 +204,7 @@ func TestFaultsThatAreMeantTo(t *testing.T) {
 
 // Every ready-made trigger passes.
 func TestTriggersKeepTheRules(t *testing.T) {
-	for name, c := range triggers() {
+	for name, c := range triggers(t) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { assert.NoError(t, chaostest.When(c.when, &c.o)) })
 		})
@@ -163,14 +212,32 @@ func TestTriggersKeepTheRules(t *testing.T) {
 	}
 }
 
-// The tables above have a row for each constructor of the two packages; a row
-// may say more behind its name.
+// The tables have an entry for each constructor of the two packages, written by
+// hand or made of the example in a row; it may say more behind its name.
 func TestTheCatalogueIsComplete(t *testing.T) {
-	for result, rows := range map[string][]string{"Fault": keys(faults()), "When": keys(triggers())} {
+	for result, rows := range map[string][]string{"Fault": keys(faults(t)), "When": keys(triggers(t))} {
 		made := constructors(t, filepath.Join("..", strings.ToLower(result)), result)
 		assert.Greater(t, len(made), 10)
 		slices.Sort(made)
 		assert.Equal(t, made, rows, "of package chaos/%s", strings.ToLower(result))
+	}
+}
+
+// Without entries by hand, examples alone would make an entry for every
+// constructor whose row does not hold Go code, and each keeps the rules.
+func TestExamplesKeepTheRules(t *testing.T) {
+	made := fromExamples(t, fault.Rows(), nil)
+	assert.Subset(t, keys(made), []string{"Delay", "Hang", "LoseReply", "LoseReplyAfter", "CutAfter", "As"})
+	assert.NotContains(t, keys(made), "Mutate", "it holds Go code")
+	for name, f := range made {
+		_, kind, _ := strings.Cut(name, " ")
+		switch kind {
+		case "delivered_twice", "ignored_cancellation", "late_result": // made to break one: their entries say so
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { assert.NoError(t, chaostest.Fault(f.(chaos.Fault), nil)) })
+		})
 	}
 }
 

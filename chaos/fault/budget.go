@@ -33,7 +33,8 @@ func CallBudget(limit int, refill time.Duration) chaos.Fault {
 
 var callBudgetRow = catalog.Fault(catalog.Row{
 	Kind: "call_budget", Doc: "Calls beyond a number are refused.",
-	Go: "fault.CallBudget(limit, refill)", Example: `{"limit":3,"refill":"1h0m0s"}`,
+	Order: catalog.Deliveries,
+	Go:    "fault.CallBudget(limit, refill)", Example: `{"limit":3,"refill":"1h0m0s"}`,
 	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
 	Persistence: chaos.Permanent, Effect: chaos.EffectNone,
 }, func(p budgetParams) chaos.Fault { return CallBudget(p.Limit, p.Refill) })
@@ -77,7 +78,8 @@ func TokenBudget(limit int, usage Usage, refill time.Duration) chaos.Fault {
 
 var tokenBudgetRow = catalog.Fault(catalog.Row{
 	Kind: "token_budget", Doc: "Calls are refused once the tokens are used up.",
-	Go: "fault.TokenBudget(limit, usage, refill)", Example: `{"limit":30,"usage":"openai"}`,
+	Order: catalog.Deliveries,
+	Go:    "fault.TokenBudget(limit, usage, refill)", Example: `{"limit":30,"usage":"openai"}`,
 	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
 	Persistence: chaos.Permanent, Effect: chaos.EffectNone,
 }, func(p tokenParams) chaos.Fault { return TokenBudget(p.Limit, p.usage(), p.Refill) })
@@ -109,6 +111,7 @@ func CostBudget(limit, inputPrice, outputPrice float64, usage Usage, refill time
 
 var costBudgetRow = catalog.Fault(catalog.Row{
 	Kind: "cost_budget", Doc: "Calls are refused once the money is spent.",
+	Order:   catalog.Deliveries,
 	Go:      "fault.CostBudget(limit, inputPrice, outputPrice, usage, refill)",
 	Example: `{"limit":0.0001,"inputPrice":2.5,"outputPrice":10,"usage":"openai"}`,
 	Layer:   chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
@@ -138,7 +141,8 @@ func TimeBudget(limit, refill time.Duration) chaos.Fault {
 
 var timeBudgetRow = catalog.Fault(catalog.Row{
 	Kind: "time_budget", Doc: "Calls are refused once earlier calls took too long.",
-	Go: "fault.TimeBudget(limit, refill)", Example: `{"limit":"10s"}`,
+	Order: catalog.Deliveries,
+	Go:    "fault.TimeBudget(limit, refill)", Example: `{"limit":"10s"}`,
 	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
 	Persistence: chaos.Permanent, Effect: chaos.EffectNone,
 }, func(p timeParams) chaos.Fault { return TimeBudget(p.Limit, p.Refill) })
@@ -165,7 +169,8 @@ func MemoryBudget(limit int, refill time.Duration) chaos.Fault {
 
 var memoryBudgetRow = catalog.Fault(catalog.Row{
 	Kind: "memory_budget", Doc: "Calls fail once the results of earlier calls fill the memory.",
-	Go: "fault.MemoryBudget(limit, refill)", Example: `{"limit":500}`,
+	Order: catalog.Deliveries,
+	Go:    "fault.MemoryBudget(limit, refill)", Example: `{"limit":500}`,
 	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
 	Persistence: chaos.Permanent, Effect: chaos.EffectNone,
 }, func(p budgetParams) chaos.Fault { return MemoryBudget(p.Limit, p.Refill) })
@@ -179,7 +184,8 @@ func DiskBudget(limit int, refill time.Duration) chaos.Fault {
 
 var diskBudgetRow = catalog.Fault(catalog.Row{
 	Kind: "disk_budget", Doc: "Calls fail once the arguments of earlier calls fill the disk.",
-	Go: "fault.DiskBudget(limit, refill)", Example: `{"limit":30}`,
+	Order: catalog.Deliveries,
+	Go:    "fault.DiskBudget(limit, refill)", Example: `{"limit":30}`,
 	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
 	Persistence: chaos.Permanent, Effect: chaos.EffectNone,
 }, func(p budgetParams) chaos.Fault { return DiskBudget(p.Limit, p.Refill) })

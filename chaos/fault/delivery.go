@@ -119,6 +119,7 @@ func ReplayRequest() chaos.Fault { return &replayRequest{} }
 
 var replayRequestRow = catalog.Fault(catalog.Row{
 	Kind: "replayed_request", Doc: "The previous request arrives again after this one.", Go: "fault.ReplayRequest()",
+	Order: catalog.Deliveries,
 	Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(catalog.None) chaos.Fault { return ReplayRequest() })
 

@@ -42,7 +42,8 @@ func StaleApproval(approval any) chaos.Fault { return &staleApproval{approval: a
 
 var staleApprovalRow = catalog.Fault(catalog.Row{
 	Kind: "stale_approval", Doc: "A rejected request gets the approval of an earlier one.",
-	Go: "fault.StaleApproval(approval)", Example: `{"value":{"allowed":true,"rule":"payments"}}`,
+	Order: catalog.Deliveries,
+	Go:    "fault.StaleApproval(approval)", Example: `{"value":{"allowed":true,"rule":"payments"}}`,
 	Layer: chaos.LayerControl, Class: chaos.ClassValue, Visibility: chaos.Implicit,
 	Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p anyValue) chaos.Fault { return StaleApproval(p.Value) })

@@ -36,7 +36,8 @@ func RateLimit(limit int, per time.Duration) chaos.Fault {
 
 var rateLimitRow = catalog.Fault(catalog.Row{
 	Kind: "rate_limit", Doc: "Calls beyond a rate are refused.",
-	Go: "fault.RateLimit(limit, per)", Example: `{"limit":3,"per":"10s"}`,
+	Order: catalog.Deliveries,
+	Go:    "fault.RateLimit(limit, per)", Example: `{"limit":3,"per":"10s"}`,
 	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
 	Persistence: chaos.Transient, Effect: chaos.EffectNone,
 }, func(p rateParams) chaos.Fault { return RateLimit(p.Limit, p.Per) })
@@ -87,7 +88,8 @@ func ConcurrencyLimit(limit int) chaos.Fault { return &concurrency{quota: quota{
 
 var concurrencyLimitRow = catalog.Fault(catalog.Row{
 	Kind: "concurrency_limit", Doc: "Calls beyond a number in progress are refused.",
-	Go: "fault.ConcurrencyLimit(limit)", Example: `{"limit":1}`,
+	Order: catalog.Deliveries,
+	Go:    "fault.ConcurrencyLimit(limit)", Example: `{"limit":1}`,
 	Layer: chaos.LayerResource, Class: chaos.ClassCrash, Visibility: chaos.Explicit,
 	Persistence: chaos.Transient, Effect: chaos.EffectNone,
 }, func(p quota) chaos.Fault { return ConcurrencyLimit(p.Limit) })

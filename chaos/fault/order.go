@@ -29,6 +29,7 @@ func ReorderCalls(wait time.Duration) chaos.Fault { return &reorderCalls{hold: h
 
 var reorderCallsRow = catalog.Fault(catalog.Row{
 	Kind: "reordered_calls", Doc: "Concurrent calls overtake each other.", Go: "fault.ReorderCalls(wait)", Example: `{"wait":"2s"}`,
+	Order: catalog.Deliveries,
 	Class: chaos.ClassProtocol, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p hold) chaos.Fault { return ReorderCalls(p.Wait) })
 
@@ -135,7 +136,8 @@ func LateResult(calls string, wait, after time.Duration) chaos.Fault {
 
 var lateResultRow = catalog.Fault(catalog.Row{
 	Kind: "late_result", Doc: "The request arrives after its caller gave up.",
-	Go: "fault.LateResult(calls, wait, after)", Example: `{"calls":"refund","wait":"5s","after":"20s"}`,
+	Order: catalog.Deliveries,
+	Go:    "fault.LateResult(calls, wait, after)", Example: `{"calls":"refund","wait":"5s","after":"20s"}`,
 	Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectUnknown,
 }, func(p lateCalls) chaos.Fault { return LateResult(p.Calls, p.Wait, p.After) })
 
@@ -269,7 +271,8 @@ func DelayedVisibility(writes string, d time.Duration, before any) chaos.Fault {
 
 var delayedVisibilityRow = catalog.Fault(catalog.Row{
 	Kind: "delayed_visibility", Doc: "Reads do not see a write yet.",
-	Go: "fault.DelayedVisibility(writes, d, before)", Example: `{"writes":"orders.set*","duration":"10s"}`,
+	Order: catalog.Deliveries,
+	Go:    "fault.DelayedVisibility(writes, d, before)", Example: `{"writes":"orders.set*","duration":"10s"}`,
 	Class: chaos.ClassTiming, Visibility: chaos.Implicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p visibility) chaos.Fault {
 	if p.Before == nil || string(p.Before) == "null" {

@@ -24,6 +24,7 @@ func Contradict() chaos.Fault { return &contradict{} }
 
 var contradictRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "contradiction", Doc: "Two targets contradict each other.", Go: "lies.Contradict()", Class: chaos.ClassValue,
+	Order: catalog.Deliveries,
 }), func(catalog.None) chaos.Fault { return Contradict() })
 
 // Bounds of the memory of a rule in one injector.

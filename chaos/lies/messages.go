@@ -331,7 +331,8 @@ func RollBack(lag int) chaos.Fault { return behind(rollBack{earlier{lag}}, lag) 
 
 var rollBackRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "rolled_back_memory", Doc: "A memory is as it was some calls ago.",
-	Go: "lies.RollBack(lag)", Example: `{"lag":1}`, Class: chaos.ClassValue, Layer: chaos.LayerContext,
+	Order: catalog.Deliveries,
+	Go:    "lies.RollBack(lag)", Example: `{"lag":1}`, Class: chaos.ClassValue, Layer: chaos.LayerContext,
 }), func(p rollBack) chaos.Fault { return RollBack(p.Lag) })
 
 type rollBack struct{ earlier }

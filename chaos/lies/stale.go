@@ -20,7 +20,8 @@ func Stale(lag int) chaos.Fault { return behind(stale{earlier{lag}}, lag) }
 
 var staleRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "stale_result", Doc: "The answer is that of an earlier, equal call.",
-	Go: "lies.Stale(lag)", Example: `{"lag":1}`, Class: chaos.ClassValue,
+	Order: catalog.Deliveries,
+	Go:    "lies.Stale(lag)", Example: `{"lag":1}`, Class: chaos.ClassValue,
 }), func(p stale) chaos.Fault { return Stale(p.Lag) })
 
 type stale struct{ earlier }
@@ -56,6 +57,7 @@ func Frozen() chaos.Fault {
 
 var frozenRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "frozen_result", Doc: "The first answer is repeated for good.", Go: "lies.Frozen()", Class: chaos.ClassValue,
+	Order: catalog.Deliveries,
 }), func(frozen) chaos.Fault { return Frozen() })
 
 type frozen struct{}
@@ -79,7 +81,8 @@ func Crossed() chaos.Fault {
 
 var crossedRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "crossed_result", Doc: "The answer belongs to another request.",
-	Go: "lies.Crossed()", Class: chaos.ClassValue,
+	Order: catalog.Deliveries,
+	Go:    "lies.Crossed()", Class: chaos.ClassValue,
 }), func(crossed) chaos.Fault { return Crossed() })
 
 type crossed struct{}
@@ -107,7 +110,8 @@ func Replayed() chaos.Fault {
 
 var replayedRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "replayed_result", Doc: "The answer is an old one of the same target.",
-	Go: "lies.Replayed()", Class: chaos.ClassValue,
+	Order: catalog.Deliveries,
+	Go:    "lies.Replayed()", Class: chaos.ClassValue,
 }), func(replayed) chaos.Fault { return Replayed() })
 
 type replayed struct{}

@@ -193,7 +193,8 @@ func ChurnTools() chaos.Fault {
 
 var churnToolsRow = catalog.Fault(implicit(catalog.Row{
 	Kind: "churned_tools", Doc: "Each listing shows other tools.",
-	Go: "lies.ChurnTools()", Class: chaos.ClassAdversarial,
+	Order: catalog.Sequential,
+	Go:    "lies.ChurnTools()", Class: chaos.ClassAdversarial,
 }), func(churnTools) chaos.Fault { return ChurnTools() })
 
 type churnTools struct{ pathless }

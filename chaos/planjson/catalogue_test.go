@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
 )
 
@@ -93,40 +94,110 @@ func inLine(s string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
 }
 
+// parts are the parts of the world in which the example of a row is tried, in this order.
+func parts() []string {
+	return []string{"tools", "others", "stream", "service", "model", "events", "crowd", "model in JSON", "slow tools", "12 tool calls", "long service", "long model"}
+}
+
+// A tried rule was delivered in a part of the world, where a caller noticed.
+type tried struct {
+	part, seen string
+	doc        *planjson.Plan
+}
+
+// try commits a rule, from its JSON, in one part of the world. It is not ok if
+// the rule was not delivered, or if no caller got anything else than on a calm day.
+func try(t *testing.T, calm map[string][]answer, rule chaos.Rule, o *planjson.Options, part string) (got tried, ok bool) {
+	t.Helper()
+	if calm[part] == nil {
+		calm[part], _ = experience(t, nil, part)
+	}
+	rule.Name = "row"
+	written, err := chaos.NewPlan(11, rule)
+	require.NoError(t, err)
+	doc, err := planjson.Describe(written, o)
+	require.NoError(t, err)
+	plan, err := doc.Build(o)
+	require.NoError(t, err)
+	answers, events := experience(t, plan, part)
+	seen := difference(calm[part], answers)
+	delivered := slices.ContainsFunc(events, func(e chaos.Event) bool {
+		return e.Delivered && (e.Rule == rule.Name || slices.Contains(e.Also, rule.Name))
+	})
+	return tried{part, seen, doc}, delivered && seen != ""
+}
+
+// tryExample tries the fault of a row's example on every call of each part of the
+// world, until a caller notices.
+func tryExample(t *testing.T, calm map[string][]answer, r *catalog.Row, o *planjson.Options) (got tried, ok bool) {
+	t.Helper()
+	plan, err := planjson.Decode(oneRule(`{"kind":"always"}`, fmt.Sprintf(`{"kind":%q,"params":%s}`, r.Kind, r.Example)), o)
+	require.NoError(t, err)
+	for _, part := range parts() {
+		if got, ok = try(t, calm, chaos.Rule{Target: "*", Fault: plan.Rules()[0].Fault}, o, part); ok {
+			return got, true
+		}
+	}
+	return tried{}, false
+}
+
 // Every fault of the catalogue can be written in Go and in JSON, and is
 // delivered: what comes from the JSON makes the caller see something else than
-// on a calm day. The page shows all of it.
+// on a calm day. A kind without a rule of its own is tried by its example. The
+// page shows all of it.
 func TestEveryFaultOfTheCatalogueIsDelivered(t *testing.T) {
 	calm := map[string][]answer{}
 	code := ruleTexts(t, "catalogue_rows_test.go")
 	kinds := map[string]bool{}
 	var table strings.Builder
+	line := func(family, fault, code string, got tried) {
+		fmt.Fprintf(&table, "| %s | %s | `%s` | `%s` | `%s` |\n", family, cell(fault), cell(code), cell(faultText(got.doc)), strings.ReplaceAll(cell(got.seen), "`", "'"))
+	}
 	fmt.Fprint(&table, "| family | fault | Go | JSON | what the caller gets |\n|---|---|---|---|---|\n")
 	for _, r := range catalogue() {
 		t.Run(r.family+"/"+r.fault, func(t *testing.T) {
-			if calm[r.part] == nil {
-				calm[r.part], _ = experience(t, nil, r.part)
-			}
-			r.rule.Name = "row"
-			written, err := chaos.NewPlan(11, r.rule)
-			require.NoError(t, err)
-			doc, err := planjson.Describe(written, nil)
-			require.NoError(t, err)
-			plan, err := doc.Build(nil)
-			require.NoError(t, err)
-			got, events := experience(t, plan, r.part)
-			assert.True(t, slices.ContainsFunc(events, func(e chaos.Event) bool { return e.Rule == "row" && e.Delivered }), "delivered: %+v", events)
-			seen := difference(calm[r.part], got)
-			assert.NotEmpty(t, seen, "the caller noticed")
-			kinds[doc.Rules[0].Fault.Kind] = true
-			assert.NotEmpty(t, code[r.family+"/"+r.fault], "the rule stands in the file")
-			fmt.Fprintf(&table, "| %s | %s | `%s` | `%s` | `%s` |\n", r.family, r.fault, cell(code[r.family+"/"+r.fault]), cell(faultText(doc)), strings.ReplaceAll(cell(seen), "`", "'"))
+			got, ok := try(t, calm, r.rule, nil, r.part)
+			assert.True(t, ok, "delivered, and the caller noticed: %q", got.seen)
+			kinds[got.doc.Rules[0].Fault.Kind] = true
+			text := code[r.family+"/"+r.fault]
+			assert.NotEmpty(t, text, "the rule stands in the file")
+			line(r.family, r.fault, text, got)
+		})
+	}
+	for _, r := range planjson.Rows() {
+		if r.IsTrigger() || r.HoldsCode() || kinds[r.Kind] {
+			continue
+		}
+		t.Run(string(r.Class)+"/"+r.Kind, func(t *testing.T) {
+			got, ok := tryExample(t, calm, r, nil)
+			require.True(t, ok, "no caller notices the example %s of %s, in any part of the world: write a rule into catalogue_rows_test.go", r.Example, r.Kind)
+			line(string(r.Class), strings.ReplaceAll(r.Kind, "_", " "), r.Go, got)
 		})
 	}
 	page(t, "faults.md", "catalogue", table.String())
-	for _, row := range planjson.KindRows() {
-		assert.True(t, row.Trigger || row.Held || kinds[row.Name], "the kind %s has a row", row.Name)
+}
+
+// What is found by trying examples is true: where a fault can act it is found, and
+// one that never does anything is not.
+func TestExamplesAreTriedUntilTheyAreDelivered(t *testing.T) {
+	var idle *catalog.Row
+	idle = catalog.Fault(catalog.Row{Kind: "idle", Doc: "Nothing happens.", Go: "idle()"},
+		func(catalog.None) chaos.Fault { return door{Fault: inert{}, row: idle} })
+	o := &planjson.Options{Rows: []*catalog.Row{idle}}
+	want := map[string]string{"hang": "tools", "ignored_cancellation": "crowd", "stream_cut": "stream",
+		"cut_body": "service", "empty_completion": "model", "cut_event": "events", "idle": ""}
+	calm := map[string][]answer{}
+	for _, r := range append(planjson.Rows(), idle) {
+		part, asked := want[r.Kind]
+		if !asked || r.IsTrigger() {
+			continue
+		}
+		delete(want, r.Kind)
+		got, ok := tryExample(t, calm, r, o)
+		assert.Equal(t, part != "", ok, r.Kind)
+		assert.Equal(t, part, got.part, r.Kind)
 	}
+	assert.Empty(t, want, "kinds that there are not")
 }
 
 // faultText is the rule's trigger and fault as JSON, without what is only there to find them.

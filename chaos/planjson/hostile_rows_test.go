@@ -131,6 +131,9 @@ func TestRowsWithABadExample(t *testing.T) {
 	row := catalog.Fault(catalog.Row{Kind: "own", Example: "{n:1}"}, func(counted) chaos.Fault { return inert{} })
 	_, err := planjson.SchemaFor(&planjson.Options{Rows: []*catalog.Row{row}})
 	assert.EqualError(t, err, "planjson: bad value kind own, Example {n:1}; allowed: a JSON object")
+	row.Example, row.Order = "{}", "any"
+	_, err = planjson.SchemaFor(&planjson.Options{Rows: []*catalog.Row{row}})
+	assert.EqualError(t, err, "planjson: bad value kind own, Order any; allowed: empty, catalog.Sequential, catalog.Timed or catalog.Deliveries")
 }
 
 // The compiler's checks refuse such a tag in the source.

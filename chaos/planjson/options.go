@@ -101,6 +101,13 @@ func (t *table) addRow(r *catalog.Row, p *problems) {
 		p.add(&Error{Reason: BadValue, Value: "kind " + r.Kind + ", Example " + strictjson.Short(r.Example), Allowed: "a JSON object"})
 		return
 	}
+	switch r.Order {
+	case "", catalog.Sequential, catalog.Timed, catalog.Deliveries:
+	default:
+		p.add(&Error{Reason: BadValue, Value: "kind " + r.Kind + ", Order " + strictjson.Short(string(r.Order)),
+			Allowed: "empty, catalog.Sequential, catalog.Timed or catalog.Deliveries"})
+		return
+	}
 	s.rows[r.Kind] = r
 }
 

@@ -18,6 +18,7 @@ func Burst(from, n int) chaos.When { return burst{span{from, n}} }
 
 var burstRow = catalog.Trigger(catalog.Row{
 	Kind: "burst", Doc: "A run of consecutive calls.", Go: "when.Burst(from, n)", Example: `{"from":4,"n":3}`,
+	Order: catalog.Sequential,
 }, func(p span) chaos.When { return burst{p} })
 
 type span struct {
@@ -43,7 +44,8 @@ func BurstWithin(n, calls int) chaos.When { return burstWithin{someOf{n, calls}}
 
 var burstWithinRow = catalog.Trigger(catalog.Row{
 	Kind: "burst_within", Doc: "A run of consecutive calls somewhere among the first ones.",
-	Go: "when.BurstWithin(n, calls)", Example: `{"n":3,"calls":12}`,
+	Order: catalog.Sequential,
+	Go:    "when.BurstWithin(n, calls)", Example: `{"n":3,"calls":12}`,
 }, func(p someOf) chaos.When { return burstWithin{p} })
 
 type someOf struct {
@@ -78,7 +80,8 @@ func Intermittent(on, off int) chaos.When { return intermittent{turns{on, off}} 
 
 var intermittentRow = catalog.Trigger(catalog.Row{
 	Kind: "intermittent", Doc: "Some calls in a row, then some not, in turn.",
-	Go: "when.Intermittent(on, off)", Example: `{"on":2,"off":3}`,
+	Order: catalog.Sequential,
+	Go:    "when.Intermittent(on, off)", Example: `{"on":2,"off":3}`,
 }, func(p turns) chaos.When { return intermittent{p} })
 
 type turns struct {
@@ -104,7 +107,8 @@ func Flapping(on, off time.Duration) chaos.When { return flapping{phases{on, off
 
 var flappingRow = catalog.Trigger(catalog.Row{
 	Kind: "flapping", Doc: "Down for a time, up for a time, in turn.",
-	Go: "when.Flapping(on, off)", Example: `{"on":"10s","off":"30s"}`,
+	Order: catalog.Timed,
+	Go:    "when.Flapping(on, off)", Example: `{"on":"10s","off":"30s"}`,
 }, func(p phases) chaos.When { return flapping{p} })
 
 type phases struct {

@@ -16,7 +16,8 @@ func Between(from, to time.Duration) chaos.When { return between{window{beginnin
 
 var betweenRow = catalog.Trigger(catalog.Row{
 	Kind: "between", Doc: "Calls that begin within a time window.",
-	Go: "when.Between(from, to)", Example: `{"from":"1m0s","to":"2m0s"}`,
+	Order: catalog.Timed,
+	Go:    "when.Between(from, to)", Example: `{"from":"1m0s","to":"2m0s"}`,
 }, func(p window) chaos.When { return between{p} })
 
 type beginning struct {
@@ -49,6 +50,7 @@ func Since(from time.Duration) chaos.When { return since{beginning{from}} }
 
 var sinceRow = catalog.Trigger(catalog.Row{
 	Kind: "since", Doc: "Calls that begin after a time.", Go: "when.Since(from)", Example: `{"from":"30s"}`,
+	Order: catalog.Timed,
 }, func(p beginning) chaos.When { return since{p} })
 
 type since struct{ beginning }

@@ -16,6 +16,7 @@ func Nth(n ...int) chaos.When { return nth{callNumbers{slices.Clone(n)}} }
 
 var nthRow = catalog.Trigger(catalog.Row{
 	Kind: "nth", Doc: "The calls of these numbers.", Go: "when.Nth(n...)", Example: `{"n":[4]}`,
+	Order: catalog.Sequential,
 }, func(p callNumbers) chaos.When { return nth{p} })
 
 type callNumbers struct {
@@ -50,6 +51,7 @@ func First(n int) chaos.When { return first{callCount{n}} }
 
 var firstRow = catalog.Trigger(catalog.Row{
 	Kind: "first", Doc: "The first n calls.", Go: "when.First(n)", Example: `{"n":3}`,
+	Order: catalog.Sequential,
 }, func(p callCount) chaos.When { return first{p} })
 
 type first struct{ callCount }
@@ -67,6 +69,7 @@ func After(n int) chaos.When { return after{quota{n}} }
 
 var afterRow = catalog.Trigger(catalog.Row{
 	Kind: "after", Doc: "All calls except the first n.", Go: "when.After(n)", Example: `{"n":10}`,
+	Order: catalog.Sequential,
 }, func(p quota) chaos.When { return after{p} })
 
 type quota struct {
@@ -88,6 +91,7 @@ func Every(n int) chaos.When { return every{callCount{n}} }
 
 var everyRow = catalog.Trigger(catalog.Row{
 	Kind: "every", Doc: "The n-th call, the 2n-th, and so on.", Go: "when.Every(n)", Example: `{"n":5}`,
+	Order: catalog.Sequential,
 }, func(p callCount) chaos.When { return every{p} })
 
 type every struct{ callCount }

@@ -43,6 +43,7 @@ func Markov(enter, leave float64) chaos.When { return markov{chain{enter, leave}
 
 var markovRow = catalog.Trigger(catalog.Row{
 	Kind: "markov", Doc: "Bursts from a chain of two states.", Go: "when.Markov(enter, leave)", Example: `{"enter":0.2,"leave":0.4}`,
+	Order: catalog.Sequential,
 }, func(p chain) chaos.When { return markov{p} })
 
 type chain struct {
@@ -77,7 +78,8 @@ func GilbertElliott(enter, leave, good, bad float64) chaos.When {
 
 var gilbertElliottRow = catalog.Trigger(catalog.Row{
 	Kind: "gilbert_elliott", Doc: "Bursts with errors in both states.",
-	Go: "when.GilbertElliott(enter, leave, good, bad)", Example: `{"enter":0.2,"leave":0.4,"good":0.05,"bad":0.8}`,
+	Order: catalog.Sequential,
+	Go:    "when.GilbertElliott(enter, leave, good, bad)", Example: `{"enter":0.2,"leave":0.4,"good":0.05,"bad":0.8}`,
 }, func(p errorChain) chaos.When { return gilbertElliott{p} })
 
 type errorChain struct {

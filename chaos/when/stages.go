@@ -45,6 +45,7 @@ func Stages(list ...Stage) chaos.When {
 
 var stagesRow = catalog.Trigger(catalog.Row{
 	Kind: "stages", Doc: "Triggers that follow one another.", Go: "when.Stages(list...)",
+	Order:   catalog.Sequential,
 	Example: `{"stages":[{"for":"1m0s","when":{"kind":"prob","params":{"p":0.1}}},{"when":{"kind":"always"}}]}`,
 }, func(p stageList) chaos.When { return Stages(p.Stages...) })
 

@@ -23,6 +23,7 @@ func Early(calls int) chaos.When { return early{expected{calls}} }
 
 var earlyRow = catalog.Trigger(catalog.Row{
 	Kind: "early", Doc: "The first third of the calls that are expected.", Go: "when.Early(calls)", Example: `{"calls":9}`,
+	Order: catalog.Sequential,
 }, func(p expected) chaos.When { return early{p} })
 
 type early struct{ expected }
@@ -37,6 +38,7 @@ func Mid(calls int) chaos.When { return mid{expected{calls}} }
 
 var midRow = catalog.Trigger(catalog.Row{
 	Kind: "mid", Doc: "The second third.", Go: "when.Mid(calls)", Example: `{"calls":9}`,
+	Order: catalog.Sequential,
 }, func(p expected) chaos.When { return mid{p} })
 
 type mid struct{ expected }
@@ -54,6 +56,7 @@ func Late(calls int) chaos.When { return late{expected{calls}} }
 
 var lateRow = catalog.Trigger(catalog.Row{
 	Kind: "late", Doc: "The last third and all calls after it.", Go: "when.Late(calls)", Example: `{"calls":9}`,
+	Order: catalog.Sequential,
 }, func(p expected) chaos.When { return late{p} })
 
 type late struct{ expected }
