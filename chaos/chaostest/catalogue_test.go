@@ -90,6 +90,7 @@ func kindsOf[V any](table map[string]V, of func(V) any) map[string]bool {
 // every constructor that its row shows, followed by its kind.
 func fromExamples(t *testing.T, rows []*catalog.Row, entries map[string]bool) map[string]any {
 	made := map[string]any{}
+	known := append(constructors(t, filepath.Join("..", "fault"), "Fault"), constructors(t, filepath.Join("..", "when"), "When")...)
 	for _, r := range rows {
 		if entries[r.Kind] || r.HoldsCode() {
 			continue
@@ -102,6 +103,9 @@ func fromExamples(t *testing.T, rows []*catalog.Row, entries map[string]bool) ma
 		plan, err := planjson.Decode([]byte(doc), nil)
 		require.NoError(t, err, r.Kind)
 		for _, name := range regexp.MustCompile(`\b(?:fault|when)\.([A-Z]\w*)\(`).FindAllStringSubmatch(r.Go, -1) {
+			if !slices.Contains(known, name[1]) {
+				continue // what it is made of
+			}
 			if made[name[1]+" "+r.Kind] = any(plan.Rules()[0].Fault); r.IsTrigger() {
 				made[name[1]+" "+r.Kind] = plan.Rules()[0].When
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
@@ -60,7 +61,7 @@ func (s shape) point(target string, o *chaos.WrapOptions[int]) func(context.Cont
 func faultClaims() (rows []claimed) {
 	half := when.Prob(0.5)
 	const ms = time.Millisecond
-	add := func(claim, row string, f chaos.Fault, w chaos.When, s shape) {
+	add := func(claim catalog.Order, row string, f chaos.Fault, w chaos.When, s shape) {
 		rows = append(rows, claimed{row: "fault." + row, claim: claim, rule: chaos.Rule{When: w, Fault: f}, site: s})
 	}
 	drawn := func(row string, f chaos.Fault) { add(independent, row, f, half, shape{}) }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/lies"
 	"github.com/shakedown-go/shakedown/chaos/when"
 )
@@ -15,7 +16,7 @@ import (
 // lieClaims are the rows of package chaos/lies. Their calls have JSON arguments
 // and a result with something in it for every lie.
 func lieClaims() (rows []claimed) {
-	add := func(claim string, faults map[string]chaos.Fault) {
+	add := func(claim catalog.Order, faults map[string]chaos.Fault) {
 		for name, f := range faults {
 			rows = append(rows, claimed{row: "lies." + name, claim: claim, lie: true, ages: claim == deliveries,
 				rule: chaos.Rule{When: when.Prob(0.5), Fault: f}})

@@ -3,21 +3,12 @@ package when_test
 import (
 	"cmp"
 	"context"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
@@ -28,63 +19,6 @@ func sorted(events []chaos.Event) []chaos.Event {
 			cmp.Compare(a.Key, b.Key), cmp.Compare(a.Occurrence, b.Occurrence))
 	})
 	return events
-}
-
-// The tables of docs/determinism.md have the rows that are tested, and no others.
-func TestDocumentedClaims(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "determinism.md"))
-	require.NoError(t, err)
-	documented := map[string]string{}
-	for _, line := range regexp.MustCompile(`(?m)^\| (.+?) \| (`+strings.Join([]string{independent, sequential, timed, deliveries}, "|")+`) \|`).
-		FindAllStringSubmatch(string(page), -1) {
-		row := strings.ReplaceAll(line[1], "`", "")
-		assert.NotContains(t, documented, row, "twice in the table")
-		documented[row] = line[2]
-	}
-	tested := map[string]string{}
-	for _, c := range claims() {
-		assert.NotContains(t, tested, c.row, "twice in the test")
-		tested[c.row] = c.claim
-	}
-	assert.Equal(t, tested, documented)
-}
-
-// Every trigger and every fault there is has a row.
-func TestEveryConstructorHasARow(t *testing.T) {
-	rows := map[string]bool{}
-	for _, c := range claims() {
-		rows[c.row] = true
-	}
-	for pkg, result := range map[string]string{"when": "When", "fault": "Fault", "lies": "Fault"} {
-		names := constructors(t, filepath.Join("..", pkg), result)
-		assert.Greater(t, len(names), 10, "of package %s", pkg)
-		for _, name := range names {
-			assert.True(t, rows[pkg+"."+name], "%s.%s has no row in docs/determinism.md", pkg, name)
-		}
-	}
-}
-
-// constructors are the exported functions of a package that return chaos.result.
-func constructors(t *testing.T, dir, result string) (names []string) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	require.NoError(t, err)
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		require.NoError(t, err)
-		for _, decl := range parsed.Decls {
-			fn, ok := decl.(*ast.FuncDecl)
-			if !ok || fn.Recv != nil || !fn.Name.IsExported() || fn.Type.Results == nil {
-				continue
-			}
-			if of, ok := fn.Type.Results.List[0].Type.(*ast.SelectorExpr); ok && of.Sel.Name == result {
-				names = append(names, fn.Name.Name)
-			}
-		}
-	}
-	return names
 }
 
 // A rule's draws stay where they are when other rules join it, before or after
