@@ -167,9 +167,10 @@ func ExampleAs() {
 	fmt.Println(in.Events()[0].Fault)
 
 	_, err = chaos.NewPlan(1, chaos.Rule{Name: "hang", Target: "guardrail", Fault: fault.As("guardrail_hung", fault.Hang())})
-	fmt.Println(err)
+	var wrong *chaos.ParamError
+	fmt.Println(errors.As(err, &wrong), wrong.Kind, wrong.Param, wrong.Value)
 	// Output:
 	// service unavailable
 	// guardrail_down
-	// chaos: rule "hang": Fault: hang: kind is guardrail_hung; allowed: one of guardrail_hang; did you mean guardrail_hang?
+	// true hang kind guardrail_hung
 }

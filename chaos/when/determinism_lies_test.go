@@ -62,16 +62,19 @@ type wanted struct {
 }
 
 func (w *teller) point(target string) func(context.Context, int) (string, error) {
-	ask := chaos.WrapWith(target, func(_ context.Context, args json.RawMessage) (string, error) {
+	ask := chaos.WrapWith(target, func(_ context.Context, args json.RawMessage) (json.RawMessage, error) {
 		var in wanted
 		err := json.Unmarshal(args, &in)
-		return w.answer(target, in.Item), err
+		return json.RawMessage(w.answer(target, in.Item)), err
 	}, &chaos.WrapOptions[json.RawMessage]{Key: func(args json.RawMessage) uint64 {
 		var in wanted
 		_ = json.Unmarshal(args, &in)
 		return keyOf(in.Item)
 	}})
-	return func(ctx context.Context, n int) (string, error) { return ask(ctx, fmt.Appendf(nil, `{"item":%d}`, n)) }
+	return func(ctx context.Context, n int) (string, error) {
+		result, err := ask(ctx, fmt.Appendf(nil, `{"item":%d}`, n))
+		return string(result), err
+	}
 }
 
 func (w *teller) answer(target string, n int) string {
