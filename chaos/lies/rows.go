@@ -10,5 +10,5 @@ import (
 // documentation. The caller may keep and change the list.
 func Rows() []*catalog.Row {
 	return slices.Concat(omissionRows, formatRows, numberRows, valueRows, swapRows, recordRows, staleRows,
-		[]*catalog.Row{contradictRow}, schemaRows, nestedRows, attackRows, toolRows, messageRows)
+		[]*catalog.Row{contradictRow.Row}, schemaRows, nestedRows, attackRows, toolRows, messageRows)
 }
