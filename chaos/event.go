@@ -100,10 +100,12 @@ type Outcome string
 
 // The outcomes.
 const (
-	OutcomeOK       Outcome = "ok"       // it returned no error
-	OutcomeFailed   Outcome = "failed"   // the callee returned an error
-	OutcomeInjected Outcome = "injected" // a fault returned an error, on this call or on one that the callee made and passed on
-	OutcomePanicked Outcome = "panicked" // it panicked or ended its goroutine: callee or fault, or the consumer of a stream
+	OutcomeOK     Outcome = "ok"     // it returned no error
+	OutcomeFailed Outcome = "failed" // the callee returned an error
+	// a fault returned an error, on this call or on one that the callee made and passed on
+	OutcomeInjected Outcome = "injected"
+	// it panicked or ended its goroutine: callee or fault, or the consumer of a stream
+	OutcomePanicked Outcome = "panicked"
 )
 
 // record is an event as the log keeps it: a third of the size, without texts.
@@ -193,8 +195,9 @@ func (r *record) call() uint64 {
 // event makes the event of a record.
 func (r *record) event() Event {
 	e := Event{
-		Cell: r.site.in.cell, Lane: r.site.lane, Target: r.site.target, Call: r.call(), Layer: r.layer, Caller: r.caller,
-		Key: r.key, Occurrence: r.occurrence, Ordinal: r.ordinal, Turn: r.turn,
+		Cell: r.site.in.cell, Lane: r.site.lane, Target: r.site.target, Call: r.call(), Layer: r.layer,
+		Caller: r.caller,
+		Key:    r.key, Occurrence: r.occurrence, Ordinal: r.ordinal, Turn: r.turn,
 		Start: r.start, End: r.end, Attempt: r.attempt,
 		Outcome: outcomes[r.outcome], Delivered: r.delivered, Effect: effects[r.effect],
 	}

@@ -17,7 +17,8 @@ import (
 // and its waits end. It is dropped from the list at the next use of the injector.
 func (in *Injector) RegisterFor(r Rule, life time.Duration) (remove func() bool, err error) {
 	if life < 0 {
-		return nil, &RuleError{Rule: r.Name, Field: "life", Value: life, Allowed: "a duration of 0 or more; 0: no time limit"}
+		return nil, &RuleError{Rule: r.Name, Field: "life", Value: life,
+			Allowed: "a duration of 0 or more; 0: no time limit"}
 	}
 	a, err := in.register(r, life)
 	if err != nil {

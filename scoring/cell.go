@@ -71,7 +71,8 @@ func (c Cell) check(i int) error {
 		errs = append(errs, invalid(field("state"), c.State, allowedStates))
 	}
 	if c.Violated && c.State != CellBroken && c.State != CellUndelivered {
-		errs = append(errs, invalid(field("broken"), "true with state "+c.State.String(), "true with state broken or undelivered"))
+		errs = append(errs,
+			invalid(field("broken"), "true with state "+c.State.String(), "true with state broken or undelivered"))
 	}
 	if c.Delivered < 0 {
 		errs = append(errs, invalid(field("delivered"), c.Delivered, "0 or more"))
@@ -87,11 +88,13 @@ func (c Cell) check(i int) error {
 func (c Cell) checkDelivery(field func(string) string) error {
 	switch {
 	case c.decided() && c.HasRules && c.Delivered == 0:
-		return invalid(field("state"), c.State.String()+" with rules and none delivered", "undelivered, or delivered of 1 or more")
+		return invalid(field("state"), c.State.String()+" with rules and none delivered",
+			"undelivered, or delivered of 1 or more")
 	case c.State == CellUndelivered && !c.HasRules:
 		return invalid(field("state"), "undelivered without rules", "undelivered where the scenario has rules")
 	case c.State == CellUndelivered && c.Delivered > 0:
-		return invalid(field("state"), fmt.Sprintf("undelivered with %d delivered", c.Delivered), "undelivered with delivered of 0")
+		return invalid(field("state"), fmt.Sprintf("undelivered with %d delivered", c.Delivered),
+			"undelivered with delivered of 0")
 	}
 	return nil
 }

@@ -121,7 +121,9 @@ func checkContract(cells []Cell, o ContractOptions) error {
 		if n := min(c.count(), maxCount); total <= math.MaxInt-n { // an int may have 32 bits
 			total += n
 		} else {
-			errs = append(errs, invalid(fmt.Sprintf("cells[%d].count", i), c.Count, fmt.Sprintf("at most %d cells together", math.MaxInt)))
+			errs = append(errs,
+				invalid(fmt.Sprintf("cells[%d].count", i), c.Count,
+					fmt.Sprintf("at most %d cells together", math.MaxInt)))
 		}
 		j, seen := first[c.Scenario]
 		if !seen {
@@ -132,7 +134,8 @@ func checkContract(cells []Cell, o ContractOptions) error {
 			errs = append(errs, invalid(fmt.Sprintf("cells[%d].hasRules", i), c.HasRules, sameAs(cells, j)))
 		}
 		if c.AllowUndelivered != cells[j].AllowUndelivered {
-			errs = append(errs, invalid(fmt.Sprintf("cells[%d].allowUndelivered", i), c.AllowUndelivered, sameAs(cells, j)))
+			errs = append(errs,
+				invalid(fmt.Sprintf("cells[%d].allowUndelivered", i), c.AllowUndelivered, sameAs(cells, j)))
 		}
 	}
 	return errors.Join(errs...)

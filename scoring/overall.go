@@ -186,7 +186,8 @@ func checkParts(parts [4]part, o OverallOptions) error {
 		switch {
 		case p.score == nil:
 			if p.weight > 0 && !o.Renormalise {
-				errs = append(errs, invalid("parts."+p.name, "missing", "a score; or set OverallOptions.Renormalise to go without"))
+				errs = append(errs,
+					invalid("parts."+p.name, "missing", "a score; or set OverallOptions.Renormalise to go without"))
 			}
 		case !(*p.score >= 0 && *p.score <= 100):
 			errs = append(errs, invalid("parts."+p.name, *p.score, "0 to 100"))

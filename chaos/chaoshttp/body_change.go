@@ -17,7 +17,8 @@ func (changes) Phase() chaos.Phase { return chaos.PhaseChange }
 
 // changeAnswer makes the call and has apply change its answer, if that has a
 // body. of is the request.
-func changeAnswer(ctx context.Context, args any, next chaos.Next, apply func(r Response, of Request) Response) (any, error) {
+func changeAnswer(ctx context.Context, args any, next chaos.Next,
+	apply func(r Response, of Request) Response) (any, error) {
 	return alterAnswer(ctx, args, next, false, apply)
 }
 

@@ -121,9 +121,10 @@ func (wrongCharset) Inject(ctx context.Context, _ chaos.Call, args any, next cha
 				return &latin1{declare: s.changed, body: bufio.NewReader(body)}
 			})
 		}
-		return revise(ctx, r, mostJSON, "the body is longer than 4 MiB", func(_ context.Context, doc []byte) (revision, error) {
-			return inLatin1(doc), nil
-		}, inUTF8)
+		return revise(ctx, r, mostJSON, "the body is longer than 4 MiB",
+			func(_ context.Context, doc []byte) (revision, error) {
+				return inLatin1(doc), nil
+			}, inUTF8)
 	})
 }
 

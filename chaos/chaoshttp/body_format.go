@@ -60,7 +60,8 @@ func malformed(s *spoiled, c chaos.Call, body io.Reader) io.Reader {
 	at, with := misprint(doc, c.Draw(drawPlace))
 	before := doc[at]
 	doc[at] = with
-	return &altered{s: s, doc: doc, mark: at, what: []chaos.Change{{Before: text(string(before)), After: text(string(with))}}}
+	return &altered{s: s, doc: doc, mark: at,
+		what: []chaos.Change{{Before: text(string(before)), After: text(string(with))}}}
 }
 
 // misprint chooses a character between values, and another for it; in a
@@ -181,7 +182,8 @@ func replaced(ctx context.Context, r Response, doc []byte) Response {
 	c := sized(r, int64(len(doc)))
 	c.StatusCode, c.Status = http.StatusOK, "200 OK"
 	c.Header.Del("Content-Encoding")
-	if kinds := c.Header.Values("Content-Type"); !slices.ContainsFunc(kinds, func(k string) bool { return strings.Contains(k, "json") }) {
+	if kinds := c.Header.Values("Content-Type"); !slices.ContainsFunc(kinds,
+		func(k string) bool { return strings.Contains(k, "json") }) {
 		c.Header.Set("Content-Type", "application/json")
 	}
 	return spoil(ctx, r, c, func(s *spoiled, _ io.Reader) io.Reader {
@@ -270,7 +272,8 @@ func (f onBody) Inject(ctx context.Context, c chaos.Call, args any, next chaos.N
 // and the arguments that it was given, to act on a document within a response.
 // The result replaces the response.
 func (r Response) OnBody(ctx context.Context, c chaos.Call, args any, f chaos.Fault) (any, error) {
-	return onBody{innerFault: innerFault{f}}.Inject(ctx, c, args, func(context.Context, any) (any, error) { return r, nil })
+	return onBody{innerFault: innerFault{f}}.Inject(ctx, c, args,
+		func(context.Context, any) (any, error) { return r, nil })
 }
 
 func (r Response) onBody(ctx context.Context, c chaos.Call, args any, f chaos.Fault) Response {

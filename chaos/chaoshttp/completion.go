@@ -19,7 +19,8 @@ import (
 
 // completionRows are the faults of this file.
 func completionRows() []*catalog.Row {
-	return []*catalog.Row{emptyCompletionRow, cutCompletionRow, filterCompletionRow, refuseCompletionRow, garbleCompletionRow,
+	return []*catalog.Row{emptyCompletionRow, cutCompletionRow, filterCompletionRow, refuseCompletionRow,
+		garbleCompletionRow,
 		malformToolCallRow, stripToolCallsRow, hallucinateToolCallRow, wrongArgumentRow, missingArgumentRow,
 		driftCompletionRow}
 }
@@ -125,7 +126,8 @@ func (f refuseCompletion) Describe() chaos.Description {
 }
 
 func (f refuseCompletion) Inject(ctx context.Context, c chaos.Call, args any, next chaos.Next) (any, error) {
-	return changeCompletion(ctx, c, args, next, func(chaos.Call) completion.Editor { return completion.Refuse(f.Words) })
+	return changeCompletion(ctx, c, args, next,
+		func(chaos.Call) completion.Editor { return completion.Refuse(f.Words) })
 }
 
 // GarbleCompletion makes gibberish of a model's text: every letter, digit and
@@ -357,7 +359,8 @@ func edited(ctx context.Context, result any, fresh func(i int) completion.Editor
 	case problem == "" && isStream(r.Header):
 		return scripted(ctx, result, &completionScript{completion.NewStream(fresh)})
 	case problem == "" && !isJSON(r.Header):
-		problem = "the response is neither JSON nor an event stream: its content type is " + r.Header.Get("Content-Type")
+		problem = "the response is neither JSON nor an event stream: its content type is " +
+			r.Header.Get("Content-Type")
 	}
 	if problem != "" {
 		chaos.Note(ctx, problem)

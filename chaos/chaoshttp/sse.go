@@ -369,10 +369,11 @@ func (f *swapped) event(n int, e sse.Event) step {
 	if first.Data == e.Data {
 		return step{out: bytes.Join([][]byte{first.Whole(), e.Raw}, nil), note: "the two events are equal"}
 	}
-	return step{was: bytes.Join([][]byte{first.Raw, e.Raw}, nil), out: bytes.Join([][]byte{e.Whole(), first.Whole()}, nil), changes: []chaos.Change{
-		{Path: eventPath(n - 1), Before: shownData(first.Data), After: shownData(e.Data)},
-		{Path: eventPath(n), Before: shownData(e.Data), After: shownData(first.Data)},
-	}}
+	return step{was: bytes.Join([][]byte{first.Raw, e.Raw}, nil),
+		out: bytes.Join([][]byte{e.Whole(), first.Whole()}, nil), changes: []chaos.Change{
+			{Path: eventPath(n - 1), Before: shownData(first.Data), After: shownData(e.Data)},
+			{Path: eventPath(n), Before: shownData(e.Data), After: shownData(first.Data)},
+		}}
 }
 
 func (f *swapped) end(n int) step {

@@ -127,7 +127,8 @@ func slip(texts []string, defaults ...string) *lie {
 func checkPayloads(c *catalog.Check, texts []string) {
 	nonEmpty(c, "texts", texts)
 	for i, text := range texts {
-		c.That(len(text) <= maxPayload, fmt.Sprintf("texts[%d]", i), fmt.Sprintf("%d bytes", len(text)), "at most 2000 bytes")
+		c.That(len(text) <= maxPayload, fmt.Sprintf("texts[%d]", i), fmt.Sprintf("%d bytes", len(text)),
+			"at most 2000 bytes")
 	}
 }
 
@@ -162,7 +163,8 @@ func attackable(e *edit, i int) int {
 		return 1
 	}
 	switch strings.ToLower(nameOf(e, i)) {
-	case "description", "notes", "note", "comment", "comments", "body", "content", "text", "message", "summary", "bio", "review":
+	case "description", "notes", "note", "comment", "comments", "body", "content", "text", "message", "summary", "bio",
+		"review":
 		return 1
 	}
 	if r := prose(e, i); r > 0 {

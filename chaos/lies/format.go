@@ -11,7 +11,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var formatRows = []*catalog.Row{malformedRow.Row, htmlPageRow.Row, errorBodyRow.Row, mojibakeRow.Row, invalidUTF8Row.Row, oversizedRow.Row}
+var formatRows = []*catalog.Row{malformedRow.Row, htmlPageRow.Row, errorBodyRow.Row, mojibakeRow.Row,
+	invalidUTF8Row.Row, oversizedRow.Row}
 
 // Malformed breaks the JSON of a result in a drawn way: cut off, a comma too
 // many, a missing quote, a missing bracket, trailing text. A text that is no
@@ -82,14 +83,16 @@ func ErrorBody(code int, message string) chaos.Fault {
 
 var errorBodyRow = row(catalog.Row{
 	Kind: "error_result", Doc: "The call succeeds with an error as its result.",
-	Go: "lies.ErrorBody(code, message)", Example: `{"code":503,"message":"Service Unavailable"}`, Class: chaos.ClassProtocol,
+	Go: "lies.ErrorBody(code, message)", Example: `{"code":503,"message":"Service Unavailable"}`,
+	Class: chaos.ClassProtocol,
 }, func(p errorBody) fault {
 	return &lie{wants: "value", rank: anything,
 		apply: func(e *edit, _ int) bool {
 			if e.doc.Kind(0) == jsonedit.String {
 				return e.replaceAll(jsonedit.Quote(fmt.Sprintf("Error %d: %s", p.Code, p.Message)))
 			}
-			return e.replaceAll(fmt.Appendf(nil, `{"error":{"code":%d,"message":%s}}`, p.Code, jsonedit.Quote(p.Message)))
+			return e.replaceAll(fmt.Appendf(nil, `{"error":{"code":%d,"message":%s}}`, p.Code,
+				jsonedit.Quote(p.Message)))
 		}}
 })
 

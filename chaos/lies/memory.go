@@ -83,7 +83,8 @@ func (f *recall) Inject(ctx context.Context, c chaos.Call, args any, next chaos.
 		chaos.Note(ctx, f.row.Kind+": "+why)
 		return result, nil
 	}
-	if !ok || chosen.lost || bytes.Equal(chosen.text, now.text) || reflect.TypeOf(chosen.like) != reflect.TypeOf(now.like) {
+	if !ok || chosen.lost || bytes.Equal(chosen.text, now.text) ||
+		reflect.TypeOf(chosen.like) != reflect.TypeOf(now.like) {
 		chaos.Note(ctx, f.row.Kind+": "+f.wants)
 		return result, nil
 	}

@@ -212,7 +212,8 @@ var noiseMessagesRow = row(catalog.Row{
 	said := p.Texts
 	if len(said) == 0 {
 		said = []string{"By the way, the printer on the second floor works again.", "Did you see the match last night?",
-			"Lunch is at half past twelve today.", "Someone left the lights on in room 12.", "The parking lot is closed on Friday."}
+			"Lunch is at half past twelve today.", "Someone left the lights on in room 12.",
+			"The parking lot is closed on Friday."}
 	}
 	return aboutMessages(p.systemToo, 1, func(e *edit, list int, free []int) bool {
 		for k := range p.N {
@@ -241,7 +242,8 @@ func OverflowMessages(bytes int, o Messages) chaos.Fault {
 
 var overflowMessagesRow = row(catalog.Row{
 	Kind: "overflowed_messages", Doc: "The messages are more than a model reads.",
-	Go: "lies.OverflowMessages(bytes, o)", Example: `{"bytes":8192}`, Class: chaos.ClassValue, Layer: chaos.LayerContext,
+	Go: "lies.OverflowMessages(bytes, o)", Example: `{"bytes":8192}`, Class: chaos.ClassValue,
+	Layer: chaos.LayerContext,
 }, func(p overflowMessages) fault {
 	return aboutMessages(p.systemToo, 1, func(e *edit, list int, free []int) bool {
 		first := e.pick(list, 0, len(free))

@@ -106,7 +106,8 @@ func (a arguments) Inject(ctx context.Context, c chaos.Call, args any, next chao
 func (a arguments) Check() error {
 	c := argumentsRow.Check(a.byFault)
 	phased, ok := a.Fault.(chaos.Phased)
-	c.That(ok && phased.Phase() == chaos.PhaseChange, "fault", fmt.Sprintf("%T", a.Fault), "a fault that changes results")
+	c.That(ok && phased.Phase() == chaos.PhaseChange, "fault", fmt.Sprintf("%T", a.Fault),
+		"a fault that changes results")
 	c.Part("fault", a.Fault)
 	return c.Err()
 }

@@ -11,7 +11,8 @@ import (
 )
 
 var numberRows = []*catalog.Row{
-	wrongNumberRow.Row, scaleRow.Row, flipSignRow.Row, swapDigitsRow.Row, offByOneRow.Row, overflowRow.Row, notANumberRow.Row,
+	wrongNumberRow.Row, scaleRow.Row, flipSignRow.Row, swapDigitsRow.Row, offByOneRow.Row, overflowRow.Row,
+	notANumberRow.Row,
 }
 
 // WrongNumber changes a number by at most the share within of it, up or down,

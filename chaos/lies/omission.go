@@ -8,7 +8,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var omissionRows = []*catalog.Row{emptyRow.Row, nullRow.Row, missingRow.Row, cutTextRow.Row, cutListRow.Row, missingPageRow.Row, partialBatchRow.Row}
+var omissionRows = []*catalog.Row{emptyRow.Row, nullRow.Row, missingRow.Row, cutTextRow.Row, cutListRow.Row,
+	missingPageRow.Row, partialBatchRow.Row}
 
 // Empty makes a value empty: {} of an object, [] of a list, "" of a text, 0
 // of a number, false. Without paths it is the whole result.

@@ -9,7 +9,8 @@ import (
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
-var recordRows = []*catalog.Row{fabricateRecordRow.Row, danglingReferenceRow.Row, duplicateRowsRow.Row, reorderRowsRow.Row}
+var recordRows = []*catalog.Row{fabricateRecordRow.Row, danglingReferenceRow.Row, duplicateRowsRow.Row,
+	reorderRowsRow.Row}
 
 // FabricateRecord adds an invented element to a list: a copy of a drawn one
 // with other digits in each number and in each text that has digits. If a text

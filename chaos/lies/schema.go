@@ -210,7 +210,8 @@ var unknownEnumRow = row(catalog.Row{
 			return 2
 		},
 		apply: func(e *edit, i int) bool {
-			words := []string{"pending_review", "partially_settled", "suspended", "superseded", "on_hold", "unclassified"}
+			words := []string{"pending_review", "partially_settled", "suspended", "superseded", "on_hold",
+				"unclassified"}
 			word, old := words[e.pick(i, 0, len(words))], e.doc.String(i)
 			if strings.EqualFold(word, old) {
 				word = "deferred"

@@ -67,7 +67,8 @@ var crossedRow = row(catalog.Row{
 	return &recall{lag: 1, wants: "there is no answer to another request that differs",
 		choose: func(m *memory, _ chaos.Call, now answer) (answer, bool) {
 			for k := len(m.order) - 1; k >= 0; k-- {
-				if a := m.order[k]; a.of.target == now.of.target && a.of.key != now.of.key && !bytes.Equal(a.text, now.text) {
+				if a := m.order[k]; a.of.target == now.of.target && a.of.key != now.of.key &&
+					!bytes.Equal(a.text, now.text) {
 					return a, true
 				}
 			}

@@ -235,7 +235,8 @@ func (f changeArguments) Inject(ctx context.Context, c chaos.Call, args any, nex
 		return next(ctx, args)
 	}
 	if _, old := in.doc.Member(0, f.Argument); old {
-		return nil, &chaos.ArgumentError{Tool: f.Tool, Err: fmt.Errorf("missing required property %q; additional property %q is not allowed", f.To, f.Argument)}
+		return nil, &chaos.ArgumentError{Tool: f.Tool,
+			Err: fmt.Errorf("missing required property %q; additional property %q is not allowed", f.To, f.Argument)}
 	}
 	i, ok := in.doc.Member(0, f.To)
 	if !ok {

@@ -25,7 +25,8 @@ func (l *linter) calm(i int) {
 		calls = fmt.Sprintf("the agent calls %s %s at most", r.Target, times(most))
 	}
 	if slices.ContainsFunc(l.rules, l.mayMatch) {
-		l.report(r, Unmatched, Warning, "can match only if the faults of other rules lead to more calls: without them %s", calls)
+		l.report(r, Unmatched, Warning,
+			"can match only if the faults of other rules lead to more calls: without them %s", calls)
 		return
 	}
 	l.report(r, Unmatched, Warning, "can never match: %s", calls)
@@ -64,9 +65,11 @@ func (l *linter) mayMatch(r *rule) bool {
 	clock := slices.ContainsFunc(r.when.all(), func(t trigger) bool { return len(t.times) > 0 })
 	opaque := r.When == nil || clock || !r.when.settled(true)
 	group := map[strand]uint64{}
-	calls := slices.SortedStableFunc(slices.Values(l.Calm), func(a, b chaos.Event) int { return cmp.Compare(a.Call, b.Call) })
+	calls := slices.SortedStableFunc(slices.Values(l.Calm),
+		func(a, b chaos.Event) int { return cmp.Compare(a.Call, b.Call) })
 	for _, e := range calls {
-		c := chaos.Call{Cell: e.Cell, Lane: e.Lane, Target: e.Target, Key: e.Key, Occurrence: e.Occurrence, Ordinal: e.Ordinal, Turn: e.Turn}
+		c := chaos.Call{Cell: e.Cell, Lane: e.Lane, Target: e.Target, Key: e.Key, Occurrence: e.Occurrence,
+			Ordinal: e.Ordinal, Turn: e.Turn}
 		if r.Group != "" {
 			if !l.inGroup(r.Group, e.Target) {
 				continue
@@ -84,5 +87,6 @@ func (l *linter) mayMatch(r *rule) bool {
 
 // inGroup reports whether a rule of the group has the target.
 func (l *linter) inGroup(group, target string) bool {
-	return slices.ContainsFunc(l.rules, func(r *rule) bool { return r.Group == group && r.glob != nil && r.glob.Match(target) })
+	return slices.ContainsFunc(l.rules,
+		func(r *rule) bool { return r.Group == group && r.glob != nil && r.glob.Match(target) })
 }

@@ -18,8 +18,8 @@ package glob
 // maxLength is how many bytes a pattern may have. It bounds the automaton, and so the stack that Match needs.
 const maxLength = 1023
 
-// A Glob is a compiled pattern. It does not change and is safe for concurrent use. The zero value matches the empty name
-// alone; Compile makes all others.
+// A Glob is a compiled pattern. It does not change and is safe for concurrent use. The zero value matches the empty
+// name alone; Compile makes all others.
 type Glob struct {
 	pattern string
 	literal string
@@ -44,8 +44,8 @@ func (g *Glob) String() string { return g.pattern }
 // Literal returns the one name that g matches, escapes undone, if its pattern has no wildcard, class or braces.
 func (g *Glob) Literal() (name string, ok bool) { return g.literal, g.auto == nil }
 
-// Match reports whether all of name matches. In a name that is not valid UTF-8 each wrong byte is a character of its own,
-// which only *, ? and a negated class take.
+// Match reports whether all of name matches. In a name that is not valid UTF-8 each wrong byte is a character of its
+// own, which only *, ? and a negated class take.
 func (g *Glob) Match(name string) bool {
 	if g.auto == nil {
 		return name == g.literal

@@ -29,7 +29,8 @@ const MaxDepth = 64
 // of them counts.
 func Parse(data []byte, maxBytes int, p *Problems) *Node {
 	if len(data) > maxBytes {
-		p.Add(&Problem{Reason: TooLarge, Value: fmt.Sprintf("%d bytes", len(data)), Allowed: fmt.Sprintf("at most %d", maxBytes)})
+		p.Add(&Problem{Reason: TooLarge, Value: fmt.Sprintf("%d bytes", len(data)),
+			Allowed: fmt.Sprintf("at most %d", maxBytes)})
 		return nil
 	}
 	if !utf8.Valid(data) {
@@ -95,7 +96,9 @@ func (r *reader) value(pointer string, depth int) *Node {
 		n := &Node{Kind: byte(v), at: at}
 		if depth >= MaxDepth {
 			r.deep = true
-			r.problems.at(n, &Problem{Pointer: pointer, Reason: TooLarge, Value: "depth", Allowed: fmt.Sprintf("at most %d levels", MaxDepth)})
+			r.problems.at(n,
+				&Problem{Pointer: pointer, Reason: TooLarge, Value: "depth",
+					Allowed: fmt.Sprintf("at most %d levels", MaxDepth)})
 			return nil
 		}
 		for r.dec.More() && !r.deep {
@@ -126,7 +129,8 @@ func (r *reader) member(n *Node, pointer string, depth int) {
 	here := Join(pointer, key)
 	kid := r.value(here, depth+1)
 	if n.Member(key) != nil {
-		r.problems.at(&Node{at: at}, &Problem{Pointer: here, Reason: Duplicate, Allowed: "each member of an object once"})
+		r.problems.at(&Node{at: at},
+			&Problem{Pointer: here, Reason: Duplicate, Allowed: "each member of an object once"})
 		return
 	}
 	n.Keys = append(n.Keys, key)

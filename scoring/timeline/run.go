@@ -240,7 +240,8 @@ func (r *Run) insert(ix *index, key edgeKey) *edge {
 func (r *Run) Merge(other *Run) error {
 	a, b := &r.options, &other.options
 	if !a.Epoch.Equal(b.Epoch) {
-		return &InputError{"epoch", b.Epoch.Format(time.RFC3339Nano), "must be that of the run merged into, " + a.Epoch.Format(time.RFC3339Nano)}
+		return &InputError{"epoch", b.Epoch.Format(time.RFC3339Nano),
+			"must be that of the run merged into, " + a.Epoch.Format(time.RFC3339Nano)}
 	}
 	if a.BinSize != b.BinSize {
 		return &InputError{"binSize", b.BinSize, fmt.Sprintf("must be that of the run merged into, %v", a.BinSize)}
