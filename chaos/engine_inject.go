@@ -13,7 +13,8 @@ import (
 )
 
 // callInjected makes a call with faults other than a single failure.
-func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules, c *callee[In, Out], in In) (out Out, err error) {
+func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules, c *callee[In, Out],
+	in In) (out Out, err error) {
 	x := &injection{decision: *d, effect: c.effect}
 	d.open(&x.rec)
 	x.rec.begun = d.set.site.in.begun.Add(2)
@@ -86,7 +87,8 @@ type injection struct {
 	left      bool         // the call has returned
 	lastErr   error        // the first error by which a fault that kept the call open ended
 	over      bool         // the event is closed: what comes later changes nothing
-	disarms   uint32       // of the injector before the call; with one more no rule is in force for it, not even after Arm
+	// of the injector before the call; with one more no rule is in force for it, not even after Arm
+	disarms uint32
 }
 
 // shape converts values into the types of a call.
@@ -188,7 +190,8 @@ func (x *injection) run(i int, ctx context.Context, args any) (any, error) {
 	if x.perItem && x.rules[i].phase == PhaseChange || x.rules[i].over() {
 		return x.run(i+1, ctx, args)
 	}
-	return x.apply(i, ctx, args, x.shape.fitResult, func(ctx context.Context, args any) (any, error) { return x.run(i+1, ctx, args) })
+	return x.apply(i, ctx, args, x.shape.fitResult,
+		func(ctx context.Context, args any) (any, error) { return x.run(i+1, ctx, args) })
 }
 
 // apply runs one fault, and compares what goes into it with what comes out.

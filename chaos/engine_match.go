@@ -315,7 +315,8 @@ func (d *decision) failWith(ctx context.Context, m *matchedRules, i int, x *fail
 }
 
 // keepFailure logs the event of a fault that is only an error.
-func (d *decision) keepFailure(ctx context.Context, m *matchedRules, i int, err error, how outcome, x *failure, wrong error) {
+func (d *decision) keepFailure(ctx context.Context, m *matchedRules, i int, err error, how outcome, x *failure,
+	wrong error) {
 	b := m.at(i)
 	b.settle(true)
 	var r record

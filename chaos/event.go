@@ -103,10 +103,12 @@ type Outcome string
 
 // The outcomes.
 const (
-	OutcomeOK       Outcome = "ok"       // it returned no error
-	OutcomeFailed   Outcome = "failed"   // the callee returned an error
-	OutcomeInjected Outcome = "injected" // a fault returned an error, on this call or on one that the callee made and passed on
-	OutcomePanicked Outcome = "panicked" // it panicked or ended its goroutine: callee or fault, or the consumer of a stream
+	OutcomeOK     Outcome = "ok"     // it returned no error
+	OutcomeFailed Outcome = "failed" // the callee returned an error
+	// a fault returned an error, on this call or on one that the callee made and passed on
+	OutcomeInjected Outcome = "injected"
+	// it panicked or ended its goroutine: callee or fault, or the consumer of a stream
+	OutcomePanicked Outcome = "panicked"
 )
 
 // record is an event as the log keeps it: a third of the size, without texts.

@@ -374,8 +374,8 @@ func (in *Injector) Elapsed() time.Duration {
 	return time.Since(in.born) - time.Duration(in.armed.Load())
 }
 
-// sleep waits for d on behalf of a fault and returns how long it waited. Each waiter has a channel of its own, made in its own bubble if it runs
-// in one. The wait ends with the rule; nil: there is none.
+// sleep waits for d on behalf of a fault and returns how long it waited. Each waiter has a channel of its own, made in
+// its own bubble if it runs in one. The wait ends with the rule; nil: there is none.
 func (in *Injector) sleep(ctx context.Context, d time.Duration, rule *liveRule) (spent time.Duration, err error) {
 	if err := ctx.Err(); err != nil || d == 0 {
 		return 0, err

@@ -27,7 +27,9 @@ func newPoint(target string, layer Layer) point {
 // function is as safe for concurrent use as fn. fn must not be nil: reaching it
 // panics, as it would unwrapped. For a function of another signature, wrap a closure
 // that calls it, or put a [Point] inside.
-func Wrap[In, Out any](target string, fn func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
+func Wrap[In, Out any](
+	target string, fn func(context.Context, In) (Out, error),
+) func(context.Context, In) (Out, error) {
 	return WrapWith(target, fn, &WrapOptions[In]{})
 }
 
@@ -57,7 +59,8 @@ type WrapOptions[In any] struct {
 }
 
 // WrapWith is [Wrap] with options; nil is the zero [WrapOptions].
-func WrapWith[In, Out any](target string, fn func(context.Context, In) (Out, error), o *WrapOptions[In]) func(context.Context, In) (Out, error) {
+func WrapWith[In, Out any](target string, fn func(context.Context, In) (Out, error),
+	o *WrapOptions[In]) func(context.Context, In) (Out, error) {
 	o = cmp.Or(o, &WrapOptions[In]{})
 	c := &callee[In, Out]{point: newPoint(target, cmp.Or(o.Layer, LayerPoint)), fn: fn}
 	c.alias = o.Alias
@@ -111,7 +114,8 @@ func Point(ctx context.Context, target string) error {
 		d := decision{set: set, frame: f, layer: LayerPoint, coords: at}
 		m, through, err := matchRules(ctx, &d, struct{}{})
 		if err == nil && !through {
-			_, err = decide(ctx, &d, m, &callee[struct{}, struct{}]{point: p, fn: nothing, effect: EffectNone}, struct{}{})
+			_, err = decide(ctx, &d, m, &callee[struct{}, struct{}]{point: p, fn: nothing, effect: EffectNone},
+				struct{}{})
 		}
 		if !through {
 			return err

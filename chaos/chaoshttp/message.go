@@ -89,7 +89,8 @@ func answer(code int, line string, header http.Header, body []byte) *http.Respon
 		http.Response
 		body bytes.Reader
 	}{Response: http.Response{
-		Status: line, StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header, ContentLength: int64(len(body)),
+		Status: line, StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header,
+		ContentLength: int64(len(body)),
 	}}
 	a.body.Reset(body)
 	a.Body = memory{&a.body}

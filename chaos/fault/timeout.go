@@ -29,7 +29,8 @@ func TimeoutWith(d time.Duration, err error) chaos.Fault {
 	if err == nil {
 		return timeout{waitMessage{wait: wait{d}}, nil}
 	}
-	return timeout{waitMessage{wait{d}, err}, &netError{text: err.Error(), timeout: true, like: []error{err, ErrTimeout}}}
+	return timeout{waitMessage{wait{d}, err},
+		&netError{text: err.Error(), timeout: true, like: []error{err, ErrTimeout}}}
 }
 
 var timeoutRow = catalog.Fault(catalog.Row{

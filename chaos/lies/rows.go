@@ -11,5 +11,5 @@ import (
 // and the rows: they are copies.
 func Rows() []*catalog.Row {
 	return catalog.Copies(slices.Concat(omissionRows, formatRows, numberRows, valueRows, swapRows, recordRows, staleRows,
-		[]*catalog.Row{contradictRow}, schemaRows, nestedRows, attackRows, toolRows, messageRows))
+		[]*catalog.Row{contradictRow.Row}, schemaRows, nestedRows, attackRows, toolRows, messageRows))
 }

@@ -87,7 +87,8 @@ func (l *linter) room(r *rule, at strand, n calls) int {
 
 // inGroup reports whether a rule of the group has the target.
 func (l *linter) inGroup(group, target string) bool {
-	return slices.ContainsFunc(l.rules, func(r *rule) bool { return r.Group == group && r.glob != nil && r.glob.Match(target) })
+	return slices.ContainsFunc(l.rules,
+		func(r *rule) bool { return r.Group == group && r.glob != nil && r.glob.Match(target) })
 }
 
 // mayMatch reports whether the trigger may match one of the first n calls of a strand,

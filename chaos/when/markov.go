@@ -42,7 +42,8 @@ var markovRows = []*catalog.Row{markovRow, gilbertElliottRow}
 func Markov(enter, leave float64) chaos.When { return markov{chain{enter, leave}} }
 
 var markovRow = catalog.Trigger(catalog.Row{
-	Kind: "markov", Doc: "Bursts from a chain of two states.", Go: "when.Markov(enter, leave)", Example: `{"enter":0.2,"leave":0.4}`,
+	Kind: "markov", Doc: "Bursts from a chain of two states.", Go: "when.Markov(enter, leave)",
+	Example: `{"enter":0.2,"leave":0.4}`,
 }, func(p chain) chaos.When { return markov{p} })
 
 type chain struct {

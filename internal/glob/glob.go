@@ -18,8 +18,8 @@ package glob
 // maxLength is how many bytes a pattern may have. It bounds the automaton, and so the stack that Match needs.
 const maxLength = 1023
 
-// A Glob is a compiled pattern. It does not change and is safe for concurrent use. The zero value matches the empty name
-// alone; Compile makes all others.
+// A Glob is a compiled pattern. It does not change and is safe for concurrent use. The zero value matches the empty
+// name alone; Compile makes all others.
 type Glob struct {
 	pattern string
 	literal string

@@ -1,27 +1,27 @@
 // Package jsonhash hashes a JSON document by its value, so that two spellings of the same arguments get the same draw.
 //
-// A model that repeats a tool call seldom repeats its bytes: keys change places, 1 becomes 1.0, a quote is escaped another
-// way. A draw keyed by the bytes would treat the retry as another call. Sum ignores these differences:
+// A model that repeats a tool call seldom repeats its bytes: keys change places, 1 becomes 1.0, a quote is escaped
+// another way. A draw keyed by the bytes would treat the retry as another call. Sum ignores these differences:
 //
 //	jsonhash.Sum([]byte(`{"id": 7, "name": "A"}`)) == jsonhash.Sum([]byte(`{"name":"\u0041","id":7.0}`))
 //
 // What counts as equal:
 //
 //   - White space between tokens and the order of an object's members do not matter; the order of an array does.
-//   - Numbers are compared as exact decimals of any length: 1, 1.0, 10e-1 and 0.1E+1 are one value, and so are 0 and -0.
-//     Nothing is rounded: 0.1 and 0.1000000000000000000000001 differ.
+//   - Numbers are compared as exact decimals of any length: 1, 1.0, 10e-1 and 0.1E+1 are one value, and so are 0 and
+//     -0. Nothing is rounded: 0.1 and 0.1000000000000000000000001 differ.
 //   - Strings are compared as encoding/json decodes them: escapes decoded, a lone surrogate and each byte of invalid
 //     UTF-8 replaced by U+FFFD. They are not normalised.
 //   - A repeated key counts as often as it occurs, in any order: {"a":1,"a":2} equals {"a":2,"a":1}, but not {"a":2}.
 //     Callees disagree on which occurrence counts, so none is dropped.
 //   - At the top level alone an empty document (nil, or white space), null and {} are one value, since clients use all
 //     three for "no arguments". Inside a document null, {} and an absent member stay distinct.
-//   - Text that encoding/json refuses (nesting deeper than 10,000 included) is hashed as raw bytes, and has other hashes
-//     than valid documents.
+//   - Text that encoding/json refuses (nesting deeper than 10,000 included) is hashed as raw bytes, and has other
+//     hashes than valid documents.
 //
-// Sum makes one pass and no allocation. It takes half to nine tenths of the time of json.Valid on the same bytes, and about
-// the same time where hundreds of brackets are open at once. It is not cryptographic: a caller who chooses the documents can
-// construct collisions. The values are stable across releases and architectures.
+// Sum makes one pass and no allocation. It takes half to nine tenths of the time of json.Valid on the same bytes, and
+// about the same time where hundreds of brackets are open at once. It is not cryptographic: a caller who chooses the
+// documents can construct collisions. The values are stable across releases and architectures.
 package jsonhash
 
 import "github.com/shakedown-go/shakedown/internal/hash"
@@ -29,8 +29,8 @@ import "github.com/shakedown-go/shakedown/internal/hash"
 // maxDepth is the nesting that encoding/json accepts.
 const maxDepth = 10000
 
-// A tag starts the hash of one type of value, so that "1", 1 and [1] differ. All are below numberStep, which leaves room
-// for a power of ten beside the tag of a number.
+// A tag starts the hash of one type of value, so that "1", 1 and [1] differ. All are below numberStep, which leaves
+// room for a power of ten beside the tag of a number.
 const (
 	tagNull uint64 = iota + 1
 	tagFalse

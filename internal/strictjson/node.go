@@ -36,7 +36,8 @@ const MaxDepth = 64
 // of them counts.
 func Parse(data []byte, maxBytes int, p *Problems) *Node {
 	if len(data) > maxBytes {
-		p.Add(&Problem{Reason: TooLarge, Value: fmt.Sprintf("%d bytes", len(data)), Allowed: fmt.Sprintf("at most %d", maxBytes)})
+		p.Add(&Problem{Reason: TooLarge, Value: fmt.Sprintf("%d bytes", len(data)),
+			Allowed: fmt.Sprintf("at most %d", maxBytes)})
 		return nil
 	}
 	if !utf8.Valid(data) {

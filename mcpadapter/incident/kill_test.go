@@ -201,8 +201,10 @@ func newWorld(t *testing.T) (paper, string) {
 }
 
 // TestKilledAtEveryStep kills a runner at each of its writes, synchronisations
-// and renames in turn, and in the middle of each write. Then it kills the next
-// runner at some other step, and lets a third one finish. Whatever the moment:
+// and renames in turn, and in the middle of each write; at every third of them
+// unless the variable SHAKEDOWN_DEEP is set, as .ci/run does under the race
+// detector. Then it kills the next runner at some other step, and lets a third one
+// finish. Whatever the moment:
 //
 //   - an event that was acknowledged has an incident, and one that was offered
 //     has no two;
@@ -212,14 +214,17 @@ func newWorld(t *testing.T) (paper, string) {
 //   - no message comes twice, and one that did not come is marked as maybe sent.
 func TestKilledAtEveryStep(t *testing.T) {
 	const shares = 2
-	stride := shares
-	if testing.Short() {
+	stride := 3 * shares
+	switch {
+	case testing.Short():
 		stride = 7 * shares
+	case os.Getenv("SHAKEDOWN_DEEP") != "":
+		stride = shares
 	}
 	for first := range shares {
 		t.Run(fmt.Sprint(first), func(t *testing.T) {
 			t.Parallel()
-			step := 1 + first
+			step := 1 + first*stride/shares
 			for ; !killedAt(t, step); step += stride {
 				require.Less(t, step, 2000, "a run has an end")
 			}
