@@ -145,6 +145,9 @@ func (r *runner) abandon(ctx context.Context, done bool) *run {
 	case r.left != "":
 		r.fail(fmt.Errorf("%w: %s", why, r.left))
 	default:
+		if names := holders(r.bubble); names != "" {
+			why = fmt.Errorf("%w; what kept the clock from moving: %s", why, names)
+		}
 		r.fail(why)
 	}
 	return r.sum(ctx)

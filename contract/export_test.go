@@ -4,6 +4,7 @@ package contract
 var (
 	BubbleNumber = bubbleNumber
 	NameStrays   = nameStrays
+	NameHolders  = nameHolders
 	Plus         = plus
 	Add          = add
 )

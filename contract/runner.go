@@ -182,10 +182,12 @@ func (r *runner) name() string {
 // arm makes the injector. It has no rules if the run is not a cell.
 func (r *runner) arm() *chaos.Injector {
 	var in *chaos.Injector
+	o := &chaos.InjectorOptions{RecordAll: true, Virtual: r.watchdog == nil}
 	if r.scenario != nil {
-		in = r.scenario.injector(r.cell.Trial, r.engine.m.KeepValues || r.needs.Has(NeedResults))
+		o.KeepValues = r.engine.m.KeepValues || r.needs.Has(NeedResults)
+		in = r.scenario.injector(r.cell.Trial, o)
 	} else {
-		in = chaos.NewInjector(0, &chaos.InjectorOptions{RecordAll: true})
+		in = chaos.NewInjector(0, o)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

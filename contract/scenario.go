@@ -88,8 +88,8 @@ func (s *compiledScenario) applies(a Applies) bool {
 
 // injector makes the injector of one cell. Its name does not contain the
 // invariant, so all invariants of a trial meet the same faults.
-func (s *compiledScenario) injector(trial int, values bool) *chaos.Injector {
-	return s.plan.Injector(s.Name+"/"+strconv.Itoa(trial), &chaos.InjectorOptions{RecordAll: true, KeepValues: values})
+func (s *compiledScenario) injector(trial int, o *chaos.InjectorOptions) *chaos.Injector {
+	return s.plan.Injector(s.Name+"/"+strconv.Itoa(trial), o)
 }
 
 // String is the name of the constant.
