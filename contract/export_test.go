@@ -5,6 +5,13 @@ var (
 	BubbleNumber = bubbleNumber
 	NameStrays   = nameStrays
 	NameHolders  = nameHolders
-	Plus         = plus
-	Add          = add
+
+	StandardLibrary = standardLibrary
+	Plus            = plus
+	Add             = add
 )
+
+// HolderRows are the rows of docs/virtual-time.md that reasons refer to.
+func HolderRows() []string {
+	return []string{rowConnections, rowListeners, rowDatabases, rowIO, rowMutexes, rowComputing, rowChannels}
+}

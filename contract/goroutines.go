@@ -212,44 +212,49 @@ func readTrace(trace string) (g tracedGoroutine, ok bool) {
 	return g, true
 }
 
-// freezers are parts of the standard library that wait for real I/O, by the
-// functions that name them, the more telling before the others.
-var freezers = [...]struct{ function, row string }{
-	{"internal/poll.(*FD).Accept", "listeners"},
-	{"net/http.(*conn).serve", "listeners"},
-	{"net/http.(*connReader).backgroundRead", "listeners"},
-	{"net/http.(*persistConn).", "idle connections"},
-	{"net/http.(*http2clientConn", "idle connections"},
-	{"net/http.(*http2ClientConn", "idle connections"},
-	{"net/http/internal/http2.(*clientConn", "idle connections"},
-	{"net/http/internal/http2.(*ClientConn", "idle connections"},
-	{"os/exec.", "real I/O"},
-	{"os.(*Process).", "real I/O"},
-	{"database/sql.", "sql.DB"},
+// The rows of docs/virtual-time.md that a reason may refer to.
+const (
+	rowConnections = "idle connections"
+	rowListeners   = "listeners"
+	rowDatabases   = "sql.DB"
+	rowIO          = "real I/O"
+	rowMutexes     = "mutexes"
+	rowComputing   = "computations"
+	rowChannels    = "channels made outside"
+)
+
+// knownRows are the rows for goroutines of the standard library, by the beginning of
+// a function's name; the first that fits counts.
+var knownRows = [...]struct{ function, row string }{
+	{"internal/poll.(*FD).Accept", rowListeners},
+	{"net/http.(*conn).serve", rowListeners},
+	{"net/http.(*connReader).", rowListeners},
+	{"net/http.(*persistConn).", rowConnections},
+	{"net/http.(*http2ClientConn).", rowConnections},
+	{"net/http.(*http2clientConn", rowConnections},
+	{"database/sql.", rowDatabases},
 }
 
-// rowOf is the row of docs/virtual-time.md that is about a goroutine with these
-// frames. A goroutine that lets the clock advance has a row only if it is a database.
+// rowOf is the row about a goroutine with these frames. A goroutine that lets the
+// clock advance has one only if it is a database's.
 func (g tracedGoroutine) rowOf(frames []frame) string {
-	for _, f := range freezers {
-		if g.durable && f.row != "sql.DB" {
-			continue
-		}
-		if slices.ContainsFunc(frames, func(in frame) bool { return strings.HasPrefix(in.function, f.function) }) {
-			return f.row
+	for _, known := range knownRows {
+		here := func(f frame) bool { return strings.HasPrefix(f.function, known.function) }
+		if (!g.durable || known.row == rowDatabases) && slices.ContainsFunc(frames, here) {
+			return known.row
 		}
 	}
 	switch {
 	case g.durable:
 		return ""
 	case g.state == "IO wait":
-		return "real I/O"
+		return rowIO
 	case strings.HasPrefix(g.state, "sync."):
-		return "mutexes"
+		return rowMutexes
 	case g.busy():
-		return "computations"
+		return rowComputing
 	}
-	return "channels made outside"
+	return rowChannels
 }
 
 // A frame is one call of a trace.
@@ -304,13 +309,16 @@ func (f frame) ofRuntime() bool {
 // standard reports whether the file is one of Go's own: by the folder of the
 // runtime, and where paths are trimmed by a first element without a dot.
 func (f frame) standard() bool {
-	root := strings.TrimSuffix(runtimeFile(), "runtime/extern.go")
+	root := standardLibrary()
 	if root != "" {
 		return strings.HasPrefix(f.file, root)
 	}
 	first, _, _ := strings.Cut(f.file, "/")
 	return !strings.Contains(cmp.Or(first, "."), ".")
 }
+
+// standardLibrary is the folder of Go's own packages; empty: paths are trimmed.
+func standardLibrary() string { return strings.TrimSuffix(runtimeFile(), "runtime/extern.go") }
 
 // runtimeFile is where the binary says that runtime.Callers is.
 func runtimeFile() string {
