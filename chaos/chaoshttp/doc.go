@@ -132,7 +132,8 @@
 // package really get their connection reset. [InProcess] runs a handler without
 // sockets, so that client, faults and server run in a bubble of
 // testing/synctest, where hours of waiting take no time. A handler that plays the
-// model providers is in package modeltest.
+// model providers is in package modeltest. Where a cell in such a bubble must reach a
+// real server, it has a transport of its own ([PerWorld]).
 //
 // # Costs
 //
