@@ -1,63 +1,33 @@
-// The README shows this file from its first type on.
+// The README shows this file from its first declaration on.
 
 package shakedown_test
 
 import (
-	"context"
-	"encoding/json"
 	"testing"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
-	"github.com/shakedown-go/shakedown/chaos/when"
-	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/contracttest"
-	"github.com/shakedown-go/shakedown/contract/invariant"
 )
 
-type refund struct {
-	Order string `json:"order"`
-	Key   string `json:"key"`
-}
+// An order is refunded once, although the payment service fails twice.
+func TestRefund(t *testing.T) {
+	ctx := contracttest.Inject(t, 1, chaos.Rule{Target: "payments.refund", Limit: 2, Fault: fault.Fail(fault.ErrUnavailable)})
 
-// newDesk makes the world of one cell: a tool that refunds, and an agent that calls it.
-func newDesk(context.Context) (*contract.World, error) {
-	refunds := map[string]string{} // order, by idempotency key
-	tools, err := chaos.NewRegistry(chaos.Func(chaos.Tool{Name: "refund", Effect: chaos.EffectDone},
-		func(_ context.Context, in refund) (string, error) {
-			refunds[in.Key] = in.Order
-			return "refunded", nil
-		}))
-	agent := func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error) {
-		for range 3 { // try again when there is no answer: the key makes that safe
-			if _, err := tools.CallTool(ctx, "refund", json.RawMessage(`{"order":"1042","key":"a"}`)); err == nil {
-				return "Order 1042 is refunded.", nil
-			}
+	refunds := 0
+	refund := func() error { // your code, with an injection point
+		if err := chaos.Point(ctx, "payments.refund"); err != nil {
+			return err
 		}
-		return "Order 1042 could not be refunded; a colleague will see to it.", nil
+		refunds++
+		return nil
 	}
-	state := func(context.Context) (any, error) {
-		var orders []string
-		for _, order := range refunds {
-			orders = append(orders, order)
+	for range 3 { // what is tested: it tries again
+		if refund() == nil {
+			break
 		}
-		return orders, nil
 	}
-	return &contract.World{Agent: agent, Tools: tools, State: state}, err
-}
-
-func TestRefunds(t *testing.T) {
-	contracttest.Run(t, &contract.Matrix{
-		NewWorld: newDesk,
-		Prompts:  []string{"Refund order 1042"},
-		Invariants: []contract.Invariant{
-			invariant.AtMostOnce("one-refund", contract.Critical, func(orders []string) []string { return orders }),
-			invariant.Contains("names-the-order", contract.Low, "1042"),
-		},
-		Scenarios: []contract.Scenario{
-			{Name: "reply-lost", Rules: []chaos.Rule{{Target: "refund", When: when.First(1), Fault: fault.LoseReply()}}},
-			{Name: "flaky", Rules: []chaos.Rule{{Target: "refund", When: when.Prob(0.3), Fault: fault.Fail(fault.ErrUnavailable)}}},
-		},
-		Trials: 20,
-	}, nil)
+	if refunds != 1 {
+		t.Errorf("%d refunds", refunds)
+	}
 }

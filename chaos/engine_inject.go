@@ -461,7 +461,7 @@ func (in *Injector) requestSiteOf(name string) *site {
 	if in.requested == nil {
 		in.requested = make(map[string]*site)
 	}
-	s := &site{in: in, target: name, kind: requestSite}
+	s := &site{in: in, target: name, scope: name, kind: requestSite}
 	s.empty = siteRules{site: s, simple: true}
 	in.requested[name] = s
 	return s

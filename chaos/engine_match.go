@@ -320,7 +320,8 @@ func (d *decision) keepFailure(ctx context.Context, m *matchedRules, i int, err 
 	b.settle(true)
 	var r record
 	d.open(&r)
-	r.begun = d.set.site.in.begun.Load() + 1 // odd: sorted behind all calls that began, and no number
+	r.begun = d.set.site.in.begun.Add(2) - 1 // odd: sorted behind all calls that began, and no number
+	r.ended = r.begun
 	d.unused.addTo(&r)
 	r.end, r.main, r.delivered = r.start, b.liveRule, true
 	r.outcome, r.effect, r.err = how, none, err

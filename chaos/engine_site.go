@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"iter"
 	"math"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/internal/hash"
+	"github.com/shakedown-go/shakedown/internal/loopback"
 )
 
 // enter returns the rules of a call's site. nil without an error means that nothing
@@ -37,13 +39,14 @@ func (in *Injector) enter(p *point, f *frame) (*siteRules, error) {
 
 // enterInactive is enter of an injector that is closed or disarmed. A disarmed one
 // injects into no call but counts all that it would count if armed, so that
-// recording calls does not change what is injected after the next Arm.
+// recording calls does not change what is injected after the next Arm. One that was
+// never armed lets calls pass.
 func (in *Injector) enterInactive(p *point, f *frame) (*siteRules, error) {
 	switch {
 	case in.state.Load()&stateClosed != 0:
 		in.late.Add(1)
 		return nil, ErrCellEnded
-	case f.inside(in, p.target):
+	case in.state.Load()&stateAwaiting != 0, f.inside(in, p.target):
 		return nil, nil
 	}
 	lane := ""
@@ -67,6 +70,7 @@ type site struct {
 	in     *Injector
 	hash   uint64 // of kind, lane and target
 	target string // or the name of the rule or group, or a prefix of names
+	scope  string // the name that draws depend on: the target, perhaps without a port
 	alias  string // of the target; empty: it has none
 	lane   string
 	kind   siteKind
@@ -182,7 +186,7 @@ func (s *site) named(holds func(string) bool) bool {
 // boundTo makes the siteRule of a rule; base is the ordinal that it counts from.
 func (s *site) boundTo(a *liveRule, base uint64, set *siteRules) siteRule {
 	b := siteRule{liveRule: a, ordinals: a.ordinals, group: -1, limit: drawLimit(a.chance), base: base}
-	kind, scope := s.kind, s.target
+	kind, scope := s.kind, s.scope
 	b.faultCoord = s.coord(kind, scope, a.nameHash)
 	if a.Group != "" && s.kind == callSite {
 		g := s.in.findOrAdd(groupSite, a.Group, "", s.lane)
@@ -307,11 +311,29 @@ func (in *Injector) findOrAdd(kind siteKind, target, alias, lane string) *site {
 	if s := in.points.find(h, target); s != nil {
 		return s
 	}
-	s := &site{in: in, hash: h, target: target, alias: alias, lane: lane, kind: kind}
+	s := &site{in: in, hash: h, target: target, scope: target, alias: alias, lane: lane, kind: kind}
+	if kind == callSite {
+		s.scope = in.drawScope(target)
+	}
 	s.empty = siteRules{site: s, simple: true, quick: in.traceless()}
 	s.bind(in.rules)
 	in.points.add(s)
 	return s
+}
+
+// drawScope is the name of a target that draws depend on. The port of a server on this
+// machine is another one in each run, so it is left out: of the port that is met first,
+// lest two servers have the same draws. in.mu is held.
+func (in *Injector) drawScope(target string) string {
+	before, port, after, ok := loopback.Cut(target)
+	if !ok {
+		return target
+	}
+	in.port = cmp.Or(in.port, port)
+	if port != in.port {
+		return target
+	}
+	return before + after
 }
 
 // addSite returns the site of a call, and makes it if there is none.

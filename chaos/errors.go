@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // ErrInjected is matched (errors.Is) by every error that a fault makes.
@@ -58,6 +60,7 @@ func (e *InjectedError) Is(target error) bool { return target == ErrInjected }
 // that they find. Use errors.As, or a type switch over Unwrap() []error, to get at them.
 type RuleError struct {
 	Rule    string // name of the rule; "#2" for the third rule of a list when it has no name
+	Index   int    // of the rule in the list that a plan is made of, from 0
 	Field   string // field of [Rule], such as "Target"
 	Value   any    // the value that was refused
 	Allowed string // what is allowed instead
@@ -110,11 +113,7 @@ func (e *ParamError) Error() string {
 // callUser calls a method of a user's fault or trigger. A panic in it becomes an
 // error, and does not reach the program that makes the plan.
 func callUser(method string, do func()) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("its %s method panicked: %v", method, p)
-		}
-	}()
+	defer usercode.Recover(&err, "its "+method+" method")
 	do()
 	return nil
 }

@@ -15,6 +15,9 @@ type Event struct {
 	Cell   string `json:"cell,omitempty"`
 	Lane   string `json:"lane,omitempty"`
 	Target string `json:"target"`
+	// Alias is another name by which rules match the point: see [WrapOptions]. It is
+	// not part of the JSON.
+	Alias string `json:"-"`
 	// Call numbers the calls of the injector as they begin, with gaps; 0 for one
 	// that is only an injected error. It is not part of the JSON.
 	Call uint64 `json:"-"`
@@ -119,6 +122,7 @@ type record struct {
 	occurrence uint64
 	ordinal    uint64
 	begun      uint64
+	ended      uint64 // the number of the last call that had begun by its end
 	start, end time.Duration
 	turn       int
 	attempt    int
@@ -180,7 +184,10 @@ func (r *record) note(text string) {
 }
 
 // ends notes that the call ends. Its time is 0 if Arm set the clock back meanwhile.
-func (r *record) ends(err error) { r.end, r.err = max(r.start, r.site.in.Elapsed()), err }
+func (r *record) ends(err error) {
+	r.end, r.err = max(r.start, r.site.in.Elapsed()), err
+	r.ended = r.site.in.begun.Load()
+}
 
 // call is the number of the call; 0: it is only an injected error, and has none.
 func (r *record) call() uint64 {
@@ -193,7 +200,7 @@ func (r *record) call() uint64 {
 // event makes the event of a record.
 func (r *record) event() Event {
 	e := Event{
-		Cell: r.site.in.cell, Lane: r.site.lane, Target: r.site.target, Call: r.call(), Layer: r.layer, Caller: r.caller,
+		Cell: r.site.in.cell, Lane: r.site.lane, Target: r.site.target, Alias: r.site.alias, Call: r.call(), Layer: r.layer, Caller: r.caller,
 		Key: r.key, Occurrence: r.occurrence, Ordinal: r.ordinal, Turn: r.turn,
 		Start: r.start, End: r.end, Attempt: r.attempt,
 		Outcome: outcomes[r.outcome], Delivered: r.delivered, Effect: effects[r.effect],

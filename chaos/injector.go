@@ -38,6 +38,9 @@ type InjectorOptions struct {
 	// called for a call that is only an injected error, which begins and ends at
 	// once.
 	OnBegin func(context.Context, Event)
+	// AwaitArm keeps the injector out of the way until [Injector.Arm]: calls pass as
+	// if there were none. They are not counted and leave no event.
+	AwaitArm bool
 	// Safeguards bound what the rules may do; nil: nothing does.
 	Safeguards *Safeguards
 	// Virtual says that the calls are made in a testing/synctest bubble, and other
@@ -59,7 +62,7 @@ type Injector struct {
 	opts  InjectorOptions
 	born  time.Time // times are measured from here
 	armed atomic.Int64
-	state atomic.Uint32 // stateClosed, stateDisarmed
+	state atomic.Uint32 // stateClosed, stateDisarmed, stateAwaiting
 	// disarms counts the calls of Disarm: a call that rules matched before it gets no
 	// fault after it, even if the injector is armed again.
 	disarms    atomic.Uint32
@@ -79,6 +82,7 @@ type Injector struct {
 	places    map[string]int // of the rules, by name; nil: not known
 	groups    groupDeliveries
 	waiters   map[chan struct{}]*life // the life of the rule that waits; nil: of no rule
+	port      string                  // of this machine: the first that was met
 	requested map[string]*site        // counts of InjectNow, by name of the rule
 	soonest   time.Duration           // the earliest expiry, since born; 0: no rule expires
 }
@@ -86,6 +90,7 @@ type Injector struct {
 const (
 	stateClosed uint32 = 1 << iota
 	stateDisarmed
+	stateAwaiting // of AwaitArm, with stateDisarmed
 )
 
 // NewInjector makes a live injector: armed, and without rules, which are registered
@@ -99,6 +104,9 @@ func newInjector(seed uint64, cell string, o *InjectorOptions) *Injector {
 	if o != nil {
 		in.opts = *o
 		in.opts.Targets = slices.Clone(o.Targets)
+	}
+	if in.opts.AwaitArm {
+		in.state.Store(stateAwaiting | stateDisarmed)
 	}
 	in.safeguards = newSafeguardState(in.opts.Safeguards, in.born)
 	in.log.max = in.opts.MaxLog
@@ -264,7 +272,7 @@ func (in *Injector) InjectNow(ctx context.Context, name string) (injected bool, 
 // is armed.
 func (in *Injector) Arm() {
 	in.armed.Store(int64(time.Since(in.born)))
-	in.state.And(^stateDisarmed)
+	in.state.And(^(stateDisarmed | stateAwaiting))
 }
 
 // Disarm takes the rules out of force at once. Injected waits end, and those calls go

@@ -1,8 +1,10 @@
 package chaos
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -17,17 +19,112 @@ import (
 // and its waits end. It is dropped from the list at the next use of the injector.
 func (in *Injector) RegisterFor(r Rule, life time.Duration) (remove func() bool, err error) {
 	if life < 0 {
-		return nil, &RuleError{Rule: r.Name, Field: "life", Value: life, Allowed: "a duration of 0 or more; 0: no time limit"}
+		return nil, lifeError(r.Name, life)
 	}
 	a, err := in.register(r, life)
 	if err != nil {
 		return nil, err
 	}
+	return in.remover(a), nil
+}
+
+// RegisterPlan registers the rules of a plan for life, as by [Injector.RegisterFor],
+// each under prefix and its own name. The registered rules whose names begin with
+// prefix and are not of the plan are removed. All of that is one step: a call meets
+// the rules as they were or as they are, and after an error nothing has changed. A
+// call under way keeps the rules that matched it, but for those that are removed.
+//
+// prefix is not empty. A plan without rules, made by NewPlan(0), takes a former one
+// back. Draws depend on the seed of the injector and not on that of the plan. remove
+// has, for each rule in order, what removes this rule and not one that replaced it.
+// The error joins every problem, each a [*RuleError].
+func (in *Injector) RegisterPlan(prefix string, p *Plan, life time.Duration) (remove []func() bool, err error) {
+	var problems []error
+	if prefix == "" {
+		problems = append(problems, &RuleError{Field: "prefix", Value: prefix, Allowed: "the beginning of the names of the rules"})
+	}
+	if life < 0 {
+		problems = append(problems, lifeError(prefix, life))
+	}
+	added := make([]*planRule, len(p.rules))
+	for i, c := range p.rules {
+		added[i] = c.named(prefix + c.Name)
+		if len(in.opts.Targets) > 0 {
+			problems = append(problems, indexed(added[i].checkTargets(in.opts.Targets), i))
+		}
+		problems = append(problems, indexed(in.checkSafeguards(added[i]), i))
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.dropExpired()
+	formers := make(map[string]*liveRule) // those that the plan replaces
+	for _, a := range in.rules {
+		if strings.HasPrefix(a.Name, prefix) {
+			formers[a.Name] = a
+			continue
+		}
+		for i, c := range added {
+			problems = append(problems, indexed(c.conflict(a.planRule), i))
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	return in.replace(formers, added, life), nil
+}
+
+// replace puts added in the places of those of formers that have their names, or at
+// the end of the list, and removes the other formers. in.mu is held.
+func (in *Injector) replace(formers map[string]*liveRule, added []*planRule, life time.Duration) (remove []func() bool) {
+	for _, former := range formers { // first, so that a group of theirs alone starts afresh
+		in.groups.leave(former.planRule)
+	}
+	places := make(map[string]*liveRule)
+	var ending, last []*liveRule
+	for _, c := range added {
+		a := &liveRule{}
+		a.init(c, in)
+		if former := formers[c.Name]; former != nil {
+			a.life, places[c.Name] = former.life, a
+		} else {
+			last = append(last, a)
+		}
+		if life > 0 {
+			a.until = time.Since(in.born) + life
+			in.expires(a.until)
+		}
+		remove = append(remove, in.remover(a))
+	}
+	var list []*liveRule
+	for _, a := range in.rules {
+		switch {
+		case formers[a.Name] != a:
+			list = append(list, a)
+		case places[a.Name] != nil:
+			list = append(list, places[a.Name])
+		default:
+			ending = append(ending, a)
+		}
+	}
+	for _, a := range ending {
+		in.endWaits(a)
+	}
+	in.setRules(append(list, last...))
+	in.dropGroups()
+	return remove
+}
+
+// remover returns what removes this rule and not one that has replaced it.
+func (in *Injector) remover(a *liveRule) func() bool {
 	return func() bool {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		return in.removeAt(slices.Index(in.rules, a))
-	}, nil
+	}
+}
+
+func lifeError(rule string, life time.Duration) error {
+	return &RuleError{Rule: rule, Field: "life", Value: life, Allowed: "a duration of 0 or more; 0: no time limit"}
 }
 
 // RemoveAll removes every rule at once and ends all injected waits: those calls go
@@ -201,10 +298,15 @@ func (in *Injector) removeAt(i int) bool {
 	return true
 }
 
-// endLife ends the waits of a rule; in.mu is held.
+// endLife ends the waits of a rule and its part in its group; in.mu is held.
 func (in *Injector) endLife(a *liveRule) {
-	a.life.ended.Store(true)
 	in.groups.leave(a.planRule)
+	in.endWaits(a)
+}
+
+// endWaits ends the waits of a rule; in.mu is held.
+func (in *Injector) endWaits(a *liveRule) {
+	a.life.ended.Store(true)
 	for w, of := range in.waiters {
 		if of == a.life {
 			close(w)

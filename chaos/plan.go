@@ -65,20 +65,11 @@ func NewPlan(seed uint64, rules ...Rule) (*Plan, error) {
 	names, groups := make(map[string]int, len(rules)), make(map[string]*planRule)
 	for i, r := range rules {
 		c, wrong := compile(r, fmt.Sprintf("#%d", i))
-		if len(wrong) > 0 {
-			problems = append(problems, wrong...)
-			continue
+		if len(wrong) == 0 {
+			wrong = c.besides(i, names, groups)
 		}
-		if first, dup := names[c.Name]; dup {
-			problems = append(problems, &RuleError{Rule: c.Name, Field: "Name", Value: c.Name,
-				Allowed: fmt.Sprintf("a name of its own: rules #%d and #%d share this one", first, i)})
-			continue
-		}
-		names[c.Name] = i
-		if first := groups[c.Group]; first == nil {
-			groups[c.Group] = c
-		} else if err := c.conflict(first); err != nil {
-			problems = append(problems, err)
+		for _, err := range wrong {
+			problems = append(problems, indexed(err, i))
 		}
 		p.rules = append(p.rules, c)
 	}
@@ -86,6 +77,33 @@ func NewPlan(seed uint64, rules ...Rule) (*Plan, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// besides checks the i-th rule of a plan against those before it, and adds it to them:
+// their places by name, and the first of each group.
+func (c *planRule) besides(i int, names map[string]int, groups map[string]*planRule) (problems []error) {
+	if first, dup := names[c.Name]; dup {
+		return []error{&RuleError{Rule: c.Name, Field: "Name", Value: c.Name,
+			Allowed: fmt.Sprintf("a name of its own: rules #%d and #%d share this one", first, i)}}
+	}
+	names[c.Name] = i
+	if first := groups[c.Group]; first == nil {
+		groups[c.Group] = c
+	} else if err := c.conflict(first); err != nil {
+		problems = append(problems, err)
+	}
+	return problems
+}
+
+// indexed returns the error with the place of its rule in a list; nil for nil.
+func indexed(err error, i int) error {
+	e, ok := err.(*RuleError)
+	if !ok {
+		return err
+	}
+	own := *e
+	own.Index = i
+	return &own
 }
 
 // Seed is the seed the plan was made with.
@@ -224,17 +242,29 @@ func (c *planRule) conflict(o *planRule) error {
 	return nil
 }
 
+// setName names the rule, on which its draws depend unless it is in a group.
+func (c *planRule) setName(name string) {
+	c.Name = name
+	c.nameHash = hash.String(name)
+	c.hash = c.nameHash
+	if c.Group != "" {
+		c.hash = hash.String(c.Group)
+	}
+}
+
+// named returns the rule under another name.
+func (c *planRule) named(name string) *planRule {
+	own := *c
+	own.setName(name)
+	return &own
+}
+
 // resolve asks the fault and the trigger once for what every call needs.
 func (c *planRule) resolve() error {
 	if err := callUser("Describe", func() { c.kind = kindOf(c.Fault) }); err != nil {
 		return err
 	}
-	c.Name = cmp.Or(c.Name, c.Target+":"+c.kind)
-	c.nameHash = hash.String(c.Name)
-	c.hash = c.nameHash
-	if c.Group != "" {
-		c.hash = hash.String(c.Group)
-	}
+	c.setName(cmp.Or(c.Name, c.Target+":"+c.kind))
 	if p, ok := c.Fault.(Phased); ok {
 		if err := callUser("Phase", func() { c.phase = p.Phase() }); err != nil {
 			return err

@@ -3,6 +3,11 @@ package contract
 import (
 	"errors"
 	"fmt"
+	"time"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/usercode"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
 // The errors of an agent that does not return, which [Observation.Err] matches.
@@ -18,52 +23,30 @@ var (
 	ErrFailNow = errors.New("contract: it ended its goroutine (t.FailNow or runtime.Goexit)")
 )
 
+// A FieldError is one problem of a [Matrix], such as "Invariants[2].Severity".
+// [Matrix.Validate] and [Matrix.Run] join all they find.
+type FieldError = scoring.FieldError
+
+// fields makes the errors of this package.
+const fields = fielderror.Package("contract")
+
 // A PanicError is a panic of user code: of the agent in [Observation.Err], of
-// other functions in [CellReport.Why].
-type PanicError struct {
-	Value any    // what it panicked with
-	Stack string // of the goroutine that panicked
-}
+// other functions in [CellReport.Why]. Value is what it panicked with, Stack that
+// of the goroutine that panicked. Its text is the value without the stack; Unwrap
+// returns the value if it is an error.
+type PanicError = usercode.PanicError
 
-// Error is the value of the panic, without the stack.
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+// newCaller returns a loop for user code, whose Goexit is [ErrFailNow].
+func newCaller() usercode.Loop { return usercode.Loop{Exited: ErrFailNow} }
 
-// Unwrap returns the value of the panic if it is an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
-
-// A FieldError is one problem of a [Matrix]. [Matrix.Validate] and
-// [Matrix.Run] join all they find.
-type FieldError struct {
-	Field   string // such as "Invariants[2].Severity"
-	Value   any    // the refused value, or a word for its absence; nil where Err has it
-	Allowed string // what is allowed instead
-	Err     error  // the cause, where there is one
-}
-
-// Error names the field, the value and what is allowed.
-func (e *FieldError) Error() string {
-	s := "contract: " + e.Field
-	switch v := e.Value.(type) {
-	case nil:
-	case string:
-		s += fmt.Sprintf(" is %q", v)
-	default:
-		s += fmt.Sprintf(" is %v", v)
+// callAside runs user code that has no context, under a watchdog of its own. It
+// returns what went wrong, or "".
+func callAside(c *usercode.Loop, limit time.Duration, fn func()) (why string) {
+	switch e := c.Aside(limit, fn); {
+	case e.Left:
+		return fmt.Sprintf("it did not return within %v", limit)
+	case e.Err != nil:
+		return e.Err.Error()
 	}
-	if e.Err != nil {
-		s += fmt.Sprintf(": %v", e.Err)
-	}
-	if e.Allowed != "" {
-		s += "; allowed: " + e.Allowed
-	}
-	return s
+	return ""
 }
-
-// Unwrap returns the cause, or nil.
-func (e *FieldError) Unwrap() error { return e.Err }
-
-// absent is the Value of a FieldError whose value is missing, as a word.
-type absent string

@@ -3,6 +3,7 @@ package contract
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -34,7 +35,8 @@ type Invariant struct {
 	// Probes are prompts that replace the matrix's own for this invariant.
 	Probes []string
 	// JudgesErrors lets Check see answers that are errors. Without it an error
-	// of the agent breaks the invariant before Check is called.
+	// of the agent breaks the invariant before Check is called, except
+	// [ErrNotTheAgent].
 	JudgesErrors bool
 	// Needs is the set of data that must be available before Check is called. If
 	// some of it is not, the cell is inconclusive.
@@ -56,8 +58,18 @@ type Invariant struct {
 	Err error
 }
 
-// ErrUndecided is matched by the error that a Check returns when it cannot decide.
+// ErrUndecided is matched by the error that a Check returns when it cannot decide, and
+// by [ErrNotTheAgent].
 var ErrUndecided = errors.New("contract: undecided")
+
+// ErrNotTheAgent is for an agent to return, wrapped with the reason, when it could not
+// be tested: its budget is used up, or the model's provider is down. It matches
+// [ErrUndecided]. The cell is then inconclusive for every invariant, also those with
+// JudgesErrors. An error that matches [chaos.ErrInjected] too is the agent's own
+// failure: the faults are what it is tested with. A fault that is an answer, such as a
+// status of HTTP, leaves no such trace, so do not take the outage of a provider for
+// real where rules break it.
+var ErrNotTheAgent = fmt.Errorf("%w: the agent could not be tested", ErrUndecided)
 
 // Applies selects the scenarios in which an invariant is asked.
 type Applies uint8

@@ -2,7 +2,13 @@ package contract
 
 import (
 	"context"
+	"fmt"
+	"regexp"
+	"slices"
 	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
 // A Matrix asks every invariant in every scenario, as many times as Trials says.
@@ -20,14 +26,26 @@ type Matrix struct {
 	// the world: anything else, such as a package variable, is shared by all
 	// cells, and no probe finds that. Exactly one of NewWorld and World is
 	// required.
+	//
+	// ctx carries the cell's injector ([chaos.FromContext]), for what drops its
+	// context later: bind that with the Injector field of its options. Until NewWorld
+	// has returned, calls pass as if there were no injector. After the cell's last
+	// answer they get [chaos.ErrCellEnded], also in World.Close. See [CellOf] too.
 	NewWorld func(ctx context.Context) (*World, error)
 	// World is one world for all cells, which run one at a time, in real time.
 	World *World
-	// Reset returns World to its initial state; it runs before each cell.
+	// Reset returns World to its initial state; it runs before each cell. Its context
+	// is like that of NewWorld.
 	Reset func(ctx context.Context) error
 	// Points names injection points outside the tool registry, which rules may
-	// target: wrapped functions, streams, transports.
+	// target: wrapped functions, streams, transports. Such points are found out by
+	// themselves when the agent calls them; see StrictPoints. Without a tool registry
+	// they must be named, except those of HTTP.
 	Points []string
+	// StrictPoints makes it an error, before the agent is called, if the target of a
+	// rule matches neither a tool nor one of Points. Without it, a target that matches
+	// neither, and no point that any run called, is a warning.
+	StrictPoints bool
 	// Prompts are sent to the agent in each cell, in order. Required unless every
 	// invariant has probes.
 	Prompts    []string
@@ -59,4 +77,202 @@ type Matrix struct {
 	// without faults, so the agent acts on it twice. If there is a calm run for a
 	// baseline, it is the first of the two.
 	SkipStateProbe bool
+}
+
+// RunOptions are the settings of [Matrix.Run]; nil and the zero value work.
+type RunOptions struct {
+	_ struct{}
+	// Workers is the number of cells that run at once when worlds are fresh; 0:
+	// GOMAXPROCS. Cells of a shared world run one at a time.
+	Workers int
+	// OnCell is called with the report of each cell, one call at a time and in
+	// the order of the matrix. nil: not called.
+	OnCell func(*CellReport)
+	// Harness connects the run to a test framework or another host. The zero
+	// value connects it to none.
+	Harness Harness
+	// Keep selects the observations that the report retains.
+	Keep KeepPolicy
+	// AllowInconclusive is the number of inconclusive cells that the verdict accepts.
+	AllowInconclusive int
+	// Watchdog limits the real time of a cell. A cell that exceeds it is
+	// inconclusive; if it does not end with its context either, it is left behind.
+	// The same limit applies to each check and to each call of OnCell and of the
+	// Harness functions. 0: five minutes; a cell in real time then also gets
+	// [Matrix.Timeout] for each prompt.
+	Watchdog time.Duration
+}
+
+// A Harness holds what the host of a run, such as package contracttest, decides
+// about each cell: where it runs, whether it runs, and how a person repeats it.
+// Each field may be nil. Its functions are called from several goroutines.
+type Harness struct {
+	_ struct{}
+	// Around is called once for each cell and runs it by calling run once, in
+	// the bubble that it passes (nil: in real time). It should return after run
+	// has returned. A cell for which it does not call run is not run. nil: run(nil).
+	Around func(c Cell, run func(Bubble) *CellReport)
+	// Calm is the bubble of the runs that are not cells: that of the first world,
+	// those for baselines and those of the state probe. nil: real time.
+	Calm Bubble
+	// Rerun returns the command line that repeats a cell, for
+	// [CellReport.Rerun]. nil: no line.
+	Rerun func(Cell) string
+}
+
+// A Bubble runs a function in virtual time. It calls run once and returns when
+// all goroutines of the bubble have ended. It returns an error if they are
+// blocked for good, or if one is left when run has returned.
+type Bubble func(run func()) error
+
+// A KeepPolicy selects the observations that a report retains.
+type KeepPolicy uint8
+
+// The policies. With each of them every cell is counted, and OnCell gets its
+// report with the evidence.
+const (
+	KeepBroken KeepPolicy = iota // of cells that are broken or inconclusive
+	KeepAll
+	KeepNone
+	KeepCounts // not even the reports of cells: memory does not grow with their number
+)
+
+// Validate reports every problem that can be found without making a world,
+// joined: each a [*FieldError], those of rules wrapping a [*chaos.RuleError].
+func (m *Matrix) Validate() error {
+	_, err := m.compile()
+	return err
+}
+
+// compile checks the whole matrix and compiles its scenarios.
+func (m *Matrix) compile() ([]*compiledScenario, error) {
+	if m == nil {
+		return nil, fields.Wrong("Matrix", fielderror.Found("nil"), "a matrix")
+	}
+	p := fields.List()
+	m.checkWorld(p)
+	if len(m.Scenarios) == 0 {
+		p.Wrong("Scenarios", fielderror.Found("empty"), "at least one, such as Calm()")
+	}
+	if len(m.Invariants) == 0 {
+		p.Wrong("Invariants", fielderror.Found("empty"), "at least one")
+	}
+	if m.Trials < 0 {
+		p.Wrong("Trials", m.Trials, "1 or more, or 0 for 1")
+	}
+	if m.Timeout < 0 {
+		p.Wrong("Timeout", m.Timeout, "a duration of 0 (none) or more")
+	}
+	scenarios := m.checkScenarios(p)
+	m.checkInvariants(p, scenarios)
+	m.checkPrompts(p)
+	m.checkSize(p)
+	return scenarios, p.Err()
+}
+
+// maxCells bounds the size of a matrix. A larger one is probably a typing error;
+// it is also the largest number of equal cells that a score counts.
+const maxCells = 1_000_000_000
+
+func (m *Matrix) checkSize(p *fielderror.List) {
+	each := int64(max(len(m.Scenarios), 1)) * int64(max(len(m.Invariants), 1)) // an int may have 32 bits
+	if most := maxCells / each; int64(m.Trials) > most {
+		p.Wrong("Trials", m.Trials,
+			fmt.Sprintf("at most %d, which with these scenarios and invariants makes a billion cells", most))
+	}
+}
+
+func (m *Matrix) checkWorld(p *fielderror.List) {
+	switch {
+	case m.NewWorld == nil && m.World == nil:
+		p.Wrong("NewWorld", fielderror.Found("missing, and so is World"), "exactly one of NewWorld and World")
+	case m.NewWorld != nil && m.World != nil:
+		p.Wrong("NewWorld", fielderror.Found("set, and so is World"), "exactly one of NewWorld and World")
+	case m.NewWorld != nil && m.Reset != nil:
+		p.Wrong("Reset", fielderror.Found("set beside NewWorld"), "only with World: a fresh world needs no reset")
+	case m.World != nil && m.World.Agent == nil:
+		p.Wrong("World.Agent", fielderror.Found("nil"), "an agent")
+	}
+	for i, point := range m.Points {
+		if point == "" {
+			p.Wrong(fmt.Sprintf("Points[%d]", i), "", "the name of an injection point")
+		}
+	}
+}
+
+func (m *Matrix) checkScenarios(p *fielderror.List) []*compiledScenario {
+	scenarios := make([]*compiledScenario, 0, len(m.Scenarios))
+	seen := map[string]int{}
+	for i, s := range m.Scenarios {
+		field := fmt.Sprintf("Scenarios[%d]", i)
+		checkName(p, field+".Name", s.Name, seen, i)
+		plan, err := chaos.NewPlan(m.Seed, s.Rules...)
+		if err != nil {
+			p.Each(field+".Rules", err)
+			continue
+		}
+		scenarios = append(scenarios, compileScenario(i, s, plan, m.Points))
+	}
+	return scenarios
+}
+
+func (m *Matrix) checkInvariants(p *fielderror.List, scenarios []*compiledScenario) {
+	seen := map[string]int{}
+	for i, inv := range m.Invariants {
+		field := fmt.Sprintf("Invariants[%d]", i)
+		checkName(p, field+".Name", inv.Name, seen, i)
+		if inv.Err != nil {
+			p.Because(field, inv.Name, inv.Err, "")
+		}
+		if inv.Severity.Weight() == 0 {
+			p.Wrong(field+".Severity", inv.Severity, "Critical, High, Medium or Low")
+		}
+		if inv.Check == nil && inv.Err == nil {
+			p.Wrong(field+".Check", fielderror.Found("nil"), "a function")
+		}
+		if inv.Applies > NoFault {
+			p.Wrong(field+".Applies", uint8(inv.Applies), "Always, ToolFaults, LLMFaults, AnyFault or NoFault")
+		}
+		if all := NeedBaseline | NeedState | NeedResults; inv.Needs&^all != 0 {
+			p.Wrong(field+".Needs", uint8(inv.Needs), "a combination of NeedBaseline, NeedState and NeedResults")
+		}
+		if inv.Baseline != "" && !inv.Needs.Has(NeedBaseline) {
+			p.Wrong(field+".Baseline", inv.Baseline, "a baseline only with NeedBaseline in Needs")
+		}
+		if len(scenarios) == len(m.Scenarios) && len(scenarios) > 0 && !appliesAnywhere(inv.Applies, scenarios) {
+			p.Wrong(field+".Applies", inv.Applies.String(),
+				"a value that holds in at least one scenario: this invariant would never be asked")
+		}
+	}
+}
+
+func (m *Matrix) checkPrompts(p *fielderror.List) {
+	if len(m.Prompts) > 0 {
+		return
+	}
+	for _, inv := range m.Invariants {
+		if len(inv.Probes) == 0 {
+			p.Wrong("Prompts", fielderror.Found(fmt.Sprintf("empty, and invariant %q has no probes", inv.Name)),
+				"at least one, or probes in every invariant")
+			return
+		}
+	}
+}
+
+func appliesAnywhere(a Applies, scenarios []*compiledScenario) bool {
+	return slices.ContainsFunc(scenarios, func(s *compiledScenario) bool { return s.applies(a) })
+}
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+// checkName checks a name that becomes part of a subtest's name.
+func checkName(p *fielderror.List, field, name string, seen map[string]int, i int) {
+	if !namePattern.MatchString(name) {
+		p.Wrong(field, name, "one or more letters, digits, '.', '_' and '-': it becomes part of a subtest's name")
+		return
+	}
+	if first, twice := seen[name]; twice {
+		p.Wrong(field, name, fmt.Sprintf("a name of its own: number %d has this one", first))
+	}
+	seen[name] = i
 }

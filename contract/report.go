@@ -60,6 +60,8 @@ type CellReport struct {
 	warnings  []string
 	cancelled bool
 	events    []*Observation // those whose faults are still to be counted
+	overlaps  []overlap
+	hosts     []string // see chosenPorts
 }
 
 func (r *CellReport) warn(text string) {

@@ -238,7 +238,7 @@ func TestRulesThatCannotBeExamined(t *testing.T) {
 		want string
 	}{
 		{func(chan struct{}) { panic("boom") }, "panic: boom"},
-		{func(chan struct{}) { runtime.Goexit() }, "contract: it ended its goroutine (t.FailNow or runtime.Goexit)"},
+		{func(chan struct{}) { runtime.Goexit() }, "it ended its goroutine (t.FailNow or runtime.Goexit)"},
 		{func(release chan struct{}) { <-release }, "it did not return within 1m0s"},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -167,7 +167,7 @@ func TestToolFaultsNeedTools(t *testing.T) {
 		asked := 0
 		m := matrix(t, nil, func(m *contract.Matrix) {
 			m.Scenarios = append(m.Scenarios, tc.scenario)
-			m.Points = tc.points
+			m.Points, m.StrictPoints = tc.points, tc.tools != nil // without tools it makes no difference
 			m.NewWorld = func(context.Context) (*contract.World, error) {
 				return &contract.World{Tools: tc.tools, Agent: func(context.Context, string, chaos.ToolRegistry) (string, error) {
 					asked++
@@ -196,6 +196,7 @@ func TestToolFaultsNeedTools(t *testing.T) {
 
 func TestTargetErrorsOfAllScenariosAreJoined(t *testing.T) {
 	m := matrix(t, tellsTime, func(m *contract.Matrix) {
+		m.StrictPoints = true
 		for _, name := range []string{"one", "two"} {
 			m.Scenarios = append(m.Scenarios, contract.Scenario{Name: name, Rules: []chaos.Rule{{Target: name, Fault: fails{}}}})
 		}

@@ -10,6 +10,7 @@ import (
 // so. The tools are those of its [World], wrapped with the cell's faults; nil if
 // the world has none. The agent must return when ctx ends. It must not call tools
 // after it returned; when the cell has ended such calls get [chaos.ErrCellEnded].
+// An error that is not its doing should match [ErrNotTheAgent].
 type Agent func(ctx context.Context, prompt string, tools chaos.ToolRegistry) (string, error)
 
 // A World is everything that one cell touches: the agent, its tools, and the
@@ -20,8 +21,8 @@ type World struct {
 	// Tools are the agent's tools; nil when it has none that faults should reach.
 	Tools chaos.ToolRegistry
 	// State returns the state of the world, for invariants over effects. The value
-	// must not change afterwards. No fault is injected into what it calls. nil:
-	// the state is not known.
+	// must not change afterwards. No fault is injected into what it calls, unless
+	// that is bound to the cell's injector. nil: the state is not known.
 	State func(ctx context.Context) (any, error)
 	// Close releases the world after its cell; nil: nothing to release.
 	Close func() error
@@ -40,6 +41,9 @@ type Scenario struct {
 	// count in the score either way.
 	AllowUndelivered bool
 }
+
+// Under returns a scenario of the rules.
+func Under(name string, rules ...chaos.Rule) Scenario { return Scenario{Name: name, Rules: rules} }
 
 // Calm returns the scenario "calm", which has no faults.
 func Calm() Scenario { return Scenario{Name: "calm"} }

@@ -4,6 +4,7 @@
 //   - mcpserver: the order desk, for MCP clients to break; also as an image and a chart.
 //   - mcpclient: a contract over any MCP server, while the protocol breaks.
 //   - gotest: the same as go tests to copy, and one wrapped function.
+//   - worlds: one test for each place where an agent may run; one agent is in Python.
 //   - gameday: real services killed, paused and cut off, judged by their recorded calls.
 //   - cluster: a simulated cluster's control surface over MCP, behind a policy.
 //   - triage: a fault that an MCP server reports, investigated by an agent.

@@ -23,7 +23,7 @@ func TestContractsAreListedRunAndReported(t *testing.T) {
 	assert.Equal(t, []ruleInfo{{"down", "orders.*", "error"}}, list.Matrices[0].Scenarios[1].Rules)
 	assert.Equal(t, "nothing_recorded", refusal(t, c, "contract_report", `{}`).Code, "before the first run")
 
-	run := answer[runOutput](t, c, "contract_run", `{}`)
+	run := answer[report.Digest](t, c, "contract_run", `{}`)
 	assert.Equal(t, scoring.Fail, run.Score.Verdict, "a critical invariant broke")
 	assert.Equal(t, 3, run.Score.Passed)
 	assert.Equal(t, 4, run.Score.Decided)
@@ -42,11 +42,11 @@ func TestContractsAreListedRunAndReported(t *testing.T) {
 // The rerun line is a call; it runs that cell and no other, and finds the same.
 func TestTheRerunLineRepeatsACell(t *testing.T) {
 	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
-	run := answer[runOutput](t, c, "contract_run", `{"trials":3,"seed":"18446744073709551615"}`)
+	run := answer[report.Digest](t, c, "contract_run", `{"trials":3,"seed":"18446744073709551615"}`)
 	require.Len(t, run.Broken, 3)
 	tool, args, _ := strings.Cut(run.Broken[1].Rerun, " ")
 	assert.Equal(t, `{"matrix":"desk","scenarios":["orders-down"],"invariants":["names-the-order"],"trial":2,"trials":3,"seed":"18446744073709551615"}`, args)
-	again := answer[runOutput](t, c, tool, args)
+	again := answer[report.Digest](t, c, tool, args)
 	require.Len(t, again.Broken, 1)
 	assert.Equal(t, run.Broken[1], again.Broken[0])
 	assert.Equal(t, 1, again.Score.Decided)
@@ -55,7 +55,7 @@ func TestTheRerunLineRepeatsACell(t *testing.T) {
 
 func TestContractRunIsNarrowed(t *testing.T) {
 	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
-	run := answer[runOutput](t, c, "contract_run", `{"scenarios":["calm"],"invariants":["answers"]}`)
+	run := answer[report.Digest](t, c, "contract_run", `{"scenarios":["calm"],"invariants":["answers"]}`)
 	assert.Equal(t, 1, run.Score.Decided)
 	assert.Equal(t, scoring.Pass, run.Score.Verdict)
 	assert.Empty(t, run.Undelivered, "rules of scenarios that were left out are not missed")
@@ -73,7 +73,7 @@ func TestContractRunIsNarrowed(t *testing.T) {
 
 func TestAReportIsPaged(t *testing.T) {
 	c := clientOf(t, serverOf(t, newShop(t).host, nil), nil)
-	answer[runOutput](t, c, "contract_run", `{"trials":5}`)
+	answer[report.Digest](t, c, "contract_run", `{"trials":5}`)
 	var cells []string
 	for args := `{"cells":true,"limit":7}`; args != ""; {
 		page := answer[reportOutput](t, c, "contract_report", args)
@@ -107,7 +107,7 @@ func TestSeveralMatricesHaveToBeNamed(t *testing.T) {
 	s.host.Matrices = append(s.host.Matrices, other)
 	c := clientOf(t, serverOf(t, s.host, nil), nil)
 	assert.Contains(t, refusal(t, c, "contract_run", `{}`).Detail, "matrix is missing; allowed: desk, other desk")
-	answer[runOutput](t, c, "contract_run", `{"matrix":"other desk","scenarios":["calm"]}`)
+	answer[report.Digest](t, c, "contract_run", `{"matrix":"other desk","scenarios":["calm"]}`)
 	assert.Equal(t, "other desk", answer[reportOutput](t, c, "contract_report", `{}`).Matrix, "the one that was run last")
 	assert.Equal(t, "nothing_recorded", refusal(t, c, "contract_report", `{"matrix":"desk"}`).Code)
 
@@ -125,7 +125,7 @@ func TestResilienceScore(t *testing.T) {
 	p := refusal(t, c, "resilience_score", `{}`)
 	assert.Equal(t, 400, p.Status)
 	assert.Contains(t, p.Hint, "renormalise")
-	answer[runOutput](t, c, "contract_run", `{}`)
+	answer[report.Digest](t, c, "contract_run", `{}`)
 	ask(t, c, "chaos_run_experiment", `{"experiment_name":"slow database"}`)
 	out := answer[scoreOutput](t, c, "resilience_score", `{"renormalise":true}`)
 	// contract: (3+1+1)/(3+1+3+1) of the weights, chaos 100; half and half.

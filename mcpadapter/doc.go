@@ -21,7 +21,7 @@
 //
 // A tool is listed when the host has something behind it:
 //
-//   - Injector: chaos_inject_fault, chaos_disarm
+//   - Injector: chaos_inject_fault, chaos_apply_plan, chaos_disarm
 //   - Injector or Experiments: chaos_status
 //   - Experiments: chaos_run_experiment
 //   - Matrices: contract_list, contract_run, contract_report, resilience_score
@@ -35,7 +35,7 @@
 // an error with {status, code, detail, hint}, so that a model can correct itself.
 // docs/mcp.md has a success and an error of each.
 //
-// There are resources (the latest reports, the catalogue of faults, the latest
+// There are resources (the latest reports, every kind of fault and trigger, the latest
 // faults, the manifest of the tools) and two prompts.
 //
 // # Who may do what
@@ -54,9 +54,9 @@
 //
 // # The other direction
 //
-// [Registry] makes the tools of any MCP server a registry of package chaos, so
-// that a contract can be run over any server. Package mcpadapter/mcpchaos
-// injects faults into the protocol between them.
+// Package mcpadapter/client makes the tools of any MCP server a registry of
+// package chaos, so that a contract can be run over any server. Package
+// mcpadapter/mcpchaos injects faults into the protocol between them.
 //
 // # Costs
 //

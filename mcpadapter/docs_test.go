@@ -35,7 +35,7 @@ func TestListOfTools(t *testing.T) {
 
 func TestToolsWithNothingBehindThemAreNotListed(t *testing.T) {
 	whole := newShop(t).host
-	const chaosTools, events = "chaos_disarm chaos_inject_fault chaos_status ", "events_list_subscriptions events_subscribe events_unsubscribe"
+	const chaosTools, events = "chaos_apply_plan chaos_disarm chaos_inject_fault chaos_status ", "events_list_subscriptions events_subscribe events_unsubscribe"
 	for want, h := range map[string]Host{
 		strings.TrimSpace(chaosTools + events):                                                  {Name: "h", Injector: whole.Injector, Events: whole.Events},
 		strings.TrimSpace(chaosTools):                                                           {Name: "h", Injector: whole.Injector},
@@ -88,6 +88,8 @@ func examples() []example {
 	return []example{
 		{"chaos_inject_fault", `{"fault_name":"flaky orders","action":"register","fault_type":"error","target":"orders.*","probability":0.3,"error_message":"try again later","limit":20}`,
 			`{"fault_name":"flaky orders","action":"register","fault_type":"latncy","probability":30}`},
+		{"chaos_apply_plan", `{"name":"monday","plan":{"seed":"1","rules":[{"name":"lost refund","target":"payments.refund","when":{"kind":"first","params":{"n":2}},"fault":{"kind":"lost_reply","params":{"duration":"1s"}},"limit":2}]},"expires_seconds":300}`,
+			`{"name":"monday","plan":{"seed":"1","rules":[{"target":"payments.refund","fault":{"kind":"lost_replay","params":{"duration":"1s"}}}]}}`},
 		{"chaos_disarm", `{}`, `{"fault_name":"flaky orders"}`},
 		{"chaos_run_experiment", `{"experiment_name":"slow database"}`, `{"experiment_name":"slow databse"}`},
 		{"chaos_status", `{"include_results":true,"experiment_name":"slow database"}`, `{"includeResults":true}`},

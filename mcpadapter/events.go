@@ -1,175 +1,122 @@
 package mcpadapter
 
 import (
-	"crypto/rand"
+	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
-	"sync"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/internal/glob"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
-// How many subscriptions there may be.
-const (
-	sessionSubscriptions = 10
-	serverSubscriptions  = 100
-)
+// uriFaults is the resource of the latest delivered faults.
+const uriFaults = faulthub.URI
 
-// The modes of a subscription, and the loggers of their notifications.
-const (
-	modeFaults         = "faults"
-	modeResourceFaults = "resource-faults"
-	loggerPrefix       = "chaos/"
-	loggerProblem      = "chaos/subscription_error"
-)
-
-// A hub notifies sessions of delivered faults. Each session has a reader of its
-// own, so a slow or dead session does not delay the others.
-type hub struct {
-	host Host
-	log  faultLog
-
-	mu      sync.Mutex
-	readers map[*mcp.ServerSession]*reader
-	total   int // subscriptions
-
-	ofCaller    map[string]int // subscriptions, by subject
-	callerLimit int
-	closed      bool
-	ended       sync.WaitGroup // of the readers
-}
-
-// subscription is one subscription of a session.
-type subscription struct {
-	id      string
-	mode    string
-	caller  string // subject
-	filters filters
-	created time.Time
-
-	target             *glob.Glob // of filters.Target; nil: every one
-	delivered, dropped uint64     // guarded by the hub
-}
-
-// filters narrow a subscription; what is left out narrows nothing.
-type filters struct {
-	Namespace   string `json:"namespace,omitempty" jsonschema:"only targets of this subsystem: the part of a name before the first dot" len:"1,256"`
-	Target      string `json:"target,omitempty" jsonschema:"only injection points that match this glob; * crosses slashes, {a,b} are alternatives" len:"1,256"`
-	FaultType   string `json:"faultType,omitempty" jsonschema:"only faults of this kind, such as error or latency" len:"1,256"`
-	MinSeverity string `json:"minSeverity,omitempty" jsonschema:"only faults at least this bad: warning for a delay or a changed result, error for a failure, critical for a panic" enum:"info,warning,error,critical"`
-}
-
-// wants reports whether a subscription includes an event.
-func (s *subscription) wants(e *chaos.Event) bool {
-	f := &s.filters
-	return (f.Namespace == "" || f.Namespace == faultevent.Namespace(*e)) &&
-		(f.FaultType == "" || f.FaultType == e.Fault) &&
-		(s.target == nil || s.target.Match(e.Target)) &&
-		rank(faultevent.Severity(*e)) >= rank(f.MinSeverity)
-}
-
-// rank orders the severities; an unknown one is the lowest.
-func rank(severity string) int {
-	return slices.Index([]string{"info", "warning", "error", "critical"}, severity)
-}
-
-// publish passes an event to every reader that wants it. It does not block.
-func (h *hub) publish(e chaos.Event) {
-	armed := time.Now().Add(-h.host.Injector.Elapsed())
-	h.log.add(faultevent.NewFlat(e, faultevent.Origin{Cluster: h.host.Name, Armed: armed}))
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, r := range h.readers {
-		r.offer(&e, armed, h.host.Name)
+// addFaults adds the resource if there are events to show.
+func (s *Server) addFaults() {
+	if s.hub == nil {
+		return
 	}
-}
-
-// subscribe adds a subscription to a session, and describes it as it is before
-// its first event.
-func (h *hub) subscribe(session *mcp.ServerSession, s *subscription) (subscriptionOutput, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch r := h.readers[session]; {
-	case h.closed:
-		return subscriptionOutput{}, &problem{http.StatusServiceUnavailable, codeClosing, "the server is shutting down", "Connect again when it is back."}
-	case h.total >= serverSubscriptions:
-		return subscriptionOutput{}, &problem{http.StatusTooManyRequests, codeTooMany, fmt.Sprintf("the server has %d subscriptions, the most it keeps", h.total),
-			"Try again when other clients have unsubscribed, or read the resource " + uriFaults + "."}
-	case r != nil && len(r.subscriptions) >= sessionSubscriptions:
-		return subscriptionOutput{}, &problem{http.StatusTooManyRequests, codeTooMany, fmt.Sprintf("this session has %d subscriptions, the most it may have", len(r.subscriptions)),
-			"Unsubscribe from one; events_list_subscriptions lists them. A wider filter replaces several."}
-	case h.ofCaller[s.caller] >= h.callerLimit:
-		return subscriptionOutput{}, &problem{http.StatusTooManyRequests, codeTooMany, fmt.Sprintf("this caller has %d subscriptions in its sessions, the most it may have", h.ofCaller[s.caller]),
-			"Unsubscribe from one, or end a session that is not needed."}
-	}
-	s.id = "sub-" + rand.Text()
-	h.reader(session).add(s)
-	h.count(s.caller, 1)
-	return s.output(), nil
-}
-
-// unsubscribe removes a subscription of a session, and reports whether there
-// was one.
-func (h *hub) unsubscribe(session *mcp.ServerSession, id string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	r := h.readers[session]
-	if r == nil {
-		return false
-	}
-	caller, removed := r.remove(id)
-	if removed {
-		h.count(caller, -1)
-	}
-	return removed
-}
-
-// count adds n subscriptions to a caller. h.mu is held.
-func (h *hub) count(caller string, n int) {
-	h.total += n
-	if h.ofCaller[caller] += n; h.ofCaller[caller] == 0 {
-		delete(h.ofCaller, caller)
-	}
-}
-
-// reader returns the reader of a session, which it makes if there is none. h.mu
-// is held.
-func (h *hub) reader(session *mcp.ServerSession) *reader {
-	r := h.readers[session]
-	if r == nil {
-		r = newReader(session)
-		h.readers[session] = r
-		h.ended.Go(r.run)
-		h.ended.Go(func() {
-			_ = session.Wait() // however it ended
-			h.leave(session)
+	s.mcp.AddResource(&mcp.Resource{URI: uriFaults, Name: "faults", Title: "Faults that struck lately", MIMEType: mimeJSON,
+		Description: "The last 256 faults that were delivered in the live program, oldest first, each with its number, target, kind, severity and time. Subscribe to be told when there are more, and read on from the last number you saw."},
+		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			text, err := json.Marshal(s.hub.Latest(s.host.Events.Dropped()))
+			return content(uriFaults, mimeJSON, text), err
 		})
-	}
-	return r
+	s.mcp.AddSendingMiddleware(s.hub.Updates)
+	s.onEvent(s.notifyOfFault)
 }
 
-// leave removes a session that has ended.
-func (h *hub) leave(session *mcp.ServerSession) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if r := h.readers[session]; r != nil {
-		for _, s := range r.subscriptions {
-			h.count(s.caller, -1)
+// subscribes accepts subscriptions to the resource of faults only: no other
+// resource reports its changes.
+func (s *Server) subscribes(_ context.Context, req *mcp.SubscribeRequest) error {
+	if req.Params.URI != uriFaults {
+		return mcp.ResourceNotFoundError(req.Params.URI)
+	}
+	return nil
+}
+
+func (s *Server) unsubscribes(context.Context, *mcp.UnsubscribeRequest) error { return nil }
+
+// notifyOfFault notifies the subscribers to events, and then those to the
+// resource. The pump calls it.
+func (s *Server) notifyOfFault(e chaos.Event) {
+	s.hub.Publish(e)
+	_ = s.mcp.ResourceUpdated(s.life, &mcp.ResourceUpdatedNotificationParams{URI: uriFaults}) // readers do the sending
+}
+
+const codeStateless = "session_required"
+
+type subscribeInput struct {
+	Mode string `json:"mode,omitempty" jsonschema:"faults: as an event about an object, logger chaos/faults; resource-faults: flat, as a state of a resource, logger chaos/resource-faults" enum:"faults,resource-faults" default:"\"faults\""`
+	faulthub.Filters
+}
+
+func eventsSubscribe() (*tool, error) {
+	return define(tool{
+		name: "events_subscribe", title: "Subscribe to faults", area: "chaos",
+		description: `Has this session told of every fault delivered in the live program from now on, as notifications/message, one for each delivered fault.
+Call logging/setLevel first (level info): without it no message is sent. Narrow by namespace, target, faultType and minSeverity. A session may have 10 subscriptions, the server 100. A session that reads too slowly loses notifications: they are counted in dropped, and it is told by a message of logger chaos/subscription_error.
+Subscriptions end with the session. Clients of protocol revision 2026-07-28 or later have no session to push to: they subscribe to the resource chaos://faults.`,
+	}, func(ctx context.Context, c *call, in subscribeInput) (faulthub.Subscription, error) {
+		if err := c.pushable(); err != nil {
+			return faulthub.Subscription{}, err
 		}
-		delete(h.readers, session)
-		close(r.gone)
-	}
+		q := faulthub.Request{Mode: in.Mode, Filters: in.Filters}
+		if caller, ok := policy.CallerFrom(ctx); ok {
+			q.Caller = caller.Subject
+		}
+		return c.server.hub.Subscribe(c.req.Session, q)
+	})
 }
 
-// close refuses further subscriptions. The readers end with their sessions.
-func (h *hub) close() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.closed = true
+// pushable refuses clients that nothing can be pushed to.
+func (c *call) pushable() error {
+	if c.req.ProtocolVersion() < sessionless {
+		return nil
+	}
+	return &problem{http.StatusConflict, codeStateless, fmt.Sprintf("protocol revision %s has no sessions to send messages to", c.req.ProtocolVersion()),
+		"Subscribe to the resource " + uriFaults + ", or read it from time to time; or connect with revision 2025-11-25."}
+}
+
+type unsubscribeInput struct {
+	SubscriptionID string `json:"subscriptionId" jsonschema:"as events_subscribe gave it" len:"1,128"`
+}
+
+type unsubscribeOutput struct {
+	SubscriptionID string `json:"subscriptionId"`
+	Removed        bool   `json:"removed" jsonschema:"false if this session had no such subscription"`
+}
+
+func eventsUnsubscribe() (*tool, error) {
+	return define(tool{
+		name: "events_unsubscribe", title: "Unsubscribe from faults", area: "chaos", target: "subscriptionId",
+		description: `Ends a subscription of this session: no more notifications are queued for it, those under way may still come. Ending one that does not exist, or that belongs to another session, changes nothing and answers removed false, so the call may be repeated.`,
+	}, func(_ context.Context, c *call, in unsubscribeInput) (unsubscribeOutput, error) {
+		return unsubscribeOutput{in.SubscriptionID, c.server.hub.Unsubscribe(c.req.Session, in.SubscriptionID)}, nil
+	})
+}
+
+type listSubscriptionsInput struct{}
+
+type listSubscriptionsOutput struct {
+	Subscriptions []faulthub.Subscription `json:"subscriptions" jsonschema:"those of this session, oldest first"`
+	SessionLimit  int                     `json:"sessionLimit"`
+	ServerTotal   int                     `json:"serverTotal" jsonschema:"subscriptions of all sessions"`
+	ServerLimit   int                     `json:"serverLimit"`
+	Lost          uint64                  `json:"lost" jsonschema:"faults delivered faster than the server could take them in: no session was told of them"`
+}
+
+func eventsListSubscriptions() (*tool, error) {
+	return define(tool{
+		name: "events_list_subscriptions", title: "List subscriptions", area: "chaos",
+		description: `Lists the subscriptions of this session with their filters, and how many notifications each was sent and has lost because the session read too slowly. Other sessions' subscriptions are counted, not shown.`,
+	}, func(_ context.Context, c *call, _ listSubscriptionsInput) (listSubscriptionsOutput, error) {
+		own, total := c.server.hub.List(c.req.Session)
+		return listSubscriptionsOutput{own, faulthub.SessionLimit, total, faulthub.ServerLimit, c.server.host.Events.Dropped()}, nil
+	})
 }

@@ -8,9 +8,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 )
 
-func readFaults(t *testing.T, c *mcp.ClientSession) (doc faultsDocument) {
+func readFaults(t *testing.T, c *mcp.ClientSession) (doc faulthub.Document) {
 	t.Helper()
 	res, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uriFaults})
 	require.NoError(t, err)
@@ -28,7 +30,7 @@ func TestTheResourceOfFaults(t *testing.T) {
 			c := connect(t, eras(base, client)[name], &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
 				updated <- r.Params.URI
 			}})
-			assert.Equal(t, faultsDocument{Last: "0", Faults: []numbered{}}, readFaults(t, c), "nothing was delivered yet")
+			assert.Equal(t, faulthub.Document{Last: "0", Faults: []faulthub.Numbered{}}, readFaults(t, c), "nothing was delivered yet")
 			if name != "without sessions" {
 				require.NoError(t, c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uriFaults}))
 				assert.Error(t, c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uriCatalogue}), "what does not say when it changes")
@@ -59,7 +61,7 @@ func TestTheResourceIsBounded(t *testing.T) {
 		_, err := s.lookup(t.Context(), "1042")
 		require.Error(t, err)
 	}
-	var doc faultsDocument
+	var doc faulthub.Document
 	for doc.Last != "300" {
 		doc = readFaults(t, c)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 )
 
 // heard is a client that keeps the log messages it receives.
@@ -57,9 +58,9 @@ func (h *heard) next(t testing.TB, v any) (logger string, level mcp.LoggingLevel
 	return m.Logger, m.Level
 }
 
-func (h *heard) subscribe(t testing.TB, args string) subscriptionOutput {
+func (h *heard) subscribe(t testing.TB, args string) faulthub.Subscription {
 	t.Helper()
-	return answer[subscriptionOutput](t, h.ClientSession, "events_subscribe", args)
+	return answer[faulthub.Subscription](t, h.ClientSession, "events_subscribe", args)
 }
 
 // breakdown arms faults for every call: orders.get fails, payments.refund is slow.
@@ -171,12 +172,12 @@ func TestSubscriptionsEnd(t *testing.T) {
 }
 
 func TestLimitsOfSubscriptions(t *testing.T) {
-	srv := serverOf(t, newShop(t).host, &Options{Limits: Limits{CallerSubscriptions: serverSubscriptions}})
+	srv := serverOf(t, newShop(t).host, &Options{Limits: Limits{CallerSubscriptions: faulthub.ServerLimit}})
 	var sessions []*heard
-	for range serverSubscriptions / sessionSubscriptions {
+	for range faulthub.ServerLimit / faulthub.SessionLimit {
 		c := listenerOf(t, srv)
 		sessions = append(sessions, c)
-		for range sessionSubscriptions {
+		for range faulthub.SessionLimit {
 			c.subscribe(t, `{}`)
 		}
 		p := refusal(t, c.ClientSession, "events_subscribe", `{}`)

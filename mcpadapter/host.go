@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/planjson"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/contract/trace"
@@ -21,6 +22,9 @@ type Host struct {
 	// Injector is the injector of the live program. Clients register and remove its
 	// faults.
 	Injector *chaos.Injector
+	// Plans are what plans of clients may name in addition to the ready-made kinds
+	// and those of package mcpchaos, such as faults of the host's own. nil: nothing.
+	Plans *planjson.Options
 	// Events is the feed that the injector's OnEvent passes its events to. nil:
 	// clients cannot subscribe to faults. Delivered faults are audited either way.
 	Events *Feed
@@ -56,11 +60,20 @@ func (h Host) check() error {
 			problems = append(problems, &FieldError{Field: field, Value: value, Allowed: allowed})
 		}
 	}
+	wrongBy := func(err error, field, allowed string) {
+		if err != nil {
+			problems = append(problems, &FieldError{Field: field, Err: err, Allowed: allowed})
+		}
+	}
 	wrong(h.Name == "", "Host.Name", nil, "a name")
 	wrong(h.Injector == nil && h.Experiments == nil && len(h.Matrices) == 0 && h.Runs == nil,
 		"Host.Injector", nil, "an Injector, Experiments, Matrices or Runs; one of them at least")
 	wrong(h.Workload && h.Runs == nil, "Host.Runs", nil, "where Workload is true, those made by trace.NewRuns with a Workload")
 	wrong(h.Events != nil && h.Injector == nil, "Host.Injector", nil, "where Events is set, the injector whose OnEvent is Events.Record")
+	if h.Plans != nil {
+		_, err := planjson.Kinds(plansOf(h))
+		wrongBy(err, "Host.Plans", "rows whose examples can be read, and faults and triggers that describe themselves")
+	}
 	seen := make(map[string]bool)
 	for i, m := range h.Matrices {
 		field := fmt.Sprintf("Host.Matrices[%d]", i)
@@ -71,9 +84,7 @@ func (h Host) check() error {
 		wrong(m.Name == "" && len(h.Matrices) > 1, field+".Name", nil, "a name, where there are several matrices")
 		wrong(m.Name != "" && seen[m.Name], field+".Name", m.Name, "a name that no other matrix has")
 		seen[m.Name] = true
-		if err := m.Validate(); err != nil {
-			problems = append(problems, &FieldError{Field: field, Err: err, Allowed: "a matrix without problems"})
-		}
+		wrongBy(m.Validate(), field, "a matrix without problems")
 	}
 	return errors.Join(problems...)
 }
@@ -87,3 +98,35 @@ func getenv(given func(string) string) func(string) string {
 	}
 	return os.Getenv
 }
+
+// A FieldError is one problem of a [Host] or of [Options]. [NewServer] and
+// [Server.Reload] join all they find; a problem of Options.Policy is a
+// [policy.FieldError].
+type FieldError struct {
+	Field   string // such as "Limits.CallTime"
+	Value   any    // what was refused; nil: nothing was there
+	Allowed string // what is allowed instead
+	Err     error  // the cause, where there is one
+}
+
+// Error names the field, the value and what is allowed.
+func (e *FieldError) Error() string {
+	s := "mcpadapter: " + e.Field
+	switch v := e.Value.(type) {
+	case nil:
+		if e.Err == nil {
+			s += " is missing"
+		}
+	case string:
+		s += fmt.Sprintf(" is %q", v)
+	default:
+		s += fmt.Sprintf(" is %v", v)
+	}
+	if e.Err != nil {
+		s += fmt.Sprintf(": %v", e.Err)
+	}
+	return s + "; allowed: " + e.Allowed
+}
+
+// Unwrap returns the cause, or nil.
+func (e *FieldError) Unwrap() error { return e.Err }

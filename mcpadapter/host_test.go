@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,9 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/planjson"
+	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/golden"
+	"github.com/shakedown-go/shakedown/mcpadapter/mcpchaos"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -58,7 +64,7 @@ func TestReadOnlyIsTheDefault(t *testing.T) {
 	s := newShop(t)
 	c := clientOf(t, serverOf(t, s.host, &Options{Getenv: func(string) string { return "" }}), nil)
 	for tool, args := range map[string]string{
-		"chaos_inject_fault": `{"fault_name":"f","action":"remove"}`, "chaos_run_experiment": `{"experiment_name":"slow database"}`,
+		"chaos_inject_fault": `{"fault_name":"f","action":"remove"}`, "chaos_apply_plan": `{"name":"p","remove":true}`, "chaos_run_experiment": `{"experiment_name":"slow database"}`,
 		"contract_run": `{}`, "run_scenario": `{"baseRunId":"monday","label":"x","parameters":{}}`,
 	} {
 		assert.Equal(t, "read_only", refusal(t, c, tool, args).Code, tool)
@@ -86,14 +92,35 @@ func TestCatalogueOfFaults(t *testing.T) {
 	golden.Equal(t, "faults.json", []byte(res.Contents[0].Text+"\n"))
 	var list []catalogued
 	require.NoError(t, json.Unmarshal([]byte(res.Contents[0].Text), &list))
+	assert.Len(t, list, len(planjson.Rows())+len(mcpchaos.Rows()))
 	var forClients []string
 	for _, f := range list {
 		if f.ClientType != "" {
-			assert.Equal(t, f.Kind, f.ClientType, "chaos_status shows the kind, which has to be the word that clients know")
+			assert.Equal(t, f.Description.Kind, f.ClientType, "chaos_status shows the kind, which has to be the word that clients know")
 			forClients = append(forClients, f.ClientType)
 		}
 	}
-	assert.ElementsMatch(t, faultTypes(), forClients)
+	assert.ElementsMatch(t, remote.Types(), forClients)
+}
+
+// A host that has kinds of its own shows them with the others. One that uses the
+// rows of package mcpchaos anew does not have them twice.
+func TestCatalogueHasTheHostsOwnKinds(t *testing.T) {
+	h := newShop(t).host
+	row := catalog.Fault(catalog.Row{Kind: "till_open", Doc: "The till does not close.", Go: "tillOpen()"}, func(catalog.None) chaos.Fault { return fault.Hang() })
+	h.Plans = &planjson.Options{Rows: append(mcpchaos.Rows(), row)}
+	c := clientOf(t, serverOf(t, h, nil), nil)
+	res, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uriCatalogue})
+	require.NoError(t, err)
+	assert.Contains(t, res.Contents[0].Text, `"does": "The till does not close."`)
+	assert.Equal(t, 1, strings.Count(res.Contents[0].Text, `"kind": "mcp_cut"`))
+
+	h.Plans = &planjson.Options{Rows: []*catalog.Row{row, row}}
+	_, err = NewServer(h, nil)
+	var wrong *FieldError
+	require.ErrorAs(t, err, &wrong)
+	assert.Equal(t, "Host.Plans", wrong.Field)
+	assert.ErrorContains(t, err, "kind till_open")
 }
 
 func TestPrompts(t *testing.T) {
@@ -105,9 +132,9 @@ func TestPrompts(t *testing.T) {
 		return res.Messages[0].Content.(*mcp.TextContent).Text
 	}
 	assert.Contains(t, say("explain_failure", nil), "There is no contract report")
-	answer[runOutput](t, c, "contract_run", `{"scenarios":["calm"]}`)
+	answer[report.Digest](t, c, "contract_run", `{"scenarios":["calm"]}`)
 	assert.Contains(t, say("explain_failure", nil), "No cell of the matrix \"desk\" is broken")
-	answer[runOutput](t, c, "contract_run", `{}`)
+	answer[report.Digest](t, c, "contract_run", `{}`)
 	text := say("explain_failure", map[string]string{"cell": "orders-down/names-the-order/1"})
 	assert.Contains(t, text, "I could not find your order.")
 	assert.Contains(t, text, `contract_run {"matrix":"desk"`)
@@ -116,16 +143,6 @@ func TestPrompts(t *testing.T) {
 	assert.Contains(t, text, "do refunds survive a slow database?")
 	assert.Contains(t, text, "orders.get, payments.refund")
 	assert.Contains(t, text, "bad action, panics, slow database")
-}
-
-func TestMisspeltNames(t *testing.T) {
-	names := []string{"fault_name", "fault_type", "probability", "dry_run"}
-	for word, want := range map[string]string{
-		"fault_nmae": "fault_name", "faulttype": "fault_type", "Probability": "probability", "dryRun": "dry_run", "probabilty": "probability",
-		"colour": "", "": "", "x": "",
-	} {
-		assert.Equal(t, want, nearest(word, names), word)
-	}
 }
 
 func TestAFeedServesSeveralAndForgetsThoseThatLeave(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 )
 
 // Clients without a session are also notified that the resource has changed: they
@@ -139,7 +140,7 @@ func TestAThousandCallsWithTwentySubscribers(t *testing.T) {
 				Dropped uint64
 			}
 			logger, _ := c.next(t, &p)
-			if logger == loggerProblem {
+			if logger == faulthub.LoggerProblem {
 				missed += p.Dropped
 			} else {
 				got++

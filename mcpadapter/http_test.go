@@ -13,6 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/contract/report"
 )
 
 // bearer sends the token with every request.
@@ -95,7 +97,7 @@ func TestEveryEraSeesTheSameTools(t *testing.T) {
 			_, err = c.CallTool(t.Context(), &mcp.CallToolParams{Name: "no_such_tool"})
 			assert.ErrorContains(t, err, "no_such_tool")
 
-			answer[runOutput](t, c, "contract_run", `{}`)
+			answer[report.Digest](t, c, "contract_run", `{}`)
 			report, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uriLatest})
 			require.NoError(t, err)
 			assert.Contains(t, report.Contents[0].Text, `"names-the-order"`)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/report"
 )
 
 // waiting is a shop with an experiment that begins, and ends with its context.
@@ -248,7 +249,7 @@ func TestAnAgentThatPanicsBreaksItsCellAlone(t *testing.T) {
 	}
 	s.host.Matrices = []*contract.Matrix{m}
 	c := clientOf(t, serverOf(t, s.host, nil), nil)
-	out := answer[runOutput](t, c, "contract_run", `{"scenarios":["calm"]}`)
+	out := answer[report.Digest](t, c, "contract_run", `{"scenarios":["calm"]}`)
 	assert.Contains(t, out.Broken[0].Why, "no such order")
 }
 

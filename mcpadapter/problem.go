@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/contract/trace"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 	"github.com/shakedown-go/shakedown/scoring"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
@@ -34,10 +37,13 @@ const (
 	codeNothing   = "nothing_recorded"
 	codeTimeout   = policy.CodeDeadlineExceeded
 	codeCancelled = policy.CodeCancelled
-	codeClosing   = "shutting_down"
+	codeClosing   = faulthub.CodeClosing
 	codeUnread    = "parameters_unread"
 	codeInternal  = policy.CodeToolError
 )
+
+// maxShown bounds the values that a problem repeats, in bytes.
+const maxShown = 60
 
 func badArguments(detail, hint string) *problem {
 	return &problem{http.StatusBadRequest, codeArguments, detail, hint}
@@ -69,16 +75,23 @@ func failures() []failure {
 		{is(context.DeadlineExceeded), http.StatusGatewayTimeout, codeTimeout, "Narrow the request, or ask for less at once."},
 		{is(context.Canceled), http.StatusRequestTimeout, codeCancelled, "Call again if the answer is still wanted."},
 		{as[*timeline.WindowError], http.StatusBadRequest, codeArguments, "Narrow the window: pass a later start or an earlier end."},
-		{as[*timeline.InputError], http.StatusBadRequest, codeArguments, "get_graph lists nodes and classes; " + schema},
-		{as[*trace.InputError], http.StatusBadRequest, codeArguments, schema},
+		{refusedBy("timeline"), http.StatusBadRequest, codeArguments, "get_graph lists nodes and classes; " + schema},
 		{as[*chaos.RuleError], http.StatusBadRequest, codeArguments, schema},
-		{as[*scoring.FieldError], http.StatusBadRequest, codeArguments, schema},
-		{as[*contract.FieldError], http.StatusBadRequest, codeArguments, schema},
+		{refusedBy("trace", "scoring", "contract"), http.StatusBadRequest, codeArguments, schema},
 		{func(error) bool { return true }, http.StatusInternalServerError, codeInternal, "This is not a matter of the arguments; look at the host's log."},
 	}
 }
 
 func is(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
+
+// refusedBy matches the [scoring.FieldError] of these packages. Those of others
+// are about the host's own settings.
+func refusedBy(packages ...string) func(error) bool {
+	return func(err error) bool {
+		f, ok := errors.AsType[*scoring.FieldError](err)
+		return ok && slices.Contains(packages, f.Package)
+	}
+}
 
 func as[E error](err error) bool {
 	var e E
@@ -91,10 +104,30 @@ func problemOf(err error) *problem {
 	if errors.As(err, &p) {
 		return p
 	}
+	var refused *toolschema.Refusal
+	if errors.As(err, &refused) {
+		return badArguments(refused.Detail, refused.Hint)
+	}
+	var unsubscribed *faulthub.Refusal
+	if errors.As(err, &unsubscribed) {
+		return &problem{unsubscribed.Status, unsubscribed.Code, unsubscribed.Detail, unsubscribed.Hint}
+	}
 	for _, f := range failures() {
 		if f.matches(err) {
 			return &problem{f.status, f.code, err.Error(), f.hint}
 		}
 	}
 	return &problem{http.StatusInternalServerError, codeInternal, err.Error(), ""}
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// sentences joins those that are not empty.
+func sentences(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }

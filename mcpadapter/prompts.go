@@ -7,6 +7,10 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 )
 
 func (s *Server) addPrompts() {
@@ -34,7 +38,7 @@ func promptOf(description, text string) *mcp.GetPromptResult {
 
 // argument is an argument of a prompt, shortened to what makes sense.
 func argument(req *mcp.GetPromptRequest, name string) string {
-	return shorten(strings.TrimSpace(req.Params.Arguments[name]), 1000)
+	return text.Clip(strings.TrimSpace(req.Params.Arguments[name]), 1000)
 }
 
 func (s *Server) explainFailure(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
@@ -43,11 +47,11 @@ func (s *Server) explainFailure(_ context.Context, req *mcp.GetPromptRequest) (*
 		return promptOf("There is nothing to explain", "There is no contract report to explain: "+err.Error()+". "+problemOf(err).Hint), nil
 	}
 	wanted := argument(req, "cell")
-	for _, c := range broken(k.Report) {
+	for _, c := range report.Broken(k.Report) {
 		if wanted != "" && c.Cell.String() != wanted {
 			continue
 		}
-		evidence, err := json.MarshalIndent(cellOf(c, true), "", "  ")
+		evidence, err := json.MarshalIndent(report.CellDigestOf(c, true), "", "  ")
 		if err != nil {
 			return nil, fmt.Errorf("mcpadapter: %w", err)
 		}
@@ -76,7 +80,7 @@ func (s *Server) designExperiment(_ context.Context, req *mcp.GetPromptRequest) 
 		}
 	}
 	if s.host.Experiments != nil {
-		experiments = orNone(s.host.Experiments.Names())
+		experiments = toolschema.OrNone(s.host.Experiments.Names())
 	}
 	target := argument(req, "target")
 	if target == "" {

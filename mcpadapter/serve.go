@@ -15,6 +15,9 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/stdio"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/web"
 )
 
 // sessionless is the first revision of the protocol without sessions. Dates
@@ -29,6 +32,10 @@ const sessionless = "2026-07-28"
 func (s *Server) ServeStdio(ctx context.Context) error {
 	s.gate.ReserveStdout()
 	return s.serveTransport(ctx, s.stdio(os.Stdin, os.Stdout))
+}
+
+func (s *Server) stdio(in io.ReadCloser, out io.Writer) mcp.Transport {
+	return s.gate.Transport(stdio.New(in, out, s.life.Done(), int(s.limits.BodyBytes)))
 }
 
 func (s *Server) serveTransport(ctx context.Context, t mcp.Transport) error {
@@ -145,7 +152,7 @@ func (s *Server) Handler() http.Handler {
 	all := http.NewServeMux()
 	all.HandleFunc("GET "+pathLive, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	all.Handle("/", s.closed(mux))
-	return s.timed(s.hostCheck(all))
+	return web.Timed(s.life, s.hostCheck(all), s.limits.RefusalTime, s.limits.WriteTime)
 }
 
 // health answers 200 while the server does what it should.
@@ -168,10 +175,9 @@ func (s *Server) auditProblem() string {
 
 // Times of the HTTP server. There is no limit on an answer: streams stay open.
 const (
-	idleTime    = 2 * time.Minute
-	graceTime   = 10 * time.Second
-	maxHeader   = 64 << 10 // bytes
-	lastWriting = time.Second
+	idleTime  = 2 * time.Minute
+	graceTime = 10 * time.Second
+	maxHeader = 64 << 10 // bytes
 )
 
 // Serve serves HTTP on a listener, which it closes, until ctx ends. Then it
@@ -185,17 +191,17 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // of HTTP/2 one connection would be hundreds
-	web := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: s.limits.HeaderTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+	site := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: s.limits.HeaderTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		Protocols: protocols, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
-	l = &cappedListener{Listener: l, all: s.limits.Connections, each: s.limits.AddressConnections, of: make(map[string]int)}
+	l = web.Cap(l, s.limits.Connections, s.limits.AddressConnections)
 	served := make(chan error, 1)
 	go func() {
 		if s.keys != nil {
-			web.TLSConfig = s.keys.config()
-			served <- web.ServeTLS(l, "", "")
+			site.TLSConfig = s.keys.config()
+			served <- site.ServeTLS(l, "", "")
 			return
 		}
-		served <- web.Serve(l)
+		served <- site.Serve(l)
 	}()
 	select {
 	case err := <-served:
@@ -204,9 +210,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), graceTime)
 	defer cancel()
-	err := errors.Join(s.Shutdown(grace), web.Shutdown(grace))
+	err := errors.Join(s.Shutdown(grace), site.Shutdown(grace))
 	if err != nil {
-		_ = web.Close() // connections whose client does not go
+		_ = site.Close() // connections whose client does not go
 	}
 	<-served
 	return err

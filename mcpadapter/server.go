@@ -13,6 +13,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/planjson"
+	"github.com/shakedown-go/shakedown/chaos/remote"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -61,16 +65,17 @@ type Server struct {
 	limits  Limits
 	getenv  func(string) string
 	log     *slog.Logger
+	plans   *planjson.Options // to read plans with
 	mcp     *mcp.Server
 	gate    *policy.Gate
 	tools   []*tool
 	reports reports
-	armed   armed
-	leases  leases
-	feed    *Feed     // of the host, or our own; nil: there is no injector
-	hub     *hub      // nil: there are no events to subscribe to
-	keys    *keys     // nil: no TLS
-	single  exclusive // what runs once at a time
+	armed   remote.NextCalls
+	leases  session.Leases
+	feed    *Feed         // of the host, or our own; nil: there is no injector
+	hub     *faulthub.Hub // nil: there are no events to subscribe to
+	keys    *keys         // nil: no TLS
+	single  exclusive     // what runs once at a time
 
 	life   context.Context // of everything that outlives its call; ends with the server
 	stop   context.CancelFunc
@@ -97,6 +102,7 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	if err = errors.Join(h.check(), s.options.Limits.check(), err); err != nil {
 		return nil, err
 	}
+	s.plans = plansOf(h)
 	s.keys, s.limits = keys, s.options.Limits.withDefaults()
 	s.getenv = getenv(s.options.Getenv)
 	if s.log = s.options.Log; s.log == nil {
@@ -108,7 +114,7 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	s.life, s.stop = context.WithCancel(context.Background())
 	protocol := &mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}}
 	if h.Events != nil {
-		s.hub = &hub{host: h, readers: make(map[*mcp.ServerSession]*reader), ofCaller: make(map[string]int), callerLimit: s.limits.CallerSubscriptions}
+		s.hub = faulthub.New(h.Name, h.Injector, s.limits.CallerSubscriptions)
 		protocol.SubscribeHandler, protocol.UnsubscribeHandler = s.subscribes, s.unsubscribes
 	}
 	s.listen()
@@ -223,21 +229,21 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.stop()
 	s.unwatch()
-	s.leases.close()
+	s.leases.Close()
 	if s.hub != nil {
-		s.hub.close()
+		s.hub.Close()
 	}
 	var closed sync.WaitGroup
-	for session := range s.mcp.Sessions() {
-		closed.Go(func() { _ = session.Close() }) // it is gone either way
+	for open := range s.mcp.Sessions() {
+		closed.Go(func() { _ = open.Close() }) // it is gone either way
 	}
 	over := make(chan struct{})
 	go func() {
 		closed.Wait()
 		<-s.pumped
-		s.leases.ended.Wait()
+		s.leases.Wait()
 		if s.hub != nil {
-			s.hub.ended.Wait()
+			s.hub.Wait()
 		}
 		close(over)
 	}()

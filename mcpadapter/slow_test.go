@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faultevent"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 )
 
 // wire is a client that reads only when the test asks it to. There is no buffer
@@ -105,7 +106,7 @@ func TestASlowReaderLosesEventsAndNobodyElse(t *testing.T) {
 		switch m := slow.heard(t); m.Logger {
 		case "chaos/faults":
 			got++
-		case loggerProblem:
+		case faulthub.LoggerProblem:
 			assert.True(t, m.Data.Degraded)
 			missed += m.Data.Dropped
 		default:
@@ -113,7 +114,7 @@ func TestASlowReaderLosesEventsAndNobodyElse(t *testing.T) {
 		}
 	}
 	assert.EqualValues(t, calls, got+missed, "nothing is lost that was not counted")
-	assert.GreaterOrEqual(t, missed, uint64(calls-2*readerQueue), "what did not fit the queue")
+	assert.GreaterOrEqual(t, missed, uint64(calls-2*faulthub.QueueSize), "what did not fit the queue")
 }
 
 // The connection of a dead reader is open, and nothing is ever read from it.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -180,9 +181,7 @@ func TestWhatASessionTakesWithIt(t *testing.T) {
 			register(other, "and again")
 			answer[injectOutput](t, other, "chaos_inject_fault", `{"fault_name":"again","action":"remove"}`)
 		}
-		for _, rules := range srv.leases.held {
-			assert.LessOrEqual(t, len(rules), 6, "a session that lasts gathers no names")
-		}
+		assert.LessOrEqual(t, srv.leases.Held(), 12, "sessions that last gather no names")
 	})
 }
 
@@ -285,9 +284,9 @@ func TestNumbersThatAreNone(t *testing.T) {
 				}
 				for _, bad := range []string{"NaN", "Infinity", "-Infinity", "1e999", `"NaN"`} {
 					_, err := tool.read(json.RawMessage(`{"`+name+`":`+bad+`}`), math.MaxInt32)
-					var p *problem
-					require.ErrorAs(t, err, &p, "%s of %s: %s", name, tool.name, bad)
-					assert.Equal(t, http.StatusBadRequest, p.Status)
+					var refused *toolschema.Refusal
+					require.ErrorAs(t, err, &refused, "%s of %s: %s", name, tool.name, bad)
+					assert.Equal(t, http.StatusBadRequest, problemOf(err).Status)
 				}
 			}
 		}

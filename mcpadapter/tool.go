@@ -3,15 +3,23 @@ package mcpadapter
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/shakedown-go/shakedown/contract/trace"
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
+	"github.com/shakedown-go/shakedown/scoring"
+	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
 // A tool is a row of the table: what clients see, what the policy needs, and
@@ -49,22 +57,25 @@ type call struct {
 // define makes a row. Library functions take typed inputs and return typed
 // outputs; so do rows.
 func define[In, Out any](t tool, run func(ctx context.Context, c *call, in In) (Out, error)) (*tool, error) {
-	var err error
-	if t.input, err = schemaOf[In](); err != nil {
-		return nil, err
-	}
-	if t.output, err = schemaOf[Out](); err != nil {
-		return nil, err
-	}
-	failed, err := schemaOf[problem]()
+	types, err := knownTypes()
 	if err != nil {
+		return nil, err
+	}
+	var failed *jsonschema.Schema
+	var wrong [3]error
+	t.input, wrong[0] = toolschema.For[In](types)
+	t.output, wrong[1] = toolschema.For[Out](types)
+	failed, wrong[2] = toolschema.For[problem](types)
+	if err := errors.Join(wrong[:]...); err != nil {
 		return nil, err
 	}
 	if t.onError == nil {
 		t.output = either(t.output, failed)
 	}
 	input := t.input
-	t.read = func(args json.RawMessage, maxBytes int) (any, error) { return decode[In](args, input, maxBytes) }
+	t.read = func(args json.RawMessage, maxBytes int) (any, error) {
+		return toolschema.Decode[In](args, input, types, maxBytes)
+	}
 	t.handle = func(ctx context.Context, c *call, in any) (any, error) { return run(ctx, c, in.(In)) }
 	return &t, nil
 }
@@ -127,7 +138,7 @@ func (c *call) run(ctx context.Context) (any, error) {
 			if v := recover(); v != nil {
 				stack := make([]byte, 16<<10)
 				c.server.log.Error("panic in a tool", "tool", c.tool.name, "panic", fmt.Sprint(v), "stack", string(stack[:runtime.Stack(stack, false)]))
-				o.err = c.broke(policy.CodePanic, "panicked: "+shorten(fmt.Sprint(v), 500))
+				o.err = c.broke(policy.CodePanic, "panicked: "+text.Clip(fmt.Sprint(v), 500))
 			}
 			ended <- o
 		}()
@@ -173,4 +184,100 @@ func (c *call) output(p *problem) any {
 		return c.tool.onError(c, p)
 	}
 	return p
+}
+
+// table has a row for every tool that the host supports: the one place where
+// tools are added. Its order is that of the documentation; clients get the
+// tools sorted by name.
+func table(h Host) ([]*tool, error) {
+	rows := []struct {
+		wanted bool
+		make   func() (*tool, error)
+	}{
+		{h.Injector != nil, injectFault},
+		{h.Injector != nil, applyPlan},
+		{h.Injector != nil, disarm},
+		{h.Experiments != nil, runExperiment},
+		{h.Injector != nil || h.Experiments != nil, chaosStatus},
+		{len(h.Matrices) > 0, contractList},
+		{len(h.Matrices) > 0, contractRun},
+		{len(h.Matrices) > 0, contractReport},
+		{len(h.Matrices) > 0, resilienceScore},
+		{h.Runs != nil, getRuns},
+		{h.Runs != nil, getGraph},
+		{h.Runs != nil, getStateWindow},
+		{h.Runs != nil, detectOutages},
+		{h.Runs != nil, computeRecoveryTime},
+		{h.Runs != nil && h.Workload, runScenario},
+		{h.Events != nil, eventsSubscribe},
+		{h.Events != nil, eventsUnsubscribe},
+		{h.Events != nil, eventsListSubscriptions},
+	}
+	var tools []*tool
+	var problems []error
+	for _, row := range rows {
+		if !row.wanted {
+			continue
+		}
+		t, err := row.make()
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		tools = append(tools, t)
+	}
+	return tools, errors.Join(problems...)
+}
+
+// version is that of this module in the program that serves.
+func version() string {
+	const module = "github.com/shakedown-go/shakedown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, d := range info.Deps {
+			if d.Path == module && d.Version != "" && d.Version != "(devel)" {
+				return d.Version
+			}
+		}
+	}
+	return "development"
+}
+
+// knownTypes are the types whose schema Go types do not say.
+func knownTypes() (toolschema.Types, error) {
+	text := func(enum ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: enum} }
+	types := toolschema.Types{
+		reflect.TypeFor[json.RawMessage]():    {Type: "object"},
+		reflect.TypeFor[time.Time]():          {Type: "string", Format: "date-time"},
+		reflect.TypeFor[timeline.Value]():     {Types: []string{"number", "null"}},
+		reflect.TypeFor[timeline.Sentences](): {Type: "string"},
+		reflect.TypeFor[timeline.NodeType]():  text("agent", "tool", "llm", "http", "point"),
+		reflect.TypeFor[timeline.Metric]():    text(metricNames()...),
+		reflect.TypeFor[trace.Kind]():         text("baseline", "scenario"),
+		reflect.TypeFor[trace.State]():        text("running", "failed"),
+		reflect.TypeFor[scoring.Severity]():   text("low", "medium", "high", "critical"),
+		reflect.TypeFor[scoring.CellState]():  text("not run", "held", "broken", "inconclusive", "undelivered"),
+		reflect.TypeFor[scoring.Verdict]():    text("inconclusive", "pass", "fail"),
+		reflect.TypeFor[timeline.Bound](): {Types: []string{"integer", "string"}, Minimum: new(float64(0)), MaxLength: new(40),
+			Description: "a bin index from 0, or a time in RFC 3339"},
+	}
+	definition, err := toolschema.For[recoveryObject](types)
+	if err != nil {
+		return nil, err
+	}
+	word := &jsonschema.Schema{Type: "string", Enum: definition.Properties["type"].Enum}
+	types[reflect.TypeFor[recoveryDefinition]()] = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{word, definition}}
+	return types, nil
+}
+
+func metricNames() []any {
+	names := make([]any, 0, len(timeline.Metrics()))
+	for _, m := range timeline.Metrics() {
+		names = append(names, string(m))
+	}
+	return names
+}
+
+// either is the schema of an answer: what the tool gives, or the problem.
+func either(out, problem *jsonschema.Schema) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "object", AnyOf: []*jsonschema.Schema{out, problem}}
 }

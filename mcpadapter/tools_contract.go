@@ -2,9 +2,18 @@ package mcpadapter
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
+	"time"
 
+	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -72,20 +81,13 @@ A cell is one invariant in one scenario, once; each cell is an independent run o
 	})
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
-
 func (s *Server) describe(m *contract.Matrix) matrixInfo {
 	info := matrixInfo{Name: m.Name, Cells: len(m.Cells()), Trials: max(m.Trials, 1), Seed: fmt.Sprint(m.Seed), Parallel: m.NewWorld != nil,
 		Scenarios: []scenarioInfo{}, Invariants: []invariantInfo{}}
 	for _, sc := range m.Scenarios {
 		one := scenarioInfo{Name: sc.Name, Rules: []ruleInfo{}}
 		for _, r := range sc.Rules {
-			one.Rules = append(one.Rules, ruleInfo{r.Name, r.Target, kindOf(r.Fault)})
+			one.Rules = append(one.Rules, ruleInfo{r.Name, r.Target, remote.KindOf(r.Fault)})
 		}
 		info.Scenarios = append(info.Scenarios, one)
 	}
@@ -104,4 +106,138 @@ func textOf(v scoring.Verdict) string {
 		return "inconclusive"
 	}
 	return string(text)
+}
+
+type runInput struct {
+	Matrix     string   `json:"matrix,omitempty" jsonschema:"name of the matrix; required where the host has several" len:"1,256"`
+	Scenarios  []string `json:"scenarios,omitempty" jsonschema:"run these scenarios only" len:"1,200" each:"1,256"`
+	Invariants []string `json:"invariants,omitempty" jsonschema:"ask these invariants only" len:"1,200" each:"1,256"`
+	Trial      int      `json:"trial,omitempty" jsonschema:"run this trial only, from 1: what repeats a single cell" range:"1,1000000"`
+	Trials     int      `json:"trials,omitempty" jsonschema:"how often each invariant is asked in each scenario; the matrix's own number if left out" range:"1,1000"`
+	Seed       string   `json:"seed,omitempty" jsonschema:"seed of all draws, a decimal string; the matrix's own if left out" len:"1,20"`
+}
+
+func contractRun() (*tool, error) {
+	return define(tool{
+		name: "contract_run", title: "Run a contract", area: "contract", target: "matrix",
+		description: `Runs a contract matrix: each invariant in each scenario, every cell an independent run of the agent with the scenario's faults. It does not touch the live injector.
+The verdict is pass, fail or inconclusive: one broken critical invariant is a fail whatever the score; too little evidence is inconclusive, never a pass. The score is 0 to 100, severities weighted 3, 2, 1, 1. Cells whose faults never struck are undelivered and in no score.
+A whole matrix may take minutes and an agent's calls may cost money: narrow by scenarios and invariants. Progress is sent for every cell if the call has a progress token, and cancelling ends the run. One matrix runs once at a time. contract_report shows cells of the latest run.`,
+		kind: kind{write: true, openWorld: true},
+	}, func(ctx context.Context, c *call, in runInput) (report.Digest, error) {
+		m, err := c.server.matrix(in.Matrix)
+		if err != nil {
+			return report.Digest{}, err
+		}
+		own, chosen, err := in.choose(m)
+		if err != nil {
+			return report.Digest{}, err
+		}
+		free, err := c.server.single.take(fmt.Sprintf("matrix %q", m.Name))
+		if err != nil {
+			return report.Digest{}, err
+		}
+		defer free()
+		return c.runMatrix(ctx, own, chosen)
+	})
+}
+
+// choose returns the matrix with the trials and seed asked for, and which cells
+// to run.
+func (in runInput) choose(m *contract.Matrix) (*contract.Matrix, func(contract.Cell) bool, error) {
+	own := *m
+	if in.Trials > 0 {
+		own.Trials = in.Trials
+	}
+	if in.Trial > max(own.Trials, 1) {
+		return nil, nil, badArguments(fmt.Sprintf("trial is %d; allowed: 1 to %d", in.Trial, max(own.Trials, 1)), "Pass trials as well to have more of them.")
+	}
+	var problems []error
+	if in.Seed != "" {
+		seed, err := seedOf("seed", in.Seed)
+		own.Seed = seed
+		problems = append(problems, err)
+	}
+	var scenarios, invariants []string
+	for _, s := range m.Scenarios {
+		scenarios = append(scenarios, s.Name)
+	}
+	for _, i := range m.Invariants {
+		invariants = append(invariants, i.Name)
+	}
+	problems = append(problems, known("scenarios", in.Scenarios, scenarios), known("invariants", in.Invariants, invariants))
+	if err := errors.Join(problems...); err != nil {
+		return nil, nil, badArguments(err.Error(), "contract_list lists scenarios and invariants.")
+	}
+	chosen := func(c contract.Cell) bool {
+		return (len(in.Scenarios) == 0 || slices.Contains(in.Scenarios, c.Scenario)) &&
+			(len(in.Invariants) == 0 || slices.Contains(in.Invariants, c.Invariant)) && (in.Trial == 0 || in.Trial == c.Trial)
+	}
+	if !slices.ContainsFunc(own.Cells(), chosen) {
+		return nil, nil, badArguments("no cell of the matrix is left by these filters: the invariants do not apply in the scenarios", "contract_list says where each invariant applies.")
+	}
+	return &own, chosen, nil
+}
+
+// known returns an error for the names that do not exist.
+func known(field string, asked, names []string) error {
+	var problems []error
+	for i, name := range asked {
+		if !slices.Contains(names, name) {
+			problems = append(problems, fmt.Errorf("%s[%d] is %q; allowed: %s%s", field, i, text.Clip(name, maxShown), toolschema.OrNone(names), toolschema.Meant(name, names)))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func (c *call) runMatrix(ctx context.Context, m *contract.Matrix, chosen func(contract.Cell) bool) (report.Digest, error) {
+	total := 0
+	for _, cell := range m.Cells() {
+		if chosen(cell) {
+			total++
+		}
+	}
+	progress := session.NewProgress(ctx, c.req, total)
+	began := time.Now()
+	done := 0
+	r, err := m.Run(ctx, &contract.RunOptions{
+		Harness: contract.Harness{
+			Around: func(cell contract.Cell, run func(contract.Bubble) *contract.CellReport) {
+				if chosen(cell) {
+					run(nil)
+				}
+			},
+			Rerun: func(cell contract.Cell) string { return rerunLine(m, cell) },
+		},
+		OnCell: func(r *contract.CellReport) {
+			if chosen(r.Cell) {
+				done++
+				progress.Report(done, fmt.Sprintf("%s: %v", r.Cell, r.State))
+			}
+		},
+	})
+	progress.End()
+	if err != nil {
+		return report.Digest{}, err
+	}
+	k := kept{r, time.Now().UTC(), time.Since(began)}
+	c.server.reports.put(m.Name, k)
+	return digestOf(k), nil
+}
+
+// rerunLine is the call of contract_run that repeats a cell: same seed, same scenario.
+func rerunLine(m *contract.Matrix, cell contract.Cell) string {
+	in := runInput{Matrix: m.Name, Scenarios: []string{cell.Scenario}, Invariants: []string{cell.Invariant},
+		Trial: cell.Trial, Trials: max(m.Trials, 1), Seed: fmt.Sprint(m.Seed)}
+	text, _ := json.Marshal(in) // of texts and numbers
+	return "contract_run " + string(text)
+}
+
+// digestOf sums up a report, and says where the rest of it is.
+func digestOf(k kept) report.Digest {
+	d := report.DigestOf(k.Report, k.took)
+	if d.Omitted > 0 {
+		d.Summary = sentences(d.Summary, "contract_report shows the others.")
+	}
+	return d
 }

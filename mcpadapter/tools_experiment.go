@@ -88,7 +88,7 @@ func (s *Server) status(in statusInput) statusOutput {
 	if s.host.Injector == nil {
 		return out
 	}
-	s.armed.sweep(s.host.Injector)
+	s.armed.Sweep(s.host.Injector)
 	out.ActiveFaults = []gameday.ActiveFault{}
 	for _, r := range s.host.Injector.States() {
 		out.ActiveFaults = append(out.ActiveFaults, activeFault(r))

@@ -1,6 +1,7 @@
 package mcpadapter
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,11 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/remote"
+	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
+	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 )
 
 type injectInput struct {
@@ -60,7 +66,7 @@ Durations are in seconds. Keep the target narrow (one point rather than *), the 
 				return injectOutput{}, err
 			}
 		}
-		s.armed.sweep(s.host.Injector)
+		s.armed.Sweep(s.host.Injector)
 		switch in.Action {
 		case "register":
 			return s.register(c, in)
@@ -81,7 +87,7 @@ func (s *Server) guard(what string) error {
 		return nil
 	}
 	return &problem{http.StatusForbidden, codeForbidden,
-		fmt.Sprintf("%s is refused: %s is %q; allowed: %s", what, environment, now, orNone(s.options.Environments)),
+		fmt.Sprintf("%s is refused: %s is %q; allowed: %s", what, environment, now, toolschema.OrNone(s.options.Environments)),
 		"Faults may not be armed in this environment. remove, chaos_disarm and chaos_status still work."}
 }
 
@@ -89,15 +95,19 @@ func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
 	if in.FaultType == "" {
 		return injectOutput{}, badArguments("fault_type is missing; allowed: latency, error, timeout, resource_exhaustion, network_partition", "fault_type is required for register.")
 	}
-	rule, note, err := in.rule()
+	spec, err := in.spec()
 	if err != nil {
 		return injectOutput{}, err
 	}
-	life, err := s.lifetime(in)
+	rule, note, err := spec.Rule()
 	if err != nil {
 		return injectOutput{}, err
 	}
-	if of, taken := s.armed.holder(in.FaultName); taken {
+	life, err := s.lifetime(in.ExpiresSeconds)
+	if err != nil {
+		return injectOutput{}, err
+	}
+	if of, taken := s.armed.Holder(in.FaultName); taken {
 		return injectOutput{}, &problem{http.StatusConflict, codeConflict,
 			fmt.Sprintf("fault_name is %q; allowed: another name: arm_next of %q has taken this one", in.FaultName, of), "It is free again when that fault was injected or removed."}
 	}
@@ -115,9 +125,9 @@ func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
 func (s *Server) remove(in injectInput) injectOutput {
 	out := injectOutput{Status: "removed", FaultName: in.FaultName}
 	if rule, ok := s.state(in.FaultName); ok {
-		out.FaultType = kindOf(rule.Fault)
+		out.FaultType = remote.KindOf(rule.Fault)
 	}
-	s.armed.disarm(in.FaultName)
+	s.armed.Disarm(in.FaultName)
 	s.host.Injector.Remove(in.FaultName)
 	return out
 }
@@ -145,19 +155,19 @@ func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, err
 func (s *Server) armNext(c *call, in injectInput) (injectOutput, error) {
 	rule, known := s.state(in.FaultName)
 	if !known {
-		return injectOutput{}, notFound(fmt.Sprintf("unknown fault %q; registered: %s", in.FaultName, orNone(s.ruleNames())), "Register it first.")
+		return injectOutput{}, notFound(fmt.Sprintf("unknown fault %q; registered: %s", in.FaultName, toolschema.OrNone(s.ruleNames())), "Register it first.")
 	}
-	life, err := s.lifetime(in)
+	life, err := s.lifetime(in.ExpiresSeconds)
 	if err != nil {
 		return injectOutput{}, err
 	}
-	name, err := s.armed.arm(s.host.Injector, rule.Rule, func(r chaos.Rule) (func() bool, error) {
+	name, err := s.armed.Arm(s.host.Injector, rule.Rule, func(r chaos.Rule) (func() bool, error) {
 		return s.put(c, in, r, until(life, rule.Expires))
 	})
 	if err != nil {
 		return injectOutput{}, err
 	}
-	out := injectOutput{Status: "injected", FaultName: in.FaultName, FaultType: kindOf(rule.Fault), WasTriggered: new(false)}
+	out := injectOutput{Status: "injected", FaultName: in.FaultName, FaultType: remote.KindOf(rule.Fault), WasTriggered: new(false)}
 	s.reportState(&out, name)
 	s.reach(&out, rule.Target)
 	out.Note = sentences("Armed: the fault is injected into the next matching call.", out.Note)
@@ -177,18 +187,23 @@ const maxTargets = 100
 
 // reach reports which known injection points a target matches.
 func (s *Server) reach(out *injectOutput, target string) {
-	known := s.host.Injector.Targets()
-	out.MatchedTargets = matching(target, known)
-	switch n := len(out.MatchedTargets); {
+	out.MatchedTargets, out.Note = reach(target, s.host.Injector.Targets())
+}
+
+// reach returns which of the known injection points a target matches, and what to
+// mind about it.
+func reach(target string, known []string) (matched []string, note string) {
+	matched = matching(target, known)
+	switch n := len(matched); {
 	case n > maxTargets:
-		out.MatchedTargets = out.MatchedTargets[:maxTargets]
-		out.Note = fmt.Sprintf("It matches %d injection points; the first %d are named.", n, maxTargets)
+		return matched[:maxTargets], fmt.Sprintf("It matches %d injection points; the first %d are named.", n, maxTargets)
 	case n == 0 && len(known) == 0:
-		out.Note = "No injection point is known yet: none was declared and none was called. The fault is injected once one that matches is called."
+		note = "No injection point is known yet: none was declared and none was called. The fault is injected once one that matches is called."
 	case n == 0:
 		shown := known[:min(len(known), 20)]
-		out.Note = fmt.Sprintf("%q matches none of the %d known injection points, so it is injected nowhere now. Known: %s.", target, len(known), orNone(shown))
+		note = fmt.Sprintf("%q matches none of the %d known injection points, so it is injected nowhere now. Known: %s.", target, len(known), toolschema.OrNone(shown))
 	}
+	return matched, note
 }
 
 // injectFailed is the answer of a failed call, in this tool's own words.
@@ -199,31 +214,145 @@ func injectFailed(c *call, p *problem) any {
 	}
 	_ = json.Unmarshal(c.req.Params.Arguments, &given) // what cannot be read is not repeated
 	name, _ := given.FaultName.(string)
-	out := injectOutput{Status: "error", FaultName: shorten(name, 128), Problem: p}
-	if kind, ok := given.FaultType.(string); ok && slices.Contains(faultTypes(), kind) {
+	out := injectOutput{Status: "error", FaultName: text.Clip(name, 128), Problem: p}
+	if kind, ok := given.FaultType.(string); ok && slices.Contains(remote.Types(), kind) {
 		out.FaultType = kind
 	}
 	return out
 }
 
+// spec is the fault that register asks for.
+func (in injectInput) spec() (remote.Spec, error) {
+	s := remote.Spec{Name: in.FaultName, Type: in.FaultType, Probability: in.Probability, Message: in.ErrorMessage, Target: in.Target, Limit: in.Limit}
+	if in.DurationSeconds != nil {
+		s.Duration = new(time.Duration(*in.DurationSeconds * float64(time.Second)))
+	}
+	if in.Seed == "" {
+		return s, nil
+	}
+	seed, err := seedOf("seed", in.Seed)
+	s.Seed = &seed
+	return s, err
+}
+
+// matching returns the names that a glob matches; none if it is no glob.
+func matching(pattern string, names []string) []string {
+	g, err := glob.Compile(pattern)
+	return slices.DeleteFunc(append([]string{}, names...), func(name string) bool { return err != nil || !g.Match(name) })
+}
+
+// activeFault is a rule as clients see it.
+func activeFault(r chaos.RuleState) gameday.ActiveFault {
+	f := gameday.NewActiveFault(r)
+	f.Probability = remote.ProbabilityOf(r.When)
+	return f
+}
+
 // seedOf reads a seed. Seeds are text, because JSON numbers above 2^53 may lose
 // precision in transit.
-func seedOf(field, text string) (uint64, error) {
-	seed, err := strconv.ParseUint(text, 10, 64)
+func seedOf(field, digits string) (uint64, error) {
+	seed, err := strconv.ParseUint(digits, 10, 64)
 	if err != nil {
-		return 0, badArguments(fmt.Sprintf("%s is %q; allowed: a decimal number from 0 to 18446744073709551615, as a string", field, shorten(text, maxShown)),
+		return 0, badArguments(fmt.Sprintf("%s is %q; allowed: a decimal number from 0 to 18446744073709551615, as a string", field, text.Clip(digits, maxShown)),
 			"Send the seed as a string of digits.")
 	}
 	return seed, nil
 }
 
-func sentences(parts ...string) string {
-	var text string
-	for _, p := range parts {
-		if p != "" && text != "" {
-			text += " "
+type disarmInput struct{}
+
+type disarmOutput struct {
+	Status       string                `json:"status" enum:"disarmed,error"`
+	ActiveFaults []gameday.ActiveFault `json:"active_faults" jsonschema:"the faults that were registered, as chaos_status listed them; all of them are removed"`
+	Problem      *problem              `json:"problem,omitempty" jsonschema:"why the status is error"`
+}
+
+func disarm() (*tool, error) {
+	return define(tool{
+		name: "chaos_disarm", title: "Stop all faults", area: "chaos", unlimited: true,
+		description: `Stops everything at once: removes every fault, whoever registered it, and ends every delay that a fault is imposing; those calls go through.
+It needs no arguments and no confirmation, and is never rate-limited: call it whenever the program suffers more than was meant. The answer lists what was there. The injector stays armed, so a fault that is registered afterwards is in force. An experiment under way goes on without its faults and rolls back as usual; cancel its call to end it.`,
+		kind:    kind{write: true, idempotent: true},
+		onError: func(_ *call, p *problem) any { return disarmOutput{"error", []gameday.ActiveFault{}, p} },
+	}, func(_ context.Context, c *call, _ disarmInput) (disarmOutput, error) {
+		out := disarmOutput{Status: "disarmed", ActiveFaults: []gameday.ActiveFault{}}
+		for _, r := range c.server.host.Injector.RemoveAll() {
+			out.ActiveFaults = append(out.ActiveFaults, activeFault(r))
 		}
-		text += p
+		return out, nil
+	})
+}
+
+// put registers a rule for a client: for the time that it asked for, and for
+// its session unless the rule is to be kept.
+func (s *Server) put(c *call, in injectInput, r chaos.Rule, life time.Duration) (remove func() bool, err error) {
+	remove, err = s.host.Injector.RegisterFor(r, life)
+	if err != nil {
+		return nil, err
 	}
-	return text
+	s.leaseTo(c, in.Keep, map[string]func() bool{r.Name: remove})
+	return remove, nil
+}
+
+// leaseTo makes rules end with the session of a call, unless they are to be kept or
+// there is no session.
+func (s *Server) leaseTo(c *call, keep bool, rules map[string]func() bool) {
+	if !keep && c != nil && c.req.Session != nil && c.req.ProtocolVersion() < sessionless {
+		s.leases.Hold(s.host.Injector, c.req.Session, rules)
+	}
+}
+
+// lifetime returns how long a fault lasts that a client registers; 0: for good.
+func (s *Server) lifetime(seconds *float64) (time.Duration, error) {
+	switch {
+	case seconds == nil:
+		return s.limits.FaultTime, nil
+	case *seconds > 0:
+		return max(time.Duration(*seconds*float64(time.Second)), 1), nil
+	case s.limits.AllowEndless:
+		return 0, nil
+	}
+	return 0, badArguments(fmt.Sprintf("expires_seconds is 0; allowed: above 0 up to %d: the host does not allow faults that never expire", maxLife),
+		"Leave expires_seconds out for "+s.limits.FaultTime.String()+", or register the fault again before it expires.")
+}
+
+// maxLife is the longest time, in seconds, that a client may ask for.
+const maxLife = 86400
+
+// state returns the injector's state of a rule.
+func (s *Server) state(name string) (chaos.RuleState, bool) {
+	for _, r := range s.host.Injector.States() {
+		if r.Name == name {
+			return r, true
+		}
+	}
+	return chaos.RuleState{}, false
+}
+
+// reportState fills in the state of a rule that was just registered. The rule may
+// be gone: its time was short, or another caller has removed it.
+func (s *Server) reportState(out *injectOutput, name string) {
+	if r, ok := s.state(name); ok {
+		out.setState(r)
+		return
+	}
+	out.InForce, out.Reason = new(false), goneAlready
+}
+
+// goneAlready is why a rule that was registered a moment ago is not there.
+const goneAlready = "it has expired or was removed already"
+
+// setState fills in the state of a rule.
+func (out *injectOutput) setState(r chaos.RuleState) {
+	f := activeFault(r)
+	out.FaultType, out.Probability, out.InForce, out.Reason, out.ExpiresAt = f.FaultType, &f.Probability, &f.InForce, f.Reason, f.ExpiresAt
+}
+
+// until returns the shorter of two times, where 0 is endless.
+func until(life time.Duration, expires time.Time) time.Duration {
+	if expires.IsZero() {
+		return life
+	}
+	left := max(time.Until(expires), 1)
+	return min(cmp.Or(life, left), left)
 }

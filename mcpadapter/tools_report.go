@@ -4,13 +4,88 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
+	"net/http"
+	"sync"
 	"time"
 
-	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/contract/report"
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 	"github.com/shakedown-go/shakedown/scoring"
 )
+
+// reports keeps the latest report of each matrix.
+type reports struct {
+	mu     sync.Mutex
+	latest map[string]kept
+	last   string // name of the matrix that was run last
+}
+
+// kept is a report with the time when it was finished.
+type kept struct {
+	*contract.Report
+	at   time.Time
+	took time.Duration
+}
+
+func (r *reports) put(matrix string, k kept) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.latest == nil {
+		r.latest = make(map[string]kept)
+	}
+	r.latest[matrix], r.last = k, matrix
+}
+
+// get returns the latest report of a matrix; name empty: of any.
+func (r *reports) get(matrix string, anyMatrix bool) (name string, k kept, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if anyMatrix {
+		matrix = r.last
+	}
+	k, ok = r.latest[matrix]
+	return matrix, k, ok
+}
+
+// matrix finds a matrix by name; if there is only one, the name may be empty.
+func (s *Server) matrix(name string) (*contract.Matrix, error) {
+	if name == "" && len(s.host.Matrices) == 1 {
+		return s.host.Matrices[0], nil
+	}
+	var names []string
+	for _, m := range s.host.Matrices {
+		if m.Name == name && name != "" {
+			return m, nil
+		}
+		names = append(names, m.Name)
+	}
+	if name == "" {
+		return nil, badArguments("matrix is missing; allowed: "+toolschema.OrNone(names), "This host has several matrices; say which.")
+	}
+	return nil, notFound(fmt.Sprintf("unknown matrix %q; known: %s%s", text.Clip(name, maxShown), toolschema.OrNone(names), toolschema.Meant(name, names)),
+		"contract_list lists the matrices.")
+}
+
+// report returns the latest report of a matrix; if none is named and there are
+// several, of the matrix run last.
+func (s *Server) report(name string) (string, kept, error) {
+	if name != "" || len(s.host.Matrices) == 1 {
+		m, err := s.matrix(name)
+		if err != nil {
+			return "", kept{}, err
+		}
+		name = m.Name
+		if _, k, ok := s.reports.get(name, false); ok {
+			return name, k, nil
+		}
+	} else if found, k, ok := s.reports.get("", true); ok {
+		return found, k, nil
+	}
+	return "", kept{}, &problem{http.StatusNotFound, codeNothing, "no report is there yet: the matrix has not been run since the server was started",
+		"Call contract_run first."}
+}
 
 type reportInput struct {
 	Matrix    string   `json:"matrix,omitempty" jsonschema:"name of the matrix; the one that was run last if left out" len:"1,256"`
@@ -24,12 +99,12 @@ type reportInput struct {
 }
 
 type reportOutput struct {
-	runOutput
-	FinishedAt time.Time    `json:"finishedAt" jsonschema:"when the run ended, UTC"`
-	Faults     []faultCount `json:"faults" jsonschema:"what became of each rule, at most 50"`
-	Cells      []cellInfo   `json:"cells,omitzero" jsonschema:"only if asked for"`
-	Matching   *int         `json:"matching,omitempty" jsonschema:"number of cells that match the filters"`
-	NextOffset *int         `json:"nextOffset,omitempty" jsonschema:"offset of the next page; left out on the last one"`
+	report.Digest
+	FinishedAt time.Time           `json:"finishedAt" jsonschema:"when the run ended, UTC"`
+	Faults     []faultCount        `json:"faults" jsonschema:"what became of each rule, at most 50"`
+	Cells      []report.CellDigest `json:"cells,omitzero" jsonschema:"only if asked for"`
+	Matching   *int                `json:"matching,omitempty" jsonschema:"number of cells that match the filters"`
+	NextOffset *int                `json:"nextOffset,omitempty" jsonschema:"offset of the next page; left out on the last one"`
 }
 
 type faultCount struct {
@@ -42,42 +117,10 @@ type faultCount struct {
 	Undelivered int    `json:"undelivered" jsonschema:"calls on which it struck without effect"`
 }
 
-type cellInfo struct {
-	Scenario  string            `json:"scenario"`
-	Invariant string            `json:"invariant"`
-	Trial     int               `json:"trial"`
-	Severity  scoring.Severity  `json:"severity"`
-	State     scoring.CellState `json:"state"`
-	Broke     bool              `json:"broke,omitempty" jsonschema:"the invariant broke, be it that no fault struck"`
-	Why       string            `json:"why,omitempty" jsonschema:"why the state is not held"`
-	Delivered int               `json:"delivered" jsonschema:"calls on which a fault was delivered"`
-	Rerun     string            `json:"rerun,omitempty" jsonschema:"the call that repeats the cell"`
-	Evidence  *evidenceInfo     `json:"evidence,omitempty"`
-}
-
-type evidenceInfo struct {
-	Prompt        string           `json:"prompt"`
-	Response      string           `json:"response"`
-	Error         string           `json:"error,omitempty" jsonschema:"the agent's error"`
-	Calls         int              `json:"calls" jsonschema:"calls that crossed an injection point"`
-	Faults        []deliveredFault `json:"faults" jsonschema:"delivered faults in the order of the calls, at most 20"`
-	FaultsOmitted int              `json:"faultsOmitted,omitempty"`
-}
-
-type deliveredFault struct {
-	Target  string `json:"target"`
-	Fault   string `json:"fault"`
-	Rule    string `json:"rule"`
-	Ordinal string `json:"ordinal" jsonschema:"number of the call within lane and target, from 0, a decimal string"`
-	Error   string `json:"error,omitempty" jsonschema:"what the caller got"`
-}
-
 // Bounds of a report.
 const (
-	defaultPage  = 20
-	maxFaults    = 50
-	maxDelivered = 20
-	maxText      = 2000
+	defaultPage = 20
+	maxFaults   = 50
 )
 
 func contractReport() (*tool, error) {
@@ -86,14 +129,14 @@ func contractReport() (*tool, error) {
 		description: `Shows the latest report of a contract matrix since the server was started: summary, verdict, score and broken cells first; single cells a page at a time with cells true.
 States are held, broken, inconclusive, undelivered (no fault of the scenario struck) and not run. Each cell has the contract_run call that repeats it. Times are UTC, elapsedSec in seconds. Narrow by states, scenario and invariant, and ask for evidence of few cells: prompts and answers are long.`,
 	}, func(_ context.Context, c *call, in reportInput) (reportOutput, error) {
-		name, k, err := c.server.report(in.Matrix)
+		_, k, err := c.server.report(in.Matrix)
 		if err != nil {
 			return reportOutput{}, err
 		}
 		if err := in.check(k.Report); err != nil {
 			return reportOutput{}, err
 		}
-		out := reportOutput{runOutput: summarize(name, k), FinishedAt: k.at, Faults: []faultCount{}}
+		out := reportOutput{Digest: digestOf(k), FinishedAt: k.at, Faults: []faultCount{}}
 		for _, f := range k.Faults[:min(len(k.Faults), maxFaults)] {
 			out.Faults = append(out.Faults, faultCount(f))
 		}
@@ -122,18 +165,11 @@ func (in reportInput) check(r *contract.Report) error {
 
 // page adds the requested cells, and says where the next page begins.
 func (out *reportOutput) page(in reportInput, r *contract.Report) {
-	out.Cells = []cellInfo{}
-	matching, limit := 0, cmp.Or(in.Limit, defaultPage)
-	for _, c := range r.Cells {
-		if len(in.States) > 0 && !slices.Contains(in.States, c.State.String()) ||
-			in.Scenario != "" && in.Scenario != c.Cell.Scenario || in.Invariant != "" && in.Invariant != c.Cell.Invariant {
-			continue
-		}
-		matching++
-		if matching <= in.Offset || len(out.Cells) == limit {
-			continue
-		}
-		out.Cells = append(out.Cells, cellOf(c, in.Evidence))
+	out.Cells = []report.CellDigest{}
+	filter := report.CellFilter{States: in.States, Scenario: in.Scenario, Invariant: in.Invariant}
+	cells, matching := filter.Page(r, in.Offset, cmp.Or(in.Limit, defaultPage))
+	for _, c := range cells {
+		out.Cells = append(out.Cells, report.CellDigestOf(c, in.Evidence))
 	}
 	out.Matching = &matching
 	if shown := in.Offset + len(out.Cells); shown < matching {
@@ -142,32 +178,69 @@ func (out *reportOutput) page(in reportInput, r *contract.Report) {
 	out.Summary = sentences(out.Summary, fmt.Sprintf("Cells %d to %d of %d matching ones.", min(in.Offset+1, matching), min(in.Offset+len(out.Cells), matching), matching))
 }
 
-func cellOf(c contract.CellReport, evidence bool) cellInfo {
-	info := cellInfo{Scenario: c.Cell.Scenario, Invariant: c.Cell.Invariant, Trial: c.Cell.Trial, Severity: c.Severity, State: c.State,
-		Broke: c.Violated, Why: shorten(c.Why, maxText), Delivered: c.Delivered, Rerun: c.Rerun}
-	if evidence && c.Evidence != nil {
-		info.Evidence = evidenceOf(c.Evidence)
-	}
-	return info
+type scoreInput struct {
+	Matrix      string       `json:"matrix,omitempty" jsonschema:"matrix whose latest report is the contract part; the one that was run last if left out" len:"1,256"`
+	Mutation    *float64     `json:"mutation,omitempty" jsonschema:"score of a mutation run made elsewhere" range:"0,100"`
+	Replay      *float64     `json:"replay,omitempty" jsonschema:"score of a replay run made elsewhere" range:"0,100"`
+	Weights     *weightsInfo `json:"weights,omitempty" jsonschema:"weights of the parts, summing to 1; 0.20, 0.35, 0.35, 0.10 if left out"`
+	Renormalise bool         `json:"renormalise,omitempty" jsonschema:"score only the parts that ran, their weights scaled up; without it a missing part is an error" default:"false"`
 }
 
-func evidenceOf(o *contract.Observation) *evidenceInfo {
-	e := &evidenceInfo{Prompt: shorten(o.Prompt, maxText), Response: shorten(o.Response, maxText), Calls: len(o.Events) + o.Dropped, Faults: []deliveredFault{}}
-	if o.Err != nil {
-		e.Error = shorten(o.Err.Error(), maxText)
-	}
-	for _, event := range o.Events {
-		switch {
-		case !event.Delivered:
-		case len(e.Faults) == maxDelivered:
-			e.FaultsOmitted++
-		default:
-			e.Faults = append(e.Faults, deliveredFaultOf(event))
-		}
-	}
-	return e
+type weightsInfo struct {
+	Mutation float64 `json:"mutation" range:"0,1"`
+	Chaos    float64 `json:"chaos" range:"0,1"`
+	Contract float64 `json:"contract" range:"0,1"`
+	Replay   float64 `json:"replay" range:"0,1"`
 }
 
-func deliveredFaultOf(e chaos.Event) deliveredFault {
-	return deliveredFault{Target: e.Target, Fault: e.Fault, Rule: e.Rule, Ordinal: fmt.Sprint(e.Ordinal), Error: shorten(e.Err, maxWhy)}
+type scoreOutput struct {
+	Summary      string              `json:"summary"`
+	Value        float64             `json:"value" jsonschema:"overall score" range:"0,100"`
+	Verdict      scoring.Verdict     `json:"verdict" jsonschema:"fail if the contract failed; inconclusive if it was inconclusive, unless renormalise was chosen; else pass" enum:"inconclusive,pass,fail"`
+	Why          string              `json:"why" jsonschema:"the reason for the verdict"`
+	Ran          []scoring.PartScore `json:"ran" jsonschema:"parts that count, with the weights used"`
+	Missing      []string            `json:"missing" jsonschema:"parts that did not run"`
+	Renormalised bool                `json:"renormalised" jsonschema:"the weights in ran are not those asked for, so the value does not compare with a full one"`
+	Contract     *report.ScoreDigest `json:"contract,omitempty" jsonschema:"the contract score behind the contract part"`
+}
+
+func resilienceScore() (*tool, error) {
+	return define(tool{
+		name: "resilience_score", title: "Resilience score", area: "contract", target: "matrix",
+		description: `Joins what is known into one score from 0 to 100: the sum of weight x part over mutation, chaos, contract and replay.
+contract is the score of the latest report (severities weighted 3, 2, 1, 1, over decided cells), chaos 100 times the share of kept experiment runs that succeeded; mutation and replay are run elsewhere and may be passed in. A part that did not run is an error unless renormalise is true. The verdict stands beside the number: a contract that failed fails it, whatever the number.`,
+	}, func(_ context.Context, c *call, in scoreInput) (scoreOutput, error) {
+		return c.server.score(in)
+	})
+}
+
+func (s *Server) score(in scoreInput) (scoreOutput, error) {
+	parts := scoring.Parts{Mutation: in.Mutation, Replay: in.Replay}
+	var out scoreOutput
+	_, k, err := s.report(in.Matrix)
+	switch {
+	case err != nil && problemOf(err).Code != codeNothing:
+		return out, err
+	case err == nil:
+		out.Contract = new(report.ScoreDigestOf(k.Score))
+		parts.Contract, parts.ContractVerdict = out.Contract.Value, k.Score.Verdict
+	}
+	if s.host.Experiments != nil {
+		parts.Chaos = s.host.Experiments.History().Score()
+	}
+	weights := scoring.DefaultWeights()
+	if in.Weights != nil {
+		weights = scoring.Weights(*in.Weights)
+	}
+	overall, err := weights.Overall(parts, &scoring.OverallOptions{Renormalise: in.Renormalise})
+	if err != nil {
+		return out, badArguments(err.Error(), "Run what is missing (contract_run, chaos_run_experiment), pass mutation and replay, or set renormalise to true.")
+	}
+	out.Value, out.Ran, out.Missing, out.Renormalised = overall.Value, overall.Ran, overall.Missing, overall.Renormalised
+	out.Verdict, out.Why = overall.Verdict, overall.Why
+	out.Summary = fmt.Sprintf("%v: %s. %.2f of 100 over %d of 4 parts.", out.Verdict, out.Why, out.Value, len(out.Ran))
+	if out.Contract != nil {
+		out.Summary = sentences(out.Summary, fmt.Sprintf("Contract verdict: %v.", out.Contract.Verdict))
+	}
+	return out, nil
 }

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/shakedown-go/shakedown/contract/trace"
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -15,7 +18,7 @@ func (s *Server) run(id string) (trace.Entry, error) {
 	if id != "" {
 		e, ok := s.host.Runs.Get(id)
 		if !ok {
-			return e, notFound(fmt.Sprintf("runId is %q; allowed: the id of a kept run", shorten(id, maxShown)), "get_runs lists the runs that are kept.")
+			return e, notFound(fmt.Sprintf("runId is %q; allowed: the id of a kept run", text.Clip(id, maxShown)), "get_runs lists the runs that are kept.")
 		}
 		return e, nil
 	}
@@ -245,4 +248,184 @@ The node must have been unwell before it can recover. recoveryTs is the beginnin
 		}
 		return out, nil
 	})
+}
+
+type windowInput struct {
+	RunID         string            `json:"runId,omitempty" jsonschema:"id of a run; the newest if left out" len:"1,128"`
+	Start         timeline.Bound    `json:"start" jsonschema:"first bin of the window: its index from 0, or a time in RFC 3339"`
+	End           timeline.Bound    `json:"end" jsonschema:"last bin of the window, inclusive: its index, or a time in RFC 3339"`
+	NodeIDs       []string          `json:"nodeIds,omitempty" jsonschema:"only these nodes; all that were called if left out" len:"1,200" each:"1,512"`
+	ClassIDs      []string          `json:"classIds,omitempty" jsonschema:"these classes, each apart; all together if left out" len:"1,200" each:"1,256"`
+	Metrics       []timeline.Metric `json:"metrics,omitempty" jsonschema:"the metrics wanted as series, bin by bin" len:"1,13"`
+	IncludeSeries bool              `json:"includeSeries,omitempty" jsonschema:"give the series also where they are more than 1000 values; naming metrics does the same for those" default:"false"`
+	Limit         int               `json:"limit,omitempty" jsonschema:"at most so many nodes (and classes of one)" range:"1,200" default:"20"`
+}
+
+type windowOutput struct {
+	Summary string                `json:"summary"`
+	RunID   string                `json:"runId"`
+	Window  timeline.WindowBounds `json:"window" jsonschema:"start and end are the beginnings of the first and the last bin; binSize is the length of a bin, such as 1s"`
+	Nodes   []timeline.Totals     `json:"nodes" jsonschema:"each node over the whole window"`
+	Series  []timeline.Series     `json:"series" jsonschema:"values aligned with the bins, null where undefined; those of all metrics where they are at most 1000 values, else only what was asked for"`
+	Omitted int                   `json:"omitted,omitempty" jsonschema:"nodes, or nodes and classes, that this answer leaves out"`
+	// SeriesOmitted counts those that are in Nodes and not in Series.
+	SeriesOmitted int      `json:"seriesOmitted,omitempty" jsonschema:"nodes that are summed up but whose series would make the answer too long"`
+	Notes         []string `json:"notes,omitempty" jsonschema:"what the run cannot show"`
+}
+
+// Bounds of a window's answer.
+const (
+	defaultSeries = 20
+	freeValues    = 1000  // numbers in all series that need not be asked for
+	maxValues     = 20000 // numbers in all series
+)
+
+func getStateWindow() (*tool, error) {
+	return define(tool{
+		name: "get_state_window", title: "State window", area: "timeline", target: "runId",
+		description: `Shows what each node did in a window of a run: totals first; series bin by bin where they are at most 1000 values, and above that for metrics that are named, or with includeSeries.
+An operation is what a caller wanted done, attempts count its retries. arrivals, served and errors are operations, attempts and failures are calls. latency (mean) and latencyP95 are in ms, busy in seconds with at least one call in flight, backlog is operations in flight at the end of a bin, capacity is served per busy second, utilization is busy/bin length, throughputRatio is served/arrivals, retryTax is failures/attempts. What is undefined is null, never 0.
+start and end are inclusive bin indices or times in RFC 3339; binSize is the length of a bin as a text, such as 1s; a window has at most 1000 bins. Narrow by nodeIds, classIds, metrics and time.`,
+	}, func(_ context.Context, c *call, in windowInput) (windowOutput, error) {
+		e, err := c.server.run(in.RunID)
+		if err != nil {
+			return windowOutput{}, err
+		}
+		w, err := e.Timeline.StateWindow(timeline.Query{Start: in.Start, End: in.End, Nodes: in.NodeIDs, Classes: in.ClassIDs})
+		if err != nil {
+			return windowOutput{}, err
+		}
+		out := windowOf(e.ID, w, in)
+		out.Notes = e.Timeline.Notes()
+		return out, nil
+	})
+}
+
+func windowOf(id string, w timeline.Window, in windowInput) windowOutput {
+	out := windowOutput{RunID: id, Window: w.Window, Nodes: []timeline.Totals{}, Series: []timeline.Series{}}
+	metrics := in.Metrics
+	bins, values := w.Window.EndBin-w.Window.StartBin+1, 0
+	shown := min(len(w.Series), cmp.Or(in.Limit, defaultSeries))
+	if all := timeline.Metrics(); len(metrics) == 0 && (in.IncludeSeries || shown*bins*len(all) <= freeValues) {
+		metrics = all
+	}
+	for _, s := range w.Series {
+		if len(out.Nodes) == cmp.Or(in.Limit, defaultSeries) {
+			out.Omitted++
+			continue
+		}
+		out.Nodes = append(out.Nodes, s.Totals())
+		if len(metrics) == 0 {
+			continue
+		}
+		if values += bins * len(metrics); values > maxValues {
+			out.SeriesOmitted++
+			continue
+		}
+		out.Series = append(out.Series, s.Only(metrics...))
+	}
+	out.Summary = fmt.Sprintf("%d bins of %v, %d of %d nodes.", bins, w.Window.BinSize, len(out.Nodes), len(w.Series))
+	if out.Omitted > 0 {
+		out.Summary = sentences(out.Summary, fmt.Sprintf("%d are left out: narrow by nodeIds or classIds.", out.Omitted))
+	}
+	if out.SeriesOmitted > 0 {
+		out.Summary = sentences(out.Summary, fmt.Sprintf("The series of %d are left out: narrow by time, nodeIds or metrics.", out.SeriesOmitted))
+	}
+	return out
+}
+
+type scenarioInput struct {
+	BaseRunID  string         `json:"baseRunId" jsonschema:"run to vary: its seed, its faults and its bins are the scenario's; get_runs lists them" len:"1,128"`
+	Label      string         `json:"label" jsonschema:"name of the new run, for people" len:"1,256"`
+	Parameters parametersInfo `json:"parameters" jsonschema:"what is different; these three and no others"`
+}
+
+type parametersInfo struct {
+	CapacityMultiplier   *float64    `json:"capacityMultiplier,omitempty" jsonschema:"scales the workload's concurrency limits" above:"0" range:"0,1000"`
+	RetryDelayMultiplier *float64    `json:"retryDelayMultiplier,omitempty" jsonschema:"scales its pauses before retries" range:"0,1000"`
+	OutageInjection      *outageInfo `json:"outageInjection,omitempty" jsonschema:"takes one node down for some bins"`
+}
+
+type outageInfo struct {
+	NodeID       string         `json:"nodeId" jsonschema:"a node that the base run called" len:"1,512"`
+	Start        timeline.Bound `json:"start" jsonschema:"first bin of the outage: its index in the base run, or a time in RFC 3339"`
+	DurationBins int            `json:"durationBins" jsonschema:"length of the outage, in bins" range:"1,1000000"`
+}
+
+type scenarioOutput struct {
+	Summary string      `json:"summary"`
+	RunID   string      `json:"runId" jsonschema:"id of the new run, for the other timeline tools"`
+	Seed    string      `json:"seed" jsonschema:"seed of its draws, a decimal string"`
+	State   trace.State `json:"state,omitempty" jsonschema:"running if it goes on; left out when it is done"`
+	Repeats bool        `json:"repeats" jsonschema:"the same request gives the same series again"`
+	Unread  []string    `json:"unread,omitempty" jsonschema:"parameters that had no effect: the workload did not ask for them, or did not call the node"`
+	Notes   []string    `json:"notes,omitempty"`
+}
+
+func runScenario() (*tool, error) {
+	return define(tool{
+		name: "run_scenario", title: "Run a what-if scenario", area: "timeline", target: "baseRunId",
+		description: `Runs the host's workload again like a former run, but under changed conditions: concurrency limits scaled (capacityMultiplier), pauses before retries scaled (retryDelayMultiplier), or one node down for some bins (outageInjection). It runs on an injector of its own, apart from the live program's, one at a time.
+The answer has the runId to ask the timeline tools about. A run that takes longer than this call may wait goes on in the background: state is then running, and get_runs shows when it is done. repeats says whether the same seed gives the same series: it does where the workload runs in virtual time, not in a live program. A parameter that the workload does not read is told in unread; if it reads none, that is an error.`,
+		kind:  kind{write: true, openWorld: true},
+		limit: &policy.Limit{PerSecond: 0.5, Burst: 5},
+	}, func(ctx context.Context, c *call, in scenarioInput) (scenarioOutput, error) {
+		return c.server.scenario(ctx, in)
+	})
+}
+
+func (s *Server) scenario(ctx context.Context, in scenarioInput) (scenarioOutput, error) {
+	q := trace.ScenarioRequest{BaseRunID: in.BaseRunID, Label: in.Label, Parameters: trace.Parameters{
+		CapacityMultiplier: in.Parameters.CapacityMultiplier, RetryDelayMultiplier: in.Parameters.RetryDelayMultiplier}}
+	if o := in.Parameters.OutageInjection; o != nil {
+		q.Parameters.OutageInjection = &trace.OutageInjection{NodeID: o.NodeID, Start: o.Start, DurationBins: o.DurationBins}
+	}
+	life, stop := context.WithCancel(s.life) // the run may outlive the call
+	started, err := s.host.Runs.StartScenario(life, q)
+	if err != nil {
+		stop()
+		return scenarioOutput{}, err
+	}
+	done, err := s.begin() // Shutdown waits for the run, too
+	if err != nil {
+		stop()
+		return scenarioOutput{}, err
+	}
+	go func() {
+		defer done()
+		defer stop()
+		_, _ = s.host.Runs.Wait(life, started.RunID) // the store has the outcome
+	}()
+	wait, cancel := context.WithTimeout(ctx, s.limits.ScenarioWait)
+	defer cancel()
+	r, err := s.host.Runs.Wait(wait, started.RunID)
+	if ctx.Err() != nil && r.State == trace.StateRunning {
+		stop() // no call waits for it any more
+		return scenarioOutput{}, ctx.Err()
+	}
+	if err != nil {
+		return scenarioOutput{}, runFailed(r, err)
+	}
+	out := scenarioOutput{RunID: r.RunID, Seed: fmt.Sprint(r.Seed), State: r.State, Repeats: r.Repeats, Unread: r.Unread, Notes: r.Notes}
+	out.Summary = fmt.Sprintf("%s is done.", r.RunID)
+	if r.State == trace.StateRunning {
+		out.Summary = fmt.Sprintf("%s is still running: get_runs shows when it is done.", r.RunID)
+	}
+	if len(r.Unread) > 0 {
+		out.Summary = sentences(out.Summary, "Some parameters had no effect, see unread.")
+	}
+	return out, nil
+}
+
+// runFailed is the problem of a run that was started and went wrong.
+func runFailed(r trace.Result, err error) error {
+	p := *problemOf(err)
+	if p.Code == codeInternal {
+		p.Code, p.Hint = "run_failed", "The workload failed; what was recorded until then is kept under the id in detail."
+	}
+	if errors.Is(err, trace.ErrUnread) {
+		p.Status = 422
+	}
+	p.Detail = fmt.Sprintf("run %s failed: %s", r.RunID, p.Detail)
+	return &p
 }

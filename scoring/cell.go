@@ -1,8 +1,9 @@
 package scoring
 
 import (
-	"errors"
 	"fmt"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
 // A Cell is the outcome of one invariant in one scenario, of one trial. Several
@@ -57,29 +58,30 @@ func (c Cell) failsVerdict() bool {
 // check returns every problem of the cell at index i.
 func (c Cell) check(i int) error {
 	field := func(name string) string { return fmt.Sprintf("cells[%d].%s", i, name) }
-	var errs []error
+	errs := fields.List()
 	if c.Scenario == "" {
-		errs = append(errs, invalid(field("scenario"), "empty", "a name"))
+		errs.Wrong(field("scenario"), fielderror.Found("empty"), "a name")
 	}
 	if c.Invariant == "" {
-		errs = append(errs, invalid(field("invariant"), "empty", "a name"))
+		errs.Wrong(field("invariant"), fielderror.Found("empty"), "a name")
 	}
 	if c.Severity.Weight() == 0 {
-		errs = append(errs, invalid(field("severity"), c.Severity, allowedSeverities))
+		errs.Wrong(field("severity"), c.Severity, allowedSeverities)
 	}
 	if c.State > CellUndelivered {
-		errs = append(errs, invalid(field("state"), c.State, allowedStates))
+		errs.Wrong(field("state"), c.State, allowedStates)
 	}
 	if c.Violated && c.State != CellBroken && c.State != CellUndelivered {
-		errs = append(errs, invalid(field("broken"), "true with state "+c.State.String(), "true with state broken or undelivered"))
+		errs.Wrong(field("broken"), fielderror.Found("true with state "+c.State.String()), "true with state broken or undelivered")
 	}
 	if c.Delivered < 0 {
-		errs = append(errs, invalid(field("delivered"), c.Delivered, "0 or more"))
+		errs.Wrong(field("delivered"), c.Delivered, "0 or more")
 	}
 	if c.Count < 0 || c.Count > maxCount {
-		errs = append(errs, invalid(field("count"), c.Count, "1 to 1000000000, or 0 for 1"))
+		errs.Wrong(field("count"), c.Count, "1 to 1000000000, or 0 for 1")
 	}
-	return errors.Join(append(errs, c.checkDelivery(field))...)
+	errs.Add(c.checkDelivery(field))
+	return errs.Err()
 }
 
 // checkDelivery refuses a state that contradicts what was delivered: a cell without
@@ -87,11 +89,11 @@ func (c Cell) check(i int) error {
 func (c Cell) checkDelivery(field func(string) string) error {
 	switch {
 	case c.decided() && c.HasRules && c.Delivered == 0:
-		return invalid(field("state"), c.State.String()+" with rules and none delivered", "undelivered, or delivered of 1 or more")
+		return fields.Wrong(field("state"), fielderror.Found(c.State.String()+" with rules and none delivered"), "undelivered, or delivered of 1 or more")
 	case c.State == CellUndelivered && !c.HasRules:
-		return invalid(field("state"), "undelivered without rules", "undelivered where the scenario has rules")
+		return fields.Wrong(field("state"), fielderror.Found("undelivered without rules"), "undelivered where the scenario has rules")
 	case c.State == CellUndelivered && c.Delivered > 0:
-		return invalid(field("state"), fmt.Sprintf("undelivered with %d delivered", c.Delivered), "undelivered with delivered of 0")
+		return fields.Wrong(field("state"), fielderror.Found(fmt.Sprintf("undelivered with %d delivered", c.Delivered)), "undelivered with delivered of 0")
 	}
 	return nil
 }

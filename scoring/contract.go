@@ -2,7 +2,6 @@ package scoring
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -107,21 +106,21 @@ func ContractWith(cells []Cell, options *ContractOptions) (ContractScore, error)
 
 // checkContract returns every problem of the input.
 func checkContract(cells []Cell, o ContractOptions) error {
-	var errs []error
+	errs := fields.List()
 	if o.AllowInconclusive < 0 {
-		errs = append(errs, invalid("allowInconclusive", o.AllowInconclusive, "0 or more"))
+		errs.Wrong("allowInconclusive", o.AllowInconclusive, "0 or more")
 	}
 	if len(cells) == 0 {
-		errs = append(errs, ErrNoCells)
+		errs.Add(ErrNoCells)
 	}
 	first := make(map[string]int) // scenario to the index of its first cell
 	total := 0
 	for i, c := range cells {
-		errs = append(errs, c.check(i))
+		errs.Add(c.check(i))
 		if n := min(c.count(), maxCount); total <= math.MaxInt-n { // an int may have 32 bits
 			total += n
 		} else {
-			errs = append(errs, invalid(fmt.Sprintf("cells[%d].count", i), c.Count, fmt.Sprintf("at most %d cells together", math.MaxInt)))
+			errs.Wrong(fmt.Sprintf("cells[%d].count", i), c.Count, fmt.Sprintf("at most %d cells together", math.MaxInt))
 		}
 		j, seen := first[c.Scenario]
 		if !seen {
@@ -129,13 +128,13 @@ func checkContract(cells []Cell, o ContractOptions) error {
 			continue
 		}
 		if c.HasRules != cells[j].HasRules {
-			errs = append(errs, invalid(fmt.Sprintf("cells[%d].hasRules", i), c.HasRules, sameAs(cells, j)))
+			errs.Wrong(fmt.Sprintf("cells[%d].hasRules", i), c.HasRules, sameAs(cells, j))
 		}
 		if c.AllowUndelivered != cells[j].AllowUndelivered {
-			errs = append(errs, invalid(fmt.Sprintf("cells[%d].allowUndelivered", i), c.AllowUndelivered, sameAs(cells, j)))
+			errs.Wrong(fmt.Sprintf("cells[%d].allowUndelivered", i), c.AllowUndelivered, sameAs(cells, j))
 		}
 	}
-	return errors.Join(errs...)
+	return errs.Err()
 }
 
 func sameAs(cells []Cell, j int) string {

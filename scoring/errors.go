@@ -2,7 +2,8 @@ package scoring
 
 import (
 	"errors"
-	"fmt"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
 var (
@@ -18,19 +19,18 @@ var (
 	ErrNoDecidedCell = errors.New("scoring: no decided cell: there is nothing to score")
 )
 
-// A FieldError names a part of an input that is not allowed. A function that finds
-// several problems returns all of them, joined with [errors.Join].
-type FieldError struct {
-	Field   string // path of the offending value, such as "cells[3].severity"
-	Value   string // what was found there
-	Allowed string // what is allowed there
-}
+// A FieldError names a part of an input that is not allowed. It is the one error
+// for this in the packages of Shakedown outside chaos, which export it under the
+// same name. A function that finds several problems returns all of them, joined
+// with [errors.Join].
+//
+// Package is the package that refuses the input, such as "scoring"; the message
+// begins with it. Field is the path of the value, such as "cells[3].severity",
+// and Line and Column its place in a text, 0 where it has none. Value is what was
+// found there: the value, a text type of its own where words describe it, or nil
+// for nothing. Allowed says what is allowed there. Err is the cause, or nil;
+// Unwrap returns it.
+type FieldError = fielderror.Error
 
-// Error names the field, the value and what is allowed.
-func (e *FieldError) Error() string {
-	return fmt.Sprintf("scoring: %s is %s; allowed: %s", e.Field, e.Value, e.Allowed)
-}
-
-func invalid(field string, value any, allowed string) error {
-	return &FieldError{Field: field, Value: fmt.Sprint(value), Allowed: allowed}
-}
+// fields makes the errors of this package.
+const fields = fielderror.Package("scoring")

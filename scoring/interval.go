@@ -1,9 +1,6 @@
 package scoring
 
-import (
-	"errors"
-	"math"
-)
+import "math"
 
 // Level95 is the confidence level of the intervals in a [ContractScore].
 const Level95 = 0.95
@@ -39,17 +36,17 @@ func Wilson(passed, n int, level float64) (Interval, error) {
 }
 
 func checkWilson(passed, n int, level float64) error {
-	var errs []error
+	errs := fields.List()
 	if n < 1 {
-		errs = append(errs, invalid("n", n, "1 or more"))
+		errs.Wrong("n", n, "1 or more")
 	}
 	if passed < 0 || passed > max(n, 0) {
-		errs = append(errs, invalid("passed", passed, "0 to n"))
+		errs.Wrong("passed", passed, "0 to n")
 	}
 	if !(level > 0 && level < 1) {
-		errs = append(errs, invalid("level", level, "above 0 and below 1"))
+		errs.Wrong("level", level, "above 0 and below 1")
 	}
-	return errors.Join(errs...)
+	return errs.Err()
 }
 
 func wilson(passed, n int, level float64) Interval {

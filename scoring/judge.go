@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // judge returns the verdict of valid cells and its reason. Neither depends on the
@@ -16,7 +17,7 @@ func judge(cells []Cell, s ContractScore, o ContractOptions) (Verdict, string) {
 		return Fail, why
 	}
 	if s.NotRun == s.Total {
-		return Inconclusive, fmt.Sprintf("none of the %s ran", plural(s.Total, "cell"))
+		return Inconclusive, fmt.Sprintf("none of the %s ran", text.Plural(s.Total, "cell"))
 	}
 	var why []string
 	if s.Decided == 0 {
@@ -26,12 +27,12 @@ func judge(cells []Cell, s ContractScore, o ContractOptions) (Verdict, string) {
 		why = append(why, "no fault was delivered in "+describeScenarios(names))
 	}
 	if s.Inconclusive > o.AllowInconclusive {
-		why = append(why, fmt.Sprintf("%s inconclusive, allowed %d", plural(s.Inconclusive, "cell"), o.AllowInconclusive))
+		why = append(why, fmt.Sprintf("%s inconclusive, allowed %d", text.Plural(s.Inconclusive, "cell"), o.AllowInconclusive))
 	}
 	if len(why) > 0 {
 		return Inconclusive, strings.Join(why, "; ")
 	}
-	return Pass, partial(s) + fmt.Sprintf("no critical invariant broke; %s of %s held", grouped(s.Passed), plural(s.Decided, "decided cell"))
+	return Pass, partial(s) + fmt.Sprintf("no critical invariant broke; %s of %s held", text.Number(s.Passed), text.Plural(s.Decided, "decided cell"))
 }
 
 // partial says of how many cells it is the verdict, if not of all; else "".
@@ -43,7 +44,7 @@ func partial(s ContractScore) string {
 	case 1:
 		verb = "was"
 	}
-	return fmt.Sprintf("of %s; %s %s not run: ", plural(s.Total-s.NotRun, "cell"), grouped(s.NotRun), verb)
+	return fmt.Sprintf("of %s; %s %s not run: ", text.Plural(s.Total-s.NotRun, "cell"), text.Number(s.NotRun), verb)
 }
 
 // whyFail names the first broken critical cell in the order of names, and counts
@@ -65,7 +66,7 @@ func whyFail(cells []Cell) string {
 	}
 	why := fmt.Sprintf("critical invariant %q broke in scenario %q", worst.Invariant, worst.Scenario)
 	if n > 1 {
-		why += ", and " + plural(n-1, "more critical cell")
+		why += ", and " + text.Plural(n-1, "more critical cell")
 	}
 	return why
 }
@@ -102,20 +103,4 @@ func describeScenarios(names []string) string {
 		return "scenario " + list
 	}
 	return "scenarios " + list
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return grouped(n) + " " + noun + "s"
-}
-
-// grouped writes a number of 0 or more with a comma between thousands.
-func grouped(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -3,8 +3,9 @@ package scoring
 import (
 	"errors"
 	"math"
-	"strconv"
 	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
 // weightTolerance is how far from 1 the sum of weights may be: enough for thirds
@@ -104,7 +105,7 @@ func (w Weights) Overall(p Parts, options *OverallOptions) (Overall, error) {
 		out.Ran = append(out.Ran, PartScore{Name: part.name, Score: *part.score, Weight: part.weight})
 	}
 	if ran == 0 {
-		return Overall{}, invalid("parts", "all without weight or missing", "one part or more of a weight above 0")
+		return Overall{}, fields.Wrong("parts", fielderror.Found("all without weight or missing"), "one part or more of a weight above 0")
 	}
 	var sum float64
 	for i := range out.Ran {
@@ -144,7 +145,7 @@ func overallVerdict(p Parts, out Overall, o OverallOptions) (Verdict, string) {
 
 func checkVerdict(p Parts) error {
 	if p.ContractVerdict > Fail {
-		return invalid("parts.contractVerdict", p.ContractVerdict, allowedVerdicts)
+		return fields.Wrong("parts.contractVerdict", p.ContractVerdict, allowedVerdicts)
 	}
 	return nil
 }
@@ -166,31 +167,31 @@ func pair(w Weights, p Parts) [4]part {
 }
 
 func checkWeights(parts [4]part) error {
-	var errs []error
+	errs := fields.List()
 	var sum float64
 	for _, p := range parts {
 		if !(p.weight >= 0) || math.IsInf(p.weight, 1) { // NaN is not >= 0
-			errs = append(errs, invalid("weights."+p.name, p.weight, "0 or more, and finite"))
+			errs.Wrong("weights."+p.name, p.weight, "0 or more, and finite")
 		}
 		sum += p.weight
 	}
-	if len(errs) == 0 && math.Abs(sum-1) > weightTolerance {
-		errs = append(errs, invalid("sum of weights", strconv.FormatFloat(sum, 'g', -1, 64), "1 within 0.001"))
+	if errs.Count() == 0 && math.Abs(sum-1) > weightTolerance {
+		errs.Wrong("sum of weights", sum, "1 within 0.001")
 	}
-	return errors.Join(errs...)
+	return errs.Err()
 }
 
 func checkParts(parts [4]part, o OverallOptions) error {
-	var errs []error
+	errs := fields.List()
 	for _, p := range parts {
 		switch {
 		case p.score == nil:
 			if p.weight > 0 && !o.Renormalise {
-				errs = append(errs, invalid("parts."+p.name, "missing", "a score; or set OverallOptions.Renormalise to go without"))
+				errs.Wrong("parts."+p.name, nil, "a score; or set OverallOptions.Renormalise to go without")
 			}
 		case !(*p.score >= 0 && *p.score <= 100):
-			errs = append(errs, invalid("parts."+p.name, *p.score, "0 to 100"))
+			errs.Wrong("parts."+p.name, *p.score, "0 to 100")
 		}
 	}
-	return errors.Join(errs...)
+	return errs.Err()
 }

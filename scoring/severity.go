@@ -1,9 +1,6 @@
 package scoring
 
-import (
-	"fmt"
-	"strconv"
-)
+import "fmt"
 
 // A Severity says how much a broken invariant matters. The zero value is not a
 // severity: an invariant without one is an error, not a low one.
@@ -64,7 +61,7 @@ func (s *Severity) UnmarshalText(text []byte) error {
 // marshalName and unmarshalName are the text form of every enumeration here.
 func marshalName(field string, v fmt.Stringer, name string, ok bool, allowed string) ([]byte, error) {
 	if !ok {
-		return nil, invalid(field, v, allowed)
+		return nil, fields.Wrong(field, v, allowed)
 	}
 	return []byte(name), nil
 }
@@ -80,5 +77,5 @@ func unmarshalName[E interface {
 			return nil
 		}
 	}
-	return invalid(field, strconv.Quote(string(text)), allowed)
+	return fields.Wrong(field, string(text), allowed)
 }

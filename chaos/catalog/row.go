@@ -232,15 +232,19 @@ func part(kind string, params json.RawMessage) json.RawMessage {
 type Parameter struct {
 	Name     string `json:"name"`
 	Doc      string `json:"doc,omitempty"`
-	Allowed  string `json:"allowed,omitempty"` // in words; empty: anything of its type
+	Allowed  string `json:"allowed"` // its bounds or type, in words
 	Optional bool   `json:"optional,omitempty"`
 }
 
 // Parameters lists the parameters in the order of their fields.
 func (r *Row) Parameters() []Parameter {
+	part := func(shape string) strictjson.Special { return strictjson.Special{Shape: shape} }
+	types := strictjson.Reader{Special: map[reflect.Type]strictjson.Special{
+		reflect.TypeFor[chaos.When](): part("a trigger"), reflect.TypeFor[chaos.Fault](): part("a fault"), reflect.TypeFor[error](): part("a string"),
+	}}
 	list := make([]Parameter, len(r.fields))
 	for i, f := range r.fields {
-		list[i] = Parameter{Name: f.Name, Doc: f.Doc, Optional: f.Optional}
+		list[i] = Parameter{Name: f.Name, Doc: f.Doc, Allowed: cmp.Or(f.Allowed, types.Shape(f)), Optional: f.Optional}
 		for _, b := range r.bounds {
 			if b.Name == f.Name {
 				list[i].Allowed = b.Says()

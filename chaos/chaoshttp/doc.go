@@ -5,11 +5,11 @@
 // # A client
 //
 // An HTTP client meets faults when its transport is an injection point
-// ([NewTransport]). As everywhere in package chaos, the injector comes from the
+// ([NewTransport], [WrapClient]). As everywhere in package chaos, the injector comes from the
 // context of the request, or is bound by [Options]. Without an injector the
 // transport is inert, so it may stay in production code.
 //
-//	client := &http.Client{Transport: chaoshttp.NewTransport(nil, nil)} // once, in the program
+//	client := chaoshttp.WrapClient(nil) // once, in the program; or a copy of a client
 //
 //	plan, err := chaos.NewPlan(42, chaos.Rule{ // in the test
 //		Target: "POST api.openai.com/v1/chat/completions",
@@ -131,9 +131,10 @@
 // [Handler] is the same for the side that answers: clients that do not use this
 // package really get their connection reset. [InProcess] runs a handler without
 // sockets, so that client, faults and server run in a bubble of
-// testing/synctest, where hours of waiting take no time. A handler that plays the
-// model providers is in package modeltest. Where a cell in such a bubble must reach a
-// real server, it has a transport of its own ([PerWorld]).
+// testing/synctest, where hours of waiting take no time. [WithInjector] puts an
+// injector into the contexts of requests that come over a wire. A handler that plays
+// the model providers is in package modeltest. Where a cell in such a bubble must
+// reach a real server, it has a transport of its own ([PerWorld]).
 //
 // # Costs
 //

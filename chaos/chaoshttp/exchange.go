@@ -19,6 +19,10 @@ type Options struct {
 	// Injector binds to an injector, whatever the contexts of requests carry;
 	// nil: the one in the context of each request, and without one there are no faults.
 	Injector *chaos.Injector
+	// Name takes the place of the host and port in the names of injection points,
+	// "GET orders/7" for the name "orders", where those change from run to run. It is
+	// in lower case there. Empty: host and port are part of the name.
+	Name string
 	// Target names the injection point of a request, for instance to fold paths
 	// into one: "GET api.example.com/orders/{id}". It must be pure, and is
 	// called for every request under an injector. If it is nil, or returns "",
@@ -47,7 +51,7 @@ func (p *points) injector(ctx context.Context) *chaos.Injector {
 
 // site returns where a request goes, and its target.
 func (p *points) site(r *http.Request) (s *site, target string) {
-	s = p.sites.of(r)
+	s = p.sites.of(r, p.opts.Name)
 	if p.opts.Target != nil {
 		if own := p.opts.Target(r); own != "" {
 			return s, own

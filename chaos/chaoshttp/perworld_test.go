@@ -17,13 +17,13 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/chaoshttp"
 )
 
-// closes reports whether its body was closed.
-type closes struct {
+// sent is the body of a request; it knows whether it was closed.
+type sent struct {
 	io.Reader
 	closed atomic.Bool
 }
 
-func (c *closes) Close() error { c.closed.Store(true); return nil }
+func (c *sent) Close() error { c.closed.Store(true); return nil }
 
 // inPlace is a transport that a program has put in the place of Go's default one.
 type inPlace struct{}
@@ -50,7 +50,7 @@ func TestSharedTransportIsRefusedInVirtualTime(t *testing.T) {
 	} {
 		in := chaos.NewInjector(0, &chaos.InjectorOptions{Virtual: tc.virtual})
 		assert.Equal(t, tc.virtual, in.Virtual())
-		body := &closes{Reader: strings.NewReader("x")}
+		body := &sent{Reader: strings.NewReader("x")}
 		r, err := http.NewRequestWithContext(chaos.NewContext(t.Context(), in), http.MethodPost, server.URL, body)
 		require.NoError(t, err)
 		resp, err := chaoshttp.NewTransport(tc.base, nil).RoundTrip(r)

@@ -1,6 +1,7 @@
 package chaoshttp
 
 import (
+	"cmp"
 	"math/bits"
 	"net/http"
 	"strings"
@@ -26,7 +27,7 @@ func siteKeyOf(r *http.Request) siteKey {
 	k := siteKey{method: r.Method, host: r.Host}
 	if r.URL != nil {
 		k.path = r.URL.Path
-		if r.URL.Host != "" && r.RequestURI == "" { // a client's request
+		if r.URL.Host != "" { // a client's request, or one to a proxy, whose Host is the same
 			k.host = r.URL.Host
 		}
 	}
@@ -95,8 +96,10 @@ type sites struct {
 
 const siteCount = 256 // a power of two
 
-func (t *sites) of(r *http.Request) *site {
+// of returns the site of a request. name takes the place of its host; empty: none does.
+func (t *sites) of(r *http.Request, name string) *site {
 	k := siteKeyOf(r)
+	k.host = cmp.Or(name, k.host)
 	place := &t.places[k.hash()%siteCount]
 	if s := place.Load(); s != nil && s.key == k {
 		return s

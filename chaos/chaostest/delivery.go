@@ -9,6 +9,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/internal/telltale"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // undisturbed injects the fault into one call, and compares what the caller got with
@@ -191,9 +192,5 @@ func show(v any) string {
 	if err != nil {
 		return "a value without JSON"
 	}
-	const most = 100
-	if len(doc) > most {
-		return string(doc[:most]) + "…"
-	}
-	return string(doc)
+	return text.Clip(string(doc), 100)
 }

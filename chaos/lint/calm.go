@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 )
@@ -12,77 +14,146 @@ import (
 // faults is the same up to its first match. If another rule may match, its fault may
 // lead to calls that no calm run has, such as retries.
 func (l *linter) calm(i int) {
-	r := l.rules[i]
-	if len(l.Calm) == 0 || r.glob == nil || r.never || l.mayMatch(r) {
+	if l.idle[i] == "" || l.rules[i].never {
 		return
 	}
-	most := 0
-	for _, n := range l.counts(r) {
-		most = max(most, n)
-	}
-	calls := "the agent makes no call to " + r.Target
-	if most > 0 {
-		calls = fmt.Sprintf("the agent calls %s %s at most", r.Target, times(most))
-	}
-	if slices.ContainsFunc(l.rules, l.mayMatch) {
-		l.report(r, Unmatched, Warning, "can match only if the faults of other rules lead to more calls: without them %s", calls)
-		return
-	}
-	l.report(r, Unmatched, Warning, "can never match: %s", calls)
-}
-
-func times(n int) string {
-	switch n {
-	case 1:
-		return "once"
-	case 2:
-		return "twice"
-	}
-	return fmt.Sprintf("%d times", n)
-}
-
-// strand is a lane of a run.
-type strand struct{ cell, lane string }
-
-// counts returns how many calls to the rule's targets each strand has.
-func (l *linter) counts(r *rule) map[strand]int {
-	n := map[strand]int{}
-	for _, e := range l.Calm {
-		if r.glob.Match(e.Target) {
-			n[strand{e.Cell, e.Lane}]++
+	for k, other := range l.rules {
+		if l.idle[k] == "" && other.glob != nil && !other.never {
+			l.report(l.rules[i], Unmatched, Warning, "can match only if the faults of other rules lead to more calls: %s", l.idle[i])
+			return
 		}
 	}
-	return n
+	l.report(l.rules[i], Unmatched, Warning, "can never match: %s", l.idle[i])
 }
 
-// mayMatch reports whether the trigger may match a call of the calm runs. One that
-// draws, or that goes by the clock, may: the times of a run are not those of another.
-func (l *linter) mayMatch(r *rule) bool {
-	if r.glob == nil || r.never {
-		return false
+// Idle says of each rule how few calls there are for it to match one of them, "in 2
+// calm runs the agent called payments.refund once at most". The text is empty if the
+// rule may match a call, or if that is not known. The rules are those of a plan, in
+// the order in which they act.
+func (c *CalmRuns) Idle(rules []chaos.Rule) []string {
+	l := linter{Options: Options{Calm: c}}
+	for _, r := range rules {
+		l.add(r)
 	}
-	clock := slices.ContainsFunc(r.when.all(), func(t trigger) bool { return len(t.times) > 0 })
-	opaque := r.When == nil || clock || !r.when.settled(true)
-	group := map[strand]uint64{}
-	calls := slices.SortedStableFunc(slices.Values(l.Calm), func(a, b chaos.Event) int { return cmp.Compare(a.Call, b.Call) })
-	for _, e := range calls {
-		c := chaos.Call{Cell: e.Cell, Lane: e.Lane, Target: e.Target, Key: e.Key, Occurrence: e.Occurrence, Ordinal: e.Ordinal, Turn: e.Turn}
-		if r.Group != "" {
-			if !l.inGroup(r.Group, e.Target) {
-				continue
+	return l.idleRules()
+}
+
+// idleRules is the answer of [CalmRuns.Idle].
+func (l *linter) idleRules() []string {
+	idle := make([]string, len(l.rules))
+	if l.Calm == nil || l.Calm.Runs == 0 {
+		return idle
+	}
+	for i, r := range l.rules {
+		if r.glob != nil {
+			idle[i] = l.idleRule(r)
+		}
+	}
+	return idle
+}
+
+// idleRule says how few calls there are for a rule to match one.
+func (l *linter) idleRule(r *rule) string {
+	most, lanes := 0, false
+	for at, n := range l.Calm.strands {
+		switch {
+		case r.glob.Match(at.target):
+			room := l.room(r, at, n)
+			if r.mayMatch(at, n.turns, room) {
+				return ""
 			}
-			at := strand{e.Cell, e.Lane}
-			c.Key, c.Occurrence, c.Ordinal = 0, group[at], group[at]
-			group[at]++
-		}
-		if r.glob.Match(e.Target) && (opaque || r.When.Match(c)) {
-			return true
+			most, lanes = max(most, room), lanes || at.lane != ""
+		case l.Calm.Aliases && !n.tool && !(r.literal() && slices.Contains(l.Calm.Tools, r.Target)):
+			return "" // by another name it may be a target of the rule
 		}
 	}
-	return false
+	return "in " + runs(l.Calm.Runs) + " the agent " + called(r, most, lanes)
+}
+
+// room is the number of calls among which the trigger counts those of a strand: its
+// own, in a group those of the lane to all targets of the group.
+func (l *linter) room(r *rule, at strand, n calls) int {
+	if r.Group == "" {
+		return n.most
+	}
+	sum := 0
+	for other, n := range l.Calm.strands {
+		if other.lane == at.lane && l.inGroup(r.Group, other.target) {
+			sum = min(sum+n.most, maxPoints) // more are not tried
+		}
+	}
+	return sum
 }
 
 // inGroup reports whether a rule of the group has the target.
 func (l *linter) inGroup(group, target string) bool {
 	return slices.ContainsFunc(l.rules, func(r *rule) bool { return r.Group == group && r.glob != nil && r.glob.Match(target) })
+}
+
+// mayMatch reports whether the trigger may match one of the first n calls of a strand,
+// at one of the turns. One that draws, or that goes by the clock, may: the times of a
+// run are not those of another. A call may have any key.
+func (r *rule) mayMatch(at strand, turns []int, n int) bool {
+	if r.When == nil {
+		return true
+	}
+	if r.never {
+		return false
+	}
+	timed := slices.ContainsFunc(r.when.all(), func(t trigger) bool { return slices.ContainsFunc(t.times, isLater) })
+	if timed || len(turns) > maxTurns || !r.when.settled(true) {
+		return true
+	}
+	places := []chaos.Call{{Lane: at.lane, Target: at.target}}
+	for _, t := range r.when.all() {
+		for _, c := range t.calls {
+			if c.Lane == at.lane && c.Target == at.target && c.Occurrence < uint64(n) && r.could(c) {
+				places = append(places, chaos.Call{Lane: at.lane, Target: at.target, Key: c.Key, Occurrence: c.Occurrence})
+			}
+		}
+	}
+	if float64(n)*float64(len(turns))*float64(len(places)) >= maxPoints {
+		return true
+	}
+	for ordinal := range uint64(n) {
+		for _, turn := range turns {
+			for _, c := range places {
+				c.Ordinal, c.Turn = ordinal, turn
+				if r.When.Match(c) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func isLater(d time.Duration) bool { return d > 0 }
+
+// called says how often the agent called the targets of a rule.
+func called(r *rule, most int, lanes bool) string {
+	what := r.Target
+	switch literal := r.literal(); {
+	case most == 0 && literal:
+		return "did not call " + what
+	case most == 0:
+		return "called no target of " + what
+	case r.Group != "":
+		what = "the targets of group " + r.Group
+	case !literal:
+		what = "any one target of " + what
+	}
+	text := "called " + what + " " + times(most) + " at most"
+	if lanes {
+		text += " in one lane"
+	}
+	return text
+}
+
+func times(n int) string {
+	return cmp.Or(map[int]string{1: "once", 2: "twice"}[n], fmt.Sprintf("%d times", n))
+}
+
+func runs(n int) string {
+	return fmt.Sprintf("%d calm run%s", n, strings.Repeat("s", min(n-1, 1)))
 }

@@ -47,16 +47,18 @@ func ExampleOptions_calm() {
 	calm := (&chaos.Plan{}).Injector("calm", &chaos.InjectorOptions{RecordAll: true})
 	agent(chaos.NewContext(context.Background(), calm))
 
+	var runs lint.CalmRuns
+	runs.Add(calm.Events())
 	plan, err := chaos.NewPlan(1, chaos.Rule{Name: "late", Target: "payments.refund", When: when.Nth(3), Fault: fault.Partition()})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, f := range lint.Plan(plan, &lint.Options{Calm: calm.Events()}) {
+	for _, f := range lint.Plan(plan, &lint.Options{Calm: &runs}) {
 		fmt.Println(f)
 	}
 	// Output:
-	// warning: rule "late": unmatched: can never match: the agent calls payments.refund twice at most
+	// warning: rule "late": unmatched: can never match: in 1 calm run the agent called payments.refund twice at most
 }
 
 // Whatever a description says, reading it ends well.

@@ -25,11 +25,14 @@
 //
 // # The calls that an agent makes
 //
-// With [Options.Calm] the triggers are asked about the calls of a run without
-// faults too. A rule for the third call matches nothing if there are two. That
-// holds for an agent that repeats itself:
+// With [Options.Calm] the triggers are asked about the calls of runs without faults
+// too. A rule for the third call matches nothing if there are two. That holds for an
+// agent that repeats itself:
 //
-//	warning: rule "late": unmatched: can never match: the agent calls payments.refund twice at most
+//	warning: rule "late": unmatched: can never match: in 1 calm run the agent called payments.refund twice at most
+//
+// What is known of the calls is their number in a lane, and their turns. Keys are not
+// compared, because other runs have other arguments.
 //
 // # Costs
 //
@@ -78,7 +81,7 @@ const (
 	Never         Code = "never"          // the trigger matches no call
 	UnknownTarget Code = "unknown-target" // the target matches no known injection point
 	Unreachable   Code = "unreachable"    // some of the calls of an exact list cannot be the rule's
-	Unmatched     Code = "unmatched"      // the trigger matches no call of the calm run
+	Unmatched     Code = "unmatched"      // the trigger matches no call of the calm runs
 	Shadowed      Code = "shadowed"       // another rule decides on every call that this one matches
 	ChanceOnList  Code = "chance-on-list" // a probability on top of calls that were named one by one
 	DefaultText   Code = "default-text"   // the text is the one that a tool uses by default
@@ -95,9 +98,8 @@ type Options struct {
 	Targets []string
 	// Timeout is how long callers wait for one call; 0: unknown.
 	Timeout time.Duration
-	// Calm are all calls of runs without faults, as [chaos.InjectorOptions.RecordAll]
-	// records them, for [Unmatched]; runs differ in their Cell. Empty: unknown.
-	Calm []chaos.Event
+	// Calm are the calls of runs without faults, for [Unmatched]. nil: unknown.
+	Calm *CalmRuns
 }
 
 // Plan returns the findings of a plan in the order of its rules, errors first
@@ -120,6 +122,7 @@ func Rules(rules []chaos.Rule, o *Options) []Finding {
 	for _, r := range rules {
 		l.add(r)
 	}
+	l.idle = l.idleRules()
 	for i := range l.rules {
 		l.check(i)
 	}
@@ -129,6 +132,7 @@ func Rules(rules []chaos.Rule, o *Options) []Finding {
 type linter struct {
 	Options
 	rules []*rule
+	idle  []string // of each rule: see [CalmRuns.Idle]
 	found []Finding
 }
 

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/internal/telltale"
+	shown "github.com/shakedown-go/shakedown/internal/text"
 )
 
 // defaultText is what the MCP tool uses if no message is given.
@@ -26,7 +26,7 @@ func (l *linter) text(r *rule) {
 		case text == defaultText:
 			l.report(r, DefaultText, Warning, "the text %q is a stand-in, and says that the error is not real: give one that the dependency would send", text)
 		case word != "":
-			l.report(r, TelltaleText, Warning, "the text %q contains %q, by which a model may know that this is a test", shorten(text), word)
+			l.report(r, TelltaleText, Warning, "the text %q contains %q, by which a model may know that this is a test", shown.Clip(text, 80), word)
 		}
 	}
 }
@@ -49,15 +49,6 @@ func texts(v any) (list []string) {
 		}
 	}
 	return list
-}
-
-// shorten keeps a long text readable in a message.
-func shorten(text string) string {
-	const most = 80
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // delay looks for waits that are longer than the caller's patience.

@@ -11,6 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/catalog"
 	"github.com/shakedown-go/shakedown/internal/strictjson"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // binder reads faults and triggers by the rows of a table. What else a document
@@ -57,11 +58,7 @@ func (b *binder) named(n *strictjson.Node, at string, v reflect.Value) bool {
 
 // makeOf has a row make a fault or trigger, which may be the user's code.
 func makeOf(row *catalog.Row, params any) (made any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			made, err = nil, fmt.Errorf("making it panicked: %v", p)
-		}
-	}()
+	defer usercode.Recover(&err, "making it")
 	if row.HoldsCode() {
 		from := "Options.Faults"
 		if row.IsTrigger() {

@@ -229,3 +229,22 @@ func TestPlanAsData(t *testing.T) {
 	_, err = planjson.Describe(nil, nil)
 	assert.ErrorContains(t, err, "missing; allowed: a plan")
 }
+
+// What chaos finds has the place of its rule, also where rules share a name, and
+// together with what it finds of all rules.
+func TestProblemsOfRulesHaveTheirPlaces(t *testing.T) {
+	const fault = `"fault":{"kind":"hang"}`
+	_, err := planjson.Decode([]byte(`{"seed":"1","rules":[
+		{"name":"a","target":"x","group":"g","limit":1,`+fault+`},
+		{"name":"a","target":"x",`+fault+`},
+		{"name":"a","target":"[",`+fault+`},
+		{"target":"x","coolDown":"-1s",`+fault+`},
+		{"target":"x","group":"g","limit":2,`+fault+`}]}`), nil)
+	var places []string
+	for _, one := range err.(interface{ Unwrap() []error }).Unwrap() {
+		var located *planjson.Error
+		require.ErrorAs(t, one, &located)
+		places = append(places, located.Pointer)
+	}
+	assert.Equal(t, []string{"/rules/1/name", "/rules/2/target", "/rules/3/coolDown", "/rules/4/limit"}, places)
+}

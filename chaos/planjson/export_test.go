@@ -12,8 +12,8 @@ type Row struct {
 	Trigger, Held            bool
 }
 
-// Rows are the ready-made kinds.
-func Rows() []Row {
+// KindRows are the ready-made kinds.
+func KindRows() []Row {
 	var rows []Row
 	seen := map[string]bool{}
 	for _, k := range readyMade() {

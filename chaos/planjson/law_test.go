@@ -31,7 +31,7 @@ func documentOf(r planjson.Row) []byte {
 // itself by the same parameters, all coordinates set, and matches the schema.
 func TestEveryKindHasAnExample(t *testing.T) {
 	s := resolved(t, []byte(planjson.Schema()))
-	for _, r := range planjson.Rows() {
+	for _, r := range planjson.KindRows() {
 		t.Run(r.Name, func(t *testing.T) {
 			assert.NotEmpty(t, r.Code)
 			assert.NotEmpty(t, r.Doc)
@@ -66,7 +66,7 @@ func TestEveryKindHasAnExample(t *testing.T) {
 // describe themselves. What the decoder takes, the schema takes.
 func TestEveryKindThereAndBack(t *testing.T) {
 	s := resolved(t, []byte(planjson.Schema()))
-	for _, r := range planjson.Rows() {
+	for _, r := range planjson.KindRows() {
 		if r.Held {
 			continue
 		}
@@ -106,7 +106,7 @@ func decoded(t *testing.T, r planjson.Row, params string) *chaos.Plan {
 // that a rule has besides.
 func TestDecodeAndEncodeAreInverse(t *testing.T) {
 	var triggers, faults []planjson.Row
-	for _, r := range planjson.Rows() {
+	for _, r := range planjson.KindRows() {
 		switch {
 		case r.Held:
 		case r.Trigger:
@@ -231,7 +231,7 @@ func varied(t *rapid.T, v any) any {
 // FuzzDecode: the decoder never panics, and what it takes can be written and
 // read again as the same.
 func FuzzDecode(f *testing.F) {
-	for _, r := range planjson.Rows() {
+	for _, r := range planjson.KindRows() {
 		f.Add(documentOf(r))
 	}
 	f.Add([]byte(`{"seed":7,"rules":[],"$schema":"x"}`))

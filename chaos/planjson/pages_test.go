@@ -92,12 +92,32 @@ func pattern(t *testing.T, r planjson.Row) (marks string) {
 	return marks
 }
 
+// The summary at the head of the page names only what the tables have.
+func TestSummaryOfPagesIsTrue(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "faults.md"))
+	require.NoError(t, err)
+	summary, _, found := strings.Cut(string(text), "\n## ")
+	require.True(t, found)
+	made := make(map[string]bool) // constructors
+	constructor := regexp.MustCompile(`\b(?:fault|lies|when|chaoshttp)\.[A-Z]\w+`)
+	for _, r := range planjson.Rows() {
+		for _, name := range constructor.FindAllString(r.Go, -1) {
+			made[name] = true
+		}
+	}
+	names := constructor.FindAllString(summary, -1)
+	require.NotEmpty(t, names)
+	for _, name := range names {
+		assert.True(t, made[name], "docs/faults.md begins with %s, which no table has", name)
+	}
+}
+
 // The pages list every kind and every profile, as they are in the code.
 func TestPagesAreTrue(t *testing.T) {
 	var faults, triggers strings.Builder
 	fmt.Fprint(&faults, "| kind | what happens | Go | parameters, an example | layer | class | visibility | persistence | effect |\n|---|---|---|---|---|---|---|---|---|\n")
 	fmt.Fprint(&triggers, "| kind | which calls | Go | parameters, an example | of 16 calls, one every 10 s |\n|---|---|---|---|---|\n")
-	for _, r := range planjson.Rows() {
+	for _, r := range planjson.KindRows() {
 		d := built(t, r)
 		require.Equal(t, r.Name, d.Kind)
 		example := r.Example
@@ -141,7 +161,7 @@ func TestPlansOnPagesAreRead(t *testing.T) {
 // written down.
 func TestEveryConstructorHasAKind(t *testing.T) {
 	var all strings.Builder
-	for _, r := range planjson.Rows() {
+	for _, r := range planjson.KindRows() {
 		all.WriteString(r.Code + " ")
 	}
 	for _, pkg := range []string{"fault", "when", "lies", "chaoshttp"} {

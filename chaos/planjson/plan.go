@@ -148,35 +148,25 @@ func (b *binder) plan(n *strictjson.Node) *chaos.Plan {
 	return b.compile("", doc.Seed, doc.Rules)
 }
 
-// compile has chaos check the rules: first each rule alone, so that a problem
-// has the rule's place, then all together.
+// compile has chaos check the rules and make the plan.
 func (b *binder) compile(at string, seed uint64, docs []ruleDoc) *chaos.Plan {
 	rules := make([]chaos.Rule, len(docs))
-	index := make(map[string]int, len(docs))
 	for i, doc := range docs {
 		rules[i] = doc.rule()
-		one, err := chaos.NewPlan(seed, rules[i])
-		b.ruleErrors(err, func(string) string { return fmt.Sprintf("%s/rules/%d", at, i) })
-		if err == nil {
-			index[one.Rules()[0].Name] = i
-		}
-	}
-	if b.Count() > 0 {
-		return nil
 	}
 	plan, err := chaos.NewPlan(seed, rules...)
-	b.ruleErrors(err, func(name string) string { return fmt.Sprintf("%s/rules/%d", at, index[name]) })
+	b.ruleErrors(err, at)
 	return plan
 }
 
 // ruleErrors places the problems that chaos found.
-func (b *binder) ruleErrors(err error, place func(rule string) string) {
+func (b *binder) ruleErrors(err error, at string) {
 	members := map[string]string{"Name": "name", "Target": "target", "When": "when", "Fault": "fault",
 		"Limit": "limit", "CoolDown": "coolDown", "Group": "group", "Layer": "layer"}
 	for _, problem := range apart(err) {
 		e := &Error{Reason: BadValue, Err: problem}
 		if r, ok := problem.(*chaos.RuleError); ok {
-			e.Pointer = strictjson.Join(place(r.Rule), members[r.Field])
+			e.Pointer = strictjson.Join(fmt.Sprintf("%s/rules/%d", at, r.Index), members[r.Field])
 			if e.Allowed = r.Allowed; r.Value != nil {
 				e.Value = strictjson.Short(fmt.Sprintf("%#v", r.Value))
 				if d, ok := r.Value.(time.Duration); ok { // as the document has it, not in nanoseconds

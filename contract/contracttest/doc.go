@@ -44,6 +44,13 @@
 // found. docs/virtual-time.md lists what a bubble requires of a world;
 // [Options].RealTime turns bubbles off.
 //
+// # Without an agent
+//
+// [Inject] is for a test of one function: a context under which rules are in force.
+// The test fails at its end if the fault of a rule was not delivered.
+//
+//	ctx := contracttest.Inject(t, 1, chaos.Rule{Target: "payments.refund", Limit: 2, Fault: fault.Fail(fault.ErrUnavailable)})
+//
 // # The verdict
 //
 // A broken cell fails the test, and so does an inconclusive verdict: too little

@@ -14,14 +14,17 @@ import (
 // anywhere in the module. -run has an anchored expression for each level of the
 // test's name, so that it selects exactly this cell.
 func rerunLine(test, pkg string) func(contract.Cell) string {
-	return func(c contract.Cell) string {
-		var parts []string
-		for part := range strings.SplitSeq(test+"/"+c.String(), "/") {
-			parts = append(parts, "^"+regexp.QuoteMeta(part)+"$")
-		}
-		pattern := strings.ReplaceAll(strings.Join(parts, "/"), "'", ".") // a quote would end the argument
-		return fmt.Sprintf("go test -count=1 -run '%s' %s", pattern, pkg)
+	return func(c contract.Cell) string { return testLine(test+"/"+c.String(), pkg) }
+}
+
+// testLine is the command to run one test again.
+func testLine(test, pkg string) string {
+	var parts []string
+	for part := range strings.SplitSeq(test, "/") {
+		parts = append(parts, "^"+regexp.QuoteMeta(part)+"$")
 	}
+	pattern := strings.ReplaceAll(strings.Join(parts, "/"), "'", ".") // a quote would end the argument
+	return fmt.Sprintf("go test -count=1 -run '%s' %s", pattern, pkg)
 }
 
 // testedPackage returns the import path of the running test's package. There may be

@@ -29,7 +29,7 @@ type Result struct {
 // nothing else is done. The error is that of an invalid experiment. o may be nil.
 func RunSimple(ctx context.Context, e *Experiment, dryRun bool, o *Options) (Result, error) {
 	if e != nil && e.Hypothesis == nil {
-		return Result{}, &FieldError{Field: "Hypothesis", Allowed: "a hypothesis: without one there is no success to speak of"}
+		return Result{}, fields.Wrong("Hypothesis", nil, "a hypothesis: without one there is no success to speak of")
 	}
 	var own Options
 	if o != nil {

@@ -35,7 +35,7 @@ type run struct {
 	opts    Options
 	strat   Strategies
 	scope   *Scope
-	secrets *redactor
+	secrets redactor
 	stack   undoStack
 
 	underWay signal // the method's first activity has begun

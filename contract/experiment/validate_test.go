@@ -75,9 +75,9 @@ func TestOptionsAreValidatedToo(t *testing.T) {
 
 func TestAnExperimentThatIsNone(t *testing.T) {
 	_, err := experiment.Run(t.Context(), nil, nil)
-	assert.EqualError(t, err, "experiment: Experiment; allowed: an experiment, not nil")
+	assert.EqualError(t, err, "experiment: Experiment is missing; allowed: an experiment, not nil")
 	_, err = experiment.RunSimple(t.Context(), nil, false, nil)
 	assert.Error(t, err)
 	err = (&experiment.Experiment{Name: "e", Hypothesis: &experiment.Hypothesis{}}).Validate()
-	assert.EqualError(t, err, "experiment: Hypothesis.Probes; allowed: at least one probe; no hypothesis is written nil")
+	assert.EqualError(t, err, "experiment: Hypothesis.Probes is missing; allowed: at least one probe; no hypothesis is written nil")
 }

@@ -16,7 +16,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -27,6 +26,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
 // Options are the settings of [Agent]. With only a URL, the agent posts
@@ -151,35 +151,31 @@ func newClient() *http.Client {
 }
 
 func (o *Options) check() error {
-	var p problems
-	checkURL(&p, "httpagent.Options.URL", o.URL)
+	p := fields.List()
+	checkURL(p, "Options.URL", o.URL)
 	if o.MaxBody < 0 {
-		p.add("httpagent.Options.MaxBody", o.MaxBody, "1 or more bytes, or 0 for 1 MiB", nil)
+		p.Wrong("Options.MaxBody", o.MaxBody, "1 or more bytes, or 0 for 1 MiB")
 	}
 	if o.Encode != nil && o.RequestField != "" {
-		p.add("httpagent.Options.RequestField", o.RequestField, "empty beside Encode", nil)
+		p.Wrong("Options.RequestField", o.RequestField, "empty beside Encode")
 	}
 	if o.Decode != nil && o.ResponseField != "" {
-		p.add("httpagent.Options.ResponseField", o.ResponseField, "empty beside Decode", nil)
+		p.Wrong("Options.ResponseField", o.ResponseField, "empty beside Decode")
 	}
-	return errors.Join(p...)
+	return p.Err()
 }
 
-// problems collects the problems of options, each a FieldError.
-type problems []error
+// fields makes the errors of this package.
+const fields = fielderror.Package("httpagent")
 
-func (p *problems) add(field string, value any, allowed string, err error) {
-	*p = append(*p, &contract.FieldError{Field: field, Value: value, Allowed: allowed, Err: err})
-}
-
-func checkURL(p *problems, field, text string) {
+func checkURL(p *fielderror.List, field, text string) {
 	const allowed = "an absolute http or https URL"
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		p.add(field, text, allowed, err)
+		p.Because(field, text, err, allowed)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		p.add(field, text, allowed, nil)
+		p.Wrong(field, text, allowed)
 	}
 }
 
@@ -247,12 +243,12 @@ func post(ctx context.Context, client *http.Client, url string, header http.Head
 // and waits for up to five seconds. A status outside 2xx is an [*Error]. If the URL
 // is not valid, every call returns a [*contract.FieldError].
 func Reset(url string) func(context.Context) error {
-	var p problems
-	checkURL(&p, "httpagent.Reset url", url)
+	p := fields.List()
+	checkURL(p, "Reset url", url)
 	client := newClient()
 	return func(ctx context.Context) error {
-		if len(p) > 0 {
-			return errors.Join(p...)
+		if p.Count() > 0 {
+			return p.Err()
 		}
 		ctx, cancel := context.WithTimeout(ctx, resetTimeout)
 		defer cancel()

@@ -104,10 +104,10 @@ func TestOptionsAreChecked(t *testing.T) {
 		Encode: func(string) ([]byte, error) { return nil, nil }, Decode: func([]byte) (string, error) { return "", nil },
 	})(t.Context(), "", nil)
 	for _, want := range []string{
-		`contract: httpagent.Options.URL is "ftp://example.org"; allowed: an absolute http or https URL`,
-		"contract: httpagent.Options.MaxBody is -1; allowed: 1 or more bytes, or 0 for 1 MiB",
-		`contract: httpagent.Options.RequestField is "q"; allowed: empty beside Encode`,
-		`contract: httpagent.Options.ResponseField is "a"; allowed: empty beside Decode`,
+		`httpagent: Options.URL is "ftp://example.org"; allowed: an absolute http or https URL`,
+		"httpagent: Options.MaxBody is -1; allowed: 1 or more bytes, or 0 for 1 MiB",
+		`httpagent: Options.RequestField is "q"; allowed: empty beside Encode`,
+		`httpagent: Options.ResponseField is "a"; allowed: empty beside Decode`,
 	} {
 		assert.ErrorContains(t, err, want)
 	}

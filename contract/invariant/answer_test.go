@@ -64,9 +64,9 @@ func TestWithin(t *testing.T) {
 		{"a limit of a nanosecond", Within("x", contract.High, 1), took(2), breaks, ""},
 	})
 	misuse(t, map[string]contract.Invariant{
-		"limit is 0":            Within("x", contract.High, 0),
-		"a duration above 0":    Within("x", contract.High, -time.Second),
-		"limit is -1000000000;": Within("x", contract.High, -time.Second),
+		"limit is 0":         Within("x", contract.High, 0),
+		"a duration above 0": Within("x", contract.High, -time.Second),
+		"limit is -1s;":      Within("x", contract.High, -time.Second),
 	})
 }
 

@@ -15,7 +15,7 @@ func TestClaimsOfTheDocumentedExamples(t *testing.T) {
 	d := newDraft("ClaimsMatchState", "x", contract.High)
 	reader := claimReader{prose: newProse()}
 	reader.claims = append(reader.claims, d.claim("claims[0]", `(is|was|has been) (shipped|refunded)`, "", false))
-	require.Empty(t, d.problems)
+	require.NoError(t, d.problems.Err())
 	for _, r := range documented(t, "answer", "claims") {
 		want, err := strconv.Atoi(r[1])
 		require.NoError(t, err)
@@ -101,9 +101,9 @@ func TestClaimsMatchState(t *testing.T) {
 			Claim[any]{Says: "done", Holds: func(any, []string) bool { return false }}), said("Done!", 7), breaks, ""},
 	})
 	misuse(t, map[string]contract.Invariant{
-		"claims; allowed: at least one": ClaimsMatchState[any]("x", contract.High),
-		`claims[0].Says is ""`:          ClaimsMatchState("x", contract.High, Claim[desk]{Holds: shipped.Holds}),
-		"claims[0].Holds":               ClaimsMatchState("x", contract.High, Claim[desk]{Says: "a"}),
+		"claims is missing; allowed: at least one": ClaimsMatchState[any]("x", contract.High),
+		`claims[0].Says is ""`:                     ClaimsMatchState("x", contract.High, Claim[desk]{Holds: shipped.Holds}),
+		"claims[0].Holds":                          ClaimsMatchState("x", contract.High, Claim[desk]{Says: "a"}),
 		"claims[1].Says is": ClaimsMatchState("x", contract.High, shipped,
 			Claim[desk]{Says: "(", Holds: shipped.Holds}),
 		"claims[0].Unless is \"(\"": ClaimsMatchState("x", contract.High,

@@ -30,7 +30,7 @@
 // # Invalid arguments
 //
 // Constructors neither panic nor return errors. [contract.Invariant.Err] joins all
-// problems of their arguments, each an [*ArgumentError]. [contract.Matrix.Validate]
+// problems of their arguments, each a [*FieldError]. [contract.Matrix.Validate]
 // reports them before an agent is called.
 //
 // # Undecided

@@ -120,12 +120,12 @@ func ExampleNoPII() {
 	// the answer contains personal data: card "4111 1111 1111 1111" at byte 10
 }
 
-func ExampleArgumentError() {
+func ExampleFieldError() {
 	inv := invariant.Regex("total", contract.High, `\d+(`)
-	var problem *invariant.ArgumentError
-	fmt.Println(errors.As(inv.Err, &problem), problem.Argument)
+	var problem *invariant.FieldError
+	fmt.Println(errors.As(inv.Err, &problem), problem.Field)
 	fmt.Println(inv.Err)
 	// Output:
-	// true pattern
+	// true Regex("total"): pattern
 	// invariant: Regex("total"): pattern is "\\d+(": error parsing regexp: missing closing ): `\d+(`; allowed: a regular expression of package regexp that is not empty
 }

@@ -71,9 +71,9 @@ func misuse(t *testing.T, rows map[string]contract.Invariant) {
 	t.Helper()
 	for says, inv := range rows {
 		t.Run(says, func(t *testing.T) {
-			var problem *ArgumentError
+			var problem *FieldError
 			require.ErrorAs(t, inv.Err, &problem)
-			assert.Equal(t, "x", problem.Name)
+			assert.Contains(t, problem.Field, `("x"): `)
 			assert.ErrorContains(t, inv.Err, says)
 			assert.True(t, strings.HasPrefix(inv.Err.Error(), "invariant: "), inv.Err)
 			require.NotNil(t, inv.Check)

@@ -75,7 +75,7 @@ func TestNoLeak(t *testing.T) {
 		{"an empty answer", inv, answer(""), holds, ""},
 	})
 	misuse(t, map[string]contract.Invariant{
-		"systemPrompt; allowed: text that is not empty, or at least one secret": NoLeak("x", contract.High, probes,
+		"systemPrompt is missing; allowed: text that is not empty, or at least one secret": NoLeak("x", contract.High, probes,
 			" "),
 		`probes[1] is ""`:  NoLeak("x", contract.High, []string{"a", ""}, systemPrompt),
 		`secrets[0] is ""`: NoLeak("x", contract.High, nil, systemPrompt, ""),

@@ -239,7 +239,7 @@ func TestValidateReportsAMisconfiguredInvariant(t *testing.T) {
 		Invariants: []contract.Invariant{Regex("a", contract.High, "("), CallsAtMost("b", contract.High, -1, "")},
 	}
 	err := m.Validate()
-	var problem *ArgumentError
+	var problem *FieldError
 	require.ErrorAs(t, err, &problem)
 	for _, says := range []string{`invariant: Regex("a"): pattern is "("`, `CallsAtMost("b"): n is -1`,
 		`CallsAtMost("b"): target is ""`} {

@@ -2,58 +2,34 @@ package invariant
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// An ArgumentError is one problem of a constructor's arguments. [contract.Invariant.Err]
-// joins all problems of a call.
-type ArgumentError struct {
-	Func     string // the constructor, such as "Contains"
-	Name     string // of the invariant
-	Argument string // the argument, such as "patterns[1]"
-	Value    any    // its value; nil: none to show
-	Allowed  string // what is allowed instead
-	Err      error  // the cause, where there is one
-}
-
-// Error names the constructor, the argument, its value and what is allowed.
-func (e *ArgumentError) Error() string {
-	s := fmt.Sprintf("invariant: %s(%q): %s", e.Func, e.Name, e.Argument)
-	if e.Value != nil {
-		s += fmt.Sprintf(" is %#v", e.Value)
-	}
-	if e.Err != nil {
-		s += fmt.Sprintf(": %v", e.Err)
-	}
-	if e.Allowed != "" {
-		s += "; allowed: " + e.Allowed
-	}
-	return s
-}
-
-// Unwrap returns the cause, or nil.
-func (e *ArgumentError) Unwrap() error { return e.Err }
+// A FieldError is one problem of a constructor's arguments. Its Field names the
+// constructor, the invariant and the argument: `Contains("name"): patterns[1]`. It is
+// in [contract.Invariant.Err], joined with the others of the same call.
+type FieldError = scoring.FieldError
 
 // A draft is an incomplete invariant, with the problems found so far.
 type draft struct {
 	contract.Invariant
 	constructor string
-	problems    []error
+	problems    *fielderror.List
 }
 
 func newDraft(constructor, name string, severity contract.Severity) *draft {
-	return &draft{constructor: constructor, Invariant: contract.Invariant{Name: name, Severity: severity}}
+	return &draft{constructor: constructor, problems: fielderror.Package("invariant").List(),
+		Invariant: contract.Invariant{Name: name, Severity: severity}}
 }
 
 // refuse adds a problem of an argument.
 func (d *draft) refuse(argument string, value any, err error, allowed string) {
-	d.problems = append(d.problems, &ArgumentError{
-		Func: d.constructor, Name: d.Name, Argument: argument, Value: value, Err: err, Allowed: allowed,
-	})
+	d.problems.Because(fmt.Sprintf("%s(%q): %s", d.constructor, d.Name, argument), value, err, allowed)
 }
 
 // demand adds a problem unless ok.
@@ -87,7 +63,7 @@ func (d *draft) target(argument, pattern string) *glob.Glob {
 // judge completes the draft. An invariant with a problem is always undecided.
 func (d *draft) judge(check func(ctx context.Context, o *contract.Observation) error) contract.Invariant {
 	d.Check = check
-	if problem := errors.Join(d.problems...); problem != nil {
+	if problem := d.problems.Err(); problem != nil {
 		d.Err = problem
 		d.Check = func(context.Context, *contract.Observation) error { return undecided("%w", problem) }
 	}

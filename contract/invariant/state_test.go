@@ -57,7 +57,7 @@ func TestExactlyOnce(t *testing.T) {
 				live), unclear, "must return a copy"},
 	})
 	misuse(t, map[string]contract.Invariant{
-		"effects; allowed: a function that is not nil": ExactlyOnce[ledger]("x", contract.High, nil),
+		"effects is missing; allowed: a function that is not nil": ExactlyOnce[ledger]("x", contract.High, nil),
 		`want[1] is ""`: ExactlyOnce("x", contract.High, refunds, "a", ""),
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
 // Cell writes one cell as [Text] writes a broken one: its state and the reason, its
@@ -22,10 +23,10 @@ func Cell(w io.Writer, c *contract.CellReport, o *TextOptions) error {
 		return err
 	}
 	if c == nil {
-		return &FieldError{Field: "cell", Value: "nil", Allowed: "the report of a cell"}
+		return fields.Wrong("cell", fielderror.Found("nil"), "the report of a cell")
 	}
 	if c.Severity.Weight() == 0 {
-		return &FieldError{Field: "cell.severity", Value: c.Severity, Allowed: "low, medium, high, critical"}
+		return fields.Wrong("cell.severity", c.Severity, "low, medium, high, critical")
 	}
 	p.group(&group{cell: c, mark: markOf(c), places: []*brokenPlace{{cell: c, trials: []int{c.Cell.Trial}, ran: 1}}})
 	return written(p.Flush())

@@ -1,11 +1,11 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -13,36 +13,33 @@ import (
 // without a name or a meaning. The engine writes none of them.
 func check(r *contract.Report) error {
 	if r == nil {
-		return &FieldError{Field: "report", Value: "nil", Allowed: "a report"}
+		return fields.Wrong("report", fielderror.Found("nil"), "a report")
 	}
-	var errs []error
-	refuse := func(field string, value any, allowed string) {
-		errs = append(errs, &FieldError{Field: field, Value: value, Allowed: allowed})
-	}
+	errs := fields.List()
 	if r.Score.Verdict > scoring.Fail {
-		refuse("score.verdict", r.Score.Verdict, "inconclusive, pass, fail")
+		errs.Wrong("score.verdict", r.Score.Verdict, "inconclusive, pass, fail")
 	}
 	for i, s := range r.Score.Severities {
 		if s.Severity.Weight() == 0 {
-			refuse(fmt.Sprintf("score.severities[%d].severity", i), s.Severity, "low, medium, high, critical")
+			errs.Wrong(fmt.Sprintf("score.severities[%d].severity", i), s.Severity, "low, medium, high, critical")
 		}
 	}
 	for _, n := range numbers(r.Score) {
 		if math.IsNaN(n) || math.IsInf(n, 0) {
-			refuse("score", n, "finite numbers")
+			errs.Wrong("score", n, "finite numbers")
 			break
 		}
 	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if c.Severity.Weight() == 0 {
-			refuse(fmt.Sprintf("cells[%d].severity", i), c.Severity, "low, medium, high, critical")
+			errs.Wrong(fmt.Sprintf("cells[%d].severity", i), c.Severity, "low, medium, high, critical")
 		}
 		if c.State > contract.Undelivered {
-			refuse(fmt.Sprintf("cells[%d].state", i), c.State, "not run, held, broken, inconclusive, undelivered")
+			errs.Wrong(fmt.Sprintf("cells[%d].state", i), c.State, "not run, held, broken, inconclusive, undelivered")
 		}
 	}
-	return errors.Join(errs...)
+	return errs.Err()
 }
 
 func numbers(s scoring.ContractScore) []float64 {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 const (
@@ -48,7 +50,7 @@ func block(s string, most int) string {
 		for back := 1; back < utf8.UTFMax && most > 0 && !utf8.RuneStart(s[most]); back++ {
 			most--
 		}
-		s, rest = s[:most], "… and "+plural(len(s)-most, "more byte")
+		s, rest = s[:most], "… and "+text.Plural(len(s)-most, "more byte")
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -154,21 +156,4 @@ func fold(s string, most int) (head, tail string) {
 		}
 	}
 	return s, ""
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return number(n) + " " + noun + "s"
-}
-
-// number writes a number with a comma between thousands, as the reason for the verdict
-// does. Tables and numbers of trials have none.
-func number(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
+
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 func TestClip(t *testing.T) {
@@ -123,7 +125,7 @@ func TestPercentOnABarStaysOnIt(t *testing.T) {
 
 func TestNumber(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 7: "7", -7: "-7", 999: "999", -999: "-999", 1000: "1,000", -1000: "-1,000", 20070: "20,070", 123456789: "123,456,789"} {
-		assert.Equal(t, want, number(n))
+		assert.Equal(t, want, text.Number(n))
 	}
-	assert.Equal(t, "2,500 cells", plural(2500, "cell"))
+	assert.Equal(t, "2,500 cells", text.Plural(2500, "cell"))
 }

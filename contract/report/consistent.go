@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -18,10 +19,10 @@ import (
 // has rules if one of its cells or a row of the faults says so, and no scenario
 // accepts undelivered faults.
 func checkConsistent(r *contract.Report) error {
-	var p problems
+	p := problems{fields.ListUpTo(maxProblems)}
 	p.faults(r)
 	if r.CalmRuns < 0 {
-		p.add("calmRuns", r.CalmRuns, "0 or more")
+		p.Wrong("calmRuns", r.CalmRuns, "0 or more")
 	}
 	counts := r.Counts
 	if len(r.Cells) > 0 {
@@ -34,31 +35,25 @@ func checkConsistent(r *contract.Report) error {
 			p.counts(ours, counts)
 		}
 	}
-	if len(p.errs) > 0 {
-		return errors.Join(p.errs...)
+	if p.Count() > 0 {
+		return p.Err()
 	}
 	want, err := scoring.ContractWith(counts, &scoring.ContractOptions{AllowInconclusive: r.AllowInconclusive})
 	if _, bad := errors.AsType[*scoring.FieldError](err); bad {
-		return &FieldError{Field: "counts", Value: "not to be scored", Err: err}
+		return fields.Because("counts", fielderror.Found("not to be scored"), err, "")
 	}
 	if r.Cancelled && want.Verdict != scoring.Fail {
 		want.Verdict = scoring.Inconclusive
 	}
 	p.score(r.Score, want)
-	return errors.Join(p.errs...)
+	return p.Err()
 }
 
-// problems collects up to maxProblems contradictions.
-type problems struct{ errs []error }
-
-func (p *problems) add(field string, value any, allowed string) {
-	if len(p.errs) < maxProblems {
-		p.errs = append(p.errs, &FieldError{Field: field, Value: value, Allowed: allowed})
-	}
-}
+// problems collects contradictions.
+type problems struct{ *fielderror.List }
 
 // cells checks each cell against the lists of the report and the cells before it.
-func (p *problems) cells(r *contract.Report) {
+func (p problems) cells(r *contract.Report) {
 	scenarios, invariants := setOf(r.Scenarios), setOf(r.Invariants)
 	seen := make(map[contract.Cell]bool, len(r.Cells))
 	var abandoned, undecided, absorbed, last int
@@ -66,64 +61,69 @@ func (p *problems) cells(r *contract.Report) {
 		c := &r.Cells[i]
 		at := func(field string) string { return fmt.Sprintf("cells[%d].%s", i, field) }
 		if !scenarios[c.Cell.Scenario] {
-			p.add(at("cell.scenario"), clip(c.Cell.Scenario, 60), "one of scenarios")
+			p.Wrong(at("cell.scenario"), c.Cell.Scenario, "one of scenarios")
 		}
 		if !invariants[c.Cell.Invariant] {
-			p.add(at("cell.invariant"), clip(c.Cell.Invariant, 60), "one of invariants")
+			p.Wrong(at("cell.invariant"), c.Cell.Invariant, "one of invariants")
 		}
 		if c.Cell.Trial < 1 || c.Cell.Trial > r.Trials {
-			p.add(at("cell.trial"), c.Cell.Trial, fmt.Sprintf("1 to the %d of trials", r.Trials))
+			p.Wrong(at("cell.trial"), c.Cell.Trial, fmt.Sprintf("1 to the %d of trials", r.Trials))
 		}
 		if seen[c.Cell] {
-			p.add(at("cell"), clip(c.Cell.String(), 60)+" a second time", "each cell once")
+			p.Wrong(at("cell"), fielderror.Found(clip(c.Cell.String(), 60)+" a second time"), "each cell once")
 		}
 		seen[c.Cell] = true
 		last = max(last, c.Cell.Trial)
 		if min(int64(c.Elapsed), int64(c.Delivered), int64(c.Undelivered), int64(c.LateCalls)) < 0 {
-			p.add(at("elapsedNs, delivered, undelivered and lateCalls"),
-				fmt.Sprintf("%d, %d, %d and %d", c.Elapsed, c.Delivered, c.Undelivered, c.LateCalls), "0 or more")
+			p.Wrong(at("elapsedNs, delivered, undelivered and lateCalls"),
+				found("%d, %d, %d and %d", c.Elapsed, c.Delivered, c.Undelivered, c.LateCalls), "0 or more")
 		}
 		if c.Violated != (c.State == contract.Broken) && c.State != contract.Undelivered {
-			p.add(at("broke"), c.Violated, "true with state broken, true or false with undelivered, else false")
+			p.Wrong(at("broke"), c.Violated, "true with state broken, true or false with undelivered, else false")
 		}
 		abandoned += one(c.Abandoned)
 		undecided += one(c.Undecided)
 		absorbed += one(c.Absorbed)
 	}
 	if last < r.Trials && !r.Cancelled {
-		p.add("trials", r.Trials, fmt.Sprintf("%d, as the cells say", last))
+		p.Wrong("trials", r.Trials, fmt.Sprintf("%d, as the cells say", last))
 	}
 	for _, n := range []struct {
 		field     string
 		is, cells int
 	}{{"abandoned", r.Abandoned, abandoned}, {"undecided", r.Undecided, undecided}, {"absorbed", r.Absorbed, absorbed}} {
 		if n.is != n.cells {
-			p.add(n.field, n.is, fmt.Sprintf("the %d cells that say so", n.cells))
+			p.Wrong(n.field, n.is, fmt.Sprintf("the %d cells that say so", n.cells))
 		}
 	}
 }
 
 // faults checks the rows of the rules against the list of scenarios and each other.
-func (p *problems) faults(r *contract.Report) {
+func (p problems) faults(r *contract.Report) {
 	scenarios := setOf(r.Scenarios)
 	seen := make(map[[2]string]bool, len(r.Faults))
 	for i, f := range r.Faults {
 		at := func(field string) string { return fmt.Sprintf("faults[%d].%s", i, field) }
 		if !scenarios[f.Scenario] {
-			p.add(at("scenario"), clip(f.Scenario, 60), "one of scenarios")
+			p.Wrong(at("scenario"), f.Scenario, "one of scenarios")
 		}
 		if rule := [2]string{f.Scenario, f.Rule}; seen[rule] {
-			p.add(at("rule"), clip(f.Rule, 60)+" a second time", "each rule of a scenario once")
+			p.Wrong(at("rule"), fielderror.Found(clip(f.Rule, 60)+" a second time"), "each rule of a scenario once")
 		} else {
 			seen[rule] = true
 		}
 		if min(f.Cells, f.Undelivered) < 0 {
-			p.add(at("cells and undelivered"), fmt.Sprintf("%d and %d", f.Cells, f.Undelivered), "0 or more")
+			p.Wrong(at("cells and undelivered"), found("%d and %d", f.Cells, f.Undelivered), "0 or more")
 		}
 		if f.Delivered < f.Cells || f.Cells == 0 && f.Delivered != 0 {
-			p.add(at("delivered"), f.Delivered, fmt.Sprintf("a call or more in each of the %d cells, and none elsewhere", f.Cells))
+			p.Wrong(at("delivered"), f.Delivered, fmt.Sprintf("a call or more in each of the %d cells, and none elsewhere", f.Cells))
 		}
 	}
+}
+
+// found describes several values in words.
+func found(format string, args ...any) fielderror.Found {
+	return fielderror.Found(fmt.Sprintf(format, args...))
 }
 
 func one(is bool) int {
@@ -184,7 +184,7 @@ func countCells(cells []contract.CellReport, byScenario map[string]scoring.Cell)
 }
 
 // counts compares two lists of counts, in any order.
-func (p *problems) counts(ours, stated []scoring.Cell) {
+func (p problems) counts(ours, stated []scoring.Cell) {
 	left := make(map[scoring.Cell]int, len(ours))
 	key := func(c scoring.Cell) (scoring.Cell, int) {
 		n := max(c.Count, 1)
@@ -198,13 +198,13 @@ func (p *problems) counts(ours, stated []scoring.Cell) {
 	for i, c := range stated {
 		k, n := key(c)
 		if left[k] < n {
-			p.add(fmt.Sprintf("counts[%d].count", i), n, fmt.Sprintf("the %d cells that it counts", left[k]))
+			p.Wrong(fmt.Sprintf("counts[%d].count", i), n, fmt.Sprintf("the %d cells that it counts", left[k]))
 		}
 		left[k] -= n
 	}
 	for _, c := range ours {
 		if k, n := key(c); left[k] > 0 {
-			p.add("counts", fmt.Sprintf("without %d of %s/%s, %v", left[k], clip(c.Scenario, 60), clip(c.Invariant, 60), c.State),
+			p.Wrong("counts", found("without %d of %s/%s, %v", left[k], clip(c.Scenario, 60), clip(c.Invariant, 60), c.State),
 				fmt.Sprintf("all %d such cells", n))
 		}
 	}
@@ -216,7 +216,7 @@ const tolerance = 1e-9
 
 // score compares the score with the one computed from the counts. The reason for
 // the verdict is text and is not compared.
-func (p *problems) score(is, want scoring.ContractScore) {
+func (p problems) score(is, want scoring.ContractScore) {
 	for _, n := range []struct {
 		name     string
 		is, want int
@@ -226,33 +226,33 @@ func (p *problems) score(is, want scoring.ContractScore) {
 		{"notRun", is.NotRun, want.NotRun},
 	} {
 		if n.is != n.want {
-			p.add("score."+n.name, n.is, fmt.Sprintf("%d, as the cells say", n.want))
+			p.Wrong("score."+n.name, n.is, fmt.Sprintf("%d, as the cells say", n.want))
 		}
 	}
 	if is.Verdict != want.Verdict {
-		p.add("score.verdict", is.Verdict, fmt.Sprintf("%v, as the cells say", want.Verdict))
+		p.Wrong("score.verdict", is.Verdict, fmt.Sprintf("%v, as the cells say", want.Verdict))
 	}
 	if math.Abs(is.Value-want.Value) > tolerance {
-		p.add("score.value", is.Value, fmt.Sprintf("%v, as the cells say", want.Value))
+		p.Wrong("score.value", is.Value, fmt.Sprintf("%v, as the cells say", want.Value))
 	}
 	p.interval("score.interval", is.Interval, want.Interval)
 	if len(is.Severities) != len(want.Severities) {
-		p.add("score.severities", fmt.Sprintf("a list of %d", len(is.Severities)), fmt.Sprintf("%d, as the cells say", len(want.Severities)))
+		p.Wrong("score.severities", found("a list of %d", len(is.Severities)), fmt.Sprintf("%d, as the cells say", len(want.Severities)))
 		return
 	}
 	for i, s := range is.Severities {
 		w, at := want.Severities[i], fmt.Sprintf("score.severities[%d]", i)
 		if s.Severity != w.Severity || s.Passed != w.Passed || s.Decided != w.Decided || s.Total != w.Total {
-			p.add(at, fmt.Sprintf("%v: %d of %d decided, %d in all", s.Severity, s.Passed, s.Decided, s.Total),
+			p.Wrong(at, found("%v: %d of %d decided, %d in all", s.Severity, s.Passed, s.Decided, s.Total),
 				fmt.Sprintf("%v: %d of %d decided, %d in all, as the cells say", w.Severity, w.Passed, w.Decided, w.Total))
 		}
 		p.interval(at+".interval", s.Interval, w.Interval)
 	}
 }
 
-func (p *problems) interval(field string, is, want scoring.Interval) {
+func (p problems) interval(field string, is, want scoring.Interval) {
 	if math.Abs(is.Low-want.Low) > tolerance || math.Abs(is.High-want.High) > tolerance || math.Abs(is.Level-want.Level) > tolerance {
-		p.add(field, fmt.Sprintf("%v to %v at %v", is.Low, is.High, is.Level),
+		p.Wrong(field, found("%v to %v at %v", is.Low, is.High, is.Level),
 			fmt.Sprintf("%v to %v at %v, as the cells say", want.Low, want.High, want.Level))
 	}
 }

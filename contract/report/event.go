@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // maxChanges bounds the changed values in one line.
@@ -28,7 +29,7 @@ func faultLine(e *chaos.Event, calls, waited string) string {
 	}
 	for i, c := range e.Changes {
 		if i == maxChanges {
-			fmt.Fprintf(&b, ", and %s", plural(len(e.Changes)-i, "more change"))
+			fmt.Fprintf(&b, ", and %s", text.Plural(len(e.Changes)-i, "more change"))
 			break
 		}
 		fmt.Fprintf(&b, ", %s%s became %s", changedPath(c), clip(string(c.Before), 40), clip(string(c.After), 40))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 func TestFaultLine(t *testing.T) {
@@ -108,7 +109,7 @@ func TestUndecidedCellsAreGroupedByTheirReason(t *testing.T) {
 	}}
 	var got []string
 	for _, u := range undecided(r, unlimited) {
-		got = append(got, plural(u.cells, "cell")+" "+u.mark.short()+": "+u.reason())
+		got = append(got, text.Plural(u.cells, "cell")+" "+u.mark.short()+": "+u.reason())
 	}
 	assert.Equal(t, []string{"2 cells inconclusive: reset failed", "1 cell undelivered: no fault was delivered",
 		"1 cell inconclusive: no reason was given"}, got, "what broke without a fault is among the broken")

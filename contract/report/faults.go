@@ -8,6 +8,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 const (
@@ -103,7 +104,7 @@ func isQuoted(e *chaos.Event, said string) bool {
 func (b *group) faults(most int) []string {
 	c := b.cell
 	if c.Evidence == nil {
-		return []string{plural(c.Delivered, "call") + " saw a fault; the evidence was not kept"}
+		return []string{text.Plural(c.Delivered, "call") + " saw a fault; the evidence was not kept"}
 	}
 	var lines []string
 	left, weighty := 0, 0
@@ -123,12 +124,12 @@ func (b *group) faults(most int) []string {
 	case left > 0:
 		lines = append(lines, fmt.Sprintf("… and %d more", left))
 	case len(lines) == 0 && c.Delivered > 0: // the evidence is one prompt of several
-		lines = append(lines, "none in this answer; "+plural(c.Delivered, "call")+" of the cell saw a fault")
+		lines = append(lines, "none in this answer; "+text.Plural(c.Delivered, "call")+" of the cell saw a fault")
 	case len(lines) == 0:
 		lines = append(lines, "none was delivered")
 	}
 	if dropped := c.Evidence.Dropped; dropped > 0 {
-		lines = append(lines, plural(dropped, "event")+" did not fit the log")
+		lines = append(lines, text.Plural(dropped, "event")+" did not fit the log")
 	}
 	return lines
 }

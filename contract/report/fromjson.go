@@ -36,7 +36,7 @@ func FromJSON(rd io.Reader) (*contract.Report, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(r); err != nil {
-		return nil, &FieldError{Field: "report", Err: err}
+		return nil, fields.Because("report", nil, err, "")
 	}
 	if err := check(r); err != nil {
 		return nil, err
@@ -85,5 +85,5 @@ func checkSyntax(text []byte) error {
 	}
 	line := 1 + bytes.Count(text[:at], []byte("\n"))
 	column := at - bytes.LastIndexByte(text[:at], '\n')
-	return &FieldError{Field: fmt.Sprintf("line %d, column %d", line, column), Err: err}
+	return fields.Because("", nil, err, "").At(line, column)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -104,7 +105,7 @@ func (g *grid) dropNotRun() string {
 	drop := func(names *[]string, ran map[string]bool, noun string) {
 		kept := slices.DeleteFunc(slices.Clone(*names), func(name string) bool { return !ran[name] })
 		if left := len(*names) - len(kept); left > 0 {
-			parts = append(parts, plural(left, noun))
+			parts = append(parts, text.Plural(left, noun))
 		}
 		*names = kept
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -141,7 +142,7 @@ func newPage(r *contract.Report, most int) *htmlPage {
 	p.table(g, links)
 	for _, u := range undecided(r, unlimited) {
 		l := u.mark.look()
-		text := fmt.Sprintf("%s: %s %s: %s", clean(u.scenario), plural(u.cells, "cell"), u.mark.short(), clip(u.reason(), 1000))
+		text := fmt.Sprintf("%s: %s %s: %s", clean(u.scenario), text.Plural(u.cells, "cell"), u.mark.short(), clip(u.reason(), 1000))
 		p.Undecided = append(p.Undecided, htmlUndecided{l.class, l.sign, text, clip(strings.Join(u.invariants, ", "), 1000)})
 	}
 	return p

@@ -43,7 +43,7 @@ type JUnitOptions struct {
 func JUnit(w io.Writer, r *contract.Report, o *JUnitOptions) error {
 	o = cmp.Or(o, new(JUnitOptions))
 	if o.FailOn > scoring.Critical {
-		return &FieldError{Field: "JUnitOptions.FailOn", Value: o.FailOn, Allowed: "0, low, medium, high, critical"}
+		return fields.Wrong("JUnitOptions.FailOn", o.FailOn, "0, low, medium, high, critical")
 	}
 	if err := check(r); err != nil {
 		return err

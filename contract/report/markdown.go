@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -49,7 +50,7 @@ type MarkdownOptions struct {
 func Markdown(w io.Writer, r *contract.Report, o *MarkdownOptions) error {
 	o = cmp.Or(o, new(MarkdownOptions))
 	if o.MaxBytes != 0 && o.MaxBytes < minBytes {
-		return &FieldError{Field: "MarkdownOptions.MaxBytes", Value: o.MaxBytes, Allowed: "0, or 16384 and up"}
+		return fields.Wrong("MarkdownOptions.MaxBytes", o.MaxBytes, "0, or 16384 and up")
 	}
 	if err := check(r); err != nil {
 		return err
@@ -179,7 +180,7 @@ func markdownUndecided(groups []*undecidedGroup) []string {
 	var parts []string
 	for _, u := range groups {
 		parts = append(parts, fmt.Sprintf("%s %s: %s %s: %s\n\n", u.mark.look().emoji, codeName(u.scenario),
-			plural(u.cells, "cell"), u.mark.short(), prose(clip(u.reason(), 500))))
+			text.Plural(u.cells, "cell"), u.mark.short(), prose(clip(u.reason(), 500))))
 	}
 	return parts
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -24,9 +25,9 @@ const maxProblems = 20
 // that FromJSON must reject, and does not report the path of an error. checkShape
 // reads the text once, and allocates only for what it rejects.
 func checkShape(text []byte) error {
-	s := &shape{text: text, structs: map[reflect.Type]*structShape{}, names: map[named]bool{}}
+	s := &shape{text: text, structs: map[reflect.Type]*structShape{}, names: map[named]bool{}, problems: fields.ListUpTo(maxProblems)}
 	s.value(reflect.TypeFor[contract.Report](), false)
-	return errors.Join(s.problems...)
+	return s.problems.Err()
 }
 
 type shape struct {
@@ -35,7 +36,7 @@ type shape struct {
 	path     []byte // of the value there
 	structs  map[reflect.Type]*structShape
 	names    map[named]bool // those that their types accept
-	problems []error
+	problems *fielderror.List
 }
 
 // named is the JSON of a value that is written as a name, such as a verdict.
@@ -45,9 +46,7 @@ type named struct {
 }
 
 func (s *shape) refuse(value any, allowed string) {
-	if len(s.problems) < maxProblems {
-		s.problems = append(s.problems, &FieldError{Field: cmp.Or(string(s.path), "report"), Value: value, Allowed: allowed})
-	}
+	s.problems.Wrong(cmp.Or(string(s.path), "report"), value, allowed)
 }
 
 // inside runs check with a step added to the path.
@@ -72,7 +71,7 @@ func (s *shape) value(t reflect.Type, quoted bool) {
 		s.skip()
 	case s.text[s.at] == 'n':
 		s.skip()
-		s.refuse("null", kindName(t, quoted))
+		s.refuse(fielderror.Found("null"), kindName(t, quoted))
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
 		s.named(t)
 	case t.Kind() == reflect.Struct:
@@ -81,7 +80,7 @@ func (s *shape) value(t reflect.Type, quoted bool) {
 		s.list(t)
 	default:
 		if raw := s.skip(); !fits(raw, t, quoted) {
-			s.refuse(clip(string(raw), 60), kindName(t, quoted))
+			s.refuse(json.RawMessage(raw), kindName(t, quoted))
 		}
 	}
 }
@@ -93,9 +92,9 @@ func (s *shape) named(t reflect.Type) {
 	}
 	err := json.Unmarshal(raw, reflect.New(t).Interface())
 	if refused, ok := errors.AsType[*scoring.FieldError](err); ok {
-		s.refuse(clip(string(raw), 60), refused.Allowed)
+		s.refuse(json.RawMessage(raw), refused.Allowed)
 	} else if err != nil {
-		s.refuse(clip(string(raw), 60), "a name")
+		s.refuse(json.RawMessage(raw), "a name")
 	} else {
 		s.names[named{t, string(raw)}] = true
 	}
@@ -103,7 +102,7 @@ func (s *shape) named(t reflect.Type) {
 
 func (s *shape) list(t reflect.Type) {
 	if s.text[s.at] != '[' {
-		s.refuse(clip(string(s.skip()), 60), "a list")
+		s.refuse(json.RawMessage(s.skip()), "a list")
 		return
 	}
 	n := len(s.path)
@@ -117,7 +116,7 @@ func (s *shape) list(t reflect.Type) {
 // object checks the members of a JSON object against the fields of a struct.
 func (s *shape) object(t reflect.Type) {
 	if s.text[s.at] != '{' {
-		s.refuse(clip(string(s.skip()), 60), "an object")
+		s.refuse(json.RawMessage(s.skip()), "an object")
 		return
 	}
 	is := s.of(t)
@@ -133,10 +132,10 @@ func (s *shape) object(t reflect.Type) {
 		switch {
 		case !known:
 			s.skip()
-			s.inside(clip(unquoted(name), 40), func() { s.refuse("there", "only members of the schema") })
+			s.inside(clip(unquoted(name), 40), func() { s.refuse(fielderror.Found("there"), "only members of the schema") })
 		case seen>>i&1 != 0:
 			s.skip()
-			s.inside(is.fields[i].name, func() { s.refuse("there twice", "once") })
+			s.inside(is.fields[i].name, func() { s.refuse(fielderror.Found("there twice"), "once") })
 		default:
 			s.space()
 			if seen |= 1 << i; s.text[s.at] == '0' {

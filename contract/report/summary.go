@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -52,7 +53,7 @@ func faultsText(faults []contract.FaultCount) string {
 			reached++
 		}
 	}
-	return fmt.Sprintf("%s of %s delivered, on %s", number(reached), plural(len(faults), "rule"), plural(calls, "call"))
+	return fmt.Sprintf("%s of %s delivered, on %s", text.Number(reached), text.Plural(len(faults), "rule"), text.Plural(calls, "call"))
 }
 
 // undeliveredRules describes the rules that were not delivered. It is empty if cells were
@@ -63,7 +64,7 @@ func undeliveredRules(r *contract.Report) (all []string) {
 		case f.Delivered > 0 || r.Filtered:
 		case f.Undelivered > 0:
 			all = append(all, fmt.Sprintf("Rule %s of scenario %s was injected into %s and changed nothing: it tested nothing.",
-				clean(f.Rule), clean(f.Scenario), plural(f.Undelivered, "call")))
+				clean(f.Rule), clean(f.Scenario), text.Plural(f.Undelivered, "call")))
 		default:
 			all = append(all, fmt.Sprintf("Rule %s of scenario %s was never injected: it tested nothing.", clean(f.Rule), clean(f.Scenario)))
 		}
@@ -87,7 +88,7 @@ func shareText(passed, decided int, in scoring.Interval) string {
 	if decided == 0 {
 		return "none decided"
 	}
-	s := fmt.Sprintf("%s of %s, %s", number(passed), plural(decided, "decided cell"), percent(float64(passed)/float64(decided)))
+	s := fmt.Sprintf("%s of %s, %s", text.Number(passed), text.Plural(decided, "decided cell"), percent(float64(passed)/float64(decided)))
 	if in.Level > 0 {
 		s += " (" + intervalText(in) + ")"
 	}
@@ -103,13 +104,13 @@ func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 
 func severityText(v scoring.SeverityScore) string {
 	s := "none decided"
 	if v.Decided > 0 {
-		s = fmt.Sprintf("%s of %s, %s", number(v.Passed), number(v.Decided), percent(float64(v.Passed)/float64(v.Decided)))
+		s = fmt.Sprintf("%s of %s, %s", text.Number(v.Passed), text.Number(v.Decided), percent(float64(v.Passed)/float64(v.Decided)))
 	}
 	if v.Interval.Level > 0 {
 		s += fmt.Sprintf(" (%s to %s)", percent(v.Interval.Low), percent(v.Interval.High))
 	}
 	if rest := v.Total - v.Decided; rest > 0 {
-		s += fmt.Sprintf("; %s not decided", number(rest))
+		s += fmt.Sprintf("; %s not decided", text.Number(rest))
 	}
 	return s
 }
@@ -118,23 +119,23 @@ func cellsText(r *contract.Report) string {
 	s := r.Score
 	inconclusive := "inconclusive"
 	if r.Undecided > 0 {
-		inconclusive += fmt.Sprintf(" (%s undecided by the check)", number(r.Undecided))
+		inconclusive += fmt.Sprintf(" (%s undecided by the check)", text.Number(r.Undecided))
 	}
-	parts := []string{number(s.Decided) + " decided"}
+	parts := []string{text.Number(s.Decided) + " decided"}
 	for _, p := range []struct {
 		n    int
 		name string
 	}{{s.Inconclusive, inconclusive}, {s.Undelivered, "undelivered"}, {s.NotRun, "not run"}} {
 		if p.n > 0 {
-			parts = append(parts, number(p.n)+" "+p.name)
+			parts = append(parts, text.Number(p.n)+" "+p.name)
 		}
 	}
-	return fmt.Sprintf("%s: %s", number(s.Total), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s: %s", text.Number(s.Total), strings.Join(parts, ", "))
 }
 
 func runText(r *contract.Report) string {
-	return fmt.Sprintf("%s × %s × %s, seed %d", plural(len(r.Scenarios), "scenario"),
-		plural(len(r.Invariants), "invariant"), plural(r.Trials, "trial"), r.Seed)
+	return fmt.Sprintf("%s × %s × %s, seed %d", text.Plural(len(r.Scenarios), "scenario"),
+		text.Plural(len(r.Invariants), "invariant"), text.Plural(r.Trials, "trial"), r.Seed)
 }
 
 // notes returns what a reader must know before trusting the numbers: the warnings
@@ -149,18 +150,18 @@ func notes(r *contract.Report) []string {
 		all = append(all, "Some cells were left out by a filter: score and verdict are about those that ran.")
 	}
 	if r.Dropped > 0 {
-		all = append(all, plural(r.Dropped, "event")+" did not fit the logs of the cells.")
+		all = append(all, text.Plural(r.Dropped, "event")+" did not fit the logs of the cells.")
 	}
 	if n, cells := late(r); n > 0 {
 		all = append(all, fmt.Sprintf("%s came from agents whose cell had ended, in %s; none reached a tool.",
-			plural(n, "late call"), plural(cells, "cell")))
+			text.Plural(n, "late call"), text.Plural(cells, "cell")))
 	}
 	if r.Absorbed > 0 {
 		all = append(all, fmt.Sprintf("In %s no fault is known to have reached the agent itself: a call around the faulty one handled it or replaced its result.",
-			plural(r.Absorbed, "cell")))
+			text.Plural(r.Absorbed, "cell")))
 	}
 	if r.Abandoned > 0 {
-		all = append(all, fmt.Sprintf("The agent did not end in %s: its goroutines were left behind.", plural(r.Abandoned, "cell")))
+		all = append(all, fmt.Sprintf("The agent did not end in %s: its goroutines were left behind.", text.Plural(r.Abandoned, "cell")))
 	}
 	if r.SharedObservations {
 		all = append(all, "All invariants of a scenario and trial judged the same observation, to save calls: their outcomes depend on each other.")

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -106,7 +107,7 @@ type printer struct {
 
 func newPrinter(w io.Writer, o *TextOptions) (*printer, error) {
 	if o.Width != 0 && o.Width < minWidth {
-		return nil, &FieldError{Field: "TextOptions.Width", Value: o.Width, Allowed: "0, or 40 and up"}
+		return nil, fields.Wrong("TextOptions.Width", o.Width, "0, or 40 and up")
 	}
 	p := &printer{Writer: bufio.NewWriter(w), width: o.Width, color: o.Color, command: regexp.MustCompile(logCommand)}
 	p.width = cmp.Or(p.width, defaultWidth)
@@ -332,7 +333,7 @@ func (p *printer) undecided(groups []*undecidedGroup, most int) {
 	p.line(p.paint("1", "NOT DECIDED"))
 	p.line()
 	for _, u := range groups[:min(most, len(groups))] {
-		text := fmt.Sprintf("%s: %s %s: %s", clip(u.scenario, 60), plural(u.cells, "cell"), u.mark.short(), u.reason())
+		text := fmt.Sprintf("%s: %s %s: %s", clip(u.scenario, 60), text.Plural(u.cells, "cell"), u.mark.short(), u.reason())
 		p.hanging(p.sign(u.mark), wrap(text, p.width-2, 4))
 	}
 	p.more(len(groups) - most)

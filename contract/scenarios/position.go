@@ -9,13 +9,14 @@
 package scenarios
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // ByPosition makes three scenarios of one rule, in which it matches early, mid or
@@ -33,14 +34,14 @@ import (
 // have different thirds, so narrow the calm events to one and the rule with
 // when.Lane.
 func ByPosition(calm []chaos.Event, r chaos.Rule) ([]contract.Scenario, error) {
-	var problems []error
+	p := fielderror.Package("scenarios").List()
 	if r.Name == "" {
-		problems = append(problems, &contract.FieldError{Field: "ByPosition: Rule.Name", Value: "", Allowed: "a name, which becomes part of the scenarios' names"})
+		p.Wrong("ByPosition: Rule.Name", nil, "a name, which becomes part of the scenarios' names")
 	}
 	g, err := glob.Compile(r.Target)
 	if err != nil {
-		problems = append(problems, &contract.FieldError{Field: "ByPosition: Rule.Target", Value: r.Target, Err: err})
-		return nil, errors.Join(problems...)
+		p.Because("ByPosition: Rule.Target", r.Target, err, "")
+		return nil, p.Err()
 	}
 	calls, targets, lanes := 0, map[string]bool{}, map[string]bool{}
 	for _, e := range calm {
@@ -50,13 +51,13 @@ func ByPosition(calm []chaos.Event, r chaos.Rule) ([]contract.Scenario, error) {
 		}
 	}
 	if calls < 3 {
-		problems = append(problems, &contract.FieldError{Field: "ByPosition: calm", Value: fmt.Sprintf("%d calls to %q", calls, r.Target), Allowed: "at least 3: fewer have no three thirds"})
+		p.Wrong("ByPosition: calm", fielderror.Found(fmt.Sprintf("%s to %q", text.Plural(calls, "call"), r.Target)), "at least 3: fewer have no three thirds")
 	}
 	if len(lanes) > 1 {
-		problems = append(problems, &contract.FieldError{Field: "ByPosition: calm", Value: fmt.Sprintf("calls to %q in %d lanes", r.Target, len(lanes)), Allowed: "the events of one lane"})
+		p.Wrong("ByPosition: calm", fielderror.Found(fmt.Sprintf("calls to %q in %d lanes", r.Target, len(lanes))), "the events of one lane")
 	}
-	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
+	if p.Count() > 0 {
+		return nil, p.Err()
 	}
 	if len(targets) > 1 && r.Group == "" {
 		r.Group = r.Name

@@ -66,8 +66,8 @@ func TestByPosition(t *testing.T) {
 func TestByPositionOfTooLittle(t *testing.T) {
 	events := calmEvents(t)
 	_, err := scenarios.ByPosition(events, chaos.Rule{Target: "mail"})
-	assert.EqualError(t, err, `contract: ByPosition: Rule.Name is ""; allowed: a name, which becomes part of the scenarios' names
-contract: ByPosition: calm is "1 calls to \"mail\""; allowed: at least 3: fewer have no three thirds`)
+	assert.EqualError(t, err, `scenarios: ByPosition: Rule.Name is missing; allowed: a name, which becomes part of the scenarios' names
+scenarios: ByPosition: calm is 1 call to "mail"; allowed: at least 3: fewer have no three thirds`)
 	_, err = scenarios.ByPosition(events, chaos.Rule{Name: "r", Target: "["})
 	var field *contract.FieldError
 	require.ErrorAs(t, err, &field)

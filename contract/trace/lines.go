@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -30,12 +31,12 @@ type header struct {
 
 // WriteLines writes the list as JSON lines. [ReadLines] reads it back
 // unchanged, without the notes. A sample that ReadLines would refuse is an
-// [*InputError] with its line; the lines before it have been written by then. Other
+// [*FieldError] with its line; the lines before it have been written by then. Other
 // errors are those of the writer.
 func (r *SampleList) WriteLines(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	if !writableTime(r.epoch().UTC()) {
-		return &InputError{Line: 1, Field: "epoch", Value: r.Epoch.String(), Allowed: "a time that RFC 3339 can write: years 0 to 9999"}
+		return fields.Wrong("epoch", r.Epoch.String(), "a time that RFC 3339 can write: years 0 to 9999").At(1, 0)
 	}
 	if err := writeLine(b, header{linesFormat, linesVersion, r.epoch().UTC().Round(0)}); err != nil {
 		return err
@@ -43,7 +44,7 @@ func (r *SampleList) WriteLines(w io.Writer) error {
 	for i := range r.Samples {
 		s := &r.Samples[i]
 		if err := writable(s); err != nil {
-			return errors.Join(&InputError{Line: i + 2, Field: "sample", Value: s.Target, Err: err}, b.Flush())
+			return errors.Join(fields.Because("sample", s.Target, err, "").At(i+2, 0), b.Flush())
 		}
 		if err := writeLine(b, s); err != nil {
 			return err
@@ -107,21 +108,21 @@ func (o *ReadOptions) withDefaults() (ReadOptions, error) {
 	if o != nil {
 		c = *o
 	}
-	var wrong problems
+	wrong := fields.ListUpTo(maxReported)
 	if c.MaxBytes < 0 || c.MaxBytes > largestMaxBytes {
-		wrong.add(&InputError{Field: "maxBytes", Value: c.MaxBytes, Allowed: "at most 1 TiB, or 0 for 64 MiB"})
+		wrong.Wrong("maxBytes", c.MaxBytes, "at most 1 TiB, or 0 for 64 MiB")
 	}
 	if c.MaxSamples < 0 {
-		wrong.add(&InputError{Field: "maxSamples", Value: c.MaxSamples, Allowed: "a number of samples, or 0 for 1048576"})
+		wrong.Wrong("maxSamples", c.MaxSamples, "a number of samples, or 0 for 1048576")
 	}
 	if c.MaxGap < 0 {
-		wrong.add(&InputError{Field: "maxGap", Value: c.MaxGap, Allowed: "a time above 0, or 0 for 12 hours"})
+		wrong.Wrong("maxGap", c.MaxGap, "a time above 0, or 0 for 12 hours")
 	}
 	c.MaxGap = cmp.Or(c.MaxGap, defaultMaxGap)
 	c.MaxBytes = cmp.Or(c.MaxBytes, defaultMaxBytes)
 	c.MaxSamples = cmp.Or(c.MaxSamples, defaultMaxSamples)
 	c.ClassBy = cmp.Or(c.ClassBy, defaultClassBy)
-	return c, wrong.join()
+	return c, wrong.Err()
 }
 
 // ReadLines reads what [SampleList.WriteLines] writes: JSON lines, the first one a header
@@ -134,20 +135,21 @@ func (o *ReadOptions) withDefaults() (ReadOptions, error) {
 //
 // Reading is strict: unknown, repeated and misspelt members, null, empty lines, and
 // samples that a run would refuse are errors. All are joined, the first 16 as an
-// [*InputError] with its line. With an error the list is nil.
+// [*FieldError] with its line. With an error the list is nil.
 func ReadLines(r io.Reader, o *ReadOptions) (*SampleList, error) {
 	options, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	d := lineReader{
-		in: bufio.NewReaderSize(io.LimitReader(r, options.MaxBytes+1), maxLine+2), left: options.MaxBytes,
+		wrong: fields.ListUpTo(maxReported),
+		in:    bufio.NewReaderSize(io.LimitReader(r, options.MaxBytes+1), maxLine+2), left: options.MaxBytes,
 		max: options.MaxSamples, texts: make(map[string]string),
 	}
 	if err := d.readAll(); err != nil {
 		return nil, err
 	}
-	if err := d.wrong.join(); err != nil {
+	if err := d.wrong.Err(); err != nil {
 		return nil, err
 	}
 	return &d.found, nil
@@ -160,12 +162,12 @@ type lineReader struct {
 	line  int
 	texts map[string]string // each text once, however often it occurs
 	seen  [][]byte          // the names of the members of the line
-	wrong problems
+	wrong *fielderror.List
 	found SampleList
 }
 
 func (d *lineReader) refuse(field string, value any, allowed string) {
-	d.wrong.add(&InputError{Line: d.line, Field: field, Value: value, Allowed: allowed})
+	d.wrong.Add(fields.Wrong(field, value, allowed).At(d.line, 0))
 }
 
 // readAll reads to the end, or to a problem after which the rest is meaningless.
@@ -181,16 +183,16 @@ func (d *lineReader) readAll() error {
 		}
 		switch {
 		case d.left < 0:
-			d.refuse("input", finding("too long"), "at most MaxBytes bytes in all")
+			d.refuse("input", fielderror.Found("too long"), "at most MaxBytes bytes in all")
 			return nil
 		case text == nil:
-			d.refuse("line", finding("too long"), fmt.Sprintf("at most %d bytes", maxLine))
+			d.refuse("line", fielderror.Found("too long"), fmt.Sprintf("at most %d bytes", maxLine))
 		case d.line == 1:
 			if !d.header(text) {
 				return nil
 			}
 		case len(d.found.Samples) >= d.max:
-			d.refuse("input", finding("too long"), fmt.Sprintf("at most %d samples", d.max))
+			d.refuse("input", fielderror.Found("too long"), fmt.Sprintf("at most %d samples", d.max))
 			return nil
 		default:
 			d.sample(text)

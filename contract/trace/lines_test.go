@@ -65,8 +65,8 @@ func TestWrongLinesAreLocated(t *testing.T) {
 		{"two objects on a line", head + `{"target":"a","startNs":0,"endNs":1}{}`, `invalid character '{' after top-level value; allowed: one JSON object`},
 		{"not UTF-8", head + "{\"target\":\"\xff\"}\n", `trace: line 2: line is "{\"target\":\"\xff\"}"; allowed: UTF-8`},
 		{"a nested value", head + `{"target":{"name":"a"}}`, `trace: line 2: target is "{\"name\":\"a\"}"; allowed: a string`},
-		{"what a run would refuse", head + `{"target":"a","startNs":5,"endNs":1}`, `trace: line 2: sample is "a": timeline: end 1ns: must not be before start 5ns`},
-		{"an unknown type", head + `{"target":"a","startNs":5,"endNs":5,"type":"cron"}`, `timeline: type "cron": must be agent, tool, llm, http or point`},
+		{"what a run would refuse", head + `{"target":"a","startNs":5,"endNs":1}`, `trace: line 2: sample is "a": timeline: end is 1ns; allowed: 5ns or more, where it starts`},
+		{"an unknown type", head + `{"target":"a","startNs":5,"endNs":5,"type":"cron"}`, `timeline: type is "cron"; allowed: agent, tool, llm, http or point`},
 		{"an unknown member", head + `{"target":"a","startNs":0,"endNs":1,"color":"red"}`, `trace: line 2: color is "red"; allowed: no member of this name in a sample`},
 		{"a member in other letters", head + `{"Target":"a","startNs":0,"endNs":1}`, `trace: line 2: Target is "a"; allowed: no member of this name in a sample`},
 		{"a member twice", head + `{"target":"a","target":"b","startNs":0,"endNs":1}`, `trace: line 2: target is "b"; allowed: each member once`},
@@ -81,7 +81,7 @@ func TestWrongLinesAreLocated(t *testing.T) {
 			got, err := trace.ReadLines(strings.NewReader(tt.text), nil)
 			assert.Nil(t, got)
 			require.ErrorContains(t, err, tt.want)
-			var input *trace.InputError
+			var input *trace.FieldError
 			require.ErrorAs(t, err, &input)
 			assert.Positive(t, input.Line)
 		})

@@ -66,7 +66,7 @@ func (d *lineReader) sample(text []byte) {
 		return
 	}
 	if err := s.Validate(); err != nil {
-		d.wrong.add(&InputError{Line: d.line, Field: "sample", Value: s.Target, Err: err})
+		d.wrong.Add(fields.Because("sample", s.Target, err, "").At(d.line, 0))
 		return
 	}
 	d.found.Samples = append(d.found.Samples, s)
@@ -141,7 +141,7 @@ func (d *lineReader) object(text []byte, take func(member) error) (ok bool) {
 	}
 	if !json.Valid(text) {
 		var any json.RawMessage
-		d.wrong.add(&InputError{Line: d.line, Field: "line", Value: string(text), Err: json.Unmarshal(text, &any), Allowed: "one JSON object"})
+		d.wrong.Add(fields.Because("line", string(text), json.Unmarshal(text, &any), "one JSON object").At(d.line, 0))
 		return false
 	}
 	rest := bytes.TrimLeft(text, space)
@@ -157,20 +157,20 @@ func (d *lineReader) object(text []byte, take func(member) error) (ok bool) {
 		}
 		if err := d.take(m, take); err != nil {
 			err.Line = d.line
-			d.wrong.add(err)
+			d.wrong.Add(err)
 			ok = false
 		}
 	}
 }
 
-func (d *lineReader) take(m member, take func(member) error) *InputError {
+func (d *lineReader) take(m member, take func(member) error) *FieldError {
 	if d.saw(string(m.name)) {
 		return m.refused("each member once")
 	}
 	if len(d.seen) < maxSeen {
 		d.seen = append(d.seen, m.name)
 	}
-	var wrong *InputError
+	var wrong *FieldError
 	errors.As(take(m), &wrong)
 	return wrong
 }
@@ -195,13 +195,13 @@ func nextMember(text []byte) (m member, rest []byte) {
 	return member{m.name, text[:n]}, text[n:]
 }
 
-func (m member) refused(allowed string) *InputError {
+func (m member) refused(allowed string) *FieldError {
 	value := string(m.value)
 	var text string
 	if json.Unmarshal(m.value, &text) == nil && m.value[0] == '"' {
 		value = text
 	}
-	return &InputError{Field: string(m.name), Value: value, Allowed: allowed}
+	return fields.Wrong(string(m.name), value, allowed)
 }
 
 // plain returns a text without escapes as it is.

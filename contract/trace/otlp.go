@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonedit"
 )
 
@@ -128,7 +129,7 @@ func (as otlpAttributes) text(key string) string {
 // disagree: a span that begins before its parent in another service shows that.
 //
 // Members of unknown names are ignored, as the protocol demands. All other problems
-// are joined, the first 16 as an [*InputError] with its place. With an error the
+// are joined, the first 16 as a [*FieldError] with its place. With an error the
 // list is nil.
 func ReadOTLP(r io.Reader, o *ReadOptions) (*SampleList, error) {
 	options, err := o.withDefaults()
@@ -140,9 +141,9 @@ func ReadOTLP(r io.Reader, o *ReadOptions) (*SampleList, error) {
 		return nil, err
 	}
 	if int64(len(text)) > options.MaxBytes {
-		return nil, &InputError{Field: "input", Value: finding("too long"), Allowed: "at most MaxBytes bytes in all"}
+		return nil, fields.Wrong("input", fielderror.Found("too long"), "at most MaxBytes bytes in all")
 	}
-	t := trace{options: options, byID: make(map[spanID]int)}
+	t := trace{options: options, byID: make(map[spanID]int), wrong: fields.ListUpTo(maxReported)}
 	requests := 0
 	for dec := json.NewDecoder(bytes.NewReader(text)); ; requests++ {
 		from := dec.InputOffset()
@@ -152,16 +153,16 @@ func ReadOTLP(r io.Reader, o *ReadOptions) (*SampleList, error) {
 			break
 		}
 		if err != nil {
-			t.wrong.add(otlpError(text, from, err))
+			t.wrong.Add(otlpError(text, from, err))
 			break
 		}
 		t.add(lineAt(text, int64(jsonedit.Space(text, int(from)))), &request)
 	}
-	if requests == 0 && len(t.wrong.errs) == 0 {
-		t.wrong.add(&InputError{Line: 1, Field: "resourceSpans", Allowed: "an ExportTraceServiceRequest"})
+	if requests == 0 && t.wrong.Count() == 0 {
+		t.wrong.Add(fields.Wrong("resourceSpans", nil, "an ExportTraceServiceRequest").At(1, 0))
 	}
 	t.refuseCycles()
-	if err := t.wrong.join(); err != nil {
+	if err := t.wrong.Err(); err != nil {
 		return nil, err
 	}
 	return t.samples(), nil
@@ -171,7 +172,7 @@ func ReadOTLP(r io.Reader, o *ReadOptions) (*SampleList, error) {
 // error counts from the beginning of its request, and that of a syntax error from
 // the beginning of the input.
 func otlpError(text []byte, from int64, err error) error {
-	wrong := &InputError{Line: lineAt(text, int64(len(text))), Field: "input", Err: err, Allowed: "OTLP JSON"}
+	wrong := fields.Because("input", nil, err, "OTLP JSON").At(lineAt(text, int64(len(text))), 0)
 	var typed *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
 	switch {

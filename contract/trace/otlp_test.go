@@ -205,7 +205,7 @@ func TestWrongSpansAreLocated(t *testing.T) {
 			r, err := trace.ReadOTLP(strings.NewReader(tt.text), nil)
 			assert.Nil(t, r)
 			require.ErrorContains(t, err, tt.want)
-			var input *trace.InputError
+			var input *trace.FieldError
 			assert.ErrorAs(t, err, &input)
 		})
 	}

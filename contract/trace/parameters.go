@@ -5,10 +5,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -56,17 +57,17 @@ const maxMultiplier = 1000
 // check returns the problems that can be found without running the workload; base
 // is the run that is varied.
 func (p Parameters) check(base *timeline.Run) error {
-	var wrong problems
+	wrong := fields.ListUpTo(maxReported)
 	if m := p.CapacityMultiplier; m != nil && !(*m > 0 && *m <= maxMultiplier) {
-		wrong.add(&InputError{Field: "parameters.capacityMultiplier", Value: *m, Allowed: "above 0, at most 1000"})
+		wrong.Wrong("parameters.capacityMultiplier", *m, "above 0, at most 1000")
 	}
 	if m := p.RetryDelayMultiplier; m != nil && !(*m >= 0 && *m <= maxMultiplier) {
-		wrong.add(&InputError{Field: "parameters.retryDelayMultiplier", Value: *m, Allowed: "0 to 1000"})
+		wrong.Wrong("parameters.retryDelayMultiplier", *m, "0 to 1000")
 	}
 	if o := p.OutageInjection; o != nil {
-		o.check(base, &wrong)
+		o.check(base, wrong)
 	}
-	return wrong.join()
+	return wrong.Err()
 }
 
 // metadata describes a scenario in a list of runs.
@@ -84,7 +85,7 @@ func (p Parameters) metadata(base Entry) map[string]string {
 	return m
 }
 
-func (o *OutageInjection) check(base *timeline.Run, wrong *problems) {
+func (o *OutageInjection) check(base *timeline.Run, wrong *fielderror.List) {
 	const field = "parameters.outageInjection."
 	var called []string
 	for _, e := range base.Graph(timeline.GraphQuery{}).Edges {
@@ -92,30 +93,19 @@ func (o *OutageInjection) check(base *timeline.Run, wrong *problems) {
 	}
 	slices.Sort(called)
 	if !slices.Contains(called, o.NodeID) {
-		wrong.add(&InputError{Field: field + "nodeId", Value: o.NodeID, Allowed: "a node that was called: " + someOf(slices.Compact(called))})
+		wrong.Wrong(field+"nodeId", o.NodeID, "a node that was called: "+text.Some(slices.Compact(called), 8))
 	}
 	bins := base.Bins()
 	if first := base.BinAt(o.Start); first < 0 || first >= bins {
-		wrong.add(&InputError{Field: field + "start", Value: o.Start.String(), Allowed: fmt.Sprintf("bin 0 to %d of the run being varied, or a time in it", bins-1)})
+		wrong.Wrong(field+"start", o.Start.String(), fmt.Sprintf("bin 0 to %d of the run being varied, or a time in it", bins-1))
 	}
 	if o.DurationBins < 1 || o.DurationBins > maxOutageBins {
-		wrong.add(&InputError{Field: field + "durationBins", Value: o.DurationBins, Allowed: "1 to 1048576"})
+		wrong.Wrong(field+"durationBins", o.DurationBins, "1 to 1048576")
 	}
 }
 
 // maxOutageBins is the largest number of bins of a run.
 const maxOutageBins = 1 << 20
-
-func someOf(names []string) string {
-	const few = 8
-	if len(names) == 0 {
-		return "none was"
-	}
-	if len(names) > few {
-		return strings.Join(names[:few], ", ") + fmt.Sprintf(" and %d more", len(names)-few)
-	}
-	return strings.Join(names, ", ")
-}
 
 // Conditions give a workload its concurrency limits and its pauses, so that a
 // scenario can change them. A parameter that the workload does not ask for has no

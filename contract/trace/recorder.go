@@ -63,18 +63,18 @@ func NewRecorder(o *Options) (*Recorder, error) {
 		run.Epoch = time.Now()
 	}
 	r := &Recorder{class: o.Class, ring: ring{max: o.Keep}}
-	var wrong problems
+	wrong := fields.ListUpTo(maxReported)
 	var err error
 	if r.run, err = timeline.NewRun(&run); err != nil {
-		wrong.add(err)
+		wrong.Add(err)
 	}
 	if err := r.types.compile(o.Types); err != nil {
-		wrong.add(err)
+		wrong.Add(err)
 	}
 	if o.Keep < 0 || o.Keep > largestKeep {
-		wrong.add(&InputError{Field: "keep", Value: o.Keep, Allowed: "0 to 4194304 samples"})
+		wrong.Wrong("keep", o.Keep, "0 to 4194304 samples")
 	}
-	if err := wrong.join(); err != nil {
+	if err := wrong.Err(); err != nil {
 		return nil, err
 	}
 	return r, nil

@@ -132,14 +132,14 @@ func TestWrongOptionsAreRefusedTogether(t *testing.T) {
 	})
 	require.Error(t, err)
 	for _, want := range []string{
-		"timeline: binSize -1ns: must be a positive whole number of milliseconds",
+		"timeline: binSize is -1ns; allowed: a positive whole number of milliseconds",
 		`trace: types[1].target is "["`,
 		`trace: types[1].type is "cron"; allowed: agent, tool, llm, http or point`,
 		"trace: keep is -1; allowed: 0 to 4194304 samples",
 	} {
 		assert.ErrorContains(t, err, want)
 	}
-	var input *trace.InputError
+	var input *trace.FieldError
 	assert.ErrorAs(t, err, &input)
 }
 
@@ -172,7 +172,7 @@ func TestRefusedCallsAreCounted(t *testing.T) {
 	r.Record(context.Background(), chaos.Event{Target: "a", Outcome: chaos.OutcomeOK})
 	stats := r.Stats()
 	assert.Equal(t, int64(2), stats.Refused)
-	assert.ErrorContains(t, stats.Refusal, "timeline: start -1h0m0s: must not be before the epoch of the run", "the first")
+	assert.ErrorContains(t, stats.Refusal, "timeline: start is -1h0m0s; allowed: 0 or more", "the first")
 	assert.Len(t, r.Samples().Samples, 1)
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -108,25 +109,25 @@ func NewRuns(o *RunsOptions) (*Runs, error) {
 	if o != nil {
 		s.options = *o
 	}
-	var wrong problems
+	wrong := fields.ListUpTo(maxReported)
 	if s.options.MaxRuns < 0 || s.options.MaxRuns == 1 || s.options.MaxRuns > largestMaxRuns {
-		wrong.add(&InputError{Field: "maxRuns", Value: s.options.MaxRuns, Allowed: "2 to 65536 runs, or 0 for 100"})
+		wrong.Wrong("maxRuns", s.options.MaxRuns, "2 to 65536 runs, or 0 for 100")
 	}
 	s.options.MaxRuns = cmp.Or(s.options.MaxRuns, defaultMaxRuns)
 	if w := s.options.Workload; w != nil && w.Run == nil {
-		wrong.add(&InputError{Field: "workload.run", Allowed: "a function"})
+		wrong.Wrong("workload.run", nil, "a function")
 	}
 	if _, err := NewRecorder(&s.options.Recorder); err != nil {
-		wrong.add(err)
+		wrong.Add(err)
 	}
-	if err := wrong.join(); err != nil {
+	if err := wrong.Err(); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
 // Add keeps a run that was recorded elsewhere, and returns its id. The error joins
-// every problem, such as an id that is taken, each an [*InputError].
+// every problem, such as an id that is taken, each a [*FieldError].
 func (s *Runs) Add(e Entry) (id string, err error) {
 	e.Kind = cmp.Or(e.Kind, KindBaseline)
 	e.State, e.Metadata = StateDone, maps.Clone(e.Metadata)
@@ -147,7 +148,7 @@ func (s *Runs) keep(k *kept, e *Entry) error {
 	if k.ID == "" {
 		k.ID = s.freeID()
 	} else if s.find(k.ID) != nil {
-		return &InputError{Field: "id", Value: k.ID, Allowed: "an id of its own: another run has it"}
+		return fields.Wrong("id", k.ID, "an id of its own: another run has it")
 	}
 	if k.CreatedAt.IsZero() {
 		k.CreatedAt = time.Now()
@@ -182,32 +183,32 @@ func (s *Runs) find(id string) *kept {
 }
 
 func (e *Entry) check() error {
-	var wrong problems
+	wrong := fields.ListUpTo(maxReported)
 	if e.Timeline == nil {
-		wrong.add(&InputError{Field: "timeline", Allowed: "a run"})
+		wrong.Wrong("timeline", nil, "a run")
 	}
 	if e.Kind != KindBaseline && e.Kind != KindScenario {
-		wrong.add(&InputError{Field: "kind", Value: string(e.Kind), Allowed: "baseline or scenario"})
+		wrong.Wrong("kind", string(e.Kind), "baseline or scenario")
 	}
 	if len(e.ID) > maxID {
-		wrong.add(&InputError{Field: "id", Value: e.ID, Allowed: "at most 128 bytes"})
+		wrong.Wrong("id", e.ID, "at most 128 bytes")
 	}
 	if err := checkLabel(e.Label); err != nil {
-		wrong.add(err)
+		wrong.Add(err)
 	}
 	size := 0
 	for name, value := range e.Metadata {
 		size += len(name) + len(value)
 	}
 	if len(e.Metadata) > maxMembers || size > maxMetadata {
-		wrong.add(&InputError{Field: "metadata", Value: finding(fmt.Sprintf("%d members, %d bytes", len(e.Metadata), size)), Allowed: "64 members, 16384 bytes"})
+		wrong.Wrong("metadata", fielderror.Found(fmt.Sprintf("%d members, %d bytes", len(e.Metadata), size)), "64 members, 16384 bytes")
 	}
-	return wrong.join()
+	return wrong.Err()
 }
 
 func checkLabel(label string) error {
 	if len(label) > maxLabel {
-		return &InputError{Field: "label", Value: label, Allowed: "at most 1024 bytes"}
+		return fields.Wrong("label", label, "at most 1024 bytes")
 	}
 	return nil
 }

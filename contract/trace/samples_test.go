@@ -126,7 +126,7 @@ func TestListsMakeOneRun(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, evening.Epoch, run.Epoch())
 	err = morning.AddTo(run)
-	assert.ErrorContains(t, err, "timeline: start -20s: must not be before the epoch of the run")
+	assert.ErrorContains(t, err, "timeline: start is -20s; allowed: 0 or more: not before the epoch of the run")
 
 	run, err = morning.Run(&timeline.RunOptions{Epoch: noon.Add(-time.Minute)})
 	require.NoError(t, err)

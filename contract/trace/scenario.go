@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
 	"github.com/shakedown-go/shakedown/chaos/when"
+	"github.com/shakedown-go/shakedown/internal/usercode"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -74,7 +74,7 @@ func (s *Runs) RunBaseline(ctx context.Context, label string, plan *chaos.Plan) 
 // request, on an injector of its own. It waits for the end of the run or of ctx.
 // The same seed gives the same series in virtual time ([Workload].VirtualTime).
 //
-// A request that cannot be run gives joined [*InputError], [ErrNoWorkload] or
+// A request that cannot be run gives joined [*FieldError], [ErrNoWorkload] or
 // [ErrBusy]. A run that fails gives an error and a Result. That error matches
 // [ErrUnread] if the workload read none of the parameters.
 func (s *Runs) RunScenario(ctx context.Context, q ScenarioRequest) (Result, error) {
@@ -95,7 +95,7 @@ func (s *Runs) StartScenario(ctx context.Context, q ScenarioRequest) (Result, er
 	case !ok:
 		return Result{}, unknownRun("baseRunId", q.BaseRunID)
 	case base.State != StateDone:
-		return Result{}, &InputError{Field: "baseRunId", Value: q.BaseRunID, Allowed: "a run that is done; this one is " + string(base.State)}
+		return Result{}, fields.Wrong("baseRunId", q.BaseRunID, "a run that is done; this one is "+string(base.State))
 	}
 	if err := errors.Join(checkLabel(q.Label), q.Parameters.check(base.Timeline)); err != nil {
 		return Result{}, err
@@ -221,19 +221,14 @@ func (s *Runs) rerun(ctx context.Context, k *kept, e Entry, recorder *Recorder) 
 
 // guarded runs user code, which may panic or end its goroutine.
 func guarded(ctx context.Context, run func(context.Context, *Conditions) error, c *Conditions) error {
-	ended := make(chan error, 1)
-	go func() {
-		err := errors.New("trace: the workload ended its goroutine")
-		defer func() {
-			if v := recover(); v != nil {
-				err = fmt.Errorf("trace: the workload panicked: %v\n%s", v, debug.Stack())
-			}
-			ended <- err
-		}()
-		err = run(ctx, c)
-	}()
-	return <-ended
+	err := <-usercode.Go(errExited, func() error { return run(ctx, c) })
+	if p, panicked := err.(*usercode.PanicError); panicked {
+		return fmt.Errorf("trace: the workload panicked: %v\n%s", p.Value, p.Stack)
+	}
+	return err
 }
+
+var errExited = errors.New("trace: the workload ended its goroutine")
 
 // conclude sets the state and the result of a run of the workload that has ended.
 func (k *kept) conclude(err error, c *Conditions, in *chaos.Injector) {
@@ -241,9 +236,9 @@ func (k *kept) conclude(err error, c *Conditions, in *chaos.Injector) {
 	switch {
 	case err != nil:
 	case k.Timeline.Bins() == 0:
-		err = &InputError{Field: "workload", Value: "no call", Allowed: "calls through injection points, with the context it is given"}
+		err = fields.Wrong("workload", "no call", "calls through injection points, with the context it is given")
 	case len(k.result.Unread) > 0 && len(k.result.Unread) == given:
-		err = &InputError{Field: "parameters", Value: strings.Join(k.result.Unread, ", "), Err: ErrUnread}
+		err = fields.Because("parameters", strings.Join(k.result.Unread, ", "), ErrUnread, "")
 	}
 	if o := k.Parameters.OutageInjection; o != nil && slices.Contains(in.Undelivered(), outageRule) {
 		k.result.Notes = append(k.result.Notes, "the outage matched no call: none to "+o.NodeID+" began in it")

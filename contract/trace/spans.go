@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/jsonhash"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
@@ -22,7 +23,7 @@ type trace struct {
 	spans    []span
 	byID     map[spanID]int
 	repeated int
-	wrong    problems
+	wrong    *fielderror.List
 }
 
 // A spanID is the 16 bytes of the trace's id and the 8 of the span's.
@@ -43,14 +44,14 @@ const missingCaller = "(missing)"
 
 func (t *trace) add(line int, request *otlpRequest) {
 	if request.ResourceSpans == nil {
-		t.wrong.add(&InputError{Line: line, Field: "resourceSpans", Allowed: "an array: an ExportTraceServiceRequest has it"})
+		t.wrong.Add(fields.Wrong("resourceSpans", nil, "an array: an ExportTraceServiceRequest has it").At(line, 0))
 		return
 	}
 	for i, rs := range *request.ResourceSpans {
 		for j, ss := range rs.ScopeSpans {
 			for k := range ss.Spans {
 				if len(t.spans) >= t.options.MaxSamples {
-					t.wrong.add(&InputError{Line: line, Field: "input", Value: finding("too long"), Allowed: fmt.Sprintf("at most %d spans", t.options.MaxSamples)})
+					t.wrong.Add(fields.Wrong("input", fielderror.Found("too long"), fmt.Sprintf("at most %d spans", t.options.MaxSamples)).At(line, 0))
 					return
 				}
 				at := place{t, line, fmt.Sprintf("resourceSpans[%d].scopeSpans[%d].spans[%d].", i, j, k)}
@@ -71,13 +72,13 @@ func (p place) refuse(field string, value any, allowed string) {
 	if value == "" {
 		value = nil
 	}
-	p.wrong.add(&InputError{Line: p.line, Field: p.path + field, Value: value, Allowed: allowed})
+	p.wrong.Add(fields.Wrong(p.path+field, value, allowed).At(p.line, 0))
 }
 
 // span adds one span, or reports all its problems.
 func (t *trace) span(at place, in *otlpSpan, resource otlpAttributes) {
 	var s span
-	before := len(t.wrong.errs) + t.wrong.more
+	before := t.wrong.Count()
 	at.id(s.id[:16], "traceId", in.TraceID)
 	at.id(s.id[16:], "spanId", in.SpanID)
 	s.root = strings.Trim(in.ParentID, "0") == ""
@@ -103,7 +104,7 @@ func (t *trace) span(at place, in *otlpSpan, resource otlpAttributes) {
 	if s.sample.Target == "" {
 		at.refuse("name", nil, "a name that is not empty")
 	}
-	if len(t.wrong.errs)+t.wrong.more > before {
+	if t.wrong.Count() > before {
 		return
 	}
 	t.keep(at, s)
@@ -299,8 +300,7 @@ func (t *trace) refuseCycles() {
 			at, there = t.parentOf(&t.spans[at])
 		}
 		if there && state[at] == open {
-			t.wrong.add(&InputError{Field: "parentSpanId", Value: hex.EncodeToString(t.spans[at].parent[16:]),
-				Allowed: fmt.Sprintf("the id of a span that is not inside span %x itself", t.spans[at].id[16:])})
+			t.wrong.Wrong("parentSpanId", hex.EncodeToString(t.spans[at].parent[16:]), fmt.Sprintf("the id of a span that is not inside span %x itself", t.spans[at].id[16:]))
 		}
 		for at, there = i, true; there && state[at] == open; at, there = t.parentOf(&t.spans[at]) {
 			state[at] = done

@@ -55,23 +55,22 @@ const maxKnown = 1024
 
 // compile compiles the rules of the options, then the default ones.
 func (t *types) compile(rules []NodeRule) error {
-	var wrong problems
+	wrong := fields.ListUpTo(maxReported)
 	t.given = len(rules)
 	for i, r := range append(rules[:len(rules):len(rules)], defaultRules()...) {
 		g, err := glob.Compile(r.Target)
 		if err != nil {
-			wrong.add(&InputError{Field: fmt.Sprintf("types[%d].target", i), Value: r.Target, Err: err,
-				Allowed: `a glob over names of injection points, such as "orders.*"`})
+			wrong.Because(fmt.Sprintf("types[%d].target", i), r.Target, err, `a glob over names of injection points, such as "orders.*"`)
 		}
 		switch r.Type {
 		case timeline.NodeAgent, timeline.NodeTool, timeline.NodeLLM, timeline.NodeHTTP, timeline.NodePoint:
 		default:
-			wrong.add(&InputError{Field: fmt.Sprintf("types[%d].type", i), Value: string(r.Type), Allowed: "agent, tool, llm, http or point"})
+			wrong.Wrong(fmt.Sprintf("types[%d].type", i), string(r.Type), "agent, tool, llm, http or point")
 		}
 		t.rules = append(t.rules, typeRule{g, r.Type})
 	}
 	t.known.Store(&map[string]nodeType{})
-	return wrong.join()
+	return wrong.Err()
 }
 
 // of returns the type of an injection point: by the options, else by its layer,

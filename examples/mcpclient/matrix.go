@@ -13,7 +13,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/when"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/invariant"
-	"github.com/shakedown-go/shakedown/mcpadapter"
+	"github.com/shakedown-go/shakedown/mcpadapter/client"
 	"github.com/shakedown-go/shakedown/mcpadapter/mcpchaos"
 )
 
@@ -27,13 +27,13 @@ const (
 // world starts a server and connects to it, with injection points at the tools,
 // the protocol and the connection.
 func (s *settings) world(ctx context.Context) (*contract.World, error) {
-	client := mcp.NewClient(&mcp.Implementation{Name: "mcpclient", Version: "1"}, nil)
-	client.AddSendingMiddleware(mcpchaos.Sending(nil))
+	protocol := mcp.NewClient(&mcp.Implementation{Name: "mcpclient", Version: "1"}, nil)
+	protocol.AddSendingMiddleware(mcpchaos.Sending(nil))
 	cmd := exec.Command(s.command[0], s.command[1:]...) // ends with the session
 	transport := &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	session, err := client.Connect(ctx, mcpchaos.Transport(transport, nil), nil)
+	session, err := protocol.Connect(ctx, mcpchaos.Transport(transport, nil), nil)
 	if err != nil {
 		return nil, fmt.Errorf("mcpclient: %s: %w", s.command[0], err)
 	}
@@ -41,7 +41,7 @@ func (s *settings) world(ctx context.Context) (*contract.World, error) {
 		_ = session.Close() // the error of a server that is cut off or stopped says nothing
 		return nil
 	}
-	return &contract.World{Agent: s.ask, Tools: mcpadapter.Registry(session), Close: closed}, nil
+	return &contract.World{Agent: s.ask, Tools: client.Registry(session), Close: closed}, nil
 }
 
 // ask is the agent under test: it asks the tool twice at most and does not

@@ -41,9 +41,6 @@ func Compile(pattern string) (*Glob, error) {
 // String returns the pattern as Compile got it.
 func (g *Glob) String() string { return g.pattern }
 
-// Literal returns the one name that g matches, escapes undone, if its pattern has no wildcard, class or braces.
-func (g *Glob) Literal() (name string, ok bool) { return g.literal, g.auto == nil }
-
 // Match reports whether all of name matches. In a name that is not valid UTF-8 each wrong byte is a character of its own,
 // which only *, ? and a negated class take.
 func (g *Glob) Match(name string) bool {

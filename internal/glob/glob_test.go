@@ -127,19 +127,3 @@ func TestBegins(t *testing.T) {
 		}
 	}
 }
-func TestLiteral(t *testing.T) {
-	for _, row := range []struct{ why, pattern, literal string }{
-		{"text", "orders.get", "orders.get"},
-		{"escapes are undone", `a\*\\\,b`, `a*\,b`},
-		{"outside braces a comma needs none", "a,b", "a,b"},
-	} {
-		got, ok := compile(t, row.pattern).Literal()
-		assert.True(t, ok, row.why)
-		assert.Equal(t, row.literal, got, row.why)
-	}
-	for _, pattern := range []string{"*", "a?", "[a]", "{a}", "{a,b}"} {
-		got, ok := compile(t, pattern).Literal()
-		assert.False(t, ok, pattern)
-		assert.Empty(t, got, pattern)
-	}
-}

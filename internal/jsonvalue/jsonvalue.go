@@ -5,9 +5,10 @@ package jsonvalue
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"unicode/utf8"
+
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // Text returns the bytes of a value that holds JSON or plain text: a json.RawMessage, []byte or string. ok is false for
@@ -27,14 +28,14 @@ func Text(v any) (doc []byte, ok bool) {
 // Decode is json.Unmarshal. It returns an error if a method of the user's value panics, since the fault and not the
 // callee would cause that panic.
 func Decode[T any](doc []byte) (t T, err error) {
-	defer recovered(&err)
+	defer usercode.Recover(&err, "its JSON method")
 	err = json.Unmarshal(doc, &t)
 	return t, err
 }
 
 // DecodeLike is [Decode] into a new value of the type of v, which is not nil.
 func DecodeLike(doc []byte, v any) (decoded any, err error) {
-	defer recovered(&err)
+	defer usercode.Recover(&err, "its JSON method")
 	p := reflect.New(reflect.TypeOf(v))
 	err = json.Unmarshal(doc, p.Interface())
 	return p.Elem().Interface(), err
@@ -42,14 +43,8 @@ func DecodeLike(doc []byte, v any) (decoded any, err error) {
 
 // Encode is json.Marshal; a panic of a method is an error, as in [Decode].
 func Encode(v any) (doc json.RawMessage, err error) {
-	defer recovered(&err)
+	defer usercode.Recover(&err, "its JSON method")
 	return json.Marshal(v)
-}
-
-func recovered(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("its JSON method panicked: %v", p)
-	}
 }
 
 // Like returns a document or text in the type of v, if that is one that [Text] knows, and otherwise as a

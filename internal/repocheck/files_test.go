@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -35,6 +36,11 @@ func TestFileSizes(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestReadmeIsRead(t *testing.T) {
+	text := readMarkdown(t, "README.md")
+	assert.LessOrEqual(t, strings.Count(text, "\n"), 120, "lines of README.md: what is added replaces something")
 }
 
 // Text that must not be in the sources. The patterns do not match themselves.

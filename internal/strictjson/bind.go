@@ -200,7 +200,7 @@ func (r *Reader) Object(n *Node, at string, v reflect.Value) bool {
 		if kid := n.Member(f.Name); kid != nil {
 			fits = r.member(kid, Join(at, f.Name), v.FieldByIndex(f.Index), f) && fits
 		} else if !f.Optional {
-			r.at(n, &Problem{Pointer: Join(at, f.Name), Reason: Missing, Allowed: r.shape(f)})
+			r.at(n, &Problem{Pointer: Join(at, f.Name), Reason: Missing, Allowed: r.Shape(f)})
 			fits = false
 		}
 	}

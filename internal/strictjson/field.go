@@ -109,8 +109,8 @@ func (r *Reader) bindable(t reflect.Type, depth int) error {
 	return fmt.Errorf("%v has no JSON form here", t)
 }
 
-// shape describes what a member accepts.
-func (r *Reader) shape(f Field) string {
+// Shape describes the type that a member accepts, in words.
+func (r *Reader) Shape(f Field) string {
 	if f.Enum != nil && f.Type.Kind() == reflect.String {
 		return f.Names()
 	}

@@ -86,11 +86,18 @@ func (p *Problems) AddError(err error) {
 	p.list = append(p.list, err)
 }
 
+// Place is the line and the column of a value of the document that was parsed, both
+// from 1; 0 if it is nil.
+func (p *Problems) Place(n *Node) (line, column int) {
+	if p.data == nil || n == nil {
+		return 0, 0
+	}
+	return place(p.data, n.at)
+}
+
 // at adds a problem with the line and column of a node.
 func (p *Problems) at(n *Node, found *Problem) {
-	if p.data != nil && n != nil {
-		found.Line, found.Column = place(p.data, n.at)
-	}
+	found.Line, found.Column = p.Place(n)
 	p.Add(found)
 }
 

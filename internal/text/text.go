@@ -2,7 +2,10 @@
 // and the nearest of them.
 package text
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Clip returns s, cut before byte most and marked with an ellipsis if it is
 // longer. It never cuts within a character.
@@ -15,6 +18,26 @@ func Clip(s string, most int) string {
 		cut--
 	}
 	return s[:cut] + "…"
+}
+
+// Quote is s as Go source, clipped to most bytes before it is quoted.
+func Quote(s string, most int) string { return strconv.Quote(Clip(s, most)) }
+
+// Plural is a number with its noun: "1 call", "2 calls".
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Number(n) + " " + noun + "s"
+}
+
+// Number writes a number with a comma between thousands.
+func Number(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 // Meant proposes the nearest of the names, as the end of a sentence about what
@@ -70,4 +93,16 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// Some lists the first names, up to few of them, and counts the others: "a, b
+// and 3 more". It is "none" without names.
+func Some(names []string, few int) string {
+	switch {
+	case len(names) == 0:
+		return "none"
+	case len(names) > few:
+		return strings.Join(names[:few], ", ") + " and " + strconv.Itoa(len(names)-few) + " more"
+	}
+	return strings.Join(names, ", ")
 }

@@ -37,3 +37,11 @@ func TestMeant(t *testing.T) {
 	}
 	assert.Empty(t, text.Meant("x", nil))
 }
+
+func TestPluralQuoteSome(t *testing.T) {
+	assert.Equal(t, []string{"0 calls", "1 call", "2 calls"}, []string{text.Plural(0, "call"), text.Plural(1, "call"), text.Plural(2, "call")})
+	assert.Equal(t, `"a\n…"`, text.Quote("a\nb", 2))
+	for want, names := range map[string][]string{"none": nil, "a": {"a"}, "a, b": {"a", "b"}, "a, b and 2 more": {"a", "b", "c", "d"}} {
+		assert.Equal(t, want, text.Some(names, 2))
+	}
+}

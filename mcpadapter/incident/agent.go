@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime/debug"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // A Job is an agent's task.
@@ -73,34 +74,27 @@ func agentLimit(timeout time.Duration) time.Duration {
 func investigate(ctx context.Context, a Agent, job Job, leaveBehind time.Duration) Result {
 	ctx, cancel := context.WithTimeoutCause(ctx, agentLimit(job.Timeout), errTimeout)
 	defer cancel()
-	ended := make(chan Result, 1)
-	go func() {
-		result := failed(errors.New("the agent ended its goroutine"))
-		defer func() {
-			if p := recover(); p != nil {
-				result = failed(fmt.Errorf("the agent panicked: %v", p))
-				result.Output = debug.Stack()
+	result, err, left := usercode.Do(ctx, usercode.Options[Result]{
+		Exited: errAgentExited,
+		Grace: func(cause error) time.Duration {
+			if errors.Is(cause, errTimeout) {
+				return abandonAfter
 			}
-			ended <- result
-		}()
-		result = a.Investigate(ctx, job)
-	}()
-	select {
-	case result := <-ended:
-		return result
-	case <-ctx.Done():
+			return leaveBehind
+		},
+	}, func(ctx context.Context) (Result, error) { return a.Investigate(ctx, job), nil })
+	p, panicked := err.(*usercode.PanicError)
+	switch {
+	case left:
+		return failed(fmt.Errorf("%w, and the agent was left behind because it did not stop", err))
+	case panicked:
+		return Result{ExitCode: -1, Err: fmt.Errorf("the agent panicked: %v", p.Value), Output: []byte(p.Stack)}
+	case err != nil:
+		return failed(err)
 	}
-	if errors.Is(context.Cause(ctx), errTimeout) {
-		leaveBehind = abandonAfter
-	}
-	patience := time.NewTimer(leaveBehind)
-	defer patience.Stop()
-	select {
-	case result := <-ended:
-		return result
-	case <-patience.C:
-		return failed(fmt.Errorf("%w, and the agent was left behind because it did not stop", context.Cause(ctx)))
-	}
+	return result
 }
+
+var errAgentExited = errors.New("the agent ended its goroutine")
 
 func failed(err error) Result { return Result{ExitCode: -1, Err: err} }

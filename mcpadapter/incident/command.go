@@ -2,7 +2,6 @@ package incident
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -63,14 +62,14 @@ const pipePatience = 2 * time.Second
 
 // Check returns everything that is missing.
 func (c *Command) Check() error {
-	var problems []error
+	problems := fields.List()
 	if len(c.Path) == 0 || c.Path[0] == "" {
-		problems = append(problems, &FieldError{"Path", nil, "a program"})
+		problems.Wrong("Path", nil, "a program")
 	}
 	if len(c.Keeper) > 0 && c.Keeper[0] == "" {
-		problems = append(problems, &FieldError{"Keeper", "", "a program, or none"})
+		problems.Wrong("Keeper", "", "a program, or none")
 	}
-	return errors.Join(problems...)
+	return problems.Err()
 }
 
 // Investigate runs the program, with its keeper where it has one.

@@ -71,7 +71,7 @@ func required(field string, missing bool) error {
 	if !missing {
 		return nil
 	}
-	return &FieldError{field, nil, "a function"}
+	return fields.Wrong(field, nil, "a function")
 }
 
 // clockLine says from when the times of a cell's events count.

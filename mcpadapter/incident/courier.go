@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // A courier delivers letters to a receiver that may be slow or stuck: one at a
@@ -90,20 +92,10 @@ func (r *Runner) deliver(ctx context.Context, c *courier, l *letter) bool {
 	}
 	sending, cancel := context.WithTimeout(ctx, r.o.SendTimeout)
 	defer cancel()
-	answer := make(chan error, 1)
 	r.mu.Lock()
 	c.since = time.Now()
 	r.mu.Unlock()
-	go func() {
-		err := errors.New("the receiver ended its goroutine")
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("%w: the receiver panicked: %v", ErrMaybeSent, p)
-			}
-			answer <- err
-		}()
-		err = c.send(sending, in)
-	}()
+	answer := usercode.Go(errReceiverExited, func() error { return c.send(sending, in) })
 	err, answered := r.answer(ctx, sending, c, answer)
 	if !answered {
 		return false
@@ -111,9 +103,14 @@ func (r *Runner) deliver(ctx context.Context, c *courier, l *letter) bool {
 	r.mu.Lock()
 	c.since, c.blocked = time.Time{}, false
 	r.mu.Unlock()
+	if p, panicked := err.(*usercode.PanicError); panicked {
+		err = fmt.Errorf("%w: the receiver panicked: %v", ErrMaybeSent, p.Value)
+	}
 	c.after(l, err)
 	return true
 }
+
+var errReceiverExited = errors.New("the receiver ended its goroutine")
 
 // answer waits for a receiver. If the receiver exceeds its time, that is
 // counted, and it gets nothing else until it answers.

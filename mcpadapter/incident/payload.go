@@ -10,6 +10,9 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	words "github.com/shakedown-go/shakedown/internal/text"
 )
 
 // Payloads beyond these bounds are refused: no fault needs that much text, and
@@ -84,17 +87,17 @@ func ParseEvent(logger string, data json.RawMessage, received time.Time) (Event,
 func decodePayload(data json.RawMessage) (*payload, error) {
 	switch {
 	case len(data) > maxPayload:
-		return nil, &FieldError{"payload", fmt.Sprintf("%d bytes", len(data)), fmt.Sprintf("at most %d bytes", maxPayload)}
+		return nil, fields.Wrong("payload", fielderror.Found(fmt.Sprintf("%d bytes", len(data))), fmt.Sprintf("at most %d bytes", maxPayload))
 	case !utf8.Valid(data):
-		return nil, &FieldError{"payload", "invalid UTF-8", "JSON in UTF-8"}
+		return nil, fields.Wrong("payload", fielderror.Found("invalid UTF-8"), "JSON in UTF-8")
 	}
 	p := new(payload)
 	if err := json.Unmarshal(data, p); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
-			return nil, &FieldError{cmp.Or(wrong.Field, "payload"), wrong.Value, "a JSON " + kindName(wrong.Type.Kind().String())}
+			return nil, fields.Wrong(cmp.Or(wrong.Field, "payload"), fielderror.Found("of type "+wrong.Value), "a JSON "+kindName(wrong.Type.Kind().String()))
 		}
-		return nil, &FieldError{"payload", excerpt(data), "a JSON object"}
+		return nil, fields.Wrong("payload", excerpt(data), "a JSON object")
 	}
 	return p, nil
 }
@@ -104,13 +107,13 @@ func (p *payload) into(e *Event) error {
 	flat := p.Resource != nil || p.FaultType != ""
 	switch {
 	case p.Event != nil && flat:
-		return &FieldError{"payload", "both shapes", `either "event" or "resource" with "faultType"`}
+		return fields.Wrong("payload", fielderror.Found("of both shapes"), `either "event" or "resource" with "faultType"`)
 	case p.Event != nil:
 		return p.Event.into(e, p.Logs)
 	case flat:
 		return p.flat(e)
 	}
-	return &FieldError{"payload", excerpt(e.raw), `a member "event", or "resource" with "faultType"`}
+	return fields.Wrong("payload", excerpt(e.raw), `a member "event", or "resource" with "faultType"`)
 }
 
 func (p *payload) flat(e *Event) error {
@@ -160,7 +163,7 @@ func (e *Event) settime(field, text string) error {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if at = at.UTC(); err != nil || at.Year() < 0 || at.Year() > 9999 { // an offset may lead out of the years that can be written
-		return &FieldError{field, text, "a time by RFC 3339, such as 2026-05-01T12:00:00Z"}
+		return fields.Wrong(field, text, "a time by RFC 3339, such as 2026-05-01T12:00:00Z")
 	}
 	e.at = at
 	return nil
@@ -169,20 +172,19 @@ func (e *Event) settime(field, text string) error {
 // check refuses what cannot be a name, so that later stages never meet line
 // breaks, control characters or endless texts.
 func (e *Event) check(reason, of string) error {
-	var problems []error
+	problems := fields.List()
 	if e.reason == "" {
-		problems = append(problems, &FieldError{reason, nil, "a word that says what happened"})
+		problems.Wrong(reason, nil, "a word that says what happened")
 	}
 	for _, f := range []struct{ field, value string }{
 		{reason, e.reason}, {of + ".kind", e.resource.Kind}, {of + ".name", e.resource.Name},
 		{of + ".namespace", e.resource.Namespace}, {"cluster", e.cluster},
 	} {
 		if len(f.value) > maxText || strings.ContainsFunc(f.value, unicode.IsControl) {
-			problems = append(problems, &FieldError{f.field, excerpt([]byte(f.value)),
-				fmt.Sprintf("at most %d bytes without control characters", maxText)})
+			problems.Wrong(f.field, excerpt([]byte(f.value)), fmt.Sprintf("at most %d bytes without control characters", maxText))
 		}
 	}
-	return errors.Join(problems...)
+	return problems.Err()
 }
 
 func severityOf(text string) Severity {
@@ -194,19 +196,12 @@ func severityOf(text string) Severity {
 
 // bounded cuts a text that is too long for a record, between two characters.
 func bounded(text string) string {
-	if len(text) <= maxContext {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxContext], "") + "…"
+	return words.Clip(text, maxContext)
 }
 
 // excerpt is the beginning of refused data.
 func excerpt(data []byte) string {
-	const most = 80
-	if len(data) > most {
-		return strings.ToValidUTF8(string(data[:most]), "") + "…"
-	}
-	return string(data)
+	return words.Clip(string(data), 80)
 }
 
 func kindName(goKind string) string {

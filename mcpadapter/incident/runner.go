@@ -109,21 +109,16 @@ func NewRunner(options *Options) (*Runner, error) {
 
 // complete fills in the defaults and returns all problems, joined.
 func (o *Options) complete() error {
-	var problems []error
-	wrong := func(is bool, field string, value any, allowed string) {
-		if is {
-			problems = append(problems, &FieldError{field, value, allowed})
-		}
-	}
-	wrong(o.Workspaces == nil, "Workspaces", nil, "one made by NewWorkspaces")
-	wrong(o.Agent == nil, "Agent", nil, "an agent")
-	wrong(o.MinSeverity > Critical, "MinSeverity", o.MinSeverity, "Info, Warning, Error or Critical")
-	wrong(o.MaxAgents < 0, "MaxAgents", o.MaxAgents, "a number of at least 1, or 0 for 5")
-	wrong(o.QueueSize < 0 || o.QueueSize > maxQueue, "QueueSize", o.QueueSize, "1 to 1048576, or 0 for 1000")
-	wrong(o.Timeout < 0, "Timeout", o.Timeout, "a duration of more than 0, or 0 for 300 s")
-	wrong(o.SendTimeout < 0, "SendTimeout", o.SendTimeout, "a duration of more than 0, or 0 for 60 s")
-	wrong(o.MaxAge < 0, "MaxAge", o.MaxAge, "a duration of more than 0, or 0 for no limit")
-	wrong(o.MaxBytes < 0, "MaxBytes", o.MaxBytes, "a number of at least 1, or 0 for no limit")
+	p := fields.List()
+	p.Demand(o.Workspaces != nil, "Workspaces", nil, "one made by NewWorkspaces")
+	p.Demand(o.Agent != nil, "Agent", nil, "an agent")
+	p.Demand(o.MinSeverity <= Critical, "MinSeverity", o.MinSeverity, "Info, Warning, Error or Critical")
+	p.Demand(o.MaxAgents >= 0, "MaxAgents", o.MaxAgents, "a number of at least 1, or 0 for 5")
+	p.Demand(o.QueueSize >= 0 && o.QueueSize <= maxQueue, "QueueSize", o.QueueSize, "1 to 1048576, or 0 for 1000")
+	p.Demand(o.Timeout >= 0, "Timeout", o.Timeout, "a duration of more than 0, or 0 for 300 s")
+	p.Demand(o.SendTimeout >= 0, "SendTimeout", o.SendTimeout, "a duration of more than 0, or 0 for 60 s")
+	p.Demand(o.MaxAge >= 0, "MaxAge", o.MaxAge, "a duration of more than 0, or 0 for no limit")
+	p.Demand(o.MaxBytes >= 0, "MaxBytes", o.MaxBytes, "a number of at least 1, or 0 for no limit")
 	o.MinSeverity = cmp.Or(o.MinSeverity, Warning)
 	o.MaxAgents = cmp.Or(o.MaxAgents, defaultMaxAgents)
 	o.QueueSize = cmp.Or(o.QueueSize, defaultQueue)
@@ -132,7 +127,7 @@ func (o *Options) complete() error {
 	o.SendTimeout = cmp.Or(o.SendTimeout, defaultSend)
 	o.Grace = max(cmp.Or(o.Grace, defaultGrace), 0)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	return errors.Join(problems...)
+	return p.Err()
 }
 
 // answerPatience is how long a receiver may take to notice that its time is up.

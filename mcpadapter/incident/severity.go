@@ -57,5 +57,5 @@ func ParseSeverity(text string) (Severity, error) {
 	if s, ok := severities()[strings.ToLower(strings.TrimSpace(text))]; ok {
 		return s, nil
 	}
-	return 0, &FieldError{Field: "severity", Value: text, Allowed: "info|warning|error|critical"}
+	return 0, fields.Wrong("severity", text, "info|warning|error|critical")
 }

@@ -49,7 +49,7 @@ func NewSlack(options *SlackOptions) (*Slack, error) {
 	if o.Webhook != "" {
 		// The value is a secret and stays out of the error.
 		if u, err := url.Parse(o.Webhook); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-			return nil, &FieldError{"SLACK_WEBHOOK_URL", "(hidden)", "an http or https URL"}
+			return nil, fields.Wrong("SLACK_WEBHOOK_URL", "(hidden)", "an http or https URL")
 		}
 	}
 	if o.Client == nil {

@@ -81,20 +81,20 @@ const (
 
 // Check returns everything that is wrong with the settings.
 func (s *Subscriber) Check() error {
-	var problems []error
+	problems := fields.List()
 	if u, err := url.Parse(s.Endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		problems = append(problems, &FieldError{"Endpoint", withoutUser(s.Endpoint), "an http or https URL"})
+		problems.Wrong("Endpoint", withoutUser(s.Endpoint), "an http or https URL")
 	}
 	if s.Sink == nil {
-		problems = append(problems, &FieldError{"Sink", nil, "a function"})
+		problems.Wrong("Sink", nil, "a function")
 	}
 	if s.Mode != "" && s.Mode != ModeFaults && s.Mode != ModeResourceFaults {
-		problems = append(problems, &FieldError{"Mode", s.Mode, ModeFaults + "|" + ModeResourceFaults})
+		problems.Wrong("Mode", s.Mode, ModeFaults+"|"+ModeResourceFaults)
 	}
 	if s.Watch && len(s.Filter) > 0 {
-		problems = append(problems, &FieldError{"Filter", s.Filter, "none together with Watch: a resource cannot be filtered"})
+		problems.Wrong("Filter", s.Filter, "none together with Watch: a resource cannot be filtered")
 	}
-	return errors.Join(problems...)
+	return problems.Err()
 }
 
 // withoutUser removes the name and the password from a URL, even one that

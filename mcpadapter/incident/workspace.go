@@ -43,7 +43,7 @@ type Workspaces struct {
 // NewWorkspaces creates the root directory, mode 0700, if it does not exist.
 func NewWorkspaces(root string) (*Workspaces, error) {
 	if root == "" {
-		return nil, &FieldError{"workspace root", nil, "a directory"}
+		return nil, fields.Wrong("workspace root", nil, "a directory")
 	}
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -81,7 +81,7 @@ func (w *Workspaces) Save(in Incident, _ []byte) error {
 // could have replaced it by a link.
 func (w *Workspaces) open(id string) (*os.Root, error) {
 	if id == "" || id != filepath.Base(id) || id == "." || id == ".." || id == runnerDir {
-		return nil, &FieldError{"incidentId", id, "a name without separators"}
+		return nil, fields.Wrong("incidentId", id, "a name without separators")
 	}
 	if err := os.MkdirAll(w.root, 0o700); err != nil { // an agent may have removed it with all that was in it
 		return nil, err
@@ -145,7 +145,7 @@ func (w *Workspaces) load(id string) (in Incident, err error) {
 		return in, err
 	}
 	if in.IncidentID != id {
-		return in, &FieldError{"incidentId", in.IncidentID, "the name of its workspace"}
+		return in, fields.Wrong("incidentId", in.IncidentID, "the name of its workspace")
 	}
 	return in, nil
 }

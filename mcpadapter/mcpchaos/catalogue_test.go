@@ -70,7 +70,7 @@ func TestParametersThatAreRefused(t *testing.T) {
 		{Duplicate(0), "copies"}, {Duplicate(1001), "copies"},
 		{Overtake(0, time.Second), "by"}, {Overtake(1, 0), "atMost"}, {Overtake(1, 2*time.Hour), "atMost"},
 		{InsertGarbage("{}"), "line"}, {InsertGarbage(" "), "line"}, {InsertGarbage("a\nb"), "line"},
-		{Oversize(0), "bytes"}, {Oversize(maxBytes + 1), "bytes"},
+		{Oversize(0), "bytes"}, {Oversize((64 << 20) + 1), "bytes"},
 		{FloodListChanged(0), "count"}, {FloodListChanged(10_001), "count"},
 	} {
 		_, err := chaos.NewPlan(1, chaos.Rule{Target: "*", Fault: tc.fault})

@@ -35,6 +35,8 @@
 // delays a message and all behind it, and an error breaks the connection. A call
 // that gets no answer waits until its context ends: give it a deadline.
 //
+// [Rows] lets plans in JSON name the faults of this package.
+//
 // # Costs
 //
 // Without an injector: one lookup in the context. With one, a transport decodes

@@ -10,7 +10,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/when"
-	"github.com/shakedown-go/shakedown/mcpadapter"
+	"github.com/shakedown-go/shakedown/mcpadapter/client"
 	"github.com/shakedown-go/shakedown/mcpadapter/mcpchaos"
 )
 
@@ -24,12 +24,12 @@ func shop() *mcp.Server {
 }
 
 // connected is a session with it, broken by wrap or middleware.
-func connected(ctx context.Context, client *mcp.Client, wrap func(mcp.Transport) mcp.Transport) *mcp.ClientSession {
+func connected(ctx context.Context, protocol *mcp.Client, wrap func(mcp.Transport) mcp.Transport) *mcp.ClientSession {
 	here, there := mcp.NewInMemoryTransports()
 	if _, err := shop().Connect(ctx, there, nil); err != nil {
 		panic(err)
 	}
-	session, err := client.Connect(ctx, wrap(here), nil)
+	session, err := protocol.Connect(ctx, wrap(here), nil)
 	if err != nil {
 		panic(err)
 	}
@@ -51,9 +51,9 @@ func ExampleTransport() {
 	}
 	patience, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
-	_, err := mcpadapter.Registry(session).CallTool(patience, "refund", nil)
+	_, err := client.Registry(session).CallTool(patience, "refund", nil)
 	fmt.Println(err)
-	_, err = mcpadapter.Registry(session).CallTool(ctx, "refund", nil)
+	_, err = client.Registry(session).CallTool(ctx, "refund", nil)
 	fmt.Println(err)
 	// Output:
 	// context deadline exceeded
@@ -67,12 +67,12 @@ func ExampleSending() {
 	if err := in.Register(chaos.Rule{Target: "mcp/tools/call/refund", Fault: mcpchaos.UnsetError()}); err != nil {
 		panic(err)
 	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "example", Version: "1"}, nil)
-	client.AddSendingMiddleware(mcpchaos.Sending(&mcpchaos.Options{Injector: in}))
-	session := connected(ctx, client, func(inner mcp.Transport) mcp.Transport { return inner })
+	protocol := mcp.NewClient(&mcp.Implementation{Name: "example", Version: "1"}, nil)
+	protocol.AddSendingMiddleware(mcpchaos.Sending(&mcpchaos.Options{Injector: in}))
+	session := connected(ctx, protocol, func(inner mcp.Transport) mcp.Transport { return inner })
 	defer session.Close()
 
-	out, err := mcpadapter.Registry(session).CallTool(ctx, "refund", nil)
+	out, err := client.Registry(session).CallTool(ctx, "refund", nil)
 	fmt.Println(string(out), err)
 	fmt.Println(in.Events()[0].Fault, in.Events()[0].Delivered)
 	// Output:

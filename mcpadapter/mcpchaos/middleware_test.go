@@ -13,18 +13,18 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/fault"
-	"github.com/shakedown-go/shakedown/mcpadapter"
+	"github.com/shakedown-go/shakedown/mcpadapter/client"
 )
 
 // sides are a client's and a server's middleware: a fault must do the same to
 // the client's caller from either.
 func sides(t *testing.T, in *chaos.Injector) map[string]*mcp.ClientSession {
 	t.Helper()
-	client := newClient(nil)
-	client.AddSendingMiddleware(Sending(&Options{Injector: in}))
+	protocol := newClient(nil)
+	protocol.AddSendingMiddleware(Sending(&Options{Injector: in}))
 	server := desk()
 	server.AddReceivingMiddleware(Receiving(&Options{Injector: in}))
-	return map[string]*mcp.ClientSession{"client": wired(t, desk(), client, nil), "server": wired(t, server, newClient(nil), nil)}
+	return map[string]*mcp.ClientSession{"client": wired(t, desk(), protocol, nil), "server": wired(t, server, newClient(nil), nil)}
 }
 
 func TestResultFaults(t *testing.T) {
@@ -135,7 +135,7 @@ func TestARemovedToolThroughTheRegistry(t *testing.T) {
 	in := injectorOf(t, chaos.Rule{Name: "gone", Group: "gone", Target: "mcp/tools/call/echo", Fault: RemoveTool()},
 		chaos.Rule{Name: "hidden", Group: "gone", Target: "mcp/tools/list", Fault: HideTool("echo")})
 	for side, session := range sides(t, in) {
-		r := mcpadapter.Registry(session)
+		r := client.Registry(session)
 		tools, err := r.Tools(t.Context())
 		require.NoError(t, err, side)
 		assert.Len(t, tools, 2)

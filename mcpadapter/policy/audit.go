@@ -13,6 +13,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/redact"
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // The events of the lines about requests. Every tools/call has a line at its end,
@@ -36,7 +39,7 @@ type auditor struct {
 	sink   *sink
 	lines  slog.Handler            // for what is recorded
 	calls  map[string]slog.Handler // for requests, by event: what is the same in every line is written out already
-	redact *redactor
+	redact *redact.Redactor
 	prefix string
 	labels [32]byte // key of the labels of sessions
 	count  atomic.Uint64
@@ -44,7 +47,7 @@ type auditor struct {
 
 // newAuditor writes to w; if w is nil, to the standard stream that the
 // transports leave free.
-func newAuditor(w io.Writer, r *redactor, mode Mode) *auditor {
+func newAuditor(w io.Writer, r *redact.Redactor, mode Mode) *auditor {
 	a := &auditor{sink: newSink(w), redact: r, prefix: newID() + "-"}
 	rand.Read(a.labels[:]) // never fails
 	a.lines = slog.NewJSONHandler(a.sink, nil)
@@ -63,13 +66,13 @@ func (a *auditor) nextID() string { return a.prefix + strconv.FormatUint(a.count
 func (a *auditor) text(s string) string {
 	cut := len(s) > maxExamined
 	if cut {
-		s = clip(s, maxExamined)
+		s = text.Clip(s, maxExamined)
 	}
-	s = a.redact.text(s)
+	s = a.redact.Text(s)
 	if cut {
 		s = s[:max(strings.LastIndexAny(s, " \t\n\",;"), 0)] + "…"
 	}
-	return clip(s, maxAudited)
+	return text.Clip(s, maxAudited)
 }
 
 // label returns a name for a session in the audit log. All lines of a session
@@ -159,8 +162,8 @@ func (g *Gate) Record(ctx context.Context, event string, attrs ...slog.Attr) {
 // a secret.
 func (a *auditor) attr(attr slog.Attr) slog.Attr {
 	value := attr.Value.Resolve()
-	if secretName(attr.Key) {
-		return slog.String(attr.Key, redacted)
+	if redact.SecretName(attr.Key) {
+		return slog.String(attr.Key, redact.Marker)
 	}
 	switch value.Kind() {
 	case slog.KindBool, slog.KindInt64, slog.KindUint64, slog.KindFloat64, slog.KindDuration, slog.KindTime:

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/internal/redact"
 )
 
 func TestWhereAuditLinesGo(t *testing.T) {
@@ -60,7 +62,7 @@ func TestRecord(t *testing.T) {
 }
 
 func TestLongTextsAreCut(t *testing.T) {
-	a := newAuditor(nil, newRedactor(nil), ReadOnly)
+	a := newAuditor(nil, redact.New(nil, redact.Patterns), ReadOnly)
 	assert.LessOrEqual(t, len(a.text(strings.Repeat("é", 5000))), maxAudited+len("…"))
 	half := strings.Repeat("x ", (maxExamined-16)/2) + "ghp_0123456789abcdef0123" // cut inside the token
 	assert.NotContains(t, a.text(half), "ghp_")

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // Check compares the manifest with what a running server offers
@@ -108,8 +110,8 @@ func empty(v any) bool {
 }
 
 func short(v any) string {
-	text, _ := json.Marshal(v)
-	return clip(string(text), 200)
+	doc, _ := json.Marshal(v)
+	return text.Clip(string(doc), 200)
 }
 
 // plain gives rules the form that they have in the document.

@@ -8,6 +8,8 @@ import (
 	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // questionID names our question among those of one call.
@@ -60,7 +62,7 @@ func (acc *access) dangerous(args *arguments) (what string, needed bool) {
 			return "", true
 		}
 		if value, ok := args.loose(rule.Field); ok && mayHold(value, rule.Values) {
-			return fmt.Sprintf(" for %s %s", rule.Field, clip(string(value), 100)), true
+			return fmt.Sprintf(" for %s %s", rule.Field, text.Clip(string(value), 100)), true
 		}
 	}
 	return "", false

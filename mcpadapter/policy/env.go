@@ -43,11 +43,11 @@ func Env(getenv func(string) string, o *Options) (*Options, error) {
 	}
 	c := *o
 	c.Tokens = slices.Clone(o.Tokens)
-	var problems []error
+	problems := fields.List()
 	if text := getenv(envMode); strings.TrimSpace(text) != "" {
 		mode, err := ParseMode(text)
 		if err != nil {
-			problems = append(problems, err)
+			problems.Add(err)
 		}
 		c.Mode = mode
 	}
@@ -55,19 +55,19 @@ func Env(getenv func(string) string, o *Options) (*Options, error) {
 		c.EnableWrite = text == "true"
 	}
 	if c.Mode == ReadWrite && !c.EnableWrite {
-		problems = append(problems, errNotEnabled)
+		problems.Add(errNotEnabled)
 	}
 	if path := strings.TrimSpace(getenv(envTokensFile)); path != "" {
 		c.TokensFile = path
 	}
 	token, err := c.token(getenv)
 	if err != nil {
-		problems = append(problems, err)
+		problems.Add(err)
 	} else if token != nil {
 		c.Tokens = append(c.Tokens, *token)
 	}
-	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
+	if problems.Count() > 0 {
+		return nil, problems.Err()
 	}
 	return &c, nil
 }
@@ -80,7 +80,7 @@ func (o *Options) token(getenv func(string) string) (*Token, error) {
 	case o.TokenFile == "":
 		return nil, nil
 	case !o.AllowTokenFile:
-		return nil, &FieldError{Field: "TokenFile", Value: o.TokenFile, Allowed: "none, unless AllowTokenFile is set"}
+		return nil, fields.Wrong("TokenFile", o.TokenFile, "none, unless AllowTokenFile is set")
 	}
 	return readTokenFile(o.TokenFile)
 }
@@ -92,7 +92,7 @@ func readTokenFile(path string) (*Token, error) {
 	}
 	token, err := parseTokenFile(text)
 	if err != nil {
-		return nil, &FieldError{Field: "TokenFile", Value: path, Allowed: "YAML with token, and optionally subject and scopes", Err: err}
+		return nil, fields.Because("TokenFile", path, err, "YAML with token, and optionally subject and scopes")
 	}
 	return token, nil
 }
@@ -102,7 +102,7 @@ func readTokenFile(path string) (*Token, error) {
 // be set. Links are followed only if others may read the file.
 func readPrivateFile(field, path string, forbidden os.FileMode) ([]byte, error) {
 	wrong := func(allowed string, err error) error {
-		return &FieldError{Field: field, Value: path, Allowed: allowed, Err: err}
+		return fields.Because(field, path, err, allowed)
 	}
 	look, kind, rule := os.Stat, "a regular file", "a file that only its owner can write (mode 0644 or stricter)"
 	if forbidden&0o044 != 0 {

@@ -135,7 +135,7 @@ func TestNewNamesEveryProblem(t *testing.T) {
 		ConfirmTimeout: -time.Second,
 	})
 	require.Error(t, err)
-	for _, field := range []string{"Mode is 0x7", "Tools[0].Name", "Tools[1].Name", "Tools[2].Capability", "Tools[2].Scopes", `Tools[3].Name is "b"; allowed: one row a tool`,
+	for _, field := range []string{"Mode is 7", "Tools[0].Name", "Tools[1].Name", "Tools[2].Capability", "Tools[2].Scopes", `Tools[3].Name is "b"; allowed: one row a tool`,
 		"Tools[4].Actions[0].Field", "Tools[4].Actions[0].Values", "Tools[4].Actions[1].Values", "Tools[4].Timeout", "Tools[5].Limit.Budget", "Tools[5].SessionLimit.PerSecond",
 		"Tools[5].SessionLimit.Burst", "Tools[5].SessionLimit.Budget", "Tools[6].Limit.Burst", "Confirm[0].Tool", "Confirm[1].Tool", "Confirm[2].Field", "Confirm[3].Values",
 		"Tokens[0].Value", "Tokens[1].Value", "Tokens[2].Subject", "Tokens[1].Subject", "Tokens[3].Value", "Local.Subject", "Timeout", "ConfirmTimeout"} {

@@ -1,39 +1,18 @@
 package policy
 
 import (
-	"fmt"
 	"net/http"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
-// A FieldError reports an option, a row or a member of a document that was
-// refused.
-type FieldError struct {
-	Field   string // such as "Tools[3].Scopes"
-	Value   any    // what was found there; nil: nothing
-	Allowed string // what may stand there
-	Err     error  // the cause, where there is one
-}
+// A FieldError is an option, a row or a member of a document that was refused,
+// such as "Tools[3].Scopes".
+type FieldError = scoring.FieldError
 
-// Error names the field, the value and what is allowed.
-func (e *FieldError) Error() string {
-	s := "policy: " + e.Field
-	switch {
-	case e.Value != nil:
-		s += fmt.Sprintf(" is %#v", e.Value)
-	case e.Err == nil:
-		s += " is missing"
-	}
-	if e.Err != nil {
-		s += fmt.Sprintf(": %v", e.Err)
-	}
-	if e.Allowed != "" {
-		s += "; allowed: " + e.Allowed
-	}
-	return s
-}
-
-// Unwrap returns the cause, or nil.
-func (e *FieldError) Unwrap() error { return e.Err }
+// fields makes the errors of this package.
+const fields = fielderror.Package("policy")
 
 // An Error is the envelope of every failure, as a client gets it in JSON. A
 // handler may return one to choose its members.

@@ -52,14 +52,3 @@ func lowerASCII(c byte) byte {
 	}
 	return c
 }
-
-// clip cuts s to at most n bytes, between characters, and marks the cut.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 const (
@@ -94,7 +96,7 @@ func (acc *access) pass(ctx context.Context, req *mcp.CallToolRequest, next mcp.
 	}
 	if acc.row == nil {
 		e := &Error{Status: http.StatusNotFound, Code: CodeUnknownTool,
-			Detail: fmt.Sprintf("unknown tool %q", clip(acc.tool, 200)), Hint: "call one of the tools of tools/list; names are exact"}
+			Detail: fmt.Sprintf("unknown tool %q", text.Clip(acc.tool, 200)), Hint: "call one of the tools of tools/list; names are exact"}
 		acc.detail = e.Detail
 		return nil, e.wire(jsonrpc.CodeInvalidParams)
 	}

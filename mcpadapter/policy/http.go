@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/shakedown-go/shakedown/internal/redact"
 )
 
 // HTTPOptions describe where a handler will be served, and how long a caller
@@ -53,7 +55,7 @@ func (o HTTPOptions) withDefaults() (HTTPOptions, *FieldError) {
 		most  time.Duration
 	}{{"BodyTime", &o.BodyTime, 30 * time.Second}, {"RefusalTime", &o.RefusalTime, time.Second}, {"WriteTime", &o.WriteTime, 30 * time.Second}} {
 		if *f.value < 0 {
-			wrong = &FieldError{Field: "HTTPOptions." + f.name, Value: *f.value, Allowed: fmt.Sprintf("0 (%v) or more", f.most)}
+			wrong = fields.Wrong("HTTPOptions."+f.name, *f.value, fmt.Sprintf("0 (%v) or more", f.most))
 		}
 		*f.value = cmp.Or(*f.value, f.most)
 	}
@@ -61,7 +63,7 @@ func (o HTTPOptions) withDefaults() (HTTPOptions, *FieldError) {
 		o.FailedLogins = &Limit{PerSecond: 0.2, Burst: 20}
 	}
 	o.FailedLogins.check(func(allowed string, value any, field string, args ...any) {
-		wrong = &FieldError{Field: fmt.Sprintf(field, args...), Value: value, Allowed: allowed}
+		wrong = fields.Wrong(fmt.Sprintf(field, args...), value, allowed)
 	}, "HTTPOptions.FailedLogins")
 	o.Transport = cmp.Or(o.Transport, transportHTTP)
 	return o, wrong
@@ -89,10 +91,10 @@ func (g *Gate) HTTPHandler(next http.Handler, o *HTTPOptions) (http.Handler, err
 	}
 	if len(g.tokens.all()) == 0 {
 		if !o.LoopbackWithoutToken {
-			return nil, &FieldError{Field: "Tokens", Allowed: "a token (" + envToken + ", " + envTokensFile + ") for HTTP, or LoopbackWithoutToken with a loopback address in Listen"}
+			return nil, fields.Wrong("Tokens", nil, "a token ("+envToken+", "+envTokensFile+") for HTTP, or LoopbackWithoutToken with a loopback address in Listen")
 		}
 		if host, _, err := net.SplitHostPort(o.Listen); err != nil || !loopback(host) {
-			return nil, &FieldError{Field: "HTTPOptions.Listen", Value: o.Listen, Allowed: "a loopback address and port, such as 127.0.0.1:8080, where there is no token", Err: err}
+			return nil, fields.Because("HTTPOptions.Listen", o.Listen, err, "a loopback address and port, such as 127.0.0.1:8080, where there is no token")
 		}
 	}
 	g.audit.sink.mu.Lock()
@@ -152,7 +154,7 @@ func (h *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		defer cancel()
 	}
 	req = req.Clone(ctx)
-	req.Header.Set("Authorization", "Bearer "+redacted) // the handler must not see the token
+	req.Header.Set("Authorization", "Bearer "+redact.Marker) // the handler must not see the token
 	if mayHaveBody(req) {
 		_ = control.SetReadDeadline(began.Add(h.options.BodyTime))
 		from.ids = new(idScanner)

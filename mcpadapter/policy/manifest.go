@@ -14,6 +14,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
 const (
@@ -96,7 +98,7 @@ func (m *Manifest) YAML() ([]byte, error) {
 // [New] refuses, and an invalid schema.
 func ParseManifest(text []byte) (*Manifest, error) {
 	if len(text) > maxManifest {
-		return nil, &FieldError{Field: "manifest", Value: fmt.Sprintf("%d bytes", len(text)), Allowed: fmt.Sprintf("at most %d bytes", maxManifest)}
+		return nil, fields.Wrong("manifest", fielderror.Found(fmt.Sprintf("%d bytes", len(text))), fmt.Sprintf("at most %d bytes", maxManifest))
 	}
 	m := new(Manifest)
 	dec := yaml.NewDecoder(bytes.NewReader(text))
@@ -105,23 +107,23 @@ func ParseManifest(text []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("policy: manifest: %w", err)
 	}
 	if err := dec.Decode(new(any)); err != io.EOF {
-		return nil, &FieldError{Field: "manifest", Allowed: "one document", Err: errors.New("there is something behind the document")}
+		return nil, fields.Because("manifest", nil, errors.New("there is something behind the document"), "one document")
 	}
-	var problems []error
+	problems := fields.List()
 	if m.Version != manifestVersion {
-		problems = append(problems, &FieldError{Field: "version", Value: m.Version, Allowed: "1"})
+		problems.Wrong("version", m.Version, "1")
 	}
 	if _, err := compile(&Options{Tools: m.Rows(), Confirm: m.Confirm()}); err != nil {
-		problems = append(problems, err)
+		problems.Add(err)
 	}
 	for i, t := range m.Tools {
 		if t.InputSchema["type"] != "object" {
-			problems = append(problems, &FieldError{Field: fmt.Sprintf("tools[%d].input_schema.type", i), Value: t.InputSchema["type"], Allowed: "object"})
+			problems.Wrongf("object", t.InputSchema["type"], "tools[%d].input_schema.type", i)
 		}
-		problems = append(problems, checkSchema(t.InputSchema, fmt.Sprintf("tools[%d].input_schema", i)),
+		problems.Add(checkSchema(t.InputSchema, fmt.Sprintf("tools[%d].input_schema", i)),
 			checkSchema(t.OutputSchema, fmt.Sprintf("tools[%d].output_schema", i)))
 	}
-	if err := errors.Join(problems...); err != nil {
+	if err := problems.Err(); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -137,7 +139,7 @@ func checkSchema(schema map[string]any, field string) error {
 		_, err = s.Resolve(nil)
 	}
 	if err != nil {
-		return &FieldError{Field: field, Allowed: "a JSON schema", Err: err}
+		return fields.Because(field, nil, err, "a JSON schema")
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (c Capability) String() string {
 // MarshalText writes the name. A value other than the constants is an error.
 func (c Capability) MarshalText() ([]byte, error) {
 	if c > Read {
-		return nil, &FieldError{Field: "capability", Value: uint8(c), Allowed: "write, read"}
+		return nil, fields.Wrong("capability", uint8(c), "write, read")
 	}
 	return []byte(c.String()), nil
 }
@@ -77,5 +77,5 @@ func (c *Capability) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return &FieldError{Field: "capability", Value: string(text), Allowed: "write, read"}
+	return fields.Wrong("capability", string(text), "write, read")
 }

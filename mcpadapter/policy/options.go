@@ -3,11 +3,11 @@ package policy
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/redact"
 )
 
 const (
@@ -113,7 +113,7 @@ type Gate struct {
 	tokens   tokens
 	local    Caller
 	options  Options
-	redact   *redactor
+	redact   *redact.Redactor
 	audit    *auditor
 	limiter  *limiter
 	logins   *logins
@@ -127,13 +127,11 @@ func New(o *Options) (*Gate, error) {
 	if o == nil {
 		o = new(Options)
 	}
-	var problems []error
-	bad := func(allowed string, value any, field string, args ...any) {
-		problems = append(problems, &FieldError{Field: fmt.Sprintf(field, args...), Value: value, Allowed: allowed})
-	}
+	problems := fields.List()
+	bad := problems.Wrongf
 	rows, err := compile(o)
 	if err != nil {
-		problems = append(problems, err)
+		problems.Add(err)
 	}
 	requests := compileRequests(o.Requests, bad)
 	targets := compileTargets(o.TargetLimits, rows, bad)
@@ -141,7 +139,7 @@ func New(o *Options) (*Gate, error) {
 	case o.Mode > ReadWrite:
 		bad("ReadOnly, ReadWrite", uint8(o.Mode), "Mode")
 	case o.Mode == ReadWrite && !o.EnableWrite:
-		problems = append(problems, errNotEnabled)
+		problems.Add(errNotEnabled)
 	}
 	o.Limit.check(bad, "Limit")
 	o.SessionLimit.check(bad, "SessionLimit")
@@ -156,7 +154,7 @@ func New(o *Options) (*Gate, error) {
 	if o.TokensFile != "" {
 		filed, err := readTokens(o.TokensFile)
 		if err != nil {
-			problems = append(problems, err)
+			problems.Add(err)
 		}
 		all = append(all, filed...)
 	}
@@ -164,8 +162,8 @@ func New(o *Options) (*Gate, error) {
 	if o.Local != nil {
 		checkCaller(bad, "Local", o.Local.Subject, o.Local.Scopes)
 	}
-	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
+	if problems.Count() > 0 {
+		return nil, problems.Err()
 	}
 	g := build(o, rows, all)
 	g.requests, g.targets = requests, targets
@@ -190,7 +188,7 @@ func build(o *Options, rows map[string]*row, all []Token) *Gate {
 	g.tokens.replace(all)
 	rand.Read(g.sealKey[:]) // never fails
 	g.options.Tokens = nil  // from here on only their hashes are compared
-	g.redact = newRedactor(secrets)
+	g.redact = redact.New(secrets, redact.Patterns)
 	g.audit = newAuditor(o.Audit, g.redact, g.mode)
 	g.logins = &logins{limiter: newLimiter()}
 	g.sessions = newSessions(o)

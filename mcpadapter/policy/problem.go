@@ -8,6 +8,8 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // maxProblem bounds what is read of a failed response, in bytes.
@@ -119,7 +121,7 @@ func ReadProblem(res *http.Response) error {
 	if media != "application/problem+json" || json.Unmarshal(body, p) != nil {
 		*p = Problem{Title: http.StatusText(res.StatusCode)}
 		if strings.HasPrefix(media, "text/") && media != "text/html" || media == "application/json" {
-			p.Detail = clip(strings.TrimSpace(strings.ToValidUTF8(string(body), "\uFFFD")), 1000)
+			p.Detail = text.Clip(strings.TrimSpace(strings.ToValidUTF8(string(body), "\uFFFD")), 1000)
 		}
 	}
 	if p.Status == 0 {

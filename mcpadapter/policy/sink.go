@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/shakedown-go/shakedown/internal/usercode"
 )
 
 // sinkTime is how long the writer may take for a line before it counts as
@@ -145,11 +147,7 @@ func (s *sink) write(line []byte) error {
 // whole writes all of a line, or returns an error. A writer that panics must not end
 // the process.
 func whole(to io.Writer, line []byte) (n int, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("policy: the writer of the audit log panicked: %v", p)
-		}
-	}()
+	defer usercode.Recover(&err, "policy: the writer of the audit log")
 	if n, err = to.Write(line); err == nil && n < len(line) {
 		err = io.ErrShortWrite
 	}

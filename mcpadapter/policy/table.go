@@ -2,12 +2,12 @@ package policy
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"time"
 
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/internal/glob"
 )
 
@@ -86,10 +86,8 @@ type row struct {
 
 // compile compiles table and rules; the error joins all problems.
 func compile(o *Options) (map[string]*row, error) {
-	var problems []error
-	bad := func(allowed string, value any, field string, args ...any) {
-		problems = append(problems, &FieldError{Field: fmt.Sprintf(field, args...), Value: value, Allowed: allowed})
-	}
+	problems := fields.List()
+	bad := problems.Wrongf
 	rows := make(map[string]*row, len(o.Tools))
 	for i, t := range o.Tools {
 		if t.Name == "" || t.Name != strings.TrimSpace(t.Name) {
@@ -113,23 +111,23 @@ func compile(o *Options) (map[string]*row, error) {
 		}
 		rows[t.Name] = &row{Tool: t}
 	}
-	problems = append(problems, addRules(rows, o.Confirm, bad)...)
-	return rows, errors.Join(problems...)
+	addRules(rows, o.Confirm, problems)
+	return rows, problems.Err()
 }
 
 type complain = func(allowed string, value any, field string, args ...any)
 
 // addRules gives each row the rules that take its name. A rule that takes none
 // is an error: a misspelt one would leave a tool unguarded.
-func addRules(rows map[string]*row, rules []Confirm, bad complain) (problems []error) {
+func addRules(rows map[string]*row, rules []Confirm, problems *fielderror.List) {
 	for i, rule := range rules {
 		pattern, err := glob.Compile(rule.Tool)
 		if err != nil {
-			problems = append(problems, &FieldError{Field: fmt.Sprintf("Confirm[%d].Tool", i), Value: rule.Tool, Allowed: "a name pattern", Err: err})
+			problems.Because(fmt.Sprintf("Confirm[%d].Tool", i), rule.Tool, err, "a name pattern")
 			continue
 		}
 		if rule.Field != "" || len(rule.Values) > 0 {
-			checkField(bad, rule.Field, rule.Values, "Confirm[%d]", i)
+			checkField(problems.Wrongf, rule.Field, rule.Values, "Confirm[%d]", i)
 		}
 		used := false
 		for name, r := range rows {
@@ -141,10 +139,9 @@ func addRules(rows map[string]*row, rules []Confirm, bad complain) (problems []e
 			}
 		}
 		if !used {
-			bad("a pattern that takes a tool of the table", rule.Tool, "Confirm[%d].Tool", i)
+			problems.Wrongf("a pattern that takes a tool of the table", rule.Tool, "Confirm[%d].Tool", i)
 		}
 	}
-	return problems
 }
 
 func checkNeeds(bad complain, c Capability, scopes []string, place string, args ...any) {
@@ -173,7 +170,7 @@ func checkField(bad complain, field string, values []any, place string, args ...
 				bad("a finite number", n, place+".Values", args...)
 			}
 		default:
-			bad("string, bool, int, float64", fmt.Sprintf("a %T", v), place+".Values", args...)
+			bad("string, bool, int, float64", fielderror.Found(fmt.Sprintf("a %T", v)), place+".Values", args...)
 		}
 	}
 }

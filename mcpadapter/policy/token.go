@@ -18,6 +18,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy/tokenhash"
 )
 
@@ -70,7 +71,7 @@ func checkTokens(bad complain, tokens []Token) {
 		t.check(bad, i)
 		subject, hash := cmp.Or(t.Subject, defaultSubject), hashOf(t)
 		if hashes[hash] {
-			bad("each token once", "that of another one", "Tokens[%d].Value", i)
+			bad("each token once", fielderror.Found("that of another one"), "Tokens[%d].Value", i)
 		}
 		if subjects[subject] {
 			bad("a subject of its own for each token", subject, "Tokens[%d].Subject", i)
@@ -85,10 +86,10 @@ func (t Token) check(bad complain, i int) {
 		bad("Value or Hash, not both", "a hash beside a value", "Tokens[%d].Hash", i)
 	case t.Hash != "":
 		if _, ok := parseHash(t.Hash); !ok {
-			bad(tokenhash.Prefix+" and 64 hexadecimal digits in small letters", fmt.Sprintf("%d bytes", len(t.Hash)), "Tokens[%d].Hash", i)
+			bad(tokenhash.Prefix+" and 64 hexadecimal digits in small letters", fielderror.Found(fmt.Sprintf("%d bytes", len(t.Hash))), "Tokens[%d].Hash", i)
 		}
 	case len(t.Value) < minToken || !plainWord(t.Value):
-		bad(fmt.Sprintf("at least %d bytes, without space, comma and control characters", minToken), fmt.Sprintf("%d bytes", len(t.Value)), "Tokens[%d].Value", i)
+		bad(fmt.Sprintf("at least %d bytes, without space, comma and control characters", minToken), fielderror.Found(fmt.Sprintf("%d bytes", len(t.Value))), "Tokens[%d].Value", i)
 	}
 	checkCaller(bad, fmt.Sprintf("Tokens[%d]", i), cmp.Or(t.Subject, defaultSubject), t.Scopes)
 }
@@ -101,7 +102,7 @@ func readTokens(path string) ([]Token, error) {
 	}
 	tokens, err := parseTokens(text)
 	if err != nil {
-		return nil, &FieldError{Field: "TokensFile", Value: path, Allowed: "YAML with version and tokens, each with subject, scopes, hash and optionally expires", Err: err}
+		return nil, fields.Because("TokensFile", path, err, "YAML with version and tokens, each with subject, scopes, hash and optionally expires")
 	}
 	return tokens, nil
 }
@@ -124,10 +125,8 @@ func parseTokens(text []byte) ([]Token, error) {
 	if err := dec.Decode(new(any)); err != io.EOF {
 		return nil, errors.New("it holds more than one document")
 	}
-	var problems []error
-	bad := func(allowed string, value any, field string, args ...any) {
-		problems = append(problems, &FieldError{Field: fmt.Sprintf(field, args...), Value: value, Allowed: allowed})
-	}
+	problems := fields.List()
+	bad := problems.Wrongf
 	if doc.Version != tokensVersion {
 		bad("1", doc.Version, "version")
 	}
@@ -151,10 +150,10 @@ func parseTokens(text []byte) ([]Token, error) {
 		}
 		tokens = append(tokens, token)
 	}
-	if len(problems) == 0 {
+	if problems.Count() == 0 {
 		checkTokens(bad, tokens)
 	}
-	return tokens, errors.Join(problems...)
+	return tokens, problems.Err()
 }
 
 // A grant is a token compared by its hash, so that the time of a comparison
@@ -234,11 +233,9 @@ func (g *Gate) ReloadTokens() error {
 	filed, err := readTokens(g.options.TokensFile)
 	all := slices.Concat(g.tokens.fixed, filed)
 	if err == nil {
-		var problems []error
-		checkTokens(func(allowed string, value any, field string, args ...any) {
-			problems = append(problems, &FieldError{Field: fmt.Sprintf(field, args...), Value: value, Allowed: allowed})
-		}, all)
-		err = errors.Join(problems...)
+		problems := fields.List()
+		checkTokens(problems.Wrongf, all)
+		err = problems.Err()
 	}
 	result, detail := "success", ""
 	if err != nil {

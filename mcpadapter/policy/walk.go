@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // A walker reads a JSON object once, collects its members, and refuses names
@@ -88,7 +90,7 @@ func (w *walker) passString() error {
 		}
 	}
 	if top.add(fold(name)) {
-		return fmt.Errorf("the arguments name the member %q more than once (case apart)", clip(name, 100))
+		return fmt.Errorf("the arguments name the member %q more than once (case apart)", text.Clip(name, 100))
 	}
 	if len(w.levels) == 1 {
 		for w.text[w.at] != ':' {

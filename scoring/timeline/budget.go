@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"errors"
 	"fmt"
 	"time"
 )
@@ -75,7 +74,7 @@ func burnRules() []struct {
 }
 
 // Budgets judges the objective at each node of the query. Errors are [*WindowError]
-// and [*InputError].
+// and [*FieldError].
 func (r *Run) Budgets(q Query, slo SLO) ([]Budget, error) {
 	slo.Objective = orDefault(slo.Objective, defaultObjective)
 	if err := slo.check(); err != nil {
@@ -99,17 +98,17 @@ func (r *Run) Budgets(q Query, slo SLO) ([]Budget, error) {
 }
 
 func (o SLO) check() error {
-	var errs []error
+	errs := fields.List()
 	if !(o.Objective > 0 && o.Objective < 1) {
-		errs = append(errs, &InputError{"objective", o.Objective, "must be above 0 and below 1"})
+		errs.Wrong("objective", o.Objective, "above 0 and below 1")
 	}
 	if o.Latency < 0 {
-		errs = append(errs, &InputError{"latency", o.Latency, "must not be negative"})
+		errs.Wrong("latency", o.Latency, "0 or more")
 	}
 	if o.Period < 0 {
-		errs = append(errs, &InputError{"period", o.Period, "must not be negative"})
+		errs.Wrong("period", o.Period, "0 or more")
 	}
-	return errors.Join(errs...)
+	return errs.Err()
 }
 
 func (o SLO) question() question {

@@ -1,6 +1,10 @@
 package timeline
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/shakedown-go/shakedown/internal/text"
+)
 
 // A Comparison shows a scenario beside its baseline.
 type Comparison struct {
@@ -34,7 +38,7 @@ type Change struct {
 
 // Compare applies one query to both runs. Each run resolves the bounds for itself.
 // Counts compare only where both windows, which the answer shows, have the same
-// length. Errors are [*WindowError] and [*InputError]; a node is unknown only if
+// length. Errors are [*WindowError] and [*FieldError]; a node is unknown only if
 // neither run has it.
 func Compare(baseline, scenario *Run, q Query) (Comparison, error) {
 	nodes := q.Nodes
@@ -46,7 +50,7 @@ func Compare(baseline, scenario *Run, q Query) (Comparison, error) {
 	}
 	for _, node := range nodes {
 		if !slices.Contains(known, node) {
-			return Comparison{}, &InputError{"nodeId", node, "was called in neither run; " + list(known)}
+			return Comparison{}, fields.Wrong("nodeId", node, "a node that was called: "+text.Some(known, fewNames))
 		}
 	}
 	if err := checkEither(baseline.index.Load(), scenario.index.Load(), q.Classes); err != nil {
@@ -63,7 +67,7 @@ func Compare(baseline, scenario *Run, q Query) (Comparison, error) {
 	c := Comparison{Baseline: before.window, Scenario: after.window, Degradation: map[string]Value{}}
 	for _, node := range nodes {
 		b, a := before.of(node), after.of(node)
-		for i, m := range metrics() {
+		for i, m := range Metrics() {
 			c.Changes = append(c.Changes, change(node, m, b.values[i], a.values[i]))
 		}
 		c.Degradation[node] = 1 - ratio(float64(a.availability), float64(b.availability))
@@ -101,7 +105,7 @@ type totals struct {
 }
 
 type nodeTotals struct {
-	values       []Value // in the order of metrics()
+	values       []Value // in the order of Metrics()
 	availability Value
 }
 
@@ -110,7 +114,7 @@ func (t totals) of(node string) nodeTotals {
 		return n
 	}
 	n := nodeTotals{availability: undefined()}
-	for range metrics() {
+	for range Metrics() {
 		n.values = append(n.values, undefined())
 	}
 	return n
@@ -149,7 +153,7 @@ func (v view) totals(w span, all *latencies) nodeTotals {
 		busy += float64(b)
 	}
 	n := nodeTotals{availability: ratio(sum.served, sum.served+sum.errors)}
-	for _, m := range metrics() {
+	for _, m := range Metrics() {
 		value := sum.value(m, v.slot)
 		switch m {
 		case Backlog:

@@ -40,7 +40,7 @@ type FaultStats struct {
 
 // Faults returns a row for every node, rule and fault of the window, sorted. All
 // times are multiples of the length of a bin, and null where there is nothing to
-// average. Errors are [*WindowError] and [*InputError].
+// average. Errors are [*WindowError] and [*FieldError].
 func (r *Run) Faults(q Query, rule OutageRule) ([]FaultStats, error) {
 	return judged(r, q, rule, func(x extent, w span, v view) (stats []FaultStats, err error) {
 		deliveries, err := r.deliveries(x, v.node, q.Classes)

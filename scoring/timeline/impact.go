@@ -51,7 +51,7 @@ type Affected struct {
 // lookahead. The answer is based on time and calls alone and proves no cause.
 // A node starves in bins with less than half of its mean arrivals before the window, if
 // that mean is at least one a bin. The query's Nodes narrow the answer. Errors are
-// [*WindowError] and [*InputError].
+// [*WindowError] and [*FieldError].
 func (r *Run) Impact(node string, q Query, rule OutageRule) (Impact, error) {
 	if err := rule.check(); err != nil {
 		return Impact{}, err

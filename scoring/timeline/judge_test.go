@@ -58,7 +58,7 @@ func TestWarningsNeedThreeBins(t *testing.T) {
 		})
 	}
 	_, err := newRun(t, nil, call("a", 0)).Warnings(timeline.Query{}, -1)
-	assert.EqualError(t, err, "timeline: objective -1ns: must not be negative")
+	assert.EqualError(t, err, "timeline: objective is -1ns; allowed: 0 or more")
 }
 
 // crowd is a node that works on one call at a time for 20 ms, and each second
@@ -172,7 +172,7 @@ func TestBudgets(t *testing.T) {
 
 	for _, bad := range []timeline.SLO{{Objective: 1}, {Objective: -1}, {Latency: -1}, {Period: -1}} {
 		_, err := r.Budgets(timeline.Query{}, bad)
-		var input *timeline.InputError
+		var input *timeline.FieldError
 		assert.ErrorAs(t, err, &input)
 	}
 }
@@ -193,9 +193,9 @@ func TestAComparisonHasNullsWhereThereIsNothingToCompare(t *testing.T) {
 	assert.Equal(t, timeline.Value(5), c.Changes[5].Baseline, "the largest backlog, not a sum")
 
 	_, err = timeline.Compare(a, b, timeline.Query{Nodes: []string{"c"}})
-	assert.EqualError(t, err, `timeline: nodeId "c": was called in neither run; a, b were`)
+	assert.EqualError(t, err, `timeline: nodeId is "c"; allowed: a node that was called: a, b`)
 	_, err = timeline.Compare(a, b, timeline.Query{Classes: []string{"x"}})
-	assert.EqualError(t, err, `timeline: classId "x": is not a class of this run`)
+	assert.EqualError(t, err, `timeline: classId is "x"; allowed: a class of this run`)
 	_, err = timeline.Compare(newRun(t, nil), b, timeline.Query{})
 	assert.ErrorContains(t, err, "the run has no samples")
 }
@@ -259,5 +259,5 @@ func TestImpactGoesOnlyAlongTheCalls(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"c"}, impact.Unaffected)
 	_, err = r.Impact("nope", timeline.Query{}, timeline.OutageRule{})
-	assert.ErrorContains(t, err, `nodeId "nope": was not called in this run; a, b, c, other were`)
+	assert.ErrorContains(t, err, `nodeId is "nope"; allowed: a node that was called: a, b, c, other`)
 }

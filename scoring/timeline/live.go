@@ -80,7 +80,7 @@ const maxPending = 1 << 16
 // clock. In another run, and for a node with more than 65,536 calls in flight,
 // Begin remembers nothing and End does what [Run.Add] does.
 //
-// For an invalid sample it returns nil and the problems, each an [*InputError],
+// For an invalid sample it returns nil and the problems, each a [*FieldError],
 // joined.
 func (r *Run) Begin(s Sample) (*Pending, error) {
 	s.End = s.Start

@@ -87,7 +87,7 @@ func TestWhatLiesOutsideALiveRunIsCountedAndSaid(t *testing.T) {
 	assert.Contains(t, r.Notes(), "2 calls are not counted: ended before the bins that were kept.")
 	assert.Contains(t, r.Notes(), "2 calls are not counted: ended more than a bin after the clock of the run; the clock of their source is ahead.")
 	_, err := r.StateWindow(timeline.Query{Start: timeline.Bin(3)})
-	assert.EqualError(t, err, "timeline: startBin 3: the first bin that is still kept is 3592")
+	assert.EqualError(t, err, "timeline: startBin is 3; allowed: 3592 or more: earlier bins are no longer kept")
 }
 
 func TestACallInFlightCountsFromItsBeginning(t *testing.T) {
@@ -127,7 +127,7 @@ func TestACallEndsOnce(t *testing.T) {
 		r := run()
 		call, err := r.Begin(timeline.Sample{Target: "a", Start: sec})
 		require.NoError(t, err)
-		require.ErrorContains(t, call.End(served("a", sec, -1)), "end 999.999999ms: must not be before start 1s", why)
+		require.ErrorContains(t, call.End(served("a", sec, -1)), "end is 999.999999ms; allowed: 1s or more, where it starts", why)
 		assert.Zero(t, r.InFlight(), "%s: nobody knows when it ended, only that it did", why)
 		var well atomic.Int64
 		var enders sync.WaitGroup
@@ -173,7 +173,7 @@ func TestARetryInFlightGoesOnWithItsOperation(t *testing.T) {
 func TestBeginRefuses(t *testing.T) {
 	r, _ := live(t, 60)
 	_, err := r.Begin(timeline.Sample{})
-	assert.EqualError(t, err, `timeline: target "": a sample needs the name of the node that was called`)
+	assert.EqualError(t, err, `timeline: target is missing; allowed: the name of the node that was called`)
 	var none *timeline.Pending
 	assert.Error(t, none.End(served("a", 0, 0)))
 	recording := newRun(t, nil)

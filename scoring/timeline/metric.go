@@ -45,26 +45,26 @@ const (
 	RetryTax Metric = "retryTax"
 )
 
-// metrics returns all metrics, in the order of their documentation.
-func metrics() []Metric {
+// Metrics returns all metrics, in the order of their documentation.
+func Metrics() []Metric {
 	return []Metric{Arrivals, Served, Errors, Attempts, Failures, Backlog, Latency, LatencyP95,
 		Busy, Capacity, Utilization, ThroughputRatio, RetryTax}
 }
 
 func checkMetrics(asked []Metric) ([]Metric, error) {
 	if len(asked) == 0 {
-		return metrics(), nil
+		return Metrics(), nil
 	}
 	for _, m := range asked {
 		if !m.known() {
-			return nil, &InputError{"metric", string(m), "must be one of " + metricNames(metrics())}
+			return nil, fields.Wrong("metric", string(m), metricNames(Metrics()))
 		}
 	}
 	return asked, nil
 }
 
 func (m Metric) known() bool {
-	return slices.Contains(metrics(), m)
+	return slices.Contains(Metrics(), m)
 }
 
 func metricNames(ms []Metric) string {

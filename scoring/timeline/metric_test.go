@@ -109,7 +109,7 @@ func TestClassesAreAskedTogetherOrApart(t *testing.T) {
 	assert.Equal(t, timeline.Value(900), w.Series[1].Metrics[timeline.LatencyP95][0])
 
 	_, err = r.StateWindow(timeline.Query{Classes: []string{"medium"}})
-	assert.EqualError(t, err, `timeline: classId "medium": is not a class of this run`)
+	assert.EqualError(t, err, `timeline: classId is "medium"; allowed: a class of this run`)
 }
 
 func TestGraph(t *testing.T) {

@@ -76,7 +76,7 @@ func (i Incident) Bins() int { return i.EndBin - i.StartBin + 1 }
 // DetectOutages returns the incidents of the query's nodes, sorted by node and
 // time. An incident that begins or ends with the window may be longer than the
 // window shows. In the present bin of a live run, too few served operations are no
-// incident yet. Errors are [*WindowError] and [*InputError].
+// incident yet. Errors are [*WindowError] and [*FieldError].
 func (r *Run) DetectOutages(q Query, rule OutageRule) ([]Incident, error) {
 	return judged(r, q, rule, func(_ extent, w span, v view) ([]Incident, error) { return rule.incidents(v, w), nil })
 }
@@ -120,21 +120,21 @@ func (o OutageRule) minBins() int { return max(1, o.MinBins) }
 
 func (o OutageRule) check() error {
 	if o.MinBins < 0 {
-		return &InputError{"minDurationBins", o.MinBins, "must not be negative"}
+		return fields.Wrong("minDurationBins", o.MinBins, "0 or more")
 	}
 	if o.Threshold != nil && math.IsNaN(*o.Threshold) {
-		return &InputError{"threshold", *o.Threshold, "must be a number"}
+		return fields.Wrong("threshold", *o.Threshold, "a number")
 	}
 	switch m := o.metric(); m {
 	case Served, Capacity:
 		return nil
 	case Backlog, Latency, LatencyP95:
 		if o.Threshold == nil {
-			return &InputError{"threshold", "", fmt.Sprintf("metric %s has no default: one must be given", m)}
+			return fields.Wrong("threshold", nil, fmt.Sprintf("a number: metric %s has no default", m))
 		}
 		return nil
 	default:
-		return &InputError{"metric", string(m), "outages are found by served, capacity, backlog, latency or latencyP95"}
+		return fields.Wrong("metric", string(m), "served, capacity, backlog, latency or latencyP95")
 	}
 }
 

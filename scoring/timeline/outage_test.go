@@ -87,10 +87,10 @@ func TestOutageRulesAreChecked(t *testing.T) {
 		rule timeline.OutageRule
 		want string
 	}{
-		{timeline.OutageRule{Metric: timeline.Backlog}, `timeline: threshold "": metric backlog has no default: one must be given`},
-		{timeline.OutageRule{Metric: timeline.Latency}, `timeline: threshold "": metric latency has no default: one must be given`},
-		{timeline.OutageRule{Metric: timeline.Busy}, `timeline: metric "busy": outages are found by served, capacity, backlog, latency or latencyP95`},
-		{timeline.OutageRule{MinBins: -1}, `timeline: minDurationBins -1: must not be negative`},
+		{timeline.OutageRule{Metric: timeline.Backlog}, `timeline: threshold is missing; allowed: a number: metric backlog has no default`},
+		{timeline.OutageRule{Metric: timeline.Latency}, `timeline: threshold is missing; allowed: a number: metric latency has no default`},
+		{timeline.OutageRule{Metric: timeline.Busy}, `timeline: metric is "busy"; allowed: served, capacity, backlog, latency or latencyP95`},
+		{timeline.OutageRule{MinBins: -1}, `timeline: minDurationBins is -1; allowed: 0 or more`},
 	} {
 		_, err := r.DetectOutages(timeline.Query{}, tt.rule)
 		assert.EqualError(t, err, tt.want)

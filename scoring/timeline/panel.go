@@ -16,7 +16,7 @@ type Panel struct {
 }
 
 // Panels returns what a picture of the window shows of each node, sorted by name.
-// Errors are [*WindowError] and [*InputError].
+// Errors are [*WindowError] and [*FieldError].
 func (r *Run) Panels(q Query, rule OutageRule) ([]Panel, error) {
 	if err := rule.check(); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package timeline
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -48,7 +49,7 @@ func (b *Bound) UnmarshalText(text []byte) error {
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		return &InputError{"bound", s, "must be a bin index or a time in RFC 3339"}
+		return fields.Wrong("bound", s, "a bin index or a time in RFC 3339")
 	}
 	*b = At(t)
 	return nil
@@ -79,13 +80,13 @@ func (b *Bound) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] == '"' {
 		var s string
 		if err := json.Unmarshal(text, &s); err != nil {
-			return &InputError{"bound", string(text), "must be a bin index or a time in RFC 3339"}
+			return fields.Wrong("bound", json.RawMessage(text), "a bin index or a time in RFC 3339")
 		}
 		return b.UnmarshalText([]byte(s))
 	}
 	i, err := strconv.Atoi(string(text))
 	if err != nil {
-		return &InputError{"bound", string(text), "must be a bin index or a time in RFC 3339"}
+		return fields.Wrong("bound", json.RawMessage(text), "a bin index or a time in RFC 3339")
 	}
 	*b = Bin(i)
 	return nil
@@ -143,24 +144,24 @@ func (w span) bins() int { return w.last - w.first + 1 }
 // window resolves the bounds against the recorded bins.
 func (q Query) window(x extent) (span, error) {
 	if x.bins == 0 {
-		return span{}, &InputError{"window", q.Start.String() + ".." + q.End.String(), "the run has no samples"}
+		return span{}, fields.Because("window", q.Start.String()+".."+q.End.String(), errors.New("the run has no samples"), "")
 	}
 	limit := orDefault(q.MaxBins, defaultMaxBins)
 	if limit < 0 {
-		return span{}, &InputError{"maxBins", limit, "must not be negative"}
+		return span{}, fields.Wrong("maxBins", limit, "0 or more")
 	}
 	w := span{first: x.resolve(q.Start, x.first), last: x.resolve(q.End, x.bins-1)}
 	if w.first < 0 {
-		return span{}, &InputError{"startBin", w.first, "must be >= 0"}
+		return span{}, fields.Wrong("startBin", w.first, "0 or more")
 	}
 	if w.first < x.first && w.first <= w.last {
-		return span{}, &InputError{"startBin", w.first, fmt.Sprintf("the first bin that is still kept is %d", x.first)}
+		return span{}, fields.Wrong("startBin", w.first, fmt.Sprintf("%d or more: earlier bins are no longer kept", x.first))
 	}
 	if w.last < w.first || w.last-w.first >= limit {
 		return span{}, &WindowError{w.first, w.last, limit}
 	}
 	if w.first >= x.bins {
-		return span{}, &InputError{"startBin", w.first, fmt.Sprintf("the last recorded bin is %d", x.bins-1)}
+		return span{}, fields.Wrong("startBin", w.first, fmt.Sprintf("at most %d, the last recorded bin", x.bins-1))
 	}
 	w.last = min(w.last, x.bins-1)
 	return w, nil

@@ -34,9 +34,9 @@ func TestBoundsOfAWindow(t *testing.T) {
 		{why: "the limit counts what was asked for, not what there is", start: bin(10), end: at(2000 * sec), err: "Requested window 1991 exceeds maxBins 1000."},
 		{why: "another limit", start: bin(0), end: bin(10), maxBins: 10, err: "Requested window 11 exceeds maxBins 10."},
 		{why: "just within it", start: bin(0), end: bin(9), maxBins: 10, first: 0, last: 9},
-		{why: "a negative bin", start: bin(-1), end: bin(5), err: "timeline: startBin -1: must be >= 0"},
-		{why: "nothing there", start: bin(60), end: bin(70), err: "timeline: startBin 60: the last recorded bin is 59"},
-		{why: "a negative limit", maxBins: -1, err: "timeline: maxBins -1: must not be negative"},
+		{why: "a negative bin", start: bin(-1), end: bin(5), err: "timeline: startBin is -1; allowed: 0 or more"},
+		{why: "nothing there", start: bin(60), end: bin(70), err: "timeline: startBin is 60; allowed: at most 59, the last recorded bin"},
+		{why: "a negative limit", maxBins: -1, err: "timeline: maxBins is -1; allowed: 0 or more"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			w, err := r.StateWindow(timeline.Query{Start: tt.start, End: tt.end, MaxBins: tt.maxBins}, timeline.Served)
@@ -68,11 +68,11 @@ func TestTheBinOfABound(t *testing.T) {
 func TestWrongQuestionsAreRefused(t *testing.T) {
 	r := newRun(t, nil, call("a", 0))
 	_, err := r.StateWindow(timeline.Query{Nodes: []string{"b"}})
-	assert.EqualError(t, err, `timeline: nodeId "b": was not called in this run; a was`)
+	assert.EqualError(t, err, `timeline: nodeId is "b"; allowed: a node that was called: a`)
 	_, err = r.StateWindow(timeline.Query{}, "speed")
-	assert.ErrorContains(t, err, `timeline: metric "speed": must be one of arrivals, served, `)
+	assert.ErrorContains(t, err, `timeline: metric is "speed"; allowed: arrivals, served, `)
 	_, err = newRun(t, nil).StateWindow(timeline.Query{})
-	assert.EqualError(t, err, `timeline: window "..": the run has no samples`)
+	assert.EqualError(t, err, `timeline: window is "..": the run has no samples`)
 }
 
 func TestBoundsAreReadFromText(t *testing.T) {
@@ -88,9 +88,9 @@ func TestBoundsAreReadFromText(t *testing.T) {
 	for _, bad := range []string{`1.5`, `true`, `{}`, `"noon"`, `"2026-03-01"`, `99999999999999999999`} {
 		var b timeline.Bound
 		err := json.Unmarshal([]byte(bad), &b)
-		var input *timeline.InputError
+		var input *timeline.FieldError
 		require.ErrorAs(t, err, &input, bad)
-		assert.Equal(t, "must be a bin index or a time in RFC 3339", input.Allowed)
+		assert.Equal(t, "a bin index or a time in RFC 3339", input.Allowed)
 	}
 }
 

@@ -3,9 +3,10 @@ package timeline
 import (
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/text"
 )
 
 // An extent describes the bins at the moment of a query.
@@ -254,7 +255,7 @@ func (ix *index) checkNodes(nodes []string) ([]string, error) {
 	}
 	for _, node := range nodes {
 		if _, found := slices.BinarySearch(known, node); !found {
-			return nil, &InputError{"nodeId", node, "was not called in this run; " + list(known)}
+			return nil, fields.Wrong("nodeId", node, "a node that was called: "+text.Some(known, fewNames))
 		}
 	}
 	return nodes, nil
@@ -267,23 +268,11 @@ func (ix *index) checkClasses(classes []string) error {
 			known = known || key.class == class
 		}
 		if !known {
-			return &InputError{"classId", class, "is not a class of this run"}
+			return fields.Wrong("classId", class, "a class of this run")
 		}
 	}
 	return nil
 }
 
-// list formats the first few names.
-func list(names []string) string {
-	const few = 8
-	if len(names) == 0 {
-		return "none was"
-	}
-	if len(names) > few {
-		return strings.Join(names[:few], ", ") + " and " + strconv.Itoa(len(names)-few) + " more were"
-	}
-	if len(names) == 1 {
-		return names[0] + " was"
-	}
-	return strings.Join(names, ", ") + " were"
-}
+// fewNames bounds the names that an error lists.
+const fewNames = 8

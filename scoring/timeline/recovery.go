@@ -65,7 +65,7 @@ func (s Sentences) MarshalJSON() ([]byte, error) { return json.Marshal(s.String(
 func (s *Sentences) UnmarshalJSON(text []byte) error {
 	var joined string
 	if err := json.Unmarshal(text, &joined); err != nil {
-		return &InputError{"notes", string(text), "must be a text"}
+		return fields.Wrong("notes", json.RawMessage(text), "a text")
 	}
 	if *s = nil; joined != "" {
 		*s = Sentences{joined}
@@ -90,7 +90,7 @@ func (s Sentences) String() string {
 
 // RecoveryTime measures the time from the start of an outage to the first recovered
 // bin after one that was not. Bins where the metric is undefined count neither way.
-// Errors are [*WindowError] and [*InputError].
+// Errors are [*WindowError] and [*FieldError].
 func (r *Run) RecoveryTime(node string, options *RecoveryOptions) (Recovery, error) {
 	var o RecoveryOptions
 	if options != nil {
@@ -105,21 +105,21 @@ func (r *Run) RecoveryTime(node string, options *RecoveryOptions) (Recovery, err
 }
 
 func (o RecoveryOptions) check() error {
-	var errs []error
+	errs := fields.List()
 	if !o.BasedOn.known() {
-		errs = append(errs, &InputError{"basedOn", string(o.BasedOn), "must be one of " + metricNames(metrics())})
+		errs.Wrong("basedOn", string(o.BasedOn), metricNames(Metrics()))
 	}
 	fitsZero := []Metric{Backlog, Errors, Failures, RetryTax}
 	switch {
 	case o.Definition != Zero && o.Definition != Baseline:
-		errs = append(errs, &InputError{"recoveryDefinition", o.Definition, "must be zero or baseline"})
+		errs.Wrong("recoveryDefinition", o.Definition, "zero or baseline")
 	case o.Definition == Zero && o.BasedOn.known() && !slices.Contains(fitsZero, o.BasedOn):
-		errs = append(errs, &InputError{"basedOn", string(o.BasedOn), "recovery to zero is defined for " + metricNames(fitsZero)})
+		errs.Wrong("basedOn", string(o.BasedOn), "for recovery to zero "+metricNames(fitsZero))
 	}
 	if o.Tolerance != nil && !(*o.Tolerance >= 0) {
-		errs = append(errs, &InputError{"tolerance", *o.Tolerance, "must be a number, not negative"})
+		errs.Wrong("tolerance", *o.Tolerance, "0 or more")
 	}
-	return errors.Join(errs...)
+	return errs.Err()
 }
 
 func (r *Run) recoveryTime(x extent, node string, o RecoveryOptions) (Recovery, error) {
@@ -182,7 +182,7 @@ func (o RecoveryOptions) condition(v view, w span) (func(float64) bool, string, 
 func (o RecoveryOptions) baselineWindow(x extent, w span) (span, error) {
 	if o.BaselineEnd.kind == boundOpen {
 		if w.first == x.first {
-			return span{}, &InputError{"baselineWindow", "", "the outage starts in the first bin: nothing was recorded before it"}
+			return span{}, fields.Because("baselineWindow", nil, errors.New("the outage starts in the first bin: nothing was recorded before it"), "")
 		}
 		o.BaselineEnd = Bin(w.first - 1)
 	}

@@ -89,16 +89,16 @@ func TestRecoveryOptionsAreChecked(t *testing.T) {
 		options timeline.RecoveryOptions
 		want    string
 	}{
-		{timeline.RecoveryOptions{BasedOn: "mood"}, `timeline: basedOn "mood": must be one of arrivals`},
-		{timeline.RecoveryOptions{BasedOn: timeline.Latency}, `timeline: basedOn "latency": recovery to zero is defined for backlog, errors, failures, retryTax`},
-		{timeline.RecoveryOptions{Definition: "soon"}, `timeline: recoveryDefinition "soon": must be zero or baseline`},
-		{timeline.RecoveryOptions{Tolerance: number(-1)}, `timeline: tolerance -1: must be a number, not negative`},
-		{timeline.RecoveryOptions{Definition: timeline.Baseline}, `timeline: baselineWindow "": the outage starts in the first bin: nothing was recorded before it`},
+		{timeline.RecoveryOptions{BasedOn: "mood"}, `timeline: basedOn is "mood"; allowed: arrivals`},
+		{timeline.RecoveryOptions{BasedOn: timeline.Latency}, `timeline: basedOn is "latency"; allowed: for recovery to zero backlog, errors, failures, retryTax`},
+		{timeline.RecoveryOptions{Definition: "soon"}, `timeline: recoveryDefinition is "soon"; allowed: zero or baseline`},
+		{timeline.RecoveryOptions{Tolerance: number(-1)}, `timeline: tolerance is -1; allowed: 0 or more`},
+		{timeline.RecoveryOptions{Definition: timeline.Baseline}, `timeline: baselineWindow: the outage starts in the first bin: nothing was recorded before it`},
 		{timeline.RecoveryOptions{OutageStart: timeline.Bin(3), LookaheadEnd: timeline.Bin(2)}, "endBin must be >= startBin."},
 	} {
 		_, err := r.RecoveryTime("a", &tt.options)
 		assert.ErrorContains(t, err, tt.want)
 	}
 	_, err := r.RecoveryTime("b", &timeline.RecoveryOptions{})
-	assert.EqualError(t, err, `timeline: nodeId "b": was not called in this run; a was`)
+	assert.EqualError(t, err, `timeline: nodeId is "b"; allowed: a node that was called: a`)
 }

@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,20 +56,20 @@ func (o *RunOptions) withDefaults() (RunOptions, error) {
 	c.BinSize = orDefault(c.BinSize, time.Second)
 	c.MaxBins = orDefault(c.MaxBins, defaultMaxBins)
 	c.MaxSeries = orDefault(c.MaxSeries, defaultMaxSeries)
-	var errs []error
+	errs := fields.List()
 	if c.BinSize < 0 || c.BinSize%time.Millisecond != 0 {
-		errs = append(errs, &InputError{"binSize", c.BinSize, "must be a positive whole number of milliseconds"})
+		errs.Wrong("binSize", c.BinSize, "a positive whole number of milliseconds")
 	}
 	if c.MaxBins < 2 || c.MaxBins > largestMaxBins {
-		errs = append(errs, &InputError{"maxBins", c.MaxBins, fmt.Sprintf("must be 2 to %d", largestMaxBins)})
+		errs.Wrong("maxBins", c.MaxBins, fmt.Sprintf("2 to %d", largestMaxBins))
 	}
 	if c.MaxSeries < 0 {
-		errs = append(errs, &InputError{"maxSeries", c.MaxSeries, "must not be negative"})
+		errs.Wrong("maxSeries", c.MaxSeries, "0 or more")
 	}
 	if c.RetryWithin < 0 {
-		errs = append(errs, &InputError{"retryWithin", c.RetryWithin, "must not be negative"})
+		errs.Wrong("retryWithin", c.RetryWithin, "0 or more")
 	}
-	return c, errors.Join(errs...)
+	return c, errs.Err()
 }
 
 func orDefault[T comparable](v, fallback T) T {
@@ -113,7 +112,7 @@ type edge struct {
 }
 
 // NewRun makes an empty run. The error joins every problem of the options, each an
-// [*InputError].
+// [*FieldError].
 func NewRun(o *RunOptions) (*Run, error) {
 	options, err := o.withDefaults()
 	if err != nil {
@@ -125,7 +124,7 @@ func NewRun(o *RunOptions) (*Run, error) {
 }
 
 // Add counts one call. An invalid sample is not counted; the error joins its
-// problems, each an [*InputError].
+// problems, each a [*FieldError].
 //
 // A sample is joined to an operation when it is added. So the samples of one
 // operation must be added in the order of their attempts. All others may come in
@@ -154,7 +153,7 @@ const maxReported = 16
 // AddAll adds each sample in turn, as Add does. Invalid samples are left out. The
 // error joins them: the first 16 each with its index, the rest as a number.
 func (r *Run) AddAll(samples []Sample) error {
-	var errs []error
+	errs := fields.List()
 	invalid := 0
 	b := batch{run: r, turn: 1}
 	defer b.release()
@@ -170,13 +169,13 @@ func (r *Run) AddAll(samples []Sample) error {
 			continue
 		}
 		if invalid++; invalid <= maxReported {
-			errs = append(errs, fmt.Errorf("samples[%d]: %w", i, x.check()))
+			errs.Add(fmt.Errorf("samples[%d]: %w", i, x.check()))
 		}
 	}
 	if invalid > maxReported {
-		errs = append(errs, fmt.Errorf("timeline: %d more invalid samples", invalid-maxReported))
+		errs.Add(fmt.Errorf("timeline: %d more invalid samples", invalid-maxReported))
 	}
-	return errors.Join(errs...)
+	return errs.Err()
 }
 
 func (s *Sample) edge() edgeKey {
@@ -236,14 +235,14 @@ func (r *Run) insert(ix *index, key edgeKey) *edge {
 // Merge adds the content of other to r; other is unchanged. Merging the parts of a
 // run gives the run itself if the attempts of each operation are in one part. Calls
 // in flight stay with other. Both must have the same Epoch and BinSize; else an
-// [*InputError] is returned and r is unchanged.
+// [*FieldError] is returned and r is unchanged.
 func (r *Run) Merge(other *Run) error {
 	a, b := &r.options, &other.options
 	if !a.Epoch.Equal(b.Epoch) {
-		return &InputError{"epoch", b.Epoch.Format(time.RFC3339Nano), "must be that of the run merged into, " + a.Epoch.Format(time.RFC3339Nano)}
+		return fields.Wrong("epoch", b.Epoch.Format(time.RFC3339Nano), "that of the run merged into, "+a.Epoch.Format(time.RFC3339Nano))
 	}
 	if a.BinSize != b.BinSize {
-		return &InputError{"binSize", b.BinSize, fmt.Sprintf("must be that of the run merged into, %v", a.BinSize)}
+		return fields.Wrong("binSize", b.BinSize, fmt.Sprintf("that of the run merged into, %v", a.BinSize))
 	}
 	ix := other.index.Load()
 	copies := make(map[*series]*series, len(ix.series))

@@ -17,11 +17,11 @@ func TestRunOptionsAreChecked(t *testing.T) {
 		options timeline.RunOptions
 		want    string
 	}{
-		{timeline.RunOptions{BinSize: -time.Second}, "timeline: binSize -1s: must be a positive whole number of milliseconds"},
-		{timeline.RunOptions{BinSize: 1500 * time.Microsecond}, "timeline: binSize 1.5ms: must be a positive whole number of milliseconds"},
-		{timeline.RunOptions{MaxBins: 1}, "timeline: maxBins 1: must be 2 to 1048576"},
+		{timeline.RunOptions{BinSize: -time.Second}, "timeline: binSize is -1s; allowed: a positive whole number of milliseconds"},
+		{timeline.RunOptions{BinSize: 1500 * time.Microsecond}, "timeline: binSize is 1.5ms; allowed: a positive whole number of milliseconds"},
+		{timeline.RunOptions{MaxBins: 1}, "timeline: maxBins is 1; allowed: 2 to 1048576"},
 		{timeline.RunOptions{MaxSeries: -1, RetryWithin: -1},
-			"timeline: maxSeries -1: must not be negative\ntimeline: retryWithin -1ns: must not be negative"},
+			"timeline: maxSeries is -1; allowed: 0 or more\ntimeline: retryWithin is -1ns; allowed: 0 or more"},
 	} {
 		_, err := timeline.NewRun(&tt.options)
 		assert.EqualError(t, err, tt.want)
@@ -67,9 +67,9 @@ func TestTheFiftyFirstNodeIsFolded(t *testing.T) {
 func TestRunsThatDoNotFitAreNotMerged(t *testing.T) {
 	r := newRun(t, nil, call("a", 0))
 	other := newRun(t, &timeline.RunOptions{Epoch: epoch.Add(sec)}, call("a", 0))
-	assert.EqualError(t, r.Merge(other), `timeline: epoch "2026-03-01T12:00:01Z": must be that of the run merged into, 2026-03-01T12:00:00Z`)
+	assert.EqualError(t, r.Merge(other), `timeline: epoch is "2026-03-01T12:00:01Z"; allowed: that of the run merged into, 2026-03-01T12:00:00Z`)
 	other = newRun(t, &timeline.RunOptions{Epoch: epoch, BinSize: 2 * sec}, call("a", 0))
-	assert.EqualError(t, r.Merge(other), `timeline: binSize 2s: must be that of the run merged into, 1s`)
+	assert.EqualError(t, r.Merge(other), `timeline: binSize is 2s; allowed: that of the run merged into, 1s`)
 	assert.Equal(t, int64(1), r.Graph(timeline.GraphQuery{}).Edges[0].Attempts)
 }
 

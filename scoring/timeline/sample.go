@@ -1,9 +1,10 @@
 package timeline
 
 import (
-	"errors"
 	"fmt"
 	"time"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
 // A NodeType is the kind of a node of the call graph.
@@ -86,48 +87,36 @@ type Sample struct {
 	Rule  string `json:"rule,omitempty"`
 }
 
-// An InputError names an input that is wrong, its value and what is allowed.
-type InputError struct {
-	Field   string // in the spelling of the JSON inputs: "target", "nodeId", …
-	Value   any
-	Allowed string
-}
+// A FieldError is the FieldError of package scoring. Its Field has the spelling of the JSON
+// inputs: "target", "nodeId", …
+type FieldError = fielderror.Error
 
-// Error returns the field, the value and what is allowed, after the name of the
-// package.
-func (e *InputError) Error() string {
-	if s, ok := e.Value.(string); ok {
-		return fmt.Sprintf("timeline: %s %q: %s", e.Field, s, e.Allowed)
-	}
-	return fmt.Sprintf("timeline: %s %v: %s", e.Field, e.Value, e.Allowed)
-}
+// fields makes the errors of this package.
+const fields = fielderror.Package("timeline")
 
-// Validate returns every problem of the sample, joined, each an [*InputError]. It
+// Validate returns every problem of the sample, joined, each a [*FieldError]. It
 // returns nil for a sample that [Run.Add] accepts.
 func (s Sample) Validate() error { return s.check() }
 
 // check returns every problem of s, joined.
 func (s *Sample) check() error {
-	var errs []error
-	bad := func(field string, value any, allowed string) {
-		errs = append(errs, &InputError{Field: field, Value: value, Allowed: allowed})
-	}
+	errs := fields.List()
 	if s.Target == "" {
-		bad("target", "", "a sample needs the name of the node that was called")
+		errs.Wrong("target", nil, "the name of the node that was called")
 	}
 	if s.Type.rank() < 0 {
-		bad("type", string(s.Type), "must be agent, tool, llm, http or point")
+		errs.Wrong("type", string(s.Type), "agent, tool, llm, http or point")
 	}
 	if s.Start < 0 {
-		bad("start", s.Start, "must not be before the epoch of the run")
+		errs.Wrong("start", s.Start, "0 or more: not before the epoch of the run")
 	}
 	if s.End < s.Start {
-		bad("end", s.End, fmt.Sprintf("must not be before start %v", s.Start))
+		errs.Wrong("end", s.End, fmt.Sprintf("%v or more, where it starts", s.Start))
 	}
 	if s.Attempt < 0 {
-		bad("attempt", s.Attempt, "attempts count from 1 (0 means 1)")
+		errs.Wrong("attempt", s.Attempt, "1 or more, or 0 for 1")
 	}
-	return errors.Join(errs...)
+	return errs.Err()
 }
 
 // valid reports whether check finds nothing. It builds no errors, for the hot path.

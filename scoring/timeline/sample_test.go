@@ -17,20 +17,20 @@ func TestInvalidSamplesAreRefusedWithEveryReason(t *testing.T) {
 		sample timeline.Sample
 		want   string
 	}{
-		{"no target", timeline.Sample{}, `timeline: target "": a sample needs the name of the node that was called`},
-		{"before the epoch", timeline.Sample{Target: "a", Start: -1}, `timeline: start -1ns: must not be before the epoch of the run`},
-		{"ends before it starts", timeline.Sample{Target: "a", Start: sec}, `timeline: end 0s: must not be before start 1s`},
-		{"attempt below zero", timeline.Sample{Target: "a", Attempt: -1}, `timeline: attempt -1: attempts count from 1 (0 means 1)`},
-		{"unknown type", timeline.Sample{Target: "a", Type: "cron"}, `timeline: type "cron": must be agent, tool, llm, http or point`},
-		{"two reasons", timeline.Sample{Attempt: -1}, "timeline: target \"\": a sample needs the name of the node that was called\n" +
-			"timeline: attempt -1: attempts count from 1 (0 means 1)"},
+		{"no target", timeline.Sample{}, `timeline: target is missing; allowed: the name of the node that was called`},
+		{"before the epoch", timeline.Sample{Target: "a", Start: -1}, `timeline: start is -1ns; allowed: 0 or more: not before the epoch of the run`},
+		{"ends before it starts", timeline.Sample{Target: "a", Start: sec}, `timeline: end is 0s; allowed: 1s or more, where it starts`},
+		{"attempt below zero", timeline.Sample{Target: "a", Attempt: -1}, `timeline: attempt is -1; allowed: 1 or more, or 0 for 1`},
+		{"unknown type", timeline.Sample{Target: "a", Type: "cron"}, `timeline: type is "cron"; allowed: agent, tool, llm, http or point`},
+		{"two reasons", timeline.Sample{Attempt: -1}, "timeline: target is missing; allowed: the name of the node that was called\n" +
+			"timeline: attempt is -1; allowed: 1 or more, or 0 for 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRun(t, nil)
 			err := r.Add(tt.sample)
 			require.EqualError(t, err, tt.want)
 			assert.Equal(t, err, tt.sample.Validate(), "it can be known beforehand")
-			var input *timeline.InputError
+			var input *timeline.FieldError
 			assert.ErrorAs(t, err, &input)
 			assert.Zero(t, r.Bins(), "nothing was counted")
 		})
@@ -42,7 +42,7 @@ func TestABatchCountsTheValidAndReportsTheOthers(t *testing.T) {
 	samples := []timeline.Sample{call("a", 0), {}, call("a", sec)}
 	assert.NoError(t, samples[0].Validate())
 	err := r.AddAll(samples)
-	assert.EqualError(t, err, `samples[1]: timeline: target "": a sample needs the name of the node that was called`)
+	assert.EqualError(t, err, `samples[1]: timeline: target is missing; allowed: the name of the node that was called`)
 	assert.Equal(t, 2, r.Bins())
 
 	err = r.AddAll(make([]timeline.Sample, 40))

@@ -26,7 +26,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 func (v *Value) UnmarshalJSON(text []byte) error {
 	var number *float64
 	if err := json.Unmarshal(text, &number); err != nil {
-		return &InputError{"value", string(text), "must be a number or null"}
+		return fields.Wrong("value", json.RawMessage(text), "a number or null")
 	}
 	*v = undefined()
 	if number != nil {

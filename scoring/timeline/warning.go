@@ -31,10 +31,10 @@ type Warning struct {
 // Warnings returns the warnings of the query's nodes, sorted by node, kind and
 // time. objective is the longest p95 latency that is fine; 0 means that there is
 // none. A bin where a metric is undefined ends a series. Errors are [*WindowError]
-// and [*InputError].
+// and [*FieldError].
 func (r *Run) Warnings(q Query, objective time.Duration) ([]Warning, error) {
 	if objective < 0 {
-		return nil, &InputError{"objective", objective, "must not be negative"}
+		return nil, fields.Wrong("objective", objective, "0 or more")
 	}
 	return steadily(r, func(x extent) ([]Warning, error) {
 		w, err := q.window(x)

@@ -39,7 +39,7 @@ type Series struct {
 
 // StateWindow returns the metrics (none given: all) of the nodes, for each bin of
 // the window. If the query names classes, there is a series for each node and class
-// that has calls. Errors are [*WindowError] and [*InputError].
+// that has calls. Errors are [*WindowError] and [*FieldError].
 func (r *Run) StateWindow(q Query, metrics ...Metric) (Window, error) {
 	metrics, err := checkMetrics(metrics)
 	if err != nil {

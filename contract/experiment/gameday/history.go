@@ -255,6 +255,16 @@ func (h *History) SuccessRate(name string) (runs int, rate float64) {
 	return int(all.Runs), float64(all.Succeeded) / float64(cmp.Or(all.Runs, 1))
 }
 
+// Score is the chaos part of an overall score, as scoring.Parts has it: 100 times the
+// share of all runs that succeeded; nil without runs.
+func (h *History) Score() *float64 {
+	runs, rate := h.SuccessRate("")
+	if runs == 0 {
+		return nil
+	}
+	return new(100 * rate)
+}
+
 // Dropped returns the number of results that are no longer kept.
 func (h *History) Dropped() uint64 {
 	h.mu.Lock()

@@ -39,6 +39,7 @@ func TestHistoryIsBoundedAndCounts(t *testing.T) {
 	runs, rate := h.SuccessRate("")
 	assert.Zero(t, runs)
 	assert.Zero(t, rate)
+	assert.Nil(t, h.Score(), "no run is no part of a score")
 	for i := range 5 {
 		require.NoError(t, h.Add(result(fmt.Sprint("e", i%2), i%2 == 0)))
 	}
@@ -48,6 +49,7 @@ func TestHistoryIsBoundedAndCounts(t *testing.T) {
 	assert.EqualValues(t, 2, h.Dropped())
 	runs, rate = h.SuccessRate("")
 	assert.Equal(t, 5, runs, "also those that are not kept")
+	assert.InDelta(t, 60, *h.Score(), 1e-9)
 	assert.InDelta(t, 3.0/5, rate, 1e-12)
 	runs, rate = h.SuccessRate("e1")
 	assert.Equal(t, 2, runs)

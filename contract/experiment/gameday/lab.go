@@ -13,6 +13,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract/experiment"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 )
 
 // ErrUnknown is matched by the error of running an experiment that is not registered.
@@ -60,7 +61,7 @@ func (l *Lab) Register(experiments ...*experiment.Experiment) error {
 		err := fmt.Errorf("gameday: experiment %d is nil; allowed: an experiment", i)
 		if e != nil {
 			if err = e.Validate(); e.Hypothesis == nil {
-				err = errors.Join(err, &experiment.FieldError{Field: "Hypothesis", Allowed: "a hypothesis: without one there is no success to speak of"})
+				err = errors.Join(err, fielderror.Package("experiment").Wrong("Hypothesis", nil, "a hypothesis: without one there is no success to speak of"))
 			}
 			if err != nil {
 				err = fmt.Errorf("gameday: experiment %q: %w", e.Name, err)

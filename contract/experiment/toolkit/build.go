@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"strconv"
 	"time"
@@ -15,7 +14,7 @@ import (
 
 // builder makes an experiment from a document, and collects the problems.
 type builder struct {
-	*problems
+	problems
 	doc           *Document
 	providers     *Providers
 	activities    map[string]*Activity // by name, for references
@@ -25,7 +24,7 @@ type builder struct {
 
 func newBuilder(d *Document, p *Providers) *builder {
 	p = cmp.Or(p, &Providers{})
-	b := &builder{problems: &problems{}, doc: d, providers: p, activities: make(map[string]*Activity)}
+	b := &builder{problems: problems{List: fields.List()}, doc: d, providers: p, activities: make(map[string]*Activity)}
 	for _, list := range d.lists() {
 		for i := range list.activities {
 			if a := &list.activities[i]; a.Ref == "" && b.activities[a.Name] == nil {
@@ -54,19 +53,19 @@ func (d *Document) lists() []placed {
 // Experiment makes the experiment of the document. It loads configuration and
 // secrets: it reads the environment, and runs the probes of the configuration
 // within ctx. The error joins the problems of [Document.Validate], or else those of
-// loading, each a [*LocationError]. p may be nil.
+// loading, each a [*FieldError]. p may be nil.
 func (d *Document) Experiment(ctx context.Context, p *Providers) (*experiment.Experiment, error) {
 	if err := d.Validate(p); err != nil {
 		return nil, err
 	}
 	b := newBuilder(d, p)
 	b.resolve(ctx)
-	if len(b.list) > 0 {
-		return nil, errors.Join(b.list...)
+	if b.Count() > 0 {
+		return nil, b.Err()
 	}
 	e := b.experiment()
-	if len(b.list) > 0 {
-		return nil, errors.Join(b.list...)
+	if b.Count() > 0 {
+		return nil, b.Err()
 	}
 	return e, e.Validate()
 }

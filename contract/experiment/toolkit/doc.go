@@ -27,9 +27,9 @@
 // # Strictness
 //
 // [Read] and [Document.Validate] report every problem at once, each a
-// [*LocationError] such as
+// [*FieldError] such as
 //
-//	toolkit: method[2].provider.type is "ssh"; allowed: function, python, http, process
+//	toolkit: line 31, column 29: method[2].provider.type is "ssh"; allowed: function, python, http, process
 //
 // Unknown members, functions, controls, references and ${names} are problems, and
 // so are invalid tolerances. Some features are not supported, and are reported:

@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"github.com/shakedown-go/shakedown/contract/experiment"
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/scoring"
 )
 
 // A Document is an experiment in the JSON layout. A field of type any has what
@@ -132,47 +134,9 @@ func (d *Document) encode(e *json.Encoder) error {
 	return nil
 }
 
-// A LocationError is one problem of a document.
-type LocationError struct {
-	Path    string // such as "method[2].provider.type"; empty: the whole document
-	Value   any    // the wrong value; nil: none
-	Allowed string // what is allowed
-	Err     error  // the cause, if any
-}
+// A FieldError is one problem of a document, such as of
+// "method[2].provider.type".
+type FieldError = scoring.FieldError
 
-// Error names the place, the value and what is allowed.
-func (e *LocationError) Error() string {
-	s := "toolkit: " + e.Path
-	if e.Path == "" {
-		s += "the document"
-	}
-	switch {
-	case e.Value != nil:
-		s += fmt.Sprintf(" is %s", brief(e.Value))
-	case e.Err == nil:
-		s += " is missing"
-	}
-	if e.Err != nil {
-		s += fmt.Sprintf(": %v", e.Err)
-	}
-	if e.Allowed != "" {
-		s += "; allowed: " + e.Allowed
-	}
-	return s
-}
-
-// Unwrap returns the cause, or nil.
-func (e *LocationError) Unwrap() error { return e.Err }
-
-// brief returns the beginning of a value's JSON.
-func brief(v any) string {
-	doc, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprintf("%v", v)
-	}
-	const most = 60
-	if text := []rune(string(doc)); len(text) > most {
-		return string(text[:most]) + "…"
-	}
-	return string(doc)
-}
+// fields makes the errors of this package.
+const fields = fielderror.Package("toolkit")

@@ -1,28 +1,42 @@
 package toolkit
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 // problems collects the problems of a document.
-type problems struct{ list []error }
-
-func (p *problems) add(path string, value any, allowed string) {
-	p.list = append(p.list, &LocationError{Path: path, Value: value, Allowed: allowed})
+type problems struct {
+	*fielderror.List
+	root *strictjson.Node     // of the text; nil: there is none
+	text *strictjson.Problems // knows its lines
 }
 
-func (p *problems) cause(path string, err error) {
-	p.list = append(p.list, &LocationError{Path: path, Err: err})
+func (p problems) add(path string, value any, allowed string) {
+	err := fields.Wrong(cmp.Or(path, whole), value, allowed)
+	if p.root != nil && path != "" {
+		_, n := strictjson.Find(p.root, "", path)
+		err.At(p.text.Place(n))
+	}
+	p.Add(err)
 }
+
+func (p problems) cause(path string, err error) { p.Because(cmp.Or(path, whole), nil, err, "") }
+
+// whole is the field of a problem that has no place.
+const whole = "the document"
 
 // node is a value at its place in a document.
 type node struct {
-	*problems
+	problems
 	path string
 	v    any
 	has  bool // it is there
@@ -30,7 +44,7 @@ type node struct {
 
 // object is a node that is a JSON object.
 type object struct {
-	*problems
+	problems
 	path    string
 	members map[string]any
 }

@@ -4,28 +4,66 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
+	"strconv"
+	"strings"
+
+	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/internal/strictjson"
 )
 
 // Read reads a document. The error joins every problem of its layout, each a
-// [*LocationError]. [Document.Validate] checks functions, names and values.
+// [*FieldError], with line and column where the value is there.
+// [Document.Validate] checks functions, names and values.
 func Read(data []byte) (*Document, error) {
-	p := &problems{}
+	p := problems{List: fields.List(), text: &strictjson.Problems{}}
+	p.text.As = p.ofText
+	root := strictjson.Parse(data, maxDocument, p.text)
+	if root == nil {
+		return nil, p.Err()
+	}
+	p.root = root
 	var v any
 	if err := decode(data, &v); err != nil {
-		return nil, &LocationError{Err: err}
+		return nil, fields.Because(whole, nil, err, "")
 	}
-	p.repeated(json.NewDecoder(bytes.NewReader(data)), "")
 	checkDocument(node{p, "", v, true})
-	if len(p.list) > 0 {
-		return nil, errors.Join(p.list...)
+	if err := p.Err(); err != nil {
+		return nil, err
 	}
 	d := &Document{}
 	if err := decode(data, d); err != nil {
-		return nil, &LocationError{Err: err}
+		return nil, fields.Because(whole, nil, err, "")
 	}
 	return d.tidy()
+}
+
+// maxDocument bounds the bytes of a document.
+const maxDocument = 16 << 20
+
+// ofText adds a problem of the JSON itself, such as a member that occurs twice.
+func (p problems) ofText(found *strictjson.Problem) error {
+	err := fields.Because(whole, nil, found, "").At(found.Line, found.Column)
+	switch {
+	case found.Reason == strictjson.Duplicate:
+		err = fields.Wrong(pathOf(found.Pointer), fielderror.Found("there twice"), "each member once").At(found.Line, found.Column)
+	case found.Reason == strictjson.Syntax && found.Line > 0:
+		err.Err = errors.Unwrap(found.Err) // without the place
+	}
+	p.Add(err)
+	return err
+}
+
+// pathOf is a JSON pointer in the form of [FieldError.Field].
+func pathOf(pointer string) string {
+	path := ""
+	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if _, err := strconv.Atoi(part); err == nil {
+			path += "[" + part + "]"
+			continue
+		}
+		path = below(path, strings.NewReplacer("~1", "/", "~0", "~").Replace(part))
+	}
+	return path
 }
 
 // tidy returns the document in the one form that equal documents have: without
@@ -37,7 +75,7 @@ func (d *Document) tidy() (*Document, error) {
 	}
 	tidied := &Document{}
 	if err := decode(doc.Bytes(), tidied); err != nil {
-		return nil, &LocationError{Err: err}
+		return nil, fields.Because(whole, nil, err, "")
 	}
 	return tidied, nil
 }
@@ -45,37 +83,5 @@ func (d *Document) tidy() (*Document, error) {
 func decode(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return errors.New("something follows it")
-	}
-	return nil
-}
-
-// repeated reports members that an object has twice: JSON does not define them, and
-// readers differ. The text is valid JSON.
-func (p *problems) repeated(d *json.Decoder, path string) {
-	t, err := d.Token()
-	switch {
-	case err != nil:
-	case t == json.Delim('{'):
-		seen := make(map[string]bool)
-		for d.More() {
-			t, _ := d.Token()
-			name, _ := t.(string)
-			if seen[name] {
-				p.add(below(path, name), name, "each member once")
-			}
-			seen[name] = true
-			p.repeated(d, below(path, name))
-		}
-		_, _ = d.Token()
-	case t == json.Delim('['):
-		for i := 0; d.More(); i++ {
-			p.repeated(d, fmt.Sprintf("%s[%d]", path, i))
-		}
-		_, _ = d.Token()
-	}
+	return d.Decode(into)
 }

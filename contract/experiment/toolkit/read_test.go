@@ -31,10 +31,10 @@ func paths(t testing.TB, err error) (list []string) {
 		all = joined.Unwrap()
 	}
 	for _, err := range all {
-		var wrong *toolkit.LocationError
+		var wrong *toolkit.FieldError
 		require.True(t, errors.As(err, &wrong), "%v", err)
 		assert.True(t, strings.HasPrefix(err.Error(), "toolkit: "), err.Error())
-		list = append(list, wrong.Path)
+		list = append(list, wrong.Field)
 	}
 	return list
 }
@@ -91,11 +91,11 @@ func TestReadReportsEverything(t *testing.T) {
 		"rollbacks[0].background", "rollbacks[0].dry",
 	}, paths(t, err))
 	for _, want := range []string{
-		`toolkit: titel is "x"; allowed: no such member; version, title`,
+		`toolkit: line 2, column 12: titel is "x"; allowed: no such member; version, title`,
 		"toolkit: title is missing; allowed: a text",
-		`toolkit: method[1].provider.type is "ssh"; allowed: function, python, http, process`,
-		`toolkit: secrets.s.k is {"path":"x","type":"vault"}; allowed: a text, or {"type": "env", …}; vaults are not supported`,
-		"toolkit: method[3].provider.timeout is null; allowed: a number, 0 or more",
+		`: method[1].provider.type is "ssh"; allowed: function, python, http, process`,
+		`: secrets.s.k is {"path":"x","type":"vault"}; allowed: a text, or {"type": "env", …}; vaults are not supported`,
+		": method[3].provider.timeout is null; allowed: a number, 0 or more",
 	} {
 		assert.ErrorContains(t, err, want)
 	}
@@ -135,12 +135,12 @@ func TestReadTolerances(t *testing.T) {
 
 func TestReadWhatIsNoDocument(t *testing.T) {
 	for text, want := range map[string]string{
-		``:                           "toolkit: the document: EOF",
-		`{`:                          "toolkit: the document: unexpected EOF",
+		``:                           "toolkit: line 1, column 1: the document: unexpected end of JSON input",
+		`{`:                          "toolkit: line 1, column 1: the document: unexpected end of JSON input",
 		`[]`:                         "toolkit: the document is []; allowed: an object",
-		`{} {}`:                      "toolkit: the document: something follows it",
-		`{"title": "a", "title": 1}`: `toolkit: title is "title"; allowed: each member once`,
-		`{"method": [{"name": "a", "name": "b"}]}`: `toolkit: method[0].name is "name"; allowed: each member once`,
+		`{} {}`:                      "toolkit: line 1, column 4: the document: invalid character '{' after top-level value",
+		`{"title": "a", "title": 1}`: `toolkit: line 1, column 16: title is there twice; allowed: each member once`,
+		`{"method": [{"name": "a", "name": "b"}]}`: `toolkit: line 1, column 27: method[0].name is there twice; allowed: each member once`,
 	} {
 		_, err := toolkit.Read([]byte(text))
 		assert.ErrorContains(t, err, want, text)

@@ -2,28 +2,27 @@ package toolkit
 
 import (
 	"bytes"
-	"errors"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// Validate returns every problem of the document, joined, each a [*LocationError].
+// Validate returns every problem of the document, joined, each a [*FieldError].
 // It checks the layout, as [Read] does, and reports unknown functions, controls,
 // references, scopes and ${names}, and invalid tolerances. It does not read the
 // environment and runs nothing. p may be nil: then there are no functions.
 func (d *Document) Validate(p *Providers) error {
 	var doc bytes.Buffer
 	if err := d.Write(&doc); err != nil {
-		return &LocationError{Err: err}
+		return fields.Because(whole, nil, err, "")
 	}
 	if _, err := Read(doc.Bytes()); err != nil {
 		return err
 	}
 	b := newBuilder(d, p)
 	b.checkAll()
-	return errors.Join(b.list...)
+	return b.Err()
 }
 
 // checkAll checks every name that the document uses.

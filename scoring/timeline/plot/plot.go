@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shakedown-go/shakedown/internal/fielderror"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
@@ -35,15 +36,18 @@ type Options struct {
 
 const defaultNodes = 12
 
+// fields makes the errors of options.
+const fields = fielderror.Package("plot")
+
 // SVG writes the picture of a run. o may be nil. Errors are those of the writer, and
 // those of [timeline.Run.Panels].
 func SVG(w io.Writer, r *timeline.Run, o *Options) error {
 	o = cmp.Or(o, &Options{})
 	if o.MaxNodes < 0 {
-		return &timeline.InputError{Field: "maxNodes", Value: o.MaxNodes, Allowed: "must not be negative"}
+		return fields.Wrong("maxNodes", o.MaxNodes, "0 or more")
 	}
 	if o.Query.Nodes != nil && len(o.Query.Nodes) == 0 {
-		return &timeline.InputError{Field: "nodeIds", Value: "", Allowed: "a plot needs at least one node"}
+		return fields.Wrong("nodeIds", nil, "at least one node")
 	}
 	found, err := r.Panels(o.Query, o.Rule)
 	if err != nil {

@@ -109,9 +109,9 @@ func TestAPlotThatCannotBeDrawn(t *testing.T) {
 		options plot.Options
 		want    string
 	}{
-		{plot.Options{MaxNodes: -1}, "timeline: maxNodes -1: must not be negative"},
+		{plot.Options{MaxNodes: -1}, "plot: maxNodes is -1; allowed: 0 or more"},
 		{plot.Options{Rule: timeline.OutageRule{Metric: timeline.Backlog}}, "has no default"},
-		{plot.Options{Query: timeline.Query{Nodes: []string{"b"}}}, `nodeId "b"`},
+		{plot.Options{Query: timeline.Query{Nodes: []string{"b"}}}, `nodeId is "b"`},
 		{plot.Options{Query: timeline.Query{Start: timeline.Bin(1), End: timeline.Bin(0)}}, "endBin must be >= startBin."},
 		{plot.Options{Query: timeline.Query{Nodes: []string{}}}, "at least one node"},
 	} {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/examples/triage/internal/offline"
@@ -31,7 +30,7 @@ func commandOf(s *settings.Settings) (*incident.Command, error) {
 		secrets = append(secrets, os.Getenv(name))
 	}
 	c := &incident.Command{
-		Model: s.Model, AllowedTools: s.AllowedTools, Redact: redactor(secrets),
+		Model: s.Model, AllowedTools: s.AllowedTools, Redact: func(text string) string { return policy.Redact(text, secrets...) },
 		Env: map[string]string{envEndpoint: s.Endpoint, envToken: string(s.Token), "AGENT_CLI": s.CLI},
 	}
 	self, err := os.Executable()
@@ -81,18 +80,6 @@ func file(name, path string) (string, error) {
 		return "", fmt.Errorf("triage: %s is %q; allowed: a file: %w", name, path, err)
 	}
 	return abs, nil
-}
-
-// redactor removes the known secrets, and what looks like one.
-func redactor(secrets []string) func(string) string {
-	var pairs []string
-	for _, s := range secrets {
-		if s != "" {
-			pairs = append(pairs, s, "[redacted]")
-		}
-	}
-	known := strings.NewReplacer(pairs...)
-	return func(text string) string { return policy.Redact(known.Replace(text)) }
 }
 
 // investigate is the offline agent, by the command protocol of incident.Command.

@@ -1,0 +1,106 @@
+package remote_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/fault"
+	"github.com/shakedown-go/shakedown/chaos/remote"
+)
+
+// The type of a fault is its kind: what is listed has the word that the caller used.
+func TestATypeIsAKind(t *testing.T) {
+	for _, of := range remote.Types() {
+		rule, note, err := remote.Spec{Name: "f", Type: of}.Rule()
+		require.NoError(t, err)
+		assert.Empty(t, note)
+		assert.Equal(t, of, remote.KindOf(rule.Fault))
+		assert.Equal(t, "f", rule.Target, "the fault's own name")
+		assert.Equal(t, remote.DefaultProbability, remote.ProbabilityOf(rule.When))
+		assert.Equal(t, of == remote.NetworkPartition, rule.Group == "f", "a partition is a group")
+		_, err = chaos.NewPlan(1, rule)
+		assert.NoError(t, err)
+	}
+}
+
+func TestSpecsThatAreRefused(t *testing.T) {
+	_, _, err := remote.Spec{Name: "f", Type: "meteor"}.Rule()
+	var wrong *chaos.ParamError
+	require.ErrorAs(t, err, &wrong)
+	assert.Equal(t, "Type", wrong.Param)
+	for _, p := range []float64{-0.1, 1.1, math.NaN()} {
+		for _, seed := range []*uint64{nil, new(uint64(7))} {
+			rule, _, err := remote.Spec{Name: "f", Type: remote.Error, Probability: &p, Seed: seed}.Rule()
+			require.NoError(t, err)
+			_, err = chaos.NewPlan(1, rule)
+			assert.Error(t, err, "%v", p)
+		}
+	}
+}
+
+func TestALatencyOfNothing(t *testing.T) {
+	rule, note, err := remote.Spec{Name: "f", Type: remote.Latency, Duration: new(time.Duration(0))}.Rule()
+	require.NoError(t, err)
+	assert.Contains(t, note, "next to nothing")
+	_, err = chaos.NewPlan(1, rule)
+	assert.NoError(t, err)
+}
+
+// A seed of its own moves the draws of a fault, and those of no other.
+func TestASeedMovesTheDraws(t *testing.T) {
+	injected := func(seed *uint64) (calls string) {
+		rule, _, err := remote.Spec{Name: "f", Type: remote.Error, Probability: new(0.5), Seed: seed, Target: "*"}.Rule()
+		require.NoError(t, err)
+		in := chaos.NewInjector(3, nil)
+		require.NoError(t, in.Register(rule))
+		ctx := chaos.NewContext(context.Background(), in)
+		for range 64 {
+			calls += fmt.Sprint(chaos.Point(ctx, "a") != nil, " ")
+		}
+		return calls
+	}
+	assert.Equal(t, injected(new(uint64(1))), injected(new(uint64(1))))
+	assert.NotEqual(t, injected(new(uint64(1))), injected(new(uint64(2))))
+	assert.NotEqual(t, injected(nil), injected(new(uint64(1))))
+}
+
+func TestNextCalls(t *testing.T) {
+	in := chaos.NewInjector(1, nil)
+	never := chaos.Rule{Name: "f", Target: "a", When: never{}, Fault: fault.Fail(fault.ErrDeclined)}
+	require.NoError(t, in.Register(never))
+	require.NoError(t, in.Register(chaos.Rule{Name: "f (next call)", Target: "b", Fault: fault.Hang()}), "the name is taken")
+	register := func(r chaos.Rule) (func() bool, error) { return in.RegisterFor(r, 0) }
+	ctx := chaos.NewContext(context.Background(), in)
+	var next remote.NextCalls
+
+	name, err := next.Arm(in, never, register)
+	require.NoError(t, err)
+	assert.Equal(t, "f (next call) #2", name)
+	of, taken := next.Holder(name)
+	assert.Equal(t, "f", of)
+	assert.True(t, taken)
+	again, err := next.Arm(in, never, register)
+	require.NoError(t, err)
+	assert.Equal(t, name, again, "it replaces the one that waits")
+	assert.ErrorIs(t, chaos.Point(ctx, "a"), fault.ErrDeclined)
+	assert.NoError(t, chaos.Point(ctx, "a"), "one call alone")
+	next.Sweep(in)
+	assert.Len(t, in.Rules(), 2, "what was delivered is gone")
+
+	_, err = next.Arm(in, never, register)
+	require.NoError(t, err)
+	next.Disarm("f")
+	next.Disarm("f")
+	assert.NoError(t, chaos.Point(ctx, "a"))
+}
+
+type never struct{}
+
+func (never) Match(chaos.Call) bool { return false }

@@ -1,0 +1,33 @@
+package when_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/lint"
+	"github.com/shakedown-go/shakedown/chaos/when"
+)
+
+// TestLintKnowsWhichTriggersCount: those that docs/determinism.md says need a
+// sequential lane.
+func TestLintKnowsWhichTriggersCount(t *testing.T) {
+	rows := 0
+	for _, c := range claims() {
+		if strings.HasPrefix(c.row, "when.") {
+			rows++
+			assert.Equal(t, c.claim == sequential, lint.Counts(c.rule.When), c.row)
+		}
+	}
+	assert.Greater(t, rows, 20)
+	assert.True(t, lint.Counts(when.Not(when.Any(when.Always(), when.Nth(2)))), "a part of a part")
+	assert.True(t, lint.Counts(second{}), "it looks at the ordinal")
+	assert.False(t, lint.Counts(nil), "no trigger")
+}
+
+type second struct{}
+
+func (second) Match(c chaos.Call) bool          { return c.Ordinal == 1 }
+func (second) MatchOrdinal(ordinal uint64) bool { return ordinal == 1 }

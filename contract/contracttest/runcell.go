@@ -1,0 +1,34 @@
+package contracttest
+
+import (
+	"cmp"
+	"testing"
+
+	"github.com/shakedown-go/shakedown/contract"
+)
+
+// RunCell runs one cell of the matrix as [Run] does, in virtual time if the world is
+// made for each cell, and returns its report. It makes no subtest, and no outcome of
+// the cell fails t: the caller says what it expects, such as that a known defect is
+// still found. If the cell cannot be run, RunCell fails t and stops it.
+//
+// Of the options, RealTime, Keep and Watchdog matter; nil and the zero value work.
+// RunCell must be called from the goroutine of t.
+func RunCell(t *testing.T, m *contract.Matrix, c contract.Cell, o *Options) *contract.CellReport {
+	t.Helper()
+	o = cmp.Or(o, &Options{})
+	r := &runner{o: o, virtual: m != nil && m.NewWorld != nil && !o.RealTime}
+	line := testLine(t.Name(), testedPackage())
+	result, err := m.RunCell(t.Context(), c, &contract.RunOptions{
+		Keep: o.Keep, Watchdog: o.Watchdog,
+		Harness: contract.Harness{
+			Around: func(_ contract.Cell, run func(contract.Bubble) *contract.CellReport) { run(r.bubble(t)) },
+			Calm:   r.bubble(t),
+			Rerun:  func(contract.Cell) string { return line },
+		},
+	})
+	if err != nil {
+		t.Fatalf("contracttest: the cell did not run: %v", err)
+	}
+	return result
+}

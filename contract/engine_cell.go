@@ -1,0 +1,391 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/usercode"
+)
+
+// A runner makes one independent run: it makes or resets the world, sends the
+// prompts in order and closes the world. These steps are user code, which caller
+// runs. The method run is on one goroutine: the worker's or, in virtual time, the
+// bubble's first. That one may be left behind, so a lock guards the result so far.
+type runner struct {
+	engine   *engine
+	scenario *compiledScenario // nil: no faults, and not a cell
+	cell     Cell
+	prompts  []string
+	needs    Needs
+	inspect  func(context.Context, *World) error // runs instead of the prompts, if set
+	inquiry  *inquiry                            // decides between prompts whether to go on; nil: always
+
+	caller   *usercode.Loop
+	watchdog <-chan time.Time // nil in a bubble
+	limit    time.Duration    // of the watchdog
+	patience time.Duration
+	next     func(*Observation) bool // asks the inquiry; nil: there is none
+	userDone chan struct{}           // in a bubble, but made outside of it: receives when user code is done
+
+	mu       sync.Mutex   // guards what follows
+	step     string       // what user code is doing, for messages
+	bubble   string       // the bubble's number in stack traces
+	left     string       // the goroutines that user code left, by name
+	asking   *Observation // of the prompt that is being answered, in a bubble
+	injector *chaos.Injector
+	last     *Observation // the last that got events
+	from, to uint64       // the range of last's events, for EventsSince
+	result   run
+	done     bool // in a bubble: the run ended and so did its grace
+}
+
+// run makes the run, within ctx.
+func (r *runner) run(ctx context.Context, cancel context.CancelFunc) {
+	in := r.makeInjector()
+	ctx = chaos.NewContext(r.engine.m.withCell(ctx, r.cell), in)
+	l := usercode.Limits{Ctx: ctx, Cancel: cancel, Watchdog: r.watchdog, Patience: r.patience}
+	world := r.enter(l)
+	if world == nil {
+		in.Close()
+		return
+	}
+	defer r.leave(l, world)
+	defer in.Close()
+	if r.inspect != nil {
+		r.begin("listing the tools")
+		r.do(l, func() error { return r.inspect(ctx, world) })
+		return
+	}
+	in.Arm()
+	tools := world.Tools
+	if tools != nil {
+		tools = chaos.WrapRegistry(tools, in)
+	}
+	for i, prompt := range r.prompts {
+		if !r.ask(l, world, tools, prompt) || i+1 < len(r.prompts) && !r.goOn() {
+			return
+		}
+	}
+}
+
+// goOn reports whether to send the next prompt.
+func (r *runner) goOn() bool {
+	if r.next == nil {
+		return true
+	}
+	r.mu.Lock()
+	o := r.result.observations[len(r.result.observations)-1]
+	r.mu.Unlock()
+	return r.next(o)
+}
+
+// begin sets the step that user code is about to do.
+func (r *runner) begin(step string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.step = step
+}
+
+// do runs user code in the step that began. If it fails, the cell cannot be
+// decided, and do returns false.
+func (r *runner) do(l usercode.Limits, fn func() error) bool {
+	e := r.caller.Call(l, fn)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.abandoned = r.result.abandoned || e.Left
+	switch {
+	case e.Cut != usercode.Uncut:
+		r.result.undecided = r.why(e.Cut)
+	case e.Err != nil:
+		r.result.undecided = fmt.Errorf("%s: %w", r.step, e.Err)
+	default:
+		return true
+	}
+	return false
+}
+
+// why says what ended the wait for the step; r.mu is held.
+func (r *runner) why(c usercode.Cut) error {
+	switch c {
+	case usercode.CutWatchdog:
+		return fmt.Errorf("the watchdog gave up after %v of real time, while %s", r.limit, r.step)
+	case usercode.CutHung:
+		return fmt.Errorf("no end after %v of virtual time, while %s", r.patience, r.step)
+	}
+	return errors.New("the run was cancelled, while " + r.step)
+}
+
+// enter makes the world, or resets the shared one. It returns nil when that
+// failed. A run that only inspects a shared world does not reset it.
+func (r *runner) enter(l usercode.Limits) *World {
+	m := r.engine.m
+	if m.NewWorld == nil {
+		r.begin("resetting the world")
+		if m.Reset != nil && r.inspect == nil && !r.do(l, func() error { return m.Reset(l.Ctx) }) {
+			return nil
+		}
+		return m.World
+	}
+	r.begin("making the world")
+	var world *World
+	made := r.do(l, func() (err error) {
+		world, err = m.NewWorld(l.Ctx)
+		switch {
+		case err != nil:
+		case world == nil:
+			err = errors.New("it is nil")
+		case world.Agent == nil:
+			err = errors.New("it has no agent")
+		}
+		return err
+	})
+	if !made { // the variable is not read, because it may still be written
+		return nil
+	}
+	return world
+}
+
+// leave closes a fresh world. An error of Close is a warning, because the answers
+// are complete. Any other failure makes the cell inconclusive.
+func (r *runner) leave(l usercode.Limits, world *World) {
+	if r.engine.m.NewWorld == nil || world.Close == nil {
+		return
+	}
+	r.begin("closing the world")
+	var failure error
+	e := r.caller.Call(l, func() error {
+		failure = world.Close()
+		return nil
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.abandoned = r.result.abandoned || e.Left
+	switch {
+	case r.result.undecided != nil:
+	case e.Cut != usercode.Uncut:
+		r.result.undecided = r.why(e.Cut)
+	case e.Err != nil:
+		r.result.undecided = fmt.Errorf("%s: %w", r.step, e.Err)
+	case failure != nil:
+		r.result.warning = fmt.Sprintf("closing the world of %s: %v", r.name(), failure)
+	}
+}
+
+// name is the run's name in a warning.
+func (r *runner) name() string {
+	if r.scenario == nil {
+		return "a calm run"
+	}
+	return r.cell.String()
+}
+
+// makeInjector makes the injector, inert until the world is there: calls that make
+// the world get no fault, and are not counted. It has no rules if the run is not a cell.
+func (r *runner) makeInjector() *chaos.Injector {
+	o := &chaos.InjectorOptions{RecordAll: true, AwaitArm: true, Virtual: r.watchdog == nil}
+	var in *chaos.Injector
+	if r.scenario != nil {
+		o.KeepValues = r.engine.m.KeepValues || r.needs.Has(NeedResults)
+		in = r.scenario.injector(r.cell.Trial, o)
+	} else {
+		in = chaos.NewInjector(0, o)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.injector = in
+	return in
+}
+
+// ask sends one prompt. It returns false when the run ends here: an agent that
+// did not return is not asked again.
+func (r *runner) ask(l usercode.Limits, world *World, tools chaos.ToolRegistry, prompt string) bool {
+	o := &Observation{Cell: r.cell, Prompt: prompt, Tools: r.engine.tools}
+	var ok bool
+	if o.Before, o.noState, ok = r.state(l, world); !ok {
+		return false
+	}
+	r.expect(o)
+	ok, again := r.answer(l, world, tools, o)
+	if ok && o.noState == nil {
+		o.After, o.noState, ok = r.state(l, world)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asking = nil
+	r.collect(o)
+	if !ok {
+		r.result.partial = o
+		return false
+	}
+	r.result.observations = append(r.result.observations, o)
+	return again
+}
+
+// expect notes the prompt that the agent answers now. In a bubble it is kept for
+// fail, which runs outside.
+func (r *runner) expect(o *Observation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.step = "the agent was answering"
+	if r.watchdog == nil {
+		asking := *o
+		r.asking = &asking
+	}
+}
+
+// answer runs the agent and fills in the observation. It returns ok false if the
+// answer cannot be judged, and again false if the agent must not be asked again.
+func (r *runner) answer(l usercode.Limits, world *World, tools chaos.ToolRegistry, o *Observation) (ok, again bool) {
+	own := r.agentLimits(l)
+	defer own.Cancel()
+	var text string
+	start := time.Now()
+	e := r.caller.Call(own, func() (err error) {
+		text, err = world.Agent(chaos.NewContext(own.Ctx, r.injector), o.Prompt, tools)
+		return err
+	})
+	o.Elapsed = time.Since(start)
+	o.Err = e.Err
+	if e.Left {
+		r.injector.Close()
+	} else if e.Cut == usercode.Uncut {
+		o.Response = text
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.abandoned = r.result.abandoned || e.Left
+	switch e.Cut {
+	case usercode.CutByCtx:
+		o.Err = fmt.Errorf("%w: %w", ErrTimeout, context.Cause(own.Ctx))
+	case usercode.CutHung:
+		o.Err = fmt.Errorf("%w: no answer after %v of virtual time", ErrHung, r.patience)
+	case usercode.CutWatchdog:
+		l.Cancel() // the time of the whole cell is over
+		r.result.undecided = r.why(usercode.CutWatchdog)
+		o.Err = fmt.Errorf("%w: %w", ErrTimeout, r.result.undecided)
+		return false, false
+	}
+	return true, e.Cut == usercode.Uncut && returned(e.Err)
+}
+
+// agentLimits are the limits of the run with the time-out of one answer. The
+// agent's context ends with its answer.
+func (r *runner) agentLimits(l usercode.Limits) usercode.Limits {
+	if timeout := r.engine.m.Timeout; timeout > 0 {
+		l.Ctx, l.Cancel = context.WithTimeout(l.Ctx, timeout)
+		l.Patience = 0
+		return l
+	}
+	l.Ctx, l.Cancel = context.WithCancel(l.Ctx)
+	return l
+}
+
+// returned reports whether the agent returned err; else it panicked or ended its
+// goroutine.
+func returned(err error) bool {
+	_, panicked := err.(*PanicError)
+	return !panicked && err != ErrFailNow
+}
+
+// state reads the state of the world, without faults. An error of World.State
+// concerns only the invariants that need the state. If State does not return,
+// ok is false.
+func (r *runner) state(l usercode.Limits, world *World) (state any, failed error, ok bool) {
+	if !r.needs.Has(NeedState) {
+		return nil, nil, true
+	}
+	if world.State == nil {
+		return nil, errors.New("the invariant needs the state of the world, and World.State is nil"), true
+	}
+	r.begin("reading the state of the world")
+	var read any
+	e := r.caller.Call(l, func() (err error) {
+		read, err = world.State(chaos.NewContext(l.Ctx, nil))
+		return err
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case e.Cut != usercode.Uncut:
+		r.result.undecided, r.result.abandoned = r.why(e.Cut), r.result.abandoned || e.Left
+		return nil, nil, false
+	case e.Err != nil:
+		return nil, fmt.Errorf("reading the state of the world: %w", e.Err), true
+	}
+	return read, nil, true
+}
+
+// collect gives an observation the calls that ended since the previous one; r.mu
+// is held. So a call that outlives its prompt is in exactly one observation.
+func (r *runner) collect(o *Observation) {
+	r.last, r.from = o, r.to
+	r.gather()
+}
+
+// gather takes the events of the last observation; r.mu is held.
+func (r *runner) gather() {
+	o := r.last
+	o.Events, r.to = r.injector.EventsSince(r.from)
+	o.Dropped = toInt(r.to - r.from - uint64(len(o.Events)))
+}
+
+// gatherLate gives the last observation the calls that ended after its answer,
+// which no other observation has; r.mu is held.
+func (r *runner) gatherLate() {
+	if r.last == nil {
+		return
+	}
+	if _, ended := r.injector.EventsSince(r.to); ended > r.to {
+		r.gather() // from the beginning, so that the events are in order
+	}
+}
+
+// execute makes a run, in the bubble if there is one, under the watchdog.
+func (w *worker) execute(ctx context.Context, r *runner, bubble Bubble) *run {
+	r.limit = w.engine.watchdog()
+	if bubble == nil && w.engine.o.Watchdog == 0 {
+		r.limit += time.Duration(len(r.prompts)) * w.engine.m.Timeout
+	}
+	w.watch(r.limit)
+	defer w.watchdog.Stop()
+	if bubble != nil {
+		return w.executeInBubble(ctx, r, bubble)
+	}
+	r.caller, r.watchdog = &w.caller, w.watchdog.C
+	if r.inquiry != nil {
+		r.next = func(o *Observation) bool { return w.between(ctx, r.inquiry, o) }
+	}
+	own, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r.run(own, cancel)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sum(ctx)
+}
+
+// close ends the cell: later calls get ErrCellEnded.
+func (r *runner) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.injector != nil {
+		r.injector.Close()
+	}
+}
+
+// sum returns a copy of the result so far; r.mu is held.
+func (r *runner) sum(ctx context.Context) *run {
+	r.gatherLate()
+	result := r.result // a copy: the run may go on
+	result.sum(ctx, r.injector)
+	if r.injector != nil && r.scenario != nil {
+		result.overlaps, result.hosts = r.scenario.overlaps(r.injector), r.scenario.hosts(r.injector)
+	}
+	if r.injector != nil && r.engine.hasRules && (r.scenario == nil || len(r.scenario.Rules) == 0) {
+		result.unended = !allEnded(result.observations, r.injector.Targets())
+	}
+	return &result
+}

@@ -1,0 +1,410 @@
+package contract
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/internal/usercode"
+	"github.com/shakedown-go/shakedown/scoring"
+)
+
+// A collector gives the jobs to the workers, and puts the reports of their cells
+// back into the order of the matrix.
+type collector struct {
+	engine *engine
+	report *Report
+	take   func() (job, bool) // the next job
+
+	mu            sync.Mutex
+	moved         *sync.Cond
+	taken         int // number of jobs given to workers
+	next          int // the first job whose reports are missing
+	waiting       map[int]finished
+	counts        map[scoring.Cell]int        // index into report.Counts
+	tallies       map[*compiledScenario]tally // of report.Faults
+	onCellCaller  usercode.Loop               // for OnCell
+	faulty        bool                        // OnCell failed, and is not called again
+	cancelled     bool                        // before the end
+	warnedOfHosts bool
+}
+
+type finished struct {
+	scenario *compiledScenario
+	reports  []CellReport
+}
+
+// runAll runs every job and reports. At the end l looks at what the cells showed of
+// the rules.
+func (e *engine) runAll(ctx context.Context, l *ruleLinter) (*Report, error) {
+	take, stop := iter.Pull(e.jobs())
+	defer stop()
+	c := &collector{engine: e, report: e.newReport(), take: take, waiting: map[int]finished{},
+		counts: map[scoring.Cell]int{}, onCellCaller: newCaller()}
+	c.moved = sync.NewCond(&c.mu)
+	c.tallies = newTallies(c.report, e.scenarios)
+	defer c.onCellCaller.Release()
+	var g errgroup.Group
+	for range e.workers() {
+		g.Go(func() error {
+			w := e.newWorker()
+			defer w.end()
+			for i, j := range c.jobs(ctx) {
+				c.done(i, finished{j.scenario, w.run(ctx, j)})
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // the workers return none
+	c.warnOfOverlaps()
+	c.lintCalls(l)
+	return c.finish(ctx)
+}
+
+func (e *engine) newReport() *Report {
+	r := &Report{Name: e.m.Name, Seed: e.m.Seed, Trials: e.m.trials(), SharedObservations: e.m.ShareObservations,
+		StateProbed:       e.probed,
+		AllowInconclusive: e.o.AllowInconclusive, Warnings: e.warnings}
+	for _, s := range e.scenarios {
+		r.Scenarios = append(r.Scenarios, s.Name)
+	}
+	for i := range e.m.Invariants {
+		r.Invariants = append(r.Invariants, e.m.Invariants[i].Name)
+	}
+	return r
+}
+
+// jobs yields numbered jobs to one of the workers, until there are no more.
+func (c *collector) jobs(ctx context.Context) iter.Seq2[int, job] {
+	return func(yield func(int, job) bool) {
+		for {
+			i, j, ok := c.takeJob(ctx)
+			if !ok || !yield(i, j) {
+				return
+			}
+		}
+	}
+}
+
+// window is the number of jobs, times the number of workers, that may be ahead of
+// the slowest. It bounds the reports that wait for a slow cell.
+const window = 64
+
+func (c *collector) takeJob(ctx context.Context) (int, job, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.taken >= c.next+window*c.engine.workers() {
+		c.moved.Wait()
+	}
+	j, ok := c.take()
+	if ok && ctx.Err() != nil {
+		c.cancelled, ok = true, false
+	}
+	i := c.taken
+	if ok {
+		c.taken++
+	}
+	return i, j, ok
+}
+
+// done takes the reports of job i, and adds all that are now in order.
+func (c *collector) done(i int, f finished) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i != c.next {
+		c.waiting[i] = f
+		return
+	}
+	for ok := true; ok; f, ok = c.waiting[c.next] {
+		delete(c.waiting, c.next)
+		for k := range f.reports {
+			c.add(&f.reports[k], f.scenario)
+		}
+		c.next++
+	}
+	c.moved.Broadcast()
+}
+
+func (c *collector) add(r *CellReport, s *compiledScenario) {
+	rep := c.report
+	c.count(r.scored(s))
+	c.tallies[s].add(r.events)
+	c.tallies[s].addOverlaps(r.overlaps, r.Cell)
+	c.addHosts(r.hosts, r.Cell)
+	r.events, r.overlaps, r.hosts = nil, nil, nil
+	rep.Filtered = rep.Filtered || r.State == NotRun
+	add(&rep.Dropped, r.dropped)
+	if r.Undecided {
+		rep.Undecided++
+	}
+	if r.Absorbed {
+		rep.Absorbed++
+	}
+	c.cancelled = c.cancelled || r.cancelled
+	if r.Abandoned {
+		rep.Abandoned++
+		if rep.Abandoned == 1 && c.engine.m.NewWorld == nil {
+			c.warn(fmt.Sprintf("the agent of %v did not end and may still touch the shared world", r.Cell))
+		}
+	}
+	for _, text := range r.warnings {
+		c.warn(text)
+	}
+	c.notify(r)
+	if c.engine.o.Keep != KeepCounts {
+		r.trim(c.engine.o.Keep)
+		rep.Cells = append(rep.Cells, *r)
+	}
+}
+
+// count counts a cell, together with equal ones.
+func (c *collector) count(cell scoring.Cell) {
+	i, seen := c.counts[cell]
+	if !seen {
+		i = len(c.report.Counts)
+		c.counts[cell] = i
+		c.report.Counts = append(c.report.Counts, cell)
+	}
+	c.report.Counts[i].Count++
+}
+
+// trim drops the evidence that is not to be retained.
+func (r *CellReport) trim(keep KeepPolicy) {
+	switch keep {
+	case KeepAll:
+		return
+	case KeepBroken:
+		if r.Violated || r.State == Inconclusive {
+			return
+		}
+	}
+	r.Evidence = nil
+}
+
+// maxWarnings bounds the warnings of a run of many cells.
+const maxWarnings = 100
+
+func (c *collector) warn(text string) {
+	if len(c.report.Warnings) < maxWarnings {
+		c.report.Warnings = append(c.report.Warnings, text)
+	}
+}
+
+// notify calls OnCell with a copy of the report. A failure of OnCell is a warning.
+func (c *collector) notify(r *CellReport) {
+	onCell := c.engine.o.OnCell
+	if onCell == nil || c.faulty || r.State == NotRun {
+		return
+	}
+	own := *r
+	if why := callAside(&c.onCellCaller, c.engine.watchdog(), func() { onCell(&own) }); why != "" {
+		c.faulty = true
+		c.warn(fmt.Sprintf("OnCell failed on %v and was not called again: %s", r.Cell, why))
+	}
+}
+
+// lintCalls warns of rules that matched no call, if every cell ran and its log shows
+// all calls.
+func (c *collector) lintCalls(l *ruleLinter) {
+	r := c.report
+	if c.cancelled || r.Filtered || r.Dropped > 0 {
+		return
+	}
+	l.warn = c.warn
+	l.lintCalls(func(s *compiledScenario, rule string) bool { return c.tallies[s][rule].matched })
+}
+
+func (c *collector) finish(ctx context.Context) (*Report, error) {
+	r := c.report
+	r.CalmRuns = c.engine.calmRuns()
+	score,
+		err := scoring.ContractWith(r.Counts, &scoring.ContractOptions{AllowInconclusive: c.engine.o.AllowInconclusive})
+	r.Score = score
+	switch {
+	case c.cancelled:
+		r.Cancelled = true
+		if score.Verdict != scoring.Fail {
+			r.Score.Verdict, r.Score.Why = scoring.Inconclusive, "the run was cancelled"
+		}
+		return r, ctx.Err()
+	case errors.Is(err, scoring.ErrNoDecidedCell):
+		return r, nil // the verdict says so: inconclusive
+	}
+	return r, err
+}
+
+// tally counts the rules of one scenario by their names.
+type tally map[string]*ruleTally
+
+type ruleTally struct {
+	*FaultCount         // in the report's own list
+	matched     bool    // some call, also if no fault was injected
+	overlaps    int     // runs in which calls overlapped that it counted
+	overlap     overlap // of the first such run
+	overlapIn   Cell
+}
+
+// newTallies lists every rule of every scenario in the report, also those that
+// never match a call, and returns a tally per scenario.
+func newTallies(r *Report, scenarios []*compiledScenario) map[*compiledScenario]tally {
+	n := 0
+	for _, s := range scenarios {
+		n += len(s.Rules)
+	}
+	r.Faults = make([]FaultCount, 0, n) // its elements are pointed to: it must not grow
+	tallies := make(map[*compiledScenario]tally, len(scenarios))
+	for _, s := range scenarios {
+		t := make(tally, len(s.Rules))
+		for _, rule := range s.plan.Rules() {
+			r.Faults = append(r.Faults,
+				FaultCount{Scenario: s.Name, Rule: rule.Name, Target: rule.Target, Fault: kindOf(rule.Fault)})
+			t[rule.Name] = &ruleTally{FaultCount: &r.Faults[len(r.Faults)-1]}
+		}
+		tallies[s] = t
+	}
+	return tallies
+}
+
+// kindOf is the kind that a fault declares; "" for one that declares none, whose
+// events have it.
+func kindOf(f chaos.Fault) string {
+	if d, ok := f.(chaos.Described); ok {
+		return d.Describe().Kind
+	}
+	return ""
+}
+
+// add counts the faults of one run of the agent.
+func (t tally) add(observations []*Observation) {
+	var delivered []*ruleTally
+	for _, o := range observations {
+		for i := range o.Events {
+			delivered = t.event(&o.Events[i], delivered)
+		}
+	}
+	for _, c := range delivered {
+		c.Cells++
+	}
+}
+
+// event counts one call, and adds to the rules delivered so far.
+func (t tally) event(e *chaos.Event, delivered []*ruleTally) []*ruleTally {
+	count := func(rule string, reached bool) {
+		c := t[rule]
+		if c == nil { // no rule was injected
+			return
+		}
+		c.matched = true
+		switch {
+		case !reached:
+			add(&c.Undelivered, 1)
+		default:
+			add(&c.Delivered, 1)
+			if !slices.Contains(delivered, c) {
+				delivered = append(delivered, c)
+			}
+		}
+	}
+	count(e.Rule, e.Delivered)
+	if c := t[e.Rule]; c != nil && c.Fault == "" {
+		c.Fault = e.Fault
+	}
+	for _, rule := range e.Also {
+		count(rule, true)
+	}
+	for _, rule := range e.Idle {
+		count(rule, false)
+	}
+	for _, notInjected := range [][]string{e.Masked, e.HeldBack} {
+		for _, rule := range notInjected {
+			if c := t[rule]; c != nil {
+				c.matched = true
+			}
+		}
+	}
+	return delivered
+}
+
+// Sums of counts and of times stop at the largest value of their type. An
+// int may have 32 bits, and a cell that hung counts thirty days.
+
+// plus adds two durations that are not negative.
+func plus(a, b time.Duration) time.Duration {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// add adds to a count.
+func add(count *int, n int) {
+	if *count > math.MaxInt-n {
+		*count = math.MaxInt
+		return
+	}
+	*count += n
+}
+
+// toInt makes an int of a counter.
+func toInt(n uint64) int { return int(min(n, math.MaxInt)) }
+
+// reachedAgent reports whether some delivered fault is known to have reached the
+// agent itself. A fault on a call that a tool made reaches it if each call around
+// that one passes the outcome on. Otherwise the tool recovered, or turned it into
+// something that cannot be distinguished from a result of the tool's own.
+func reachedAgent(observations []*Observation) bool {
+	within := map[string][]*chaos.Event{} // calls by target: those that others may be in
+	var open []*chaos.Event               // delivered, on calls that other calls made
+	for _, o := range observations {
+		for i := range o.Events {
+			e := &o.Events[i]
+			within[e.Target] = append(within[e.Target], e)
+			switch {
+			case !e.Delivered:
+			case e.Caller == "":
+				return true
+			default:
+				open = append(open, e)
+			}
+		}
+	}
+	seen := map[*chaos.Event]bool{}
+	for len(open) > 0 {
+		e := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, around := range within[e.Caller] {
+			switch {
+			case seen[around] || !passesOn(around, e):
+			case around.Caller == "":
+				return true
+			default:
+				seen[around] = true
+				open = append(open, around)
+			}
+		}
+	}
+	return false
+}
+
+// passesOn reports whether one call lasted around another and let its outcome
+// through: the injected error, the wait, or the very result.
+func passesOn(around, e *chaos.Event) bool {
+	switch {
+	case around == e || around.Start > e.Start || around.End < e.End:
+		return false
+	case e.Outcome == chaos.OutcomeInjected:
+		return around.Outcome == chaos.OutcomeInjected
+	case e.Outcome == chaos.OutcomePanicked:
+		return around.Outcome == chaos.OutcomePanicked
+	}
+	return e.Spent > 0 || len(e.Result) > 0 && bytes.Equal(e.Result, around.Result)
+}

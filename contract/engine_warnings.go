@@ -1,0 +1,356 @@
+package contract
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/shakedown-go/shakedown/chaos"
+	"github.com/shakedown-go/shakedown/chaos/lint"
+	"github.com/shakedown-go/shakedown/internal/glob"
+	"github.com/shakedown-go/shakedown/internal/loopback"
+	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/internal/usercode"
+)
+
+// maxFindings bounds the warnings about rules, so that there is room for others.
+const maxFindings = 50
+
+// A ruleLinter warns of rules that do not do what they seem to. Package lint decides
+// what it finds in the rules themselves, before the cells. What the calm runs show
+// about them is known after the cells.
+type ruleLinter struct {
+	engine *engine
+	warn   func(text string)
+	caller usercode.Loop // asking a rule runs its own methods, which are user code
+	never  map[ruleKey]bool
+	found  int
+	failed bool
+}
+
+type ruleKey struct{ scenario, rule string }
+
+// lintRules warns of what is wrong with the rules, whatever the agent does.
+func (l *ruleLinter) lintRules(ctx context.Context) {
+	for _, s := range l.engine.scenarios {
+		if len(s.Rules) == 0 || ctx.Err() != nil {
+			continue
+		}
+		var found []lint.Finding
+		if !l.ask(s, func() { found = lint.Plan(s.plan, l.options()) }) {
+			return
+		}
+		for _, f := range found {
+			if f.Code == lint.Never {
+				l.never[ruleKey{s.Name, f.Rule}] = true
+			}
+			l.finding(fmt.Sprintf("Rule %s of scenario %s: %s.", f.Rule, s.Name, f.Message))
+		}
+	}
+}
+
+// options has the known targets only if there are no others.
+func (l *ruleLinter) options() *lint.Options {
+	if !l.engine.m.StrictPoints {
+		return nil
+	}
+	return &lint.Options{Targets: l.engine.known}
+}
+
+// ask runs fn under the watchdog. It returns false if fn failed; nothing is asked
+// after that.
+func (l *ruleLinter) ask(s *compiledScenario, fn func()) bool {
+	if l.failed {
+		return false
+	}
+	if why := callAside(&l.caller, l.engine.watchdog(), fn); why != "" {
+		l.failed = true
+		l.warn(fmt.Sprintf("The rules of scenario %s could not be examined: %s", s.Name, why))
+		return false
+	}
+	return true
+}
+
+// finding warns of one rule.
+func (l *ruleLinter) finding(text string) {
+	switch l.found++; {
+	case l.found < maxFindings:
+		l.warn(text)
+	case l.found == maxFindings:
+		l.warn("There are more findings about rules; package chaos/lint lists them all.")
+	}
+}
+
+// lintCalls warns of rules that matched no call, and that match none without
+// faults either: there the agent makes too few calls. matched reports whether a
+// rule matched some call in a cell.
+//
+// If that is so of all rules of a scenario, none of them can match: until the
+// first one does, a cell is a calm run. If another rule matches, its fault may bring
+// about more calls, such as retries. Rules of a group are not asked about.
+func (l *ruleLinter) lintCalls(matched func(s *compiledScenario, rule string) bool) {
+	unmet := l.engine.points.unmet(l.engine.known)
+	for _, s := range l.engine.scenarios {
+		for _, r := range s.plan.Rules() {
+			if text := unmet[ruleKey{s.Name, r.Name}]; text != "" {
+				l.finding(text)
+			}
+		}
+		calls, ok := l.engine.calmRunsOf(s)
+		if !ok {
+			continue
+		}
+		rules := s.plan.Rules()
+		var idle []string
+		if !l.ask(s, func() { idle = calls.Idle(rules) }) {
+			return
+		}
+		verb := "can never match"
+		if slices.Contains(idle, "") || slices.ContainsFunc(rules,
+			func(r chaos.Rule) bool { return matched(s, r.Name) }) {
+			verb = "matched no call"
+		}
+		for i, r := range rules {
+			key := ruleKey{s.Name, r.Name}
+			if idle[i] != "" && unmet[key] == "" && r.Group == "" && !l.never[key] && !matched(s, r.Name) {
+				l.finding(fmt.Sprintf("Rule %s of scenario %s %s: %s.", r.Name, s.Name, verb, idle[i]))
+			}
+		}
+	}
+}
+
+// calmRunsOf is what the calm runs of all prompt lists of a scenario showed. ok is
+// false if the calls of a list are not known.
+func (e *engine) calmRunsOf(s *compiledScenario) (sum *lint.CalmRuns, ok bool) {
+	if len(s.Rules) == 0 || len(s.invariants) == 0 {
+		return nil, false
+	}
+	sum = &lint.CalmRuns{Aliases: true}
+	for _, t := range e.tools {
+		sum.Tools = append(sum.Tools, t.Name)
+	}
+	var seen []*promptList
+	for _, p := range s.invariants {
+		if slices.Contains(seen, p.list) {
+			continue
+		}
+		seen = append(seen, p.list)
+		if p.list.calm.calls.Runs == 0 {
+			return nil, false
+		}
+		sum.Join(&p.list.calm.calls)
+	}
+	return sum, true
+}
+
+// countCalls adds the calls of a run without faults. A run whose log may not have all
+// of them is left out.
+func (l *promptList) countCalls(s *run) {
+	if len(s.observations) < len(l.prompts) || s.partial != nil || s.undecided != nil ||
+		s.leaked != "" || s.abandoned || s.unended || s.dropped > 0 || s.late > 0 {
+		return
+	}
+	var all []chaos.Event
+	for _, o := range s.observations {
+		all = append(all, o.Events...)
+	}
+	l.calm.mu.Lock()
+	defer l.calm.mu.Unlock()
+	l.calm.calls.Add(all)
+}
+
+// allEnded reports whether each target has a call that ended. Only these calls are in
+// the log.
+func allEnded(observations []*Observation, targets []string) bool {
+	ended := make(map[string]bool, len(targets))
+	for _, o := range observations {
+		for i := range o.Events {
+			ended[o.Events[i].Target] = true
+		}
+	}
+	return !slices.ContainsFunc(targets, func(target string) bool { return !ended[target] })
+}
+
+// overlap is a pair of calls of which a rule that counts matched one, and could have
+// matched the other.
+type overlap struct {
+	rule           string
+	matched, other chaos.Event
+}
+
+// countingRules are the names of the rules whose triggers count calls.
+func countingRules(plan *chaos.Plan) (names []string) {
+	for _, r := range plan.Rules() {
+		if r.When != nil && lint.Counts(r.When) {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
+// overlaps looks for calls that overlapped where a rule counted them.
+func (s *compiledScenario) overlaps(in *chaos.Injector) (found []overlap) {
+	for _, rule := range s.counting {
+		if matched, other, ok := in.Overlap(rule); ok {
+			found = append(found, overlap{rule, matched, other})
+		}
+	}
+	return found
+}
+
+// addOverlaps counts the runs with such calls. r is the cell of the run.
+func (t tally) addOverlaps(found []overlap, c Cell) {
+	for i := range found {
+		rule := t[found[i].rule]
+		if rule.overlaps++; rule.overlaps == 1 {
+			rule.overlap, rule.overlapIn = found[i], c
+		}
+	}
+}
+
+// warnOfOverlaps says where a run may not repeat.
+func (c *collector) warnOfOverlaps() {
+	for _, s := range c.engine.scenarios {
+		for _, name := range s.counting {
+			t := c.tallies[s][name]
+			if t.overlaps == 0 {
+				continue
+			}
+			o := &t.overlap
+			lane := ""
+			if o.matched.Lane != "" {
+				lane = fmt.Sprintf(" of lane %q", o.matched.Lane)
+			}
+			c.warn(fmt.Sprintf("Rule %s of scenario %s may act on other calls in the next run: it counts calls, and in %s some%s overlapped. In %v it "+
+				"matched call %d of %s, which overlapped with call %d of %s. Give each strand of calls a lane (chaos.WithLane), or use a trigger that does not count.",
+				name, s.Name, runsText(t.overlaps), lane, t.overlapIn,
+				o.matched.Ordinal+1, o.matched.Target, o.other.Ordinal+1, o.other.Target))
+		}
+	}
+}
+
+func runsText(n int) string {
+	if n == 1 {
+		return "1 run"
+	}
+	return fmt.Sprintf("%d runs", n)
+}
+
+// firstChosen is the least port that a system chooses for a server by itself.
+const firstChosen = 32768
+
+// chosenPorts returns the hosts of a run's calls on this machine, if there are several
+// and the system chose a port among them. Then the draws of the calls are others in
+// each run: of one port they do not depend.
+func chosenPorts(targets []string) []string {
+	var hosts, ports []string
+	chosen := false
+	for _, target := range targets {
+		before, port, _, ok := loopback.Cut(target)
+		if !ok || slices.Contains(ports, port) {
+			continue
+		}
+		_, host, _ := strings.Cut(before, " ")
+		hosts, ports = append(hosts, host+":"+port), append(ports, port)
+		n, err := strconv.Atoi(port)
+		chosen = chosen || err == nil && n >= firstChosen
+	}
+	if len(ports) < 2 || !chosen {
+		return nil
+	}
+	return hosts
+}
+
+// hosts is [chosenPorts] of a scenario with rules.
+func (s *compiledScenario) hosts(in *chaos.Injector) []string {
+	if len(s.Rules) == 0 {
+		return nil
+	}
+	return chosenPorts(in.Targets())
+}
+
+// addHosts warns once, of the first cell.
+func (c *collector) addHosts(hosts []string, cell Cell) {
+	if len(hosts) == 0 || c.warnedOfHosts {
+		return
+	}
+	c.warnedOfHosts = true
+	c.warn(fmt.Sprintf("The names of injection points hold ports that change from run to run, and what is drawn for them changes too: "+
+		"in %v the calls went to %s. Give each server a name (chaoshttp.Options.Name).", cell,
+		strings.Join(hosts, " and ")))
+}
+
+// pointLearner finds the rules whose target is the name of nothing. A rule whose target
+// matches neither a tool nor a declared point may still match a point that the agent
+// reaches, and perhaps only under faults.
+type pointLearner struct {
+	mu      sync.Mutex
+	unknown []unknownTarget
+	names   []string // of points that were met, the first maxNames of them
+}
+
+// unknownTarget is a rule whose target matched no name so far.
+type unknownTarget struct {
+	key    ruleKey
+	target *glob.Glob
+}
+
+// maxNames bounds the names that are kept to suggest one.
+const maxNames = 256
+
+// expect adds the rules of a scenario whose targets match none of the known names.
+func (l *pointLearner) expect(s *compiledScenario, known []string) {
+	for _, r := range s.plan.Rules() {
+		g, err := glob.Compile(r.Target)
+		if err == nil && !slices.ContainsFunc(known, g.Match) {
+			l.unknown = append(l.unknown, unknownTarget{ruleKey{s.Name, r.Name}, g})
+		}
+	}
+}
+
+// meet takes the names of the points that a run called.
+func (l *pointLearner) meet(observations []*Observation) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.unknown) == 0 {
+		return
+	}
+	seen := make(map[string]bool)
+	for _, o := range observations {
+		for i := range o.Events {
+			for _, name := range []string{o.Events[i].Target, o.Events[i].Alias} {
+				if name != "" && !seen[name] {
+					seen[name] = true
+					l.meetName(name)
+				}
+			}
+		}
+	}
+}
+
+func (l *pointLearner) meetName(name string) {
+	l.unknown = slices.DeleteFunc(l.unknown, func(u unknownTarget) bool { return u.target.Match(name) })
+	if len(l.names) < maxNames && !slices.Contains(l.names, name) {
+		l.names = append(l.names, name)
+	}
+}
+
+// unmet returns a sentence for each rule whose target was not met.
+func (l *pointLearner) unmet(known []string) map[ruleKey]string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	names := slices.Concat(known, l.names)
+	sentences := make(map[ruleKey]string, len(l.unknown))
+	for _, u := range l.unknown {
+		sentence := fmt.Sprintf("Rule %s of scenario %s: the target %q matches no tool, no declared point and no point that any run called",
+			u.key.rule, u.key.scenario, u.target)
+		if name := text.Nearest(u.target.String(), slices.Sorted(slices.Values(names))); name != "" {
+			sentence += fmt.Sprintf("; the nearest name is %q", name)
+		}
+		sentences[u.key] = sentence + "."
+	}
+	return sentences
+}

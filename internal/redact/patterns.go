@@ -1,0 +1,183 @@
+package redact
+
+import (
+	"encoding/base64"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// patterns looks for each kind of secret once. A search starts only if a part of
+// what it looks for is present: most texts hold none.
+func patterns(s string) string {
+	if strings.Contains(s, "-----BEGIN") {
+		s = pemBlock.ReplaceAllString(s, Marker)
+	}
+	if strings.Contains(s, "://") {
+		s = userInfo.ReplaceAllString(s, "${1}"+Marker+"@")
+		s = webHook.ReplaceAllString(s, "${1}"+Marker)
+	}
+	if strings.Contains(s, "@") {
+		s = bareUserInfo.ReplaceAllStringFunc(s, loggedIn)
+	}
+	if hasFlag(s) {
+		s = flagValue.ReplaceAllStringFunc(s, flagged)
+		if strings.Contains(s, "-p") {
+			s = attachedPasswords(s)
+		}
+	}
+	if strings.ContainsAny(s, "?&%") && containsAny(s, queryNames) {
+		s = queryValue.ReplaceAllString(s, "${1}"+Marker)
+	}
+	s = statedValues(s)
+	if len(s) >= minPrefixed && containsAny(s, prefixes) {
+		s = prefixed.ReplaceAllString(s, "${1}"+Marker)
+	}
+	if len(s) >= len("basic 1234") {
+		small := strings.ToLower(s)
+		if strings.Contains(small, "bearer") || strings.Contains(small, "basic") {
+			s = scheme.ReplaceAllStringFunc(s, credentials)
+		}
+	}
+	return namedValues(s)
+}
+
+func containsAny(s string, parts []string) bool {
+	for _, p := range parts {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	// A block that was cut off goes to the end of the text.
+	pemBlock = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]+-----(?s:.*?)(?:-----END [A-Z0-9 ]+-----|$)`)
+	// A name alone counts as a token if it is long: "ssh://git@" does not.
+	userInfo = regexp.MustCompile(`(://)(?:[^\s/?#@:]*:[^\s/?#@]+|[^\s/?#@:\[]{16,})@`)
+	// Without a scheme the match is narrower: "at 10:30 ann@example.com" has no password.
+	bareUserInfo = regexp.MustCompile(`((?:^|[\s"'=,;(\[]))[A-Za-z0-9][A-Za-z0-9._%+-]*:[^\s:/@"'\[\]]+@`)
+	// The path of a web hook is its password. Hosts that begin with hooks, or paths
+	// with webhook in them: of Slack, Discord, Teams, Zapier, Mattermost, Telegram.
+	webHook = regexp.MustCompile(`(?i)(https?://(?:[^\s/"'@]+@)?(?:hooks?\.[^\s/"']+/|[^\s/"']+/(?:[^\s"'?#]*/)?(?:[a-z0-9_-]*webhook[a-z0-9_-]*/|hooks/|bot[0-9]+:)))[^\s"'<>\[][^\s"'<>]*`)
+	// A flag and its value, also as two texts of a JSON array.
+	flagValue = regexp.MustCompile(`(?:^|[\s"'\[,])--?[A-Za-z][A-Za-z0-9_-]*(?:\s+|["'],?\s*["'])(?:"[^"]*"|'[^']*'|[^\s"',\]-][^\s"',\]]*)`)
+	// Most prefixes are recognised anywhere. "sk-" and others of its kind must begin
+	// a word, because words such as "task-" end so.
+	prefixed = regexp.MustCompile(`((?:^|[^A-Za-z]|%[0-9A-Fa-f]{2}))(?:[sr]k[-_][A-Za-z0-9_-]{16,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|(?:npm|hf)_[A-Za-z0-9]{16,})` +
+		`|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|gl(?:pat|dt|rt)-[A-Za-z0-9_-]{16,}|(?:AKIA|ASIA)[A-Z0-9]{12,}` +
+		`|xox[a-z]-[A-Za-z0-9-]{8,}|xapp-[A-Za-z0-9-]{8,}|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|whsec_[A-Za-z0-9+/=]{16,}` +
+		`|shp(?:at|ca|pa|ss)_[A-Za-z0-9]{16,}|do[opr]_v1_[A-Za-z0-9]{16,}|pypi-[A-Za-z0-9_-]{16,}|hv[bs]\.[A-Za-z0-9_-]{16,}|AGE-SECRET-KEY-1[A-Z0-9]{16,}` +
+		`|sha256~[A-Za-z0-9_-]{16,}|eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*`)
+	prefixes = []string{"sk-", "sk_", "rk-", "rk_", "SG.", "npm_", "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glrt-",
+		"AKIA", "ASIA", "xox", "xapp-", "AIza", "ya29.", "whsec_", "eyJ", "shpat_", "shpca_", "shppa_", "shpss_", "_v1_", "pypi-", "hvs.", "hvb.", "AGE-SECRET-KEY-1", "sha256~"}
+	scheme = regexp.MustCompile(`(?i)\b(?:bearer|basic)(?:\s|%20|\+|\\[tn])+[A-Za-z0-9._~+/=%-]{4,}`)
+	// Names whose values are secrets, in lower case, without - and _.
+	secretNames = []string{"token", "secret", "password", "passwd", "passphrase", "pwd", "apikey", "accesskey", "accesskeyid", "privatekey", "signingkey",
+		"encryptionkey", "secretkey", "sessionkey", "accountkey", "sharedkey", "sshkey", "masterkey", "passcode", "jwt", "bearer", "credential", "credentials", "authorization", "auth", "cookie", "cookies", "sessionid", "sessid", "signature"}
+	// Those that other words end in, such as bypass, so they stand alone or behind - or _.
+	secretWords = []string{"pass", "sig", "otp"}
+)
+
+// loggedIn judges user:pass@: addresses of mail and the like look the same.
+func loggedIn(match string) string {
+	start := 0
+	if strings.IndexByte("\t\r\n \"'=,;([", match[0]) >= 0 {
+		start = 1
+	}
+	switch name, _, _ := strings.Cut(match[start:], ":"); strings.ToLower(name) {
+	case "mailto", "sip", "sips", "acct", "xmpp":
+		return match
+	}
+	return match[:start] + Marker + "@"
+}
+
+// hasFlag reports whether a word of s begins as a flag does.
+func hasFlag(s string) bool {
+	for at := strings.IndexByte(s, '-'); at >= 0; {
+		if at == 0 || strings.IndexByte(" \t\n\f\r\"'[,", s[at-1]) >= 0 {
+			return true
+		}
+		next := strings.IndexByte(s[at+1:], '-')
+		if next < 0 {
+			return false
+		}
+		at += 1 + next
+	}
+	return false
+}
+
+// flagged judges a flag with a value: --password x, -p x and -u user:pass.
+func flagged(match string) string {
+	start := strings.IndexByte(match, '-')
+	end := start + strings.IndexAny(match[start:], " \t\r\n\"'")
+	name := strings.TrimLeft(match[start:end], "-")
+	value := end + len(match[end:]) - len(strings.TrimLeft(match[end:], " \t\r\n\"',"))
+	closing := ""
+	if last := match[len(match)-1]; last == '"' || last == '\'' {
+		closing = string(last)
+	}
+	if name == "u" || name == "user" {
+		if user, _, ok := strings.Cut(match[value:], ":"); ok {
+			value += len(user) + 1
+			name = "p"
+		}
+	}
+	switch {
+	case value == len(match), match[value] == '-', strings.HasPrefix(match[value:], done), name != "p" && !secretName(name):
+		return match
+	}
+	return match[:value] + Marker + closing
+}
+
+var joined = strings.NewReplacer("-", "", "_", "")
+
+// minPrefixed is the length of the shortest token that is recognised by a prefix.
+const minPrefixed = len("xoxb-12345678")
+
+// maxName is longer than any of them with all their hyphens, in bytes.
+const maxName = 32
+
+// secretName reports whether every value under this name is a secret: the name
+// ends in one of the secret names.
+func secretName(s string) bool {
+	s = s[max(0, len(s)-maxName):]
+	for _, w := range secretWords {
+		if at := len(s) - len(w); at >= 0 && strings.EqualFold(s[at:], w) && (at == 0 || !letter(s[at-1])) {
+			return true
+		}
+	}
+	s = strings.ToLower(joined.Replace(s))
+	for _, n := range secretNames {
+		if strings.HasSuffix(s, n) {
+			return true
+		}
+	}
+	return false
+}
+
+func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// credentials judges a word behind "bearer" or "basic", which are also words of
+// the language.
+func credentials(match string) string {
+	start := strings.LastIndexAny(match, " \t\n\r\v\f") + 1
+	if start == 0 {
+		start = strings.IndexAny(match, `%+\`)
+	}
+	secret := match[start:]
+	if match[0] == 'b' || match[0] == 'B' {
+		switch strings.ToLower(secret) {
+		case "token", "tokens", "auth", "authentication", "authorization", "credentials", "usage", "header":
+			return match
+		}
+	}
+	if strings.EqualFold(match[:5], "basic") {
+		plain, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(secret, "="))
+		if err != nil || !strings.Contains(string(plain), ":") || !utf8.Valid(plain) {
+			return match
+		}
+	}
+	return match[:start] + Marker
+}

@@ -1,0 +1,213 @@
+// Package redact takes secrets out of texts and JSON: those that are known, in all
+// their spellings, and what looks like one.
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	// Marker stands where a secret was.
+	Marker = done + "]"
+	done   = "[redacted" // begins what was redacted before
+	// maxPasses bounds the search for a text that has nothing left to redact.
+	maxPasses = 5
+)
+
+// Rules are what a [Redactor] looks for besides known secrets.
+type Rules uint8
+
+// Patterns are the usual forms of secrets: credentials of HTTP, values of names
+// such as password, flags of commands, web hooks, keys, and tokens with well-known
+// prefixes.
+const Patterns Rules = 1
+
+// A Redactor replaces secrets by [Marker]. It is idempotent: a text that keeps
+// changing after a few passes is replaced whole. The zero value replaces nothing.
+// All methods are safe for concurrent use.
+type Redactor struct {
+	rules   Rules
+	secrets []string // verbatim
+	needles []string // in every spelling but base64
+	encoded int      // the length of the shortest base64 of one
+}
+
+// New returns a redactor of these secrets, with and without the space around them.
+// It finds each verbatim, as written in URLs, Go strings and JSON, and in base64,
+// also as a part of what is encoded. Blank ones are ignored.
+func New(secrets []string, rules Rules) *Redactor {
+	r := &Redactor{rules: rules}
+	for _, secret := range secrets {
+		if strings.TrimSpace(secret) == "" {
+			continue
+		}
+		for _, s := range []string{secret, strings.TrimSpace(secret)} {
+			r.secrets = append(r.secrets, s)
+			inJSON, _ := json.Marshal(s)
+			inside := unquoted(string(inJSON))
+			r.needles = append(r.needles, s, url.QueryEscape(s), url.PathEscape(s),
+				unquoted(strconv.Quote(s)), unquoted(strconv.QuoteToASCII(s)), inside, readable.Replace(inside))
+			if n := base64.RawStdEncoding.EncodedLen(len(s)); r.encoded == 0 || n < r.encoded {
+				r.encoded = n
+			}
+		}
+	}
+	slices.Sort(r.needles)
+	r.needles = slices.Compact(r.needles)
+	return r
+}
+
+func unquoted(s string) string { return s[1 : len(s)-1] }
+
+// readable undoes what only json.Marshal escapes.
+var readable = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+
+// SecretName reports whether every value under this name is a secret: the name ends
+// in one such as token, password or cookie.
+func SecretName(name string) bool { return secretName(name) }
+
+// Any reports whether there is anything to look for.
+func (r *Redactor) Any() bool { return r.rules != 0 || len(r.needles) > 0 }
+
+// Text takes the secrets out of a text.
+func (r *Redactor) Text(s string) string {
+	for range maxPasses {
+		next := r.known(s)
+		if r.rules&Patterns != 0 && len(next) >= 4 {
+			next = patterns(next)
+		}
+		if next == s {
+			return s
+		}
+		s = next
+	}
+	return Marker
+}
+
+// known marks every byte that belongs to a known secret, because one secret may
+// overlap or contain another. Then it replaces the marked bytes.
+func (r *Redactor) known(s string) string {
+	if len(r.needles) == 0 || s == "" {
+		return s
+	}
+	var marked []bool
+	mark := func(from, to int) {
+		if marked == nil {
+			marked = make([]bool, len(s))
+		}
+		for i := from; i < to; i++ {
+			marked[i] = true
+		}
+	}
+	for _, needle := range r.needles {
+		for at := 0; ; at++ {
+			i := strings.Index(s[at:], needle)
+			if i < 0 {
+				break
+			}
+			at += i
+			mark(at, at+len(needle))
+		}
+	}
+	for from := 0; from < len(s); {
+		end := from
+		for end < len(s) && inBase64(s[end]) {
+			end++
+		}
+		if end-from >= r.encoded && r.encodes(s[from:end]) {
+			mark(from, end)
+		}
+		from = end + 1
+	}
+	if marked == nil {
+		return s
+	}
+	for at := 0; ; at += len(Marker) { // a marker that is there already holds no secret
+		i := strings.Index(s[at:], Marker)
+		if i < 0 {
+			break
+		}
+		at += i
+		for j := at; j < at+len(Marker); j++ {
+			marked[j] = false
+		}
+	}
+	return replaceMarked(s, marked)
+}
+
+func replaceMarked(s string, marked []bool) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		end := i
+		for end < len(s) && marked[end] == marked[i] {
+			end++
+		}
+		if marked[i] {
+			b.WriteString(Marker)
+		} else {
+			b.WriteString(s[i:end])
+		}
+		i = end
+	}
+	return b.String()
+}
+
+func inBase64(c byte) bool {
+	return letter(c) || '0' <= c && c <= '9' || c == '+' || c == '/' || c == '-' || c == '_'
+}
+
+// minInside is the length from which on a secret is also looked for in base64 that
+// begins within a word. Shorter ones would be found in anything.
+const minInside = 4
+
+// encodes reports whether s is base64 of something that contains a secret, or ends
+// in such, as a path does whose last part is one.
+func (r *Redactor) encodes(s string) bool {
+	s = strings.NewReplacer("-", "+", "_", "/").Replace(s)
+	for from := range min(4, len(s)) {
+		text := s[from:]
+		if len(text)%4 == 1 { // no base64 has this length; without its last character it may be base64
+			text = text[:len(text)-1]
+		}
+		plain, err := base64.RawStdEncoding.DecodeString(text)
+		if err == nil && slices.ContainsFunc(r.secrets, func(secret string) bool {
+			return (from == 0 || len(secret) >= minInside) && strings.Contains(string(plain), secret)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// Value takes the secrets out of decoded JSON: out of texts, names of members,
+// numbers and booleans. It may change v.
+func (r *Redactor) Value(v any) any {
+	switch v := v.(type) {
+	case string:
+		return r.Text(v)
+	case json.Number:
+		if clean := r.Text(v.String()); clean != v.String() {
+			return clean
+		}
+	case bool:
+		if clean := r.Text(strconv.FormatBool(v)); clean != strconv.FormatBool(v) {
+			return clean
+		}
+	case []any:
+		for i := range v {
+			v[i] = r.Value(v[i])
+		}
+	case map[string]any:
+		clean := make(map[string]any, len(v))
+		for name, member := range v {
+			clean[r.Text(name)] = r.Value(member)
+		}
+		return clean
+	}
+	return v
+}

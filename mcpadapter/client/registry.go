@@ -1,0 +1,161 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/shakedown-go/shakedown/chaos"
+)
+
+// Registry makes the tools of an MCP server a registry, so that a contract can
+// be run over any server. The caller closes the session, and may use it for
+// other things at the same time.
+//
+// The list has every page. What a tool does is taken from its annotations,
+// which are the server's claim: read-only is [chaos.EffectNone], idempotent or
+// destructive is [chaos.EffectDone], else it is unknown.
+//
+// A result with structured content is that content, whose numbers have the
+// precision of a float64. A result without it depends on its blocks:
+//
+//   - one text that is a JSON object or array: that document
+//   - one other text: a JSON string
+//   - no block: null
+//   - anything else (several blocks, images, sounds, resources, links): an array of blocks as the protocol writes them
+//
+// A result marked as an error, and a protocol error, is a [*ToolError]. If it
+// says that the tool does not exist, it matches [chaos.ErrUnknownTool]. A call
+// without an answer is a [*SessionError]. If its context ended, the error is the
+// context's, and the server is notified. Arguments that are not a JSON object
+// are a [*chaos.ArgumentError] and are not sent.
+func Registry(cs *mcp.ClientSession) chaos.ToolRegistry { return remote{cs} }
+
+// remote is the registry of the tools behind a session.
+type remote struct{ session *mcp.ClientSession }
+
+// maxPages bounds a listing: a server whose cursors never end is broken.
+const maxPages = 1000
+
+var errNoSession = errors.New("there is no session")
+
+// Tools lists the tools in the server's order.
+func (r remote) Tools(ctx context.Context) ([]chaos.Tool, error) {
+	if r.session == nil {
+		return nil, lost("tools/list", errNoSession)
+	}
+	var tools []chaos.Tool
+	cursor := ""
+	seen := make(map[string]bool)
+	for range maxPages {
+		page, err := r.session.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			return nil, failureOf(ctx, "", err)
+		}
+		for _, t := range page.Tools {
+			tool, err := toolOf(t)
+			if err != nil {
+				return nil, err
+			}
+			tools = append(tools, tool)
+		}
+		seen[cursor] = true
+		if cursor = page.NextCursor; cursor == "" {
+			return tools, nil
+		}
+		if seen[cursor] {
+			return nil, fmt.Errorf("mcpadapter: tools/list: the server gave the cursor %q twice", cursor)
+		}
+	}
+	return nil, fmt.Errorf("mcpadapter: tools/list: more than %d pages", maxPages)
+}
+
+// toolOf converts the server's description of a tool.
+func toolOf(t *mcp.Tool) (chaos.Tool, error) {
+	tool := chaos.Tool{Name: t.Name, Description: t.Description}
+	if t.InputSchema != nil {
+		schema, err := json.Marshal(t.InputSchema)
+		if err != nil {
+			return tool, fmt.Errorf("mcpadapter: input schema of tool %q: %w", t.Name, err)
+		}
+		tool.InputSchema = schema
+	}
+	if a := t.Annotations; a != nil {
+		switch {
+		case a.ReadOnlyHint:
+			tool.Effect = chaos.EffectNone
+		case a.IdempotentHint, a.DestructiveHint != nil: // these mean something of tools that write, and of no others
+			tool.Effect = chaos.EffectDone
+		}
+	}
+	return tool, nil
+}
+
+// CallTool calls a tool once; it never tries again.
+func (r remote) CallTool(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+	if r.session == nil {
+		return nil, lost(name, errNoSession)
+	}
+	object, err := objectOf(args)
+	if err != nil {
+		return nil, &chaos.ArgumentError{Tool: name, Err: err}
+	}
+	res, err := r.session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: object})
+	if err != nil {
+		return nil, failureOf(ctx, name, err)
+	}
+	switch {
+	case res.NeedsInput():
+		return nil, &ToolError{Tool: name, text: "the tool asks for input that this client cannot give"}
+	case res.IsError:
+		return nil, errorResult(name, res)
+	}
+	return valueOf(name, res)
+}
+
+// objectOf returns the arguments as the protocol wants them.
+func objectOf(args json.RawMessage) (json.RawMessage, error) {
+	if args = bytes.TrimSpace(args); len(args) == 0 || string(args) == "null" {
+		return json.RawMessage("{}"), nil
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(args, &object); err != nil {
+		return nil, err
+	}
+	return args, nil
+}
+
+// valueOf converts a result to JSON: see [Registry].
+func valueOf(name string, res *mcp.CallToolResult) (json.RawMessage, error) {
+	var value any = res.Content
+	if res.StructuredContent != nil {
+		value = res.StructuredContent
+	} else if len(res.Content) == 0 {
+		value = nil
+	} else if text, ok := res.Content[0].(*mcp.TextContent); ok && len(res.Content) == 1 {
+		if doc, ok := documentIn(text.Text); ok {
+			return doc, nil
+		}
+		value = text.Text
+	}
+	out, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("mcpadapter: result of tool %q: %w", name, err)
+	}
+	return out, nil
+}
+
+// documentIn returns the JSON object or array that a text is, if it is one.
+// Numbers and words stay text: a tool that answers 42 today may answer "none"
+// tomorrow.
+func documentIn(text string) (json.RawMessage, bool) {
+	doc := bytes.TrimSpace([]byte(text))
+	if len(doc) == 0 || doc[0] != '{' && doc[0] != '[' || !json.Valid(doc) {
+		return nil, false
+	}
+	return doc, true
+}

@@ -1,0 +1,181 @@
+// Package stdio is the transport over standard input and output of a server that
+// outlives lines which are no messages.
+package stdio
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxNesting bounds how deep a message may be nested. The gate bounds the
+// arguments in it further.
+const maxNesting = 1000
+
+// New returns the transport over an input and an output, which stay open. The end of
+// over gives up pending writes: the SDK would wait for them without limit, and a
+// client that reads nothing would keep the process alive.
+//
+// The SDK ends the session at the first line that is no message. So a screen in
+// front of it answers such lines, and those of more than max bytes.
+func New(in io.ReadCloser, out io.Writer, over <-chan struct{}, max int) mcp.Transport {
+	answers := &lineWriter{to: output{out, over}}
+	return &screened{screen: &screen{in: in, lines: bufio.NewReader(in), max: max, answers: answers}}
+}
+
+// screened is the transport of a screen.
+type screened struct{ screen *screen }
+
+func (t *screened) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := (&mcp.IOTransport{Reader: t.screen, Writer: t.screen.answers, MaxLineLength: -1}).Connect(ctx) // the screen has a limit
+	return &screenedConn{c, t.screen}, err
+}
+
+// A screenedConn answers input that is JSON but no message of the protocol.
+type screenedConn struct {
+	mcp.Connection
+	screen *screen
+}
+
+func (c *screenedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		m, err := c.Connection.Read(ctx)
+		if err == nil || ctx.Err() != nil || errors.Is(err, io.EOF) || c.screen.failed() {
+			return m, err
+		}
+		if err := c.screen.answers.refuse(jsonrpc.CodeInvalidRequest, err.Error()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// A screen passes lines that are JSON, and answers the others.
+type screen struct {
+	in      io.Closer
+	lines   *bufio.Reader
+	max     int // bytes of a line
+	answers *lineWriter
+	passing []byte // what is left of the line that is being read
+
+	mu  sync.Mutex
+	err error // of the input, but for its end
+}
+
+func (s *screen) Close() error { return s.in.Close() }
+
+func (s *screen) failed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err != nil
+}
+
+// Read returns at most one line at a time.
+func (s *screen) Read(p []byte) (int, error) {
+	for len(s.passing) == 0 {
+		line, long, err := s.next()
+		line = bytes.TrimSpace(line)
+		code, why := s.judge(line, long)
+		if code != 0 {
+			if wrong := s.answers.refuse(code, why); wrong != nil {
+				err = wrong
+			}
+		} else if len(line) > 0 {
+			s.passing = append(line, '\n')
+			break // an error comes again
+		}
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				s.mu.Lock()
+				s.err = err
+				s.mu.Unlock()
+			}
+			return 0, err
+		}
+	}
+	n := copy(p, s.passing)
+	s.passing = s.passing[n:]
+	return n, nil
+}
+
+// next reads a line. A line that is too long is not kept.
+func (s *screen) next() (line []byte, long bool, err error) {
+	for {
+		part, err := s.lines.ReadSlice('\n')
+		if !long {
+			line = append(line, part...)
+		}
+		if len(line) > s.max+1 {
+			line, long = nil, true
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, long, err
+		}
+	}
+}
+
+// judge returns the code of the error that answers a line, or 0.
+func (s *screen) judge(line []byte, long bool) (code int, why string) {
+	switch {
+	case long:
+		return jsonrpc.CodeInvalidRequest, fmt.Sprintf("the line has more than %d bytes", s.max)
+	case len(line) == 0:
+		return 0, ""
+	case nesting(line) > maxNesting:
+		return jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message is nested deeper than %d levels", maxNesting)
+	case !json.Valid(line):
+		return jsonrpc.CodeParseError, "the line is not JSON"
+	}
+	return 0, ""
+}
+
+// nesting is how deep a text of JSON is nested.
+func nesting(text []byte) (deepest int) {
+	depth, inString := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// A lineWriter writes whole lines: those of the SDK, and refusals between them.
+type lineWriter struct {
+	mu sync.Mutex
+	to output
+}
+
+func (w *lineWriter) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Write(line)
+}
+
+func (w *lineWriter) Close() error { return nil }
+
+// refuse answers input that has no identifier to answer to.
+func (w *lineWriter) refuse(code int, why string) error {
+	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": jsonrpc.Error{Code: int64(code), Message: why}})
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}

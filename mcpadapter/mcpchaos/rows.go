@@ -1,0 +1,13 @@
+package mcpchaos
+
+import (
+	"slices"
+
+	"github.com/shakedown-go/shakedown/chaos/catalog"
+)
+
+// Rows returns the rows of this package's faults, for planjson.Options.Rows. The
+// caller may keep and change the list.
+func Rows() []*catalog.Row {
+	return slices.Concat(resultRows(), deliveryRows(), contentRows())
+}
