@@ -14,8 +14,8 @@ func TestInjectAnswersSayTheProbabilityInForce(t *testing.T) {
 		reason, args string
 		want         float64
 	}{
-		{"left out: the default", `{"fault_name":"f","action":"register","fault_type":"error","target":"orders.*"}`, defaultProbability},
-		{"and when it is drawn", `{"fault_name":"f","action":"inject"}`, defaultProbability},
+		{"left out: the default", `{"fault_name":"f","action":"register","fault_type":"error","target":"orders.*"}`, 0.1},
+		{"and when it is drawn", `{"fault_name":"f","action":"inject"}`, 0.1},
 		{"given", `{"fault_name":"f","action":"register","fault_type":"error","target":"orders.*","probability":0.25}`, 0.25},
 		{"and when it is drawn", `{"fault_name":"f","action":"inject"}`, 0.25},
 		{"armed for the next call: certain", `{"fault_name":"f","action":"inject","arm_next":true}`, 1},
