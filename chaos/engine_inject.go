@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -36,7 +37,7 @@ func callInjected[In, Out any](ctx context.Context, d *decision, m matchedRules,
 		return out, err
 	}
 	x.late = func(ctx context.Context, args any) (any, error) { return callLate(ctx, &x.decision, c, args) }
-	x.shape = c
+	x.shape, x.atEnd = c, c.atEnd
 	keep := d.set.site.in.opts.KeepValues
 	returned := false
 	defer func() {
@@ -72,7 +73,8 @@ type injection struct {
 	callee  Next
 	late    Next // the callee for a later call, without the state of this one; nil: there is none
 	shape   shape
-	effect  Effect // what a successful callee does
+	effect  Effect            // what a successful callee does
+	atEnd   func(error) error // WrapOptions.Deadline; nil: none
 	rec     record
 	more    details
 
@@ -253,7 +255,12 @@ func (x *injection) idled(a *callRule, ctx context.Context, err error) bool {
 	return a.nexts == 0 && a.slept && a.spent == 0 && !x.later && same(err, ctx.Err())
 }
 
+// injectedError is the error that a fault made. That of the caller's context, which
+// ended while the fault waited, is first made into what a real callee would return.
 func (x *injection) injectedError(a *callRule, err error) error {
+	if x.atEnd != nil && same(err, x.frame.Err()) {
+		err = cmp.Or(x.atEnd(err), err)
+	}
 	return &InjectedError{Rule: a.Name, Target: x.set.site.target, Ordinal: x.ordinal, Err: err}
 }
 

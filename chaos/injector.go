@@ -43,6 +43,10 @@ type InjectorOptions struct {
 	AwaitArm bool
 	// Safeguards bound what the rules may do; nil: nothing does.
 	Safeguards *Safeguards
+	// Virtual says that the calls are made in a testing/synctest bubble, and other
+	// cells have bubbles of their own. Injection points then refuse what they would
+	// share with other cells ([Injector.Refuse]), where Go ends the process.
+	Virtual bool
 }
 
 const defaultMaxLog = 4096
@@ -71,6 +75,7 @@ type Injector struct {
 	asked table // the names that MayAffect and MayAffectPrefix were asked about
 
 	watchers atomic.Pointer[[]*func(context.Context, Event)]
+	refusal  atomic.Pointer[error] // the first that Refuse was given
 
 	mu        sync.Mutex // guards what follows
 	rules     []*liveRule
@@ -291,6 +296,26 @@ func (in *Injector) Disarm() {
 // It only sets a flag, so it may be called from anywhere, and more than once. It ends
 // no wait; [Injector.Disarm] does.
 func (in *Injector) Close() { in.state.Or(stateClosed) }
+
+// Virtual is [InjectorOptions].Virtual.
+func (in *Injector) Virtual() bool { return in.opts.Virtual }
+
+// Refuse notes why an injection point refused to make a call although the agent did
+// nothing wrong: the world is set up in a way that cannot work. The cell cannot be
+// judged then. The first reason is kept; err must not be nil. Refuse returns err, for
+// the caller of the point.
+func (in *Injector) Refuse(err error) error {
+	in.refusal.CompareAndSwap(nil, &err)
+	return err
+}
+
+// Refusal is the first reason that [Injector.Refuse] was given; nil: none was.
+func (in *Injector) Refusal() error {
+	if err := in.refusal.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
 
 // LateCalls is the number of calls that were refused because the injector was closed.
 func (in *Injector) LateCalls() uint64 { return in.late.Load() }

@@ -29,7 +29,7 @@ func WrapStream[In, T any](
 }
 
 // WrapStreamWith is [WrapStream] with options; nil is the zero [WrapOptions]. Only
-// Key and Injector are used.
+// Key, Injector and Deadline are used.
 func WrapStreamWith[In, T any](
 	target string, fn func(context.Context, In) iter.Seq2[T, error], o *WrapOptions[In],
 ) func(context.Context, In) iter.Seq2[T, error] {
@@ -78,8 +78,8 @@ func WrapStreamWith[In, T any](
 				return
 			}
 			c := &stream[In, T]{fn: fn, yield: yield}
-			_, err = decide(ctx, &d, m,
-				&callee[In, streamed]{point: p, fn: c.call, attach: c.attach, unseen: c.drain}, v)
+			whole := &callee[In, streamed]{point: p, fn: c.call, attach: c.attach, unseen: c.drain, atEnd: opts.Deadline}
+			_, err = decide(ctx, &d, m, whole, v)
 			switch {
 			case c.stopped:
 			case len(c.held) > 0 && same(err, c.last): // the reply was not lost after all

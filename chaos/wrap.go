@@ -52,6 +52,13 @@ type WrapOptions[In any] struct {
 	// none. Events and draws use the target. It is for a point whose name ends in a
 	// part that few rules care about: the alias is the name without that part.
 	Alias string
+	// Deadline makes the error that a real callee would return of the error of the
+	// caller's context, when that ends while a fault waits:
+	//
+	//	func(err error) error { return status.FromContextError(err).Err() } // of gRPC
+	//
+	// It must be a pure function. nil, or a result of nil: the context's own error.
+	Deadline func(error) error
 	// Crossing is a call that has begun already and that the function continues. The
 	// function is then for this one call, and Key, Injector, Layer and Alias are
 	// ignored. nil: each call begins anew.
@@ -63,7 +70,7 @@ func WrapWith[In, Out any](target string, fn func(context.Context, In) (Out, err
 	o *WrapOptions[In]) func(context.Context, In) (Out, error) {
 	o = cmp.Or(o, &WrapOptions[In]{})
 	c := &callee[In, Out]{point: newPoint(target, cmp.Or(o.Layer, LayerPoint)), fn: fn}
-	c.alias = o.Alias
+	c.alias, c.atEnd = o.Alias, o.Deadline
 	if x := o.Crossing; x != nil {
 		c.point = x.point
 		return func(ctx context.Context, in In) (Out, error) { return goOn(ctx, x, c, in) }
@@ -134,6 +141,7 @@ type callee[In, Out any] struct {
 	effect Effect // what it declares that a successful call does
 	attach func(*injection)
 	unseen func(context.Context, In) (Out, error) // fn if its result is not used; nil: fn itself
+	atEnd  func(error) error                      // WrapOptions.Deadline; nil: none
 }
 
 func (c *callee[In, Out]) fitArgs(v any) (any, error)   { return as[In](v) }

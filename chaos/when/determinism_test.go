@@ -97,6 +97,8 @@ func claims() []claimed {
 		effect("fault.TimeoutWith", fault.TimeoutWith(10*ms, errors.New("gateway time-out"))),
 		effect("fault.LoseReply", fault.LoseReply()),
 		effect("fault.LoseReplyAfter", fault.LoseReplyAfter(10*ms)),
+		effect("fault.LoseReplyWith", fault.LoseReplyWith(errors.New("connection reset"))),
+		effect("fault.LoseReplyAfterWith", fault.LoseReplyAfterWith(10*ms, errors.New("connection reset"))),
 		effect("fault.Hang", fault.Hang()),
 		effect("fault.Panic", fault.Panic("index out of range")),
 		effect("fault.Replace", fault.Replace("cancelled")),

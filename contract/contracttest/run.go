@@ -3,6 +3,7 @@ package contracttest
 import (
 	"cmp"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -89,6 +90,7 @@ type runner struct {
 	o       *Options
 	virtual bool
 	rerun   func(contract.Cell) string
+	primed  sync.Once
 	*outcomes
 }
 
@@ -134,5 +136,6 @@ func (r *runner) bubble(t *testing.T) contract.Bubble {
 	if !r.virtual {
 		return nil
 	}
+	r.primed.Do(func() { prime(t.Context()) })
 	return bubble(t)
 }
