@@ -78,8 +78,7 @@ func WrapStreamWith[In, T any](
 				return
 			}
 			c := &stream[In, T]{fn: fn, yield: yield}
-			whole := &callee[In, streamed]{point: p, fn: c.call, attach: c.attach, unseen: c.drain, atEnd: opts.Deadline}
-			_, err = decide(ctx, &d, m, whole, v)
+			_, err = decide(ctx, &d, m, c.callee(p, opts.Deadline), v)
 			switch {
 			case c.stopped:
 			case len(c.held) > 0 && same(err, c.last): // the reply was not lost after all
@@ -89,6 +88,11 @@ func WrapStreamWith[In, T any](
 			}
 		}
 	}
+}
+
+// callee is the iteration as the engine makes a call of it.
+func (c *stream[In, T]) callee(p point, deadline func(error) error) *callee[In, streamed] {
+	return &callee[In, streamed]{point: p, fn: c.call, attach: c.attach, unseen: c.drain, atEnd: deadline}
 }
 
 // streamed is the result of a stream, as its event keeps it.

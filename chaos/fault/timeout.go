@@ -106,8 +106,9 @@ func LoseReplyAfterWith(d time.Duration, err error) chaos.Fault {
 
 var loseReplyRow = catalog.Fault(catalog.Row{
 	Kind: "lost_reply", Doc: "The callee does its work and the reply is lost.",
-	Go: "fault.LoseReply(), fault.LoseReplyAfter(d), fault.LoseReplyWith(err), fault.LoseReplyAfterWith(d, err)", Example: `{"duration":"1s"}`,
-	Class: chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
+	Go:      "fault.LoseReply(), fault.LoseReplyAfter(d), fault.LoseReplyWith(err), fault.LoseReplyAfterWith(d, err)",
+	Example: `{"duration":"1s"}`,
+	Class:   chaos.ClassTiming, Visibility: chaos.Explicit, Persistence: chaos.Transient, Effect: chaos.EffectDone,
 }, func(p waitMessage) chaos.Fault {
 	if p.Err == nil {
 		return LoseReplyAfter(p.Duration)

@@ -19,7 +19,8 @@ func (l *linter) calm(i int) {
 	}
 	for k, other := range l.rules {
 		if l.idle[k] == "" && other.glob != nil && !other.never {
-			l.report(l.rules[i], Unmatched, Warning, "can match only if the faults of other rules lead to more calls: %s", l.idle[i])
+			l.report(l.rules[i], Unmatched, Warning,
+				"can match only if the faults of other rules lead to more calls: %s", l.idle[i])
 			return
 		}
 	}
@@ -109,7 +110,8 @@ func (r *rule) mayMatch(at strand, turns []int, n int) bool {
 	for _, t := range r.when.all() {
 		for _, c := range t.calls {
 			if c.Lane == at.lane && c.Target == at.target && c.Occurrence < uint64(n) && r.could(c) {
-				places = append(places, chaos.Call{Lane: at.lane, Target: at.target, Key: c.Key, Occurrence: c.Occurrence})
+				places = append(places,
+					chaos.Call{Lane: at.lane, Target: at.target, Key: c.Key, Occurrence: c.Occurrence})
 			}
 		}
 	}

@@ -27,7 +27,8 @@ func (l *linter) text(r *rule) {
 			l.report(r, DefaultText, Warning,
 				"the text %q is a stand-in, and says that the error is not real: give one that the dependency would send", text)
 		case word != "":
-			l.report(r, TelltaleText, Warning, "the text %q contains %q, by which a model may know that this is a test", shown.Clip(text, 80), word)
+			l.report(r, TelltaleText, Warning, "the text %q contains %q, by which a model may know that this is a test",
+				shown.Clip(text, 80), word)
 		}
 	}
 }

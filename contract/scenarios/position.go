@@ -51,10 +51,12 @@ func ByPosition(calm []chaos.Event, r chaos.Rule) ([]contract.Scenario, error) {
 		}
 	}
 	if calls < 3 {
-		p.Wrong("ByPosition: calm", fielderror.Found(fmt.Sprintf("%s to %q", text.Plural(calls, "call"), r.Target)), "at least 3: fewer have no three thirds")
+		p.Wrong("ByPosition: calm", fielderror.Found(fmt.Sprintf("%s to %q", text.Plural(calls, "call"), r.Target)),
+			"at least 3: fewer have no three thirds")
 	}
 	if len(lanes) > 1 {
-		p.Wrong("ByPosition: calm", fielderror.Found(fmt.Sprintf("calls to %q in %d lanes", r.Target, len(lanes))), "the events of one lane")
+		p.Wrong("ByPosition: calm", fielderror.Found(fmt.Sprintf("calls to %q in %d lanes", r.Target, len(lanes))),
+			"the events of one lane")
 	}
 	if p.Count() > 0 {
 		return nil, p.Err()

@@ -174,5 +174,6 @@ func (l *List) Err() error {
 	if l.more == 0 {
 		return errors.Join(l.errs...)
 	}
-	return errors.Join(append(l.errs[:len(l.errs):len(l.errs)], fmt.Errorf("%s: and %d more problems", l.of, l.more))...)
+	return errors.Join(append(l.errs[:len(l.errs):len(l.errs)],
+		fmt.Errorf("%s: and %d more problems", l.of, l.more))...)
 }

@@ -41,8 +41,8 @@ func Compile(pattern string) (*Glob, error) {
 // String returns the pattern as Compile got it.
 func (g *Glob) String() string { return g.pattern }
 
-// Match reports whether all of name matches. In a name that is not valid UTF-8 each wrong byte is a character of its own,
-// which only *, ? and a negated class take.
+// Match reports whether all of name matches. In a name that is not valid UTF-8 each wrong byte is a character of its
+// own, which only *, ? and a negated class take.
 func (g *Glob) Match(name string) bool {
 	if g.auto == nil {
 		return name == g.literal

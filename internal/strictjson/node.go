@@ -113,7 +113,9 @@ func (r *reader) value() *Node {
 		n := &Node{Kind: byte(v), at: at}
 		if len(r.path) >= MaxDepth {
 			r.deep = true
-			r.problems.at(n, &Problem{Pointer: r.pointer(), Reason: TooLarge, Value: "depth", Allowed: fmt.Sprintf("at most %d levels", MaxDepth)})
+			r.problems.at(n,
+				&Problem{Pointer: r.pointer(), Reason: TooLarge, Value: "depth",
+					Allowed: fmt.Sprintf("at most %d levels", MaxDepth)})
 			return nil
 		}
 		for r.dec.More() && !r.deep {
@@ -154,7 +156,8 @@ func (r *reader) member(n *Node) {
 		if r.problems.Full() {
 			return
 		}
-		r.problems.at(&Node{at: at}, &Problem{Pointer: Join(r.pointer(), key), Reason: Duplicate, Allowed: "each member of an object once"})
+		r.problems.at(&Node{at: at},
+			&Problem{Pointer: Join(r.pointer(), key), Reason: Duplicate, Allowed: "each member of an object once"})
 		return
 	}
 	n.Keys = append(n.Keys, key)

@@ -185,7 +185,8 @@ func (o RecoveryOptions) condition(v view, w span) (func(float64) bool, string, 
 func (o RecoveryOptions) baselineWindow(x extent, w span) (span, error) {
 	if o.BaselineEnd.kind == boundOpen {
 		if w.first == x.first {
-			return span{}, fields.Because("baselineWindow", nil, errors.New("the outage starts in the first bin: nothing was recorded before it"), "")
+			return span{}, fields.Because("baselineWindow", nil,
+				errors.New("the outage starts in the first bin: nothing was recorded before it"), "")
 		}
 		o.BaselineEnd = Bin(w.first - 1)
 	}
