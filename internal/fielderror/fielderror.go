@@ -77,8 +77,6 @@ func show(value any) string {
 		return text.Clip(fmt.Sprint(v), maxShown)
 	case json.RawMessage:
 		return text.Clip(string(v), maxShown)
-	case json.Number:
-		return text.Clip(string(v), maxShown)
 	}
 	switch v := reflect.ValueOf(value); v.Kind() {
 	case reflect.String:
