@@ -24,7 +24,12 @@
 // documents can construct collisions. The values are stable across releases and architectures.
 package jsonhash
 
-import "github.com/shakedown-go/shakedown/internal/hash"
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/shakedown-go/shakedown/internal/hash"
+)
 
 // maxDepth is the nesting that encoding/json accepts.
 const maxDepth = 10000
@@ -105,3 +110,79 @@ func space(d []byte, i int) int {
 	}
 	return i
 }
+
+// A writer hashes bytes that are written in parts; its sum is that of blocks over all of them. It stays on the stack.
+type writer struct {
+	buf   [block]byte
+	n     int
+	h     uint64
+	later bool
+}
+
+func (w *writer) write(b []byte) {
+	for len(b) > 0 {
+		if w.n == block {
+			w.flush()
+		}
+		c := copy(w.buf[w.n:], b)
+		w.n += c
+		b = b[c:]
+	}
+}
+
+// writeReplacing writes b with each byte of invalid UTF-8 replaced, as encoding/json does.
+func (w *writer) writeReplacing(b []byte) {
+	for len(b) > 0 {
+		r, size := utf8.DecodeRune(b)
+		w.writeRune(r)
+		b = b[size:]
+	}
+}
+
+func (w *writer) writeRune(r rune) {
+	if r < utf8.RuneSelf && w.n < block {
+		w.buf[w.n] = byte(r)
+		w.n++
+		return
+	}
+	var b [utf8.UTFMax]byte
+	w.write(b[:utf8.EncodeRune(b[:], r)])
+}
+
+// flush hashes the buffer. A full buffer is flushed only when more is written, since it may be the last block.
+func (w *writer) flush() {
+	x := hash.Bytes(w.buf[:w.n])
+	if w.later {
+		x = hash.Combine(w.h, x)
+	}
+	w.h, w.n, w.later = x, 0, true
+}
+
+func (w *writer) sum() uint64 {
+	w.flush()
+	return w.h
+}
+
+// Same reports whether two documents have the same value. Unlike [Sum] it distinguishes null and {}. Two texts that are
+// not JSON, such as white space alone, are the same only if their bytes are equal. It is safe for concurrent use.
+func Same(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	if Sum(a) != Sum(b) {
+		return false
+	}
+	x, y := first(a), first(b)
+	return x != 0 && x == y || !ambiguous(x) && !ambiguous(y)
+}
+
+// first returns the first byte of a value; 0: there is none.
+func first(doc []byte) byte {
+	if i := space(doc, 0); i < len(doc) {
+		return doc[i]
+	}
+	return 0
+}
+
+// ambiguous reports whether a value that begins with this byte may be one of those that have one Sum.
+func ambiguous(first byte) bool { return first == 0 || first == '{' || first == 'n' }
