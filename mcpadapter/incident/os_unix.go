@@ -16,3 +16,6 @@ func askToEnd(leader int) { _ = syscall.Kill(-leader, syscall.SIGTERM) }
 
 // kill ends every process of the group.
 func kill(leader int) { _ = syscall.Kill(-leader, syscall.SIGKILL) }
+
+// openAtOnce opens a named pipe without waiting for a writer.
+const openAtOnce = syscall.O_NONBLOCK

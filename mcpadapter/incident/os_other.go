@@ -20,3 +20,6 @@ func kill(leader int) {
 		_ = p.Kill()
 	}
 }
+
+// openAtOnce has no bits where there are no named pipes among the files.
+const openAtOnce = 0
