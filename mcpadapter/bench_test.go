@@ -58,18 +58,8 @@ func BenchmarkFeed(b *testing.B) {
 	})
 	b.Run("delivered", func(b *testing.B) {
 		var f Feed
-		l, leave := f.listen()
-		defer leave()
 		done := make(chan struct{})
-		go func() {
-			for {
-				select {
-				case <-l.events:
-				case <-done:
-					return
-				}
-			}
-		}()
+		go f.feed.Follow(done, func(chaos.Event) {}, func(uint64) {})()
 		for b.Loop() {
 			f.Record(context.Background(), delivered)
 		}

@@ -162,7 +162,7 @@ func TestDocumentedExamples(t *testing.T) {
 			ordered(t, e.works), settled(ordered(t, textIn(t, good))), ordered(t, e.fails), settled(indented(t, bad.StructuredContent)))
 	}
 	for _, tool := range srv.tools {
-		assert.True(t, shown[tool.name], "no example of %s", tool.name)
+		assert.True(t, shown[tool.Name], "no example of %s", tool.Name)
 	}
 	page, err := os.ReadFile("../docs/mcp.md")
 	require.NoError(t, err)

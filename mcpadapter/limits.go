@@ -74,7 +74,7 @@ func (l Limits) check() error {
 	var problems []error
 	wrong := func(is bool, name string, value any) {
 		if is {
-			problems = append(problems, &FieldError{Field: "Limits." + name, Value: value, Allowed: "above 0, or 0 for the default"})
+			problems = append(problems, fields.Wrong("Limits."+name, value, "above 0, or 0 for the default"))
 		}
 	}
 	wrong(l.BodyBytes < 0, "BodyBytes", l.BodyBytes)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 )
 
@@ -44,7 +45,7 @@ func argument(req *mcp.GetPromptRequest, name string) string {
 func (s *Server) explainFailure(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	name, k, err := s.report(argument(req, "matrix"))
 	if err != nil {
-		return promptOf("There is nothing to explain", "There is no contract report to explain: "+err.Error()+". "+problemOf(err).Hint), nil
+		return promptOf("There is nothing to explain", "There is no contract report to explain: "+err.Error()+". "+failure.Of(err).Hint), nil
 	}
 	wanted := argument(req, "cell")
 	for _, c := range report.Broken(k.Report) {

@@ -8,11 +8,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -56,11 +60,11 @@ type invariantInfo struct {
 
 func contractList() (*tool, error) {
 	return define(tool{
-		name: "contract_list", title: "List contracts", area: "contract", target: "matrix",
-		description: `Lists the contract matrices of the host: which invariants (what must stay true) are asked in which scenarios (faults at injection points), how many times, with which seed.
+		Name: "contract_list", Title: "List contracts", Area: "contract", Target: "matrix",
+		Description: `Lists the contract matrices of the host: which invariants (what must stay true) are asked in which scenarios (faults at injection points), how many times, with which seed.
 A cell is one invariant in one scenario, once; each cell is an independent run of the agent. Use the names here to narrow contract_run.`,
 	}, func(_ context.Context, c *call, in listInput) (listOutput, error) {
-		s := c.server
+		s := c.Server
 		matrices := s.host.Matrices
 		if in.Matrix != "" {
 			m, err := s.matrix(in.Matrix)
@@ -76,7 +80,7 @@ A cell is one invariant in one scenario, once; each cell is an independent run o
 			cells += info.Cells
 			out.Matrices = append(out.Matrices, info)
 		}
-		out.Summary = fmt.Sprintf("%d %s, %d cells in all.", len(matrices), plural(len(matrices), "matrix", "matrices"), cells)
+		out.Summary = fmt.Sprintf("%d %s, %d cells in all.", len(matrices), text.Noun(len(matrices), "matrix", "matrices"), cells)
 		return out, nil
 	})
 }
@@ -119,13 +123,13 @@ type runInput struct {
 
 func contractRun() (*tool, error) {
 	return define(tool{
-		name: "contract_run", title: "Run a contract", area: "contract", target: "matrix",
-		description: `Runs a contract matrix: each invariant in each scenario, every cell an independent run of the agent with the scenario's faults. It does not touch the live injector.
+		Name: "contract_run", Title: "Run a contract", Area: "contract", Target: "matrix",
+		Description: `Runs a contract matrix: each invariant in each scenario, every cell an independent run of the agent with the scenario's faults. It does not touch the live injector.
 The verdict is pass, fail or inconclusive: one broken critical invariant is a fail whatever the score; too little evidence is inconclusive, never a pass. The score is 0 to 100, severities weighted 3, 2, 1, 1. Cells whose faults never struck are undelivered and in no score.
 A whole matrix may take minutes and an agent's calls may cost money: narrow by scenarios and invariants. Progress is sent for every cell if the call has a progress token, and cancelling ends the run. One matrix runs once at a time. contract_report shows cells of the latest run.`,
-		kind: kind{write: true, openWorld: true},
+		Kind: toolrow.Kind{Write: true, OpenWorld: true},
 	}, func(ctx context.Context, c *call, in runInput) (report.Digest, error) {
-		m, err := c.server.matrix(in.Matrix)
+		m, err := c.Server.matrix(in.Matrix)
 		if err != nil {
 			return report.Digest{}, err
 		}
@@ -133,12 +137,12 @@ A whole matrix may take minutes and an agent's calls may cost money: narrow by s
 		if err != nil {
 			return report.Digest{}, err
 		}
-		free, err := c.server.single.take(fmt.Sprintf("matrix %q", m.Name))
+		free, err := c.Server.single.Take(fmt.Sprintf("matrix %q", m.Name))
 		if err != nil {
 			return report.Digest{}, err
 		}
 		defer free()
-		return c.runMatrix(ctx, own, chosen)
+		return c.Server.runMatrix(ctx, c.Req, own, chosen)
 	})
 }
 
@@ -150,7 +154,7 @@ func (in runInput) choose(m *contract.Matrix) (*contract.Matrix, func(contract.C
 		own.Trials = in.Trials
 	}
 	if in.Trial > max(own.Trials, 1) {
-		return nil, nil, badArguments(fmt.Sprintf("trial is %d; allowed: 1 to %d", in.Trial, max(own.Trials, 1)), "Pass trials as well to have more of them.")
+		return nil, nil, failure.BadArguments(fmt.Sprintf("trial is %d; allowed: 1 to %d", in.Trial, max(own.Trials, 1)), "Pass trials as well to have more of them.")
 	}
 	var problems []error
 	if in.Seed != "" {
@@ -167,14 +171,14 @@ func (in runInput) choose(m *contract.Matrix) (*contract.Matrix, func(contract.C
 	}
 	problems = append(problems, known("scenarios", in.Scenarios, scenarios), known("invariants", in.Invariants, invariants))
 	if err := errors.Join(problems...); err != nil {
-		return nil, nil, badArguments(err.Error(), "contract_list lists scenarios and invariants.")
+		return nil, nil, failure.BadArguments(err.Error(), "contract_list lists scenarios and invariants.")
 	}
 	chosen := func(c contract.Cell) bool {
 		return (len(in.Scenarios) == 0 || slices.Contains(in.Scenarios, c.Scenario)) &&
 			(len(in.Invariants) == 0 || slices.Contains(in.Invariants, c.Invariant)) && (in.Trial == 0 || in.Trial == c.Trial)
 	}
 	if !slices.ContainsFunc(own.Cells(), chosen) {
-		return nil, nil, badArguments("no cell of the matrix is left by these filters: the invariants do not apply in the scenarios", "contract_list says where each invariant applies.")
+		return nil, nil, failure.BadArguments("no cell of the matrix is left by these filters: the invariants do not apply in the scenarios", "contract_list says where each invariant applies.")
 	}
 	return &own, chosen, nil
 }
@@ -184,20 +188,20 @@ func known(field string, asked, names []string) error {
 	var problems []error
 	for i, name := range asked {
 		if !slices.Contains(names, name) {
-			problems = append(problems, fmt.Errorf("%s[%d] is %q; allowed: %s%s", field, i, text.Clip(name, maxShown), toolschema.OrNone(names), toolschema.Meant(name, names)))
+			problems = append(problems, fmt.Errorf("%s[%d] is %q; allowed: %s%s", field, i, text.Clip(name, failure.MaxShown), toolschema.OrNone(names), toolschema.Meant(name, names)))
 		}
 	}
 	return errors.Join(problems...)
 }
 
-func (c *call) runMatrix(ctx context.Context, m *contract.Matrix, chosen func(contract.Cell) bool) (report.Digest, error) {
+func (s *Server) runMatrix(ctx context.Context, req *mcp.CallToolRequest, m *contract.Matrix, chosen func(contract.Cell) bool) (report.Digest, error) {
 	total := 0
 	for _, cell := range m.Cells() {
 		if chosen(cell) {
 			total++
 		}
 	}
-	progress := session.NewProgress(ctx, c.req, total)
+	progress := session.NewProgress(ctx, req, total)
 	began := time.Now()
 	done := 0
 	r, err := m.Run(ctx, &contract.RunOptions{
@@ -221,7 +225,7 @@ func (c *call) runMatrix(ctx context.Context, m *contract.Matrix, chosen func(co
 		return report.Digest{}, err
 	}
 	k := kept{r, time.Now().UTC(), time.Since(began)}
-	c.server.reports.put(m.Name, k)
+	s.reports.put(m.Name, k)
 	return digestOf(k), nil
 }
 
@@ -237,7 +241,7 @@ func rerunLine(m *contract.Matrix, cell contract.Cell) string {
 func digestOf(k kept) report.Digest {
 	d := report.DigestOf(k.Report, k.took)
 	if d.Omitted > 0 {
-		d.Summary = sentences(d.Summary, "contract_report shows the others.")
+		d.Summary = text.Sentences(d.Summary, "contract_report shows the others.")
 	}
 	return d
 }

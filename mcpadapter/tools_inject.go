@@ -16,6 +16,8 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/internal/glob"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 )
 
@@ -35,32 +37,32 @@ type injectInput struct {
 }
 
 type injectOutput struct {
-	Status         string     `json:"status" jsonschema:"what was done" enum:"registered,injected,removed,error"`
-	FaultName      string     `json:"fault_name"`
-	FaultType      string     `json:"fault_type,omitempty" jsonschema:"kind of the fault; left out where there is none"`
-	WasTriggered   *bool      `json:"was_triggered,omitempty" jsonschema:"for inject: whether the fault fired"`
-	InjectedError  string     `json:"injected_error,omitempty" jsonschema:"text of the error that the fault made"`
-	MatchedTargets []string   `json:"matched_targets,omitzero" jsonschema:"known injection points that the fault reaches now"`
-	Probability    *float64   `json:"probability,omitempty" jsonschema:"the one in force" range:"0,1"`
-	InForce        *bool      `json:"in_force,omitempty" jsonschema:"whether the fault can be injected now; reason says why not"`
-	Reason         string     `json:"reason,omitempty" jsonschema:"why the fault is not in force"`
-	ExpiresAt      *time.Time `json:"expires_at" jsonschema:"when the fault is removed; null: never, or there is no fault"`
-	Note           string     `json:"note,omitempty" jsonschema:"what to mind"`
-	Problem        *problem   `json:"problem,omitempty" jsonschema:"why the status is error"`
+	Status         string           `json:"status" jsonschema:"what was done" enum:"registered,injected,removed,error"`
+	FaultName      string           `json:"fault_name"`
+	FaultType      string           `json:"fault_type,omitempty" jsonschema:"kind of the fault; left out where there is none"`
+	WasTriggered   *bool            `json:"was_triggered,omitempty" jsonschema:"for inject: whether the fault fired"`
+	InjectedError  string           `json:"injected_error,omitempty" jsonschema:"text of the error that the fault made"`
+	MatchedTargets []string         `json:"matched_targets,omitzero" jsonschema:"known injection points that the fault reaches now"`
+	Probability    *float64         `json:"probability,omitempty" jsonschema:"the one in force" range:"0,1"`
+	InForce        *bool            `json:"in_force,omitempty" jsonschema:"whether the fault can be injected now; reason says why not"`
+	Reason         string           `json:"reason,omitempty" jsonschema:"why the fault is not in force"`
+	ExpiresAt      *time.Time       `json:"expires_at" jsonschema:"when the fault is removed; null: never, or there is no fault"`
+	Note           string           `json:"note,omitempty" jsonschema:"what to mind"`
+	Problem        *failure.Problem `json:"problem,omitempty" jsonschema:"why the status is error"`
 }
 
 func injectFault() (*tool, error) {
 	return define(tool{
-		name: "chaos_inject_fault", title: "Inject a fault", area: "chaos", target: "fault_name",
-		description: `Puts a fault in force at injection points of the live program, fires it once, or takes it away.
+		Name: "chaos_inject_fault", Title: "Inject a fault", Area: "chaos", Target: "fault_name",
+		Description: `Puts a fault in force at injection points of the live program, fires it once, or takes it away.
 register: from now on the fault is injected into each call of a point that target matches with the probability, drawn for each call on its own, until remove, limit, expires_seconds or the end of this session (keep true: not that). Registering a name again replaces the fault and its time limit. in_force false means that it is injected nowhere now; reason says why.
 inject: draws a registered fault once at its probability and, when drawn, fires it there and then, with nothing behind it: a latency is waited out, an error is made and reported in injected_error. was_triggered says whether it was drawn; that it fired is no failure of this call. With arm_next it is injected into the next matching call instead, with certainty, once.
 remove: takes the fault away and ends the delays it is imposing; those calls go through. Removing what is not there succeeds. A partition heals so. chaos_disarm removes all faults at once.
 Durations are in seconds. Keep the target narrow (one point rather than *), the probability low, and set a limit.`,
-		kind:    kind{write: true, destructive: true, idempotent: false},
-		onError: injectFailed,
+		Kind:    toolrow.Kind{Write: true, Destructive: true, Idempotent: false},
+		OnError: injectFailed,
 	}, func(ctx context.Context, c *call, in injectInput) (injectOutput, error) {
-		s := c.server
+		s := c.Server
 		if in.Action != "remove" {
 			if err := s.guard(in.Action); err != nil {
 				return injectOutput{}, err
@@ -86,14 +88,14 @@ func (s *Server) guard(what string) error {
 	if len(s.options.Environments) == 0 || slices.Contains(s.options.Environments, now) {
 		return nil
 	}
-	return &problem{http.StatusForbidden, codeForbidden,
+	return failure.New(http.StatusForbidden, failure.CodeForbidden,
 		fmt.Sprintf("%s is refused: %s is %q; allowed: %s", what, environment, now, toolschema.OrNone(s.options.Environments)),
-		"Faults may not be armed in this environment. remove, chaos_disarm and chaos_status still work."}
+		"Faults may not be armed in this environment. remove, chaos_disarm and chaos_status still work.")
 }
 
 func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
 	if in.FaultType == "" {
-		return injectOutput{}, badArguments("fault_type is missing; allowed: latency, error, timeout, resource_exhaustion, network_partition", "fault_type is required for register.")
+		return injectOutput{}, failure.BadArguments("fault_type is missing; allowed: latency, error, timeout, resource_exhaustion, network_partition", "fault_type is required for register.")
 	}
 	spec, err := in.spec()
 	if err != nil {
@@ -108,8 +110,8 @@ func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
 		return injectOutput{}, err
 	}
 	if of, taken := s.armed.Holder(in.FaultName); taken {
-		return injectOutput{}, &problem{http.StatusConflict, codeConflict,
-			fmt.Sprintf("fault_name is %q; allowed: another name: arm_next of %q has taken this one", in.FaultName, of), "It is free again when that fault was injected or removed."}
+		return injectOutput{}, failure.New(http.StatusConflict, failure.CodeConflict,
+			fmt.Sprintf("fault_name is %q; allowed: another name: arm_next of %q has taken this one", in.FaultName, of), "It is free again when that fault was injected or removed.")
 	}
 	if _, err := s.put(c, in, rule, life); err != nil {
 		return injectOutput{}, err
@@ -118,7 +120,7 @@ func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
 	s.reportState(&out, in.FaultName)
 	out.FaultType = in.FaultType
 	s.reach(&out, rule.Target)
-	out.Note = sentences(note, out.Note)
+	out.Note = text.Sentences(note, out.Note)
 	return out, nil
 }
 
@@ -155,7 +157,7 @@ func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, err
 func (s *Server) armNext(c *call, in injectInput) (injectOutput, error) {
 	rule, known := s.state(in.FaultName)
 	if !known {
-		return injectOutput{}, notFound(fmt.Sprintf("unknown fault %q; registered: %s", in.FaultName, toolschema.OrNone(s.ruleNames())), "Register it first.")
+		return injectOutput{}, failure.NotFound(fmt.Sprintf("unknown fault %q; registered: %s", in.FaultName, toolschema.OrNone(s.ruleNames())), "Register it first.")
 	}
 	life, err := s.lifetime(in.ExpiresSeconds)
 	if err != nil {
@@ -170,7 +172,7 @@ func (s *Server) armNext(c *call, in injectInput) (injectOutput, error) {
 	out := injectOutput{Status: "injected", FaultName: in.FaultName, FaultType: remote.KindOf(rule.Fault), WasTriggered: new(false)}
 	s.reportState(&out, name)
 	s.reach(&out, rule.Target)
-	out.Note = sentences("Armed: the fault is injected into the next matching call.", out.Note)
+	out.Note = text.Sentences("Armed: the fault is injected into the next matching call.", out.Note)
 	return out, nil
 }
 
@@ -207,12 +209,12 @@ func reach(target string, known []string) (matched []string, note string) {
 }
 
 // injectFailed is the answer of a failed call, in this tool's own words.
-func injectFailed(c *call, p *problem) any {
+func injectFailed(c *call, p *failure.Problem) any {
 	var given struct {
 		FaultName any `json:"fault_name"`
 		FaultType any `json:"fault_type"`
 	}
-	_ = json.Unmarshal(c.req.Params.Arguments, &given) // what cannot be read is not repeated
+	_ = json.Unmarshal(c.Req.Params.Arguments, &given) // what cannot be read is not repeated
 	name, _ := given.FaultName.(string)
 	out := injectOutput{Status: "error", FaultName: text.Clip(name, 128), Problem: p}
 	if kind, ok := given.FaultType.(string); ok && slices.Contains(remote.Types(), kind) {
@@ -253,7 +255,7 @@ func activeFault(r chaos.RuleState) gameday.ActiveFault {
 func seedOf(field, digits string) (uint64, error) {
 	seed, err := strconv.ParseUint(digits, 10, 64)
 	if err != nil {
-		return 0, badArguments(fmt.Sprintf("%s is %q; allowed: a decimal number from 0 to 18446744073709551615, as a string", field, text.Clip(digits, maxShown)),
+		return 0, failure.BadArguments(fmt.Sprintf("%s is %q; allowed: a decimal number from 0 to 18446744073709551615, as a string", field, text.Clip(digits, failure.MaxShown)),
 			"Send the seed as a string of digits.")
 	}
 	return seed, nil
@@ -264,19 +266,19 @@ type disarmInput struct{}
 type disarmOutput struct {
 	Status       string                `json:"status" enum:"disarmed,error"`
 	ActiveFaults []gameday.ActiveFault `json:"active_faults" jsonschema:"the faults that were registered, as chaos_status listed them; all of them are removed"`
-	Problem      *problem              `json:"problem,omitempty" jsonschema:"why the status is error"`
+	Problem      *failure.Problem      `json:"problem,omitempty" jsonschema:"why the status is error"`
 }
 
 func disarm() (*tool, error) {
 	return define(tool{
-		name: "chaos_disarm", title: "Stop all faults", area: "chaos", unlimited: true,
-		description: `Stops everything at once: removes every fault, whoever registered it, and ends every delay that a fault is imposing; those calls go through.
+		Name: "chaos_disarm", Title: "Stop all faults", Area: "chaos", Unlimited: true,
+		Description: `Stops everything at once: removes every fault, whoever registered it, and ends every delay that a fault is imposing; those calls go through.
 It needs no arguments and no confirmation, and is never rate-limited: call it whenever the program suffers more than was meant. The answer lists what was there. The injector stays armed, so a fault that is registered afterwards is in force. An experiment under way goes on without its faults and rolls back as usual; cancel its call to end it.`,
-		kind:    kind{write: true, idempotent: true},
-		onError: func(_ *call, p *problem) any { return disarmOutput{"error", []gameday.ActiveFault{}, p} },
+		Kind:    toolrow.Kind{Write: true, Idempotent: true},
+		OnError: func(_ *call, p *failure.Problem) any { return disarmOutput{"error", []gameday.ActiveFault{}, p} },
 	}, func(_ context.Context, c *call, _ disarmInput) (disarmOutput, error) {
 		out := disarmOutput{Status: "disarmed", ActiveFaults: []gameday.ActiveFault{}}
-		for _, r := range c.server.host.Injector.RemoveAll() {
+		for _, r := range c.Server.host.Injector.RemoveAll() {
 			out.ActiveFaults = append(out.ActiveFaults, activeFault(r))
 		}
 		return out, nil
@@ -297,8 +299,8 @@ func (s *Server) put(c *call, in injectInput, r chaos.Rule, life time.Duration) 
 // leaseTo makes rules end with the session of a call, unless they are to be kept or
 // there is no session.
 func (s *Server) leaseTo(c *call, keep bool, rules map[string]func() bool) {
-	if !keep && c != nil && c.req.Session != nil && c.req.ProtocolVersion() < sessionless {
-		s.leases.Hold(s.host.Injector, c.req.Session, rules)
+	if !keep && c != nil && c.Req.Session != nil && c.Req.ProtocolVersion() < sessionless {
+		s.leases.Hold(s.host.Injector, c.Req.Session, rules)
 	}
 }
 
@@ -312,7 +314,7 @@ func (s *Server) lifetime(seconds *float64) (time.Duration, error) {
 	case s.limits.AllowEndless:
 		return 0, nil
 	}
-	return 0, badArguments(fmt.Sprintf("expires_seconds is 0; allowed: above 0 up to %d: the host does not allow faults that never expire", maxLife),
+	return 0, failure.BadArguments(fmt.Sprintf("expires_seconds is 0; allowed: above 0 up to %d: the host does not allow faults that never expire", maxLife),
 		"Leave expires_seconds out for "+s.limits.FaultTime.String()+", or register the fault again before it expires.")
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 	"github.com/shakedown-go/shakedown/scoring"
 )
@@ -62,9 +63,9 @@ func (s *Server) matrix(name string) (*contract.Matrix, error) {
 		names = append(names, m.Name)
 	}
 	if name == "" {
-		return nil, badArguments("matrix is missing; allowed: "+toolschema.OrNone(names), "This host has several matrices; say which.")
+		return nil, failure.BadArguments("matrix is missing; allowed: "+toolschema.OrNone(names), "This host has several matrices; say which.")
 	}
-	return nil, notFound(fmt.Sprintf("unknown matrix %q; known: %s%s", text.Clip(name, maxShown), toolschema.OrNone(names), toolschema.Meant(name, names)),
+	return nil, failure.NotFound(fmt.Sprintf("unknown matrix %q; known: %s%s", text.Clip(name, failure.MaxShown), toolschema.OrNone(names), toolschema.Meant(name, names)),
 		"contract_list lists the matrices.")
 }
 
@@ -83,8 +84,8 @@ func (s *Server) report(name string) (string, kept, error) {
 	} else if found, k, ok := s.reports.get("", true); ok {
 		return found, k, nil
 	}
-	return "", kept{}, &problem{http.StatusNotFound, codeNothing, "no report is there yet: the matrix has not been run since the server was started",
-		"Call contract_run first."}
+	return "", kept{}, failure.New(http.StatusNotFound, failure.CodeNothing, "no report is there yet: the matrix has not been run since the server was started",
+		"Call contract_run first.")
 }
 
 type reportInput struct {
@@ -125,11 +126,11 @@ const (
 
 func contractReport() (*tool, error) {
 	return define(tool{
-		name: "contract_report", title: "Contract report", area: "contract", target: "matrix",
-		description: `Shows the latest report of a contract matrix since the server was started: summary, verdict, score and broken cells first; single cells a page at a time with cells true.
+		Name: "contract_report", Title: "Contract report", Area: "contract", Target: "matrix",
+		Description: `Shows the latest report of a contract matrix since the server was started: summary, verdict, score and broken cells first; single cells a page at a time with cells true.
 States are held, broken, inconclusive, undelivered (no fault of the scenario struck) and not run. Each cell has the contract_run call that repeats it. Times are UTC, elapsedSec in seconds. Narrow by states, scenario and invariant, and ask for evidence of few cells: prompts and answers are long.`,
 	}, func(_ context.Context, c *call, in reportInput) (reportOutput, error) {
-		_, k, err := c.server.report(in.Matrix)
+		_, k, err := c.Server.report(in.Matrix)
 		if err != nil {
 			return reportOutput{}, err
 		}
@@ -157,7 +158,7 @@ func (in reportInput) check(r *contract.Report) error {
 	}
 	for _, err := range problems {
 		if err != nil {
-			return badArguments(err.Error(), "contract_list lists scenarios and invariants.")
+			return failure.BadArguments(err.Error(), "contract_list lists scenarios and invariants.")
 		}
 	}
 	return nil
@@ -175,7 +176,7 @@ func (out *reportOutput) page(in reportInput, r *contract.Report) {
 	if shown := in.Offset + len(out.Cells); shown < matching {
 		out.NextOffset = &shown
 	}
-	out.Summary = sentences(out.Summary, fmt.Sprintf("Cells %d to %d of %d matching ones.", min(in.Offset+1, matching), min(in.Offset+len(out.Cells), matching), matching))
+	out.Summary = text.Sentences(out.Summary, fmt.Sprintf("Cells %d to %d of %d matching ones.", min(in.Offset+1, matching), min(in.Offset+len(out.Cells), matching), matching))
 }
 
 type scoreInput struct {
@@ -206,11 +207,11 @@ type scoreOutput struct {
 
 func resilienceScore() (*tool, error) {
 	return define(tool{
-		name: "resilience_score", title: "Resilience score", area: "contract", target: "matrix",
-		description: `Joins what is known into one score from 0 to 100: the sum of weight x part over mutation, chaos, contract and replay.
+		Name: "resilience_score", Title: "Resilience score", Area: "contract", Target: "matrix",
+		Description: `Joins what is known into one score from 0 to 100: the sum of weight x part over mutation, chaos, contract and replay.
 contract is the score of the latest report (severities weighted 3, 2, 1, 1, over decided cells), chaos 100 times the share of kept experiment runs that succeeded; mutation and replay are run elsewhere and may be passed in. A part that did not run is an error unless renormalise is true. The verdict stands beside the number: a contract that failed fails it, whatever the number.`,
 	}, func(_ context.Context, c *call, in scoreInput) (scoreOutput, error) {
-		return c.server.score(in)
+		return c.Server.score(in)
 	})
 }
 
@@ -219,7 +220,7 @@ func (s *Server) score(in scoreInput) (scoreOutput, error) {
 	var out scoreOutput
 	_, k, err := s.report(in.Matrix)
 	switch {
-	case err != nil && problemOf(err).Code != codeNothing:
+	case err != nil && failure.Of(err).Code != failure.CodeNothing:
 		return out, err
 	case err == nil:
 		out.Contract = new(report.ScoreDigestOf(k.Score))
@@ -234,13 +235,13 @@ func (s *Server) score(in scoreInput) (scoreOutput, error) {
 	}
 	overall, err := weights.Overall(parts, &scoring.OverallOptions{Renormalise: in.Renormalise})
 	if err != nil {
-		return out, badArguments(err.Error(), "Run what is missing (contract_run, chaos_run_experiment), pass mutation and replay, or set renormalise to true.")
+		return out, failure.BadArguments(err.Error(), "Run what is missing (contract_run, chaos_run_experiment), pass mutation and replay, or set renormalise to true.")
 	}
 	out.Value, out.Ran, out.Missing, out.Renormalised = overall.Value, overall.Ran, overall.Missing, overall.Renormalised
 	out.Verdict, out.Why = overall.Verdict, overall.Why
 	out.Summary = fmt.Sprintf("%v: %s. %.2f of 100 over %d of 4 parts.", out.Verdict, out.Why, out.Value, len(out.Ran))
 	if out.Contract != nil {
-		out.Summary = sentences(out.Summary, fmt.Sprintf("Contract verdict: %v.", out.Contract.Verdict))
+		out.Summary = text.Sentences(out.Summary, fmt.Sprintf("Contract verdict: %v.", out.Contract.Verdict))
 	}
 	return out, nil
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/internal/text"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
@@ -18,13 +20,13 @@ func (s *Server) run(id string) (trace.Entry, error) {
 	if id != "" {
 		e, ok := s.host.Runs.Get(id)
 		if !ok {
-			return e, notFound(fmt.Sprintf("runId is %q; allowed: the id of a kept run", text.Clip(id, maxShown)), "get_runs lists the runs that are kept.")
+			return e, failure.NotFound(fmt.Sprintf("runId is %q; allowed: the id of a kept run", text.Clip(id, failure.MaxShown)), "get_runs lists the runs that are kept.")
 		}
 		return e, nil
 	}
 	list := s.host.Runs.List()
 	if len(list) == 0 {
-		return trace.Entry{}, &problem{404, codeNothing, "no run is kept", "The host has recorded none yet; call again when it has."}
+		return trace.Entry{}, failure.New(404, failure.CodeNothing, "no run is kept", "The host has recorded none yet; call again when it has.")
 	}
 	return list[len(list)-1], nil
 }
@@ -46,12 +48,12 @@ const defaultRuns = 50
 
 func getRuns() (*tool, error) {
 	return define(tool{
-		name: "get_runs", title: "List runs", area: "timeline",
-		description: `Lists the recorded runs, newest first: baselines, and scenarios that varied them. A run is one recorded session of the program.
+		Name: "get_runs", Title: "List runs", Area: "timeline",
+		Description: `Lists the recorded runs, newest first: baselines, and scenarios that varied them. A run is one recorded session of the program.
 createdAt is UTC. state is running while a run goes on and failed if it did not work; a run that is done has none. Pass an id as runId to the other timeline tools.`,
 	}, func(_ context.Context, c *call, in runsInput) (runsOutput, error) {
-		out := runsOutput{Runs: []trace.Entry{}, Dropped: c.server.host.Runs.Dropped()}
-		list := c.server.host.Runs.List()
+		out := runsOutput{Runs: []trace.Entry{}, Dropped: c.Server.host.Runs.Dropped()}
+		list := c.Server.host.Runs.List()
 		all := 0
 		for i := len(list) - 1; i >= 0; i-- {
 			if in.Kind != "" && string(list[i].Kind) != in.Kind {
@@ -63,7 +65,7 @@ createdAt is UTC. state is running while a run goes on and failed if it did not 
 			}
 		}
 		out.Omitted = max(all-in.Offset-len(out.Runs), 0)
-		out.Summary = fmt.Sprintf("%d of %d %s.", len(out.Runs), all, plural(all, "run", "runs"))
+		out.Summary = fmt.Sprintf("%d of %d %s.", len(out.Runs), all, text.Noun(all, "run", "runs"))
 		return out, nil
 	})
 }
@@ -98,11 +100,11 @@ const defaultNodes = 100
 
 func getGraph() (*tool, error) {
 	return define(tool{
-		name: "get_graph", title: "Call graph", area: "timeline", target: "runId",
-		description: `Shows who called whom in a run. Nodes are the agent and the injection points, of type agent, tool, llm, http or point; edges are calls with the number of attempts (retries included) and failures over the whole run.
+		Name: "get_graph", Title: "Call graph", Area: "timeline", Target: "runId",
+		Description: `Shows who called whom in a run. Nodes are the agent and the injection points, of type agent, tool, llm, http or point; edges are calls with the number of attempts (retries included) and failures over the whole run.
 A node's subsystem is the part of its name before the first dot. Start here to learn the node ids that the other timeline tools want, and narrow large graphs by subsystemId or classId.`,
 	}, func(_ context.Context, c *call, in graphInput) (graphOutput, error) {
-		e, err := c.server.run(in.RunID)
+		e, err := c.Server.run(in.RunID)
 		if err != nil {
 			return graphOutput{}, err
 		}
@@ -130,7 +132,7 @@ func graphOf(id string, g timeline.Graph, limit int) graphOutput {
 	out.Omitted = len(g.Nodes) - len(out.Nodes) + len(g.Edges) - len(out.Edges)
 	out.Summary = fmt.Sprintf("%d nodes, %d edges, %d calls, %d failed.", len(g.Nodes), len(g.Edges), attempts, failures)
 	if out.Omitted > 0 {
-		out.Summary = sentences(out.Summary, fmt.Sprintf("%d nodes and edges are left out: narrow by subsystemId or classId.", out.Omitted))
+		out.Summary = text.Sentences(out.Summary, fmt.Sprintf("%d nodes and edges are left out: narrow by subsystemId or classId.", out.Omitted))
 	}
 	return out
 }
@@ -159,11 +161,11 @@ const defaultIncidents = 100
 
 func detectOutages() (*tool, error) {
 	return define(tool{
-		name: "detect_outages", title: "Detect outages", area: "timeline", target: "nodeId",
-		description: `Finds outages and degradations of one node in a window of a run. A bin is bad where served/arrivals is at most 0.5 (metric served, the default; bins without arrivals are skipped), capacity at most a tenth of the window's largest, or backlog or latency above the threshold. Every longest streak of bad bins is an incident.
+		Name: "detect_outages", Title: "Detect outages", Area: "timeline", Target: "nodeId",
+		Description: `Finds outages and degradations of one node in a window of a run. A bin is bad where served/arrivals is at most 0.5 (metric served, the default; bins without arrivals are skipped), capacity at most a tenth of the window's largest, or backlog or latency above the threshold. Every longest streak of bad bins is an incident.
 type is outage if nothing was served in any of its bins, else degradation; severity is high for an outage or half the window, medium from 3 bins, else low. Times are UTC; endTs is exclusive. An incident at the edge of the window may be longer than the window shows. Narrow by node and time.`,
 	}, func(_ context.Context, c *call, in outagesInput) (outagesOutput, error) {
-		e, err := c.server.run(in.RunID)
+		e, err := c.Server.run(in.RunID)
 		if err != nil {
 			return outagesOutput{}, err
 		}
@@ -178,8 +180,8 @@ type is outage if nothing was served in any of its bins, else degradation; sever
 		for _, i := range found {
 			kinds[i.Type]++
 		}
-		out.Summary = fmt.Sprintf("%s: %d %s, %d %s.", in.NodeID, kinds[timeline.Outage], plural(kinds[timeline.Outage], "outage", "outages"),
-			kinds[timeline.Degradation], plural(kinds[timeline.Degradation], "degradation", "degradations"))
+		out.Summary = fmt.Sprintf("%s: %d %s, %d %s.", in.NodeID, kinds[timeline.Outage], text.Noun(kinds[timeline.Outage], "outage", "outages"),
+			kinds[timeline.Degradation], text.Noun(kinds[timeline.Degradation], "degradation", "degradations"))
 		return out, nil
 	})
 }
@@ -223,11 +225,11 @@ type recoveryOutput struct {
 
 func computeRecoveryTime() (*tool, error) {
 	return define(tool{
-		name: "compute_recovery_time", title: "Recovery time", area: "timeline", target: "nodeId",
-		description: `Measures how long a node took to be well again after an outage began. By default: until its backlog (operations begun and not ended) is 0. With recoveryDefinition baseline: until the metric is within tolerance of its mean before the outage (for capacity at least, for latency at most).
+		Name: "compute_recovery_time", Title: "Recovery time", Area: "timeline", Target: "nodeId",
+		Description: `Measures how long a node took to be well again after an outage began. By default: until its backlog (operations begun and not ended) is 0. With recoveryDefinition baseline: until the metric is within tolerance of its mean before the outage (for capacity at least, for latency at most).
 The node must have been unwell before it can recover. recoveryTs is the beginning of the first recovered bin, UTC; durationMinutes is in minutes. They are null, with a note, when it never recovered in the window. Get outageStartTs from detect_outages.`,
 	}, func(_ context.Context, c *call, in recoveryInput) (recoveryOutput, error) {
-		e, err := c.server.run(in.RunID)
+		e, err := c.Server.run(in.RunID)
 		if err != nil {
 			return recoveryOutput{}, err
 		}
@@ -282,12 +284,12 @@ const (
 
 func getStateWindow() (*tool, error) {
 	return define(tool{
-		name: "get_state_window", title: "State window", area: "timeline", target: "runId",
-		description: `Shows what each node did in a window of a run: totals first; series bin by bin where they are at most 1000 values, and above that for metrics that are named, or with includeSeries.
+		Name: "get_state_window", Title: "State window", Area: "timeline", Target: "runId",
+		Description: `Shows what each node did in a window of a run: totals first; series bin by bin where they are at most 1000 values, and above that for metrics that are named, or with includeSeries.
 An operation is what a caller wanted done, attempts count its retries. arrivals, served and errors are operations, attempts and failures are calls. latency (mean) and latencyP95 are in ms, busy in seconds with at least one call in flight, backlog is operations in flight at the end of a bin, capacity is served per busy second, utilization is busy/bin length, throughputRatio is served/arrivals, retryTax is failures/attempts. What is undefined is null, never 0.
 start and end are inclusive bin indices or times in RFC 3339; binSize is the length of a bin as a text, such as 1s; a window has at most 1000 bins. Narrow by nodeIds, classIds, metrics and time.`,
 	}, func(_ context.Context, c *call, in windowInput) (windowOutput, error) {
-		e, err := c.server.run(in.RunID)
+		e, err := c.Server.run(in.RunID)
 		if err != nil {
 			return windowOutput{}, err
 		}
@@ -326,10 +328,10 @@ func windowOf(id string, w timeline.Window, in windowInput) windowOutput {
 	}
 	out.Summary = fmt.Sprintf("%d bins of %v, %d of %d nodes.", bins, w.Window.BinSize, len(out.Nodes), len(w.Series))
 	if out.Omitted > 0 {
-		out.Summary = sentences(out.Summary, fmt.Sprintf("%d are left out: narrow by nodeIds or classIds.", out.Omitted))
+		out.Summary = text.Sentences(out.Summary, fmt.Sprintf("%d are left out: narrow by nodeIds or classIds.", out.Omitted))
 	}
 	if out.SeriesOmitted > 0 {
-		out.Summary = sentences(out.Summary, fmt.Sprintf("The series of %d are left out: narrow by time, nodeIds or metrics.", out.SeriesOmitted))
+		out.Summary = text.Sentences(out.Summary, fmt.Sprintf("The series of %d are left out: narrow by time, nodeIds or metrics.", out.SeriesOmitted))
 	}
 	return out
 }
@@ -364,13 +366,13 @@ type scenarioOutput struct {
 
 func runScenario() (*tool, error) {
 	return define(tool{
-		name: "run_scenario", title: "Run a what-if scenario", area: "timeline", target: "baseRunId",
-		description: `Runs the host's workload again like a former run, but under changed conditions: concurrency limits scaled (capacityMultiplier), pauses before retries scaled (retryDelayMultiplier), or one node down for some bins (outageInjection). It runs on an injector of its own, apart from the live program's, one at a time.
+		Name: "run_scenario", Title: "Run a what-if scenario", Area: "timeline", Target: "baseRunId",
+		Description: `Runs the host's workload again like a former run, but under changed conditions: concurrency limits scaled (capacityMultiplier), pauses before retries scaled (retryDelayMultiplier), or one node down for some bins (outageInjection). It runs on an injector of its own, apart from the live program's, one at a time.
 The answer has the runId to ask the timeline tools about. A run that takes longer than this call may wait goes on in the background: state is then running, and get_runs shows when it is done. repeats says whether the same seed gives the same series: it does where the workload runs in virtual time, not in a live program. A parameter that the workload does not read is told in unread; if it reads none, that is an error.`,
-		kind:  kind{write: true, openWorld: true},
-		limit: &policy.Limit{PerSecond: 0.5, Burst: 5},
+		Kind:  toolrow.Kind{Write: true, OpenWorld: true},
+		Limit: &policy.Limit{PerSecond: 0.5, Burst: 5},
 	}, func(ctx context.Context, c *call, in scenarioInput) (scenarioOutput, error) {
-		return c.server.scenario(ctx, in)
+		return c.Server.scenario(ctx, in)
 	})
 }
 
@@ -386,7 +388,7 @@ func (s *Server) scenario(ctx context.Context, in scenarioInput) (scenarioOutput
 		stop()
 		return scenarioOutput{}, err
 	}
-	done, err := s.begin() // Shutdown waits for the run, too
+	done, err := s.active.Begin() // Shutdown waits for the run, too
 	if err != nil {
 		stop()
 		return scenarioOutput{}, err
@@ -412,15 +414,15 @@ func (s *Server) scenario(ctx context.Context, in scenarioInput) (scenarioOutput
 		out.Summary = fmt.Sprintf("%s is still running: get_runs shows when it is done.", r.RunID)
 	}
 	if len(r.Unread) > 0 {
-		out.Summary = sentences(out.Summary, "Some parameters had no effect, see unread.")
+		out.Summary = text.Sentences(out.Summary, "Some parameters had no effect, see unread.")
 	}
 	return out, nil
 }
 
 // runFailed is the problem of a run that was started and went wrong.
 func runFailed(r trace.Result, err error) error {
-	p := *problemOf(err)
-	if p.Code == codeInternal {
+	p := *failure.Of(err)
+	if p.Code == failure.CodeInternal {
 		p.Code, p.Hint = "run_failed", "The workload failed; what was recorded until then is kept under the id in detail."
 	}
 	if errors.Is(err, trace.ErrUnread) {
