@@ -55,6 +55,8 @@ func table(h Host) ([]*tool, error) {
 		{h.Runs != nil, getStateWindow},
 		{h.Runs != nil, detectOutages},
 		{h.Runs != nil, computeRecoveryTime},
+		{h.Runs != nil, getImpact},
+		{h.Runs != nil, compareRuns},
 		{h.Runs != nil && h.Workload, runScenario},
 		{h.Events != nil, eventsSubscribe},
 		{h.Events != nil, eventsUnsubscribe},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/internal/text"
@@ -81,19 +82,11 @@ type graphOutput struct {
 	Summary    string           `json:"summary"`
 	RunID      string           `json:"runId"`
 	Nodes      []timeline.Node  `json:"nodes"`
-	Edges      []edgeInfo       `json:"edges" jsonschema:"who called whom"`
+	Edges      []timeline.Edge  `json:"edges" jsonschema:"who called whom"`
 	Subsystems []timeline.Named `json:"subsystems,omitempty"`
 	Classes    []timeline.Named `json:"classes,omitempty"`
 	Omitted    int              `json:"omitted,omitempty" jsonschema:"nodes and edges that this answer leaves out"`
 	Notes      []string         `json:"notes,omitempty" jsonschema:"what the run cannot show"`
-}
-
-type edgeInfo struct {
-	From     string `json:"fromNodeId"`
-	To       string `json:"toNodeId"`
-	Class    string `json:"classId,omitempty"`
-	Attempts int64  `json:"attempts" jsonschema:"calls, retries included"`
-	Failures int64  `json:"failures" jsonschema:"calls that failed"`
 }
 
 const defaultNodes = 100
@@ -109,32 +102,16 @@ A node's subsystem is the part of its name before the first dot. Start here to l
 			return graphOutput{}, err
 		}
 		g := e.Timeline.Graph(timeline.GraphQuery{Subsystem: in.SubsystemID, Class: in.ClassID})
-		out := graphOf(e.ID, g, cmp.Or(in.Limit, defaultNodes))
-		out.Notes = e.Timeline.Notes()
+		first, omitted := g.First(cmp.Or(in.Limit, defaultNodes))
+		attempts, failures := g.Calls()
+		out := graphOutput{RunID: e.ID, Nodes: first.Nodes, Edges: first.Edges, Subsystems: g.Subsystems, Classes: g.Classes,
+			Omitted: omitted, Notes: e.Timeline.Notes()}
+		out.Summary = fmt.Sprintf("%d nodes, %d edges, %d calls, %d failed.", len(g.Nodes), len(g.Edges), attempts, failures)
+		if omitted > 0 {
+			out.Summary = text.Sentences(out.Summary, fmt.Sprintf("%d nodes and edges are left out: narrow by subsystemId or classId.", omitted))
+		}
 		return out, nil
 	})
-}
-
-func graphOf(id string, g timeline.Graph, limit int) graphOutput {
-	out := graphOutput{RunID: id, Nodes: append([]timeline.Node{}, g.Nodes[:min(len(g.Nodes), limit)]...), Edges: []edgeInfo{},
-		Subsystems: g.Subsystems, Classes: g.Classes}
-	shown := make(map[string]bool, len(out.Nodes))
-	for _, n := range out.Nodes {
-		shown[n.ID] = true
-	}
-	var attempts, failures int64
-	for _, e := range g.Edges {
-		attempts, failures = attempts+e.Attempts, failures+e.Failures
-		if shown[e.From] && shown[e.To] && len(out.Edges) < 10*limit {
-			out.Edges = append(out.Edges, edgeInfo(e))
-		}
-	}
-	out.Omitted = len(g.Nodes) - len(out.Nodes) + len(g.Edges) - len(out.Edges)
-	out.Summary = fmt.Sprintf("%d nodes, %d edges, %d calls, %d failed.", len(g.Nodes), len(g.Edges), attempts, failures)
-	if out.Omitted > 0 {
-		out.Summary = text.Sentences(out.Summary, fmt.Sprintf("%d nodes and edges are left out: narrow by subsystemId or classId.", out.Omitted))
-	}
-	return out
 }
 
 type outagesInput struct {
@@ -297,43 +274,123 @@ start and end are inclusive bin indices or times in RFC 3339; binSize is the len
 		if err != nil {
 			return windowOutput{}, err
 		}
-		out := windowOf(e.ID, w, in)
-		out.Notes = e.Timeline.Notes()
+		first, omitted := w.First(cmp.Or(in.Limit, defaultSeries))
+		metrics := in.Metrics
+		if all := timeline.Metrics(); len(metrics) == 0 && (in.IncludeSeries || first.Values(len(all)) <= freeValues) {
+			metrics = all
+		}
+		out := windowOutput{RunID: e.ID, Window: w.Window, Nodes: []timeline.Totals{}, Omitted: omitted, Notes: e.Timeline.Notes()}
+		for _, s := range first.Series {
+			out.Nodes = append(out.Nodes, s.Totals())
+		}
+		out.Series, out.SeriesOmitted = first.Fit(maxValues, metrics...)
+		out.Summary = fmt.Sprintf("%d bins of %v, %d of %d nodes.", w.Window.Bins(), w.Window.BinSize, len(out.Nodes), len(w.Series))
+		if omitted > 0 {
+			out.Summary = text.Sentences(out.Summary, fmt.Sprintf("%d are left out: narrow by nodeIds or classIds.", omitted))
+		}
+		if n := out.SeriesOmitted; n > 0 {
+			out.Summary = text.Sentences(out.Summary, fmt.Sprintf("The series of %d are left out: narrow by time, nodeIds or metrics.", n))
+		}
 		return out, nil
 	})
 }
 
-func windowOf(id string, w timeline.Window, in windowInput) windowOutput {
-	out := windowOutput{RunID: id, Window: w.Window, Nodes: []timeline.Totals{}, Series: []timeline.Series{}}
-	metrics := in.Metrics
-	bins, values := w.Window.EndBin-w.Window.StartBin+1, 0
-	shown := min(len(w.Series), cmp.Or(in.Limit, defaultSeries))
-	if all := timeline.Metrics(); len(metrics) == 0 && (in.IncludeSeries || shown*bins*len(all) <= freeValues) {
-		metrics = all
-	}
-	for _, s := range w.Series {
-		if len(out.Nodes) == cmp.Or(in.Limit, defaultSeries) {
-			out.Omitted++
-			continue
+type impactInput struct {
+	RunID           string         `json:"runId,omitempty" jsonschema:"id of a run; the newest if left out" len:"1,128"`
+	NodeID          string         `json:"nodeId" jsonschema:"the node that was unwell; get_graph lists them" len:"1,512"`
+	OutageStartTs   timeline.Bound `json:"outageStartTs" jsonschema:"when its outage began: startTs of an incident, or a bin index"`
+	LookaheadEndTs  timeline.Bound `json:"lookaheadEndTs" jsonschema:"last bin to look for effects in, inclusive: a time in RFC 3339, or a bin index"`
+	NodeIDs         []string       `json:"nodeIds,omitempty" jsonschema:"only these nodes; all that calls connect with it if left out" len:"1,200" each:"1,512"`
+	Metric          string         `json:"metric,omitempty" jsonschema:"what is judged in each bin" enum:"served,throughputRatio,capacity,backlog,latency,latencyP95" default:"\"served\""`
+	Threshold       *float64       `json:"threshold,omitempty" jsonschema:"in the unit of the metric; required for backlog and latency (ms)" range:"0"`
+	MinDurationBins int            `json:"minDurationBins,omitempty" jsonschema:"shortest streak of bad bins that counts" range:"1,1000" default:"1"`
+	Limit           int            `json:"limit,omitempty" jsonschema:"at most so many nodes" range:"1,1000" default:"100"`
+}
+
+type impactOutput struct {
+	Summary string `json:"summary"`
+	RunID   string `json:"runId"`
+	timeline.Impact
+	Omitted int      `json:"omitted,omitempty" jsonschema:"nodes that this answer leaves out"`
+	Notes   []string `json:"notes,omitempty" jsonschema:"what the run cannot show"`
+}
+
+func getImpact() (*tool, error) {
+	return define(tool{
+		Name: "get_impact", Title: "Impact of an outage", Area: "timeline", Target: "nodeId",
+		Description: `Shows which nodes connected to another by calls were affected after its outage began, upstream (they call it) and downstream (it calls them), nearest first, with the delay.
+how is failing where the node was bad by the rule of detect_outages, and starved where it got less than half of its mean arrivals before the window. The answer rests on time and calls alone and proves no cause. notJudged were never called, so whether they were affected is unknown. Times are UTC; endTs is exclusive. Get outageStartTs from detect_outages.`,
+	}, func(_ context.Context, c *call, in impactInput) (impactOutput, error) {
+		e, err := c.Server.run(in.RunID)
+		if err != nil {
+			return impactOutput{}, err
 		}
-		out.Nodes = append(out.Nodes, s.Totals())
-		if len(metrics) == 0 {
-			continue
+		q := timeline.Query{Start: in.OutageStartTs, End: in.LookaheadEndTs, Nodes: in.NodeIDs}
+		rule := timeline.OutageRule{Metric: timeline.Metric(in.Metric), Threshold: in.Threshold, MinBins: in.MinDurationBins}
+		all, err := e.Timeline.Impact(in.NodeID, q, rule)
+		if err != nil {
+			return impactOutput{}, err
 		}
-		if values += bins * len(metrics); values > maxValues {
-			out.SeriesOmitted++
-			continue
+		out := impactOutput{RunID: e.ID, Notes: e.Timeline.Notes(), Summary: fmt.Sprintf("%s: %d connected %s affected, %d not, %d not judged.", in.NodeID,
+			len(all.Affected), text.Noun(len(all.Affected), "node was", "nodes were"), len(all.Unaffected), len(all.NotJudged))}
+		out.Impact, out.Omitted = all.First(cmp.Or(in.Limit, defaultNodes))
+		return out, nil
+	})
+}
+
+type compareInput struct {
+	BaselineRunID string            `json:"baselineRunId" jsonschema:"id of the run to compare with; get_runs lists them" len:"1,128"`
+	ScenarioRunID string            `json:"scenarioRunId" jsonschema:"id of the run that is compared" len:"1,128"`
+	Start         timeline.Bound    `json:"start" jsonschema:"first bin of the window: its index from 0, in each run, or a time in RFC 3339"`
+	End           timeline.Bound    `json:"end" jsonschema:"last bin of the window, inclusive: its index, or a time in RFC 3339"`
+	NodeIDs       []string          `json:"nodeIds,omitempty" jsonschema:"only these nodes; all that either run called if left out" len:"1,200" each:"1,512"`
+	ClassIDs      []string          `json:"classIds,omitempty" jsonschema:"only calls of these classes; all if left out" len:"1,200" each:"1,256"`
+	Metrics       []timeline.Metric `json:"metrics,omitempty" jsonschema:"only these metrics; all if left out" len:"1,13"`
+	Limit         int               `json:"limit,omitempty" jsonschema:"at most so many nodes" range:"1,200" default:"20"`
+}
+
+type compareOutput struct {
+	Summary       string `json:"summary"`
+	BaselineRunID string `json:"baselineRunId"`
+	ScenarioRunID string `json:"scenarioRunId"`
+	timeline.Comparison
+	Omitted int      `json:"omitted,omitempty" jsonschema:"nodes that this answer leaves out"`
+	Notes   []string `json:"notes,omitempty" jsonschema:"what one of the runs cannot show"`
+}
+
+func compareRuns() (*tool, error) {
+	return define(tool{
+		Name: "compare_runs", Title: "Compare two runs", Area: "timeline", Target: "scenarioRunId",
+		Description: `Compares a run with its baseline, node by node and metric by metric: both values, change (scenario - baseline), ratio (scenario/baseline), and whether the change, however small, is for the worse, which is no test of significance.
+Metrics and units are those of get_state_window, over the whole window: counts and busy are sums, backlog is the largest, latencies are of all operations. degradation is, for each node, the share of the baseline's served/ended that was lost: 0 none, 1 all, below 0 better. What is undefined, or a node that one run does not have, is null. Counts compare only where both windows, baseline and scenario, have the same length. Bin indices suit runs that were recorded at different times.`,
+	}, func(_ context.Context, c *call, in compareInput) (compareOutput, error) {
+		before, err := c.Server.run(in.BaselineRunID)
+		if err != nil {
+			return compareOutput{}, err
 		}
-		out.Series = append(out.Series, s.Only(metrics...))
-	}
-	out.Summary = fmt.Sprintf("%d bins of %v, %d of %d nodes.", bins, w.Window.BinSize, len(out.Nodes), len(w.Series))
-	if out.Omitted > 0 {
-		out.Summary = text.Sentences(out.Summary, fmt.Sprintf("%d are left out: narrow by nodeIds or classIds.", out.Omitted))
-	}
-	if out.SeriesOmitted > 0 {
-		out.Summary = text.Sentences(out.Summary, fmt.Sprintf("The series of %d are left out: narrow by time, nodeIds or metrics.", out.SeriesOmitted))
-	}
-	return out
+		after, err := c.Server.run(in.ScenarioRunID)
+		if err != nil {
+			return compareOutput{}, err
+		}
+		all, err := timeline.Compare(before.Timeline, after.Timeline,
+			timeline.Query{Start: in.Start, End: in.End, Nodes: in.NodeIDs, Classes: in.ClassIDs})
+		if err != nil {
+			return compareOutput{}, err
+		}
+		out := compareOutput{BaselineRunID: before.ID, ScenarioRunID: after.ID, Notes: slices.Concat(before.Timeline.Notes(), after.Timeline.Notes())}
+		out.Comparison, out.Omitted = all.First(cmp.Or(in.Limit, defaultSeries), in.Metrics...)
+		lost := 0
+		for _, share := range all.Degradation {
+			if share > 0 {
+				lost++
+			}
+		}
+		out.Summary = fmt.Sprintf("%s beside %s: %d of %d nodes served a smaller share.", after.ID, before.ID, lost, len(all.Degradation))
+		if out.Omitted > 0 {
+			out.Summary = text.Sentences(out.Summary, fmt.Sprintf("%d are left out: narrow by nodeIds.", out.Omitted))
+		}
+		return out, nil
+	})
 }
 
 type scenarioInput struct {
