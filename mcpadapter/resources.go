@@ -97,7 +97,10 @@ func (s *Server) readReport(_ context.Context, req *mcp.ReadResourceRequest) (*m
 	if err != nil {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
-	_, k, found := s.reports.get(name, uri == uriLatest)
+	k, found := s.matrices.Latest(name)
+	if uri == uriLatest {
+		_, k, found = s.matrices.Last()
+	}
 	if !found {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/calls"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/matrices"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/web"
@@ -63,24 +64,24 @@ type Options struct {
 // methods are safe for concurrent use. Make one with [NewServer], and end it
 // with [Server.Shutdown].
 type Server struct {
-	host    Host
-	options Options
-	limits  Limits
-	getenv  func(string) string
-	log     *slog.Logger
-	plans   *planjson.Options // to read plans with
-	mcp     *mcp.Server
-	gate    *policy.Gate
-	tools   []*tool
-	reports reports
-	armed   remote.NextCalls
-	leases  session.Leases
-	feed    *Feed         // of the host, or our own; nil: there is no injector
-	hub     *faulthub.Hub // nil: there are no events to subscribe to
-	keys    *web.Keys     // nil: no TLS
-	active  *calls.Active
-	engine  *toolrow.Engine
-	single  calls.Exclusive // what runs once at a time
+	host     Host
+	options  Options
+	limits   Limits
+	getenv   func(string) string
+	log      *slog.Logger
+	plans    *planjson.Options // to read plans with
+	mcp      *mcp.Server
+	gate     *policy.Gate
+	tools    []*tool
+	matrices *matrices.Store
+	armed    remote.NextCalls
+	leases   session.Leases
+	feed     *Feed         // of the host, or our own; nil: there is no injector
+	hub      *faulthub.Hub // nil: there are no events to subscribe to
+	keys     *web.Keys     // nil: no TLS
+	active   *calls.Active
+	engine   *toolrow.Engine
+	single   calls.Exclusive // what runs once at a time
 
 	life   context.Context // of everything that outlives its call; ends with the server
 	stop   context.CancelFunc
@@ -108,7 +109,7 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	if err = errors.Join(h.check(), s.options.Limits.check(), err); err != nil {
 		return nil, err
 	}
-	s.plans = plansOf(h)
+	s.plans, s.matrices = plansOf(h), matrices.New(h.Matrices)
 	s.keys, s.limits = keys, s.options.Limits.withDefaults()
 	s.getenv = getenv(s.options.Getenv)
 	if s.log = s.options.Log; s.log == nil {

@@ -2,19 +2,14 @@ package mcpadapter
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"reflect"
 	"runtime/debug"
-	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
-	"github.com/shakedown-go/shakedown/scoring"
-	"github.com/shakedown-go/shakedown/scoring/timeline"
 )
 
 // A tool is a row of the table, and a call is one call of it.
@@ -93,22 +88,7 @@ func version() string {
 
 // knownTypes are the types whose schema Go types do not say.
 func knownTypes() (toolschema.Types, error) {
-	text := func(enum ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: enum} }
-	types := toolschema.Types{
-		reflect.TypeFor[json.RawMessage]():    {Type: "object"},
-		reflect.TypeFor[time.Time]():          {Type: "string", Format: "date-time"},
-		reflect.TypeFor[timeline.Value]():     {Types: []string{"number", "null"}},
-		reflect.TypeFor[timeline.Sentences](): {Type: "string"},
-		reflect.TypeFor[timeline.NodeType]():  text("agent", "tool", "llm", "http", "point"),
-		reflect.TypeFor[timeline.Metric]():    text(metricNames()...),
-		reflect.TypeFor[trace.Kind]():         text("baseline", "scenario"),
-		reflect.TypeFor[trace.State]():        text("running", "failed"),
-		reflect.TypeFor[scoring.Severity]():   text("low", "medium", "high", "critical"),
-		reflect.TypeFor[scoring.CellState]():  text("not run", "held", "broken", "inconclusive", "undelivered"),
-		reflect.TypeFor[scoring.Verdict]():    text("inconclusive", "pass", "fail"),
-		reflect.TypeFor[timeline.Bound](): {Types: []string{"integer", "string"}, Minimum: new(float64(0)), MaxLength: new(40),
-			Description: "a bin index from 0, or a time in RFC 3339"},
-	}
+	types := toolschema.Library()
 	definition, err := toolschema.For[recoveryObject](types)
 	if err != nil {
 		return nil, err
@@ -116,12 +96,4 @@ func knownTypes() (toolschema.Types, error) {
 	word := &jsonschema.Schema{Type: "string", Enum: definition.Properties["type"].Enum}
 	types[reflect.TypeFor[recoveryDefinition]()] = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{word, definition}}
 	return types, nil
-}
-
-func metricNames() []any {
-	names := make([]any, 0, len(timeline.Metrics()))
-	for _, m := range timeline.Metrics() {
-		names = append(names, string(m))
-	}
-	return names
 }

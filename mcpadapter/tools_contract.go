@@ -5,20 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/contract"
 	"github.com/shakedown-go/shakedown/contract/report"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/matrices"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
-	"github.com/shakedown-go/shakedown/scoring"
 )
 
 type listInput struct {
@@ -31,31 +29,8 @@ type listOutput struct {
 }
 
 type matrixInfo struct {
-	Name       string          `json:"name" jsonschema:"what contract_run and contract_report call it"`
-	Cells      int             `json:"cells" jsonschema:"number of cells: invariant x scenario x trial, where the invariant applies"`
-	Trials     int             `json:"trials" jsonschema:"how often each invariant is asked in each scenario"`
-	Seed       string          `json:"seed" jsonschema:"seed of all draws, a decimal string"`
-	Parallel   bool            `json:"parallel" jsonschema:"cells have worlds of their own and run side by side"`
-	Scenarios  []scenarioInfo  `json:"scenarios"`
-	Invariants []invariantInfo `json:"invariants"`
-	Verdict    string          `json:"verdict,omitempty" jsonschema:"that of the latest run; left out before the first" enum:"pass,fail,inconclusive"`
-}
-
-type scenarioInfo struct {
-	Name  string     `json:"name"`
-	Rules []ruleInfo `json:"rules" jsonschema:"the faults in force; none: a calm run"`
-}
-
-type ruleInfo struct {
-	Name   string `json:"name,omitempty"`
-	Target string `json:"target" jsonschema:"glob of the injection points it matches"`
-	Fault  string `json:"fault" jsonschema:"kind of the fault"`
-}
-
-type invariantInfo struct {
-	ID       string           `json:"id"`
-	Severity scoring.Severity `json:"severity"`
-	Applies  string           `json:"applies" jsonschema:"in which scenarios it is asked" enum:"Always,ToolFaults,LLMFaults,AnyFault,NoFault"`
+	contract.Outline
+	Verdict string `json:"verdict,omitempty" jsonschema:"that of the latest run; left out before the first" enum:"pass,fail,inconclusive"`
 }
 
 func contractList() (*tool, error) {
@@ -65,51 +40,28 @@ func contractList() (*tool, error) {
 A cell is one invariant in one scenario, once; each cell is an independent run of the agent. Use the names here to narrow contract_run.`,
 	}, func(_ context.Context, c *call, in listInput) (listOutput, error) {
 		s := c.Server
-		matrices := s.host.Matrices
+		list := s.host.Matrices
 		if in.Matrix != "" {
-			m, err := s.matrix(in.Matrix)
+			m, err := s.matrices.Matrix(in.Matrix)
 			if err != nil {
 				return listOutput{}, err
 			}
-			matrices = []*contract.Matrix{m}
+			list = []*contract.Matrix{m}
 		}
 		out := listOutput{Matrices: []matrixInfo{}}
 		cells := 0
-		for _, m := range matrices {
-			info := s.describe(m)
+		for _, m := range list {
+			info := matrixInfo{Outline: m.Outline()}
+			if k, ok := s.matrices.Latest(m.Name); ok {
+				verdict, _ := k.Score.Verdict.MarshalText() // one that a report has
+				info.Verdict = string(verdict)
+			}
 			cells += info.Cells
 			out.Matrices = append(out.Matrices, info)
 		}
-		out.Summary = fmt.Sprintf("%d %s, %d cells in all.", len(matrices), text.Noun(len(matrices), "matrix", "matrices"), cells)
+		out.Summary = fmt.Sprintf("%d %s, %d cells in all.", len(list), text.Noun(len(list), "matrix", "matrices"), cells)
 		return out, nil
 	})
-}
-
-func (s *Server) describe(m *contract.Matrix) matrixInfo {
-	info := matrixInfo{Name: m.Name, Cells: len(m.Cells()), Trials: max(m.Trials, 1), Seed: fmt.Sprint(m.Seed), Parallel: m.NewWorld != nil,
-		Scenarios: []scenarioInfo{}, Invariants: []invariantInfo{}}
-	for _, sc := range m.Scenarios {
-		one := scenarioInfo{Name: sc.Name, Rules: []ruleInfo{}}
-		for _, r := range sc.Rules {
-			one.Rules = append(one.Rules, ruleInfo{r.Name, r.Target, remote.KindOf(r.Fault)})
-		}
-		info.Scenarios = append(info.Scenarios, one)
-	}
-	for _, inv := range m.Invariants {
-		info.Invariants = append(info.Invariants, invariantInfo{inv.Name, inv.Severity, inv.Applies.String()})
-	}
-	if _, k, ok := s.reports.get(m.Name, false); ok {
-		info.Verdict = textOf(k.Score.Verdict)
-	}
-	return info
-}
-
-func textOf(v scoring.Verdict) string {
-	text, err := v.MarshalText()
-	if err != nil {
-		return "inconclusive"
-	}
-	return string(text)
 }
 
 type runInput struct {
@@ -129,7 +81,7 @@ The verdict is pass, fail or inconclusive: one broken critical invariant is a fa
 A whole matrix may take minutes and an agent's calls may cost money: narrow by scenarios and invariants. Progress is sent for every cell if the call has a progress token, and cancelling ends the run. One matrix runs once at a time. contract_report shows cells of the latest run.`,
 		Kind: toolrow.Kind{Write: true, OpenWorld: true},
 	}, func(ctx context.Context, c *call, in runInput) (report.Digest, error) {
-		m, err := c.Server.matrix(in.Matrix)
+		m, err := c.Server.matrices.Matrix(in.Matrix)
 		if err != nil {
 			return report.Digest{}, err
 		}
@@ -149,49 +101,28 @@ A whole matrix may take minutes and an agent's calls may cost money: narrow by s
 // choose returns the matrix with the trials and seed asked for, and which cells
 // to run.
 func (in runInput) choose(m *contract.Matrix) (*contract.Matrix, func(contract.Cell) bool, error) {
-	own := *m
-	if in.Trials > 0 {
-		own.Trials = in.Trials
-	}
-	if in.Trial > max(own.Trials, 1) {
-		return nil, nil, failure.BadArguments(fmt.Sprintf("trial is %d; allowed: 1 to %d", in.Trial, max(own.Trials, 1)), "Pass trials as well to have more of them.")
-	}
-	var problems []error
+	s := contract.Selection{Scenarios: in.Scenarios, Invariants: in.Invariants, Trial: in.Trial, Trials: in.Trials}
 	if in.Seed != "" {
 		seed, err := seedOf("seed", in.Seed)
-		own.Seed = seed
-		problems = append(problems, err)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.Seed = &seed
 	}
-	var scenarios, invariants []string
-	for _, s := range m.Scenarios {
-		scenarios = append(scenarios, s.Name)
+	own, chosen, err := s.Of(m)
+	if err != nil {
+		return nil, nil, unknownNames(err)
 	}
-	for _, i := range m.Invariants {
-		invariants = append(invariants, i.Name)
-	}
-	problems = append(problems, known("scenarios", in.Scenarios, scenarios), known("invariants", in.Invariants, invariants))
-	if err := errors.Join(problems...); err != nil {
-		return nil, nil, failure.BadArguments(err.Error(), "contract_list lists scenarios and invariants.")
-	}
-	chosen := func(c contract.Cell) bool {
-		return (len(in.Scenarios) == 0 || slices.Contains(in.Scenarios, c.Scenario)) &&
-			(len(in.Invariants) == 0 || slices.Contains(in.Invariants, c.Invariant)) && (in.Trial == 0 || in.Trial == c.Trial)
-	}
-	if !slices.ContainsFunc(own.Cells(), chosen) {
-		return nil, nil, failure.BadArguments("no cell of the matrix is left by these filters: the invariants do not apply in the scenarios", "contract_list says where each invariant applies.")
-	}
-	return &own, chosen, nil
+	return own, chosen, nil
 }
 
-// known returns an error for the names that do not exist.
-func known(field string, asked, names []string) error {
-	var problems []error
-	for i, name := range asked {
-		if !slices.Contains(names, name) {
-			problems = append(problems, fmt.Errorf("%s[%d] is %q; allowed: %s%s", field, i, text.Clip(name, failure.MaxShown), toolschema.OrNone(names), toolschema.Meant(name, names)))
-		}
+// unknownNames is the problem of filters that fit nothing.
+func unknownNames(err error) error {
+	hint := "contract_list lists scenarios and invariants."
+	if errors.Is(err, contract.ErrNothingSelected) {
+		hint = "contract_list says where each invariant applies."
 	}
-	return errors.Join(problems...)
+	return failure.BadArguments(strings.NewReplacer("contract: ", "", "report: ", "").Replace(err.Error()), hint)
 }
 
 func (s *Server) runMatrix(ctx context.Context, req *mcp.CallToolRequest, m *contract.Matrix, chosen func(contract.Cell) bool) (report.Digest, error) {
@@ -224,8 +155,8 @@ func (s *Server) runMatrix(ctx context.Context, req *mcp.CallToolRequest, m *con
 	if err != nil {
 		return report.Digest{}, err
 	}
-	k := kept{r, time.Now().UTC(), time.Since(began)}
-	s.reports.put(m.Name, k)
+	k := matrices.Kept{Report: r, At: time.Now().UTC(), Took: time.Since(began)}
+	s.matrices.Put(m.Name, k)
 	return digestOf(k), nil
 }
 
@@ -238,8 +169,8 @@ func rerunLine(m *contract.Matrix, cell contract.Cell) string {
 }
 
 // digestOf sums up a report, and says where the rest of it is.
-func digestOf(k kept) report.Digest {
-	d := report.DigestOf(k.Report, k.took)
+func digestOf(k matrices.Kept) report.Digest {
+	d := report.DigestOf(k.Report, k.Took)
 	if d.Omitted > 0 {
 		d.Summary = text.Sentences(d.Summary, "contract_report shows the others.")
 	}

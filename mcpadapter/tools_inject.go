@@ -1,7 +1,6 @@
 package mcpadapter
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +13,6 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
-	"github.com/shakedown-go/shakedown/internal/glob"
 	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
@@ -164,7 +162,7 @@ func (s *Server) armNext(c *call, in injectInput) (injectOutput, error) {
 		return injectOutput{}, err
 	}
 	name, err := s.armed.Arm(s.host.Injector, rule.Rule, func(r chaos.Rule) (func() bool, error) {
-		return s.put(c, in, r, until(life, rule.Expires))
+		return s.put(c, in, r, remote.Until(life, rule.Expires))
 	})
 	if err != nil {
 		return injectOutput{}, err
@@ -184,28 +182,9 @@ func (s *Server) ruleNames() []string {
 	return names
 }
 
-// maxTargets bounds the injection points that one answer names.
-const maxTargets = 100
-
 // reach reports which known injection points a target matches.
 func (s *Server) reach(out *injectOutput, target string) {
-	out.MatchedTargets, out.Note = reach(target, s.host.Injector.Targets())
-}
-
-// reach returns which of the known injection points a target matches, and what to
-// mind about it.
-func reach(target string, known []string) (matched []string, note string) {
-	matched = matching(target, known)
-	switch n := len(matched); {
-	case n > maxTargets:
-		return matched[:maxTargets], fmt.Sprintf("It matches %d injection points; the first %d are named.", n, maxTargets)
-	case n == 0 && len(known) == 0:
-		note = "No injection point is known yet: none was declared and none was called. The fault is injected once one that matches is called."
-	case n == 0:
-		shown := known[:min(len(known), 20)]
-		note = fmt.Sprintf("%q matches none of the %d known injection points, so it is injected nowhere now. Known: %s.", target, len(known), toolschema.OrNone(shown))
-	}
-	return matched, note
+	out.MatchedTargets, out.Note = remote.Reach(target, s.host.Injector.Targets())
 }
 
 // injectFailed is the answer of a failed call, in this tool's own words.
@@ -235,12 +214,6 @@ func (in injectInput) spec() (remote.Spec, error) {
 	seed, err := seedOf("seed", in.Seed)
 	s.Seed = &seed
 	return s, err
-}
-
-// matching returns the names that a glob matches; none if it is no glob.
-func matching(pattern string, names []string) []string {
-	g, err := glob.Compile(pattern)
-	return slices.DeleteFunc(append([]string{}, names...), func(name string) bool { return err != nil || !g.Match(name) })
 }
 
 // activeFault is a rule as clients see it.
@@ -348,13 +321,4 @@ const goneAlready = "it has expired or was removed already"
 func (out *injectOutput) setState(r chaos.RuleState) {
 	f := activeFault(r)
 	out.FaultType, out.Probability, out.InForce, out.Reason, out.ExpiresAt = f.FaultType, &f.Probability, &f.InForce, f.Reason, f.ExpiresAt
-}
-
-// until returns the shorter of two times, where 0 is endless.
-func until(life time.Duration, expires time.Time) time.Duration {
-	if expires.IsZero() {
-		return life
-	}
-	left := max(time.Until(expires), 1)
-	return min(cmp.Or(life, left), left)
 }

@@ -3,7 +3,6 @@ package mcpadapter
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,12 +88,12 @@ func (s *Server) applyPlan(c *call, in planInput) (planOutput, error) {
 	}
 	plan, err := planjson.Decode(in.Plan, s.plans)
 	if err != nil {
-		return planOutput{}, planProblem(err)
+		return planOutput{}, failure.OfPlan(err, uriCatalogue)
 	}
 	prefix := planPrefix + in.Name + "/"
 	remove, err := s.host.Injector.RegisterPlan(prefix, plan, life)
 	if err != nil {
-		return planOutput{}, planProblem(err)
+		return planOutput{}, failure.OfPlan(err, uriCatalogue)
 	}
 	rules, leased := plan.Rules(), make(map[string]func() bool)
 	for i := range rules {
@@ -144,44 +143,8 @@ func (s *Server) list(out *planOutput, rules []chaos.Rule, state func(chaos.Rule
 	known := s.host.Injector.Targets()
 	for _, r := range rules[:min(len(rules), maxPlanRules)] {
 		one := ruleOut{ActiveFault: state(r)}
-		one.MatchedTargets, one.Note = reach(r.Target, known)
+		one.MatchedTargets, one.Note = remote.Reach(r.Target, known)
 		out.Rules = append(out.Rules, one)
 	}
 	out.Omitted = len(rules) - len(out.Rules)
-}
-
-// planProblem is the answer to a plan that is refused. The places of all problems
-// are JSON pointers into the arguments.
-func planProblem(err error) error {
-	var lines []string
-	for _, one := range apart(err) {
-		var located *planjson.Error
-		if errors.As(one, &located) && located.Reason == planjson.UnknownKind { // the list would be longer than all else
-			short := *located
-			_, meant, _ := strings.Cut(short.Allowed, "; did you mean")
-			short.Allowed = "a kind of the resource " + uriCatalogue + strings.TrimSuffix("; did you mean"+meant, "; did you mean")
-			one = &short
-		}
-		line := strings.TrimPrefix(strings.TrimPrefix(one.Error(), "planjson: "), "chaos: ")
-		var wrong *chaos.RuleError
-		switch {
-		case strings.HasPrefix(line, "/"):
-			line = "/plan" + line
-		case errors.As(one, &wrong):
-			line = fmt.Sprintf("/plan/rules/%d/%s%s: %s", wrong.Index, strings.ToLower(wrong.Field[:1]), wrong.Field[1:], line)
-		default:
-			line = "/plan: " + line
-		}
-		lines = append(lines, line)
-	}
-	return failure.BadArguments(strings.Join(lines, "\n"), "Correct the plan at these places and apply it again; nothing of it is in force. "+
-		"The resource "+uriCatalogue+" has every kind with its parameters.")
-}
-
-// apart returns the errors that were joined.
-func apart(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
-	}
-	return []error{err}
 }
