@@ -11,6 +11,7 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
 )
 
@@ -77,7 +78,7 @@ Subscriptions end with the session. Clients of protocol revision 2026-07-28 or l
 
 // pushable refuses clients that nothing can be pushed to.
 func pushable(req *mcp.CallToolRequest) error {
-	if req.ProtocolVersion() < sessionless {
+	if req.ProtocolVersion() < session.Sessionless {
 		return nil
 	}
 	return failure.New(http.StatusConflict, codeStateless, fmt.Sprintf("protocol revision %s has no sessions to send messages to", req.ProtocolVersion()),

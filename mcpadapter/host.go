@@ -12,6 +12,7 @@ import (
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
 	"github.com/shakedown-go/shakedown/contract/trace"
 	"github.com/shakedown-go/shakedown/internal/fielderror"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/catalogue"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -73,7 +74,7 @@ func (h Host) check() error {
 	wrong(h.Workload && h.Runs == nil, "Host.Runs", nil, "where Workload is true, those made by trace.NewRuns with a Workload")
 	wrong(h.Events != nil && h.Injector == nil, "Host.Injector", nil, "where Events is set, the injector whose OnEvent is Events.Record")
 	if h.Plans != nil {
-		_, err := planjson.Kinds(plansOf(h))
+		_, err := catalogue.Kinds(catalogue.Options(h.Plans))
 		wrongBy(err, "Host.Plans", "rows whose examples can be read, and faults and triggers that describe themselves")
 	}
 	seen := make(map[string]bool)
@@ -90,9 +91,6 @@ func (h Host) check() error {
 	}
 	return errors.Join(problems...)
 }
-
-// environment is the variable that names where the program runs.
-const environment = "SHAKEDOWN_ENVIRONMENT"
 
 func getenv(given func(string) string) func(string) string {
 	if given != nil {

@@ -14,13 +14,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/stdio"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/web"
 )
-
-// sessionless is the first revision of the protocol without sessions. Dates
-// compare as texts.
-const sessionless = "2026-07-28"
 
 // ServeStdio serves over standard input and output until the client closes them
 // or ctx ends. Standard output belongs to the protocol meanwhile: anything else
@@ -82,7 +79,7 @@ func (s *Server) routes() http.Handler {
 	without := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
 		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: s.limits.BodyBytes, Logger: s.log})
 	streams := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Mcp-Protocol-Version") >= sessionless {
+		if r.Header.Get("Mcp-Protocol-Version") >= session.Sessionless {
 			without.ServeHTTP(w, r)
 			return
 		}

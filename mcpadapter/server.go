@@ -14,11 +14,11 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/planjson"
-	"github.com/shakedown-go/shakedown/chaos/remote"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/arming"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/calls"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/catalogue"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/matrices"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/web"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
@@ -74,8 +74,7 @@ type Server struct {
 	gate     *policy.Gate
 	tools    []*tool
 	matrices *matrices.Store
-	armed    remote.NextCalls
-	leases   session.Leases
+	rules    *arming.Rules
 	feed     *Feed         // of the host, or our own; nil: there is no injector
 	hub      *faulthub.Hub // nil: there are no events to subscribe to
 	keys     *web.Keys     // nil: no TLS
@@ -109,9 +108,11 @@ func NewServer(h Host, o *Options) (*Server, error) {
 	if err = errors.Join(h.check(), s.options.Limits.check(), err); err != nil {
 		return nil, err
 	}
-	s.plans, s.matrices = plansOf(h), matrices.New(h.Matrices)
+	s.plans, s.matrices = catalogue.Options(h.Plans), matrices.New(h.Matrices)
 	s.keys, s.limits = keys, s.options.Limits.withDefaults()
 	s.getenv = getenv(s.options.Getenv)
+	s.rules = &arming.Rules{Injector: h.Injector, Environments: s.options.Environments, Getenv: s.getenv,
+		FaultTime: s.limits.FaultTime, AllowEndless: s.limits.AllowEndless}
 	if s.log = s.options.Log; s.log == nil {
 		s.log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
@@ -189,7 +190,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.stop()
 	s.unwatch()
-	s.leases.Close()
+	s.rules.Leases.Close()
 	if s.hub != nil {
 		s.hub.Close()
 	}
@@ -201,7 +202,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	go func() {
 		closed.Wait()
 		<-s.pumped
-		s.leases.Wait()
+		s.rules.Leases.Wait()
 		if s.hub != nil {
 			s.hub.Wait()
 		}

@@ -182,7 +182,7 @@ func TestWhatASessionTakesWithIt(t *testing.T) {
 			register(other, "and again")
 			answer[injectOutput](t, other, "chaos_inject_fault", `{"fault_name":"again","action":"remove"}`)
 		}
-		assert.LessOrEqual(t, srv.leases.Held(), 12, "sessions that last gather no names")
+		assert.LessOrEqual(t, srv.rules.Leases.Held(), 12, "sessions that last gather no names")
 	})
 }
 

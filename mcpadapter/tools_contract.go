@@ -17,6 +17,7 @@ import (
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/matrices"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolrow"
+	"github.com/shakedown-go/shakedown/mcpadapter/internal/toolschema"
 )
 
 type listInput struct {
@@ -103,7 +104,7 @@ A whole matrix may take minutes and an agent's calls may cost money: narrow by s
 func (in runInput) choose(m *contract.Matrix) (*contract.Matrix, func(contract.Cell) bool, error) {
 	s := contract.Selection{Scenarios: in.Scenarios, Invariants: in.Invariants, Trial: in.Trial, Trials: in.Trials}
 	if in.Seed != "" {
-		seed, err := seedOf("seed", in.Seed)
+		seed, err := toolschema.Seed("seed", in.Seed)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -24,7 +24,7 @@ duration_seconds is in seconds, started_at is UTC. Start with dry_run true: it c
 	}, func(ctx context.Context, c *call, in experimentInput) (experiment.Result, error) {
 		s := c.Server
 		if !in.DryRun {
-			if err := s.guard("running an experiment"); err != nil {
+			if err := s.rules.Guard("running an experiment"); err != nil {
 				return experiment.Result{}, err
 			}
 			free, err := s.single.Take(fmt.Sprintf("experiment %q", in.ExperimentName))
@@ -89,7 +89,7 @@ func (s *Server) status(in statusInput) statusOutput {
 	if s.host.Injector == nil {
 		return out
 	}
-	s.armed.Sweep(s.host.Injector)
+	s.rules.Next.Sweep(s.host.Injector)
 	out.ActiveFaults = []gameday.ActiveFault{}
 	for _, r := range s.host.Injector.States() {
 		out.ActiveFaults = append(out.ActiveFaults, activeFault(r))

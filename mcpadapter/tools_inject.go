@@ -1,13 +1,11 @@
 package mcpadapter
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -62,33 +60,22 @@ Durations are in seconds. Keep the target narrow (one point rather than *), the 
 	}, func(ctx context.Context, c *call, in injectInput) (injectOutput, error) {
 		s := c.Server
 		if in.Action != "remove" {
-			if err := s.guard(in.Action); err != nil {
+			if err := s.rules.Guard(in.Action); err != nil {
 				return injectOutput{}, err
 			}
 		}
-		s.armed.Sweep(s.host.Injector)
+		s.rules.Next.Sweep(s.host.Injector)
 		switch in.Action {
 		case "register":
 			return s.register(c, in)
 		case "remove":
-			return s.remove(in), nil
+			return injectOutput{Status: "removed", FaultName: in.FaultName, FaultType: s.rules.Remove(in.FaultName)}, nil
 		}
 		if in.ArmNext {
 			return s.armNext(c, in)
 		}
 		return s.trigger(ctx, in)
 	})
-}
-
-// guard refuses to arm faults in an environment that the host did not name.
-func (s *Server) guard(what string) error {
-	now := s.getenv(environment)
-	if len(s.options.Environments) == 0 || slices.Contains(s.options.Environments, now) {
-		return nil
-	}
-	return failure.New(http.StatusForbidden, failure.CodeForbidden,
-		fmt.Sprintf("%s is refused: %s is %q; allowed: %s", what, environment, now, toolschema.OrNone(s.options.Environments)),
-		"Faults may not be armed in this environment. remove, chaos_disarm and chaos_status still work.")
 }
 
 func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
@@ -103,15 +90,11 @@ func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
 	if err != nil {
 		return injectOutput{}, err
 	}
-	life, err := s.lifetime(in.ExpiresSeconds)
-	if err != nil {
+	life, err := s.rules.Lifetime(in.ExpiresSeconds)
+	if err = cmp.Or(err, s.rules.Free(in.FaultName)); err != nil {
 		return injectOutput{}, err
 	}
-	if of, taken := s.armed.Holder(in.FaultName); taken {
-		return injectOutput{}, failure.New(http.StatusConflict, failure.CodeConflict,
-			fmt.Sprintf("fault_name is %q; allowed: another name: arm_next of %q has taken this one", in.FaultName, of), "It is free again when that fault was injected or removed.")
-	}
-	if _, err := s.put(c, in, rule, life); err != nil {
+	if _, err := s.rules.Put(c.Req, in.Keep, rule, life); err != nil {
 		return injectOutput{}, err
 	}
 	out := injectOutput{Status: "registered", FaultName: in.FaultName}
@@ -122,20 +105,10 @@ func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
 	return out, nil
 }
 
-func (s *Server) remove(in injectInput) injectOutput {
-	out := injectOutput{Status: "removed", FaultName: in.FaultName}
-	if rule, ok := s.state(in.FaultName); ok {
-		out.FaultType = remote.KindOf(rule.Fault)
-	}
-	s.armed.Disarm(in.FaultName)
-	s.host.Injector.Remove(in.FaultName)
-	return out
-}
-
 // trigger injects a rule's fault now. An error that the fault made is a success
 // of the call.
 func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, error) {
-	rule, known := s.state(in.FaultName)
+	rule, known := s.rules.State(in.FaultName)
 	injected, err := s.host.Injector.InjectNow(ctx, in.FaultName)
 	out := injectOutput{Status: "injected", FaultName: in.FaultName, WasTriggered: &injected}
 	switch {
@@ -153,17 +126,7 @@ func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, err
 
 // armNext adds a rule whose fault is injected into one call.
 func (s *Server) armNext(c *call, in injectInput) (injectOutput, error) {
-	rule, known := s.state(in.FaultName)
-	if !known {
-		return injectOutput{}, failure.NotFound(fmt.Sprintf("unknown fault %q; registered: %s", in.FaultName, toolschema.OrNone(s.ruleNames())), "Register it first.")
-	}
-	life, err := s.lifetime(in.ExpiresSeconds)
-	if err != nil {
-		return injectOutput{}, err
-	}
-	name, err := s.armed.Arm(s.host.Injector, rule.Rule, func(r chaos.Rule) (func() bool, error) {
-		return s.put(c, in, r, remote.Until(life, rule.Expires))
-	})
+	name, rule, err := s.rules.ArmNext(c.Req, in.Keep, in.FaultName, in.ExpiresSeconds)
 	if err != nil {
 		return injectOutput{}, err
 	}
@@ -172,14 +135,6 @@ func (s *Server) armNext(c *call, in injectInput) (injectOutput, error) {
 	s.reach(&out, rule.Target)
 	out.Note = text.Sentences("Armed: the fault is injected into the next matching call.", out.Note)
 	return out, nil
-}
-
-func (s *Server) ruleNames() []string {
-	var names []string
-	for _, r := range s.host.Injector.Rules() {
-		names = append(names, r.Name)
-	}
-	return names
 }
 
 // reach reports which known injection points a target matches.
@@ -211,7 +166,7 @@ func (in injectInput) spec() (remote.Spec, error) {
 	if in.Seed == "" {
 		return s, nil
 	}
-	seed, err := seedOf("seed", in.Seed)
+	seed, err := toolschema.Seed("seed", in.Seed)
 	s.Seed = &seed
 	return s, err
 }
@@ -221,17 +176,6 @@ func activeFault(r chaos.RuleState) gameday.ActiveFault {
 	f := gameday.NewActiveFault(r)
 	f.Probability = remote.ProbabilityOf(r.When)
 	return f
-}
-
-// seedOf reads a seed. Seeds are text, because JSON numbers above 2^53 may lose
-// precision in transit.
-func seedOf(field, digits string) (uint64, error) {
-	seed, err := strconv.ParseUint(digits, 10, 64)
-	if err != nil {
-		return 0, failure.BadArguments(fmt.Sprintf("%s is %q; allowed: a decimal number from 0 to 18446744073709551615, as a string", field, text.Clip(digits, failure.MaxShown)),
-			"Send the seed as a string of digits.")
-	}
-	return seed, nil
 }
 
 type disarmInput struct{}
@@ -258,56 +202,10 @@ It needs no arguments and no confirmation, and is never rate-limited: call it wh
 	})
 }
 
-// put registers a rule for a client: for the time that it asked for, and for
-// its session unless the rule is to be kept.
-func (s *Server) put(c *call, in injectInput, r chaos.Rule, life time.Duration) (remove func() bool, err error) {
-	remove, err = s.host.Injector.RegisterFor(r, life)
-	if err != nil {
-		return nil, err
-	}
-	s.leaseTo(c, in.Keep, map[string]func() bool{r.Name: remove})
-	return remove, nil
-}
-
-// leaseTo makes rules end with the session of a call, unless they are to be kept or
-// there is no session.
-func (s *Server) leaseTo(c *call, keep bool, rules map[string]func() bool) {
-	if !keep && c != nil && c.Req.Session != nil && c.Req.ProtocolVersion() < sessionless {
-		s.leases.Hold(s.host.Injector, c.Req.Session, rules)
-	}
-}
-
-// lifetime returns how long a fault lasts that a client registers; 0: for good.
-func (s *Server) lifetime(seconds *float64) (time.Duration, error) {
-	switch {
-	case seconds == nil:
-		return s.limits.FaultTime, nil
-	case *seconds > 0:
-		return max(time.Duration(*seconds*float64(time.Second)), 1), nil
-	case s.limits.AllowEndless:
-		return 0, nil
-	}
-	return 0, failure.BadArguments(fmt.Sprintf("expires_seconds is 0; allowed: above 0 up to %d: the host does not allow faults that never expire", maxLife),
-		"Leave expires_seconds out for "+s.limits.FaultTime.String()+", or register the fault again before it expires.")
-}
-
-// maxLife is the longest time, in seconds, that a client may ask for.
-const maxLife = 86400
-
-// state returns the injector's state of a rule.
-func (s *Server) state(name string) (chaos.RuleState, bool) {
-	for _, r := range s.host.Injector.States() {
-		if r.Name == name {
-			return r, true
-		}
-	}
-	return chaos.RuleState{}, false
-}
-
 // reportState fills in the state of a rule that was just registered. The rule may
 // be gone: its time was short, or another caller has removed it.
 func (s *Server) reportState(out *injectOutput, name string) {
-	if r, ok := s.state(name); ok {
+	if r, ok := s.rules.State(name); ok {
 		out.setState(r)
 		return
 	}

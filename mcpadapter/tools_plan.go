@@ -61,7 +61,7 @@ A rule has target (a glob) and fault, {"kind", "params"}, and may have name, whe
 		},
 	}, func(_ context.Context, c *call, in planInput) (planOutput, error) {
 		s := c.Server
-		s.armed.Sweep(s.host.Injector)
+		s.rules.Next.Sweep(s.host.Injector)
 		switch {
 		case strings.Contains(in.Name, "/"):
 			return planOutput{}, failure.BadArguments(fmt.Sprintf("name is %q; allowed: text without a slash", text.Clip(in.Name, failure.MaxShown)),
@@ -79,10 +79,10 @@ A rule has target (a glob) and fault, {"kind", "params"}, and may have name, whe
 }
 
 func (s *Server) applyPlan(c *call, in planInput) (planOutput, error) {
-	if err := s.guard("applying a plan"); err != nil {
+	if err := s.rules.Guard("applying a plan"); err != nil {
 		return planOutput{}, err
 	}
-	life, err := s.lifetime(in.ExpiresSeconds)
+	life, err := s.rules.Lifetime(in.ExpiresSeconds)
 	if err != nil {
 		return planOutput{}, err
 	}
@@ -100,7 +100,7 @@ func (s *Server) applyPlan(c *call, in planInput) (planOutput, error) {
 		rules[i].Name = prefix + rules[i].Name
 		leased[rules[i].Name] = remove[i]
 	}
-	s.leaseTo(c, in.Keep, leased)
+	s.rules.Lease(c.Req, in.Keep, leased)
 	out := planOutput{Status: "applied", Name: in.Name}
 	if len(rules) == 0 {
 		out.Note = "The plan has no rules, so nothing is in force."
