@@ -56,29 +56,28 @@ type Limits struct {
 // check returns a [*FieldError] for each negative limit, joined.
 func (l Limits) check() error {
 	var problems []error
-	wrong := func(is bool, name string, value any) {
-		if is {
-			problems = append(problems, fields.Wrong("Limits."+name, value, "above 0, or 0 for the default"))
+	for _, f := range []struct {
+		name     string
+		value    any
+		negative bool
+	}{
+		{"BodyBytes", l.BodyBytes, l.BodyBytes < 0},
+		{"ArgumentBytes", l.ArgumentBytes, l.ArgumentBytes < 0},
+		{"Connections", l.Connections, l.Connections < 0},
+		{"AddressConnections", l.AddressConnections, l.AddressConnections < 0},
+		{"CallerSubscriptions", l.CallerSubscriptions, l.CallerSubscriptions < 0},
+		{"CallTime", l.CallTime, l.CallTime < 0},
+		{"ScenarioWait", l.ScenarioWait, l.ScenarioWait < 0},
+		{"SessionTime", l.SessionTime, l.SessionTime < 0},
+		{"FaultTime", l.FaultTime, l.FaultTime < 0},
+		{"HeaderTime", l.HeaderTime, l.HeaderTime < 0},
+		{"BodyTime", l.BodyTime, l.BodyTime < 0},
+		{"RefusalTime", l.RefusalTime, l.RefusalTime < 0},
+		{"WriteTime", l.WriteTime, l.WriteTime < 0},
+	} {
+		if f.negative {
+			problems = append(problems, fields.Wrong("Limits."+f.name, f.value, "above 0, or 0 for the default"))
 		}
-	}
-	wrong(l.BodyBytes < 0, "BodyBytes", l.BodyBytes)
-	for _, f := range []struct {
-		name  string
-		value int
-	}{
-		{"ArgumentBytes", l.ArgumentBytes}, {"Connections", l.Connections}, {"AddressConnections", l.AddressConnections},
-		{"CallerSubscriptions", l.CallerSubscriptions},
-	} {
-		wrong(f.value < 0, f.name, f.value)
-	}
-	for _, f := range []struct {
-		name  string
-		value time.Duration
-	}{
-		{"CallTime", l.CallTime}, {"ScenarioWait", l.ScenarioWait}, {"SessionTime", l.SessionTime}, {"FaultTime", l.FaultTime},
-		{"HeaderTime", l.HeaderTime}, {"BodyTime", l.BodyTime}, {"RefusalTime", l.RefusalTime}, {"WriteTime", l.WriteTime},
-	} {
-		wrong(f.value < 0, f.name, f.value)
 	}
 	return errors.Join(problems...)
 }

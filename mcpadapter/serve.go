@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -136,12 +135,8 @@ func (s *Server) auditProblem() string {
 	return fmt.Sprintf("%d lines were lost; the last error: %v", lost, err)
 }
 
-// Times of the HTTP server. There is no limit on an answer: streams stay open.
-const (
-	idleTime  = 2 * time.Minute
-	graceTime = 10 * time.Second
-	maxHeader = 64 << 10 // bytes
-)
+// graceTime is how long active calls have after the context of a transport ended.
+const graceTime = 10 * time.Second
 
 // Serve serves HTTP on a listener, which it closes, until ctx ends. Then it
 // shuts down and gives active calls ten seconds. It refuses to start without a
@@ -152,33 +147,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.mayListen(l.Addr()); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true) // of HTTP/2 one connection would be hundreds
-	site := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: s.limits.HeaderTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		Protocols: protocols, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
-	l = web.Cap(l, s.limits.Connections, s.limits.AddressConnections)
-	served := make(chan error, 1)
-	go func() {
-		if s.keys != nil {
-			site.TLSConfig = s.keys.Config()
-			served <- site.ServeTLS(l, "", "")
-			return
-		}
-		served <- site.Serve(l)
-	}()
-	select {
-	case err := <-served:
-		return fmt.Errorf("mcpadapter: serve: %w", err)
-	case <-ctx.Done():
-	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), graceTime)
-	defer cancel()
-	err := errors.Join(s.Shutdown(grace), site.Shutdown(grace))
-	if err != nil {
-		_ = site.Close() // connections whose client does not go
-	}
-	<-served
-	return err
+	site := &web.Site{Handler: s.Handler(), HeaderTime: s.limits.HeaderTime, Keys: s.keys, Log: s.log}
+	return site.Serve(ctx, web.Cap(l, s.limits.Connections, s.limits.AddressConnections), graceTime, s.Shutdown)
 }
 
 // TLS is the certificate with which [Server.Serve] speaks https, from version

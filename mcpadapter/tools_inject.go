@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/chaos/remote"
 	"github.com/shakedown-go/shakedown/contract/experiment/gameday"
@@ -67,18 +69,18 @@ Durations are in seconds. Keep the target narrow (one point rather than *), the 
 		s.rules.Next.Sweep(s.host.Injector)
 		switch in.Action {
 		case "register":
-			return s.register(c, in)
+			return s.register(c.Req, in)
 		case "remove":
 			return injectOutput{Status: "removed", FaultName: in.FaultName, FaultType: s.rules.Remove(in.FaultName)}, nil
 		}
 		if in.ArmNext {
-			return s.armNext(c, in)
+			return s.armNext(c.Req, in)
 		}
 		return s.trigger(ctx, in)
 	})
 }
 
-func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
+func (s *Server) register(req *mcp.CallToolRequest, in injectInput) (injectOutput, error) {
 	if in.FaultType == "" {
 		return injectOutput{}, failure.BadArguments("fault_type is missing; allowed: latency, error, timeout, resource_exhaustion, network_partition", "fault_type is required for register.")
 	}
@@ -94,7 +96,7 @@ func (s *Server) register(c *call, in injectInput) (injectOutput, error) {
 	if err = cmp.Or(err, s.rules.Free(in.FaultName)); err != nil {
 		return injectOutput{}, err
 	}
-	if _, err := s.rules.Put(c.Req, in.Keep, rule, life); err != nil {
+	if _, err := s.rules.Put(req, in.Keep, rule, life); err != nil {
 		return injectOutput{}, err
 	}
 	out := injectOutput{Status: "registered", FaultName: in.FaultName}
@@ -125,8 +127,8 @@ func (s *Server) trigger(ctx context.Context, in injectInput) (injectOutput, err
 }
 
 // armNext adds a rule whose fault is injected into one call.
-func (s *Server) armNext(c *call, in injectInput) (injectOutput, error) {
-	name, rule, err := s.rules.ArmNext(c.Req, in.Keep, in.FaultName, in.ExpiresSeconds)
+func (s *Server) armNext(req *mcp.CallToolRequest, in injectInput) (injectOutput, error) {
+	name, rule, err := s.rules.ArmNext(req, in.Keep, in.FaultName, in.ExpiresSeconds)
 	if err != nil {
 		return injectOutput{}, err
 	}

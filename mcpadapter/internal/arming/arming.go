@@ -89,7 +89,7 @@ func (r *Rules) Put(req *mcp.CallToolRequest, keep bool, rule chaos.Rule, life t
 // Lease makes rules end with the session of a call, unless they are to be kept or
 // there is no session.
 func (r *Rules) Lease(req *mcp.CallToolRequest, keep bool, rules map[string]func() bool) {
-	if !keep && req.Session != nil && req.ProtocolVersion() < session.Sessionless {
+	if !keep && req != nil && req.Session != nil && req.ProtocolVersion() < session.Sessionless {
 		r.Leases.Hold(r.Injector, req.Session, rules)
 	}
 }
