@@ -23,7 +23,8 @@ func (s *Server) addFaults() {
 	if s.hub == nil {
 		return
 	}
-	s.mcp.AddResource(&mcp.Resource{URI: uriFaults, Name: "faults", Title: "Faults that struck lately", MIMEType: mimeJSON,
+	s.mcp.AddResource(&mcp.Resource{URI: uriFaults, Name: "faults", Title: "Faults that struck lately",
+		MIMEType:    mimeJSON,
 		Description: "The last 256 faults that were delivered in the live program, oldest first, each with its number, target, kind, severity and time. Subscribe to be told when there are more, and read on from the last number you saw."},
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			text, err := json.Marshal(s.hub.Latest(s.host.Events.Dropped()))
@@ -81,7 +82,8 @@ func pushable(req *mcp.CallToolRequest) error {
 	if req.ProtocolVersion() < session.Sessionless {
 		return nil
 	}
-	return failure.New(http.StatusConflict, codeStateless, fmt.Sprintf("protocol revision %s has no sessions to send messages to", req.ProtocolVersion()),
+	return failure.New(http.StatusConflict, codeStateless,
+		fmt.Sprintf("protocol revision %s has no sessions to send messages to", req.ProtocolVersion()),
 		"Subscribe to the resource "+uriFaults+", or read it from time to time; or connect with revision 2025-11-25.")
 }
 
@@ -119,6 +121,7 @@ func eventsListSubscriptions() (*tool, error) {
 		Description: `Lists the subscriptions of this session with their filters, and how many notifications each was sent and has lost because the session read too slowly. Other sessions' subscriptions are counted, not shown.`,
 	}, func(_ context.Context, c *call, _ listSubscriptionsInput) (listSubscriptionsOutput, error) {
 		own, total := c.Server.hub.List(c.Req.Session)
-		return listSubscriptionsOutput{own, faulthub.SessionLimit, total, faulthub.ServerLimit, c.Server.host.Events.Dropped()}, nil
+		return listSubscriptionsOutput{own, faulthub.SessionLimit, total, faulthub.ServerLimit,
+			c.Server.host.Events.Dropped()}, nil
 	})
 }

@@ -66,7 +66,8 @@ func (s *Server) addGate() error {
 // registered by a client or the host.
 func (s *Server) auditFault(e chaos.Event) {
 	s.gate.Record(s.life, "chaos.fault.delivered", slog.String("target", e.Target), slog.String("fault", e.Fault),
-		slog.String("rule", e.Rule), slog.String("lane", e.Lane), slog.Uint64("ordinal", e.Ordinal), slog.String("outcome", string(e.Outcome)))
+		slog.String("rule", e.Rule), slog.String("lane", e.Lane), slog.Uint64("ordinal", e.Ordinal),
+		slog.String("outcome", string(e.Outcome)))
 }
 
 // auditLost writes how many delivered faults came too fast to be written one by
@@ -79,8 +80,10 @@ func (s *Server) auditLost(faults uint64) {
 // configured, unless the options allow calls without one.
 func (s *Server) guarded(next http.Handler, transport, listen string) (http.Handler, error) {
 	return s.gate.HTTPHandler(next, &policy.HTTPOptions{Listen: listen, Transport: transport,
-		LoopbackWithoutToken: s.options.LoopbackWithoutToken, TokensInClearBeyondLoopback: s.options.TokensInClearBeyondLoopback,
-		BodyTime: s.limits.BodyTime, RefusalTime: s.limits.RefusalTime, WriteTime: s.limits.WriteTime, FailedLogins: s.limits.FailedLogins})
+		LoopbackWithoutToken:        s.options.LoopbackWithoutToken,
+		TokensInClearBeyondLoopback: s.options.TokensInClearBeyondLoopback,
+		BodyTime:                    s.limits.BodyTime, RefusalTime: s.limits.RefusalTime,
+		WriteTime: s.limits.WriteTime, FailedLogins: s.limits.FailedLogins})
 }
 
 // mayListen returns an error if HTTP must not be served on an address.
@@ -89,7 +92,8 @@ func (s *Server) mayListen(a net.Addr) error {
 	if web.Loopback(a) {
 		listen = anyLoopback
 	} else if s.keys == nil && !s.options.TokensInClearBeyondLoopback {
-		return fields.Because("TLS", nil, fmt.Errorf("%v is no loopback address", a), "TLS, or TokensInClearBeyondLoopback where a proxy ends TLS")
+		return fields.Because("TLS", nil, fmt.Errorf("%v is no loopback address", a),
+			"TLS, or TokensInClearBeyondLoopback where a proxy ends TLS")
 	}
 	if _, err := s.guarded(http.NotFoundHandler(), "http", listen); err != nil {
 		return fmt.Errorf("mcpadapter: %w", err)

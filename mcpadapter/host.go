@@ -71,8 +71,10 @@ func (h Host) check() error {
 	wrong(h.Name == "", "Host.Name", nil, "a name")
 	wrong(h.Injector == nil && h.Experiments == nil && len(h.Matrices) == 0 && h.Runs == nil,
 		"Host.Injector", nil, "an Injector, Experiments, Matrices or Runs; one of them at least")
-	wrong(h.Workload && h.Runs == nil, "Host.Runs", nil, "where Workload is true, those made by trace.NewRuns with a Workload")
-	wrong(h.Events != nil && h.Injector == nil, "Host.Injector", nil, "where Events is set, the injector whose OnEvent is Events.Record")
+	wrong(h.Workload && h.Runs == nil, "Host.Runs", nil,
+		"where Workload is true, those made by trace.NewRuns with a Workload")
+	wrong(h.Events != nil && h.Injector == nil, "Host.Injector", nil,
+		"where Events is set, the injector whose OnEvent is Events.Record")
 	if h.Plans != nil {
 		_, err := catalogue.Kinds(catalogue.Options(h.Plans))
 		wrongBy(err, "Host.Plans", "rows whose examples can be read, and faults and triggers that describe themselves")

@@ -17,8 +17,10 @@ func (s *Server) addPrompts() {
 		s.mcp.AddPrompt(&mcp.Prompt{Name: "explain_failure", Title: "Explain this failure",
 			Description: "Explains a broken cell of the latest contract report: what the agent was asked, what struck it, what it answered, and why that breaks the invariant.",
 			Arguments: []*mcp.PromptArgument{
-				{Name: "matrix", Title: "Matrix", Description: "name of the matrix; the one that was run last if left out"},
-				{Name: "cell", Title: "Cell", Description: "scenario/invariant/trial; the most severe broken cell if left out"},
+				{Name: "matrix", Title: "Matrix",
+					Description: "name of the matrix; the one that was run last if left out"},
+				{Name: "cell", Title: "Cell",
+					Description: "scenario/invariant/trial; the most severe broken cell if left out"},
 			}}, s.explainFailure)
 	}
 	if s.host.Injector != nil || s.host.Experiments != nil {
@@ -32,7 +34,8 @@ func (s *Server) addPrompts() {
 }
 
 func promptOf(description, text string) *mcp.GetPromptResult {
-	return &mcp.GetPromptResult{Description: description, Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}}
+	return &mcp.GetPromptResult{Description: description,
+		Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}}
 }
 
 // argument is an argument of a prompt, shortened to what makes sense.
@@ -43,7 +46,8 @@ func argument(req *mcp.GetPromptRequest, name string) string {
 func (s *Server) explainFailure(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	name, k, err := s.matrices.Report(argument(req, "matrix"))
 	if err != nil {
-		return promptOf("There is nothing to explain", "There is no contract report to explain: "+err.Error()+". "+failure.Of(err).Hint), nil
+		return promptOf("There is nothing to explain",
+			"There is no contract report to explain: "+err.Error()+". "+failure.Of(err).Hint), nil
 	}
 	title, text, err := prompts.Explain(name, k.Report, argument(req, "cell"))
 	if err != nil {

@@ -30,13 +30,16 @@ const (
 
 func (s *Server) addResources() {
 	if len(s.host.Matrices) > 0 {
-		s.mcp.AddResource(&mcp.Resource{URI: uriLatest, Name: "latest-report", Title: "Latest contract report", MIMEType: mimeJSON,
+		s.mcp.AddResource(&mcp.Resource{URI: uriLatest, Name: "latest-report", Title: "Latest contract report",
+			MIMEType:    mimeJSON,
 			Description: "The report of the matrix that was run last, whole, as JSON. It may be long; contract_report shows it a page at a time."},
 			s.readReport)
-		s.mcp.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: uriReports + "{matrix}", Name: "report", Title: "Contract report of a matrix", MIMEType: mimeJSON,
+		s.mcp.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: uriReports + "{matrix}", Name: "report",
+			Title: "Contract report of a matrix", MIMEType: mimeJSON,
 			Description: "The latest report of a matrix, its name percent-encoded, whole, as JSON."}, s.readReport)
 	}
-	s.mcp.AddResource(&mcp.Resource{URI: uriCatalogue, Name: "fault-catalogue", Title: "Catalogue of faults", MIMEType: mimeJSON,
+	s.mcp.AddResource(&mcp.Resource{URI: uriCatalogue, Name: "fault-catalogue", Title: "Catalogue of faults",
+		MIMEType:    mimeJSON,
 		Description: "Every kind of fault and trigger that a plan can name: what it does, its parameters with what is allowed, an example of them, and its coordinates: class, visibility, persistence, effect. Triggers are marked; the others are faults. Those with a clientType can also be registered by chaos_inject_fault."},
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			kinds, err := catalogue.Kinds(s.plans)

@@ -120,14 +120,16 @@ func NewServer(h Host, o *Options) (*Server, error) {
 		return nil, err
 	}
 	s.life, s.stop = context.WithCancel(context.Background())
-	protocol := &mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}}
+	protocol := &mcp.ServerOptions{Instructions: instructions,
+		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}}
 	if h.Events != nil {
 		s.hub = faulthub.New(h.Name, h.Injector, s.limits.CallerSubscriptions)
 		protocol.SubscribeHandler, protocol.UnsubscribeHandler = s.subscribes, s.unsubscribes
 	}
 	s.listen()
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: h.Name, Title: h.Name, Version: version()}, protocol)
-	s.engine = &toolrow.Engine{Active: s.active, Life: s.life, CallTime: s.limits.CallTime, ArgumentBytes: s.limits.ArgumentBytes, Log: s.log}
+	s.engine = &toolrow.Engine{Active: s.active, Life: s.life, CallTime: s.limits.CallTime,
+		ArgumentBytes: s.limits.ArgumentBytes, Log: s.log}
 	for _, t := range s.tools {
 		s.mcp.AddTool(t.Listed(), t.Serve(s.engine, s))
 	}
@@ -161,7 +163,8 @@ func (s *Server) reportCutOff() {
 		return
 	}
 	for _, c := range s.host.Experiments.History().CutOff() {
-		s.log.Warn("an experiment was cut off; it may not have been rolled back", "experiment", c.Name, "started_at", c.StartedAt)
+		s.log.Warn("an experiment was cut off; it may not have been rolled back", "experiment", c.Name, "started_at",
+			c.StartedAt)
 	}
 }
 

@@ -60,7 +60,8 @@ A cell is one invariant in one scenario, once; each cell is an independent run o
 			cells += info.Cells
 			out.Matrices = append(out.Matrices, info)
 		}
-		out.Summary = fmt.Sprintf("%d %s, %d cells in all.", len(list), text.Noun(len(list), "matrix", "matrices"), cells)
+		out.Summary = fmt.Sprintf("%d %s, %d cells in all.", len(list),
+			text.Noun(len(list), "matrix", "matrices"), cells)
 		return out, nil
 	})
 }
@@ -126,7 +127,8 @@ func unknownNames(err error) error {
 	return failure.BadArguments(strings.NewReplacer("contract: ", "", "report: ", "").Replace(err.Error()), hint)
 }
 
-func (s *Server) runMatrix(ctx context.Context, req *mcp.CallToolRequest, m *contract.Matrix, chosen func(contract.Cell) bool) (report.Digest, error) {
+func (s *Server) runMatrix(ctx context.Context, req *mcp.CallToolRequest, m *contract.Matrix,
+	chosen func(contract.Cell) bool) (report.Digest, error) {
 	total := 0
 	for _, cell := range m.Cells() {
 		if chosen(cell) {

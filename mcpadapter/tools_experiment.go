@@ -16,7 +16,8 @@ type experimentInput struct {
 
 func runExperiment() (*tool, error) {
 	return define(tool{
-		Name: "chaos_run_experiment", Title: "Run a chaos experiment", Area: "chaos", Target: "experiment_name", ReadsIf: "dry_run",
+		Name: "chaos_run_experiment", Title: "Run a chaos experiment", Area: "chaos", Target: "experiment_name",
+		ReadsIf: "dry_run",
 		Description: `Runs a registered experiment against the live program: checks the steady state, acts, checks again, rolls back, and checks once more.
 success is the steady state after the action; steady_state_recovered that after the rollback. When the program is not in its steady state to begin with, nothing is done. error says in words what went wrong; an action may fail and the steady state hold all the same. The rollback runs also when the call is cancelled.
 duration_seconds is in seconds, started_at is UTC. Start with dry_run true: it checks the steady state and does nothing else. One experiment runs once at a time.`,
@@ -73,11 +74,14 @@ success_rate is a fraction from 0 to 1. Ask for results only if you need them, a
 }
 
 func (s *Server) status(in statusInput) statusOutput {
-	out := statusOutput{ActiveFaults: []gameday.ActiveFault{}, Experiments: []string{}, CutOff: []gameday.CutOff{}, AuditProblem: s.auditProblem()}
+	out := statusOutput{ActiveFaults: []gameday.ActiveFault{}, Experiments: []string{}, CutOff: []gameday.CutOff{},
+		AuditProblem: s.auditProblem()}
 	if lab := s.host.Experiments; lab != nil {
 		known := lab.Status(gameday.Query{IncludeResults: in.IncludeResults, Experiment: in.ExperimentName})
-		out.RegisteredExperiments, out.Experiments, out.CutOff = known.RegisteredExperiments, known.Experiments, known.CutOff
-		out.Results, out.TotalRuns, out.SuccessRate, out.Dropped = known.Results, known.TotalRuns, known.SuccessRate, known.Dropped
+		out.RegisteredExperiments, out.Experiments, out.CutOff = known.RegisteredExperiments, known.Experiments,
+			known.CutOff
+		out.Results, out.TotalRuns, out.SuccessRate, out.Dropped = known.Results, known.TotalRuns, known.SuccessRate,
+			known.Dropped
 		out.ActiveFaults = known.ActiveFaults
 	}
 	if in.IncludeResults && out.Results == nil {

@@ -71,7 +71,8 @@ Durations are in seconds. Keep the target narrow (one point rather than *), the 
 		case "register":
 			return s.register(c.Req, in)
 		case "remove":
-			return injectOutput{Status: "removed", FaultName: in.FaultName, FaultType: s.rules.Remove(in.FaultName)}, nil
+			return injectOutput{Status: "removed", FaultName: in.FaultName,
+				FaultType: s.rules.Remove(in.FaultName)}, nil
 		}
 		if in.ArmNext {
 			return s.armNext(c.Req, in)
@@ -82,7 +83,8 @@ Durations are in seconds. Keep the target narrow (one point rather than *), the 
 
 func (s *Server) register(req *mcp.CallToolRequest, in injectInput) (injectOutput, error) {
 	if in.FaultType == "" {
-		return injectOutput{}, failure.BadArguments("fault_type is missing; allowed: latency, error, timeout, resource_exhaustion, network_partition", "fault_type is required for register.")
+		return injectOutput{},
+			failure.BadArguments("fault_type is missing; allowed: latency, error, timeout, resource_exhaustion, network_partition", "fault_type is required for register.")
 	}
 	spec, err := in.spec()
 	if err != nil {
@@ -132,7 +134,8 @@ func (s *Server) armNext(req *mcp.CallToolRequest, in injectInput) (injectOutput
 	if err != nil {
 		return injectOutput{}, err
 	}
-	out := injectOutput{Status: "injected", FaultName: in.FaultName, FaultType: remote.KindOf(rule.Fault), WasTriggered: new(false)}
+	out := injectOutput{Status: "injected", FaultName: in.FaultName, FaultType: remote.KindOf(rule.Fault),
+		WasTriggered: new(false)}
 	s.reportState(&out, name)
 	s.reach(&out, rule.Target)
 	out.Note = text.Sentences("Armed: the fault is injected into the next matching call.", out.Note)
@@ -161,7 +164,8 @@ func injectFailed(c *call, p *failure.Problem) any {
 
 // spec is the fault that register asks for.
 func (in injectInput) spec() (remote.Spec, error) {
-	s := remote.Spec{Name: in.FaultName, Type: in.FaultType, Probability: in.Probability, Message: in.ErrorMessage, Target: in.Target, Limit: in.Limit}
+	s := remote.Spec{Name: in.FaultName, Type: in.FaultType, Probability: in.Probability, Message: in.ErrorMessage,
+		Target: in.Target, Limit: in.Limit}
 	if in.DurationSeconds != nil {
 		s.Duration = new(time.Duration(*in.DurationSeconds * float64(time.Second)))
 	}
@@ -220,5 +224,6 @@ const goneAlready = "it has expired or was removed already"
 // setState fills in the state of a rule.
 func (out *injectOutput) setState(r chaos.RuleState) {
 	f := activeFault(r)
-	out.FaultType, out.Probability, out.InForce, out.Reason, out.ExpiresAt = f.FaultType, &f.Probability, &f.InForce, f.Reason, f.ExpiresAt
+	out.FaultType, out.Probability, out.InForce, out.Reason, out.ExpiresAt = f.FaultType, &f.Probability, &f.InForce,
+		f.Reason, f.ExpiresAt
 }

@@ -64,10 +64,13 @@ A rule has target (a glob) and fault, {"kind", "params"}, and may have name, whe
 		s.rules.Next.Sweep(s.host.Injector)
 		switch {
 		case strings.Contains(in.Name, "/"):
-			return planOutput{}, failure.BadArguments(fmt.Sprintf("name is %q; allowed: text without a slash", text.Clip(in.Name, failure.MaxShown)),
-				"The rules are called plan/NAME/RULE.")
+			return planOutput{},
+				failure.BadArguments(fmt.Sprintf("name is %q; allowed: text without a slash",
+					text.Clip(in.Name, failure.MaxShown)),
+					"The rules are called plan/NAME/RULE.")
 		case in.Remove && in.Plan != nil:
-			return planOutput{}, failure.BadArguments("plan is given with remove; allowed: one of them", "Leave the plan out to take it back.")
+			return planOutput{}, failure.BadArguments("plan is given with remove; allowed: one of them",
+				"Leave the plan out to take it back.")
 		case in.Remove:
 			return s.removePlan(in)
 		case in.Plan == nil:
@@ -134,7 +137,8 @@ func (s *Server) removePlan(in planInput) (planOutput, error) {
 
 // inactive is a rule that is not in force.
 func inactive(r chaos.Rule, why string) gameday.ActiveFault {
-	return gameday.ActiveFault{Name: r.Name, FaultType: remote.KindOf(r.Fault), Probability: remote.ProbabilityOf(r.When), Reason: why}
+	return gameday.ActiveFault{Name: r.Name, FaultType: remote.KindOf(r.Fault),
+		Probability: remote.ProbabilityOf(r.When), Reason: why}
 }
 
 // list lists rules, each in its state.

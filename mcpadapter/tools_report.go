@@ -85,7 +85,9 @@ func (out *reportOutput) page(in reportInput, filter report.CellFilter, r *contr
 	if shown := in.Offset + len(out.Cells); shown < matching {
 		out.NextOffset = &shown
 	}
-	out.Summary = text.Sentences(out.Summary, fmt.Sprintf("Cells %d to %d of %d matching ones.", min(in.Offset+1, matching), min(in.Offset+len(out.Cells), matching), matching))
+	out.Summary = text.Sentences(out.Summary,
+		fmt.Sprintf("Cells %d to %d of %d matching ones.", min(in.Offset+1, matching),
+			min(in.Offset+len(out.Cells), matching), matching))
 }
 
 type scoreInput struct {
@@ -144,9 +146,11 @@ func (s *Server) score(in scoreInput) (scoreOutput, error) {
 	}
 	overall, err := weights.Overall(parts, &scoring.OverallOptions{Renormalise: in.Renormalise})
 	if err != nil {
-		return out, failure.BadArguments(err.Error(), "Run what is missing (contract_run, chaos_run_experiment), pass mutation and replay, or set renormalise to true.")
+		return out, failure.BadArguments(err.Error(),
+			"Run what is missing (contract_run, chaos_run_experiment), pass mutation and replay, or set renormalise to true.")
 	}
-	out.Value, out.Ran, out.Missing, out.Renormalised = overall.Value, overall.Ran, overall.Missing, overall.Renormalised
+	out.Value, out.Ran, out.Missing, out.Renormalised = overall.Value, overall.Ran, overall.Missing,
+		overall.Renormalised
 	out.Verdict, out.Why = overall.Verdict, overall.Why
 	out.Summary = fmt.Sprintf("%v: %s. %.2f of 100 over %d of 4 parts.", out.Verdict, out.Why, out.Value, len(out.Ran))
 	if out.Contract != nil {

@@ -21,13 +21,16 @@ func (s *Server) run(id string) (trace.Entry, error) {
 	if id != "" {
 		e, ok := s.host.Runs.Get(id)
 		if !ok {
-			return e, failure.NotFound(fmt.Sprintf("runId is %q; allowed: the id of a kept run", text.Clip(id, failure.MaxShown)), "get_runs lists the runs that are kept.")
+			return e,
+				failure.NotFound(fmt.Sprintf("runId is %q; allowed: the id of a kept run",
+					text.Clip(id, failure.MaxShown)), "get_runs lists the runs that are kept.")
 		}
 		return e, nil
 	}
 	list := s.host.Runs.List()
 	if len(list) == 0 {
-		return trace.Entry{}, failure.New(404, failure.CodeNothing, "no run is kept", "The host has recorded none yet; call again when it has.")
+		return trace.Entry{}, failure.New(404, failure.CodeNothing, "no run is kept",
+			"The host has recorded none yet; call again when it has.")
 	}
 	return list[len(list)-1], nil
 }
@@ -104,11 +107,14 @@ A node's subsystem is the part of its name before the first dot. Start here to l
 		g := e.Timeline.Graph(timeline.GraphQuery{Subsystem: in.SubsystemID, Class: in.ClassID})
 		first, omitted := g.First(cmp.Or(in.Limit, defaultNodes))
 		attempts, failures := g.Calls()
-		out := graphOutput{RunID: e.ID, Nodes: first.Nodes, Edges: first.Edges, Subsystems: g.Subsystems, Classes: g.Classes,
+		out := graphOutput{RunID: e.ID, Nodes: first.Nodes, Edges: first.Edges, Subsystems: g.Subsystems,
+			Classes: g.Classes,
 			Omitted: omitted, Notes: e.Timeline.Notes()}
-		out.Summary = fmt.Sprintf("%d nodes, %d edges, %d calls, %d failed.", len(g.Nodes), len(g.Edges), attempts, failures)
+		out.Summary = fmt.Sprintf("%d nodes, %d edges, %d calls, %d failed.", len(g.Nodes), len(g.Edges), attempts,
+			failures)
 		if omitted > 0 {
-			out.Summary = text.Sentences(out.Summary, fmt.Sprintf("%d nodes and edges are left out: narrow by subsystemId or classId.", omitted))
+			out.Summary = text.Sentences(out.Summary,
+				fmt.Sprintf("%d nodes and edges are left out: narrow by subsystemId or classId.", omitted))
 		}
 		return out, nil
 	})
@@ -147,17 +153,22 @@ type is outage if nothing was served in any of its bins, else degradation; sever
 			return outagesOutput{}, err
 		}
 		q := timeline.Query{Start: in.Start, End: in.End, Nodes: []string{in.NodeID}}
-		found, err := e.Timeline.DetectOutages(q, timeline.OutageRule{Metric: timeline.Metric(in.Metric), Threshold: in.Threshold, MinBins: in.MinDurationBins})
+		found,
+			err := e.Timeline.DetectOutages(q,
+			timeline.OutageRule{Metric: timeline.Metric(in.Metric), Threshold: in.Threshold,
+				MinBins: in.MinDurationBins})
 		if err != nil {
 			return outagesOutput{}, err
 		}
-		out := outagesOutput{RunID: e.ID, BinSize: e.Timeline.BinSize().String(), Notes: e.Timeline.Notes(), Incidents: append([]timeline.Incident{}, found[:min(len(found), cmp.Or(in.Limit, defaultIncidents))]...)}
+		out := outagesOutput{RunID: e.ID, BinSize: e.Timeline.BinSize().String(), Notes: e.Timeline.Notes(),
+			Incidents: append([]timeline.Incident{}, found[:min(len(found), cmp.Or(in.Limit, defaultIncidents))]...)}
 		out.Omitted = len(found) - len(out.Incidents)
 		kinds := make(map[string]int)
 		for _, i := range found {
 			kinds[i.Type]++
 		}
-		out.Summary = fmt.Sprintf("%s: %d %s, %d %s.", in.NodeID, kinds[timeline.Outage], text.Noun(kinds[timeline.Outage], "outage", "outages"),
+		out.Summary = fmt.Sprintf("%s: %d %s, %d %s.", in.NodeID, kinds[timeline.Outage],
+			text.Noun(kinds[timeline.Outage], "outage", "outages"),
 			kinds[timeline.Degradation], text.Noun(kinds[timeline.Degradation], "degradation", "degradations"))
 		return out, nil
 	})
@@ -210,7 +221,8 @@ The node must have been unwell before it can recover. recoveryTs is the beginnin
 		if err != nil {
 			return recoveryOutput{}, err
 		}
-		o := timeline.RecoveryOptions{OutageStart: in.OutageStartTs, LookaheadEnd: in.LookaheadEndTs, BasedOn: in.BasedOn}
+		o := timeline.RecoveryOptions{OutageStart: in.OutageStartTs, LookaheadEnd: in.LookaheadEndTs,
+			BasedOn: in.BasedOn}
 		d := in.RecoveryDefinition
 		o.Definition, o.Tolerance = d.Type, d.Tolerance
 		if b := d.BaselineWindow; b != nil {
@@ -221,9 +233,11 @@ The node must have been unwell before it can recover. recoveryTs is the beginnin
 			return recoveryOutput{}, err
 		}
 		r.Notes = append(r.Notes, e.Timeline.Notes()...)
-		out := recoveryOutput{RunID: e.ID, Recovery: r, Summary: fmt.Sprintf("%s has not recovered. %s", in.NodeID, r.Notes)}
+		out := recoveryOutput{RunID: e.ID, Recovery: r,
+			Summary: fmt.Sprintf("%s has not recovered. %s", in.NodeID, r.Notes)}
 		if r.RecoveryTs != nil {
-			out.Summary = fmt.Sprintf("%s was well again after %v bins, %v minutes.", in.NodeID, r.DurationBins, r.DurationMinutes)
+			out.Summary = fmt.Sprintf("%s was well again after %v bins, %v minutes.", in.NodeID, r.DurationBins,
+				r.DurationMinutes)
 		}
 		return out, nil
 	})
@@ -270,7 +284,9 @@ start and end are inclusive bin indices or times in RFC 3339; binSize is the len
 		if err != nil {
 			return windowOutput{}, err
 		}
-		w, err := e.Timeline.StateWindow(timeline.Query{Start: in.Start, End: in.End, Nodes: in.NodeIDs, Classes: in.ClassIDs})
+		w,
+			err := e.Timeline.StateWindow(timeline.Query{Start: in.Start, End: in.End, Nodes: in.NodeIDs,
+			Classes: in.ClassIDs})
 		if err != nil {
 			return windowOutput{}, err
 		}
@@ -279,17 +295,21 @@ start and end are inclusive bin indices or times in RFC 3339; binSize is the len
 		if all := timeline.Metrics(); len(metrics) == 0 && (in.IncludeSeries || first.Values(len(all)) <= freeValues) {
 			metrics = all
 		}
-		out := windowOutput{RunID: e.ID, Window: w.Window, Nodes: []timeline.Totals{}, Omitted: omitted, Notes: e.Timeline.Notes()}
+		out := windowOutput{RunID: e.ID, Window: w.Window, Nodes: []timeline.Totals{}, Omitted: omitted,
+			Notes: e.Timeline.Notes()}
 		for _, s := range first.Series {
 			out.Nodes = append(out.Nodes, s.Totals())
 		}
 		out.Series, out.SeriesOmitted = first.Fit(maxValues, metrics...)
-		out.Summary = fmt.Sprintf("%d bins of %v, %d of %d nodes.", w.Window.Bins(), w.Window.BinSize, len(out.Nodes), len(w.Series))
+		out.Summary = fmt.Sprintf("%d bins of %v, %d of %d nodes.", w.Window.Bins(), w.Window.BinSize, len(out.Nodes),
+			len(w.Series))
 		if omitted > 0 {
-			out.Summary = text.Sentences(out.Summary, fmt.Sprintf("%d are left out: narrow by nodeIds or classIds.", omitted))
+			out.Summary = text.Sentences(out.Summary,
+				fmt.Sprintf("%d are left out: narrow by nodeIds or classIds.", omitted))
 		}
 		if n := out.SeriesOmitted; n > 0 {
-			out.Summary = text.Sentences(out.Summary, fmt.Sprintf("The series of %d are left out: narrow by time, nodeIds or metrics.", n))
+			out.Summary = text.Sentences(out.Summary,
+				fmt.Sprintf("The series of %d are left out: narrow by time, nodeIds or metrics.", n))
 		}
 		return out, nil
 	})
@@ -326,13 +346,16 @@ how is failing where the node was bad by the rule of detect_outages, and starved
 			return impactOutput{}, err
 		}
 		q := timeline.Query{Start: in.OutageStartTs, End: in.LookaheadEndTs, Nodes: in.NodeIDs}
-		rule := timeline.OutageRule{Metric: timeline.Metric(in.Metric), Threshold: in.Threshold, MinBins: in.MinDurationBins}
+		rule := timeline.OutageRule{Metric: timeline.Metric(in.Metric), Threshold: in.Threshold,
+			MinBins: in.MinDurationBins}
 		all, err := e.Timeline.Impact(in.NodeID, q, rule)
 		if err != nil {
 			return impactOutput{}, err
 		}
-		out := impactOutput{RunID: e.ID, Notes: e.Timeline.Notes(), Summary: fmt.Sprintf("%s: %d connected %s affected, %d not, %d not judged.", in.NodeID,
-			len(all.Affected), text.Noun(len(all.Affected), "node was", "nodes were"), len(all.Unaffected), len(all.NotJudged))}
+		out := impactOutput{RunID: e.ID, Notes: e.Timeline.Notes(),
+			Summary: fmt.Sprintf("%s: %d connected %s affected, %d not, %d not judged.", in.NodeID,
+				len(all.Affected), text.Noun(len(all.Affected), "node was", "nodes were"), len(all.Unaffected),
+				len(all.NotJudged))}
 		out.Impact, out.Omitted = all.First(cmp.Or(in.Limit, defaultNodes))
 		return out, nil
 	})
@@ -377,7 +400,8 @@ Metrics and units are those of get_state_window, over the whole window: counts a
 		if err != nil {
 			return compareOutput{}, err
 		}
-		out := compareOutput{BaselineRunID: before.ID, ScenarioRunID: after.ID, Notes: slices.Concat(before.Timeline.Notes(), after.Timeline.Notes())}
+		out := compareOutput{BaselineRunID: before.ID, ScenarioRunID: after.ID,
+			Notes: slices.Concat(before.Timeline.Notes(), after.Timeline.Notes())}
 		out.Comparison, out.Omitted = all.First(cmp.Or(in.Limit, defaultSeries), in.Metrics...)
 		lost := 0
 		for _, share := range all.Degradation {
@@ -385,7 +409,8 @@ Metrics and units are those of get_state_window, over the whole window: counts a
 				lost++
 			}
 		}
-		out.Summary = fmt.Sprintf("%s beside %s: %d of %d nodes served a smaller share.", after.ID, before.ID, lost, len(all.Degradation))
+		out.Summary = fmt.Sprintf("%s beside %s: %d of %d nodes served a smaller share.", after.ID, before.ID, lost,
+			len(all.Degradation))
 		if out.Omitted > 0 {
 			out.Summary = text.Sentences(out.Summary, fmt.Sprintf("%d are left out: narrow by nodeIds.", out.Omitted))
 		}
@@ -437,7 +462,8 @@ func (s *Server) scenario(ctx context.Context, in scenarioInput) (scenarioOutput
 	q := trace.ScenarioRequest{BaseRunID: in.BaseRunID, Label: in.Label, Parameters: trace.Parameters{
 		CapacityMultiplier: in.Parameters.CapacityMultiplier, RetryDelayMultiplier: in.Parameters.RetryDelayMultiplier}}
 	if o := in.Parameters.OutageInjection; o != nil {
-		q.Parameters.OutageInjection = &trace.OutageInjection{NodeID: o.NodeID, Start: o.Start, DurationBins: o.DurationBins}
+		q.Parameters.OutageInjection = &trace.OutageInjection{NodeID: o.NodeID, Start: o.Start,
+			DurationBins: o.DurationBins}
 	}
 	life, stop := context.WithCancel(s.life) // the run may outlive the call
 	started, err := s.host.Runs.StartScenario(life, q)
@@ -465,7 +491,8 @@ func (s *Server) scenario(ctx context.Context, in scenarioInput) (scenarioOutput
 	if err != nil {
 		return scenarioOutput{}, runFailed(r, err)
 	}
-	out := scenarioOutput{RunID: r.RunID, Seed: fmt.Sprint(r.Seed), State: r.State, Repeats: r.Repeats, Unread: r.Unread, Notes: r.Notes}
+	out := scenarioOutput{RunID: r.RunID, Seed: fmt.Sprint(r.Seed), State: r.State, Repeats: r.Repeats,
+		Unread: r.Unread, Notes: r.Notes}
 	out.Summary = fmt.Sprintf("%s is done.", r.RunID)
 	if r.State == trace.StateRunning {
 		out.Summary = fmt.Sprintf("%s is still running: get_runs shows when it is done.", r.RunID)
@@ -480,7 +507,8 @@ func (s *Server) scenario(ctx context.Context, in scenarioInput) (scenarioOutput
 func runFailed(r trace.Result, err error) error {
 	p := *failure.Of(err)
 	if p.Code == failure.CodeInternal {
-		p.Code, p.Hint = "run_failed", "The workload failed; what was recorded until then is kept under the id in detail."
+		p.Code, p.Hint = "run_failed",
+			"The workload failed; what was recorded until then is kept under the id in detail."
 	}
 	if errors.Is(err, trace.ErrUnread) {
 		p.Status = 422

@@ -52,7 +52,8 @@ const DefaultPrompt = "Investigate the incident in incident.json in your workspa
 // usualVariables are those that programs cannot do without and that hold no
 // secrets.
 func usualVariables() []string {
-	return []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "COMSPEC", "PATHEXT", "USERPROFILE"}
+	return []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "COMSPEC",
+		"PATHEXT", "USERPROFILE"}
 }
 
 // maxOutput is how much of an agent's output is kept: its end, where the

@@ -187,7 +187,8 @@ func (c *Command) investigateKept(ctx context.Context, job Job) Result {
 	result, known := s.result()
 	if !known {
 		killStrays(job.Incident.IncidentID)
-		result = failed(errors.New("the agent's keeper ended before the agent: " + cmp.Or(errorText(p.result().Err), "it exited")))
+		result = failed(errors.New("the agent's keeper ended before the agent: " +
+			cmp.Or(errorText(p.result().Err), "it exited")))
 	}
 	result.Output = c.redact(out.text())
 	return attributed(ctx, result, killed)
@@ -234,7 +235,8 @@ func (c *Command) awaitLock(ctx context.Context, job Job, f *os.File) error {
 			return err
 		}
 		signalKeeper := func(s syscall.Signal) {
-			if s1, err := readState(f); err == nil && s1.PID > 1 { // the keeper lives, because it holds the lock, so the number is still its own
+			// the keeper lives, because it holds the lock, so the number is still its own
+			if s1, err := readState(f); err == nil && s1.PID > 1 {
 				_ = syscall.Kill(s1.PID, s)
 			}
 		}

@@ -97,7 +97,8 @@ func strays(entry []byte) (below, tops []int) {
 		}
 		parents[pid] = parent
 		environ, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
-		marked[pid] = err == nil && slices.ContainsFunc(bytes.Split(environ, []byte{0}), func(v []byte) bool { return bytes.Equal(v, entry) })
+		marked[pid] = err == nil &&
+			slices.ContainsFunc(bytes.Split(environ, []byte{0}), func(v []byte) bool { return bytes.Equal(v, entry) })
 	}
 	for pid := range parents {
 		above := false

@@ -87,7 +87,8 @@ func ParseEvent(logger string, data json.RawMessage, received time.Time) (Event,
 func decodePayload(data json.RawMessage) (*payload, error) {
 	switch {
 	case len(data) > maxPayload:
-		return nil, fields.Wrong("payload", fielderror.Found(fmt.Sprintf("%d bytes", len(data))), fmt.Sprintf("at most %d bytes", maxPayload))
+		return nil, fields.Wrong("payload", fielderror.Found(fmt.Sprintf("%d bytes", len(data))),
+			fmt.Sprintf("at most %d bytes", maxPayload))
 	case !utf8.Valid(data):
 		return nil, fields.Wrong("payload", fielderror.Found("invalid UTF-8"), "JSON in UTF-8")
 	}
@@ -95,7 +96,8 @@ func decodePayload(data json.RawMessage) (*payload, error) {
 	if err := json.Unmarshal(data, p); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
-			return nil, fields.Wrong(cmp.Or(wrong.Field, "payload"), fielderror.Found("of type "+wrong.Value), "a JSON "+kindName(wrong.Type.Kind().String()))
+			return nil, fields.Wrong(cmp.Or(wrong.Field, "payload"), fielderror.Found("of type "+wrong.Value),
+				"a JSON "+kindName(wrong.Type.Kind().String()))
 		}
 		return nil, fields.Wrong("payload", excerpt(data), "a JSON object")
 	}
@@ -107,7 +109,8 @@ func (p *payload) into(e *Event) error {
 	flat := p.Resource != nil || p.FaultType != ""
 	switch {
 	case p.Event != nil && flat:
-		return fields.Wrong("payload", fielderror.Found("of both shapes"), `either "event" or "resource" with "faultType"`)
+		return fields.Wrong("payload", fielderror.Found("of both shapes"),
+			`either "event" or "resource" with "faultType"`)
 	case p.Event != nil:
 		return p.Event.into(e, p.Logs)
 	case flat:
@@ -162,7 +165,8 @@ func (e *Event) settime(field, text string) error {
 		return nil
 	}
 	at, err := time.Parse(time.RFC3339, text)
-	if at = at.UTC(); err != nil || at.Year() < 0 || at.Year() > 9999 { // an offset may lead out of the years that can be written
+	// an offset may lead out of the years that can be written
+	if at = at.UTC(); err != nil || at.Year() < 0 || at.Year() > 9999 {
 		return fields.Wrong(field, text, "a time by RFC 3339, such as 2026-05-01T12:00:00Z")
 	}
 	e.at = at
@@ -181,7 +185,8 @@ func (e *Event) check(reason, of string) error {
 		{of + ".namespace", e.resource.Namespace}, {"cluster", e.cluster},
 	} {
 		if len(f.value) > maxText || strings.ContainsFunc(f.value, unicode.IsControl) {
-			problems.Wrong(f.field, excerpt([]byte(f.value)), fmt.Sprintf("at most %d bytes without control characters", maxText))
+			problems.Wrong(f.field, excerpt([]byte(f.value)),
+				fmt.Sprintf("at most %d bytes without control characters", maxText))
 		}
 	}
 	return problems.Err()

@@ -41,7 +41,8 @@ func readReport(dir string) ([]byte, error) {
 	case err != nil:
 		return nil, &ReportError{fmt.Sprintf("report unreadable: %s: %v", ReportFile, bare(err))}
 	case substance(text) < MinReport:
-		return nil, &ReportError{fmt.Sprintf("report too small: %d bytes, at least %d are needed", substance(text), MinReport)}
+		return nil,
+			&ReportError{fmt.Sprintf("report too small: %d bytes, at least %d are needed", substance(text), MinReport)}
 	case !utf8.Valid(text):
 		return nil, &ReportError{"report unreadable: not text in UTF-8"}
 	}

@@ -50,7 +50,8 @@ func (r *Runner) finish(ctx context.Context, c *openCase) (output []byte, err er
 		}
 		asked = errors.Is(context.Cause(ctx), errShutdown)
 	}
-	e := entry{Op: opFinished, Incident: c.id, At: time.Now(), ExitCode: result.ExitCode, Reason: errorText(result.Err), AskedToEnd: asked}
+	e := entry{Op: opFinished, Incident: c.id, At: time.Now(), ExitCode: result.ExitCode, Reason: errorText(result.Err),
+		AskedToEnd: asked}
 	return result.Output, r.insistOn(ctx, e)
 }
 
@@ -75,7 +76,8 @@ func (r *Runner) attempt(ctx context.Context, c *openCase) (result Result, err e
 		return result, context.Cause(ctx)
 	}
 	r.mu.Lock()
-	e := entry{Op: opBegun, Incident: c.id, At: time.Now(), Created: c.created, Attempt: c.attempt + 1, Lost: c.lost + 1}
+	e := entry{Op: opBegun, Incident: c.id, At: time.Now(), Created: c.created, Attempt: c.attempt + 1,
+		Lost: c.lost + 1}
 	r.mu.Unlock()
 	if err := r.insistOn(ctx, e); err != nil {
 		return result, err

@@ -49,7 +49,8 @@ func (r *Runner) problems() (problems []string) {
 	}
 	for _, c := range []*courier{r.store, r.notifier} {
 		if c != nil && c.blocked {
-			problems = append(problems, fmt.Sprintf("the %s has not answered for %v", c.name, time.Since(c.since).Round(time.Second)))
+			problems = append(problems,
+				fmt.Sprintf("the %s has not answered for %v", c.name, time.Since(c.since).Round(time.Second)))
 		}
 	}
 	return problems
@@ -71,9 +72,11 @@ func (r *Runner) metrics() string {
 		}
 	}
 	family("events_received_total", "counter", "Events that were offered.", sample{"", c.Received})
-	family("events_restored_total", "counter", "Events and incidents that an earlier runner left.", sample{"", c.Restored})
+	family("events_restored_total", "counter", "Events and incidents that an earlier runner left.",
+		sample{"", c.Restored})
 	family("events_total", "counter", "Events that became no incident, by their fate.",
-		sample{`{fate="malformed"}`, c.Malformed}, sample{`{fate="filtered"}`, c.Filtered}, sample{`{fate="duplicate"}`, c.Duplicate},
+		sample{`{fate="malformed"}`, c.Malformed}, sample{`{fate="filtered"}`, c.Filtered},
+		sample{`{fate="duplicate"}`, c.Duplicate},
 		sample{`{fate="dropped"}`, c.Dropped}, sample{`{fate="refused"}`, c.Refused})
 	family("queued", "gauge", "Events that wait for an agent.", sample{"", c.Queued})
 	family("running", "gauge", "Incidents under investigation.", sample{"", c.Running})
@@ -82,11 +85,14 @@ func (r *Runner) metrics() string {
 		sample{`{status="resolved"}`, c.Resolved}, sample{`{status="failed"}`, c.Failed},
 		sample{`{status="agent_failed"}`, c.AgentFailed})
 	family("store_errors_total", "counter", "Records that could not be written at once.", sample{"", c.StoreErrors})
-	family("journal_errors_total", "counter", "Steps that could not be written down at once.", sample{"", c.JournalErrors})
+	family("journal_errors_total", "counter", "Steps that could not be written down at once.",
+		sample{"", c.JournalErrors})
 	family("messages_total", "counter", "Messages, by what became of them.",
-		sample{`{fate="confirmed"}`, c.Notified}, sample{`{fate="maybe_sent"}`, c.MaybeSent}, sample{`{fate="lost"}`, c.NotifyLost})
+		sample{`{fate="confirmed"}`, c.Notified}, sample{`{fate="maybe_sent"}`, c.MaybeSent},
+		sample{`{fate="lost"}`, c.NotifyLost})
 	family("messages_unsent", "gauge", "Messages that wait.", sample{"", c.Unsent})
-	family("blocked_total", "counter", "Calls of the store or the notifier that were over their time.", sample{"", c.Blocked})
+	family("blocked_total", "counter", "Calls of the store or the notifier that were over their time.",
+		sample{"", c.Blocked})
 	family("workspaces_removed_total", "counter", "Workspaces removed for their age or size.", sample{"", c.Removed})
 	healthy := uint64(0)
 	if len(r.problems()) == 0 {

@@ -209,7 +209,8 @@ func (s *Slack) send(ctx context.Context, message []byte) error {
 // try posts once. The wait is what the server asked for, if it did.
 func (s *Slack) try(ctx context.Context, message []byte) (wait time.Duration, err error) {
 	connected := false
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
+	ctx = httptrace.WithClientTrace(ctx,
+		&httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.o.Webhook, bytes.NewReader(message))
 	if err != nil {
 		return 0, fmt.Errorf("%w: the webhook is no URL", ErrRefused)
@@ -228,7 +229,8 @@ func (s *Slack) try(ctx context.Context, message []byte) (wait time.Duration, er
 	case resp.StatusCode/100 == 2:
 		return 0, nil
 	case resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500:
-		return retryAfter(resp.Header.Get("Retry-After"), time.Now()), fmt.Errorf("the webhook answered %s", resp.Status)
+		return retryAfter(resp.Header.Get("Retry-After"), time.Now()), fmt.Errorf("the webhook answered %s",
+			resp.Status)
 	}
 	return 0, fmt.Errorf("%w: the webhook answered %s", ErrRefused, resp.Status)
 }

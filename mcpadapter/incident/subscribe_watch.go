@@ -80,7 +80,8 @@ func decodeFaults(text []byte) (doc faults, err error) {
 		return faults{}, fmt.Errorf("%s: %w", faultsResource, err)
 	}
 	if doc.Last < uint64(len(doc.Faults)) || doc.Last > math.MaxInt64 {
-		return faults{}, fmt.Errorf("%s: the last of %d events has the number %d", faultsResource, len(doc.Faults), doc.Last)
+		return faults{}, fmt.Errorf("%s: the last of %d events has the number %d", faultsResource, len(doc.Faults),
+			doc.Last)
 	}
 	return doc, nil
 }
@@ -95,12 +96,14 @@ func (s *Subscriber) passNew(doc faults, m *mark) {
 		return
 	}
 	if m.another(doc, first) {
-		s.report(fmt.Errorf("incident: %s: the server was started anew; its events are counted from 1 again", faultsResource))
+		s.report(fmt.Errorf("incident: %s: the server was started anew; its events are counted from 1 again",
+			faultsResource))
 		m.sequence = 0
 	}
 	if first > m.sequence+1 {
 		n := first - m.sequence - 1
-		s.report(&SubscriptionError{Text: strconv.FormatUint(n, 10) + " events were gone from " + faultsResource + " before they were read", Degraded: true, Dropped: n})
+		s.report(&SubscriptionError{Text: strconv.FormatUint(n, 10) + " events were gone from " + faultsResource +
+			" before they were read", Degraded: true, Dropped: n})
 	}
 	for i, event := range doc.Faults {
 		if first+uint64(i) > m.sequence {

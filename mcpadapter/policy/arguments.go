@@ -125,7 +125,9 @@ func mayHold(value json.RawMessage, among []any) bool {
 		return false
 	}
 	got, ok := scalar(trimmed)
-	return ok && contains(among, got, func(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) })
+	return ok &&
+		contains(among, got,
+			func(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) })
 }
 
 // scalar decodes a string, boolean or number; ok is false for anything else,

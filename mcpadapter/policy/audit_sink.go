@@ -112,7 +112,8 @@ func (s *sink) put(line []byte) error {
 	missing := s.lost - s.reported
 	s.mu.Unlock()
 	if missing > 0 {
-		gap := fmt.Sprintf(`{"time":%q,"level":"ERROR","msg":"mcp.audit.lost","event":"mcp.audit.lost","lines":%d}`+"\n", time.Now().UTC().Format(time.RFC3339Nano), missing)
+		gap := fmt.Sprintf(`{"time":%q,"level":"ERROR","msg":"mcp.audit.lost","event":"mcp.audit.lost","lines":%d}`+
+			"\n", time.Now().UTC().Format(time.RFC3339Nano), missing)
 		err := s.write([]byte(gap))
 		if err == nil {
 			s.mu.Lock()

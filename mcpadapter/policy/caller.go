@@ -30,7 +30,8 @@ const originExtra = "github.com/shakedown-go/shakedown/mcpadapter/policy"
 
 // info returns the origin as the token information that the SDK passes on.
 func (o *origin) info() *auth.TokenInfo {
-	return &auth.TokenInfo{UserID: o.caller.Subject, Scopes: slices.Clone(o.caller.Scopes), Extra: map[string]any{originExtra: o}}
+	return &auth.TokenInfo{UserID: o.caller.Subject, Scopes: slices.Clone(o.caller.Scopes),
+		Extra: map[string]any{originExtra: o}}
 }
 
 // CallerFrom returns the caller of the call that a handler serves. ok is false

@@ -91,8 +91,9 @@ func (acc *access) judge(answer *mcp.ElicitResult, what string) *Error {
 		e.Hint = "the user closed the question without an answer; do not repeat the call unasked"
 		return e
 	}
-	return &Error{Status: http.StatusBadRequest, Code: CodeDeclined, Detail: fmt.Sprintf("the user declined tool %s%s", acc.tool, what),
-		Hint: "do not repeat the call unless the user asks for it"}
+	return &Error{Status: http.StatusBadRequest, Code: CodeDeclined,
+		Detail: fmt.Sprintf("the user declined tool %s%s", acc.tool, what),
+		Hint:   "do not repeat the call unless the user asks for it"}
 }
 
 // canBeAsked reports whether the client shows forms to its user. A client that
@@ -116,7 +117,9 @@ func (acc *access) question(what string) *mcp.ElicitParams {
 
 // ask returns the result that makes the client ask the question and call again.
 func (acc *access) ask(req *mcp.CallToolRequest, what string) (mcp.Result, *Error) {
-	res, err := fromWire(req, map[string]any{"inputRequests": mcp.InputRequestMap{questionID: acc.question(what)}}, "input_required")
+	res,
+		err := fromWire(req, map[string]any{"inputRequests": mcp.InputRequestMap{questionID: acc.question(what)}},
+		"input_required")
 	if err != nil {
 		return nil, acc.unconfirmed(what)
 	}

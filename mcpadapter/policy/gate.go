@@ -80,7 +80,8 @@ func (g *Gate) call(ctx context.Context, req *mcp.CallToolRequest, next mcp.Meth
 		if p := recover(); p != nil {
 			acc.detail = fmt.Sprintf("panic: %v (%s)", p, panicPlace())
 			res, err = acc.failure(req, &Error{Status: http.StatusInternalServerError, Code: CodePanic,
-				Detail: "the tool failed inside the server", Hint: "this is a defect of the tool; its operator finds it in the audit log"})
+				Detail: "the tool failed inside the server",
+				Hint:   "this is a defect of the tool; its operator finds it in the audit log"})
 		}
 		g.audit.completed(ctx, acc)
 	}()
@@ -98,7 +99,8 @@ func (acc *access) pass(ctx context.Context, req *mcp.CallToolRequest, next mcp.
 	}
 	if acc.row == nil {
 		e := &Error{Status: http.StatusNotFound, Code: CodeUnknownTool,
-			Detail: fmt.Sprintf("unknown tool %q", text.Clip(acc.tool, 200)), Hint: "call one of the tools of tools/list; names are exact"}
+			Detail: fmt.Sprintf("unknown tool %q", text.Clip(acc.tool, 200)),
+			Hint:   "call one of the tools of tools/list; names are exact"}
 		acc.detail = e.Detail
 		return nil, e.wire(jsonrpc.CodeInvalidParams)
 	}
@@ -133,8 +135,10 @@ func (acc *access) pass(ctx context.Context, req *mcp.CallToolRequest, next mcp.
 		err := acc.gate.audit.started(ctx, acc)
 		if err != nil && !acc.gate.options.AuditBestEffort && !acc.row.Unlimited {
 			taken.back()
-			return acc.refuse(req, &Error{Status: http.StatusServiceUnavailable, Code: CodeAuditUnavailable, Detail: "the audit log cannot be written, so nothing may be changed",
-				Hint: "reading still works; try again when the operator has mended the audit log"})
+			return acc.refuse(req,
+				&Error{Status: http.StatusServiceUnavailable, Code: CodeAuditUnavailable,
+					Detail: "the audit log cannot be written, so nothing may be changed",
+					Hint:   "reading still works; try again when the operator has mended the audit log"})
 		}
 	}
 	res, err := acc.run(ctx, req, args, next)
@@ -154,14 +158,16 @@ func (acc *access) permitted(args *arguments) (Capability, *Error) {
 		}
 	}
 	if capability != Read && acc.gate.mode != ReadWrite {
-		return capability, &Error{Status: http.StatusForbidden, Code: CodeReadOnly, Detail: what + " writes, and the server is in read-only mode",
-			Hint: "read with another tool or action, or ask the operator for a server in read-write mode"}
+		return capability, &Error{Status: http.StatusForbidden, Code: CodeReadOnly,
+			Detail: what + " writes, and the server is in read-only mode",
+			Hint:   "read with another tool or action, or ask the operator for a server in read-write mode"}
 	}
 	return capability, acc.missing(scopes, what)
 }
 
 // run calls the handler and converts failures to their common form.
-func (acc *access) run(ctx context.Context, req *mcp.CallToolRequest, args *arguments, next mcp.MethodHandler) (mcp.Result, error) {
+func (acc *access) run(ctx context.Context, req *mcp.CallToolRequest, args *arguments,
+	next mcp.MethodHandler) (mcp.Result, error) {
 	if timeout := max(acc.row.Timeout, 0); timeout > 0 || acc.gate.options.Timeout > 0 {
 		if timeout == 0 {
 			timeout = acc.gate.options.Timeout

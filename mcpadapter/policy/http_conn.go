@@ -78,7 +78,8 @@ func (w *timedWriter) look(p []byte) {
 	}
 	found := w.endpoint
 	w.endpoint, w.head = nil, nil
-	if !strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream") || !bytes.HasPrefix(event, []byte("event: endpoint\n")) {
+	if !strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream") ||
+		!bytes.HasPrefix(event, []byte("event: endpoint\n")) {
 		return
 	}
 	for line := range strings.Lines(string(event)) {

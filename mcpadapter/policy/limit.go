@@ -34,7 +34,8 @@ func (l *Limit) check(bad complain, place string, args ...any) {
 		return
 	}
 	if l.PerSecond != 0 && !(l.PerSecond >= minRate && l.PerSecond <= math.MaxInt32) {
-		bad(fmt.Sprintf("0 (no bucket), or from %g to %d", minRate, math.MaxInt32), l.PerSecond, place+".PerSecond", args...)
+		bad(fmt.Sprintf("0 (no bucket), or from %g to %d", minRate, math.MaxInt32), l.PerSecond, place+".PerSecond",
+			args...)
 	}
 	if l.Burst < 0 || l.Burst > 0 && l.PerSecond == 0 {
 		bad("0 (1) or more, with PerSecond", l.Burst, place+".Burst", args...)
@@ -91,13 +92,15 @@ func (acc *access) bounds(key string, perServer, perCaller *Limit, what string, 
 // toolBounds returns the limits of a call of a tool.
 func (acc *access) toolBounds(args *arguments) []bound {
 	o := &acc.gate.options
-	if acc.row.Limit == nil && acc.row.SessionLimit == nil && o.Limit == nil && o.SessionLimit == nil && len(acc.gate.targets) == 0 {
+	if acc.row.Limit == nil && acc.row.SessionLimit == nil && o.Limit == nil && o.SessionLimit == nil &&
+		len(acc.gate.targets) == 0 {
 		return nil
 	}
 	var more []bound
 	for i := range acc.gate.targets {
 		if t := &acc.gate.targets[i]; t.meets(acc.row, args) {
-			more = append(more, bound{bucketKey{what: t.key}, &t.Limit, "tool " + acc.tool, "the server, for " + t.Target + ","})
+			more = append(more,
+				bound{bucketKey{what: t.key}, &t.Limit, "tool " + acc.tool, "the server, for " + t.Target + ","})
 		}
 	}
 	return acc.bounds("tool "+acc.tool, acc.row.Limit, acc.row.SessionLimit, "tool "+acc.tool, more)
@@ -231,8 +234,9 @@ func (l *logins) refusal(from string, limit *Limit, now time.Time) *Error {
 		l.mu.Unlock()
 		return nil
 	}
-	return &Error{Status: http.StatusTooManyRequests, Code: CodeTooManyLogins, Detail: fmt.Sprintf("too many requests without a valid token from %s", from),
-		Hint: "wait, and send the header Authorization: Bearer with the server's token"}
+	return &Error{Status: http.StatusTooManyRequests, Code: CodeTooManyLogins,
+		Detail: fmt.Sprintf("too many requests without a valid token from %s", from),
+		Hint:   "wait, and send the header Authorization: Bearer with the server's token"}
 }
 
 func (l *logins) failed(from string, limit *Limit, now time.Time) {

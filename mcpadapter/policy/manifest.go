@@ -64,9 +64,11 @@ func (g *Gate) Manifest(ctx context.Context, cs *mcp.ClientSession) (*Manifest, 
 		if r == nil {
 			return nil, fmt.Errorf("policy: the session lists tool %s, which the gate does not know", t.Name)
 		}
-		tool := ManifestTool{Name: t.Name, Capability: r.Capability, Scopes: append([]string{}, r.Scopes...), Target: r.Target, KeepConfirm: r.KeepConfirm,
+		tool := ManifestTool{Name: t.Name, Capability: r.Capability, Scopes: append([]string{}, r.Scopes...),
+			Target: r.Target, KeepConfirm: r.KeepConfirm,
 			Actions: slices.Clone(r.Actions), Confirmation: slices.Clone(r.confirm)}
-		if err := errors.Join(remake(t.InputSchema, &tool.InputSchema), remake(t.OutputSchema, &tool.OutputSchema)); err != nil {
+		if err := errors.Join(remake(t.InputSchema, &tool.InputSchema),
+			remake(t.OutputSchema, &tool.OutputSchema)); err != nil {
 			return nil, fmt.Errorf("policy: schemas of tool %s: %w", t.Name, err)
 		}
 		m.Tools = append(m.Tools, tool)
@@ -101,7 +103,8 @@ func (m *Manifest) YAML() ([]byte, error) {
 // [New] refuses, and an invalid schema.
 func ParseManifest(text []byte) (*Manifest, error) {
 	if len(text) > maxManifest {
-		return nil, fields.Wrong("manifest", fielderror.Found(fmt.Sprintf("%d bytes", len(text))), fmt.Sprintf("at most %d bytes", maxManifest))
+		return nil, fields.Wrong("manifest", fielderror.Found(fmt.Sprintf("%d bytes", len(text))),
+			fmt.Sprintf("at most %d bytes", maxManifest))
 	}
 	m := new(Manifest)
 	dec := yaml.NewDecoder(bytes.NewReader(text))
@@ -110,7 +113,8 @@ func ParseManifest(text []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("policy: manifest: %w", err)
 	}
 	if err := dec.Decode(new(any)); err != io.EOF {
-		return nil, fields.Because("manifest", nil, errors.New("there is something behind the document"), "one document")
+		return nil, fields.Because("manifest", nil, errors.New("there is something behind the document"),
+			"one document")
 	}
 	problems := fields.List()
 	if m.Version != manifestVersion {
@@ -152,7 +156,8 @@ func checkSchema(schema map[string]any, field string) error {
 func (m *Manifest) Rows() []Tool {
 	rows := make([]Tool, len(m.Tools))
 	for i, t := range m.Tools {
-		rows[i] = Tool{Name: t.Name, Capability: t.Capability, Scopes: slices.Clone(t.Scopes), Actions: slices.Clone(t.Actions), Target: t.Target, KeepConfirm: t.KeepConfirm}
+		rows[i] = Tool{Name: t.Name, Capability: t.Capability, Scopes: slices.Clone(t.Scopes),
+			Actions: slices.Clone(t.Actions), Target: t.Target, KeepConfirm: t.KeepConfirm}
 	}
 	return rows
 }
@@ -278,7 +283,8 @@ func plain[T Action | Confirm](rules []T) []string {
 	for _, r := range rules {
 		switch r := any(r).(type) {
 		case Action:
-			lines = append(lines, fmt.Sprintf("%s in %s: %s %s", r.Field, short(r.Values), r.Capability, strings.Join(r.Scopes, ",")))
+			lines = append(lines,
+				fmt.Sprintf("%s in %s: %s %s", r.Field, short(r.Values), r.Capability, strings.Join(r.Scopes, ",")))
 		case Confirm:
 			lines = append(lines, fmt.Sprintf("%s %s %s", r.Tool, r.Field, short(r.Values)))
 		}

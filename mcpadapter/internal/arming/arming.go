@@ -60,7 +60,8 @@ func (r *Rules) Lifetime(seconds *float64) (time.Duration, error) {
 		return 0, nil
 	}
 	return 0, failure.BadArguments(
-		fmt.Sprintf("expires_seconds is 0; allowed: above 0 up to %d: the host does not allow faults that never expire", maxLife),
+		fmt.Sprintf("expires_seconds is 0; allowed: above 0 up to %d: the host does not allow faults that never expire",
+			maxLife),
 		"Leave expires_seconds out for "+r.FaultTime.String()+", or register the fault again before it expires.")
 }
 
@@ -77,7 +78,8 @@ func (r *Rules) Free(name string) error {
 
 // Put registers a rule for a while, and for the session of the call unless it is to
 // be kept.
-func (r *Rules) Put(req *mcp.CallToolRequest, keep bool, rule chaos.Rule, life time.Duration) (remove func() bool, err error) {
+func (r *Rules) Put(req *mcp.CallToolRequest, keep bool, rule chaos.Rule,
+	life time.Duration) (remove func() bool, err error) {
 	remove, err = r.Injector.RegisterFor(rule, life)
 	if err != nil {
 		return nil, err
@@ -96,14 +98,17 @@ func (r *Rules) Lease(req *mcp.CallToolRequest, keep bool, rules map[string]func
 
 // ArmNext registers a rule for the next call that a registered one matches, and
 // returns its name and the state of the registered one.
-func (r *Rules) ArmNext(req *mcp.CallToolRequest, keep bool, fault string, seconds *float64) (name string, of chaos.RuleState, err error) {
+func (r *Rules) ArmNext(req *mcp.CallToolRequest, keep bool, fault string,
+	seconds *float64) (name string, of chaos.RuleState, err error) {
 	of, known := r.State(fault)
 	if !known {
 		var names []string
 		for _, rule := range r.Injector.Rules() {
 			names = append(names, rule.Name)
 		}
-		return "", of, failure.NotFound(fmt.Sprintf("unknown fault %q; registered: %s", fault, toolschema.OrNone(names)), "Register it first.")
+		return "", of,
+			failure.NotFound(fmt.Sprintf("unknown fault %q; registered: %s", fault, toolschema.OrNone(names)),
+				"Register it first.")
 	}
 	life, err := r.Lifetime(seconds)
 	if err != nil {

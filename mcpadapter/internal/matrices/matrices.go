@@ -72,7 +72,8 @@ func (s *Store) Matrix(name string) (*contract.Matrix, error) {
 		names = append(names, m.Name)
 	}
 	if name == "" {
-		return nil, failure.BadArguments("matrix is missing; allowed: "+toolschema.OrNone(names), "This host has several matrices; say which.")
+		return nil, failure.BadArguments("matrix is missing; allowed: "+toolschema.OrNone(names),
+			"This host has several matrices; say which.")
 	}
 	return nil, failure.NotFound(fmt.Sprintf("unknown matrix %q; known: %s%s", text.Clip(name, failure.MaxShown),
 		toolschema.OrNone(names), toolschema.Meant(name, names)), "contract_list lists the matrices.")

@@ -36,8 +36,9 @@ Explain in plain words:
 		return "No such broken cell", fmt.Sprintf("No broken cell of %q is called %q. "+
 			`List them with contract_report {"cells":true,"states":["broken"]} and ask again.`, matrix, cell), nil
 	}
-	return "Nothing is broken", fmt.Sprintf("No cell of the matrix %q is broken: %s. Say so, and say how many cells were decided: %d of %d.",
-		matrix, r.Score.Verdict, r.Score.Decided, r.Score.Total), nil
+	return "Nothing is broken",
+		fmt.Sprintf("No cell of the matrix %q is broken: %s. Say so, and say how many cells were decided: %d of %d.",
+			matrix, r.Score.Verdict, r.Score.Decided, r.Score.Total), nil
 }
 
 // A Design asks for the plan of an experiment.

@@ -56,7 +56,8 @@ type Call[S any] struct {
 }
 
 // Define makes a row of a function with typed input and output.
-func Define[S, In, Out any](t Row[S], types toolschema.Types, run func(context.Context, *Call[S], In) (Out, error)) (*Row[S], error) {
+func Define[S, In, Out any](t Row[S], types toolschema.Types,
+	run func(context.Context, *Call[S], In) (Out, error)) (*Row[S], error) {
 	var failed *jsonschema.Schema
 	var wrong [3]error
 	t.Input, wrong[0] = toolschema.For[In](types)
@@ -112,7 +113,8 @@ func (t *Row[S]) Rule() policy.Tool {
 // that the tool's own failures have.
 func (t *Row[S]) Failure(args json.RawMessage, e *policy.Error) any {
 	req := &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Name: t.Name, Arguments: args}}
-	return t.failed(&Call[S]{Req: req}, &failure.Problem{Status: e.Status, Code: e.Code, Detail: e.Detail, Hint: e.Hint})
+	return t.failed(&Call[S]{Req: req},
+		&failure.Problem{Status: e.Status, Code: e.Code, Detail: e.Detail, Hint: e.Hint})
 }
 
 func (t *Row[S]) failed(c *Call[S], p *failure.Problem) any {
@@ -144,7 +146,8 @@ func (t *Row[S]) Serve(e *Engine, server S) mcp.ToolHandler {
 		if err != nil {
 			return t.refused(c, failure.Of(fmt.Errorf("mcpadapter: answer of %s: %w", t.Name, err))), nil
 		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}, StructuredContent: json.RawMessage(text)}, nil
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}},
+			StructuredContent: json.RawMessage(text)}, nil
 	}
 }
 

@@ -27,7 +27,8 @@ func Library() Types {
 		reflect.TypeFor[scoring.Severity]():   text("low", "medium", "high", "critical"),
 		reflect.TypeFor[scoring.CellState]():  text("not run", "held", "broken", "inconclusive", "undelivered"),
 		reflect.TypeFor[scoring.Verdict]():    text("inconclusive", "pass", "fail"),
-		reflect.TypeFor[timeline.Bound](): {Types: []string{"integer", "string"}, Minimum: new(float64(0)), MaxLength: new(40),
+		reflect.TypeFor[timeline.Bound](): {Types: []string{"integer", "string"}, Minimum: new(float64(0)),
+			MaxLength:   new(40),
 			Description: "a bin index from 0, or a time in RFC 3339"},
 	}
 }

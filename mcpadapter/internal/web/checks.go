@@ -19,7 +19,8 @@ func Named(names []string, next http.Handler) http.Handler {
 		if host, _, err := net.SplitHostPort(r.Host); err == nil {
 			name = host
 		}
-		if !slices.ContainsFunc(names, func(h string) bool { return strings.EqualFold(h, name) || strings.EqualFold(h, r.Host) }) {
+		if !slices.ContainsFunc(names,
+			func(h string) bool { return strings.EqualFold(h, name) || strings.EqualFold(h, r.Host) }) {
 			http.Error(w, "Forbidden: this server has another name", http.StatusForbidden)
 			return
 		}

@@ -26,11 +26,13 @@ const (
 // Serve serves on a listener, which it closes, until ctx ends. Then shutdown and the
 // requests under way have the grace to end; connections whose client does not go are
 // closed.
-func (s *Site) Serve(ctx context.Context, l net.Listener, grace time.Duration, shutdown func(context.Context) error) error {
+func (s *Site) Serve(ctx context.Context, l net.Listener, grace time.Duration,
+	shutdown func(context.Context) error) error {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // of HTTP/2 one connection would be hundreds
-	site := &http.Server{Handler: s.Handler, ReadHeaderTimeout: s.HeaderTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		Protocols: protocols, ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn)}
+	site := &http.Server{Handler: s.Handler, ReadHeaderTimeout: s.HeaderTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: maxHeader,
+		Protocols:      protocols, ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn)}
 	served := make(chan error, 1)
 	go func() {
 		if s.Keys != nil {

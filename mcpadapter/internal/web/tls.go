@@ -31,7 +31,8 @@ func NewKeys(fields fielderror.Package, certFile, keyFile, clientCAFile string) 
 			wrong = errors.New("no certificate in it")
 		}
 		if wrong != nil {
-			err = errors.Join(err, fields.Because("TLS.ClientCAFile", clientCAFile, wrong, "a file of certificates in PEM"))
+			err = errors.Join(err,
+				fields.Because("TLS.ClientCAFile", clientCAFile, wrong, "a file of certificates in PEM"))
 		}
 	}
 	return k, err
@@ -41,7 +42,8 @@ func NewKeys(fields fielderror.Package, certFile, keyFile, clientCAFile string) 
 func (k *Keys) Load() error {
 	cert, err := tls.LoadX509KeyPair(k.certFile, k.keyFile)
 	if err != nil {
-		return k.fields.Because("TLS.CertFile", k.certFile, err, fmt.Sprintf("a certificate in PEM that belongs to KeyFile %q", k.keyFile))
+		return k.fields.Because("TLS.CertFile", k.certFile, err,
+			fmt.Sprintf("a certificate in PEM that belongs to KeyFile %q", k.keyFile))
 	}
 	k.current.Store(&cert)
 	return nil
