@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shakedown-go/shakedown/chaos"
@@ -154,6 +155,21 @@ type CellFilter struct {
 func (f CellFilter) takes(c contract.CellReport) bool {
 	return (len(f.States) == 0 || slices.Contains(f.States, c.State.String())) &&
 		(f.Scenario == "" || f.Scenario == c.Cell.Scenario) && (f.Invariant == "" || f.Invariant == c.Cell.Invariant)
+}
+
+// Check returns a [*FieldError] for a scenario or an invariant that the report does not
+// have, joined.
+func (f CellFilter) Check(r *contract.Report) error {
+	wrong := fields.List()
+	for _, one := range []struct {
+		field, name string
+		known       []string
+	}{{"scenario", f.Scenario, r.Scenarios}, {"invariant", f.Invariant, r.Invariants}} {
+		if one.name != "" && !slices.Contains(one.known, one.name) {
+			wrong.Wrong(one.field, one.name, strings.Join(one.known, ", ")+text.Meant(one.name, one.known))
+		}
+	}
+	return wrong.Err()
 }
 
 // Page returns the cells that the filter chooses, at most limit of them and without

@@ -3,6 +3,7 @@
 package text
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,6 +30,19 @@ func Plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return Number(n) + " " + noun + "s"
+}
+
+// Noun is one where n is 1, else many.
+func Noun(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// Sentences joins those that are not empty.
+func Sentences(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }
 
 // Number writes a number with a comma between thousands.

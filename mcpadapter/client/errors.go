@@ -144,9 +144,9 @@ type SessionError struct {
 // Error says what failed and, if the session is closed, what to do.
 func (e *SessionError) Error() string {
 	if e.Closed {
-		return fmt.Sprintf("mcpadapter: %s: the session is closed for good; connect anew: %v", e.Method, e.Err)
+		return fmt.Sprintf("client: %s: the session is closed for good; connect anew: %v", e.Method, e.Err)
 	}
-	return fmt.Sprintf("mcpadapter: %s: no answer: %v", e.Method, e.Err)
+	return fmt.Sprintf("client: %s: no answer: %v", e.Method, e.Err)
 }
 
 // Unwrap returns the transport's error.

@@ -11,6 +11,10 @@ import (
 	"github.com/shakedown-go/shakedown/chaos"
 )
 
+// Sessionless is the first revision of the protocol without sessions. Dates compare
+// as texts.
+const Sessionless = "2026-07-28"
+
 // Leases remove the rules of a session when it ends, for whatever reason.
 type Leases struct {
 	mu     sync.Mutex
