@@ -272,7 +272,7 @@ func injectFailure[In any](ctx context.Context, d *decision, m matchedRules, in 
 		return d.failWith(ctx, &m, i, nil, nil)
 	}
 	args, wrong := encode(in)
-	return d.failWith(ctx, &m, i, &failure{values: values{args: args}}, wrong)
+	return d.failWith(ctx, &m, i, &failure{values: values{args: args, exchange: exchangeOf(in)}}, wrong)
 }
 
 // firstToInject reserves the first of the failures that may be injected. It returns

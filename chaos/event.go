@@ -96,6 +96,21 @@ type Event struct {
 	// UTF-8, else in base64, as encoding/json writes it.
 	Args   json.RawMessage `json:"args,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
+	// Exchange is what a call of a model said, with [InjectorOptions.KeepValues], so
+	// far as it was read when this event was made; nil: it was not kept. Package
+	// chaoshttp keeps it.
+	Exchange *Exchange `json:"exchange,omitempty"`
+}
+
+// An Exchange is what one call sent and read, as text for people: the bodies of a
+// request to a model and of its answer. Its texts are redacted and bounded by what
+// kept them. It is apart from the arguments and the result of the call, which
+// triggers, faults and invariants judge; nothing judges an Exchange.
+type Exchange struct {
+	Request           string `json:"request,omitempty"`           // as the caller sent it
+	RequestTruncated  bool   `json:"requestTruncated,omitempty"`  // Request lacks its end
+	Response          string `json:"response,omitempty"`          // what the caller has read of the answer
+	ResponseTruncated bool   `json:"responseTruncated,omitempty"` // the caller has read more than Response
 }
 
 // An Outcome is how a call ended for its caller.
@@ -166,7 +181,10 @@ type details struct {
 }
 
 // values are the arguments and the result of a call, as JSON.
-type values struct{ args, result json.RawMessage }
+type values struct {
+	args, result json.RawMessage
+	exchange     func() *Exchange // nil: there is none
+}
 
 // maxNote bounds the notes of one call, in bytes: streams are unbounded, and a fault
 // may add a note per item.
@@ -222,6 +240,9 @@ func (r *record) event() Event {
 	}
 	if v := r.values; v != nil {
 		e.Args, e.Result = asJSON(v.args), asJSON(v.result)
+		if v.exchange != nil {
+			e.Exchange = v.exchange()
+		}
 	}
 	return e
 }

@@ -21,7 +21,7 @@ type InjectorOptions struct {
 	// makes every call an enclosing point: see [Event.Caller] and [WithReentry].
 	RecordAll bool
 	// KeepValues keeps the arguments and results of the calls that leave an event,
-	// as JSON.
+	// as JSON, and what calls of models say: see [Exchange].
 	KeepValues bool
 	// MaxLog is the number of events kept, the newest; older ones are dropped
 	// and counted. 0: 4096. Negative: none is kept.

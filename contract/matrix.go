@@ -65,7 +65,9 @@ type Matrix struct {
 	ShareObservations bool
 	// KeepValues keeps the arguments and results of all calls, as JSON, so that
 	// reports show them. Without it they are kept for the invariants with
-	// [NeedResults]. They may hold secrets: a report shows them as they are.
+	// [NeedResults]. They may hold secrets: a report shows them as they are. What
+	// calls of models said over HTTP is kept with them, redacted and bounded: see
+	// [chaos.Exchange].
 	KeepValues bool
 	// AskAll sends every prompt in every cell. Without it, a cell whose invariant
 	// broke gets no later prompts: they cost money and decide nothing more. With

@@ -18,6 +18,7 @@ type Request struct {
 	*http.Request
 	payload *payload // nil: a fault made the request
 	server  bool     // it was received
+	model   bool     // it is a call of a model
 }
 
 // MarshalJSON writes the request as events keep it: method and URL. Headers,

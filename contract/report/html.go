@@ -23,6 +23,8 @@ const (
 	defaultPage = 200
 	maxCalls    = 100 // calls of a broken cell
 	maxValue    = 300 // columns of a call's arguments, result or error
+	maxTalks    = 20  // calls of a broken cell with what they said
+	maxSaid     = 4 << 10
 )
 
 // HTMLOptions are the settings of [HTML]; nil and the zero value work.
@@ -106,6 +108,8 @@ type htmlGroup struct {
 	Rerun                                                   string
 	Calls                                                   []htmlCall
 	AllCalls, MoreCalls                                     int
+	Talks                                                   []htmlTalk
+	MoreTalks                                               int
 }
 
 type htmlCall struct {
@@ -113,6 +117,12 @@ type htmlCall struct {
 	Target, Call, Start, Took         string
 	Outcome, Effect, Fault, Arguments string
 	Result                            string
+}
+
+// A htmlTalk is what a call of a model said.
+type htmlTalk struct {
+	Call              string
+	Request, Response string
 }
 
 type htmlUndecided struct{ Class, Sign, Text, Invariants string }
@@ -232,7 +242,26 @@ func htmlGroupOf(b *group, id string) htmlGroup {
 		g.Calls = append(g.Calls, htmlCallOf(&o.Events[i]))
 	}
 	g.AllCalls, g.MoreCalls = len(o.Events), len(o.Events)-len(g.Calls)
+	for i := range o.Events {
+		switch e := &o.Events[i]; {
+		case e.Exchange == nil:
+		case len(g.Talks) == maxTalks:
+			g.MoreTalks++
+		default:
+			c, x := htmlCallOf(e), e.Exchange
+			g.Talks = append(g.Talks, htmlTalk{c.Target + ", call " + c.Call, saidText(x.Request, x.RequestTruncated), saidText(x.Response, x.ResponseTruncated)})
+		}
+	}
 	return g
+}
+
+// saidText is one side of what a call of a model said.
+func saidText(s string, truncated bool) string {
+	s = cmp.Or(block(s, maxSaid), "(nothing)")
+	if truncated {
+		s += " … (its end was not kept)"
+	}
+	return s
 }
 
 func htmlCallOf(e *chaos.Event) htmlCall {
