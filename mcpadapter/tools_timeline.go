@@ -56,19 +56,8 @@ func getRuns() (*tool, error) {
 		Description: `Lists the recorded runs, newest first: baselines, and scenarios that varied them. A run is one recorded session of the program.
 createdAt is UTC. state is running while a run goes on and failed if it did not work; a run that is done has none. Pass an id as runId to the other timeline tools.`,
 	}, func(_ context.Context, c *call, in runsInput) (runsOutput, error) {
-		out := runsOutput{Runs: []trace.Entry{}, Dropped: c.Server.host.Runs.Dropped()}
-		list := c.Server.host.Runs.List()
-		all := 0
-		for i := len(list) - 1; i >= 0; i-- {
-			if in.Kind != "" && string(list[i].Kind) != in.Kind {
-				continue
-			}
-			all++
-			if all > in.Offset && len(out.Runs) < cmp.Or(in.Limit, defaultRuns) {
-				out.Runs = append(out.Runs, list[i])
-			}
-		}
-		out.Omitted = max(all-in.Offset-len(out.Runs), 0)
+		page, all := c.Server.host.Runs.Page(trace.Kind(in.Kind), in.Offset, cmp.Or(in.Limit, defaultRuns))
+		out := runsOutput{Runs: page, Omitted: max(all-in.Offset-len(page), 0), Dropped: c.Server.host.Runs.Dropped()}
 		out.Summary = fmt.Sprintf("%d of %d %s.", len(out.Runs), all, text.Noun(all, "run", "runs"))
 		return out, nil
 	})
