@@ -2,6 +2,7 @@ package mcpadapter
 
 import (
 	"context"
+	"encoding/json"
 	"reflect"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -64,4 +65,21 @@ func knownTypes() (toolschema.Types, error) {
 	word := &jsonschema.Schema{Type: "string", Enum: definition.Properties["type"].Enum}
 	types[reflect.TypeFor[recoveryDefinition]()] = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{word, definition}}
 	return types, nil
+}
+
+// recoveryDefinition is a recoveryObject, or its type alone.
+type recoveryDefinition recoveryObject
+
+type recoveryObject struct {
+	Type           string        `json:"type" jsonschema:"zero: at most tolerance; baseline: as before the outage, within tolerance" enum:"zero,baseline"`
+	Tolerance      *float64      `json:"tolerance,omitempty" jsonschema:"for zero a value of the metric, 0 if left out; for baseline a share of the baseline, 0.1 if left out" range:"0"`
+	BaselineWindow *baselineInfo `json:"baselineWindow,omitempty" jsonschema:"window whose mean is the baseline; from the first bin to the outage if left out"`
+}
+
+// UnmarshalJSON reads both forms.
+func (d *recoveryDefinition) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '"' {
+		return json.Unmarshal(text, &d.Type)
+	}
+	return json.Unmarshal(text, (*recoveryObject)(d))
 }

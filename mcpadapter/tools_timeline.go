@@ -3,7 +3,6 @@ package mcpadapter
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -170,23 +169,6 @@ type recoveryInput struct {
 	LookaheadEndTs     timeline.Bound     `json:"lookaheadEndTs" jsonschema:"last bin to look for the recovery in, inclusive: a time in RFC 3339, or a bin index"`
 	BasedOn            timeline.Metric    `json:"basedOn,omitempty" jsonschema:"metric that has to recover" default:"\"backlog\""`
 	RecoveryDefinition recoveryDefinition `json:"recoveryDefinition,omitzero" jsonschema:"zero: at most tolerance; baseline: as before the outage, within tolerance. An object with type, tolerance and baselineWindow, or the bare word" default:"\"zero\""`
-}
-
-// recoveryDefinition is a recoveryObject, or its type alone.
-type recoveryDefinition recoveryObject
-
-type recoveryObject struct {
-	Type           string        `json:"type" jsonschema:"zero: at most tolerance; baseline: as before the outage, within tolerance" enum:"zero,baseline"`
-	Tolerance      *float64      `json:"tolerance,omitempty" jsonschema:"for zero a value of the metric, 0 if left out; for baseline a share of the baseline, 0.1 if left out" range:"0"`
-	BaselineWindow *baselineInfo `json:"baselineWindow,omitempty" jsonschema:"window whose mean is the baseline; from the first bin to the outage if left out"`
-}
-
-// UnmarshalJSON reads both forms.
-func (d *recoveryDefinition) UnmarshalJSON(text []byte) error {
-	if len(text) > 0 && text[0] == '"' {
-		return json.Unmarshal(text, &d.Type)
-	}
-	return json.Unmarshal(text, (*recoveryObject)(d))
 }
 
 type baselineInfo struct {
