@@ -238,7 +238,10 @@ func keepArgs[T any](r *record, v T) {
 	if err != nil {
 		r.note(notKept("arguments", err))
 	}
-	r.values = &values{args: raw, exchange: exchangeOf(v)}
+	r.values = &values{args: raw}
+	if r.site.in.opts.KeepExchanges {
+		r.values.exchange = exchangeOf(v)
+	}
 }
 
 // exchanger is the arguments of a call that has an [Exchange]. KeepExchange is called

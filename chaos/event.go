@@ -96,7 +96,7 @@ type Event struct {
 	// UTF-8, else in base64, as encoding/json writes it.
 	Args   json.RawMessage `json:"args,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
-	// Exchange is what a call of a model said, with [InjectorOptions.KeepValues], so
+	// Exchange is what a call of a model said, with [InjectorOptions.KeepExchanges], so
 	// far as it was read when this event was made; nil: it was not kept. Package
 	// chaoshttp keeps it.
 	Exchange *Exchange `json:"exchange,omitempty"`

@@ -23,6 +23,9 @@ type InjectorOptions struct {
 	// KeepValues keeps the arguments and results of the calls that leave an event,
 	// as JSON, and what calls of models say: see [Exchange].
 	KeepValues bool
+	// KeepExchanges keeps also what calls of models said, redacted: [Event].Exchange.
+	// It needs KeepValues. Redacting takes milliseconds an event of long bodies.
+	KeepExchanges bool
 	// MaxLog is the number of events kept, the newest; older ones are dropped
 	// and counted. 0: 4096. Negative: none is kept.
 	MaxLog int

@@ -190,6 +190,7 @@ func (r *runner) makeInjector() *chaos.Injector {
 	var in *chaos.Injector
 	if r.scenario != nil {
 		o.KeepValues = r.engine.m.KeepValues || r.needs.Has(NeedResults)
+		o.KeepExchanges = r.engine.m.KeepValues
 		in = r.scenario.injector(r.cell.Trial, o)
 	} else {
 		in = chaos.NewInjector(0, o)

@@ -3,13 +3,10 @@ package mcpadapter
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/shakedown-go/shakedown/chaos"
-	"github.com/shakedown-go/shakedown/mcpadapter/internal/failure"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/faulthub"
 	"github.com/shakedown-go/shakedown/mcpadapter/internal/session"
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
@@ -52,8 +49,6 @@ func (s *Server) notifyOfFault(e chaos.Event) {
 	_ = s.mcp.ResourceUpdated(s.life, &mcp.ResourceUpdatedNotificationParams{URI: uriFaults}) // readers do the sending
 }
 
-const codeStateless = "session_required"
-
 type subscribeInput struct {
 	Mode string `json:"mode,omitempty" jsonschema:"faults: as an event about an object, logger chaos/faults; resource-faults: flat, as a state of a resource, logger chaos/resource-faults" enum:"faults,resource-faults" default:"\"faults\""`
 	faulthub.Filters
@@ -66,7 +61,7 @@ func eventsSubscribe() (*tool, error) {
 Call logging/setLevel first (level info): without it no message is sent. Narrow by namespace, target, faultType and minSeverity. A session may have 10 subscriptions, the server 100. A session that reads too slowly loses notifications: they are counted in dropped, and it is told by a message of logger chaos/subscription_error.
 Subscriptions end with the session. Clients of protocol revision 2026-07-28 or later have no session to push to: they subscribe to the resource chaos://faults.`,
 	}, func(ctx context.Context, c *call, in subscribeInput) (faulthub.Subscription, error) {
-		if err := pushable(c.Req); err != nil {
+		if err := session.Pushable(c.Req.ProtocolVersion()); err != nil {
 			return faulthub.Subscription{}, err
 		}
 		q := faulthub.Request{Mode: in.Mode, Filters: in.Filters}
@@ -75,16 +70,6 @@ Subscriptions end with the session. Clients of protocol revision 2026-07-28 or l
 		}
 		return c.Server.hub.Subscribe(c.Req.Session, q)
 	})
-}
-
-// pushable refuses clients that nothing can be pushed to.
-func pushable(req *mcp.CallToolRequest) error {
-	if req.ProtocolVersion() < session.Sessionless {
-		return nil
-	}
-	return failure.New(http.StatusConflict, codeStateless,
-		fmt.Sprintf("protocol revision %s has no sessions to send messages to", req.ProtocolVersion()),
-		"Subscribe to the resource "+uriFaults+", or read it from time to time; or connect with revision 2025-11-25.")
 }
 
 type unsubscribeInput struct {

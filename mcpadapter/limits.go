@@ -3,6 +3,7 @@ package mcpadapter
 import (
 	"cmp"
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/shakedown-go/shakedown/mcpadapter/policy"
@@ -56,27 +57,10 @@ type Limits struct {
 // check returns a [*FieldError] for each negative limit, joined.
 func (l Limits) check() error {
 	var problems []error
-	for _, f := range []struct {
-		name     string
-		value    any
-		negative bool
-	}{
-		{"BodyBytes", l.BodyBytes, l.BodyBytes < 0},
-		{"ArgumentBytes", l.ArgumentBytes, l.ArgumentBytes < 0},
-		{"Connections", l.Connections, l.Connections < 0},
-		{"AddressConnections", l.AddressConnections, l.AddressConnections < 0},
-		{"CallerSubscriptions", l.CallerSubscriptions, l.CallerSubscriptions < 0},
-		{"CallTime", l.CallTime, l.CallTime < 0},
-		{"ScenarioWait", l.ScenarioWait, l.ScenarioWait < 0},
-		{"SessionTime", l.SessionTime, l.SessionTime < 0},
-		{"FaultTime", l.FaultTime, l.FaultTime < 0},
-		{"HeaderTime", l.HeaderTime, l.HeaderTime < 0},
-		{"BodyTime", l.BodyTime, l.BodyTime < 0},
-		{"RefusalTime", l.RefusalTime, l.RefusalTime < 0},
-		{"WriteTime", l.WriteTime, l.WriteTime < 0},
-	} {
-		if f.negative {
-			problems = append(problems, fields.Wrong("Limits."+f.name, f.value, "above 0, or 0 for the default"))
+	v := reflect.ValueOf(l)
+	for i := range v.NumField() {
+		if f := v.Field(i); f.CanInt() && f.Int() < 0 {
+			problems = append(problems, fields.Wrong("Limits."+v.Type().Field(i).Name, f.Interface(), "above 0, or 0 for the default"))
 		}
 	}
 	return errors.Join(problems...)

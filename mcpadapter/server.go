@@ -127,7 +127,7 @@ func NewServer(h Host, o *Options) (*Server, error) {
 		protocol.SubscribeHandler, protocol.UnsubscribeHandler = s.subscribes, s.unsubscribes
 	}
 	s.listen()
-	s.mcp = mcp.NewServer(&mcp.Implementation{Name: h.Name, Title: h.Name, Version: version()}, protocol)
+	s.mcp = mcp.NewServer(&mcp.Implementation{Name: h.Name, Title: h.Name, Version: toolrow.Version()}, protocol)
 	s.engine = &toolrow.Engine{Active: s.active, Life: s.life, CallTime: s.limits.CallTime,
 		ArgumentBytes: s.limits.ArgumentBytes, Log: s.log}
 	for _, t := range s.tools {

@@ -2,9 +2,8 @@ package mcpadapter
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"reflect"
-	"runtime/debug"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -32,58 +31,28 @@ func define[In, Out any](t tool, run func(ctx context.Context, c *call, in In) (
 // tools are added. Its order is that of the documentation; clients get the
 // tools sorted by name.
 func table(h Host) ([]*tool, error) {
-	rows := []struct {
-		wanted bool
-		make   func() (*tool, error)
-	}{
-		{h.Injector != nil, injectFault},
-		{h.Injector != nil, applyPlan},
-		{h.Injector != nil, disarm},
-		{h.Experiments != nil, runExperiment},
-		{h.Injector != nil || h.Experiments != nil, chaosStatus},
-		{len(h.Matrices) > 0, contractList},
-		{len(h.Matrices) > 0, contractRun},
-		{len(h.Matrices) > 0, contractReport},
-		{len(h.Matrices) > 0, resilienceScore},
-		{h.Runs != nil, getRuns},
-		{h.Runs != nil, getGraph},
-		{h.Runs != nil, getStateWindow},
-		{h.Runs != nil, detectOutages},
-		{h.Runs != nil, computeRecoveryTime},
-		{h.Runs != nil, getImpact},
-		{h.Runs != nil, compareRuns},
-		{h.Runs != nil && h.Workload, runScenario},
-		{h.Events != nil, eventsSubscribe},
-		{h.Events != nil, eventsUnsubscribe},
-		{h.Events != nil, eventsListSubscriptions},
-	}
-	var tools []*tool
-	var problems []error
-	for _, row := range rows {
-		if !row.wanted {
-			continue
-		}
-		t, err := row.make()
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		tools = append(tools, t)
-	}
-	return tools, errors.Join(problems...)
-}
-
-// version is that of this module in the program that serves.
-func version() string {
-	const module = "github.com/shakedown-go/shakedown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, d := range info.Deps {
-			if d.Path == module && d.Version != "" && d.Version != "(devel)" {
-				return d.Version
-			}
-		}
-	}
-	return "development"
+	return toolrow.Offered(
+		toolrow.If(h.Injector != nil, injectFault),
+		toolrow.If(h.Injector != nil, applyPlan),
+		toolrow.If(h.Injector != nil, disarm),
+		toolrow.If(h.Experiments != nil, runExperiment),
+		toolrow.If(h.Injector != nil || h.Experiments != nil, chaosStatus),
+		toolrow.If(len(h.Matrices) > 0, contractList),
+		toolrow.If(len(h.Matrices) > 0, contractRun),
+		toolrow.If(len(h.Matrices) > 0, contractReport),
+		toolrow.If(len(h.Matrices) > 0, resilienceScore),
+		toolrow.If(h.Runs != nil, getRuns),
+		toolrow.If(h.Runs != nil, getGraph),
+		toolrow.If(h.Runs != nil, getStateWindow),
+		toolrow.If(h.Runs != nil, detectOutages),
+		toolrow.If(h.Runs != nil, computeRecoveryTime),
+		toolrow.If(h.Runs != nil, getImpact),
+		toolrow.If(h.Runs != nil, compareRuns),
+		toolrow.If(h.Runs != nil && h.Workload, runScenario),
+		toolrow.If(h.Events != nil, eventsSubscribe),
+		toolrow.If(h.Events != nil, eventsUnsubscribe),
+		toolrow.If(h.Events != nil, eventsListSubscriptions),
+	)
 }
 
 // knownTypes are the types whose schema Go types do not say.
@@ -96,4 +65,21 @@ func knownTypes() (toolschema.Types, error) {
 	word := &jsonschema.Schema{Type: "string", Enum: definition.Properties["type"].Enum}
 	types[reflect.TypeFor[recoveryDefinition]()] = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{word, definition}}
 	return types, nil
+}
+
+// recoveryDefinition is a recoveryObject, or its type alone.
+type recoveryDefinition recoveryObject
+
+type recoveryObject struct {
+	Type           string        `json:"type" jsonschema:"zero: at most tolerance; baseline: as before the outage, within tolerance" enum:"zero,baseline"`
+	Tolerance      *float64      `json:"tolerance,omitempty" jsonschema:"for zero a value of the metric, 0 if left out; for baseline a share of the baseline, 0.1 if left out" range:"0"`
+	BaselineWindow *baselineInfo `json:"baselineWindow,omitempty" jsonschema:"window whose mean is the baseline; from the first bin to the outage if left out"`
+}
+
+// UnmarshalJSON reads both forms.
+func (d *recoveryDefinition) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '"' {
+		return json.Unmarshal(text, &d.Type)
+	}
+	return json.Unmarshal(text, (*recoveryObject)(d))
 }

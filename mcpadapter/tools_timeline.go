@@ -3,7 +3,6 @@ package mcpadapter
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -56,19 +55,8 @@ func getRuns() (*tool, error) {
 		Description: `Lists the recorded runs, newest first: baselines, and scenarios that varied them. A run is one recorded session of the program.
 createdAt is UTC. state is running while a run goes on and failed if it did not work; a run that is done has none. Pass an id as runId to the other timeline tools.`,
 	}, func(_ context.Context, c *call, in runsInput) (runsOutput, error) {
-		out := runsOutput{Runs: []trace.Entry{}, Dropped: c.Server.host.Runs.Dropped()}
-		list := c.Server.host.Runs.List()
-		all := 0
-		for i := len(list) - 1; i >= 0; i-- {
-			if in.Kind != "" && string(list[i].Kind) != in.Kind {
-				continue
-			}
-			all++
-			if all > in.Offset && len(out.Runs) < cmp.Or(in.Limit, defaultRuns) {
-				out.Runs = append(out.Runs, list[i])
-			}
-		}
-		out.Omitted = max(all-in.Offset-len(out.Runs), 0)
+		page, all := c.Server.host.Runs.Page(trace.Kind(in.Kind), in.Offset, cmp.Or(in.Limit, defaultRuns))
+		out := runsOutput{Runs: page, Omitted: max(all-in.Offset-len(page), 0), Dropped: c.Server.host.Runs.Dropped()}
 		out.Summary = fmt.Sprintf("%d of %d %s.", len(out.Runs), all, text.Noun(all, "run", "runs"))
 		return out, nil
 	})
@@ -181,23 +169,6 @@ type recoveryInput struct {
 	LookaheadEndTs     timeline.Bound     `json:"lookaheadEndTs" jsonschema:"last bin to look for the recovery in, inclusive: a time in RFC 3339, or a bin index"`
 	BasedOn            timeline.Metric    `json:"basedOn,omitempty" jsonschema:"metric that has to recover" default:"\"backlog\""`
 	RecoveryDefinition recoveryDefinition `json:"recoveryDefinition,omitzero" jsonschema:"zero: at most tolerance; baseline: as before the outage, within tolerance. An object with type, tolerance and baselineWindow, or the bare word" default:"\"zero\""`
-}
-
-// recoveryDefinition is a recoveryObject, or its type alone.
-type recoveryDefinition recoveryObject
-
-type recoveryObject struct {
-	Type           string        `json:"type" jsonschema:"zero: at most tolerance; baseline: as before the outage, within tolerance" enum:"zero,baseline"`
-	Tolerance      *float64      `json:"tolerance,omitempty" jsonschema:"for zero a value of the metric, 0 if left out; for baseline a share of the baseline, 0.1 if left out" range:"0"`
-	BaselineWindow *baselineInfo `json:"baselineWindow,omitempty" jsonschema:"window whose mean is the baseline; from the first bin to the outage if left out"`
-}
-
-// UnmarshalJSON reads both forms.
-func (d *recoveryDefinition) UnmarshalJSON(text []byte) error {
-	if len(text) > 0 && text[0] == '"' {
-		return json.Unmarshal(text, &d.Type)
-	}
-	return json.Unmarshal(text, (*recoveryObject)(d))
 }
 
 type baselineInfo struct {

@@ -200,7 +200,7 @@ func TestTalkIsOfModels(t *testing.T) {
 	plan, err := chaos.NewPlan(1)
 	require.NoError(t, err)
 	for path, keep := range map[string]bool{"/v1/orders": true, "/v1/chat/completions": false} {
-		in := plan.Injector("", &chaos.InjectorOptions{RecordAll: true, KeepValues: keep})
+		in := plan.Injector("", &chaos.InjectorOptions{RecordAll: true, KeepValues: keep, KeepExchanges: keep})
 		tell(chaos.NewContext(t.Context(), in), t, chaoshttp.InProcess(http.HandlerFunc(desk)), path, map[string]string{"model": "m"}, -1)
 		assert.Nil(t, onlyEvent(t, in).Exchange, path)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/shakedown-go/shakedown/scoring/timeline"
@@ -42,6 +43,21 @@ func (s *Runs) Load(o *timeline.RunOptions, files fs.FS, names ...string) (ids [
 		ids = append(ids, id)
 	}
 	return ids, errors.Join(problems...)
+}
+
+// Page returns the runs of a kind ("": any), newest first, without the first offset and
+// at most limit of them, and how many there are in all. The page is never nil.
+func (s *Runs) Page(kind Kind, offset, limit int) (page []Entry, all int) {
+	page = []Entry{}
+	for _, e := range slices.Backward(s.List()) {
+		if kind != "" && e.Kind != kind {
+			continue
+		}
+		if all++; all > offset && len(page) < limit {
+			page = append(page, e)
+		}
+	}
+	return page, all
 }
 
 func loadEntry(o *timeline.RunOptions, files fs.FS, name string) (Entry, error) {

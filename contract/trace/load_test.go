@@ -43,6 +43,15 @@ func TestLoadedRunsAreThoseThatWereWritten(t *testing.T) {
 	attempts, failures := e.Timeline.Graph(timeline.GraphQuery{}).Calls()
 	assert.Equal(t, []int64{1, 1}, []int64{attempts, failures})
 
+	page, all := runs.Page("", 1, 5)
+	require.Len(t, page, 1)
+	assert.Equal(t, []any{"monday", 2}, []any{page[0].ID, all}, "the newest first")
+	page, all = runs.Page(trace.KindScenario, 0, 5)
+	assert.Equal(t, []trace.Entry{}, page)
+	assert.Zero(t, all)
+	page, all = runs.Page(trace.KindBaseline, 0, 1)
+	assert.Equal(t, []any{1, 2}, []any{len(page), all})
+
 	ids, err = runs.Load(nil, fstest.MapFS{"monday.jsonl": {Data: b.Bytes()}, "w.jsonl": {Data: b.Bytes()}}, "monday.jsonl", "w.jsonl")
 	var wrong *trace.FieldError
 	assert.ErrorAs(t, err, &wrong, "the id is taken")

@@ -41,6 +41,7 @@ const (
 	CodeCancelled = policy.CodeCancelled
 	CodeClosing   = faulthub.CodeClosing
 	CodeUnread    = "parameters_unread"
+	CodeStateless = "session_required"
 	CodeInternal  = policy.CodeToolError
 )
 

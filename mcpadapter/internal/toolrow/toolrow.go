@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -206,4 +207,43 @@ func (t *Row[S]) call(ctx context.Context, e *Engine, c *Call[S]) (any, error) {
 func (t *Row[S]) broke(code, how string) error {
 	return &failure.Problem{Status: http.StatusInternalServerError, Code: code, Detail: t.Name + " " + how,
 		Hint: "A function of the host did that; look at the host's log."}
+}
+
+// An Offer is a row that a server has if it is wanted.
+type Offer[S any] struct {
+	wanted bool
+	make   func() (*Row[S], error)
+}
+
+// If offers a row.
+func If[S any](wanted bool, row func() (*Row[S], error)) Offer[S] { return Offer[S]{wanted, row} }
+
+// Offered makes the rows that are wanted. The error joins those of all.
+func Offered[S any](offers ...Offer[S]) (rows []*Row[S], err error) {
+	var problems []error
+	for _, o := range offers {
+		if !o.wanted {
+			continue
+		}
+		row, err := o.make()
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		rows = append(rows, row)
+	}
+	return rows, errors.Join(problems...)
+}
+
+// Version is that of this module in the program that serves.
+func Version() string {
+	const module = "github.com/shakedown-go/shakedown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, d := range info.Deps {
+			if d.Path == module && d.Version != "" && d.Version != "(devel)" {
+				return d.Version
+			}
+		}
+	}
+	return "development"
 }
