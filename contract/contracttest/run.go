@@ -43,7 +43,7 @@ type Options struct {
 // itself fails. If the matrix is not valid, Run fails t and stops it.
 //
 // A failing subtest has the reason in one line, or none if five others of the
-// invariant had the same. At the end Run logs the report, as [report.Text] does with
+// invariant had the same, but for numbers in it. At the end Run logs the report, as [report.Text] does with
 // TableLast: a block for each reason with the evidence of one cell, the reasons of
 // undecided cells, and the table with the verdict.
 //

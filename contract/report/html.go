@@ -12,7 +12,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -142,7 +141,7 @@ func newPage(r *contract.Report, most int) *htmlPage {
 	p.table(g, links)
 	for _, u := range undecided(r, unlimited) {
 		l := u.mark.look()
-		text := fmt.Sprintf("%s: %s %s: %s", clean(u.scenario), text.Plural(u.cells, "cell"), u.mark.short(), clip(u.reason(), 1000))
+		text := u.outcome(clean) + ": " + clip(u.reason(), 1000)
 		p.Undecided = append(p.Undecided, htmlUndecided{l.class, l.sign, text, clip(strings.Join(u.invariants, ", "), 1000)})
 	}
 	return p

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -179,8 +178,7 @@ func markdownBroken(groups []*group) []string {
 func markdownUndecided(groups []*undecidedGroup) []string {
 	var parts []string
 	for _, u := range groups {
-		parts = append(parts, fmt.Sprintf("%s %s: %s %s: %s\n\n", u.mark.look().emoji, codeName(u.scenario),
-			text.Plural(u.cells, "cell"), u.mark.short(), prose(clip(u.reason(), 500))))
+		parts = append(parts, fmt.Sprintf("%s %s: %s\n\n", u.mark.look().emoji, u.outcome(codeName), prose(clip(u.reason(), 500))))
 	}
 	return parts
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -333,8 +332,8 @@ func (p *printer) undecided(groups []*undecidedGroup, most int) {
 	p.line(p.paint("1", "NOT DECIDED"))
 	p.line()
 	for _, u := range groups[:min(most, len(groups))] {
-		text := fmt.Sprintf("%s: %s %s: %s", clip(u.scenario, 60), text.Plural(u.cells, "cell"), u.mark.short(), u.reason())
-		p.hanging(p.sign(u.mark), wrap(text, p.width-2, 4))
+		what := u.outcome(func(s string) string { return clip(s, 60) })
+		p.hanging(p.sign(u.mark), wrap(what+": "+u.reason(), p.width-2, 4))
 	}
 	p.more(len(groups) - most)
 }
