@@ -19,8 +19,9 @@ import (
 // since the test has then not tested it. Nothing is added to a test that has failed
 // or was skipped. After the test, calls get [chaos.ErrCellEnded].
 //
-// In a bubble of testing/synctest call it in the bubble, with the t of the bubble. It
-// must be called from the goroutine of t.
+// In a bubble of testing/synctest call it in the bubble, with the t of the bubble: the
+// context of a test outside of it ends the process when that test ends. Inject must be
+// called from the goroutine of t.
 func Inject(t testing.TB, seed uint64, rules ...chaos.Rule) context.Context {
 	t.Helper()
 	plan, err := chaos.NewPlan(seed, rules...)
