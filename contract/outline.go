@@ -40,7 +40,8 @@ type OutlineInvariant struct {
 
 // Outline says what the matrix asks. Its lists are never nil.
 func (m *Matrix) Outline() Outline {
-	o := Outline{Name: m.Name, Cells: len(m.Cells()), Trials: max(m.Trials, 1), Seed: fmt.Sprint(m.Seed), Parallel: m.NewWorld != nil,
+	o := Outline{Name: m.Name, Cells: len(m.Cells()), Trials: max(m.Trials, 1), Seed: fmt.Sprint(m.Seed),
+		Parallel:  m.NewWorld != nil,
 		Scenarios: []OutlineScenario{}, Invariants: []OutlineInvariant{}}
 	for _, s := range m.Scenarios {
 		one := OutlineScenario{Name: s.Name, Rules: []OutlineRule{}}

@@ -54,7 +54,8 @@ func (s Selection) Of(m *Matrix) (own *Matrix, chosen func(Cell) bool, err error
 	}{{"scenarios", s.Scenarios, scenarios}, {"invariants", s.Invariants, invariants}} {
 		for i, name := range list.asked {
 			if !slices.Contains(list.known, name) {
-				wrong.Wrong(fmt.Sprintf("%s[%d]", list.field, i), name, strings.Join(list.known, ", ")+text.Meant(name, list.known))
+				wrong.Wrong(fmt.Sprintf("%s[%d]", list.field, i), name,
+					strings.Join(list.known, ", ")+text.Meant(name, list.known))
 			}
 		}
 	}

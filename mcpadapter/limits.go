@@ -60,7 +60,8 @@ func (l Limits) check() error {
 	v := reflect.ValueOf(l)
 	for i := range v.NumField() {
 		if f := v.Field(i); f.CanInt() && f.Int() < 0 {
-			problems = append(problems, fields.Wrong("Limits."+v.Type().Field(i).Name, f.Interface(), "above 0, or 0 for the default"))
+			problems = append(problems,
+				fields.Wrong("Limits."+v.Type().Field(i).Name, f.Interface(), "above 0, or 0 for the default"))
 		}
 	}
 	return errors.Join(problems...)

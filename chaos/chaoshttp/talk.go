@@ -93,7 +93,8 @@ func credentialsOf(r *http.Request) (secrets []string) {
 
 // heard keeps what the client reads of its answer, if what it said was kept.
 func (p *payload) heard(resp *http.Response) *http.Response {
-	if p == nil || p.talk == nil || resp == nil || resp.Body == nil || resp.Body == http.NoBody || resp.StatusCode == http.StatusSwitchingProtocols {
+	if p == nil || p.talk == nil || resp == nil || resp.Body == nil || resp.Body == http.NoBody ||
+		resp.StatusCode == http.StatusSwitchingProtocols {
 		return resp
 	}
 	p.talk.mu.Lock()
@@ -165,7 +166,8 @@ func (s *said) shown(r *redact.Redactor) (body string, truncated bool) {
 
 // ofToken reports whether a token may go on behind r; so it may behind half a character.
 func ofToken(r rune) bool {
-	return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("+/=-_.~%", r) || r == utf8.RuneError
+	return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("+/=-_.~%", r) ||
+		r == utf8.RuneError
 }
 
 // redactPieces redacts what a stream of JSON documents, one a line, says in pieces:

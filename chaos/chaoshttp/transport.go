@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/shakedown-go/shakedown/chaos"
 )
 
 // A Transport is an injection point in front of an [http.RoundTripper]. It is
@@ -89,7 +91,8 @@ func (t *Transport) shared() bool {
 func PerWorld() *http.Transport {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Resolver: &net.Resolver{}}
 	return &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true, DisableKeepAlives: true,
+		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
+		DisableKeepAlives:   true,
 		TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second,
 	}
 }
@@ -103,4 +106,32 @@ func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
+}
+
+// WrapClient returns a client whose requests are injection points: a copy of c with
+// [NewTransport] around its transport. Jar, redirect policy and time-out are those of
+// c, which does not change. A redirect is a call of its own. nil: a client with a
+// transport of its own, a copy of [http.DefaultTransport], so that closing its idle
+// connections closes no others.
+func WrapClient(c *http.Client) *http.Client {
+	if c == nil {
+		c = &http.Client{}
+		if shared, ok := http.DefaultTransport.(*http.Transport); ok {
+			c.Transport = shared.Clone()
+		}
+	}
+	own := *c
+	own.Transport = NewTransport(c.Transport, nil)
+	return &own
+}
+
+// WithInjector passes requests on to next with the injector in their contexts, in
+// place of one that they carry. It is for what gets its context from the wire: a
+// handler whose wrapped functions and clients take the injector from the context of
+// the request, or a reverse proxy in front of what a program in another process calls.
+// A nil injector makes them inert. [Handler] is an injection point; this is none.
+func WithInjector(next http.Handler, in *chaos.Injector) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(chaos.NewContext(r.Context(), in)))
+	})
 }

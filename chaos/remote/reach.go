@@ -19,7 +19,8 @@ func Reach(target string, known []string) (matched []string, note string) {
 	matched = matching(target, known)
 	switch n := len(matched); {
 	case n > maxTargets:
-		return matched[:maxTargets], fmt.Sprintf("It matches %d injection points; the first %d are named.", n, maxTargets)
+		return matched[:maxTargets], fmt.Sprintf("It matches %d injection points; the first %d are named.", n,
+			maxTargets)
 	case n == 0 && len(known) == 0:
 		note = "No injection point is known yet: none was declared and none was called. The fault is injected once one that matches is called."
 	case n == 0:
@@ -32,7 +33,8 @@ func Reach(target string, known []string) (matched []string, note string) {
 // matching returns the names that a glob matches; none if it is no glob.
 func matching(pattern string, names []string) []string {
 	g, err := glob.Compile(pattern)
-	return slices.DeleteFunc(append([]string{}, names...), func(name string) bool { return err != nil || !g.Match(name) })
+	return slices.DeleteFunc(append([]string{}, names...),
+		func(name string) bool { return err != nil || !g.Match(name) })
 }
 
 // Until returns how long a rule may last: for life, and not beyond a moment. A life of 0 is

@@ -12,7 +12,6 @@ import (
 
 	"github.com/shakedown-go/shakedown/chaos"
 	"github.com/shakedown-go/shakedown/contract"
-	"github.com/shakedown-go/shakedown/internal/text"
 	"github.com/shakedown-go/shakedown/scoring"
 )
 
@@ -131,7 +130,8 @@ func newPage(r *contract.Report, most int) *htmlPage {
 	g := newGrid(r)
 	groups := broken(r, g, most)
 	p := &htmlPage{
-		Title: title(r), Verdict: r.Score.Verdict.String(), Class: verdictClass(r.Score.Verdict), Why: clean(r.Score.Why),
+		Title: title(r), Verdict: r.Score.Verdict.String(), Class: verdictClass(r.Score.Verdict),
+		Why:   clean(r.Score.Why),
 		Facts: counts(r), Notes: withCalm(r, notes(r)), Bars: htmlBars(r.Score),
 		LegendText: legendText(g), More: max(0, len(groups)-most),
 	}
@@ -152,8 +152,9 @@ func newPage(r *contract.Report, most int) *htmlPage {
 	p.table(g, links)
 	for _, u := range undecided(r, unlimited) {
 		l := u.mark.look()
-		text := fmt.Sprintf("%s: %s %s: %s", clean(u.scenario), text.Plural(u.cells, "cell"), u.mark.short(), clip(u.reason(), 1000))
-		p.Undecided = append(p.Undecided, htmlUndecided{l.class, l.sign, text, clip(strings.Join(u.invariants, ", "), 1000)})
+		text := u.outcome(clean) + ": " + clip(u.reason(), 1000)
+		p.Undecided = append(p.Undecided,
+			htmlUndecided{l.class, l.sign, text, clip(strings.Join(u.invariants, ", "), 1000)})
 	}
 	return p
 }
@@ -237,7 +238,8 @@ func htmlGroupOf(b *group, id string) htmlGroup {
 		return g
 	}
 	g.Evidence = true
-	g.Prompt, g.Answer, g.Elapsed = block(o.Prompt, maxText), cmp.Or(block(o.Response, maxText), "(none)"), o.Elapsed.String()
+	g.Prompt, g.Answer, g.Elapsed = block(o.Prompt, maxText), cmp.Or(block(o.Response, maxText), "(none)"),
+		o.Elapsed.String()
 	for i := range o.Events[:min(maxCalls, len(o.Events))] {
 		g.Calls = append(g.Calls, htmlCallOf(&o.Events[i]))
 	}
@@ -249,7 +251,9 @@ func htmlGroupOf(b *group, id string) htmlGroup {
 			g.MoreTalks++
 		default:
 			c, x := htmlCallOf(e), e.Exchange
-			g.Talks = append(g.Talks, htmlTalk{c.Target + ", call " + c.Call, saidText(x.Request, x.RequestTruncated), saidText(x.Response, x.ResponseTruncated)})
+			g.Talks = append(g.Talks,
+				htmlTalk{c.Target + ", call " + c.Call, saidText(x.Request, x.RequestTruncated),
+					saidText(x.Response, x.ResponseTruncated)})
 		}
 	}
 	return g

@@ -120,3 +120,21 @@ func Some(names []string, few int) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// WithoutNumbers returns s with each run of digits as one sign: what differs
+// from cell to cell is often a number, such as a port, a duration or an id.
+func WithoutNumbers(s string) string {
+	var b strings.Builder
+	inNumber := false
+	for _, r := range s {
+		isDigit := r >= '0' && r <= '9'
+		switch {
+		case !isDigit:
+			b.WriteRune(r)
+		case !inNumber:
+			b.WriteByte('#')
+		}
+		inNumber = isDigit
+	}
+	return b.String()
+}

@@ -27,7 +27,8 @@ func Pushable(revision string) error {
 	}
 	return failure.New(http.StatusConflict, failure.CodeStateless,
 		fmt.Sprintf("protocol revision %s has no sessions to send messages to", revision),
-		"Subscribe to the resource "+faulthub.URI+", or read it from time to time; or connect with revision 2025-11-25.")
+		"Subscribe to the resource "+faulthub.URI+
+			", or read it from time to time; or connect with revision 2025-11-25.")
 }
 
 // Leases remove the rules of a session when it ends, for whatever reason.
