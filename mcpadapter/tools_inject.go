@@ -84,7 +84,9 @@ Durations are in seconds. Keep the target narrow (one point rather than *), the 
 func (s *Server) register(req *mcp.CallToolRequest, in injectInput) (injectOutput, error) {
 	if in.FaultType == "" {
 		return injectOutput{},
-			failure.BadArguments("fault_type is missing; allowed: latency, error, timeout, resource_exhaustion, network_partition", "fault_type is required for register.")
+			failure.BadArguments(
+				"fault_type is missing; allowed: latency, error, timeout, resource_exhaustion, network_partition",
+				"fault_type is required for register.")
 	}
 	spec, err := in.spec()
 	if err != nil {

@@ -205,7 +205,8 @@ func typeSchema(t reflect.Type, g strictjson.Tag) object {
 
 // bounds are those of a number.
 func numberBounds(g strictjson.Tag) (s object) {
-	for _, b := range []struct{ name, value string }{{"minimum", g.Min}, {"exclusiveMinimum", g.Over}, {"maximum", g.Max}} {
+	bounds := []struct{ name, value string }{{"minimum", g.Min}, {"exclusiveMinimum", g.Over}, {"maximum", g.Max}}
+	for _, b := range bounds {
 		if b.value != "" {
 			s = append(s, member{b.name, json.Number(b.value)})
 		}

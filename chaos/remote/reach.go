@@ -25,7 +25,8 @@ func Reach(target string, known []string) (matched []string, note string) {
 		note = "No injection point is known yet: none was declared and none was called. The fault is injected once one that matches is called."
 	case n == 0:
 		shown := known[:min(len(known), 20)]
-		note = fmt.Sprintf("%q matches none of the %d known injection points, so it is injected nowhere now. Known: %s.", target, len(known), strings.Join(shown, ", "))
+		note = fmt.Sprintf("%q matches none of the %d known injection points, so it is injected nowhere now. Known: %s.",
+			target, len(known), strings.Join(shown, ", "))
 	}
 	return matched, note
 }

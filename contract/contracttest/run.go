@@ -52,8 +52,8 @@ type Options struct {
 // the report to files as [report.Files] does. In Reports and SHAKEDOWN_REPORTS their
 // folder is the import path of the test's package, its name, and the name of the
 // matrix if it has one. A test that runs several matrices gives each a name of
-// its own; of two with one name the later one's files stay. A relative path is relative to the folder of the package. If the files cannot be
-// written, t fails.
+// its own; of two with one name the later one's files stay. A relative path is
+// relative to the folder of the package. If the files cannot be written, t fails.
 //
 // Run must be called from the goroutine of t.
 func Run(t *testing.T, m *contract.Matrix, o *Options) *contract.Report {

@@ -4,7 +4,8 @@
 // first, the second or the last third of the calls that a calm run makes.
 //
 //	calm := report.Cells[0].Evidence.Events // of a cell of contract.Calm()
-//	more, err := scenarios.ByPosition(calm, chaos.Rule{Name: "orders-down", Target: "orders.*", Fault: fault.Fail(fault.ErrUnavailable)})
+//	down := chaos.Rule{Name: "orders-down", Target: "orders.*", Fault: fault.Fail(fault.ErrUnavailable)}
+//	more, err := scenarios.ByPosition(calm, down)
 //	m.Scenarios = append(m.Scenarios, more...)
 package scenarios
 

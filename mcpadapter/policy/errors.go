@@ -125,7 +125,8 @@ func (p *Problem) Error() string {
 func (p *Problem) MarshalJSON() ([]byte, error) {
 	m := make(map[string]any, len(p.Extensions)+5)
 	maps.Copy(m, p.Extensions)
-	for name, value := range map[string]string{"type": p.Type, "title": p.Title, "detail": p.Detail, "instance": p.Instance} {
+	own := map[string]string{"type": p.Type, "title": p.Title, "detail": p.Detail, "instance": p.Instance}
+	for name, value := range own {
 		delete(m, name)
 		if value != "" {
 			m[name] = value
@@ -146,7 +147,9 @@ func (p *Problem) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	*p = Problem{}
-	for name, into := range map[string]any{"type": &p.Type, "title": &p.Title, "status": &p.Status, "detail": &p.Detail, "instance": &p.Instance} {
+	own := map[string]any{"type": &p.Type, "title": &p.Title, "status": &p.Status, "detail": &p.Detail,
+		"instance": &p.Instance}
+	for name, into := range own {
 		if value, ok := m[name]; ok {
 			if json.Unmarshal(value, into) != nil && name == "status" {
 				p.Status = 0
